@@ -1,0 +1,87 @@
+//! Types as far as the analyses need them: names, pointers, `const`.
+
+/// A C type. Unknown parts (types of headers that are not read) stay names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Type {
+    /// Shape.
+    pub kind: TypeKind,
+    /// `const` at this level: `const char *` is a non-const pointer to a const `char`.
+    pub is_const: bool,
+    /// `volatile` or `_Atomic` at this level.
+    pub is_volatile: bool,
+}
+
+/// Shapes of types.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TypeKind {
+    /// A builtin or typedef name, builtins in normal form: `unsigned long`, `int`, `PyObject`.
+    Named(Box<str>),
+    /// `struct tag` or `union tag`; `None` for an anonymous one.
+    Struct(Option<Box<str>>),
+    /// `enum tag`.
+    Enum(Option<Box<str>>),
+    /// Pointer to.
+    Pointer(Box<Type>),
+    /// Array of; the length if it is a plain number.
+    Array(Box<Type>, Option<u64>),
+    /// Function: result, parameters.
+    Function(Box<Type>, Vec<Type>),
+    /// `typeof(…)` and what else cannot be told.
+    Unknown,
+}
+
+/// A field of a struct or union.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldType {
+    /// The field's name.
+    pub name: String,
+    /// Its type.
+    pub ty: Type,
+}
+
+impl Type {
+    /// A type that is neither `const` nor `volatile` at its outer level.
+    #[must_use]
+    pub fn plain(kind: TypeKind) -> Self {
+        Self { kind, is_const: false, is_volatile: false }
+    }
+
+    /// What a pointer or array points at.
+    #[must_use]
+    pub fn pointee(&self) -> Option<&Type> {
+        match &self.kind {
+            TypeKind::Pointer(inner) | TypeKind::Array(inner, _) => Some(inner),
+            TypeKind::Named(_)
+            | TypeKind::Struct(_)
+            | TypeKind::Enum(_)
+            | TypeKind::Function(..)
+            | TypeKind::Unknown => None,
+        }
+    }
+
+    /// Name of a builtin, typedef, struct or union.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match &self.kind {
+            TypeKind::Named(name) => Some(name),
+            TypeKind::Struct(tag) => tag.as_deref(),
+            TypeKind::Enum(_)
+            | TypeKind::Pointer(_)
+            | TypeKind::Array(..)
+            | TypeKind::Function(..)
+            | TypeKind::Unknown => None,
+        }
+    }
+
+    /// Whether this is `PyObject *`.
+    #[must_use]
+    pub fn is_py_object_pointer(&self) -> bool {
+        matches!(&self.kind, TypeKind::Pointer(inner) if inner.name().is_some_and(|n| n == "PyObject" || n == "_object"))
+    }
+
+    /// Whether this is `void`.
+    #[must_use]
+    pub fn is_void(&self) -> bool {
+        matches!(&self.kind, TypeKind::Named(name) if &**name == "void")
+    }
+}

@@ -1,0 +1,82 @@
+//! What is to change: edits over original bytes, grouped into atomic fixes.
+
+/// One replacement in the original bytes of one file. Insertions have an empty span.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Edit {
+    /// The file.
+    pub file: FileId,
+    /// The bytes that go.
+    pub span: ByteSpan,
+    /// The bytes that come.
+    pub text: Vec<u8>,
+}
+
+/// How sure a fix is. Only ever lowered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Confidence {
+    /// Correct as far as can be seen; a person must confirm the named assumptions.
+    Review,
+    /// Behaviour under the GIL stays the same on every path, proven on the original and again on
+    /// the result.
+    Safe,
+}
+
+/// A helper that fixes of a package may need; made once for all fixes that ask for it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Need {
+    /// `function` must be available in `file` on every supported Python version, through the
+    /// compatibility header where the version range asks for it.
+    Compat {
+        /// The file that uses it.
+        file: FileId,
+        /// The C-API function or macro.
+        function: &'static str,
+    },
+}
+
+/// An atomic change: all of its edits go in together, or none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fix {
+    /// What it does, lower case, no full stop.
+    pub title: String,
+    /// Sorted, disjoint per file.
+    pub edits: Vec<Edit>,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// What a person must confirm; empty for [`Confidence::Safe`].
+    pub assumptions: Vec<String>,
+    /// Helpers it relies on.
+    pub needs: Vec<Need>,
+}
+
+impl Fix {
+    /// A fix without edits, at the highest confidence.
+    #[must_use]
+    pub fn safe(title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            edits: Vec::new(),
+            confidence: Confidence::Safe,
+            assumptions: Vec::new(),
+            needs: Vec::new(),
+        }
+    }
+
+    /// Lowers the fix to [`Confidence::Review`] and names what must be confirmed.
+    pub fn assume(&mut self, assumption: impl Into<String>) {
+        self.confidence = Confidence::Review;
+        self.assumptions.push(assumption.into());
+    }
+
+    /// Adds the replacement of `span` by `text`.
+    pub fn replace(&mut self, file: FileId, span: ByteSpan, text: impl Into<Vec<u8>>) {
+        self.edits.push(Edit { file, span, text: text.into() });
+    }
+
+    /// Adds an insertion in front of `offset`.
+    pub fn insert(&mut self, file: FileId, offset: ByteOffset, text: impl Into<Vec<u8>>) {
+        self.replace(file, ByteSpan::empty(offset), text);
+    }
+}
+
+use crate::source::{ByteOffset, ByteSpan, FileId};

@@ -1,0 +1,16 @@
+//! `ungil` ports CPython C extensions to the free-threaded build.
+//!
+//! The stages, each a module that knows nothing of the later ones:
+//! [`source`] → [`lex`] → [`preprocess`] → [`parse`] → [`lower`] → [`cfg`] → ownership → rules →
+//! [`edit`] → validate → diff.
+
+pub mod ast;
+pub mod capi;
+pub mod cfg;
+pub mod edit;
+pub mod lex;
+pub mod lower;
+pub mod parse;
+pub mod preprocess;
+pub mod rule;
+pub mod source;

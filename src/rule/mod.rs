@@ -1,0 +1,26 @@
+//! The contract between the engine and the rules.
+
+mod finding;
+
+pub use finding::{Finding, Note, Outcome};
+
+use crate::edit::Confidence;
+
+/// A rule: what it is called, what its page says.
+///
+/// The function that runs it is added by the engine's context types; see `transforms/README.md`.
+#[derive(Debug)]
+pub struct Rule {
+    /// `UG101`; never used twice.
+    pub code: &'static str,
+    /// Names the pattern in kebab case: `borrowed-list-item`.
+    pub name: &'static str,
+    /// One line, lower case, no full stop.
+    pub summary: &'static str,
+    /// The rule's page in Markdown, from its doc comment.
+    pub docs: &'static str,
+    /// First release that has it.
+    pub since: &'static str,
+    /// The best confidence its fixes reach; `None` if it never makes one.
+    pub best: Option<Confidence>,
+}

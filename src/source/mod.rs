@@ -1,0 +1,123 @@
+//! Bytes and places: the files of a run, spans in them, lines.
+
+mod lines;
+mod span;
+
+pub use lines::{LineIndex, LineNumber, Position};
+pub use span::{ByteOffset, ByteSpan};
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Index of a file in the run's [`FileSet`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId(pub u32);
+
+impl FileId {
+    /// Index into a vector with one entry a file.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The largest file that is read, in bytes; larger ones are counted and reported.
+///
+/// Offsets are 32 bits wide, and no hand-written C file comes near this.
+pub const MAX_FILE_BYTES: usize = 256 << 20;
+
+/// One file of the tree: its bytes as they stand on disk and where its lines begin.
+#[derive(Debug)]
+pub struct SourceFile {
+    path: PathBuf,
+    bytes: Vec<u8>,
+    lines: OnceLock<LineIndex>,
+}
+
+impl SourceFile {
+    /// Wraps the bytes of the file at `path` (relative to the root of the run, with `/`).
+    #[must_use]
+    pub fn new(path: PathBuf, bytes: Vec<u8>) -> Self {
+        debug_assert!(bytes.len() <= MAX_FILE_BYTES);
+        Self { path, bytes, lines: OnceLock::new() }
+    }
+
+    /// Path relative to the root of the run.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All bytes of the file.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The bytes under `span`.
+    ///
+    /// # Panics
+    /// If `span` does not lie inside the file.
+    #[must_use]
+    pub fn slice(&self, span: ByteSpan) -> &[u8] {
+        &self.bytes[span.range()]
+    }
+
+    /// The text under `span`, foreign bytes replaced; for messages only.
+    #[must_use]
+    pub fn text(&self, span: ByteSpan) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(self.slice(span))
+    }
+
+    /// Where the lines begin; computed at the first call.
+    #[must_use]
+    pub fn lines(&self) -> &LineIndex {
+        self.lines.get_or_init(|| LineIndex::new(&self.bytes))
+    }
+
+    /// Line and column of `offset`, both from 1.
+    #[must_use]
+    pub fn position(&self, offset: ByteOffset) -> Position {
+        self.lines().position(offset)
+    }
+}
+
+/// All files of a run. Files are never removed, so a [`FileId`] stays valid.
+#[derive(Debug, Default)]
+pub struct FileSet {
+    files: Vec<SourceFile>,
+}
+
+impl FileSet {
+    /// Adds a file and gives its id.
+    pub fn add(&mut self, file: SourceFile) -> FileId {
+        let id = FileId(u32::try_from(self.files.len()).expect("fewer files than 2^32"));
+        self.files.push(file);
+        id
+    }
+
+    /// The file with this id.
+    #[must_use]
+    pub fn get(&self, id: FileId) -> &SourceFile {
+        &self.files[id.index()]
+    }
+
+    /// All files with their ids, in the order they were added.
+    pub fn iter(&self) -> impl Iterator<Item = (FileId, &SourceFile)> {
+        self.files.iter().enumerate().map(|(i, file)| {
+            (FileId(u32::try_from(i).expect("fewer files than 2^32")), file)
+        })
+    }
+
+    /// How many files there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Whether there is no file.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+}
