@@ -9,7 +9,7 @@ mod types;
 mod visit;
 
 pub use types::{FieldType, Type, TypeKind};
-pub use visit::{walk_expr, walk_stmt, Visitor};
+pub use visit::{Visitor, walk_expr, walk_stmt};
 
 /// A half-open range of token indices into the token list of one top-level item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

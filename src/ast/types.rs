@@ -43,7 +43,11 @@ impl Type {
     /// A type that is neither `const` nor `volatile` at its outer level.
     #[must_use]
     pub fn plain(kind: TypeKind) -> Self {
-        Self { kind, is_const: false, is_volatile: false }
+        Self {
+            kind,
+            is_const: false,
+            is_volatile: false,
+        }
     }
 
     /// What a pointer or array points at.

@@ -1,6 +1,6 @@
 //! Walks over the tree in source order.
 
-use super::{Expr, ExprId, ExprKind, Init, InitList, Designator, Stmt, StmtId, StmtKind, Tree};
+use super::{Designator, Expr, ExprId, ExprKind, Init, InitList, Stmt, StmtId, StmtKind, Tree};
 
 /// What to do at each node. The default of each method goes on to the children.
 pub trait Visitor {
@@ -36,13 +36,28 @@ pub fn walk_expr<V: Visitor + ?Sized>(visitor: &mut V, tree: &Tree, id: ExprId) 
         | ExprKind::Cast { operand: inner, .. }
         | ExprKind::SizeOfExpr(inner)
         | ExprKind::VaArg { list: inner, .. } => visitor.visit_expr(tree, *inner),
-        ExprKind::Index { base: first, index: second }
-        | ExprKind::Binary { lhs: first, rhs: second, .. }
-        | ExprKind::Assign { lhs: first, rhs: second, .. } => {
+        ExprKind::Index {
+            base: first,
+            index: second,
+        }
+        | ExprKind::Binary {
+            lhs: first,
+            rhs: second,
+            ..
+        }
+        | ExprKind::Assign {
+            lhs: first,
+            rhs: second,
+            ..
+        } => {
             visitor.visit_expr(tree, *first);
             visitor.visit_expr(tree, *second);
         }
-        ExprKind::Conditional { cond, then, otherwise } => {
+        ExprKind::Conditional {
+            cond,
+            then,
+            otherwise,
+        } => {
             visitor.visit_expr(tree, *cond);
             if let Some(then) = then {
                 visitor.visit_expr(tree, *then);
@@ -77,7 +92,11 @@ pub fn walk_stmt<V: Visitor + ?Sized>(visitor: &mut V, tree: &Tree, id: StmtId) 
                 visitor.visit_stmt(tree, stmt);
             }
         }
-        StmtKind::If { cond, then, otherwise } => {
+        StmtKind::If {
+            cond,
+            then,
+            otherwise,
+        } => {
             visitor.visit_expr(tree, *cond);
             visitor.visit_stmt(tree, *then);
             if let Some(otherwise) = otherwise {
@@ -92,7 +111,12 @@ pub fn walk_stmt<V: Visitor + ?Sized>(visitor: &mut V, tree: &Tree, id: StmtId) 
             visitor.visit_stmt(tree, *body);
             visitor.visit_expr(tree, *cond);
         }
-        StmtKind::For { init, cond, step, body } => {
+        StmtKind::For {
+            init,
+            cond,
+            step,
+            body,
+        } => {
             if let Some(init) = init {
                 visitor.visit_stmt(tree, *init);
             }

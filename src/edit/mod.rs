@@ -70,7 +70,11 @@ impl Fix {
 
     /// Adds the replacement of `span` by `text`.
     pub fn replace(&mut self, file: FileId, span: ByteSpan, text: impl Into<Vec<u8>>) {
-        self.edits.push(Edit { file, span, text: text.into() });
+        self.edits.push(Edit {
+            file,
+            span,
+            text: text.into(),
+        });
     }
 
     /// Adds an insertion in front of `offset`.

@@ -34,11 +34,18 @@ impl ParsedItem {
     /// matter; a span over inserted stand-ins only gives an empty range at their place.
     #[must_use]
     pub fn tokens_of(&self, span: Span) -> TokenRange {
-        let from = self.shadow.partition_point(|token| (token.start as usize) < span.start);
-        let to = self.shadow.partition_point(|token| (token.end as usize) <= span.end);
+        let from = self
+            .shadow
+            .partition_point(|token| (token.start as usize) < span.start);
+        let to = self
+            .shadow
+            .partition_point(|token| (token.end as usize) <= span.end);
         let inside = self.shadow.get(from..to).unwrap_or_default();
         match (inside.first(), inside.last()) {
-            (Some(first), Some(last)) => TokenRange { start: first.first, end: last.last.max(first.first) },
+            (Some(first), Some(last)) => TokenRange {
+                start: first.first,
+                end: last.last.max(first.first),
+            },
             _ => {
                 let at = self.shadow.get(from).map_or(0, |token| token.first);
                 TokenRange { start: at, end: at }

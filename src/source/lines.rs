@@ -28,7 +28,10 @@ impl LineIndex {
     pub fn new(bytes: &[u8]) -> Self {
         let mut starts = vec![0];
         starts.extend(memchr::memchr_iter(b'\n', bytes).map(|at| to_u32(at + 1)));
-        Self { starts, len: to_u32(bytes.len()) }
+        Self {
+            starts,
+            len: to_u32(bytes.len()),
+        }
     }
 
     /// Line and column of `offset`.
@@ -36,7 +39,10 @@ impl LineIndex {
     pub fn position(&self, offset: ByteOffset) -> Position {
         let line = self.starts.partition_point(|&start| start <= offset.0);
         let column = offset.0 - self.starts[line - 1] + 1;
-        Position { line: LineNumber(to_u32(line)), column }
+        Position {
+            line: LineNumber(to_u32(line)),
+            column,
+        }
     }
 
     /// Bytes of `line` with its line end; empty past the last line.

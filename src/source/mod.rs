@@ -39,7 +39,11 @@ impl SourceFile {
     #[must_use]
     pub fn new(path: PathBuf, bytes: Vec<u8>) -> Self {
         debug_assert!(bytes.len() <= MAX_FILE_BYTES);
-        Self { path, bytes, lines: OnceLock::new() }
+        Self {
+            path,
+            bytes,
+            lines: OnceLock::new(),
+        }
     }
 
     /// Path relative to the root of the run.
@@ -105,7 +109,10 @@ impl FileSet {
     /// All files with their ids, in the order they were added.
     pub fn iter(&self) -> impl Iterator<Item = (FileId, &SourceFile)> {
         self.files.iter().enumerate().map(|(i, file)| {
-            (FileId(u32::try_from(i).expect("fewer files than 2^32")), file)
+            (
+                FileId(u32::try_from(i).expect("fewer files than 2^32")),
+                file,
+            )
         })
     }
 

@@ -36,7 +36,10 @@ impl ByteSpan {
     /// The empty span at `offset`.
     #[must_use]
     pub fn empty(offset: ByteOffset) -> Self {
-        Self { start: offset.0, end: offset.0 }
+        Self {
+            start: offset.0,
+            end: offset.0,
+        }
     }
 
     /// First byte of the span.
@@ -78,7 +81,10 @@ impl ByteSpan {
     /// The smallest span that covers both.
     #[must_use]
     pub fn join(self, other: ByteSpan) -> Self {
-        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
+        Self {
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+        }
     }
 }
 
