@@ -1,8 +1,133 @@
 //! C preprocessing that never loses where a token came from.
 //!
-//! See `docs/preprocessing.md`. The result for one translation unit in one configuration is a list
-//! of top-level items, each a list of expanded tokens with their origins.
+//! See `docs/preprocessing.md`. A translation unit is read in as many *configurations* as it takes
+//! to see every live `#if` branch once; the result of each is a list of top-level items, each a
+//! list of expanded tokens with their origins.
 
+mod condition;
+mod config;
+mod directive;
+mod expand;
+mod include;
+mod index;
+mod items;
+mod macros;
 mod origin;
+mod stream;
 
+pub use config::{Config, VersionRange};
+pub use include::{Includes, MissingHeader};
+pub use index::FileIndex;
+pub use items::RawItem;
 pub use origin::{Expansion, ExpansionId, ItemTokens, Place, PpToken, Spelling};
+pub use stream::Sources;
+
+use rustc_hash::FxHashSet;
+
+use crate::source::FileId;
+use expand::Expander;
+use stream::{BranchId, Missed, Stream};
+
+/// Most configurations a translation unit is read in.
+const MAX_CONFIGS: usize = 32;
+
+/// A translation unit, read in all of its configurations.
+#[derive(Debug)]
+pub struct Unit {
+    /// Every distinct item, in the order of first appearance, configuration by configuration.
+    pub items: Vec<UnitItem>,
+    /// The configurations, the base first.
+    pub configs: Vec<Config>,
+    /// Live branches that no configuration reached.
+    pub unreached: Vec<(FileId, u32)>,
+}
+
+/// An item and where it was seen.
+#[derive(Debug)]
+pub struct UnitItem {
+    /// The item.
+    pub raw: RawItem,
+    /// Index into [`Unit::configs`] of the first configuration that has it.
+    pub config: usize,
+}
+
+/// Reads the translation unit of `root` after the files of `before` (definitions only), in the
+/// base configuration and in as many others as live branches ask for.
+#[must_use]
+pub fn preprocess(
+    sources: Sources<'_>,
+    root: FileId,
+    before: &[FileId],
+    range: VersionRange,
+) -> Unit {
+    let mut unit = Unit {
+        items: Vec::new(),
+        configs: Vec::new(),
+        unreached: Vec::new(),
+    };
+    let mut seen_items = FxHashSet::default();
+    let mut taken: FxHashSet<BranchId> = FxHashSet::default();
+    let mut tried: FxHashSet<BranchId> = FxHashSet::default();
+    let mut dead: FxHashSet<BranchId> = FxHashSet::default();
+    let mut waiting: Vec<Missed> = Vec::new();
+    let roots: Vec<FileId> = std::iter::once(root)
+        .chain(before.iter().rev().copied())
+        .collect();
+    let mut next = Some(Config::base(range));
+    while let Some(config) = next.take() {
+        let number = unit.configs.len();
+        let stream = Stream::new(sources, &config, &roots);
+        let mut expander = Expander::new(sources.files, stream);
+        items::split(sources.files, &mut expander, |raw| {
+            if seen_items.insert(raw.key) {
+                unit.items.push(UnitItem {
+                    raw,
+                    config: number,
+                });
+            }
+        });
+        taken.extend(expander.source.taken);
+        waiting.extend(expander.source.missed);
+        unit.configs.push(config);
+        waiting.retain(|missed| !taken.contains(&missed.branch) && !dead.contains(&missed.branch));
+        if unit.configs.len() < MAX_CONFIGS {
+            next = next_config(range, &waiting, &mut tried, &mut dead);
+        }
+    }
+    let mut unreached: Vec<BranchId> = waiting.iter().map(|missed| missed.branch).collect();
+    unreached.sort_unstable();
+    unreached.dedup();
+    unit.unreached = unreached;
+    unit
+}
+
+/// A configuration that takes the first waiting branch that no attempt was made for and as many others as fit; `None` if no
+/// waiting branch can be taken (it is dead then).
+fn next_config(
+    range: VersionRange,
+    waiting: &[Missed],
+    tried: &mut FxHashSet<BranchId>,
+    dead: &mut FxHashSet<BranchId>,
+) -> Option<Config> {
+    let mut config = Config::base(range);
+    let mut any = false;
+    for missed in waiting {
+        if tried.contains(&missed.branch) || dead.contains(&missed.branch) {
+            continue;
+        }
+        let mut attempt = config.clone();
+        if missed
+            .wanted
+            .iter()
+            .all(|(cond, wanted)| cond.solve(*wanted, &mut attempt))
+        {
+            config = attempt;
+            any = true;
+            tried.insert(missed.branch);
+        } else if !any {
+            // Not even alone: no supported build takes this branch.
+            dead.insert(missed.branch);
+        }
+    }
+    any.then_some(config)
+}

@@ -1,0 +1,204 @@
+//! A file's lines as data: text and directives, with the branches of each `#if` linked.
+
+use std::ops::Range;
+
+use super::macros::{self, MacroDef};
+use crate::lex::{Token, TokenKind};
+use crate::source::{ByteSpan, FileId};
+
+/// A stretch of a file.
+#[derive(Debug)]
+pub(crate) enum Segment {
+    /// Tokens that are not part of a directive.
+    Text(Range<u32>),
+    /// `#define`.
+    Define(MacroDef),
+    /// `#undef name`.
+    Undef(ByteSpan),
+    /// `#include` and its operand's tokens.
+    Include(Range<u32>),
+    /// `#if`, `#ifdef`, `#ifndef`, `#elif`, `#else` or `#endif`.
+    Branch(Branch),
+}
+
+/// One branch of a conditional.
+#[derive(Debug)]
+pub(crate) struct Branch {
+    /// What opens it.
+    pub kind: BranchKind,
+    /// Index of the segment with the next branch of the same conditional, or its `#endif`. For
+    /// `#endif` itself, and where it is missing, the segment after the conditional.
+    pub next: u32,
+    /// Whether any text token stands between this branch and the next one.
+    pub has_text: bool,
+}
+
+/// What opens a branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum BranchKind {
+    /// `#if tokens`
+    If(Range<u32>),
+    /// `#ifdef name`, or `#ifndef name` with `false`.
+    IfDefined(ByteSpan, bool),
+    /// `#elif tokens`
+    Elif(Range<u32>),
+    /// `#elifdef name`, or `#elifndef name` with `false`.
+    ElifDefined(ByteSpan, bool),
+    /// `#else`
+    Else,
+    /// `#endif`
+    Endif,
+}
+
+/// Splits the tokens of a file into segments. Stray `#else` and `#endif` are left out; a
+/// conditional without `#endif` ends with the file.
+pub(crate) fn segments(bytes: &[u8], tokens: &[Token], file: FileId) -> Vec<Segment> {
+    let mut builder = Builder {
+        bytes,
+        tokens,
+        file,
+        out: Vec::new(),
+        open: Vec::new(),
+    };
+    let mut at = 0;
+    while at < tokens.len() {
+        at = if builder.is_directive(at) {
+            builder.directive(at)
+        } else {
+            builder.text(at)
+        };
+    }
+    builder.finish()
+}
+
+struct Builder<'a> {
+    bytes: &'a [u8],
+    tokens: &'a [Token],
+    file: FileId,
+    out: Vec<Segment>,
+    /// Segment indices of the branches that wait for their `next`, innermost conditional last.
+    open: Vec<u32>,
+}
+
+impl Builder<'_> {
+    fn text_of(&self, token: Token) -> &[u8] {
+        &self.bytes[token.span.range()]
+    }
+
+    fn is_directive(&self, at: usize) -> bool {
+        let token = self.tokens[at];
+        token.first_on_line
+            && token.kind == TokenKind::Punct
+            && matches!(self.text_of(token), b"#" | b"%:")
+    }
+
+    fn text(&mut self, from: usize) -> usize {
+        let mut to = from + 1;
+        while to < self.tokens.len() && !self.is_directive(to) {
+            to += 1;
+        }
+        self.out.push(Segment::Text(index(from)..index(to)));
+        to
+    }
+
+    fn directive(&mut self, hash: usize) -> usize {
+        let end = self.line_end(hash);
+        let name = hash + 1;
+        if name >= end {
+            return end;
+        }
+        let rest = index(name + 1)..index(end);
+        let operand = self
+            .tokens
+            .get(name + 1)
+            .filter(|_| name + 1 < end)
+            .copied();
+        match self.text_of(self.tokens[name]) {
+            b"define" => self.define(name + 1, end),
+            b"undef" => self
+                .out
+                .extend(operand.map(|token| Segment::Undef(token.span))),
+            b"include" | b"include_next" | b"import" => self.out.push(Segment::Include(rest)),
+            b"if" => self.open_branch(BranchKind::If(rest)),
+            b"ifdef" => self.open_named(operand, true),
+            b"ifndef" => self.open_named(operand, false),
+            b"elif" => self.next_branch(BranchKind::Elif(rest)),
+            b"elifdef" => self.next_named(operand, true),
+            b"elifndef" => self.next_named(operand, false),
+            b"else" => self.next_branch(BranchKind::Else),
+            b"endif" => self.next_branch(BranchKind::Endif),
+            // `#pragma`, `#error`, `#warning`, `#line`, `#ident` change nothing here.
+            _ => {}
+        }
+        end
+    }
+
+    fn line_end(&self, from: usize) -> usize {
+        let rest = &self.tokens[from + 1..];
+        from + 1 + rest.iter().take_while(|token| !token.first_on_line).count()
+    }
+
+    fn define(&mut self, from: usize, end: usize) {
+        let parsed = macros::parse_define(self.bytes, &self.tokens[from..end], self.file);
+        self.out.extend(parsed.map(Segment::Define));
+    }
+
+    fn open_named(&mut self, name: Option<Token>, wanted: bool) {
+        let span = name.map_or_else(ByteSpan::default, |token| token.span);
+        self.open_branch(BranchKind::IfDefined(span, wanted));
+    }
+
+    fn next_named(&mut self, name: Option<Token>, wanted: bool) {
+        let span = name.map_or_else(ByteSpan::default, |token| token.span);
+        self.next_branch(BranchKind::ElifDefined(span, wanted));
+    }
+
+    fn open_branch(&mut self, kind: BranchKind) {
+        self.open.push(index(self.out.len()));
+        self.out.push(Segment::Branch(Branch {
+            kind,
+            next: 0,
+            has_text: false,
+        }));
+    }
+
+    fn next_branch(&mut self, kind: BranchKind) {
+        let Some(last) = self.open.pop() else {
+            return; // a stray #else or #endif
+        };
+        let here = index(self.out.len());
+        self.link(last, here);
+        if kind != BranchKind::Endif {
+            self.open.push(here);
+        }
+        self.out.push(Segment::Branch(Branch {
+            kind,
+            next: here + 1,
+            has_text: false,
+        }));
+    }
+
+    fn link(&mut self, branch: u32, next: u32) {
+        let inside = branch as usize + 1..next as usize;
+        let text = self.out[inside].iter().any(|segment| match segment {
+            Segment::Text(_) | Segment::Include(_) => true,
+            Segment::Define(_) | Segment::Undef(_) | Segment::Branch(_) => false,
+        });
+        if let Segment::Branch(open) = &mut self.out[branch as usize] {
+            open.next = next;
+            open.has_text = text;
+        }
+    }
+
+    fn finish(mut self) -> Vec<Segment> {
+        let end = index(self.out.len());
+        while let Some(branch) = self.open.pop() {
+            self.link(branch, end);
+        }
+        self.out
+    }
+}
+
+fn index(n: usize) -> u32 {
+    u32::try_from(n).expect("a file has fewer tokens than bytes, and those fit")
+}

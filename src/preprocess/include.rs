@@ -1,0 +1,259 @@
+//! Where `#include` leads: to a file of the tree, or nowhere.
+
+use std::path::{Component, Path, PathBuf};
+
+use rustc_hash::FxHashMap;
+
+use super::directive::Segment;
+use super::index::FileIndex;
+use crate::lex::{Token, TokenKind};
+use crate::source::{FileId, FileSet};
+
+/// Who includes whom.
+#[derive(Debug, Default)]
+pub struct Includes {
+    by_path: FxHashMap<PathBuf, FileId>,
+    by_name: FxHashMap<Box<str>, Vec<FileId>>,
+    search: Vec<PathBuf>,
+    included: Vec<bool>,
+    missing: Vec<MissingHeader>,
+}
+
+/// A quoted header that is not in the tree.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MissingHeader {
+    /// The file that names it.
+    pub file: FileId,
+    /// The operand, without quotes.
+    pub name: String,
+}
+
+impl Includes {
+    /// Resolves every `#include` of the files. `search` are the folders of `-I`, relative to the
+    /// root of the run.
+    #[must_use]
+    pub fn new(files: &FileSet, index: &[FileIndex], search: &[PathBuf]) -> Self {
+        let mut includes = Self {
+            search: search.to_vec(),
+            ..Self::default()
+        };
+        for (id, file) in files.iter() {
+            includes.by_path.insert(file.path().to_path_buf(), id);
+            if let Some(name) = file.path().file_name().and_then(|name| name.to_str()) {
+                includes.by_name.entry(name.into()).or_default().push(id);
+            }
+        }
+        includes.included = vec![false; files.len()];
+        for (id, file) in files.iter() {
+            let index = &index[id.index()];
+            for segment in &index.segments {
+                let Segment::Include(range) = segment else {
+                    continue;
+                };
+                let operand = &index.tokens[range.start as usize..range.end as usize];
+                let Some((name, quoted)) = operand_name(file.bytes(), operand) else {
+                    continue;
+                };
+                match includes.find(files, id, &name, quoted) {
+                    Some(target) if target != id => includes.included[target.index()] = true,
+                    None if quoted && !is_python_header(&name) => {
+                        includes.missing.push(MissingHeader { file: id, name });
+                    }
+                    Some(_) | None => {}
+                }
+            }
+        }
+        includes
+    }
+
+    /// Whether any other file includes this one.
+    #[must_use]
+    pub fn is_included(&self, file: FileId) -> bool {
+        self.included[file.index()]
+    }
+
+    /// Quoted headers that were not found, in the order of the files.
+    #[must_use]
+    pub fn missing(&self) -> &[MissingHeader] {
+        &self.missing
+    }
+
+    pub(crate) fn resolve(
+        &self,
+        files: &FileSet,
+        from: FileId,
+        operand: &[Token],
+    ) -> Option<FileId> {
+        let (name, quoted) = operand_name(files.get(from).bytes(), operand)?;
+        self.find(files, from, &name, quoted)
+    }
+
+    fn find(&self, files: &FileSet, from: FileId, name: &str, quoted: bool) -> Option<FileId> {
+        if is_python_header(name) {
+            return None;
+        }
+        let here = files.get(from).path().parent().unwrap_or(Path::new(""));
+        let beside = quoted.then_some(here);
+        let folders = beside
+            .into_iter()
+            .chain(self.search.iter().map(PathBuf::as_path));
+        let mut direct = folders.filter_map(|folder| self.by_path.get(&normal(&folder.join(name))));
+        if let Some(&found) = direct.next() {
+            return Some(found);
+        }
+        if !quoted && is_system_header(name) {
+            return None;
+        }
+        self.nearest(files, here, name)
+    }
+
+    /// The file whose path ends in `name`; of several, the one that shares the most leading
+    /// folders with `here`, of those the first.
+    fn nearest(&self, files: &FileSet, here: &Path, name: &str) -> Option<FileId> {
+        let wanted: PathBuf = normal(Path::new(name));
+        let last = wanted.file_name()?.to_str()?;
+        let candidates = self.by_name.get(last)?.iter().copied();
+        let fitting = candidates.filter(|id| files.get(*id).path().ends_with(&wanted));
+        let shared = |id: FileId| {
+            let path = files.get(id).path();
+            path.components()
+                .zip(here.components())
+                .take_while(|(a, b)| a == b)
+                .count()
+        };
+        fitting.max_by_key(|id| (shared(*id), std::cmp::Reverse(*id)))
+    }
+}
+
+/// The operand of `#include` and whether it is quoted; `None` if it is a macro.
+fn operand_name(bytes: &[u8], operand: &[Token]) -> Option<(String, bool)> {
+    let (first, last) = (operand.first()?, operand.last()?);
+    let text = |from: usize, to: usize| String::from_utf8_lossy(&bytes[from..to]).into_owned();
+    if first.kind == TokenKind::Str {
+        let span = first.span.range();
+        return Some((
+            text(span.start + 1, (span.end - 1).max(span.start + 1)),
+            true,
+        ));
+    }
+    let close = operand
+        .iter()
+        .find(|token| bytes[token.span.range()] == *b">")?;
+    let angle = bytes[first.span.range()] == *b"<" && last.span >= close.span;
+    angle.then(|| {
+        (
+            text(first.span.range().end, close.span.range().start),
+            false,
+        )
+    })
+}
+
+/// `a/./b/../c` as `a/c`.
+fn normal(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir if out.file_name().is_some() => {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// Headers of CPython: the built-in model stands for them, even where a copy is in the tree.
+fn is_python_header(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "Python.h",
+        "structmember.h",
+        "datetime.h",
+        "frameobject.h",
+        "pythread.h",
+        "pymem.h",
+        "pyconfig.h",
+        "patchlevel.h",
+        "marshal.h",
+        "longintrepr.h",
+        "bytesobject.h",
+        "unicodeobject.h",
+        "object.h",
+        "node.h",
+        "code.h",
+        "compile.h",
+        "eval.h",
+        "import.h",
+        "ceval.h",
+        "descrobject.h",
+        "methodobject.h",
+        "modsupport.h",
+        "osdefs.h",
+        "pyport.h",
+        "pystate.h",
+        "structseq.h",
+        "symtable.h",
+        "token.h",
+        "cellobject.h",
+        "funcobject.h",
+        "listobject.h",
+        "dictobject.h",
+        "tupleobject.h",
+        "weakrefobject.h",
+        "traceback.h",
+        "opcode.h",
+        "bytes_methods.h",
+        "cStringIO.h",
+        "py_curses.h",
+        "opcode_ids.h",
+    ];
+    let last = name.rsplit('/').next().unwrap_or(name);
+    (NAMES.contains(&last) && !name.contains('/'))
+        || name.starts_with("python/")
+        || name.starts_with("internal/pycore_")
+        || name.starts_with("cpython/")
+        || last.starts_with("pycore_")
+}
+
+/// Headers of C, POSIX and Windows that a file of the same name in the tree must not stand for.
+fn is_system_header(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "assert.h",
+        "complex.h",
+        "ctype.h",
+        "errno.h",
+        "fcntl.h",
+        "float.h",
+        "inttypes.h",
+        "io.h",
+        "iso646.h",
+        "limits.h",
+        "locale.h",
+        "malloc.h",
+        "math.h",
+        "memory.h",
+        "poll.h",
+        "process.h",
+        "pthread.h",
+        "sched.h",
+        "semaphore.h",
+        "setjmp.h",
+        "signal.h",
+        "stdarg.h",
+        "stdatomic.h",
+        "stdbool.h",
+        "stddef.h",
+        "stdint.h",
+        "stdio.h",
+        "stdlib.h",
+        "string.h",
+        "strings.h",
+        "tchar.h",
+        "threads.h",
+        "time.h",
+        "unistd.h",
+        "wchar.h",
+        "windows.h",
+    ];
+    NAMES.contains(&name.to_ascii_lowercase().as_str())
+}

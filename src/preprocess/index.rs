@@ -1,0 +1,170 @@
+//! What is learnt of a file once, whoever includes it.
+
+use rustc_hash::FxHashSet;
+
+use super::directive::{self, BranchKind, Segment};
+use crate::lex::{self, Token, TokenKind};
+use crate::source::{FileId, SourceFile};
+
+/// A file's tokens and segments.
+#[derive(Debug)]
+pub struct FileIndex {
+    pub(crate) tokens: Vec<Token>,
+    pub(crate) segments: Vec<Segment>,
+    /// Whether the file may define functions or generate code where it is included at file scope.
+    pub(crate) has_code: bool,
+    /// Index of the segment of an include guard's `#ifndef`.
+    pub(crate) guard: Option<u32>,
+    /// Names it makes types of, in any configuration.
+    pub typedefs: Vec<Box<str>>,
+}
+
+impl FileIndex {
+    /// Lexes the file and finds its directives, typedefs and whether it holds code.
+    #[must_use]
+    pub fn new(id: FileId, file: &SourceFile) -> Self {
+        let tokens = lex::lex(file.bytes());
+        let segments = directive::segments(file.bytes(), &tokens, id);
+        let is_header = file
+            .path()
+            .extension()
+            .is_some_and(|e| e == "h" || e == "hpp");
+        let mut index = Self {
+            has_code: !is_header,
+            guard: None,
+            typedefs: Vec::new(),
+            tokens,
+            segments,
+        };
+        index.has_code |= index.holds_bodies(file.bytes());
+        index.guard = index.find_guard(file.bytes());
+        index.typedefs = index.find_typedefs(file.bytes());
+        index
+    }
+
+    /// All identifiers of the file, in text and directives alike.
+    pub fn identifiers<'a>(&'a self, file: &'a SourceFile) -> impl Iterator<Item = &'a [u8]> {
+        let idents = self
+            .tokens
+            .iter()
+            .filter(|token| token.kind == TokenKind::Ident);
+        idents.map(|token| file.slice(token.span))
+    }
+
+    fn text_tokens(&self) -> impl Iterator<Item = &Token> {
+        self.segments.iter().flat_map(|segment| match segment {
+            Segment::Text(range) => &self.tokens[range.start as usize..range.end as usize],
+            _ => &[],
+        })
+    }
+
+    /// Function bodies (`) {`) or uses of generator macros (`NAME(…)` without `;`).
+    fn holds_bodies(&self, bytes: &[u8]) -> bool {
+        let mut previous = 0u8;
+        let mut depth = 0i32;
+        for token in self.text_tokens() {
+            let text = &bytes[token.span.range()];
+            let starts_line = token.first_on_line && token.kind == TokenKind::Ident;
+            if depth == 0 && previous == b')' && (text == b"{" || starts_line) {
+                return true;
+            }
+            match text {
+                b"(" => depth += 1,
+                b")" => depth -= 1,
+                _ => {}
+            }
+            previous = text[0];
+        }
+        false
+    }
+
+    fn find_guard(&self, bytes: &[u8]) -> Option<u32> {
+        let first = self.segments.first()?;
+        let Segment::Branch(branch) = first else {
+            return None;
+        };
+        let named = match &branch.kind {
+            BranchKind::IfDefined(name, false) => Some(&bytes[name.range()]),
+            // `#if !defined(X)` is the other spelling.
+            BranchKind::If(range) => {
+                let tokens = &self.tokens[range.start as usize..range.end as usize];
+                let not_defined = tokens
+                    .first()
+                    .is_some_and(|t| bytes[t.span.range()] == *b"!");
+                let name = tokens.iter().rfind(|token| token.kind == TokenKind::Ident);
+                name.filter(|_| not_defined)
+                    .map(|token| &bytes[token.span.range()])
+            }
+            _ => None,
+        }?;
+        let defines_it = self.segments.iter().take(4).any(
+            |segment| matches!(segment, Segment::Define(def) if bytes[def.name.range()] == *named),
+        );
+        defines_it.then_some(0)
+    }
+
+    /// Names between `typedef` and its `;`: the last identifier of each declarator, or the one
+    /// behind `(*`.
+    fn find_typedefs(&self, bytes: &[u8]) -> Vec<Box<str>> {
+        let mut names = FxHashSet::default();
+        let tokens: Vec<&Token> = self.text_tokens().collect();
+        let mut at = 0;
+        while at < tokens.len() {
+            if bytes[tokens[at].span.range()] == *b"typedef" {
+                at = typedef_names(bytes, &tokens, at + 1, &mut names);
+            }
+            at += 1;
+        }
+        let mut names: Vec<Box<str>> = names.into_iter().collect();
+        names.sort();
+        names
+    }
+}
+
+/// Collects the names one `typedef` declares and gives the index of its `;`.
+fn typedef_names(
+    bytes: &[u8],
+    tokens: &[&Token],
+    from: usize,
+    names: &mut FxHashSet<Box<str>>,
+) -> usize {
+    let mut braces = 0u32;
+    let mut parens = 0u32;
+    let mut last: Option<&[u8]> = None;
+    let mut pointed = false;
+    for (at, token) in tokens.iter().enumerate().skip(from) {
+        let text = &bytes[token.span.range()];
+        match text {
+            b"{" => braces += 1,
+            b"}" => braces = braces.saturating_sub(1),
+            b"(" => parens += 1,
+            b")" => parens = parens.saturating_sub(1),
+            b";" | b"," if braces == 0 && parens == 0 => {
+                names.extend(last.take().and_then(to_name));
+                pointed = false;
+                if text == b";" {
+                    return at;
+                }
+            }
+            _ if token.kind == TokenKind::Ident && braces == 0 => {
+                // The name stands right behind `(*`, not anywhere in a parameter list.
+                let star = at >= from + 2
+                    && bytes[tokens[at - 1].span.range()] == *b"*"
+                    && bytes[tokens[at - 2].span.range()] == *b"(";
+                if parens == 0 && !pointed && text != b"__attribute__" {
+                    last = Some(text);
+                } else if parens == 1 && star && !pointed {
+                    // typedef int (*callback)(void *arg);
+                    last = Some(text);
+                    pointed = true;
+                }
+            }
+            _ => {}
+        }
+    }
+    tokens.len()
+}
+
+fn to_name(text: &[u8]) -> Option<Box<str>> {
+    std::str::from_utf8(text).ok().map(Into::into)
+}
