@@ -251,12 +251,8 @@ impl Cond {
             }
             Self::Not(inner) => inner.solve(!wanted, config),
             Self::Name(_) => self.solve_compare(if wanted { "!=" } else { "==" }, 0, config),
-            Self::Binary("&&", left, right) if wanted => {
-                left.solve(true, config) && right.solve(true, config)
-            }
-            Self::Binary("||", left, right) if !wanted => {
-                left.solve(false, config) && right.solve(false, config)
-            }
+            Self::Binary("&&", left, right) if wanted => solve_both([left, right], true, config),
+            Self::Binary("||", left, right) if !wanted => solve_both([left, right], false, config),
             Self::Binary("&&" | "||", left, right) => [left, right].into_iter().any(|side| {
                 let mut attempt = config.clone();
                 let solved = side.solve(wanted, &mut attempt);
@@ -314,6 +310,22 @@ impl Cond {
         }
         config.assume(name, (value == 0).then_some(1))
     }
+}
+
+/// Solves both sides. The order matters: `defined(X) && X > 2` has to begin with the comparison,
+/// which tells a value and not only that there is one.
+fn solve_both(sides: [&Cond; 2], wanted: bool, config: &mut Config) -> bool {
+    let [left, right] = sides;
+    [[left, right], [right, left]].into_iter().any(|order| {
+        let mut attempt = config.clone();
+        let solved = order
+            .into_iter()
+            .all(|side| side.solve(wanted, &mut attempt));
+        if solved {
+            *config = attempt;
+        }
+        solved
+    })
 }
 
 fn binary(op: &str, left: i64, right: i64) -> i64 {
@@ -415,6 +427,7 @@ mod tests {
             "FOO",
             "FOO > 3 && BAR == 2",
             "! FOO || BAR",
+            "FOO && FOO > 2",
             "5 <= FOO",
             "_WIN32",
         ] {

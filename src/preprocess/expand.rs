@@ -16,7 +16,10 @@ use crate::source::{ByteSpan, FileId, FileSet};
 /// Deepest nesting of macro calls in arguments of macro calls.
 const MAX_DEPTH: u32 = 200;
 
-/// Most tokens that expansions of one translation unit may make; hostile macros stop here.
+/// Most tokens that one use of a macro in a file may make; hostile macros stop here.
+const MAX_MADE_BY_USE: usize = 400_000;
+
+/// Most tokens that all uses of one translation unit may make.
 const MAX_MADE: usize = 20_000_000;
 
 /// Where unexpanded tokens come from.
@@ -58,6 +61,8 @@ pub(crate) struct Expander<'a, S> {
     pub(crate) synthetic: Vec<u8>,
     depth: u32,
     made: usize,
+    /// `made` when the outermost use that is being expanded began.
+    made_before: usize,
 }
 
 /// Tokens that wait to be scanned again.
@@ -87,6 +92,7 @@ impl<'a, S: Source<'a>> Expander<'a, S> {
             synthetic: Vec::new(),
             depth: 0,
             made: 0,
+            made_before: 0,
         }
     }
 
@@ -122,10 +128,17 @@ impl<'a, S: Source<'a>> Expander<'a, S> {
                     ..scanned
                 });
             }
-            if self.made > MAX_MADE || !self.expand(scanned.token, def) {
+            if self.is_exhausted() || !self.expand(scanned.token, def) {
                 return Some(scanned);
             }
         }
+    }
+
+    fn is_exhausted(&mut self) -> bool {
+        if self.contexts.is_empty() {
+            self.made_before = self.made;
+        }
+        self.made > MAX_MADE || self.made - self.made_before > MAX_MADE_BY_USE
     }
 
     fn read(&mut self) -> Option<Scanned> {

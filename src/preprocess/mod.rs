@@ -14,6 +14,8 @@ mod items;
 mod macros;
 mod origin;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 pub use config::{Config, VersionRange};
 pub use include::{Includes, MissingHeader};
@@ -94,7 +96,11 @@ pub fn preprocess(
             next = next_config(range, &waiting, &mut tried, &mut dead);
         }
     }
-    let mut unreached: Vec<BranchId> = waiting.iter().map(|missed| missed.branch).collect();
+    let live = waiting
+        .iter()
+        .map(|missed| missed.branch)
+        .filter(|branch| !dead.contains(branch));
+    let mut unreached: Vec<BranchId> = live.collect();
     unreached.sort_unstable();
     unreached.dedup();
     unit.unreached = unreached;
@@ -130,4 +136,26 @@ fn next_config(
         }
     }
     any.then_some(config)
+}
+
+impl FileIndex {
+    /// Where the branch with this segment index begins, for messages.
+    #[must_use]
+    pub fn branch_offset(&self, segment: u32) -> crate::source::ByteOffset {
+        use directive::{BranchKind, Segment};
+        let range = match self.segments.get(segment as usize) {
+            Some(Segment::Branch(branch)) => match &branch.kind {
+                BranchKind::If(range) | BranchKind::Elif(range) => range.clone(),
+                BranchKind::IfDefined(span, _) | BranchKind::ElifDefined(span, _) => {
+                    return span.start();
+                }
+                BranchKind::Else | BranchKind::Endif => return self.branch_offset(segment - 1),
+            },
+            Some(Segment::Text(range)) => range.clone(),
+            _ => return crate::source::ByteOffset(0),
+        };
+        self.tokens
+            .get(range.start as usize)
+            .map_or_else(Default::default, |t| t.span.start())
+    }
 }

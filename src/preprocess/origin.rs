@@ -92,4 +92,102 @@ impl ItemTokens {
             Spelling::Synthetic(span) => &self.synthetic[span.range()],
         }
     }
+
+    /// What `range` (not empty) is in the files.
+    #[must_use]
+    pub fn place(&self, range: TokenRange) -> Place {
+        let tokens = &self.tokens[range.start as usize..range.end as usize];
+        let (first, last) = (tokens[0], tokens[tokens.len() - 1]);
+        if let (Some(from), Some(to)) = (self.written(&first, range), self.written(&last, range))
+            && from.0 == to.0
+            && from.1.start() <= to.1.start()
+        {
+            return Place::File(from.0, from.1.join(to.1));
+        }
+        self.argument(tokens)
+            .unwrap_or_else(|| self.macro_place(tokens))
+    }
+
+    /// The span of `range` in its file, if it is [`Place::File`].
+    #[must_use]
+    pub fn file_span(&self, range: TokenRange) -> Option<(FileId, ByteSpan)> {
+        if range.start >= range.end {
+            return None;
+        }
+        match self.place(range) {
+            Place::File(file, span) => Some((file, span)),
+            Place::Argument { .. } | Place::Macro { .. } => None,
+        }
+    }
+
+    /// The text of the file that `token` stands for: its own, or the whole use of the macro that
+    /// made it if `range` holds all that the use made.
+    fn written(&self, token: &PpToken, range: TokenRange) -> Option<(FileId, ByteSpan)> {
+        match (token.expansion, token.spelling) {
+            (None, Spelling::File(file, span)) => Some((file, span)),
+            (None, Spelling::Synthetic(_)) => None,
+            (Some(id), _) => {
+                let root = self.root(id);
+                let whole = root.tokens.start >= range.start && root.tokens.end <= range.end;
+                whole.then_some(root.call)
+            }
+        }
+    }
+
+    /// The outermost expansion around `id`.
+    #[must_use]
+    pub fn root(&self, id: ExpansionId) -> &Expansion {
+        let mut expansion = &self.expansions[id.0 as usize];
+        while let Some(parent) = expansion.parent {
+            expansion = &self.expansions[parent.0 as usize];
+        }
+        expansion
+    }
+
+    /// All tokens written in one argument of one outermost use, and made from it only once.
+    fn argument(&self, tokens: &[PpToken]) -> Option<Place> {
+        let id = tokens[0].expansion?;
+        let root = self.root(id);
+        let mut span: Option<ByteSpan> = None;
+        for token in tokens {
+            let Spelling::File(file, at) = token.spelling else {
+                return None;
+            };
+            let same = token.from_argument
+                && file == root.call.0
+                && root.call.1.contains(at)
+                && token
+                    .expansion
+                    .is_some_and(|id| std::ptr::eq(self.root(id), root));
+            if !same {
+                return None;
+            }
+            span = Some(span.map_or(at, |span| span.join(at)));
+        }
+        let span = span?;
+        let made = &self.tokens[root.tokens.start as usize..root.tokens.end as usize];
+        let copies = made
+            .iter()
+            .filter(|token| token.spelling == tokens[0].spelling)
+            .count();
+        (copies == 1).then(|| Place::Argument {
+            file: root.call.0,
+            span,
+            name: root.name.clone(),
+        })
+    }
+
+    fn macro_place(&self, tokens: &[PpToken]) -> Place {
+        let made = tokens
+            .iter()
+            .find_map(|token| token.expansion.filter(|_| !token.from_argument));
+        let any = made.or_else(|| tokens.iter().find_map(|token| token.expansion));
+        let innermost = any.map(|id| &self.expansions[id.0 as usize]);
+        let call = any.map_or((FileId(0), ByteSpan::default()), |id| self.root(id).call);
+        Place::Macro {
+            name: innermost.map_or_else(|| Arc::from(""), |expansion| expansion.name.clone()),
+            definition: innermost.and_then(|expansion| expansion.definition),
+            call,
+        }
+    }
 }

@@ -1,0 +1,178 @@
+//! Whole-stage tests: text in, items out.
+
+use std::path::PathBuf;
+
+use super::{FileIndex, Includes, Place, Sources, Unit, VersionRange, preprocess};
+use crate::ast::TokenRange;
+use crate::source::{FileId, FileSet, SourceFile};
+
+const RANGE: VersionRange = VersionRange {
+    min: 0x0309_0000,
+    max: 0x030F_00F0,
+};
+
+fn run(texts: &[(&str, &str)]) -> (FileSet, Unit) {
+    let mut files = FileSet::default();
+    for (path, text) in texts {
+        files.add(SourceFile::new(
+            PathBuf::from(path),
+            text.as_bytes().to_vec(),
+        ));
+    }
+    let index: Vec<FileIndex> = files
+        .iter()
+        .map(|(id, file)| FileIndex::new(id, file))
+        .collect();
+    let includes = Includes::new(&files, &index, &[]);
+    let sources = Sources {
+        files: &files,
+        index: &index,
+        includes: &includes,
+    };
+    let unit = preprocess(sources, FileId(0), &[], RANGE);
+    (files, unit)
+}
+
+/// One line an item: its configuration, the name if it is a function, its tokens.
+fn show(texts: &[(&str, &str)]) -> String {
+    let (files, unit) = run(texts);
+    let mut out = String::new();
+    for item in &unit.items {
+        let tokens = &item.raw.tokens;
+        let word = |at: u32| String::from_utf8_lossy(tokens.text(&files, at)).into_owned();
+        let count = u32::try_from(tokens.tokens.len()).expect("small");
+        let words: Vec<String> = (0..count).map(word).collect();
+        let name = item
+            .raw
+            .function
+            .map(|at| format!(" {}:", word(at)))
+            .unwrap_or_default();
+        let broken = if item.raw.broken { " broken" } else { "" };
+        out += &format!("{}{name}{broken} {}\n", item.config, words.join(" "));
+    }
+    out + &format!("unreached {}", unit.unreached.len())
+}
+
+#[test]
+fn items_end_at_bodies_and_semicolons() {
+    let text = "typedef struct { int a; } T; static T t = { 1 };\n\
+                int f(void) { return 1; } int g(a, b) int a; char *b; { return a; }\n\
+                struct s; struct s *h(struct s *x) { return x; } ;\n\
+                extern \"C\" { int k(void); }\n";
+    insta::assert_snapshot!(show(&[("a.c", text)]), @"
+    0 typedef struct { int a ; } T ;
+    0 static T t = { 1 } ;
+    0 f: int f ( void ) { return 1 ; }
+    0 g: int g ( a , b ) int a ; char * b ; { return a ; }
+    0 struct s ;
+    0 h: struct s * h ( struct s * x ) { return x ; }
+    0 int k ( void ) ;
+    unreached 0
+    ");
+}
+
+#[test]
+fn every_live_branch_is_seen_once_and_dead_ones_never() {
+    let text = "#if PY_MAJOR_VERSION >= 3\n#define PY3\n#endif\n\
+                #ifdef PY3\nint three(void) {\n#else\nint two(void) {\n#endif\n return 0; }\n\
+                #ifdef _WIN32\nint win;\n#elif defined(FOO) && FOO > 2\nint foo;\n#else\nint other;\n#endif\n\
+                #if 0\nint dead;\n#endif\n#if PY_VERSION_HEX < 0x030B0000\nint old;\n#endif\n";
+    insta::assert_snapshot!(show(&[("a.c", text)]), @"
+    0 three: int three ( void ) { return 0 ; }
+    0 int other ;
+    1 int win ;
+    1 int old ;
+    2 int foo ;
+    unreached 0
+    ");
+}
+
+#[test]
+fn macros_expand_as_in_c() {
+    let text = "#define STR(x) #x\n#define CAT(a, b) a ## b\n#define LOG(f, ...) log(f, ## __VA_ARGS__)\n\
+                #define SELF SELF + 1\n#define F(x) G(x)\n#define G(x) F(x)\n#define EMPTY\n\
+                int x = CAT(foo, bar) + SELF; char *s = STR(a \"b\" + 1);\n\
+                int y = F(F(1)); int z = LOG(\"a\") + LOG(\"b\", 2); int f(EMPTY) { return F; }\n";
+    insta::assert_snapshot!(show(&[("a.c", text)]), @r#"
+    0 int x = foobar + SELF + 1 ;
+    0 char * s = "a \"b\" + 1" ;
+    0 int y = F ( F ( 1 ) ) ;
+    0 int z = log ( "a" ) + log ( "b" , 2 ) ;
+    0 f: int f ( ) { return F ; }
+    unreached 0
+    "#);
+}
+
+#[test]
+fn included_code_is_read_in_place() {
+    let files = [
+        (
+            "a.c",
+            "#include \"defs.h\"\n#define T int\n#include \"impl.c\"\nLIMIT x;\nstatic int v[] = {\n#include \"table.h\"\n};\n",
+        ),
+        ("impl.c", "T twice(T n) { return 2 * n; }\n"),
+        (
+            "defs.h",
+            "#ifndef D_H\n#define D_H\n#define LIMIT long\nint declared(void);\n#endif\n",
+        ),
+        ("table.h", "1,\n2,\n"),
+    ];
+    insta::assert_snapshot!(show(&files), @"
+    0 twice: int twice ( int n ) { return 2 * n ; }
+    0 long x ;
+    0 static int v [ ] = { 1 , 2 , } ;
+    unreached 0
+    ");
+}
+
+#[test]
+fn a_stray_bracket_costs_one_item() {
+    let text = "int f(void) { if (x) { return 1; \n}\nint g(void)\n{\n  return 2;\n}\n";
+    insta::assert_snapshot!(show(&[("a.c", text)]), @"
+    0 f: broken int f ( void ) { if ( x ) { return 1 ; }
+    0 g: int g ( void ) { return 2 ; }
+    unreached 0
+    ");
+}
+
+#[test]
+fn hostile_macros_end() {
+    let mut text = String::from("#define A0 x x\n");
+    for n in 1..40 {
+        text += &format!("#define A{n} A{} A{}\n", n - 1, n - 1);
+    }
+    text += "int y = A39;\n";
+    let (_, unit) = run(&[("a.c", &text)]);
+    assert_eq!(unit.items.len(), 1);
+}
+
+#[test]
+fn places_tell_text_argument_and_body() {
+    let text = "#define CHECK(e) do { if (!(e)) return 0; } while (0)\n\
+                int f(int a) { CHECK(g(a) > 1); return a; }\n";
+    let (files, unit) = run(&[("a.c", text)]);
+    let tokens = &unit.items[0].raw.tokens;
+    let find = |word: &str| {
+        let count = u32::try_from(tokens.tokens.len()).expect("small");
+        (0..count)
+            .find(|at| tokens.text(&files, *at) == word.as_bytes())
+            .expect("present")
+    };
+    let shown = |start: u32, end: u32| match tokens.place(TokenRange { start, end }) {
+        Place::File(file, span) => format!("file {}", files.get(file).text(span)),
+        Place::Argument { file, span, name } => {
+            format!("argument of {name}: {}", files.get(file).text(span))
+        }
+        Place::Macro { name, call, .. } => format!("{name} at {}", files.get(call.0).text(call.1)),
+    };
+    let (open, g, one) = (find("do"), find("g"), find("1"));
+    assert_eq!(shown(g, one + 1), "argument of CHECK: g(a) > 1");
+    assert_eq!(shown(find("if"), one + 1), "CHECK at CHECK(g(a) > 1)");
+    // The whole use with its semicolon is text of the file.
+    let end = (open..)
+        .find(|at| tokens.text(&files, *at) == b"while")
+        .expect("present")
+        + 4;
+    assert_eq!(shown(open, end), "file CHECK(g(a) > 1)");
+    assert_eq!(shown(open - 1, end + 1), "file { CHECK(g(a) > 1);");
+}
