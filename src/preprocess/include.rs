@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::directive::Segment;
 use super::index::FileIndex;
@@ -15,6 +15,8 @@ pub struct Includes {
     by_path: FxHashMap<PathBuf, FileId>,
     by_name: FxHashMap<Box<str>, Vec<FileId>>,
     search: Vec<PathBuf>,
+    /// Files that each file includes, by [`FileId`].
+    targets: Vec<Vec<FileId>>,
     included: Vec<bool>,
     missing: Vec<MissingHeader>,
 }
@@ -44,6 +46,7 @@ impl Includes {
             }
         }
         includes.included = vec![false; files.len()];
+        includes.targets = vec![Vec::new(); files.len()];
         for (id, file) in files.iter() {
             let index = &index[id.index()];
             for segment in &index.segments {
@@ -55,7 +58,10 @@ impl Includes {
                     continue;
                 };
                 match includes.find(files, id, &name, quoted) {
-                    Some(target) if target != id => includes.included[target.index()] = true,
+                    Some(target) if target != id => {
+                        includes.included[target.index()] = true;
+                        includes.targets[id.index()].push(target);
+                    }
                     None if quoted && !is_python_header(&name) => {
                         includes.missing.push(MissingHeader { file: id, name });
                     }
@@ -70,6 +76,16 @@ impl Includes {
     #[must_use]
     pub fn is_included(&self, file: FileId) -> bool {
         self.included[file.index()]
+    }
+
+    /// Adds `from` and all files it includes, directly or not, to `reached`.
+    pub fn reach(&self, from: FileId, reached: &mut FxHashSet<FileId>) {
+        let mut waiting = vec![from];
+        while let Some(file) = waiting.pop() {
+            if reached.insert(file) {
+                waiting.extend_from_slice(&self.targets[file.index()]);
+            }
+        }
     }
 
     /// Quoted headers that were not found, in the order of the files.

@@ -42,6 +42,12 @@ impl FileIndex {
         index
     }
 
+    /// Whether the file may define functions or generate code where it is included.
+    #[must_use]
+    pub fn has_code(&self) -> bool {
+        self.has_code
+    }
+
     /// All identifiers of the file, in text and directives alike.
     pub fn identifiers<'a>(&'a self, file: &'a SourceFile) -> impl Iterator<Item = &'a [u8]> {
         let idents = self
