@@ -1,1 +1,67 @@
-//! capi stage.
+//! What the CPython C API does to references, which strong function stands for which borrowed one,
+//! and since which Python it exists.
+
+mod effects;
+mod replacements;
+mod version;
+
+pub use effects::{Effects, Out, OutKind, Returns, Steal, StealWhen, effects};
+pub use replacements::{Absent, Form, OldErrors, REPLACEMENTS, Replacement, replacement};
+pub use version::{ParseVersionError, PyVersion};
+
+/// Preprocessor definitions that stand for `<Python.h>`: only the macros that change syntax or
+/// control flow. Everything else in the C API stays a call, which [`effects`] knows.
+pub const MODEL_H: &str = include_str!("model.h");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The model's macros as (name, body).
+    fn macros() -> Vec<(&'static str, &'static str)> {
+        let definitions = MODEL_H.split("#define ").skip(1);
+        definitions
+            .map(|text| {
+                let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+                text.split_at(end.expect("a definition ends with a line break"))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn what_the_model_expands_is_a_call_only_if_it_names_itself() {
+        for (name, body) in macros() {
+            let stays = body.contains(&format!("){name}("));
+            assert!(
+                effects(name).is_none() || stays,
+                "{name} would hide its effects"
+            );
+        }
+    }
+
+    #[test]
+    fn calls_inside_the_model_are_known() {
+        let bodies: String = macros().into_iter().map(|(_, body)| body).collect();
+        for name in [
+            "Py_NewRef",
+            "PyEval_SaveThread",
+            "PyEval_RestoreThread",
+            "PyCriticalSection_Begin",
+            "PyCriticalSection2_End",
+            "Py_UNREACHABLE",
+        ] {
+            assert!(bodies.contains(&format!("{name}(")), "{name}");
+            assert!(effects(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn each_macro_of_the_model_is_defined_once() {
+        let mut names: Vec<&str> = macros().into_iter().map(|(name, _)| name).collect();
+        assert!(names.len() > 100);
+        names.sort_unstable();
+        for pair in names.windows(2) {
+            assert_ne!(pair[0], pair[1]);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The table of reference effects, read once from `effects.tsv`.
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+use super::PyVersion;
+
+/// What a call of one C-API function does to references. Argument indexes count from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effects {
+    /// The function, function-like macro, or format unit (`PyArg:O`, `Py_BuildValue:N`).
+    pub name: &'static str,
+    /// What the call evaluates to.
+    pub returns: Returns,
+    /// Arguments whose reference the callee takes over.
+    pub steals: Vec<Steal>,
+    /// Arguments through which the callee hands something back.
+    pub outs: Vec<Out>,
+    /// Whether it may execute Python code, or release references whose finalisers do.
+    pub runs_python: bool,
+    /// The argument that a borrowed or raw result (or out) points into: it dies with that argument.
+    pub derived_from: Option<u8>,
+    /// The argument whose lock it takes on the free-threaded build, which may suspend an outer
+    /// critical section.
+    pub locks: Option<u8>,
+    /// It never comes back.
+    pub noreturn: bool,
+    /// The first Python whose headers have it; `None` if older than 3.7.
+    pub since: Option<PyVersion>,
+    /// Where the row comes from.
+    pub source: &'static str,
+}
+
+/// The kind of value a call evaluates to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returns {
+    /// A reference that the caller owns, or `NULL`.
+    New,
+    /// A reference that somebody else owns, or `NULL`.
+    Borrowed {
+        /// The argument that owns it; `None` if the owner is not an argument (`PySys_GetObject`).
+        from: Option<u8>,
+    },
+    /// Always `NULL`: `return PyErr_NoMemory();`.
+    Null,
+    /// Nothing.
+    Void,
+    /// No reference: a number, a status, a C pointer.
+    Plain,
+}
+
+/// A reference that the callee takes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steal {
+    /// The argument's index.
+    pub arg: u8,
+    /// When it is taken.
+    pub on: StealWhen,
+}
+
+/// When a callee takes over a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StealWhen {
+    /// Also when the call fails: `PyList_SetItem`.
+    Always,
+    /// Only when the call succeeds: `PyModule_AddObject`.
+    Success,
+}
+
+/// A value that a callee stores through a pointer argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Out {
+    /// The argument's index.
+    pub arg: u8,
+    /// Whether all later arguments are outs of this kind as well: `PyArg_UnpackTuple`.
+    pub variadic: bool,
+    /// What is stored.
+    pub kind: OutKind,
+}
+
+/// What a callee stores through a pointer argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutKind {
+    /// A reference that the caller owns, or `NULL`.
+    New,
+    /// A reference that `derived_from` or the container of the arguments owns.
+    Borrowed,
+    /// The old reference is consumed and an owned one (or `NULL`) replaces it.
+    Inout,
+    /// A `Py_buffer` that owns a reference until `PyBuffer_Release`.
+    Buffer,
+    /// A C pointer into an object.
+    Pointer,
+}
+
+/// The effects of the function, macro or format unit called `name`.
+pub fn effects(name: &str) -> Option<&'static Effects> {
+    static TABLE: LazyLock<FxHashMap<&str, Effects>> = LazyLock::new(|| {
+        let rows = rows().map(|row| parse(row).expect("a test parses every row"));
+        rows.map(|effects| (effects.name, effects)).collect()
+    });
+    TABLE.get(name)
+}
+
+fn rows() -> impl Iterator<Item = &'static str> {
+    let lines = include_str!("effects.tsv").lines();
+    lines.filter(|line| !line.starts_with('#')).skip(1)
+}
+
+fn parse(row: &'static str) -> Option<Effects> {
+    let columns: Vec<&'static str> = row.split('\t').collect();
+    let [name, returns, steals, outs, python, notes, source] = columns[..] else {
+        return None;
+    };
+    let notes = Notes::parse(notes)?;
+    Some(Effects {
+        name,
+        returns: match returns {
+            "new" => Returns::New,
+            "borrowed" => Returns::Borrowed {
+                from: notes.derived,
+            },
+            "null" => Returns::Null,
+            "void" => Returns::Void,
+            "plain" => Returns::Plain,
+            _ => return None,
+        },
+        steals: list(steals, parse_steal)?,
+        outs: list(outs, parse_out)?,
+        runs_python: match python {
+            "yes" => true,
+            "no" => false,
+            _ => return None,
+        },
+        derived_from: notes.derived,
+        locks: notes.locks,
+        noreturn: notes.noreturn,
+        since: notes.since,
+        source,
+    })
+}
+
+fn list<T>(cell: &'static str, parse: fn(&'static str) -> Option<T>) -> Option<Vec<T>> {
+    if cell.is_empty() {
+        Some(Vec::new())
+    } else {
+        cell.split(';').map(parse).collect()
+    }
+}
+
+fn parse_steal(item: &str) -> Option<Steal> {
+    let (arg, on) = match item.strip_suffix("@success") {
+        Some(arg) => (arg, StealWhen::Success),
+        None => (item, StealWhen::Always),
+    };
+    Some(Steal {
+        arg: arg.parse().ok()?,
+        on,
+    })
+}
+
+fn parse_out(item: &str) -> Option<Out> {
+    let (arg, kind) = item.split_once(':')?;
+    let first = arg.strip_suffix('+');
+    Some(Out {
+        arg: first.unwrap_or(arg).parse().ok()?,
+        variadic: first.is_some(),
+        kind: match kind {
+            "new" => OutKind::New,
+            "borrowed" => OutKind::Borrowed,
+            "inout" => OutKind::Inout,
+            "buffer" => OutKind::Buffer,
+            "pointer" => OutKind::Pointer,
+            _ => return None,
+        },
+    })
+}
+
+#[derive(Default)]
+struct Notes {
+    derived: Option<u8>,
+    locks: Option<u8>,
+    noreturn: bool,
+    since: Option<PyVersion>,
+}
+
+impl Notes {
+    fn parse(cell: &str) -> Option<Notes> {
+        let mut notes = Notes::default();
+        for note in cell.split(';').filter(|note| !note.is_empty()) {
+            match note.split_once(':') {
+                Some(("derived", arg)) => notes.derived = Some(arg.parse().ok()?),
+                Some(("locks", arg)) => notes.locks = Some(arg.parse().ok()?),
+                Some(("since", version)) => notes.since = Some(version.parse().ok()?),
+                None if note == "noreturn" => notes.noreturn = true,
+                _ => return None,
+            }
+        }
+        Some(notes)
+    }
+}
+
+#[cfg(test)]
+mod tests;
