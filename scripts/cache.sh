@@ -33,36 +33,37 @@ cached() {
 
 # The URI of the Debian mirror that this machine itself uses.
 debian_mirror() {
-    local codename
-    codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+    local ID VERSION_CODENAME
+    . /etc/os-release
+    [[ $ID == debian ]] || die "fetches from Debian, and this is $ID"
     apt-get indextargets --no-release-info --format '$(RELEASE) $(REPO_URI)' |
-        awk -v release="$codename" '$1 == release && !uri { uri = $2 } END { print uri; exit !uri }' ||
-        die "found no mirror for '$codename' in the apt sources of this machine (Debian only)"
+        awk -v release="$VERSION_CODENAME" '$1 == release { uri = $2 } END { print uri; exit !uri }' ||
+        die "found no mirror for $VERSION_CODENAME in the apt sources of this machine"
 }
 
 # private_apt SUITE KIND ARGS: apt-get on one SUITE (trixie, sid) and KIND (deb, deb-src) of Debian,
 # with its own lists and caches; proxies and other transport settings are those of the machine.
-private_apt() {
+private_apt() (
     local suite=$1 kind=$2 base=$CACHE/apt/$1-$2 mirror
     shift 2
-    if [[ ! -e $base/updated ]]; then
-        mirror=$(debian_mirror)
-        mkdir -p "$base"/{state/lists/partial,cache/archives/partial}
-        echo "$kind [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" \
-            >"$base/sources.list"
-        {
-            apt-config dump | grep '^Acquire::'
-            printf '%s "%s";\n' \
-                Dir::Etc::Main /dev/null Dir::Etc::Parts /dev/null \
-                Dir::Etc::SourceList "$base/sources.list" Dir::Etc::SourceParts /dev/null \
-                Dir::State "$base/state" Dir::State::Status /dev/null Dir::Cache "$base/cache" \
-                Acquire::Languages none APT::Sandbox::User root
-        } >"$base/apt.conf"
-        APT_CONFIG=$base/apt.conf apt-get -q update
-        touch "$base/updated"
-    fi
-    APT_CONFIG=$base/apt.conf apt-get -q "$@"
-}
+    mirror=$(debian_mirror)
+    mkdir -p "$base"/{state/lists/partial,cache/archives/partial}
+    exec 8>"$base.lock"
+    flock 8
+    echo "$kind [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" \
+        >"$base/sources.list"
+    {
+        apt-config dump | grep '^Acquire::'
+        printf '%s "%s";\n' \
+            Dir::Etc::Main /dev/null Dir::Etc::Parts /dev/null \
+            Dir::Etc::SourceList "$base/sources.list" Dir::Etc::SourceParts /dev/null \
+            Dir::State "$base/state" Dir::State::Status /dev/null Dir::Cache "$base/cache" \
+            Acquire::Languages none APT::Sandbox::User root
+    } >"$base/apt.conf"
+    export APT_CONFIG=$base/apt.conf
+    apt-get -q update
+    apt-get -q "$@"
+)
 
 # need PACKAGE...: installs missing Debian packages when run as root, otherwise names them.
 need() {
