@@ -5,9 +5,11 @@
 //! *expanded tokens* it was made from; whether that range is text of the file, an argument of a
 //! macro or the body of one is known to the preprocessor (`preprocess::ItemTokens`).
 
+mod dump;
 mod types;
 mod visit;
 
+pub use dump::dump;
 pub use types::{FieldType, Type, TypeKind};
 pub use visit::{Visitor, walk_expr, walk_stmt};
 

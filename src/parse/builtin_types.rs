@@ -1,0 +1,111 @@
+//! Type names of the C library, POSIX, Windows and CPython.
+
+/// Whether `name` is in the list.
+pub(super) fn contains(name: &str) -> bool {
+    NAMES.binary_search(&name).is_ok()
+}
+
+/// Sorted.
+const NAMES: &[&str] = &[
+    "ATOM", "BOOL", "BOOLEAN", "BSTR", "BYTE", "CHAR", "CLSID", "COLORREF", "CONDITION_VARIABLE",
+    "CONSOLE_SCREEN_BUFFER_INFO", "COORD", "CRITICAL_SECTION", "DIR", "DOUBLE", "DWORD",
+    "DWORD32", "DWORD64", "DWORDLONG", "DWORD_PTR", "FARPROC", "FILE", "FILETIME", "FLOAT",
+    "GUID", "HANDLE", "HBITMAP", "HBRUSH", "HCURSOR", "HDC", "HFONT", "HGLOBAL", "HICON",
+    "HINSTANCE", "HKEY", "HLOCAL", "HMENU", "HMODULE", "HRESULT", "HWND", "IID", "INIT_ONCE",
+    "INT", "INT16", "INT32", "INT64", "INT8", "INT_PTR", "LARGE_INTEGER", "LONG", "LONG64",
+    "LONGLONG", "LONG_PTR", "LPARAM", "LPBOOL", "LPBYTE", "LPCSTR", "LPCTSTR", "LPCVOID",
+    "LPCWSTR", "LPDWORD", "LPHANDLE", "LPOVERLAPPED", "LPSTR", "LPTSTR", "LPVOID", "LPWSTR",
+    "LRESULT", "MEMORY_BASIC_INFORMATION", "MSG", "NTSTATUS", "OSVERSIONINFO", "OSVERSIONINFOEX",
+    "OVERLAPPED", "OVERLAPPED_ENTRY", "PBYTE", "PCSTR", "PCWSTR", "PDWORD", "PHANDLE", "POINT",
+    "PROCESS_INFORMATION", "PSTR", "PULONG", "PVOID", "PWSTR", "PyABIInfo", "PyASCIIObject",
+    "PyArena", "PyArg_Parser", "PyArrayIterObject", "PyArrayObject", "PyArray_Descr",
+    "PyAsyncGenObject", "PyAsyncMethods", "PyBaseExceptionObject", "PyBaseObject", "PyBoolObject",
+    "PyBufferProcs", "PyByteArrayObject", "PyBytesObject", "PyBytesWriter", "PyCFunction",
+    "PyCFunctionFast", "PyCFunctionFastWithKeywords", "PyCFunctionObject",
+    "PyCFunctionWithKeywords", "PyCMethod", "PyCMethodObject", "PyCObject", "PyCapsule",
+    "PyCapsule_Destructor", "PyCellObject", "PyClassObject", "PyCodeObject",
+    "PyCompactUnicodeObject", "PyCompilerFlags", "PyComplexObject", "PyConfig", "PyContext",
+    "PyContextToken", "PyContextVar", "PyCoroObject", "PyCriticalSection", "PyCriticalSection2",
+    "PyDateTime_CAPI", "PyDateTime_Date", "PyDateTime_DateTime", "PyDateTime_Delta",
+    "PyDateTime_TZInfo", "PyDateTime_Time", "PyDescrObject", "PyDictKeysObject", "PyDictObject",
+    "PyDictViewObject", "PyFileObject", "PyFloatObject", "PyFrameObject", "PyFrozenSetObject",
+    "PyFunctionObject", "PyGILState_STATE", "PyGenObject", "PyGetSetDef", "PyGetSetDescrObject",
+    "PyHeapTypeObject", "PyImportErrorObject", "PyInstanceMethodObject", "PyInstanceObject",
+    "PyIntObject", "PyInterpreterConfig", "PyInterpreterState", "PyListObject", "PyLockStatus",
+    "PyLongExport", "PyLongLayout", "PyLongObject", "PyLongWriter", "PyMappingMethods",
+    "PyMemAllocatorDomain", "PyMemAllocatorEx", "PyMemberDef", "PyMemberDescrObject",
+    "PyMemoryViewObject", "PyMethodDef", "PyMethodDescrObject", "PyMethodObject", "PyModuleDef",
+    "PyModuleDef_Base", "PyModuleDef_Slot", "PyModuleObject", "PyMonitoringState", "PyMutex",
+    "PyNoArgsFunction", "PyNumberMethods", "PyODictObject", "PyOSErrorObject",
+    "PyOS_sighandler_t", "PyObject", "PyObjectArenaAllocator", "PyOnceFlag", "PyPickleBuffer",
+    "PyPreConfig", "PyRWMutex", "PyRefTracer", "PySTEntryObject", "PySendResult",
+    "PySequenceMethods", "PySetObject", "PySliceObject", "PyStatus", "PyStopIterationObject",
+    "PyStringObject", "PyStructSequence_Desc", "PyStructSequence_Field", "PySyntaxErrorObject",
+    "PySystemExitObject", "PyTZInfoObject", "PyThreadState", "PyThread_ident_t",
+    "PyThread_type_lock", "PyThread_type_sema", "PyTime_t", "PyTracebackObject", "PyTupleObject",
+    "PyTypeObject", "PyType_Slot", "PyType_Spec", "PyUFuncObject", "PyUnicodeErrorObject",
+    "PyUnicodeObject", "PyUnicodeWriter", "PyVarObject", "PyVectorcallFunc", "PyWeakReference",
+    "PyWideStringList", "PyWrapperDescrObject", "Py_AuditHookFunction", "Py_UCS1", "Py_UCS2",
+    "Py_UCS4", "Py_UNICODE", "Py_buffer", "Py_complex", "Py_hash_t", "Py_intptr_t", "Py_mutex_t",
+    "Py_off_t", "Py_ssize_t", "Py_tracefunc", "Py_tss_t", "Py_uhash_t", "Py_uintptr_t", "RECT",
+    "REGSAM", "SECURITY_ATTRIBUTES", "SERVICE_STATUS", "SHORT", "SIZE", "SIZE_T", "SMALL_RECT",
+    "SOCKET", "SRWLOCK", "SSIZE_T", "STARTUPINFO", "STARTUPINFOA", "STARTUPINFOW", "SYSTEMTIME",
+    "SYSTEM_INFO", "TCHAR", "TIME_ZONE_INFORMATION", "UCHAR", "UINT", "UINT16", "UINT32",
+    "UINT64", "UINT8", "UINT_PTR", "ULARGE_INTEGER", "ULONG", "ULONG64", "ULONGLONG", "ULONG_PTR",
+    "USHORT", "VARIANT", "VOID", "WCHAR", "WIN32_FIND_DATA", "WIN32_FIND_DATAA",
+    "WIN32_FIND_DATAW", "WNDPROC", "WORD", "WPARAM", "WSABUF", "WSADATA", "_PyArg_Parser",
+    "_PyBytesWriter", "_PyCFunctionFast", "_PyCFunctionFastKeywords",
+    "_PyCFunctionFastWithKeywords", "_PyCrossInterpreterData", "_PyErr_StackItem",
+    "_PyInterpreterFrame", "_PyStackItem", "_PyTime_round_t", "_PyTime_t", "_PyUnicodeWriter",
+    "_PyUnicode_Name_CAPI", "_PyWeakReference", "_Py_CODEUNIT", "_Py_Identifier",
+    "_Py_atomic_address", "_Py_atomic_int", "__builtin_va_list", "__gnuc_va_list", "__int128_t",
+    "__time32_t", "__time64_t", "__uint128_t", "acl_entry_t", "acl_perm_t", "acl_permset_t",
+    "acl_t", "acl_tag_t", "acl_type_t", "allocfunc", "atomic_bool", "atomic_char", "atomic_flag",
+    "atomic_int", "atomic_intptr_t", "atomic_llong", "atomic_long", "atomic_size_t",
+    "atomic_uint", "atomic_uintptr_t", "atomic_ullong", "atomic_ulong", "binaryfunc", "blkcnt_t",
+    "blksize_t", "bool", "caddr_t", "cc_t", "char16_t", "char32_t", "char8_t", "charbufferproc",
+    "clock_t", "clockid_t", "cmpfunc", "cnd_t", "coercion", "crossinterpdatafunc",
+    "descrgetfunc", "descrsetfunc", "destructor", "dev_t", "digit", "div_t", "double_t",
+    "errno_t", "fd_set", "float_t", "fpos_t", "freefunc", "fsblkcnt_t", "fsfilcnt_t",
+    "getattrfunc", "getattrofunc", "getbufferproc", "getcharbufferproc", "getiterfunc",
+    "getreadbufferproc", "getsegcountproc", "getter", "getwritebufferproc", "gid_t", "glob_t",
+    "hashfunc", "iconv_t", "id_t", "in_addr_t", "in_port_t", "initproc", "ino_t", "inquiry",
+    "int16_t", "int32_t", "int64_t", "int8_t", "int_fast16_t", "int_fast32_t", "int_fast64_t",
+    "int_fast8_t", "int_least16_t", "int_least32_t", "int_least64_t", "int_least8_t",
+    "intargfunc", "intintargfunc", "intintobjargproc", "intmax_t", "intobjargproc", "intptr_t",
+    "iternextfunc", "jmp_buf", "key_t", "ldiv_t", "lenfunc", "lldiv_t", "locale_t", "loff_t",
+    "max_align_t", "mbstate_t", "mode_t", "mqd_t", "mtx_t", "newfunc", "nfds_t", "nlink_t",
+    "npy_bool", "npy_byte", "npy_cdouble", "npy_cfloat", "npy_datetime", "npy_double",
+    "npy_float", "npy_float32", "npy_float64", "npy_half", "npy_int", "npy_int16", "npy_int32",
+    "npy_int64", "npy_int8", "npy_intp", "npy_long", "npy_longdouble", "npy_longlong",
+    "npy_short", "npy_timedelta", "npy_ubyte", "npy_uint", "npy_uint16", "npy_uint32",
+    "npy_uint64", "npy_uint8", "npy_uintp", "npy_ulong", "npy_ulonglong", "npy_ushort",
+    "objobjargproc", "objobjproc", "off64_t", "off_t", "once_flag", "pid_t", "printfunc",
+    "pthread_attr_t", "pthread_barrier_t", "pthread_cond_t", "pthread_condattr_t",
+    "pthread_key_t", "pthread_mutex_t", "pthread_mutexattr_t", "pthread_once_t",
+    "pthread_rwlock_t", "pthread_rwlockattr_t", "pthread_spinlock_t", "pthread_t", "ptrdiff_t",
+    "quad_t", "readbufferproc", "regex_t", "regmatch_t", "releasebufferproc", "reprfunc",
+    "richcmpfunc", "rlim_t", "sa_family_t", "sdigit", "segcountproc", "sem_t", "sendfunc",
+    "setattrfunc", "setattrofunc", "setter", "sig_atomic_t", "sighandler_t", "siginfo_t",
+    "sigjmp_buf", "sigset_t", "size_t", "socklen_t", "speed_t", "ssize_t", "ssizeargfunc",
+    "ssizeobjargproc", "ssizessizeargfunc", "ssizessizeobjargproc", "stack_t", "stwodigits",
+    "suseconds_t", "tcflag_t", "ternaryfunc", "thrd_t", "time_t", "timer_t", "traverseproc",
+    "tss_t", "twodigits", "u_char", "u_int", "u_int16_t", "u_int32_t", "u_int64_t", "u_int8_t",
+    "u_long", "u_quad_t", "u_short", "ucontext_t", "uid_t", "uint", "uint16_t", "uint32_t",
+    "uint64_t", "uint8_t", "uint_fast16_t", "uint_fast32_t", "uint_fast64_t", "uint_fast8_t",
+    "uint_least16_t", "uint_least32_t", "uint_least64_t", "uint_least8_t", "uintmax_t",
+    "uintptr_t", "ulong", "unaryfunc", "useconds_t", "ushort", "va_list", "vectorcallfunc",
+    "visitproc", "wchar_t", "wint_t", "wordexp_t", "wrapperfunc", "wrapperfunc_kwds",
+    "writebufferproc",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::{NAMES, contains};
+
+    #[test]
+    fn the_list_is_sorted_and_searchable() {
+        assert!(NAMES.is_sorted());
+        assert!(contains("PyObject") && contains("uint8_t") && !contains("foo"));
+    }
+}
