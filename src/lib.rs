@@ -7,6 +7,7 @@
 pub mod ast;
 pub mod capi;
 pub mod cfg;
+pub mod dataflow;
 pub mod edit;
 pub mod lex;
 pub mod lower;

@@ -1,1 +1,302 @@
-//! cfg stage.
+//! Flow graph of one function, in C evaluation order, as a small register code.
+//!
+//! ```c
+//! static PyObject *first(PyObject *list) {
+//!     PyObject *item = PyList_GetItem(list, 0);
+//!     if (item == NULL || !check(item))
+//!         return NULL;
+//!     Py_INCREF(item);
+//!     return item;
+//! }
+//! ```
+//!
+//! ```text
+//! b0:
+//!   declare item
+//!   t0 = load list
+//!   t1 = call PyList_GetItem(t0, 0)
+//!   store item = t1
+//!   t2 = load item
+//!   if t2 == NULL goto b2 else b1
+//! b1: <- b0
+//!   t3 = load item
+//!   t4 = call check(t3)
+//!   if t4 != 0 goto b3 else b2
+//! b2: <- b0 b1
+//!   end item
+//!   return NULL
+//! b3: <- b1
+//!   t5 = load item
+//!   t6 = call Py_INCREF(t5)
+//!   t7 = load item
+//!   end item
+//!   return t7
+//! ```
+//!
+//! **Order.** Where C leaves the order open, operands go left to right: callee before arguments,
+//! the address of the left side of an assignment before its right side. A compound assignment
+//! reads its left side after its right side was computed.
+//!
+//! **Not evaluated.** Operands of `sizeof`; a variable that stands alone as a statement
+//! (`(void)x;` is no use of `x`); initialisers of `static` variables, which no call of the
+//! function runs.
+//!
+//! **Dead code.** Code behind `return` or `if (0)` is kept in blocks without predecessors that can
+//! be reached, because edits may sit there: [`Cfg::is_reachable`]. Conditions that are constant
+//! make one edge, so `do { … } while (0)` is no loop.
+//!
+//! **Jumps into a block** skip its `declare`; a variable without `declare` on a path holds
+//! nothing there. A computed `goto` ends no scopes.
+//!
+//! Blocks are numbered in source order. The graph is linear in the size of the function.
+
+mod build;
+mod dominators;
+mod dump;
+mod ir;
+mod liveness;
+mod loops;
+
+pub use build::build;
+pub use dominators::Dominators;
+pub use dump::dump;
+pub use ir::{
+    Base, Callee, CaseLabel, Comparison, Condition, Instr, InstrKind, Op, Operand, Place,
+    Projection, Source, TempId, Terminator,
+};
+pub use liveness::Liveness;
+pub use loops::{Loop, Loops};
+
+use crate::ast::{ExprId, LocalId, StmtId};
+use crate::dataflow::{Graph, NodeId, reverse_post_order};
+
+/// Names a [`Block`] of one [`Cfg`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockId(pub u32);
+
+impl BlockId {
+    /// The block's place in [`Cfg::blocks`] and its name as a data-flow node.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    fn new(index: usize) -> Self {
+        Self(u32::try_from(index).expect("a token makes a few blocks at most, and files are small"))
+    }
+}
+
+/// A point of execution: just before instruction `index` of `block`, or before its terminator if
+/// `index` is the number of instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Point {
+    /// The block.
+    pub block: BlockId,
+    /// The instruction that comes next.
+    pub index: usize,
+}
+
+/// Instructions that run one after the other.
+#[derive(Debug, Clone)]
+pub struct Block {
+    /// The instructions.
+    pub instrs: Vec<Instr>,
+    /// What comes after them.
+    pub terminator: Terminator,
+    /// Targets of the terminator by edge number.
+    pub successors: Vec<BlockId>,
+    /// Blocks with an edge to this one, each once, ascending. They may be unreachable.
+    pub predecessors: Vec<BlockId>,
+}
+
+/// The flow graph of one function.
+#[derive(Debug, Clone)]
+pub struct Cfg {
+    /// Blocks by [`BlockId`], in source order.
+    pub blocks: Vec<Block>,
+    /// How many temporaries there are.
+    pub temps: u32,
+    reachable: Vec<bool>,
+    calls: Vec<Option<Point>>,
+    stmts: Vec<StmtPoints>,
+}
+
+/// Where a statement begins and completes.
+#[derive(Debug, Clone, Copy, Default)]
+struct StmtPoints {
+    entry: Option<Point>,
+    exit: Option<Point>,
+}
+
+impl Cfg {
+    /// The block where the function starts. It has no predecessors.
+    pub const ENTRY: BlockId = BlockId(0);
+
+    fn new(
+        mut blocks: Vec<Block>,
+        temps: u32,
+        calls: Vec<Option<Point>>,
+        stmts: Vec<StmtPoints>,
+    ) -> Self {
+        for from in 0..blocks.len() {
+            for target in blocks[from].successors.clone() {
+                let predecessors = &mut blocks[target.index()].predecessors;
+                // Sources come in ascending order, so parallel edges stand next to each other.
+                if predecessors.last() != Some(&BlockId::new(from)) {
+                    predecessors.push(BlockId::new(from));
+                }
+            }
+        }
+        let reachable = vec![false; blocks.len()];
+        let mut cfg = Self {
+            blocks,
+            temps,
+            reachable,
+            calls,
+            stmts,
+        };
+        for block in cfg.reverse_post_order() {
+            cfg.reachable[block.index()] = true;
+        }
+        cfg
+    }
+
+    /// The block `id`.
+    #[must_use]
+    pub fn block(&self, id: BlockId) -> &Block {
+        &self.blocks[id.index()]
+    }
+
+    /// All blocks with their names, in source order.
+    pub fn iter(&self) -> impl Iterator<Item = (BlockId, &Block)> {
+        self.blocks
+            .iter()
+            .enumerate()
+            .map(|(index, block)| (BlockId::new(index), block))
+    }
+
+    /// Whether some path from the entry leads to the block.
+    #[must_use]
+    pub fn is_reachable(&self, block: BlockId) -> bool {
+        self.reachable[block.index()]
+    }
+
+    /// The instruction at `point`; `None` at a terminator.
+    #[must_use]
+    pub fn instr(&self, point: Point) -> Option<&Instr> {
+        self.block(point.block).instrs.get(point.index)
+    }
+
+    /// Where the call expression `expr` runs; `None` for other expressions and for calls that are
+    /// not evaluated.
+    #[must_use]
+    pub fn call(&self, expr: ExprId) -> Option<Point> {
+        self.calls.get(expr.0 as usize).copied().flatten()
+    }
+
+    /// The point before the first step of `stmt`; of a loop, before its first iteration. `None`
+    /// if the statement is not evaluated.
+    #[must_use]
+    pub fn before(&self, stmt: StmtId) -> Option<Point> {
+        self.stmts.get(stmt.0 as usize)?.entry
+    }
+
+    /// The point where `stmt` has completed and the next one has not begun. `None` if it never
+    /// completes: `return`, `goto`, a call that does not return, an endless loop.
+    #[must_use]
+    pub fn after(&self, stmt: StmtId) -> Option<Point> {
+        self.stmts.get(stmt.0 as usize)?.exit
+    }
+
+    /// What the step after `point` was made from; `None` before `goto` and where nothing is
+    /// reached.
+    #[must_use]
+    pub fn source(&self, point: Point) -> Option<Source> {
+        if let Some(instr) = self.instr(point) {
+            return Some(instr.source);
+        }
+        match &self.block(point.block).terminator {
+            Terminator::Branch { condition, .. } => Some(Source::Expr(condition.expr)),
+            Terminator::Switch { stmt, .. } | Terminator::Return(_, stmt) => {
+                Some(Source::Stmt(*stmt))
+            }
+            Terminator::Goto(_) | Terminator::Indirect(_) | Terminator::Unreachable => None,
+        }
+    }
+
+    /// Blocks that leave the function by `return` or by its end, ascending.
+    pub fn returns(&self) -> impl Iterator<Item = BlockId> {
+        self.iter()
+            .filter(|(_, block)| matches!(block.terminator, Terminator::Return(..)))
+            .map(|(id, _)| id)
+    }
+
+    /// Reachable blocks, each before its successors except along edges that close a cycle.
+    #[must_use]
+    pub fn reverse_post_order(&self) -> Vec<BlockId> {
+        reverse_post_order(self)
+            .into_iter()
+            .map(BlockId::new)
+            .collect()
+    }
+
+    /// Variables whose address is taken, ascending: other code may read and write them through a
+    /// pointer.
+    #[must_use]
+    pub fn address_taken(&self) -> Vec<LocalId> {
+        let of_instrs = self
+            .blocks
+            .iter()
+            .flat_map(|block| &block.instrs)
+            .flat_map(Instr::operands);
+        let of_ends = self
+            .blocks
+            .iter()
+            .flat_map(|block| block.terminator.operands());
+        let mut locals: Vec<LocalId> = of_instrs
+            .chain(of_ends)
+            .filter_map(addressed_local)
+            .collect();
+        locals.sort_unstable();
+        locals.dedup();
+        locals
+    }
+}
+
+/// The variable of which `operand` is the address or part of it.
+fn addressed_local(operand: &Operand) -> Option<LocalId> {
+    match operand {
+        Operand::AddressOf(place) => match place.base {
+            Base::Local(local) => Some(local),
+            Base::Global(_) | Base::Deref(_) | Base::Unnamed(_) => None,
+        },
+        _ => None,
+    }
+}
+
+impl Graph for Cfg {
+    fn node_count(&self) -> usize {
+        self.blocks.len()
+    }
+
+    fn entry(&self) -> NodeId {
+        Self::ENTRY.index()
+    }
+
+    fn successors(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        self.blocks[node]
+            .successors
+            .iter()
+            .map(|block| block.index())
+    }
+
+    fn predecessors(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        self.blocks[node]
+            .predecessors
+            .iter()
+            .map(|block| block.index())
+    }
+}
+
+#[cfg(test)]
+mod tests;
