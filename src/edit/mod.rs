@@ -1,5 +1,13 @@
 //! What is to change: edits over original bytes, grouped into atomic fixes.
 
+mod apply;
+mod set;
+
+pub use apply::{Applied, OffsetMap, apply};
+pub use set::{Conflict, EditSet, FixId};
+
+use crate::source::{ByteOffset, ByteSpan, FileId};
+
 /// One replacement in the original bytes of one file. Insertions have an empty span.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edit {
@@ -82,5 +90,3 @@ impl Fix {
         self.replace(file, ByteSpan::empty(offset), text);
     }
 }
-
-use crate::source::{ByteOffset, ByteSpan, FileId};
