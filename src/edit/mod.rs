@@ -1,9 +1,12 @@
 //! What is to change: edits over original bytes, grouped into atomic fixes.
 
 mod apply;
+mod layout;
 mod set;
+mod statement;
 
 pub use apply::{Applied, OffsetMap, apply};
+pub use layout::{BraceStyle, Head, IndentStep, Layout};
 pub use set::{Conflict, EditSet, FixId};
 
 use crate::source::{ByteOffset, ByteSpan, FileId};

@@ -1,0 +1,315 @@
+//! How a function is laid out: line ends, indentation, braces, as they stand in its bytes.
+
+use std::collections::BTreeMap;
+
+use crate::lex::Token;
+use crate::source::{ByteOffset, ByteSpan, FileId};
+
+/// Columns from one tab stop to the next.
+const TAB: usize = 8;
+
+/// Where the opening brace of a control statement stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BraceStyle {
+    /// `if (x) {`
+    SameLine,
+    /// `{` on its own line, as far left as the `if`.
+    NextLine,
+}
+
+/// What one more level of nesting adds to the indentation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndentStep {
+    columns: usize,
+    /// Whether eight columns are written as one tab.
+    tabs: bool,
+}
+
+impl IndentStep {
+    /// The indentation one level deeper than `indentation`.
+    #[must_use]
+    pub fn deeper(self, indentation: &[u8]) -> Vec<u8> {
+        if !self.tabs {
+            return [indentation, &vec![b' '; self.columns]].concat();
+        }
+        let columns = width(indentation) + self.columns;
+        [vec![b'\t'; columns / TAB], vec![b' '; columns % TAB]].concat()
+    }
+}
+
+/// The part of a control statement that stands before a body without braces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// First byte of `if`, `else`, `for`, `while`, `do`, `switch`.
+    pub start: ByteOffset,
+    /// First byte after its `)`, or after `else` or `do`.
+    pub end: ByteOffset,
+}
+
+/// The layout of one function; the file's where the function shows nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Layout<'a> {
+    pub(super) file: FileId,
+    pub(super) bytes: &'a [u8],
+    pub(super) tokens: &'a [Token],
+    step: IndentStep,
+    braces: BraceStyle,
+}
+
+impl<'a> Layout<'a> {
+    /// Learns the layout of `function` from its text. `tokens` are all tokens of `bytes`.
+    #[must_use]
+    pub fn learn(file: FileId, bytes: &'a [u8], tokens: &'a [Token], function: ByteSpan) -> Self {
+        let step = IndentStep {
+            columns: 4,
+            tabs: false,
+        };
+        let mut layout = Self {
+            file,
+            bytes,
+            tokens,
+            step,
+            braces: BraceStyle::SameLine,
+        };
+        let whole = 0..tokens.len();
+        let own = layout.index(function.start())..layout.index(function.end());
+        layout.step = layout
+            .vote_step(own.clone())
+            .or_else(|| layout.vote_step(whole.clone()))
+            .unwrap_or(layout.step);
+        layout.braces = layout
+            .vote_braces(own)
+            .or_else(|| layout.vote_braces(whole))
+            .unwrap_or(layout.braces);
+        layout
+    }
+
+    /// What one level of nesting adds.
+    #[must_use]
+    pub fn step(&self) -> IndentStep {
+        self.step
+    }
+
+    /// Where opening braces stand.
+    #[must_use]
+    pub fn braces(&self) -> BraceStyle {
+        self.braces
+    }
+
+    /// Blanks at the beginning of the line of `offset`, as they are.
+    #[must_use]
+    pub fn indentation(&self, offset: ByteOffset) -> &'a [u8] {
+        let start = self.line_start(offset).index();
+        let rest = &self.bytes[start..];
+        let length = rest
+            .iter()
+            .take_while(|byte| matches!(byte, b' ' | b'\t'))
+            .count();
+        &rest[..length]
+    }
+
+    /// How the line of `offset` ends; the line before it decides where it is the last one and has
+    /// no end. `\n` in a file of one line.
+    #[must_use]
+    pub fn line_ending(&self, offset: ByteOffset) -> &'static str {
+        let after = &self.bytes[offset.index()..];
+        let newline = memchr::memchr(b'\n', after)
+            .map(|at| offset.index() + at)
+            .or_else(|| memchr::memrchr(b'\n', self.bytes));
+        match newline {
+            Some(at) if at > 0 && self.bytes[at - 1] == b'\r' => "\r\n",
+            _ => "\n",
+        }
+    }
+
+    /// The head that `statement` is the only statement of, if it has no braces of its own.
+    #[must_use]
+    pub fn braceless_head(&self, statement: ByteSpan) -> Option<Head> {
+        let before = self.index(statement.start()).checked_sub(1)?;
+        let starts_with_brace = self.text(before + 1) == b"{";
+        if starts_with_brace {
+            return None;
+        }
+        self.head_ending_at(before)
+    }
+
+    /// The control head whose last token is `index`.
+    fn head_ending_at(&self, index: usize) -> Option<Head> {
+        let end = self.tokens[index].span.end();
+        let keyword = match self.text(index) {
+            b"else" | b"do" => index,
+            b")" => self.opening_paren(index)?.checked_sub(1)?,
+            _ => return None,
+        };
+        let known: [&[u8]; 6] = [b"if", b"for", b"while", b"switch", b"else", b"do"];
+        let start = self.tokens[keyword].span.start();
+        known
+            .contains(&self.text(keyword))
+            .then_some(Head { start, end })
+    }
+
+    fn opening_paren(&self, closing: usize) -> Option<usize> {
+        let mut depth = 0;
+        for index in (0..=closing).rev() {
+            match self.text(index) {
+                b")" => depth += 1,
+                b"(" if depth == 1 => return Some(index),
+                b"(" => depth -= 1,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// The most frequent growth of the indentation after a `{` that ends its line.
+    fn vote_step(&self, range: std::ops::Range<usize>) -> Option<IndentStep> {
+        let mut votes = BTreeMap::<usize, usize>::new();
+        let mut tabs = false;
+        for index in range {
+            let Some(next) = self.tokens.get(index + 1) else {
+                break;
+            };
+            if self.text(index) != b"{" || !next.first_on_line {
+                continue;
+            }
+            let outer = self.indentation(self.tokens[index].span.start());
+            let inner = self.indentation(next.span.start());
+            if let Some(columns) = width(inner).checked_sub(width(outer)).filter(|&n| n > 0) {
+                *votes.entry(columns).or_default() += 1;
+                tabs |= inner.contains(&b'\t');
+            }
+        }
+        let columns = most_voted(&votes)?;
+        Some(IndentStep { columns, tabs })
+    }
+
+    fn vote_braces(&self, range: std::ops::Range<usize>) -> Option<BraceStyle> {
+        let mut votes = BTreeMap::<BraceStyle, usize>::new();
+        for index in range.start.max(1)..range.end {
+            if self.text(index) == b"{" && self.head_ending_at(index - 1).is_some() {
+                let own_line = self.tokens[index].first_on_line;
+                let style = if own_line {
+                    BraceStyle::NextLine
+                } else {
+                    BraceStyle::SameLine
+                };
+                *votes.entry(style).or_default() += 1;
+            }
+        }
+        most_voted(&votes)
+    }
+
+    /// Index of the first token that starts at `offset` or later.
+    pub(super) fn index(&self, offset: ByteOffset) -> usize {
+        self.tokens
+            .partition_point(|token| token.span.start() < offset)
+    }
+
+    pub(super) fn text(&self, index: usize) -> &'a [u8] {
+        self.tokens
+            .get(index)
+            .map_or(&[], |token| &self.bytes[token.span.range()])
+    }
+
+    pub(super) fn line_start(&self, offset: ByteOffset) -> ByteOffset {
+        let before = &self.bytes[..offset.index()];
+        to_offset(memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1))
+    }
+}
+
+pub(super) fn to_offset(index: usize) -> ByteOffset {
+    ByteOffset(u32::try_from(index).expect("files are at most MAX_FILE_BYTES long"))
+}
+
+/// The key with the most votes; the first of several.
+fn most_voted<K: Copy>(votes: &BTreeMap<K, usize>) -> Option<K> {
+    votes
+        .iter()
+        .rev()
+        .max_by_key(|&(_, &count)| count)
+        .map(|(&key, _)| key)
+}
+
+/// Columns that blanks take.
+fn width(blanks: &[u8]) -> usize {
+    blanks.iter().fold(0, |column, &byte| match byte {
+        b'\t' => (column / TAB + 1) * TAB,
+        _ => column + 1,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BraceStyle, Layout};
+    use crate::lex::lex;
+    use crate::source::{ByteOffset, ByteSpan, FileId};
+
+    fn with_layout<T>(text: &str, ask: impl FnOnce(Layout<'_>) -> T) -> T {
+        let tokens = lex(text.as_bytes());
+        let whole = ByteSpan::new(0, u32::try_from(text.len()).unwrap());
+        ask(Layout::learn(FileId(0), text.as_bytes(), &tokens, whole))
+    }
+
+    fn deeper(text: &str, indentation: &[u8]) -> Vec<u8> {
+        with_layout(text, |layout| layout.step().deeper(indentation))
+    }
+
+    #[test]
+    fn the_step_is_learned_from_blocks() {
+        assert_eq!(
+            deeper("f() {\n  if (x) {\n    y;\n  }\n}\n", b"    "),
+            b"      "
+        );
+        assert_eq!(deeper("f()\n{\n\ty;\n}\n", b"\t"), b"\t\t");
+        assert_eq!(deeper("int x;\n", b""), b"    ");
+    }
+
+    #[test]
+    fn tabs_of_eight_columns_between_steps_of_four_are_kept() {
+        let mixed = "f()\n{\n    if (x) {\n\ty;\n\tif (z) {\n\t    w;\n\t}\n    }\n}\n";
+        assert_eq!(deeper(mixed, b"    "), b"\t");
+        assert_eq!(deeper(mixed, b"\t"), b"\t    ");
+    }
+
+    #[test]
+    fn braces_of_functions_and_initializers_do_not_vote() {
+        let braces = |text| with_layout(text, |layout| layout.braces());
+        assert_eq!(
+            braces("f()\n{\n  int a[] =\n  {\n 1 };\n}\n"),
+            BraceStyle::SameLine
+        );
+        assert_eq!(
+            braces("f() {\n  if (g(x))\n  {\n  }\n}\n"),
+            BraceStyle::NextLine
+        );
+    }
+
+    #[test]
+    fn line_endings_are_those_of_the_place() {
+        let at = |text, offset| with_layout(text, |layout| layout.line_ending(ByteOffset(offset)));
+        assert_eq!(at("a\r\nb\nc", 0), "\r\n");
+        assert_eq!(at("a\r\nb\nc", 3), "\n");
+        assert_eq!(at("a\r\nb", 3), "\r\n");
+        assert_eq!(at("a", 0), "\n");
+    }
+
+    #[test]
+    fn bodies_without_braces_know_their_head() {
+        let head = |text: &str, body: &str| {
+            let start = u32::try_from(text.find(body).unwrap()).unwrap();
+            let statement = ByteSpan::new(start, start + u32::try_from(body.len()).unwrap());
+            let head = with_layout(text, |layout| layout.braceless_head(statement));
+            head.map(|head| text[head.start.index()..head.end.index()].to_owned())
+        };
+        assert_eq!(
+            head("if (f(a)) /* ) */ b;", "b;").as_deref(),
+            Some("if (f(a))")
+        );
+        assert_eq!(head("if (a) { } else\n b;", "b;").as_deref(), Some("else"));
+        assert_eq!(head("for (;;) b;", "b;").as_deref(), Some("for (;;)"));
+        assert_eq!(head("if (a) { b; }", "b;"), None);
+        assert_eq!(head("if (a) { b; }", "{ b; }"), None);
+        assert_eq!(head("MACRO(a) b;", "b;"), None);
+        assert_eq!(head("b;", "b;"), None);
+    }
+}

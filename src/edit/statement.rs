@@ -1,0 +1,431 @@
+//! Edits on whole statements and lines that look like their surroundings.
+
+use super::Edit;
+use super::layout::{BraceStyle, Head, Layout, to_offset};
+use crate::source::{ByteOffset, ByteSpan};
+
+impl Layout<'_> {
+    /// Inserts `lines` (statements without indentation) before `statement`; see [`Self::surround`].
+    #[must_use]
+    pub fn insert_before(&self, statement: ByteSpan, lines: &[&str]) -> Vec<Edit> {
+        self.surround(statement, lines, &[])
+    }
+
+    /// Inserts `lines` (statements without indentation) after `statement`; see [`Self::surround`].
+    #[must_use]
+    pub fn insert_after(&self, statement: ByteSpan, lines: &[&str]) -> Vec<Edit> {
+        self.surround(statement, &[], lines)
+    }
+
+    /// Puts `before` and `after` around `statement`, each on its own line with its indentation.
+    ///
+    /// Braces are added if it is the only statement of an `if`, `else` or loop. A comment behind
+    /// the statement stays on its line. In a block that is written on one line, so are the new
+    /// statements.
+    #[must_use]
+    pub fn surround(&self, statement: ByteSpan, before: &[&str], after: &[&str]) -> Vec<Edit> {
+        if let Some(head) = self.braceless_head(statement) {
+            return self.wrap(statement, head, before, after);
+        }
+        let mut edits = Vec::new();
+        if !before.is_empty() {
+            edits.push(self.before(statement, before));
+        }
+        if !after.is_empty() {
+            edits.push(self.after(statement, after));
+        }
+        edits
+    }
+
+    /// Inserts `text` as a line of its own, from column 0, before the line of `offset`.
+    #[must_use]
+    pub fn insert_line_before(&self, offset: ByteOffset, text: &str) -> Edit {
+        let line = format!("{text}{}", self.line_ending(offset));
+        self.insertion(self.line_start(offset), line)
+    }
+
+    /// Inserts `text` as a line of its own, from column 0, after the line of `offset`, and after
+    /// a comment that begins on it.
+    #[must_use]
+    pub fn insert_line_after(&self, offset: ByteOffset, text: &str) -> Edit {
+        let ending = self.line_ending(offset);
+        let last_token = self.tokens[..self.index(to_offset(offset.index() + 1))]
+            .last()
+            .map_or(offset, |token| token.span.end().max(offset));
+        match self.next_line(last_token) {
+            Some(next) => self.insertion(next, format!("{text}{ending}")),
+            None => self.insertion(
+                to_offset(self.bytes.len()),
+                format!("{ending}{text}{ending}"),
+            ),
+        }
+    }
+
+    /// Takes `statement` out, and its line if nothing else stands there. Comments on the line
+    /// stay. Where C needs a statement, a `;` stays.
+    #[must_use]
+    pub fn remove(&self, statement: ByteSpan) -> Edit {
+        let first = self.index(statement.start());
+        let next = self.index(statement.end());
+        let labelled = first > 0 && self.text(first - 1) == b":" && self.text(next) == b"}";
+        if labelled || self.braceless_head(statement).is_some() {
+            return self.edit(statement, ";");
+        }
+        let line = self.line_start(statement.start());
+        let leading = self.blanks_before(statement.start());
+        let trailing = self.blanks_after(statement.end());
+        let ends_line = matches!(self.bytes.get(trailing.index()), None | Some(b'\n' | b'\r'));
+        let span = match (leading == line, ends_line) {
+            (true, true) => {
+                let end = self.next_line(statement.end()).unwrap_or(trailing);
+                ByteSpan::new(line.0, end.0)
+            }
+            (false, true) => ByteSpan::new(leading.0, statement.end().0),
+            (_, false) => ByteSpan::new(statement.start().0, trailing.0),
+        };
+        self.edit(span, "")
+    }
+
+    fn before(&self, statement: ByteSpan, lines: &[&str]) -> Edit {
+        if !self.begins_line(statement.start()) {
+            return self.insertion(statement.start(), format!("{} ", lines.join(" ")));
+        }
+        let ending = self.line_ending(statement.start());
+        let indentation = self.indentation(statement.start());
+        let text = lines
+            .iter()
+            .flat_map(|line| [indentation, line.as_bytes(), ending.as_bytes()]);
+        self.insertion(
+            self.line_start(statement.start()),
+            text.collect::<Vec<_>>().concat(),
+        )
+    }
+
+    fn after(&self, statement: ByteSpan, lines: &[&str]) -> Edit {
+        if !self.ends_line(statement.end()) {
+            return self.insertion(statement.end(), format!(" {}", lines.join(" ")));
+        }
+        let indentation = self.body_indentation(statement.start());
+        let lines: Vec<_> = lines.iter().map(|&line| (&indentation[..], line)).collect();
+        self.lines_after(statement.end(), &lines)
+    }
+
+    /// Braces around `statement` in the style of the function, `before` and `after` inside.
+    fn wrap(&self, statement: ByteSpan, head: Head, before: &[&str], after: &[&str]) -> Vec<Edit> {
+        let outer = self.indentation(head.start);
+        let own_line = self.begins_line(statement.start());
+        let inner = if own_line {
+            self.indentation(statement.start()).to_vec()
+        } else {
+            self.step().deeper(outer)
+        };
+        let ending = self.line_ending(head.end);
+        let mut edits = Vec::new();
+        match (self.braces(), own_line) {
+            (BraceStyle::NextLine, true) => edits.push(self.lines_after(head.end, &[(outer, "{")])),
+            (BraceStyle::NextLine, false) => {
+                let text = [ending.as_bytes(), outer, b"{"].concat();
+                edits.push(self.insertion(head.end, text));
+            }
+            (BraceStyle::SameLine, _) => edits.push(self.insertion(head.end, " {")),
+        }
+        if own_line {
+            edits.push(self.before(statement, before));
+        } else {
+            let mut text = ending.as_bytes().to_vec();
+            for line in before {
+                text.extend([&inner[..], line.as_bytes(), ending.as_bytes()].concat());
+            }
+            text.extend(&inner);
+            let gap = ByteSpan::new(self.blanks_before(statement.start()).0, statement.start().0);
+            edits.push(self.edit(gap, text));
+        }
+        let mut closing: Vec<_> = after.iter().map(|&line| (&inner[..], line)).collect();
+        closing.push((outer, "}"));
+        edits.push(self.lines_after(statement.end(), &closing));
+        edits.retain(|edit| !(edit.text.is_empty() && edit.span.is_empty()));
+        edits
+    }
+
+    /// New lines of (indentation, text) behind `offset`: after its line if only comments follow
+    /// there, else in front of what follows.
+    fn lines_after(&self, offset: ByteOffset, lines: &[(&[u8], &str)]) -> Edit {
+        let ending = self.line_ending(offset).as_bytes();
+        let next = if self.ends_line(offset) {
+            self.next_line(offset)
+        } else {
+            None
+        };
+        let mut text = Vec::new();
+        for (indentation, line) in lines {
+            let parts = match next {
+                Some(_) => [indentation, line.as_bytes(), ending],
+                None => [ending, indentation, line.as_bytes()],
+            };
+            text.extend(parts.concat());
+        }
+        let at = next.unwrap_or_else(|| {
+            if self.ends_line(offset) {
+                to_offset(self.bytes.len())
+            } else {
+                offset
+            }
+        });
+        self.insertion(at, text)
+    }
+
+    /// Indentation for a statement that follows the one at `start`. In `case 1: f();` the line is
+    /// indented for the label, so it is one step deeper.
+    fn body_indentation(&self, start: ByteOffset) -> Vec<u8> {
+        let line = self.indentation(start);
+        let index = self.index(start);
+        let labelled = index > 0 && self.text(index - 1) == b":" && !self.begins_line(start);
+        if labelled {
+            self.step().deeper(line)
+        } else {
+            line.to_vec()
+        }
+    }
+
+    /// Whether the token at `offset` is the first on its line.
+    fn begins_line(&self, offset: ByteOffset) -> bool {
+        self.tokens
+            .get(self.index(offset))
+            .is_some_and(|token| token.first_on_line)
+    }
+
+    /// Whether no token follows `offset` on its line.
+    fn ends_line(&self, offset: ByteOffset) -> bool {
+        self.tokens
+            .get(self.index(offset))
+            .is_none_or(|token| token.first_on_line)
+    }
+
+    /// Begin of the line after `offset`, behind comments that start on this line; `None` at the
+    /// end of a file without final newline.
+    fn next_line(&self, offset: ByteOffset) -> Option<ByteOffset> {
+        let mut at = offset.index();
+        loop {
+            let rest = &self.bytes[at..];
+            let newline = memchr::memchr(b'\n', rest)?;
+            match memchr::memmem::find(&rest[..newline], b"/*") {
+                // A comment may go on over several lines; `//` hides the `/*` behind it.
+                Some(open) if !contains(&rest[..open], b"//") => {
+                    at += open + 2 + memchr::memmem::find(&rest[open + 2..], b"*/")? + 2;
+                }
+                _ => return Some(to_offset(at + newline + 1)),
+            }
+        }
+    }
+
+    fn blanks_before(&self, offset: ByteOffset) -> ByteOffset {
+        let before = &self.bytes[..offset.index()];
+        let blanks = before
+            .iter()
+            .rev()
+            .take_while(|byte| matches!(byte, b' ' | b'\t'))
+            .count();
+        to_offset(before.len() - blanks)
+    }
+
+    fn blanks_after(&self, offset: ByteOffset) -> ByteOffset {
+        let after = &self.bytes[offset.index()..];
+        let blanks = after
+            .iter()
+            .take_while(|byte| matches!(byte, b' ' | b'\t'))
+            .count();
+        to_offset(offset.index() + blanks)
+    }
+
+    fn insertion(&self, offset: ByteOffset, text: impl Into<Vec<u8>>) -> Edit {
+        self.edit(ByteSpan::empty(offset), text)
+    }
+
+    fn edit(&self, span: ByteSpan, text: impl Into<Vec<u8>>) -> Edit {
+        Edit {
+            file: self.file,
+            span,
+            text: text.into(),
+        }
+    }
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    memchr::memmem::find(text, part).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::edit::{Edit, EditSet, Fix, FixId, Layout, apply};
+    use crate::lex::lex;
+    use crate::source::{ByteSpan, FileId};
+
+    /// Applies the edits that `build` makes for the statement `target` of `text`.
+    fn edited(
+        text: &str,
+        target: &str,
+        build: impl FnOnce(&Layout<'_>, ByteSpan) -> Vec<Edit>,
+    ) -> String {
+        let tokens = lex(text.as_bytes());
+        let offset = |at: usize| u32::try_from(at).unwrap();
+        let whole = ByteSpan::new(0, offset(text.len()));
+        let layout = Layout::learn(FileId(0), text.as_bytes(), &tokens, whole);
+        let start = text.find(target).unwrap();
+        let statement = ByteSpan::new(offset(start), offset(start + target.len()));
+        let mut fix = Fix::safe("test");
+        fix.edits = build(&layout, statement);
+        let mut set = EditSet::default();
+        set.add(FixId(0), &fix).unwrap();
+        String::from_utf8(apply(text.as_bytes(), set.edits(FileId(0))).bytes).unwrap()
+    }
+
+    fn around(text: &str, target: &str) -> String {
+        edited(text, target, |layout, statement| {
+            layout.surround(statement, &["<;"], &[">;"])
+        })
+    }
+
+    fn removed(text: &str, target: &str) -> String {
+        edited(text, target, |layout, statement| {
+            vec![layout.remove(statement)]
+        })
+    }
+
+    #[test]
+    fn lines_take_the_indentation_of_the_statement() {
+        assert_eq!(
+            around("{\n\tf();\n}\n", "f();"),
+            "{\n\t<;\n\tf();\n\t>;\n}\n"
+        );
+        assert_eq!(
+            around("{\r\n  f();\r\n}", "f();"),
+            "{\r\n  <;\r\n  f();\r\n  >;\r\n}"
+        );
+        assert_eq!(around("  f();", "f();"), "  <;\n  f();\n  >;");
+    }
+
+    #[test]
+    fn a_comment_behind_the_statement_stays_with_it() {
+        let text = "{\n  f(); /* one\n  two */ // three /*\n}\n";
+        assert_eq!(
+            around(text, "f();"),
+            "{\n  <;\n  f(); /* one\n  two */ // three /*\n  >;\n}\n"
+        );
+    }
+
+    #[test]
+    fn a_block_on_one_line_stays_on_one_line() {
+        assert_eq!(
+            around("if (x) { f(); }\n", "f();"),
+            "if (x) { <; f(); >; }\n"
+        );
+    }
+
+    #[test]
+    fn what_follows_a_labelled_statement_is_one_step_deeper() {
+        let text = "switch (x) {\ncase 1: f();\n    break;\n}\n";
+        assert_eq!(
+            edited(text, "f();", |layout, statement| layout
+                .insert_after(statement, &[">;"])),
+            "switch (x) {\ncase 1: f();\n    >;\n    break;\n}\n"
+        );
+    }
+
+    #[test]
+    fn a_body_without_braces_gets_them_in_the_style_of_the_function() {
+        insta::assert_snapshot!(around("{\n    if (x)  /* why */\n        f();  // how\n    else\n        g();\n}\n", "f();"), @"
+        {
+            if (x) {  /* why */
+                <;
+                f();  // how
+                >;
+            }
+            else
+                g();
+        }
+        ");
+        insta::assert_snapshot!(around("{\n    while (y)\n    {\n        h();\n    }\n    if (x)  /* why */\n        f();\n}\n", "f();"), @"
+        {
+            while (y)
+            {
+                h();
+            }
+            if (x)  /* why */
+            {
+                <;
+                f();
+                >;
+            }
+        }
+        ");
+    }
+
+    #[test]
+    fn a_body_on_the_line_of_its_head_moves_to_its_own() {
+        insta::assert_snapshot!(around("{\n    if (x) f(); else g();\n}\n", "f();"), @"
+        {
+            if (x) {
+                <;
+                f();
+                >;
+            } else g();
+        }
+        ");
+        insta::assert_snapshot!(around("{\n    if (x)\n    {\n        h();\n    }\n    else g();\n}\n", "g();"), @"
+        {
+            if (x)
+            {
+                h();
+            }
+            else
+            {
+                <;
+                g();
+                >;
+            }
+        }
+        ");
+    }
+
+    #[test]
+    fn removing_a_statement_takes_its_line() {
+        assert_eq!(
+            removed("{\n    f();\r\n    g();\n}\n", "f();"),
+            "{\n    g();\n}\n"
+        );
+        assert_eq!(removed("a;\n  f(x,\n    y);\n", "f(x,\n    y);"), "a;\n");
+    }
+
+    #[test]
+    fn removing_a_statement_keeps_its_neighbours_and_comments() {
+        assert_eq!(removed("  f(); /* why */\n", "f();"), "  /* why */\n");
+        assert_eq!(removed("  f(); g();\n", "f();"), "  g();\n");
+        assert_eq!(removed("  f(); g();\n", "g();"), "  f();\n");
+        assert_eq!(removed("  /* a */ f();\n", "f();"), "  /* a */\n");
+    }
+
+    #[test]
+    fn removing_leaves_a_statement_where_c_needs_one() {
+        assert_eq!(removed("if (x)\n    f();\n", "f();"), "if (x)\n    ;\n");
+        assert_eq!(removed("{ done:\n f();\n}", "f();"), "{ done:\n ;\n}");
+    }
+
+    #[test]
+    fn directives_start_in_column_zero() {
+        let text = "  #include <a.h> /* x\n */\nint b;";
+        let after = edited(text, "include", |layout, at| {
+            vec![layout.insert_line_after(at.start(), "#include \"c.h\"")]
+        });
+        assert_eq!(
+            after,
+            "  #include <a.h> /* x\n */\n#include \"c.h\"\nint b;"
+        );
+        let before = edited(text, "b;", |layout, at| {
+            vec![layout.insert_line_before(at.start(), "#include \"c.h\"")]
+        });
+        assert_eq!(
+            before,
+            "  #include <a.h> /* x\n */\n#include \"c.h\"\nint b;"
+        );
+    }
+}
