@@ -12,6 +12,7 @@ pub mod diff;
 pub mod edit;
 pub mod lex;
 pub mod lower;
+pub mod package;
 pub mod parse;
 pub mod preprocess;
 pub mod rule;

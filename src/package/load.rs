@@ -1,0 +1,277 @@
+//! Reads a tree into a [`Package`].
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use super::kind::FileKind;
+use super::metadata::python_range;
+use super::walk::{Walked, excludes, files_under};
+use super::{FileInfo, Package, PythonVersion, Roots, SkipReason, Skipped};
+use crate::diff::FileMode;
+use crate::source::{FileSet, MAX_FILE_BYTES, SourceFile};
+
+/// Bytes at the beginning of a file in which a zero byte makes it binary; git's number.
+const BINARY_PROBE: usize = 8000;
+
+/// What to read.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Absolute paths of existing files and folders that the user asked for.
+    pub paths: Vec<PathBuf>,
+    /// The folders of the run.
+    pub roots: Roots,
+    /// Globs of files and folders to leave out.
+    pub exclude: Vec<String>,
+    /// The oldest Python version, if the user sets it.
+    pub min_python: Option<PythonVersion>,
+}
+
+/// Why a tree could not be read at all.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A glob of `exclude` is none.
+    #[error("bad `exclude` glob: {0}")]
+    BadExclude(#[from] ignore::Error),
+}
+
+/// Reads all files that may hold C, in parallel. A file that cannot be read is recorded in
+/// [`Package::skipped`] and stops nothing.
+///
+/// # Errors
+/// [`LoadError::BadExclude`].
+pub fn load(request: &Request) -> Result<Package, LoadError> {
+    let base = request.roots.base();
+    let excludes = excludes(base, &request.exclude)?;
+    let mut found = BTreeMap::new();
+    let mut skipped = Vec::new();
+    let mut take = |walked: Walked, selected: bool| {
+        for path in walked.files {
+            *found.entry(path).or_insert(false) |= selected;
+        }
+        skipped.extend(walked.errors.into_iter().map(|(path, error)| Skipped {
+            path: relative(base, &path),
+            reason: SkipReason::Unreadable(error),
+        }));
+    };
+    take(files_under(&request.roots.project, &excludes), false);
+    for path in &request.paths {
+        // An explicitly given file is taken whatever its name and the excludes.
+        let walked = if path.is_dir() {
+            files_under(path, &excludes)
+        } else {
+            Walked {
+                files: vec![path.clone()],
+                ..Walked::default()
+            }
+        };
+        take(walked, true);
+    }
+    let found: Vec<_> = found.into_iter().collect();
+    let read: Vec<_> = found
+        .par_iter()
+        .map(|(path, _)| read_file(base, path))
+        .collect();
+    Ok(assemble(
+        request,
+        read.into_iter().zip(found.iter().map(|found| found.1)),
+        skipped,
+    ))
+}
+
+fn assemble(
+    request: &Request,
+    read: impl Iterator<Item = (Result<ReadFile, Skipped>, bool)>,
+    mut skipped: Vec<Skipped>,
+) -> Package {
+    let mut files = FileSet::default();
+    let mut infos = Vec::new();
+    let mut compat_header = None;
+    for (result, selected) in read {
+        match result {
+            Ok(ReadFile { file, kind, mode }) => {
+                let is_compat = file.path().ends_with("pythoncapi_compat.h");
+                let id = files.add(file);
+                infos.push(FileInfo {
+                    kind,
+                    selected,
+                    mode,
+                });
+                if is_compat {
+                    compat_header.get_or_insert(id);
+                }
+            }
+            Err(skip) => skipped.push(skip),
+        }
+    }
+    skipped.sort_by(|a, b| a.path.cmp(&b.path));
+    skipped.dedup();
+    let python = python_range(&request.roots.project, request.min_python);
+    let root = request.roots.base().to_path_buf();
+    Package {
+        root,
+        files,
+        infos,
+        skipped,
+        python,
+        compat_header,
+    }
+}
+
+struct ReadFile {
+    file: SourceFile,
+    kind: FileKind,
+    mode: FileMode,
+}
+
+fn read_file(base: &Path, path: &Path) -> Result<ReadFile, Skipped> {
+    let skip = |reason| Skipped {
+        path: relative(base, path),
+        reason,
+    };
+    let unreadable = |error: io::Error| skip(SkipReason::Unreadable(error.to_string()));
+    let metadata = fs::metadata(path).map_err(unreadable)?;
+    if metadata.len() > MAX_FILE_BYTES as u64 {
+        return Err(skip(SkipReason::TooLarge(metadata.len())));
+    }
+    let bytes = fs::read(path).map_err(unreadable)?;
+    if memchr::memchr(0, &bytes[..bytes.len().min(BINARY_PROBE)]).is_some() {
+        return Err(skip(SkipReason::Binary));
+    }
+    let relative = relative(base, path);
+    // A file of another name was given explicitly; the user says that it is C.
+    let kind = FileKind::of_name(path)
+        .unwrap_or(FileKind::C)
+        .refine(&relative, &bytes);
+    let mode = mode_of(&metadata);
+    Ok(ReadFile {
+        file: SourceFile::new(relative, bytes),
+        kind,
+        mode,
+    })
+}
+
+/// `path` below `base` with `/` between its parts; whole if it does not lie there.
+fn relative(base: &Path, path: &Path) -> PathBuf {
+    let relative = path.strip_prefix(base).unwrap_or(path);
+    if cfg!(windows) {
+        PathBuf::from(relative.to_string_lossy().replace('\\', "/"))
+    } else {
+        relative.to_path_buf()
+    }
+}
+
+#[cfg(unix)]
+fn mode_of(metadata: &fs::Metadata) -> FileMode {
+    use std::os::unix::fs::PermissionsExt;
+    if metadata.permissions().mode() & 0o100 != 0 {
+        FileMode::Executable
+    } else {
+        FileMode::Regular
+    }
+}
+
+#[cfg(not(unix))]
+fn mode_of(_: &fs::Metadata) -> FileMode {
+    FileMode::Regular
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::{Request, load};
+    use crate::package::{FileKind, Package, find_roots};
+
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        folder
+    }
+
+    fn read(folder: &Path, paths: &[&str], exclude: &[&str]) -> Package {
+        let paths: Vec<_> = paths.iter().map(|path| folder.join(path)).collect();
+        let roots = find_roots(&paths);
+        let exclude = exclude.iter().map(ToString::to_string).collect();
+        load(&Request {
+            paths,
+            roots,
+            exclude,
+            min_python: None,
+        })
+        .unwrap()
+    }
+
+    fn names(package: &Package, selected: bool) -> Vec<String> {
+        let chosen = package
+            .files
+            .iter()
+            .filter(|(id, _)| package.info(*id).selected == selected);
+        chosen
+            .map(|(_, file)| file.path().display().to_string())
+            .collect()
+    }
+
+    #[test]
+    fn folders_of_products_and_ignored_files_are_left_out() {
+        let tree = tree(&[
+            (".git/config", ""),
+            (".gitignore", "ignored.c\n"),
+            ("setup.py", ""),
+            ("src/b.c", ""),
+            ("src/a.h", ""),
+            ("src/ignored.c", ""),
+            ("src/vendored/x.c", ""),
+            ("build/x.c", ""),
+            ("env/pyvenv.cfg", ""),
+            ("env/x.c", ""),
+            (".hidden/x.c", ""),
+        ]);
+        let package = read(tree.path(), &["."], &["vendored"]);
+        assert_eq!(names(&package, true), ["src/a.h", "src/b.c"]);
+    }
+
+    #[test]
+    fn the_rest_of_the_project_is_context() {
+        let tree = tree(&[("setup.py", ""), ("include/x.h", ""), ("src/m.c", "")]);
+        let package = read(tree.path(), &["src"], &[]);
+        assert_eq!(names(&package, true), ["src/m.c"]);
+        assert_eq!(names(&package, false), ["include/x.h"]);
+    }
+
+    #[test]
+    fn a_file_given_by_name_is_taken_in_any_case() {
+        let tree = tree(&[("setup.py", ""), ("build/m.c", ""), ("odd.txt", "int x;")]);
+        let package = read(tree.path(), &["build/m.c", "odd.txt"], &["build"]);
+        assert_eq!(names(&package, true), ["build/m.c", "odd.txt"]);
+        assert!(package.infos.iter().all(|info| info.kind == FileKind::C));
+    }
+
+    #[test]
+    fn binary_files_are_recorded() {
+        let tree = tree(&[("m.c", "int x;\n"), ("junk.c", "\0\0\0")]);
+        let package = read(tree.path(), &["."], &[]);
+        assert_eq!(package.files.len(), 1);
+        assert_eq!(package.skipped[0].path, Path::new("junk.c"));
+    }
+
+    #[test]
+    fn the_compatibility_header_is_found() {
+        let tree = tree(&[
+            ("setup.py", ""),
+            ("src/pythoncapi_compat.h", ""),
+            ("src/m.c", ""),
+        ]);
+        let package = read(tree.path(), &["src/m.c"], &[]);
+        let header = package.files.get(package.compat_header.unwrap());
+        assert_eq!(header.path(), Path::new("src/pythoncapi_compat.h"));
+    }
+}
