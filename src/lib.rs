@@ -10,10 +10,15 @@ pub mod cfg;
 pub mod dataflow;
 pub mod diff;
 pub mod edit;
+pub mod engine;
 pub mod lex;
 pub mod lower;
 pub mod package;
 pub mod parse;
 pub mod preprocess;
+pub mod render;
 pub mod rule;
 pub mod source;
+
+#[path = "../transforms/mod.rs"]
+pub mod transforms;

@@ -1,8 +1,13 @@
 //! The contract between the engine and the rules.
 
+mod declare;
 mod finding;
+mod selection;
+mod suppression;
 
 pub use finding::{Finding, Note, Outcome};
+pub use selection::{Selection, Selector, UnknownRule};
+pub use suppression::{Suppression, suppressions};
 
 use crate::edit::Confidence;
 
@@ -23,4 +28,12 @@ pub struct Rule {
     pub since: &'static str,
     /// The best confidence its fixes reach; `None` if it never makes one.
     pub best: Option<Confidence>,
+}
+
+impl Rule {
+    /// The rule's page without the blank that each line of a doc comment begins with.
+    #[must_use]
+    pub fn page(&self) -> String {
+        self.docs.lines().flat_map(|line| [line.strip_prefix(' ').unwrap_or(line), "\n"]).collect()
+    }
 }

@@ -1,0 +1,43 @@
+//! What a user may ask of an analysis, resolved.
+
+use crate::rule::Selection;
+
+/// How older Pythons get the functions that fixes use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Compat {
+    /// The project's own `pythoncapi_compat.h`, else a small generated header, where the supported
+    /// versions ask for one.
+    #[default]
+    Auto,
+    /// Always through a header.
+    Header,
+    /// Never: the result needs a Python that has the functions.
+    None,
+}
+
+/// What becomes of errors that the old call swallowed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ErrorBehaviour {
+    /// The new code swallows them as well.
+    #[default]
+    Preserve,
+    /// The new code hands them to its caller; such fixes need review.
+    Propagate,
+}
+
+/// What a user asks of an analysis. The supported Pythons are part of the package.
+#[derive(Debug, Clone, Default)]
+pub struct Config {
+    /// Rules that run.
+    pub selection: Selection,
+    /// How older Pythons are served.
+    pub compat: Compat,
+    /// What becomes of errors that the old call swallowed.
+    pub errors: ErrorBehaviour,
+    /// Folders for quoted headers, relative to the package's root or absolute.
+    pub include_dirs: Vec<String>,
+    /// Macros from outside, as (name, value).
+    pub defines: Vec<(String, String)>,
+    /// Functions to look at; all if empty.
+    pub functions: Vec<String>,
+}
