@@ -1,5 +1,7 @@
 //! Patches are taken by `git apply` and by `patch -p1`, and give the wanted bytes.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -3,7 +3,8 @@
 use crate::rule::Selection;
 
 /// How older Pythons get the functions that fixes use.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Compat {
     /// The project's own `pythoncapi_compat.h`, else a small generated header, where the supported
     /// versions ask for one.
@@ -16,7 +17,8 @@ pub enum Compat {
 }
 
 /// What becomes of errors that the old call swallowed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ErrorBehaviour {
     /// The new code swallows them as well.
     #[default]

@@ -98,7 +98,10 @@ pub struct Validation {
 pub fn analyze(package: &Package, config: &Config) -> Analysis {
     let _ = config;
     Analysis {
-        coverage: Coverage { files: package.analysed().count(), ..Coverage::default() },
+        coverage: Coverage {
+            files: package.analysed().count(),
+            ..Coverage::default()
+        },
         ..Analysis::default()
     }
 }

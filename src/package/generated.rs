@@ -122,7 +122,7 @@ pub(super) fn generator_of(path: &Path, bytes: &[u8]) -> Option<&'static Generat
             UNKNOWN
                 .banners
                 .iter()
-                .any(|banner| says(banner))
+                .any(says)
                 .then_some(&UNKNOWN)
         })
 }

@@ -24,6 +24,8 @@ pub struct Request {
     pub paths: Vec<PathBuf>,
     /// The folders of the run.
     pub roots: Roots,
+    /// Absolute folders whose headers are read as well, outside of the project too.
+    pub include_dirs: Vec<PathBuf>,
     /// Globs of files and folders to leave out.
     pub exclude: Vec<String>,
     /// The oldest Python version, if the user sets it.
@@ -58,6 +60,9 @@ pub fn load(request: &Request) -> Result<Package, LoadError> {
         }));
     };
     take(files_under(&request.roots.project, &excludes), false);
+    for folder in request.include_dirs.iter().filter(|folder| folder.is_dir()) {
+        take(files_under(folder, &excludes), false);
+    }
     for path in &request.paths {
         // An explicitly given file is taken whatever its name and the excludes.
         let walked = if path.is_dir() {
@@ -204,6 +209,7 @@ mod tests {
         load(&Request {
             paths,
             roots,
+            include_dirs: Vec::new(),
             exclude,
             min_python: None,
         })

@@ -13,20 +13,31 @@ pub(super) fn finding(view: View<'_>, finding: &Finding) -> String {
     };
     let id = format!("{} {}", finding.rule.code, finding.rule.name);
     let title = level.primary_title(finding.message.as_str()).id(id);
-    let mut group =
-        title.element(excerpt(view, finding.file, finding.span, AnnotationKind::Primary, None));
+    let mut group = title.element(excerpt(
+        view,
+        finding.file,
+        finding.span,
+        AnnotationKind::Primary,
+        None,
+    ));
     for note in &finding.notes {
         let kind = AnnotationKind::Context;
         group = group.element(excerpt(view, note.file, note.span, kind, Some(&note.text)));
     }
     group = footer(group, &finding.outcome);
-    let renderer = if view.styled { Renderer::styled() } else { Renderer::plain() };
+    let renderer = if view.styled {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    };
     format!("{}\n\n", renderer.render(&[group]))
 }
 
 fn footer<'a>(group: Group<'a>, outcome: &Outcome) -> Group<'a> {
     let group = group.element(Level::HELP.message(what_to_do(outcome)));
-    let Outcome::Fix(fix) = outcome else { return group };
+    let Outcome::Fix(fix) = outcome else {
+        return group;
+    };
     fix.assumptions.iter().fold(group, |group, assumption| {
         group.element(Level::NOTE.message(format!("to confirm: {assumption}")))
     })

@@ -61,7 +61,10 @@ struct JsonEdit<'a> {
 }
 
 pub(super) fn findings(view: View<'_>, findings: &[&Finding]) -> String {
-    let list: Vec<_> = findings.iter().map(|finding| convert(view, finding)).collect();
+    let list: Vec<_> = findings
+        .iter()
+        .map(|finding| convert(view, finding))
+        .collect();
     let text = serde_json::to_string_pretty(&list).expect("strings and numbers always serialise");
     text + "\n"
 }

@@ -11,7 +11,7 @@ use crate::rule::{Finding, Outcome};
 use crate::source::{FileId, Position};
 
 /// How findings are written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum OutputFormat {
     /// The line of code with the place marked, and the steps that lead there.
     #[default]
@@ -42,7 +42,10 @@ impl View<'_> {
     }
 
     fn position(&self, finding: &Finding) -> Position {
-        self.package.files.get(finding.file).position(finding.span.start())
+        self.package
+            .files
+            .get(finding.file)
+            .position(finding.span.start())
     }
 }
 
@@ -50,8 +53,14 @@ impl View<'_> {
 #[must_use]
 pub fn render(format: OutputFormat, view: View<'_>, findings: &[&Finding]) -> String {
     match format {
-        OutputFormat::Full => findings.iter().map(|finding| full::finding(view, finding)).collect(),
-        OutputFormat::Concise => findings.iter().map(|finding| concise(view, finding)).collect(),
+        OutputFormat::Full => findings
+            .iter()
+            .map(|finding| full::finding(view, finding))
+            .collect(),
+        OutputFormat::Concise => findings
+            .iter()
+            .map(|finding| concise(view, finding))
+            .collect(),
         OutputFormat::Json => json::findings(view, findings),
     }
 }
@@ -84,12 +93,17 @@ fn what_to_do(outcome: &Outcome) -> String {
 
 /// `path` seen from `folder`, with `..` where needed; both absolute.
 fn relative_to(folder: &Path, path: &Path) -> PathBuf {
-    let Some(common) = folder.ancestors().find(|ancestor| path.starts_with(ancestor)) else {
+    let Some(common) = folder
+        .ancestors()
+        .find(|ancestor| path.starts_with(ancestor))
+    else {
         return path.to_path_buf();
     };
     let up = folder.components().count() - common.components().count();
     let down = path.strip_prefix(common).unwrap_or(path);
-    std::iter::repeat_n(Path::new(".."), up).chain([down]).collect()
+    std::iter::repeat_n(Path::new(".."), up)
+        .chain([down])
+        .collect()
 }
 
 #[cfg(test)]
@@ -115,15 +129,22 @@ mod tests {
     fn package(text: &[u8]) -> Package {
         let mut files = FileSet::default();
         files.add(SourceFile::new(PathBuf::from("src/m.c"), text.to_vec()));
-        let info =
-            FileInfo { kind: FileKind::C, selected: true, mode: FileMode::Regular };
+        let info = FileInfo {
+            kind: FileKind::C,
+            selected: true,
+            mode: FileMode::Regular,
+        };
         let min = PythonRange::DEFAULT_MIN;
         Package {
             root: PathBuf::from("/project"),
             files,
             infos: vec![info],
             skipped: Vec::new(),
-            python: PythonRange { min, max: None, source: String::new() },
+            python: PythonRange {
+                min,
+                max: None,
+                source: String::new(),
+            },
             compat_header: None,
         }
     }
@@ -135,8 +156,11 @@ mod tests {
             u32::try_from(start).unwrap(),
             u32::try_from(start + target.len()).unwrap(),
         );
-        let note =
-            Note { file: FileId(0), span: ByteSpan::new(0, 1), text: "declared here".into() };
+        let note = Note {
+            file: FileId(0),
+            span: ByteSpan::new(0, 1),
+            text: "declared here".into(),
+        };
         let finding = Finding {
             rule: &RULE,
             file: FileId(0),
@@ -147,14 +171,23 @@ mod tests {
             notes: vec![note],
             outcome,
         };
-        let view = View { package: &package, folder: Path::new("/project/src"), styled: false };
+        let view = View {
+            package: &package,
+            folder: Path::new("/project/src"),
+            styled: false,
+        };
         render(format, view, &[&finding])
     }
 
     #[test]
     fn concise_is_one_line_for_each_finding() {
         let manual = Outcome::Manual("the item is returned".into());
-        let text = shown(OutputFormat::Concise, b"int x;\n  g(item);\n", b"item", manual);
+        let text = shown(
+            OutputFormat::Concise,
+            b"int x;\n  g(item);\n",
+            b"item",
+            manual,
+        );
         insta::assert_snapshot!(text, @"m.c:2:5: UG101 borrowed-list-item: `item` is borrowed from a list that other threads can change [manual: the item is returned]");
     }
 

@@ -34,6 +34,9 @@ impl Rule {
     /// The rule's page without the blank that each line of a doc comment begins with.
     #[must_use]
     pub fn page(&self) -> String {
-        self.docs.lines().flat_map(|line| [line.strip_prefix(' ').unwrap_or(line), "\n"]).collect()
+        self.docs
+            .lines()
+            .flat_map(|line| [line.strip_prefix(' ').unwrap_or(line), "\n"])
+            .collect()
     }
 }

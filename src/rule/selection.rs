@@ -25,14 +25,16 @@ impl Selector {
             return Ok(selector);
         }
         let names = rules.iter().flat_map(|rule| [rule.code, rule.name]);
-        let near = names.max_by(|a, b| {
-            strsim::jaro_winkler(a, text).total_cmp(&strsim::jaro_winkler(b, text))
-        });
+        let near = names
+            .max_by(|a, b| strsim::jaro_winkler(a, text).total_cmp(&strsim::jaro_winkler(b, text)));
         let hint = match near {
             Some(near) => format!("; did you mean `{near}`?"),
             None => String::new(),
         };
-        Err(UnknownRule { selector: text.to_owned(), hint })
+        Err(UnknownRule {
+            selector: text.to_owned(),
+            hint,
+        })
     }
 
     /// Whether the selector fits `rule`.
@@ -66,7 +68,11 @@ impl Selection {
     #[must_use]
     pub fn includes(&self, rule: &Rule) -> bool {
         let closest = |list: &[Selector]| list.iter().filter_map(|s| s.precision(rule)).max();
-        let selected = if self.select.is_empty() { Some(0) } else { closest(&self.select) };
+        let selected = if self.select.is_empty() {
+            Some(0)
+        } else {
+            closest(&self.select)
+        };
         selected > closest(&self.ignore)
     }
 }
@@ -77,7 +83,14 @@ mod tests {
     use crate::rule::Rule;
 
     const fn rule(code: &'static str, name: &'static str) -> Rule {
-        Rule { code, name, summary: "", docs: "", since: "0.1.0", best: None }
+        Rule {
+            code,
+            name,
+            summary: "",
+            docs: "",
+            since: "0.1.0",
+            best: None,
+        }
     }
 
     static LIST: Rule = rule("UG101", "borrowed-list-item");
@@ -87,10 +100,20 @@ mod tests {
 
     fn chosen(select: &[&str], ignore: &[&str]) -> Vec<&'static str> {
         let read = |texts: &[&str]| {
-            texts.iter().map(|text| Selector::new(text, RULES).unwrap()).collect()
+            texts
+                .iter()
+                .map(|text| Selector::new(text, RULES).unwrap())
+                .collect()
         };
-        let selection = Selection { select: read(select), ignore: read(ignore) };
-        RULES.iter().filter(|rule| selection.includes(rule)).map(|rule| rule.code).collect()
+        let selection = Selection {
+            select: read(select),
+            ignore: read(ignore),
+        };
+        RULES
+            .iter()
+            .filter(|rule| selection.includes(rule))
+            .map(|rule| rule.code)
+            .collect()
     }
 
     #[test]

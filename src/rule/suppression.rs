@@ -23,7 +23,10 @@ impl Suppression {
     /// Whether this silences findings of `rule` on `line`.
     #[must_use]
     pub fn covers(&self, rule: &Rule, line: LineNumber) -> bool {
-        let names = self.rules.as_ref().is_ok_and(|list| list.iter().any(|s| s.matches(rule)));
+        let names = self
+            .rules
+            .as_ref()
+            .is_ok_and(|list| list.iter().any(|s| s.matches(rule)));
         names && self.lines.0 <= line && line <= self.lines.1
     }
 
@@ -57,7 +60,9 @@ pub fn suppressions(file: &SourceFile, rules: &[&Rule]) -> Vec<Suppression> {
 
 fn is_in_token(tokens: &[Token], offset: ByteOffset) -> bool {
     let index = tokens.partition_point(|token| token.span.end() <= offset);
-    tokens.get(index).is_some_and(|token| token.span.start() <= offset)
+    tokens
+        .get(index)
+        .is_some_and(|token| token.span.start() <= offset)
 }
 
 /// The line of the comment; the next one with code too if the comment stands alone.
@@ -131,19 +136,34 @@ mod tests {
     fn errors(text: &str) -> Vec<String> {
         let file = SourceFile::new(PathBuf::from("m.c"), text.into());
         let found = suppressions(&file, &[&LIST]);
-        found.iter().filter_map(|s| s.error().map(str::to_owned)).collect()
+        found
+            .iter()
+            .filter_map(|s| s.error().map(str::to_owned))
+            .collect()
     }
 
     #[test]
     fn a_comment_behind_code_is_for_its_own_line() {
-        assert_eq!(silenced("a;\nb; /* ungil: ignore[UG101] -- why */\nc;\n"), [2]);
-        assert_eq!(silenced("b; // ungil: ignore[borrowed-list-item]\nc;\n"), [1]);
+        assert_eq!(
+            silenced("a;\nb; /* ungil: ignore[UG101] -- why */\nc;\n"),
+            [2]
+        );
+        assert_eq!(
+            silenced("b; // ungil: ignore[borrowed-list-item]\nc;\n"),
+            [1]
+        );
     }
 
     #[test]
     fn a_comment_on_its_own_line_is_for_the_next() {
-        assert_eq!(silenced("a;\n/* ungil: ignore[UG1] -- why */\nc;\nd;\n"), [2, 3]);
-        assert_eq!(silenced("/* ungil: ignore[UG1] --\n * why */\nc;\nd;\n"), [1, 2, 3]);
+        assert_eq!(
+            silenced("a;\n/* ungil: ignore[UG1] -- why */\nc;\nd;\n"),
+            [2, 3]
+        );
+        assert_eq!(
+            silenced("/* ungil: ignore[UG1] --\n * why */\nc;\nd;\n"),
+            [1, 2, 3]
+        );
         assert_eq!(silenced("/* ungil: ignore[UG1] */\n\nc;\n"), [1]);
     }
 

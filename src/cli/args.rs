@@ -1,0 +1,176 @@
+//! The command line as types.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+use crate::diff::DEFAULT_CONTEXT;
+use crate::engine::{Compat, ErrorBehaviour};
+use crate::package::PythonVersion;
+use crate::render::OutputFormat;
+
+/// Make CPython C extensions safe for free-threaded Python.
+#[derive(Debug, Parser)]
+#[command(version, about, max_term_width = 100, after_help = EXIT_STATUS)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Command,
+    #[command(flatten)]
+    pub(super) global: GlobalArgs,
+}
+
+const EXIT_STATUS: &str = "Exit status: 0 clean or done; 1 findings remain or the diff is not \
+    empty; 2 wrong usage, bad configuration, or refused; 3 coverage gap with --strict; \
+    130 interrupted";
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Report findings; never writes
+    Check(CheckArgs),
+    /// Print the patch that `migrate` would apply; never writes
+    Diff(DiffArgs),
+    /// Write every applicable fix in one transaction
+    #[command(alias = "fix")]
+    Migrate(MigrateArgs),
+    /// Show the page of a rule: why, before and after, when it declines
+    Explain {
+        /// Code or name of the rule
+        #[arg(value_name = "RULE")]
+        rule: String,
+    },
+    /// List all rules
+    Rules,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct GlobalArgs {
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(super) color: Color,
+    /// Say less; twice: nothing but errors
+    #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "verbose")]
+    quiet: u8,
+    /// Say more
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    verbose: u8,
+}
+
+impl GlobalArgs {
+    /// 0 is normal, each `-v` one more, each `-q` one less.
+    pub(super) fn loudness(&self) -> i16 {
+        i16::from(self.verbose) - i16::from(self.quiet)
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+pub(super) enum Color {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+impl Color {
+    pub(super) fn choice(self) -> anstream::ColorChoice {
+        match self {
+            Self::Auto => anstream::ColorChoice::Auto,
+            Self::Always => anstream::ColorChoice::Always,
+            Self::Never => anstream::ColorChoice::Never,
+        }
+    }
+}
+
+/// Options of all commands that analyse.
+#[derive(Debug, Args)]
+pub(super) struct AnalysisArgs {
+    /// Files and folders
+    #[arg(default_value = ".")]
+    pub(super) paths: Vec<PathBuf>,
+    /// Rules to run: codes, names or code prefixes
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(super) select: Vec<String>,
+    /// Rules not to run
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(super) ignore: Vec<String>,
+    /// Look only at these functions
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(super) function: Vec<String>,
+    /// Leave out files and folders
+    #[arg(long, value_name = "GLOB")]
+    pub(super) exclude: Vec<String>,
+    /// Apply also fixes that a person must confirm
+    #[arg(long)]
+    pub(super) unsafe_fixes: bool,
+    /// Oldest supported Python [default: what the project says]
+    #[arg(long, value_name = "X.Y")]
+    pub(super) min_python: Option<PythonVersion>,
+    /// How older Pythons get new functions
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(super) compat: Option<Compat>,
+    /// What becomes of errors that the old call swallowed
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(super) errors: Option<ErrorBehaviour>,
+    /// Folder for `#include "..."`
+    #[arg(short = 'I', value_name = "DIR")]
+    pub(super) include_dirs: Vec<PathBuf>,
+    /// Define a macro
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    pub(super) defines: Vec<String>,
+    /// Threads to use; 0 is one for each core
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    pub(super) jobs: usize,
+    /// Fail if something was not understood
+    #[arg(long)]
+    pub(super) strict: bool,
+    /// Write statistics of the run as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(super) stats_file: Option<PathBuf>,
+    /// Configuration file [default: ungil.toml or pyproject.toml of the project]
+    #[arg(long, value_name = "FILE", conflicts_with = "isolated")]
+    pub(super) config: Option<PathBuf>,
+    /// Read no configuration file
+    #[arg(long)]
+    pub(super) isolated: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CheckArgs {
+    #[command(flatten)]
+    pub(super) analysis: AnalysisArgs,
+    /// How to write findings
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        env = "UNGIL_OUTPUT_FORMAT"
+    )]
+    pub(super) output_format: OutputFormat,
+    /// Show also the uses that are proven safe, and why
+    #[arg(long)]
+    pub(super) show_safe: bool,
+    /// Show statistics of the run
+    #[arg(long)]
+    pub(super) stats: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DiffArgs {
+    #[command(flatten)]
+    pub(super) analysis: AnalysisArgs,
+    /// Lines of context
+    #[arg(short = 'U', long = "unified", value_name = "N", default_value_t = DEFAULT_CONTEXT)]
+    pub(super) context: usize,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct MigrateArgs {
+    #[command(flatten)]
+    pub(super) analysis: AnalysisArgs,
+    /// Write even where files have uncommitted changes
+    #[arg(long)]
+    pub(super) allow_dirty: bool,
+    /// Write even outside of a git repository
+    #[arg(long)]
+    pub(super) allow_no_vcs: bool,
+}

@@ -1,0 +1,87 @@
+//! Everything that touches the world: arguments, files, terminal, exit status.
+
+mod args;
+mod check;
+mod config;
+mod interrupt;
+mod paint;
+mod patch;
+mod rules;
+mod session;
+mod stats;
+mod talk;
+mod vcs;
+mod write;
+
+use std::ffi::OsString;
+use std::io;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use interrupt::Interrupt;
+use talk::Talk;
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Status {
+    /// Clean, or everything done.
+    Clean,
+    /// Findings remain, or the diff is not empty.
+    Findings,
+    /// Wrong usage, bad configuration, or refused.
+    Refused,
+    /// Something was not understood, under `--strict`.
+    CoverageGap,
+}
+
+impl Status {
+    fn code(self) -> u8 {
+        match self {
+            Self::Clean => 0,
+            Self::Findings => 1,
+            Self::Refused => 2,
+            Self::CoverageGap => 3,
+        }
+    }
+}
+
+/// Runs the command line `arguments`, the program's name first.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Printing the help into a closed pipe is no failure.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let talk = Talk::new(cli.global.color.choice(), cli.global.loudness());
+    match dispatch(&cli, &talk) {
+        Ok(status) => ExitCode::from(status.code()),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            talk.error(&format!("{error:#}"));
+            ExitCode::from(Status::Refused.code())
+        }
+    }
+}
+
+fn dispatch(cli: &Cli, talk: &Talk) -> anyhow::Result<Status> {
+    let interrupt = Interrupt::install()?;
+    match &cli.command {
+        Command::Check(args) => check::run(args, talk),
+        Command::Diff(args) => patch::diff(args, talk),
+        Command::Migrate(args) => patch::migrate(args, talk, &interrupt),
+        Command::Explain { rule } => rules::explain(rule, talk),
+        Command::Rules => rules::list(talk),
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}

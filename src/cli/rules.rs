@@ -1,0 +1,102 @@
+//! `ungil rules` and `ungil explain`.
+
+use std::fmt::Write;
+
+use super::Status;
+use super::talk::{Talk, write_results};
+use crate::edit::Confidence;
+use crate::rule::{Rule, Selector};
+use crate::transforms;
+
+pub(super) fn list(talk: &Talk) -> anyhow::Result<Status> {
+    write_results(table(transforms::ALL).as_bytes())?;
+    talk.detail("`ungil explain RULE` shows the page of a rule");
+    Ok(Status::Clean)
+}
+
+pub(super) fn explain(rule: &str, talk: &Talk) -> anyhow::Result<Status> {
+    // Gives the error with the nearest name.
+    let selector = Selector::new(rule, transforms::ALL)?;
+    let mut found = transforms::ALL.iter().filter(|rule| selector.matches(rule));
+    let (Some(found), None) = (found.next(), found.next()) else {
+        talk.error(&format!(
+            "`{rule}` is the beginning of several codes; see `ungil rules`"
+        ));
+        return Ok(Status::Refused);
+    };
+    write_results(page(found).as_bytes())?;
+    Ok(Status::Clean)
+}
+
+fn page(rule: &Rule) -> String {
+    let Rule {
+        code,
+        name,
+        summary,
+        since,
+        ..
+    } = rule;
+    format!(
+        "# {name} ({code})\n\n{summary}\n\nSince {since}; fixes: {}.\n\n{}",
+        best(rule),
+        rule.page()
+    )
+}
+
+fn best(rule: &Rule) -> &'static str {
+    match rule.best {
+        Some(Confidence::Safe) => "safe",
+        Some(Confidence::Review) => "review",
+        None => "none",
+    }
+}
+
+fn table(rules: &[&Rule]) -> String {
+    let width = rules
+        .iter()
+        .map(|rule| rule.name.len())
+        .chain([4])
+        .max()
+        .unwrap_or(0);
+    let mut out = format!("{:<6} {:<width$} {:<6} SUMMARY\n", "CODE", "NAME", "FIXES");
+    for rule in rules {
+        let (code, name, summary) = (rule.code, rule.name, rule.summary);
+        writeln!(out, "{code:<6} {name:<width$} {:<6} {summary}", best(rule))
+            .expect("writing to a string cannot fail");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{page, table};
+    use crate::edit::Confidence;
+    use crate::rule::Rule;
+
+    static RULE: Rule = Rule {
+        code: "UG101",
+        name: "borrowed-list-item",
+        summary: "a borrowed list item is kept",
+        docs: " ## Why\n Because.\n",
+        since: "0.1.0",
+        best: Some(Confidence::Safe),
+    };
+
+    #[test]
+    fn a_rule_has_a_row_and_a_page() {
+        insta::assert_snapshot!(table(&[&RULE]), @"
+        CODE   NAME               FIXES  SUMMARY
+        UG101  borrowed-list-item safe   a borrowed list item is kept
+        ");
+        insta::assert_snapshot!(page(&RULE), @"
+        # borrowed-list-item (UG101)
+
+        a borrowed list item is kept
+
+        Since 0.1.0; fixes: safe.
+
+        ## Why
+        Because.
+        ");
+    }
+}

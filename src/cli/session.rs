@@ -1,0 +1,247 @@
+//! One analysis from the command line: settings, files, findings.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::Context;
+
+use super::args::AnalysisArgs;
+use super::config::Settings;
+use super::stats::Stats;
+use super::talk::Talk;
+use crate::edit::{Confidence, Fix};
+use crate::engine::{Analysis, analyze};
+use crate::package::{FileKind, Package, Request, SkipReason, find_roots, load};
+use crate::render::View;
+use crate::rule::{Finding, Outcome, suppressions};
+use crate::source::FileId;
+use crate::transforms;
+
+/// A finished analysis and what it was made with.
+pub(super) struct Session {
+    pub(super) package: Package,
+    pub(super) settings: Settings,
+    pub(super) analysis: Analysis,
+    /// Top of the repository, if the project is in one.
+    pub(super) repository: Option<PathBuf>,
+    /// The folder the user is in.
+    folder: PathBuf,
+    started: Instant,
+}
+
+impl Session {
+    /// Reads what `args` ask for and analyses it.
+    pub(super) fn run(args: &AnalysisArgs, talk: &Talk) -> anyhow::Result<Self> {
+        let started = Instant::now();
+        let folder = env::current_dir().context("the current folder cannot be read")?;
+        let folder = fs::canonicalize(&folder).unwrap_or(folder);
+        let paths = args
+            .paths
+            .iter()
+            .map(|path| existing(path))
+            .collect::<Result<Vec<_>, _>>()?;
+        let roots = find_roots(&paths);
+        let settings = Settings::resolve(args, &roots, &folder)?;
+        if let Some(file) = &settings.file {
+            talk.detail(&format!("configuration from {}", file.display()));
+        }
+        let request = Request {
+            paths,
+            roots: roots.clone(),
+            include_dirs: settings
+                .engine
+                .include_dirs
+                .iter()
+                .map(PathBuf::from)
+                .collect(),
+            exclude: settings.exclude.clone(),
+            min_python: settings.min_python,
+        };
+        let threads = rayon::ThreadPoolBuilder::new()
+            .num_threads(args.jobs)
+            .build()
+            .context("cannot start threads")?;
+        let (package, mut analysis) = talk.while_waiting("reading and analysing", || {
+            threads.install(|| {
+                let package = load(&request)?;
+                let analysis = analyze(&package, &settings.engine);
+                anyhow::Ok((package, analysis))
+            })
+        })?;
+        analysis
+            .findings
+            .retain(|finding| package.info(finding.file).selected);
+        silence(&package, &mut analysis, talk);
+        let repository = roots.repository;
+        let session = Self {
+            package,
+            settings,
+            analysis,
+            repository,
+            folder,
+            started,
+        };
+        session.report_skipped(talk);
+        Ok(session)
+    }
+
+    /// How findings and paths are shown.
+    pub(super) fn view(&self, styled: bool) -> View<'_> {
+        View {
+            package: &self.package,
+            folder: &self.folder,
+            styled,
+        }
+    }
+
+    /// The fix of `finding`, if the user wants fixes of its confidence.
+    pub(super) fn applicable<'a>(&self, finding: &'a Finding) -> Option<&'a Fix> {
+        match &finding.outcome {
+            Outcome::Fix(fix) => {
+                let wanted = fix.confidence == Confidence::Safe || self.settings.unsafe_fixes;
+                wanted.then_some(fix)
+            }
+            Outcome::Safe(_) | Outcome::Manual(_) => None,
+        }
+    }
+
+    /// Whether something was not looked at that should have been.
+    pub(super) fn has_coverage_gap(&self) -> bool {
+        let unread = |reason: &SkipReason| !matches!(reason, SkipReason::Binary);
+        !self.analysis.coverage.not_understood.is_empty()
+            || self
+                .package
+                .skipped
+                .iter()
+                .any(|skipped| unread(&skipped.reason))
+    }
+
+    /// The numbers of this run so far.
+    pub(super) fn stats(&self) -> Stats {
+        Stats::new(&self.package, &self.analysis, self.started.elapsed())
+    }
+
+    /// Writes the statistics file if one is asked for.
+    pub(super) fn write_stats(&self, args: &AnalysisArgs) -> anyhow::Result<()> {
+        let Some(path) = &args.stats_file else {
+            return Ok(());
+        };
+        fs::write(path, self.stats().to_json())
+            .with_context(|| format!("cannot write `{}`", path.display()))
+    }
+
+    /// One line on what was and what was not understood.
+    pub(super) fn report_coverage(&self, talk: &Talk) {
+        let coverage = &self.analysis.coverage;
+        let lost = coverage.not_understood.len();
+        talk.info(&format!(
+            "Coverage: {} of {} functions in {} files understood",
+            coverage.functions.saturating_sub(lost),
+            coverage.functions,
+            coverage.files,
+        ));
+        let view = self.view(false);
+        for gap in &coverage.not_understood {
+            talk.detail(&format!(
+                "{}:{}: `{}` not understood: {}",
+                view.path(gap.file),
+                gap.line.0,
+                gap.function,
+                gap.reason
+            ));
+        }
+        for header in &coverage.headers_not_found {
+            talk.detail(&format!(
+                "header \"{header}\" not found; `-I` names its folder"
+            ));
+        }
+        self.report_not_analysed(talk);
+    }
+
+    /// Files that are counted but not analysed, by reason.
+    fn report_not_analysed(&self, talk: &Talk) {
+        let mut reasons = BTreeMap::<String, usize>::new();
+        for (id, _) in self.package.files.iter() {
+            let info = self.package.info(id);
+            if let Some(reason) = why_not_analysed(info.kind).filter(|_| info.selected) {
+                *reasons.entry(reason).or_default() += 1;
+            }
+        }
+        for (reason, count) in reasons {
+            let files = if count == 1 { "file" } else { "files" };
+            talk.info(&format!("Not analysed: {count} {files} {reason}"));
+        }
+    }
+
+    fn report_skipped(&self, talk: &Talk) {
+        for skipped in &self.package.skipped {
+            let path = skipped.path.display();
+            match &skipped.reason {
+                SkipReason::Unreadable(error) => {
+                    talk.warning(&format!("cannot read `{path}`: {error}"));
+                }
+                SkipReason::TooLarge(length) => {
+                    talk.warning(&format!(
+                        "`{path}` is too large to analyse ({length} bytes)"
+                    ));
+                }
+                SkipReason::Binary => talk.detail(&format!("`{path}` is no text")),
+            }
+        }
+    }
+}
+
+fn existing(path: &Path) -> anyhow::Result<PathBuf> {
+    fs::canonicalize(path).with_context(|| format!("cannot read `{}`", path.display()))
+}
+
+fn why_not_analysed(kind: FileKind) -> Option<String> {
+    match kind {
+        FileKind::C | FileKind::Header => None,
+        FileKind::Cpp => Some("of C++".to_owned()),
+        FileKind::ObjectiveC => Some("of Objective-C".to_owned()),
+        FileKind::Template => Some("that a tool turns into C".to_owned()),
+        FileKind::Generated(generator) => {
+            Some(format!("made by {}; {}", generator.name, generator.advice))
+        }
+    }
+}
+
+/// Drops findings that a comment silences; says what is wrong with comments that cannot.
+fn silence(package: &Package, analysis: &mut Analysis, talk: &Talk) {
+    let mut comments = BTreeMap::new();
+    for (id, file) in package
+        .analysed()
+        .filter(|(id, _)| package.info(*id).selected)
+    {
+        let found = suppressions(file, transforms::ALL);
+        for (comment, error) in found
+            .iter()
+            .filter_map(|c| c.error().map(|error| (c, error)))
+        {
+            let line = file.position(comment.span.start()).line.0;
+            talk.warning(&format!(
+                "{}:{line}: `ungil:` comment {error}",
+                file.path().display()
+            ));
+        }
+        comments.insert(id, found);
+    }
+    let is_silenced = |finding: &Finding| {
+        let line = line_of(package, finding.file, finding);
+        let found = comments.get(&finding.file);
+        found.is_some_and(|found| {
+            found
+                .iter()
+                .any(|comment| comment.covers(finding.rule, line))
+        })
+    };
+    analysis.findings.retain(|finding| !is_silenced(finding));
+}
+
+fn line_of(package: &Package, file: FileId, finding: &Finding) -> crate::source::LineNumber {
+    package.files.get(file).position(finding.span.start()).line
+}

@@ -1,0 +1,244 @@
+//! The binary on temporary trees: exit status, stdout, stderr.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+struct Tree(tempfile::TempDir);
+
+impl Tree {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let tree = Self(tempfile::tempdir().unwrap());
+        for (name, text) in files {
+            let path = tree.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        tree
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ungil"));
+        command
+            .args(arguments)
+            .current_dir(self.path())
+            .env_remove("UNGIL_OUTPUT_FORMAT");
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        Ran::new(&self.command(arguments).output().unwrap())
+    }
+}
+
+struct Ran {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Ran {
+    fn new(output: &Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        Self {
+            status: output.status.code().unwrap(),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+        }
+    }
+
+    /// The status and the only line of stderr, with nothing on stdout.
+    fn refusal(&self) -> (i32, &str) {
+        assert_eq!(self.stdout, "");
+        assert_eq!(self.stderr.lines().count(), 1, "{}", self.stderr);
+        (self.status, self.stderr.trim_end())
+    }
+}
+
+#[test]
+fn a_clean_tree_gives_an_empty_stdout() {
+    let tree = Tree::new(&[("m.c", "int x;\n"), ("setup.py", "")]);
+    for command in ["check", "diff"] {
+        let ran = tree.run(&[command]);
+        assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+        assert!(ran.stderr.contains("Coverage: "), "{}", ran.stderr);
+    }
+    let ran = tree.run(&["fix", "-q"]);
+    assert_eq!(
+        (ran.status, ran.stdout.as_str(), ran.stderr.as_str()),
+        (0, "", "")
+    );
+}
+
+#[test]
+fn a_missing_path_is_named() {
+    let ran = Tree::new(&[]).run(&["check", "nowhere.c"]);
+    let (status, message) = ran.refusal();
+    assert_eq!(status, 2);
+    assert!(
+        message.starts_with("error: cannot read `nowhere.c`: "),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_bad_option_is_named() {
+    let tree = Tree::new(&[]);
+    let ran = tree.run(&["check", "--sellect", "UG1"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("'--sellect'") && ran.stderr.contains("'--select'"));
+    let ran = tree.run(&["check", "--min-python", "2.7"]);
+    assert_eq!(ran.status, 2);
+    assert!(
+        ran.stderr.contains("`2.7` is no Python 3 version"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn an_unknown_rule_is_named() {
+    let ran = Tree::new(&[("m.c", "")]).run(&["check", "--select", "no-such-rule"]);
+    let (status, message) = ran.refusal();
+    assert_eq!(status, 2);
+    assert!(message.contains("`no-such-rule`"), "{message}");
+    assert_eq!(Tree::new(&[]).run(&["explain", "no-such-rule"]).status, 2);
+}
+
+#[test]
+fn a_bad_configuration_names_file_line_and_key() {
+    let pyproject = "[project]\nname = \"x\"\n\n[tool.ungil]\nunsave-fixes = true\n";
+    let tree = Tree::new(&[("m.c", ""), ("pyproject.toml", pyproject)]);
+    let ran = tree.run(&["check"]);
+    let (status, message) = ran.refusal();
+    assert_eq!(status, 2);
+    assert!(
+        message.contains("pyproject.toml:5: unknown key `unsave-fixes`"),
+        "{message}"
+    );
+    assert!(
+        message.contains("did you mean `unsafe-fixes`?"),
+        "{message}"
+    );
+    assert_eq!(tree.run(&["check", "--isolated"]).status, 0);
+}
+
+#[test]
+fn a_bad_glob_is_named() {
+    let ran = Tree::new(&[("m.c", "")]).run(&["check", "--exclude", "a[b"]);
+    let (status, message) = ran.refusal();
+    assert_eq!(status, 2);
+    assert!(message.contains("a[b"), "{message}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_unreadable_file_does_not_stop_the_others() {
+    use std::os::unix::fs::PermissionsExt;
+    let tree = Tree::new(&[("a.c", "int x;\n"), ("locked.c", "int y;\n")]);
+    let locked = tree.path().join("locked.c");
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
+    // For the superuser every file is readable.
+    let readable = fs::read(&locked).is_ok();
+    let ran = tree.run(&["check"]);
+    assert_eq!(ran.status, 0);
+    assert_eq!(
+        ran.stderr.contains("warning: cannot read `locked.c`"),
+        !readable,
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(
+        tree.run(&["check", "--strict"]).status,
+        if readable { 0 } else { 3 }
+    );
+}
+
+#[test]
+fn generated_files_are_counted_and_the_generator_named() {
+    let tree = Tree::new(&[
+        ("setup.py", ""),
+        ("m.c", "/* Generated by Cython 3.0.0 */\n"),
+        ("hand.c", "int x;\n"),
+        ("x.cpp", "int y;\n"),
+    ]);
+    let ran = tree.run(&["check", "--stats-file", "stats.json"]);
+    assert!(
+        ran.stderr
+            .contains("Not analysed: 1 file made by Cython; set"),
+        "{}",
+        ran.stderr
+    );
+    let stats = fs::read_to_string(tree.path().join("stats.json")).unwrap();
+    let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
+    assert_eq!(stats["schema"], "ungil-stats/1");
+    assert_eq!(
+        stats["files"],
+        serde_json::json!({"seen": 3, "generated": 1, "not_c": 1})
+    );
+    let keys: Vec<_> = stats
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    let mut wanted = [
+        "schema",
+        "files",
+        "functions",
+        "not_understood",
+        "call_sites",
+        "modules",
+        "fixes",
+        "elapsed_ms",
+    ];
+    wanted.sort_unstable();
+    let mut keys = keys;
+    keys.sort_unstable();
+    assert_eq!(keys, wanted);
+}
+
+#[test]
+fn findings_as_json_are_a_list() {
+    let ran = Tree::new(&[("m.c", "")]).run(&["check", "--output-format", "json"]);
+    assert_eq!(ran.stdout, "[]\n");
+}
+
+#[test]
+fn the_rules_are_listed() {
+    let ran = Tree::new(&[]).run(&["rules"]);
+    assert_eq!(ran.status, 0);
+    assert!(ran.stdout.starts_with("CODE   NAME"), "{}", ran.stdout);
+    assert_eq!(ran.stdout.lines().count(), 1 + ungil::transforms::ALL.len());
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let tree = Tree::new(&[]);
+    let mut command = tree.command(&["rules"]);
+    let output = command
+        .stdout(writer)
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    assert_eq!(
+        (output.status.code(), output.stderr.as_slice()),
+        (Some(0), &b""[..])
+    );
+}
+
+#[test]
+fn colours_are_chosen_by_the_option() {
+    let tree = Tree::new(&[]);
+    let ran = tree.run(&["check", "nowhere", "--color", "always"]);
+    assert!(ran.stderr.contains("\u{1b}["), "{}", ran.stderr);
+    assert!(!tree.run(&["check", "nowhere"]).stderr.contains('\u{1b}'));
+}
