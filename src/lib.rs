@@ -7,8 +7,8 @@
 pub mod ast;
 pub mod capi;
 pub mod cfg;
-pub mod dataflow;
 pub mod cli;
+pub mod dataflow;
 pub mod diff;
 pub mod edit;
 pub mod engine;

@@ -35,7 +35,7 @@ struct FileSettings {
     ignore: Vec<String>,
     exclude: Vec<String>,
     unsafe_fixes: bool,
-    min_python: Option<String>,
+    min_python: Option<PythonVersion>,
     compat: Option<Compat>,
     errors: Option<ErrorBehaviour>,
     include_dirs: Vec<PathBuf>,
@@ -75,11 +75,21 @@ impl Settings {
             .iter()
             .map(|dir| folder.join(dir))
             .chain(from_file);
-        let min_python = settings.min_python.as_deref().map(str::parse).transpose();
+        let in_file = || {
+            file.as_deref()
+                .map_or(String::new(), |file| file.display().to_string())
+        };
         let engine = Config {
             selection: Selection {
-                select: selectors(or(&args.select, settings.select))?,
-                ignore: selectors([&args.ignore[..], &settings.ignore].concat())?,
+                select: match &args.select[..] {
+                    [] => selectors(&settings.select).with_context(in_file)?,
+                    flags => selectors(flags)?,
+                },
+                ignore: [
+                    selectors(&args.ignore)?,
+                    selectors(&settings.ignore).with_context(in_file)?,
+                ]
+                .concat(),
             },
             compat: args.compat.or(settings.compat).unwrap_or_default(),
             errors: args.errors.or(settings.errors).unwrap_or_default(),
@@ -97,7 +107,7 @@ impl Settings {
         Ok(Self {
             engine,
             exclude: [&args.exclude[..], &settings.exclude].concat(),
-            min_python: args.min_python.or(min_python.context("in `min-python`")?),
+            min_python: args.min_python.or(settings.min_python),
             unsafe_fixes: args.unsafe_fixes || settings.unsafe_fixes,
             strict: args.strict || settings.strict,
             file,
@@ -196,17 +206,9 @@ fn suggestion(key: &str) -> String {
     }
 }
 
-fn selectors(texts: Vec<String>) -> anyhow::Result<Vec<Selector>> {
-    let read = |text: String| Ok(Selector::new(&text, transforms::ALL)?);
-    texts.into_iter().map(read).collect()
-}
-
-fn or(flags: &[String], file: Vec<String>) -> Vec<String> {
-    if flags.is_empty() {
-        file
-    } else {
-        flags.to_vec()
-    }
+fn selectors(texts: &[String]) -> anyhow::Result<Vec<Selector>> {
+    let read = |text: &String| Ok(Selector::new(text, transforms::ALL)?);
+    texts.iter().map(read).collect()
 }
 
 /// `NAME=VALUE`; `NAME` is `NAME=1`, as for compilers.
@@ -220,6 +222,7 @@ mod tests {
     use std::fs;
 
     use super::{FileSettings, KEYS, define, read};
+    use crate::package::PythonVersion;
 
     fn settings(name: &str, text: &str) -> Result<FileSettings, String> {
         let folder = tempfile::tempdir().unwrap();
@@ -235,7 +238,7 @@ mod tests {
         assert_eq!((own.exclude, own.strict), (vec!["x".to_owned()], true));
         let shared = "[project]\nname = \"x\"\n[tool.ungil]\nmin-python = \"3.8\"\n";
         let shared = settings("pyproject.toml", shared).unwrap();
-        assert_eq!(shared.min_python.as_deref(), Some("3.8"));
+        assert_eq!(shared.min_python, Some(PythonVersion::three(8)));
         assert!(settings("pyproject.toml", "[tool.other]\nx = 1\n").is_ok());
     }
 
@@ -252,6 +255,10 @@ mod tests {
         assert_eq!(
             error("\nstrict = 1\n"),
             "ungil.toml:2: invalid type: integer `1`, expected a boolean"
+        );
+        assert_eq!(
+            error("min-python = \"2.7\"\n"),
+            "ungil.toml:1: `2.7` is no Python 3 version; write it like `3.9`"
         );
         assert!(error("a = \n").starts_with("ungil.toml:1: "));
         let shared = settings("pyproject.toml", "[tool.ungil]\nselct = []\n").unwrap_err();

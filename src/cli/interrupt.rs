@@ -35,6 +35,12 @@ impl Interrupt {
         self.requested.load(Ordering::SeqCst)
     }
 
+    /// Notes Ctrl-C as if it had been pressed while held off.
+    #[cfg(test)]
+    pub(super) fn press(&self) {
+        self.requested.store(true, Ordering::SeqCst);
+    }
+
     fn exit(&self) {
         self.requested.store(true, Ordering::SeqCst);
         let _guard = self.hold();

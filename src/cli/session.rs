@@ -14,7 +14,8 @@ use super::stats::Stats;
 use super::talk::Talk;
 use crate::edit::{Confidence, Fix};
 use crate::engine::{Analysis, analyze};
-use crate::package::{FileKind, Package, Request, SkipReason, find_roots, load};
+use crate::package::{FileKind, Package, Request, SkipReason, borrowed_call_sites};
+use crate::package::{find_roots, load};
 use crate::render::View;
 use crate::rule::{Finding, Outcome, suppressions};
 use crate::source::FileId;
@@ -161,18 +162,24 @@ impl Session {
         self.report_not_analysed(talk);
     }
 
-    /// Files that are counted but not analysed, by reason.
+    /// Files that are not analysed, by reason, and the borrowed-reference calls in them.
     fn report_not_analysed(&self, talk: &Talk) {
-        let mut reasons = BTreeMap::<String, usize>::new();
-        for (id, _) in self.package.files.iter() {
+        let mut reasons = BTreeMap::<String, (usize, usize)>::new();
+        for (id, file) in self.package.files.iter() {
             let info = self.package.info(id);
             if let Some(reason) = why_not_analysed(info.kind).filter(|_| info.selected) {
-                *reasons.entry(reason).or_default() += 1;
+                let (files, calls) = reasons.entry(reason).or_default();
+                *files += 1;
+                *calls += borrowed_call_sites(file.bytes()).values().sum::<usize>();
             }
         }
-        for (reason, count) in reasons {
-            let files = if count == 1 { "file" } else { "files" };
-            talk.info(&format!("Not analysed: {count} {files} {reason}"));
+        for (reason, (files, calls)) in reasons {
+            let files_word = if files == 1 { "file" } else { "files" };
+            let calls_word = if calls == 1 { "call" } else { "calls" };
+            talk.info(&format!(
+                "Not analysed: {files} {files_word} {reason} ({calls} {calls_word} that give \
+                 borrowed references)"
+            ));
         }
     }
 

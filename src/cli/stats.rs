@@ -26,11 +26,11 @@ pub(super) struct Stats {
 
 #[derive(Debug, Default, Serialize)]
 struct Files {
-    /// All files that may hold C.
+    /// All files asked for that may hold C.
     seen: usize,
     /// Of these, made by a tool.
     generated: usize,
-    /// Of these, C++, Objective-C, templates, binary.
+    /// Of these, C++, Objective-C, templates, and what could not be read as text.
     not_c: usize,
 }
 
@@ -154,12 +154,14 @@ impl Stats {
 }
 
 fn files(package: &Package) -> Files {
+    let unread = package.skipped.len();
     let mut files = Files {
-        seen: package.files.len() + package.skipped.len(),
+        seen: unread,
+        not_c: unread,
         ..Files::default()
     };
-    files.not_c = package.skipped.len();
-    for info in &package.infos {
+    for info in package.infos.iter().filter(|info| info.selected) {
+        files.seen += 1;
         match info.kind {
             FileKind::C | FileKind::Header => {}
             FileKind::Generated(_) => files.generated += 1,

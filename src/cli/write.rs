@@ -144,6 +144,7 @@ fn take_back(
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::path::Path;
     use std::{fs, io};
@@ -238,6 +239,19 @@ mod tests {
                 .ends_with("disk full; nothing was changed"),
             "{error}"
         );
+        assert_eq!(fs::read(folder.path().join("a.c")).unwrap(), b"a");
+        assert_eq!(names(folder.path()), ["a.c"]);
+    }
+
+    #[test]
+    fn an_interrupt_before_the_first_file_writes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.c"), "a").unwrap();
+        let interrupt = Interrupt::default();
+        interrupt.press();
+        let changes = [change("a.c", Some(b"a"), b"A")];
+        let error = write_all(folder.path(), &changes, &interrupt).unwrap_err();
+        assert!(matches!(error, WriteError::Interrupted));
         assert_eq!(fs::read(folder.path().join("a.c")).unwrap(), b"a");
         assert_eq!(names(folder.path()), ["a.c"]);
     }

@@ -7,7 +7,8 @@ use std::str::FromStr;
 const LAST_MINOR: u8 = 40;
 
 /// A Python version without its patch level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
+#[serde(try_from = "String")]
 pub struct PythonVersion {
     /// `3`.
     pub major: u8,
@@ -47,6 +48,14 @@ impl FromStr for PythonVersion {
         let bad = || BadVersion(text.to_owned());
         let minor = text.trim().strip_prefix("3.").ok_or_else(bad)?;
         Ok(Self::three(minor.parse().map_err(|_| bad())?))
+    }
+}
+
+impl TryFrom<String> for PythonVersion {
+    type Error = BadVersion;
+
+    fn try_from(text: String) -> Result<Self, BadVersion> {
+        text.parse()
     }
 }
 
