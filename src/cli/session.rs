@@ -164,7 +164,7 @@ impl Session {
 
     /// Files that are not analysed, by reason, and the borrowed-reference calls in them.
     fn report_not_analysed(&self, talk: &Talk) {
-        let mut reasons = BTreeMap::<String, (usize, usize)>::new();
+        let mut reasons = BTreeMap::<_, (usize, usize)>::new();
         for (id, file) in self.package.files.iter() {
             let info = self.package.info(id);
             if let Some(reason) = why_not_analysed(info.kind).filter(|_| info.selected) {
@@ -173,12 +173,15 @@ impl Session {
                 *calls += borrowed_call_sites(file.bytes()).values().sum::<usize>();
             }
         }
-        for (reason, (files, calls)) in reasons {
+        for ((what, advice), (files, calls)) in reasons {
             let files_word = if files == 1 { "file" } else { "files" };
-            let calls_word = if calls == 1 { "call" } else { "calls" };
+            let with_calls = match calls {
+                0 => String::new(),
+                1 => " with 1 borrowed-reference call".to_owned(),
+                _ => format!(" with {calls} borrowed-reference calls"),
+            };
             talk.info(&format!(
-                "Not analysed: {files} {files_word} {reason} ({calls} {calls_word} that give \
-                 borrowed references)"
+                "Not analysed: {files} {files_word} {what}{with_calls}{advice}"
             ));
         }
     }
@@ -205,14 +208,17 @@ fn existing(path: &Path) -> anyhow::Result<PathBuf> {
     fs::canonicalize(path).with_context(|| format!("cannot read `{}`", path.display()))
 }
 
-fn why_not_analysed(kind: FileKind) -> Option<String> {
+/// What the file is, and what to do about it.
+fn why_not_analysed(kind: FileKind) -> Option<(String, String)> {
+    let what = |what: &str| Some((what.to_owned(), String::new()));
     match kind {
         FileKind::C | FileKind::Header => None,
-        FileKind::Cpp => Some("of C++".to_owned()),
-        FileKind::ObjectiveC => Some("of Objective-C".to_owned()),
-        FileKind::Template => Some("that a tool turns into C".to_owned()),
+        FileKind::Cpp => what("of C++"),
+        FileKind::ObjectiveC => what("of Objective-C"),
+        FileKind::Template => what("that a tool turns into C"),
         FileKind::Generated(generator) => {
-            Some(format!("made by {}; {}", generator.name, generator.advice))
+            let made_by = format!("made by {}", generator.name);
+            Some((made_by, format!("; {}", generator.advice)))
         }
     }
 }
