@@ -1,3 +1,0 @@
-//! Developer commands.
-
-fn main() {}

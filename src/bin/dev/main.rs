@@ -1,0 +1,33 @@
+//! Commands for those who work on `ungil` itself: `cargo dev --help`.
+
+mod compile;
+mod corpus;
+mod process;
+mod report;
+mod sandbox;
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use clap::Parser;
+
+#[derive(Parser)]
+#[command(
+    name = "cargo dev",
+    about = "Commands for those who work on ungil itself"
+)]
+enum Command {
+    Corpus(corpus::Args),
+}
+
+fn main() -> io::Result<ExitCode> {
+    let done = match Command::parse() {
+        Command::Corpus(args) => corpus::run(&args),
+    };
+    done.or_else(|error| {
+        writeln!(io::stderr(), "error: {error:#}")?;
+        Ok(ExitCode::from(2))
+    })
+}
