@@ -24,7 +24,7 @@ cached() {
         # of its last command only.
         if ! bash -euo pipefail -c "$(declare -f); $(declare -p CACHE); $make \"\$1\"" "$0" "$dir" >&2; then
             rm -rf "$dir"
-            die "could not make $dir (the log is above)"
+            die "could not make $dir (the reason is above)"
         fi
         touch "$dir/.complete"
     fi
