@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::{
     compile::{Compiler, Diagnostics, cut_short, new_diagnostics},
     process::{Run, run as run_measured},
-    report::{Compiled, Patch, Report, Stats, write_table},
+    report::{Compiled, Findings, Patch, Report, Stats, write_table},
     sandbox::Sandbox,
 };
 
@@ -130,7 +130,10 @@ fn examine(package: &Path, name: String, ungil: &Path, args: &Args) -> Result<Re
     )?;
     report.wall_seconds = check.wall.as_secs_f64();
     report.peak_mib = check.peak_kib / 1024;
-    report.findings = count_findings(&check.stdout);
+    match count_findings(&check.stdout) {
+        Ok(findings) => report.findings = findings,
+        Err(error) => report.crashes.push(format!("check: its JSON: {error}")),
+    }
     report.stats = read_stats(stats.path());
 
     let diff = ungil.run(&["diff"], &mut report.crashes)?;
@@ -226,34 +229,47 @@ impl Ungil<'_> {
     }
 }
 
-/// What `ungil check --output-format json` prints, as far as it is counted here.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Check {
-    findings: Vec<Finding>,
-}
-
+/// An element of what `ungil check --output-format json` prints, as far as it is counted here.
 #[derive(Deserialize)]
 struct Finding {
-    rule: RuleName,
+    code: String,
+    outcome: Outcome,
 }
 
 #[derive(Deserialize)]
-struct RuleName {
-    code: String,
+struct Outcome {
+    kind: String,
 }
 
-fn count_findings(json: &[u8]) -> BTreeMap<String, u32> {
-    let check: Check = serde_json::from_slice(json).unwrap_or_default();
-    let mut counts = BTreeMap::new();
-    for finding in check.findings {
-        *counts.entry(finding.rule.code).or_default() += 1;
+fn count_findings(json: &[u8]) -> serde_json::Result<Findings> {
+    let findings: Vec<Finding> = serde_json::from_slice(json)?;
+    let mut counts = Findings::new();
+    for finding in findings {
+        let by_outcome = counts.entry(finding.code).or_default();
+        *by_outcome.entry(finding.outcome.kind).or_default() += 1;
     }
-    counts
+    Ok(counts)
 }
 
 /// The statistics, or nothing counted if the run did not get so far: that is a crash already.
 fn read_stats(file: &Path) -> Stats {
     let text = fs::read(file).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_are_counted_by_rule_and_outcome() {
+        let json = br#"[
+            {"code": "UG101", "message": "", "outcome": {"kind": "fix", "edits": []}},
+            {"code": "UG101", "outcome": {"kind": "manual"}},
+            {"code": "UG101", "outcome": {"kind": "fix"}}]"#;
+        let counts = count_findings(json).unwrap();
+        assert_eq!(counts["UG101"]["fix"], 2);
+        assert_eq!(counts["UG101"]["manual"], 1);
+        assert!(count_findings(b"thread panicked").is_err());
+    }
 }

@@ -4,14 +4,16 @@ use std::{collections::BTreeMap, io, io::Write, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+/// How many findings there are, by rule code and by what is proposed (`fix`, `safe`, `manual`).
+pub(crate) type Findings = BTreeMap<String, BTreeMap<String, u32>>;
+
 /// One package.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Report {
     pub(crate) package: String,
     /// The `ungil-stats/1` object of `ungil check`.
     pub(crate) stats: Stats,
-    /// Findings of `ungil check` by rule code.
-    pub(crate) findings: BTreeMap<String, u32>,
+    pub(crate) findings: Findings,
     pub(crate) wall_seconds: f64,
     pub(crate) peak_mib: u64,
     /// `None` if there is nothing to patch.
@@ -92,7 +94,11 @@ impl Report {
             format!("{:.1}", 100.0 * understood as f64 / total.max(1) as f64),
             self.stats.fixes.safe.to_string(),
             self.stats.fixes.review.to_string(),
-            self.findings.values().sum::<u32>().to_string(),
+            self.findings
+                .values()
+                .flat_map(BTreeMap::values)
+                .sum::<u32>()
+                .to_string(),
             format!("{:.2}", self.wall_seconds),
             self.peak_mib.to_string(),
             patch(|patch| patch.files.to_string()),
@@ -188,20 +194,22 @@ fn write_totals(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
     let functions = || reports.iter().map(|report| &report.stats.functions);
     let understood: u64 = functions().map(|functions| functions.understood).sum();
     let total: u64 = functions().map(|functions| functions.total).sum();
-    let mut by_rule: BTreeMap<&str, u32> = BTreeMap::new();
-    for (code, count) in reports.iter().flat_map(|report| &report.findings) {
-        *by_rule.entry(code).or_default() += count;
-    }
-    let by_rule: Vec<String> = by_rule
-        .into_iter()
-        .map(|(code, count)| format!("{code} {count}"))
-        .collect();
     writeln!(
         out,
         "{} packages, {understood} of {total} functions understood",
         reports.len()
     )?;
-    writeln!(out, "findings: {}", by_rule.join(", "))
+
+    let mut counts: BTreeMap<(&str, &str), u32> = BTreeMap::new();
+    for (code, outcomes) in reports.iter().flat_map(|report| &report.findings) {
+        for (outcome, count) in outcomes {
+            *counts.entry((code, outcome)).or_default() += count;
+        }
+    }
+    for ((code, outcome), count) in counts {
+        writeln!(out, "{code} {outcome} {count}")?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -211,10 +219,11 @@ mod tests {
     fn report() -> Report {
         let stats = r#"{"schema": "ungil-stats/1", "files": {"seen": 2}, "elapsed_ms": 7,
             "functions": {"total": 8, "understood": 6}, "fixes": {"safe": 3}}"#;
+        let outcomes = BTreeMap::from([("fix".into(), 3), ("manual".into(), 1)]);
         Report {
             package: "spam".into(),
             stats: serde_json::from_str(stats).unwrap(),
-            findings: BTreeMap::from([("UG101".into(), 3), ("UG102".into(), 1)]),
+            findings: BTreeMap::from([("UG101".into(), outcomes)]),
             wall_seconds: 0.25,
             peak_mib: 12,
             ..Report::default()
@@ -233,7 +242,8 @@ mod tests {
         package  files  functions     %  safe  review  findings     s  MiB  patched  holds
         spam         2          8  75.0     3       0         4  0.25   12        -    yes
         1 packages, 6 of 8 functions understood
-        findings: UG101 3, UG102 1
+        UG101 fix 3
+        UG101 manual 1
         ");
     }
 
@@ -262,7 +272,8 @@ mod tests {
         spam: new with inc: a.c: error: 'v' undeclared
         spam: 1 of 1 lack a header with inc
         1 packages, 6 of 8 functions understood
-        findings: UG101 3, UG102 1
+        UG101 fix 3
+        UG101 manual 1
         ");
     }
 
