@@ -1,10 +1,12 @@
 //! The contract between the engine and the rules.
 
+mod context;
 mod declare;
 mod finding;
 mod selection;
 mod suppression;
 
+pub use context::{CallSite, ItemId, PackageCx};
 pub use finding::{Finding, Note, Outcome};
 pub use selection::{Selection, Selector, UnknownRule};
 pub use suppression::{Suppression, suppressions};

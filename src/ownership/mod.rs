@@ -1,0 +1,3 @@
+//! Who owns which reference where.
+
+pub mod track;

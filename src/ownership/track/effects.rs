@@ -1,0 +1,111 @@
+//! What calls do to the references they get.
+
+use crate::capi::{self, Returns, StealWhen};
+
+/// What is known of a called function.
+pub trait Callees {
+    /// When argument `arg` of `name` is consumed; `None` if it is not.
+    fn steals(&self, name: &str, arg: usize) -> Option<StealWhen>;
+
+    /// The argument that the result points into or is kept alive by.
+    fn derived_from(&self, name: &str) -> Option<usize>;
+
+    /// Whether the result may be a pointer into an argument for all that is known.
+    fn may_derive(&self, name: &str) -> bool;
+}
+
+/// The C API alone: functions of the package are taken to use their arguments and no more.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KnownCallees;
+
+impl Callees for KnownCallees {
+    fn steals(&self, name: &str, arg: usize) -> Option<StealWhen> {
+        let effects = capi::effects(name)?;
+        effects
+            .steals
+            .iter()
+            .find(|steal| usize::from(steal.arg) == arg)
+            .map(|steal| steal.on)
+    }
+
+    fn derived_from(&self, name: &str) -> Option<usize> {
+        let effects = capi::effects(name)?;
+        let borrowed = match effects.returns {
+            Returns::Borrowed { from } => from,
+            Returns::New | Returns::Null | Returns::Void | Returns::Plain => None,
+        };
+        effects.derived_from.or(borrowed).map(usize::from)
+    }
+
+    fn may_derive(&self, name: &str) -> bool {
+        capi::effects(name).is_none()
+    }
+}
+
+/// How a call changes the count of one of its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CountEffect {
+    /// `Py_INCREF` and its kin.
+    Take,
+    /// `Py_DECREF` and its kin.
+    Release {
+        /// Whether `NULL` is fine.
+        null: bool,
+    },
+    /// Consumed.
+    Steal(StealWhen),
+}
+
+/// The effect of a call on its argument `arg`.
+pub(super) fn count_effect(callees: &dyn Callees, name: &str, arg: usize) -> Option<CountEffect> {
+    match (name, arg) {
+        ("Py_INCREF" | "Py_XINCREF" | "Py_IncRef" | "Py_NewRef" | "Py_XNewRef", 0) => {
+            Some(CountEffect::Take)
+        }
+        ("Py_DECREF", 0) => Some(CountEffect::Release { null: false }),
+        ("Py_XDECREF" | "Py_DecRef" | "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF", 0) => {
+            Some(CountEffect::Release { null: true })
+        }
+        _ => callees.steals(name, arg).map(CountEffect::Steal),
+    }
+}
+
+/// Positions of the arguments that `N` in a format consumes, counted from the first value.
+pub(super) fn stolen_by_format(format: &[u8]) -> Vec<usize> {
+    let mut stolen = Vec::new();
+    let mut at = 0;
+    for &unit in format {
+        match unit {
+            b'N' => {
+                stolen.push(at);
+                at += 1;
+            }
+            b'O' | b'S' | b'U' | b's' | b'z' | b'u' | b'y' | b'i' | b'b' | b'h' | b'l' | b'B'
+            | b'H' | b'I' | b'k' | b'L' | b'K' | b'n' | b'c' | b'C' | b'd' | b'f' | b'D' | b'p'
+            | b'#' | b'&' => at += 1,
+            _ => {}
+        }
+    }
+    stolen
+}
+
+/// The argument with the format of a function that builds values, and the first value's index.
+pub(super) fn build_format(name: &str) -> Option<(usize, usize)> {
+    match name {
+        "Py_BuildValue" => Some((0, 1)),
+        "PyObject_CallFunction" | "PyEval_CallFunction" => Some((1, 2)),
+        "PyObject_CallMethod" => Some((2, 3)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stolen_by_format;
+
+    #[test]
+    fn formats_consume_what_n_stands_for() {
+        assert_eq!(stolen_by_format(b"(Ns#O&N)"), [0, 5]);
+        assert_eq!(stolen_by_format(b"OO"), [0usize; 0]);
+    }
+}

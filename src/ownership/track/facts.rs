@@ -1,0 +1,120 @@
+//! What of a function is worth remembering along a path.
+
+use rustc_hash::FxHashSet;
+
+use crate::ast::{LocalId, Tree, Type, TypeKind};
+use crate::cfg::{Cfg, InstrKind, Liveness, Operand, Point, TempId};
+
+/// Facts about the function that every path shares.
+pub(super) struct Facts<'a> {
+    pub tree: &'a Tree,
+    pub cfg: &'a Cfg,
+    liveness: Liveness<'a>,
+    address_taken: FxHashSet<LocalId>,
+    /// Temporaries that are used in another block than the one that makes them.
+    crossing: FxHashSet<TempId>,
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn new(cfg: &'a Cfg, tree: &'a Tree) -> Self {
+        Self {
+            tree,
+            cfg,
+            liveness: Liveness::new(cfg, tree.locals.len()),
+            address_taken: cfg.address_taken().into_iter().collect(),
+            crossing: crossing(cfg),
+        }
+    }
+
+    /// Whether what `local` holds can still be read by name.
+    pub(super) fn is_live(&self, local: LocalId, at: Point) -> bool {
+        self.address_taken.contains(&local) || self.liveness.is_live(local, at)
+    }
+
+    pub(super) fn is_crossing(&self, temp: TempId) -> bool {
+        self.crossing.contains(&temp)
+    }
+
+    /// Whether a variable can hold a pointer into an object: numbers cannot.
+    pub(super) fn holds_pointer(&self, local: LocalId) -> bool {
+        !is_number(&self.tree.local(local).ty)
+    }
+
+    /// Whether a variable holds an object or a struct that an API hands out as one.
+    pub(super) fn holds_object(&self, local: LocalId) -> bool {
+        let ty = &self.tree.local(local).ty;
+        ty.pointee().is_some_and(|inner| {
+            let plain = matches!(&inner.kind, TypeKind::Named(name) if is_plain(name));
+            !plain && !matches!(inner.kind, TypeKind::Pointer(_))
+        })
+    }
+}
+
+fn crossing(cfg: &Cfg) -> FxHashSet<TempId> {
+    let mut crossing = FxHashSet::default();
+    for (_, block) in cfg.iter() {
+        let mut made = FxHashSet::default();
+        let mut note = |operand: &Operand, made: &FxHashSet<TempId>| {
+            if let Operand::Temp(temp) = operand
+                && !made.contains(temp)
+            {
+                crossing.insert(*temp);
+            }
+        };
+        for instr in &block.instrs {
+            instr.operands().for_each(|operand| note(operand, &made));
+            // The arms of `?:` make one temporary in several blocks.
+            if !matches!(instr.kind, InstrKind::Copy { .. }) {
+                made.extend(instr.dst());
+            }
+        }
+        block
+            .terminator
+            .operands()
+            .into_iter()
+            .for_each(|operand| note(operand, &made));
+    }
+    crossing
+}
+
+fn is_number(ty: &Type) -> bool {
+    matches!(&ty.kind, TypeKind::Named(name) if is_plain(name))
+        || matches!(ty.kind, TypeKind::Enum(_))
+}
+
+/// Builtin and well-known arithmetic types, and `void`.
+fn is_plain(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "void",
+        "bool",
+        "_Bool",
+        "size_t",
+        "ssize_t",
+        "Py_ssize_t",
+        "Py_hash_t",
+        "Py_uhash_t",
+        "Py_UCS4",
+        "Py_UCS2",
+        "Py_UCS1",
+        "Py_UNICODE",
+        "wchar_t",
+        "ptrdiff_t",
+        "intptr_t",
+        "uintptr_t",
+        "off_t",
+        "time_t",
+        "int8_t",
+        "int16_t",
+        "int32_t",
+        "int64_t",
+        "uint8_t",
+        "uint16_t",
+        "uint32_t",
+        "uint64_t",
+        "PY_LONG_LONG",
+    ];
+    let builtin = [
+        "char", "short", "int", "long", "float", "double", "signed", "unsigned",
+    ];
+    NAMES.contains(&name) || name.split(' ').all(|word| builtin.contains(&word))
+}

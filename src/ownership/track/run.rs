@@ -1,0 +1,182 @@
+//! Runs states along all paths.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashSet;
+
+use super::effects::Callees;
+use super::facts::Facts;
+use super::state::{State, Value};
+use super::step::Stepper;
+use super::{Report, Seed};
+use crate::ast::Tree;
+use crate::cfg::{BlockId, CaseLabel, Cfg, Comparison, Condition, Operand, Point, Terminator};
+
+/// Most distinct states at the entry of one block.
+const MAX_STATES_OF_BLOCK: usize = 96;
+
+/// Most steps over all states, for functions of thousands of blocks.
+const MAX_VISITS: usize = 200_000;
+
+/// Follows `seeds` through the function.
+#[must_use]
+pub fn run(cfg: &Cfg, tree: &Tree, seeds: &[Seed], callees: &dyn Callees) -> Report {
+    let facts = Facts::new(cfg, tree);
+    let mut stepper = Stepper::new(&facts, seeds, callees);
+    let mut seen: Vec<FxHashSet<State>> = vec![FxHashSet::default(); cfg.blocks.len()];
+    let mut waiting = VecDeque::from([(Cfg::ENTRY, State::default())]);
+    let mut visits = 0;
+    while let Some((block, state)) = waiting.pop_front() {
+        visits += 1;
+        if visits > MAX_VISITS || seen[block.index()].len() > MAX_STATES_OF_BLOCK {
+            return Report::TooComplex;
+        }
+        for (target, mut next) in run_block(&facts, &mut stepper, block, state) {
+            let at = Point {
+                block: target,
+                index: 0,
+            };
+            stepper.forget(&mut next, at);
+            if next.instances.len() > 2 * seeds.len() + 2 {
+                return Report::TooComplex;
+            }
+            if seen[target.index()].insert(next.clone()) {
+                waiting.push_back((target, next));
+            }
+        }
+    }
+    Report::Complete(stepper.into_troubles())
+}
+
+/// The states with which one state leaves a block.
+fn run_block(
+    facts: &Facts<'_>,
+    stepper: &mut Stepper<'_>,
+    id: BlockId,
+    state: State,
+) -> Vec<(BlockId, State)> {
+    let block = facts.cfg.block(id);
+    let mut states = vec![state];
+    for instr in &block.instrs {
+        let mut next = Vec::with_capacity(states.len());
+        for state in states {
+            stepper.step(state, instr, &mut next);
+        }
+        states = next;
+    }
+    let mut out = Vec::new();
+    for state in states {
+        leave(stepper, &block.terminator, state, &mut out);
+    }
+    out
+}
+
+fn leave(
+    stepper: &mut Stepper<'_>,
+    terminator: &Terminator,
+    mut state: State,
+    out: &mut Vec<(BlockId, State)>,
+) {
+    match terminator {
+        Terminator::Goto(target) => out.push((*target, state)),
+        Terminator::Branch {
+            condition,
+            then,
+            otherwise,
+        } => {
+            for (holds, target) in [(true, *then), (false, *otherwise)] {
+                let mut next = state.clone();
+                if refine(stepper, &mut next, condition, holds) {
+                    out.push((target, next));
+                }
+            }
+        }
+        Terminator::Switch {
+            value,
+            cases,
+            default,
+            ..
+        } => match stepper.value(&state, value) {
+            Value::Int(number) => {
+                let hit = cases.iter().find(|(label, _)| match label {
+                    CaseLabel::Int(case) => *case == number,
+                    CaseLabel::Range(low, high) => (*low..=*high).contains(&number),
+                    CaseLabel::Expr(_) => false,
+                });
+                out.push((hit.map_or(*default, |(_, target)| *target), state));
+            }
+            _ => {
+                out.extend(cases.iter().map(|(_, target)| (*target, state.clone())));
+                out.push((*default, state));
+            }
+        },
+        Terminator::Indirect(targets) => {
+            out.extend(targets.iter().map(|target| (*target, state.clone())));
+        }
+        Terminator::Return(value, stmt) => {
+            stepper.leave_function(&mut state, value.as_ref(), *stmt)
+        }
+        Terminator::Unreachable => {}
+    }
+}
+
+/// Adds to `state` that the condition's truth is `holds`; whether that can be.
+fn refine(stepper: &Stepper<'_>, state: &mut State, condition: &Condition, holds: bool) -> bool {
+    let (left, right) = (
+        stepper.value(state, &condition.lhs),
+        stepper.value(state, &condition.rhs),
+    );
+    if let Some(known) = compare(left, condition.comparison, right) {
+        return known == holds;
+    }
+    let equal = match condition.comparison {
+        Comparison::Equal => holds,
+        Comparison::NotEqual => !holds,
+        _ => return true,
+    };
+    let learnt = match right {
+        Value::Null | Value::Int(0) if equal => Value::Null,
+        Value::Null | Value::Int(0) => Value::NonNull,
+        Value::Int(_) | Value::None if equal => right,
+        _ => return true,
+    };
+    // A derived pointer that is NULL is no longer derived; one that is not stays what it is.
+    if matches!(left, Value::Derived(_) | Value::MaybeDerived(_)) && learnt != Value::Null {
+        return true;
+    }
+    if let Operand::Temp(temp) = &condition.lhs
+        && let Some(known) = state.temps.get(temp).copied()
+        && let Some(local) = known.from
+        && state.local(local) == known.value
+    {
+        let number = !stepper.holds_pointer(local) && right == Value::Int(0);
+        match (number, equal) {
+            (true, true) => state.set_local(local, Value::Int(0)),
+            (true, false) => {}
+            (false, _) => state.set_local(local, learnt),
+        }
+    }
+    true
+}
+
+/// The outcome of a comparison, if it is the same whatever is unknown.
+fn compare(left: Value, comparison: Comparison, right: Value) -> Option<bool> {
+    let zero = |value: Value| matches!(value, Value::Null | Value::Int(0));
+    let pointer = |value: Value| matches!(value, Value::NonNull | Value::Instance(_) | Value::None);
+    let equal = match (left, right) {
+        (Value::Int(left), Value::Int(right)) => return Some(comparison.holds(left, right)),
+        (left, right) if zero(left) && zero(right) => true,
+        (left, right) if zero(left) && pointer(right) || pointer(left) && zero(right) => false,
+        (Value::None, Value::None) => true,
+        (Value::Instance(left), Value::Instance(right)) if left == right => true,
+        _ => return None,
+    };
+    match comparison {
+        Comparison::Equal => Some(equal),
+        Comparison::NotEqual => Some(!equal),
+        Comparison::Less
+        | Comparison::LessOrEqual
+        | Comparison::Greater
+        | Comparison::GreaterOrEqual => None,
+    }
+}

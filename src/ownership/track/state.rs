@@ -1,0 +1,141 @@
+//! What is known at one point of one path.
+
+use std::collections::BTreeMap;
+
+use crate::ast::LocalId;
+use crate::cfg::TempId;
+
+/// Index of an instance in [`State::instances`].
+pub(super) type InstanceId = usize;
+
+/// A value as far as the proof cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Value {
+    Unknown,
+    Null,
+    /// Some pointer that is not `NULL`.
+    NonNull,
+    /// `Py_None`.
+    None,
+    Int(i64),
+    Instance(InstanceId),
+    /// Points into an instance, or is kept alive by it.
+    Derived(InstanceId),
+    /// Made by an unknown function out of an instance: derived if it is a plain pointer.
+    MaybeDerived(InstanceId),
+}
+
+impl Value {
+    pub(super) fn instance(self) -> Option<InstanceId> {
+        match self {
+            Self::Instance(id) | Self::Derived(id) | Self::MaybeDerived(id) => Some(id),
+            Self::Unknown | Self::Null | Self::NonNull | Self::None | Self::Int(_) => None,
+        }
+    }
+
+    fn with_instance(self, id: InstanceId) -> Self {
+        match self {
+            Self::Instance(_) => Self::Instance(id),
+            Self::Derived(_) => Self::Derived(id),
+            Self::MaybeDerived(_) => Self::MaybeDerived(id),
+            other => other,
+        }
+    }
+}
+
+/// One reference that a seed handed out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Instance {
+    pub seed: usize,
+    /// References the function holds: taken minus released and given away.
+    pub count: i8,
+    /// Whether the last reference went by a release, and not by being given away.
+    pub released: bool,
+}
+
+/// A temporary's value and the variable it was read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Temp {
+    pub value: Value,
+    pub from: Option<LocalId>,
+}
+
+/// A point of a path. States that are equal have equal futures.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub(super) struct State {
+    pub instances: Vec<Instance>,
+    /// Variables with something known of them.
+    pub locals: BTreeMap<LocalId, Value>,
+    pub temps: BTreeMap<TempId, Temp>,
+}
+
+impl State {
+    pub(super) fn local(&self, local: LocalId) -> Value {
+        self.locals.get(&local).copied().unwrap_or(Value::Unknown)
+    }
+
+    pub(super) fn set_local(&mut self, local: LocalId, value: Value) {
+        if value == Value::Unknown {
+            self.locals.remove(&local);
+        } else {
+            self.locals.insert(local, value);
+        }
+    }
+
+    pub(super) fn set_temp(&mut self, temp: TempId, value: Value, from: Option<LocalId>) {
+        if value == Value::Unknown && from.is_none() {
+            self.temps.remove(&temp);
+        } else {
+            self.temps.insert(temp, Temp { value, from });
+        }
+    }
+
+    /// Whether anything still names the instance.
+    pub(super) fn is_named(&self, id: InstanceId) -> bool {
+        let locals = self.locals.values().copied();
+        let temps = self.temps.values().map(|temp| temp.value);
+        locals
+            .chain(temps)
+            .any(|value| value == Value::Instance(id))
+    }
+
+    fn is_mentioned(&self, id: InstanceId) -> bool {
+        let locals = self.locals.values().copied();
+        let temps = self.temps.values().map(|temp| temp.value);
+        locals
+            .chain(temps)
+            .any(|value| value.instance() == Some(id))
+    }
+
+    /// Drops balanced instances that nothing mentions and numbers the others in a fixed order.
+    pub(super) fn normalize(&mut self) {
+        let keep: Vec<InstanceId> = (0..self.instances.len())
+            .filter(|&id| self.instances[id].count != 0 || self.is_mentioned(id))
+            .collect();
+        let mut order = keep;
+        order.sort_by_key(|&id| (self.instances[id], self.first_mention(id)));
+        let renamed: BTreeMap<InstanceId, InstanceId> = order
+            .iter()
+            .enumerate()
+            .map(|(new, &old)| (old, new))
+            .collect();
+        self.instances = order.iter().map(|&id| self.instances[id]).collect();
+        let rename = |value: Value| match value.instance() {
+            Some(id) => value.with_instance(renamed[&id]),
+            None => value,
+        };
+        for value in self.locals.values_mut() {
+            *value = rename(*value);
+        }
+        for temp in self.temps.values_mut() {
+            temp.value = rename(temp.value);
+        }
+    }
+
+    fn first_mention(&self, id: InstanceId) -> Option<LocalId> {
+        self.locals
+            .iter()
+            .find(|(_, value)| value.instance() == Some(id))
+            .map(|(&local, _)| local)
+    }
+}

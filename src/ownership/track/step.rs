@@ -1,0 +1,440 @@
+//! What one instruction does to a state.
+
+use super::effects::{Callees, CountEffect, build_format, count_effect, stolen_by_format};
+use super::facts::Facts;
+use super::state::{Instance, InstanceId, State, Value};
+use super::{Gives, Problem, Seed, Trouble};
+use crate::ast::{ExprKind, LocalId, Name, StmtId};
+use crate::capi::StealWhen;
+use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Point, Source, TempId};
+
+pub(super) struct Stepper<'a> {
+    facts: &'a Facts<'a>,
+    seeds: &'a [Seed],
+    callees: &'a dyn Callees,
+    troubles: Vec<Trouble>,
+}
+
+impl<'a> Stepper<'a> {
+    pub(super) fn new(facts: &'a Facts<'a>, seeds: &'a [Seed], callees: &'a dyn Callees) -> Self {
+        Self {
+            facts,
+            seeds,
+            callees,
+            troubles: Vec::new(),
+        }
+    }
+
+    pub(super) fn into_troubles(mut self) -> Vec<Trouble> {
+        self.troubles
+            .sort_by_key(|trouble| (trouble.seed, trouble.problem));
+        self.troubles
+    }
+
+    pub(super) fn holds_pointer(&self, local: LocalId) -> bool {
+        self.facts.holds_pointer(local)
+    }
+
+    pub(super) fn value(&self, state: &State, operand: &Operand) -> Value {
+        match operand {
+            Operand::Temp(temp) => state
+                .temps
+                .get(temp)
+                .map_or(Value::Unknown, |temp| temp.value),
+            Operand::Null => Value::Null,
+            Operand::Int(number) => Value::Int(*number),
+            Operand::Str(_) | Operand::AddressOf(_) => Value::NonNull,
+            Operand::Unknown => Value::Unknown,
+        }
+    }
+
+    /// Runs one instruction; pushes the states it can end in.
+    pub(super) fn step(&mut self, mut state: State, instr: &Instr, out: &mut Vec<State>) {
+        match &instr.kind {
+            InstrKind::Call { dst, callee, args } => {
+                return self.call(state, *dst, callee, args, instr.source, out);
+            }
+            InstrKind::Load { dst, place } => self.load(&mut state, *dst, place, instr.source),
+            InstrKind::Store { place, value } => {
+                self.store(&mut state, place, value, instr.source);
+            }
+            InstrKind::Copy { dst, src } | InstrKind::Cast { dst, src, .. } => {
+                let from = match src {
+                    Operand::Temp(temp) => state.temps.get(temp).and_then(|temp| temp.from),
+                    _ => None,
+                };
+                let value = self.value(&state, src);
+                state.set_temp(*dst, value, from);
+            }
+            InstrKind::Op { dst, operands, .. } => {
+                let derived = operands.iter().find_map(|o| match self.value(&state, o) {
+                    Value::Derived(id) | Value::MaybeDerived(id) => Some(Value::MaybeDerived(id)),
+                    _ => None,
+                });
+                state.set_temp(*dst, derived.unwrap_or(Value::Unknown), None);
+            }
+            InstrKind::Declare { local } => state.set_local(*local, Value::Unknown),
+            InstrKind::ScopeEnd { locals } => {
+                for local in locals {
+                    state.set_local(*local, Value::Unknown);
+                }
+                self.find_lost(&mut state, None);
+            }
+            InstrKind::Asm => {}
+        }
+        out.push(state);
+    }
+
+    fn load(&mut self, state: &mut State, dst: TempId, place: &Place, source: Source) {
+        if let Some(local) = place.as_local() {
+            let value = state.local(local);
+            state.set_temp(dst, value, Some(local));
+            return;
+        }
+        let value = match &place.base {
+            Base::Global(name) if place.path.is_empty() && &**name == "Py_None" => Value::None,
+            Base::Deref(pointer) => {
+                let value = self.value(state, pointer);
+                self.use_value(state, value, source);
+                match value.instance() {
+                    Some(id) => Value::MaybeDerived(id),
+                    None => Value::Unknown,
+                }
+            }
+            Base::Global(_) | Base::Local(_) | Base::Unnamed(_) => Value::Unknown,
+        };
+        state.set_temp(dst, value, None);
+    }
+
+    fn store(&mut self, state: &mut State, place: &Place, value: &Operand, source: Source) {
+        let value = self.value(state, value);
+        if let Some(local) = place.as_local() {
+            let value = match value {
+                Value::Derived(_) | Value::MaybeDerived(_) if !self.holds_pointer(local) => {
+                    Value::Unknown
+                }
+                // A helper's result: an object is taken to be one of its own.
+                Value::MaybeDerived(_) if self.facts.holds_object(local) => Value::Unknown,
+                Value::MaybeDerived(id) => Value::Derived(id),
+                other => other,
+            };
+            state.set_local(local, value);
+            return self.find_lost(state, Some(source));
+        }
+        if let Base::Deref(pointer) = &place.base {
+            let into = self.value(state, pointer);
+            self.use_value(state, into, source);
+        }
+        match value {
+            // Memory takes a reference over, as a field does.
+            Value::Instance(id) => self.give_away(state, id, Some(source)),
+            Value::Derived(id) => self.trouble(state, id, Problem::DerivedEscapes, Some(source)),
+            _ => {}
+        }
+    }
+
+    fn call(
+        &mut self,
+        mut state: State,
+        dst: TempId,
+        callee: &Callee,
+        args: &[Operand],
+        source: Source,
+        out: &mut Vec<State>,
+    ) {
+        let values: Vec<Value> = args.iter().map(|arg| self.value(&state, arg)).collect();
+        let name = match callee {
+            Callee::Named(name) => &**name,
+            Callee::Indirect(_) => "",
+        };
+        let mut on_success = Vec::new();
+        for (at, &value) in values.iter().enumerate() {
+            self.argument(&mut state, name, at, value, source, &mut on_success);
+        }
+        self.formatted(&mut state, name, args, &values, source);
+        self.assigned_in_place(&mut state, name, source);
+        let seed = self
+            .seeds
+            .iter()
+            .position(|seed| source == Source::Expr(seed.call));
+        self.forget_addressed(&mut state, args, seed, source);
+        if let Some(seed) = seed {
+            return self.give(state, seed, dst, args, out);
+        }
+        let result = self.result(name, &values);
+        if on_success.is_empty() {
+            state.set_temp(dst, result, None);
+            return out.push(state);
+        }
+        let mut failed = state.clone();
+        failed.set_temp(dst, Value::Int(-1), None);
+        out.push(failed);
+        for id in on_success {
+            self.give_away(&mut state, id, Some(source));
+        }
+        state.set_temp(dst, Value::Int(0), None);
+        out.push(state);
+    }
+
+    fn argument(
+        &mut self,
+        state: &mut State,
+        name: &str,
+        at: usize,
+        value: Value,
+        source: Source,
+        on_success: &mut Vec<InstanceId>,
+    ) {
+        let effect = count_effect(self.callees, name, at);
+        let Value::Instance(id) = value else {
+            if let (Some(CountEffect::Release { null: false }), Value::Null) = (effect, value) {
+                self.troubles.push(Trouble {
+                    seed: 0,
+                    problem: Problem::ReleaseOfNull,
+                    at: Some(source),
+                });
+            }
+            return self.use_value(state, value, source);
+        };
+        match effect {
+            Some(CountEffect::Take) => {
+                self.use_value(state, value, source);
+                state.instances[id].count = state.instances[id].count.saturating_add(1);
+            }
+            Some(CountEffect::Release { .. }) => self.release(state, id, source),
+            Some(CountEffect::Steal(StealWhen::Always)) => {
+                self.use_value(state, value, source);
+                self.give_away(state, id, Some(source));
+            }
+            Some(CountEffect::Steal(StealWhen::Success)) => {
+                self.use_value(state, value, source);
+                on_success.push(id);
+            }
+            None => self.use_value(state, value, source),
+        }
+    }
+
+    /// `Py_BuildValue("N", v)` consumes `v`.
+    fn formatted(
+        &mut self,
+        state: &mut State,
+        name: &str,
+        args: &[Operand],
+        values: &[Value],
+        source: Source,
+    ) {
+        let Some((format, first)) = build_format(name) else {
+            return;
+        };
+        let Some(Operand::Str(text)) = args.get(format) else {
+            return;
+        };
+        let ExprKind::Str(text) = &self.facts.tree.expr(*text).kind else {
+            return;
+        };
+        for at in stolen_by_format(text) {
+            if let Some(&Value::Instance(id)) = values.get(first + at) {
+                self.give_away(state, id, Some(source));
+            }
+        }
+    }
+
+    /// `Py_CLEAR(v)` and `Py_SETREF(v, w)` assign to their argument.
+    fn assigned_in_place(&mut self, state: &mut State, name: &str, source: Source) {
+        if !matches!(name, "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF") {
+            return;
+        }
+        let Source::Expr(call) = source else { return };
+        let ExprKind::Call { args, .. } = &self.facts.tree.expr(call).kind else {
+            return;
+        };
+        let first = args.first().map(|arg| &self.facts.tree.expr(*arg).kind);
+        if let Some(ExprKind::Name(Name::Local(local))) = first {
+            let value = if name == "Py_CLEAR" {
+                Value::Null
+            } else {
+                Value::Unknown
+            };
+            state.set_local(*local, value);
+        }
+    }
+
+    /// Variables whose address is passed may hold anything after the call.
+    fn forget_addressed(
+        &mut self,
+        state: &mut State,
+        args: &[Operand],
+        seed: Option<usize>,
+        source: Source,
+    ) {
+        for (at, arg) in args.iter().enumerate() {
+            let Some(local) = addressed(arg) else {
+                continue;
+            };
+            if let Value::Instance(id) = state.local(local) {
+                let out = seed.map(|seed| self.seeds[seed].gives);
+                // The variable of an out-parameter is overwritten, not read.
+                if out != Some(Gives::Out(u8::try_from(at).unwrap_or(u8::MAX))) {
+                    self.trouble(state, id, Problem::AddressTaken, Some(source));
+                }
+            }
+            state.set_local(local, Value::Unknown);
+        }
+        self.find_lost(state, Some(source));
+    }
+
+    fn result(&self, name: &str, values: &[Value]) -> Value {
+        if matches!(name, "Py_NewRef" | "Py_XNewRef") {
+            return values.first().copied().unwrap_or(Value::Unknown);
+        }
+        let derived = self
+            .callees
+            .derived_from(name)
+            .and_then(|arg| values.get(arg)?.instance());
+        if let Some(id) = derived {
+            return Value::Derived(id);
+        }
+        let any = values.iter().find_map(|value| value.instance());
+        match any.filter(|_| self.callees.may_derive(name)) {
+            Some(id) => Value::MaybeDerived(id),
+            None => Value::Unknown,
+        }
+    }
+
+    /// A seed runs: one state for each of its outcomes.
+    fn give(
+        &mut self,
+        state: State,
+        seed: usize,
+        dst: TempId,
+        args: &[Operand],
+        out: &mut Vec<State>,
+    ) {
+        let Seed { gives, owned, .. } = self.seeds[seed];
+        let mut success = state.clone();
+        let id = success.instances.len();
+        success.instances.push(Instance {
+            seed,
+            count: i8::from(owned),
+            released: false,
+        });
+        let local = match gives {
+            Gives::Out(arg) => args.get(usize::from(arg)).and_then(addressed),
+            Gives::Result | Gives::Always | Gives::ResultOrNone => None,
+        };
+        if let Gives::Out(_) = gives {
+            for (status, value) in [(0, Value::Null), (-1, Value::Null)] {
+                let mut failed = state.clone();
+                failed.set_temp(dst, Value::Int(status), None);
+                local
+                    .into_iter()
+                    .for_each(|local| failed.set_local(local, value));
+                out.push(failed);
+            }
+            success.set_temp(dst, Value::Int(1), None);
+            match local {
+                Some(local) => success.set_local(local, Value::Instance(id)),
+                // `&self->field`: memory takes the reference over.
+                None => success.instances[id].count -= 1,
+            }
+            return out.push(success);
+        }
+        success.set_temp(dst, Value::Instance(id), None);
+        out.push(success);
+        let others: &[Value] = match gives {
+            Gives::Result => &[Value::Null],
+            Gives::ResultOrNone => &[Value::Null, Value::None],
+            Gives::Always | Gives::Out(_) => &[],
+        };
+        for &value in others {
+            let mut other = state.clone();
+            other.set_temp(dst, value, None);
+            out.push(other);
+        }
+    }
+
+    /// The function returns: what it returns goes to the caller, all else must balance.
+    pub(super) fn leave_function(
+        &mut self,
+        state: &mut State,
+        value: Option<&Operand>,
+        stmt: StmtId,
+    ) {
+        let at = Some(Source::Stmt(stmt));
+        match value.map(|operand| self.value(state, operand)) {
+            Some(Value::Instance(id)) => self.give_away(state, id, at),
+            Some(Value::Derived(id)) => self.trouble(state, id, Problem::DerivedEscapes, at),
+            _ => {}
+        }
+        for id in 0..state.instances.len() {
+            match state.instances[id].count {
+                0 => {}
+                1.. => self.trouble(state, id, Problem::Leak, at),
+                _ => self.trouble(state, id, Problem::OverRelease, at),
+            }
+        }
+    }
+
+    /// Drops what cannot matter any more at `at`.
+    pub(super) fn forget(&mut self, state: &mut State, at: Point) {
+        let facts = self.facts;
+        state.temps.retain(|temp, _| facts.is_crossing(*temp));
+        state.locals.retain(|local, _| facts.is_live(*local, at));
+        self.find_lost(state, None);
+        state.normalize();
+    }
+
+    /// Reports owned instances that nothing names any more.
+    fn find_lost(&mut self, state: &mut State, at: Option<Source>) {
+        for id in 0..state.instances.len() {
+            if state.instances[id].count > 0 && !state.is_named(id) {
+                self.trouble(state, id, Problem::Leak, at);
+                state.instances[id].count = 0;
+            }
+        }
+    }
+
+    fn use_value(&mut self, state: &State, value: Value, at: Source) {
+        if let Some(id) = value.instance()
+            && state.instances[id].released
+            && state.instances[id].count <= 0
+        {
+            self.trouble(state, id, Problem::UseAfterRelease, Some(at));
+        }
+    }
+
+    fn release(&mut self, state: &mut State, id: InstanceId, at: Source) {
+        if self.seeds[state.instances[id].seed].owned && state.instances[id].count <= 0 {
+            self.trouble(state, id, Problem::OverRelease, Some(at));
+        }
+        let instance = &mut state.instances[id];
+        instance.count = instance.count.saturating_sub(1);
+        instance.released = instance.count <= 0;
+    }
+
+    fn give_away(&mut self, state: &mut State, id: InstanceId, at: Option<Source>) {
+        if state.instances[id].released && state.instances[id].count <= 0 {
+            self.trouble(state, id, Problem::UseAfterRelease, at);
+        }
+        let instance = &mut state.instances[id];
+        instance.count = instance.count.saturating_sub(1);
+    }
+
+    fn trouble(&mut self, state: &State, id: InstanceId, problem: Problem, at: Option<Source>) {
+        let trouble = Trouble {
+            seed: state.instances[id].seed,
+            problem,
+            at,
+        };
+        if !self.troubles.contains(&trouble) {
+            self.troubles.push(trouble);
+        }
+    }
+}
+
+fn addressed(operand: &Operand) -> Option<LocalId> {
+    match operand {
+        Operand::AddressOf(place) => place.as_local(),
+        _ => None,
+    }
+}

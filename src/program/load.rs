@@ -1,0 +1,204 @@
+//! Files to items: preprocess every translation unit, keep each item once, parse what is asked for.
+
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Body, Gap, Program, ProgramItem};
+use crate::ast::Item;
+use crate::lower;
+use crate::parse::TypeNames;
+use crate::preprocess::{
+    self, FileIndex, Includes, ItemTokens, RawItem, Sources, Unit, VersionRange,
+};
+use crate::source::{ByteSpan, FileId, FileSet};
+
+/// Which items are parsed.
+#[derive(Debug, Clone)]
+pub enum Demand {
+    /// All: for the coverage ledger.
+    Everything,
+    /// Those that hold one of these words after expansion.
+    Words(FxHashSet<&'static str>),
+}
+
+/// How a package is read.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Supported Python versions.
+    pub range: VersionRange,
+    /// Files of definitions that stand before every translation unit: the model of `<Python.h>`,
+    /// the `-D` options.
+    pub before: Vec<FileId>,
+    /// What is parsed.
+    pub demand: Demand,
+}
+
+/// Reads the package.
+#[must_use]
+pub fn load<'a>(
+    files: &'a FileSet,
+    index: &'a [FileIndex],
+    includes: &'a Includes,
+    options: &Options,
+) -> Program<'a> {
+    let mut program = Program {
+        files,
+        index,
+        includes,
+        types: type_names(index),
+        items: Vec::new(),
+        gaps: Vec::new(),
+        functions_total: 0,
+        functions_understood: 0,
+    };
+    let sources = Sources {
+        files,
+        index,
+        includes,
+    };
+    let roots = roots(&sources, options);
+    let units: Vec<Unit> = roots
+        .par_iter()
+        .map(|&root| preprocess::preprocess(sources, root, &options.before, options.range))
+        .collect();
+    let mut seen = FxHashSet::default();
+    let mut raw = Vec::new();
+    for (&root, unit) in roots.iter().zip(units) {
+        let fresh = unit
+            .items
+            .into_iter()
+            .filter(|item| seen.insert(item.raw.key));
+        raw.extend(fresh.map(|item| (root, item.config, item.raw)));
+    }
+    let parsed: Vec<Parsed> = raw
+        .into_par_iter()
+        .map(|(unit, config, raw)| parse(&program, &options.demand, unit, config, raw))
+        .collect();
+    collect(&mut program, parsed);
+    program
+}
+
+fn type_names(index: &[FileIndex]) -> TypeNames {
+    let mut types = TypeNames::new();
+    for name in index.iter().flat_map(|file| &file.typedefs) {
+        types.add(name);
+    }
+    types
+}
+
+/// The files that translation units begin with: those with code that no other file includes, and
+/// of files that include each other in a circle the first.
+fn roots(sources: &Sources<'_>, options: &Options) -> Vec<FileId> {
+    let code = sources
+        .files
+        .iter()
+        .map(|(id, _)| id)
+        .filter(|id| sources.index[id.index()].has_code() && !options.before.contains(id));
+    let code: Vec<FileId> = code.collect();
+    let mut reached = FxHashSet::default();
+    let mut roots = Vec::new();
+    let (first, second): (Vec<FileId>, Vec<FileId>) = code
+        .into_iter()
+        .partition(|id| !sources.includes.is_included(*id));
+    for id in first.into_iter().chain(second) {
+        if reached.contains(&id) {
+            continue;
+        }
+        roots.push(id);
+        sources.includes.reach(id, &mut reached);
+    }
+    roots.sort_unstable();
+    roots
+}
+
+struct Parsed {
+    item: ProgramItem,
+    /// The function's name and the span of the name (or of the macro use that made it).
+    function: Option<(String, (FileId, ByteSpan))>,
+    failure: Option<String>,
+}
+
+fn parse(
+    program: &Program<'_>,
+    demand: &Demand,
+    unit: FileId,
+    config: usize,
+    raw: RawItem,
+) -> Parsed {
+    let files = program.files;
+    let name = |at| String::from_utf8_lossy(raw.tokens.text(files, at)).into_owned();
+    let function = raw.function.map(|at| (name(at), raw.place));
+    let mut failure = None;
+    let mut body = None;
+    if is_wanted(files, &raw, demand) {
+        match lower::parse_and_lower(&raw.tokens, files, &program.types) {
+            Ok(Item::Function(function)) => body = Some(Body::Function(Box::new(function))),
+            Ok(Item::Declaration(decl)) => body = Some(Body::Declaration(Box::new(decl))),
+            Ok(Item::Other) => {}
+            Err(error) if raw.broken => failure = Some(format!("brackets do not balance; {error}")),
+            Err(error) => failure = Some(error.to_string()),
+        }
+    }
+    // Tokens that nobody will ask for are most of the memory.
+    let tokens = if body.is_some() {
+        raw.tokens
+    } else {
+        ItemTokens::default()
+    };
+    let item = ProgramItem {
+        unit,
+        config,
+        tokens,
+        place: raw.place,
+        body,
+    };
+    Parsed {
+        item,
+        function,
+        failure,
+    }
+}
+
+fn is_wanted(files: &FileSet, raw: &RawItem, demand: &Demand) -> bool {
+    let words = match demand {
+        Demand::Everything => return true,
+        Demand::Words(words) => words,
+    };
+    let count = u32::try_from(raw.tokens.tokens.len()).expect("items fit");
+    (0..count).any(|at| {
+        let text = raw.tokens.text(files, at);
+        std::str::from_utf8(text).is_ok_and(|word| words.contains(word))
+    })
+}
+
+/// Fills in the items, the gaps and the counts. Variants of a function that stand at the same
+/// place count once, and only if all of them were understood.
+fn collect(program: &mut Program<'_>, parsed: Vec<Parsed>) {
+    let mut understood: FxHashMap<(FileId, ByteSpan, String), bool> = FxHashMap::default();
+    for Parsed {
+        item,
+        function,
+        failure,
+    } in parsed
+    {
+        if let Some((name, (file, span))) = &function {
+            let key = (*file, ByteSpan::empty(span.start()), name.clone());
+            *understood.entry(key).or_insert(true) &= failure.is_none();
+        }
+        if let Some(reason) = failure {
+            let (file, span) = item.place;
+            let function = function.map(|(name, _)| name);
+            program.gaps.push(Gap {
+                file,
+                span,
+                function,
+                reason,
+            });
+        }
+        program.items.push(item);
+    }
+    program.gaps.sort();
+    program.gaps.dedup();
+    program.functions_total = understood.len();
+    program.functions_understood = understood.values().filter(|ok| **ok).count();
+}

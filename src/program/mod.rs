@@ -1,0 +1,92 @@
+//! A package as the rules see it: every distinct top-level item, parsed where it is asked for.
+
+mod load;
+
+pub use load::{Demand, Options, load};
+
+use crate::ast::{Declaration, Function};
+use crate::parse::TypeNames;
+use crate::preprocess::{FileIndex, Includes, ItemTokens, MissingHeader};
+use crate::source::{ByteSpan, FileId, FileSet};
+
+/// All items of a package.
+#[derive(Debug)]
+pub struct Program<'a> {
+    /// The files.
+    pub files: &'a FileSet,
+    /// Their indices, by [`FileId`].
+    pub index: &'a [FileIndex],
+    /// Who includes whom.
+    pub includes: &'a Includes,
+    /// Names that are types somewhere in the package.
+    pub types: TypeNames,
+    /// Items in a fixed order: by translation unit, then by appearance.
+    pub items: Vec<ProgramItem>,
+    /// What could not be understood.
+    pub gaps: Vec<Gap>,
+    /// Distinct functions as written: variants of other configurations are not counted again.
+    pub functions_total: usize,
+    /// Of those, how many were understood in all of their variants.
+    pub functions_understood: usize,
+}
+
+/// One item of one translation unit in the configurations that share its tokens.
+#[derive(Debug)]
+pub struct ProgramItem {
+    /// The translation unit: its root file.
+    pub unit: FileId,
+    /// The configuration's number in that unit; 0 is the base.
+    pub config: usize,
+    /// Its tokens.
+    pub tokens: ItemTokens,
+    /// Its text as written.
+    pub place: (FileId, ByteSpan),
+    /// Its tree; `None` if nobody asked for it or it was not understood.
+    pub body: Option<Body>,
+}
+
+/// A parsed item.
+#[derive(Debug)]
+pub enum Body {
+    /// A function definition.
+    Function(Box<Function>),
+    /// A declaration.
+    Declaration(Box<Declaration>),
+}
+
+/// A place that was not understood.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Gap {
+    /// The file.
+    pub file: FileId,
+    /// Where.
+    pub span: ByteSpan,
+    /// The function, if it is one.
+    pub function: Option<String>,
+    /// Why.
+    pub reason: String,
+}
+
+impl Program<'_> {
+    /// The parsed functions.
+    pub fn functions(&self) -> impl Iterator<Item = (&ProgramItem, &Function)> {
+        self.items.iter().filter_map(|item| match &item.body {
+            Some(Body::Function(function)) => Some((item, &**function)),
+            Some(Body::Declaration(_)) | None => None,
+        })
+    }
+
+    /// The parsed declarations.
+    pub fn declarations(&self) -> impl Iterator<Item = (&ProgramItem, &Declaration)> {
+        self.items.iter().filter_map(|item| match &item.body {
+            Some(Body::Declaration(declaration)) => Some((item, &**declaration)),
+            Some(Body::Function(_)) | None => None,
+        })
+    }
+
+    /// Quoted headers that are not in the tree.
+    #[must_use]
+    pub fn missing_headers(&self) -> &[MissingHeader] {
+        self.includes.missing()
+    }
+}

@@ -1,0 +1,183 @@
+//! What a rule may ask about the package.
+
+use std::collections::BTreeMap;
+
+use crate::ast::{ExprId, ExprKind, Function, StmtId, Tree, Visitor, walk_expr, walk_stmt};
+use crate::preprocess::{Place, VersionRange};
+use crate::program::{Body, Program, ProgramItem};
+use crate::source::{ByteSpan, FileId, SourceFile};
+
+/// Names an item of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ItemId(pub u32);
+
+/// A call by name in some item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallSite {
+    /// The item it stands in.
+    pub item: ItemId,
+    /// The call expression.
+    pub expr: ExprId,
+}
+
+/// The package with what rules ask for again and again looked up once.
+#[derive(Debug)]
+pub struct PackageCx<'a> {
+    /// All items.
+    pub program: &'a Program<'a>,
+    /// Supported Python versions.
+    pub range: VersionRange,
+    calls: BTreeMap<Box<str>, Vec<CallSite>>,
+}
+
+impl<'a> PackageCx<'a> {
+    /// Indexes the calls of `program`.
+    #[must_use]
+    pub fn new(program: &'a Program<'a>, range: VersionRange) -> Self {
+        let mut calls: BTreeMap<Box<str>, Vec<CallSite>> = BTreeMap::new();
+        for (at, item) in (0u32..).zip(&program.items) {
+            let mut finder = CallFinder {
+                item: ItemId(at),
+                calls: &mut calls,
+            };
+            match &item.body {
+                Some(Body::Function(function)) => finder.visit_stmt(&function.tree, function.body),
+                Some(Body::Declaration(declaration)) => finder.all(&declaration.tree),
+                None => {}
+            }
+        }
+        Self {
+            program,
+            range,
+            calls,
+        }
+    }
+
+    /// The item with this id.
+    #[must_use]
+    pub fn item(&self, id: ItemId) -> &'a ProgramItem {
+        &self.program.items[id.0 as usize]
+    }
+
+    /// All calls of `name`, item by item in source order; also those that macro bodies make.
+    #[must_use]
+    pub fn calls_to(&self, name: &str) -> &[CallSite] {
+        self.calls.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The function a call stands in; `None` in the initialiser of a file-scope variable.
+    #[must_use]
+    pub fn function(&self, id: ItemId) -> Option<&'a Function> {
+        match &self.item(id).body {
+            Some(Body::Function(function)) => Some(function),
+            Some(Body::Declaration(_)) | None => None,
+        }
+    }
+
+    /// The definitions of the function `name`, variants of other configurations included.
+    pub fn definitions<'n>(
+        &self,
+        name: &'n str,
+    ) -> impl Iterator<Item = (ItemId, &'a Function)> + use<'a, 'n> {
+        let items = (0u32..).zip(&self.program.items);
+        items.filter_map(move |(at, item)| match &item.body {
+            Some(Body::Function(function)) if function.name == name => {
+                Some((ItemId(at), &**function))
+            }
+            _ => None,
+        })
+    }
+
+    /// Callee and arguments of a call.
+    #[must_use]
+    pub fn call(&self, site: CallSite) -> (ExprId, &'a [ExprId]) {
+        let tree = self.tree(site.item);
+        match tree.map(|tree| &tree.expr(site.expr).kind) {
+            Some(ExprKind::Call { callee, args }) => (*callee, args),
+            _ => (site.expr, &[]),
+        }
+    }
+
+    /// The tree of an item.
+    #[must_use]
+    pub fn tree(&self, id: ItemId) -> Option<&'a Tree> {
+        match &self.item(id).body {
+            Some(Body::Function(function)) => Some(&function.tree),
+            Some(Body::Declaration(declaration)) => Some(&declaration.tree),
+            None => None,
+        }
+    }
+
+    /// What an expression is in the files.
+    #[must_use]
+    pub fn place(&self, item: ItemId, expr: ExprId) -> Option<Place> {
+        let range = self.tree(item)?.expr(expr).range;
+        (range.start < range.end).then(|| self.item(item).tokens.place(range))
+    }
+
+    /// The span of an expression that is text of a file; `None` if a macro made a part of it.
+    #[must_use]
+    pub fn span(&self, item: ItemId, expr: ExprId) -> Option<(FileId, ByteSpan)> {
+        self.item(item)
+            .tokens
+            .file_span(self.tree(item)?.expr(expr).range)
+    }
+
+    /// The span of a statement that is text of a file.
+    #[must_use]
+    pub fn stmt_span(&self, item: ItemId, stmt: StmtId) -> Option<(FileId, ByteSpan)> {
+        self.item(item)
+            .tokens
+            .file_span(self.tree(item)?.stmt(stmt).range)
+    }
+
+    /// The file with this id.
+    #[must_use]
+    pub fn file(&self, id: FileId) -> &'a SourceFile {
+        self.program.files.get(id)
+    }
+}
+
+struct CallFinder<'c> {
+    item: ItemId,
+    calls: &'c mut BTreeMap<Box<str>, Vec<CallSite>>,
+}
+
+impl CallFinder<'_> {
+    /// Every node of a declaration hangs on an initialiser; order of the arena is source order.
+    fn all(&mut self, tree: &Tree) {
+        for at in 0..u32::try_from(tree.exprs.len()).expect("arenas are indexed by u32") {
+            self.note(tree, ExprId(at));
+        }
+    }
+
+    fn note(&mut self, tree: &Tree, id: ExprId) {
+        let ExprKind::Call { callee, .. } = &tree.expr(id).kind else {
+            return;
+        };
+        let Some(name) = tree.callee_name(*callee) else {
+            return;
+        };
+        let site = CallSite {
+            item: self.item,
+            expr: id,
+        };
+        match self.calls.get_mut(name) {
+            Some(sites) => sites.push(site),
+            None => {
+                self.calls.insert(name.into(), vec![site]);
+            }
+        }
+    }
+}
+
+impl Visitor for CallFinder<'_> {
+    fn visit_expr(&mut self, tree: &Tree, id: ExprId) {
+        self.note(tree, id);
+        walk_expr(self, tree, id);
+    }
+
+    fn visit_stmt(&mut self, tree: &Tree, id: StmtId) {
+        walk_stmt(self, tree, id);
+    }
+}
