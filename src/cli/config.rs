@@ -103,6 +103,7 @@ impl Settings {
                 .map(|text| define(text))
                 .collect(),
             functions: args.function.clone(),
+            full_coverage: args.stats_file.is_some() || args.strict || settings.strict,
         };
         Ok(Self {
             engine,

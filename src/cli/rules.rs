@@ -80,6 +80,8 @@ mod tests {
         docs: " ## Why\n Because.\n",
         since: "0.1.0",
         best: Some(Confidence::Safe),
+        triggers: &[],
+        check: |_, _| {},
     };
 
     #[test]

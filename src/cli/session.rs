@@ -21,6 +21,9 @@ use crate::rule::{Finding, Outcome, suppressions};
 use crate::source::FileId;
 use crate::transforms;
 
+/// Stack of a worker thread in bytes: the parser recurses as deep as the code is nested.
+const PARSER_STACK: usize = 64 << 20;
+
 /// A finished analysis and what it was made with.
 pub(super) struct Session {
     pub(super) package: Package,
@@ -63,6 +66,7 @@ impl Session {
         };
         let threads = rayon::ThreadPoolBuilder::new()
             .num_threads(args.jobs)
+            .stack_size(PARSER_STACK)
             .build()
             .context("cannot start threads")?;
         let (package, mut analysis) = talk.while_waiting("reading and analysing", || {

@@ -42,4 +42,7 @@ pub struct Config {
     pub defines: Vec<(String, String)>,
     /// Functions to look at; all if empty.
     pub functions: Vec<String>,
+    /// Whether every function is parsed for the coverage ledger, and not only those that a rule
+    /// may have something to say of.
+    pub full_coverage: bool,
 }

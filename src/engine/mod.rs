@@ -1,12 +1,18 @@
 //! The stages in order, for a whole package; pure.
 
 mod config;
+mod workspace;
 
 pub use config::{Compat, Config, ErrorBehaviour};
 
+use rayon::prelude::*;
+
 use crate::package::Package;
-use crate::rule::Finding;
+use crate::program::{Demand, Program};
+use crate::rule::{Finding, PackageCx, Rule};
 use crate::source::{FileId, LineNumber};
+use crate::transforms;
+use workspace::Workspace;
 
 /// What a run found.
 #[derive(Debug, Default)]
@@ -94,14 +100,74 @@ pub struct Validation {
 }
 
 /// Runs every selected rule over `package`.
+///
+/// Needs threads with 64 MiB of stack: the parser recurses.
 #[must_use]
 pub fn analyze(package: &Package, config: &Config) -> Analysis {
-    let _ = config;
+    let rules: Vec<&'static Rule> = transforms::ALL
+        .iter()
+        .copied()
+        .filter(|rule| config.selection.includes(rule))
+        .collect();
+    let workspace = Workspace::new(package, config);
+    let program = workspace.load(demand(&rules, config));
+    let cx = PackageCx::new(&program, workspace.range);
+    let found: Vec<Vec<Finding>> = rules
+        .par_iter()
+        .map(|rule| {
+            let mut findings = Vec::new();
+            (rule.check)(&cx, &mut findings);
+            findings
+        })
+        .collect();
+    let mut findings: Vec<Finding> = found.into_iter().flatten().collect();
+    findings.retain(|finding| is_wanted(package, config, finding));
     Analysis {
-        coverage: Coverage {
-            files: package.analysed().count(),
-            ..Coverage::default()
-        },
+        coverage: coverage(package, &program),
+        findings,
         ..Analysis::default()
+    }
+}
+
+fn demand(rules: &[&Rule], config: &Config) -> Demand {
+    if config.full_coverage {
+        return Demand::Everything;
+    }
+    Demand::Words(
+        rules
+            .iter()
+            .flat_map(|rule| rule.triggers.iter().copied())
+            .collect(),
+    )
+}
+
+fn is_wanted(package: &Package, config: &Config, finding: &Finding) -> bool {
+    let function = |name: &String| config.functions.contains(name);
+    package
+        .info_of(finding.file)
+        .is_some_and(|info| info.kind.is_analysed())
+        && (config.functions.is_empty() || finding.function.as_ref().is_some_and(function))
+}
+
+fn coverage(package: &Package, program: &Program<'_>) -> Coverage {
+    let gaps = program.gaps.iter().filter(|gap| gap.function.is_some());
+    let not_understood = gaps.map(|gap| NotUnderstood {
+        file: gap.file,
+        line: program.files.get(gap.file).position(gap.span.start()).line,
+        function: gap.function.clone().unwrap_or_default(),
+        reason: gap.reason.clone(),
+    });
+    let mut headers: Vec<String> = program
+        .missing_headers()
+        .iter()
+        .map(|missing| missing.name.clone())
+        .collect();
+    headers.sort();
+    headers.dedup();
+    Coverage {
+        files: package.analysed().count(),
+        functions: program.functions_total,
+        not_understood: not_understood.collect(),
+        headers_not_found: headers,
     }
 }

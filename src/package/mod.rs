@@ -77,6 +77,12 @@ impl Package {
         self.infos[file.index()]
     }
 
+    /// What is known of `file`; `None` for what the engine added: the model of `<Python.h>`.
+    #[must_use]
+    pub fn info_of(&self, file: FileId) -> Option<FileInfo> {
+        self.infos.get(file.index()).copied()
+    }
+
     /// The files whose C is analysed, in order of their paths.
     pub fn analysed(&self) -> impl Iterator<Item = (FileId, &SourceFile)> {
         self.files

@@ -26,6 +26,8 @@ pub enum Demand {
 pub struct Options {
     /// Supported Python versions.
     pub range: VersionRange,
+    /// Files that a translation unit may begin with, ascending.
+    pub roots: Vec<FileId>,
     /// Files of definitions that stand before every translation unit: the model of `<Python.h>`,
     /// the `-D` options.
     pub before: Vec<FileId>,
@@ -89,17 +91,12 @@ fn type_names(index: &[FileIndex]) -> TypeNames {
 /// The files that translation units begin with: those with code that no other file includes, and
 /// of files that include each other in a circle the first.
 fn roots(sources: &Sources<'_>, options: &Options) -> Vec<FileId> {
-    let code = sources
-        .files
-        .iter()
-        .map(|(id, _)| id)
-        .filter(|id| sources.index[id.index()].has_code() && !options.before.contains(id));
-    let code: Vec<FileId> = code.collect();
+    let code = options.roots.iter().copied();
+    let code = code.filter(|id| sources.index[id.index()].has_code());
     let mut reached = FxHashSet::default();
     let mut roots = Vec::new();
-    let (first, second): (Vec<FileId>, Vec<FileId>) = code
-        .into_iter()
-        .partition(|id| !sources.includes.is_included(*id));
+    let (first, second): (Vec<FileId>, Vec<FileId>) =
+        code.partition(|id| !sources.includes.is_included(*id));
     for id in first.into_iter().chain(second) {
         if reached.contains(&id) {
             continue;

@@ -124,6 +124,8 @@ mod tests {
         docs: "",
         since: "0.1.0",
         best: None,
+        triggers: &[],
+        check: |_, _| {},
     };
 
     fn package(text: &[u8]) -> Package {

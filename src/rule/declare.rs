@@ -30,6 +30,8 @@ mod tests {
             summary: "an example",
             since: "0.1.0",
             best: None,
+            triggers: &[],
+            check: |_, _| {},
         }
     }
 

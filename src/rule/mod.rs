@@ -13,9 +13,7 @@ pub use suppression::{Suppression, suppressions};
 
 use crate::edit::Confidence;
 
-/// A rule: what it is called, what its page says.
-///
-/// The function that runs it is added by the engine's context types; see `transforms/README.md`.
+/// A rule: what it is called, what its page says, what it does.
 #[derive(Debug)]
 pub struct Rule {
     /// `UG101`; never used twice.
@@ -30,6 +28,11 @@ pub struct Rule {
     pub since: &'static str,
     /// The best confidence its fixes reach; `None` if it never makes one.
     pub best: Option<Confidence>,
+    /// Identifiers without which the rule has nothing to say of an item: only items that hold one
+    /// of them (after macro expansion) are parsed for it.
+    pub triggers: &'static [&'static str],
+    /// Looks at the package and adds what it finds, in a fixed order.
+    pub check: fn(&PackageCx<'_>, &mut Vec<Finding>),
 }
 
 impl Rule {

@@ -90,6 +90,8 @@ mod tests {
             docs: "",
             since: "0.1.0",
             best: None,
+            triggers: &[],
+            check: |_, _| {},
         }
     }
 

@@ -123,6 +123,8 @@ mod tests {
         docs: "",
         since: "0.1.0",
         best: None,
+        triggers: &[],
+        check: |_, _| {},
     };
 
     /// Lines on which a finding of `LIST` is silenced.

@@ -7,7 +7,7 @@ pub use lines::{LineIndex, LineNumber, Position};
 pub use span::{ByteOffset, ByteSpan};
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Index of a file in the run's [`FileSet`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -86,17 +86,18 @@ impl SourceFile {
     }
 }
 
-/// All files of a run. Files are never removed, so a [`FileId`] stays valid.
-#[derive(Debug, Default)]
+/// All files of a run. Files are never removed, so a [`FileId`] stays valid. Clones share the
+/// files.
+#[derive(Debug, Clone, Default)]
 pub struct FileSet {
-    files: Vec<SourceFile>,
+    files: Vec<Arc<SourceFile>>,
 }
 
 impl FileSet {
     /// Adds a file and gives its id.
     pub fn add(&mut self, file: SourceFile) -> FileId {
         let id = FileId(u32::try_from(self.files.len()).expect("fewer files than 2^32"));
-        self.files.push(file);
+        self.files.push(Arc::new(file));
         id
     }
 
@@ -106,14 +107,24 @@ impl FileSet {
         &self.files[id.index()]
     }
 
+    /// Puts other bytes in place of those of `id`.
+    pub fn replace(&mut self, id: FileId, bytes: Vec<u8>) {
+        let path = self.files[id.index()].path().to_path_buf();
+        self.files[id.index()] = Arc::new(SourceFile::new(path, bytes));
+    }
+
     /// All files with their ids, in the order they were added.
     pub fn iter(&self) -> impl Iterator<Item = (FileId, &SourceFile)> {
-        self.files.iter().enumerate().map(|(i, file)| {
-            (
-                FileId(u32::try_from(i).expect("fewer files than 2^32")),
-                file,
-            )
-        })
+        self.files
+            .iter()
+            .map(AsRef::as_ref)
+            .enumerate()
+            .map(|(i, file)| {
+                (
+                    FileId(u32::try_from(i).expect("fewer files than 2^32")),
+                    file,
+                )
+            })
     }
 
     /// How many files there are.

@@ -1,0 +1,85 @@
+//! The files of a run as the pipeline needs them: those of the package, the model of
+//! `<Python.h>`, the `-D` options.
+
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+
+use super::Config;
+use crate::capi::MODEL_H;
+use crate::package::Package;
+use crate::preprocess::{FileIndex, Includes, VersionRange};
+use crate::program::{self, Demand, Program};
+use crate::source::{FileId, FileSet, SourceFile};
+
+/// The newest Python whose branches are looked at: 3.15.
+const NEWEST: u32 = 0x030F_00F0;
+
+/// Files, their indices, and how they include each other.
+#[derive(Debug)]
+pub(super) struct Workspace {
+    pub(super) files: FileSet,
+    pub(super) index: Vec<FileIndex>,
+    pub(super) includes: Includes,
+    pub(super) range: VersionRange,
+    before: Vec<FileId>,
+    roots: Vec<FileId>,
+}
+
+impl Workspace {
+    pub(super) fn new(package: &Package, config: &Config) -> Self {
+        let mut files = package.files.clone();
+        let mut add = |name: &str, text: String| {
+            files.add(SourceFile::new(PathBuf::from(name), text.into_bytes()))
+        };
+        let defines = config
+            .defines
+            .iter()
+            .map(|(name, value)| format!("#define {name} {value}\n"));
+        let before = vec![
+            add("<Python.h>", MODEL_H.to_owned()),
+            add("<command line>", defines.collect()),
+        ];
+        let ids: Vec<FileId> = files.iter().map(|(id, _)| id).collect();
+        let index: Vec<FileIndex> = ids
+            .par_iter()
+            .map(|&id| FileIndex::new(id, files.get(id)))
+            .collect();
+        let search: Vec<PathBuf> = config
+            .include_dirs
+            .iter()
+            .map(|folder| {
+                let folder = PathBuf::from(folder);
+                folder
+                    .strip_prefix(&package.root)
+                    .map(PathBuf::from)
+                    .unwrap_or(folder)
+            })
+            .collect();
+        let includes = Includes::new(&files, &index, &search);
+        let roots = package.analysed().map(|(id, _)| id).collect();
+        // Python 2 never counts, and a limit below 3.13 is one that the port will lift.
+        let range = VersionRange {
+            min: package.python.min.hex().min(NEWEST),
+            max: NEWEST,
+        };
+        Self {
+            files,
+            index,
+            includes,
+            range,
+            before,
+            roots,
+        }
+    }
+
+    pub(super) fn load(&self, demand: Demand) -> Program<'_> {
+        let options = program::Options {
+            range: self.range,
+            roots: self.roots.clone(),
+            before: self.before.clone(),
+            demand,
+        };
+        program::load(&self.files, &self.index, &self.includes, &options)
+    }
+}
