@@ -30,7 +30,10 @@ impl Lowerer<'_> {
         declaration.range.end = range.end.max(declaration.range.end);
         declaration.structs.extend(specifiers.structs);
         for init_declarator in &node.node.declarators {
-            let ast::InitDeclarator { declarator, initializer } = &init_declarator.node;
+            let ast::InitDeclarator {
+                declarator,
+                initializer,
+            } = &init_declarator.node;
             let declared = self.declarator(declarator, specifiers.ty.clone());
             let init = initializer.as_ref().map(|init| self.initializer(init));
             declaration.declarators.push(Declarator {
@@ -91,7 +94,9 @@ impl Lowerer<'_> {
         for init_declarator in &declaration.declarators {
             let declared = self.declarator(&init_declarator.node.declarator, base.clone());
             let name = self.range_text(declared.name);
-            let param = params.iter().find(|&&id| *self.tree.local(id).name == *name);
+            let param = params
+                .iter()
+                .find(|&&id| *self.tree.local(id).name == *name);
             if let Some(&LocalId(index)) = param {
                 self.tree.locals[index as usize].ty = declared.ty;
             }

@@ -37,17 +37,14 @@ impl Lowerer<'_> {
     /// The name that `declarator` declares with a type built on `base`.
     pub(super) fn declarator(&mut self, declarator: &Node<Declarator>, base: Type) -> Declared {
         let derived = &declarator.node.derived;
-        let mut ty = base;
-        for part in derived {
-            match &part.node {
-                DerivedDeclarator::Pointer(qualifiers) | DerivedDeclarator::Block(qualifiers) => {
-                    ty = pointer(ty, qualifiers);
-                }
-                DerivedDeclarator::Array(_)
-                | DerivedDeclarator::Function(_)
-                | DerivedDeclarator::KRFunction(_) => {}
+        let mut ty = derived.iter().fold(base, |ty, part| match &part.node {
+            DerivedDeclarator::Pointer(words) | DerivedDeclarator::Block(words) => {
+                pointer(ty, words)
             }
-        }
+            DerivedDeclarator::Array(_)
+            | DerivedDeclarator::Function(_)
+            | DerivedDeclarator::KRFunction(_) => ty,
+        });
         // `a[2][3]` is an array of 2 arrays: the last suffix is the innermost type.
         let mut parameters = None;
         for part in derived.iter().rev() {
@@ -69,18 +66,34 @@ impl Lowerer<'_> {
         match &declarator.node.kind.node {
             DeclaratorKind::Abstract => {
                 let at = self.range(declarator.span);
-                let name = TokenRange { start: at.end, end: at.end };
-                Declared { name, ty, parameters }
+                let name = TokenRange {
+                    start: at.end,
+                    end: at.end,
+                };
+                Declared {
+                    name,
+                    ty,
+                    parameters,
+                }
             }
-            DeclaratorKind::Identifier(name) => {
-                Declared { name: self.range(name.span), ty, parameters }
-            }
+            DeclaratorKind::Identifier(name) => Declared {
+                name: self.range(name.span),
+                ty,
+                parameters,
+            },
             DeclaratorKind::Declarator(inner) => {
                 let declared = self.declarator(inner, ty);
                 // `int (f)(void)` declares a function, `int (*f)(void)` a pointer.
                 let is_plain = inner.node.derived.is_empty();
-                let parameters = if is_plain { parameters.or(declared.parameters) } else { declared.parameters };
-                Declared { parameters, ..declared }
+                let parameters = if is_plain {
+                    parameters.or(declared.parameters)
+                } else {
+                    declared.parameters
+                };
+                Declared {
+                    parameters,
+                    ..declared
+                }
             }
         }
     }
@@ -94,13 +107,19 @@ impl Lowerer<'_> {
             Ellipsis::Some => true,
             Ellipsis::None => false,
         };
-        let mut list: Vec<_> =
-            function.parameters.iter().map(|parameter| self.parameter(&parameter.node)).collect();
+        let mut list: Vec<_> = function
+            .parameters
+            .iter()
+            .map(|parameter| self.parameter(&parameter.node))
+            .collect();
         // `f(void)`
         if matches!(&list[..], [only] if only.ty.is_void()) {
             list.clear();
         }
-        (function_of(result, &list), Some(Parameters { list, variadic }))
+        (
+            function_of(result, &list),
+            Some(Parameters { list, variadic }),
+        )
     }
 
     fn old_style_function_type(
@@ -109,9 +128,20 @@ impl Lowerer<'_> {
         names: &[Node<Identifier>],
     ) -> (Type, Option<Parameters>) {
         let int = || Type::plain(TypeKind::Named("int".into()));
-        let list: Vec<_> =
-            names.iter().map(|name| Parameter { name: self.range(name.span), ty: int() }).collect();
-        (function_of(result, &list), Some(Parameters { list, variadic: false }))
+        let list: Vec<_> = names
+            .iter()
+            .map(|name| Parameter {
+                name: self.range(name.span),
+                ty: int(),
+            })
+            .collect();
+        (
+            function_of(result, &list),
+            Some(Parameters {
+                list,
+                variadic: false,
+            }),
+        )
     }
 
     fn parameter(&mut self, parameter: &ParameterDeclaration) -> Parameter {
@@ -119,11 +149,20 @@ impl Lowerer<'_> {
         match &parameter.declarator {
             Some(declarator) => {
                 let declared = self.declarator(declarator, base);
-                Parameter { name: declared.name, ty: declared.ty }
+                Parameter {
+                    name: declared.name,
+                    ty: declared.ty,
+                }
             }
             None => {
-                let end = parameter.specifiers.last().map_or(0, |last| self.range(last.span).end);
-                Parameter { name: TokenRange { start: end, end }, ty: base }
+                let end = parameter
+                    .specifiers
+                    .last()
+                    .map_or(0, |last| self.range(last.span).end);
+                Parameter {
+                    name: TokenRange { start: end, end },
+                    ty: base,
+                }
             }
         }
     }
@@ -132,8 +171,12 @@ impl Lowerer<'_> {
         match size {
             ArraySize::Unknown | ArraySize::VariableUnknown => None,
             ArraySize::VariableExpression(length) | ArraySize::StaticExpression(length) => {
-                let Expression::Constant(constant) = &length.node else { return None };
-                let Constant::Integer(_) = constant.node else { return None };
+                let Expression::Constant(constant) = &length.node else {
+                    return None;
+                };
+                let Constant::Integer(_) = constant.node else {
+                    return None;
+                };
                 let range = self.range(constant.span);
                 let value = literal::integer(self.scope_key(range))?;
                 u64::try_from(value).ok()
@@ -167,6 +210,9 @@ fn pointer(target: Type, qualifiers: &[Node<PointerQualifier>]) -> Type {
 }
 
 fn function_of(result: Type, parameters: &[Parameter]) -> Type {
-    let parameters = parameters.iter().map(|parameter| parameter.ty.clone()).collect();
+    let parameters = parameters
+        .iter()
+        .map(|parameter| parameter.ty.clone())
+        .collect();
     Type::plain(TypeKind::Function(Box::new(result), parameters))
 }

@@ -20,9 +20,7 @@ impl Lowerer<'_> {
             Expression::Call(call) => self.call(&call.node),
             Expression::CompoundLiteral(literal) => self.compound_literal(literal),
             Expression::SizeOfTy(query) => ExprKind::TypeQuery(self.type_name(&query.node.0)),
-            Expression::SizeOfVal(query) => {
-                ExprKind::SizeOfExpr(self.expression(&query.node.0))
-            }
+            Expression::SizeOfVal(query) => ExprKind::SizeOfExpr(self.expression(&query.node.0)),
             Expression::AlignOf(query) => ExprKind::TypeQuery(self.type_name(&query.node.0)),
             Expression::UnaryOperator(unary) => ExprKind::Unary {
                 op: operators::unary(&unary.node.operator.node),
@@ -35,7 +33,9 @@ impl Lowerer<'_> {
             Expression::BinaryOperator(binary) => self.binary(&binary.node),
             Expression::Conditional(conditional) => self.conditional(&conditional.node),
             Expression::Comma(parts) => return self.comma(parts),
-            Expression::OffsetOf(query) => ExprKind::TypeQuery(self.type_name(&query.node.type_name)),
+            Expression::OffsetOf(query) => {
+                ExprKind::TypeQuery(self.type_name(&query.node.type_name))
+            }
             Expression::VaArg(va_arg) => ExprKind::VaArg {
                 list: self.expression(&va_arg.node.va_list),
                 ty: self.type_name(&va_arg.node.type_name),
@@ -45,9 +45,39 @@ impl Lowerer<'_> {
         self.push_expr(kind, range)
     }
 
-    /// Tokens of the node without parentheses around it.
+    /// Tokens of the node without parentheses around it, which `lang_c` counts in.
     fn expression_range(&self, node: &Node<Expression>) -> TokenRange {
-        self.range(node.span)
+        let mut range = self.range(node.span);
+        while self.is_parenthesised(range) {
+            range = TokenRange {
+                start: range.start + 1,
+                end: range.end - 1,
+            };
+        }
+        range
+    }
+
+    /// Whether the first token is a `(` that the last one closes; not so for `({ … })`.
+    fn is_parenthesised(&self, range: TokenRange) -> bool {
+        if range.end < range.start + 3
+            || self.text(range.start) != b"("
+            || self.text(range.end - 1) != b")"
+            || self.text(range.start + 1) == b"{"
+        {
+            return false;
+        }
+        let mut depth = 0_usize;
+        for at in range.start..range.end - 1 {
+            match self.text(at) {
+                b"(" => depth += 1,
+                b")" => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return false;
+            }
+        }
+        true
     }
 
     fn name_kind(&self, range: TokenRange) -> ExprKind {
@@ -88,7 +118,11 @@ impl Lowerer<'_> {
             ast::MemberOperator::Indirect => true,
         };
         let base = self.expression(&member.expression);
-        ExprKind::Member { base, field: self.name(&member.identifier), arrow }
+        ExprKind::Member {
+            base,
+            field: self.name(&member.identifier),
+            arrow,
+        }
     }
 
     fn call(&mut self, call: &ast::CallExpression) -> ExprKind {
@@ -96,10 +130,17 @@ impl Lowerer<'_> {
             let range = self.range(label.span);
             let kind = ExprKind::Name(Name::Global(self.range_text(range)));
             let operand = self.push_expr(kind, range);
-            return ExprKind::Unary { op: UnaryOp::LabelAddress, operand };
+            return ExprKind::Unary {
+                op: UnaryOp::LabelAddress,
+                operand,
+            };
         }
         let callee = self.expression(&call.callee);
-        let args = call.arguments.iter().map(|argument| self.expression(argument)).collect();
+        let args = call
+            .arguments
+            .iter()
+            .map(|argument| self.expression(argument))
+            .collect();
         ExprKind::Call { callee, args }
     }
 
@@ -108,15 +149,24 @@ impl Lowerer<'_> {
         let InitList { entries, .. } =
             self.initializer_list(&node.node.initializer_list, node.span);
         let after_type = self.range(node.node.type_name.span).end + 1;
-        let range = TokenRange { start: after_type, end: self.range(node.span).end };
-        ExprKind::Compound { ty, init: InitList { entries, range } }
+        let range = TokenRange {
+            start: after_type,
+            end: self.range(node.span).end,
+        };
+        ExprKind::Compound {
+            ty,
+            init: InitList { entries, range },
+        }
     }
 
     fn binary(&mut self, binary: &ast::BinaryOperatorExpression) -> ExprKind {
         let lhs = self.expression(&binary.lhs);
         let rhs = self.expression(&binary.rhs);
         match operators::binary(&binary.operator.node) {
-            Operator::Index => ExprKind::Index { base: lhs, index: rhs },
+            Operator::Index => ExprKind::Index {
+                base: lhs,
+                index: rhs,
+            },
             Operator::Binary(op) => ExprKind::Binary { op, lhs, rhs },
             Operator::Assign(op) => ExprKind::Assign { op, lhs, rhs },
         }
@@ -127,7 +177,11 @@ impl Lowerer<'_> {
         let is_elvis = stand_in(&conditional.then_expression) == Some(ELVIS);
         let then = (!is_elvis).then(|| self.expression(&conditional.then_expression));
         let otherwise = self.expression(&conditional.else_expression);
-        ExprKind::Conditional { cond, then, otherwise }
+        ExprKind::Conditional {
+            cond,
+            then,
+            otherwise,
+        }
     }
 
     /// `a, b, c` is `(a, b), c`.
@@ -139,7 +193,11 @@ impl Lowerer<'_> {
         for part in parts {
             let rhs = self.expression(part);
             let end = self.expression_range(part).end;
-            let kind = ExprKind::Binary { op: BinaryOp::Comma, lhs: result, rhs };
+            let kind = ExprKind::Binary {
+                op: BinaryOp::Comma,
+                lhs: result,
+                rhs,
+            };
             result = self.push_expr(kind, TokenRange { start, end });
         }
         result

@@ -23,12 +23,22 @@ impl Lowerer<'_> {
         let entries = items
             .iter()
             .map(|item| InitEntry {
-                designators: item.node.designation.iter().map(|node| self.designator(node)).collect(),
+                designators: item
+                    .node
+                    .designation
+                    .iter()
+                    .map(|node| self.designator(node))
+                    .collect(),
                 value: self.initializer(&item.node.initializer),
                 range: self.range(item.span),
             })
             .collect();
-        InitList { entries, range: self.range(span) }
+        let mut range = self.range(span);
+        // `lang_c` counts the `=` of a declaration in.
+        if range.start < range.end && self.text(range.start) == b"=" {
+            range.start += 1;
+        }
+        InitList { entries, range }
     }
 
     fn designator(&mut self, node: &Node<ast::Designator>) -> Designator {

@@ -16,7 +16,10 @@ pub(super) fn constant(text: &[u8]) -> ExprKind {
 fn is_float(text: &[u8]) -> bool {
     let is_hex = matches!(text, [b'0', b'x' | b'X', ..]);
     let exponent = if is_hex { b'p' } else { b'e' };
-    text.contains(&b'.') || text.iter().any(|byte| byte.to_ascii_lowercase() == exponent)
+    text.contains(&b'.')
+        || text
+            .iter()
+            .any(|byte| byte.to_ascii_lowercase() == exponent)
 }
 
 /// The value of an integer constant; `None` if it does not fit or is none.
@@ -28,12 +31,19 @@ pub(super) fn integer(text: &[u8]) -> Option<i64> {
         _ => (10, text),
     };
     let is_digit = |byte: &u8| char::from(*byte).is_digit(radix) || *byte == b'\'';
-    let end = digits.iter().position(|byte| !is_digit(byte)).unwrap_or(digits.len());
+    let end = digits
+        .iter()
+        .position(|byte| !is_digit(byte))
+        .unwrap_or(digits.len());
     let (digits, suffix) = digits.split_at(end);
     if !suffix.iter().all(u8::is_ascii_alphanumeric) {
         return None;
     }
-    let digits: String = digits.iter().filter(|&&b| b != b'\'').map(|&b| char::from(b)).collect();
+    let digits: String = digits
+        .iter()
+        .filter(|&&b| b != b'\'')
+        .map(|&b| char::from(b))
+        .collect();
     i64::from_str_radix(&digits, radix).ok()
 }
 
@@ -51,9 +61,27 @@ mod tests {
 
     #[test]
     fn integers_of_all_bases_and_suffixes() {
-        let values = ["0", "42", "0x1F", "017", "0b101", "1'000", "10UL", "0xFFFFFFFFFFFFFFFF"];
+        let values = [
+            "0",
+            "42",
+            "0x1F",
+            "017",
+            "0b101",
+            "1'000",
+            "10UL",
+            "0xFFFFFFFFFFFFFFFF",
+        ];
         let values: Vec<_> = values.iter().map(|text| integer(text.as_bytes())).collect();
-        let expected = [Some(0), Some(42), Some(31), Some(15), Some(5), Some(1000), Some(10), None];
+        let expected = [
+            Some(0),
+            Some(42),
+            Some(31),
+            Some(15),
+            Some(5),
+            Some(1000),
+            Some(10),
+            None,
+        ];
         assert_eq!(values, expected);
     }
 

@@ -11,6 +11,8 @@ mod literal;
 mod operators;
 mod specifiers;
 mod statement;
+#[cfg(test)]
+mod tests;
 
 use lang_c::ast::{ExternalDeclaration, Identifier};
 use lang_c::span::{Node, Span};
@@ -71,7 +73,14 @@ struct Lowerer<'a> {
 
 impl<'a> Lowerer<'a> {
     fn new(parsed: &'a ParsedItem, tokens: &'a ItemTokens, files: &'a FileSet) -> Self {
-        Self { parsed, tokens, files, tree: Tree::default(), scopes: Scopes::new(), before: None }
+        Self {
+            parsed,
+            tokens,
+            files,
+            tree: Tree::default(),
+            scopes: Scopes::new(),
+            before: None,
+        }
     }
 
     /// The item's tokens under a span of the shadow.
@@ -98,7 +107,11 @@ impl<'a> Lowerer<'a> {
 
     /// The name as it is looked up in a scope: its first token.
     fn scope_key(&self, range: TokenRange) -> &'a [u8] {
-        if range.start < range.end { self.text(range.start) } else { b"" }
+        if range.start < range.end {
+            self.text(range.start)
+        } else {
+            b""
+        }
     }
 
     fn push_expr(&mut self, kind: ExprKind, range: TokenRange) -> ExprId {

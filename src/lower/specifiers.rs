@@ -71,10 +71,7 @@ impl Lowerer<'_> {
         builder.finish()
     }
 
-    pub(super) fn qualified_specifiers(
-        &mut self,
-        list: &[Node<SpecifierQualifier>],
-    ) -> Specifiers {
+    pub(super) fn qualified_specifiers(&mut self, list: &[Node<SpecifierQualifier>]) -> Specifiers {
         let mut builder = Builder::default();
         for specifier in list {
             match &specifier.node {
@@ -135,7 +132,9 @@ impl Lowerer<'_> {
     fn struct_specifier(&mut self, builder: &mut Builder, node: &StructType) {
         let tag = node.identifier.as_ref().map(|name| self.name(name));
         builder.kind = Some(TypeKind::Struct(tag.clone()));
-        let Some(declarations) = &node.declarations else { return };
+        let Some(declarations) = &node.declarations else {
+            return;
+        };
         let is_union = match node.kind.node {
             StructKind::Struct => false,
             StructKind::Union => true,
@@ -150,10 +149,15 @@ impl Lowerer<'_> {
                         fields.extend(specifiers.anonymous_fields.unwrap_or_default());
                     }
                     for declarator in &field.node.declarators {
-                        let Some(declarator) = &declarator.node.declarator else { continue };
+                        let Some(declarator) = &declarator.node.declarator else {
+                            continue;
+                        };
                         let declared = self.declarator(declarator, specifiers.ty.clone());
                         let name = self.range_text(declared.name).into();
-                        fields.push(FieldType { name, ty: declared.ty });
+                        fields.push(FieldType {
+                            name,
+                            ty: declared.ty,
+                        });
                     }
                 }
                 StructDeclaration::StaticAssert(_) => {}
@@ -162,7 +166,11 @@ impl Lowerer<'_> {
         if tag.is_none() {
             builder.anonymous_fields = Some(fields.clone());
         }
-        builder.structs.push(StructDef { tag: tag.map(Into::into), is_union, fields });
+        builder.structs.push(StructDef {
+            tag: tag.map(Into::into),
+            is_union,
+            fields,
+        });
     }
 }
 
@@ -211,7 +219,9 @@ impl Builder {
     }
 
     fn finish(self) -> Specifiers {
-        let kind = self.kind.or_else(|| self.builtin.name().map(TypeKind::Named));
+        let kind = self
+            .kind
+            .or_else(|| self.builtin.name().map(TypeKind::Named));
         let ty = Type {
             kind: kind.unwrap_or(TypeKind::Unknown),
             is_const: self.is_const,

@@ -7,7 +7,7 @@ use super::Lowerer;
 use super::declarator::Declared;
 use super::expression::stand_in;
 use super::specifiers::Specifiers;
-use crate::ast::{ExprId, Local, LocalDecl, LocalId, Storage, StmtId, StmtKind, TypeKind};
+use crate::ast::{ExprId, Local, LocalDecl, LocalId, StmtId, StmtKind, Storage, TypeKind};
 use crate::parse::COMPUTED_GOTO;
 
 impl Lowerer<'_> {
@@ -20,7 +20,11 @@ impl Lowerer<'_> {
             Statement::If(branch) => StmtKind::If {
                 cond: self.expression(&branch.node.condition),
                 then: self.statement(&branch.node.then_statement),
-                otherwise: branch.node.else_statement.as_ref().map(|other| self.statement(other)),
+                otherwise: branch
+                    .node
+                    .else_statement
+                    .as_ref()
+                    .map(|other| self.statement(other)),
             },
             Statement::Switch(switch) => StmtKind::Switch {
                 value: self.expression(&switch.node.expression),
@@ -50,12 +54,11 @@ impl Lowerer<'_> {
     }
 
     fn expression_statement(&mut self, value: &Node<Expression>) -> StmtKind {
-        if let Expression::Call(call) = &value.node {
-            if let (Some(COMPUTED_GOTO), [target]) =
-                (stand_in(&call.node.callee), &call.node.arguments[..])
-            {
-                return StmtKind::ComputedGoto(self.expression(target));
-            }
+        if let Expression::Call(call) = &value.node
+            && let Some(COMPUTED_GOTO) = stand_in(&call.node.callee)
+            && let [target] = &call.node.arguments[..]
+        {
+            return StmtKind::ComputedGoto(self.expression(target));
         }
         StmtKind::Expr(self.expression(value))
     }
@@ -64,7 +67,10 @@ impl Lowerer<'_> {
         match &labeled.label.node {
             Label::Identifier(name) => {
                 let name = self.name(name);
-                StmtKind::Label { name, body: self.statement(&labeled.statement) }
+                StmtKind::Label {
+                    name,
+                    body: self.statement(&labeled.statement),
+                }
             }
             Label::Case(value) => StmtKind::Case {
                 low: self.expression(value),
@@ -76,7 +82,9 @@ impl Lowerer<'_> {
                 high: Some(self.expression(&range.node.high)),
                 body: self.statement(&labeled.statement),
             },
-            Label::Default => StmtKind::Default { body: self.statement(&labeled.statement) },
+            Label::Default => StmtKind::Default {
+                body: self.statement(&labeled.statement),
+            },
         }
     }
 
@@ -126,13 +134,20 @@ impl Lowerer<'_> {
         let id = self.push_stmt(StmtKind::Null, range);
         let mut decls = Vec::new();
         for init_declarator in &node.node.declarators {
-            let ast::InitDeclarator { declarator, initializer } = &init_declarator.node;
+            let ast::InitDeclarator {
+                declarator,
+                initializer,
+            } = &init_declarator.node;
             let declared = self.declarator(declarator, specifiers.ty.clone());
             // The name is in scope in its own initialiser.
             let local = self.local_variable(declared, &specifiers, id);
             let init = initializer.as_ref().map(|init| self.initializer(init));
             if let Some(local) = local {
-                decls.push(LocalDecl { local, init, range: self.range(init_declarator.span) });
+                decls.push(LocalDecl {
+                    local,
+                    init,
+                    range: self.range(init_declarator.span),
+                });
             }
         }
         self.tree.stmts[id.0 as usize].kind = StmtKind::Decl(decls);

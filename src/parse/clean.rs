@@ -3,8 +3,9 @@
 //! Gone after this: attributes, calling conventions, `asm`, `_Pragma`, digraphs, and string
 //! pieces. Limits are checked here too, because all later stages recurse.
 
-use super::words::{Kind, Noise, classify, noise, punctuator};
 use super::ParseFailure;
+use super::words::{Kind, Noise, classify, noise, punctuator};
+use crate::lex::TokenKind;
 use crate::preprocess::{ItemTokens, PpToken, Spelling};
 use crate::source::FileSet;
 
@@ -36,7 +37,13 @@ pub(super) fn clean<'a>(
     item: &'a ItemTokens,
     files: &'a FileSet,
 ) -> Result<Vec<Tok<'a>>, ParseFailure> {
-    let mut cleaner = Cleaner { item, files, toks: Vec::with_capacity(item.tokens.len()), open: Vec::new(), chain: 0 };
+    let mut cleaner = Cleaner {
+        item,
+        files,
+        toks: Vec::with_capacity(item.tokens.len()),
+        open: Vec::new(),
+        chain: 0,
+    };
     let mut at = 0;
     while (at as usize) < item.tokens.len() {
         at = cleaner.step(at)?;
@@ -61,7 +68,11 @@ struct Cleaner<'a> {
 
 impl<'a> Cleaner<'a> {
     fn text(&self, at: u32) -> &'a [u8] {
-        if (at as usize) < self.item.tokens.len() { self.item.text(self.files, at) } else { b"" }
+        if (at as usize) < self.item.tokens.len() {
+            self.item.text(self.files, at)
+        } else {
+            b""
+        }
     }
 
     /// Takes the token `at` and what belongs to it; gives the next one.
@@ -108,14 +119,17 @@ impl<'a> Cleaner<'a> {
                 close @ (b")" | b"]" | b"}") => self.take_close(close, at)?,
                 b";" | b"," => {
                     self.push(kind, at, at + 1);
-                    self.chain = 0;
+                    // `if (a) b; else if …` is one statement.
+                    if self.text(at + 1) != b"else" {
+                        self.chain = 0;
+                    }
                 }
                 _ => {
                     self.count(at)?;
                     self.push(kind, at, at + 1);
                 }
             },
-            Kind::Flow(_) => {
+            Kind::Flow(_) | Kind::SizeOf(_) => {
                 self.count(at)?;
                 self.push(kind, at, at + 1);
             }
@@ -139,7 +153,10 @@ impl<'a> Cleaner<'a> {
             return Err(ParseFailure { token: at, reason });
         }
         self.count(at)?;
-        self.open.push(Open { index: self.toks.len(), chain: self.chain });
+        self.open.push(Open {
+            index: self.toks.len(),
+            chain: self.chain,
+        });
         self.chain = 0;
         self.push(Kind::Punct, at, at + 1);
         Ok(())
@@ -150,12 +167,13 @@ impl<'a> Cleaner<'a> {
             return Err(unbalanced(close, at));
         };
         let opener = &self.toks[open.index];
-        if !matches!((opener.text, close), (b"(", b")") | (b"[", b"]") | (b"{", b"}")) {
+        if !matches!(
+            (opener.text, close),
+            (b"(", b")") | (b"[", b"]") | (b"{", b"}")
+        ) {
             return Err(unbalanced(close, at));
         }
-        let after_string =
-            close == b")" && open.index > 0 && self.toks[open.index - 1].kind == Kind::Str;
-        if after_string {
+        if close == b")" && open.index > 0 && self.is_string_with_name(open.index - 1) {
             // `"a" QUOTE(b)`
             self.toks.truncate(open.index);
             self.extend_string(at + 1);
@@ -170,13 +188,23 @@ impl<'a> Cleaner<'a> {
         Ok(())
     }
 
+    /// Whether the piece at `index` is a string that ends in a name.
+    fn is_string_with_name(&self, index: usize) -> bool {
+        let tok = &self.toks[index];
+        tok.kind == Kind::Str && self.item.tokens[tok.last as usize - 1].kind == TokenKind::Ident
+    }
+
     fn take_string(&mut self, at: u32) {
         match self.last_kind() {
             Some(Kind::Str) => self.extend_string(at + 1),
             Some(Kind::Name) => self.turn_into_string(self.toks.len() - 1, at + 1),
             _ => {
                 // `QUOTE(a) "b"`, and not `(char *)"b"` or `if (a) "b";`
-                let call = self.toks.last().filter(|last| last.text == b")").map(|last| last.mate);
+                let call = self
+                    .toks
+                    .last()
+                    .filter(|last| last.text == b")")
+                    .map(|last| last.mate);
                 match call {
                     Some(open) if open > 0 && self.toks[open - 1].kind == Kind::Name => {
                         self.turn_into_string(open - 1, at + 1);
@@ -206,7 +234,10 @@ impl<'a> Cleaner<'a> {
     /// `asm volatile (…)` as a statement stays; after a declarator it is noise.
     fn asm(&mut self, at: u32) -> Result<u32, ParseFailure> {
         let mut open = at + 1;
-        while matches!(self.text(open), b"volatile" | b"__volatile__" | b"goto" | b"inline") {
+        while matches!(
+            self.text(open),
+            b"volatile" | b"__volatile__" | b"goto" | b"inline"
+        ) {
             open += 1;
         }
         if !matches!(self.text(open), b"(" | b"{") {
@@ -214,7 +245,10 @@ impl<'a> Cleaner<'a> {
             return Err(ParseFailure { token: at, reason });
         }
         let end = self.group_end(open)?;
-        let in_body = self.open.first().is_some_and(|open| self.toks[open.index].text == b"{");
+        let in_body = self
+            .open
+            .first()
+            .is_some_and(|open| self.toks[open.index].text == b"{");
         let starts_statement = match self.toks.last() {
             Some(before) => match before.kind {
                 Kind::Punct => {
@@ -253,9 +287,20 @@ impl<'a> Cleaner<'a> {
 
     fn push(&mut self, kind: Kind, first: u32, last: u32) {
         let text = self.text(first);
-        let text = if kind == Kind::Punct { punctuator(text) } else { text };
+        let text = if kind == Kind::Punct {
+            punctuator(text)
+        } else {
+            text
+        };
         let newline_before = first > 0 && self.newline_between(first - 1, first);
-        self.toks.push(Tok { kind, text, first, last, mate: self.toks.len(), newline_before });
+        self.toks.push(Tok {
+            kind,
+            text,
+            first,
+            last,
+            mate: self.toks.len(),
+            newline_before,
+        });
     }
 
     fn newline_between(&self, before: u32, after: u32) -> bool {
@@ -276,14 +321,25 @@ impl<'a> Cleaner<'a> {
             let tok = &self.toks[open.index];
             return Err(unbalanced(tok.text, tok.first));
         }
-        let end = u32::try_from(self.item.tokens.len()).expect("an item has fewer than 2^32 tokens");
+        let end =
+            u32::try_from(self.item.tokens.len()).expect("an item has fewer than 2^32 tokens");
         let mate = self.toks.len();
-        self.toks.push(Tok { kind: Kind::End, text: b"", first: end, last: end, mate, newline_before: true });
+        self.toks.push(Tok {
+            kind: Kind::End,
+            text: b"",
+            first: end,
+            last: end,
+            mate,
+            newline_before: true,
+        });
         Ok(self.toks)
     }
 }
 
 fn unbalanced(bracket: &[u8], token: u32) -> ParseFailure {
-    let reason = format!("unbalanced brackets at `{}`", String::from_utf8_lossy(bracket));
+    let reason = format!(
+        "unbalanced brackets at `{}`",
+        String::from_utf8_lossy(bracket)
+    );
     ParseFailure { token, reason }
 }

@@ -27,11 +27,14 @@
 //! The names of types that headers declare are not known, as headers of the system are not read;
 //! [`TypeNames`] has the common ones, and the others are inferred from where they stand.
 
-mod builtin_types;
 mod clean;
 mod item;
 mod scopes;
 mod shadow;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 mod type_names;
 mod walk;
 mod words;
@@ -76,7 +79,11 @@ pub fn parse_item(
     let shadow = Walker::new(&toks, types).walk()?;
     if shadow.tokens.is_empty() {
         let unit = TranslationUnit(Vec::new());
-        return Ok(ParsedItem { unit, prelude: 0, shadow: Vec::new() });
+        return Ok(ParsedItem {
+            unit,
+            prelude: 0,
+            shadow: Vec::new(),
+        });
     }
     let config = Config {
         cpp_command: String::new(),
@@ -84,9 +91,11 @@ pub fn parse_item(
         flavor: Flavor::GnuC11,
     };
     match parse_preprocessed(&config, shadow.text.clone()) {
-        Ok(parse) => {
-            Ok(ParsedItem { unit: parse.unit, prelude: shadow::PRELUDE_ITEMS, shadow: shadow.tokens })
-        }
+        Ok(parse) => Ok(ParsedItem {
+            unit: parse.unit,
+            prelude: shadow::PRELUDE_ITEMS,
+            shadow: shadow.tokens,
+        }),
         Err(error) => {
             let token = shadow.token_at(error.offset);
             let text = tokens

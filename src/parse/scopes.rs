@@ -16,7 +16,10 @@ pub(crate) struct Mark(usize);
 
 impl<'a, V: Copy> Scopes<'a, V> {
     pub(crate) fn new() -> Self {
-        Self { meanings: FxHashMap::default(), undo: Vec::new() }
+        Self {
+            meanings: FxHashMap::default(),
+            undo: Vec::new(),
+        }
     }
 
     /// Opens a scope.
@@ -27,7 +30,9 @@ impl<'a, V: Copy> Scopes<'a, V> {
     /// Closes the scope opened at `mark` and all inside it.
     pub(crate) fn leave(&mut self, mark: &Mark) {
         while self.undo.len() > mark.0 {
-            let Some((name, before)) = self.undo.pop() else { return };
+            let Some((name, before)) = self.undo.pop() else {
+                return;
+            };
             match before {
                 Some(before) => self.meanings.insert(name, before),
                 None => self.meanings.remove(name),

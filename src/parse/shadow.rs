@@ -32,7 +32,10 @@ impl Shadow {
     pub(super) fn new(tokens: usize) -> Self {
         let mut text = String::with_capacity(PRELUDE.len() + 2 * tokens);
         text.push_str(PRELUDE);
-        Self { text, tokens: Vec::with_capacity(tokens) }
+        Self {
+            text,
+            tokens: Vec::with_capacity(tokens),
+        }
     }
 
     /// Writes `text` for the tokens from `first` up to `last`.
@@ -42,14 +45,25 @@ impl Shadow {
         }
         let start = offset(self.text.len());
         self.text.push_str(text);
-        self.tokens.push(ShadowToken { start, end: offset(self.text.len()), first, last });
+        self.tokens.push(ShadowToken {
+            start,
+            end: offset(self.text.len()),
+            first,
+            last,
+        });
     }
 
     /// The item's token at, or next after, an offset into the text.
     pub(super) fn token_at(&self, offset: usize) -> u32 {
-        let at = self.tokens.partition_point(|token| (token.end as usize) <= offset);
+        let at = self
+            .tokens
+            .partition_point(|token| (token.end as usize) <= offset);
         self.tokens.get(at).map_or_else(
-            || self.tokens.last().map_or(0, |token| token.last.saturating_sub(1)),
+            || {
+                self.tokens
+                    .last()
+                    .map_or(0, |token| token.last.saturating_sub(1))
+            },
             |token| token.first,
         )
     }
@@ -59,7 +73,8 @@ impl Shadow {
 fn needs_blank(before: &[u8], after: &[u8]) -> bool {
     let class = |byte: u8| match byte {
         b'(' | b')' | b'[' | b']' | b'{' | b'}' | b';' | b',' => 0,
-        _ if byte.is_ascii_alphanumeric() || byte == b'_' => 1,
+        // `case 0 ...0:` must not become `0.`
+        _ if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.') => 1,
         _ => 2,
     };
     match (before.last(), after.first()) {

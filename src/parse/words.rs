@@ -121,7 +121,10 @@ pub(super) fn classify(kind: TokenKind, text: &[u8]) -> Kind {
 }
 
 fn keyword(text: &[u8]) -> Option<Kind> {
-    type_word(text).map(Kind::TypeWord).or_else(|| declaration_word(text)).or_else(|| flow(text))
+    type_word(text)
+        .map(Kind::TypeWord)
+        .or_else(|| declaration_word(text))
+        .or_else(|| flow(text))
 }
 
 fn type_word(text: &[u8]) -> Option<&'static str> {

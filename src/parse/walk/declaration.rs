@@ -79,7 +79,12 @@ impl Walker<'_> {
             }
             if self.is(at, "=") {
                 at = self.copy(at);
+                let value = at;
                 at = self.initializer(at);
+                if at == value {
+                    // `int errors[] =` and then a header that is not here
+                    self.insert("0", at);
+                }
             }
             if !self.is(at, ",") {
                 return at;
@@ -95,17 +100,7 @@ impl Walker<'_> {
             && at > 0
             && self.is(at - 1, ")")
             && self.starts_declaration(at)
-            && self.has_semicolon_before_body(at)
-    }
-
-    fn has_semicolon_before_body(&self, mut at: usize) -> bool {
-        while self.kind(at) != Kind::End {
-            if self.is(at, "{") {
-                return self.is(at - 1, ";");
-            }
-            at = self.after_group(at);
-        }
-        false
+            && self.is_old_style_head(at)
     }
 
     fn function_body(&mut self, open: usize) -> usize {
@@ -134,7 +129,11 @@ impl Walker<'_> {
             let after = self.after_group(at + 1);
             // `EXTRA_FIELDS(foo);`
             if self.is_any(after, &[";", "}"]) && !self.is(at + 2, "*") {
-                return if self.is(after, ";") { after + 1 } else { after };
+                return if self.is(after, ";") {
+                    after + 1
+                } else {
+                    after
+                };
             }
         }
         self.declaration(at, Context::Field)

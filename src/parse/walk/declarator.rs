@@ -23,7 +23,7 @@ impl Walker<'_> {
     /// Writes the declarator at `at`, without attributes after it.
     pub(super) fn declarator(&mut self, at: usize, declares: Declares) -> usize {
         let at = self.pointers(at);
-        let at = if self.kind(at) == Kind::Name && declares != Declares::Nothing {
+        let at = if self.is_declared_name(at) && declares != Declares::Nothing {
             self.declared_name(at, declares)
         } else if self.is(at, "(") && self.is_nested_declarator(at, declares) {
             let close = self.mate(at);
@@ -53,6 +53,15 @@ impl Walker<'_> {
                 },
                 _ => return at,
             }
+        }
+    }
+
+    /// A name, or one pasted badly: `PyInit_ ## MODULE` where `MODULE` is a string.
+    fn is_declared_name(&self, at: usize) -> bool {
+        match self.kind(at) {
+            Kind::Name => true,
+            Kind::Str => self.is(at + 1, "(") && !self.text(at).ends_with(b"\""),
+            _ => false,
         }
     }
 

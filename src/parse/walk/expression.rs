@@ -54,6 +54,8 @@ impl Walker<'_> {
             } else if self.is(at, ":") && questions > 0 {
                 questions -= 1;
                 at = self.copy(at);
+            } else if let Some(operator) = self.named_operator(at) {
+                at = self.put(operator, at);
             } else if self.is_any(at, INFIX_OPERATORS)
                 || (self.is(at, ",") && (commas || questions > 0))
             {
@@ -64,8 +66,31 @@ impl Walker<'_> {
         }
     }
 
+    /// The infix operators of `<iso646.h>`.
+    fn named_operator(&self, at: usize) -> Option<&'static str> {
+        Some(match self.text(at) {
+            b"and" => "&&",
+            b"or" => "||",
+            b"not_eq" => "!=",
+            b"bitand" => "&",
+            b"bitor" => "|",
+            b"xor" => "^",
+            b"and_eq" => "&=",
+            b"or_eq" => "|=",
+            b"xor_eq" => "^=",
+            _ => return None,
+        })
+    }
+
     fn operand(&mut self, at: usize) -> Operand {
         match self.kind(at) {
+            // `<iso646.h>`
+            Kind::Name if self.text(at) == b"not" && self.operand_may_begin(at + 1, true) => {
+                Operand::Prefix(self.put("!", at))
+            }
+            Kind::Name if self.text(at) == b"compl" && self.operand_may_begin(at + 1, true) => {
+                Operand::Prefix(self.put("~", at))
+            }
             Kind::Name => Operand::Whole(self.put(NAME, at)),
             Kind::Literal | Kind::Str => Operand::Whole(self.copy(at)),
             Kind::SizeOf(_) => self.size_of(at),
@@ -121,14 +146,21 @@ impl Walker<'_> {
         }
         let close = self.mate(open);
         let inside = self.copy(open);
-        let at = if self.is(inside, "{") { self.block(inside) } else { self.expression(inside) };
+        let at = if self.is(inside, "{") {
+            self.block(inside)
+        } else {
+            self.expression(inside)
+        };
         Operand::Whole(self.finish_group(at, close))
     }
 
     fn size_of(&mut self, at: usize) -> Operand {
         let open = at + 1;
         let is_align = self.text(at) != b"sizeof";
-        let found = self.is(open, "(").then(|| self.type_name_end(open + 1)).flatten();
+        let found = self
+            .is(open, "(")
+            .then(|| self.type_name_end(open + 1))
+            .flatten();
         let close = self.mate(open);
         match found {
             Some(found) if found.end == close && (found.sure || is_align) => {}
@@ -161,10 +193,18 @@ impl Walker<'_> {
         while comma < close && !self.is(comma, ",") {
             comma = self.after_group(comma);
         }
-        at = if is_offset { self.type_name(at, comma) } else { self.assignment(at) };
+        at = if is_offset {
+            self.type_name(at, comma)
+        } else {
+            self.assignment(at)
+        };
         if self.is(at, ",") {
             at = self.copy(at);
-            at = if is_offset { self.expression(at) } else { self.type_name(at, close) };
+            at = if is_offset {
+                self.expression(at)
+            } else {
+                self.type_name(at, close)
+            };
         }
         self.finish_group(at, close)
     }
@@ -218,14 +258,15 @@ impl Walker<'_> {
             self.insert(NAME, at);
             return at;
         }
-        if let Some(found) = self.type_name_end(at) {
-            if found.sure && ends(self, found.end) && !self.is_variable(at) {
-                // `PyObject_New(Foo, &Foo_Type)`
-                self.insert("sizeof(", at);
-                let next = self.type_name(at, found.end);
-                self.insert(")", next);
-                return next;
-            }
+        let found = self
+            .type_name_end(at)
+            .filter(|found| found.sure && ends(self, found.end));
+        if let Some(found) = found.filter(|_| !self.is_variable(at)) {
+            // `PyObject_New(Foo, &Foo_Type)`
+            self.insert("sizeof(", at);
+            let next = self.type_name(at, found.end);
+            self.insert(")", next);
+            return next;
         }
         if self.kind(at) == Kind::Punct && ends(self, at + 1) && self.mate(at) == at {
             // `MACRO(a, <, b)`

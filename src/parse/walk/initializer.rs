@@ -7,7 +7,11 @@ use crate::parse::words::Kind;
 impl Walker<'_> {
     /// Writes the initialiser at `at`.
     pub(super) fn initializer(&mut self, at: usize) -> usize {
-        if self.is(at, "{") { self.initializer_list(at) } else { self.assignment(at) }
+        if self.is(at, "{") {
+            self.initializer_list(at)
+        } else {
+            self.assignment(at)
+        }
     }
 
     /// Writes the braced list at `open`.
@@ -23,9 +27,7 @@ impl Walker<'_> {
             let entry = at;
             at = self.designators(at);
             at = self.initializer(at);
-            if at == entry {
-                at = self.copy(at);
-            } else if self.is(at, ",") {
+            if at == entry || self.is(at, ",") {
                 at = self.copy(at);
             } else if at < close {
                 // `FOO_METHODDEF {"bar", …}`: the macro brings its comma.
@@ -59,6 +61,10 @@ impl Walker<'_> {
                 break;
             }
         }
-        if at != start && self.is(at, "=") { self.copy(at) } else { at }
+        if at != start && self.is(at, "=") {
+            self.copy(at)
+        } else {
+            at
+        }
     }
 }

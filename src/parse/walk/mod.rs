@@ -39,7 +39,13 @@ pub(super) struct Walker<'a> {
 impl<'a> Walker<'a> {
     pub(super) fn new(toks: &'a [Tok<'a>], types: &'a TypeNames) -> Self {
         let out = Shadow::new(toks.len());
-        Self { toks, types, scopes: Scopes::new(), out, failure: None }
+        Self {
+            toks,
+            types,
+            scopes: Scopes::new(),
+            out,
+            failure: None,
+        }
     }
 
     /// Writes the shadow of the whole item.
@@ -71,9 +77,9 @@ impl<'a> Walker<'a> {
         puncts.iter().any(|punct| self.is(at, punct))
     }
 
-    /// First position after the bracket group at `at`, or after the single token there.
+    /// First position after the bracket group that opens at `at`, or after the single token there.
     fn after_group(&self, at: usize) -> usize {
-        self.toks.get(at).map_or(at, |tok| tok.mate + 1)
+        self.toks.get(at).map_or(at, |tok| tok.mate.max(at) + 1)
     }
 
     /// Position of the bracket that matches the one at `at`.
@@ -107,7 +113,8 @@ impl<'a> Walker<'a> {
 
     /// Writes `text` for the tokens from `from` up to `to`.
     fn put_all(&mut self, text: &str, from: usize, to: usize) -> usize {
-        self.out.put(text, self.toks[from].first, self.toks[to - 1].last);
+        self.out
+            .put(text, self.toks[from].first, self.toks[to - 1].last);
         to
     }
 
@@ -129,7 +136,9 @@ impl<'a> Walker<'a> {
                 let text = std::str::from_utf8(tok.text).unwrap_or("@");
                 self.put(text, at)
             }
-            Kind::TypeWord(word) | Kind::Qualifier(word) | Kind::Storage(word) => self.put(word, at),
+            Kind::TypeWord(word) | Kind::Qualifier(word) | Kind::Storage(word) => {
+                self.put(word, at)
+            }
             Kind::Tag(word) | Kind::SizeOf(word) => self.put(word, at),
             Kind::TypeOf => self.put("__typeof__", at),
             Kind::Atomic => self.put("_Atomic", at),
@@ -161,7 +170,10 @@ impl<'a> Walker<'a> {
     fn fail(&mut self, at: usize, reason: &str) {
         if self.failure.is_none() {
             let token = self.toks[at].first;
-            self.failure = Some(ParseFailure { token, reason: reason.to_owned() });
+            self.failure = Some(ParseFailure {
+                token,
+                reason: reason.to_owned(),
+            });
         }
     }
 }

@@ -77,7 +77,10 @@ impl Walker<'_> {
         if !typed {
             self.insert("int", at);
         }
-        Specifiers { next: at, is_typedef }
+        Specifiers {
+            next: at,
+            is_typedef,
+        }
     }
 
     fn typed_by(&mut self, role: &Role, at: usize) -> usize {
@@ -134,8 +137,7 @@ impl Walker<'_> {
     }
 
     fn tag_noise(&self, at: usize) -> bool {
-        self.is(at + 2, "{")
-            || (looks_like_macro(self.text(at)) && self.kind(at + 2) == Kind::Name)
+        self.is(at + 2, "{") || (looks_like_macro(self.text(at)) && self.kind(at + 2) == Kind::Name)
     }
 
     fn enumerators(&mut self, open: usize) -> usize {
@@ -150,6 +152,7 @@ impl Walker<'_> {
             if self.is(at, "=") {
                 at = self.copy(at);
                 at = self.assignment(at);
+                at = self.skip_noise(at);
             }
             if at < close {
                 at = self.copy(at);
@@ -163,9 +166,7 @@ impl Walker<'_> {
         let next = at + 1;
         let is_noise = match self.kind(next) {
             // `int NOISE x`, `int x NOISE`
-            Kind::Name => {
-                !looks_like_macro(self.text(next)) || looks_like_macro(self.text(at))
-            }
+            Kind::Name => !looks_like_macro(self.text(next)) || looks_like_macro(self.text(at)),
             Kind::Qualifier(_) | Kind::TypeWord(_) | Kind::Tag(_) | Kind::Storage(_) => true,
             Kind::Punct if self.is(next, "*") => true,
             Kind::Punct if self.is(next, "(") => {
@@ -221,7 +222,9 @@ impl Walker<'_> {
             // `A B c`, `A B const *c`
             Kind::Name | Kind::Qualifier(_) => {
                 // `A c NOISE`
-                self.is_type(second) || !looks_like_macro(self.text(next)) || looks_like_macro(self.text(first))
+                self.is_type(second)
+                    || !looks_like_macro(self.text(next))
+                    || looks_like_macro(self.text(first))
             }
             // `A B *c`, and not `T FAR *c`
             Kind::Punct if self.is(next, "*") => {
@@ -248,7 +251,12 @@ impl Walker<'_> {
         }
         let goes_on = matches!(
             self.kind(after),
-            Kind::Name | Kind::TypeWord(_) | Kind::Tag(_) | Kind::Storage(_) | Kind::Qualifier(_) | Kind::TypeOf
+            Kind::Name
+                | Kind::TypeWord(_)
+                | Kind::Tag(_)
+                | Kind::Storage(_)
+                | Kind::Qualifier(_)
+                | Kind::TypeOf
         ) || self.is(after, "*");
         if !goes_on || self.is_old_style_head(after) {
             return Role::Declared;
@@ -280,7 +288,7 @@ impl Walker<'_> {
     }
 
     /// Whether parameter declarations of the old style begin at `at`: `f(a) int a; {`.
-    fn is_old_style_head(&self, mut at: usize) -> bool {
+    pub(super) fn is_old_style_head(&self, mut at: usize) -> bool {
         while self.kind(at) != Kind::End {
             if self.is(at, "{") {
                 return self.is(at - 1, ";");

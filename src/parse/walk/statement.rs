@@ -171,20 +171,29 @@ impl Walker<'_> {
         if self.kind(at) != Kind::Name {
             return None;
         }
-        let after = if self.is(at + 1, "(") { self.after_group(at + 1) } else { at + 1 };
+        let after = if self.is(at + 1, "(") {
+            self.after_group(at + 1)
+        } else {
+            at + 1
+        };
         let name = self.text(at).to_ascii_lowercase();
         let says_so = [&b"foreach"[..], b"for_each"]
             .iter()
             .any(|word| memchr::memmem::find(&name, word).is_some());
-        let is_head = self.is(after, "{") || (says_so && self.kind(after) != Kind::End && !self.is_any(after, &[";", ",", ")"]));
+        let is_head = self.is(after, "{")
+            || (says_so && self.kind(after) != Kind::End && !self.is_any(after, &[";", ",", ")"]));
         (is_head && !self.is_any(after, &["=", "."])).then_some(after)
     }
 
     /// Whether a declaration, and no statement, begins at `at`.
     pub(super) fn starts_declaration(&self, at: usize) -> bool {
         match self.kind(at) {
-            Kind::TypeWord(_) | Kind::Qualifier(_) | Kind::Storage(_) | Kind::Tag(_)
-            | Kind::TypeOf | Kind::Atomic => true,
+            Kind::TypeWord(_)
+            | Kind::Qualifier(_)
+            | Kind::Storage(_)
+            | Kind::Tag(_)
+            | Kind::TypeOf
+            | Kind::Atomic => true,
             Kind::Name if self.is_variable(at) => false,
             Kind::Name => self.name_starts_declaration(at),
             _ => false,
@@ -195,7 +204,11 @@ impl Walker<'_> {
         let known = self.is_type(at);
         let next = at + 1;
         match self.kind(next) {
-            Kind::Name | Kind::TypeWord(_) | Kind::Tag(_) | Kind::Storage(_) | Kind::Qualifier(_)
+            Kind::Name
+            | Kind::TypeWord(_)
+            | Kind::Tag(_)
+            | Kind::Storage(_)
+            | Kind::Qualifier(_)
                 if known =>
             {
                 true
@@ -230,13 +243,16 @@ impl Walker<'_> {
         let after = self.after_group(open);
         if self.is(open + 1, "*") {
             // `T (*f)(void) = …`
-            return known || (self.is(after, "(") && self.is_any(self.after_group(after), &["=", ";"]));
+            return known
+                || (self.is(after, "(") && self.is_any(self.after_group(after), &["=", ";"]));
         }
         // `STACK_OF(X509) *chain = …`
         if self.is(after, "*") {
             return self.pointer_is_declared(after);
         }
+        // `STACK_OF(X509) chain;`, and not `CHECK(x) y = 1;`
         self.kind(after) == Kind::Name
+            && !self.is_variable(after)
             && !self.newline_before(after)
             && !looks_like_macro(self.text(after))
             && self.is_any(after + 1, &["=", ";", "["])

@@ -38,7 +38,11 @@ impl Walker<'_> {
                 }
                 Kind::TypeOf | Kind::Atomic => {
                     (typed, sure) = (true, true);
-                    at = if self.is(at + 1, "(") { self.after_group(at + 1) } else { at + 1 };
+                    at = if self.is(at + 1, "(") {
+                        self.after_group(at + 1)
+                    } else {
+                        at + 1
+                    };
                 }
                 Kind::Name if !typed => {
                     (typed, sure) = (true, self.is_type(at));
@@ -66,10 +70,15 @@ impl Walker<'_> {
             sure = true;
             at = self.after_group(at);
         }
-        while self.is(at, "[") || (sure && self.is(at, "(")) {
+        while self.is(at, "[") || (sure && self.is(at, "(") && self.is_parameter_list(at)) {
             at = self.after_group(at);
         }
         TypeNameFound { end: at, sure }
+    }
+
+    /// Whether the group at `open` is `()` or begins with a type: `T (int)`, and not `a * (b)`.
+    fn is_parameter_list(&self, open: usize) -> bool {
+        self.is(open + 1, ")") || self.type_name_end(open + 1).is_some_and(|found| found.sure)
     }
 
     /// Whether the group at `open` is `(*)`, `(* const)`, `(**)`, `(CALL *)`, `(*(*)(int))`.
@@ -107,25 +116,46 @@ impl Walker<'_> {
     /// If the parentheses at `open` hold the type of a cast or compound literal: their end.
     pub(super) fn cast(&self, open: usize) -> Option<usize> {
         let close = self.mate(open);
-        let found = self.type_name_end(open + 1).filter(|found| found.end == close)?;
+        let found = self
+            .type_name_end(open + 1)
+            .filter(|found| found.end == close)?;
         let is_single_name = close == open + 2 && self.kind(open + 1) == Kind::Name;
         let is_cast = if !is_single_name {
             found.sure
         } else if self.is_variable(open + 1) {
             false
         } else {
-            let likely = found.sure || self.text(open + 1).ends_with(b"_t");
+            let likely = found.sure
+                || self.text(open + 1).ends_with(b"_t")
+                || self.is_surely_cast(close + 1);
             self.operand_may_begin(close + 1, likely)
         };
         is_cast.then_some(close)
     }
 
+    /// `(A)(void (*)(void))f`: two casts, as a call with a type for an argument would not go on.
+    fn is_surely_cast(&self, open: usize) -> bool {
+        if !self.is(open, "(") {
+            return false;
+        }
+        let close = self.mate(open);
+        let found = self
+            .type_name_end(open + 1)
+            .filter(|found| found.end == close);
+        found.is_some_and(|found| found.sure) && self.operand_may_begin(close + 1, false)
+    }
+
     /// Whether an operand begins at `at`. With `likely`, tokens that could also be an operator
     /// after an operand count too: `(T)-1` against `(x)-1`.
-    fn operand_may_begin(&self, at: usize, likely: bool) -> bool {
+    pub(super) fn operand_may_begin(&self, at: usize, likely: bool) -> bool {
         match self.kind(at) {
-            Kind::Name | Kind::Literal | Kind::Str | Kind::SizeOf(_) | Kind::Generic
-            | Kind::VaArg | Kind::OffsetOf => true,
+            Kind::Name
+            | Kind::Literal
+            | Kind::Str
+            | Kind::SizeOf(_)
+            | Kind::Generic
+            | Kind::VaArg
+            | Kind::OffsetOf => true,
             Kind::Punct => {
                 self.is_any(at, &["~", "!", "{"])
                     || (likely && self.is_any(at, &["(", "*", "&", "-", "+", "++", "--", "&&"]))
