@@ -233,9 +233,8 @@ fn ranges_are_those_of_the_documentation() {
     Name: a
     Int: 0
     Assign: a = 0
-    Name: T
     Name: a
-    Call: ( T ) ( a )
+    Cast: ( T ) ( a )
     Name: MACRO
     Name: x
     Call: MACRO ( x )
@@ -287,4 +286,30 @@ fn a_call_through_parentheses_names_the_function() {
         })
         .collect();
     assert_eq!(names, [Some("PyList_New"), None, None]);
+}
+
+#[test]
+fn the_deepest_trees_that_are_parsed_can_be_lowered_and_dropped() {
+    let test = || {
+        for piece in [
+            "-",
+            "a = ",
+            "a + ",
+            "sizeof ",
+            "if (a) { b(); } else ",
+            "x: ",
+        ] {
+            let statement = piece.repeat(if piece.contains('(') { 900 } else { 3900 });
+            let text = format!("void f(void) {{ {statement} a; }}");
+            let (_, _, item) = lowered(&text);
+            assert!(matches!(item, Item::Function(_)), "{piece}");
+        }
+        let (_, _, item) = lowered(&format!("int {}x;", "*".repeat(3900)));
+        drop(item);
+    };
+    let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(test);
+    thread
+        .expect("a thread starts")
+        .join()
+        .expect("no overflow");
 }

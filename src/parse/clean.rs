@@ -114,6 +114,10 @@ impl<'a> Cleaner<'a> {
             Kind::Str => self.take_string(at),
             // `"%" PRId64 "d"`: a name beside a string can only be another piece of it.
             Kind::Name if self.last_kind() == Some(Kind::Str) => self.extend_string(at + 1),
+            Kind::Name => match self.quoted_argument() {
+                Some(name) => self.turn_into_string(name, at + 1),
+                None => self.push(kind, at, at + 1),
+            },
             Kind::Punct => match punctuator(text) {
                 b"(" | b"[" | b"{" => self.take_open(at)?,
                 close @ (b")" | b"]" | b"}") => self.take_close(close, at)?,
@@ -192,6 +196,19 @@ impl<'a> Cleaner<'a> {
     fn is_string_with_name(&self, index: usize) -> bool {
         let tok = &self.toks[index];
         tok.kind == Kind::Str && self.item.tokens[tok.last as usize - 1].kind == TokenKind::Ident
+    }
+
+    /// If an argument so far is `_T("a")`, its first token: a name can only go on with the string.
+    fn quoted_argument(&self) -> Option<usize> {
+        let [.., name, open, string, close] = &self.toks[..] else {
+            return None;
+        };
+        let in_parentheses = self
+            .open
+            .last()
+            .is_some_and(|open| self.toks[open.index].text == b"(");
+        let is_call = name.kind == Kind::Name && open.text == b"(" && close.text == b")";
+        (in_parentheses && is_call && string.kind == Kind::Str).then(|| self.toks.len() - 4)
     }
 
     fn take_string(&mut self, at: u32) {

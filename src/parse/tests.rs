@@ -129,8 +129,10 @@ fn casts_are_told_from_calls() {
         "int x = not a and (b or c);",
         "int x = _Generic(y, foo *: 1, default: 2);",
         "int x = (a * b) + (a * (1 << 2)) + (a)(b);",
+        "int x = (Uint8)(a) + (Foo_New)(a, b) + (PyList_New)(0) + (Get)();",
+        "int x = f(a, _T(\"x\") _T(NAME) _T(\".dll\"), L\"y\" L\"z\");",
     ];
-    insta::assert_snapshot!(shadows(&lines), @"
+    insta::assert_snapshot!(shadows(&lines), @r#"
     int x = (foo *)p + (foo)q + (foo)(q) + (foo_t)(q) + (size_t)-1 + (foo)-1;
         int x=(T*)x+(T)x+(T)(x)+(T)(x)+(T)-0+(T)-0;
     int x = (PyCFunction)(void (*)(void))f + (unknown)(void (*)(void))f;
@@ -147,7 +149,11 @@ fn casts_are_told_from_calls() {
         int x=_Generic(x,T* :0,default:0);
     int x = (a * b) + (a * (1 << 2)) + (a)(b);
         int x=(x*x)+(x*(0<<0))+(x)(x);
-    ");
+    int x = (Uint8)(a) + (Foo_New)(a, b) + (PyList_New)(0) + (Get)();
+        int x=(T)(x)+(x)(x,x)+(x)(0)+(x)();
+    int x = f(a, _T("x") _T(NAME) _T(".dll"), L"y" L"z");
+        int x=x(x,"","");
+    "#);
 }
 
 #[test]

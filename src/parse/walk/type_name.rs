@@ -125,12 +125,32 @@ impl Walker<'_> {
         } else if self.is_variable(open + 1) {
             false
         } else {
-            let likely = found.sure
-                || self.text(open + 1).ends_with(b"_t")
-                || self.is_surely_cast(close + 1);
+            let likely =
+                found.sure || self.is_cast_of_group(open + 1) || self.is_surely_cast(close + 1);
             self.operand_may_begin(close + 1, likely)
         };
         is_cast.then_some(close)
+    }
+
+    /// For an unknown `(A)(…)`: whether it is a cast. Few put the name of a function in
+    /// parentheses, but a call that is missed is worse than a cast that is.
+    fn is_cast_of_group(&self, name: usize) -> bool {
+        let text = self.text(name);
+        let says_type = [&b"_t"[..], b"_ty", b"_type", b"Ptr"]
+            .iter()
+            .any(|end| text.ends_with(end))
+            || (text.first().is_some_and(u8::is_ascii_uppercase) && !text.starts_with(b"Py"));
+        says_type && self.is(name + 2, "(") && self.holds_one_operand(name + 2)
+    }
+
+    /// Whether the group at `open` is not empty and has no comma of its own.
+    fn holds_one_operand(&self, open: usize) -> bool {
+        let close = self.mate(open);
+        let mut at = open + 1;
+        while at < close && !self.is(at, ",") {
+            at = self.after_group(at);
+        }
+        at == close && close > open + 1
     }
 
     /// `(A)(void (*)(void))f`: two casts, as a call with a type for an argument would not go on.
