@@ -53,19 +53,20 @@
 mod build;
 mod dominators;
 mod dump;
-mod ir;
+mod instr;
 mod liveness;
 mod loops;
+mod operand;
+mod terminator;
 
 pub use build::build;
 pub use dominators::Dominators;
 pub use dump::dump;
-pub use ir::{
-    Base, Callee, CaseLabel, Comparison, Condition, Instr, InstrKind, Op, Operand, Place,
-    Projection, Source, TempId, Terminator,
-};
+pub use instr::{Callee, Instr, InstrKind, Op, Source};
 pub use liveness::Liveness;
 pub use loops::{Loop, Loops};
+pub use operand::{Base, Operand, Place, Projection, TempId};
+pub use terminator::{CaseLabel, Comparison, Condition, Terminator};
 
 use crate::ast::{ExprId, LocalId, StmtId};
 use crate::dataflow::{Graph, NodeId, reverse_post_order};

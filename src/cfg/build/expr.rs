@@ -1,6 +1,6 @@
 //! Expressions, for their value or only for their effect.
 
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, Type, TypeKind, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Name, Type, TypeKind, UnaryOp};
 use crate::cfg::{Callee, InstrKind, Op, Operand, Source, Terminator};
 
 use super::{Builder, constant};
@@ -103,21 +103,10 @@ impl Builder<'_> {
         {
             callee = operand;
         }
-        let name = match &self.tree.expr(callee).kind {
-            ExprKind::Name(Name::Global(name)) => Some(&**name),
-            ExprKind::Name(Name::Local(local)) => self.prototype(*local),
-            _ => None,
-        };
-        match name {
+        match self.tree.callee_name(callee) {
             Some(name) => Callee::Named(name.into()),
             None => Callee::Indirect(self.value(callee)),
         }
-    }
-
-    /// The name of a function that is declared inside of this one: `int g(void); g();`
-    fn prototype(&self, local: LocalId) -> Option<&str> {
-        let local = self.tree.local(local);
-        matches!(local.ty.kind, TypeKind::Function(..)).then_some(&*local.name)
     }
 
     fn unary(&mut self, expr: ExprId, op: UnaryOp, operand: ExprId) -> Operand {

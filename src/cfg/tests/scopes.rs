@@ -212,7 +212,7 @@ fn static_and_extern_variables_neither_begin_nor_end() {
       store cache = t1
       goto b2
     b2: <- b0 b1
-      t2 = load flag
+      t2 = load ::flag
       return t2
     ");
 }
