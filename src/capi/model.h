@@ -192,12 +192,6 @@
 
 /* --- Windows --- */
 
-#define WINAPI
-#define CALLBACK
-#define APIENTRY
-#define __cdecl
-#define __stdcall
-#define __fastcall
 #define __declspec(x)
 #define __forceinline inline
 
