@@ -22,6 +22,7 @@ pub mod program;
 pub mod render;
 pub mod rule;
 pub mod source;
+pub mod validate;
 
 #[path = "../transforms/mod.rs"]
 pub mod transforms;

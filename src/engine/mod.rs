@@ -12,6 +12,7 @@ use crate::program::{Demand, Program};
 use crate::rule::{Finding, PackageCx, Rule};
 use crate::source::{FileId, LineNumber};
 use crate::transforms;
+use crate::validate::{Validation, validate};
 use workspace::Workspace;
 
 /// What a run found.
@@ -90,15 +91,6 @@ pub struct ModuleStatus {
     pub open: usize,
 }
 
-/// How fixes fared when their result was analysed again.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Validation {
-    /// Fixes whose result was proven.
-    pub validated: usize,
-    /// Fixes that lost confidence because it was not.
-    pub demoted: usize,
-}
-
 /// Runs every selected rule over `package`.
 ///
 /// Needs threads with 64 MiB of stack: the parser recurses.
@@ -122,7 +114,16 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         .collect();
     let mut findings: Vec<Finding> = found.into_iter().flatten().collect();
     findings.retain(|finding| is_wanted(package, config, finding));
+    let validation = validate(
+        &workspace.files,
+        &program,
+        &mut findings,
+        &|files, ids, words, look| {
+            workspace.reload(files, ids, words, look);
+        },
+    );
     Analysis {
+        validation,
         coverage: coverage(package, &program),
         findings,
         ..Analysis::default()
@@ -133,12 +134,8 @@ fn demand(rules: &[&Rule], config: &Config) -> Demand {
     if config.full_coverage {
         return Demand::Everything;
     }
-    Demand::Words(
-        rules
-            .iter()
-            .flat_map(|rule| rule.triggers.iter().copied())
-            .collect(),
-    )
+    let words = rules.iter().flat_map(|rule| rule.triggers.iter());
+    Demand::Words(words.map(ToString::to_string).collect())
 }
 
 fn is_wanted(package: &Package, config: &Config, finding: &Finding) -> bool {

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 
 use super::Config;
 use crate::capi::MODEL_H;
@@ -74,12 +75,44 @@ impl Workspace {
     }
 
     pub(super) fn load(&self, demand: Demand) -> Program<'_> {
-        let options = program::Options {
+        program::load(
+            &self.files,
+            &self.index,
+            &self.includes,
+            &self.options(demand),
+        )
+    }
+
+    fn options(&self, demand: Demand) -> program::Options {
+        program::Options {
             range: self.range,
             roots: self.roots.clone(),
             before: self.before.clone(),
             demand,
-        };
-        program::load(&self.files, &self.index, &self.includes, &options)
+        }
+    }
+
+    /// Runs the front end over `files`, in which those of `changed` have other bytes, as far as
+    /// translation units hold one of them, parses the items that hold one of `words`, and hands
+    /// the result to `look`.
+    pub(super) fn reload(
+        &self,
+        files: &FileSet,
+        changed: &[FileId],
+        words: FxHashSet<String>,
+        look: &mut dyn FnMut(&Program<'_>),
+    ) {
+        let mut index = self.index.clone();
+        for &id in changed {
+            index[id.index()] = FileIndex::new(id, files.get(id));
+        }
+        let mut options = self.options(Demand::Words(words));
+        let includes = &self.includes;
+        options.roots.retain(|root| {
+            let mut reached = FxHashSet::default();
+            includes.reach(*root, &mut reached);
+            changed.iter().any(|id| reached.contains(id))
+        });
+        look(&program::load(files, &index, includes, &options));
     }
 }

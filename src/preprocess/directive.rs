@@ -7,7 +7,7 @@ use crate::lex::{Token, TokenKind};
 use crate::source::{ByteSpan, FileId};
 
 /// A stretch of a file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Segment {
     /// Tokens that are not part of a directive.
     Text(Range<u32>),
@@ -22,7 +22,7 @@ pub(crate) enum Segment {
 }
 
 /// One branch of a conditional.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Branch {
     /// What opens it.
     pub kind: BranchKind,

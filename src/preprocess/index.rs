@@ -7,7 +7,7 @@ use crate::lex::{self, Token, TokenKind};
 use crate::source::{FileId, SourceFile};
 
 /// A file's tokens and segments.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct FileIndex {
     pub(crate) tokens: Vec<Token>,
     pub(crate) segments: Vec<Segment>,

@@ -4,7 +4,7 @@ use crate::lex::{Token, TokenKind};
 use crate::source::{ByteSpan, FileId};
 
 /// A `#define`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct MacroDef {
     /// File of the definition.
     pub file: FileId,
@@ -19,7 +19,7 @@ pub(crate) struct MacroDef {
 }
 
 /// Parameters of a function-like macro.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Params {
     /// Number of parameters, the variadic one included.
     pub count: usize,

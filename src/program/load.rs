@@ -18,7 +18,7 @@ pub enum Demand {
     /// All: for the coverage ledger.
     Everything,
     /// Those that hold one of these words after expansion.
-    Words(FxHashSet<&'static str>),
+    Words(FxHashSet<String>),
 }
 
 /// How a package is read.

@@ -1,0 +1,163 @@
+//! Proves fixes on their result: applies them in memory, runs the whole front end again on what
+//! came out, and follows every reference that the new code owns along every path.
+//!
+//! Nothing here knows how a fix was made. A fix whose result does not parse, or does not balance,
+//! is no fix any more: its finding says why.
+
+mod proof;
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
+
+use crate::capi::REPLACEMENTS;
+use crate::edit::{Applied, Confidence, EditSet, Fix, FixId, apply};
+use crate::lex::{TokenKind, lex};
+use crate::program::Program;
+use crate::rule::{Finding, Outcome};
+use crate::source::{ByteSpan, FileId, FileSet};
+
+/// How fixes fared when their result was analysed again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Validation {
+    /// Fixes whose result was proven.
+    pub validated: usize,
+    /// Fixes that lost confidence because it was not.
+    pub demoted: usize,
+}
+
+/// Why the result of a fix is not proven.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Failure {
+    /// It is wrong: what is wrong with it.
+    Wrong(String),
+    /// It cannot be told.
+    Unknown(String),
+}
+
+/// Most rounds of leaving out what failed and proving the rest again.
+const MAX_ROUNDS: usize = 6;
+
+/// Runs the front end over changed files, parses the items that hold one of the words, and hands
+/// the program to the last argument.
+pub type Reload<'a> =
+    dyn Fn(&FileSet, &[FileId], FxHashSet<String>, &mut dyn FnMut(&Program<'_>)) + 'a;
+
+/// Validates all fixes among `findings`: first the safe ones by themselves, as they can be applied
+/// without the others, then all together. `reload` runs the front end over changed files.
+pub fn validate(
+    files: &FileSet,
+    original: &Program<'_>,
+    findings: &mut [Finding],
+    reload: &Reload<'_>,
+) -> Validation {
+    let before: usize = findings
+        .iter()
+        .filter(|finding| fix_of(finding).is_some())
+        .count();
+    let mut demoted = 0;
+    for least in [Confidence::Safe, Confidence::Review] {
+        for _ in 0..MAX_ROUNDS {
+            let failures = round(files, original, findings, least, reload);
+            if failures.is_empty() {
+                break;
+            }
+            demoted += failures.len();
+            for (index, failure) in failures {
+                demote(&mut findings[index], failure);
+            }
+        }
+    }
+    Validation {
+        validated: before - demoted.min(before),
+        demoted,
+    }
+}
+
+fn fix_of(finding: &Finding) -> Option<&Fix> {
+    match &finding.outcome {
+        Outcome::Fix(fix) => Some(fix),
+        Outcome::Safe(_) | Outcome::Manual(_) => None,
+    }
+}
+
+/// Proves all fixes of at least this confidence together; gives those that fail.
+fn round(
+    files: &FileSet,
+    original: &Program<'_>,
+    findings: &[Finding],
+    least: Confidence,
+    reload: &Reload<'_>,
+) -> BTreeMap<usize, Failure> {
+    let fixes = (0u32..).zip(findings).filter_map(|(at, finding)| {
+        let fix = fix_of(finding).filter(|fix| fix.confidence >= least)?;
+        Some((FixId(at), fix))
+    });
+    let fixes: Vec<(FixId, &Fix)> = fixes.collect();
+    // What clashes is left out here as it is left out when it is applied.
+    let (edits, conflicts) = EditSet::merge(fixes.iter().copied());
+    let rejected = |id: FixId| conflicts.iter().any(|conflict| conflict.rejected == id);
+    let fixes: Vec<_> = fixes.into_iter().filter(|(id, _)| !rejected(*id)).collect();
+    let mut changed = files.clone();
+    let mut results: BTreeMap<FileId, Applied> = BTreeMap::new();
+    for file in edits.files() {
+        let applied = apply(files.get(file).bytes(), edits.edits(file));
+        changed.replace(file, applied.bytes.clone());
+        results.insert(file, applied);
+    }
+    let mut failures = BTreeMap::new();
+    if results.is_empty() {
+        return failures;
+    }
+    let ids: Vec<FileId> = results.keys().copied().collect();
+    reload(&changed, &ids, words(&fixes), &mut |program| {
+        for (file, span, failure) in proof::failures(original, program, &results) {
+            for (id, _) in fixes.iter().filter(|(_, fix)| touches(fix, file, span)) {
+                let kept = failures
+                    .entry(id.0 as usize)
+                    .or_insert_with(|| failure.clone());
+                *kept = failure.clone().min(kept.clone());
+            }
+        }
+    });
+    failures
+}
+
+/// The identifiers that the fixes bring in, and strong calls, of which an edit may add only the
+/// last letters: no other item of the result is of interest.
+fn words(fixes: &[(FixId, &Fix)]) -> FxHashSet<String> {
+    let mut words: FxHashSet<String> = REPLACEMENTS
+        .iter()
+        .map(|row| row.strong.to_owned())
+        .collect();
+    for edit in fixes.iter().flat_map(|(_, fix)| &fix.edits) {
+        for token in lex(&edit.text)
+            .iter()
+            .filter(|token| token.kind == TokenKind::Ident)
+        {
+            words.insert(String::from_utf8_lossy(&edit.text[token.span.range()]).into_owned());
+        }
+    }
+    words
+}
+
+/// Whether any edit of `fix` lies in `span` of the original `file`.
+fn touches(fix: &Fix, file: FileId, span: ByteSpan) -> bool {
+    fix.edits.iter().any(|edit| {
+        edit.file == file && edit.span.start() <= span.end() && span.start() <= edit.span.end()
+    })
+}
+
+fn demote(finding: &mut Finding, failure: Failure) {
+    match (failure, &mut finding.outcome) {
+        (Failure::Wrong(reason), outcome) => {
+            *outcome = Outcome::Manual(format!(
+                "the rewrite that was tried does not hold: {reason}; change this function by hand"
+            ));
+        }
+        (Failure::Unknown(reason), Outcome::Fix(fix)) if fix.confidence == Confidence::Safe => {
+            fix.assume(reason);
+        }
+        (Failure::Unknown(reason), outcome) => *outcome = Outcome::Manual(reason),
+    }
+}

@@ -1,0 +1,168 @@
+//! What is wrong with the functions of a result.
+
+use std::collections::BTreeMap;
+
+use super::Failure;
+use crate::ast::{ExprId, ExprKind, Function};
+use crate::capi::{self, Form, REPLACEMENTS};
+use crate::cfg;
+use crate::edit::Applied;
+use crate::ownership::track::{self, Gives, KnownCallees, Problem, Report, Seed, Trouble};
+use crate::preprocess::Spelling;
+use crate::program::{Gap, Program, ProgramItem};
+use crate::source::{ByteOffset, ByteSpan, FileId};
+
+/// Failures with the file and the span *of the original* in which their fixes lie.
+pub(super) fn failures(
+    original: &Program<'_>,
+    result: &Program<'_>,
+    applied: &BTreeMap<FileId, Applied>,
+) -> Vec<(FileId, ByteSpan, Failure)> {
+    let mut failures = Vec::new();
+    for gap in &result.gaps {
+        if let Some(applied) = applied.get(&gap.file)
+            && !is_old(original, gap)
+        {
+            let failure = Failure::Wrong(format!("the result does not parse ({})", gap.reason));
+            failures.push((gap.file, original_span(applied, gap.span), failure));
+        }
+    }
+    for (item, function) in result.functions() {
+        let Some(applied) = applied.get(&item.place.0) else {
+            continue;
+        };
+        let seeds = seeds(item, function, applied);
+        if seeds.is_empty() {
+            continue;
+        }
+        let graph = cfg::build(function, &never_returns);
+        let span = original_span(applied, item.place.1);
+        match track::run(&graph, &function.tree, &seeds, &KnownCallees) {
+            Report::Complete(troubles) => {
+                let wrong = troubles
+                    .iter()
+                    .find(|trouble| is_new(item, function, applied, trouble));
+                if let Some(trouble) = wrong {
+                    let reason = describe(function, &seeds, trouble);
+                    failures.push((item.place.0, span, Failure::Wrong(reason)));
+                }
+            }
+            Report::TooComplex => {
+                let reason = "the function has too many paths to prove that each reference is \
+                              released exactly once";
+                failures.push((item.place.0, span, Failure::Unknown(reason.to_owned())));
+            }
+        }
+    }
+    failures
+}
+
+fn never_returns(name: &str) -> bool {
+    capi::effects(name).is_some_and(|effects| effects.noreturn)
+        || matches!(
+            name,
+            "abort" | "exit" | "_exit" | "longjmp" | "__builtin_unreachable"
+        )
+}
+
+fn is_old(original: &Program<'_>, gap: &Gap) -> bool {
+    original
+        .gaps
+        .iter()
+        .any(|old| old.file == gap.file && old.function == gap.function)
+}
+
+/// The calls that the edits brought in and that hand out a reference of their own.
+fn seeds(item: &ProgramItem, function: &Function, applied: &Applied) -> Vec<Seed> {
+    let mut seeds = Vec::new();
+    for (at, expr) in (0u32..).zip(&function.tree.exprs) {
+        let ExprKind::Call { callee, .. } = &expr.kind else {
+            continue;
+        };
+        let Some(name) = function.tree.callee_name(*callee) else {
+            continue;
+        };
+        let Some(gives) = gives(name) else { continue };
+        let first = function.tree.expr(*callee).range.start;
+        if is_inserted(item, applied, first) {
+            seeds.push(Seed {
+                call: ExprId(at),
+                gives,
+                owned: true,
+            });
+        }
+    }
+    seeds
+}
+
+fn gives(name: &str) -> Option<Gives> {
+    match name {
+        "Py_NewRef" => return Some(Gives::Always),
+        "PySequence_GetItem" | "PySequence_ITEM" | "PyCell_Get" | "Py_XNewRef" => {
+            return Some(Gives::Result);
+        }
+        _ => {}
+    }
+    let row = REPLACEMENTS.iter().find(|row| row.strong == name)?;
+    Some(match row.form {
+        Form::Return => Gives::Result,
+        Form::Out { arg } => Gives::Out(arg),
+    })
+}
+
+/// Whether the token stands in text that an edit brought in, in whole or by its end.
+fn is_inserted(item: &ProgramItem, applied: &Applied, token: u32) -> bool {
+    match item
+        .tokens
+        .tokens
+        .get(token as usize)
+        .map(|token| token.spelling)
+    {
+        Some(Spelling::File(file, span)) if file == item.place.0 => {
+            let last = ByteOffset(span.end().0 - 1);
+            [span.start(), last]
+                .into_iter()
+                .any(|at| applied.map.to_original(at).is_none())
+        }
+        _ => false,
+    }
+}
+
+/// `Py_DECREF(NULL)` in code that was there before is not the fix's doing.
+fn is_new(item: &ProgramItem, function: &Function, applied: &Applied, trouble: &Trouble) -> bool {
+    let (Problem::ReleaseOfNull, Some(cfg::Source::Expr(at))) = (trouble.problem, trouble.at)
+    else {
+        return true;
+    };
+    is_inserted(item, applied, function.tree.expr(at).range.start)
+}
+
+fn describe(function: &Function, seeds: &[Seed], trouble: &Trouble) -> String {
+    let call = function.tree.expr(seeds[trouble.seed].call);
+    let name = match &call.kind {
+        ExprKind::Call { callee, .. } => function.tree.callee_name(*callee).unwrap_or("the call"),
+        _ => "the call",
+    };
+    let what = match trouble.problem {
+        Problem::Leak => "is not released on every path",
+        Problem::OverRelease => "is released or given away once too often on some path",
+        Problem::UseAfterRelease => "is used after its release on some path",
+        Problem::ReleaseOfNull => "is released where it is NULL",
+        Problem::AddressTaken => "can be changed through a pointer that leaves the function",
+        Problem::DerivedEscapes => "dies while a pointer into it lives on",
+    };
+    format!("in `{}`, the reference from `{name}` {what}", function.name)
+}
+
+/// The original bytes that `span` of the result came from, made wider where its ends are new.
+fn original_span(applied: &Applied, span: ByteSpan) -> ByteSpan {
+    let (start, end) = (span.start().0, span.end().0);
+    let first = (start..end).find_map(|at| applied.map.to_original(ByteOffset(at)));
+    let last = (start..end)
+        .rev()
+        .find_map(|at| applied.map.to_original(ByteOffset(at)));
+    match (first, last) {
+        (Some(first), Some(last)) => ByteSpan::new(first.0, last.0 + 1),
+        _ => ByteSpan::default(),
+    }
+}
