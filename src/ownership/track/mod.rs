@@ -13,6 +13,8 @@ mod facts;
 mod run;
 mod state;
 mod step;
+#[cfg(test)]
+mod tests;
 
 pub use effects::{Callees, KnownCallees};
 pub use run::run;

@@ -78,7 +78,7 @@ impl<'a> Stepper<'a> {
                 for local in locals {
                     state.set_local(*local, Value::Unknown);
                 }
-                self.find_lost(&mut state, None);
+                self.find_lost(&mut state, Some(instr.source));
             }
             InstrKind::Asm => {}
         }
@@ -186,6 +186,11 @@ impl<'a> Stepper<'a> {
         on_success: &mut Vec<InstanceId>,
     ) {
         let effect = count_effect(self.callees, name, at);
+        if effect == Some(CountEffect::Take) && matches!(value, Value::Derived(_)) {
+            // Py_INCREF(PyTuple_GET_ITEM(v, 0)): from here on it lives by itself.
+            self.use_value(state, value, source);
+            return self.set_argument(state, source, Value::NonNull);
+        }
         let Value::Instance(id) = value else {
             if let (Some(CountEffect::Release { null: false }), Value::Null) = (effect, value) {
                 self.troubles.push(Trouble {
@@ -244,17 +249,22 @@ impl<'a> Stepper<'a> {
         if !matches!(name, "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF") {
             return;
         }
+        let value = if name == "Py_CLEAR" {
+            Value::Null
+        } else {
+            Value::Unknown
+        };
+        self.set_argument(state, source, value);
+    }
+
+    /// Sets the variable that is the first argument of the call.
+    fn set_argument(&self, state: &mut State, source: Source, value: Value) {
         let Source::Expr(call) = source else { return };
         let ExprKind::Call { args, .. } = &self.facts.tree.expr(call).kind else {
             return;
         };
         let first = args.first().map(|arg| &self.facts.tree.expr(*arg).kind);
         if let Some(ExprKind::Name(Name::Local(local))) = first {
-            let value = if name == "Py_CLEAR" {
-                Value::Null
-            } else {
-                Value::Unknown
-            };
             state.set_local(*local, value);
         }
     }
@@ -380,7 +390,7 @@ impl<'a> Stepper<'a> {
         let facts = self.facts;
         state.temps.retain(|temp, _| facts.is_crossing(*temp));
         state.locals.retain(|local, _| facts.is_live(*local, at));
-        self.find_lost(state, None);
+        self.find_lost(state, facts.cfg.source(at));
         state.normalize();
     }
 

@@ -1,0 +1,227 @@
+//! C functions in, troubles out.
+
+use std::path::PathBuf;
+
+use super::{Gives, KnownCallees, Report, Seed, run};
+use crate::ast::{ExprId, ExprKind};
+use crate::cfg::{self, Source};
+use crate::preprocess::{FileIndex, Includes, VersionRange};
+use crate::program::{Demand, Options, load};
+use crate::source::{FileSet, SourceFile};
+
+/// Follows the strong calls of `body` (the inside of a function that returns `PyObject *`) and
+/// lists what is wrong, with the text of the step where it shows.
+fn troubles(body: &str) -> String {
+    let text = format!("static PyObject *f(PyObject *self, PyObject *args) {{\n{body}\n}}\n");
+    let mut files = FileSet::default();
+    let model = files.add(SourceFile::new(
+        PathBuf::from("<Python.h>"),
+        crate::capi::MODEL_H.into(),
+    ));
+    let file = files.add(SourceFile::new(PathBuf::from("a.c"), text.into_bytes()));
+    let index: Vec<FileIndex> = files
+        .iter()
+        .map(|(id, file)| FileIndex::new(id, file))
+        .collect();
+    let includes = Includes::new(&files, &index, &[]);
+    let range = VersionRange {
+        min: 0x0309_0000,
+        max: 0x030F_00F0,
+    };
+    let options = Options {
+        range,
+        roots: vec![file],
+        before: vec![model],
+        demand: Demand::Everything,
+    };
+    let program = load(&files, &index, &includes, &options);
+    assert!(program.gaps.is_empty(), "{:?}", program.gaps);
+    let (item, function) = program.functions().next().expect("one function");
+    let seeds: Vec<Seed> = (0u32..)
+        .zip(&function.tree.exprs)
+        .filter_map(|(at, expr)| {
+            let ExprKind::Call { callee, .. } = &expr.kind else {
+                return None;
+            };
+            let (gives, owned) = match function.tree.callee_name(*callee)? {
+                "PyList_GetItemRef" => (Gives::Result, true),
+                "PyDict_GetItemRef" => (Gives::Out(2), true),
+                "PyWeakref_GetRef" => (Gives::Out(1), true),
+                "PyList_GetItem" => (Gives::Result, false),
+                _ => return None,
+            };
+            Some(Seed {
+                call: ExprId(at),
+                gives,
+                owned,
+            })
+        })
+        .collect();
+    assert!(!seeds.is_empty());
+    let graph = cfg::build(function, &|name| name == "Py_FatalError");
+    let Report::Complete(troubles) = run(&graph, &function.tree, &seeds, &KnownCallees) else {
+        return "too complex".to_owned();
+    };
+    let lines = troubles.iter().map(|trouble| {
+        let range = match trouble.at {
+            Some(Source::Expr(id)) => function.tree.expr(id).range,
+            Some(Source::Stmt(id)) => function.tree.stmt(id).range,
+            None => return format!("{:?} at a join", trouble.problem),
+        };
+        let (file, span) = item
+            .tokens
+            .file_span(range)
+            .expect("no macros in the tests");
+        format!("{:?} at {}", trouble.problem, files.get(file).text(span))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_release_on_every_path_balances() {
+    let body = "PyObject *v = PyList_GetItemRef(self, 0);
+        if (v == NULL) return NULL;
+        if (!PyLong_Check(v)) { Py_DECREF(v); return NULL; }
+        long n = PyLong_AsLong(v);
+        Py_DECREF(v);
+        return PyLong_FromLong(n);";
+    assert_eq!(troubles(body), "");
+}
+
+#[test]
+fn a_path_without_release_leaks() {
+    let body = "PyObject *v = PyList_GetItemRef(self, 0);
+        if (v == NULL) return NULL;
+        if (!PyLong_Check(v)) return NULL;
+        Py_DECREF(v);
+        return PyLong_FromLong(1);";
+    assert_eq!(troubles(body), "Leak at return NULL;");
+}
+
+#[test]
+fn the_value_of_a_failed_lookup_must_not_be_released() {
+    let body = "PyObject *v;
+        int rc = PyDict_GetItemRef(self, args, &v);
+        if (rc < 0) return NULL;
+        Py_DECREF(v);
+        Py_RETURN_NONE;";
+    assert_eq!(troubles(body), "ReleaseOfNull at Py_DECREF(v)");
+    let fine = body.replace("Py_DECREF", "Py_XDECREF");
+    assert_eq!(troubles(&fine), "");
+}
+
+#[test]
+fn status_and_value_go_together() {
+    let body = "PyObject *v; int rc;
+        if ((rc = PyDict_GetItemRef(self, args, &v)) == 1) { use(v); Py_DECREF(v); }
+        else if (rc == 0) { make(); }
+        return other();";
+    assert_eq!(troubles(body), "");
+}
+
+#[test]
+fn derived_values_keep_their_owner_in_use() {
+    let body = "PyObject *v = PyList_GetItemRef(self, 0);
+        if (!v) return NULL;
+        const char *s = PyUnicode_AsUTF8(v);
+        Py_DECREF(v);
+        return PyUnicode_FromString(s);";
+    assert_eq!(troubles(body), "UseAfterRelease at PyUnicode_FromString(s)");
+    let body = "PyObject *v = PyList_GetItemRef(self, 0);
+        if (!v) return NULL;
+        PyObject *first = PyTuple_GET_ITEM(v, 0);
+        Py_INCREF(first);
+        Py_DECREF(v);
+        return first;";
+    assert_eq!(troubles(body), "");
+    let body = body.replace("Py_INCREF(first);", "");
+    assert_eq!(troubles(&body), "DerivedEscapes at return first;");
+}
+
+#[test]
+fn numbers_are_not_derived() {
+    let body = "PyObject *v = PyList_GetItemRef(self, 0);
+        if (!v) return NULL;
+        Py_ssize_t n = ((Foo *)v)->count;
+        Py_DECREF(v);
+        return PyLong_FromSsize_t(n);";
+    assert_eq!(troubles(body), "");
+}
+
+#[test]
+fn cleanup_labels_balance() {
+    let body = "PyObject *v = NULL, *res = NULL; int i;
+        for (i = 0; i < 3; i++) {
+            v = PyList_GetItemRef(self, i);
+            if (v == NULL) goto done;
+            if (check(v)) goto done;
+            Py_CLEAR(v);
+        }
+        res = make();
+        done:
+        Py_XDECREF(v);
+        return res;";
+    assert_eq!(troubles(body), "");
+}
+
+#[test]
+fn a_second_lookup_loses_the_first_value() {
+    let body = "PyObject *v = PyList_GetItemRef(self, 0);
+        if (!v) return NULL;
+        v = PyList_GetItemRef(self, 1);
+        if (!v) return NULL;
+        return v;";
+    assert_eq!(troubles(body), "Leak at self");
+}
+
+#[test]
+fn stealing_and_returning_give_away() {
+    let body = "PyObject *v = PyList_GetItemRef(self, 0);
+        if (!v) return NULL;
+        PyTuple_SET_ITEM(args, 0, v);
+        return args;";
+    assert_eq!(troubles(body), "");
+    let body = "PyObject *v = PyList_GetItemRef(self, 0);
+        return v;";
+    assert_eq!(troubles(body), "");
+    let body = "PyObject *v = PyList_GetItemRef(self, 0);
+        if (!v) return NULL;
+        Py_INCREF(v);
+        return v;";
+    assert_eq!(troubles(body), "Leak at return v;");
+}
+
+#[test]
+fn a_steal_on_success_needs_a_release_on_failure() {
+    let body = "PyObject *v = PyList_GetItemRef(self, 0);
+        if (!v) return NULL;
+        if (PyModule_AddObject(args, \"x\", v) < 0) { Py_DECREF(v); return NULL; }
+        Py_RETURN_NONE;";
+    assert_eq!(troubles(body), "");
+    let body = body.replace("Py_DECREF(v); ", "");
+    assert_eq!(troubles(&body), "Leak at return NULL;");
+}
+
+#[test]
+fn conditional_expressions_and_flags_are_followed() {
+    let body = "int owned = 0; PyObject *v = Py_None;
+        if (args) { v = PyList_GetItemRef(self, 0); if (!v) return NULL; owned = 1; }
+        use(v);
+        if (owned) Py_DECREF(v);
+        Py_RETURN_NONE;";
+    assert_eq!(troubles(body), "");
+}
+
+#[test]
+fn borrowed_values_show_what_the_code_does_with_them() {
+    let body = "PyObject *v = PyList_GetItem(self, 0);
+        if (!v) return NULL;
+        Py_INCREF(v);
+        return v;";
+    assert_eq!(troubles(body), "");
+    let body = "return PyList_GetItem(self, 0);";
+    assert_eq!(
+        troubles(body),
+        "OverRelease at return PyList_GetItem(self, 0);"
+    );
+}
