@@ -8,6 +8,7 @@ pub mod ast;
 pub mod capi;
 pub mod cfg;
 pub mod cli;
+pub mod compat;
 pub mod dataflow;
 pub mod diff;
 pub mod edit;

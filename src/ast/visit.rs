@@ -111,20 +111,7 @@ pub fn walk_stmt<V: Visitor + ?Sized>(visitor: &mut V, tree: &Tree, id: StmtId) 
             visitor.visit_stmt(tree, *body);
             visitor.visit_expr(tree, *cond);
         }
-        StmtKind::For {
-            init,
-            cond,
-            step,
-            body,
-        } => {
-            if let Some(init) = init {
-                visitor.visit_stmt(tree, *init);
-            }
-            for expr in [cond, step].into_iter().flatten() {
-                visitor.visit_expr(tree, *expr);
-            }
-            visitor.visit_stmt(tree, *body);
-        }
+        StmtKind::For { .. } => walk_for(visitor, tree, kind),
         StmtKind::Case { low, high, body } => {
             visitor.visit_expr(tree, *low);
             if let Some(high) = high {
@@ -136,6 +123,25 @@ pub fn walk_stmt<V: Visitor + ?Sized>(visitor: &mut V, tree: &Tree, id: StmtId) 
             visitor.visit_stmt(tree, *body);
         }
     }
+}
+
+fn walk_for<V: Visitor + ?Sized>(visitor: &mut V, tree: &Tree, kind: &StmtKind) {
+    let StmtKind::For {
+        init,
+        cond,
+        step,
+        body,
+    } = kind
+    else {
+        return;
+    };
+    if let Some(init) = init {
+        visitor.visit_stmt(tree, *init);
+    }
+    for expr in [cond, step].into_iter().flatten() {
+        visitor.visit_expr(tree, *expr);
+    }
+    visitor.visit_stmt(tree, *body);
 }
 
 fn walk_init<V: Visitor + ?Sized>(visitor: &mut V, tree: &Tree, init: &Init) {

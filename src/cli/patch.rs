@@ -7,8 +7,9 @@ use super::session::Session;
 use super::talk::{Talk, write_results};
 use super::vcs::{Refusal, check_clean};
 use super::write::write_all;
-use crate::diff::{DEFAULT_CONTEXT, FileChange, patch};
+use crate::diff::{DEFAULT_CONTEXT, FileChange, FileMode, patch};
 use crate::edit::{Conflict, EditSet, FixId, apply};
+use crate::engine::NewFile;
 use crate::package::Package;
 use crate::rule::{Finding, Outcome};
 use crate::source::FileId;
@@ -66,6 +67,8 @@ struct Plan {
     session: Session,
     /// Files that change, with their new bytes, in order of their paths.
     changed: Vec<(FileId, Vec<u8>)>,
+    /// A file that comes with them.
+    new_file: Option<NewFile>,
     /// Fixes that take part.
     applied: usize,
 }
@@ -87,9 +90,15 @@ impl Plan {
         }
         let applied = wanted.len() - conflicts.len();
         let changed = new_bytes(&session.package, &edits);
+        let taken = |id: &FixId| !conflicts.iter().any(|conflict| conflict.rejected == *id);
+        let in_need = wanted
+            .iter()
+            .any(|(id, fix)| taken(id) && !fix.needs.is_empty());
+        let new_file = session.analysis.new_file.clone().filter(|_| in_need);
         Ok(Self {
             session,
             changed,
+            new_file,
             applied,
         })
     }
@@ -107,6 +116,12 @@ impl Plan {
                     mode,
                 }
             })
+            .chain(self.new_file.iter().map(|file| FileChange {
+                path: &file.path,
+                old: None,
+                new: &file.bytes,
+                mode: FileMode::Regular,
+            }))
             .collect()
     }
 

@@ -1,9 +1,11 @@
 //! The stages in order, for a whole package; pure.
 
 mod config;
+mod needs;
 mod workspace;
 
 pub use config::{Compat, Config, ErrorBehaviour};
+pub use needs::NewFile;
 
 use rayon::prelude::*;
 
@@ -26,6 +28,9 @@ pub struct Analysis {
     pub modules: Vec<ModuleStatus>,
     /// How fixes fared in validation.
     pub validation: Validation,
+    /// A file that fixes with [`crate::edit::Need`]s ask for, to be written with the first of
+    /// them.
+    pub new_file: Option<NewFile>,
 }
 
 /// The coverage ledger: silence about a function that is not listed here means "looked at".
@@ -114,6 +119,7 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         .collect();
     let mut findings: Vec<Finding> = found.into_iter().flatten().collect();
     findings.retain(|finding| is_wanted(package, config, finding));
+    let new_file = needs::serve(package, config, &workspace, &mut findings);
     let validation = validate(
         &workspace.files,
         &program,
@@ -124,6 +130,7 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
     );
     Analysis {
         validation,
+        new_file,
         coverage: coverage(package, &program),
         findings,
         ..Analysis::default()

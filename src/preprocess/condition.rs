@@ -195,7 +195,7 @@ fn pack_version(call: &str) -> Option<Cond> {
 /// The value of an integer constant; suffixes are skipped, what does not fit is 0.
 fn parse_int(text: &str) -> i64 {
     let digits = text
-        .trim_end_matches(|c: char| matches!(c, 'u' | 'U' | 'l' | 'L'))
+        .trim_end_matches(['u', 'U', 'l', 'L'])
         .replace('\'', "");
     let lower = digits.to_ascii_lowercase();
     let (digits, radix) = if let Some(hex) = lower.strip_prefix("0x") {

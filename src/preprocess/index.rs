@@ -42,6 +42,12 @@ impl FileIndex {
         index
     }
 
+    /// All tokens of the file, directives included.
+    #[must_use]
+    pub fn tokens(&self) -> &[Token] {
+        &self.tokens
+    }
+
     /// Whether the file may define functions or generate code where it is included.
     #[must_use]
     pub fn has_code(&self) -> bool {

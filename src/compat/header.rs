@@ -1,0 +1,272 @@
+//! The generated header.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Name of the generated file.
+pub const HEADER_NAME: &str = "ungil_compat.h";
+
+/// What stands for one name below the version that has it.
+struct Shim {
+    name: &'static str,
+    /// `PY_VERSION_HEX` of the first Python that has it.
+    since: u32,
+    /// Other shims its text calls.
+    uses: &'static [&'static str],
+    text: &'static str,
+}
+
+/// In the order in which they stand in the header: a shim after those it uses.
+///
+/// Each keeps the conventions of the native function on the Pythons that have a GIL, which are the
+/// only ones it is compiled for: 1, 0 or -1, and `*result` always written. Facts: the C-API pages
+/// of Python 3.15 on list, dict, weakref, import, synchronization.
+const SHIMS: &[Shim] = &[
+    Shim {
+        name: "Py_NewRef",
+        since: 0x030A_00A3,
+        uses: &[],
+        text: "\
+static inline PyObject *
+Py_NewRef(PyObject *object)
+{
+    Py_INCREF(object);
+    return object;
+}
+",
+    },
+    Shim {
+        name: "Py_XNewRef",
+        since: 0x030A_00A3,
+        uses: &[],
+        text: "\
+static inline PyObject *
+Py_XNewRef(PyObject *object)
+{
+    Py_XINCREF(object);
+    return object;
+}
+",
+    },
+    Shim {
+        name: "PyList_GetItemRef",
+        since: 0x030D_00A4,
+        uses: &[],
+        text: "\
+static inline PyObject *
+PyList_GetItemRef(PyObject *list, Py_ssize_t index)
+{
+    PyObject *item = PyList_GetItem(list, index);
+    Py_XINCREF(item);
+    return item;
+}
+",
+    },
+    Shim {
+        name: "PyDict_GetItemRef",
+        since: 0x030D_00A1,
+        uses: &[],
+        text: "\
+static inline int
+PyDict_GetItemRef(PyObject *dict, PyObject *key, PyObject **result)
+{
+    int pending = PyErr_Occurred() != NULL;
+    *result = PyDict_GetItemWithError(dict, key);
+    if (*result != NULL) {
+        Py_INCREF(*result);
+        return 1;
+    }
+    return !pending && PyErr_Occurred() ? -1 : 0;
+}
+",
+    },
+    Shim {
+        name: "PyDict_GetItemStringRef",
+        since: 0x030D_00A1,
+        uses: &["PyDict_GetItemRef"],
+        text: "\
+static inline int
+PyDict_GetItemStringRef(PyObject *dict, const char *key, PyObject **result)
+{
+    int found;
+    PyObject *name = PyUnicode_FromString(key);
+    if (name == NULL) {
+        *result = NULL;
+        return -1;
+    }
+    found = PyDict_GetItemRef(dict, name, result);
+    Py_DECREF(name);
+    return found;
+}
+",
+    },
+    Shim {
+        name: "PyDict_SetDefaultRef",
+        since: 0x030D_00A4,
+        uses: &["PyDict_GetItemRef"],
+        text: "\
+static inline int
+PyDict_SetDefaultRef(PyObject *dict, PyObject *key, PyObject *value,
+                     PyObject **result)
+{
+    PyObject *existing;
+    int found = PyDict_GetItemRef(dict, key, &existing);
+    if (found == 0) {
+        if (PyDict_SetItem(dict, key, value) < 0) {
+            found = -1;
+        }
+        else {
+            Py_INCREF(value);
+            existing = value;
+        }
+    }
+    if (result != NULL) {
+        *result = existing;
+    }
+    else {
+        Py_XDECREF(existing);
+    }
+    return found;
+}
+",
+    },
+    Shim {
+        name: "PyDict_ContainsString",
+        since: 0x030D_00A1,
+        uses: &[],
+        text: "\
+static inline int
+PyDict_ContainsString(PyObject *dict, const char *key)
+{
+    int found;
+    PyObject *name = PyUnicode_FromString(key);
+    if (name == NULL) {
+        return -1;
+    }
+    found = PyDict_Contains(dict, name);
+    Py_DECREF(name);
+    return found;
+}
+",
+    },
+    Shim {
+        name: "PyWeakref_GetRef",
+        since: 0x030D_0000,
+        uses: &[],
+        text: "\
+static inline int
+PyWeakref_GetRef(PyObject *ref, PyObject **object)
+{
+    if (ref == NULL || !PyWeakref_Check(ref)) {
+        *object = NULL;
+        PyErr_SetString(PyExc_TypeError, \"expected a weakref\");
+        return -1;
+    }
+    *object = PyWeakref_GetObject(ref);
+    if (*object == NULL || *object == Py_None) {
+        int failed = *object == NULL;
+        *object = NULL;
+        return failed ? -1 : 0;
+    }
+    Py_INCREF(*object);
+    return 1;
+}
+",
+    },
+    Shim {
+        name: "PyImport_AddModuleRef",
+        since: 0x030D_00A1,
+        uses: &[],
+        text: "\
+static inline PyObject *
+PyImport_AddModuleRef(const char *name)
+{
+    PyObject *module = PyImport_AddModule(name);
+    Py_XINCREF(module);
+    return module;
+}
+",
+    },
+    Shim {
+        name: "Py_BEGIN_CRITICAL_SECTION",
+        since: 0x030D_00B3,
+        uses: &[],
+        text: "\
+#  define Py_BEGIN_CRITICAL_SECTION(object) {
+#  define Py_END_CRITICAL_SECTION() }
+",
+    },
+    Shim {
+        name: "Py_BEGIN_CRITICAL_SECTION2",
+        since: 0x030D_00B3,
+        uses: &[],
+        text: "\
+#  define Py_BEGIN_CRITICAL_SECTION2(first, second) {
+#  define Py_END_CRITICAL_SECTION2() }
+",
+    },
+];
+
+/// Whether a package that supports Pythons from `min` (as `PY_VERSION_HEX`) needs help to use
+/// `function`, and there is help.
+#[must_use]
+pub fn is_needed(function: &str, min: u32) -> bool {
+    SHIMS
+        .iter()
+        .any(|shim| shim.name == function && min < shim.since)
+}
+
+/// The functions that the text of a generated header provides.
+#[must_use]
+pub fn provided(text: &str) -> BTreeSet<&'static str> {
+    let defines = |shim: &&Shim| text.contains(shim.text);
+    SHIMS.iter().filter(defines).map(|shim| shim.name).collect()
+}
+
+/// The text of a header with `functions` and what they use.
+#[must_use]
+pub fn header(functions: &BTreeSet<&str>) -> String {
+    let mut wanted = functions.clone();
+    for shim in SHIMS
+        .iter()
+        .rev()
+        .filter(|shim| functions.contains(shim.name))
+    {
+        wanted.extend(shim.uses);
+    }
+    let mut text = String::from(
+        "/* Stands in for functions of newer Pythons on older ones. Written by ungil, which adds\n\
+         \x20* to it what its changes use; `pythoncapi_compat.h` can take its place. */\n\
+         #ifndef UNGIL_COMPAT_H\n#define UNGIL_COMPAT_H\n\n#include <Python.h>\n",
+    );
+    for shim in SHIMS.iter().filter(|shim| wanted.contains(shim.name)) {
+        let guard = if shim.text.starts_with('#') {
+            format!("!defined({})", shim.name)
+        } else {
+            format!("PY_VERSION_HEX < 0x{:08X}", shim.since)
+        };
+        let _ = write!(text, "\n#if {guard}\n{}#endif\n", shim.text);
+    }
+    text.push_str("\n#endif /* UNGIL_COMPAT_H */\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{header, is_needed};
+
+    #[test]
+    fn only_what_is_used_is_written() {
+        let text = header(&["PyDict_GetItemStringRef"].into());
+        assert!(text.contains("\nPyDict_GetItemRef("));
+        assert!(!text.contains("PyList_GetItemRef"));
+        assert!(text.find("\nPyDict_GetItemRef(") < text.find("\nPyDict_GetItemStringRef("));
+    }
+
+    #[test]
+    fn new_pythons_need_nothing() {
+        assert!(is_needed("PyList_GetItemRef", 0x0309_0000));
+        assert!(!is_needed("PyList_GetItemRef", 0x030D_00F0));
+        assert!(!is_needed("PyDict_Contains", 0x0306_0000));
+    }
+}
