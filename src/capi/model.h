@@ -187,6 +187,7 @@
 #define static_assert _Static_assert
 #define thread_local _Thread_local
 #define __thread _Thread_local
+#define __builtin_available(...) 1
 #define va_arg(ap, type) __builtin_va_arg(ap, type)
 #define offsetof(type, member) __builtin_offsetof(type, member)
 

@@ -10,6 +10,7 @@
 
 mod effects;
 mod facts;
+mod ledger;
 mod run;
 mod state;
 mod step;

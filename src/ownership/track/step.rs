@@ -4,15 +4,15 @@ use super::effects::{Callees, CountEffect, build_format, count_effect, stolen_by
 use super::facts::Facts;
 use super::state::{Instance, InstanceId, State, Value};
 use super::{Gives, Problem, Seed, Trouble};
-use crate::ast::{ExprKind, LocalId, Name, StmtId};
+use crate::ast::{ExprKind, LocalId, Name};
 use crate::capi::StealWhen;
-use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Point, Source, TempId};
+use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Source, TempId};
 
 pub(super) struct Stepper<'a> {
-    facts: &'a Facts<'a>,
-    seeds: &'a [Seed],
+    pub(super) facts: &'a Facts<'a>,
+    pub(super) seeds: &'a [Seed],
     callees: &'a dyn Callees,
-    troubles: Vec<Trouble>,
+    pub(super) troubles: Vec<Trouble>,
 }
 
 impl<'a> Stepper<'a> {
@@ -360,84 +360,6 @@ impl<'a> Stepper<'a> {
             let mut other = state.clone();
             other.set_temp(dst, value, None);
             out.push(other);
-        }
-    }
-
-    /// The function returns: what it returns goes to the caller, all else must balance.
-    pub(super) fn leave_function(
-        &mut self,
-        state: &mut State,
-        value: Option<&Operand>,
-        stmt: StmtId,
-    ) {
-        let at = Some(Source::Stmt(stmt));
-        match value.map(|operand| self.value(state, operand)) {
-            Some(Value::Instance(id)) => self.give_away(state, id, at),
-            Some(Value::Derived(id)) => self.trouble(state, id, Problem::DerivedEscapes, at),
-            _ => {}
-        }
-        for id in 0..state.instances.len() {
-            match state.instances[id].count {
-                0 => {}
-                1.. => self.trouble(state, id, Problem::Leak, at),
-                _ => self.trouble(state, id, Problem::OverRelease, at),
-            }
-        }
-    }
-
-    /// Drops what cannot matter any more at `at`.
-    pub(super) fn forget(&mut self, state: &mut State, at: Point) {
-        let facts = self.facts;
-        state.temps.retain(|temp, _| facts.is_crossing(*temp));
-        state.locals.retain(|local, _| facts.is_live(*local, at));
-        self.find_lost(state, facts.cfg.source(at));
-        state.normalize();
-    }
-
-    /// Reports owned instances that nothing names any more.
-    fn find_lost(&mut self, state: &mut State, at: Option<Source>) {
-        for id in 0..state.instances.len() {
-            if state.instances[id].count > 0 && !state.is_named(id) {
-                self.trouble(state, id, Problem::Leak, at);
-                state.instances[id].count = 0;
-            }
-        }
-    }
-
-    fn use_value(&mut self, state: &State, value: Value, at: Source) {
-        if let Some(id) = value.instance()
-            && state.instances[id].released
-            && state.instances[id].count <= 0
-        {
-            self.trouble(state, id, Problem::UseAfterRelease, Some(at));
-        }
-    }
-
-    fn release(&mut self, state: &mut State, id: InstanceId, at: Source) {
-        if self.seeds[state.instances[id].seed].owned && state.instances[id].count <= 0 {
-            self.trouble(state, id, Problem::OverRelease, Some(at));
-        }
-        let instance = &mut state.instances[id];
-        instance.count = instance.count.saturating_sub(1);
-        instance.released = instance.count <= 0;
-    }
-
-    fn give_away(&mut self, state: &mut State, id: InstanceId, at: Option<Source>) {
-        if state.instances[id].released && state.instances[id].count <= 0 {
-            self.trouble(state, id, Problem::UseAfterRelease, at);
-        }
-        let instance = &mut state.instances[id];
-        instance.count = instance.count.saturating_sub(1);
-    }
-
-    fn trouble(&mut self, state: &State, id: InstanceId, problem: Problem, at: Option<Source>) {
-        let trouble = Trouble {
-            seed: state.instances[id].seed,
-            problem,
-            at,
-        };
-        if !self.troubles.contains(&trouble) {
-            self.troubles.push(trouble);
         }
     }
 }

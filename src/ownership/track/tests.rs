@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Gives, KnownCallees, Report, Seed, run};
-use crate::ast::{ExprId, ExprKind};
+use crate::ast::{ExprId, ExprKind, Function};
 use crate::cfg::{self, Source};
 use crate::preprocess::{FileIndex, Includes, VersionRange};
 use crate::program::{Demand, Options, load};
@@ -37,26 +37,7 @@ fn troubles(body: &str) -> String {
     let program = load(&files, &index, &includes, &options);
     assert!(program.gaps.is_empty(), "{:?}", program.gaps);
     let (item, function) = program.functions().next().expect("one function");
-    let seeds: Vec<Seed> = (0u32..)
-        .zip(&function.tree.exprs)
-        .filter_map(|(at, expr)| {
-            let ExprKind::Call { callee, .. } = &expr.kind else {
-                return None;
-            };
-            let (gives, owned) = match function.tree.callee_name(*callee)? {
-                "PyList_GetItemRef" => (Gives::Result, true),
-                "PyDict_GetItemRef" => (Gives::Out(2), true),
-                "PyWeakref_GetRef" => (Gives::Out(1), true),
-                "PyList_GetItem" => (Gives::Result, false),
-                _ => return None,
-            };
-            Some(Seed {
-                call: ExprId(at),
-                gives,
-                owned,
-            })
-        })
-        .collect();
+    let seeds = seeds(function);
     assert!(!seeds.is_empty());
     let graph = cfg::build(function, &|name| name == "Py_FatalError");
     let Report::Complete(troubles) = run(&graph, &function.tree, &seeds, &KnownCallees) else {
@@ -75,6 +56,28 @@ fn troubles(body: &str) -> String {
         format!("{:?} at {}", trouble.problem, files.get(file).text(span))
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The lookups that the tests are about.
+fn seeds(function: &Function) -> Vec<Seed> {
+    let calls = (0u32..).zip(&function.tree.exprs).filter_map(|(at, expr)| {
+        let ExprKind::Call { callee, .. } = &expr.kind else {
+            return None;
+        };
+        let (gives, owned) = match function.tree.callee_name(*callee)? {
+            "PyList_GetItemRef" => (Gives::Result, true),
+            "PyDict_GetItemRef" => (Gives::Out(2), true),
+            "PyWeakref_GetRef" => (Gives::Out(1), true),
+            "PyList_GetItem" => (Gives::Result, false),
+            _ => return None,
+        };
+        Some(Seed {
+            call: ExprId(at),
+            gives,
+            owned,
+        })
+    });
+    calls.collect()
 }
 
 #[test]

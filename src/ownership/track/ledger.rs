@@ -1,0 +1,93 @@
+//! The counts: what takes, gives away and loses references, and what is wrong at the end.
+
+use super::state::{InstanceId, State, Value};
+use super::step::Stepper;
+use super::{Problem, Trouble};
+use crate::ast::StmtId;
+use crate::cfg::{Operand, Point, Source};
+
+impl Stepper<'_> {
+    /// The function returns: what it returns goes to the caller, all else must balance.
+    pub(super) fn leave_function(
+        &mut self,
+        state: &mut State,
+        value: Option<&Operand>,
+        stmt: StmtId,
+    ) {
+        let at = Some(Source::Stmt(stmt));
+        match value.map(|operand| self.value(state, operand)) {
+            Some(Value::Instance(id)) => self.give_away(state, id, at),
+            Some(Value::Derived(id)) => self.trouble(state, id, Problem::DerivedEscapes, at),
+            _ => {}
+        }
+        for id in 0..state.instances.len() {
+            match state.instances[id].count {
+                0 => {}
+                1.. => self.trouble(state, id, Problem::Leak, at),
+                _ => self.trouble(state, id, Problem::OverRelease, at),
+            }
+        }
+    }
+
+    /// Drops what cannot matter any more at `at`.
+    pub(super) fn forget(&mut self, state: &mut State, at: Point) {
+        let facts = self.facts;
+        state.temps.retain(|temp, _| facts.is_crossing(*temp));
+        state.locals.retain(|local, _| facts.is_live(*local, at));
+        self.find_lost(state, facts.cfg.source(at));
+        state.normalize();
+    }
+
+    /// Reports owned instances that nothing names any more.
+    pub(super) fn find_lost(&mut self, state: &mut State, at: Option<Source>) {
+        for id in 0..state.instances.len() {
+            if state.instances[id].count > 0 && !state.is_named(id) {
+                self.trouble(state, id, Problem::Leak, at);
+                state.instances[id].count = 0;
+            }
+        }
+    }
+
+    pub(super) fn use_value(&mut self, state: &State, value: Value, at: Source) {
+        if let Some(id) = value.instance()
+            && state.instances[id].released
+            && state.instances[id].count <= 0
+        {
+            self.trouble(state, id, Problem::UseAfterRelease, Some(at));
+        }
+    }
+
+    pub(super) fn release(&mut self, state: &mut State, id: InstanceId, at: Source) {
+        if self.seeds[state.instances[id].seed].owned && state.instances[id].count <= 0 {
+            self.trouble(state, id, Problem::OverRelease, Some(at));
+        }
+        let instance = &mut state.instances[id];
+        instance.count = instance.count.saturating_sub(1);
+        instance.released = instance.count <= 0;
+    }
+
+    pub(super) fn give_away(&mut self, state: &mut State, id: InstanceId, at: Option<Source>) {
+        if state.instances[id].released && state.instances[id].count <= 0 {
+            self.trouble(state, id, Problem::UseAfterRelease, at);
+        }
+        let instance = &mut state.instances[id];
+        instance.count = instance.count.saturating_sub(1);
+    }
+
+    pub(super) fn trouble(
+        &mut self,
+        state: &State,
+        id: InstanceId,
+        problem: Problem,
+        at: Option<Source>,
+    ) {
+        let trouble = Trouble {
+            seed: state.instances[id].seed,
+            problem,
+            at,
+        };
+        if !self.troubles.contains(&trouble) {
+            self.troubles.push(trouble);
+        }
+    }
+}
