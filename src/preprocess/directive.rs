@@ -59,6 +59,7 @@ pub(crate) fn segments(bytes: &[u8], tokens: &[Token], file: FileId) -> Vec<Segm
         file,
         out: Vec::new(),
         open: Vec::new(),
+        texts: 0,
     };
     let mut at = 0;
     while at < tokens.len() {
@@ -76,8 +77,18 @@ struct Builder<'a> {
     tokens: &'a [Token],
     file: FileId,
     out: Vec<Segment>,
-    /// Segment indices of the branches that wait for their `next`, innermost conditional last.
-    open: Vec<u32>,
+    /// Branches that wait for their `next`, innermost conditional last.
+    open: Vec<OpenBranch>,
+    /// How many segments of `out` are text, or include some.
+    texts: u32,
+}
+
+#[derive(Clone, Copy)]
+struct OpenBranch {
+    /// Index of its segment.
+    segment: u32,
+    /// Value of [`Builder::texts`] where it begins.
+    texts_before: u32,
 }
 
 impl Builder<'_> {
@@ -98,6 +109,7 @@ impl Builder<'_> {
             to += 1;
         }
         self.out.push(Segment::Text(index(from)..index(to)));
+        self.texts += 1;
         to
     }
 
@@ -118,7 +130,10 @@ impl Builder<'_> {
             b"undef" => self
                 .out
                 .extend(operand.map(|token| Segment::Undef(token.span))),
-            b"include" | b"include_next" | b"import" => self.out.push(Segment::Include(rest)),
+            b"include" | b"include_next" | b"import" => {
+                self.out.push(Segment::Include(rest));
+                self.texts += 1;
+            }
             b"if" => self.open_branch(BranchKind::If(rest)),
             b"ifdef" => self.open_named(operand, true),
             b"ifndef" => self.open_named(operand, false),
@@ -154,7 +169,11 @@ impl Builder<'_> {
     }
 
     fn open_branch(&mut self, kind: BranchKind) {
-        self.open.push(index(self.out.len()));
+        let segment = index(self.out.len());
+        self.open.push(OpenBranch {
+            segment,
+            texts_before: self.texts,
+        });
         self.out.push(Segment::Branch(Branch {
             kind,
             next: 0,
@@ -168,25 +187,22 @@ impl Builder<'_> {
         };
         let here = index(self.out.len());
         self.link(last, here);
-        if kind != BranchKind::Endif {
-            self.open.push(here);
+        if kind == BranchKind::Endif {
+            self.out.push(Segment::Branch(Branch {
+                kind,
+                next: here + 1,
+                has_text: false,
+            }));
+        } else {
+            self.open_branch(kind);
         }
-        self.out.push(Segment::Branch(Branch {
-            kind,
-            next: here + 1,
-            has_text: false,
-        }));
     }
 
-    fn link(&mut self, branch: u32, next: u32) {
-        let inside = branch as usize + 1..next as usize;
-        let text = self.out[inside].iter().any(|segment| match segment {
-            Segment::Text(_) | Segment::Include(_) => true,
-            Segment::Define(_) | Segment::Undef(_) | Segment::Branch(_) => false,
-        });
-        if let Segment::Branch(open) = &mut self.out[branch as usize] {
+    fn link(&mut self, branch: OpenBranch, next: u32) {
+        let has_text = self.texts > branch.texts_before;
+        if let Segment::Branch(open) = &mut self.out[branch.segment as usize] {
             open.next = next;
-            open.has_text = text;
+            open.has_text = has_text;
         }
     }
 
