@@ -15,6 +15,7 @@ pub mod edit;
 pub mod engine;
 pub mod lex;
 pub mod lower;
+pub mod modules;
 pub mod ownership;
 pub mod package;
 pub mod parse;

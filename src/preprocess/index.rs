@@ -36,7 +36,7 @@ impl FileIndex {
             tokens,
             segments,
         };
-        index.has_code |= index.holds_bodies(file.bytes());
+        index.has_code |= index.holds_bodies(file.bytes()) || holds_module(file.bytes());
         index.guard = index.find_guard(file.bytes());
         index.typedefs = index.find_typedefs(file.bytes());
         index
@@ -131,6 +131,14 @@ impl FileIndex {
         names.sort();
         names
     }
+}
+
+/// The definition of an extension module, or its slots: some packages keep them in a header.
+fn holds_module(bytes: &[u8]) -> bool {
+    let words: [&[u8]; 2] = [b"PyModuleDef_Slot", b"PyModuleDef_HEAD_INIT"];
+    words
+        .iter()
+        .any(|word| memchr::memmem::find(bytes, word).is_some())
 }
 
 /// Collects the names one `typedef` declares and gives the index of its `;`.

@@ -161,6 +161,13 @@ fn is_wanted(files: &FileSet, raw: &RawItem, demand: &Demand) -> bool {
         Demand::Everything => return true,
         Demand::Words(words) => words,
     };
+    // What makes a module may stand in any function that this one calls, under any name.
+    if raw
+        .function
+        .is_some_and(|at| raw.tokens.text(files, at).starts_with(b"PyInit"))
+    {
+        return true;
+    }
     let count = u32::try_from(raw.tokens.tokens.len()).expect("items fit");
     (0..count).any(|at| {
         let text = raw.tokens.text(files, at);

@@ -1,0 +1,371 @@
+//! What becomes of the result of `PyModule_Create`, and where it is known not to be `NULL`.
+
+use super::symbols::designation;
+use crate::ast::{
+    BinaryOp, ExprId, ExprKind, Init, Name, StmtId, StmtKind, TokenRange, Tree, UnaryOp,
+};
+use crate::rule::{ItemId, PackageCx};
+
+/// One `PyModule_Create` call in one configuration.
+#[derive(Debug, Clone)]
+pub struct Create {
+    /// The function it stands in.
+    pub item: ItemId,
+    /// The call.
+    pub call: ExprId,
+    /// What becomes of the module.
+    pub form: Form,
+}
+
+/// What becomes of the new module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Form {
+    /// It is stored in `target`.
+    Stored {
+        /// What names the module from then on.
+        target: String,
+        /// The statement after which it is stored.
+        stored: StmtId,
+        /// The test that follows at once.
+        check: NullCheck,
+    },
+    /// `return PyModule_Create(&def);`
+    Returned {
+        /// The `return`.
+        stmt: StmtId,
+        /// The returned value with its casts.
+        value: ExprId,
+        /// The block it stands in.
+        block: StmtId,
+    },
+    /// Anything else: why nothing can be put after it.
+    Other(String),
+}
+
+/// How the code tests whether the module was created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NullCheck {
+    /// `if (m == NULL) return NULL;`: behind this statement it is there.
+    Leaves(StmtId),
+    /// `if (m != NULL) {`: it is there from this statement on, the first of the block.
+    Inside(StmtId),
+    /// Not at once.
+    None,
+}
+
+/// Looks at each call.
+pub(super) fn creates(cx: &PackageCx<'_>, calls: &[(ItemId, ExprId)]) -> Vec<Create> {
+    let form = |item, call| match form(cx, item, call) {
+        Ok(form) => form,
+        Err(reason) => Form::Other(reason.to_owned()),
+    };
+    calls
+        .iter()
+        .map(|&(item, call)| Create {
+            item,
+            call,
+            form: form(item, call),
+        })
+        .collect()
+}
+
+fn form(cx: &PackageCx<'_>, item: ItemId, call: ExprId) -> Result<Form, &'static str> {
+    let function = cx
+        .function(item)
+        .ok_or("the call stands outside of a function")?;
+    let tree = &function.tree;
+    let path = path_to(tree, function.body, tree.expr(call).range);
+    let (&stmt, outer) = path.split_last().ok_or("the call stands in no statement")?;
+    let parent = outer.last().copied();
+    match &tree.stmt(stmt).kind {
+        StmtKind::Return(Some(value)) if strip(tree, *value) == call => {
+            match parent.filter(|&parent| is_block(tree, parent)) {
+                Some(block) => Ok(Form::Returned {
+                    stmt,
+                    value: *value,
+                    block,
+                }),
+                None => Err("the `return` is not a statement of a block"),
+            }
+        }
+        StmtKind::Expr(expr) => match target(tree, *expr, call) {
+            Some(target) => stored(cx, item, tree, &path, target),
+            None => Err("the result of the call is not stored in a variable"),
+        },
+        StmtKind::Decl(decls) => {
+            let is_value = |init: &Init| matches!(init, Init::Expr(e) if strip(tree, *e) == call);
+            let decl = decls
+                .iter()
+                .find(|decl| decl.init.as_ref().is_some_and(is_value));
+            match decl {
+                Some(decl) => stored(cx, item, tree, &path, tree.local(decl.local).name.clone()),
+                None => Err("the result of the call is not stored in a variable"),
+            }
+        }
+        StmtKind::If { cond, .. } => tested(tree, stmt, *cond, call),
+        _ => Err("the call stands in a larger expression"),
+    }
+}
+
+/// `if ((m = PyModule_Create(&def)) == NULL) return NULL;` and the opposite.
+fn tested(tree: &Tree, stmt: StmtId, cond: ExprId, call: ExprId) -> Result<Form, &'static str> {
+    let target = inner_target(tree, cond, call, 0)
+        .ok_or("the call stands in a condition, and its result is not stored in a variable")?;
+    match check(tree, stmt, &target) {
+        NullCheck::None => Err("the condition around the call is not a plain test for `NULL`"),
+        check => Ok(Form::Stored {
+            target,
+            stored: stmt,
+            check,
+        }),
+    }
+}
+
+fn stored(
+    cx: &PackageCx<'_>,
+    item: ItemId,
+    tree: &Tree,
+    path: &[StmtId],
+    target: String,
+) -> Result<Form, &'static str> {
+    // A macro may make the statement and blocks around it: `do { m = …; } while (0)`. What comes
+    // next in the file comes after the outermost of those.
+    let mut at = path.len() - 1;
+    while at > 0 && !is_file_block(cx, item, tree, path[at - 1]) {
+        let made_by_macro = cx.stmt_span(item, path[at]).is_none();
+        if !made_by_macro && !is_block(tree, path[at - 1]) {
+            return Err("the call is the only statement of an `if` or loop without braces");
+        }
+        at -= 1;
+    }
+    let block = *path[..at]
+        .last()
+        .ok_or("the call is in no block of the file")?;
+    let StmtKind::Block(stmts) = &tree.stmt(block).kind else {
+        return Err("the call is in no block of the file");
+    };
+    let stored = path[at];
+    let next = stmts
+        .iter()
+        .skip_while(|&&stmt| stmt != stored)
+        .skip(1)
+        .find(|&&stmt| !matches!(tree.stmt(stmt).kind, StmtKind::Null));
+    let check = next.map_or(NullCheck::None, |&next| check(tree, next, &target));
+    Ok(Form::Stored {
+        target,
+        stored,
+        check,
+    })
+}
+
+/// Whether `stmt` is a block whose braces stand in the file.
+fn is_file_block(cx: &PackageCx<'_>, item: ItemId, tree: &Tree, stmt: StmtId) -> bool {
+    is_block(tree, stmt) && cx.stmt_span(item, stmt).is_some() && {
+        let range = tree.stmt(stmt).range;
+        let brace = TokenRange {
+            start: range.start,
+            end: range.start + 1,
+        };
+        cx.item(item).tokens.file_span(brace).is_some()
+    }
+}
+
+fn is_block(tree: &Tree, stmt: StmtId) -> bool {
+    matches!(tree.stmt(stmt).kind, StmtKind::Block(_))
+}
+
+/// The statements around the tokens of `range`, outermost first.
+fn path_to(tree: &Tree, body: StmtId, range: TokenRange) -> Vec<StmtId> {
+    let holds = |stmt: StmtId| {
+        let outer = tree.stmt(stmt).range;
+        outer.start <= range.start && range.end <= outer.end
+    };
+    let mut path = vec![body];
+    let mut current = body;
+    loop {
+        let inner: Vec<StmtId> = match &tree.stmt(current).kind {
+            StmtKind::Block(stmts) => stmts.clone(),
+            StmtKind::If {
+                then, otherwise, ..
+            } => std::iter::once(*then).chain(*otherwise).collect(),
+            StmtKind::While { body, .. }
+            | StmtKind::DoWhile { body, .. }
+            | StmtKind::Switch { body, .. }
+            | StmtKind::For { body, .. }
+            | StmtKind::Case { body, .. }
+            | StmtKind::Default { body }
+            | StmtKind::Label { body, .. } => vec![*body],
+            _ => Vec::new(),
+        };
+        match inner.into_iter().find(|&stmt| holds(stmt)) {
+            Some(next) => {
+                path.push(next);
+                current = next;
+            }
+            None => return path,
+        }
+    }
+}
+
+/// `expr` without casts.
+fn strip(tree: &Tree, mut expr: ExprId) -> ExprId {
+    while let ExprKind::Cast { operand, .. } = tree.expr(expr).kind {
+        expr = operand;
+    }
+    expr
+}
+
+/// What `m = a = (T)call` stores the result in: the variable nearest to the call.
+fn target(tree: &Tree, expr: ExprId, call: ExprId) -> Option<String> {
+    let ExprKind::Assign { op: None, lhs, rhs } = tree.expr(strip(tree, expr)).kind else {
+        return None;
+    };
+    if strip(tree, rhs) == call {
+        return designation(tree, lhs);
+    }
+    target(tree, rhs, call)
+}
+
+/// The assignment of `call` inside a condition.
+fn inner_target(tree: &Tree, cond: ExprId, call: ExprId, depth: u32) -> Option<String> {
+    let inner = |expr: ExprId| {
+        (depth < 16)
+            .then(|| inner_target(tree, expr, call, depth + 1))
+            .flatten()
+    };
+    match &tree.expr(cond).kind {
+        ExprKind::Assign { .. } => target(tree, cond, call),
+        ExprKind::Unary { operand, .. } | ExprKind::Cast { operand, .. } => inner(*operand),
+        ExprKind::Binary { lhs, rhs, .. } => inner(*lhs).or_else(|| inner(*rhs)),
+        ExprKind::Call { args, .. } => args.iter().find_map(|&arg| inner(arg)),
+        _ => None,
+    }
+}
+
+/// What the statement `stmt` says of `target` being `NULL`.
+fn check(tree: &Tree, stmt: StmtId, target: &str) -> NullCheck {
+    let inner = unwrap_do(tree, stmt);
+    let StmtKind::If {
+        cond,
+        then,
+        otherwise,
+    } = tree.stmt(inner).kind
+    else {
+        return NullCheck::None;
+    };
+    let test = Test { tree, target };
+    if otherwise.is_none() && leaves(tree, then, 0) && test.holds_if(cond, true, 0) {
+        return NullCheck::Leaves(stmt);
+    }
+    match &tree.stmt(then).kind {
+        StmtKind::Block(stmts) if test.holds_if(cond, false, 0) => {
+            let is_decl = |stmt: &&StmtId| matches!(tree.stmt(**stmt).kind, StmtKind::Decl(_));
+            let first = stmts.iter().find(|stmt| !is_decl(stmt));
+            first.map_or(NullCheck::None, |&first| NullCheck::Inside(first))
+        }
+        _ => NullCheck::None,
+    }
+}
+
+/// The `if` of `do { if (…) … } while (0)`.
+fn unwrap_do(tree: &Tree, stmt: StmtId) -> StmtId {
+    match &tree.stmt(stmt).kind {
+        StmtKind::DoWhile { body, .. } => match &tree.stmt(*body).kind {
+            StmtKind::Block(stmts) if stmts.len() == 1 => stmts[0],
+            _ => stmt,
+        },
+        _ => stmt,
+    }
+}
+
+/// Whether control never comes out behind `stmt`.
+fn leaves(tree: &Tree, stmt: StmtId, depth: u32) -> bool {
+    match &tree.stmt(stmt).kind {
+        _ if depth > 16 => false,
+        StmtKind::Return(_) | StmtKind::Goto(_) => true,
+        StmtKind::Block(stmts) => {
+            let last = stmts
+                .iter()
+                .rfind(|&&stmt| !matches!(tree.stmt(stmt).kind, StmtKind::Null));
+            last.is_some_and(|&last| leaves(tree, last, depth + 1))
+        }
+        StmtKind::DoWhile { body, .. } => leaves(tree, *body, depth + 1),
+        StmtKind::Expr(expr) => match &tree.expr(*expr).kind {
+            ExprKind::Call { callee, .. } => tree
+                .callee_name(*callee)
+                .is_some_and(|name| matches!(name, "Py_FatalError" | "abort" | "exit")),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// A condition about one variable.
+struct Test<'t> {
+    tree: &'t Tree,
+    target: &'t str,
+}
+
+impl Test<'_> {
+    /// With `null`: whether the condition is true whenever the target is `NULL`. Without: whether
+    /// the target is not `NULL` whenever the condition is true.
+    fn holds_if(&self, cond: ExprId, null: bool, depth: u32) -> bool {
+        let inner = |expr: ExprId| depth < 16 && self.holds_if(expr, null, depth + 1);
+        match &self.tree.expr(cond).kind {
+            ExprKind::Unary {
+                op: UnaryOp::Not,
+                operand,
+            } => null && self.is_target(*operand),
+            ExprKind::Binary {
+                op: BinaryOp::Equals,
+                lhs,
+                rhs,
+            } => null && self.is_pair(*lhs, *rhs),
+            ExprKind::Binary {
+                op: BinaryOp::NotEquals,
+                lhs,
+                rhs,
+            } => !null && self.is_pair(*lhs, *rhs),
+            // `!m || !n` is true whenever one side is; `m && n` is false whenever one side is.
+            ExprKind::Binary {
+                op: BinaryOp::LogicalOr,
+                lhs,
+                rhs,
+            } if null => inner(*lhs) || inner(*rhs),
+            ExprKind::Binary {
+                op: BinaryOp::LogicalAnd,
+                lhs,
+                rhs,
+            } if !null => inner(*lhs) || inner(*rhs),
+            // unlikely(m == NULL)
+            ExprKind::Call { callee, args } => {
+                let name = self.tree.callee_name(*callee).unwrap_or_default();
+                let is_hint =
+                    name.to_ascii_lowercase().contains("likely") || name == "__builtin_expect";
+                is_hint && args.first().is_some_and(|&arg| inner(arg))
+            }
+            _ => !null && self.is_target(cond),
+        }
+    }
+
+    fn is_pair(&self, lhs: ExprId, rhs: ExprId) -> bool {
+        (self.is_target(lhs) && self.is_null(rhs)) || (self.is_null(lhs) && self.is_target(rhs))
+    }
+
+    fn is_target(&self, expr: ExprId) -> bool {
+        let expr = strip(self.tree, expr);
+        let place = match self.tree.expr(expr).kind {
+            ExprKind::Assign { lhs, rhs, .. } => return self.is_target(lhs) || self.is_target(rhs),
+            _ => expr,
+        };
+        designation(self.tree, place).is_some_and(|name| name == self.target)
+    }
+
+    fn is_null(&self, expr: ExprId) -> bool {
+        match &self.tree.expr(strip(self.tree, expr)).kind {
+            ExprKind::Int(Some(0)) => true,
+            ExprKind::Name(Name::Global(name)) => matches!(&**name, "NULL" | "nullptr"),
+            _ => false,
+        }
+    }
+}

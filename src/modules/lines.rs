@@ -1,0 +1,174 @@
+//! Whole lines between the tokens of a file, directives among them.
+
+use crate::edit::{BraceStyle, Edit, Layout};
+use crate::lex::{Token, TokenKind};
+use crate::rule::PackageCx;
+use crate::source::{ByteOffset, ByteSpan, FileId};
+
+/// Puts lines into one file in the style of a place in it.
+#[derive(Debug)]
+pub struct Lines<'a> {
+    file: FileId,
+    bytes: &'a [u8],
+    tokens: &'a [Token],
+    layout: Layout<'a>,
+}
+
+/// Identifiers under `span`, in all branches of all `#if`s.
+pub fn identifiers<'a>(
+    cx: &PackageCx<'a>,
+    file: FileId,
+    span: ByteSpan,
+) -> impl Iterator<Item = &'a str> + use<'a> {
+    let bytes = cx.file(file).bytes();
+    let tokens = &cx.program.index[file.index()].tokens;
+    let from = tokens.partition_point(|token| token.span.start() < span.start());
+    let inside = tokens[from..]
+        .iter()
+        .take_while(move |token| token.span.end() <= span.end());
+    inside
+        .filter(|token| token.kind == TokenKind::Ident)
+        .filter_map(|token| std::str::from_utf8(&bytes[token.span.range()]).ok())
+}
+
+impl<'a> Lines<'a> {
+    /// Learns the style around `place`.
+    #[must_use]
+    pub fn new(cx: &PackageCx<'a>, (file, place): (FileId, ByteSpan)) -> Self {
+        let bytes = cx.file(file).bytes();
+        let tokens = &cx.program.index[file.index()].tokens;
+        let layout = Layout::learn(file, bytes, tokens, place);
+        Self {
+            file,
+            bytes,
+            tokens,
+            layout,
+        }
+    }
+
+    /// The layout of the place.
+    #[must_use]
+    pub fn layout(&self) -> &Layout<'a> {
+        &self.layout
+    }
+
+    /// The blanks that the line of `offset` begins with.
+    #[must_use]
+    pub fn indentation(&self, offset: ByteOffset) -> String {
+        String::from_utf8_lossy(self.layout.indentation(offset)).into_owned()
+    }
+
+    /// One level more than `indentation`.
+    #[must_use]
+    pub fn deeper(&self, indentation: &str) -> String {
+        let deeper = self.layout.step().deeper(indentation.as_bytes());
+        String::from_utf8_lossy(&deeper).into_owned()
+    }
+
+    /// `head {`, `statement`, `}` as lines in the brace style of the place.
+    #[must_use]
+    pub fn block(&self, indentation: &str, head: &str, statement: &str) -> Vec<String> {
+        let inner = format!("{}{statement}", self.deeper(indentation));
+        let close = format!("{indentation}}}");
+        match self.layout.braces() {
+            BraceStyle::SameLine => vec![format!("{indentation}{head} {{"), inner, close],
+            BraceStyle::NextLine => vec![
+                format!("{indentation}{head}"),
+                format!("{indentation}{{"),
+                inner,
+                close,
+            ],
+        }
+    }
+
+    /// Inserts `lines` after the line on which the statement before `end` ends. What follows on
+    /// that line moves to a line of its own.
+    #[must_use]
+    pub fn after(&self, end: ByteOffset, lines: &[String]) -> Edit {
+        let mut at = self.index(end);
+        let mut end = end;
+        // The `;` behind a macro that already ends in one: `MOD_DEF(m, …);`.
+        while let Some(token) = self.tokens.get(at)
+            && !token.first_on_line
+            && &self.bytes[token.span.range()] == b";"
+        {
+            end = token.span.end();
+            at += 1;
+        }
+        match self.tokens.get(at) {
+            Some(next) if !next.first_on_line => self.split(
+                ByteSpan::new(end.0, next.span.start().0),
+                lines,
+                &self.indentation(end),
+            ),
+            _ => {
+                let text = lines.join(self.layout.line_ending(end));
+                self.layout
+                    .insert_line_after(ByteOffset(end.0.saturating_sub(1)), &text)
+            }
+        }
+    }
+
+    /// Inserts `lines` before the token at `start`, above the comments that stand directly over
+    /// it. If it is not the first of its line, it moves to its own, `indentation` deep.
+    #[must_use]
+    pub fn before(&self, start: ByteOffset, lines: &[String], indentation: &str) -> Edit {
+        let at = self.index(start);
+        let first = self.tokens.get(at).is_none_or(|token| token.first_on_line);
+        let previous = at
+            .checked_sub(1)
+            .map_or(0, |at| self.tokens[at].span.end().0);
+        if !first {
+            return self.split(ByteSpan::new(previous, start.0), lines, indentation);
+        }
+        let text = lines.join(self.layout.line_ending(start));
+        self.layout
+            .insert_line_before(self.above_comments(previous, start), &text)
+    }
+
+    /// The first byte of the comment lines directly above the token at `start`, else `start`.
+    fn above_comments(&self, previous: u32, start: ByteOffset) -> ByteOffset {
+        let gap = &self.bytes[previous as usize..start.index()];
+        // What stands on the line of the token before belongs to that token.
+        let skipped = match memchr::memchr(b'\n', gap) {
+            Some(newline) if previous > 0 => newline + 1,
+            _ => 0,
+        };
+        let mut top = None;
+        let mut at = gap.len() - self.layout.indentation(start).len();
+        for line in gap[skipped..at].split_inclusive(|&byte| byte == b'\n').rev() {
+            let text = line.trim_ascii();
+            at -= line.len();
+            if text.starts_with(b"/*") || text.starts_with(b"//") {
+                top = Some(at);
+            } else if !text.starts_with(b"*") {
+                break;
+            }
+        }
+        let top = top.map(|at| previous + u32::try_from(at).expect("files fit"));
+        top.map_or(start, ByteOffset)
+    }
+
+    /// Puts `lines` between two tokens of one line.
+    fn split(&self, gap: ByteSpan, lines: &[String], indentation: &str) -> Edit {
+        let ending = self.layout.line_ending(gap.start());
+        let text = format!("{ending}{}{ending}{indentation}", lines.join(ending));
+        let blank = self.bytes[gap.range()].iter().all(u8::is_ascii_whitespace);
+        let span = if blank {
+            gap
+        } else {
+            ByteSpan::empty(gap.end())
+        };
+        Edit {
+            file: self.file,
+            span,
+            text: text.into_bytes(),
+        }
+    }
+
+    /// Index of the first token at `offset` or behind it.
+    fn index(&self, offset: ByteOffset) -> usize {
+        self.tokens
+            .partition_point(|token| token.span.start() < offset)
+    }
+}

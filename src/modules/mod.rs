@@ -1,0 +1,117 @@
+//! The extension modules of a package: where each is initialised, and whether it says that it runs
+//! without the GIL.
+
+mod create;
+mod declared;
+mod find;
+mod guard;
+mod lines;
+mod slots;
+mod symbols;
+
+pub use create::{Create, Form, NullCheck};
+pub use find::find_modules;
+pub use guard::{set_gil_guard, slot_guard};
+pub use lines::{Lines, identifiers};
+pub use slots::{Array, Def, NoSlots, Slots};
+
+use crate::rule::{ItemId, PackageCx};
+use crate::source::{ByteOffset, ByteSpan, FileId};
+
+/// Words of the functions and declarations that make modules: rules over modules trigger on them.
+pub static TRIGGERS: &[&str] = &[
+    "PyModuleDef",
+    "PyModuleDef_Init",
+    "PyModuleDef_Slot",
+    "PyModule_Create",
+    "PyModule_Create2",
+    "PyUnstable_Module_SetGIL",
+    "Py_mod_gil",
+];
+
+/// An extension module: one `PyInit_` function, in all of its configurations.
+#[derive(Debug, Clone)]
+pub struct Module {
+    /// `name` of `PyInit_name`.
+    pub name: String,
+    /// The name of the function, or of the macro use that makes it.
+    pub place: (FileId, ByteSpan),
+    /// What the function does to make a module.
+    pub route: Route,
+    /// Whether the module says that it runs without the GIL.
+    pub declared: Declared,
+}
+
+/// How a module is initialised.
+#[derive(Debug, Clone)]
+pub enum Route {
+    /// `PyModuleDef_Init`, once for each definition that some configuration uses.
+    Multi(Vec<Def>),
+    /// `PyModule_Create`, once for each call that some configuration makes.
+    Single(Vec<Create>),
+    /// Configurations differ: some do the one, some the other.
+    Both(Vec<Def>, Vec<Create>),
+    /// It is not known; why.
+    Unknown(String),
+}
+
+impl Module {
+    /// The definitions it is initialised from in two phases.
+    #[must_use]
+    pub fn defs(&self) -> &[Def] {
+        match &self.route {
+            Route::Multi(defs) | Route::Both(defs, _) => defs,
+            Route::Single(_) | Route::Unknown(_) => &[],
+        }
+    }
+
+    /// The calls that create it in one phase.
+    #[must_use]
+    pub fn creates(&self) -> &[Create] {
+        match &self.route {
+            Route::Single(creates) | Route::Both(_, creates) => creates,
+            Route::Multi(_) | Route::Unknown(_) => &[],
+        }
+    }
+}
+
+/// What the source says of the module and the GIL, in any configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Declared {
+    /// That it runs without the GIL.
+    Already,
+    /// `Py_MOD_GIL_USED`: its maintainers decided that it needs the GIL.
+    NeedsGil,
+    /// Nothing.
+    No,
+}
+
+/// Where the text of `range` begins in a file: its first token, or the macro use that made it.
+fn start_of(cx: &PackageCx<'_>, item: ItemId, token: u32) -> Option<(FileId, ByteOffset)> {
+    let place = place_of(
+        cx,
+        item,
+        crate::ast::TokenRange {
+            start: token,
+            end: token + 1,
+        },
+    )?;
+    Some((place.0, place.1.start()))
+}
+
+/// The text that `range` stands for; the outermost use of the macro that made (a part of) it.
+fn place_of(
+    cx: &PackageCx<'_>,
+    item: ItemId,
+    range: crate::ast::TokenRange,
+) -> Option<(FileId, ByteSpan)> {
+    use crate::preprocess::Place;
+    if range.start >= range.end {
+        return None;
+    }
+    Some(match cx.item(item).tokens.place(range) {
+        Place::File(file, span) => (file, span),
+        Place::Argument { file, span, .. } => (file, span),
+        Place::Macro { call, .. } => call,
+    })
+}

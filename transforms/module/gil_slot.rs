@@ -1,0 +1,179 @@
+//! UG201: a module initialised in two phases without a `Py_mod_gil` slot.
+
+use super::gil_slot_new::new_array;
+use super::{add_new, finding};
+use crate::ast::{Init, InitEntry};
+use crate::declare_rule;
+use crate::edit::{Confidence, Edit};
+use crate::modules::{Array, Declared, Lines, Module, Slots, TRIGGERS, find_modules, slot_guard};
+use crate::rule::{Finding, PackageCx};
+use crate::source::{ByteSpan, FileId};
+
+declare_rule! {
+    /// ## What it does
+    /// Finds extension modules that are initialised in two phases (`PyModuleDef_Init`) and do not
+    /// say whether they run without the GIL.
+    ///
+    /// ## Why
+    /// When a free-threaded Python imports such a module, it switches the GIL on for the whole
+    /// process and warns. The `Py_mod_gil` slot says that this is not necessary.
+    ///
+    /// ## Example
+    /// ```c
+    /// static PyModuleDef_Slot example_slots[] = {
+    ///     {Py_mod_exec, example_exec},
+    ///     {0, NULL}
+    /// };
+    /// ```
+    /// becomes
+    /// ```c
+    /// static PyModuleDef_Slot example_slots[] = {
+    ///     {Py_mod_exec, example_exec},
+    /// #ifdef Py_MOD_GIL_NOT_USED
+    ///     {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+    /// #endif
+    ///     {0, NULL}
+    /// };
+    /// ```
+    /// Python 3.12 and older refuse a slot they do not know; the guard keeps it from them. A
+    /// guard that the package already uses around such a slot is taken if it is a correct one.
+    ///
+    /// ## When it declines
+    /// - The slot array is filled at run time, has a written length, or comes out of a macro.
+    /// - The module says `Py_MOD_GIL_USED`.
+    ///
+    /// ## Confidence
+    /// `review`: the slot is a promise about the whole module, which its other findings may break.
+    pub static UNDECLARED_MULTI_PHASE_MODULE {
+        code: "UG201",
+        name: "undeclared-multi-phase-module",
+        summary: "a module with two-phase initialisation does not say that it runs without the GIL",
+        since: "0.1.0",
+        best: Some(Confidence::Review),
+        triggers: TRIGGERS,
+        check: check,
+    }
+}
+
+fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    let modules = find_modules(cx);
+    let open = modules
+        .iter()
+        .filter(|module| module.declared != Declared::Already);
+    findings.extend(
+        open.filter(|module| !module.defs().is_empty())
+            .map(|module| {
+                let message = format!(
+                    "module `{}` has no `Py_mod_gil` slot: importing it switches the GIL on",
+                    module.name
+                );
+                let title = format!("give module `{}` a `Py_mod_gil` slot", module.name);
+                let edits = edits(cx, module).map(|edits| (edits, title));
+                let rule = &UNDECLARED_MULTI_PHASE_MODULE;
+                finding(rule, module, "PyModuleDef_Init", message, edits, Vec::new())
+            }),
+    );
+}
+
+fn edits(cx: &PackageCx<'_>, module: &Module) -> Result<Vec<Edit>, String> {
+    let guard = slot_guard(cx);
+    let mut all = Vec::new();
+    for def in module.defs() {
+        for slots in def.slots.as_ref().map_err(Clone::clone)? {
+            let edits = match slots {
+                Slots::Array(array) => into_array(cx, array, guard.as_deref())?,
+                Slots::None(def) => new_array(cx, def, guard.as_deref())?,
+            };
+            add_new(&mut all, edits);
+        }
+    }
+    Ok(all)
+}
+
+/// Puts the slot before the terminator of `array`.
+fn into_array(cx: &PackageCx<'_>, array: &Array, guard: Option<&str>) -> Result<Vec<Edit>, String> {
+    let tree = cx.tree(array.item).ok_or("the slot array has no tree")?;
+    if array.sized {
+        return Err(format!(
+            "`{}` has a written length, with no room for a slot",
+            array.name
+        ));
+    }
+    let terminator = array
+        .terminator(tree)
+        .ok_or_else(|| format!("`{}` does not end in an entry `{{0, NULL}}`", array.name))?;
+    let tokens = &cx.item(array.item).tokens;
+    let (Some(whole), Some((file, at))) = (
+        tokens.file_span(array.list.range),
+        tokens.file_span(terminator.range),
+    ) else {
+        return Err(format!(
+            "the entries of `{}` come out of a macro",
+            array.name
+        ));
+    };
+    let lines = Lines::new(cx, whole);
+    let indentation = if lines.layout().indentation(at.start()).len() == column(cx, (file, at)) {
+        lines.indentation(at.start())
+    } else {
+        lines.deeper(&lines.indentation(at.start()))
+    };
+    let entry = entry_like(cx, array).unwrap_or_else(|| "{Py_mod_gil, Py_MOD_GIL_NOT_USED}".into());
+    let added = guarded(guard, format!("{indentation}{entry},"));
+    Ok(vec![lines.before(at.start(), &added, &indentation)])
+}
+
+/// `lines` between the guard and its `#endif`.
+pub(super) fn guarded(guard: Option<&str>, line: String) -> Vec<String> {
+    match guard {
+        Some(guard) => vec![guard.to_owned(), line, "#endif".to_owned()],
+        None => vec![line],
+    }
+}
+
+/// Bytes between the beginning of the line and the place.
+fn column(cx: &PackageCx<'_>, (file, at): (FileId, ByteSpan)) -> usize {
+    let before = &cx.file(file).bytes()[..at.start().index()];
+    before.len() - memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1)
+}
+
+/// The new entry with the braces, blanks and designators of an entry of `array`.
+fn entry_like(cx: &PackageCx<'_>, array: &Array) -> Option<String> {
+    array
+        .list
+        .entries
+        .iter()
+        .find_map(|entry| spelled_like(cx, array, entry))
+}
+
+/// `{ .slot = Py_mod_gil, .value = Py_MOD_GIL_NOT_USED }` after an entry of that form.
+fn spelled_like(cx: &PackageCx<'_>, array: &Array, entry: &InitEntry) -> Option<String> {
+    let Init::List(inner) = &entry.value else {
+        return None;
+    };
+    let [slot, value] = &inner.entries[..] else {
+        return None;
+    };
+    let tokens = &cx.item(array.item).tokens;
+    let tree = cx.tree(array.item)?;
+    let value_of = |entry: &InitEntry| match &entry.value {
+        Init::Expr(expr) => tokens.file_span(tree.expr(*expr).range),
+        Init::List(_) => None,
+    };
+    let (file, whole) = tokens.file_span(inner.range)?;
+    let (slot, value) = (value_of(slot)?.1, value_of(value)?.1);
+    let gap = |from: u32, to: u32| {
+        let text = cx
+            .file(file)
+            .text(ByteSpan::new(from, to.max(from)))
+            .into_owned();
+        let plain = |c: char| c.is_ascii_alphabetic() || " \t,.={}".contains(c);
+        text.chars().all(plain).then_some(text)
+    };
+    Some(format!(
+        "{}Py_mod_gil{}Py_MOD_GIL_NOT_USED{}",
+        gap(whole.start().0, slot.start().0)?,
+        gap(slot.end().0, value.start().0)?,
+        gap(value.end().0, whole.end().0)?
+    ))
+}

@@ -1,0 +1,76 @@
+//! Rules about extension modules and what they say of the GIL.
+
+mod gil_slot;
+mod gil_slot_new;
+mod set_gil;
+mod set_gil_return;
+
+pub use gil_slot::UNDECLARED_MULTI_PHASE_MODULE;
+pub use set_gil::UNDECLARED_SINGLE_PHASE_MODULE;
+
+use crate::edit::{Edit, Fix};
+use crate::modules::{Declared, Module};
+use crate::rule::{Finding, Note, Outcome, Rule};
+
+/// What is known to stand against saying that a module runs without the GIL.
+enum Open {
+    /// Nobody has looked.
+    NotLookedAt,
+}
+
+/// Decides how sure a declaration is: it is a promise about all of the module, so it is only as
+/// good as what is known of the rest.
+fn settle(fix: &mut Fix, open: &Open) {
+    match open {
+        Open::NotLookedAt => fix.assume(
+            "nothing else in this module keeps shared mutable state without a lock: static \
+             variables, caches, fields of objects, the C libraries it calls",
+        ),
+    }
+}
+
+/// The finding about `module` with the edits that declare it, or why there are none.
+fn finding(
+    rule: &'static Rule,
+    module: &Module,
+    api: &'static str,
+    message: String,
+    edits: Result<(Vec<Edit>, String), String>,
+    notes: Vec<Note>,
+) -> Finding {
+    let outcome = match edits {
+        _ if module.declared == Declared::NeedsGil => Outcome::Safe(
+            "it says `Py_MOD_GIL_USED`, which is for its maintainers to take back".to_owned(),
+        ),
+        Ok((edits, title)) => {
+            let mut fix = Fix::safe(title);
+            fix.edits = edits;
+            settle(&mut fix, &Open::NotLookedAt);
+            Outcome::Fix(fix)
+        }
+        Err(reason) => Outcome::Manual(reason),
+    };
+    Finding {
+        rule,
+        file: module.place.0,
+        span: module.place.1,
+        function: Some(format!("PyInit_{}", module.name)),
+        api: Some(api),
+        message,
+        notes,
+        outcome,
+    }
+}
+
+/// Adds `edits` that are not there yet: configurations that share a text ask for the same edits.
+fn add_new(all: &mut Vec<Edit>, edits: Vec<Edit>) {
+    for edit in edits {
+        if !all.contains(&edit) {
+            all.push(edit);
+        }
+    }
+    all.sort();
+}
+
+#[cfg(test)]
+mod tests;

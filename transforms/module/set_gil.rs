@@ -1,0 +1,265 @@
+//! UG202: a module initialised in one phase without a call of `PyUnstable_Module_SetGIL`.
+
+use super::{add_new, finding};
+use crate::ast::{StmtId, StmtKind};
+use crate::declare_rule;
+use crate::edit::{Confidence, Edit};
+use crate::modules::{
+    Create, Declared, Form, Lines, Module, NullCheck, Route, TRIGGERS, find_modules, set_gil_guard,
+};
+use crate::rule::{Finding, Note, PackageCx};
+use crate::source::{ByteOffset, ByteSpan, FileId};
+
+declare_rule! {
+    /// ## What it does
+    /// Finds extension modules that are initialised in one phase (`PyModule_Create`) and do not
+    /// say whether they run without the GIL. Modules whose initialisation is not understood are
+    /// named as well.
+    ///
+    /// ## Why
+    /// When a free-threaded Python imports such a module, it switches the GIL on for the whole
+    /// process and warns. `PyUnstable_Module_SetGIL` says that this is not necessary.
+    ///
+    /// ## Example
+    /// ```c
+    /// PyObject *m = PyModule_Create(&module_def);
+    /// if (m == NULL) {
+    ///     return NULL;
+    /// }
+    /// ```
+    /// becomes
+    /// ```c
+    /// PyObject *m = PyModule_Create(&module_def);
+    /// if (m == NULL) {
+    ///     return NULL;
+    /// }
+    /// #if defined(Py_GIL_DISABLED) && !defined(Py_LIMITED_API)
+    /// PyUnstable_Module_SetGIL(m, Py_MOD_GIL_NOT_USED);
+    /// #endif
+    /// ```
+    /// The call stands behind the test for `NULL`; where there is none, it gets one of its own.
+    /// `return PyModule_Create(&module_def);` gets a variable.
+    ///
+    /// ## When it declines
+    /// - The new module is not stored in a plain variable, or a macro stores and tests it.
+    /// - The module is not made by `PyModule_Create` as far as can be seen.
+    /// - The module says `Py_MOD_GIL_USED`.
+    ///
+    /// ## Confidence
+    /// `review`: the call is a promise about the whole module, which its other findings may break.
+    pub static UNDECLARED_SINGLE_PHASE_MODULE {
+        code: "UG202",
+        name: "undeclared-single-phase-module",
+        summary: "a module with one-phase initialisation does not say that it runs without the GIL",
+        since: "0.1.0",
+        best: Some(Confidence::Review),
+        triggers: TRIGGERS,
+        check: check,
+    }
+}
+
+fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    let modules = find_modules(cx);
+    for module in modules
+        .iter()
+        .filter(|module| module.declared != Declared::Already)
+    {
+        let edits = match &module.route {
+            Route::Multi(_) => continue,
+            Route::Unknown(reason) => Err(reason.clone()),
+            Route::Single(creates) | Route::Both(_, creates) => edits(cx, creates),
+        };
+        let message = format!(
+            "module `{}` does not say that it runs without the GIL: importing it switches the GIL on",
+            module.name
+        );
+        let title = format!("say that module `{}` runs without the GIL", module.name);
+        let rule = &UNDECLARED_SINGLE_PHASE_MODULE;
+        let edits = edits.map(|edits| (edits, title));
+        findings.push(finding(
+            rule,
+            module,
+            "PyModule_Create",
+            message,
+            edits,
+            notes(cx, module),
+        ));
+    }
+}
+
+/// Where the module is created, if that is not in the `PyInit_` function itself.
+fn notes(cx: &PackageCx<'_>, module: &Module) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for create in module.creates() {
+        let inits = cx
+            .function(create.item)
+            .is_some_and(|f| f.name.starts_with("PyInit"));
+        if let Some((file, span)) = cx.span(create.item, create.call).filter(|_| !inits) {
+            let note = Note {
+                file,
+                span,
+                text: "the module is created here".to_owned(),
+            };
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes
+}
+
+/// The edits behind every call. Where configurations see one call in different surroundings, the
+/// form that needs none of them is taken.
+fn edits(cx: &PackageCx<'_>, creates: &[Create]) -> Result<Vec<Edit>, String> {
+    let guard = set_gil_guard(cx);
+    let mut all = Vec::new();
+    let mut done: Vec<(FileId, ByteSpan)> = Vec::new();
+    for create in creates {
+        let place = call_place(cx, create);
+        if done.contains(&place) {
+            continue;
+        }
+        done.push(place);
+        let same: Vec<&Create> = creates
+            .iter()
+            .filter(|other| call_place(cx, other) == place)
+            .collect();
+        let edits = match agreed(cx, &same, &guard, true)? {
+            Some(edits) => edits,
+            None => agreed(cx, &same, &guard, false)?
+                .ok_or("configurations see the call in different surroundings")?,
+        };
+        add_new(&mut all, edits);
+    }
+    Ok(all)
+}
+
+/// The edits behind one call, if all configurations ask for the same.
+fn agreed(
+    cx: &PackageCx<'_>,
+    variants: &[&Create],
+    guard: &str,
+    use_check: bool,
+) -> Result<Option<Vec<Edit>>, String> {
+    let all: Result<Vec<_>, _> = variants
+        .iter()
+        .map(|create| after_create(cx, create, guard, use_check))
+        .collect();
+    let mut all = all?;
+    all.dedup();
+    Ok(all.pop().filter(|_| all.is_empty()))
+}
+
+/// The text of the call, or the use of the macro that makes it.
+fn call_place(cx: &PackageCx<'_>, create: &Create) -> (FileId, ByteSpan) {
+    use crate::preprocess::Place;
+    match cx.place(create.item, create.call) {
+        Some(
+            Place::File(file, span)
+            | Place::Argument { file, span, .. }
+            | Place::Macro {
+                call: (file, span), ..
+            },
+        ) => (file, span),
+        None => cx.item(create.item).place,
+    }
+}
+
+fn after_create(
+    cx: &PackageCx<'_>,
+    create: &Create,
+    guard: &str,
+    use_check: bool,
+) -> Result<Vec<Edit>, String> {
+    match &create.form {
+        Form::Other(reason) => Err(reason.clone()),
+        Form::Returned { .. } => super::set_gil_return::store_result(cx, create, guard),
+        Form::Stored {
+            target,
+            stored,
+            check,
+        } => {
+            let check = if use_check { *check } else { NullCheck::None };
+            let tested = matches!(tree_kind(cx, create, *stored), Some(StmtKind::If { .. }));
+            if tested && check == NullCheck::None {
+                return Err("the call stands in a condition that differs by configuration".into());
+            }
+            after_store(cx, create, target, *stored, check, guard).map(|edit| vec![edit])
+        }
+    }
+}
+
+fn tree_kind<'a>(cx: &PackageCx<'a>, create: &Create, stmt: StmtId) -> Option<&'a StmtKind> {
+    Some(&cx.tree(create.item)?.stmt(stmt).kind)
+}
+
+fn after_store(
+    cx: &PackageCx<'_>,
+    create: &Create,
+    target: &str,
+    stored: StmtId,
+    check: NullCheck,
+    guard: &str,
+) -> Result<Edit, String> {
+    let (file, span) = stmt_text(cx, create, stored)?;
+    let lines = Lines::new(cx, cx.item(create.item).place);
+    let call = format!("PyUnstable_Module_SetGIL({target}, Py_MOD_GIL_NOT_USED);");
+    let plain = |at: ByteOffset| wrap(guard, vec![format!("{}{call}", lines.indentation(at))]);
+    match check {
+        NullCheck::Leaves(test) => {
+            let (test_file, test) = stmt_text(cx, create, test)?;
+            if test_file != file {
+                return Err("the call and its test stand in different files".to_owned());
+            }
+            Ok(lines.after(test.end(), &plain(test.start())))
+        }
+        NullCheck::Inside(first) => {
+            let (_, first) = stmt_text(cx, create, first)?;
+            Ok(lines.before(
+                first.start(),
+                &plain(first.start()),
+                &lines.indentation(first.start()),
+            ))
+        }
+        NullCheck::None => {
+            let block = lines.block(&lines.indentation(span.start()), &not_null(target), &call);
+            Ok(lines.after(span.end(), &wrap(guard, block)))
+        }
+    }
+}
+
+pub(super) fn not_null(target: &str) -> String {
+    format!("if ({target} != NULL)")
+}
+
+/// `lines` between the guard and its `#endif`.
+pub(super) fn wrap(guard: &str, mut lines: Vec<String>) -> Vec<String> {
+    lines.insert(0, guard.to_owned());
+    lines.push("#endif".to_owned());
+    lines
+}
+
+/// The text of a statement, or the use of the macro that makes it.
+fn stmt_text(
+    cx: &PackageCx<'_>,
+    create: &Create,
+    stmt: StmtId,
+) -> Result<(FileId, ByteSpan), String> {
+    use crate::preprocess::Place;
+    let range = cx
+        .tree(create.item)
+        .map(|tree| tree.stmt(stmt).range)
+        .unwrap_or_default();
+    if range.start >= range.end {
+        return Err("the statement with the call has no text".to_owned());
+    }
+    match cx.item(create.item).tokens.place(range) {
+        Place::File(file, span)
+        | Place::Macro {
+            call: (file, span), ..
+        } => Ok((file, span)),
+        Place::Argument { name, .. } => Err(format!(
+            "the call stands in an argument of the macro `{name}`"
+        )),
+    }
+}
