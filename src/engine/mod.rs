@@ -1,6 +1,7 @@
 //! The stages in order, for a whole package; pure.
 
 mod config;
+mod modules;
 mod needs;
 mod workspace;
 
@@ -132,8 +133,8 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         validation,
         new_file,
         coverage: coverage(package, &program),
+        modules: modules::statuses(&cx, package, &findings),
         findings,
-        ..Analysis::default()
     }
 }
 
@@ -142,6 +143,8 @@ fn demand(rules: &[&Rule], config: &Config) -> Demand {
         return Demand::Everything;
     }
     let words = rules.iter().flat_map(|rule| rule.triggers.iter());
+    // The statistics name every module, whatever rules run.
+    let words = words.chain(crate::modules::TRIGGERS);
     Demand::Words(words.map(ToString::to_string).collect())
 }
 

@@ -136,7 +136,10 @@ impl<'a> Lines<'a> {
         };
         let mut top = None;
         let mut at = gap.len() - self.layout.indentation(start).len();
-        for line in gap[skipped..at].split_inclusive(|&byte| byte == b'\n').rev() {
+        for line in gap[skipped..at]
+            .split_inclusive(|&byte| byte == b'\n')
+            .rev()
+        {
             let text = line.trim_ascii();
             at -= line.len();
             if text.starts_with(b"/*") || text.starts_with(b"//") {

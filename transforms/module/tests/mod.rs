@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use crate::capi::MODEL_H;
 use crate::diff::{FileChange, FileMode, patch};
 use crate::edit::{EditSet, FixId, apply};
+use crate::modules::TRIGGERS;
 use crate::preprocess::{FileIndex, Includes, VersionRange};
 use crate::program::{Demand, Options, load};
 use crate::rule::{Outcome, PackageCx};
@@ -41,12 +42,7 @@ fn report(files: &[(&str, &str)], min: u32) -> String {
             .filter(|id| *id != model)
             .collect(),
         before: vec![model],
-        demand: Demand::Words(
-            super::super::super::modules::TRIGGERS
-                .iter()
-                .copied()
-                .collect(),
-        ),
+        demand: Demand::Words(TRIGGERS.iter().map(ToString::to_string).collect()),
     };
     let program = load(&set, &index, &includes, &options);
     let cx = PackageCx::new(&program, range);

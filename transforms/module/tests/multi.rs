@@ -20,13 +20,13 @@ fn the_slot_stands_before_the_terminator() {
      };
     ");
     insta::assert_snapshot!(array("struct PyModuleDef_Slot slots[] = {\n\t{ Py_mod_exec, (void *)m_exec }, /* runs\n\t   later */\n\n\t/* sentinel */\n\t{ 0 },\n};"), @"
+     	   later */
      
-     	/* sentinel */
     +#ifdef Py_MOD_GIL_NOT_USED
     +	{ Py_mod_gil, Py_MOD_GIL_NOT_USED },
     +#endif
+     	/* sentinel */
      	{ 0 },
-     };
     ");
     insta::assert_snapshot!(array("static PyModuleDef_Slot slots[] = {\n  {.slot = Py_mod_exec, .value = m_exec},\n  {}\n};"), @"
      static PyModuleDef_Slot slots[] = {
@@ -132,7 +132,6 @@ fn local_arrays_and_literals() {
 #[test]
 fn a_definition_without_slots_gets_an_array() {
     insta::assert_snapshot!(fixed(&format!("/* The module. */\nstatic struct PyModuleDef def = {{\n    PyModuleDef_HEAD_INIT,\n    \"m\",\n    NULL,\n    0,\n    methods\n}};\n\n{INIT}")), @"
-     /* The module. */
     +static PyModuleDef_Slot def_slots[] = {
     +#ifdef Py_MOD_GIL_NOT_USED
     +    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
@@ -140,8 +139,8 @@ fn a_definition_without_slots_gets_an_array() {
     +    {0, NULL}
     +};
     +
+     /* The module. */
      static struct PyModuleDef def = {
-         PyModuleDef_HEAD_INIT,
          NULL,
          0,
     -    methods
@@ -256,5 +255,13 @@ fn what_cannot_be_edited_has_a_reason() {
 fn an_array_in_another_file_is_edited_there() {
     let header = "static PyModuleDef_Slot slots[] = {\n    {0, NULL}\n};\n";
     let text = format!("#include \"slots.h\"\n{DEF}{INIT}");
-    insta::assert_snapshot!(report(&[("m.c", &text), ("slots.h", header)], 0x0309_0000), @"UG201 manual: the slot array is not found with its initialiser in this package");
+    insta::assert_snapshot!(report(&[("m.c", &text), ("slots.h", header)], 0x0309_0000), @"
+    +++ b/slots.h
+     static PyModuleDef_Slot slots[] = {
+    +#ifdef Py_MOD_GIL_NOT_USED
+    +    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+    +#endif
+         {0, NULL}
+     };
+    ");
 }

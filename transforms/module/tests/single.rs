@@ -226,17 +226,15 @@ fn macros_that_make_the_function_or_the_module() {
 
 #[test]
 fn python_2_stays_as_it_is() {
-    insta::assert_snapshot!(fixed("PyMODINIT_FUNC\n#if PY_MAJOR_VERSION >= 3\n#define INITERROR return NULL\nPyInit_m(void)\n#else\n#define INITERROR return\ninitm(void)\n#endif\n{\n    PyObject *m;\n#if PY_MAJOR_VERSION >= 3\n    m = PyModule_Create(&def);\n#else\n    m = Py_InitModule3(\"m\", methods, doc);\n#endif\n    if (m == NULL)\n        INITERROR;\n    return m;\n}\n"), @r#"
-     #if PY_MAJOR_VERSION >= 3
-         m = PyModule_Create(&def);
+    insta::assert_snapshot!(fixed("PyMODINIT_FUNC\n#if PY_MAJOR_VERSION >= 3\n#define INITERROR return NULL\nPyInit_m(void)\n#else\n#define INITERROR return\ninitm(void)\n#endif\n{\n    PyObject *m;\n#if PY_MAJOR_VERSION >= 3\n    m = PyModule_Create(&def);\n#else\n    m = Py_InitModule3(\"m\", methods, doc);\n#endif\n    if (m == NULL)\n        INITERROR;\n    return m;\n}\n"), @"
+         if (m == NULL)
+             INITERROR;
     +#if defined(Py_GIL_DISABLED) && !defined(Py_LIMITED_API)
-    +    if (m != NULL) {
-    +        PyUnstable_Module_SetGIL(m, Py_MOD_GIL_NOT_USED);
-    +    }
+    +    PyUnstable_Module_SetGIL(m, Py_MOD_GIL_NOT_USED);
     +#endif
-     #else
-         m = Py_InitModule3("m", methods, doc);
-    "#);
+         return m;
+     }
+    ");
 }
 
 #[test]
