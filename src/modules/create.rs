@@ -74,6 +74,7 @@ fn form(cx: &PackageCx<'_>, item: ItemId, call: ExprId) -> Result<Form, &'static
         .function(item)
         .ok_or("the call stands outside of a function")?;
     let tree = &function.tree;
+    let call = whole_call(cx, item, tree, call);
     let path = path_to(tree, function.body, tree.expr(call).range);
     let (&stmt, outer) = path.split_last().ok_or("the call stands in no statement")?;
     let parent = outer.last().copied();
@@ -105,6 +106,28 @@ fn form(cx: &PackageCx<'_>, item: ItemId, call: ExprId) -> Result<Form, &'static
         StmtKind::If { cond, .. } => tested(tree, stmt, *cond, call),
         _ => Err("the call stands in a larger expression"),
     }
+}
+
+/// The statement expression around the call where the package wraps `PyModule_Create` in a macro
+/// of the same name: `#define PyModule_Create(...) ({ … PyModule_Create(__VA_ARGS__); … })`.
+fn whole_call(cx: &PackageCx<'_>, item: ItemId, tree: &Tree, call: ExprId) -> ExprId {
+    let inner = tree.expr(call).range;
+    let tokens = &cx.item(item).tokens;
+    let is_wrapper = |at: u32| {
+        let expansion = tokens.tokens[at as usize].expansion;
+        expansion.is_some_and(|id| tokens.root(id).name.starts_with("PyModule_Create"))
+    };
+    let ids = (0u32..).map(ExprId).take(tree.exprs.len());
+    let around = ids.filter(|&id| {
+        let range = tree.expr(id).range;
+        matches!(tree.expr(id).kind, ExprKind::Stmt(_))
+            && range.start <= inner.start
+            && inner.end <= range.end
+            && is_wrapper(range.start)
+    });
+    around
+        .max_by_key(|&id| tree.expr(id).range.end - tree.expr(id).range.start)
+        .unwrap_or(call)
 }
 
 /// `if ((m = PyModule_Create(&def)) == NULL) return NULL;` and the opposite.
@@ -144,17 +167,24 @@ fn stored(
     let StmtKind::Block(stmts) = &tree.stmt(block).kind else {
         return Err("the call is in no block of the file");
     };
-    let stored = path[at];
-    let next = stmts
-        .iter()
-        .skip_while(|&&stmt| stmt != stored)
-        .skip(1)
-        .find(|&&stmt| !matches!(tree.stmt(stmt).kind, StmtKind::Null));
-    let check = next.map_or(NullCheck::None, |&next| check(tree, next, &target));
+    let first = path[at];
+    let mut stored = first;
+    let mut test = NullCheck::None;
+    for &next in stmts.iter().skip_while(|&&stmt| stmt != first).skip(1) {
+        match tree.stmt(next).kind {
+            StmtKind::Null => {}
+            // No statement stands between declarations in C89, and none of these leaves.
+            StmtKind::Decl(_) if is_declaration(tree, stored) => stored = next,
+            _ => {
+                test = check(tree, next, &target);
+                break;
+            }
+        }
+    }
     Ok(Form::Stored {
         target,
         stored,
-        check,
+        check: test,
     })
 }
 
@@ -168,6 +198,10 @@ fn is_file_block(cx: &PackageCx<'_>, item: ItemId, tree: &Tree, stmt: StmtId) ->
         };
         cx.item(item).tokens.file_span(brace).is_some()
     }
+}
+
+fn is_declaration(tree: &Tree, stmt: StmtId) -> bool {
+    matches!(tree.stmt(stmt).kind, StmtKind::Decl(_))
 }
 
 fn is_block(tree: &Tree, stmt: StmtId) -> bool {
@@ -259,8 +293,7 @@ fn check(tree: &Tree, stmt: StmtId, target: &str) -> NullCheck {
     }
     match &tree.stmt(then).kind {
         StmtKind::Block(stmts) if test.holds_if(cond, false, 0) => {
-            let is_decl = |stmt: &&StmtId| matches!(tree.stmt(**stmt).kind, StmtKind::Decl(_));
-            let first = stmts.iter().find(|stmt| !is_decl(stmt));
+            let first = stmts.iter().find(|&&stmt| !is_declaration(tree, stmt));
             first.map_or(NullCheck::None, |&first| NullCheck::Inside(first))
         }
         _ => NullCheck::None,

@@ -77,10 +77,7 @@ impl NoSlots {
     /// The last member before `m_slots`.
     #[must_use]
     pub fn last_before(&self) -> Option<&(usize, InitEntry)> {
-        self.members
-            .iter()
-            .filter(|(at, _)| *at < SLOTS)
-            .next_back()
+        self.members.iter().rfind(|(at, _)| *at < SLOTS)
     }
 }
 

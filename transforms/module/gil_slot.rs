@@ -7,7 +7,7 @@ use crate::declare_rule;
 use crate::edit::{Confidence, Edit};
 use crate::modules::{Array, Declared, Lines, Module, Slots, TRIGGERS, find_modules, slot_guard};
 use crate::rule::{Finding, PackageCx};
-use crate::source::{ByteSpan, FileId};
+use crate::source::{ByteOffset, ByteSpan, FileId, LineNumber};
 
 declare_rule! {
     /// ## What it does
@@ -54,6 +54,8 @@ declare_rule! {
         check: check,
     }
 }
+
+const SLOT: &str = "Py_mod_gil";
 
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let modules = find_modules(cx);
@@ -113,10 +115,13 @@ fn into_array(cx: &PackageCx<'_>, array: &Array, guard: Option<&str>) -> Result<
         ));
     };
     let lines = Lines::new(cx, whole);
-    let indentation = if lines.layout().indentation(at.start()).len() == column(cx, (file, at)) {
-        lines.indentation(at.start())
+    // `{{Py_mod_exec, f}, {0, NULL}}`: the new lines are the first inside the braces.
+    let one_line = line_of(cx, file, whole.1.start()) == line_of(cx, file, at.start());
+    let outer = lines.indentation(at.start());
+    let indentation = if one_line {
+        lines.deeper(&outer)
     } else {
-        lines.deeper(&lines.indentation(at.start()))
+        outer
     };
     let entry = entry_like(cx, array).unwrap_or_else(|| "{Py_mod_gil, Py_MOD_GIL_NOT_USED}".into());
     let added = guarded(guard, format!("{indentation}{entry},"));
@@ -131,10 +136,8 @@ pub(super) fn guarded(guard: Option<&str>, line: String) -> Vec<String> {
     }
 }
 
-/// Bytes between the beginning of the line and the place.
-fn column(cx: &PackageCx<'_>, (file, at): (FileId, ByteSpan)) -> usize {
-    let before = &cx.file(file).bytes()[..at.start().index()];
-    before.len() - memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1)
+fn line_of(cx: &PackageCx<'_>, file: FileId, at: ByteOffset) -> LineNumber {
+    cx.file(file).position(at).line
 }
 
 /// The new entry with the braces, blanks and designators of an entry of `array`.
@@ -170,10 +173,14 @@ fn spelled_like(cx: &PackageCx<'_>, array: &Array, entry: &InitEntry) -> Option<
         let plain = |c: char| c.is_ascii_alphabetic() || " \t,.={}".contains(c);
         text.chars().all(plain).then_some(text)
     };
+    let mut between = gap(slot.end().0, value.start().0)?;
+    if between.ends_with("  ") {
+        // Values stand in a column.
+        between += &" ".repeat(slot.len().saturating_sub(SLOT.len()));
+    }
     Some(format!(
-        "{}Py_mod_gil{}Py_MOD_GIL_NOT_USED{}",
+        "{}{SLOT}{between}Py_MOD_GIL_NOT_USED{}",
         gap(whole.start().0, slot.start().0)?,
-        gap(slot.end().0, value.start().0)?,
         gap(value.end().0, whole.end().0)?
     ))
 }

@@ -11,7 +11,7 @@ use crate::edit::{EditSet, FixId, apply};
 use crate::modules::TRIGGERS;
 use crate::preprocess::{FileIndex, Includes, VersionRange};
 use crate::program::{Demand, Options, load};
-use crate::rule::{Outcome, PackageCx};
+use crate::rule::{Finding, Outcome, PackageCx};
 use crate::source::{FileId, FileSet, SourceFile};
 use crate::transforms::ALL;
 
@@ -50,9 +50,14 @@ fn report(files: &[(&str, &str)], min: u32) -> String {
     for rule in ALL.iter().filter(|rule| rule.code.starts_with("UG2")) {
         (rule.check)(&cx, &mut findings);
     }
+    show(files, &findings)
+}
+
+/// What is said of each finding without a fix, then the patch of the fixes.
+fn show(files: &[(&str, &str)], findings: &[Finding]) -> String {
     let mut out = String::new();
     let mut edits = EditSet::default();
-    for (number, finding) in (0u32..).zip(&findings) {
+    for (number, finding) in (0u32..).zip(findings) {
         match &finding.outcome {
             Outcome::Fix(fix) => edits.add(FixId(number), fix).unwrap(),
             Outcome::Safe(text) => out += &format!("{} safe: {text}\n", finding.rule.code),

@@ -71,6 +71,30 @@ fn an_array_on_one_line_is_broken() {
 }
 
 #[test]
+fn columns_and_odd_layouts_are_kept() {
+    insta::assert_snapshot!(array("static PyModuleDef_Slot slots[] = {\n    {Py_mod_exec,    m_exec},\n    {0,              NULL}\n};"), @"
+     static PyModuleDef_Slot slots[] = {
+         {Py_mod_exec,    m_exec},
+    +#ifdef Py_MOD_GIL_NOT_USED
+    +    {Py_mod_gil,     Py_MOD_GIL_NOT_USED},
+    +#endif
+         {0,              NULL}
+     };
+    ");
+    insta::assert_snapshot!(array("static PyModuleDef_Slot slots[] = {\n    {Py_mod_exec, m_exec}, {0, NULL}};"), @"
+     static PyModuleDef_Slot slots[] = {
+    -    {Py_mod_exec, m_exec}, {0, NULL}};
+    +    {Py_mod_exec, m_exec},
+    +#ifdef Py_MOD_GIL_NOT_USED
+    +    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+    +#endif
+    +    {0, NULL}};
+     static struct PyModuleDef def = {
+         PyModuleDef_HEAD_INIT,
+    ");
+}
+
+#[test]
 fn line_ends_are_kept() {
     let text = format!("static PyModuleDef_Slot slots[] = {{\n    {{0, NULL}}\n}};\n{DEF}{INIT}");
     let after = fixed(&text.replace('\n', "\r\n"));

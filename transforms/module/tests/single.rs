@@ -97,6 +97,43 @@ fn without_a_test_the_call_gets_one() {
 }
 
 #[test]
+fn declarations_stay_together() {
+    insta::assert_snapshot!(body("    PyObject *m = PyModule_Create(&def);\n    PyObject *d;\n    if (m == NULL)\n        return NULL;\n    return m;\n"), @"
+         if (m == NULL)
+             return NULL;
+    +#if defined(Py_GIL_DISABLED) && !defined(Py_LIMITED_API)
+    +    PyUnstable_Module_SetGIL(m, Py_MOD_GIL_NOT_USED);
+    +#endif
+         return m;
+     }
+    ");
+    insta::assert_snapshot!(body("    PyObject *m = PyModule_Create(&def);\n    int n = 0;\n    add(m, n);\n    return m;\n"), @"
+         PyObject *m = PyModule_Create(&def);
+         int n = 0;
+    +#if defined(Py_GIL_DISABLED) && !defined(Py_LIMITED_API)
+    +    if (m != NULL) {
+    +        PyUnstable_Module_SetGIL(m, Py_MOD_GIL_NOT_USED);
+    +    }
+    +#endif
+         add(m, n);
+         return m;
+    ");
+}
+
+#[test]
+fn a_macro_around_the_call_is_seen_through() {
+    insta::assert_snapshot!(fixed("#ifdef TESTING\n#define PyModule_Create(...) ({ PyObject *r = fail() ? 0 : PyModule_Create(__VA_ARGS__); r; })\n#endif\nPyMODINIT_FUNC PyInit_m(void)\n{\n    PyObject *m;\n    m = PyModule_Create(&def);\n    if (!m)\n        return NULL;\n    return m;\n}\n"), @"
+         if (!m)
+             return NULL;
+    +#if defined(Py_GIL_DISABLED) && !defined(Py_LIMITED_API)
+    +    PyUnstable_Module_SetGIL(m, Py_MOD_GIL_NOT_USED);
+    +#endif
+         return m;
+     }
+    ");
+}
+
+#[test]
 fn a_module_returned_at_once_gets_a_variable() {
     insta::assert_snapshot!(body("    return PyModule_Create(&def);\n"), @"
      PyInit_m(void)
@@ -128,6 +165,10 @@ fn a_module_returned_at_once_gets_a_variable() {
     +	return m;
      }
     ");
+}
+
+#[test]
+fn the_variable_gets_a_free_name_in_the_style_of_the_file() {
     insta::assert_snapshot!(body("    prepare(m);\n    return PyModule_Create(&def);\n"), @"
      PyInit_m(void)
      {
