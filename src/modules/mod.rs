@@ -6,6 +6,7 @@ mod declared;
 mod find;
 mod guard;
 mod lines;
+mod null_check;
 mod slots;
 mod symbols;
 
