@@ -143,16 +143,12 @@ fn declared_modules_leave_the_gil_off() {
         fs::write(path.join("m.c"), format!("#include <Python.h>\n{text}")).unwrap();
         compile(path, &headers, &shared);
         assert_eq!(gil_after_import(path, &python), "True", "{text}");
-        let mut ungil = Command::new(env!("CARGO_BIN_EXE_ungil"));
-        ungil.args([
-            "migrate",
-            "--unsafe-fixes",
-            "--allow-no-vcs",
-            "--select",
-            "UG2",
-            ".",
-        ]);
-        run(ungil.current_dir(path));
+        assert_eq!(declared(path), "review", "{text}");
+        let fixes = ["--unsafe-fixes", "--select", "UG2"];
+        run(ungil(path).args(["migrate", "--allow-no-vcs"]).args(fixes));
+        assert_eq!(declared(path), "already", "{text}");
+        let again = run(ungil(path).arg("diff").args(fixes));
+        assert!(again.stdout.is_empty(), "{text}");
         compile(path, &headers, &shared);
         assert_eq!(gil_after_import(path, &python), "False", "{text}");
         for headers in &other {
