@@ -88,17 +88,20 @@ fn form(cx: &PackageCx<'_>, item: ItemId, call: ExprId) -> Result<Form, &'static
                 None => Err("the `return` is not a statement of a block"),
             }
         }
-        StmtKind::Expr(expr) => match target(tree, *expr, call) {
-            Some(target) => stored(cx, item, tree, &path, target),
-            None => Err("the result of the call is not stored in a variable"),
-        },
+        StmtKind::Expr(expr) => stored(cx, item, tree, &path, &targets(tree, *expr, call)),
         StmtKind::Decl(decls) => {
             let is_value = |init: &Init| matches!(init, Init::Expr(e) if strip(tree, *e) == call);
             let decl = decls
                 .iter()
                 .find(|decl| decl.init.as_ref().is_some_and(is_value));
             match decl {
-                Some(decl) => stored(cx, item, tree, &path, tree.local(decl.local).name.clone()),
+                Some(decl) => stored(
+                    cx,
+                    item,
+                    tree,
+                    &path,
+                    &[tree.local(decl.local).name.clone()],
+                ),
                 None => Err("the result of the call is not stored in a variable"),
             }
         }
@@ -148,7 +151,7 @@ fn stored(
     item: ItemId,
     tree: &Tree,
     path: &[StmtId],
-    target: String,
+    targets: &[String],
 ) -> Result<Form, &'static str> {
     // A macro may make the statement and blocks around it: `do { m = …; } while (0)`. What comes
     // next in the file comes after the outermost of those.
@@ -168,22 +171,29 @@ fn stored(
     };
     let first = path[at];
     let mut stored = first;
-    let mut test = NullCheck::None;
+    let nearest = targets
+        .first()
+        .ok_or("the result of the call is not stored in a variable")?;
+    let mut tested = (nearest, NullCheck::None);
     for &next in stmts.iter().skip_while(|&&stmt| stmt != first).skip(1) {
         match tree.stmt(next).kind {
             StmtKind::Null => {}
             // No statement stands between declarations in C89, and none of these leaves.
             StmtKind::Decl(_) if is_declaration(tree, stored) => stored = next,
             _ => {
-                test = check(tree, next, &target);
+                let tests = targets
+                    .iter()
+                    .map(|target| (target, check(tree, next, target)));
+                let mut tests = tests.filter(|(_, check)| *check != NullCheck::None);
+                tested = tests.next().unwrap_or(tested);
                 break;
             }
         }
     }
     Ok(Form::Stored {
-        target,
+        target: tested.0.clone(),
         stored,
-        check: test,
+        check: tested.1,
     })
 }
 
@@ -248,15 +258,19 @@ pub(super) fn strip(tree: &Tree, mut expr: ExprId) -> ExprId {
     expr
 }
 
-/// What `m = a = (T)call` stores the result in: the variable nearest to the call.
-fn target(tree: &Tree, expr: ExprId, call: ExprId) -> Option<String> {
-    let ExprKind::Assign { op: None, lhs, rhs } = tree.expr(strip(tree, expr)).kind else {
-        return None;
-    };
-    if strip(tree, rhs) == call {
-        return designation(tree, lhs);
+/// What `m = a = (T)call` stores the result in, the variable nearest to the call first.
+fn targets(tree: &Tree, expr: ExprId, call: ExprId) -> Vec<String> {
+    let mut targets = Vec::new();
+    let mut value = strip(tree, expr);
+    while let ExprKind::Assign { op: None, lhs, rhs } = tree.expr(value).kind {
+        targets.extend(designation(tree, lhs));
+        value = strip(tree, rhs);
     }
-    target(tree, rhs, call)
+    if value != call {
+        targets.clear();
+    }
+    targets.reverse();
+    targets
 }
 
 /// The assignment of `call` inside a condition.
@@ -267,7 +281,7 @@ fn inner_target(tree: &Tree, cond: ExprId, call: ExprId, depth: u32) -> Option<S
             .flatten()
     };
     match &tree.expr(cond).kind {
-        ExprKind::Assign { .. } => target(tree, cond, call),
+        ExprKind::Assign { .. } => targets(tree, cond, call).into_iter().next(),
         ExprKind::Unary { operand, .. } | ExprKind::Cast { operand, .. } => inner(*operand),
         ExprKind::Binary { lhs, rhs, .. } => inner(*lhs).or_else(|| inner(*rhs)),
         ExprKind::Call { args, .. } => args.iter().find_map(|&arg| inner(arg)),

@@ -37,6 +37,15 @@ fn the_call_stands_behind_the_test_for_null() {
          return module;
      error:
     ");
+    insta::assert_snapshot!(body("    m = module = PyModule_Create(&def);\n\n    if (m == NULL)\n        return NULL;\n    return m;\n"), @"
+         if (m == NULL)
+             return NULL;
+    +#if defined(Py_GIL_DISABLED) && !defined(Py_LIMITED_API)
+    +    PyUnstable_Module_SetGIL(m, Py_MOD_GIL_NOT_USED);
+    +#endif
+         return m;
+     }
+    ");
     insta::assert_snapshot!(body("    if ((m = PyModule_Create(&def)) == NULL)\n        return NULL;\n    return m;\n"), @"
          if ((m = PyModule_Create(&def)) == NULL)
              return NULL;
