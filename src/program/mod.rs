@@ -1,7 +1,11 @@
 //! A package as the rules see it: every distinct top-level item, parsed where it is asked for.
 
+mod calls;
 mod load;
+#[cfg(test)]
+pub(crate) mod testing;
 
+pub use calls::{CallIndex, CallSite, ItemId};
 pub use load::{Demand, Options, load};
 
 use crate::ast::{Declaration, Function};

@@ -1,24 +1,9 @@
 //! What a rule may ask about the package.
 
-use std::collections::BTreeMap;
-
-use crate::ast::{ExprId, ExprKind, Function, StmtId, Tree, Visitor, walk_expr, walk_stmt};
+use crate::ast::{ExprId, ExprKind, Function, StmtId, Tree};
 use crate::preprocess::{Place, VersionRange};
-use crate::program::{Body, Program, ProgramItem};
+use crate::program::{Body, CallIndex, CallSite, ItemId, Program, ProgramItem};
 use crate::source::{ByteSpan, FileId, SourceFile};
-
-/// Names an item of the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ItemId(pub u32);
-
-/// A call by name in some item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CallSite {
-    /// The item it stands in.
-    pub item: ItemId,
-    /// The call expression.
-    pub expr: ExprId,
-}
 
 /// The package with what rules ask for again and again looked up once.
 #[derive(Debug)]
@@ -27,29 +12,17 @@ pub struct PackageCx<'a> {
     pub program: &'a Program<'a>,
     /// Supported Python versions.
     pub range: VersionRange,
-    calls: BTreeMap<Box<str>, Vec<CallSite>>,
+    calls: CallIndex,
 }
 
 impl<'a> PackageCx<'a> {
     /// Indexes the calls of `program`.
     #[must_use]
     pub fn new(program: &'a Program<'a>, range: VersionRange) -> Self {
-        let mut calls: BTreeMap<Box<str>, Vec<CallSite>> = BTreeMap::new();
-        for (at, item) in (0u32..).zip(&program.items) {
-            let mut finder = CallFinder {
-                item: ItemId(at),
-                calls: &mut calls,
-            };
-            match &item.body {
-                Some(Body::Function(function)) => finder.visit_stmt(&function.tree, function.body),
-                Some(Body::Declaration(declaration)) => finder.all(&declaration.tree),
-                None => {}
-            }
-        }
         Self {
             program,
             range,
-            calls,
+            calls: CallIndex::new(program),
         }
     }
 
@@ -62,7 +35,7 @@ impl<'a> PackageCx<'a> {
     /// All calls of `name`, item by item in source order; also those that macro bodies make.
     #[must_use]
     pub fn calls_to(&self, name: &str) -> &[CallSite] {
-        self.calls.get(name).map_or(&[], Vec::as_slice)
+        self.calls.calls_to(name)
     }
 
     /// The function a call stands in; `None` in the initialiser of a file-scope variable.
@@ -135,49 +108,5 @@ impl<'a> PackageCx<'a> {
     #[must_use]
     pub fn file(&self, id: FileId) -> &'a SourceFile {
         self.program.files.get(id)
-    }
-}
-
-struct CallFinder<'c> {
-    item: ItemId,
-    calls: &'c mut BTreeMap<Box<str>, Vec<CallSite>>,
-}
-
-impl CallFinder<'_> {
-    /// Every node of a declaration hangs on an initialiser; order of the arena is source order.
-    fn all(&mut self, tree: &Tree) {
-        for at in 0..u32::try_from(tree.exprs.len()).expect("arenas are indexed by u32") {
-            self.note(tree, ExprId(at));
-        }
-    }
-
-    fn note(&mut self, tree: &Tree, id: ExprId) {
-        let ExprKind::Call { callee, .. } = &tree.expr(id).kind else {
-            return;
-        };
-        let Some(name) = tree.callee_name(*callee) else {
-            return;
-        };
-        let site = CallSite {
-            item: self.item,
-            expr: id,
-        };
-        match self.calls.get_mut(name) {
-            Some(sites) => sites.push(site),
-            None => {
-                self.calls.insert(name.into(), vec![site]);
-            }
-        }
-    }
-}
-
-impl Visitor for CallFinder<'_> {
-    fn visit_expr(&mut self, tree: &Tree, id: ExprId) {
-        self.note(tree, id);
-        walk_expr(self, tree, id);
-    }
-
-    fn visit_stmt(&mut self, tree: &Tree, id: StmtId) {
-        walk_stmt(self, tree, id);
     }
 }

@@ -6,10 +6,12 @@ mod finding;
 mod selection;
 mod suppression;
 
-pub use context::{CallSite, ItemId, PackageCx};
+pub use context::PackageCx;
 pub use finding::{Finding, Note, Outcome};
 pub use selection::{Selection, Selector, UnknownRule};
 pub use suppression::{Suppression, suppressions};
+
+pub use crate::program::{CallSite, ItemId};
 
 use crate::edit::Confidence;
 

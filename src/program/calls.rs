@@ -1,0 +1,91 @@
+//! Who calls which function, and whose address is taken.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Body, Program};
+use crate::ast::{ExprId, ExprKind, Name, Tree};
+
+/// Names an item of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ItemId(pub u32);
+
+/// A call by name in some item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallSite {
+    /// The item it stands in.
+    pub item: ItemId,
+    /// The call expression.
+    pub expr: ExprId,
+}
+
+/// All calls by name in the parsed items.
+#[derive(Debug, Default)]
+pub struct CallIndex {
+    calls: BTreeMap<Box<str>, Vec<CallSite>>,
+    mentioned: BTreeSet<Box<str>>,
+    not_understood: BTreeSet<Box<str>>,
+}
+
+impl CallIndex {
+    /// Indexes the calls of `program`.
+    #[must_use]
+    pub fn new(program: &Program<'_>) -> Self {
+        let mut index = Self::default();
+        for (at, item) in (0u32..).zip(&program.items) {
+            match &item.body {
+                Some(Body::Function(function)) => index.add(ItemId(at), &function.tree),
+                Some(Body::Declaration(declaration)) => index.add(ItemId(at), &declaration.tree),
+                None => {}
+            }
+        }
+        for gap in &program.gaps {
+            let text = program.files.get(gap.file).text(gap.span);
+            let words = text.split(|c: char| c != '_' && !c.is_ascii_alphanumeric());
+            index.not_understood.extend(words.map(Box::from));
+        }
+        index
+    }
+
+    /// All calls of `name`, item by item in source order; also those that macro bodies make.
+    #[must_use]
+    pub fn calls_to(&self, name: &str) -> &[CallSite] {
+        self.calls.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether the name stands somewhere without being called, in a method table or as a callback,
+    /// or in text that was not understood.
+    #[must_use]
+    pub fn is_mentioned(&self, name: &str) -> bool {
+        self.mentioned.contains(name) || self.is_in_gap(name)
+    }
+
+    /// Whether text that was not understood holds the word.
+    #[must_use]
+    pub fn is_in_gap(&self, word: &str) -> bool {
+        self.not_understood.contains(word)
+    }
+
+    /// The order of the arena is source order.
+    fn add(&mut self, item: ItemId, tree: &Tree) {
+        let mut callees = BTreeSet::new();
+        for (at, expr) in (0u32..).zip(&tree.exprs) {
+            let ExprKind::Call { callee, .. } = &expr.kind else {
+                continue;
+            };
+            let Some(name) = tree.callee_name(*callee) else {
+                continue;
+            };
+            callees.insert(*callee);
+            let expr = ExprId(at);
+            let sites = self.calls.entry(name.into()).or_default();
+            sites.push(CallSite { item, expr });
+        }
+        for (at, expr) in (0u32..).zip(&tree.exprs) {
+            if let ExprKind::Name(Name::Global(name)) = &expr.kind
+                && !callees.contains(&ExprId(at))
+            {
+                self.mentioned.insert(name.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! What the C API does with the containers it is given or gives.
+//!
+//! Everything not listed here counts as sharing: a missing name costs a proof, never makes one.
+
+/// What a call gives that is a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gives {
+    /// A new list, dict or set that only the caller knows.
+    Fresh,
+    /// A tuple or another container that never changes.
+    Immutable,
+    /// The same object as this argument.
+    Same(usize),
+    /// This argument if it is a list or tuple, else a new list.
+    SameOrFresh(usize),
+    /// The dict of the module that is this argument.
+    ModuleDict(usize),
+    /// A dict of the interpreter.
+    Interpreter,
+    /// An item of this argument.
+    Item(usize),
+}
+
+pub(super) fn gives(name: &str) -> Option<Gives> {
+    Some(match name {
+        "PyList_New" | "PyList_GetSlice" | "PySequence_List" | "PyDict_New" | "PyDict_Copy"
+        | "PyDict_Keys" | "PyDict_Values" | "PyDict_Items" => Gives::Fresh,
+        "PyTuple_New"
+        | "PyTuple_Pack"
+        | "PyTuple_GetSlice"
+        | "PySequence_Tuple"
+        | "PyList_AsTuple"
+        | "PyStructSequence_New" => Gives::Immutable,
+        "Py_NewRef" | "Py_XNewRef" => Gives::Same(0),
+        "PySequence_Fast" => Gives::SameOrFresh(0),
+        "PyModule_GetDict" => Gives::ModuleDict(0),
+        "PyEval_GetBuiltins"
+        | "PyEval_GetGlobals"
+        | "PyEval_GetLocals"
+        | "PyImport_GetModuleDict"
+        | "PySys_GetObject"
+        | "PyThreadState_GetDict"
+        | "PyInterpreterState_GetDict" => Gives::Interpreter,
+        "PyTuple_GET_ITEM" | "PyTuple_GetItem" => Gives::Item(0),
+        _ => return None,
+    })
+}
+
+/// Whether the call makes a new object that only the caller knows.
+pub(super) fn allocates(name: &str) -> bool {
+    matches!(
+        name,
+        "PyObject_New"
+            | "PyObject_GC_New"
+            | "PyObject_NewVar"
+            | "PyObject_GC_NewVar"
+            | "_PyObject_New"
+            | "_PyObject_GC_New"
+            | "PyType_GenericAlloc"
+            | "PyType_GenericNew"
+            | "PyObject_NEW"
+            | "PyObject_MALLOC"
+    )
+}
+
+/// What a call does with an argument that is a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Use {
+    /// Looks at it.
+    Read,
+    /// Changes it, or gives up a reference to it.
+    Change,
+    /// May keep it, show it to Python code, or do anything else.
+    Share,
+}
+
+/// What the C API function `name` does with its argument `arg`.
+pub(super) fn argument_use(name: &str, arg: usize) -> Use {
+    if is_read_only(name) {
+        return Use::Read;
+    }
+    match (name, arg) {
+        // These take what is in the second container, and do not keep it.
+        ("PyDict_Update" | "PyDict_Merge" | "PyList_SetSlice", 1 | 3) => Use::Read,
+        ("PyArg_ParseTupleAndKeywords" | "PyArg_VaParseTupleAndKeywords", 0 | 1)
+        | ("PyArg_ParseTuple" | "PyArg_UnpackTuple" | "PyArg_VaParse", 0)
+        | ("PyDict_GetItemRef" | "PyDict_GetItemStringRef" | "PyUnicode_Join", 0..=1)
+        | ("PyDict_Pop" | "PyDict_PopString", 1)
+        | ("PySequence_Contains" | "PyDict_Contains", _) => Use::Read,
+        (
+            "PyList_Append"
+            | "PyList_Insert"
+            | "PyList_SetItem"
+            | "PyList_SET_ITEM"
+            | "PyList_Sort"
+            | "PyList_Reverse"
+            | "PyList_SetSlice"
+            | "PyList_Clear"
+            | "PyList_Extend"
+            | "PyDict_SetItem"
+            | "PyDict_SetItemString"
+            | "PyDict_DelItem"
+            | "PyDict_DelItemString"
+            | "PyDict_Clear"
+            | "PyDict_SetDefault"
+            | "PyDict_SetDefaultRef"
+            | "PyDict_Update"
+            | "PyDict_Merge"
+            | "PyDict_MergeFromSeq2"
+            | "PyDict_Pop"
+            | "PyDict_PopString"
+            | "_PyDict_SetItem_KnownHash"
+            | "PyTuple_SetItem"
+            | "PyTuple_SET_ITEM"
+            | "PyTuple_SetSlice",
+            0,
+        ) => Use::Change,
+        // The reference may be the last one, or the container of another owner.
+        ("Py_DECREF" | "Py_XDECREF" | "Py_CLEAR" | "Py_DecRef", 0) => Use::Change,
+        ("Py_INCREF" | "Py_XINCREF" | "Py_IncRef" | "Py_NewRef" | "Py_XNewRef", 0) => Use::Read,
+        _ => Use::Share,
+    }
+}
+
+fn is_read_only(name: &str) -> bool {
+    matches!(
+        name,
+        "PyList_GetItem"
+            | "PyList_GET_ITEM"
+            | "PyList_GetItemRef"
+            | "PyList_Size"
+            | "PyList_GET_SIZE"
+            | "PyList_GetSlice"
+            | "PyList_AsTuple"
+            | "PyList_Check"
+            | "PyList_CheckExact"
+            | "PyDict_Check"
+            | "PyDict_CheckExact"
+            | "PyDict_Size"
+            | "PyDict_GET_SIZE"
+            | "PyDict_Next"
+            | "PyDict_Copy"
+            | "PyDict_Keys"
+            | "PyDict_Values"
+            | "PyDict_Items"
+            | "PyDict_GetItem"
+            | "PyDict_GetItemString"
+            | "PyDict_GetItemWithError"
+            | "PyDict_ContainsString"
+            | "_PyDict_GetItem_KnownHash"
+            | "PySequence_Fast"
+            | "PySequence_Fast_GET_ITEM"
+            | "PySequence_Fast_GET_SIZE"
+            | "PySequence_Fast_ITEMS"
+            | "PySequence_Tuple"
+            | "PySequence_List"
+            | "PySequence_Size"
+            | "PySequence_Length"
+            | "PySequence_Check"
+            | "PySequence_GetItem"
+            | "PySequence_ITEM"
+            | "PyMapping_Size"
+            | "PyMapping_Length"
+            | "PyMapping_Check"
+            | "PyMapping_GetItemString"
+            | "PyObject_Size"
+            | "PyObject_Length"
+            | "PyObject_GetItem"
+            | "PyObject_IsTrue"
+            | "PyObject_TypeCheck"
+            | "PyTuple_GetItem"
+            | "PyTuple_GET_ITEM"
+            | "PyTuple_Size"
+            | "PyTuple_GET_SIZE"
+            | "PyTuple_Check"
+            | "PyTuple_CheckExact"
+            | "PyArg_ValidateKeywordArguments"
+            | "PyUnicode_Check"
+            | "Py_TYPE"
+            | "Py_SIZE"
+            | "Py_REFCNT"
+            | "Py_IS_TYPE"
+            | "Py_IsNone"
+            | "PyCriticalSection_Begin"
+            | "PyCriticalSection2_Begin"
+            | "PyType_IsSubtype"
+            | "Py_IsInitialized"
+            | "assert"
+    )
+}

@@ -1,0 +1,338 @@
+//! Judges a container by where it comes from.
+
+use crate::cfg::{Operand, Point};
+use crate::roles::{Param, Role};
+
+use super::Cx;
+use super::api::{Gives, Use, gives};
+use super::flow::{Flow, Origin};
+use super::sharing::{Root, Until};
+use super::verdict::{SafeReason, SharedKind, Verdict, safe};
+
+/// A function and the step at which its container is looked at.
+#[derive(Clone, Copy)]
+struct At<'f, 'b> {
+    flow: &'f Flow<'f>,
+    site: Point,
+    until: Until<'b>,
+    depth: u32,
+}
+
+impl Cx<'_> {
+    /// The verdict on the container `operand` as the step at `site` gets it.
+    pub(super) fn container(
+        &self,
+        flow: &Flow<'_>,
+        operand: &Operand,
+        site: Point,
+        until: Until<'_>,
+        depth: u32,
+    ) -> Verdict {
+        let at = At {
+            flow,
+            site,
+            until,
+            depth,
+        };
+        self.value(at, operand)
+    }
+
+    fn value(&self, at: At<'_, '_>, operand: &Operand) -> Verdict {
+        let origins = at.flow.origins(operand);
+        let verdicts = origins.iter().map(|origin| self.origin(at, origin));
+        verdicts
+            .reduce(Verdict::join)
+            .unwrap_or(Verdict::Shared(SharedKind::Unknown))
+    }
+
+    fn origin(&self, at: At<'_, '_>, origin: &Origin) -> Verdict {
+        let kind = match origin {
+            Origin::Param(index) => return self.param(at, *index),
+            Origin::Call(point) => return self.call(at, *point),
+            Origin::Out(point, arg) => return self.out(at, *point, *arg),
+            Origin::Global(name) => return self.global(at, name),
+            Origin::Field(name, base) => return self.field(at, name, base),
+            Origin::Element(base) if self.is_argument_array(at.flow, base) => {
+                SharedKind::ParsedArgument
+            }
+            Origin::Element(_) | Origin::Address(_) | Origin::Unknown => SharedKind::Unknown,
+        };
+        Verdict::Shared(kind)
+    }
+
+    fn call(&self, at: At<'_, '_>, point: Point) -> Verdict {
+        let Some((Some(name), args)) = at.flow.call(point) else {
+            return Verdict::Shared(SharedKind::Unknown);
+        };
+        let from_call = || Verdict::Shared(SharedKind::FromCall(name.into()));
+        match gives(name) {
+            Some(Gives::Fresh) => self.fresh(at, point, name),
+            Some(Gives::Immutable) => safe(
+                SafeReason::Immutable,
+                format!(
+                    "`{name}()` on line {} gives a tuple",
+                    self.line(at.flow, point)
+                ),
+            ),
+            Some(Gives::Same(arg) | Gives::SameOrFresh(arg)) if at.depth > 0 => {
+                let at = At {
+                    depth: at.depth - 1,
+                    ..at
+                };
+                args.get(arg)
+                    .map_or_else(from_call, |arg| self.value(at, arg))
+            }
+            Some(Gives::ModuleDict(arg)) => match args.get(arg) {
+                Some(module) if self.is_own_module(at.flow, module, at.depth) => safe(
+                    SafeReason::InitOnly,
+                    format!(
+                        "`{}()` runs only while the module is made, and the dict is its own",
+                        at.flow.function.name
+                    ),
+                ),
+                _ => Verdict::Shared(SharedKind::ModuleOrTypeDict),
+            },
+            Some(Gives::Interpreter) => Verdict::Shared(SharedKind::Interpreter),
+            Some(Gives::Item(arg)) => match args.get(arg) {
+                Some(tuple) if self.is_argument_tuple(at.flow, tuple) => {
+                    Verdict::Shared(SharedKind::ParsedArgument)
+                }
+                _ => from_call(),
+            },
+            Some(Gives::Same(_) | Gives::SameOrFresh(_)) => from_call(),
+            None if self.returns_fresh(name, at.depth) => self.fresh(at, point, name),
+            None => from_call(),
+        }
+    }
+
+    fn fresh(&self, at: At<'_, '_>, point: Point, name: &str) -> Verdict {
+        match self.shared_at(at.flow, Root::Step(point), at.site, at.until, at.depth) {
+            Some(shared) => Verdict::Shared(SharedKind::Published(self.line(at.flow, shared))),
+            None => safe(
+                SafeReason::Fresh,
+                format!(
+                    "the container is made by `{name}()` on line {} and nobody else has it while \
+                     the value is in use",
+                    self.line(at.flow, point)
+                ),
+            ),
+        }
+    }
+
+    /// Whether every definition of the helper `name` gives a container that only its caller knows.
+    fn returns_fresh(&self, name: &str, depth: u32) -> bool {
+        let mut any = false;
+        if depth == 0 {
+            return false;
+        }
+        for item in self.definitions(name) {
+            let Some(flow) = self.flow(item) else {
+                return false;
+            };
+            for (_, value) in flow.returns() {
+                for origin in flow.origins(value) {
+                    if !self.is_fresh_value(flow, &origin, depth - 1) {
+                        return false;
+                    }
+                    any = true;
+                }
+            }
+        }
+        any
+    }
+
+    /// Whether a value of this origin is a new container that is given to nobody but by `return`.
+    fn is_fresh_value(&self, flow: &Flow<'_>, origin: &Origin, depth: u32) -> bool {
+        let Origin::Call(made) = origin else {
+            return false;
+        };
+        let Some((Some(name), _)) = flow.call(*made) else {
+            return false;
+        };
+        let is_new = match gives(name) {
+            Some(Gives::Fresh) => true,
+            Some(_) => false,
+            None => self.returns_fresh(name, depth),
+        };
+        let shares = || self.uses_above(flow, Root::Step(*made), Use::Change, depth);
+        is_new
+            && shares()
+                .iter()
+                .all(|point| flow.cfg.instr(*point).is_none())
+    }
+
+    fn out(&self, at: At<'_, '_>, point: Point, arg: usize) -> Verdict {
+        let Some((Some(name), args)) = at.flow.call(point) else {
+            return Verdict::Shared(SharedKind::Unknown);
+        };
+        if !name.starts_with("PyArg_") {
+            return Verdict::Shared(SharedKind::FromCall(name.into()));
+        }
+        // "O!" checks the type: `&PyTuple_Type, &tuple`.
+        let checked = arg.checked_sub(1).and_then(|before| args.get(before));
+        let types = checked.map(|ty| at.flow.origins(ty)).unwrap_or_default();
+        if matches!(types.as_slice(), [Origin::Address(ty)] if &**ty == "PyTuple_Type") {
+            let line = self.line(at.flow, point);
+            return safe(
+                SafeReason::Immutable,
+                format!("`{name}()` on line {line} takes a tuple only"),
+            );
+        }
+        Verdict::Shared(SharedKind::ParsedArgument)
+    }
+
+    fn param(&self, at: At<'_, '_>, index: usize) -> Verdict {
+        let function = at.flow.function;
+        let name = function
+            .params
+            .get(index)
+            .map(|&param| function.tree.local(param).name.as_str());
+        let name = name.unwrap_or_default();
+        let passed_in = || Verdict::Shared(SharedKind::Parameter(name.into()));
+        let mut found = None;
+        for role in self.roles.of(at.flow.item, function) {
+            let verdict = self.role_param(at, role, index, name);
+            found = Some(found.map_or(verdict.clone(), |found: Verdict| found.join(verdict)));
+        }
+        let is_open = !function.is_static || self.calls.is_mentioned(&function.name);
+        let sites = self.calls.calls_to(&function.name);
+        if found.is_none() && (is_open || sites.is_empty()) {
+            return passed_in();
+        }
+        if matches!(found, Some(Verdict::Shared(_))) {
+            return found.unwrap_or_else(passed_in);
+        }
+        if at.depth == 0 {
+            return if sites.is_empty() {
+                found.unwrap_or_else(passed_in)
+            } else {
+                passed_in()
+            };
+        }
+        match self.callers(at, index) {
+            Some(verdict) => found.map_or(verdict.clone(), |found| found.join(verdict)),
+            None => found.unwrap_or_else(passed_in),
+        }
+    }
+
+    fn role_param(&self, at: At<'_, '_>, role: &Role, index: usize, name: &str) -> Verdict {
+        match role.param(index) {
+            Some(Param::Tuple) => safe(
+                SafeReason::Immutable,
+                format!("`{name}` is the tuple of the arguments"),
+            ),
+            Some(Param::Keywords) => {
+                match self.shared_at(at.flow, Root::Param(index), at.site, at.until, at.depth) {
+                    Some(_) => Verdict::Shared(SharedKind::Parameter(name.into())),
+                    None => safe(
+                        SafeReason::Kwargs,
+                        format!("`{name}` holds the keyword arguments and is made for this call"),
+                    ),
+                }
+            }
+            Some(Param::Argument) => Verdict::Shared(SharedKind::ParsedArgument),
+            Some(Param::Own) | None => Verdict::Shared(SharedKind::Parameter(name.into())),
+        }
+    }
+
+    /// What all callers pass as parameter `index`; `None` if nobody calls.
+    fn callers(&self, at: At<'_, '_>, index: usize) -> Option<Verdict> {
+        let name = &at.flow.function.name;
+        if self.calls.calls_to(name).is_empty() {
+            return None;
+        }
+        let root = Root::Param(index);
+        if let Some(shared) = self.shared_at(at.flow, root, at.site, at.until, at.depth) {
+            let line = self.line(at.flow, shared);
+            return Some(Verdict::Shared(SharedKind::Published(line)));
+        }
+        let until = match at.until {
+            Until::LastUse(borrow) if borrow.escapes() => Until::Forever,
+            Until::LastUse(_) | Until::Site => Until::Site,
+            Until::Forever => Until::Forever,
+        };
+        let sites = self.calls.calls_to(name).iter();
+        let verdicts = sites.map(|call| {
+            let unknown = Verdict::Shared(SharedKind::Unknown);
+            let Some(flow) = self.flow(call.item) else {
+                return unknown;
+            };
+            // A call that is never evaluated passes nothing.
+            let Some(site) = flow.cfg.call(call.expr) else {
+                return unknown;
+            };
+            match flow.call(site) {
+                Some((_, args)) if index < args.len() => {
+                    match self.container(flow, &args[index], site, until, at.depth - 1) {
+                        Verdict::Safe(mut proof) => {
+                            proof.sentence =
+                                format!("in `{}()`: {}", flow.function.name, proof.sentence);
+                            Verdict::Safe(proof)
+                        }
+                        shared @ Verdict::Shared(_) => shared,
+                    }
+                }
+                _ => unknown,
+            }
+        });
+        verdicts.reduce(Verdict::join)
+    }
+
+    fn global(&self, at: At<'_, '_>, name: &str) -> Verdict {
+        if self.is_init_only(at.flow) && !self.calls.is_in_gap(name) && self.is_filled_here(name) {
+            return safe(
+                SafeReason::InitOnly,
+                format!(
+                    "`{}()` runs only while the module is made, and `{name}` is the module's own",
+                    at.flow.function.name
+                ),
+            );
+        }
+        Verdict::Shared(SharedKind::Global(name.into()))
+    }
+
+    fn field(&self, at: At<'_, '_>, name: &str, base: &Operand) -> Verdict {
+        if name == "tp_dict" {
+            let origins = at.flow.origins(base);
+            let own =
+                |origin: &Origin| matches!(origin, Origin::Address(ty) if self.is_own_type(ty));
+            if self.is_init_only(at.flow) && !origins.is_empty() && origins.iter().all(own) {
+                return safe(
+                    SafeReason::InitOnly,
+                    format!(
+                        "`{}()` runs only while the module is made, and the type is its own",
+                        at.flow.function.name
+                    ),
+                );
+            }
+            return Verdict::Shared(SharedKind::ModuleOrTypeDict);
+        }
+        let shown = at
+            .flow
+            .variable(base)
+            .map_or_else(|| name.to_owned(), |var| format!("{var}->{name}"));
+        match self.frozen_field(name) {
+            Some(made) => safe(SafeReason::FrozenField, format!("`{shown}` {made}")),
+            None => Verdict::Shared(SharedKind::Field(shown.into())),
+        }
+    }
+
+    /// Whether `operand` is the tuple of the arguments of the Python call.
+    fn is_argument_tuple(&self, flow: &Flow<'_>, operand: &Operand) -> bool {
+        let origins = flow.origins(operand);
+        let mut roles = self.roles.of(flow.item, flow.function);
+        matches!(origins.as_slice(), [Origin::Param(index)]
+            if roles.any(|role| role.param(*index) == Some(Param::Tuple)))
+    }
+
+    /// Whether `operand` is the array of the arguments of the Python call.
+    fn is_argument_array(&self, flow: &Flow<'_>, operand: &Operand) -> bool {
+        let origins = flow.origins(operand);
+        let mut roles = self.roles.of(flow.item, flow.function);
+        !origins.is_empty()
+            && origins
+                .iter()
+                .all(|origin| matches!(origin, Origin::Param(_)))
+            && roles.any(|role| matches!(role, Role::Method(_)))
+    }
+}

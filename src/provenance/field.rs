@@ -1,0 +1,201 @@
+//! Fields that are set while their object is built and never change later.
+//!
+//! A field is known by its name alone: one that has a namesake in another `struct` must share the
+//! good behaviour with it.
+
+use crate::cfg::{Base, InstrKind, Operand, Place, Point, Projection};
+use crate::program::{Body, ItemId, ProgramItem};
+use crate::roles::Role;
+
+use super::Cx;
+use super::api::{Gives, Use, allocates, gives};
+use super::flow::{Flow, Origin, last_field};
+use super::sharing::{Root, Until};
+
+/// How deep helpers that get the field's container are followed.
+const DEPTH: u32 = 3;
+
+impl Cx<'_> {
+    /// Why the container in the field never changes; `None` if it may.
+    ///
+    /// It is made by the function that makes the object, before that is known to others, and no
+    /// other function does more than look into it. An `__init__` does not count as making the
+    /// object, because Python can call it again.
+    pub(super) fn frozen_field(&self, name: &str) -> Option<String> {
+        if let Some(known) = self.fields.lock().ok()?.get(name) {
+            return known.clone();
+        }
+        let answer = self.prove_frozen(name);
+        self.fields.lock().ok()?.insert(name.into(), answer.clone());
+        answer
+    }
+
+    fn prove_frozen(&self, name: &str) -> Option<String> {
+        if self.calls.is_in_gap(name) {
+            return None;
+        }
+        let mut makers = Vec::new();
+        for (at, item) in (0u32..).zip(&self.program.items) {
+            match &item.body {
+                Some(Body::Function(_)) if self.has_word(item, name) => {
+                    if self.has_word(item, "offsetof") {
+                        return None;
+                    }
+                    let flow = self.flow(ItemId(at))?;
+                    makers.extend(self.uses_in(flow, name)?);
+                }
+                // `{"name", T_OBJECT, offsetof(Foo, field)}` shows the field to Python.
+                Some(Body::Declaration(declaration))
+                    if declaration
+                        .declarators
+                        .iter()
+                        .any(|each| each.init.is_some())
+                        && self.has_word(item, name) =>
+                {
+                    return None;
+                }
+                _ => {}
+            }
+        }
+        makers.sort();
+        makers.dedup();
+        let made = makers.join("()` and `");
+        (!makers.is_empty()).then(|| {
+            format!(
+                "is set only while `{made}()` builds the object, and what it holds never changes"
+            )
+        })
+    }
+
+    fn has_word(&self, item: &ProgramItem, word: &str) -> bool {
+        let count = u32::try_from(item.tokens.tokens.len()).unwrap_or(u32::MAX);
+        let files = self.program.files;
+        (0..count).any(|at| item.tokens.text(files, at) == word.as_bytes())
+    }
+
+    /// The function's name if it fills the field as one that builds an object may; `None` in place
+    /// of the list if it does with the field what nobody may.
+    fn uses_in(&self, flow: &Flow<'_>, name: &str) -> Option<Vec<String>> {
+        let mut makers = Vec::new();
+        let ends = self.is_destructor(flow);
+        for (point, instr) in flow.instrs() {
+            if instr.operands().any(|operand| is_address_of(operand, name)) && !ends {
+                return None;
+            }
+            let Some(place) = instr.place().filter(|place| mentions(place, name)) else {
+                continue;
+            };
+            let good = match &instr.kind {
+                InstrKind::Load { .. } if ends || self.is_traverse(flow) => true,
+                InstrKind::Load { .. } => self.is_good_read(flow, point, place, name),
+                InstrKind::Store { value, .. } if ends => value.is_zero(),
+                InstrKind::Store { value, .. } => {
+                    if !value.is_zero() {
+                        makers.push(flow.function.name.clone());
+                    }
+                    self.is_good_write(flow, point, place, value)
+                }
+                _ => false,
+            };
+            if !good {
+                return None;
+            }
+        }
+        Some(makers)
+    }
+
+    fn is_good_read(&self, flow: &Flow<'_>, point: Point, place: &Place, name: &str) -> bool {
+        if last_field(place) != Some(name) {
+            return false;
+        }
+        // While the object is built its container is filled.
+        let limit = if self.is_being_built(flow, place, point) {
+            Use::Change
+        } else {
+            Use::Read
+        };
+        self.uses_above(flow, Root::Step(point), limit, DEPTH)
+            .is_empty()
+    }
+
+    fn is_good_write(&self, flow: &Flow<'_>, point: Point, place: &Place, value: &Operand) -> bool {
+        self.is_being_built(flow, place, point)
+            && flow.origins(value).iter().all(|origin| {
+                let Origin::Call(made) = origin else {
+                    return false;
+                };
+                match flow.call(*made) {
+                    Some((Some(name), _)) => match gives(name) {
+                        Some(Gives::Immutable) => true,
+                        Some(Gives::Fresh) => {
+                            let uses = self.uses_above(flow, Root::Step(*made), Use::Change, DEPTH);
+                            uses.iter().all(|share| *share == point)
+                        }
+                        _ => false,
+                    },
+                    _ => false,
+                }
+            })
+    }
+
+    /// Whether the object that holds the field is new and known to nobody else at `point`.
+    fn is_being_built(&self, flow: &Flow<'_>, place: &Place, point: Point) -> bool {
+        let (Base::Deref(object), [Projection::Field(_)]) = (&place.base, place.path.as_slice())
+        else {
+            return false;
+        };
+        let origins = flow.origins(object);
+        !origins.is_empty()
+            && origins.iter().all(|origin| match origin {
+                Origin::Call(made) => {
+                    is_allocation(flow, *made)
+                        && self
+                            .shared_at(flow, Root::Step(*made), point, Until::Site, DEPTH)
+                            .is_none()
+                }
+                _ => false,
+            })
+    }
+
+    fn is_destructor(&self, flow: &Flow<'_>) -> bool {
+        let mut roles = self.roles.of(flow.item, flow.function).peekable();
+        roles.peek().is_some() && roles.all(Role::is_destructor) && !self.is_called_alive(flow)
+    }
+
+    /// Whether a function that is no destructor calls this one.
+    fn is_called_alive(&self, flow: &Flow<'_>) -> bool {
+        let calls = self.calls.calls_to(&flow.function.name);
+        calls.iter().any(|site| {
+            let Some(caller) = self.flow(site.item) else {
+                return true;
+            };
+            let mut roles = self.roles.of(caller.item, caller.function).peekable();
+            roles.peek().is_none() || !roles.all(Role::is_destructor)
+        })
+    }
+
+    fn is_traverse(&self, flow: &Flow<'_>) -> bool {
+        let mut roles = self.roles.of(flow.item, flow.function).peekable();
+        roles.peek().is_some() && roles.all(Role::is_traverse)
+    }
+}
+
+fn mentions(place: &Place, name: &str) -> bool {
+    place
+        .path
+        .iter()
+        .any(|step| matches!(step, Projection::Field(field) if &**field == name))
+}
+
+fn is_address_of(operand: &Operand, field: &str) -> bool {
+    matches!(operand, Operand::AddressOf(place) if mentions(place, field))
+}
+
+/// Whether the step makes a new object: `type->tp_alloc(type, 0)`, `PyObject_New(…)`.
+fn is_allocation(flow: &Flow<'_>, point: Point) -> bool {
+    match flow.call(point) {
+        Some((Some(name), _)) => allocates(name),
+        Some((None, _)) => flow.called_field(point) == Some("tp_alloc"),
+        None => false,
+    }
+}

@@ -1,0 +1,365 @@
+//! One function with its flow graph: where a value comes from, what leads where.
+
+use std::collections::BTreeSet;
+
+use crate::ast::{Function, LocalId, Storage};
+use crate::cfg::{
+    self, Base, BlockId, Callee, Cfg, Instr, InstrKind, Liveness, Operand, Place, Point,
+    Projection, Source, TempId, Terminator,
+};
+use crate::program::ProgramItem;
+
+use super::api::{Gives, gives};
+
+/// A function of the package, ready to be asked.
+#[derive(Debug)]
+pub(super) struct Flow<'a> {
+    pub(super) item: &'a ProgramItem,
+    pub(super) function: &'a Function,
+    pub(super) cfg: Cfg,
+    /// Instructions that define each temporary.
+    definitions: Vec<Vec<Point>>,
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// Parameter `index`.
+    Param(usize),
+    /// Result of the call at this point.
+    Call(Point),
+    /// Stored by the call at this point through its argument.
+    Out(Point, usize),
+    /// A variable of file scope, or a `static` one.
+    Global(Box<str>),
+    /// `base->name`.
+    Field(Box<str>, Operand),
+    /// `base[i]`.
+    Element(Operand),
+    /// The address of a variable of file scope.
+    Address(Box<str>),
+    /// Cannot be told.
+    Unknown,
+}
+
+impl<'a> Flow<'a> {
+    pub(super) fn new(item: &'a ProgramItem, function: &'a Function) -> Self {
+        let noreturn = |name: &str| crate::capi::effects(name).is_some_and(|e| e.noreturn);
+        let cfg = cfg::build(function, &noreturn);
+        let mut definitions = vec![Vec::new(); cfg.temps as usize];
+        for (point, instr) in points(&cfg) {
+            if let Some(TempId(temp)) = instr.dst() {
+                definitions[temp as usize].push(point);
+            }
+        }
+        Self {
+            item,
+            function,
+            cfg,
+            definitions,
+        }
+    }
+
+    pub(super) fn liveness(&self) -> Liveness<'_> {
+        Liveness::new(&self.cfg, self.function.tree.locals.len())
+    }
+
+    /// Every instruction that may run, with its point.
+    pub(super) fn instrs(&self) -> impl Iterator<Item = (Point, &Instr)> {
+        points(&self.cfg).filter(|(point, _)| self.cfg.is_reachable(point.block))
+    }
+
+    /// Every `return` that gives a value, as the point before it.
+    pub(super) fn returns(&self) -> impl Iterator<Item = (Point, &Operand)> {
+        self.cfg.iter().filter_map(|(id, block)| {
+            let point = Point {
+                block: id,
+                index: block.instrs.len(),
+            };
+            match &block.terminator {
+                Terminator::Return(Some(value), _) if self.cfg.is_reachable(id) => {
+                    Some((point, value))
+                }
+                _ => None,
+            }
+        })
+    }
+
+    /// Name and arguments of the call at `point`.
+    pub(super) fn call(&self, point: Point) -> Option<(Option<&str>, &[Operand])> {
+        match &self.cfg.instr(point)?.kind {
+            InstrKind::Call { callee, args, .. } => {
+                let name = match callee {
+                    Callee::Named(name) => Some(&**name),
+                    Callee::Indirect(_) => None,
+                };
+                Some((name, args))
+            }
+            _ => None,
+        }
+    }
+
+    /// The field that the function pointer of an indirect call is read from: `tp_alloc`.
+    pub(super) fn called_field(&self, point: Point) -> Option<&str> {
+        let InstrKind::Call {
+            callee: Callee::Indirect(Operand::Temp(temp)),
+            ..
+        } = &self.cfg.instr(point)?.kind
+        else {
+            return None;
+        };
+        let [definition] = self.definitions[temp.0 as usize].as_slice() else {
+            return None;
+        };
+        let place = self.cfg.instr(*definition)?.place()?;
+        last_field(place)
+    }
+
+    /// The variable that `operand` was just read from, for messages.
+    pub(super) fn variable(&self, operand: &Operand) -> Option<&'a str> {
+        let mut operand = operand;
+        loop {
+            let Operand::Temp(temp) = operand else {
+                return None;
+            };
+            let [definition] = self.definitions[temp.0 as usize].as_slice() else {
+                return None;
+            };
+            match &self.cfg.instr(*definition)?.kind {
+                InstrKind::Load { place, .. } => {
+                    let local = place.as_local()?;
+                    return Some(&self.function.tree.local(local).name);
+                }
+                InstrKind::Cast { src, .. } => operand = src,
+                _ => return None,
+            }
+        }
+    }
+
+    /// What was written at `point`, if anything.
+    pub(super) fn source(&self, point: Point) -> Option<Source> {
+        self.cfg.source(point)
+    }
+
+    /// Where `operand` may come from; `NULL` comes from nowhere.
+    pub(super) fn origins(&self, operand: &Operand) -> Vec<Origin> {
+        let mut search = Search {
+            flow: self,
+            found: Vec::new(),
+            pending: Vec::new(),
+            seen_temps: BTreeSet::new(),
+            seen_blocks: BTreeSet::new(),
+        };
+        search.operand(operand);
+        search.run();
+        search.found
+    }
+
+    /// Whether a path leads from `from` to `to` without coming to a point of `avoiding`.
+    ///
+    /// The step at `from` itself is not repeated unless the path comes back to it.
+    pub(super) fn reaches(&self, from: Point, to: Point, avoiding: &[Point]) -> bool {
+        let mut seen = vec![false; self.cfg.blocks.len()];
+        let mut pending = vec![(from.block, from.index + 1)];
+        while let Some((block, first)) = pending.pop() {
+            let end = self.cfg.block(block).instrs.len();
+            let stop = avoiding
+                .iter()
+                .filter(|point| point.block == block && point.index >= first)
+                .map(|point| point.index)
+                .min();
+            if to.block == block && to.index >= first && stop.is_none_or(|stop| to.index <= stop) {
+                return true;
+            }
+            if stop.is_some_and(|stop| stop <= end) {
+                continue;
+            }
+            for &next in &self.cfg.block(block).successors {
+                if !std::mem::replace(&mut seen[next.index()], true) {
+                    pending.push((next, 0));
+                }
+            }
+        }
+        false
+    }
+}
+
+fn points(cfg: &Cfg) -> impl Iterator<Item = (Point, &Instr)> {
+    cfg.iter().flat_map(|(block, content)| {
+        let instrs = content.instrs.iter().enumerate();
+        instrs.map(move |(index, instr)| (Point { block, index }, instr))
+    })
+}
+
+/// The field that a place ends in.
+pub(super) fn last_field(place: &Place) -> Option<&str> {
+    match place.path.last() {
+        Some(Projection::Field(name)) => Some(name),
+        _ => None,
+    }
+}
+
+/// The variable whose address `operand` is.
+pub(super) fn address_of_local(operand: &Operand) -> Option<LocalId> {
+    match operand {
+        Operand::AddressOf(place) => match place.base {
+            Base::Local(local) => Some(local),
+            Base::Global(_) | Base::Deref(_) | Base::Unnamed(_) => None,
+        },
+        _ => None,
+    }
+}
+
+/// Goes back from a use to what defines it.
+struct Search<'f, 'a> {
+    flow: &'f Flow<'a>,
+    found: Vec<Origin>,
+    /// Variables wanted at the end of a block or inside of it.
+    pending: Vec<(LocalId, Point)>,
+    seen_temps: BTreeSet<TempId>,
+    seen_blocks: BTreeSet<(LocalId, BlockId)>,
+}
+
+impl Search<'_, '_> {
+    fn run(&mut self) {
+        while let Some((local, before)) = self.pending.pop() {
+            self.local(local, before);
+        }
+    }
+
+    fn add(&mut self, origin: Origin) {
+        if !self.found.contains(&origin) {
+            self.found.push(origin);
+        }
+    }
+
+    fn operand(&mut self, operand: &Operand) {
+        match operand {
+            Operand::Temp(temp) => {
+                if self.seen_temps.insert(*temp) {
+                    self.temp(*temp);
+                }
+            }
+            Operand::Null | Operand::Int(0) => {}
+            Operand::AddressOf(place) => match &place.base {
+                Base::Global(name) if place.path.is_empty() => {
+                    self.add(Origin::Address(name.clone()));
+                }
+                _ => self.add(Origin::Unknown),
+            },
+            Operand::Int(_) | Operand::Str(_) | Operand::Unknown => self.add(Origin::Unknown),
+        }
+    }
+
+    fn temp(&mut self, temp: TempId) {
+        let flow = self.flow;
+        for &at in &flow.definitions[temp.0 as usize] {
+            let Some(instr) = flow.cfg.instr(at) else {
+                continue;
+            };
+            match &instr.kind {
+                InstrKind::Load { place, .. } => self.place(place, at),
+                InstrKind::Copy { src, .. } | InstrKind::Cast { src, .. } => self.operand(src),
+                InstrKind::Call { callee, args, .. } => {
+                    let same = match callee {
+                        Callee::Named(name) => match gives(name) {
+                            Some(Gives::Same(arg)) => args.get(arg),
+                            _ => None,
+                        },
+                        Callee::Indirect(_) => None,
+                    };
+                    match same {
+                        Some(arg) => self.operand(arg),
+                        None => self.add(Origin::Call(at)),
+                    }
+                }
+                _ => self.add(Origin::Unknown),
+            }
+        }
+    }
+
+    fn place(&mut self, place: &Place, at: Point) {
+        let origin = match (&place.base, place.path.last()) {
+            (Base::Local(local), None) => return self.pending.push((*local, at)),
+            (Base::Global(name), None) if &**name == "Py_None" => return,
+            (Base::Global(_), Some(Projection::Field(field))) if &**field == "tp_dict" => {
+                let variable = Operand::AddressOf(Box::new(Place::whole(place.base.clone())));
+                Origin::Field(field.clone(), variable)
+            }
+            (Base::Global(name), _) => Origin::Global(name.clone()),
+            (Base::Deref(base), Some(Projection::Field(name))) => {
+                Origin::Field(name.clone(), base.clone())
+            }
+            (Base::Deref(base), Some(Projection::Index(_))) => Origin::Element(base.clone()),
+            (Base::Local(_) | Base::Deref(_) | Base::Unnamed(_), _) => Origin::Unknown,
+        };
+        self.add(origin);
+    }
+
+    /// The writes of `local` that may be the last one before `before`.
+    fn local(&mut self, local: LocalId, before: Point) {
+        let flow = self.flow;
+        let variable = flow.function.tree.local(local);
+        if variable.storage != Storage::None {
+            return self.add(Origin::Global(variable.name.as_str().into()));
+        }
+        let instrs = &flow.cfg.block(before.block).instrs;
+        for index in (0..before.index.min(instrs.len())).rev() {
+            let at = Point {
+                block: before.block,
+                index,
+            };
+            if self.is_written(local, &instrs[index], at) {
+                return;
+            }
+        }
+        if before.block == Cfg::ENTRY {
+            let param = flow
+                .function
+                .params
+                .iter()
+                .position(|&param| param == local);
+            if let Some(param) = param {
+                self.add(Origin::Param(param));
+            }
+        }
+        for &block in &flow.cfg.block(before.block).predecessors {
+            if flow.cfg.is_reachable(block) && self.seen_blocks.insert((local, block)) {
+                let index = flow.cfg.block(block).instrs.len();
+                self.pending.push((local, Point { block, index }));
+            }
+        }
+    }
+
+    /// Notes what `instr` writes to `local`; whether it surely writes it.
+    fn is_written(&mut self, local: LocalId, instr: &Instr, at: Point) -> bool {
+        match &instr.kind {
+            InstrKind::Store { place, value } if place.as_local() == Some(local) => {
+                self.operand(value);
+                true
+            }
+            InstrKind::Declare { local: declared } => *declared == local,
+            InstrKind::Call { args, .. } => {
+                for (index, arg) in args.iter().enumerate() {
+                    if address_of_local(arg) == Some(local) {
+                        self.add(Origin::Out(at, index));
+                    }
+                }
+                false
+            }
+            InstrKind::Asm => {
+                self.add(Origin::Unknown);
+                false
+            }
+            _ => {
+                if instr
+                    .operands()
+                    .any(|op| address_of_local(op) == Some(local))
+                {
+                    self.add(Origin::Unknown);
+                }
+                false
+            }
+        }
+    }
+}

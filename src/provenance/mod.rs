@@ -1,0 +1,186 @@
+//! Triage: where the container behind a borrowed reference comes from, and whether another thread
+//! can take the reference away.
+//!
+//! The answer is followed back from the call, along every path: through copies and casts,
+//! parameters of `static` functions to all of their callers, results of helpers, fields. It is
+//! [`Verdict::Safe`] only with a proof; whatever is not understood counts as shared.
+//!
+//! ```c
+//! static PyObject *f(PyObject *self, PyObject *args, PyObject *kwargs) {
+//!     PyObject *a = PyDict_GetItemString(kwargs, "a");     /* Kwargs */
+//!     PyObject *list = PySequence_List(a);
+//!     PyObject *first = PyList_GetItem(list, 0);           /* Fresh: nobody else has `list` */
+//!     PyObject *value = PyDict_GetItem(cache, first);      /* Global */
+//! ```
+//!
+//! All items that decide must have been parsed: see [`Cx::new`].
+
+mod api;
+mod borrow;
+mod container;
+mod field;
+mod flow;
+mod guard;
+mod own;
+mod sharing;
+mod verdict;
+
+pub use verdict::{Proof, SafeReason, SharedKind, Verdict};
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, OnceLock};
+
+use crate::cfg::{Point, Source};
+use crate::program::{Body, CallIndex, CallSite, ItemId, Program};
+use crate::roles::{Roles, init_only};
+
+use borrow::Borrow;
+use flow::Flow;
+use sharing::Until;
+
+/// How many calls deep helpers are followed.
+const MAX_DEPTH: u32 = 6;
+
+/// The package, prepared for questions. Graphs are built when they are first needed.
+#[derive(Debug)]
+pub struct Cx<'a> {
+    program: &'a Program<'a>,
+    calls: &'a CallIndex,
+    roles: &'a Roles,
+    init_only: BTreeSet<&'a str>,
+    definitions: BTreeMap<&'a str, Vec<ItemId>>,
+    flows: Vec<OnceLock<Flow<'a>>>,
+    fields: Mutex<BTreeMap<Box<str>, Option<String>>>,
+}
+
+impl<'a> Cx<'a> {
+    /// Prepares `program`.
+    ///
+    /// Beside the functions with the calls in question these items must have been parsed: method
+    /// tables and type definitions; every item that names a function with such a call, or a
+    /// function that one of those calls with the container; every item that names a field or a
+    /// file-scope variable that such a container is read from. What is missing is not noticed:
+    /// a caller that was never parsed is a caller that does not exist.
+    #[must_use]
+    pub fn new(program: &'a Program<'a>, calls: &'a CallIndex, roles: &'a Roles) -> Self {
+        let mut definitions: BTreeMap<&str, Vec<ItemId>> = BTreeMap::new();
+        for (at, item) in (0u32..).zip(&program.items) {
+            if let Some(Body::Function(function)) = &item.body {
+                definitions
+                    .entry(&function.name)
+                    .or_default()
+                    .push(ItemId(at));
+            }
+        }
+        Self {
+            program,
+            calls,
+            roles,
+            init_only: init_only(program, calls, roles),
+            definitions,
+            flows: program.items.iter().map(|_| OnceLock::new()).collect(),
+            fields: Mutex::default(),
+        }
+    }
+
+    /// Where the argument `container` of the borrowing call `site` comes from, and what that
+    /// means for the value it hands out.
+    #[must_use]
+    pub fn provenance(&self, site: CallSite, container: usize) -> Verdict {
+        let Some(flow) = self.flow(site.item) else {
+            return Verdict::Shared(SharedKind::Unknown);
+        };
+        let Some(point) = flow.cfg.call(site.expr) else {
+            return Verdict::Shared(SharedKind::Unknown);
+        };
+        if let Some(line) = self.marked_line(flow, point) {
+            let sentence = format!("line {line} is marked `noqa: borrowed-ref OK`");
+            return verdict::safe(SafeReason::Marked, sentence);
+        }
+        let Some((Some(name), args)) = flow.call(point) else {
+            return Verdict::Shared(SharedKind::Unknown);
+        };
+        match name {
+            "PyWeakref_GetObject" | "PyWeakref_GET_OBJECT" => {
+                return Verdict::Shared(SharedKind::WeakReference);
+            }
+            "PyImport_AddModule" | "PyImport_AddModuleObject" => {
+                return Verdict::Shared(SharedKind::Interpreter);
+            }
+            _ => {}
+        }
+        let Some(container) = args.get(container) else {
+            return Verdict::Shared(SharedKind::Unknown);
+        };
+        let borrow = Borrow::new(flow, point);
+        let found = self.container(flow, container, point, Until::LastUse(&borrow), MAX_DEPTH);
+        match found {
+            Verdict::Shared(_) => match self.guard(flow, container, point, &borrow) {
+                Some(sentence) => verdict::safe(SafeReason::Guarded, sentence),
+                None => found,
+            },
+            Verdict::Safe(_) => found,
+        }
+    }
+
+    /// The graph of a function; `None` if the item is no parsed function.
+    fn flow(&self, item: ItemId) -> Option<&Flow<'a>> {
+        let at = item.0 as usize;
+        let program = self.program.items.get(at)?;
+        let Some(Body::Function(function)) = &program.body else {
+            return None;
+        };
+        Some(self.flows[at].get_or_init(|| Flow::new(program, function)))
+    }
+
+    fn definitions(&self, name: &str) -> impl Iterator<Item = ItemId> + use<'_> {
+        self.definitions.get(name).into_iter().flatten().copied()
+    }
+
+    fn is_init_only(&self, flow: &Flow<'_>) -> bool {
+        self.init_only.contains(flow.function.name.as_str())
+    }
+
+    /// The line of the step at `point`, from 1; of a macro its outermost use.
+    fn line(&self, flow: &Flow<'_>, point: Point) -> u32 {
+        let (file, span) = self.text(flow, point);
+        let start = self.program.files.get(file).position(span.start());
+        start.line.0
+    }
+
+    fn text(
+        &self,
+        flow: &Flow<'_>,
+        point: Point,
+    ) -> (crate::source::FileId, crate::source::ByteSpan) {
+        let tree = &flow.function.tree;
+        let range = match flow.source(point) {
+            Some(Source::Expr(expr)) => tree.expr(expr).range,
+            Some(Source::Stmt(stmt)) => tree.stmt(stmt).range,
+            None => flow.function.name_range,
+        };
+        if range.start >= range.end {
+            return flow.item.place;
+        }
+        match flow.item.tokens.place(range) {
+            crate::preprocess::Place::File(file, span)
+            | crate::preprocess::Place::Argument { file, span, .. } => (file, span),
+            crate::preprocess::Place::Macro { call, .. } => call,
+        }
+    }
+
+    /// The line of the call if its maintainers looked at it: numpy writes
+    /// `// noqa: borrowed-ref OK` behind such calls.
+    fn marked_line(&self, flow: &Flow<'_>, point: Point) -> Option<u32> {
+        let (file, span) = self.text(flow, point);
+        let source = self.program.files.get(file);
+        let lines = source.lines().whole_lines(span);
+        let text = source.text(lines);
+        let mark = text.find("noqa: borrowed-ref OK")?;
+        let comment = text[..mark].rfind(['/', '*'])?;
+        (comment < mark).then(|| source.position(span.start()).line.0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! Who else gets to know a container: copies of it, and the steps that give one away.
+
+use std::collections::BTreeSet;
+
+use crate::ast::LocalId;
+use crate::cfg::{Base, Callee, Instr, InstrKind, Op, Operand, Point, TempId};
+
+use super::Cx;
+use super::api::{Gives, Use, argument_use, gives};
+use super::borrow::Borrow;
+use super::flow::{Flow, address_of_local};
+
+/// Where a container comes into a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Root {
+    /// Parameter `index`.
+    Param(usize),
+    /// The result of the step at this point.
+    Step(Point),
+}
+
+/// How long a container must stay unknown to others.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Until<'b> {
+    /// Up to the step at which it is looked at.
+    Site,
+    /// And as long as the value that came out of it is in use.
+    LastUse(&'b Borrow<'b>),
+    /// For ever: the value is handed on.
+    Forever,
+}
+
+/// What holds the container in a function.
+struct Copies<'f> {
+    flow: &'f Flow<'f>,
+    temps: BTreeSet<TempId>,
+    locals: BTreeSet<LocalId>,
+}
+
+impl<'f> Copies<'f> {
+    fn new(flow: &'f Flow<'f>, root: Root) -> Self {
+        let mut copies = Self {
+            flow,
+            temps: BTreeSet::new(),
+            locals: BTreeSet::new(),
+        };
+        match root {
+            Root::Param(index) => copies.locals.extend(flow.function.params.get(index)),
+            Root::Step(point) => copies
+                .temps
+                .extend(flow.cfg.instr(point).and_then(Instr::dst)),
+        }
+        loop {
+            let before = (copies.temps.len(), copies.locals.len());
+            for (_, instr) in flow.instrs() {
+                copies.step(instr);
+            }
+            if before == (copies.temps.len(), copies.locals.len()) {
+                return copies;
+            }
+        }
+    }
+
+    /// The step at which the only variable gets another container. A second variable may keep
+    /// the one of the turn before: `d = PyDict_New(); …; last = d;`.
+    fn renewed(&self, root: Root) -> Option<Point> {
+        match root {
+            Root::Step(point) if self.locals.len() <= 1 => Some(point),
+            Root::Step(_) | Root::Param(_) => None,
+        }
+    }
+
+    fn holds(&self, operand: &Operand) -> bool {
+        match operand {
+            Operand::Temp(temp) => self.temps.contains(temp),
+            operand => address_of_local(operand).is_some_and(|local| self.locals.contains(&local)),
+        }
+    }
+
+    fn step(&mut self, instr: &Instr) {
+        match &instr.kind {
+            InstrKind::Load { dst, place } => {
+                if let Base::Local(local) = place.base
+                    && self.locals.contains(&local)
+                {
+                    self.temps.insert(*dst);
+                }
+            }
+            InstrKind::Store { place, value } => {
+                if let Some(local) = place.as_local()
+                    && self.holds(value)
+                {
+                    self.locals.insert(local);
+                }
+            }
+            InstrKind::Copy { dst, src } | InstrKind::Cast { dst, src, .. } => {
+                if self.holds(src) {
+                    self.temps.insert(*dst);
+                }
+            }
+            InstrKind::Call {
+                dst,
+                callee: Callee::Named(name),
+                args,
+            } => {
+                let same = match gives(name) {
+                    Some(Gives::Same(arg) | Gives::SameOrFresh(arg)) => args.get(arg),
+                    _ => None,
+                };
+                if same.is_some_and(|arg| self.holds(arg)) {
+                    self.temps.insert(*dst);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The most that the step does with the container.
+    fn use_at(&self, instr: &Instr, cx: &Cx<'_>, depth: u32) -> Use {
+        match &instr.kind {
+            InstrKind::Store { place, value } if self.holds(value) => match place.as_local() {
+                Some(local) if !self.is_static(local) => Use::Read,
+                _ => Use::Share,
+            },
+            InstrKind::Store { place, .. } if matches!(&place.base, Base::Deref(op) if self.holds(op)) => {
+                Use::Change
+            }
+            InstrKind::Call { callee, args, .. } => {
+                let held = (0..args.len()).filter(|&at| self.holds(&args[at]));
+                held.map(|at| match callee {
+                    Callee::Named(name) if address_of_local(&args[at]).is_none() => {
+                        cx.argument_use(name, at, depth)
+                    }
+                    _ => Use::Share,
+                })
+                .max()
+                .unwrap_or(Use::Read)
+            }
+            InstrKind::Op { op: Op::VaArg, .. } | InstrKind::Asm => Use::Share,
+            InstrKind::Op { .. } | InstrKind::Load { .. } => {
+                let addressed = instr
+                    .operands()
+                    .filter(|op| matches!(op, Operand::AddressOf(_)));
+                let mut shared = addressed.filter(|op| self.holds(op));
+                shared.next().map_or(Use::Read, |_| Use::Share)
+            }
+            _ => Use::Read,
+        }
+    }
+
+    fn is_static(&self, local: LocalId) -> bool {
+        self.flow.function.tree.local(local).storage != crate::ast::Storage::None
+    }
+}
+
+impl Cx<'_> {
+    /// The steps that do more than `limit` with the container, in source order; those of `return`
+    /// are the points of the terminators.
+    pub(super) fn uses_above(
+        &self,
+        flow: &Flow<'_>,
+        root: Root,
+        limit: Use,
+        depth: u32,
+    ) -> Vec<Point> {
+        self.uses_of(&Copies::new(flow, root), limit, depth)
+    }
+
+    fn uses_of(&self, copies: &Copies<'_>, limit: Use, depth: u32) -> Vec<Point> {
+        let flow = copies.flow;
+        let steps = flow
+            .instrs()
+            .filter(|(_, instr)| copies.use_at(instr, self, depth) > limit)
+            .map(|(point, _)| point);
+        let returns = flow
+            .returns()
+            .filter(|(_, value)| copies.holds(value))
+            .map(|(point, _)| point);
+        let mut all: Vec<Point> = steps.chain(returns).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// The step that makes the container known to others before `site`, or after it and too early.
+    pub(super) fn shared_at(
+        &self,
+        flow: &Flow<'_>,
+        root: Root,
+        site: Point,
+        until: Until<'_>,
+        depth: u32,
+    ) -> Option<Point> {
+        let copies = Copies::new(flow, root);
+        let renewed: Vec<Point> = copies.renewed(root).into_iter().collect();
+        let shares = self.uses_of(&copies, Use::Change, depth);
+        shares.into_iter().find(|&at| {
+            let before = || flow.reaches(at, site, &renewed);
+            let after = || match until {
+                Until::Site => false,
+                Until::Forever => flow.reaches(site, at, &renewed),
+                Until::LastUse(borrow) => {
+                    let stops = [renewed.as_slice(), &borrow.adoptions].concat();
+                    flow.reaches(site, at, &stops) && (borrow.escapes() || borrow.is_live_at(at))
+                }
+            };
+            before() || after()
+        })
+    }
+
+    /// What a call of `name` does with its argument `arg`.
+    fn argument_use(&self, name: &str, arg: usize, depth: u32) -> Use {
+        let known = argument_use(name, arg);
+        if known < Use::Share || depth == 0 {
+            return known;
+        }
+        let mut worst = None;
+        for item in self.definitions(name) {
+            let Some(flow) = self.flow(item) else {
+                return Use::Share;
+            };
+            let root = Root::Param(arg);
+            if arg >= flow.function.params.len() {
+                return Use::Share;
+            }
+            let seen = if !self
+                .uses_above(flow, root, Use::Change, depth - 1)
+                .is_empty()
+            {
+                Use::Share
+            } else if !self.uses_above(flow, root, Use::Read, depth - 1).is_empty() {
+                Use::Change
+            } else {
+                Use::Read
+            };
+            worst = worst.max(Some(seen));
+        }
+        worst.unwrap_or(Use::Share)
+    }
+}

@@ -1,0 +1,117 @@
+//! Fields that never change after construction.
+
+use super::of;
+
+const NEW: &str = "\
+static PyObject *new(PyTypeObject *type, PyObject *args, PyObject *kw) {
+    Foo *self = (Foo *)type->tp_alloc(type, 0);
+    self->table = PyDict_New();
+    PyDict_SetItemString(self->table, \"a\", args);
+    return (PyObject *)self;
+}
+static PyObject *get(Foo *self, PyObject *k) { use(PyDict_GetItem(self->table, k)); return k; }
+static void dealloc(Foo *self) { Py_CLEAR(self->table); self->table = NULL; }
+static int traverse(Foo *self, visitproc visit, void *arg) { Py_VISIT(self->table); return 0; }
+static PyTypeObject T = {.tp_new = new, .tp_dealloc = (destructor)dealloc, .tp_traverse = (traverseproc)traverse};
+";
+
+fn with(more: &str) -> String {
+    of(&format!("{NEW}{more}"))
+}
+
+#[test]
+fn a_field_that_only_construction_changes_is_frozen() {
+    insta::assert_snapshot!(with(""), @"
+    get: FrozenField, `self->table` is set only while `new()` builds the object, and what it holds never changes
+    ");
+}
+
+#[test]
+fn reading_it_elsewhere_is_fine() {
+    insta::assert_snapshot!(with("Py_ssize_t size(Foo *f) { return f->table ? PyDict_Size(f->table) : 0; }\n"), @"
+    get: FrozenField, `self->table` is set only while `new()` builds the object, and what it holds never changes
+    ");
+}
+
+#[test]
+fn a_later_change_of_what_it_holds_counts() {
+    insta::assert_snapshot!(with("void add(Foo *f, PyObject *k) { PyDict_SetItem(f->table, k, k); }\n"), @"
+    get: shared, `self->table`, a field that other threads can reach
+    ");
+}
+
+#[test]
+fn a_later_assignment_counts() {
+    insta::assert_snapshot!(with("void reset(Foo *f) { f->table = PyDict_New(); }\n"), @"
+    get: shared, `self->table`, a field that other threads can reach
+    ");
+}
+
+#[test]
+fn clearing_it_outside_of_a_destructor_counts() {
+    insta::assert_snapshot!(with("void close(Foo *f) { Py_CLEAR(f->table); }\n"), @"
+    get: shared, `self->table`, a field that other threads can reach
+    ");
+}
+
+#[test]
+fn handing_it_out_counts() {
+    insta::assert_snapshot!(with("PyObject *table(Foo *f) { Py_INCREF(f->table); return f->table; }\n"), @"
+    get: shared, `self->table`, a field that other threads can reach
+    ");
+}
+
+#[test]
+fn showing_it_as_a_member_counts() {
+    insta::assert_snapshot!(with("static PyMemberDef members[] = {{\"table\", T_OBJECT, offsetof(Foo, table), 0, NULL}};\n"), @"
+    get: shared, `self->table`, a field that other threads can reach
+    ");
+}
+
+#[test]
+fn taking_its_address_counts() {
+    insta::assert_snapshot!(with("int parse(Foo *f, PyObject *a) { return PyArg_ParseTuple(a, \"O\", &f->table); }\n"), @"
+    get: shared, `self->table`, a field that other threads can reach
+    ");
+}
+
+#[test]
+fn a_mention_that_is_not_understood_counts() {
+    insta::assert_snapshot!(with("void odd(Foo *f) { f->table ) ; }\n"), @"
+    get: shared, `self->table`, a field that other threads can reach
+    ");
+}
+
+#[test]
+fn an_initialiser_can_run_again() {
+    let text = "\
+static int init(Foo *self, PyObject *args, PyObject *kw) { self->table = PyDict_New(); return 0; }
+static PyObject *get(Foo *self, PyObject *k) { use(PyDict_GetItem(self->table, k)); return k; }
+static PyTypeObject T = {.tp_init = (initproc)init};
+";
+    insta::assert_snapshot!(of(text), @"
+    get: shared, `self->table`, a field that other threads can reach
+    ");
+}
+
+#[test]
+fn a_container_of_the_caller_is_not_frozen_with_the_field() {
+    let text = "\
+PyObject *make(PyObject *list) { Foo *self = PyObject_New(Foo, &T); Py_INCREF(list); self->items = list; return self; }
+void get(Foo *self) { use(PyList_GetItem(self->items, 0)); }
+";
+    insta::assert_snapshot!(of(text), @"
+    get: shared, `self->items`, a field that other threads can reach
+    ");
+}
+
+#[test]
+fn an_object_that_is_known_before_the_field_is_set_is_not_being_built() {
+    let text = "\
+PyObject *make(void) { Foo *self = PyObject_New(Foo, &T); last = self; self->items = PyList_New(0); return self; }
+void get(Foo *self) { use(PyList_GetItem(self->items, 0)); }
+";
+    insta::assert_snapshot!(of(text), @"
+    get: shared, `self->items`, a field that other threads can reach
+    ");
+}

@@ -1,0 +1,190 @@
+//! Containers made here, immutable ones, keyword arguments.
+
+use super::of;
+
+/// A function that makes `list`, runs `body`, and a method table that it is not in.
+fn with_list(body: &str) -> String {
+    of(&format!(
+        "PyObject *f(PyObject *self, PyObject *p) {{\n    PyObject *list = PyList_New(0), *v;\n{body}}}\n"
+    ))
+}
+
+/// A method with keyword arguments.
+fn with_kwargs(body: &str) -> String {
+    of(&format!(
+        "static PyObject *f(PyObject *self, PyObject *args, PyObject *kwargs) {{\n    PyObject *v;\n{body}}}\n\
+         static PyMethodDef m[] = {{{{\"f\", (PyCFunction)f, METH_VARARGS | METH_KEYWORDS, NULL}}}};\n"
+    ))
+}
+
+#[test]
+fn a_new_list_is_private() {
+    insta::assert_snapshot!(with_list("    fill(p);\n    v = PyList_GetItem(list, 0);\n    use(v);\n    Py_DECREF(list);\n    return NULL;\n"), @"
+    f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+    ");
+}
+
+#[test]
+fn it_may_be_returned_after_the_last_use() {
+    insta::assert_snapshot!(with_list("    v = PyList_GetItem(list, 0);\n    use(v);\n    return list;\n"), @"
+    f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+    ");
+}
+
+#[test]
+fn it_may_not_be_given_away_before() {
+    insta::assert_snapshot!(with_list("    self->list = list;\n    v = PyList_GetItem(list, 0);\n    return NULL;\n"), @"f: shared, a container made here and given away on line 3");
+}
+
+#[test]
+fn it_may_not_be_given_away_while_the_value_is_in_use() {
+    insta::assert_snapshot!(with_list("    v = PyList_GetItem(list, 0);\n    publish(list);\n    use(v);\n    return NULL;\n"), @"f: shared, a container made here and given away on line 4");
+}
+
+#[test]
+fn an_unknown_call_that_gets_both_uses_the_value() {
+    insta::assert_snapshot!(with_list("    publish(list, PyList_GetItem(list, 0));\n    return NULL;\n"), @"f: shared, a container made here and given away on line 3");
+}
+
+#[test]
+fn it_may_be_given_away_once_the_value_has_its_own_reference() {
+    insta::assert_snapshot!(with_list("    v = PyList_GetItem(list, 0);\n    Py_INCREF(v);\n    publish(list);\n    use(v);\n    return NULL;\n"), @"
+    f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+    ");
+}
+
+#[test]
+fn a_pointer_into_the_value_is_a_use() {
+    insta::assert_snapshot!(with_list("    const char *s = PyUnicode_AsUTF8(PyList_GetItem(list, 0));\n    publish(list);\n    use(s);\n    return NULL;\n"), @"f: shared, a container made here and given away on line 4");
+}
+
+#[test]
+fn a_value_that_is_stored_is_in_use_for_ever() {
+    insta::assert_snapshot!(with_list("    self->first = PyList_GetItem(list, 0);\n    return list;\n"), @"f: shared, a container made here and given away on line 4");
+}
+
+#[test]
+fn filling_a_container_does_not_share_it() {
+    insta::assert_snapshot!(with_list("    PyList_Append(list, p);\n    v = PyList_GetItem(list, 0);\n    PyList_SetItem(list, 1, v);\n    return NULL;\n"), @"
+    f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+    ");
+}
+
+#[test]
+fn putting_it_into_another_container_shares_it() {
+    insta::assert_snapshot!(with_list("    PyDict_SetItemString(p, \"list\", list);\n    v = PyList_GetItem(list, 0);\n    return NULL;\n"), @"f: shared, a container made here and given away on line 3");
+}
+
+#[test]
+fn a_copy_of_the_variable_is_followed() {
+    insta::assert_snapshot!(with_list("    PyObject *other = (PyObject *)list;\n    global = other;\n    v = PyList_GetItem(list, 0);\n    return NULL;\n"), @"f: shared, a container made here and given away on line 4");
+}
+
+#[test]
+fn its_address_is_as_good_as_itself() {
+    insta::assert_snapshot!(with_list("    publish(&list);\n    v = PyList_GetItem(list, 0);\n    return NULL;\n"), @"f: shared, the result of `publish()`");
+}
+
+#[test]
+fn each_turn_of_a_loop_makes_another_one() {
+    let body = "    for (int i = 0; i < 3; i++) {\n        PyObject *d = PyDict_New();\n        v = PyDict_GetItem(d, p);\n        publish(d);\n    }\n    return NULL;\n";
+    insta::assert_snapshot!(with_list(body), @"
+    f: Fresh, the container is made by `PyDict_New()` on line 4 and nobody else has it while the value is in use
+    ");
+}
+
+#[test]
+fn one_turn_gives_away_what_the_next_one_looks_at() {
+    let body = "    for (int i = 0; i < 3; i++) {\n        v = PyList_GetItem(list, i);\n        publish(list);\n    }\n    return NULL;\n";
+    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here and given away on line 5");
+}
+
+#[test]
+fn both_branches_must_be_private() {
+    insta::assert_snapshot!(with_list("    if (p) list = get(p);\n    v = PyList_GetItem(list, 0);\n    return NULL;\n"), @"f: shared, the result of `get()`");
+}
+
+#[test]
+fn a_branch_that_leaves_null_does_not_count() {
+    insta::assert_snapshot!(with_list("    PyObject *d = NULL;\n    if (p) d = PyDict_Copy(p);\n    v = PyDict_GetItem(d, p);\n    return NULL;\n"), @"
+    f: Fresh, the container is made by `PyDict_Copy()` on line 4 and nobody else has it while the value is in use
+    ");
+}
+
+#[test]
+fn dict_next_is_in_use_as_long_as_the_loop_reads_its_key() {
+    let body = "    PyObject *d = PyDict_Copy(p), *k;\n    Py_ssize_t i = 0;\n    while (PyDict_Next(d, &i, &k, &v)) {\n        publish(d);\n        use(k);\n    }\n    return NULL;\n";
+    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here and given away on line 6");
+}
+
+#[test]
+fn keyword_arguments_are_private_to_the_call() {
+    insta::assert_snapshot!(with_kwargs("    PyArg_ParseTupleAndKeywords(args, kwargs, \"\", names);\n    v = PyDict_GetItemString(kwargs, \"a\");\n    return PyLong_FromLong(PyLong_AsLong(v));\n"), @"
+    f: Kwargs, `kwargs` holds the keyword arguments and is made for this call
+    ");
+}
+
+#[test]
+fn keyword_arguments_that_are_kept_are_not() {
+    insta::assert_snapshot!(with_kwargs("    self->kwargs = kwargs;\n    v = PyDict_GetItemString(kwargs, \"a\");\n    return NULL;\n"), @"f: shared, `kwargs`, which the caller passes in");
+}
+
+#[test]
+fn keyword_arguments_that_are_handed_on_are_not() {
+    insta::assert_snapshot!(with_kwargs("    PyObject_Call(self, args, kwargs);\n    v = PyDict_GetItemString(kwargs, \"a\");\n    return NULL;\n"), @"f: shared, `kwargs`, which the caller passes in");
+}
+
+#[test]
+fn keyword_arguments_of_an_initialiser_come_third() {
+    let text = "static int init(PyObject *self, PyObject *args, PyObject *kw) {\n    use(PyDict_GetItemString(kw, \"a\"));\n    return 0;\n}\n\
+        static PyTypeObject T = {.tp_init = (initproc)init};\n";
+    insta::assert_snapshot!(of(text), @"
+    init: Kwargs, `kw` holds the keyword arguments and is made for this call
+    ");
+}
+
+#[test]
+fn items_of_the_argument_tuple_are_arguments() {
+    let body = "    PyObject *fast = PySequence_Fast(args, \"\");\n    use(PySequence_Fast_GET_ITEM(fast, 0));\n    v = PyList_GetItem(PyTuple_GET_ITEM(args, 0), 0);\n    return NULL;\n";
+    insta::assert_snapshot!(with_kwargs(body), @"
+    f: Immutable, `args` is the tuple of the arguments
+    f: shared, an argument of the caller
+    ");
+}
+
+#[test]
+fn a_sequence_is_itself_where_it_is_a_list() {
+    let body = "    PyObject *a = PySequence_Fast(p, \"\"), *b = PySequence_Fast(list, \"\");\n    use(PySequence_Fast_GET_ITEM(a, 0));\n    use(PySequence_Fast_GET_ITEM(b, 0));\n    use(PySequence_Fast_GET_ITEM(PySequence_Tuple(p), 0));\n    return NULL;\n";
+    insta::assert_snapshot!(with_list(body), @"
+    f: shared, `p`, which the caller passes in
+    f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+    f: Immutable, `PySequence_Tuple()` on line 6 gives a tuple
+    ");
+}
+
+#[test]
+fn a_parsed_tuple_is_checked_by_its_format() {
+    let body = "    PyObject *t, *o;\n    PyArg_ParseTuple(args, \"O!O\", &PyTuple_Type, &t, &o);\n    use(PySequence_Fast_GET_ITEM(t, 0));\n    use(PySequence_Fast_GET_ITEM(o, 0));\n    return NULL;\n";
+    insta::assert_snapshot!(with_kwargs(body), @"
+    f: Immutable, `PyArg_ParseTuple()` on line 4 takes a tuple only
+    f: shared, an argument of the caller
+    ");
+}
+
+#[test]
+fn a_reference_to_an_item_of_the_value_does_not_keep_the_value() {
+    let body = "    v = PyList_GetItem(list, 0);\n    Py_INCREF(PyTuple_GET_ITEM(v, 0));\n    publish(list);\n    use(v);\n    return NULL;\n";
+    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here and given away on line 5");
+}
+
+#[test]
+fn a_second_variable_keeps_the_container_of_the_turn_before() {
+    let body = "    PyObject *last = NULL, *d;\n    for (int i = 0; i < 3; i++) {\n        d = PyDict_New();\n        if (last) use(PyDict_GetItem(last, p));\n        last = d;\n        publish(d);\n    }\n    return NULL;\n";
+    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here and given away on line 8");
+}
+
+#[test]
+fn a_key_is_not_kept_by_a_reference_to_its_value() {
+    let body = "    PyObject *d = PyDict_Copy(p), *k;\n    Py_ssize_t i = 0;\n    while (PyDict_Next(d, &i, &k, &v)) {\n        Py_INCREF(v);\n        publish(d);\n        use(k);\n    }\n    return NULL;\n";
+    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here and given away on line 7");
+}

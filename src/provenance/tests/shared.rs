@@ -1,0 +1,70 @@
+//! Containers that other threads can reach.
+
+use super::of;
+
+#[test]
+fn where_a_shared_container_comes_from_is_named() {
+    let text = "\
+static PyObject *cache;
+PyObject *f(Foo *self, PyObject *p) {
+    static PyObject *memo;
+    PyObject *parsed;
+    PyArg_Parse(p, \"O\", &parsed);
+    use(PyList_GetItem(parsed, 0));
+    use(PyList_GetItem(p, 0));
+    use(PyDict_GetItem(cache, p));
+    use(PyDict_GetItem(memo, p));
+    use(PyDict_GetItem(self->dict, p));
+    use(PyDict_GetItem(PyObject_GetAttrString(p, \"x\"), p));
+    use(PyDict_GetItem(PyModule_GetDict(p), p));
+    use(PyDict_GetItem(Py_TYPE(p)->tp_dict, p));
+    use(PyDict_GetItem(PyEval_GetBuiltins(), p));
+    use(PyDict_GetItem(self->slots->get(), p));
+    use(PyImport_AddModule(\"a\"));
+    use(PyWeakref_GetObject(PyWeakref_NewRef(p, NULL)));
+    return NULL;
+}
+";
+    insta::assert_snapshot!(of(text), @"
+    f: shared, an argument of the caller
+    f: shared, `p`, which the caller passes in
+    f: shared, `cache`, a variable that all threads share
+    f: shared, `memo`, a variable that all threads share
+    f: shared, `self->dict`, a field that other threads can reach
+    f: shared, the result of `PyObject_GetAttrString()`
+    f: shared, the dict of a module or type
+    f: shared, the dict of a module or type
+    f: shared, a dict of the interpreter
+    f: shared, a container of unknown origin
+    f: shared, a dict of the interpreter
+    f: shared, a weak reference, which keeps nothing alive
+    ");
+}
+
+#[test]
+fn arguments_come_as_one_object_and_as_an_array() {
+    let text = "\
+static PyObject *one(PyObject *self, PyObject *list) { return PyList_GetItem(list, 0); }
+static PyObject *fast(PyObject *self, PyObject *const *args, Py_ssize_t n) { return PyList_GetItem(args[0], 0); }
+static PyMethodDef m[] = {{\"a\", one, METH_O}, {\"b\", (PyCFunction)fast, METH_FASTCALL}};
+";
+    insta::assert_snapshot!(of(text), @"
+    one: shared, an argument of the caller
+    fast: shared, an argument of the caller
+    ");
+}
+
+#[test]
+fn what_a_container_holds_is_not_private_with_it() {
+    let text = "PyObject *f(PyObject *p) {\n    PyObject *d = PyDict_New();\n    PyObject *list = PyDict_GetItem(d, p);\n    return PyList_GetItem(list, 0);\n}\n";
+    insta::assert_snapshot!(of(text), @"
+    f: Fresh, the container is made by `PyDict_New()` on line 2 and nobody else has it while the value is in use
+    f: shared, the result of `PyDict_GetItem()`
+    ");
+}
+
+#[test]
+fn a_static_pointer_or_assembly_hides_what_a_variable_holds() {
+    let text = "PyObject *f(PyObject *p) {\n    PyObject *d = PyDict_New(), **q = &d;\n    *q = p;\n    return PyDict_GetItem(d, p);\n}\n";
+    insta::assert_snapshot!(of(text), @"f: shared, a container of unknown origin");
+}

@@ -1,0 +1,179 @@
+//! Finds the tables and what they name.
+
+use super::layout::members;
+use super::{Convention, Role, Roles};
+use crate::ast::{
+    Designator, ExprId, ExprKind, Init, InitList, Name, StmtKind, Tree, Type, TypeKind, UnaryOp,
+};
+use crate::program::{Body, Program, ProgramItem};
+use crate::source::FileId;
+
+pub(super) fn collect(program: &Program<'_>, roles: &mut Roles) {
+    for item in &program.items {
+        match &item.body {
+            Some(Body::Declaration(declaration)) => {
+                for declarator in &declaration.declarators {
+                    let unit = item.unit;
+                    let tree = &declaration.tree;
+                    Tables { unit, tree, roles }.variable(&declarator.ty, declarator.init.as_ref());
+                }
+            }
+            Some(Body::Function(function)) => {
+                if function.name.starts_with("PyInit_") {
+                    roles.add(item.unit, &function.name, Role::ModuleInit);
+                }
+                in_function(item, &function.tree, roles);
+            }
+            None => {}
+        }
+    }
+}
+
+/// Tables among the variables of a function, and slots that it fills: `Type.tp_init = init;`.
+fn in_function(item: &ProgramItem, tree: &Tree, roles: &mut Roles) {
+    let unit = item.unit;
+    let mut tables = Tables { unit, tree, roles };
+    for stmt in &tree.stmts {
+        let StmtKind::Decl(decls) = &stmt.kind else {
+            continue;
+        };
+        for decl in decls {
+            tables.variable(&tree.local(decl.local).ty, decl.init.as_ref());
+        }
+    }
+    for expr in &tree.exprs {
+        if let ExprKind::Assign { op: None, lhs, rhs } = &expr.kind
+            && let ExprKind::Member { field, .. } = &tree.expr(*lhs).kind
+            && is_slot(field)
+            && let Some(function) = tables.function(*rhs)
+        {
+            tables.roles.add(unit, function, Role::Slot(field.clone()));
+        }
+    }
+}
+
+fn is_slot(field: &str) -> bool {
+    ["tp_", "nb_", "sq_", "mp_", "bf_", "am_"]
+        .iter()
+        .any(|prefix| field.starts_with(prefix))
+}
+
+struct Tables<'t> {
+    unit: FileId,
+    tree: &'t Tree,
+    roles: &'t mut Roles,
+}
+
+impl<'t> Tables<'t> {
+    fn variable(&mut self, ty: &Type, init: Option<&'t Init>) {
+        let Some(Init::List(list)) = init else {
+            return;
+        };
+        match &ty.kind {
+            TypeKind::Array(element, _) => {
+                for entry in &list.entries {
+                    if let (Some(name), Init::List(row)) = (element.name(), &entry.value) {
+                        self.row(name, row);
+                    }
+                }
+            }
+            _ => {
+                if let Some(name) = ty.name() {
+                    self.row(name, list);
+                }
+            }
+        }
+    }
+
+    /// One table of several functions, or one line of a table.
+    fn row(&mut self, type_name: &str, row: &'t InitList) {
+        let Some(members) = members(type_name) else {
+            return;
+        };
+        let mut next = 0;
+        let mut values: Vec<(&str, ExprId)> = Vec::new();
+        for entry in &row.entries {
+            let name = match entry.designators.as_slice() {
+                [Designator::Field(name)] => name.as_str(),
+                [] => members.get(next).copied().unwrap_or_default(),
+                _ => continue,
+            };
+            let at = members.iter().position(|member| *member == name);
+            next = at.map_or(next, |at| at + 1);
+            if let Init::Expr(value) = entry.value {
+                values.push((name, value));
+            }
+        }
+        self.functions(type_name, &values);
+    }
+
+    fn functions(&mut self, type_name: &str, values: &[(&str, ExprId)]) {
+        let value = |name: &str| {
+            let found = values.iter().find(|(member, _)| *member == name);
+            found.map(|(_, value)| *value)
+        };
+        let roles: Vec<(Option<ExprId>, Role)> = match type_name {
+            "PyMethodDef" => {
+                let flags = value("ml_flags").map(|flags| self.names(flags));
+                let flags = flags.unwrap_or_default();
+                vec![(
+                    value("ml_meth"),
+                    Role::Method(Convention::of(flags.into_iter())),
+                )]
+            }
+            "PyGetSetDef" => vec![(value("get"), Role::Getter), (value("set"), Role::Setter)],
+            "PyType_Slot" | "PyModuleDef_Slot" => {
+                let Some(slot) = value("slot").and_then(|slot| self.name(slot)) else {
+                    return;
+                };
+                let slot = slot.strip_prefix("Py_").unwrap_or(slot);
+                let function = value("pfunc").or_else(|| value("value"));
+                vec![(function, Role::Slot(slot.into()))]
+            }
+            _ => {
+                let slot =
+                    |(member, value): &(&str, ExprId)| (Some(*value), Role::Slot((*member).into()));
+                values.iter().map(slot).collect()
+            }
+        };
+        for (value, role) in roles {
+            if let Some(name) = value.and_then(|value| self.function(value)) {
+                self.roles.add(self.unit, name, role);
+            }
+        }
+    }
+
+    /// The function that a value names, through casts and `&`.
+    fn function(&self, value: ExprId) -> Option<&'t str> {
+        match &self.tree.expr(value).kind {
+            ExprKind::Cast { operand, .. }
+            | ExprKind::Unary {
+                op: UnaryOp::AddressOf,
+                operand,
+            } => self.function(*operand),
+            // `_PyCFunction_CAST(f)`, `_Py_CAST(PyCFunction, f)` and what else casts are called.
+            ExprKind::Call { args, .. } => self.function(*args.last()?),
+            _ => self.name(value),
+        }
+    }
+
+    fn name(&self, value: ExprId) -> Option<&'t str> {
+        match &self.tree.expr(value).kind {
+            ExprKind::Name(Name::Global(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The names in `A | B`.
+    fn names(&self, value: ExprId) -> Vec<&'t str> {
+        match &self.tree.expr(value).kind {
+            ExprKind::Binary { lhs, rhs, .. } => {
+                let mut names = self.names(*lhs);
+                names.extend(self.names(*rhs));
+                names
+            }
+            ExprKind::Cast { operand, .. } => self.names(*operand),
+            _ => self.name(value).into_iter().collect(),
+        }
+    }
+}

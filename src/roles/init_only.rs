@@ -1,0 +1,71 @@
+//! Functions that run only while a module is made.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Roles;
+use crate::program::{Body, CallIndex, ItemId, Program};
+
+/// The functions of the package, by name, that run only inside `PyInit_*` or `Py_mod_exec`: these
+/// themselves, and those that nobody else calls and whose address nobody takes.
+///
+/// Where a name has several definitions, all of them must be such functions.
+#[must_use]
+pub fn init_only<'p>(
+    program: &'p Program<'_>,
+    calls: &CallIndex,
+    roles: &Roles,
+) -> BTreeSet<&'p str> {
+    let mut entries: BTreeMap<&str, bool> = BTreeMap::new();
+    for (item, function) in program.functions() {
+        let mut of = roles.of(item, function).peekable();
+        let is_entry = of.peek().is_some() && of.all(super::Role::is_module_init);
+        *entries.entry(&function.name).or_insert(true) &= is_entry;
+    }
+    let mut only: BTreeSet<&str> = entries
+        .iter()
+        .filter(|(name, is_entry)| **is_entry && !is_called_elsewhere(program, calls, name))
+        .map(|(name, _)| *name)
+        .collect();
+    // Grows by one layer of callees a round; recursion alone never gets a function in.
+    loop {
+        let more: Vec<&str> = entries
+            .keys()
+            .copied()
+            .filter(|name| !only.contains(name) && !calls.is_mentioned(name))
+            .filter(|name| callers_are_in(program, calls, name, &only))
+            .collect();
+        if more.is_empty() {
+            break;
+        }
+        only.extend(more);
+    }
+    only
+}
+
+/// A function that Python calls once, and C again.
+fn is_called_elsewhere(program: &Program<'_>, calls: &CallIndex, name: &str) -> bool {
+    calls
+        .calls_to(name)
+        .iter()
+        .any(|site| caller(program, site.item) != Some(name))
+}
+
+fn callers_are_in(
+    program: &Program<'_>,
+    calls: &CallIndex,
+    name: &str,
+    only: &BTreeSet<&str>,
+) -> bool {
+    let sites = calls.calls_to(name);
+    !sites.is_empty()
+        && sites
+            .iter()
+            .all(|site| caller(program, site.item).is_some_and(|caller| only.contains(caller)))
+}
+
+fn caller<'p>(program: &'p Program<'_>, item: ItemId) -> Option<&'p str> {
+    match &program.items[item.0 as usize].body {
+        Some(Body::Function(function)) => Some(&function.name),
+        Some(Body::Declaration(_)) | None => None,
+    }
+}
