@@ -123,68 +123,87 @@ pub(super) fn argument_use(name: &str, arg: usize) -> Use {
 }
 
 fn is_read_only(name: &str) -> bool {
-    matches!(
-        name,
-        "PyList_GetItem"
-            | "PyList_GET_ITEM"
-            | "PyList_GetItemRef"
-            | "PyList_Size"
-            | "PyList_GET_SIZE"
-            | "PyList_GetSlice"
-            | "PyList_AsTuple"
-            | "PyList_Check"
-            | "PyList_CheckExact"
-            | "PyDict_Check"
-            | "PyDict_CheckExact"
-            | "PyDict_Size"
-            | "PyDict_GET_SIZE"
-            | "PyDict_Next"
-            | "PyDict_Copy"
-            | "PyDict_Keys"
-            | "PyDict_Values"
-            | "PyDict_Items"
-            | "PyDict_GetItem"
-            | "PyDict_GetItemString"
-            | "PyDict_GetItemWithError"
-            | "PyDict_ContainsString"
-            | "_PyDict_GetItem_KnownHash"
-            | "PySequence_Fast"
-            | "PySequence_Fast_GET_ITEM"
-            | "PySequence_Fast_GET_SIZE"
-            | "PySequence_Fast_ITEMS"
-            | "PySequence_Tuple"
-            | "PySequence_List"
-            | "PySequence_Size"
-            | "PySequence_Length"
-            | "PySequence_Check"
-            | "PySequence_GetItem"
-            | "PySequence_ITEM"
-            | "PyMapping_Size"
-            | "PyMapping_Length"
-            | "PyMapping_Check"
-            | "PyMapping_GetItemString"
-            | "PyObject_Size"
-            | "PyObject_Length"
-            | "PyObject_GetItem"
-            | "PyObject_IsTrue"
-            | "PyObject_TypeCheck"
-            | "PyTuple_GetItem"
-            | "PyTuple_GET_ITEM"
-            | "PyTuple_Size"
-            | "PyTuple_GET_SIZE"
-            | "PyTuple_Check"
-            | "PyTuple_CheckExact"
-            | "PyArg_ValidateKeywordArguments"
-            | "PyUnicode_Check"
-            | "Py_TYPE"
-            | "Py_SIZE"
-            | "Py_REFCNT"
-            | "Py_IS_TYPE"
-            | "Py_IsNone"
-            | "PyCriticalSection_Begin"
-            | "PyCriticalSection2_Begin"
-            | "PyType_IsSubtype"
-            | "Py_IsInitialized"
-            | "assert"
-    )
+    READ_ONLY.binary_search(&name).is_ok()
+}
+
+/// Calls that only look at what they are given, sorted.
+const READ_ONLY: &[&str] = &[
+    "PyArg_ValidateKeywordArguments",
+    "PyCriticalSection2_Begin",
+    "PyCriticalSection_Begin",
+    "PyDict_Check",
+    "PyDict_CheckExact",
+    "PyDict_ContainsString",
+    "PyDict_Copy",
+    "PyDict_GET_SIZE",
+    "PyDict_GetItem",
+    "PyDict_GetItemString",
+    "PyDict_GetItemWithError",
+    "PyDict_Items",
+    "PyDict_Keys",
+    "PyDict_Next",
+    "PyDict_Size",
+    "PyDict_Values",
+    "PyList_AsTuple",
+    "PyList_Check",
+    "PyList_CheckExact",
+    "PyList_GET_ITEM",
+    "PyList_GET_SIZE",
+    "PyList_GetItem",
+    "PyList_GetItemRef",
+    "PyList_GetSlice",
+    "PyList_Size",
+    "PyMapping_Check",
+    "PyMapping_GetItemString",
+    "PyMapping_Length",
+    "PyMapping_Size",
+    "PyObject_GetItem",
+    "PyObject_IsTrue",
+    "PyObject_Length",
+    "PyObject_Size",
+    "PyObject_TypeCheck",
+    "PySequence_Check",
+    "PySequence_Fast",
+    "PySequence_Fast_GET_ITEM",
+    "PySequence_Fast_GET_SIZE",
+    "PySequence_Fast_ITEMS",
+    "PySequence_GetItem",
+    "PySequence_ITEM",
+    "PySequence_Length",
+    "PySequence_List",
+    "PySequence_Size",
+    "PySequence_Tuple",
+    "PyTuple_Check",
+    "PyTuple_CheckExact",
+    "PyTuple_GET_ITEM",
+    "PyTuple_GET_SIZE",
+    "PyTuple_GetItem",
+    "PyTuple_Size",
+    "PyType_IsSubtype",
+    "PyUnicode_Check",
+    "Py_IS_TYPE",
+    "Py_IsNone",
+    "Py_REFCNT",
+    "Py_SIZE",
+    "Py_TYPE",
+    "_PyDict_GetItem_KnownHash",
+    "assert",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::{READ_ONLY, Use, argument_use};
+
+    #[test]
+    fn the_table_is_sorted_for_the_search() {
+        assert!(READ_ONLY.is_sorted());
+    }
+
+    #[test]
+    fn what_is_put_into_a_container_is_shared_and_the_container_is_changed() {
+        assert_eq!(argument_use("PyDict_SetItem", 0), Use::Change);
+        assert_eq!(argument_use("PyDict_SetItem", 2), Use::Share);
+        assert_eq!(argument_use("PyDict_Next", 0), Use::Read);
+        assert_eq!(argument_use("a_function_of_the_package", 0), Use::Share);
+    }
 }

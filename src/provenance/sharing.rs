@@ -93,10 +93,8 @@ impl<'f> Copies<'f> {
                     self.locals.insert(local);
                 }
             }
-            InstrKind::Copy { dst, src } | InstrKind::Cast { dst, src, .. } => {
-                if self.holds(src) {
-                    self.temps.insert(*dst);
-                }
+            InstrKind::Copy { dst, src } | InstrKind::Cast { dst, src, .. } if self.holds(src) => {
+                self.temps.insert(*dst);
             }
             InstrKind::Call {
                 dst,

@@ -50,7 +50,7 @@ static PyMethodDef methods[] = {
     insta::assert_snapshot!(roles(text), @"
     a: [Method(VarArgs)]
     b: [Method(VarArgsKeywords)]
-    c: []
+    c: [Method(FastCallKeywords)]
     d: [Method(One)]
     e: [Method(Unknown)]
     unused: []
