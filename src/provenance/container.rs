@@ -9,6 +9,9 @@ use super::flow::{Flow, Origin};
 use super::sharing::{Root, Until};
 use super::verdict::{SafeReason, SharedKind, Verdict, safe};
 
+/// Helpers with more callers are not followed: `insint(d, "NAME", NAME)` a thousand times.
+const MAX_CALLERS: usize = 100;
+
 /// A function and the step at which its container is looked at.
 #[derive(Clone, Copy)]
 struct At<'f, 'b> {
@@ -189,29 +192,18 @@ impl Cx<'_> {
             .map(|&param| function.tree.local(param).name.as_str());
         let name = name.unwrap_or_default();
         let passed_in = || Verdict::Shared(SharedKind::Parameter(name.into()));
-        let mut found = None;
-        for role in self.roles.of(at.flow.item, function) {
-            let verdict = self.role_param(at, role, index, name);
-            found = Some(found.map_or(verdict.clone(), |found: Verdict| found.join(verdict)));
-        }
-        let is_open = !function.is_static || self.calls.is_mentioned(&function.name);
+        let roles = self.roles.of(at.flow.item, function);
+        let from_python = roles
+            .map(|role| self.role_param(at, role, index, name))
+            .reduce(Verdict::join);
         let sites = self.calls.calls_to(&function.name);
-        if found.is_none() && (is_open || sites.is_empty()) {
-            return passed_in();
-        }
-        if matches!(found, Some(Verdict::Shared(_))) {
-            return found.unwrap_or_else(passed_in);
-        }
-        if at.depth == 0 {
-            return if sites.is_empty() {
-                found.unwrap_or_else(passed_in)
-            } else {
-                passed_in()
-            };
-        }
-        match self.callers(at, index) {
-            Some(verdict) => found.map_or(verdict.clone(), |found| found.join(verdict)),
-            None => found.unwrap_or_else(passed_in),
+        let is_open = !function.is_static || self.calls.is_mentioned(&function.name);
+        match from_python {
+            Some(verdict) if sites.is_empty() || matches!(verdict, Verdict::Shared(_)) => verdict,
+            None if is_open || sites.is_empty() => passed_in(),
+            _ if at.depth == 0 || sites.len() > MAX_CALLERS => passed_in(),
+            Some(verdict) => verdict.join(self.callers(at, index)),
+            None => self.callers(at, index),
         }
     }
 
@@ -235,16 +227,13 @@ impl Cx<'_> {
         }
     }
 
-    /// What all callers pass as parameter `index`; `None` if nobody calls.
-    fn callers(&self, at: At<'_, '_>, index: usize) -> Option<Verdict> {
+    /// What all callers pass as parameter `index`.
+    fn callers(&self, at: At<'_, '_>, index: usize) -> Verdict {
         let name = &at.flow.function.name;
-        if self.calls.calls_to(name).is_empty() {
-            return None;
-        }
         let root = Root::Param(index);
         if let Some(shared) = self.shared_at(at.flow, root, at.site, at.until, at.depth) {
             let line = self.line(at.flow, shared);
-            return Some(Verdict::Shared(SharedKind::Published(line)));
+            return Verdict::Shared(SharedKind::Published(line));
         }
         let until = match at.until {
             Until::LastUse(borrow) if borrow.escapes() => Until::Forever,
@@ -275,7 +264,9 @@ impl Cx<'_> {
                 _ => unknown,
             }
         });
-        verdicts.reduce(Verdict::join)
+        verdicts
+            .reduce(Verdict::join)
+            .unwrap_or(Verdict::Shared(SharedKind::Unknown))
     }
 
     fn global(&self, at: At<'_, '_>, name: &str) -> Verdict {
