@@ -230,11 +230,6 @@ impl Cx<'_> {
     /// What all callers pass as parameter `index`.
     fn callers(&self, at: At<'_, '_>, index: usize) -> Verdict {
         let name = &at.flow.function.name;
-        let root = Root::Param(index);
-        if let Some(shared) = self.shared_at(at.flow, root, at.site, at.until, at.depth) {
-            let line = self.line(at.flow, shared);
-            return Verdict::Shared(SharedKind::Published(line));
-        }
         let until = match at.until {
             Until::LastUse(borrow) if borrow.escapes() => Until::Forever,
             Until::LastUse(_) | Until::Site => Until::Site,
@@ -264,9 +259,18 @@ impl Cx<'_> {
                 _ => unknown,
             }
         });
-        verdicts
+        let found = verdicts
             .reduce(Verdict::join)
-            .unwrap_or(Verdict::Shared(SharedKind::Unknown))
+            .unwrap_or(Verdict::Shared(SharedKind::Unknown));
+        // What is private to the caller may be given away by the helper itself.
+        let shared = || self.shared_at(at.flow, Root::Param(index), at.site, at.until, at.depth);
+        match &found {
+            Verdict::Safe(proof) if proof.reason != SafeReason::Immutable => match shared() {
+                Some(point) => Verdict::Shared(SharedKind::Published(self.line(at.flow, point))),
+                None => found,
+            },
+            Verdict::Safe(_) | Verdict::Shared(_) => found,
+        }
     }
 
     fn global(&self, at: At<'_, '_>, name: &str) -> Verdict {

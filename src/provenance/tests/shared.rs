@@ -64,7 +64,7 @@ fn what_a_container_holds_is_not_private_with_it() {
 }
 
 #[test]
-fn a_static_pointer_or_assembly_hides_what_a_variable_holds() {
+fn a_pointer_to_a_variable_hides_what_it_holds() {
     let text = "PyObject *f(PyObject *p) {\n    PyObject *d = PyDict_New(), **q = &d;\n    *q = p;\n    return PyDict_GetItem(d, p);\n}\n";
     insta::assert_snapshot!(of(text), @"f: shared, a container of unknown origin");
 }
