@@ -9,9 +9,14 @@ pub use config::{Compat, Config, ErrorBehaviour};
 pub use needs::NewFile;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+
+use crate::capi::REPLACEMENTS;
 
 use crate::package::Package;
-use crate::program::{Demand, Program};
+use crate::program::{CallIndex, Demand, Program};
+use crate::provenance;
+use crate::roles::Roles;
 use crate::rule::{Finding, PackageCx, Rule};
 use crate::source::{FileId, LineNumber};
 use crate::transforms;
@@ -108,8 +113,11 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         .filter(|rule| config.selection.includes(rule))
         .collect();
     let workspace = Workspace::new(package, config);
-    let program = workspace.load(demand(&rules, config));
-    let cx = PackageCx::new(&program, workspace.range);
+    let program = workspace.load(demand(&workspace, &rules, config));
+    let calls = CallIndex::new(&program);
+    let roles = Roles::new(&program);
+    let triage = provenance::Cx::new(&program, &calls, &roles);
+    let cx = PackageCx::new(&program, workspace.range).with_triage(&triage);
     let found: Vec<Vec<Finding>> = rules
         .par_iter()
         .map(|rule| {
@@ -138,13 +146,26 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
     }
 }
 
-fn demand(rules: &[&Rule], config: &Config) -> Demand {
-    if config.full_coverage {
+/// Triage follows containers through helpers, fields and method tables, and takes what was never
+/// parsed for not there. So a package with a single borrowed reference is parsed in whole; others
+/// only where a rule has a word to say.
+fn demand(workspace: &Workspace, rules: &[&Rule], config: &Config) -> Demand {
+    let words: FxHashSet<&str> = rules
+        .iter()
+        .flat_map(|rule| rule.triggers.iter().copied())
+        .collect();
+    let triaged: FxHashSet<&[u8]> = REPLACEMENTS
+        .iter()
+        .map(|row| row.borrowed)
+        .chain(["PyDict_Next", "_PyDict_Next"])
+        .filter(|name| words.contains(name))
+        .map(str::as_bytes)
+        .collect();
+    if config.full_coverage || workspace.mentions(&triaged) {
         return Demand::Everything;
     }
-    let words = rules.iter().flat_map(|rule| rule.triggers.iter());
     // The statistics name every module, whatever rules run.
-    let words = words.chain(crate::modules::TRIGGERS);
+    let words = words.iter().chain(crate::modules::TRIGGERS);
     Demand::Words(words.map(ToString::to_string).collect())
 }
 

@@ -74,6 +74,20 @@ impl Workspace {
         }
     }
 
+    /// Whether a file of the package holds one of `words` outside of comments and strings.
+    pub(super) fn mentions(&self, words: &FxHashSet<&[u8]>) -> bool {
+        let own = self
+            .files
+            .iter()
+            .filter(|(id, _)| !self.before.contains(id));
+        let own: Vec<_> = own.collect();
+        own.par_iter().any(|(id, file)| {
+            self.index[id.index()]
+                .identifiers(file)
+                .any(|word| words.contains(word))
+        })
+    }
+
     pub(super) fn load(&self, demand: Demand) -> Program<'_> {
         program::load(
             &self.files,

@@ -38,6 +38,26 @@ use borrow::Borrow;
 use flow::Flow;
 use sharing::Until;
 
+/// What rules ask of triage.
+pub trait Triage: std::fmt::Debug + Sync {
+    /// Where the argument `container` of the borrowing call `site` comes from, and what that
+    /// means for the value it hands out.
+    fn provenance(&self, site: CallSite, container: usize) -> Verdict;
+
+    /// Whether the function only runs while a module is initialised.
+    fn runs_at_init_only(&self, function: &str) -> bool;
+}
+
+impl Triage for Cx<'_> {
+    fn provenance(&self, site: CallSite, container: usize) -> Verdict {
+        Cx::provenance(self, site, container)
+    }
+
+    fn runs_at_init_only(&self, function: &str) -> bool {
+        self.init_only.contains(function)
+    }
+}
+
 /// How many calls deep helpers are followed.
 const MAX_DEPTH: u32 = 6;
 

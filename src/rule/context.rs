@@ -3,6 +3,7 @@
 use crate::ast::{ExprId, ExprKind, Function, StmtId, Tree};
 use crate::preprocess::{Place, VersionRange};
 use crate::program::{Body, CallIndex, CallSite, ItemId, Program, ProgramItem};
+use crate::provenance::{SharedKind, Triage, Verdict};
 use crate::source::{ByteSpan, FileId, SourceFile};
 
 /// The package with what rules ask for again and again looked up once.
@@ -13,6 +14,7 @@ pub struct PackageCx<'a> {
     /// Supported Python versions.
     pub range: VersionRange,
     calls: CallIndex,
+    triage: Option<&'a dyn Triage>,
 }
 
 impl<'a> PackageCx<'a> {
@@ -23,7 +25,33 @@ impl<'a> PackageCx<'a> {
             program,
             range,
             calls: CallIndex::new(program),
+            triage: None,
         }
+    }
+
+    /// The same package with triage; without it every container counts as shared.
+    #[must_use]
+    pub fn with_triage(self, triage: &'a dyn Triage) -> Self {
+        Self {
+            triage: Some(triage),
+            ..self
+        }
+    }
+
+    /// Where the argument `container` of a borrowing call comes from.
+    #[must_use]
+    pub fn provenance(&self, site: CallSite, container: usize) -> Verdict {
+        match self.triage {
+            Some(triage) => triage.provenance(site, container),
+            None => Verdict::Shared(SharedKind::Unknown),
+        }
+    }
+
+    /// Whether the function only runs while a module is initialised, as far as is known.
+    #[must_use]
+    pub fn runs_at_init_only(&self, function: &str) -> bool {
+        self.triage
+            .is_some_and(|triage| triage.runs_at_init_only(function))
     }
 
     /// The item with this id.
