@@ -1,40 +1,19 @@
 //! C functions in, troubles out.
 
-use std::path::PathBuf;
-
 use super::{Gives, KnownCallees, Report, Seed, run};
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::cfg::{self, Source};
-use crate::preprocess::{FileIndex, Includes, VersionRange};
-use crate::program::{Demand, Options, load};
-use crate::source::{FileSet, SourceFile};
+use crate::program::Program;
+use crate::program::testing::with_program;
 
 /// Follows the strong calls of `body` (the inside of a function that returns `PyObject *`) and
 /// lists what is wrong, with the text of the step where it shows.
 fn troubles(body: &str) -> String {
     let text = format!("static PyObject *f(PyObject *self, PyObject *args) {{\n{body}\n}}\n");
-    let mut files = FileSet::default();
-    let model = files.add(SourceFile::new(
-        PathBuf::from("<Python.h>"),
-        crate::capi::MODEL_H.into(),
-    ));
-    let file = files.add(SourceFile::new(PathBuf::from("a.c"), text.into_bytes()));
-    let index: Vec<FileIndex> = files
-        .iter()
-        .map(|(id, file)| FileIndex::new(id, file))
-        .collect();
-    let includes = Includes::new(&files, &index, &[]);
-    let range = VersionRange {
-        min: 0x0309_0000,
-        max: 0x030F_00F0,
-    };
-    let options = Options {
-        range,
-        roots: vec![file],
-        before: vec![model],
-        demand: Demand::Everything,
-    };
-    let program = load(&files, &index, &includes, &options);
+    with_program(&[("a.c", &text)], of_program)
+}
+
+fn of_program(program: &Program<'_>) -> String {
     assert!(program.gaps.is_empty(), "{:?}", program.gaps);
     let (item, function) = program.functions().next().expect("one function");
     let seeds = seeds(function);
@@ -53,7 +32,11 @@ fn troubles(body: &str) -> String {
             .tokens
             .file_span(range)
             .expect("no macros in the tests");
-        format!("{:?} at {}", trouble.problem, files.get(file).text(span))
+        format!(
+            "{:?} at {}",
+            trouble.problem,
+            program.files.get(file).text(span)
+        )
     });
     lines.collect::<Vec<_>>().join("\n")
 }
