@@ -3,9 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod support;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Command;
+
+use support::{free_threaded_python, headers, run};
 
 const SLOTS: &str = "
 static int m_exec(PyObject *m) { return 0; }
@@ -48,31 +52,6 @@ PyMODINIT_FUNC PyInit_m(void)
     return PyModule_Create(&def);
 }
 ";
-
-/// The interpreter of a free-threaded Python: `UNGIL_FT_PYTHON`, else the one that the script
-/// builds.
-fn free_threaded_python() -> PathBuf {
-    if let Some(python) = std::env::var_os("UNGIL_FT_PYTHON") {
-        return python.into();
-    }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/ft-python");
-    let output = run(Command::new("bash").arg(script));
-    String::from_utf8(output.stdout).unwrap().trim().into()
-}
-
-fn run(command: &mut Command) -> Output {
-    let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}\n{said}");
-    output
-}
-
-/// The folder of `Python.h`.
-fn headers(python: &Path) -> String {
-    let code = "import sysconfig; print(sysconfig.get_path('include'))";
-    let output = run(Command::new(python).args(["-c", code]));
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
-}
 
 fn compile(folder: &Path, headers: &str, flags: &[&str]) {
     // The style of C89 is what older packages are held to; the headers themselves are newer.

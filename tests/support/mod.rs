@@ -1,0 +1,32 @@
+//! Pythons to compile and run against.
+
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The interpreter of a free-threaded Python: `UNGIL_FT_PYTHON`, else the one that the script
+/// builds.
+pub(crate) fn free_threaded_python() -> PathBuf {
+    if let Some(python) = std::env::var_os("UNGIL_FT_PYTHON") {
+        return python.into();
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/ft-python");
+    let output = run(Command::new("bash").arg(script));
+    String::from_utf8(output.stdout).unwrap().trim().into()
+}
+
+/// Runs `command`, which must succeed.
+pub(crate) fn run(command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}\n{said}");
+    output
+}
+
+/// The folder of the `Python.h` of an interpreter.
+pub(crate) fn headers(python: &Path) -> String {
+    let code = "import sysconfig; print(sysconfig.get_path('include'))";
+    let output = run(Command::new(python).args(["-c", code]));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
