@@ -26,6 +26,9 @@ pub mod render;
 pub mod roles;
 pub mod rule;
 pub mod source;
+pub mod strong;
+#[cfg(test)]
+mod testing;
 pub mod validate;
 
 #[path = "../transforms/mod.rs"]

@@ -1,11 +1,20 @@
 //! All rules, one file each.
 
+pub mod borrowed;
 pub mod module;
 
 use crate::rule::Rule;
 
 /// Every rule in run order: where two fixes clash, the one of the earlier rule stays.
 pub static ALL: &[&Rule] = &[
+    &borrowed::list_item::BORROWED_LIST_ITEM,
+    &borrowed::dict_item::BORROWED_DICT_ITEM,
+    &borrowed::dict_set_default::BORROWED_DICT_SET_DEFAULT,
+    &borrowed::weakref_object::BORROWED_WEAKREF_OBJECT,
+    &borrowed::imported_module::BORROWED_IMPORTED_MODULE,
+    &borrowed::list_macro::UNCHECKED_LIST_ITEM,
+    &borrowed::sequence_fast_item::BORROWED_SEQUENCE_FAST_ITEM,
+    &borrowed::cell_content::BORROWED_CELL_CONTENT,
     &module::UNDECLARED_MULTI_PHASE_MODULE,
     &module::UNDECLARED_SINGLE_PHASE_MODULE,
 ];

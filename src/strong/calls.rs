@@ -1,0 +1,315 @@
+//! The call itself in its new form.
+
+use super::emit::Draft;
+use super::plan::Lookup;
+use super::reason::Reason;
+use super::shape::{Shape, null_test, runs_first};
+use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
+use crate::capi::{Form, OldErrors};
+use crate::cfg::InstrKind;
+use crate::source::ByteSpan;
+
+/// Rewrites one lookup; `name` is the variable that gets the result.
+///
+/// # Errors
+/// Why its new form cannot be written where it stands.
+pub(super) fn rewrite(
+    draft: &mut Draft<'_, '_>,
+    name: &str,
+    lookup: &Lookup,
+) -> Result<(), Reason> {
+    let parts = Parts::of(draft, lookup)?;
+    match (lookup.shape, lookup.replacement.form) {
+        (Shape::Presence(test, when), _) => presence(draft, &parts, lookup, test, when),
+        (Shape::Nested(stmt), Form::Return) => nested_return(draft, &parts, name, stmt),
+        (Shape::Nested(stmt), Form::Out { .. }) => nested_out(draft, &parts, name, stmt),
+        (_, Form::Return) => {
+            draft.replace(parts.callee, parts.strong);
+            Ok(())
+        }
+        (Shape::Assigned(stmt, _), Form::Out { .. }) => assigned(draft, &parts, name, stmt),
+        (Shape::Initialised(stmt, local), Form::Out { .. }) => {
+            initialised(draft, &parts, name, stmt, local)
+        }
+        (Shape::Inside(stmt, _, assignment), Form::Out { .. }) => {
+            inside(draft, &parts, name, stmt, assignment)
+        }
+    }
+}
+
+/// The function that answers whether a key is there.
+pub(super) fn contains(lookup: &Lookup) -> &'static str {
+    match lookup.replacement.strong {
+        "PyDict_GetItemStringRef" => "PyDict_ContainsString",
+        _ => "PyDict_Contains",
+    }
+}
+
+/// The text of a call.
+struct Parts {
+    strong: &'static str,
+    errors: OldErrors,
+    call: ExprId,
+    /// `name`
+    callee: ByteSpan,
+    /// `name(args)`
+    whole: ByteSpan,
+}
+
+impl Parts {
+    fn of(draft: &Draft<'_, '_>, lookup: &Lookup) -> Result<Self, Reason> {
+        let in_macro = || Reason::InMacro(lookup.replacement.borrowed.to_owned());
+        let ExprKind::Call { callee, .. } = draft.scene.tree.expr(lookup.call).kind else {
+            return Err(in_macro());
+        };
+        Ok(Self {
+            strong: lookup.replacement.strong,
+            errors: lookup.replacement.errors,
+            call: lookup.call,
+            callee: draft.scene.span(callee).ok_or_else(in_macro)?,
+            whole: draft.scene.span(lookup.call).ok_or_else(in_macro)?,
+        })
+    }
+
+    /// `name(args` of the strong function, without the closing parenthesis.
+    fn open_call(&self, draft: &Draft<'_, '_>) -> String {
+        let args = ByteSpan::new(self.callee.end().0, self.whole.end().0 - 1);
+        format!("{}{}", self.strong, draft.text(args))
+    }
+
+    /// The statement that looks up into `name`.
+    fn statement(&self, draft: &Draft<'_, '_>, name: &str, stmt: ByteSpan) -> Vec<String> {
+        let call = format!("{}, &{name})", self.open_call(draft));
+        if self.clears_errors() {
+            draft.block(&format!("if ({call} < 0)"), "PyErr_Clear();", stmt)
+        } else {
+            vec![format!("(void){call};")]
+        }
+    }
+
+    fn clears_errors(&self) -> bool {
+        self.errors == OldErrors::Swallowed
+    }
+}
+
+fn span_of(draft: &Draft<'_, '_>, stmt: StmtId) -> Result<ByteSpan, Reason> {
+    let made = || Reason::InMacro("around it".to_owned());
+    draft.scene.stmt_span(stmt).ok_or_else(made)
+}
+
+/// `v = call(d, k);` turns into `if (callRef(d, k, &v) < 0) { PyErr_Clear(); }`.
+fn assigned(
+    draft: &mut Draft<'_, '_>,
+    parts: &Parts,
+    name: &str,
+    stmt: StmtId,
+) -> Result<(), Reason> {
+    let span = span_of(draft, stmt)?;
+    let last = parts.whole.end().0 - 1;
+    let (head, tail) = if parts.clears_errors() {
+        let lines = draft.block(")", "PyErr_Clear();", span);
+        ("if (", format!(" < 0{}", draft.joined(&lines, span)))
+    } else {
+        ("(void)", ";".to_owned())
+    };
+    let start = ByteSpan::new(span.start().0, parts.callee.end().0);
+    draft.replace(start, format!("{head}{}", parts.strong));
+    draft.insert(ByteSpan::new(last, last).start(), format!(", &{name}"));
+    draft.replace(ByteSpan::new(parts.whole.end().0, span.end().0), tail);
+    if parts.clears_errors() {
+        draft.needs_braces(stmt);
+    }
+    Ok(())
+}
+
+/// `PyObject *v = call(d, k);` turns into `PyObject *v;` and a statement.
+fn initialised(
+    draft: &mut Draft<'_, '_>,
+    parts: &Parts,
+    name: &str,
+    stmt: StmtId,
+    local: LocalId,
+) -> Result<(), Reason> {
+    let made = || Reason::InMacro("around it".to_owned());
+    let StmtKind::Decl(decls) = &draft.scene.tree.stmt(stmt).kind else {
+        return Err(made());
+    };
+    let at = decls.iter().position(|decl| decl.local == local);
+    let at = at.ok_or_else(made)?;
+    let tokens = &draft.scene.cx.item(draft.scene.item).tokens;
+    let text = |range| tokens.file_span(range).map(|(_, span)| span);
+    let declarator = text(decls[at].range).ok_or_else(made)?;
+    let variable = text(draft.scene.tree.local(local).name_range).ok_or_else(made)?;
+    let later_value = decls[at + 1..].iter().any(|decl| decl.init.is_some());
+    if later_value {
+        return Err(Reason::NotEvaluatedFirst(
+            "the value of another variable of the declaration".to_owned(),
+        ));
+    }
+    draft.replace(ByteSpan::new(variable.end().0, declarator.end().0), "");
+    let last = last_declaration(draft, stmt);
+    let lines = parts.statement(draft, name, span_of(draft, last)?);
+    // The lookup comes first of all that stands behind the declaration.
+    draft.after_first(last, lines);
+    Ok(())
+}
+
+/// The last of the declarations that follow `stmt` and may run before the lookup; C89 has no
+/// statement between declarations.
+fn last_declaration(draft: &Draft<'_, '_>, stmt: StmtId) -> StmtId {
+    let Some((stmts, at)) = draft.scene.siblings(stmt) else {
+        return stmt;
+    };
+    let is_decl = |id: &&StmtId| matches!(draft.scene.tree.stmt(**id).kind, StmtKind::Decl(_));
+    if !stmts[..at].iter().all(|id| is_decl(&id)) {
+        return stmt;
+    }
+    let run: Vec<StmtId> = stmts[at..].iter().take_while(is_decl).copied().collect();
+    let last = *run.last().unwrap_or(&stmt);
+    let idle = run[1..].iter().all(|&decl| is_idle(draft, decl));
+    if idle && draft.scene.stmt_span(last).is_some() {
+        last
+    } else {
+        stmt
+    }
+}
+
+/// Whether a declaration does nothing but declare, or give constants.
+fn is_idle(draft: &Draft<'_, '_>, decl: StmtId) -> bool {
+    let scene = draft.scene;
+    let (Some(start), Some(end)) = (scene.cfg.before(decl), scene.cfg.after(decl)) else {
+        return false;
+    };
+    start.block == end.block
+        && scene.cfg.block(start.block).instrs[start.index..end.index]
+            .iter()
+            .all(|instr| {
+                !matches!(
+                    instr.kind,
+                    InstrKind::Call { .. } | InstrKind::Load { .. } | InstrKind::Asm
+                )
+            })
+}
+
+/// `if ((v = call(d, k)) == NULL)` turns into `if (callRef(d, k, &v) <= 0)`; where errors are to
+/// be cleared the lookup moves in front of the statement.
+fn inside(
+    draft: &mut Draft<'_, '_>,
+    parts: &Parts,
+    name: &str,
+    stmt: StmtId,
+    assignment: ExprId,
+) -> Result<(), Reason> {
+    let made = || Reason::InMacro("around it".to_owned());
+    let whole = draft.scene.span(assignment).ok_or_else(made)?;
+    if parts.clears_errors() {
+        let at = draft.scene.cfg.call(parts.call).ok_or_else(made)?;
+        runs_first(draft.scene, stmt, parts.call, at)?;
+        let lines = parts.statement(draft, name, span_of(draft, stmt)?);
+        draft.before(stmt, lines);
+        let whole = with_parentheses(draft, whole);
+        draft.replace(whole, name);
+        return Ok(());
+    }
+    let Some((test, when)) = tested(draft, assignment) else {
+        return Err(Reason::NotEvaluatedFirst("another part".to_owned()));
+    };
+    let span = draft.scene.span(test).ok_or_else(made)?;
+    let comparison = if when { "> 0" } else { "<= 0" };
+    let call = format!("{}, &{name}) {comparison}", parts.open_call(draft));
+    let span = if test == assignment { whole } else { span };
+    draft.replace(span, call);
+    Ok(())
+}
+
+/// The expression that tests the value of `value` for `NULL`, and its outcome if it is not.
+fn tested(draft: &Draft<'_, '_>, value: ExprId) -> Option<(ExprId, bool)> {
+    use super::scene::Parent;
+    match draft.scene.parent_of_expr(value) {
+        Some(Parent::Stmt(_)) => Some((value, true)),
+        Some(Parent::Expr(_)) => null_test(draft.scene, value),
+        None => None,
+    }
+}
+
+/// The span with the parentheses directly around it.
+fn with_parentheses(draft: &Draft<'_, '_>, span: ByteSpan) -> ByteSpan {
+    let bytes = draft.scene.cx.file(draft.scene.file).bytes();
+    let before = bytes[..span.start().index()]
+        .iter()
+        .rposition(|byte| !byte.is_ascii_whitespace());
+    let behind = bytes[span.end().index()..]
+        .iter()
+        .position(|byte| !byte.is_ascii_whitespace())
+        .map(|at| span.end().index() + at);
+    // The parentheses of `if (…)` and of calls stay: a name or keyword stands before them.
+    let is_own = |at: usize| {
+        bytes[..at]
+            .iter()
+            .rfind(|byte| !byte.is_ascii_whitespace())
+            .is_some_and(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
+    };
+    match (before, behind) {
+        (Some(open), Some(close))
+            if bytes[open] == b'(' && bytes[close] == b')' && is_own(open) =>
+        {
+            let offset = |at: usize| u32::try_from(at).expect("files are indexed by u32");
+            ByteSpan::new(offset(open), offset(close + 1))
+        }
+        _ => span,
+    }
+}
+
+/// `f(call(l, i));` turns into `PyObject *item = callRef(l, i); f(item);`.
+fn nested_return(
+    draft: &mut Draft<'_, '_>,
+    parts: &Parts,
+    name: &str,
+    stmt: StmtId,
+) -> Result<(), Reason> {
+    let call = format!("{})", parts.open_call(draft));
+    let head = draft.declare(stmt, "PyObject *", name);
+    draft.before(stmt, [format!("{head} {call};")]);
+    draft.name_result(parts.whole, name);
+    Ok(())
+}
+
+/// The same for a lookup that hands its result out through a pointer.
+fn nested_out(
+    draft: &mut Draft<'_, '_>,
+    parts: &Parts,
+    name: &str,
+    stmt: StmtId,
+) -> Result<(), Reason> {
+    let span = span_of(draft, stmt)?;
+    let head = draft.declare(stmt, "PyObject *", name);
+    let mut lines = parts.statement(draft, name, span);
+    if head.starts_with("PyObject") {
+        lines.insert(0, format!("PyObject *{name};"));
+    }
+    draft.before(stmt, lines);
+    draft.name_result(parts.whole, name);
+    Ok(())
+}
+
+/// `if (call(d, k) != NULL)` turns into `if (PyDict_Contains(d, k) == 1)`.
+fn presence(
+    draft: &mut Draft<'_, '_>,
+    parts: &Parts,
+    lookup: &Lookup,
+    test: ExprId,
+    when: bool,
+) -> Result<(), Reason> {
+    let made = || Reason::InMacro("around it".to_owned());
+    let span = draft.scene.span(test).ok_or_else(made)?;
+    let args = ByteSpan::new(parts.callee.end().0, parts.whole.end().0);
+    let comparison = if when { "== 1" } else { "!= 1" };
+    let args = draft.text(args);
+    draft.replace(span, format!("{}{args} {comparison}", contains(lookup)));
+    if parts.clears_errors() {
+        draft.fix.assume(
+            "an error of the key's hash or comparison, which the old call cleared, may stay set",
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,417 @@
+//! A group of homes as one fix.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::calls;
+use super::plan::{Lookup, Planned};
+use super::reason::Reason;
+use super::scene::{Parent, Scene};
+use super::shape::Shape;
+use super::slots::Slot;
+use super::types;
+use crate::ast::{ExprId, ExprKind, StmtId, StmtKind};
+use crate::capi::PyVersion;
+use crate::edit::{BraceStyle, Edit, Fix, Need};
+use crate::source::{ByteOffset, ByteSpan};
+
+/// The edits of one fix so far. What stands around one statement is collected first, so that it
+/// gets braces once.
+pub(super) struct Draft<'s, 'a> {
+    pub scene: &'s Scene<'a>,
+    pub fix: Fix,
+    /// New statements around a statement. An entry without any asks for braces.
+    around: BTreeMap<StmtId, Around>,
+    taken: BTreeSet<String>,
+    /// Lookups that turned into the name of a variable.
+    named: Vec<(ByteSpan, String)>,
+}
+
+#[derive(Default)]
+struct Around {
+    before: Vec<String>,
+    /// Declarations behind a declaration.
+    declared: Vec<String>,
+    after: Vec<String>,
+}
+
+/// The fix for homes that change together.
+///
+/// # Errors
+/// Why it cannot be written down.
+pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
+    let mut draft = Draft {
+        scene,
+        fix: Fix::safe(title(group)),
+        around: BTreeMap::new(),
+        taken: BTreeSet::new(),
+        named: Vec::new(),
+    };
+    for planned in group {
+        draft.releases(planned)?;
+    }
+    let mut lookups: Vec<(&Lookup, &str)> = group
+        .iter()
+        .flat_map(|planned| {
+            let name = &*planned.home.name;
+            planned
+                .home
+                .lookups
+                .iter()
+                .map(move |lookup| (lookup, name))
+        })
+        .collect();
+    // Inner lookups first: the text of an outer one holds their new names.
+    lookups.sort_by_key(|(lookup, _)| scene.span(lookup.call).map(|span| (span.len(), span)));
+    for (lookup, name) in lookups {
+        calls::rewrite(&mut draft, name, lookup)?;
+    }
+    for planned in group {
+        draft.counting(planned)?;
+        draft.needs(&planned.home.lookups);
+    }
+    draft.finish()
+}
+
+fn title(group: &[Planned]) -> String {
+    let mut strong: Vec<&str> = group
+        .iter()
+        .flat_map(|planned| &planned.home.lookups)
+        .map(|lookup| lookup.replacement.strong)
+        .collect();
+    strong.sort_unstable();
+    strong.dedup();
+    let names: Vec<String> = strong.iter().map(|name| format!("`{name}`")).collect();
+    format!("own the reference: {}", names.join(", "))
+}
+
+impl Draft<'_, '_> {
+    pub(super) fn replace(&mut self, span: ByteSpan, text: impl Into<Vec<u8>>) {
+        self.fix.replace(self.scene.file, span, text);
+    }
+
+    pub(super) fn insert(&mut self, at: ByteOffset, text: impl Into<Vec<u8>>) {
+        self.fix.insert(self.scene.file, at, text);
+    }
+
+    /// Replaces a lookup by the variable that has its result.
+    pub(super) fn name_result(&mut self, span: ByteSpan, name: &str) {
+        self.replace(span, name);
+        self.named.push((span, name.to_owned()));
+    }
+
+    /// The text of a span, with the names of lookups that turned into variables.
+    pub(super) fn text(&self, span: ByteSpan) -> String {
+        let mut text = String::new();
+        let mut at = span.start().0;
+        let mut inner: Vec<_> = self
+            .named
+            .iter()
+            .filter(|(s, _)| span.contains(*s))
+            .collect();
+        inner.sort();
+        for (named, name) in inner {
+            if named.start().0 >= at {
+                text += &self.scene.text(ByteSpan::new(at, named.start().0));
+                text += name;
+                at = named.end().0;
+            }
+        }
+        text + &self.scene.text(ByteSpan::new(at, span.end().0))
+    }
+
+    pub(super) fn before(&mut self, stmt: StmtId, lines: impl IntoIterator<Item = String>) {
+        self.around.entry(stmt).or_default().before.extend(lines);
+    }
+
+    pub(super) fn after(&mut self, stmt: StmtId, lines: impl IntoIterator<Item = String>) {
+        self.around.entry(stmt).or_default().after.extend(lines);
+    }
+
+    /// Lines behind `stmt`, in front of those that are there already.
+    pub(super) fn after_first(&mut self, stmt: StmtId, lines: impl IntoIterator<Item = String>) {
+        self.around
+            .entry(stmt)
+            .or_default()
+            .after
+            .splice(..0, lines);
+    }
+
+    /// Notes that `stmt` turns into what needs braces as the body of an `if`.
+    pub(super) fn needs_braces(&mut self, stmt: StmtId) {
+        self.around.entry(stmt).or_default();
+    }
+
+    /// A name for a new variable.
+    pub(super) fn unused_name(&mut self, stems: &[&str]) -> String {
+        let free = stems.iter().find(|stem| {
+            let mut taken = self.taken.clone();
+            self.scene.unused_name(stem, &mut taken) == **stem
+        });
+        let stem = free.or(stems.first()).copied().unwrap_or("value");
+        self.scene.unused_name(stem, &mut self.taken)
+    }
+
+    /// The blanks that one more level of nesting adds.
+    pub(super) fn step(&self, stmt: ByteSpan) -> String {
+        let outer = self.scene.layout.indentation(stmt.start());
+        let inner = self.scene.layout.step().deeper(outer);
+        let more = inner.strip_prefix(outer).unwrap_or(b"    ");
+        String::from_utf8_lossy(more).into_owned()
+    }
+
+    /// The head of a block in the style of the function, and the lines of the block.
+    pub(super) fn block(&self, head: &str, body: &str, stmt: ByteSpan) -> Vec<String> {
+        let step = self.step(stmt);
+        let mut lines = match self.scene.layout.braces() {
+            BraceStyle::SameLine => vec![format!("{head} {{")],
+            BraceStyle::NextLine => vec![head.to_owned(), "{".to_owned()],
+        };
+        lines.push(format!("{step}{body}"));
+        lines.push("}".to_owned());
+        lines
+    }
+
+    /// Lines for use in the middle of an edit that begins where `stmt` does.
+    pub(super) fn joined(&self, lines: &[String], stmt: ByteSpan) -> String {
+        let ending = self.scene.layout.line_ending(stmt.start());
+        let blanks = self.scene.layout.indentation(stmt.start());
+        lines.join(&format!("{ending}{}", String::from_utf8_lossy(blanks)))
+    }
+
+    /// Declares a variable in front of `stmt`, with a value if C89 allows it there. Gives the
+    /// statement that assigns to it, or would, up to the value: `int n =`, `n =`.
+    pub(super) fn declare(&mut self, stmt: StmtId, prefix: &str, name: &str) -> String {
+        let alone = self.scene.siblings(stmt).is_none();
+        let declares = matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Decl(_));
+        let starts_block = self.around.get(&stmt).is_none_or(|a| a.before.is_empty())
+            && (alone || self.scene.siblings(stmt).is_some_and(|(_, at)| at == 0));
+        if starts_block || declares || self.scene.mixes_declarations() {
+            return format!("{prefix}{name} =");
+        }
+        self.declare_on_top(stmt, format!("{prefix}{name};"));
+        format!("{name} =")
+    }
+
+    /// Adds a declaration to those at the top of the block of `stmt`.
+    fn declare_on_top(&mut self, stmt: StmtId, declaration: String) {
+        let (stmts, _) = self.scene.siblings(stmt).unwrap_or_default();
+        let is_decl = |id: &&StmtId| matches!(self.scene.tree.stmt(**id).kind, StmtKind::Decl(_));
+        match (stmts.iter().take_while(is_decl).last(), stmts.first()) {
+            (Some(&last), _) => self
+                .around
+                .entry(last)
+                .or_default()
+                .declared
+                .push(declaration),
+            (None, Some(&first)) => {
+                let lines = &mut self.around.entry(first).or_default().before;
+                lines.insert(0, declaration);
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn releases(&mut self, planned: &Planned) -> Result<(), Reason> {
+        for (&slot, &(variable, null)) in &planned.decisions.releases {
+            let name = match variable {
+                Some(local) => self.scene.name(local),
+                None => &planned.home.name,
+            };
+            let release = if null { "Py_XDECREF" } else { "Py_DECREF" };
+            let line = format!("{release}({name});");
+            match slot {
+                Slot::Before(stmt) => self.before(stmt, [line]),
+                Slot::After(stmt) => self.after(stmt, [line]),
+                Slot::Else(stmt) => self.new_else(stmt, &line, name)?,
+                Slot::InReturn(stmt) => self.in_return(stmt, line)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn new_else(&mut self, stmt: StmtId, line: &str, name: &str) -> Result<(), Reason> {
+        let StmtKind::If { then, .. } = self.scene.tree.stmt(stmt).kind else {
+            return Err(Reason::NoPlace(name.to_owned()));
+        };
+        let braced = matches!(self.scene.tree.stmt(then).kind, StmtKind::Block(_));
+        let Some(span) = self.scene.stmt_span(stmt).filter(|_| braced) else {
+            return Err(Reason::NoPlace(name.to_owned()));
+        };
+        let mut lines = self.block("else", line, span);
+        let separator = match self.scene.layout.braces() {
+            BraceStyle::SameLine => " ".to_owned(),
+            BraceStyle::NextLine => {
+                lines.insert(0, String::new());
+                String::new()
+            }
+        };
+        let text = self.joined(&lines, span);
+        self.insert(span.end(), separator + &text);
+        Ok(())
+    }
+
+    /// `return f(v);` turns into `int result = f(v); Py_DECREF(v); return result;`.
+    fn in_return(&mut self, stmt: StmtId, release: String) -> Result<(), Reason> {
+        let around = self.around.entry(stmt).or_default();
+        if let Some(last) = around.after.len().checked_sub(1) {
+            around.after.insert(last, release);
+            return Ok(());
+        }
+        let no_place = || Reason::NoPlace("the result".to_owned());
+        let span = self.scene.stmt_span(stmt).ok_or_else(no_place)?;
+        let prefix = types::prefix(&self.scene.function.ret).ok_or_else(no_place)?;
+        let name = self.unused_name(&["result", "ret", "retval", "rv"]);
+        let head = self.declare(stmt, &prefix, &name);
+        let keyword = ByteSpan::new(span.start().0, span.start().0 + 6);
+        self.replace(keyword, head);
+        self.after(stmt, [release, format!("return {name};")]);
+        Ok(())
+    }
+
+    /// Takes out the counting that the new reference makes needless, and adds what it needs.
+    fn counting(&mut self, planned: &Planned) -> Result<(), Reason> {
+        for &call in &planned.decisions.removed {
+            self.remove(call, &planned.home.name)?;
+        }
+        for &call in &planned.decisions.unwrapped {
+            self.unwrap(call, &planned.home.name)?;
+        }
+        for &value in &planned.decisions.owned {
+            let no_place = || Reason::NoPlace(planned.home.name.clone());
+            let span = self.scene.span(value).ok_or_else(no_place)?;
+            let function = if self.is_never_null(value) {
+                "Py_NewRef"
+            } else {
+                "Py_XNewRef"
+            };
+            self.insert(span.start(), format!("{function}("));
+            self.insert(span.end(), ")");
+            self.compat(function);
+        }
+        Ok(())
+    }
+
+    fn is_never_null(&self, value: ExprId) -> bool {
+        match &self.scene.tree.expr(value).kind {
+            ExprKind::Name(crate::ast::Name::Global(name)) => name.starts_with("Py_"),
+            ExprKind::Unary { .. } => true,
+            ExprKind::Cast { operand, .. } => self.is_never_null(*operand),
+            _ => false,
+        }
+    }
+
+    /// Takes the statement `call;` out, and an `if` that was made for it alone.
+    fn remove(&mut self, call: ExprId, name: &str) -> Result<(), Reason> {
+        let no_place = || Reason::NoPlace(name.to_owned());
+        let Some(Parent::Stmt(mut stmt)) = self.scene.parent_of_expr(call) else {
+            return Err(no_place());
+        };
+        if !matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Expr(_)) {
+            return Err(no_place());
+        }
+        while let Some(outer) = self.only_body_of(stmt) {
+            stmt = outer;
+        }
+        if self.around.contains_key(&stmt) && self.scene.siblings(stmt).is_none() {
+            return Err(no_place());
+        }
+        let span = self.scene.stmt_span(stmt).ok_or_else(no_place)?;
+        let edit = self.scene.layout.remove(span);
+        self.fix.edits.push(edit);
+        Ok(())
+    }
+
+    /// The `if` without effects that only guards `stmt`, or the block around `stmt` alone.
+    fn only_body_of(&self, stmt: StmtId) -> Option<StmtId> {
+        let Some(Parent::Stmt(outer)) = self.scene.parent_of_stmt(stmt) else {
+            return None;
+        };
+        match &self.scene.tree.stmt(outer).kind {
+            StmtKind::If {
+                cond,
+                then,
+                otherwise: None,
+            } => (*then == stmt && self.is_plain_test(*cond)).then_some(outer),
+            StmtKind::Block(stmts) if stmts.len() == 1 => {
+                // Only if that block is the body of such an `if`.
+                self.only_body_of(outer).map(|_| outer)
+            }
+            _ => None,
+        }
+    }
+
+    fn is_plain_test(&self, cond: ExprId) -> bool {
+        match self.scene.tree.expr(cond).kind {
+            ExprKind::Name(_) => true,
+            ExprKind::Binary { lhs, rhs, .. } => {
+                self.scene.as_local(lhs).is_some() && self.scene.is_null(rhs)
+                    || self.scene.as_local(rhs).is_some() && self.scene.is_null(lhs)
+            }
+            _ => false,
+        }
+    }
+
+    /// `Py_NewRef(v)` turns into `v`.
+    fn unwrap(&mut self, call: ExprId, name: &str) -> Result<(), Reason> {
+        let no_place = || Reason::NoPlace(name.to_owned());
+        let (_, args) = self.scene.call(call).ok_or_else(no_place)?;
+        let [arg] = args else { return Err(no_place()) };
+        let whole = self.scene.span(call).ok_or_else(no_place)?;
+        let kept = self.scene.span(*arg).ok_or_else(no_place)?;
+        self.replace(ByteSpan::new(whole.start().0, kept.start().0), "");
+        self.replace(ByteSpan::new(kept.end().0, whole.end().0), "");
+        Ok(())
+    }
+
+    fn needs(&mut self, lookups: &[Lookup]) {
+        for lookup in lookups {
+            match lookup.shape {
+                Shape::Presence(..) => self.compat(calls::contains(lookup)),
+                _ if lookup.replacement.since > PyVersion::new(3, 6) => {
+                    self.compat(lookup.replacement.strong);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn compat(&mut self, function: &'static str) {
+        if function == "PyDict_Contains" {
+            return;
+        }
+        let need = Need::Compat {
+            file: self.scene.file,
+            function,
+        };
+        if !self.fix.needs.contains(&need) {
+            self.fix.needs.push(need);
+        }
+    }
+
+    fn finish(mut self) -> Result<Fix, Reason> {
+        let mut edits: Vec<Edit> = Vec::new();
+        for (stmt, around) in std::mem::take(&mut self.around) {
+            let Some(span) = self.scene.stmt_span(stmt) else {
+                return Err(Reason::ExitInMacro("the result".to_owned()));
+            };
+            let lines = |lines: &'_ [String]| lines.to_vec();
+            let before = lines(&around.before);
+            let after = [lines(&around.declared), lines(&around.after)].concat();
+            let before: Vec<&str> = before.iter().map(String::as_str).collect();
+            let after: Vec<&str> = after.iter().map(String::as_str).collect();
+            edits.extend(self.scene.layout.surround(span, &before, &after));
+        }
+        let spans: Vec<ByteSpan> = self.fix.edits.iter().map(|edit| edit.span).collect();
+        // The text of what lies around a renamed lookup has the new name already.
+        let is_inside = |edit: &Edit| {
+            spans
+                .iter()
+                .any(|span| *span != edit.span && span.contains(edit.span) && !edit.span.is_empty())
+        };
+        self.fix.edits.retain(|edit| !is_inside(edit));
+        edits.append(&mut self.fix.edits);
+        self.fix.edits = edits;
+        self.fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+        Ok(self.fix)
+    }
+}

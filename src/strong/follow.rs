@@ -1,0 +1,229 @@
+//! Follows one object along the paths of a function and finds what must change.
+//!
+//! Two ways to fit the new reference to what the code does already are tried. In
+//! [`Mode::Adopt`] the first `Py_INCREF` on a path is what the new call does already: it goes, and
+//! so does a `Py_DECREF` behind which the object is still used. In [`Mode::Keep`] all of them
+//! stay, and the new reference lives beside theirs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::hold::{Carrier, Hold, Kind, State};
+use super::reason::Reason;
+use super::scene::Scene;
+use super::slots::{Slot, Slots};
+use super::web::Given;
+use crate::ast::{ExprId, LocalId};
+use crate::cfg::{BlockId, Point, Terminator};
+
+/// How existing reference counting is treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// The new reference takes the place of the first one the code takes.
+    Adopt,
+    /// The new reference is one more.
+    Keep,
+}
+
+/// What is followed.
+pub(super) struct Follower<'s, 'a> {
+    pub scene: &'s Scene<'a>,
+    pub slots: &'s Slots,
+    /// Lookups whose result is followed; whether it may be `NULL`.
+    pub lookups: BTreeMap<ExprId, bool>,
+    /// Calls whose results are owned after the change, those above included.
+    pub strong: &'s BTreeSet<ExprId>,
+    /// The variable the lookups assign to; `None` if a fresh one gets the result.
+    pub home: Option<LocalId>,
+    /// Its name.
+    pub name: &'s str,
+    /// Definitions of the variable that belong together with the lookups.
+    pub web: BTreeMap<Option<Point>, Given>,
+    pub mode: Mode,
+    /// Slots not to be used.
+    pub suppressed: BTreeSet<Slot>,
+}
+
+/// What must change.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Decisions {
+    /// Releases: the variable (`None` for the fresh one), and whether it may be `NULL`.
+    pub releases: BTreeMap<Slot, (Option<LocalId>, bool)>,
+    /// Calls of `Py_INCREF` and `Py_DECREF` that go.
+    pub removed: BTreeSet<ExprId>,
+    /// Calls of `Py_NewRef` that turn into their argument.
+    pub unwrapped: BTreeSet<ExprId>,
+    /// Expressions that turn into `Py_NewRef` of themselves, with their variable.
+    pub owned: BTreeSet<ExprId>,
+    /// New `else` branches which some path enters with `NULL`.
+    else_null: BTreeSet<Slot>,
+    /// New `else` branches which some path enters without anything to release.
+    else_mixed: BTreeSet<Slot>,
+}
+
+/// Most visits of one block, beyond which the analysis gives up.
+const MAX_VISITS: usize = 200;
+
+impl Follower<'_, '_> {
+    /// Follows the object along all paths.
+    ///
+    /// # Errors
+    /// The first reason, in source order, for which no change is correct.
+    pub(super) fn run(&self) -> Result<Decisions, Reason> {
+        let cfg = self.scene.cfg;
+        let order = cfg.reverse_post_order();
+        let mut inputs = vec![State::UNREACHED; cfg.blocks.len()];
+        if let Some(first) = inputs.first_mut() {
+            *first = State::entry();
+        }
+        let mut dirty: BTreeSet<usize> = (0..order.len()).collect();
+        let rank: BTreeMap<BlockId, usize> = order.iter().copied().zip(0..).collect();
+        let mut visits = vec![0usize; cfg.blocks.len()];
+        while let Some(at) = dirty.pop_first() {
+            let block = order[at];
+            visits[block.index()] += 1;
+            if visits[block.index()] > MAX_VISITS {
+                return Err(Reason::NoPlace(self.name.to_owned()));
+            }
+            let input = inputs[block.index()].clone();
+            for (target, state) in self.block(block, input, &mut Decisions::default()) {
+                if inputs[target.index()].join(&state, self.name) {
+                    dirty.extend(rank.get(&target));
+                }
+            }
+        }
+        self.decide(&order, &inputs)
+    }
+
+    /// The decisions of the final states, if all paths agree.
+    fn decide(&self, order: &[BlockId], inputs: &[State]) -> Result<Decisions, Reason> {
+        let mut decisions = Decisions::default();
+        for &block in order {
+            let state = &inputs[block.index()];
+            if let Hold::Broken(reason) = &state.hold {
+                return Err(reason.clone());
+            }
+            for (_, end) in self.block(block, state.clone(), &mut decisions) {
+                if let Hold::Broken(reason) = end.hold {
+                    return Err(reason);
+                }
+            }
+        }
+        for (slot, (_, null)) in &mut decisions.releases {
+            if decisions.else_mixed.contains(slot) {
+                return Err(Reason::NoPlace(self.name.to_owned()));
+            }
+            *null |= decisions.else_null.contains(slot);
+        }
+        Ok(decisions)
+    }
+
+    /// Runs a block; gives the states on its edges. A path that ends in trouble is reported as an
+    /// edge to the block itself.
+    fn block(&self, id: BlockId, mut state: State, sink: &mut Decisions) -> Vec<(BlockId, State)> {
+        if !state.reached {
+            return Vec::new();
+        }
+        let block = self.scene.cfg.block(id);
+        for index in 0..=block.instrs.len() {
+            let point = Point { block: id, index };
+            if let Some(slot) = self.slots.at(point) {
+                self.at_slot(slot, point, &mut state, sink);
+            }
+            if let Some(instr) = block.instrs.get(index) {
+                self.step(point, instr, &mut state, sink);
+            }
+        }
+        // No temporary but the result of `?:`, `&&` and `||` outlives its block.
+        self.leave(id, &block.terminator, state, sink)
+    }
+
+    fn leave(
+        &self,
+        id: BlockId,
+        terminator: &Terminator,
+        mut state: State,
+        sink: &mut Decisions,
+    ) -> Vec<(BlockId, State)> {
+        if let Terminator::Return(value, stmt) = terminator {
+            self.leave_function(value.as_ref(), *stmt, &mut state, sink);
+            return vec![(id, state)]
+                .into_iter()
+                .filter(|(_, state)| matches!(state.hold, Hold::Broken(_)))
+                .collect();
+        }
+        let mut out = Vec::new();
+        for (edge, target) in terminator.targets().into_iter().enumerate() {
+            let mut next = state.clone();
+            if let Terminator::Branch { condition, .. } = terminator
+                && !Self::refine(condition, edge == 0, &mut next)
+            {
+                continue;
+            }
+            if let Some(slot) = self.slots.on_edge(id, edge) {
+                let point = Point {
+                    block: target,
+                    index: 0,
+                };
+                self.at_else(slot, point, &mut next, sink);
+            }
+            out.push((target, next));
+        }
+        out
+    }
+
+    /// One of the edges that an `else` would collect.
+    fn at_else(&self, slot: Slot, point: Point, state: &mut State, sink: &mut Decisions) {
+        let held = state.is_held();
+        self.at_slot(slot, point, state, sink);
+        let released = held && state.hold == Hold::Nothing;
+        if state.hold == Hold::Null {
+            sink.else_null.insert(slot);
+        } else if !released {
+            sink.else_mixed.insert(slot);
+        }
+    }
+
+    /// Releases the object here if nothing needs it any more.
+    fn at_slot(&self, slot: Slot, point: Point, state: &mut State, sink: &mut Decisions) {
+        let Hold::Held { count, null } = state.hold else {
+            return;
+        };
+        if state.detached || self.suppressed.contains(&slot) || self.is_needed(state, point) {
+            return;
+        }
+        if self.mode == Mode::Adopt && count > 0 {
+            // The code has given its own reference to something that is not followed.
+            return state.clear();
+        }
+        self.release(slot, null, state, sink);
+    }
+
+    pub(super) fn release(&self, slot: Slot, null: bool, state: &mut State, sink: &mut Decisions) {
+        let same = |local: &LocalId| state.kind(Carrier::Local(*local)) == Some(Kind::Same);
+        let variable = match self.home {
+            None => None,
+            Some(home) if same(&home) => Some(home),
+            Some(_) => {
+                let other = state.locals().find(|(_, kind)| *kind == Kind::Same);
+                let Some((local, _)) = other else {
+                    return state.fail(Reason::Alias(self.name.to_owned()));
+                };
+                Some(local)
+            }
+        };
+        sink.releases.insert(slot, (variable, null));
+        state.clear();
+    }
+
+    pub(super) fn is_needed_after(&self, state: &State, point: Point) -> bool {
+        let index = point.index + 1;
+        self.is_needed(state, Point { index, ..point })
+    }
+
+    /// Whether something that depends on the object may still be read.
+    pub(super) fn is_needed(&self, state: &State, point: Point) -> bool {
+        state
+            .locals()
+            .any(|(local, _)| self.scene.liveness.is_live(local, point))
+    }
+}

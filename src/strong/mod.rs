@@ -1,0 +1,30 @@
+//! Rewrites borrowed references into strong ones.
+//!
+//! A *lookup* is a call that gives a borrowed reference. For each function: the [`shape`] of each
+//! lookup, the [`web`] of the variable it assigns to, what [`follow`] finds along all paths (which
+//! `Py_INCREF` goes, where releases come), and the [`emit`]ted text.
+//!
+//! ```c
+//! PyObject *v = PyList_GetItem(list, i);      PyObject *v = PyList_GetItemRef(list, i);
+//! if (v == NULL)                              if (v == NULL)
+//!     return -1;                                  return -1;
+//! n += check(v);                              n += check(v);
+//!                                             Py_DECREF(v);
+//! ```
+
+mod calls;
+mod counts;
+mod emit;
+mod follow;
+mod hold;
+mod plan;
+mod reason;
+mod rule;
+mod scene;
+mod shape;
+mod slots;
+mod step;
+mod types;
+mod web;
+
+pub use rule::check;

@@ -1,0 +1,378 @@
+//! Which lookups of a function become strong, and what that takes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::follow::{Decisions, Follower, Mode};
+use super::reason::Reason;
+use super::scene::Scene;
+use super::shape::{Shape, shape};
+use super::slots::{Slot, Slots};
+use super::web::{Given, Web, webs};
+use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
+use crate::capi::{Absent, Form, OldErrors, Replacement};
+
+/// A lookup that may become strong.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lookup {
+    pub call: ExprId,
+    pub replacement: &'static Replacement,
+    pub shape: Shape,
+}
+
+/// Lookups whose results share a variable, or one that gets a fresh variable.
+#[derive(Debug, Clone)]
+pub(super) struct Home {
+    pub local: Option<LocalId>,
+    /// The variable's name; for a fresh one the name it gets.
+    pub name: String,
+    pub lookups: Vec<Lookup>,
+    web: Web,
+}
+
+/// A home and what must change around it.
+#[derive(Debug)]
+pub(super) struct Planned {
+    pub home: Home,
+    pub decisions: Decisions,
+}
+
+/// What becomes of the lookups of a function.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// Homes that can only change together.
+    pub groups: Vec<Vec<Planned>>,
+    pub declined: BTreeMap<ExprId, Reason>,
+}
+
+pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) -> Plan {
+    let mut plan = Plan::default();
+    let mut lookups = Vec::new();
+    for &(call, replacement) in calls {
+        match shape(scene, call, replacement).and_then(|shape| fits(scene, replacement, shape)) {
+            Ok(shape) => lookups.push(Lookup {
+                call,
+                replacement,
+                shape,
+            }),
+            Err(reason) => {
+                plan.declined.insert(call, reason);
+            }
+        }
+    }
+    let slots = Slots::new(scene);
+    let mut homes = homes(scene, &lookups);
+    loop {
+        let strong: BTreeSet<ExprId> = homes.iter().flat_map(calls_of).collect();
+        let (done, failed) = follow_all(scene, &slots, &homes, &strong);
+        if failed.is_empty() {
+            plan.groups = group(scene, &slots, done, &strong);
+            return plan;
+        }
+        for (at, reason) in failed {
+            for call in calls_of(&homes[at]) {
+                plan.declined.insert(call, reason.clone());
+            }
+        }
+        homes = done.into_iter().map(|planned| planned.home).collect();
+    }
+}
+
+fn calls_of(home: &Home) -> Vec<ExprId> {
+    home.lookups.iter().map(|lookup| lookup.call).collect()
+}
+
+/// Whether the strong function can stand where the borrowed one does.
+fn fits(
+    scene: &Scene<'_>,
+    replacement: &'static Replacement,
+    shape: Shape,
+) -> Result<Shape, Reason> {
+    if let Some(why) = replacement.caution.or(obstacle(replacement)) {
+        return Err(Reason::NoSwap(why));
+    }
+    if is_traverse(scene) {
+        return Err(Reason::NoSwap(
+            "a traverse function runs while all threads are stopped, and must not change counts: \
+             visit the container itself",
+        ));
+    }
+    let Some(local) = shape.local() else {
+        return Ok(shape);
+    };
+    let variable = scene.tree.local(local);
+    if variable.storage != crate::ast::Storage::None || variable.thread_local {
+        return Err(Reason::Static(variable.name.clone()));
+    }
+    if scene.cfg.address_taken().contains(&local) {
+        return Err(Reason::AddressTaken(variable.name.clone()));
+    }
+    let out = matches!(replacement.form, Form::Out { .. });
+    if out && (!variable.ty.is_py_object_pointer() || variable.ty.is_const) {
+        return Err(Reason::OutParameterType(variable.name.clone()));
+    }
+    Ok(shape)
+}
+
+/// Whether the function is a `tp_traverse`: it takes a `visitproc`.
+fn is_traverse(scene: &Scene<'_>) -> bool {
+    let mut params = scene.function.params.iter();
+    params.any(|&param| scene.tree.local(param).ty.name() == Some("visitproc"))
+}
+
+/// Why no rule swaps this function yet.
+fn obstacle(replacement: &Replacement) -> Option<&'static str> {
+    match replacement.borrowed {
+        "PyList_GET_ITEM" => Some(
+            "the checked call can fail where the macro could not: use `PyList_GetItemRef`, and \
+             do on `NULL` what the function does about its other errors",
+        ),
+        "PySequence_Fast_GET_ITEM" => Some(
+            "a list is not copied by `PySequence_Fast`: take a snapshot by `PySequence_Tuple`, or \
+             lock the list around the loop",
+        ),
+        _ if replacement.absent == Absent::None => Some(
+            "a dead referent is `NULL` where it was `Py_None`: use `PyWeakref_GetRef`, and adapt \
+             each use",
+        ),
+        _ => None,
+    }
+}
+
+fn homes(scene: &Scene<'_>, lookups: &[Lookup]) -> Vec<Home> {
+    let mut homes = Vec::new();
+    let mut by_local: BTreeMap<LocalId, Vec<Lookup>> = BTreeMap::new();
+    let mut names = Vec::new();
+    for lookup in lookups {
+        match lookup.shape.local() {
+            Some(local) => by_local.entry(local).or_default().push(*lookup),
+            None => homes.push(Home {
+                local: None,
+                name: fresh_name(scene, lookup, &mut names),
+                lookups: vec![*lookup],
+                web: Web::new(),
+            }),
+        }
+    }
+    for (local, lookups) in by_local {
+        let calls = lookups.iter().map(|lookup| lookup.call).collect();
+        for web in webs(scene, local, &calls) {
+            let of_web = |lookup: &&Lookup| {
+                web.values()
+                    .any(|given| *given == Given::Lookup(lookup.call))
+            };
+            homes.push(Home {
+                local: Some(local),
+                name: scene.name(local).to_owned(),
+                lookups: lookups.iter().filter(of_web).copied().collect(),
+                web,
+            });
+        }
+    }
+    homes
+}
+
+/// A name for a new variable in the block of the lookup. `names` are those given already, each
+/// with the statement in front of which it is declared.
+fn fresh_name(
+    scene: &Scene<'_>,
+    lookup: &Lookup,
+    names: &mut Vec<(String, Option<StmtId>)>,
+) -> String {
+    let stem = match lookup.replacement.strong {
+        name if name.starts_with("PyList") => "item",
+        name if name.starts_with("PyImport") => "module",
+        name if name.starts_with("PyWeakref") => "referent",
+        _ => "value",
+    };
+    let stmt = scene.stmt_of(lookup.call);
+    let visible = names
+        .iter()
+        .filter(|(_, other)| scene.share_scope(stmt, *other));
+    let mut taken = visible.map(|(name, _)| name.clone()).collect();
+    let name = scene.unused_name(stem, &mut taken);
+    names.push((name.clone(), stmt));
+    name
+}
+
+type Failures = Vec<(usize, Reason)>;
+
+fn follow_all(
+    scene: &Scene<'_>,
+    slots: &Slots,
+    homes: &[Home],
+    strong: &BTreeSet<ExprId>,
+) -> (Vec<Planned>, Failures) {
+    let (mut done, mut failed) = (Vec::new(), Vec::new());
+    for (at, home) in homes.iter().enumerate() {
+        match follow(scene, slots, home, strong) {
+            Ok(decisions) => done.push(Planned {
+                home: home.clone(),
+                decisions,
+            }),
+            Err(reason) => failed.push((at, reason)),
+        }
+    }
+    (done, failed)
+}
+
+/// What must change for the lookups of `home`.
+///
+/// # Errors
+/// Why no change is correct; of both ways to treat existing counting, what stopped the first.
+fn follow(
+    scene: &Scene<'_>,
+    slots: &Slots,
+    home: &Home,
+    strong: &BTreeSet<ExprId>,
+) -> Result<Decisions, Reason> {
+    if matches!(home.lookups[0].shape, Shape::Presence(..)) {
+        return Ok(Decisions::default());
+    }
+    if home.web.values().any(|given| *given == Given::Parameter) {
+        return Err(Reason::OverwritesParameter(home.name.clone()));
+    }
+    follow_as(Mode::Adopt, scene, slots, home, strong)
+        .or_else(|reason| follow_as(Mode::Keep, scene, slots, home, strong).map_err(|_| reason))
+}
+
+fn follow_as(
+    mode: Mode,
+    scene: &Scene<'_>,
+    slots: &Slots,
+    home: &Home,
+    strong: &BTreeSet<ExprId>,
+) -> Result<Decisions, Reason> {
+    let may_be_null = |lookup: &Lookup| {
+        lookup.replacement.errors != OldErrors::Unchecked
+            || lookup.replacement.absent != Absent::Error
+    };
+    let mut follower = Follower {
+        scene,
+        slots,
+        lookups: home
+            .lookups
+            .iter()
+            .map(|lookup| (lookup.call, may_be_null(lookup)))
+            .collect(),
+        strong,
+        home: home.local,
+        name: &home.name,
+        web: home.web.clone(),
+        mode,
+        suppressed: BTreeSet::new(),
+    };
+    let mut decisions = follower.run()?;
+    loop {
+        let merged = merge_branches(scene, &decisions);
+        if merged.is_subset(&follower.suppressed) {
+            return Ok(decisions);
+        }
+        let before = follower.suppressed.clone();
+        follower.suppressed.extend(merged);
+        match follower.run() {
+            Ok(shorter) => decisions = shorter,
+            Err(_) => {
+                follower.suppressed = before;
+                return Ok(decisions);
+            }
+        }
+    }
+}
+
+/// Releases in both branches of an `if` that nothing leaves early are one release behind it. Gives the slots that are not to be used.
+fn merge_branches(scene: &Scene<'_>, decisions: &Decisions) -> BTreeSet<Slot> {
+    let mut slots = BTreeSet::new();
+    let used = |slot: Slot| decisions.releases.contains_key(&slot);
+    for at in 0..scene.tree.stmts.len() {
+        let id = StmtId(u32::try_from(at).expect("arenas are indexed by u32"));
+        let StmtKind::If {
+            then, otherwise, ..
+        } = scene.tree.stmt(id).kind
+        else {
+            continue;
+        };
+        let then_start = Slot::Before(first(scene, then));
+        let else_start = otherwise.map_or(Slot::Else(id), |stmt| Slot::Before(first(scene, stmt)));
+        // A new `else` only for the release is longer than one release behind the `if`.
+        let new_else = used(Slot::Else(id));
+        let both = used(then_start) && used(else_start);
+        if (new_else || both) && !scene.is_left_early(id) {
+            slots.insert(else_start);
+            slots.extend(
+                scene
+                    .inner_stmts(id)
+                    .into_iter()
+                    .flat_map(|stmt| [Slot::Before(stmt), Slot::After(stmt), Slot::Else(stmt)]),
+            );
+        }
+    }
+    slots
+}
+
+fn first(scene: &Scene<'_>, stmt: StmtId) -> StmtId {
+    match &scene.tree.stmt(stmt).kind {
+        StmtKind::Block(stmts) => stmts.first().copied().unwrap_or(stmt),
+        _ => stmt,
+    }
+}
+
+/// Puts homes together whose changes depend on each other or touch the same statement.
+fn group(
+    scene: &Scene<'_>,
+    slots: &Slots,
+    planned: Vec<Planned>,
+    strong: &BTreeSet<ExprId>,
+) -> Vec<Vec<Planned>> {
+    let count = planned.len();
+    let mut of: Vec<usize> = (0..count).collect();
+    for left in 0..count {
+        for right in 0..count {
+            let apart = left == right || of[left] == of[right];
+            if !apart && belong_together(scene, slots, &planned[left], &planned[right], strong) {
+                let (from, to) = (of[right], of[left]);
+                of.iter_mut()
+                    .filter(|at| **at == from)
+                    .for_each(|at| *at = to);
+            }
+        }
+    }
+    let mut groups: BTreeMap<usize, Vec<Planned>> = BTreeMap::new();
+    for (at, planned) in of.into_iter().zip(planned) {
+        groups.entry(at).or_default().push(planned);
+    }
+    groups.into_values().collect()
+}
+
+fn belong_together(
+    scene: &Scene<'_>,
+    slots: &Slots,
+    left: &Planned,
+    right: &Planned,
+    strong: &BTreeSet<ExprId>,
+) -> bool {
+    if !touched(scene, left).is_disjoint(&touched(scene, right)) {
+        return true;
+    }
+    let calls = calls_of(&right.home);
+    let without = strong
+        .iter()
+        .copied()
+        .filter(|call| !calls.contains(call))
+        .collect();
+    follow(scene, slots, &left.home, &without).as_ref() != Ok(&left.decisions)
+}
+
+/// Statements that the change of one home edits, or puts something beside.
+fn touched(scene: &Scene<'_>, planned: &Planned) -> BTreeSet<StmtId> {
+    let releases = planned.decisions.releases.keys().map(|slot| match slot {
+        Slot::Before(stmt) | Slot::After(stmt) | Slot::Else(stmt) | Slot::InReturn(stmt) => *stmt,
+    });
+    let lookups = planned.home.lookups.iter().map(|lookup| lookup.call);
+    let exprs = planned.decisions.removed.iter().copied();
+    let exprs = exprs
+        .chain(planned.decisions.unwrapped.iter().copied())
+        .chain(lookups);
+    releases
+        .chain(exprs.filter_map(|expr| scene.stmt_of(expr)))
+        .collect()
+}

@@ -1,0 +1,151 @@
+//! Findings for the rules about borrowed references.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::reason::Reason;
+use super::scene::{Scene, graph};
+use super::{emit, plan};
+use crate::ast::{ExprId, ExprKind};
+use crate::capi::{self, Replacement};
+use crate::edit::Fix;
+use crate::preprocess::Place;
+use crate::rule::{CallSite, Finding, ItemId, Note, Outcome, PackageCx, Rule};
+use crate::source::{ByteSpan, FileId};
+
+/// Adds a finding for every call of `names`, functions that give borrowed references.
+///
+/// All lookups of a function are planned together, whatever rule asks: one fix may hold lookups
+/// of several rules, and is then the same for each of them.
+pub fn check(
+    cx: &PackageCx<'_>,
+    rule: &'static Rule,
+    names: &[&'static str],
+    findings: &mut Vec<Finding>,
+) {
+    let items: BTreeSet<ItemId> = names
+        .iter()
+        .flat_map(|name| cx.calls_to(name))
+        .map(|site| site.item)
+        .collect();
+    let mut found: BTreeMap<(FileId, ByteSpan), Finding> = BTreeMap::new();
+    for item in items {
+        let mut outcomes = of_item(cx, item);
+        for site in names.iter().flat_map(|name| cx.calls_to(name)) {
+            if site.item == item {
+                let outcome = outcomes.remove(&site.expr);
+                let outcome = outcome.unwrap_or(Err(Reason::Unreachable));
+                note(&mut found, finding(cx, rule, *site, outcome));
+            }
+        }
+    }
+    findings.extend(found.into_values());
+}
+
+/// One finding a place: the same text in another configuration must ask for the same change.
+fn note(found: &mut BTreeMap<(FileId, ByteSpan), Finding>, finding: Finding) {
+    use std::collections::btree_map::Entry;
+    match found.entry((finding.file, finding.span)) {
+        Entry::Vacant(entry) => {
+            entry.insert(finding);
+        }
+        Entry::Occupied(mut entry) => {
+            let known = entry.get_mut();
+            if matches!(finding.outcome, Outcome::Manual(_)) {
+                known.outcome = finding.outcome;
+            } else if known.outcome != finding.outcome && matches!(known.outcome, Outcome::Fix(_)) {
+                known.outcome = Outcome::Manual(Reason::Variants.to_string());
+            }
+        }
+    }
+}
+
+fn finding(
+    cx: &PackageCx<'_>,
+    rule: &'static Rule,
+    site: CallSite,
+    outcome: Result<Fix, Reason>,
+) -> Finding {
+    let (file, span, notes) = place(cx, site);
+    let replacement = replacement_of(cx, site.item, site.expr);
+    let api = replacement.map(|replacement| replacement.borrowed);
+    Finding {
+        rule,
+        file,
+        span,
+        function: cx.function(site.item).map(|function| function.name.clone()),
+        api,
+        message: format!(
+            "`{}` gives a borrowed reference that another thread can free",
+            api.unwrap_or_default()
+        ),
+        notes,
+        outcome: match outcome {
+            Ok(fix) => Outcome::Fix(fix),
+            Err(reason) => Outcome::Manual(reason.to_string()),
+        },
+    }
+}
+
+/// Where to report a call: its own text, or the macro that makes it, with the use as a note.
+fn place(cx: &PackageCx<'_>, site: CallSite) -> (FileId, ByteSpan, Vec<Note>) {
+    match cx.place(site.item, site.expr) {
+        Some(Place::File(file, span) | Place::Argument { file, span, .. }) => {
+            (file, span, Vec::new())
+        }
+        Some(Place::Macro {
+            name,
+            definition: Some((file, span)),
+            call,
+        }) => {
+            let note = Note {
+                file: call.0,
+                span: call.1,
+                text: format!("`{name}` is used here"),
+            };
+            (file, span, vec![note])
+        }
+        Some(Place::Macro { call, .. }) => (call.0, call.1, Vec::new()),
+        None => {
+            let (file, span) = cx.item(site.item).place;
+            (file, span, Vec::new())
+        }
+    }
+}
+
+fn replacement_of(cx: &PackageCx<'_>, item: ItemId, call: ExprId) -> Option<&'static Replacement> {
+    let tree = cx.tree(item)?;
+    let ExprKind::Call { callee, .. } = tree.expr(call).kind else {
+        return None;
+    };
+    capi::replacement(tree.callee_name(callee)?)
+}
+
+/// What becomes of each lookup of a function.
+fn of_item(cx: &PackageCx<'_>, item: ItemId) -> BTreeMap<ExprId, Result<Fix, Reason>> {
+    let Some(function) = cx.function(item) else {
+        return BTreeMap::new();
+    };
+    let cfg = graph(function);
+    let calls: Vec<(ExprId, &'static Replacement)> = (0u32..)
+        .zip(&function.tree.exprs)
+        .map(|(at, _)| ExprId(at))
+        .filter_map(|expr| Some((expr, replacement_of(cx, item, expr)?)))
+        .collect();
+    let Some(scene) = Scene::new(cx, item, function, &cfg) else {
+        let made = Reason::InMacro(function.name.clone());
+        return calls
+            .into_iter()
+            .map(|(call, _)| (call, Err(made.clone())))
+            .collect();
+    };
+    let plan = plan::plan(&scene, &calls);
+    let declined = plan.declined.into_iter();
+    let mut outcomes: BTreeMap<_, _> = declined.map(|(call, why)| (call, Err(why))).collect();
+    for group in &plan.groups {
+        let fix = emit::fix(&scene, group);
+        for lookup in group.iter().flat_map(|planned| &planned.home.lookups) {
+            outcomes.insert(lookup.call, fix.clone());
+        }
+    }
+    outcomes
+}

@@ -1,0 +1,269 @@
+//! One function with everything the rewriting asks of it.
+
+use std::collections::BTreeSet;
+
+use crate::ast::{
+    ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Tree, Visitor, walk_expr,
+    walk_stmt,
+};
+use crate::capi;
+use crate::cfg::{self, Cfg, Liveness};
+use crate::edit::Layout;
+use crate::rule::{ItemId, PackageCx};
+use crate::source::{ByteSpan, FileId};
+
+/// A function, its flow graph, and the way from each node to the one around it.
+pub(super) struct Scene<'a> {
+    pub cx: &'a PackageCx<'a>,
+    pub item: ItemId,
+    pub function: &'a Function,
+    pub tree: &'a Tree,
+    pub cfg: &'a Cfg,
+    pub liveness: Liveness<'a>,
+    pub file: FileId,
+    pub layout: Layout<'a>,
+    parents: Parents,
+}
+
+/// What a node hangs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Parent {
+    Expr(ExprId),
+    Stmt(StmtId),
+}
+
+#[derive(Default)]
+struct Parents {
+    exprs: Vec<Option<Parent>>,
+    stmts: Vec<Option<Parent>>,
+    stack: Vec<Parent>,
+}
+
+impl Visitor for Parents {
+    fn visit_expr(&mut self, tree: &Tree, id: ExprId) {
+        self.exprs[id.0 as usize] = self.stack.last().copied();
+        self.stack.push(Parent::Expr(id));
+        walk_expr(self, tree, id);
+        self.stack.pop();
+    }
+
+    fn visit_stmt(&mut self, tree: &Tree, id: StmtId) {
+        self.stmts[id.0 as usize] = self.stack.last().copied();
+        self.stack.push(Parent::Stmt(id));
+        walk_stmt(self, tree, id);
+        self.stack.pop();
+    }
+}
+
+/// The flow graph the rewriting works on.
+pub(super) fn graph(function: &Function) -> Cfg {
+    cfg::build(function, &|name| {
+        capi::effects(name).is_some_and(|effects| effects.noreturn)
+            || matches!(name, "abort" | "exit" | "_exit" | "longjmp")
+    })
+}
+
+impl<'a> Scene<'a> {
+    /// `None` if the function as a whole is made by a macro.
+    pub(super) fn new(
+        cx: &'a PackageCx<'a>,
+        item: ItemId,
+        function: &'a Function,
+        cfg: &'a Cfg,
+    ) -> Option<Self> {
+        let tree = &function.tree;
+        let (file, span) = cx.item(item).tokens.file_span(function.range)?;
+        let layout = Layout::learn(
+            file,
+            cx.file(file).bytes(),
+            cx.program.index[file.index()].tokens(),
+            span,
+        );
+        let mut parents = Parents {
+            exprs: vec![None; tree.exprs.len()],
+            stmts: vec![None; tree.stmts.len()],
+            stack: Vec::new(),
+        };
+        parents.visit_stmt(tree, function.body);
+        Some(Self {
+            cx,
+            item,
+            function,
+            tree,
+            cfg,
+            liveness: Liveness::new(cfg, tree.locals.len()),
+            file,
+            layout,
+            parents,
+        })
+    }
+
+    pub(super) fn parent_of_expr(&self, expr: ExprId) -> Option<Parent> {
+        self.parents.exprs[expr.0 as usize]
+    }
+
+    pub(super) fn parent_of_stmt(&self, stmt: StmtId) -> Option<Parent> {
+        self.parents.stmts[stmt.0 as usize]
+    }
+
+    /// The innermost statement around an expression.
+    pub(super) fn stmt_of(&self, expr: ExprId) -> Option<StmtId> {
+        let mut at = self.parent_of_expr(expr);
+        loop {
+            match at? {
+                Parent::Stmt(stmt) => return Some(stmt),
+                Parent::Expr(expr) => at = self.parent_of_expr(expr),
+            }
+        }
+    }
+
+    /// The statements of the block that `stmt` stands in, with its place among them.
+    pub(super) fn siblings(&self, stmt: StmtId) -> Option<(&'a [StmtId], usize)> {
+        let Some(Parent::Stmt(block)) = self.parent_of_stmt(stmt) else {
+            return None;
+        };
+        let StmtKind::Block(stmts) = &self.tree.stmt(block).kind else {
+            return None;
+        };
+        let at = stmts.iter().position(|&other| other == stmt)?;
+        Some((stmts, at))
+    }
+
+    /// The file's own text of an expression; `None` if a macro makes any of it.
+    pub(super) fn span(&self, expr: ExprId) -> Option<ByteSpan> {
+        let (file, span) = self.cx.span(self.item, expr)?;
+        (file == self.file).then_some(span)
+    }
+
+    /// The file's own text of a statement; `None` if a macro makes any of it.
+    pub(super) fn stmt_span(&self, stmt: StmtId) -> Option<ByteSpan> {
+        let (file, span) = self.cx.stmt_span(self.item, stmt)?;
+        (file == self.file).then_some(span)
+    }
+
+    /// The text of a span of the function's file.
+    pub(super) fn text(&self, span: ByteSpan) -> String {
+        self.cx.file(self.file).text(span).into_owned()
+    }
+
+    pub(super) fn name(&self, local: LocalId) -> &'a str {
+        &self.tree.local(local).name
+    }
+
+    /// The variable an expression names, if it is nothing but a name.
+    pub(super) fn as_local(&self, expr: ExprId) -> Option<LocalId> {
+        match self.tree.expr(expr).kind {
+            ExprKind::Name(Name::Local(local)) => Some(local),
+            _ => None,
+        }
+    }
+
+    /// Whether an expression is `NULL`, `0` or one of them under a cast.
+    pub(super) fn is_null(&self, expr: ExprId) -> bool {
+        match &self.tree.expr(expr).kind {
+            ExprKind::Name(Name::Global(name)) => matches!(&**name, "NULL" | "nullptr"),
+            ExprKind::Int(Some(0)) => true,
+            ExprKind::Cast { operand, .. } => self.is_null(*operand),
+            _ => false,
+        }
+    }
+
+    /// Callee name and arguments of a call by name.
+    pub(super) fn call(&self, expr: ExprId) -> Option<(&'a str, &'a [ExprId])> {
+        match &self.tree.expr(expr).kind {
+            ExprKind::Call { callee, args } => Some((self.tree.callee_name(*callee)?, args)),
+            _ => None,
+        }
+    }
+}
+
+/// Facts about names and statements that layout decisions ask for.
+impl Scene<'_> {
+    /// `stem`, or `stem2`, `stem3` …: a name that occurs nowhere in the function. It is taken
+    /// from then on.
+    pub(super) fn unused_name(&self, stem: &str, taken: &mut BTreeSet<String>) -> String {
+        let tokens = &self.cx.item(self.item).tokens;
+        let count = u32::try_from(tokens.tokens.len()).expect("items are indexed by u32");
+        let occurs = |name: &str| {
+            (0..count).any(|at| tokens.text(self.cx.program.files, at) == name.as_bytes())
+        };
+        let numbered = (2..).map(|number: u32| format!("{stem}{number}"));
+        let mut names = std::iter::once(stem.to_owned()).chain(numbered);
+        let name = names
+            .find(|name| !taken.contains(name) && !occurs(name))
+            .expect("there is always one more number");
+        taken.insert(name.clone());
+        name
+    }
+
+    /// Whether the block of one statement is that of the other or around it. Statements that stand
+    /// nowhere are everywhere.
+    pub(super) fn share_scope(&self, left: Option<StmtId>, right: Option<StmtId>) -> bool {
+        let blocks = |stmt: StmtId| {
+            let mut around = Vec::new();
+            let mut at = self.parent_of_stmt(stmt);
+            while let Some(parent) = at {
+                at = match parent {
+                    Parent::Stmt(outer) => {
+                        if matches!(self.tree.stmt(outer).kind, StmtKind::Block(_)) {
+                            around.push(outer);
+                        }
+                        self.parent_of_stmt(outer)
+                    }
+                    Parent::Expr(outer) => self.parent_of_expr(outer),
+                };
+            }
+            around
+        };
+        let (Some(left), Some(right)) = (left, right) else {
+            return true;
+        };
+        let (left, right) = (blocks(left), blocks(right));
+        match (left.first(), right.first()) {
+            (Some(inner), Some(other)) => left.contains(other) || right.contains(inner),
+            _ => true,
+        }
+    }
+
+    /// The statements inside of `stmt`, without itself.
+    pub(super) fn inner_stmts(&self, stmt: StmtId) -> Vec<StmtId> {
+        struct Collect(Vec<StmtId>);
+        impl Visitor for Collect {
+            fn visit_expr(&mut self, _: &Tree, _: ExprId) {}
+
+            fn visit_stmt(&mut self, tree: &Tree, id: StmtId) {
+                self.0.push(id);
+                walk_stmt(self, tree, id);
+            }
+        }
+        let mut collect = Collect(Vec::new());
+        walk_stmt(&mut collect, self.tree, stmt);
+        collect.0
+    }
+
+    /// Whether something inside of `stmt` jumps, or is jumped to.
+    pub(super) fn is_left_early(&self, stmt: StmtId) -> bool {
+        self.inner_stmts(stmt).into_iter().any(|inner| {
+            matches!(
+                self.tree.stmt(inner).kind,
+                StmtKind::Return(_)
+                    | StmtKind::Goto(_)
+                    | StmtKind::ComputedGoto(_)
+                    | StmtKind::Break
+                    | StmtKind::Continue
+                    | StmtKind::Label { .. }
+                    | StmtKind::Case { .. }
+                    | StmtKind::Default { .. }
+            )
+        })
+    }
+
+    /// Whether the function declares variables behind other statements.
+    pub(super) fn mixes_declarations(&self) -> bool {
+        let is_decl = |id: &StmtId| matches!(self.tree.stmt(*id).kind, StmtKind::Decl(_));
+        self.tree.stmts.iter().any(|stmt| match &stmt.kind {
+            StmtKind::Block(stmts) => stmts.iter().skip_while(|id| is_decl(id)).any(is_decl),
+            _ => false,
+        })
+    }
+}

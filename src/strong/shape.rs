@@ -1,0 +1,202 @@
+//! How the result of a lookup is used where it is called.
+
+use super::reason::Reason;
+use super::scene::{Parent, Scene};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, UnaryOp};
+use crate::capi::{Form, Replacement};
+use crate::cfg::{InstrKind, Point, Source};
+use crate::preprocess::Place;
+
+/// Where the result of a call goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// `v = call();`
+    Assigned(StmtId, LocalId),
+    /// `PyObject *v = call();`
+    Initialised(StmtId, LocalId),
+    /// `(v = call())` as part of the expression of a statement; the assignment.
+    Inside(StmtId, LocalId, ExprId),
+    /// `f(call())`: the result gets a variable of its own in front of the statement.
+    Nested(StmtId),
+    /// `if (call())`: only asked whether there is one. The expression that asks, and whether it
+    /// is true if there is.
+    Presence(ExprId, bool),
+}
+
+impl Shape {
+    /// The variable that gets the result.
+    pub(super) fn local(self) -> Option<LocalId> {
+        match self {
+            Self::Assigned(_, local) | Self::Initialised(_, local) | Self::Inside(_, local, _) => {
+                Some(local)
+            }
+            Self::Nested(_) | Self::Presence(..) => None,
+        }
+    }
+}
+
+/// The shape of the lookup `call`.
+///
+/// # Errors
+/// Why it cannot be rewritten where it stands.
+pub(super) fn shape(
+    scene: &Scene<'_>,
+    call: ExprId,
+    replacement: &Replacement,
+) -> Result<Shape, Reason> {
+    in_own_text(scene, call)?;
+    let at = scene.cfg.call(call).ok_or(Reason::Unreachable)?;
+    if !scene.cfg.is_reachable(at.block) {
+        return Err(Reason::Unreachable);
+    }
+    let stmt = scene.stmt_of(call).ok_or(Reason::Unreachable)?;
+    let mut value = call;
+    while let Some(Parent::Expr(outer)) = scene.parent_of_expr(value)
+        && matches!(scene.tree.expr(outer).kind, ExprKind::Cast { .. })
+    {
+        value = outer;
+    }
+    match scene.parent_of_expr(value) {
+        Some(Parent::Stmt(stmt)) => of_statement(scene, stmt, value),
+        Some(Parent::Expr(outer)) => match &scene.tree.expr(outer).kind {
+            ExprKind::Assign { op: None, lhs, rhs } if *rhs == value => {
+                assigned(scene, stmt, outer, *lhs)
+            }
+            _ => nested(scene, stmt, call, at, replacement),
+        },
+        None => Err(Reason::Unreachable),
+    }
+}
+
+fn in_own_text(scene: &Scene<'_>, call: ExprId) -> Result<(), Reason> {
+    match scene.cx.place(scene.item, call) {
+        Some(Place::File(file, _)) if file == scene.file => Ok(()),
+        Some(Place::Macro { name, .. } | Place::Argument { name, .. }) => {
+            Err(Reason::InMacro(name.to_string()))
+        }
+        _ => Err(Reason::InMacro("of another file".to_owned())),
+    }
+}
+
+fn of_statement(scene: &Scene<'_>, stmt: StmtId, value: ExprId) -> Result<Shape, Reason> {
+    match &scene.tree.stmt(stmt).kind {
+        StmtKind::Decl(decls) => {
+            let decl = decls
+                .iter()
+                .find(|decl| matches!(decl.init, Some(Init::Expr(init)) if init == value));
+            let in_for = !matches!(scene.siblings(stmt), Some(_));
+            match decl {
+                Some(decl) if !in_for => Ok(Shape::Initialised(stmt, decl.local)),
+                _ => Err(Reason::StoredBorrowed),
+            }
+        }
+        StmtKind::Expr(_) => Err(Reason::Discarded),
+        StmtKind::Return(_) => Err(Reason::ReturnedBorrowed),
+        StmtKind::If { .. } => Ok(Shape::Presence(value, true)),
+        StmtKind::While { .. } | StmtKind::DoWhile { .. } | StmtKind::For { .. } => {
+            Ok(Shape::Presence(value, true))
+        }
+        _ => Err(Reason::NotEvaluatedFirst("something else".to_owned())),
+    }
+}
+
+fn assigned(
+    scene: &Scene<'_>,
+    stmt: StmtId,
+    assignment: ExprId,
+    lhs: ExprId,
+) -> Result<Shape, Reason> {
+    let Some(local) = scene.as_local(lhs) else {
+        return Err(Reason::Field);
+    };
+    match scene.tree.stmt(stmt).kind {
+        StmtKind::Expr(expr) if expr == assignment => Ok(Shape::Assigned(stmt, local)),
+        _ => Ok(Shape::Inside(stmt, local, assignment)),
+    }
+}
+
+fn nested(
+    scene: &Scene<'_>,
+    stmt: StmtId,
+    call: ExprId,
+    at: Point,
+    replacement: &Replacement,
+) -> Result<Shape, Reason> {
+    if let Some((test, when)) = null_test(scene, call)
+        && matches!(replacement.form, Form::Out { arg: 2 })
+    {
+        return Ok(Shape::Presence(test, when));
+    }
+    runs_first(scene, stmt, call, at)?;
+    Ok(Shape::Nested(stmt))
+}
+
+/// The expression that compares `value` with `NULL`, and its outcome if `value` is not.
+pub(super) fn null_test(scene: &Scene<'_>, value: ExprId) -> Option<(ExprId, bool)> {
+    let Some(Parent::Expr(outer)) = scene.parent_of_expr(value) else {
+        return None;
+    };
+    match scene.tree.expr(outer).kind {
+        ExprKind::Unary {
+            op: UnaryOp::Not, ..
+        } => Some((outer, false)),
+        ExprKind::Binary { op, lhs, rhs } => {
+            let other = if lhs == value { rhs } else { lhs };
+            match op {
+                BinaryOp::Equals if scene.is_null(other) => Some((outer, false)),
+                BinaryOp::NotEquals if scene.is_null(other) => Some((outer, true)),
+                BinaryOp::LogicalAnd | BinaryOp::LogicalOr => Some((value, true)),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Whether `call` always runs in `stmt`, and nothing that matters before it.
+///
+/// # Errors
+/// What runs before it.
+pub(super) fn runs_first(
+    scene: &Scene<'_>,
+    stmt: StmtId,
+    call: ExprId,
+    at: Point,
+) -> Result<(), Reason> {
+    if matches!(
+        scene.tree.stmt(stmt).kind,
+        StmtKind::While { .. } | StmtKind::DoWhile { .. } | StmtKind::For { .. }
+    ) {
+        return Err(Reason::LoopCondition);
+    }
+    let start = scene.cfg.before(stmt).ok_or(Reason::Unreachable)?;
+    if start.block != at.block {
+        return Err(Reason::NotEvaluatedFirst("a condition".to_owned()));
+    }
+    let before = &scene.cfg.block(at.block).instrs[start.index..at.index];
+    for instr in before {
+        let acts = matches!(
+            instr.kind,
+            InstrKind::Call { .. } | InstrKind::Store { .. } | InstrKind::Asm
+        );
+        if acts && !is_inside(scene, instr.source, call) {
+            return Err(Reason::NotEvaluatedFirst("another part".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+fn is_inside(scene: &Scene<'_>, source: Source, call: ExprId) -> bool {
+    let Source::Expr(mut at) = source else {
+        return false;
+    };
+    loop {
+        if at == call {
+            return true;
+        }
+        match scene.parent_of_expr(at) {
+            Some(Parent::Expr(outer)) => at = outer,
+            Some(Parent::Stmt(_)) | None => return false,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Places between statements at which a release can be written.
+
+use std::collections::BTreeMap;
+
+use super::scene::{Parent, Scene};
+use crate::ast::{StmtId, StmtKind, Tree, Visitor, walk_stmt};
+use crate::cfg::{BlockId, Point, Terminator};
+
+/// A place for a new statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Slot {
+    /// In front of a statement.
+    Before(StmtId),
+    /// Behind a statement.
+    After(StmtId),
+    /// In an `else` that an `if` gets.
+    Else(StmtId),
+    /// Between the computation of a `return`'s value and the return.
+    InReturn(StmtId),
+}
+
+/// All slots of a function.
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    points: BTreeMap<Point, Slot>,
+    edges: BTreeMap<(BlockId, usize), Slot>,
+}
+
+impl Slots {
+    pub(super) fn new(scene: &Scene<'_>) -> Self {
+        let mut finder = Finder {
+            scene,
+            slots: Self::default(),
+        };
+        finder.visit_stmt(scene.tree, scene.function.body);
+        finder.slots
+    }
+
+    /// The slot at a point between two steps.
+    pub(super) fn at(&self, point: Point) -> Option<Slot> {
+        self.points.get(&point).copied()
+    }
+
+    /// The slot on an edge out of a block.
+    pub(super) fn on_edge(&self, block: BlockId, edge: usize) -> Option<Slot> {
+        self.edges.get(&(block, edge)).copied()
+    }
+}
+
+struct Finder<'s, 'a> {
+    scene: &'s Scene<'a>,
+    slots: Slots,
+}
+
+impl Finder<'_, '_> {
+    fn add(&mut self, point: Option<Point>, slot: Slot) {
+        if let Some(point) = point {
+            self.slots.points.entry(point).or_insert(slot);
+        }
+    }
+
+    /// Whether new statements may stand around `stmt`: it is the file's own text, and a whole
+    /// statement of a block or the whole body of an `if` or loop.
+    fn is_free(&self, stmt: StmtId) -> bool {
+        let tree = self.scene.tree;
+        let in_list = match self.scene.parent_of_stmt(stmt) {
+            Some(Parent::Stmt(parent)) => match &tree.stmt(parent).kind {
+                StmtKind::For { init, .. } => *init != Some(stmt),
+                _ => true,
+            },
+            // The body of a statement expression gives its value by its last statement.
+            Some(Parent::Expr(_)) | None => false,
+        };
+        in_list && self.scene.stmt_span(stmt).is_some()
+    }
+
+    /// Whether the declarations at the top of a block go on behind `stmt`.
+    fn more_declarations(&self, stmt: StmtId) -> bool {
+        let is_decl = |id: &StmtId| matches!(self.scene.tree.stmt(*id).kind, StmtKind::Decl(_));
+        self.scene.siblings(stmt).is_some_and(|(stmts, at)| {
+            stmts[..=at].iter().all(is_decl) && stmts.get(at + 1).is_some_and(is_decl)
+        })
+    }
+
+    fn is_top_declaration(&self, stmt: StmtId) -> bool {
+        matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Decl(_))
+            && self.scene.siblings(stmt).is_some_and(|(stmts, at)| {
+                stmts[..at]
+                    .iter()
+                    .all(|id| matches!(self.scene.tree.stmt(*id).kind, StmtKind::Decl(_)))
+            })
+    }
+
+    /// The edges from the condition of an `if` without `else` past its body.
+    fn add_else(&mut self, stmt: StmtId, then: StmtId) {
+        let cfg = self.scene.cfg;
+        let (Some(_), Some(join), Some(start)) =
+            (cfg.after(then), cfg.after(stmt), cfg.before(stmt))
+        else {
+            return;
+        };
+        let body = cfg.before(then).map(|point| point.block);
+        let last = body.map_or(join.block, |block| block);
+        for (id, block) in cfg.iter() {
+            let inside = id >= start.block && id < last;
+            if !inside || !matches!(block.terminator, Terminator::Branch { .. }) {
+                continue;
+            }
+            for (edge, target) in block.successors.iter().enumerate() {
+                if *target == join.block && join.index == 0 {
+                    self.slots.edges.insert((id, edge), Slot::Else(stmt));
+                }
+            }
+        }
+    }
+}
+
+impl Visitor for Finder<'_, '_> {
+    fn visit_expr(&mut self, _: &Tree, _: crate::ast::ExprId) {}
+
+    fn visit_stmt(&mut self, tree: &Tree, id: StmtId) {
+        let cfg = self.scene.cfg;
+        let stmt = tree.stmt(id);
+        let labelled = matches!(
+            stmt.kind,
+            StmtKind::Case { .. } | StmtKind::Default { .. } | StmtKind::Label { .. }
+        );
+        let is_block = matches!(stmt.kind, StmtKind::Block(_));
+        let free = self.is_free(id) && !labelled;
+        if free && !is_block && !self.is_top_declaration(id) {
+            self.add(cfg.before(id), Slot::Before(id));
+        }
+        walk_stmt(self, tree, id);
+        if let StmtKind::If {
+            then,
+            otherwise: None,
+            ..
+        } = stmt.kind
+            && free
+        {
+            self.add_else(id, then);
+        }
+        let ends = matches!(
+            stmt.kind,
+            StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::Break | StmtKind::Continue
+        );
+        if free && !ends && !self.more_declarations(id) && !matches!(stmt.kind, StmtKind::Null) {
+            self.add(cfg.after(id), Slot::After(id));
+        }
+    }
+}

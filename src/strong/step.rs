@@ -1,0 +1,551 @@
+//! What one step of the function does to the followed object.
+
+use super::counts::{Effect, effect};
+use super::follow::{Decisions, Follower, Mode};
+use super::hold::{Carrier, Hold, Kind, State};
+use super::reason::Reason;
+use super::slots::Slot;
+use super::types::{is_number, may_point_inside};
+use super::web::Given;
+use crate::ast::{BinaryOp, ExprId, LocalId, StmtId, StmtKind, Storage};
+use crate::capi::{self, OutKind, Returns};
+use crate::cfg::{
+    Base, Callee, Comparison, Condition, Instr, InstrKind, Op, Operand, Place, Point, Source,
+    TempId,
+};
+
+impl Follower<'_, '_> {
+    pub(super) fn step(
+        &self,
+        point: Point,
+        instr: &Instr,
+        state: &mut State,
+        sink: &mut Decisions,
+    ) {
+        match &instr.kind {
+            InstrKind::Load { dst, place } => load(*dst, place, state),
+            InstrKind::Store { place, value } => {
+                self.store(point, place, value, instr, state, sink)
+            }
+            InstrKind::Copy { dst, src } | InstrKind::Cast { dst, src, .. } => {
+                if let Some(kind) = kind_of(state, src) {
+                    state.carriers.insert(Carrier::Temp(*dst), kind);
+                }
+            }
+            InstrKind::Op { dst, op, operands } => {
+                let pointer = matches!(op, Op::Binary(BinaryOp::Plus | BinaryOp::Minus));
+                let inside = operands
+                    .iter()
+                    .any(|operand| kind_of(state, operand) == Some(Kind::Inside));
+                if pointer && inside {
+                    state.carriers.insert(Carrier::Temp(*dst), Kind::Inside);
+                }
+            }
+            InstrKind::Call { dst, callee, args } => {
+                self.call(point, *dst, callee, args, instr.source, state, sink);
+            }
+            InstrKind::Declare { local } => self.end(&[*local], state),
+            InstrKind::ScopeEnd { locals } => {
+                // A `return` ends scopes after its value is computed; the release comes there.
+                let returns = matches!(instr.source, Source::Stmt(stmt)
+                    if matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Return(_)));
+                if !returns {
+                    self.end(locals, state);
+                }
+            }
+            InstrKind::Asm => {}
+        }
+    }
+
+    fn end(&self, locals: &[LocalId], state: &mut State) {
+        for local in locals {
+            state.carriers.remove(&Carrier::Local(*local));
+        }
+        self.check_kept(state, || Reason::NoPlace(self.name.to_owned()));
+    }
+
+    /// Fails if no variable holds the object any more. A fresh variable always does.
+    fn check_kept(&self, state: &mut State, reason: impl FnOnce() -> Reason) {
+        let kept = self.home.is_none()
+            || state
+                .carriers
+                .values()
+                .any(|kind| matches!(kind, Kind::Same | Kind::MaybeSame));
+        if !kept {
+            match state.hold {
+                Hold::Held { .. } => state.fail(reason()),
+                Hold::Null => state.clear(),
+                Hold::Nothing | Hold::Broken(_) => {}
+            }
+        }
+    }
+
+    fn store(
+        &self,
+        point: Point,
+        place: &Place,
+        value: &Operand,
+        instr: &Instr,
+        state: &mut State,
+        sink: &mut Decisions,
+    ) {
+        let kind = kind_of(state, value);
+        let Some(local) = place.as_local() else {
+            return self.store_in_memory(point, place, kind, state);
+        };
+        let carrier = Carrier::Local(local);
+        match kind {
+            Some(Kind::Same | Kind::MaybeSame) if self.is_static(local) => {
+                state.fail(Reason::Static(self.scene.name(local).to_owned()));
+            }
+            Some(kind @ (Kind::Same | Kind::MaybeSame)) => {
+                state.carriers.insert(carrier, kind);
+                self.hand_over(point, local, state);
+            }
+            Some(Kind::Inside) if !is_number(&self.scene.tree.local(local).ty) => {
+                if self.is_static(local) {
+                    return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+                }
+                state.carriers.insert(carrier, Kind::Inside);
+                self.redefined(point, local, instr, state, sink, true);
+            }
+            Some(Kind::Inside) | None => {
+                state.carriers.remove(&carrier);
+                self.redefined(point, local, instr, state, sink, false);
+            }
+        }
+    }
+
+    /// A reference that the code took is now that of another variable, and its own business.
+    fn hand_over(&self, point: Point, local: LocalId, state: &mut State) {
+        let counted = matches!(state.hold, Hold::Held { count: 1.., .. });
+        let after = Point {
+            index: point.index + 1,
+            ..point
+        };
+        let others = state
+            .locals()
+            .any(|(other, _)| other != local && self.scene.liveness.is_live(other, after));
+        if self.mode == Mode::Adopt && counted && Some(local) != self.home && !others {
+            state.clear();
+        }
+    }
+
+    /// `local` gets a value that has nothing to do with the object.
+    fn redefined(
+        &self,
+        point: Point,
+        local: LocalId,
+        instr: &Instr,
+        state: &mut State,
+        sink: &mut Decisions,
+        inside: bool,
+    ) {
+        if Some(local) != self.home {
+            return;
+        }
+        if inside {
+            // `v = PyTuple_GET_ITEM(v, 0)`: what is needed is lost.
+            return self.check_kept(state, || Reason::DerivedOutlives(self.name.to_owned()));
+        }
+        if state.is_held() {
+            return state.fail(Reason::TwoAtOnce(self.name.to_owned()));
+        }
+        let Some(given) = self.web.get(&Some(point)) else {
+            return state.clear();
+        };
+        let hold = match given {
+            Given::Lookup(_) | Given::Parameter => return,
+            Given::Null => Hold::Null,
+            Given::New if self.mode == Mode::Keep => {
+                return state.fail(Reason::OwnedOnSomePaths(self.name.to_owned()));
+            }
+            Given::New => Hold::Held {
+                count: 1,
+                null: true,
+            },
+            Given::Borrowed(_) => {
+                let Some(value) = super::web::assigned(self.scene, instr.source, local) else {
+                    return state.fail(Reason::OwnedOnSomePaths(self.name.to_owned()));
+                };
+                sink.owned.insert(value);
+                let null = !self.is_never_null(value);
+                Hold::Held { count: 0, null }
+            }
+        };
+        state.clear();
+        state.hold = hold;
+        state.carriers.insert(Carrier::Local(local), Kind::Same);
+    }
+
+    fn store_in_memory(&self, point: Point, place: &Place, kind: Option<Kind>, state: &mut State) {
+        match kind {
+            Some(Kind::Inside) => match place.base {
+                Base::Local(local) if !self.is_static(local) => {
+                    state.carriers.insert(Carrier::Local(local), Kind::Inside);
+                }
+                _ => state.fail(Reason::DerivedEscapes(self.name.to_owned())),
+            },
+            Some(kind) => {
+                let needed = self.is_needed_after(state, point);
+                self.give(needed, kind, Reason::StoredBorrowed, state);
+            }
+            None => {}
+        }
+    }
+
+    /// A reference to the object goes elsewhere: it is stored, returned or stolen. `needed` tells
+    /// whether the object is used behind that.
+    fn give(&self, needed: bool, kind: Kind, reason: Reason, state: &mut State) {
+        let Hold::Held { count, null } = state.hold else {
+            return;
+        };
+        if kind == Kind::MaybeSame {
+            return state.fail(Reason::Alias(self.name.to_owned()));
+        }
+        let Some(count) = count.checked_sub(1) else {
+            return state.fail(reason);
+        };
+        match self.mode {
+            Mode::Adopt if count == 0 && needed => state.fail(reason),
+            Mode::Adopt if count == 0 => state.clear(),
+            Mode::Adopt | Mode::Keep => state.hold = Hold::Held { count, null },
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the parts of one call")]
+    fn call(
+        &self,
+        point: Point,
+        dst: TempId,
+        callee: &Callee,
+        args: &[Operand],
+        source: Source,
+        state: &mut State,
+        sink: &mut Decisions,
+    ) {
+        let Source::Expr(expr) = source else { return };
+        if let Callee::Named(name) = callee {
+            attach(name, state);
+        }
+        if let Some(&null) = self.lookups.get(&expr) {
+            if state.is_held() {
+                return state.fail(Reason::TwoAtOnce(self.name.to_owned()));
+            }
+            state.clear();
+            state.hold = Hold::Held { count: 0, null };
+            state.carriers.insert(Carrier::Temp(dst), Kind::Same);
+            return;
+        }
+        if matches!(state.hold, Hold::Nothing | Hold::Broken(_)) {
+            return;
+        }
+        let name = match callee {
+            Callee::Named(name) => &**name,
+            Callee::Indirect(_) => "",
+        };
+        let kinds: Vec<Option<Kind>> = args.iter().map(|arg| kind_of(state, arg)).collect();
+        for (at, kind) in kinds.iter().enumerate() {
+            if let Some(kind @ (Kind::Same | Kind::MaybeSame)) = kind {
+                let effect = effect(self.scene.tree, name, args, at);
+                self.argument(point, name, expr, effect, *kind, state, sink);
+            }
+            if let Operand::AddressOf(place) = &args[at]
+                && let Some(local) = place.as_local()
+            {
+                self.address(name, at, local, &kinds, state);
+            }
+        }
+        if matches!(state.hold, Hold::Null | Hold::Held { .. }) && !self.strong.contains(&expr) {
+            self.result(name, dst, expr, &kinds, state);
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the parts of one call")]
+    fn argument(
+        &self,
+        point: Point,
+        name: &str,
+        expr: ExprId,
+        effect: Effect,
+        kind: Kind,
+        state: &mut State,
+        sink: &mut Decisions,
+    ) {
+        if effect == Effect::Use {
+            return;
+        }
+        if effect == Effect::Clear && state.hold == Hold::Null {
+            return;
+        }
+        let Hold::Held { count, null } = state.hold else {
+            return;
+        };
+        if kind == Kind::MaybeSame {
+            return state.fail(Reason::Alias(self.name.to_owned()));
+        }
+        match effect {
+            Effect::Use => {}
+            Effect::Take | Effect::Copy => {
+                if self.mode == Mode::Adopt && count == 0 {
+                    match effect {
+                        Effect::Take => sink.removed.insert(expr),
+                        _ => sink.unwrapped.insert(expr),
+                    };
+                }
+                let count = count.saturating_add(1);
+                state.hold = Hold::Held { count, null };
+            }
+            Effect::Release => self.existing_release(point, expr, count, null, state, sink),
+            Effect::Clear if count == 1 && self.mode == Mode::Adopt => {
+                let home = self.home.map(Carrier::Local);
+                state.clear();
+                state.hold = Hold::Null;
+                state.carriers.extend(home.map(|home| (home, Kind::Same)));
+            }
+            Effect::Clear | Effect::Replace => {
+                state.fail(Reason::ClearedByMacro(self.name.to_owned()));
+            }
+            Effect::Steal => {
+                let needed = self.is_needed_after(state, point);
+                self.give(needed, kind, Reason::StolenBorrowed(name.to_owned()), state);
+            }
+            Effect::StealOnSuccess => state.fail(Reason::StealsOnSuccess(name.to_owned())),
+        }
+    }
+
+    fn existing_release(
+        &self,
+        point: Point,
+        expr: ExprId,
+        count: u8,
+        null: bool,
+        state: &mut State,
+        sink: &mut Decisions,
+    ) {
+        let Some(left) = count.checked_sub(1) else {
+            return state.fail(Reason::OverRelease(self.name.to_owned()));
+        };
+        if self.mode == Mode::Adopt && left == 0 {
+            if !self.is_needed_after(state, point) {
+                return state.clear();
+            }
+            sink.removed.insert(expr);
+        }
+        state.hold = Hold::Held { count: left, null };
+    }
+
+    /// `&local` is an argument: the callee may store a pointer into another argument there.
+    fn address(
+        &self,
+        name: &str,
+        at: usize,
+        local: LocalId,
+        kinds: &[Option<Kind>],
+        state: &mut State,
+    ) {
+        let carrier = Carrier::Local(local);
+        if matches!(state.kind(carrier), Some(Kind::Same | Kind::MaybeSame)) {
+            return state.fail(Reason::AddressTaken(self.scene.name(local).to_owned()));
+        }
+        let from_object = kinds.iter().any(Option::is_some);
+        if !from_object || is_number(&self.scene.tree.local(local).ty) {
+            return;
+        }
+        let stored = capi::effects(name).map(|effects| {
+            let out = effects.outs.iter().find(|out| {
+                usize::from(out.arg) == at || out.variadic && usize::from(out.arg) <= at
+            });
+            out.map(|out| out.kind)
+        });
+        match stored {
+            Some(Some(OutKind::New | OutKind::Inout | OutKind::Buffer) | None) => {}
+            Some(Some(OutKind::Borrowed | OutKind::Pointer)) | None => {
+                state.carriers.insert(carrier, Kind::Inside);
+            }
+        }
+    }
+
+    fn result(
+        &self,
+        name: &str,
+        dst: TempId,
+        expr: ExprId,
+        kinds: &[Option<Kind>],
+        state: &mut State,
+    ) {
+        let carrier = Carrier::Temp(dst);
+        if matches!(name, "Py_NewRef" | "Py_XNewRef") {
+            if let Some(Some(kind)) = kinds.first() {
+                state.carriers.insert(carrier, *kind);
+            }
+            return;
+        }
+        let inside = match capi::effects(name) {
+            Some(effects) => {
+                let borrowed = match effects.returns {
+                    Returns::Borrowed { from } => from,
+                    Returns::New | Returns::Null | Returns::Void | Returns::Plain => None,
+                };
+                let owner = effects.derived_from.or(borrowed);
+                owner.is_some_and(|arg| kinds.get(usize::from(arg)).is_some_and(Option::is_some))
+            }
+            None => kinds.iter().any(Option::is_some) && self.may_give_pointer(name, expr),
+        };
+        if inside {
+            state.carriers.insert(carrier, Kind::Inside);
+        }
+    }
+
+    /// Whether the result of a function of the project may point into its arguments: its type
+    /// says so if its definition is known, else that of the variable which gets the result.
+    fn may_give_pointer(&self, name: &str, expr: ExprId) -> bool {
+        if let Some((_, function)) = self.scene.cx.definitions(name).next() {
+            return may_point_inside(&function.ret);
+        }
+        let mut target = self.scene.parent_of_expr(expr);
+        while let Some(super::scene::Parent::Expr(outer)) = target {
+            match &self.scene.tree.expr(outer).kind {
+                crate::ast::ExprKind::Assign { lhs, .. } => {
+                    return self
+                        .scene
+                        .as_local(*lhs)
+                        .is_some_and(|local| may_point_inside(&self.scene.tree.local(local).ty));
+                }
+                crate::ast::ExprKind::Cast { .. } => target = self.scene.parent_of_expr(outer),
+                _ => return false,
+            }
+        }
+        match target {
+            Some(super::scene::Parent::Stmt(stmt)) => match &self.scene.tree.stmt(stmt).kind {
+                StmtKind::Decl(decls) => decls
+                    .iter()
+                    .any(|decl| may_point_inside(&self.scene.tree.local(decl.local).ty)),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    pub(super) fn leave_function(
+        &self,
+        value: Option<&Operand>,
+        stmt: StmtId,
+        state: &mut State,
+        sink: &mut Decisions,
+    ) {
+        match value.and_then(|value| kind_of(state, value)) {
+            Some(Kind::Inside) if !is_number(&self.scene.function.ret) => {
+                if state.is_held() {
+                    return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+                }
+            }
+            Some(Kind::Inside) | None => {}
+            Some(kind) => {
+                self.give(false, kind, Reason::ReturnedBorrowed, state);
+            }
+        }
+        let Hold::Held { count, null } = state.hold else {
+            return;
+        };
+        if self.mode == Mode::Adopt && count > 0 {
+            return state.clear();
+        }
+        let writable = matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Return(Some(_)))
+            && self.scene.stmt_span(stmt).is_some();
+        if !writable || state.detached {
+            return state.fail(Reason::ExitInMacro(self.name.to_owned()));
+        }
+        self.release(Slot::InReturn(stmt), null, state, sink);
+    }
+
+    /// Adds what the outcome of a test says; whether it can be at all.
+    pub(super) fn refine(condition: &Condition, holds: bool, state: &mut State) -> bool {
+        let zero = match condition.comparison {
+            Comparison::Equal => holds,
+            Comparison::NotEqual => !holds,
+            _ => return true,
+        };
+        if !condition.rhs.is_zero() || kind_of(state, &condition.lhs) != Some(Kind::Same) {
+            return true;
+        }
+        match (&state.hold, zero) {
+            (Hold::Held { null: true, .. }, true) => state.hold = Hold::Null,
+            (Hold::Held { count, .. }, false) => {
+                let count = *count;
+                state.hold = Hold::Held { count, null: false };
+            }
+            (Hold::Held { null: false, .. }, true) | (Hold::Null, false) => return false,
+            (Hold::Null, true) | (Hold::Nothing | Hold::Broken(_), _) => {}
+        }
+        true
+    }
+
+    fn is_static(&self, local: LocalId) -> bool {
+        let local = self.scene.tree.local(local);
+        local.storage != Storage::None || local.thread_local
+    }
+
+    fn is_never_null(&self, value: ExprId) -> bool {
+        use crate::ast::{ExprKind, Name, UnaryOp};
+        match &self.scene.tree.expr(value).kind {
+            ExprKind::Cast { operand, .. } => self.is_never_null(*operand),
+            ExprKind::Unary {
+                op: UnaryOp::AddressOf,
+                ..
+            } => true,
+            ExprKind::Name(Name::Global(name)) => matches!(
+                &**name,
+                "Py_None" | "Py_True" | "Py_False" | "Py_NotImplemented" | "Py_Ellipsis"
+            ),
+            _ => false,
+        }
+    }
+}
+
+/// `Py_BEGIN_ALLOW_THREADS` and the like detach the thread: no object may be touched then.
+fn attach(name: &str, state: &mut State) {
+    match name {
+        "PyEval_SaveThread" | "PyGILState_Release" | "PyEval_ReleaseThread" => {
+            state.detached = true;
+        }
+        "PyEval_RestoreThread" | "PyGILState_Ensure" | "PyEval_AcquireThread" => {
+            state.detached = false;
+        }
+        _ => {}
+    }
+}
+
+pub(super) fn kind_of(state: &State, operand: &Operand) -> Option<Kind> {
+    match operand {
+        Operand::Temp(temp) => state.kind(Carrier::Temp(*temp)),
+        Operand::AddressOf(place) => match &place.base {
+            // `&v->field`
+            Base::Deref(pointer) => kind_of(state, pointer).map(|_| Kind::Inside),
+            // A local array or struct with pointers into the object.
+            Base::Local(local) => state
+                .kind(Carrier::Local(*local))
+                .filter(|kind| *kind == Kind::Inside),
+            Base::Global(_) | Base::Unnamed(_) => None,
+        },
+        Operand::Null | Operand::Int(_) | Operand::Str(_) | Operand::Unknown => None,
+    }
+}
+
+fn load(dst: TempId, place: &Place, state: &mut State) {
+    let kind = match &place.base {
+        Base::Local(local) => {
+            let kind = state.kind(Carrier::Local(*local));
+            if place.path.is_empty() {
+                kind
+            } else {
+                kind.map(|_| Kind::Inside)
+            }
+        }
+        Base::Deref(pointer) => kind_of(state, pointer).map(|_| Kind::Inside),
+        Base::Global(_) | Base::Unnamed(_) => None,
+    };
+    if let Some(kind) = kind {
+        state.carriers.insert(Carrier::Temp(dst), kind);
+    }
+}

@@ -1,0 +1,53 @@
+//! Takes the content of cells with a reference of its own.
+
+use crate::declare_rule;
+use crate::edit::Confidence;
+use crate::rule::{Finding, PackageCx};
+use crate::strong;
+
+const NAMES: &[&str] = &["PyCell_GET"];
+
+declare_rule! {
+    /// ## What it does
+    /// Replaces `PyCell_GET` with `PyCell_Get`, and releases the content on every path after its last use.
+    ///
+    /// ## Why
+    /// Another thread can assign to the cell between the call and the use of its content.
+    ///
+    /// ## Example
+    /// Before:
+    ///
+    ///     value = PyCell_GET(cell);
+    ///     use(value);
+    ///
+    /// After:
+    ///
+    ///     value = PyCell_Get(cell);
+    ///     use(value);
+    ///     Py_XDECREF(value);
+    ///
+    /// ## Confidence
+    /// Safe.
+    ///
+    /// ## Declines
+    /// - The reference is returned or stored without a reference of its own: callers must change.
+    /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
+    /// - Only some paths own the reference, or there is no statement at which to release it.
+    /// - The call is made by the body of a macro.
+    ///
+    /// ## References
+    /// - <https://docs.python.org/3/c-api/cell.html#c.PyCell_Get>
+    pub static BORROWED_CELL_CONTENT {
+        code: "UG108",
+        name: "borrowed-cell-content",
+        summary: "the content of a cell is used without owning a reference",
+        since: "0.1.0",
+        best: Some(Confidence::Safe),
+        triggers: NAMES,
+        check: check,
+    }
+}
+
+fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    strong::check(cx, &BORROWED_CELL_CONTENT, NAMES, findings);
+}

@@ -1,0 +1,74 @@
+//! Takes dict values with a reference of their own.
+
+use crate::declare_rule;
+use crate::edit::Confidence;
+use crate::rule::{Finding, PackageCx};
+use crate::strong;
+
+const NAMES: &[&str] = &[
+    "PyDict_GetItem",
+    "PyDict_GetItemWithError",
+    "PyDict_GetItemString",
+    "PyODict_GetItem",
+    "PyODict_GetItemWithError",
+    "PyODict_GetItemString",
+    "_PyDict_GetItemWithError",
+    "_PyDict_GetItemStringWithError",
+    "_PyDict_GetItem_KnownHash",
+];
+
+declare_rule! {
+    /// ## What it does
+    /// Replaces the lookup with `PyDict_GetItemRef` or `PyDict_GetItemStringRef`, and releases the value on
+    /// every path after its last use. Where only the presence of a key is asked for, `PyDict_Contains`
+    /// answers that without a reference. Errors stay what they were: those that the old function cleared
+    /// are cleared, those that it left set stay set.
+    ///
+    /// ## Why
+    /// Another thread can replace or remove the value between the call and its use. The dict was then its
+    /// last owner, and the pointer dangles.
+    ///
+    /// ## Example
+    /// Before:
+    ///
+    ///     value = PyDict_GetItem(dict, key);
+    ///     if (value != NULL)
+    ///         n = PyLong_AsLong(value);
+    ///
+    /// After:
+    ///
+    ///     if (PyDict_GetItemRef(dict, key, &value) < 0) {
+    ///         PyErr_Clear();
+    ///     }
+    ///     if (value != NULL) {
+    ///         n = PyLong_AsLong(value);
+    ///         Py_DECREF(value);
+    ///     }
+    ///
+    /// ## Confidence
+    /// Safe, if no exception is pending at the call: `PyErr_Clear` would drop it. Review where a presence
+    /// test cleared errors.
+    ///
+    /// ## Declines
+    /// - The reference is returned or stored without a reference of its own: callers must change.
+    /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
+    /// - Only some paths own the reference, or there is no statement at which to release it.
+    /// - The call is made by the body of a macro.
+    ///
+    /// ## References
+    /// - <https://docs.python.org/3/c-api/dict.html#c.PyDict_GetItemRef>
+    /// - <https://docs.python.org/3/howto/free-threading-extensions.html#borrowed-references>
+    pub static BORROWED_DICT_ITEM {
+        code: "UG102",
+        name: "borrowed-dict-item",
+        summary: "a dict value is used without owning a reference",
+        since: "0.1.0",
+        best: Some(Confidence::Safe),
+        triggers: NAMES,
+        check: check,
+    }
+}
+
+fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    strong::check(cx, &BORROWED_DICT_ITEM, NAMES, findings);
+}

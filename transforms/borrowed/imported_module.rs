@@ -1,0 +1,60 @@
+//! Takes modules from `sys.modules` with a reference of their own.
+
+use crate::declare_rule;
+use crate::edit::Confidence;
+use crate::rule::{Finding, PackageCx};
+use crate::strong;
+
+const NAMES: &[&str] = &["PyImport_AddModule", "PyImport_AddModuleObject"];
+
+declare_rule! {
+    /// ## What it does
+    /// Replaces `PyImport_AddModule` with `PyImport_AddModuleRef`, and releases the module after the last use
+    /// of it and of its dict.
+    ///
+    /// ## Why
+    /// Another thread can remove the module from `sys.modules` between the call and its use.
+    ///
+    /// ## Example
+    /// Before:
+    ///
+    ///     module = PyImport_AddModule("__main__");
+    ///     if (module == NULL)
+    ///         return NULL;
+    ///     dict = PyModule_GetDict(module);
+    ///     run(dict);
+    ///
+    /// After:
+    ///
+    ///     module = PyImport_AddModuleRef("__main__");
+    ///     if (module == NULL)
+    ///         return NULL;
+    ///     dict = PyModule_GetDict(module);
+    ///     run(dict);
+    ///     Py_DECREF(module);
+    ///
+    /// ## Confidence
+    /// Safe.
+    ///
+    /// ## Declines
+    /// - The reference is returned or stored without a reference of its own: callers must change.
+    /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
+    /// - Only some paths own the reference, or there is no statement at which to release it.
+    /// - The call is made by the body of a macro.
+    ///
+    /// ## References
+    /// - <https://docs.python.org/3/c-api/import.html#c.PyImport_AddModuleRef>
+    pub static BORROWED_IMPORTED_MODULE {
+        code: "UG105",
+        name: "borrowed-imported-module",
+        summary: "a module from sys.modules is used without owning a reference",
+        since: "0.1.0",
+        best: Some(Confidence::Safe),
+        triggers: NAMES,
+        check: check,
+    }
+}
+
+fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    strong::check(cx, &BORROWED_IMPORTED_MODULE, NAMES, findings);
+}

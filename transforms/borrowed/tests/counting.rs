@@ -1,0 +1,283 @@
+//! Existing reference counting: what goes, what stays.
+
+use super::{int, object};
+
+#[test]
+fn adopting_incref_goes() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return NULL;
+    Py_INCREF(item);
+    return item;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (item == NULL)
+                 return NULL;
+        -    Py_INCREF(item);
+             return item;
+         }
+        ");
+}
+
+#[test]
+fn adopting_xincref_goes() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    Py_XINCREF(item);
+    return item;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        -    Py_XINCREF(item);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             return item;
+         }
+        ");
+}
+
+#[test]
+fn guarded_incref_goes() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item != NULL)
+        Py_INCREF(item);
+    return item;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        -    if (item != NULL)
+        -        Py_INCREF(item);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             return item;
+         }
+        ");
+}
+
+#[test]
+fn new_ref_turns_into_its_argument() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return NULL;
+    return Py_NewRef(item);
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (item == NULL)
+                 return NULL;
+        -    return Py_NewRef(item);
+        +    return item;
+         }
+        ");
+}
+
+#[test]
+fn pair_around_a_call() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    int n;
+    Py_INCREF(item);
+    n = call(item);
+    Py_DECREF(item);
+    return n;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             int n;
+        -    Py_INCREF(item);
+             n = call(item);
+             Py_DECREF(item);
+        ");
+}
+
+#[test]
+fn pair_with_later_use() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    int n;
+    Py_INCREF(item);
+    n = call(item);
+    Py_DECREF(item);
+    use(item);
+    return n;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             int n;
+        -    Py_INCREF(item);
+             n = call(item);
+        -    Py_DECREF(item);
+             use(item);
+        +    Py_XDECREF(item);
+             return n;
+         }
+        ");
+}
+
+#[test]
+fn stolen_and_used_later() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *tuple = PyTuple_New(1);
+    PyObject *item = PyList_GetItem(list, i);
+    Py_INCREF(item);
+    PyTuple_SET_ITEM(tuple, 0, item);
+    use(item);
+    return tuple;
+"#
+    ), @"
+        @@
+         {
+             PyObject *tuple = PyTuple_New(1);
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             Py_INCREF(item);
+             PyTuple_SET_ITEM(tuple, 0, item);
+             use(item);
+        +    Py_XDECREF(item);
+             return tuple;
+         }
+        ");
+}
+
+#[test]
+fn stored_in_a_field() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return -1;
+    Py_INCREF(item);
+    ((Foo *)self)->item = item;
+    return 0;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (item == NULL)
+                 return -1;
+        -    Py_INCREF(item);
+             ((Foo *)self)->item = item;
+             return 0;
+        ");
+}
+
+#[test]
+fn build_value_o_and_n() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (i)
+        return Py_BuildValue("(O)", item);
+    Py_INCREF(item);
+    return Py_BuildValue("(N)", item);
+"#
+    ), @r#"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        -    if (i)
+        -        return Py_BuildValue("(O)", item);
+        -    Py_INCREF(item);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    if (i) {
+        +        PyObject *result = Py_BuildValue("(O)", item);
+        +        Py_XDECREF(item);
+        +        return result;
+        +    }
+             return Py_BuildValue("(N)", item);
+         }
+        "#);
+}
+
+#[test]
+fn incref_on_one_path() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return NULL;
+    if (check(item)) {
+        Py_INCREF(item);
+        return item;
+    }
+    Py_RETURN_NONE;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (item == NULL)
+                 return NULL;
+             if (check(item)) {
+        -        Py_INCREF(item);
+                 return item;
+             }
+        +    Py_DECREF(item);
+             Py_RETURN_NONE;
+         }
+        ");
+}
+
+#[test]
+fn alias_takes_the_reference() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *result = NULL;
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        goto done;
+    Py_INCREF(item);
+    result = item;
+done:
+    return result;
+"#
+    ), @"
+        @@
+         {
+             PyObject *result = NULL;
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (item == NULL)
+                 goto done;
+        -    Py_INCREF(item);
+             result = item;
+         done:
+        ");
+}

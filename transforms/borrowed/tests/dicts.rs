@@ -1,0 +1,411 @@
+//! Dict values: error behaviour and shapes of the call.
+
+use super::{int, object};
+
+#[test]
+fn swallowed_errors_are_cleared() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value;
+    value = PyDict_GetItem(dict, key);
+    if (value == NULL)
+        return 0;
+    use(value);
+    return 1;
+"#
+    ), @"
+        @@
+         {
+             PyObject *value;
+        -    value = PyDict_GetItem(dict, key);
+        +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
+        +        PyErr_Clear();
+        +    }
+             if (value == NULL)
+                 return 0;
+             use(value);
+        +    Py_DECREF(value);
+             return 1;
+         }
+        ");
+}
+
+#[test]
+fn raised_errors_stay() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value;
+    value = PyDict_GetItemWithError(dict, key);
+    if (value == NULL) {
+        if (PyErr_Occurred())
+            return -1;
+        return 0;
+    }
+    use(value);
+    return 1;
+"#
+    ), @"
+        @@
+         {
+             PyObject *value;
+        -    value = PyDict_GetItemWithError(dict, key);
+        +    (void)PyDict_GetItemRef(dict, key, &value);
+             if (value == NULL) {
+                 if (PyErr_Occurred())
+        @@
+             }
+             use(value);
+        +    Py_DECREF(value);
+             return 1;
+         }
+        ");
+}
+
+#[test]
+fn initialised_at_the_top() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value = PyDict_GetItemString(dict, "x");
+    int n = 0;
+    if (value != NULL)
+        n = check(value);
+    return n;
+"#
+    ), @r#"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *value = PyDict_GetItemString(dict, "x");
+        +    PyObject *value;
+             int n = 0;
+        -    if (value != NULL)
+        +    if (PyDict_GetItemStringRef(dict, "x", &value) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    if (value != NULL) {
+                 n = check(value);
+        +        Py_DECREF(value);
+        +    }
+             return n;
+         }
+        "#);
+}
+
+#[test]
+fn initialised_before_a_call() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value = PyDict_GetItemString(dict, "x");
+    int n = count();
+    if (value && n)
+        use(value);
+    return n;
+"#
+    ), @r#"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *value = PyDict_GetItemString(dict, "x");
+        +    PyObject *value;
+        +    if (PyDict_GetItemStringRef(dict, "x", &value) < 0) {
+        +        PyErr_Clear();
+        +    }
+             int n = count();
+             if (value && n)
+                 use(value);
+        +    Py_XDECREF(value);
+             return n;
+         }
+        "#);
+}
+
+#[test]
+fn swallowed_in_condition() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value;
+    if ((value = PyDict_GetItem(dict, key)) != NULL) {
+        use(value);
+    }
+    return 0;
+"#
+    ), @"
+        @@
+         {
+             PyObject *value;
+        -    if ((value = PyDict_GetItem(dict, key)) != NULL) {
+        +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    if (value != NULL) {
+                 use(value);
+        +        Py_DECREF(value);
+             }
+             return 0;
+        ");
+}
+
+#[test]
+fn raised_in_condition() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value;
+    if (i && (value = PyDict_GetItemWithError(dict, key)) != NULL) {
+        use(value);
+    }
+    return 0;
+"#
+    ), @"
+        @@
+         {
+             PyObject *value;
+        -    if (i && (value = PyDict_GetItemWithError(dict, key)) != NULL) {
+        +    if (i && PyDict_GetItemRef(dict, key, &value) > 0) {
+                 use(value);
+        +        Py_DECREF(value);
+             }
+             return 0;
+        ");
+}
+
+#[test]
+fn presence() {
+    insta::assert_snapshot!(int(
+        r#"
+    if (PyDict_GetItemWithError(dict, key))
+        return 1;
+    if (PyDict_GetItemWithError(dict, key) == NULL)
+        return 2;
+    if (i && !PyDict_GetItemString(dict, "x"))
+        return 3;
+    return 0;
+"#
+    ), @r#"
+        7: review: an error of the key's hash or comparison, which the old call cleared, may stay set
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    if (PyDict_GetItemWithError(dict, key))
+        +    if (PyDict_Contains(dict, key) == 1)
+                 return 1;
+        -    if (PyDict_GetItemWithError(dict, key) == NULL)
+        +    if (PyDict_Contains(dict, key) != 1)
+                 return 2;
+        -    if (i && !PyDict_GetItemString(dict, "x"))
+        +    if (i && PyDict_ContainsString(dict, "x") != 1)
+                 return 3;
+             return 0;
+        "#);
+}
+
+#[test]
+fn in_a_body_without_braces() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value = NULL;
+    if (i)
+        value = PyDict_GetItem(dict, key);
+    else
+        value = PyDict_GetItemString(dict, "x");
+    if (value)
+        use(value);
+    return 0;
+"#
+    ), @r#"
+        @@
+         {
+             PyObject *value = NULL;
+        -    if (i)
+        -        value = PyDict_GetItem(dict, key);
+        -    else
+        -        value = PyDict_GetItemString(dict, "x");
+        -    if (value)
+        +    if (i) {
+        +        if (PyDict_GetItemRef(dict, key, &value) < 0) {
+        +            PyErr_Clear();
+        +        }
+        +    }
+        +    else {
+        +        if (PyDict_GetItemStringRef(dict, "x", &value) < 0) {
+        +            PyErr_Clear();
+        +        }
+        +    }
+        +    if (value) {
+                 use(value);
+        +        Py_DECREF(value);
+        +    }
+             return 0;
+         }
+        "#);
+}
+
+#[test]
+fn default_is_owned() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *value = PyDict_GetItem(dict, key);
+    if (value == NULL)
+        value = Py_None;
+    Py_INCREF(value);
+    return value;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *value = PyDict_GetItem(dict, key);
+        +    PyObject *value;
+        +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
+        +        PyErr_Clear();
+        +    }
+             if (value == NULL)
+        -        value = Py_None;
+        -    Py_INCREF(value);
+        +        value = Py_NewRef(Py_None);
+             return value;
+         }
+        ");
+}
+
+#[test]
+fn create_if_missing() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value = PyDict_GetItemWithError(dict, key);
+    if (value == NULL) {
+        value = PyList_New(0);
+        if (value == NULL)
+            return -1;
+        if (PyDict_SetItem(dict, key, value) < 0) {
+            Py_DECREF(value);
+            return -1;
+        }
+        Py_DECREF(value);
+    }
+    return PyList_Append(value, self);
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *value = PyDict_GetItemWithError(dict, key);
+        +    PyObject *value;
+        +    int result;
+        +    (void)PyDict_GetItemRef(dict, key, &value);
+             if (value == NULL) {
+                 value = PyList_New(0);
+        @@
+                     return -1;
+                 }
+        -        Py_DECREF(value);
+             }
+        -    return PyList_Append(value, self);
+        +    result = PyList_Append(value, self);
+        +    Py_DECREF(value);
+        +    return result;
+         }
+        ");
+}
+
+#[test]
+fn set_default() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value = PyDict_SetDefault(dict, key, self);
+    if (value == NULL)
+        return -1;
+    use(value);
+    return 0;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *value = PyDict_SetDefault(dict, key, self);
+        +    PyObject *value;
+        +    (void)PyDict_SetDefaultRef(dict, key, self, &value);
+             if (value == NULL)
+                 return -1;
+             use(value);
+        +    Py_DECREF(value);
+             return 0;
+         }
+        ");
+}
+
+#[test]
+fn module_and_its_dict() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *m, *d, *v;
+    m = PyImport_AddModule("__main__");
+    if (m == NULL)
+        return NULL;
+    d = PyModule_GetDict(m);
+    v = PyRun_String("1", Py_eval_input, d, d);
+    return v;
+"#
+    ), @r#"
+        @@
+         {
+             PyObject *m, *d, *v;
+        -    m = PyImport_AddModule("__main__");
+        +    m = PyImport_AddModuleRef("__main__");
+             if (m == NULL)
+                 return NULL;
+             d = PyModule_GetDict(m);
+             v = PyRun_String("1", Py_eval_input, d, d);
+        +    Py_DECREF(m);
+             return v;
+         }
+        "#);
+}
+
+#[test]
+fn cell() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value = PyCell_GET(self);
+    if (value == NULL)
+        return 0;
+    return check(value);
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *value = PyCell_GET(self);
+        +    PyObject *value = PyCell_Get(self);
+        +    int result;
+             if (value == NULL)
+                 return 0;
+        -    return check(value);
+        +    result = check(value);
+        +    Py_DECREF(value);
+        +    return result;
+         }
+        ");
+}
+
+#[test]
+fn nested_dict_lookup() {
+    insta::assert_snapshot!(int(
+        r#"
+    use(PyDict_GetItem(dict, key));
+    return 0;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    use(PyDict_GetItem(dict, key));
+        +    PyObject *value;
+        +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    use(value);
+        +    Py_XDECREF(value);
+             return 0;
+         }
+        ");
+}

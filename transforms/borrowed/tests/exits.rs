@@ -1,0 +1,403 @@
+//! Releases at exits, conditions and joins.
+
+use super::{int, object};
+
+#[test]
+fn return_of_a_call_gets_a_variable() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return NULL;
+    return PyObject_Str(item);
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    PyObject *result;
+             if (item == NULL)
+                 return NULL;
+        -    return PyObject_Str(item);
+        +    result = PyObject_Str(item);
+        +    Py_DECREF(item);
+        +    return result;
+         }
+        ");
+}
+
+#[test]
+fn return_in_c89_code() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item;
+    Py_ssize_t n;
+    item = PyList_GetItem(list, i);
+    n = count(item);
+    other(n);
+    if (n == 0)
+        return PyObject_Str(item);
+    log_it(n);
+    return PyObject_Repr(item);
+"#
+    ), @"
+        @@
+             PyObject *item;
+             Py_ssize_t n;
+        -    item = PyList_GetItem(list, i);
+        +    PyObject *ret;
+        +    item = PyList_GetItemRef(list, i);
+             n = count(item);
+             other(n);
+        -    if (n == 0)
+        -        return PyObject_Str(item);
+        +    if (n == 0) {
+        +        PyObject *result = PyObject_Str(item);
+        +        Py_XDECREF(item);
+        +        return result;
+        +    }
+             log_it(n);
+        -    return PyObject_Repr(item);
+        +    ret = PyObject_Repr(item);
+        +    Py_XDECREF(item);
+        +    return ret;
+         }
+        ");
+}
+
+#[test]
+fn condition_is_the_last_use() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (check(item)) {
+        i++;
+    }
+    return (int)i;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (check(item)) {
+                 i++;
+             }
+        +    Py_XDECREF(item);
+             return (int)i;
+         }
+        ");
+}
+
+#[test]
+fn condition_with_exit() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (check(item)) {
+        return -1;
+    }
+    return (int)i;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (check(item)) {
+        +        Py_XDECREF(item);
+                 return -1;
+             }
+        +    Py_XDECREF(item);
+             return (int)i;
+         }
+        ");
+}
+
+#[test]
+fn condition_with_exit_and_join() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (check(item)) {
+        if (i > 3)
+            return -1;
+        i++;
+    }
+    return (int)i;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (check(item)) {
+        +        Py_XDECREF(item);
+                 if (i > 3)
+                     return -1;
+                 i++;
+        +    } else {
+        +        Py_XDECREF(item);
+             }
+             return (int)i;
+        ");
+}
+
+#[test]
+fn else_branch() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (check(item))
+        return 1;
+    else
+        i++;
+    return 0;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        -    if (check(item))
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    if (check(item)) {
+        +        Py_XDECREF(item);
+                 return 1;
+        -    else
+        +    }
+        +    else {
+        +        Py_XDECREF(item);
+                 i++;
+        +    }
+             return 0;
+         }
+        ");
+}
+
+#[test]
+fn goto_error() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *tmp = NULL;
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        goto error;
+    tmp = PyObject_Str(item);
+    if (tmp == NULL)
+        goto error;
+    if (use(item, tmp) < 0)
+        goto error;
+    Py_DECREF(tmp);
+    return 0;
+error:
+    Py_XDECREF(tmp);
+    return -1;
+"#
+    ), @"
+        @@
+         {
+             PyObject *tmp = NULL;
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (item == NULL)
+                 goto error;
+             tmp = PyObject_Str(item);
+        -    if (tmp == NULL)
+        +    if (tmp == NULL) {
+        +        Py_DECREF(item);
+                 goto error;
+        -    if (use(item, tmp) < 0)
+        +    }
+        +    if (use(item, tmp) < 0) {
+        +        Py_DECREF(item);
+                 goto error;
+        +    }
+        +    Py_DECREF(item);
+             Py_DECREF(tmp);
+             return 0;
+        ");
+}
+
+#[test]
+fn switch_cases() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    switch (i) {
+    case 0:
+        use(item);
+        break;
+    case 1:
+        use(item);
+        return 1;
+    default:
+        break;
+    }
+    return 0;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             switch (i) {
+             case 0:
+                 use(item);
+        +        Py_XDECREF(item);
+                 break;
+             case 1:
+                 use(item);
+        +        Py_XDECREF(item);
+                 return 1;
+             default:
+        +        Py_XDECREF(item);
+                 break;
+             }
+        ");
+}
+
+#[test]
+fn scope_of_the_block() {
+    insta::assert_snapshot!(int(
+        r#"
+    if (i) {
+        PyObject *item = PyList_GetItem(list, i);
+        if (item) {
+            use(item);
+        }
+    }
+    done();
+    return 0;
+"#
+    ), @"
+        @@
+         {
+             if (i) {
+        -        PyObject *item = PyList_GetItem(list, i);
+        +        PyObject *item = PyList_GetItemRef(list, i);
+                 if (item) {
+                     use(item);
+        +            Py_DECREF(item);
+                 }
+             }
+        ");
+}
+
+#[test]
+fn do_while_zero_macro_code() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item;
+    do {
+        item = PyList_GetItem(list, i);
+        if (item == NULL)
+            break;
+        use(item);
+    } while (0);
+    return 0;
+"#
+    ), @"
+        @@
+             PyObject *item;
+             do {
+        -        item = PyList_GetItem(list, i);
+        +        item = PyList_GetItemRef(list, i);
+                 if (item == NULL)
+                     break;
+                 use(item);
+        +        Py_DECREF(item);
+             } while (0);
+             return 0;
+        ");
+}
+
+#[test]
+fn while_loop_with_lookup_in_condition() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item;
+    while ((item = PyList_GetItem(list, i)) != NULL) {
+        if (use(item) < 0)
+            return -1;
+        i++;
+    }
+    return 0;
+"#
+    ), @"
+        @@
+         {
+             PyObject *item;
+        -    while ((item = PyList_GetItem(list, i)) != NULL) {
+        -        if (use(item) < 0)
+        +    while ((item = PyList_GetItemRef(list, i)) != NULL) {
+        +        if (use(item) < 0) {
+        +            Py_DECREF(item);
+                     return -1;
+        +        }
+        +        Py_DECREF(item);
+                 i++;
+             }
+        ");
+}
+
+#[test]
+fn an_exit_inside_a_macro_is_met_at_its_label() {
+    insta::assert_snapshot!(crate::testing::run(
+        super::ALL,
+        r#"
+#define TRY(x) do { if ((x) < 0) goto done; } while (0)
+static int f(PyObject *list) {
+    PyObject *item = PyList_GetItem(list, 0);
+    int n = -1;
+    TRY(check(list));
+    n = use(item);
+    TRY(n);
+done:
+    close(list);
+    return n;
+}
+"#
+    ), @"
+        4: whether the function owns what `item` holds depends on the path: make it own the reference on all of them
+        ");
+}
+
+#[test]
+fn a_return_inside_a_macro_is_a_leak_to_decline() {
+    insta::assert_snapshot!(crate::testing::run(
+        super::ALL,
+        r#"
+#define TRY(x) do { if ((x) < 0) return -1; } while (0)
+static int f(PyObject *list) {
+    PyObject *item = PyList_GetItem(list, 0);
+    TRY(check(list));
+    return use(item);
+}
+"#
+    ), @"
+        4: a macro leaves the function while `item` holds the reference: release it there by hand
+        ");
+}
+
+#[test]
+fn a_traverse_function_must_not_count() {
+    insta::assert_snapshot!(crate::testing::run(
+        super::ALL,
+        r#"
+static int f(PyObject *self, visitproc visit, void *arg) {
+    PyObject *item = PyList_GetItem(self, 0);
+    Py_VISIT(item);
+    return 0;
+}
+"#
+    ), @"
+        3: a traverse function runs while all threads are stopped, and must not change counts: visit the container itself
+        ");
+}

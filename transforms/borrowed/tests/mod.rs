@@ -1,0 +1,28 @@
+//! What C becomes which C.
+
+mod counting;
+mod dicts;
+mod exits;
+mod lists;
+mod negative;
+
+use crate::testing;
+use crate::transforms::ALL;
+
+/// The function `static int f(…)` with this body after all rules.
+fn int(body: &str) -> String {
+    of("int", body)
+}
+
+/// The function `static PyObject *f(…)` with this body after all rules.
+fn object(body: &str) -> String {
+    of("PyObject *", body)
+}
+
+fn of(result: &str, body: &str) -> String {
+    let text = format!(
+        "static {result} f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)\n{{\n{}\n}}\n",
+        body.trim_matches('\n')
+    );
+    testing::run(ALL, &text)
+}

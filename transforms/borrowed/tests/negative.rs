@@ -1,0 +1,213 @@
+//! Sites where the obvious rewrite is wrong.
+
+use super::{int, object};
+
+#[test]
+fn returned_borrowed() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    return item;
+"#
+    ), @"
+        3: the function returns the borrowed reference: its callers must be changed with it
+        ");
+}
+
+#[test]
+fn returned_at_once() {
+    insta::assert_snapshot!(object(
+        r#"
+    return PyDict_GetItem(dict, key);
+"#
+    ), @"
+        3: the function returns the borrowed reference: its callers must be changed with it
+        ");
+}
+
+#[test]
+fn stored_without_a_reference() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    ((Foo *)self)->item = item;
+    return 0;
+"#
+    ), @"
+        3: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
+        ");
+}
+
+#[test]
+fn field_of_the_object() {
+    insta::assert_snapshot!(int(
+        r#"
+    ((Foo *)self)->item = PyList_GetItem(list, i);
+    return 0;
+"#
+    ), @"
+        3: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a reference with it
+        ");
+}
+
+#[test]
+fn raw_pointer_returned() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    return PyTuple_GET_ITEM(item, 0);
+"#
+    ), @"
+        3: a pointer into the object of `item` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer
+        ");
+}
+
+#[test]
+fn overwrites_a_parameter() {
+    insta::assert_snapshot!(int(
+        r#"
+    if (i) {
+        key = PyDict_GetItem(dict, key);
+        if (key == NULL)
+            return -1;
+    }
+    return check(key);
+"#
+    ), @"
+        4: on some paths `key` still holds what the caller passed: give the lookup a variable of its own
+        ");
+}
+
+#[test]
+fn owned_on_some_paths() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value = PyDict_GetItem(dict, key);
+    if (value == NULL)
+        value = PyLong_FromLong(0);
+    return check(value);
+"#
+    ), @"
+        3: whether the function owns what `value` holds depends on the path: make it own the reference on all of them
+        ");
+}
+
+#[test]
+fn chained_lookups_in_one_variable() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value = PyDict_GetItemString(dict, "a");
+    value = PyDict_GetItem(value, key);
+    return check(value);
+"#
+    ), @r#"
+        3: the object of an earlier pass or lookup is still used when `value` gets the next one: keep each in a variable of its own
+        @@
+         {
+             PyObject *value = PyDict_GetItemString(dict, "a");
+        -    value = PyDict_GetItem(value, key);
+        -    return check(value);
+        +    int result;
+        +    if (PyDict_GetItemRef(value, key, &value) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    result = check(value);
+        +    Py_XDECREF(value);
+        +    return result;
+         }
+        "#);
+}
+
+#[test]
+fn address_taken() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    fill(&item);
+    return 0;
+"#
+    ), @"
+        3: the address of `item` is passed on, so other code may read or replace it: give the lookup a variable of its own
+        ");
+}
+
+#[test]
+fn static_variable() {
+    insta::assert_snapshot!(int(
+        r#"
+    static PyObject *item;
+    item = PyList_GetItem(list, i);
+    return check(item);
+"#
+    ), @"
+        4: `item` keeps the borrowed reference after the function returns: it must own it
+        ");
+}
+
+#[test]
+fn loop_condition() {
+    insta::assert_snapshot!(int(
+        r#"
+    while (check(PyList_GetItem(list, i)))
+        i++;
+    return 0;
+"#
+    ), @"
+        3: the call is part of a loop's condition: move it into the body
+        ");
+}
+
+#[test]
+fn stolen_without_a_reference() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *tuple = PyTuple_New(1);
+    PyObject *item = PyList_GetItem(list, i);
+    PyTuple_SET_ITEM(tuple, 0, item);
+    return tuple;
+"#
+    ), @"
+        4: `PyTuple_SET_ITEM` takes over a reference that the function does not own: check the code as it is
+        ");
+}
+
+#[test]
+fn previous_item_kept() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *last = NULL;
+    for (Py_ssize_t n = 0; n < i; n++) {
+        PyObject *item = PyList_GetItem(list, n);
+        if (last != NULL)
+            compare(last, item);
+        last = item;
+    }
+    return 0;
+"#
+    ), @"
+        5: whether the function owns what `item` holds depends on the path: make it own the reference on all of them
+        ");
+}
+
+#[test]
+fn wide_conversions_in_a_ternary() {
+    insta::assert_snapshot!(int(
+        r#"
+    int n = i ? check(PyList_GetItem(list, i)) : 0;
+    return n;
+"#
+    ), @"
+        3: a condition runs before the call in the same expression: give the lookup a statement of its own
+        ");
+}
+
+#[test]
+fn macros_wait_for_a_failure_path() {
+    insta::assert_snapshot!(int(
+        r#"
+    return check(PyList_GET_ITEM(list, i));
+"#
+    ), @"
+        3: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        ");
+}
