@@ -54,12 +54,6 @@ impl FileIndex {
         self.has_code
     }
 
-    /// All tokens of the file, directives included.
-    #[must_use]
-    pub fn tokens(&self) -> &[Token] {
-        &self.tokens
-    }
-
     /// All identifiers of the file, in text and directives alike.
     pub fn identifiers<'a>(&'a self, file: &'a SourceFile) -> impl Iterator<Item = &'a [u8]> {
         let idents = self

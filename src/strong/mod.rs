@@ -24,6 +24,7 @@ mod scene;
 mod shape;
 mod slots;
 mod step;
+mod step_call;
 mod types;
 mod web;
 

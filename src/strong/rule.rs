@@ -7,8 +7,8 @@ use super::scene::{Scene, graph};
 use super::{emit, plan};
 use crate::ast::{ExprId, ExprKind};
 use crate::capi::{self, Replacement};
-use crate::edit::Fix;
 use crate::preprocess::Place;
+use crate::provenance::{SharedKind, Verdict};
 use crate::rule::{CallSite, Finding, ItemId, Note, Outcome, PackageCx, Rule};
 use crate::source::{ByteSpan, FileId};
 
@@ -32,8 +32,9 @@ pub fn check(
         let mut outcomes = of_item(cx, item);
         for site in names.iter().flat_map(|name| cx.calls_to(name)) {
             if site.item == item {
-                let outcome = outcomes.remove(&site.expr);
-                let outcome = outcome.unwrap_or(Err(Reason::Unreachable));
+                let outcome = outcomes
+                    .remove(&site.expr)
+                    .unwrap_or_else(|| Outcome::Manual(Reason::Unreachable.to_string()));
                 note(&mut found, finding(cx, rule, *site, outcome));
             }
         }
@@ -50,21 +51,20 @@ fn note(found: &mut BTreeMap<(FileId, ByteSpan), Finding>, finding: Finding) {
         }
         Entry::Occupied(mut entry) => {
             let known = entry.get_mut();
-            if matches!(finding.outcome, Outcome::Manual(_)) {
-                known.outcome = finding.outcome;
-            } else if known.outcome != finding.outcome && matches!(known.outcome, Outcome::Fix(_)) {
-                known.outcome = Outcome::Manual(Reason::Variants.to_string());
+            match (&known.outcome, &finding.outcome) {
+                (_, Outcome::Manual(_)) | (Outcome::Safe(_), Outcome::Fix(_)) => {
+                    known.outcome = finding.outcome;
+                }
+                (Outcome::Fix(one), Outcome::Fix(other)) if one != other => {
+                    known.outcome = manual(&Reason::Variants);
+                }
+                _ => {}
             }
         }
     }
 }
 
-fn finding(
-    cx: &PackageCx<'_>,
-    rule: &'static Rule,
-    site: CallSite,
-    outcome: Result<Fix, Reason>,
-) -> Finding {
+fn finding(cx: &PackageCx<'_>, rule: &'static Rule, site: CallSite, outcome: Outcome) -> Finding {
     let (file, span, notes) = place(cx, site);
     let replacement = replacement_of(cx, site.item, site.expr);
     let api = replacement.map(|replacement| replacement.borrowed);
@@ -79,10 +79,7 @@ fn finding(
             api.unwrap_or_default()
         ),
         notes,
-        outcome: match outcome {
-            Ok(fix) => Outcome::Fix(fix),
-            Err(reason) => Outcome::Manual(reason.to_string()),
-        },
+        outcome,
     }
 }
 
@@ -121,31 +118,51 @@ fn replacement_of(cx: &PackageCx<'_>, item: ItemId, call: ExprId) -> Option<&'st
 }
 
 /// What becomes of each lookup of a function.
-fn of_item(cx: &PackageCx<'_>, item: ItemId) -> BTreeMap<ExprId, Result<Fix, Reason>> {
+fn of_item(cx: &PackageCx<'_>, item: ItemId) -> BTreeMap<ExprId, Outcome> {
+    let mut outcomes = BTreeMap::new();
     let Some(function) = cx.function(item) else {
-        return BTreeMap::new();
+        return outcomes;
     };
+    let mut calls: Vec<(ExprId, &'static Replacement)> = Vec::new();
+    for expr in (0u32..).zip(&function.tree.exprs).map(|(at, _)| ExprId(at)) {
+        let Some(replacement) = replacement_of(cx, item, expr) else {
+            continue;
+        };
+        match cx.provenance(CallSite { item, expr }, 0) {
+            Verdict::Safe(proof) => {
+                outcomes.insert(expr, Outcome::Safe(proof.sentence));
+            }
+            Verdict::Shared(SharedKind::Published(_)) if is_list(replacement) => {
+                outcomes.insert(expr, manual(&Reason::Unfilled));
+            }
+            Verdict::Shared(_) => calls.push((expr, replacement)),
+        }
+    }
     let cfg = graph(function);
-    let calls: Vec<(ExprId, &'static Replacement)> = (0u32..)
-        .zip(&function.tree.exprs)
-        .map(|(at, _)| ExprId(at))
-        .filter_map(|expr| Some((expr, replacement_of(cx, item, expr)?)))
-        .collect();
     let Some(scene) = Scene::new(cx, item, function, &cfg) else {
-        let made = Reason::InMacro(function.name.clone());
-        return calls
-            .into_iter()
-            .map(|(call, _)| (call, Err(made.clone())))
-            .collect();
+        let made = manual(&Reason::InMacro(function.name.clone()));
+        outcomes.extend(calls.into_iter().map(|(call, _)| (call, made.clone())));
+        return outcomes;
     };
     let plan = plan::plan(&scene, &calls);
-    let declined = plan.declined.into_iter();
-    let mut outcomes: BTreeMap<_, _> = declined.map(|(call, why)| (call, Err(why))).collect();
+    let declined = plan.declined.iter();
+    outcomes.extend(declined.map(|(&call, why)| (call, manual(why))));
     for group in &plan.groups {
-        let fix = emit::fix(&scene, group);
+        let outcome = match emit::fix(&scene, group) {
+            Ok(fix) => Outcome::Fix(fix),
+            Err(reason) => manual(&reason),
+        };
         for lookup in group.iter().flat_map(|planned| &planned.home.lookups) {
-            outcomes.insert(lookup.call, fix.clone());
+            outcomes.insert(lookup.call, outcome.clone());
         }
     }
     outcomes
+}
+
+fn manual(reason: &Reason) -> Outcome {
+    Outcome::Manual(reason.to_string())
+}
+
+fn is_list(replacement: &Replacement) -> bool {
+    replacement.strong == "PyList_GetItemRef"
 }

@@ -1,17 +1,14 @@
 //! What one step of the function does to the followed object.
 
-use super::counts::{Effect, effect};
 use super::follow::{Decisions, Follower, Mode};
 use super::hold::{Carrier, Hold, Kind, State};
 use super::reason::Reason;
 use super::slots::Slot;
-use super::types::{is_number, may_point_inside};
+use super::types::is_number;
 use super::web::Given;
 use crate::ast::{BinaryOp, ExprId, LocalId, StmtId, StmtKind, Storage};
-use crate::capi::{self, OutKind, Returns};
 use crate::cfg::{
-    Base, Callee, Comparison, Condition, Instr, InstrKind, Op, Operand, Place, Point, Source,
-    TempId,
+    Base, Comparison, Condition, Instr, InstrKind, Op, Operand, Place, Point, Source, TempId,
 };
 
 impl Follower<'_, '_> {
@@ -196,7 +193,7 @@ impl Follower<'_, '_> {
 
     /// A reference to the object goes elsewhere: it is stored, returned or stolen. `needed` tells
     /// whether the object is used behind that.
-    fn give(&self, needed: bool, kind: Kind, reason: Reason, state: &mut State) {
+    pub(super) fn give(&self, needed: bool, kind: Kind, reason: Reason, state: &mut State) {
         let Hold::Held { count, null } = state.hold else {
             return;
         };
@@ -210,220 +207,6 @@ impl Follower<'_, '_> {
             Mode::Adopt if count == 0 && needed => state.fail(reason),
             Mode::Adopt if count == 0 => state.clear(),
             Mode::Adopt | Mode::Keep => state.hold = Hold::Held { count, null },
-        }
-    }
-
-    #[allow(clippy::too_many_arguments, reason = "the parts of one call")]
-    fn call(
-        &self,
-        point: Point,
-        dst: TempId,
-        callee: &Callee,
-        args: &[Operand],
-        source: Source,
-        state: &mut State,
-        sink: &mut Decisions,
-    ) {
-        let Source::Expr(expr) = source else { return };
-        if let Callee::Named(name) = callee {
-            attach(name, state);
-        }
-        if let Some(&null) = self.lookups.get(&expr) {
-            if state.is_held() {
-                return state.fail(Reason::TwoAtOnce(self.name.to_owned()));
-            }
-            state.clear();
-            state.hold = Hold::Held { count: 0, null };
-            state.carriers.insert(Carrier::Temp(dst), Kind::Same);
-            return;
-        }
-        if matches!(state.hold, Hold::Nothing | Hold::Broken(_)) {
-            return;
-        }
-        let name = match callee {
-            Callee::Named(name) => &**name,
-            Callee::Indirect(_) => "",
-        };
-        let kinds: Vec<Option<Kind>> = args.iter().map(|arg| kind_of(state, arg)).collect();
-        for (at, kind) in kinds.iter().enumerate() {
-            if let Some(kind @ (Kind::Same | Kind::MaybeSame)) = kind {
-                let effect = effect(self.scene.tree, name, args, at);
-                self.argument(point, name, expr, effect, *kind, state, sink);
-            }
-            if let Operand::AddressOf(place) = &args[at]
-                && let Some(local) = place.as_local()
-            {
-                self.address(name, at, local, &kinds, state);
-            }
-        }
-        if matches!(state.hold, Hold::Null | Hold::Held { .. }) && !self.strong.contains(&expr) {
-            self.result(name, dst, expr, &kinds, state);
-        }
-    }
-
-    #[allow(clippy::too_many_arguments, reason = "the parts of one call")]
-    fn argument(
-        &self,
-        point: Point,
-        name: &str,
-        expr: ExprId,
-        effect: Effect,
-        kind: Kind,
-        state: &mut State,
-        sink: &mut Decisions,
-    ) {
-        if effect == Effect::Use {
-            return;
-        }
-        if effect == Effect::Clear && state.hold == Hold::Null {
-            return;
-        }
-        let Hold::Held { count, null } = state.hold else {
-            return;
-        };
-        if kind == Kind::MaybeSame {
-            return state.fail(Reason::Alias(self.name.to_owned()));
-        }
-        match effect {
-            Effect::Use => {}
-            Effect::Take | Effect::Copy => {
-                if self.mode == Mode::Adopt && count == 0 {
-                    match effect {
-                        Effect::Take => sink.removed.insert(expr),
-                        _ => sink.unwrapped.insert(expr),
-                    };
-                }
-                let count = count.saturating_add(1);
-                state.hold = Hold::Held { count, null };
-            }
-            Effect::Release => self.existing_release(point, expr, count, null, state, sink),
-            Effect::Clear if count == 1 && self.mode == Mode::Adopt => {
-                let home = self.home.map(Carrier::Local);
-                state.clear();
-                state.hold = Hold::Null;
-                state.carriers.extend(home.map(|home| (home, Kind::Same)));
-            }
-            Effect::Clear | Effect::Replace => {
-                state.fail(Reason::ClearedByMacro(self.name.to_owned()));
-            }
-            Effect::Steal => {
-                let needed = self.is_needed_after(state, point);
-                self.give(needed, kind, Reason::StolenBorrowed(name.to_owned()), state);
-            }
-            Effect::StealOnSuccess => state.fail(Reason::StealsOnSuccess(name.to_owned())),
-        }
-    }
-
-    fn existing_release(
-        &self,
-        point: Point,
-        expr: ExprId,
-        count: u8,
-        null: bool,
-        state: &mut State,
-        sink: &mut Decisions,
-    ) {
-        let Some(left) = count.checked_sub(1) else {
-            return state.fail(Reason::OverRelease(self.name.to_owned()));
-        };
-        if self.mode == Mode::Adopt && left == 0 {
-            if !self.is_needed_after(state, point) {
-                return state.clear();
-            }
-            sink.removed.insert(expr);
-        }
-        state.hold = Hold::Held { count: left, null };
-    }
-
-    /// `&local` is an argument: the callee may store a pointer into another argument there.
-    fn address(
-        &self,
-        name: &str,
-        at: usize,
-        local: LocalId,
-        kinds: &[Option<Kind>],
-        state: &mut State,
-    ) {
-        let carrier = Carrier::Local(local);
-        if matches!(state.kind(carrier), Some(Kind::Same | Kind::MaybeSame)) {
-            return state.fail(Reason::AddressTaken(self.scene.name(local).to_owned()));
-        }
-        let from_object = kinds.iter().any(Option::is_some);
-        if !from_object || is_number(&self.scene.tree.local(local).ty) {
-            return;
-        }
-        let stored = capi::effects(name).map(|effects| {
-            let out = effects.outs.iter().find(|out| {
-                usize::from(out.arg) == at || out.variadic && usize::from(out.arg) <= at
-            });
-            out.map(|out| out.kind)
-        });
-        match stored {
-            Some(Some(OutKind::New | OutKind::Inout | OutKind::Buffer) | None) => {}
-            Some(Some(OutKind::Borrowed | OutKind::Pointer)) | None => {
-                state.carriers.insert(carrier, Kind::Inside);
-            }
-        }
-    }
-
-    fn result(
-        &self,
-        name: &str,
-        dst: TempId,
-        expr: ExprId,
-        kinds: &[Option<Kind>],
-        state: &mut State,
-    ) {
-        let carrier = Carrier::Temp(dst);
-        if matches!(name, "Py_NewRef" | "Py_XNewRef") {
-            if let Some(Some(kind)) = kinds.first() {
-                state.carriers.insert(carrier, *kind);
-            }
-            return;
-        }
-        let inside = match capi::effects(name) {
-            Some(effects) => {
-                let borrowed = match effects.returns {
-                    Returns::Borrowed { from } => from,
-                    Returns::New | Returns::Null | Returns::Void | Returns::Plain => None,
-                };
-                let owner = effects.derived_from.or(borrowed);
-                owner.is_some_and(|arg| kinds.get(usize::from(arg)).is_some_and(Option::is_some))
-            }
-            None => kinds.iter().any(Option::is_some) && self.may_give_pointer(name, expr),
-        };
-        if inside {
-            state.carriers.insert(carrier, Kind::Inside);
-        }
-    }
-
-    /// Whether the result of a function of the project may point into its arguments: its type
-    /// says so if its definition is known, else that of the variable which gets the result.
-    fn may_give_pointer(&self, name: &str, expr: ExprId) -> bool {
-        if let Some((_, function)) = self.scene.cx.definitions(name).next() {
-            return may_point_inside(&function.ret);
-        }
-        let mut target = self.scene.parent_of_expr(expr);
-        while let Some(super::scene::Parent::Expr(outer)) = target {
-            match &self.scene.tree.expr(outer).kind {
-                crate::ast::ExprKind::Assign { lhs, .. } => {
-                    return self
-                        .scene
-                        .as_local(*lhs)
-                        .is_some_and(|local| may_point_inside(&self.scene.tree.local(local).ty));
-                }
-                crate::ast::ExprKind::Cast { .. } => target = self.scene.parent_of_expr(outer),
-                _ => return false,
-            }
-        }
-        match target {
-            Some(super::scene::Parent::Stmt(stmt)) => match &self.scene.tree.stmt(stmt).kind {
-                StmtKind::Decl(decls) => decls
-                    .iter()
-                    .any(|decl| may_point_inside(&self.scene.tree.local(decl.local).ty)),
-                _ => false,
-            },
-            _ => false,
         }
     }
 
@@ -500,19 +283,6 @@ impl Follower<'_, '_> {
             ),
             _ => false,
         }
-    }
-}
-
-/// `Py_BEGIN_ALLOW_THREADS` and the like detach the thread: no object may be touched then.
-fn attach(name: &str, state: &mut State) {
-    match name {
-        "PyEval_SaveThread" | "PyGILState_Release" | "PyEval_ReleaseThread" => {
-            state.detached = true;
-        }
-        "PyEval_RestoreThread" | "PyGILState_Ensure" | "PyEval_AcquireThread" => {
-            state.detached = false;
-        }
-        _ => {}
     }
 }
 
