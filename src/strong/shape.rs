@@ -84,7 +84,7 @@ fn of_statement(scene: &Scene<'_>, stmt: StmtId, value: ExprId) -> Result<Shape,
             let decl = decls
                 .iter()
                 .find(|decl| matches!(decl.init, Some(Init::Expr(init)) if init == value));
-            let in_for = !matches!(scene.siblings(stmt), Some(_));
+            let in_for = scene.siblings(stmt).is_none();
             match decl {
                 Some(decl) if !in_for => Ok(Shape::Initialised(stmt, decl.local)),
                 _ => Err(Reason::StoredBorrowed),
