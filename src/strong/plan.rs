@@ -261,7 +261,10 @@ fn follow_as(
         mode,
         suppressed: BTreeSet::new(),
     };
-    let mut decisions = follower.run()?;
+    let mut decisions = match follower.run() {
+        Ok(decisions) => decisions,
+        Err(reason) => return at_label(&mut follower).ok_or(reason),
+    };
     loop {
         let merged = merge_branches(scene, &decisions);
         if merged.is_subset(&follower.suppressed) {
@@ -277,6 +280,28 @@ fn follow_as(
             }
         }
     }
+}
+
+/// Releases behind the last label alone: where jumps that macros make leave no other place.
+fn at_label(follower: &mut Follower<'_, '_>) -> Option<Decisions> {
+    // A fresh variable may be out of scope at the label.
+    follower.home?;
+    let scene = follower.scene;
+    let labels = scene.tree.stmts.iter().filter_map(|stmt| match stmt.kind {
+        StmtKind::Label { body, .. } => scene.stmt_span(body),
+        _ => None,
+    });
+    let last = labels.map(|span| span.start()).max()?;
+    let stmts = (0u32..).zip(&scene.tree.stmts).map(|(at, _)| StmtId(at));
+    let before = stmts.filter(|&stmt| {
+        scene
+            .stmt_span(stmt)
+            .is_some_and(|span| span.start() < last)
+    });
+    follower.suppressed = before
+        .flat_map(|stmt| [Slot::Before(stmt), Slot::After(stmt), Slot::Else(stmt)])
+        .collect();
+    follower.run().ok()
 }
 
 /// Releases in both branches of an `if` that nothing leaves early are one release behind it. Gives the slots that are not to be used.

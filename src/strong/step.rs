@@ -148,8 +148,12 @@ impl Follower<'_, '_> {
         if state.is_held() {
             return state.fail(Reason::TwoAtOnce(self.name.to_owned()));
         }
-        let Some(given) = self.web.get(&Some(point)) else {
-            return state.clear();
+        let null = matches!(&instr.kind, InstrKind::Store { value, .. } if value.is_zero());
+        let given = match self.web.get(&Some(point)) {
+            Some(given) => given,
+            // `PyObject *v = NULL;` for the sake of a cleanup label.
+            None if null => &Given::Null,
+            None => return state.clear(),
         };
         let hold = match given {
             Given::Lookup(_) | Given::Parameter => return,

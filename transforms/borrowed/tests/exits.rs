@@ -365,7 +365,19 @@ done:
 }
 "#
     ), @"
-        4: whether the function owns what `item` holds depends on the path: make it own the reference on all of them
+        @@
+         #define TRY(x) do { if ((x) < 0) goto done; } while (0)
+         static int f(PyObject *list) {
+        -    PyObject *item = PyList_GetItem(list, 0);
+        +    PyObject *item = PyList_GetItemRef(list, 0);
+             int n = -1;
+             TRY(check(list));
+        @@
+             TRY(n);
+         done:
+        +    Py_XDECREF(item);
+             close(list);
+             return n;
         ");
 }
 
