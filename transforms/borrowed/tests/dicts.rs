@@ -409,3 +409,39 @@ fn nested_dict_lookup() {
          }
         ");
 }
+
+#[test]
+fn default_parameter_is_owned_and_released() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value;
+    value = PyDict_GetItem(dict, key);
+    if (!value) {
+        value = key;
+    }
+    if (use(value) == -1)
+        return -1;
+    return 0;
+"#
+    ), @"
+        @@
+         {
+             PyObject *value;
+        -    value = PyDict_GetItem(dict, key);
+        +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
+        +        PyErr_Clear();
+        +    }
+             if (!value) {
+        -        value = key;
+        +        value = Py_XNewRef(key);
+             }
+        -    if (use(value) == -1)
+        +    if (use(value) == -1) {
+        +        Py_XDECREF(value);
+                 return -1;
+        +    }
+        +    Py_XDECREF(value);
+             return 0;
+         }
+        ");
+}
