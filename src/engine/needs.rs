@@ -140,7 +140,8 @@ fn add_edits(workspace: &Workspace, fix: &mut Fix, header: &Header) {
             None => {}
         }
     }
-    fix.edits.sort();
+    // Stable: insertions at one place keep the order in which the rule made them.
+    fix.edits.sort_by_key(|edit| (edit.file, edit.span));
 }
 
 /// The edit that includes the header in `id`: `None` if it does already, `Some(None)` if there is

@@ -51,6 +51,7 @@ fn seeds(function: &Function) -> Vec<Seed> {
             "PyList_GetItemRef" => (Gives::Result, true),
             "PyDict_GetItemRef" => (Gives::Out(2), true),
             "PyWeakref_GetRef" => (Gives::Out(1), true),
+            "Py_NewRef" => (Gives::Always, true),
             "PyList_GetItem" => (Gives::Result, false),
             _ => return None,
         };
@@ -210,4 +211,20 @@ fn borrowed_values_show_what_the_code_does_with_them() {
         troubles(body),
         "OverRelease at return PyList_GetItem(self, 0);"
     );
+}
+
+#[test]
+fn a_variable_can_change_owners() {
+    let body = "PyObject *v;
+        if (PyDict_GetItemRef(self, args, &v) < 0) { PyErr_Clear(); }
+        if (v) {
+            int n = PyObject_Not(v);
+            if (n < 0) { Py_DECREF(v); return NULL; }
+            if (n) { Py_DECREF(v); v = Py_NewRef(Py_None); }
+            return v;
+        }
+        v = make(self);
+        if (v && !(v == Py_None || PyList_Check(v))) { Py_DECREF(v); return NULL; }
+        return v;";
+    assert_eq!(troubles(body), "");
 }
