@@ -129,6 +129,10 @@ fn refine(stepper: &Stepper<'_>, state: &mut State, condition: &Condition, holds
     if let Some(known) = compare(left, condition.comparison, right) {
         return known == holds;
     }
+    if matches!(left, Value::Instance(_)) {
+        // An item that compares equal to Py_None is still the item, and still owned.
+        return true;
+    }
     let equal = match condition.comparison {
         Comparison::Equal => holds,
         Comparison::NotEqual => !holds,

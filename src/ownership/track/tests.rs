@@ -228,3 +228,14 @@ fn a_variable_can_change_owners() {
         return v;";
     assert_eq!(troubles(body), "");
 }
+
+#[test]
+fn a_value_that_is_none_is_still_owned() {
+    let body = "PyObject *v = PyList_GetItemRef(self, 0);
+        if (v == Py_None) return make();
+        Py_XDECREF(v);
+        return make();";
+    assert_eq!(troubles(body), "Leak at make()");
+    let body = body.replace("return make();\n        Py_X", "{ Py_DECREF(v); return make(); }\n        Py_X");
+    assert_eq!(troubles(&body), "");
+}
