@@ -394,6 +394,9 @@ impl Draft<'_, '_> {
             let Some(span) = self.scene.stmt_span(stmt) else {
                 return Err(Reason::ExitInMacro("the result".to_owned()));
             };
+            if self.scene.is_else_if(stmt) {
+                return Err(Reason::ElseIf);
+            }
             let lines = |lines: &'_ [String]| lines.to_vec();
             let before = lines(&around.before);
             let after = [lines(&around.declared), lines(&around.after)].concat();

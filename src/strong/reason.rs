@@ -39,6 +39,11 @@ pub(super) enum Reason {
     Field,
     #[error("the call stands in the macro `{0}`: change the macro together with its uses")]
     InMacro(String),
+    #[error(
+        "statements would have to stand in front of an `else if`: make it an `else` with an `if` \
+         inside, or do the lookup before the chain"
+    )]
+    ElseIf,
     #[error("the call is part of a loop's condition: move it into the body")]
     LoopCondition,
     #[error(

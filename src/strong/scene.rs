@@ -106,6 +106,19 @@ impl<'a> Scene<'a> {
         self.parents.stmts[stmt.0 as usize]
     }
 
+    /// Whether `stmt` is the `if` of an `else if`: statements around it would need braces around
+    /// the rest of the chain, and its lines another indentation.
+    pub(super) fn is_else_if(&self, stmt: StmtId) -> bool {
+        let is_if = |id: StmtId| matches!(self.tree.stmt(id).kind, StmtKind::If { .. });
+        let Some(Parent::Stmt(parent)) = self.parent_of_stmt(stmt) else {
+            return false;
+        };
+        let StmtKind::If { otherwise, .. } = self.tree.stmt(parent).kind else {
+            return false;
+        };
+        is_if(stmt) && otherwise == Some(stmt)
+    }
+
     /// The innermost statement around an expression.
     pub(super) fn stmt_of(&self, expr: ExprId) -> Option<StmtId> {
         let mut at = self.parent_of_expr(expr);

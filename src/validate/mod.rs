@@ -144,7 +144,7 @@ fn words(fixes: &[(FixId, &Fix)]) -> FxHashSet<String> {
 /// Whether any edit of `fix` lies in `span` of the original `file`.
 fn touches(fix: &Fix, file: FileId, span: ByteSpan) -> bool {
     fix.edits.iter().any(|edit| {
-        edit.file == file && edit.span.start() <= span.end() && span.start() <= edit.span.end()
+        edit.file == file && edit.span.start() < span.end() && span.start() < edit.span.end()
     })
 }
 

@@ -35,16 +35,27 @@ pub(super) fn failures(
         if seeds.is_empty() {
             continue;
         }
-        let graph = cfg::build(function, &never_returns);
         let span = original_span(applied, item.place.1);
-        match track::run(&graph, &function.tree, &seeds, &KnownCallees) {
+        match follow(function, &seeds) {
             Report::Complete(troubles) => {
-                let wrong = troubles
+                let old = old_troubles(original, item.place.0, span);
+                let mut all = troubles
                     .iter()
-                    .find(|trouble| is_new(item, function, applied, trouble));
+                    .filter(|t| is_new(item, function, applied, t));
+                // What the function did wrong before is not the fix's doing, but worth a look.
+                let is_old = |trouble: &&Trouble| {
+                    let at = start_of(item, function, trouble)
+                        .and_then(|at| applied.map.to_original(at));
+                    at.is_some_and(|at| old.contains(&(trouble.problem, at)))
+                };
+                let wrong = all.clone().find(|trouble| !is_old(trouble));
                 if let Some(trouble) = wrong {
                     let reason = describe(function, &seeds, trouble);
                     failures.push((item.place.0, span, Failure::Wrong(reason)));
+                } else if let Some(trouble) = all.next() {
+                    let reason = describe(function, &seeds, trouble);
+                    let reason = format!("{reason}, as it was before");
+                    failures.push((item.place.0, span, Failure::Unknown(reason)));
                 }
             }
             Report::TooComplex => {
@@ -55,6 +66,63 @@ pub(super) fn failures(
         }
     }
     failures
+}
+
+fn follow(function: &Function, seeds: &[Seed]) -> Report {
+    let graph = cfg::build(function, &never_returns);
+    track::run(&graph, &function.tree, seeds, &KnownCallees)
+}
+
+/// What is wrong with the borrowed references of the original function, and where that shows: a
+/// reference taken by `Py_INCREF` that some exit forgets.
+fn old_troubles(
+    original: &Program<'_>,
+    file: FileId,
+    span: ByteSpan,
+) -> Vec<(Problem, ByteOffset)> {
+    let mut old = Vec::new();
+    for (item, function) in original.functions() {
+        if item.place.0 != file || !span.contains(item.place.1) {
+            continue;
+        }
+        let seeds = borrowed_seeds(function);
+        if let Report::Complete(troubles) = follow(function, &seeds) {
+            old.extend(
+                troubles.iter().filter_map(|trouble| {
+                    Some((trouble.problem, start_of(item, function, trouble)?))
+                }),
+            );
+        }
+    }
+    old
+}
+
+fn borrowed_seeds(function: &Function) -> Vec<Seed> {
+    let borrowed = |name: &str| REPLACEMENTS.iter().any(|row| row.borrowed == name);
+    let calls = (0u32..).zip(&function.tree.exprs).filter_map(|(at, expr)| {
+        let ExprKind::Call { callee, .. } = &expr.kind else {
+            return None;
+        };
+        let name = function.tree.callee_name(*callee)?;
+        borrowed(name).then_some(Seed {
+            call: ExprId(at),
+            gives: Gives::Result,
+            owned: false,
+        })
+    });
+    calls.collect()
+}
+
+/// Where the step begins at which a trouble shows.
+fn start_of(item: &ProgramItem, function: &Function, trouble: &Trouble) -> Option<ByteOffset> {
+    let range = match trouble.at? {
+        cfg::Source::Expr(id) => function.tree.expr(id).range,
+        cfg::Source::Stmt(id) => function.tree.stmt(id).range,
+    };
+    match item.tokens.tokens.get(range.start as usize)?.spelling {
+        Spelling::File(_, span) => Some(span.start()),
+        Spelling::Synthetic(_) => None,
+    }
 }
 
 fn never_returns(name: &str) -> bool {

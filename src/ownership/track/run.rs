@@ -129,8 +129,10 @@ fn refine(stepper: &Stepper<'_>, state: &mut State, condition: &Condition, holds
     if let Some(known) = compare(left, condition.comparison, right) {
         return known == holds;
     }
-    if matches!(left, Value::Instance(_)) {
+    if let Value::Instance(id) = left {
         // An item that compares equal to Py_None is still the item, and still owned.
+        let equal = holds == (condition.comparison == Comparison::Equal);
+        state.instances[id].none |= right == Value::None && equal;
         return true;
     }
     let equal = match condition.comparison {

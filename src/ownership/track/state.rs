@@ -51,6 +51,8 @@ pub(super) struct Instance {
     pub count: i8,
     /// Whether the last reference went by a release, and not by being given away.
     pub released: bool,
+    /// Whether a test showed it to be `Py_None`, which other names stand for as well.
+    pub none: bool,
 }
 
 /// A temporary's value and the variable it was read from.
@@ -92,11 +94,21 @@ impl State {
 
     /// Whether anything still names the instance.
     pub(super) fn is_named(&self, id: InstanceId) -> bool {
+        if self.instances[id].none {
+            return true;
+        }
         let locals = self.locals.values().copied();
         let temps = self.temps.values().map(|temp| temp.value);
         locals
             .chain(temps)
             .any(|value| value == Value::Instance(id))
+    }
+
+    /// An instance that is known to be `Py_None` and is owned.
+    pub(super) fn owned_none(&self) -> Option<Value> {
+        let mut instances = self.instances.iter();
+        let found = instances.position(|instance| instance.none && instance.count > 0);
+        found.map(Value::Instance)
     }
 
     fn is_mentioned(&self, id: InstanceId) -> bool {

@@ -191,6 +191,11 @@ impl<'a> Stepper<'a> {
             self.use_value(state, value, source);
             return self.set_argument(state, source, Value::NonNull);
         }
+        let value = match (value, effect) {
+            // if (v == Py_None) { Py_DECREF(Py_None); …: the same object under another name.
+            (Value::None, Some(CountEffect::Release { .. })) => state.owned_none().unwrap_or(value),
+            _ => value,
+        };
         let Value::Instance(id) = value else {
             if let (Some(CountEffect::Release { null: false }), Value::Null) = (effect, value) {
                 self.troubles.push(Trouble {
@@ -327,6 +332,7 @@ impl<'a> Stepper<'a> {
             seed,
             count: i8::from(owned),
             released: false,
+            none: false,
         });
         let local = match gives {
             Gives::Out(arg) => args.get(usize::from(arg)).and_then(addressed),

@@ -235,7 +235,18 @@ fn a_value_that_is_none_is_still_owned() {
         if (v == Py_None) return make();
         Py_XDECREF(v);
         return make();";
-    assert_eq!(troubles(body), "Leak at make()");
-    let body = body.replace("return make();\n        Py_X", "{ Py_DECREF(v); return make(); }\n        Py_X");
+    assert_eq!(troubles(body), "Leak at return make();");
+    let body = body.replace(
+        "return make();\n        Py_X",
+        "{ Py_DECREF(v); return make(); }\n        Py_X",
+    );
     assert_eq!(troubles(&body), "");
+}
+
+#[test]
+fn none_is_released_under_either_name() {
+    let body = "PyObject *v = PyList_GetItemRef(self, 0);
+        if (v == Py_None && args != NULL) { Py_DECREF(Py_None); return make(); }
+        return v;";
+    assert_eq!(troubles(body), "");
 }
