@@ -112,7 +112,8 @@ fn round(
     let ids: Vec<FileId> = results.keys().copied().collect();
     reload(&changed, &ids, words(&fixes), &mut |program| {
         for (file, span, failure) in proof::failures(original, program, &results) {
-            for (id, _) in fixes.iter().filter(|(_, fix)| touches(fix, file, span)) {
+            let open = |fix: &Fix| touches(fix, file, span) && !is_known(fix, &failure);
+            for (id, _) in fixes.iter().filter(|(_, fix)| open(fix)) {
                 let kept = failures
                     .entry(id.0 as usize)
                     .or_insert_with(|| failure.clone());
@@ -141,6 +142,11 @@ fn words(fixes: &[(FixId, &Fix)]) -> FxHashSet<String> {
     words
 }
 
+/// Whether the fix already names what cannot be told of its result.
+fn is_known(fix: &Fix, failure: &Failure) -> bool {
+    matches!(failure, Failure::Unknown(reason) if fix.assumptions.contains(reason))
+}
+
 /// Whether any edit of `fix` lies in `span` of the original `file`.
 fn touches(fix: &Fix, file: FileId, span: ByteSpan) -> bool {
     fix.edits.iter().any(|edit| {
@@ -155,9 +161,7 @@ fn demote(finding: &mut Finding, failure: Failure) {
                 "the rewrite that was tried does not hold: {reason}; change this function by hand"
             ));
         }
-        (Failure::Unknown(reason), Outcome::Fix(fix)) if fix.confidence == Confidence::Safe => {
-            fix.assume(reason);
-        }
-        (Failure::Unknown(reason), outcome) => *outcome = Outcome::Manual(reason),
+        (Failure::Unknown(reason), Outcome::Fix(fix)) => fix.assume(reason),
+        (Failure::Unknown(_), Outcome::Safe(_) | Outcome::Manual(_)) => {}
     }
 }
