@@ -23,6 +23,7 @@ pub mod preprocess;
 pub mod program;
 pub mod provenance;
 pub mod render;
+pub mod review;
 pub mod roles;
 pub mod rule;
 pub mod source;

@@ -9,6 +9,9 @@ use tempfile::{NamedTempFile, TempPath};
 use super::interrupt::Interrupt;
 use crate::diff::{FileChange, FileMode};
 
+/// What the names of files begin with that are prepared beside their place.
+pub(super) const TEMPORARY: &str = ".ungil-";
+
 /// Why nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WriteError {
@@ -96,7 +99,7 @@ fn beside(
     mode: FileMode,
 ) -> io::Result<TempPath> {
     let folder = target.parent().unwrap_or(Path::new("."));
-    let mut file = NamedTempFile::with_prefix_in(".ungil-", folder)?;
+    let mut file = NamedTempFile::with_prefix_in(TEMPORARY, folder)?;
     file.write_all(bytes)?;
     if let Some(permissions) = permissions.or_else(|| permissions_of(mode)) {
         file.as_file().set_permissions(permissions)?;

@@ -1,0 +1,23 @@
+//! Accepting and rejecting fixes one by one, as a state machine without files and terminal.
+//!
+//! [`groups`] gives each fix an id that survives edits elsewhere; [`Session`] holds the decisions,
+//! the place in the list, and what undo takes back; every change of a decision is a [`Record`] for
+//! the caller to keep, and [`Ledger::replay`] makes the decisions from the records again.
+
+mod clash;
+mod decision;
+mod excerpt;
+mod group;
+mod items;
+mod ledger;
+mod navigate;
+mod session;
+#[cfg(test)]
+mod testing;
+
+pub use decision::{Decision, GroupId, Mark, Record};
+pub use excerpt::{Extent, Line, LineKind, Part, excerpt};
+pub use group::{Group, groups};
+pub use ledger::Ledger;
+pub use navigate::{Direction, NotFound};
+pub use session::{Counts, Decided, Scope, Session};

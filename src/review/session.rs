@@ -1,0 +1,307 @@
+//! The state of a review: what there is, what is decided, where the person is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::decision::{Decision, GroupId, Mark, Record};
+use super::group::Group;
+use super::ledger::Ledger;
+
+/// Which fixes a decision is about. All but `This` mean fixes without a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The current one, whatever was decided of it.
+    This,
+    /// This and all later ones of the same file.
+    RestOfFile,
+    /// Those of the same function.
+    Function,
+    /// Those of the same rule, in all files.
+    Rule,
+    /// All.
+    Everything,
+}
+
+/// How many fixes are in which state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Accepted, not yet written.
+    pub accepted: usize,
+    /// Rejected.
+    pub rejected: usize,
+    /// Undecided or skipped.
+    pub open: usize,
+}
+
+/// What became of a decision.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Decided {
+    /// What is to be kept; `None` if no decision changed.
+    pub record: Option<Record>,
+    /// How many decisions changed.
+    pub changed: usize,
+    /// Fixes that were not accepted because they clash with the accepted ones named here.
+    pub clashes: Vec<(GroupId, GroupId)>,
+}
+
+/// Fixes with decisions. A key costs no more than the logarithm of the number of fixes, and for a
+/// decision about many of them their number.
+#[derive(Debug)]
+pub struct Session<'a> {
+    pub(super) groups: Vec<Group<'a>>,
+    index: BTreeMap<GroupId, usize>,
+    /// Decision of each group, as the ledger has it.
+    decisions: Vec<Decision>,
+    ledger: Ledger,
+    /// Undecided and skipped ones.
+    pub(super) open: BTreeSet<usize>,
+    counts: Counts,
+    by_rule: BTreeMap<&'static str, Vec<usize>>,
+    pub(super) current: usize,
+}
+
+impl<'a> Session<'a> {
+    /// A review of `groups` (as [`groups`](super::groups) gives them) that begins at the first one
+    /// without a decision.
+    #[must_use]
+    pub fn new(groups: Vec<Group<'a>>, ledger: Ledger) -> Self {
+        let names = groups.iter().map(|group| group.id.clone());
+        let mut by_rule = BTreeMap::<_, Vec<usize>>::new();
+        for (at, group) in groups.iter().enumerate() {
+            by_rule.entry(group.finding.rule.code).or_default().push(at);
+        }
+        let mut session = Self {
+            index: names.zip(0..).collect(),
+            decisions: vec![Decision::Undecided; groups.len()],
+            open: (0..groups.len()).collect(),
+            counts: Counts {
+                open: groups.len(),
+                ..Counts::default()
+            },
+            current: 0,
+            groups,
+            ledger,
+            by_rule,
+        };
+        for at in 0..session.groups.len() {
+            let decision = session.ledger.decision(&session.groups[at].id);
+            session.set(at, decision);
+        }
+        session.current = session.first_open().unwrap_or(0);
+        session
+    }
+
+    /// All fixes, by file and place.
+    #[must_use]
+    pub fn groups(&self) -> &[Group<'a>] {
+        &self.groups
+    }
+
+    /// Position of the fix that is shown; 0 if there is none.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.current
+    }
+
+    /// The fix that is shown.
+    #[must_use]
+    pub fn current(&self) -> Option<&Group<'a>> {
+        self.groups.get(self.current)
+    }
+
+    /// What is decided of the fix at a position.
+    ///
+    /// # Panics
+    /// If there is no such fix.
+    #[must_use]
+    pub fn decision(&self, at: usize) -> &Decision {
+        &self.decisions[at]
+    }
+
+    /// Position of the fix with this id.
+    #[must_use]
+    pub fn find(&self, id: &GroupId) -> Option<usize> {
+        self.index.get(id).copied()
+    }
+
+    /// The numbers for the status line.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Accepted fixes, in order.
+    pub fn accepted(&self) -> impl Iterator<Item = &Group<'a>> {
+        let accepted = |(_, decision): &(_, &Decision)| **decision == Decision::Accepted;
+        let pairs = self.groups.iter().zip(&self.decisions).filter(accepted);
+        pairs.map(|(group, _)| group)
+    }
+
+    /// Decisions about fixes that are not there any more, though nothing of them was written: the
+    /// function around them has changed. In order of their ids.
+    pub fn stale(&self) -> impl Iterator<Item = (&Mark, &Decision)> {
+        let unwritten = self.ledger.unwritten();
+        unwritten.filter(|(mark, _)| !self.index.contains_key(&mark.id))
+    }
+
+    /// Positions in `scope`: without a decision, except for `This`.
+    #[must_use]
+    pub fn scope(&self, scope: Scope) -> Vec<usize> {
+        let Some(here) = self.current() else {
+            return Vec::new();
+        };
+        let open = self.open.iter().copied();
+        match scope {
+            Scope::This => vec![self.current],
+            Scope::RestOfFile => self
+                .open
+                .range(self.current..)
+                .copied()
+                .take_while(|&at| self.groups[at].path == here.path)
+                .collect(),
+            Scope::Function => {
+                let same = |&at: &usize| {
+                    let group = &self.groups[at];
+                    group.path == here.path && group.item == here.item
+                };
+                let mut before: Vec<_> = self
+                    .open
+                    .range(..self.current)
+                    .rev()
+                    .copied()
+                    .take_while(same)
+                    .collect();
+                before.reverse();
+                before.extend(self.open.range(self.current..).copied().take_while(same));
+                before
+            }
+            Scope::Rule => {
+                let of_rule = self.by_rule.get(here.finding.rule.code);
+                let of_rule = of_rule.into_iter().flatten().copied();
+                of_rule.filter(|at| self.open.contains(at)).collect()
+            }
+            Scope::Everything => open.collect(),
+        }
+    }
+
+    /// Accepts the fixes at `positions`, in their order, except those that clash with an accepted
+    /// one: they stay as they are and are named.
+    pub fn accept(&mut self, positions: &[usize]) -> Decided {
+        let mut taken = BTreeSet::new();
+        let mut clashes = Vec::new();
+        for &at in positions {
+            let is_taken = |other: &&usize| {
+                taken.contains(*other) || self.decisions[**other] == Decision::Accepted
+            };
+            match self.groups[at].clashes.iter().find(is_taken) {
+                Some(&other) => {
+                    clashes.push((self.groups[at].id.clone(), self.groups[other].id.clone()));
+                }
+                None => {
+                    taken.insert(at);
+                }
+            }
+        }
+        let accepted: Vec<_> = taken.into_iter().collect();
+        Decided {
+            clashes,
+            ..self.decide(&accepted, Decision::Accepted)
+        }
+    }
+
+    /// Makes `decision`, which is not to be `Accepted`, of the fixes at `positions`.
+    pub fn decline(&mut self, positions: &[usize], decision: Decision) -> Decided {
+        debug_assert!(decision != Decision::Accepted, "`accept` looks for clashes");
+        self.decide(positions, decision)
+    }
+
+    fn decide(&mut self, positions: &[usize], to: Decision) -> Decided {
+        let changes = |at: &&usize| self.decisions[**at] != to;
+        let marks: Vec<_> = positions
+            .iter()
+            .filter(changes)
+            .map(|&at| self.groups[at].mark())
+            .collect();
+        if marks.is_empty() {
+            return Decided::default();
+        }
+        let changed = marks.len();
+        let record = Record::Decide { to, groups: marks };
+        self.take(&record);
+        Decided {
+            record: Some(record),
+            changed,
+            clashes: Vec::new(),
+        }
+    }
+
+    /// Takes the last step back that was about a fix that is there, and goes to it. The records
+    /// are empty if there is none.
+    pub fn undo(&mut self) -> Vec<Record> {
+        self.step_back_or_forth(Record::Undo)
+    }
+
+    /// Makes the step again that undo took back last.
+    pub fn redo(&mut self) -> Vec<Record> {
+        self.step_back_or_forth(Record::Redo)
+    }
+
+    fn step_back_or_forth(&mut self, record: Record) -> Vec<Record> {
+        let mut records = Vec::new();
+        loop {
+            let here = |id: &GroupId| self.index.get(id).copied();
+            let first = match record {
+                Record::Undo => self.ledger.last_done().map(|mut ids| ids.find_map(here)),
+                _ => self.ledger.last_undone().map(|mut ids| ids.find_map(here)),
+            };
+            let Some(first) = first else {
+                return records;
+            };
+            self.take(&record);
+            records.push(record.clone());
+            if let Some(at) = first {
+                self.current = at;
+                return records;
+            }
+        }
+    }
+
+    /// Notes that the accepted fixes are in their files.
+    pub fn written(&mut self) -> Record {
+        let groups = self.accepted().map(|group| group.id.clone()).collect();
+        let record = Record::Written { groups };
+        self.take(&record);
+        record
+    }
+
+    fn take(&mut self, record: &Record) {
+        for id in self.ledger.apply(record) {
+            if let Some(at) = self.find(&id) {
+                self.set(at, self.ledger.decision(&id));
+            }
+        }
+    }
+
+    fn set(&mut self, at: usize, decision: Decision) {
+        *self.counts.of(&self.decisions[at]) -= 1;
+        *self.counts.of(&decision) += 1;
+        if decision.is_open() {
+            self.open.insert(at);
+        } else {
+            self.open.remove(&at);
+        }
+        self.decisions[at] = decision;
+    }
+}
+
+impl Counts {
+    fn of(&mut self, decision: &Decision) -> &mut usize {
+        match decision {
+            Decision::Undecided | Decision::Skipped => &mut self.open,
+            Decision::Accepted => &mut self.accepted,
+            Decision::Rejected(_) => &mut self.rejected,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
