@@ -32,6 +32,10 @@ pub(super) enum Command {
     /// Write every applicable fix in one transaction
     #[command(alias = "fix")]
     Migrate(MigrateArgs),
+    /// Accept or reject fix by fix; decisions are kept, files are written when you say so
+    Review(ReviewArgs),
+    /// Take the last write of `migrate` or `review` back
+    Undo,
     /// Show the page of a rule: why, before and after, when it declines
     Explain {
         /// Code or name of the rule
@@ -167,10 +171,65 @@ pub(super) struct DiffArgs {
 pub(super) struct MigrateArgs {
     #[command(flatten)]
     pub(super) analysis: AnalysisArgs,
+    #[command(flatten)]
+    pub(super) guard: GuardArgs,
+}
+
+/// What may be written over.
+#[derive(Debug, Clone, Copy, Args)]
+pub(super) struct GuardArgs {
     /// Write even where files have uncommitted changes
     #[arg(long)]
     pub(super) allow_dirty: bool,
     /// Write even outside of a git repository
     #[arg(long)]
     pub(super) allow_no_vcs: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ReviewArgs {
+    #[command(flatten)]
+    pub(super) analysis: AnalysisArgs,
+    #[command(flatten)]
+    pub(super) guard: GuardArgs,
+    /// Prompts line by line instead of a full screen [default with TERM=dumb]
+    #[arg(long, conflicts_with_all = ["list", "show", "accept", "reject", "write"])]
+    pub(super) plain: bool,
+    #[command(flatten)]
+    pub(super) batch: BatchArgs,
+}
+
+/// A review without a person at a terminal.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Without a terminal")]
+pub(super) struct BatchArgs {
+    /// List all fixes with their ids and decisions
+    #[arg(long)]
+    pub(super) list: bool,
+    /// Show reason and diff of a fix
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    pub(super) show: Vec<String>,
+    /// Accept a fix, all undecided ones of a rule, or all undecided safe ones
+    #[arg(long, value_name = "ID|RULE|safe", value_delimiter = ',')]
+    pub(super) accept: Vec<String>,
+    /// Reject a fix, or all undecided ones of a rule
+    #[arg(long, value_name = "ID|RULE", value_delimiter = ',')]
+    pub(super) reject: Vec<String>,
+    /// Why, to be kept with the decision
+    #[arg(long, value_name = "TEXT", requires = "reject")]
+    pub(super) reason: Option<String>,
+    /// Write what is accepted
+    #[arg(long)]
+    pub(super) write: bool,
+    /// How to answer
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(super) output_format: AnswerFormat,
+}
+
+/// How a review without a terminal answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum AnswerFormat {
+    #[default]
+    Text,
+    Json,
 }

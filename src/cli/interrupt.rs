@@ -44,6 +44,10 @@ impl Interrupt {
     fn exit(&self) {
         self.requested.store(true, Ordering::SeqCst);
         let _guard = self.hold();
+        // A full screen must not outlive the program.
+        if crossterm::terminal::is_raw_mode_enabled().unwrap_or(false) {
+            ratatui::restore();
+        }
         process::exit(STATUS);
     }
 }

@@ -1,15 +1,19 @@
 //! Everything that touches the world: arguments, files, terminal, exit status.
 
 mod args;
+mod changes;
 mod check;
 mod config;
 mod interrupt;
 mod paint;
 mod patch;
+mod review;
 mod rules;
 mod session;
 mod stats;
+mod store;
 mod talk;
+mod undo;
 mod vcs;
 mod write;
 
@@ -74,6 +78,8 @@ fn dispatch(cli: &Cli, talk: &Talk) -> anyhow::Result<Status> {
         Command::Check(args) => check::run(args, talk),
         Command::Diff(args) => patch::diff(args, talk),
         Command::Migrate(args) => patch::migrate(args, talk, &interrupt),
+        Command::Review(args) => review::run(args, talk, &interrupt),
+        Command::Undo => undo::run(talk, &interrupt),
         Command::Explain { rule } => rules::explain(rule, talk),
         Command::Rules => rules::list(talk),
     }

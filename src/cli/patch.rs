@@ -2,17 +2,15 @@
 
 use super::Status;
 use super::args::{AnalysisArgs, DiffArgs, MigrateArgs};
+use super::changes::{Changes, guard};
 use super::interrupt::Interrupt;
-use super::session::Session;
+use super::session::{Session, roots};
+use super::store::Store;
 use super::talk::{Talk, write_results};
-use super::vcs::{Refusal, check_clean};
-use super::write::write_all;
-use crate::diff::{DEFAULT_CONTEXT, FileChange, FileMode, patch};
-use crate::edit::{Conflict, EditSet, FixId, apply};
-use crate::engine::NewFile;
-use crate::package::Package;
+use super::undo::repair;
+use crate::diff::{DEFAULT_CONTEXT, FileChange, patch};
+use crate::edit::{Conflict, EditSet, FixId};
 use crate::rule::{Finding, Outcome};
-use crate::source::FileId;
 
 pub(super) fn diff(args: &DiffArgs, talk: &Talk) -> anyhow::Result<Status> {
     let plan = Plan::make(&args.analysis, talk)?;
@@ -21,7 +19,7 @@ pub(super) fn diff(args: &DiffArgs, talk: &Talk) -> anyhow::Result<Status> {
     if plan.session.settings.strict && plan.session.has_coverage_gap() {
         return Ok(Status::CoverageGap);
     }
-    Ok(if plan.changed.is_empty() {
+    Ok(if plan.changes.is_empty() {
         Status::Clean
     } else {
         Status::Findings
@@ -33,15 +31,21 @@ pub(super) fn migrate(
     talk: &Talk,
     interrupt: &Interrupt,
 ) -> anyhow::Result<Status> {
+    if let Some(store) = Store::find(&roots(&args.analysis.paths)?.project)? {
+        repair(&store.writes(), talk, interrupt)?;
+    }
     let plan = Plan::make(&args.analysis, talk)?;
-    let changes = plan.changes();
+    let changes = plan.list();
     if !changes.is_empty() {
-        if let Err(refusal) = plan.guard(args, &changes) {
+        if let Err(refusal) = guard(&plan.session, args.guard, &changes) {
             plan.print(DEFAULT_CONTEXT, talk)?;
             talk.error(&format!("nothing was written: {refusal}"));
             return Ok(Status::Refused);
         }
-        write_all(&plan.session.package.root, &changes, interrupt)?;
+        let store = Store::open(&plan.session.roots)?;
+        store
+            .writes()
+            .write(&plan.session.package.root, &changes, interrupt)?;
         for change in &changes {
             talk.detail(&format!("wrote {}", change.path.display()));
         }
@@ -65,10 +69,7 @@ pub(super) fn migrate(
 /// The changes of a run, not yet written.
 struct Plan {
     session: Session,
-    /// Files that change, with their new bytes, in order of their paths.
-    changed: Vec<(FileId, Vec<u8>)>,
-    /// A file that comes with them.
-    new_file: Option<NewFile>,
+    changes: Changes,
     /// Fixes that take part.
     applied: usize,
 }
@@ -89,51 +90,32 @@ impl Plan {
             talk.warning(&explain(&session, conflict));
         }
         let applied = wanted.len() - conflicts.len();
-        let changed = new_bytes(&session.package, &edits);
         let taken = |id: &FixId| !conflicts.iter().any(|conflict| conflict.rejected == *id);
-        let in_need = wanted
+        let fixes = wanted
             .iter()
-            .any(|(id, fix)| taken(id) && !fix.needs.is_empty());
-        let new_file = session.analysis.new_file.clone().filter(|_| in_need);
+            .filter(|(id, _)| taken(id))
+            .map(|(_, fix)| *fix);
+        let changes = Changes::new(&session, &edits, fixes);
         Ok(Self {
             session,
-            changed,
-            new_file,
+            changes,
             applied,
         })
     }
 
-    fn changes(&self) -> Vec<FileChange<'_>> {
-        self.changed
-            .iter()
-            .map(|(id, new)| {
-                let file = self.session.package.files.get(*id);
-                let mode = self.session.package.info(*id).mode;
-                FileChange {
-                    path: file.path(),
-                    old: Some(file.bytes()),
-                    new,
-                    mode,
-                }
-            })
-            .chain(self.new_file.iter().map(|file| FileChange {
-                path: &file.path,
-                old: None,
-                new: &file.bytes,
-                mode: FileMode::Regular,
-            }))
-            .collect()
+    fn list(&self) -> Vec<FileChange<'_>> {
+        self.changes.list(&self.session)
     }
 
     fn print(&self, context: usize, talk: &Talk) -> anyhow::Result<()> {
-        let text = patch(&self.changes(), context);
+        let text = patch(&self.list(), context);
         let text = if talk.styles_results() {
             super::paint::diff(&text)
         } else {
             text
         };
         write_results(&text)?;
-        if !self.changed.is_empty() {
+        if !self.changes.is_empty() {
             let root = self.session.package.root.display();
             talk.info(&format!(
                 "{} fixes; the patch applies in {root}",
@@ -141,18 +123,6 @@ impl Plan {
             ));
         }
         Ok(())
-    }
-
-    fn guard(&self, args: &MigrateArgs, changes: &[FileChange<'_>]) -> Result<(), Refusal> {
-        let paths: Vec<_> = changes.iter().map(|change| change.path).collect();
-        match (
-            &self.session.repository,
-            args.allow_dirty,
-            args.allow_no_vcs,
-        ) {
-            (None, _, true) | (Some(_), true, _) => Ok(()),
-            (repository, _, _) => check_clean(repository.as_deref(), &paths),
-        }
     }
 
     /// Findings that are still there after the changes.
@@ -166,16 +136,6 @@ impl Plan {
             .count()
             - self.applied
     }
-}
-
-fn new_bytes(package: &Package, edits: &EditSet) -> Vec<(FileId, Vec<u8>)> {
-    let apply_to = |id| {
-        (
-            id,
-            apply(package.files.get(id).bytes(), edits.edits(id)).bytes,
-        )
-    };
-    edits.files().map(apply_to).collect()
 }
 
 fn explain(session: &Session, conflict: &Conflict) -> String {

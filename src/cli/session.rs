@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Context;
@@ -14,7 +14,7 @@ use super::stats::Stats;
 use super::talk::Talk;
 use crate::edit::{Confidence, Fix};
 use crate::engine::{Analysis, analyze};
-use crate::package::{FileKind, Package, Request, SkipReason, borrowed_call_sites};
+use crate::package::{FileKind, Package, Request, Roots, SkipReason, borrowed_call_sites};
 use crate::package::{find_roots, load};
 use crate::render::View;
 use crate::rule::{Finding, Outcome, suppressions};
@@ -29,8 +29,8 @@ pub(super) struct Session {
     pub(super) package: Package,
     pub(super) settings: Settings,
     pub(super) analysis: Analysis,
-    /// Top of the repository, if the project is in one.
-    pub(super) repository: Option<PathBuf>,
+    /// The project and the repository it is in.
+    pub(super) roots: Roots,
     /// The folder the user is in.
     folder: PathBuf,
     started: Instant,
@@ -42,11 +42,7 @@ impl Session {
         let started = Instant::now();
         let folder = env::current_dir().context("the current folder cannot be read")?;
         let folder = fs::canonicalize(&folder).unwrap_or(folder);
-        let paths = args
-            .paths
-            .iter()
-            .map(|path| existing(path))
-            .collect::<Result<Vec<_>, _>>()?;
+        let paths = existing(&args.paths)?;
         let roots = find_roots(&paths);
         let settings = Settings::resolve(args, &roots, &folder)?;
         if let Some(file) = &settings.file {
@@ -80,12 +76,11 @@ impl Session {
             .findings
             .retain(|finding| package.info(finding.file).selected);
         silence(&package, &mut analysis, talk);
-        let repository = roots.repository;
         let session = Self {
             package,
             settings,
             analysis,
-            repository,
+            roots,
             folder,
             started,
         };
@@ -208,8 +203,16 @@ impl Session {
     }
 }
 
-fn existing(path: &Path) -> anyhow::Result<PathBuf> {
-    fs::canonicalize(path).with_context(|| format!("cannot read `{}`", path.display()))
+/// The project that `paths` belong to.
+pub(super) fn roots(paths: &[PathBuf]) -> anyhow::Result<Roots> {
+    Ok(find_roots(&existing(paths)?))
+}
+
+fn existing(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let absolute = |path: &PathBuf| {
+        fs::canonicalize(path).with_context(|| format!("cannot read `{}`", path.display()))
+    };
+    paths.iter().map(absolute).collect()
 }
 
 /// What the file is, and what to do about it.

@@ -92,7 +92,8 @@ pub fn groups<'a>(files: &FileSet, findings: &'a [Finding]) -> Vec<Group<'a>> {
 }
 
 /// `path` with `/` between its parts, on every system.
-pub(crate) fn slashed(path: &Path) -> String {
+#[must_use]
+pub fn slashed(path: &Path) -> String {
     let parts: Vec<_> = path
         .components()
         .map(|part| part.as_os_str().to_string_lossy())

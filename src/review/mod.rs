@@ -4,6 +4,7 @@
 //! the place in the list, and what undo takes back; every change of a decision is a [`Record`] for
 //! the caller to keep, and [`Ledger::replay`] makes the decisions from the records again.
 
+mod carry;
 mod clash;
 mod decision;
 mod excerpt;
@@ -15,9 +16,10 @@ mod session;
 #[cfg(test)]
 mod testing;
 
+pub use carry::renamed;
 pub use decision::{Decision, GroupId, Mark, Record};
 pub use excerpt::{Extent, Line, LineKind, Part, excerpt};
-pub use group::{Group, groups};
+pub use group::{Group, groups, slashed};
 pub use ledger::Ledger;
 pub use navigate::{Direction, NotFound};
 pub use session::{Counts, Decided, Scope, Session};

@@ -41,7 +41,10 @@ impl Journal {
             .with_context(context)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).with_context(context)?;
-        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let whole = bytes
+            .iter()
+            .rposition(|&byte| byte == b'\n')
+            .map_or(0, |at| at + 1);
         let cut = |file: &mut File| -> io::Result<()> {
             file.set_len(whole as u64)?;
             file.seek(SeekFrom::Start(whole as u64)).map(drop)
@@ -105,7 +108,10 @@ mod tests {
         for length in 0..=whole.len() {
             fs::write(&path, &whole[..length]).unwrap();
             let (mut journal, kept) = Journal::open(&path).unwrap();
-            let lines = whole[..length].iter().filter(|&&byte| byte == b'\n').count();
+            let lines = whole[..length]
+                .iter()
+                .filter(|&&byte| byte == b'\n')
+                .count();
             assert_eq!(kept.records, [Record::Undo, Record::Redo][..lines]);
             journal.append(&[Record::Redo]).unwrap();
             let (_, kept) = Journal::open(&path).unwrap();
@@ -117,7 +123,11 @@ mod tests {
     fn a_line_of_another_kind_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("review.jsonl");
-        fs::write(&path, "{\"do\":\"undo\"}\n{\"do\":\"dance\"}\n\n{\"do\":\"redo\"}\n").unwrap();
+        fs::write(
+            &path,
+            "{\"do\":\"undo\"}\n{\"do\":\"dance\"}\n\n{\"do\":\"redo\"}\n",
+        )
+        .unwrap();
         let (_, kept) = Journal::open(&path).unwrap();
         assert_eq!(kept.records, [Record::Undo, Record::Redo]);
         assert_eq!(kept.unreadable, [2, 3]);

@@ -33,7 +33,9 @@ impl Store {
     /// # Errors
     /// If another process holds it, or the system refuses.
     pub(super) fn open(roots: &Roots) -> anyhow::Result<Self> {
-        let marked = PROJECT_FILES.iter().any(|name| roots.project.join(name).is_file());
+        let marked = PROJECT_FILES
+            .iter()
+            .any(|name| roots.project.join(name).is_file());
         let top = if marked { &roots.project } else { roots.base() };
         let folder = top.join(FOLDER);
         fs::create_dir_all(&folder)
@@ -51,7 +53,10 @@ impl Store {
     /// # Errors
     /// If another process holds it, or the system refuses.
     pub(super) fn find(start: &Path) -> anyhow::Result<Option<Self>> {
-        let found = start.ancestors().map(|folder| folder.join(FOLDER)).find(|f| f.is_dir());
+        let found = start
+            .ancestors()
+            .map(|folder| folder.join(FOLDER))
+            .find(|f| f.is_dir());
         found.map(Self::lock).transpose()
     }
 

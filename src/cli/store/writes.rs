@@ -173,7 +173,10 @@ impl Writes {
         let numbers = self.numbers();
         let numbers =
             numbers.with_context(|| format!("cannot read the journal `{}`", self.0.display()))?;
-        Ok(numbers.into_iter().max().map(|number| self.numbered(number)))
+        Ok(numbers
+            .into_iter()
+            .max()
+            .map(|number| self.numbered(number)))
     }
 
     fn numbers(&self) -> io::Result<Vec<u32>> {
@@ -182,7 +185,12 @@ impl Writes {
         }
         let mut numbers = Vec::new();
         for entry in fs::read_dir(&self.0)? {
-            numbers.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
+            numbers.extend(
+                entry?
+                    .file_name()
+                    .to_str()
+                    .and_then(|name| name.parse::<u32>().ok()),
+            );
         }
         Ok(numbers)
     }
@@ -230,7 +238,11 @@ impl Entry {
         let mut files = Vec::new();
         for (at, file) in list.files.into_iter().enumerate() {
             let bytes = |side| fs::read(folder.join(format!("{at}.{side}"))).with_context(context);
-            let old = if file.created { None } else { Some(bytes("old")?) };
+            let old = if file.created {
+                None
+            } else {
+                Some(bytes("old")?)
+            };
             files.push(Saved {
                 old,
                 new: bytes("new")?,
@@ -252,10 +264,13 @@ impl Entry {
 
     /// Files that hold neither their old nor their new bytes.
     fn foreign(&self) -> Vec<PathBuf> {
-        let foreign = |file: &&Saved| {
-            file.current != file.old && file.current.as_ref() != Some(&file.new)
-        };
-        self.files.iter().filter(foreign).map(|file| file.path.clone()).collect()
+        let foreign =
+            |file: &&Saved| file.current != file.old && file.current.as_ref() != Some(&file.new);
+        self.files
+            .iter()
+            .filter(foreign)
+            .map(|file| file.path.clone())
+            .collect()
     }
 
     /// Gives all files that hold their new bytes the old ones again; returns how many.
@@ -305,11 +320,18 @@ impl Entry {
         let folders = self.files.iter().filter_map(|file| {
             let target = self.root.join(&file.path);
             // Behind a symbolic link, as when it was written.
-            fs::canonicalize(&target).unwrap_or(target).parent().map(Path::to_path_buf)
+            fs::canonicalize(&target)
+                .unwrap_or(target)
+                .parent()
+                .map(Path::to_path_buf)
         });
         for folder in folders {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                if entry.file_name().as_encoded_bytes().starts_with(TEMPORARY.as_bytes()) {
+                if entry
+                    .file_name()
+                    .as_encoded_bytes()
+                    .starts_with(TEMPORARY.as_bytes())
+                {
                     // It does no harm if it stays.
                     let _ = fs::remove_file(entry.path());
                 }
@@ -334,7 +356,10 @@ fn save_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn listed(paths: &[PathBuf]) -> String {
-    paths.iter().map(|path| format!("\n  {}", path.display())).collect()
+    paths
+        .iter()
+        .map(|path| format!("\n  {}", path.display()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -378,7 +403,9 @@ mod tests {
         }
 
         fn write(&self) {
-            self.writes().write(self.0.path(), &changes(), &Interrupt::default()).unwrap();
+            self.writes()
+                .write(self.0.path(), &changes(), &Interrupt::default())
+                .unwrap();
         }
 
         fn holds(&self, side: impl Fn(&FileChange<'static>) -> Option<&'static [u8]>) -> bool {
@@ -393,8 +420,17 @@ mod tests {
         let tree = Tree::new();
         tree.write();
         assert!(tree.holds(|change| Some(change.new)));
-        assert!(tree.writes().has_written(Path::new("a.c"), b"A\xe9\n").unwrap());
-        assert!(!tree.writes().has_written(Path::new("a.c"), b"else").unwrap());
+        assert!(
+            tree.writes()
+                .has_written(Path::new("a.c"), b"A\xe9\n")
+                .unwrap()
+        );
+        assert!(
+            !tree
+                .writes()
+                .has_written(Path::new("a.c"), b"else")
+                .unwrap()
+        );
         let files = tree.writes().undo(&Interrupt::default()).unwrap();
         assert_eq!(files, ["a.c", "b.c", "n.h"].map(PathBuf::from));
         assert!(tree.holds(|change| change.old));
@@ -413,7 +449,10 @@ mod tests {
         };
         assert_eq!(files, [Path::new("b.c")]);
         let patch = String::from_utf8_lossy(&patch);
-        assert!(patch.contains("--- a/b.c\n+++ b/b.c\n@@ -1 +1 @@\n-B\n+b\n"), "{patch}");
+        assert!(
+            patch.contains("--- a/b.c\n+++ b/b.c\n@@ -1 +1 @@\n-B\n+b\n"),
+            "{patch}"
+        );
         assert_eq!(fs::read(tree.0.path().join("a.c")).unwrap(), b"A\xe9\n");
         // Later, when the file is as it was, undo works.
         fs::write(tree.0.path().join("b.c"), "B\n").unwrap();
@@ -447,7 +486,9 @@ mod tests {
     fn a_write_that_fails_leaves_no_entry() {
         let tree = Tree::new();
         fs::write(tree.0.path().join("b.c"), "other").unwrap();
-        let result = tree.writes().write(tree.0.path(), &changes(), &Interrupt::default());
+        let result = tree
+            .writes()
+            .write(tree.0.path(), &changes(), &Interrupt::default());
         assert!(result.is_err());
         let error = tree.writes().undo(&Interrupt::default()).unwrap_err();
         assert!(matches!(error, UndoError::Nothing));

@@ -1,0 +1,241 @@
+//! A review without a person at a terminal: decisions by id, answers as text or JSON.
+
+use serde::Serialize;
+
+use super::desk::{Desk, counted};
+use super::plain::{body, diff};
+use super::why::described;
+use crate::cli::Status;
+use crate::cli::args::{AnswerFormat, BatchArgs};
+use crate::cli::talk::write_results;
+use crate::review::{Decided, Decision, Group, GroupId, Mark};
+
+impl BatchArgs {
+    /// Whether anything is to be done without asking.
+    pub(super) fn is_asked_for(&self) -> bool {
+        let lists = [&self.show, &self.accept, &self.reject];
+        self.list || self.write || lists.iter().any(|list| !list.is_empty())
+    }
+}
+
+/// What was asked for and cannot be done; no decision is changed by the option that failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Problem {
+    #[error("no fix and no rule is called `{0}`; `ungil review --list` shows all fixes")]
+    Unknown(String),
+    #[error("{0} changes the same text as the accepted {1}; reject that one first")]
+    Clash(GroupId, GroupId),
+    #[error("{0:#}")]
+    Journal(#[from] anyhow::Error),
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    schema: &'static str,
+    written: usize,
+    accepted: usize,
+    rejected: usize,
+    open: usize,
+    fixes: Vec<Shown<'a>>,
+    /// Decisions about fixes that are gone because the code has changed.
+    stale: Vec<Stale<'a>>,
+}
+
+#[derive(Serialize)]
+struct Stale<'a> {
+    #[serde(flatten)]
+    mark: &'a Mark,
+    decision: &'static str,
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    id: &'a GroupId,
+    rule: &'static str,
+    name: &'static str,
+    level: &'static str,
+    path: &'a str,
+    line: u32,
+    function: Option<&'a str>,
+    message: &'a str,
+    title: &'a str,
+    assumptions: &'a [String],
+    clashes: Vec<&'a GroupId>,
+    decision: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
+}
+
+/// Takes the decisions of the command line.
+///
+/// # Errors
+/// See [`Problem`].
+pub(super) fn decide(desk: &mut Desk<'_>, args: &BatchArgs) -> Result<(), Problem> {
+    find(desk, &args.show)?;
+    let accepted = find(desk, &args.accept)?;
+    let rejected = find(desk, &args.reject)?;
+    let reason = args.reason.clone().unwrap_or_default();
+    let decided = desk.session.decline(&rejected, Decision::Rejected(reason));
+    desk.keep(decided.record.as_slice())?;
+    let Decided {
+        record, clashes, ..
+    } = desk.session.accept(&accepted);
+    desk.keep(record.as_slice())?;
+    match clashes.into_iter().next() {
+        Some((left, kept)) => Err(Problem::Clash(left, kept)),
+        None => Ok(()),
+    }
+}
+
+/// Positions of what `names` mean: an id, or the undecided fixes of a rule or of `safe`.
+fn find(desk: &Desk<'_>, names: &[String]) -> Result<Vec<usize>, Problem> {
+    let mut found = Vec::new();
+    let groups = desk.session.groups();
+    for name in names {
+        if let Some(at) = desk.session.find(&GroupId(name.clone())) {
+            found.push(at);
+            continue;
+        }
+        let rule = crate::transforms::ALL
+            .iter()
+            .find(|rule| rule.code == name || rule.name == name);
+        if rule.is_none() && name != "safe" {
+            return Err(Problem::Unknown(name.clone()));
+        }
+        let is_meant = |&at: &usize| {
+            let group = &groups[at];
+            let meant = rule.map_or(group.is_safe(), |rule| group.finding.rule.code == rule.code);
+            meant && desk.session.decision(at).is_open()
+        };
+        found.extend((0..groups.len()).filter(is_meant));
+    }
+    Ok(found)
+}
+
+/// Prints the answer.
+///
+/// # Errors
+/// If stdout does not take it.
+pub(super) fn answer(desk: &Desk<'_>, args: &BatchArgs, written: usize) -> anyhow::Result<Status> {
+    let all = 0..desk.session.groups().len();
+    let named = [&args.show, &args.accept, &args.reject];
+    let named: Vec<_> = named.into_iter().flatten().cloned().collect();
+    // A fix that was just written has no id any more.
+    let shown: Vec<usize> = match args.list {
+        true => all.collect(),
+        false => {
+            let is_named = |at: &usize| {
+                let group = &desk.session.groups()[*at];
+                let names = [
+                    &group.id.0[..],
+                    group.finding.rule.code,
+                    group.finding.rule.name,
+                ];
+                named.iter().any(|name| names.contains(&&name[..]))
+            };
+            all.filter(is_named).collect()
+        }
+    };
+    let text = match args.output_format {
+        AnswerFormat::Json => json(desk, args, &shown, written),
+        AnswerFormat::Text => text(desk, args, &shown, written),
+    };
+    write_results(text.as_bytes())?;
+    let counts = desk.session.counts();
+    Ok(match args.list && counts.open + counts.accepted > 0 {
+        true => Status::Findings,
+        false => Status::Clean,
+    })
+}
+
+fn text(desk: &Desk<'_>, args: &BatchArgs, shown: &[usize], written: usize) -> String {
+    let mut out = String::new();
+    for &at in shown {
+        let group = &desk.session.groups()[at];
+        let decision = described(desk.session.decision(at));
+        out += &format!(
+            "{} {} {:6} {}:{} {} [{decision}]\n",
+            group.id,
+            group.finding.rule.code,
+            level(group),
+            group.path,
+            group.line,
+            group.fix.title,
+        );
+        if args.show.contains(&group.id.0) {
+            out += &body(desk, group);
+        }
+    }
+    for (mark, decision) in desk.stale.iter().filter(|_| args.list) {
+        let decision = described(decision);
+        out += &format!(
+            "stale: {} {} {} [{decision}]\n",
+            mark.id, mark.rule, mark.file
+        );
+    }
+    if args.write {
+        out += &format!("{} written\n", counted(written));
+    }
+    out
+}
+
+fn json(desk: &Desk<'_>, args: &BatchArgs, shown: &[usize], written: usize) -> String {
+    let counts = desk.session.counts();
+    let fix = |&at: &usize| {
+        let group = &desk.session.groups()[at];
+        let wants_diff = args.show.contains(&group.id.0);
+        shown_fix(desk, at, wants_diff.then(|| diff(desk, group)))
+    };
+    let answer = Answer {
+        schema: "ungil-review/1",
+        written,
+        accepted: counts.accepted,
+        rejected: counts.rejected,
+        open: counts.open,
+        fixes: shown.iter().map(fix).collect(),
+        stale: desk
+            .stale
+            .iter()
+            .map(|(mark, decision)| Stale {
+                mark,
+                decision: decision.word(),
+            })
+            .collect(),
+    };
+    let text = serde_json::to_string_pretty(&answer).expect("strings and numbers always serialise");
+    text + "\n"
+}
+
+fn shown_fix<'a>(desk: &'a Desk<'_>, at: usize, diff: Option<String>) -> Shown<'a> {
+    let group = &desk.session.groups()[at];
+    let decision = desk.session.decision(at);
+    let clash = |&other: &usize| &desk.session.groups()[other].id;
+    Shown {
+        id: &group.id,
+        rule: group.finding.rule.code,
+        name: group.finding.rule.name,
+        level: level(group),
+        path: &group.path,
+        line: group.line,
+        function: group.finding.function.as_deref(),
+        message: &group.finding.message,
+        title: &group.fix.title,
+        assumptions: &group.fix.assumptions,
+        clashes: group.clashes.iter().map(clash).collect(),
+        decision: decision.word(),
+        reason: match decision {
+            Decision::Rejected(reason) if !reason.is_empty() => Some(reason),
+            _ => None,
+        },
+        diff,
+    }
+}
+
+pub(super) fn level(group: &Group<'_>) -> &'static str {
+    match group.is_safe() {
+        true => "safe",
+        false => "review",
+    }
+}

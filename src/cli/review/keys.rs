@@ -1,0 +1,130 @@
+//! Keys and what they mean; letters that `git add -p` has keep their meaning.
+
+/// What a person can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    Accept,
+    Reject,
+    RejectWithReason,
+    Skip,
+    AcceptFile,
+    RejectFile,
+    AcceptFunction,
+    RejectFunction,
+    AcceptRule,
+    RejectRule,
+    AcceptSafe,
+    NextOpen,
+    PreviousOpen,
+    Next,
+    Previous,
+    GoTo,
+    Search,
+    SearchAgain,
+    Split,
+    WholeFunction,
+    MoreContext,
+    LessContext,
+    Side,
+    Why,
+    Undo,
+    Redo,
+    Write,
+    Leave,
+    LeaveAtOnce,
+    Help,
+}
+
+/// Every key with its action and one line of help.
+pub(super) const KEYS: &[(char, Action, &str)] = &[
+    ('y', Action::Accept, "accept, go on"),
+    ('n', Action::Reject, "reject, go on"),
+    ('N', Action::RejectWithReason, "reject and say why"),
+    (' ', Action::Skip, "put off, go on"),
+    ('q', Action::Leave, "leave; asks whether to write"),
+    (
+        'Q',
+        Action::LeaveAtOnce,
+        "leave, write nothing, keep decisions",
+    ),
+    (
+        'a',
+        Action::AcceptFile,
+        "accept this and all later safe ones in the file",
+    ),
+    (
+        'd',
+        Action::RejectFile,
+        "reject this and all later ones in the file",
+    ),
+    ('f', Action::AcceptFunction, "accept all in this function"),
+    ('F', Action::RejectFunction, "reject all in this function"),
+    (
+        'R',
+        Action::AcceptRule,
+        "accept all of this rule, in all files",
+    ),
+    (
+        'X',
+        Action::RejectRule,
+        "reject all of this rule, in all files",
+    ),
+    (
+        'A',
+        Action::AcceptSafe,
+        "accept all safe ones, in all files",
+    ),
+    ('j', Action::NextOpen, "next undecided"),
+    ('k', Action::PreviousOpen, "previous undecided"),
+    ('J', Action::Next, "next"),
+    ('K', Action::Previous, "previous"),
+    ('g', Action::GoTo, "go to a number, id, file or file:line"),
+    (
+        '/',
+        Action::Search,
+        "search in files, functions, rules and code",
+    ),
+    ('*', Action::SearchAgain, "search for the same again"),
+    ('s', Action::Split, "split, where the fix can be split"),
+    (
+        'z',
+        Action::WholeFunction,
+        "whole function, or changes only",
+    ),
+    ('+', Action::MoreContext, "more lines around changes"),
+    ('-', Action::LessContext, "fewer lines around changes"),
+    ('v', Action::Side, "both texts, new only, old only"),
+    ('i', Action::Why, "show or hide the reason"),
+    ('u', Action::Undo, "take the last decision back"),
+    ('U', Action::Redo, "make it again"),
+    ('w', Action::Write, "write what is accepted, and go on"),
+    ('?', Action::Help, "all keys"),
+];
+
+/// The action of a key.
+pub(super) fn action(key: char) -> Option<Action> {
+    let found = KEYS.iter().find(|(known, ..)| *known == key);
+    found.map(|(_, action, _)| *action)
+}
+
+/// How a key is written.
+pub(super) fn name(key: char) -> String {
+    match key {
+        ' ' => "Space".to_owned(),
+        key => key.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{KEYS, action};
+
+    #[test]
+    fn a_key_has_one_meaning_and_those_of_git_are_there() {
+        let keys: BTreeSet<char> = KEYS.iter().map(|(key, ..)| *key).collect();
+        assert_eq!(keys.len(), KEYS.len());
+        assert!("ynqadsjkJKg/?".chars().all(|key| action(key).is_some()));
+    }
+}

@@ -1,0 +1,203 @@
+//! `ungil review`: on a full screen, with line prompts, or without a person.
+
+mod batch;
+mod desk;
+mod keys;
+mod plain;
+mod screen;
+mod why;
+mod write;
+
+use std::env;
+use std::io::{self, IsTerminal};
+
+use super::Status;
+use super::args::ReviewArgs;
+use super::interrupt::Interrupt;
+use super::session::{Session, roots};
+use super::store::{Journal, Store};
+use super::talk::Talk;
+use crate::review::{Ledger, Record, groups, renamed};
+use desk::{Desk, Look, Next};
+use write::Outcome;
+
+/// How the person is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Screen,
+    Plain,
+    Batch,
+}
+
+pub(super) fn run(args: &ReviewArgs, talk: &Talk, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    let Some(mode) = mode(args) else {
+        talk.error(
+            "this is no terminal, so nobody can be asked; use\n  \
+             --list, --show ID             to see the fixes\n  \
+             --accept ID, --reject ID      to decide, and --write to write what is accepted\n  \
+             --plain                       to answer prompts on stdin",
+        );
+        return Ok(Status::Refused);
+    };
+    let store = Store::open(&roots(&args.analysis.paths)?)?;
+    super::undo::repair(&store.writes(), talk, interrupt)?;
+    let review = Review {
+        args,
+        talk,
+        interrupt,
+        store,
+        run: Session::run(&args.analysis, talk)?,
+    };
+    match mode {
+        Mode::Batch => review.batch(),
+        Mode::Plain => review.ask(plain::ask),
+        Mode::Screen => review.ask(screen::ask),
+    }
+}
+
+fn mode(args: &ReviewArgs) -> Option<Mode> {
+    let is_dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
+    if args.batch.is_asked_for() {
+        Some(Mode::Batch)
+    } else if args.plain {
+        Some(Mode::Plain)
+    } else if !io::stdin().is_terminal() {
+        None
+    } else if is_dumb || !io::stdout().is_terminal() {
+        Some(Mode::Plain)
+    } else {
+        Some(Mode::Screen)
+    }
+}
+
+/// Everything a review needs besides its state.
+struct Review<'a> {
+    args: &'a ReviewArgs,
+    talk: &'a Talk,
+    interrupt: &'a Interrupt,
+    store: Store,
+    run: Session,
+}
+
+impl Review<'_> {
+    /// The decisions so far over the fixes of the last analysis.
+    fn desk(&self) -> anyhow::Result<Desk<'_>> {
+        let path = self.store.journal();
+        let (journal, kept) = Journal::open(&path)?;
+        for line in kept.unreadable {
+            let path = path.display();
+            self.talk
+                .warning(&format!("{path}:{line}: not a decision; it is left out"));
+        }
+        Ok(Desk::new(&self.run, Ledger::replay(kept.records), journal))
+    }
+
+    /// Lets `ask` lead through the review, and writes and analyses again as often as asked for.
+    fn ask(
+        mut self,
+        ask: fn(&mut Desk<'_>, &Talk) -> anyhow::Result<Next>,
+    ) -> anyhow::Result<Status> {
+        let (mut message, mut look, mut written) = (String::new(), Look::default(), 0);
+        loop {
+            let mut desk = self.desk()?;
+            if desk.session.groups().is_empty() {
+                break;
+            }
+            (desk.message, desk.look) = (std::mem::take(&mut message), look);
+            let next = ask(&mut desk, self.talk)?;
+            look = desk.look;
+            let Next::Write { leave } = next else {
+                break;
+            };
+            let outcome = self.write(&mut desk)?;
+            message = outcome.to_string();
+            let Outcome::Written { fixes, .. } = &outcome else {
+                if leave {
+                    self.talk.error(&message);
+                    return Ok(Status::Refused);
+                }
+                if outcome == Outcome::Changed {
+                    self.run = self.analyse()?;
+                }
+                continue;
+            };
+            written += fixes;
+            self.run = self.after(&mut desk, &outcome)?;
+            if leave {
+                break;
+            }
+        }
+        let desk = self.desk()?;
+        Ok(self.end(&desk, written))
+    }
+
+    fn batch(mut self) -> anyhow::Result<Status> {
+        let mut desk = self.desk()?;
+        if let Err(error) = batch::decide(&mut desk, &self.args.batch) {
+            self.talk.error(&error.to_string());
+            return Ok(Status::Refused);
+        }
+        let mut written = 0;
+        if self.args.batch.write && desk.session.counts().accepted > 0 {
+            let outcome = self.write(&mut desk)?;
+            let Outcome::Written { fixes, .. } = &outcome else {
+                self.talk.error(&outcome.to_string());
+                return Ok(Status::Refused);
+            };
+            written = *fixes;
+            self.run = self.after(&mut desk, &outcome)?;
+        }
+        let desk = self.desk()?;
+        batch::answer(&desk, &self.args.batch, written)
+    }
+
+    fn write(&self, desk: &mut Desk<'_>) -> anyhow::Result<Outcome> {
+        write::accepted(desk, self.args.guard, &self.store.writes(), self.interrupt)
+    }
+
+    fn analyse(&self) -> anyhow::Result<Session> {
+        Session::run(&self.args.analysis, self.talk)
+    }
+
+    /// Analyses the written files, and takes decisions along to fixes that got other ids.
+    fn after(&self, desk: &mut Desk<'_>, outcome: &Outcome) -> anyhow::Result<Session> {
+        let next = self.analyse()?;
+        if let Outcome::Written { maps, .. } = outcome {
+            let groups = renamed(
+                &desk.session,
+                maps,
+                &groups(&next.package.files, &next.analysis.findings),
+            );
+            if !groups.is_empty() {
+                desk.keep(&[Record::Renamed { groups }])?;
+            }
+        }
+        Ok(next)
+    }
+
+    fn end(&self, desk: &Desk<'_>, written: usize) -> Status {
+        if desk.session.groups().is_empty() && written == 0 {
+            self.talk.info("There is nothing to review");
+        } else {
+            let (fixes, progress) = (desk::counted(written), desk.progress());
+            self.talk.info(&format!("{fixes} written; {progress}"));
+        }
+        let counts = desk.session.counts();
+        if counts.accepted > 0 {
+            self.talk
+                .info("Decisions are kept; `ungil review --write` writes what is accepted");
+        }
+        for (mark, decision) in &desk.stale {
+            let decision = why::described(decision);
+            let (id, rule, file) = (&mark.id, &mark.rule, &mark.file);
+            self.talk.detail(&format!(
+                "stale: {id} {rule} {file} {}: {decision}, but the code has changed",
+                mark.function
+            ));
+        }
+        match counts.open + counts.accepted {
+            0 => Status::Clean,
+            _ => Status::Findings,
+        }
+    }
+}

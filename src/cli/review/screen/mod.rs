@@ -1,0 +1,160 @@
+//! The full screen: keys in, pictures out.
+
+mod draw;
+mod text;
+
+use std::io;
+
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::desk::{Desk, Next, Question};
+use super::keys::{Action, action};
+use crate::cli::talk::Talk;
+use draw::Palette;
+
+/// Lines that a page key scrolls.
+const PAGE: u16 = 10;
+
+/// What is on the screen besides the state of the review.
+#[derive(Debug, Default)]
+struct Screen {
+    mode: Mode,
+    /// Lines of the diff that are above the screen.
+    scroll: u16,
+    palette: Palette,
+}
+
+#[derive(Debug, Default)]
+enum Mode {
+    /// A fix.
+    #[default]
+    Fix,
+    /// All keys.
+    Help,
+    /// A question and what is typed so far.
+    Ask(Question, String),
+}
+
+/// Gives the terminal back, also when an error ends the review; the hook of `ratatui` does it for
+/// panics.
+struct Restore;
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
+
+/// Leads through the review until something is to be written or the person leaves.
+pub(super) fn ask(desk: &mut Desk<'_>, talk: &Talk) -> anyhow::Result<Next> {
+    let mut terminal = ratatui::try_init()?;
+    let _restore = Restore;
+    let mut screen = Screen {
+        palette: Palette::new(talk.styles_results()),
+        ..Screen::default()
+    };
+    loop {
+        terminal.draw(|frame| draw::screen(frame, desk, &mut screen))?;
+        let next = match event::read()? {
+            Event::Key(key) if key.kind != KeyEventKind::Release => {
+                screen.key(key, desk, &mut terminal)?
+            }
+            // A new size is drawn at the next turn.
+            _ => Next::Stay,
+        };
+        match next {
+            Next::Write { .. } | Next::Leave => return Ok(next),
+            Next::Ask(question) => screen.mode = Mode::Ask(question, String::new()),
+            Next::Help => screen.mode = Mode::Help,
+            Next::Stay => {}
+        }
+    }
+}
+
+impl Screen {
+    fn key(
+        &mut self,
+        key: KeyEvent,
+        desk: &mut Desk<'_>,
+        terminal: &mut DefaultTerminal,
+    ) -> anyhow::Result<Next> {
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            return self.control(key.code, terminal).map_err(Into::into);
+        }
+        match std::mem::take(&mut self.mode) {
+            Mode::Help => Ok(Next::Stay),
+            Mode::Ask(question, typed) => self.typed(key.code, question, typed, desk),
+            Mode::Fix => self.asked(key.code, desk),
+        }
+    }
+
+    fn control(&mut self, code: KeyCode, terminal: &mut DefaultTerminal) -> io::Result<Next> {
+        match code {
+            KeyCode::Char('c') => Ok(Next::Leave),
+            KeyCode::Char('l') => terminal.clear().map(|()| Next::Stay),
+            _ => Ok(Next::Stay),
+        }
+    }
+
+    /// A key while a fix is shown.
+    fn asked(&mut self, code: KeyCode, desk: &mut Desk<'_>) -> anyhow::Result<Next> {
+        let wanted = match code {
+            KeyCode::Char(key) => action(key),
+            // By accident nobody should confirm an assumption.
+            KeyCode::Enter => {
+                let safe = desk.session.current().is_some_and(|group| group.is_safe());
+                safe.then_some(Action::Accept)
+            }
+            _ => None,
+        };
+        match code {
+            KeyCode::Down => self.scroll = self.scroll.saturating_add(1),
+            KeyCode::Up => self.scroll = self.scroll.saturating_sub(1),
+            KeyCode::PageDown => self.scroll = self.scroll.saturating_add(PAGE),
+            KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(PAGE),
+            _ => {}
+        }
+        let Some(wanted) = wanted else {
+            return Ok(Next::Stay);
+        };
+        let before = desk.session.position();
+        let next = desk.act(wanted)?;
+        self.show_from_the_top(before, desk);
+        Ok(next)
+    }
+
+    /// A key while a question is shown.
+    fn typed(
+        &mut self,
+        code: KeyCode,
+        question: Question,
+        mut typed: String,
+        desk: &mut Desk<'_>,
+    ) -> anyhow::Result<Next> {
+        match code {
+            KeyCode::Esc => return Ok(Next::Stay),
+            KeyCode::Char(key) => typed.push(key),
+            KeyCode::Backspace => drop(typed.pop()),
+            _ => {}
+        }
+        let is_complete = match question.is_choice() {
+            true => !typed.is_empty(),
+            false => code == KeyCode::Enter,
+        };
+        if !is_complete {
+            self.mode = Mode::Ask(question, typed);
+            return Ok(Next::Stay);
+        }
+        let before = desk.session.position();
+        let next = desk.answer(question, &typed)?;
+        self.show_from_the_top(before, desk);
+        Ok(next)
+    }
+
+    fn show_from_the_top(&mut self, before: usize, desk: &Desk<'_>) {
+        if desk.session.position() != before {
+            self.scroll = 0;
+        }
+    }
+}

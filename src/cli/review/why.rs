@@ -1,0 +1,72 @@
+//! The reason of a fix in words.
+
+use super::desk::Desk;
+use crate::edit::Need;
+use crate::review::{Decision, Group};
+
+/// A labelled line of the reason; the label is empty for text that stands for itself.
+pub(super) struct Reason {
+    pub(super) label: &'static str,
+    pub(super) text: String,
+}
+
+/// Rule, facts along the path, assumptions, what it depends on, what stands against it.
+pub(super) fn why(desk: &Desk<'_>, group: &Group<'_>) -> Vec<Reason> {
+    let mut out = Vec::new();
+    let mut add = |label, text: String| out.push(Reason { label, text });
+    let finding = group.finding;
+    add("", finding.message.clone());
+    for note in &finding.notes {
+        let file = desk.run.package.files.get(note.file);
+        let line = file.position(note.span.start()).line.0;
+        let place = match note.file == finding.file {
+            true => format!("line {line}"),
+            false => format!("{}:{line}", file.path().display()),
+        };
+        add("", format!("{place}: {}", note.text));
+    }
+    add("fix", group.fix.title.clone());
+    let level = match group.is_safe() {
+        true => "safe: same behaviour under the GIL on every path",
+        false => "review: correct if the following holds",
+    };
+    add("level", level.to_owned());
+    for assumption in &group.fix.assumptions {
+        add("confirm", assumption.clone());
+    }
+    for Need::Compat { function, .. } in &group.fix.needs {
+        add(
+            "needs",
+            format!("{function}, through a header on older Pythons"),
+        );
+    }
+    for &other in &group.clashes {
+        let other_group = &desk.session.groups()[other];
+        let state = desk.session.decision(other).word();
+        let (id, code) = (&other_group.id, other_group.finding.rule.code);
+        add(
+            "clashes",
+            format!("{id} {code} ({state}) changes the same text"),
+        );
+    }
+    let mark = group.mark();
+    for (old, decision) in &desk.stale {
+        if (&old.rule, &old.file, &old.function) == (&mark.rule, &mark.file, &mark.function) {
+            let decision = described(decision);
+            add(
+                "before",
+                format!("{decision}, but the function has changed since"),
+            );
+        }
+    }
+    add("docs", format!("ungil explain {}", finding.rule.code));
+    out
+}
+
+/// The decision in a word, with its reason.
+pub(super) fn described(decision: &Decision) -> String {
+    match decision {
+        Decision::Rejected(reason) if !reason.is_empty() => format!("rejected: {reason}"),
+        other => other.word().to_owned(),
+    }
+}

@@ -1,0 +1,102 @@
+//! Writing what is accepted.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::desk::{Desk, counted};
+use crate::cli::args::GuardArgs;
+use crate::cli::changes::{Changes, guard};
+use crate::cli::interrupt::Interrupt;
+use crate::cli::store::Writes;
+use crate::cli::write::WriteError;
+use crate::edit::{EditSet, FixId, OffsetMap, apply};
+use crate::review::slashed;
+
+/// What became of a write.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Written {
+        fixes: usize,
+        /// Where bytes went, by path of the written file.
+        maps: BTreeMap<String, OffsetMap>,
+    },
+    /// A file is not what was analysed.
+    Changed,
+    /// Nothing was written, and why.
+    Refused(String),
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Written { fixes, maps } => {
+                let files = maps.len();
+                let files_word = if files == 1 { "file" } else { "files" };
+                write!(f, "{} written to {files} {files_word}", counted(*fixes))
+            }
+            Self::Changed => f.write_str(
+                "nothing was written: files have changed since they were analysed; look again, \
+                 then write",
+            ),
+            Self::Refused(why) => write!(f, "nothing was written: {why}"),
+        }
+    }
+}
+
+/// Writes all accepted fixes, or none.
+///
+/// # Errors
+/// If a journal cannot be written, or the disk fails.
+pub(super) fn accepted(
+    desk: &mut Desk<'_>,
+    guard_args: GuardArgs,
+    writes: &Writes,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Outcome> {
+    let mut accepted: Vec<_> = desk.session.accepted().collect();
+    // Insertions at one place stand in the run order of rules, as `migrate` has them.
+    accepted.sort_by_key(|group| group.order);
+    let (edits, conflicts) =
+        EditSet::merge(accepted.iter().map(|group| (FixId(group.order), group.fix)));
+    if let Some(conflict) = conflicts.first() {
+        let id = |fix: FixId| {
+            let group = accepted.iter().find(|group| group.order == fix.0);
+            group.map(|group| group.id.to_string()).unwrap_or_default()
+        };
+        let (kept, rejected) = (id(conflict.kept), id(conflict.rejected));
+        return Ok(Outcome::Refused(format!(
+            "{rejected} and {kept} want other changes of the same text; reject one of them"
+        )));
+    }
+    let package = &desk.run.package;
+    let changes = Changes::new(desk.run, &edits, accepted.iter().map(|group| group.fix));
+    let changes = changes.list(desk.run);
+    let mut foreign = Vec::new();
+    for change in &changes {
+        if !writes.has_written(change.path, change.old.unwrap_or_default())? {
+            foreign.push(*change);
+        }
+    }
+    if let Err(refusal) = guard(desk.run, guard_args, &foreign) {
+        return Ok(Outcome::Refused(refusal.to_string()));
+    }
+    if let Err(error) = writes.write(&package.root, &changes, interrupt) {
+        return match error.downcast_ref() {
+            Some(WriteError::Changed(_)) => Ok(Outcome::Changed),
+            Some(_) => Ok(Outcome::Refused(error.to_string())),
+            None => Err(error),
+        };
+    }
+    let fixes = accepted.len();
+    let map = |id| {
+        let file = package.files.get(id);
+        (
+            slashed(file.path()),
+            apply(file.bytes(), edits.edits(id)).map,
+        )
+    };
+    let maps = edits.files().map(map).collect();
+    let record = desk.session.written();
+    desk.keep(&[record])?;
+    Ok(Outcome::Written { fixes, maps })
+}
