@@ -63,11 +63,8 @@ pub(super) fn screen(frame: &mut Frame<'_>, desk: &Desk<'_>, screen: &mut Screen
         return;
     };
     let said = said(desk, screen);
-    let width = frame.area().width;
+    let said_lines = rows(&said, frame.area().width);
     let said = Paragraph::new(said).wrap(Wrap { trim: false });
-    let said_lines = u16::try_from(said.line_count(width))
-        .unwrap_or(u16::MAX)
-        .clamp(1, 6);
     let [head, body, message, keys] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Min(3),
