@@ -86,7 +86,10 @@ impl Repository {
     fn ids(&self) -> Vec<String> {
         let answer = self.json(&["--list"]);
         let fixes = answer["fixes"].as_array().unwrap();
-        fixes.iter().map(|fix| fix["id"].as_str().unwrap().to_owned()).collect()
+        fixes
+            .iter()
+            .map(|fix| fix["id"].as_str().unwrap().to_owned())
+            .collect()
     }
 }
 
@@ -169,11 +172,17 @@ impl Terminal {
     fn ends(mut self) -> (u32, String) {
         let end = Instant::now() + PATIENCE;
         // The channel closes with the program.
-        while let Ok(bytes) = self.output.recv_timeout(end.saturating_duration_since(Instant::now())) {
+        while let Ok(bytes) = self
+            .output
+            .recv_timeout(end.saturating_duration_since(Instant::now()))
+        {
             self.screen.process(&bytes);
         }
         let status = self.child.wait().unwrap();
-        assert!(!self.screen.screen().alternate_screen(), "the terminal is not restored");
+        assert!(
+            !self.screen.screen().alternate_screen(),
+            "the terminal is not restored"
+        );
         (status.exit_code(), self.screen.screen().contents())
     }
 
@@ -220,13 +229,16 @@ fn a_new_size_is_drawn() {
     let repository = Repository::new();
     let mut terminal = Terminal::new(&repository, 160);
     terminal.shows(" why ");
-    terminal.screen.screen_mut().set_size(non_zero(40), non_zero(50));
+    terminal
+        .screen
+        .screen_mut()
+        .set_size(non_zero(40), non_zero(50));
     terminal.master.resize(size(50)).unwrap();
     // The reason gives its place to the diff.
     terminal.types("?");
     terminal.shows("any key closes this");
     terminal.types("?");
-    let contents = terminal.shows("y accept");
+    let contents = terminal.shows("PyInit_one()");
     assert!(!contents.contains(" why "), "{contents}");
     terminal.types("\u{3}");
     assert_eq!(terminal.ends().0, 1);
@@ -299,7 +311,11 @@ fn a_second_process_is_refused() {
     let pid = terminal.child.process_id().unwrap();
     let output = repository.ungil(&["review", "--list"], "");
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains(&format!("(process {pid})")), "{}", said(&output));
+    assert!(
+        said(&output).contains(&format!("(process {pid})")),
+        "{}",
+        said(&output)
+    );
     terminal.types("Q");
     terminal.ends();
 }
@@ -311,7 +327,7 @@ fn prompts_can_be_answered_through_a_pipe() {
     let shown = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{shown}{}", said(&output));
     assert!(shown.contains("[1/3] "), "{shown}");
-    assert!(shown.contains("+++ ") || shown.contains("=== one.c"), "{shown}");
+    assert!(shown.contains("=== one.c"), "{shown}");
     assert!(shown.contains("Write 2 fixes now?"), "{shown}");
     assert_eq!(repository.changed(), ["one.c", "three.c"]);
 }
@@ -319,7 +335,13 @@ fn prompts_can_be_answered_through_a_pipe() {
 #[test]
 fn the_end_of_the_input_writes_nothing_and_keeps_decisions() {
     let repository = Repository::new();
-    assert_eq!(repository.ungil(&["review", "--plain"], "y\n").status.code(), Some(1));
+    assert_eq!(
+        repository
+            .ungil(&["review", "--plain"], "y\n")
+            .status
+            .code(),
+        Some(1)
+    );
     assert_eq!(repository.changed(), [""; 0]);
     assert_eq!(repository.json(&["--list"])["accepted"], 1);
 }
@@ -351,7 +373,10 @@ fn a_script_decides_by_id_and_writes() {
         assert_eq!(answer["rejected"], 1);
     }
     let answer = repository.json(&["--accept", &ids[0], "--write"]);
-    assert_eq!((&answer["written"], &answer["open"]), (&1.into(), &1.into()));
+    assert_eq!(
+        (&answer["written"], &answer["open"]),
+        (&1.into(), &1.into())
+    );
     assert_eq!(repository.changed(), ["one.c"]);
     assert_eq!(repository.ids(), ids[1..]);
     // The changes in `one.c` are ours; those in `two.c` are not.
@@ -359,8 +384,15 @@ fn a_script_decides_by_id_and_writes() {
     fs::write(&path, format!("{}\n", module("two"))).unwrap();
     let output = repository.ungil(&["review", "--accept", &ids[2], "--write"], "");
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("uncommitted changes"), "{}", said(&output));
-    assert_eq!(fs::read_to_string(&path).unwrap(), format!("{}\n", module("two")));
+    assert!(
+        said(&output).contains("uncommitted changes"),
+        "{}",
+        said(&output)
+    );
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        format!("{}\n", module("two"))
+    );
 }
 
 #[test]
@@ -369,7 +401,11 @@ fn a_decision_about_a_changed_function_is_stale() {
     let ids = repository.ids();
     repository.json(&["--accept", &ids[0]]);
     let path = repository.path().join("one.c");
-    fs::write(&path, module("one").replace("    return", "    int i = 0;\n    return")).unwrap();
+    fs::write(
+        &path,
+        module("one").replace("    return", "    int i = 0;\n    return"),
+    )
+    .unwrap();
     let answer = repository.json(&["--list"]);
     assert_eq!(answer["accepted"], 0);
     assert_eq!(answer["stale"][0]["id"], ids[0].as_str());
@@ -380,13 +416,21 @@ fn a_decision_about_a_changed_function_is_stale() {
 fn migrate_is_taken_back_unless_files_changed() {
     let repository = Repository::new();
     let output = repository.ungil(&["migrate", "--unsafe-fixes"], "");
-    assert!(repository.changed().contains(&"one.c".to_owned()), "{}", said(&output));
+    assert!(
+        repository.changed().contains(&"one.c".to_owned()),
+        "{}",
+        said(&output)
+    );
     let path = repository.path().join("one.c");
     let written = fs::read(&path).unwrap();
     fs::write(&path, "mine\n").unwrap();
     let output = repository.ungil(&["undo"], "");
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("changed since the write"), "{}", said(&output));
+    assert!(
+        said(&output).contains("changed since the write"),
+        "{}",
+        said(&output)
+    );
     let patch = String::from_utf8_lossy(&output.stdout);
     assert!(patch.starts_with("diff --git a/one.c b/one.c"), "{patch}");
     fs::write(&path, written).unwrap();

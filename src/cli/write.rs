@@ -44,13 +44,13 @@ pub(super) enum WriteError {
 /// Writes all `changes`, whose paths are relative to `root`.
 ///
 /// Each file is prepared beside its place before the first one is put there, so that a full disk
-/// or a missing permission is met before anything has changed.
+/// or a missing permission is met before anything has changed. The caller holds `interrupt` off, so
+/// that Ctrl-C does not come between two files.
 pub(super) fn write_all(
     root: &Path,
     changes: &[FileChange<'_>],
     interrupt: &Interrupt,
 ) -> Result<(), WriteError> {
-    let _guard = interrupt.hold();
     let prepared = changes
         .iter()
         .map(|change| prepare(root, change))

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use similar::{ChangeTag, TextDiff};
+use similar::{ChangeTag, InlineChangeOptions, TextDiff};
 
 use super::group::{Group, slashed};
 use crate::edit::{Edit, apply};
 use crate::source::{ByteOffset, ByteSpan, FileId, FileSet, SourceFile};
+
+/// How much of the words of changed lines is the same where the others are worth marking.
+const MIN_ALIKE: f32 = 0.25;
 
 /// How much around the changes is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,9 +160,11 @@ fn hunk(
     let head = format!("@@ -{line},{old_lines} +{},{new_lines} @@", line + shift);
     out.push(Line::new(LineKind::Hunk, head));
     let diff = TextDiff::from_lines::<_, _, str>(&*old, &*new);
+    let mut options = InlineChangeOptions::new();
+    options.min_ratio(MIN_ALIKE);
     for op in diff.ops() {
         // Without a deadline the result does not depend on how busy the machine is.
-        for change in diff.iter_inline_changes_deadline(op, None) {
+        for change in diff.iter_inline_changes_with_options_deadline(op, options, None) {
             let kind = match change.tag() {
                 ChangeTag::Equal => LineKind::Context,
                 ChangeTag::Delete => LineKind::Old,
@@ -226,16 +231,51 @@ mod tests {
 
     #[test]
     fn hunks_are_apart_where_there_is_little_context() {
-        insta::assert_snapshot!(shown(Extent::Lines(0)), @"");
+        insta::assert_snapshot!(shown(Extent::Lines(0)), @r"
+        === src/m.c
+        @@ -6,1 +6,2 @@
+        -    [old](1);
+        +    [more();]
+        +[    brand](1);
+        @@ -9,1 +10,1 @@
+        -    [old](2);
+        +    [brand](2);
+        ");
     }
 
     #[test]
     fn context_joins_hunks() {
-        insta::assert_snapshot!(shown(Extent::Lines(1)), @"");
+        insta::assert_snapshot!(shown(Extent::Lines(1)), @r"
+        === src/m.c
+        @@ -5,6 +5,7 @@
+             one();
+        -    [old](1);
+        +    [more();]
+        +[    brand](1);
+             two();
+             three();
+        -    [old](2);
+        +    [brand](2);
+         }
+        ");
     }
 
     #[test]
     fn the_whole_function_is_one_hunk() {
-        insta::assert_snapshot!(shown(Extent::Function), @"");
+        insta::assert_snapshot!(shown(Extent::Function), @r"
+        === src/m.c
+        @@ -3,8 +3,9 @@
+         int f(void)
+         {
+             one();
+        -    [old](1);
+        +    [more();]
+        +[    brand](1);
+             two();
+             three();
+        -    [old](2);
+        +    [brand](2);
+         }
+        ");
     }
 }

@@ -59,7 +59,7 @@ impl Group<'_> {
 
 /// The fixes among `findings`, by file, place and rule.
 ///
-/// An id is made of the rule, the name of the file, the tokens of the function around the finding,
+/// An id is made of the rule, the path of the file, the tokens of the function around the finding,
 /// and the ordinal among those that are equal in all of this. So it stays the same when other
 /// functions change, when the function moves or is laid out anew, and on other machines.
 #[must_use]
@@ -125,12 +125,8 @@ impl Namer {
             .entry((finding.file, item))
             .or_insert_with(|| items.hash(file, item));
         let span = items.span(item);
-        let name = file.path().file_name().unwrap_or_default();
-        let parts = [
-            finding.rule.code.as_bytes(),
-            name.as_encoded_bytes(),
-            &code[..],
-        ];
+        let path = slashed(file.path());
+        let parts = [finding.rule.code.as_bytes(), path.as_bytes(), &code[..]];
         let common: [u8; 20] = Sha1::digest(parts.join(&0)).into();
         let ordinal = self.ordinals.entry(common).or_default();
         let own = Sha1::digest([&common[..], &ordinal.to_le_bytes()].concat());

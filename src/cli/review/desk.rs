@@ -109,9 +109,11 @@ impl<'a> Desk<'a> {
         let groups = groups(&run.package.files, &run.analysis.findings);
         let session = Session::new(groups, ledger);
         let is_asked_for = |mark: &Mark| {
-            let rule = |finding_rule: &&&Rule| finding_rule.code == mark.rule;
+            let rule = |rule: &&&Rule| rule.code == mark.rule;
             let rule = transforms::ALL.iter().find(rule);
+            let functions = &run.settings.engine.functions;
             rule.is_some_and(|rule| run.settings.engine.selection.includes(rule))
+                && (functions.is_empty() || functions.contains(&mark.function))
                 && run.package.files.iter().any(|(id, file)| {
                     run.package.info(id).selected && slashed(file.path()) == mark.file
                 })
@@ -291,16 +293,16 @@ impl<'a> Desk<'a> {
             return Next::Stay;
         }
         let scope = Scope::Everything;
-        let text = format!(
-            "Accept {} in all files?",
-            counted(safe).replace("fix", "safe fix")
-        );
+        let text = format!("Accept {} in all files, all safe?", counted(safe));
         Next::Ask(Question::AcceptAll { scope, text })
     }
 
     fn decided(&mut self, scope: Scope, word: &str, decided: Decided) -> anyhow::Result<()> {
         self.keep(decided.record.as_slice())?;
-        self.message = format!("{} {word}", counted(decided.changed));
+        self.message = match decided.changed {
+            0 if decided.clashes.is_empty() => format!("nothing more to be {word}"),
+            changed => format!("{} {word}", counted(changed)),
+        };
         if let Some((left, accepted)) = decided.clashes.first() {
             let others = match decided.clashes.len() - 1 {
                 0 => String::new(),

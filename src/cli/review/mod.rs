@@ -100,6 +100,10 @@ impl Review<'_> {
         let (mut message, mut look, mut written) = (String::new(), Look::default(), 0);
         loop {
             let mut desk = self.desk()?;
+            if message.is_empty() && !desk.stale.is_empty() {
+                let stale = desk.stale.len();
+                message = format!("{stale} earlier decisions are stale: the code has changed");
+            }
             if desk.session.groups().is_empty() {
                 break;
             }

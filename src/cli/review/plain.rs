@@ -1,7 +1,7 @@
 //! Prompts line by line: for simple terminals, screen readers and pipes.
 
 use std::fmt::Write as _;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead};
 
 use super::desk::{Desk, Next};
 use super::keys::{Action, KEYS, action, name};
@@ -9,9 +9,10 @@ use super::why::{described, why};
 use crate::cli::talk::{Talk, write_results};
 use crate::review::{Group, LineKind};
 
+const PROMPT: &str = "Accept this fix [y,n,q,a,d,j,k,J,K,g,/,s,u,w,?]? ";
+
 /// Asks for one fix after the other; the end of the input leaves without writing.
 pub(super) fn ask(desk: &mut Desk<'_>, _talk: &Talk) -> anyhow::Result<Next> {
-    let mut lines = io::stdin().lock().lines();
     let mut shown = None;
     loop {
         let state = (desk.session.position(), desk.look);
@@ -19,42 +20,16 @@ pub(super) fn ask(desk: &mut Desk<'_>, _talk: &Talk) -> anyhow::Result<Next> {
             write_results(current(desk).as_bytes())?;
             shown = Some(state);
         }
-        if !desk.message.is_empty() {
-            write_results(format!("{}\n", desk.message).as_bytes())?;
-        }
-        let Some(key) = read(
-            &mut lines,
-            "Accept this fix [y,n,q,a,d,j,k,J,K,g,/,s,u,w,?]? ",
-        )?
-        else {
+        say(desk)?;
+        let Some(line) = read(PROMPT)? else {
             return Ok(Next::Leave);
         };
-        let Some(wanted) = key.chars().next().and_then(action) else {
-            desk.message = "? lists all keys".to_owned();
-            continue;
-        };
         let open_before = desk.session.counts().open;
-        let mut next = desk.act(wanted)?;
-        while let Next::Ask(question) = next {
-            // `/text` and `g3` need no second line.
-            let rest = key.get(1..).unwrap_or_default().trim();
-            let is_line = !question.is_choice() && !rest.is_empty();
-            let answer = match is_line {
-                true => Some(rest.to_owned()),
-                false => read(&mut lines, &question.text())?,
-            };
-            let Some(answer) = answer else {
-                return Ok(Next::Leave);
-            };
-            next = desk.answer(question, &answer)?;
-        }
+        let mut next = obey(desk, &line)?;
+        // As in git the last decision ends the review.
         if next == Next::Stay && open_before > 0 && desk.session.counts().open == 0 {
-            write_results(format!("{}\n", desk.message).as_bytes())?;
-            next = desk.act(Action::Leave)?;
-            if let Next::Ask(question) = next {
-                let answer = read(&mut lines, &question.text())?.unwrap_or("n".to_owned());
-                next = desk.answer(question, &answer)?;
-            }
+            say(desk)?;
+            next = obey(desk, "q")?;
         }
         match next {
             Next::Help => write_results(help().as_bytes())?,
@@ -64,19 +39,47 @@ pub(super) fn ask(desk: &mut Desk<'_>, _talk: &Talk) -> anyhow::Result<Next> {
     }
 }
 
-fn read(
-    lines: &mut impl Iterator<Item = io::Result<String>>,
-    prompt: &str,
-) -> io::Result<Option<String>> {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(prompt.as_bytes())?;
-    stdout.flush()?;
-    let line = lines.next().transpose()?;
-    // Where nobody types, nobody ends the line either.
-    if line.is_none() {
-        stdout.write_all(b"\n")?;
+/// Does what a line asks for, and asks what it leaves open.
+fn obey(desk: &mut Desk<'_>, line: &str) -> anyhow::Result<Next> {
+    let mut chars = line.chars();
+    let Some(wanted) = chars.next().and_then(action) else {
+        desk.message = "? lists all keys".to_owned();
+        return Ok(Next::Stay);
+    };
+    let next = desk.act(wanted)?;
+    let Next::Ask(question) = next else {
+        return Ok(next);
+    };
+    // `/text` and `g3` need no second line.
+    let rest = chars.as_str().trim();
+    let answer = match question.is_choice() || rest.is_empty() {
+        true => read(&question.text())?,
+        false => Some(rest.to_owned()),
+    };
+    match answer {
+        Some(answer) => desk.answer(question, &answer),
+        None => Ok(Next::Leave),
     }
-    Ok(line)
+}
+
+fn say(desk: &Desk<'_>) -> io::Result<()> {
+    match desk.message.as_str() {
+        "" => Ok(()),
+        message => write_results(format!("{message}\n").as_bytes()),
+    }
+}
+
+/// The line that is typed at `prompt`, without its end; `None` at the end of the input.
+fn read(prompt: &str) -> io::Result<Option<String>> {
+    write_results(prompt.as_bytes())?;
+    let mut line = Vec::new();
+    if io::stdin().lock().read_until(b'\n', &mut line)? == 0 {
+        // Where nobody types, nobody ends the line either.
+        write_results(b"\n")?;
+        return Ok(None);
+    }
+    let line = String::from_utf8_lossy(&line);
+    Ok(Some(line.trim_end_matches(['\n', '\r']).to_owned()))
 }
 
 /// The fix with its reason and its diff.

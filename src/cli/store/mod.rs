@@ -135,7 +135,7 @@ mod tests {
         fs::create_dir_all(&deep).unwrap();
         fs::write(folder.path().join("setup.py"), "").unwrap();
         assert!(Store::find(&deep).unwrap().is_none());
-        drop(Store::open(&find_roots(&[deep.clone()])).unwrap());
+        drop(Store::open(&find_roots(std::slice::from_ref(&deep))).unwrap());
         assert!(folder.path().join(".ungil/lock").is_file());
         assert!(Store::find(&deep).unwrap().is_some());
     }

@@ -95,6 +95,7 @@ impl Writes {
         changes: &[FileChange<'_>],
         interrupt: &Interrupt,
     ) -> anyhow::Result<()> {
+        let _held = interrupt.hold();
         let folder = self
             .save(root, changes)
             .with_context(|| format!("cannot write the journal `{}`", self.0.display()))?;
@@ -120,6 +121,7 @@ impl Writes {
         let Some(folder) = self.last()?.filter(|folder| !folder.join(DONE).exists()) else {
             return Ok(None);
         };
+        let _held = interrupt.hold();
         let entry = Entry::read(folder)?;
         entry.remove_temporary_files();
         let foreign = entry.foreign();
@@ -147,6 +149,7 @@ impl Writes {
                 patch: entry.reverse_patch(),
             });
         }
+        let _held = interrupt.hold();
         // From here on a kill leaves what `repair` completes.
         fs::remove_file(entry.folder.join(DONE)).context("cannot write the journal")?;
         if let Err(error) = entry.bring_back(interrupt) {

@@ -11,7 +11,7 @@ use super::{Mode, Screen};
 use crate::cli::review::batch::level;
 use crate::cli::review::desk::Desk;
 use crate::cli::review::keys::{KEYS, name};
-use crate::cli::review::why::{described, why};
+use crate::cli::review::why::{Reason, described, why};
 use crate::review::Group;
 
 /// From this width on the reason stands beside the diff; below it, under it.
@@ -75,7 +75,7 @@ pub(super) fn screen(frame: &mut Frame<'_>, desk: &Desk<'_>, screen: &mut Screen
     frame.render_widget(header(desk, group, screen.palette), head);
     let (diff_area, why_area) = panes(body, desk.look.why);
     diff(frame, diff_area, desk, group, screen);
-    reason(frame, why_area, desk, group, screen.palette);
+    reason(frame, why_area, desk, group, screen);
     frame.render_widget(said, message);
     frame.render_widget(footer(), keys);
     if matches!(screen.mode, Mode::Help) {
@@ -181,17 +181,25 @@ fn diff(
     frame.render_widget(Paragraph::new(visible).block(block), area);
 }
 
-fn reason(frame: &mut Frame<'_>, area: Rect, desk: &Desk<'_>, group: &Group<'_>, palette: Palette) {
-    let line = |reason: crate::cli::review::why::Reason| {
+fn reason(frame: &mut Frame<'_>, area: Rect, desk: &Desk<'_>, group: &Group<'_>, screen: &Screen) {
+    let line = |reason: Reason| {
         let mut spans = Vec::new();
         if !reason.label.is_empty() {
-            spans.push(Span::styled(format!("{:8}", reason.label), palette.label));
+            spans.push(Span::styled(
+                format!("{:8}", reason.label),
+                screen.palette.label,
+            ));
         }
         spans.push(Span::raw(printable(&reason.text, &mut 0)));
         Line::from(spans)
     };
     let lines: Vec<_> = why(desk, group).into_iter().map(line).collect();
-    let text = Paragraph::new(lines).wrap(Wrap { trim: false });
+    // In place of the diff it has the arrow keys.
+    let is_alone = area.width < NARROW;
+    let scroll = if is_alone { screen.scroll } else { 0 };
+    let text = Paragraph::new(lines)
+        .wrap(Wrap { trim: false })
+        .scroll((scroll, 0));
     frame.render_widget(text.block(Block::bordered().title(" why ")), area);
 }
 

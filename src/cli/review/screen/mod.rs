@@ -104,6 +104,9 @@ impl Screen {
             // By accident nobody should confirm an assumption.
             KeyCode::Enter => {
                 let safe = desk.session.current().is_some_and(|group| group.is_safe());
+                if !safe {
+                    desk.message = "Enter accepts safe fixes only; y accepts this one".to_owned();
+                }
                 safe.then_some(Action::Accept)
             }
             _ => None,
