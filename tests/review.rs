@@ -208,6 +208,8 @@ fn the_reason_stands_beside_the_diff_below_it_or_in_its_place() {
         assert!(contents.contains(" 1/3 "), "{contents}");
         assert!(contents.contains("PyInit_one"), "{contents}");
         assert!(contents.contains("Py_MOD_GIL_NOT_USED"), "{contents}");
+        let progress = if columns < 100 { "3 ?" } else { "3 open" };
+        assert!(contents.contains(progress), "{contents}");
         let diff = row(&contents, "one.c:");
         match columns {
             100.. => assert_eq!(row(&contents, " why "), diff),

@@ -12,7 +12,7 @@ use crate::cli::review::batch::level;
 use crate::cli::review::desk::Desk;
 use crate::cli::review::keys::{KEYS, name};
 use crate::cli::review::why::{Reason, described, why};
-use crate::review::Group;
+use crate::review::{Counts, Group};
 
 /// From this width on the reason stands beside the diff; below it, under it.
 const WIDE: u16 = 100;
@@ -21,6 +21,22 @@ const NARROW: u16 = 60;
 
 /// Rows that a message may take from the diff.
 const MAX_MESSAGE: u16 = 6;
+
+/// Keys that are always in sight.
+const FOOTER: [&str; 12] = [
+    "y accept",
+    "n reject",
+    "? all keys",
+    "w write",
+    "q leave",
+    "u undo",
+    "j/k next/previous",
+    "i why",
+    "z function",
+    "a rest of file",
+    "R rule",
+    "v old/new",
+];
 
 /// How kinds of text look. Without colours the signs and the weight tell them apart.
 #[derive(Debug, Clone, Copy, Default)]
@@ -72,12 +88,12 @@ pub(super) fn screen(frame: &mut Frame<'_>, desk: &Desk<'_>, screen: &mut Screen
         Constraint::Length(1),
     ])
     .areas(frame.area());
-    frame.render_widget(header(desk, group, screen.palette), head);
+    frame.render_widget(header(desk, group, screen.palette, head.width), head);
     let (diff_area, why_area) = panes(body, desk.look.why);
     diff(frame, diff_area, desk, group, screen);
     reason(frame, why_area, desk, group, screen);
     frame.render_widget(said, message);
-    frame.render_widget(footer(), keys);
+    frame.render_widget(footer(keys.width), keys);
     if matches!(screen.mode, Mode::Help) {
         help(frame, body);
     }
@@ -119,9 +135,17 @@ fn panes(body: Rect, toggled: bool) -> (Rect, Rect) {
     (diff, why)
 }
 
-fn header(desk: &Desk<'_>, group: &Group<'_>, palette: Palette) -> Line<'static> {
+fn header(desk: &Desk<'_>, group: &Group<'_>, palette: Palette, width: u16) -> Line<'static> {
     let position = desk.session.position();
-    let counts = desk.session.counts();
+    let Counts {
+        accepted,
+        rejected,
+        open,
+    } = desk.session.counts();
+    let progress = match width {
+        ..WIDE => format!("{accepted} ✓  {rejected} ✗  {open} ?"),
+        _ => format!("{accepted} accepted {rejected} rejected {open} open"),
+    };
     let level_style = if group.is_safe() {
         palette.safe
     } else {
@@ -139,10 +163,7 @@ fn header(desk: &Desk<'_>, group: &Group<'_>, palette: Palette) -> Line<'static>
         Span::styled(level(group), level_style),
         Span::raw(format!("  {}", described(desk.session.decision(position)))),
         // What a narrow screen cuts off comes last.
-        Span::raw(format!(
-            "  | {} accepted {} rejected {} open",
-            counts.accepted, counts.rejected, counts.open
-        )),
+        Span::raw(format!("  | {progress}")),
         Span::raw(format!("  {}", rule.name)),
     ])
 }
@@ -213,9 +234,17 @@ fn said(desk: &Desk<'_>, screen: &Screen) -> String {
     }
 }
 
-fn footer() -> &'static str {
-    " y accept  n reject  ? all keys  w write  q leave  u undo  j/k next/previous  i why  z function  \
-     a rest of file  R rule"
+/// The keys that fit, the most important ones first.
+fn footer(width: u16) -> String {
+    let mut line = String::new();
+    for key in FOOTER {
+        if line.len() + key.len() + 2 > usize::from(width) {
+            break;
+        }
+        line.push_str(if line.is_empty() { " " } else { "  " });
+        line.push_str(key);
+    }
+    line
 }
 
 fn help(frame: &mut Frame<'_>, body: Rect) {
