@@ -26,6 +26,7 @@ pub mod render;
 pub mod review;
 pub mod roles;
 pub mod rule;
+pub mod sections;
 pub mod source;
 pub mod strong;
 #[cfg(test)]

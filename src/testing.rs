@@ -2,13 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::capi::MODEL_H;
+use crate::ast::Function;
+use crate::capi::{MODEL_H, effects};
+use crate::cfg;
 use crate::diff::{FileChange, FileMode, patch};
-use crate::edit::{Confidence, EditSet, FixId, apply};
+use crate::edit::{Confidence, EditSet, Fix, FixId, apply};
 use crate::preprocess::{FileIndex, Includes, VersionRange};
-use crate::program::{Demand, Options, Program, load};
+use crate::program::{CallIndex, Demand, Options, Program, load};
+use crate::provenance;
+use crate::roles::Roles;
 use crate::rule::{Finding, Outcome, PackageCx, Rule};
-use crate::source::{FileId, FileSet, SourceFile};
+use crate::sections::{Imbalance, check_balance};
+use crate::source::{ByteSpan, FileId, FileSet, SourceFile};
 
 const RANGE: VersionRange = VersionRange {
     min: 0x0309_0000,
@@ -49,11 +54,90 @@ fn once(rules: &[&'static Rule], text: &str) -> (String, String) {
                 Outcome::Fix(fix) => Some(fix),
                 Outcome::Safe(_) | Outcome::Manual(_) => None,
             });
-        let (set, conflicts) = EditSet::merge((0..).map(FixId).zip(fixes));
-        assert_eq!(conflicts, [], "{text}");
-        let bytes = apply(file.bytes(), set.edits(CODE)).bytes;
-        (said, String::from_utf8(bytes).expect("edits are text"))
+        (said, applied(file, fixes))
     })
+}
+
+fn applied<'f>(file: &SourceFile, fixes: impl Iterator<Item = &'f Fix>) -> String {
+    let (set, conflicts) = EditSet::merge((0..).map(FixId).zip(fixes));
+    assert_eq!(conflicts, [], "fixes clash");
+    let bytes = apply(file.bytes(), set.edits(CODE)).bytes;
+    String::from_utf8(bytes).expect("edits are text")
+}
+
+/// What one rule, which may ask triage, says of `text`, with notes and advice, and the diff of its
+/// fixes.
+///
+/// # Panics
+/// As [`run`], and if a critical section of the result is left open on some path.
+pub(crate) fn run_triaged(rule: &Rule, text: &str) -> String {
+    let (said, result) = once_triaged(rule, text);
+    let (_, again) = once_triaged(rule, &result);
+    assert_eq!(again, result, "a second run changes more");
+    with_package(&result, |cx| {
+        for (_, function) in cx.program.functions() {
+            assert_eq!(imbalances(function), [], "unbalanced:\n{result}");
+        }
+    });
+    said + &diff(text, &result)
+}
+
+/// What one rule, which may ask triage, says of `text`, with notes and advice.
+pub(crate) fn report(rule: &Rule, text: &str) -> String {
+    once_triaged(rule, text).0
+}
+
+/// Lets `ask` look at `text` as a package of one file, with triage.
+pub(crate) fn with_package<T>(text: &str, ask: impl FnOnce(&PackageCx<'_>) -> T) -> T {
+    with_program(text, |program| {
+        assert_eq!(program.gaps, [], "does not parse:\n{text}");
+        let calls = CallIndex::new(program);
+        let roles = Roles::new(program);
+        let triage = provenance::Cx::new(program, &calls, &roles);
+        ask(&PackageCx::new(program, RANGE).with_triage(&triage))
+    })
+}
+
+fn imbalances(function: &Function) -> Vec<Imbalance> {
+    let never_returns = |name: &str| effects(name).is_some_and(|effects| effects.noreturn);
+    check_balance(&cfg::build(function, &never_returns), &function.tree)
+}
+
+fn once_triaged(rule: &Rule, text: &str) -> (String, String) {
+    with_package(text, |cx| {
+        let mut findings = Vec::new();
+        (rule.check)(cx, &mut findings);
+        let file = cx.file(CODE);
+        let said = findings.iter().map(|finding| in_full(file, finding));
+        let fixes = findings
+            .iter()
+            .filter_map(|finding| match &finding.outcome {
+                Outcome::Fix(fix) => Some(fix),
+                Outcome::Safe(_) | Outcome::Manual(_) => None,
+            });
+        (said.collect(), applied(file, fixes))
+    })
+}
+
+fn in_full(file: &SourceFile, finding: &Finding) -> String {
+    let line = |span: ByteSpan| file.position(span.start()).line.0;
+    let mut lines = vec![format!("{}: {}", line(finding.span), finding.message)];
+    let notes = finding.notes.iter();
+    lines.extend(notes.map(|note| format!("  {}: {}", line(note.span), note.text)));
+    match &finding.outcome {
+        Outcome::Safe(reason) => lines.push(format!("  safe as it is: {reason}")),
+        Outcome::Manual(advice) => lines.push(format!("  by hand: {advice}")),
+        Outcome::Fix(fix) => {
+            let confidence = match fix.confidence {
+                Confidence::Safe => "safe",
+                Confidence::Review => "review",
+            };
+            lines.push(format!("  {confidence}: {}", fix.title));
+            let assumptions = fix.assumptions.iter();
+            lines.extend(assumptions.map(|what| format!("  assumes that {what}")));
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 fn describe(finding: &Finding, line: u32) -> String {

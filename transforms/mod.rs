@@ -1,6 +1,7 @@
 //! All rules, one file each.
 
 pub mod borrowed;
+pub mod critical_section;
 pub mod module;
 
 use crate::rule::Rule;
@@ -15,6 +16,8 @@ pub static ALL: &[&Rule] = &[
     &borrowed::list_macro::UNCHECKED_LIST_ITEM,
     &borrowed::sequence_fast_item::BORROWED_SEQUENCE_FAST_ITEM,
     &borrowed::cell_content::BORROWED_CELL_CONTENT,
+    &critical_section::dict_next::UNLOCKED_DICT_ITERATION,
+    &critical_section::unbalanced_section::UNBALANCED_CRITICAL_SECTION,
     &module::UNDECLARED_MULTI_PHASE_MODULE,
     &module::UNDECLARED_SINGLE_PHASE_MODULE,
 ];

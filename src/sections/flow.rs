@@ -1,0 +1,217 @@
+//! Which sections may be open, and which may be closed, at each point.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ast::{LocalId, Tree};
+use crate::cfg::{BlockId, Cfg, Comparison, Instr, InstrKind, Operand, Point, TempId, Terminator};
+use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
+
+use super::calls::{Event, event};
+
+/// What may be at one point. A section that is in both sets is open on some paths only.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) open: BTreeSet<LocalId>,
+    pub(super) closed: BTreeSet<LocalId>,
+}
+
+/// The solved problem for one function.
+pub(super) struct Flow<'a> {
+    problem: Problem<'a>,
+    solution: Option<Solution<State>>,
+    begins: BTreeMap<LocalId, Point>,
+}
+
+impl<'a> Flow<'a> {
+    pub(super) fn new(cfg: &'a Cfg, tree: &'a Tree) -> Self {
+        let mut begins = BTreeMap::new();
+        let mut records = BTreeSet::new();
+        let mut flags = BTreeMap::new();
+        for (block, body) in cfg.iter() {
+            for (index, instr) in body.instrs.iter().enumerate() {
+                match event(instr, tree) {
+                    Some(Event::Begin(record)) => {
+                        begins.entry(record).or_insert(Point { block, index });
+                        records.insert(record);
+                        flags.extend(guard(cfg, block).map(|flag| (record, flag)));
+                    }
+                    Some(Event::End(record)) => {
+                        records.insert(record);
+                    }
+                    Some(Event::StrayEnd) | None => {}
+                }
+            }
+        }
+        let problem = Problem {
+            cfg,
+            tree,
+            records,
+            flags,
+        };
+        let solution = dataflow::solve(cfg, &problem).ok();
+        Self {
+            problem,
+            solution,
+            begins,
+        }
+    }
+
+    pub(super) fn cfg(&self) -> &'a Cfg {
+        self.problem.cfg
+    }
+
+    pub(super) fn tree(&self) -> &'a Tree {
+        self.problem.tree
+    }
+
+    /// Whether there is anything to check; a lone end without a record is.
+    pub(super) fn has_sections(&self) -> bool {
+        let stray = |instr: &Instr| event(instr, self.problem.tree) == Some(Event::StrayEnd);
+        let mut instrs = self.problem.cfg.blocks.iter().flat_map(|b| &b.instrs);
+        !self.problem.records.is_empty() || instrs.any(stray)
+    }
+
+    pub(super) fn begin_of(&self, record: LocalId) -> Option<Point> {
+        self.begins.get(&record).copied()
+    }
+
+    pub(super) fn at_start_of(&self, block: BlockId) -> State {
+        let solution = self.solution.as_ref();
+        solution.map_or_else(State::default, |s| s.input(block.index()).clone())
+    }
+
+    /// Whether `block` ends the section of `record`.
+    pub(super) fn ends(&self, block: BlockId, record: Option<LocalId>) -> bool {
+        let Some(record) = record else {
+            return false;
+        };
+        let instrs = &self.problem.cfg.block(block).instrs;
+        instrs.iter().any(|instr| match &instr.kind {
+            InstrKind::ScopeEnd { locals } => locals.contains(&record),
+            _ => event(instr, self.problem.tree) == Some(Event::End(record)),
+        })
+    }
+
+    /// The state after `instr`.
+    pub(super) fn step(&self, state: &mut State, instr: &Instr) {
+        self.problem.step(state, instr);
+    }
+}
+
+struct Problem<'a> {
+    cfg: &'a Cfg,
+    tree: &'a Tree,
+    records: BTreeSet<LocalId>,
+    /// The flag under which a section begins: `if (should_lock) { PyCriticalSection_Begin(…); }`.
+    flags: BTreeMap<LocalId, LocalId>,
+}
+
+impl Problem<'_> {
+    fn step(&self, state: &mut State, instr: &Instr) {
+        match event(instr, self.tree) {
+            Some(Event::Begin(record)) => {
+                state.open.insert(record);
+                state.closed.remove(&record);
+            }
+            Some(Event::End(record)) => {
+                state.open.remove(&record);
+                state.closed.insert(record);
+            }
+            Some(Event::StrayEnd) | None => {}
+        }
+        if let InstrKind::ScopeEnd { locals } = &instr.kind {
+            for record in locals.iter().filter(|local| self.records.contains(local)) {
+                state.open.remove(record);
+                state.closed.insert(*record);
+            }
+        }
+    }
+}
+
+impl Analysis for Problem<'_> {
+    type Domain = State;
+    const DIRECTION: Direction = Direction::Forward;
+
+    fn bottom(&self) -> State {
+        State::default()
+    }
+
+    fn boundary(&self) -> State {
+        State {
+            open: BTreeSet::new(),
+            closed: self.records.clone(),
+        }
+    }
+
+    fn transfer(&self, node: NodeId, state: &mut State) {
+        for instr in &self.cfg.blocks[node].instrs {
+            self.step(state, instr);
+        }
+    }
+
+    fn join(&self, into: &mut State, from: &State) -> bool {
+        let before = (into.open.len(), into.closed.len());
+        into.open.extend(&from.open);
+        into.closed.extend(&from.closed);
+        before != (into.open.len(), into.closed.len())
+    }
+
+    fn edge(&self, node: NodeId, edge: usize, state: &mut State) {
+        let Some((flag, set)) = decided_flag(self.cfg, node, edge) else {
+            return;
+        };
+        for (record, _) in self.flags.iter().filter(|(_, guard)| **guard == flag) {
+            if set {
+                state.closed.remove(record);
+            } else {
+                state.open.remove(record);
+            }
+        }
+    }
+}
+
+/// The flag that decides whether `block` runs, if it does only where the flag is set.
+fn guard(cfg: &Cfg, block: BlockId) -> Option<LocalId> {
+    let [from] = cfg.block(block).predecessors[..] else {
+        return None;
+    };
+    let edge = cfg
+        .block(from)
+        .successors
+        .iter()
+        .position(|to| *to == block)?;
+    let (flag, set) = decided_flag(cfg, from.index(), edge)?;
+    set.then_some(flag)
+}
+
+/// The local that the branch at the end of `node` tests, and whether it is set along `edge`.
+fn decided_flag(cfg: &Cfg, node: NodeId, edge: usize) -> Option<(LocalId, bool)> {
+    let block = &cfg.blocks[node];
+    let Terminator::Branch { condition, .. } = &block.terminator else {
+        return None;
+    };
+    let Operand::Temp(temp) = condition.lhs else {
+        return None;
+    };
+    if !condition.rhs.is_zero() {
+        return None;
+    }
+    let set_if_true = match condition.comparison {
+        Comparison::NotEqual => true,
+        Comparison::Equal => false,
+        _ => return None,
+    };
+    let flag = block
+        .instrs
+        .iter()
+        .rev()
+        .find_map(|instr| loaded(instr, temp))?;
+    Some((flag, set_if_true == (edge == 0)))
+}
+
+fn loaded(instr: &Instr, temp: TempId) -> Option<LocalId> {
+    match &instr.kind {
+        InstrKind::Load { dst, place } if *dst == temp => place.as_local(),
+        _ => None,
+    }
+}

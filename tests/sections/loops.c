@@ -1,0 +1,265 @@
+/* Loops over dicts as they are written in the wild; tests/sections.rs rewrites them. */
+#include <Python.h>
+
+static int
+both(PyObject *args, PyObject **d, PyObject **f)
+{
+    return PyArg_ParseTuple(args, "O!O", &PyDict_Type, d, f);
+}
+
+static PyObject *
+count_strings(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key;
+    Py_ssize_t pos = 0;
+    long n = 0;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    while (PyDict_Next(d, &pos, &key, NULL))
+        if (PyUnicode_Check(key))
+            n++;
+    return PyLong_FromLong(n);
+}
+
+static PyObject *
+only_strings(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key, *value;
+    Py_ssize_t pos = 0;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        if (!PyUnicode_Check(key)) {
+            PyErr_SetString(PyExc_TypeError, "keys must be strings");
+            return NULL;
+        }
+        if (value == Py_None)
+            return PyErr_Format(PyExc_ValueError, "%R is None",
+                                key);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+sum_until(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *value;
+    PyObject *total = NULL;
+    Py_ssize_t pos;
+    long sum = 0;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    for (pos = 0; PyDict_Next(d, &pos, NULL, &value);) {
+        long item = PyLong_AsLong(value);
+        if (item == -1 && PyErr_Occurred())
+            goto done;
+        sum += item;
+        if (sum > 100)
+            break;
+    }
+    total = PyLong_FromLong(sum);
+done:
+    return total;
+}
+
+static PyObject *
+call_each(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key, *value, *result;
+    Py_ssize_t pos = 0;
+    int truth;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        if (value == Py_None)
+            continue;
+        result = PyObject_CallFunctionObjArgs(f, key, value, NULL);
+        if (result == NULL)
+            return NULL;
+        if (result == Py_False) {
+            Py_DECREF(result);
+            break;
+        }
+        Py_DECREF(result);
+        truth = PyObject_IsTrue(value);
+        if (truth < 0)
+            return NULL;
+        if (truth == 0)
+            return PyUnicode_FromFormat("%R is false", key);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+find(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *wanted, *key, *value;
+    Py_ssize_t pos = 0;
+
+    if (!both(args, &d, &wanted))
+        return NULL;
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        if (key == wanted)
+            Py_RETURN_TRUE;
+        if (value == wanted) {
+            Py_RETURN_FALSE;
+        }
+        if (key == Py_None)
+            goto none;
+    }
+    Py_RETURN_NONE;
+none:
+    return PyUnicode_FromString("none");
+}
+
+static PyObject *
+find_in_tuples(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *wanted, *value;
+    Py_ssize_t pos = 0, i;
+
+    if (!both(args, &d, &wanted))
+        return NULL;
+    while (PyDict_Next(d, &pos, NULL, &value)) {
+        if (!PyTuple_Check(value))
+            continue;
+        for (i = 0; i < PyTuple_GET_SIZE(value); i++) {
+            if (PyTuple_GET_ITEM(value, i) == wanted)
+                return PyLong_FromSsize_t(i);
+        }
+        switch (PyTuple_GET_SIZE(value)) {
+        case 0:
+            PyErr_SetString(PyExc_ValueError, "empty");
+            return NULL;
+        default:
+            break;
+        }
+    }
+    return PyLong_FromLong(-1);
+}
+
+static PyObject *
+attribute_names(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *object, *key, *names;
+    Py_ssize_t pos = 0;
+
+    if (!both(args, &d, &object))
+        return NULL;
+    names = PyList_New(0);
+    if (names == NULL)
+        return NULL;
+    d = PyObject_GetAttrString(object, "__dict__");
+    if (d == NULL) {
+        Py_DECREF(names);
+        return NULL;
+    }
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        if (PyUnicode_GET_LENGTH(key) == 1) {
+            Py_DECREF(names);
+            Py_DECREF(d);
+            return PyErr_NoMemory();
+        }
+        if (PyList_Append(names, key) < 0) {
+            Py_DECREF(names);
+            Py_DECREF(d);
+            return NULL;
+        }
+    }
+    Py_DECREF(d);
+    return names;
+}
+
+static PyObject *
+common_keys(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *a, *b, *k, *l;
+    Py_ssize_t i = 0, j;
+    long n = 0;
+
+    if (!PyArg_ParseTuple(args, "O!O!", &PyDict_Type, &a, &PyDict_Type, &b))
+        return NULL;
+    while (PyDict_Next(a, &i, &k, NULL)) {
+        j = 0;
+        while (PyDict_Next(b, &j, &l, NULL)) {
+            if (k == l)
+                n++;
+            if (l == Py_None)
+                Py_RETURN_NONE;
+        }
+    }
+    return PyLong_FromLong(n);
+}
+
+static PyObject *
+copy_into(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *target, *key, *value;
+    Py_ssize_t pos = 0;
+
+    if (!both(args, &d, &target))
+        return NULL;
+    if (PyDict_Check(target))
+        while (PyDict_Next(d, &pos, &key, &value))
+            if (PyDict_SetItem(target, key, value) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+first_pair(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key, *value;
+    Py_ssize_t pos = 0;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    if (PyDict_Next(d, &pos, &key, &value)) {
+        return PyTuple_Pack(2, key, value);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+count_globals(PyObject *self, PyObject *Py_UNUSED(args))
+{
+    Py_ssize_t pos = 0;
+    long n = 0;
+
+    while (PyDict_Next(PyModule_GetDict(self), &pos, NULL, NULL))
+        n++;
+    return PyLong_FromLong(n);
+}
+
+static PyMethodDef methods[] = {
+    {"count_strings", count_strings, METH_VARARGS, NULL},
+    {"only_strings", only_strings, METH_VARARGS, NULL},
+    {"sum_until", sum_until, METH_VARARGS, NULL},
+    {"call_each", call_each, METH_VARARGS, NULL},
+    {"find", find, METH_VARARGS, NULL},
+    {"find_in_tuples", find_in_tuples, METH_VARARGS, NULL},
+    {"attribute_names", attribute_names, METH_VARARGS, NULL},
+    {"common_keys", common_keys, METH_VARARGS, NULL},
+    {"copy_into", copy_into, METH_VARARGS, NULL},
+    {"first_pair", first_pair, METH_VARARGS, NULL},
+    {"count_globals", count_globals, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "loops", NULL, 0, methods, slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC
+PyInit_loops(void)
+{
+    return PyModuleDef_Init(&definition);
+}

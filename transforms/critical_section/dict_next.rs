@@ -1,0 +1,356 @@
+//! UG301: iterations with `PyDict_Next` over dicts that other threads can change.
+
+mod exits;
+mod operand;
+mod plan;
+mod private;
+mod references;
+mod rewrite;
+mod scope;
+mod site;
+#[cfg(test)]
+mod tests;
+mod text;
+mod values;
+
+use std::collections::BTreeMap;
+
+use crate::ast::ExprId;
+use crate::declare_rule;
+use crate::edit::{Confidence, Fix};
+use crate::preprocess::Place;
+use crate::program::{CallSite, ItemId};
+use crate::rule::{Finding, Outcome, PackageCx};
+use crate::source::{ByteSpan, FileId};
+
+use exits::Exits;
+use operand::Operand;
+use plan::Plan;
+use references::References;
+use rewrite::{Names, Section};
+use scope::{Scope, inside};
+use site::Site;
+use values::{KEY, Set, VALUE};
+
+declare_rule! {
+    /// ## What it does
+    /// Finds iterations with `PyDict_Next` over a dict that other threads can reach, and puts
+    /// them into a critical section.
+    ///
+    /// ## Why is this bad?
+    /// `PyDict_Next` takes no lock. On the free-threaded build another thread may change the dict
+    /// between two calls, or free the key and value that the last one gave, which are borrowed.
+    ///
+    /// ## Example
+    /// ```c
+    /// while (PyDict_Next(dict, &pos, &key, &value)) {
+    ///     if (check(key, value) < 0)
+    ///         return NULL;
+    /// }
+    /// ```
+    /// Use instead:
+    /// ```c
+    /// int failed = 0;
+    /// Py_BEGIN_CRITICAL_SECTION(dict);
+    /// while (PyDict_Next(dict, &pos, &key, &value)) {
+    ///     Py_INCREF(key);
+    ///     Py_INCREF(value);
+    ///     if (check(key, value) < 0) {
+    ///         Py_DECREF(value);
+    ///         Py_DECREF(key);
+    ///         failed = 1;
+    ///         break;
+    ///     }
+    ///     Py_DECREF(value);
+    ///     Py_DECREF(key);
+    /// }
+    /// Py_END_CRITICAL_SECTION();
+    /// if (failed)
+    ///     return NULL;
+    /// ```
+    /// No `return`, `goto` or outer `break` may leave a section, so each becomes an outcome that
+    /// is acted on behind it. A call that may run Python code can suspend the section; key and
+    /// value that it gets, or that are used after it, are held by references of their own.
+    ///
+    /// ## Confidence
+    /// `safe` if all of that is proven. `review` if the dict is a field that other code may set,
+    /// or if key or value are used where no reference of the loop can hold them. No fix for
+    /// iterations by hand, exits made by macros, and dicts that change during the loop.
+    ///
+    /// A dict that no other thread knows (`kwargs`, a new one) needs no section.
+    ///
+    /// ## References
+    /// <https://docs.python.org/3/c-api/dict.html#c.PyDict_Next>
+    pub static UNLOCKED_DICT_ITERATION {
+        code: "UG301",
+        name: "unlocked-dict-iteration",
+        summary: "iteration with `PyDict_Next` over a dict that other threads can change",
+        since: "0.1.0",
+        best: Some(Confidence::Safe),
+        triggers: &["PyDict_Next", "_PyDict_Next"],
+        check: check,
+    }
+}
+
+const API: &str = "PyDict_Next";
+
+fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    let mut calls: BTreeMap<ItemId, Vec<ExprId>> = BTreeMap::new();
+    for name in [API, "_PyDict_Next"] {
+        for site in cx.calls_to(name) {
+            calls.entry(site.item).or_default().push(site.expr);
+        }
+    }
+    let mut found = Vec::new();
+    for (item, mut calls) in calls {
+        if let Some(function) = cx.function(item) {
+            let scope = Scope::new(cx, item, function);
+            calls.sort_by_key(|&call| scope.expr(call).range.start);
+            found.extend(Sites::new(&scope, &calls).findings());
+        }
+    }
+    findings.extend(unite(found));
+}
+
+/// Findings at one place, from the configurations that hold it, become one.
+fn unite(found: Vec<Finding>) -> Vec<Finding> {
+    let mut by_place: BTreeMap<(FileId, ByteSpan), Finding> = BTreeMap::new();
+    for finding in found {
+        let place = (finding.file, finding.span);
+        match by_place.get_mut(&place) {
+            Some(known) if known.outcome == finding.outcome => {}
+            Some(known) => known.outcome = weaker(&known.outcome, finding.outcome),
+            None => {
+                by_place.insert(place, finding);
+            }
+        }
+    }
+    by_place.into_values().collect()
+}
+
+/// What to do where two configurations ask for different things.
+fn weaker(known: &Outcome, other: Outcome) -> Outcome {
+    match (known, other) {
+        (Outcome::Manual(text), _) => Outcome::Manual(text.clone()),
+        (_, Outcome::Manual(text)) => Outcome::Manual(text),
+        (Outcome::Safe(_), other) => other,
+        (fix, Outcome::Safe(_)) => fix.clone(),
+        (Outcome::Fix(_), Outcome::Fix(_)) => Outcome::Manual(
+            "the loop differs between `#if` branches: put it into a critical section by hand"
+                .into(),
+        ),
+    }
+}
+
+/// The iterations of one function.
+struct Sites<'a> {
+    scope: &'a Scope<'a>,
+    calls: &'a [ExprId],
+    /// What is known of each call: the site if it may get a section, else the outcome.
+    read: Vec<Result<Site, Outcome>>,
+}
+
+impl<'a> Sites<'a> {
+    fn new(scope: &'a Scope<'a>, calls: &'a [ExprId]) -> Self {
+        let read = calls.iter().map(|&call| read(scope, call)).collect();
+        Self { scope, calls, read }
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let mut names = Names::new(self.scope);
+        let mut outcomes: Vec<Outcome> = Vec::new();
+        for at in 0..self.calls.len() {
+            let outcome = match &self.read[at] {
+                Err(outcome) => outcome.clone(),
+                Ok(site) => match self.outer(site) {
+                    Some(outer) => self.inner_outcome(site, outer, &outcomes[outer]),
+                    None => self.outcome(site, &mut names),
+                },
+            };
+            outcomes.push(outcome);
+        }
+        let calls = self.calls.iter().zip(outcomes);
+        calls
+            .filter_map(|(&call, outcome)| self.finding(call, outcome))
+            .collect()
+    }
+
+    /// The outermost iteration around `site` that gets a section.
+    fn outer(&self, site: &Site) -> Option<usize> {
+        let region = self.scope.range(site.region);
+        self.read.iter().position(|other| {
+            other.as_ref().is_ok_and(|other| {
+                other.call != site.call && inside(region, self.scope.range(other.region))
+            })
+        })
+    }
+
+    /// Iterations inside of that of `site`.
+    fn inner(&self, site: &Site) -> impl Iterator<Item = &Site> {
+        let region = self.scope.range(site.region);
+        let sites = self.read.iter().filter_map(|site| site.as_ref().ok());
+        sites.filter(move |other| {
+            other.call != site.call && inside(self.scope.range(other.region), region)
+        })
+    }
+
+    /// The dict that the section of `site` has to hold as well.
+    fn second(&self, site: &Site) -> Option<(&Site, Operand)> {
+        let mut others = self
+            .inner(site)
+            .filter(|other| !self.scope.is_same_text(other.dict, site.dict));
+        let other = others.next()?;
+        if others.any(|third| !self.scope.is_same_text(third.dict, other.dict)) {
+            return None;
+        }
+        let operand = Operand::read(self.scope, other, self.scope.range(site.region)).ok()?;
+        (!matches!(operand, Operand::Bound(_))).then_some((other, operand))
+    }
+
+    fn inner_outcome(&self, site: &Site, outer: usize, outcome: &Outcome) -> Outcome {
+        let Ok(around) = &self.read[outer] else {
+            return outcome.clone();
+        };
+        let held = self.scope.is_same_text(site.dict, around.dict)
+            || self
+                .second(around)
+                .is_some_and(|(second, _)| self.scope.is_same_text(site.dict, second.dict));
+        if held {
+            return outcome.clone();
+        }
+        Outcome::Manual(
+            "a section of its own would suspend the one around it at each turn of the outer \
+             loop: iterate over a copy (`PyDict_Copy`)"
+                .into(),
+        )
+    }
+
+    fn outcome(&self, site: &Site, names: &mut Names) -> Outcome {
+        match self.fix(site, names) {
+            Ok(fix) => Outcome::Fix(fix),
+            Err(reason) => Outcome::Manual(reason),
+        }
+    }
+
+    fn fix(&self, site: &Site, names: &mut Names) -> Result<Fix, String> {
+        let scope = self.scope;
+        let operand = Operand::read(scope, site, scope.range(site.region))?;
+        let exits = Exits::collect(scope, site)?;
+        let plan = Plan::new(scope, site, &exits)?;
+        let uses = values::uses(scope, site);
+        let needed = uses.suspended & !uses.outlives;
+        let references = References::new(scope, site, &exits, needed);
+        let second = self.second(site);
+        let none = References::default();
+        let section = Section {
+            scope,
+            site,
+            operand: &operand,
+            second: second.as_ref().map(|(_, operand)| operand),
+            plan: &plan,
+            references: references.as_ref().unwrap_or(&none),
+        };
+        let mut fix = section.fix(names)?;
+        let unheld = if references.is_none() { needed } else { 0 };
+        assume_values(scope, site, uses.outlives, unheld, &mut fix);
+        if let Some((inner, _)) = &second {
+            let uses = values::uses(scope, inner);
+            assume_values(
+                scope,
+                inner,
+                uses.outlives,
+                uses.suspended & !uses.outlives,
+                &mut fix,
+            );
+        }
+        let operands = std::iter::once(&operand).chain(second.as_ref().map(|(_, o)| o));
+        operands.for_each(|operand| assume_operand(operand, &mut fix));
+        if !site.is_unconditional {
+            fix.assume(format!("`{}` is not NULL here", operand.text()));
+        }
+        Ok(fix)
+    }
+
+    fn finding(&self, call: ExprId, outcome: Outcome) -> Option<Finding> {
+        let scope = self.scope;
+        let callee = scope.cx.call(CallSite {
+            item: scope.item,
+            expr: call,
+        });
+        let (file, span) = match scope.cx.place(scope.item, callee.0)? {
+            Place::File(file, span) | Place::Argument { file, span, .. } => (file, span),
+            Place::Macro {
+                definition, call, ..
+            } => definition.unwrap_or(call),
+        };
+        let dict = callee
+            .1
+            .first()
+            .and_then(|&dict| scope.text(scope.uncast(dict)));
+        let message = match dict {
+            Some(dict) => format!("`{dict}` is iterated over without holding its lock"),
+            None => "a dict is iterated over without holding its lock".to_owned(),
+        };
+        Some(Finding {
+            rule: &UNLOCKED_DICT_ITERATION,
+            file,
+            span,
+            function: Some(scope.function.name.clone()),
+            api: Some(API),
+            message,
+            notes: Vec::new(),
+            outcome,
+        })
+    }
+}
+
+fn read(scope: &Scope<'_>, call: ExprId) -> Result<Site, Outcome> {
+    if scope.cx.span(scope.item, call).is_none() {
+        return Err(Outcome::Manual(
+            "the call is made by a macro: put the critical section into the `#define`".into(),
+        ));
+    }
+    if let Some(reason) = private::is_private(scope, call) {
+        return Err(Outcome::Safe(reason));
+    }
+    let existing = private::existing_section(scope, call);
+    if let Some(Ok(reason)) = existing {
+        return Err(Outcome::Safe(reason));
+    }
+    let site = Site::read(scope, call).map_err(Outcome::Manual)?;
+    match existing {
+        Some(Ok(reason)) => Err(Outcome::Safe(reason)),
+        Some(Err(advice)) => Err(Outcome::Manual(advice)),
+        None => Ok(site),
+    }
+}
+
+fn assume_values(scope: &Scope<'_>, site: &Site, outlives: Set, unheld: Set, fix: &mut Fix) {
+    for (local, set) in [(site.key, KEY), (site.value, VALUE)] {
+        let Some(local) = local else {
+            continue;
+        };
+        let name = scope.name(local);
+        if outlives & set != 0 {
+            fix.assume(format!(
+                "something keeps `{name}` alive where it is used after the section"
+            ));
+        } else if unheld & set != 0 {
+            fix.assume(format!(
+                "`{name}` stays in its dict while calls in the loop run Python code"
+            ));
+        }
+    }
+}
+
+fn assume_operand(operand: &Operand, fix: &mut Fix) {
+    match operand {
+        Operand::Variable(_) => {}
+        Operand::Shared(text) => {
+            fix.assume(format!("no other code sets `{text}` while the loop runs"))
+        }
+        Operand::Bound(text) => fix.assume(format!(
+            "`{text}` gives the same dict each time, and it stays alive"
+        )),
+    }
+}

@@ -1,0 +1,248 @@
+//! How control leaves a statement other than by its end.
+
+use std::collections::BTreeSet;
+
+use crate::ast::{ExprId, StmtId, StmtKind, Tree, Visitor, walk_stmt};
+
+use super::scope::{Scope, inside};
+use super::site::{Kind, Site};
+
+/// A statement that leaves the region.
+#[derive(Debug, Clone)]
+pub(super) struct Exit {
+    pub(super) stmt: StmtId,
+    pub(super) kind: ExitKind,
+    pub(super) reach: Reach,
+}
+
+/// How the end of the region can be reached from an exit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// By `break` of the region's own loop.
+    Break,
+    /// By `goto`, out of inner loops and `switch`es.
+    Jump,
+    /// By going on: it is the last statement.
+    End,
+}
+
+/// Where it goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ExitKind {
+    Return(Option<ExprId>),
+    Goto(Box<str>),
+    /// `break` of a loop or `switch` around the region.
+    Break,
+    /// `continue` of a loop around the region.
+    Continue,
+}
+
+/// All jumps of a region.
+#[derive(Debug, Default)]
+pub(super) struct Exits {
+    /// Those that leave it.
+    pub(super) out: Vec<Exit>,
+    /// `break` and `continue` of the region's own loop.
+    pub(super) own: Vec<StmtId>,
+}
+
+impl Exits {
+    /// Finds the jumps of the region.
+    ///
+    /// # Errors
+    /// Why there can be no section around the region: jumps into it, or out of it by a macro.
+    pub(super) fn collect(scope: &Scope<'_>, site: &Site) -> Result<Self, String> {
+        let mut collector = Collector {
+            last: last_statement(scope, site),
+            is_loop: site.kind != Kind::If,
+            loops: 0,
+            breakables: 0,
+            switches: 0,
+            labels: BTreeSet::new(),
+            gotos: Vec::new(),
+            obstacle: None,
+            exits: Self::default(),
+        };
+        collector.visit_stmt(scope.tree(), site.region);
+        collector.resolve_gotos();
+        if let Some(obstacle) = collector.obstacle {
+            return Err(obstacle.to_owned());
+        }
+        jump_into(scope, site, &collector.labels)?;
+        for exit in &collector.exits.out {
+            written_out(scope, exit)?;
+        }
+        Ok(collector.exits)
+    }
+}
+
+/// An error if a `goto` from outside leads to a label inside.
+fn jump_into(scope: &Scope<'_>, site: &Site, labels: &BTreeSet<Box<str>>) -> Result<(), String> {
+    let region = scope.range(site.region);
+    let outside = scope
+        .tree()
+        .stmts
+        .iter()
+        .filter(|s| !inside(s.range, region));
+    for stmt in outside {
+        match &stmt.kind {
+            StmtKind::Goto(label) if labels.contains(label) => {
+                return Err(format!(
+                    "`goto {label}` jumps into the loop, and nothing may jump into a critical \
+                     section: move the label out of the loop first"
+                ));
+            }
+            StmtKind::ComputedGoto(_) if !labels.is_empty() => {
+                return Err(
+                    "a computed `goto` may jump into the loop, and nothing may jump into \
+                     a critical section"
+                        .into(),
+                );
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// An error if a macro of the project makes the exit.
+fn written_out(scope: &Scope<'_>, exit: &Exit) -> Result<(), String> {
+    let text = scope.stmt_text(exit.stmt);
+    let is_plain = text.as_deref().is_some_and(|text| {
+        let word = text
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .next();
+        matches!(word, Some("return" | "goto" | "break" | "continue"))
+            || (is_return_macro(text) && text.ends_with(';'))
+    });
+    if is_plain {
+        return Ok(());
+    }
+    let place = scope
+        .cx
+        .item(scope.item)
+        .tokens
+        .place(scope.range(exit.stmt));
+    let name = match place {
+        crate::preprocess::Place::Macro { name, .. }
+        | crate::preprocess::Place::Argument { name, .. } => format!("the macro `{name}`"),
+        crate::preprocess::Place::File(..) => "a macro".to_owned(),
+    };
+    Err(format!(
+        "{name} leaves the loop, which would leave the critical section open: move the loop into \
+         a function of its own and call that between begin and end, or iterate over `PyDict_Copy`"
+    ))
+}
+
+/// Macros of the C API that return and name nothing of the loop.
+pub(super) fn is_return_macro(text: &str) -> bool {
+    let name = text.trim_end_matches(';').trim_end();
+    matches!(
+        name,
+        "Py_RETURN_NONE" | "Py_RETURN_TRUE" | "Py_RETURN_FALSE" | "Py_RETURN_NOTIMPLEMENTED"
+    )
+}
+
+/// The last statement of an `if`; a loop goes on behind its last.
+fn last_statement(scope: &Scope<'_>, site: &Site) -> Option<StmtId> {
+    match scope.stmt(site.body) {
+        _ if site.kind != Kind::If => None,
+        StmtKind::Block(stmts) => stmts.last().copied(),
+        _ => Some(site.body),
+    }
+}
+
+struct Collector {
+    last: Option<StmtId>,
+    is_loop: bool,
+    /// Loops of the region around the present statement.
+    loops: u32,
+    /// Loops and `switch`es.
+    breakables: u32,
+    switches: u32,
+    labels: BTreeSet<Box<str>>,
+    gotos: Vec<Exit>,
+    obstacle: Option<&'static str>,
+    exits: Exits,
+}
+
+impl Collector {
+    fn exit(&self, stmt: StmtId, kind: ExitKind) -> Exit {
+        Exit {
+            stmt,
+            kind,
+            reach: match self.breakables {
+                1 if self.is_loop => Reach::Break,
+                _ if self.last == Some(stmt) => Reach::End,
+                _ => Reach::Jump,
+            },
+        }
+    }
+
+    fn note_jump(&mut self, id: StmtId, kind: &StmtKind) {
+        let own = u32::from(self.is_loop);
+        match kind {
+            StmtKind::Return(value) => {
+                let exit = self.exit(id, ExitKind::Return(*value));
+                self.exits.out.push(exit);
+            }
+            StmtKind::Goto(label) => {
+                let exit = self.exit(id, ExitKind::Goto(label.clone()));
+                self.gotos.push(exit);
+            }
+            StmtKind::Break if self.breakables < own.max(1) => {
+                let exit = self.exit(id, ExitKind::Break);
+                self.exits.out.push(exit);
+            }
+            StmtKind::Continue if self.loops < own.max(1) => {
+                let exit = self.exit(id, ExitKind::Continue);
+                self.exits.out.push(exit);
+            }
+            StmtKind::Break if self.is_loop && self.breakables == 1 => self.exits.own.push(id),
+            StmtKind::Continue if self.is_loop && self.loops == 1 => self.exits.own.push(id),
+            StmtKind::ComputedGoto(_) => {
+                self.obstacle =
+                    Some("a computed `goto` may leave the loop: iterate over `PyDict_Copy`");
+            }
+            StmtKind::Case { .. } | StmtKind::Default { .. } if self.switches == 0 => {
+                self.obstacle = Some(
+                    "a `case` label leads into the loop, and nothing may jump into a critical \
+                     section",
+                );
+            }
+            StmtKind::Label { name, .. } => {
+                self.labels.insert(name.clone());
+            }
+            _ => {}
+        }
+    }
+
+    fn resolve_gotos(&mut self) {
+        for exit in std::mem::take(&mut self.gotos) {
+            match &exit.kind {
+                ExitKind::Goto(label) if self.labels.contains(label) => {}
+                _ => self.exits.out.push(exit),
+            }
+        }
+        self.exits.out.sort_by_key(|exit| exit.stmt);
+    }
+}
+
+impl Visitor for Collector {
+    fn visit_stmt(&mut self, tree: &Tree, id: StmtId) {
+        let kind = &tree.stmt(id).kind;
+        self.note_jump(id, kind);
+        let (loops, switches) = match kind {
+            StmtKind::While { .. } | StmtKind::For { .. } | StmtKind::DoWhile { .. } => (1, 0),
+            StmtKind::Switch { .. } => (0, 1),
+            _ => (0, 0),
+        };
+        self.loops += loops;
+        self.switches += switches;
+        self.breakables += loops + switches;
+        walk_stmt(self, tree, id);
+        self.loops -= loops;
+        self.switches -= switches;
+        self.breakables -= loops + switches;
+    }
+}

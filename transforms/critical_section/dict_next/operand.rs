@@ -1,0 +1,88 @@
+//! The object that a section locks: the dict, evaluated once.
+
+use crate::ast::{ExprId, ExprKind, Name, TokenRange, UnaryOp};
+
+use super::scope::Scope;
+use super::site::{Kind, Site};
+
+/// How the dict is written in the section's head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Operand {
+    /// As it stands: a variable that keeps its value.
+    Variable(String),
+    /// As it stands: a field or file-scope variable, which other code may set.
+    Shared(String),
+    /// What a call gives, kept in a new variable.
+    Bound(String),
+}
+
+impl Operand {
+    /// Reads the dict of `site`; it must stay the same all through `range`.
+    ///
+    /// # Errors
+    /// Why the dict cannot be named once for all of the iteration.
+    pub(super) fn read(scope: &Scope<'_>, site: &Site, range: TokenRange) -> Result<Self, String> {
+        let text = scope
+            .text(site.dict)
+            .ok_or("the dict is named by a macro: put the loop into a critical section by hand")?;
+        match stability(scope, site.dict, range) {
+            Stability::Fixed => Ok(Self::Variable(text)),
+            Stability::Shared => Ok(Self::Shared(text)),
+            Stability::Computed if site.is_unconditional && site.kind == Kind::Loop => {
+                Ok(Self::Bound(text))
+            }
+            Stability::Computed => Err(format!(
+                "`{text}` is evaluated for each item: keep it in a variable before the loop"
+            )),
+            Stability::Changed => Err(format!(
+                "`{text}` is assigned in the loop, so that no single section holds it: iterate \
+                 over a copy (`PyDict_Copy`)"
+            )),
+        }
+    }
+
+    /// The expression as written.
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Self::Variable(text) | Self::Shared(text) | Self::Bound(text) => text,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stability {
+    Fixed,
+    Shared,
+    Computed,
+    Changed,
+}
+
+/// How far `expr` keeps its value in `range`: the worst of its parts.
+fn stability(scope: &Scope<'_>, expr: ExprId, range: TokenRange) -> Stability {
+    match &scope.expr(expr).kind {
+        ExprKind::Name(Name::Local(local)) if scope.is_written(*local, range, None) => {
+            Stability::Changed
+        }
+        ExprKind::Name(Name::Local(_)) | ExprKind::Int(_) => Stability::Fixed,
+        ExprKind::Name(Name::Global(_)) => Stability::Shared,
+        ExprKind::Member { field, .. } if scope.is_field_written(field, range) => {
+            Stability::Changed
+        }
+        ExprKind::Member { base: inner, .. }
+        | ExprKind::Unary {
+            op: UnaryOp::Deref,
+            operand: inner,
+        } => stability(scope, *inner, range).max(Stability::Shared),
+        ExprKind::Index { base, index } => stability(scope, *base, range)
+            .max(stability(scope, *index, range))
+            .max(Stability::Shared),
+        ExprKind::Cast { operand, .. } => stability(scope, *operand, range),
+        ExprKind::Call { args, .. } => {
+            let args = args.iter().map(|&arg| stability(scope, arg, range));
+            args.max()
+                .unwrap_or(Stability::Fixed)
+                .max(Stability::Computed)
+        }
+        _ => Stability::Changed,
+    }
+}

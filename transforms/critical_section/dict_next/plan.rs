@@ -1,0 +1,261 @@
+//! What each exit of a section becomes: a recorded outcome, acted on behind the section.
+
+use crate::ast::{ExprKind, Name, StmtId, StmtKind, Type, TypeKind, UnaryOp};
+
+use super::exits::{Exit, ExitKind, Exits, is_return_macro};
+use super::scope::{Scope, inside};
+use super::site::Site;
+
+/// What becomes of the exits of one region.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// What is done behind the section, by outcome from 1: statements of one line each.
+    pub(super) actions: Vec<Vec<String>>,
+    /// The exits with what they become.
+    pub(super) exits: Vec<Departure>,
+    /// The declaration of the result variable without its name: type and initial value.
+    pub(super) result: Option<ResultType>,
+    /// Whether what stands behind the region does the one action anyway.
+    pub(super) happens_anyway: bool,
+}
+
+/// One exit.
+#[derive(Debug)]
+pub(super) struct Departure {
+    pub(super) exit: Exit,
+    /// Index into [`Plan::actions`].
+    pub(super) action: usize,
+    /// Whether its value is kept in the result variable.
+    pub(super) has_value: bool,
+    /// Statements before it that have to wait for the end of the section.
+    pub(super) moved: Vec<StmtId>,
+}
+
+/// How the result variable is declared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ResultType {
+    /// `PyObject *` or `int `: the name follows directly.
+    pub(super) prefix: String,
+    /// ` = NULL`, or nothing where no constant is known to fit.
+    pub(super) initial: &'static str,
+}
+
+/// In the place of an action: `return` of the result variable, whose name is not known yet.
+pub(super) const RETURN_RESULT: &str = "return {result};";
+
+impl Plan {
+    /// Plans all exits of the region of `site`.
+    ///
+    /// # Errors
+    /// What makes it impossible, and what to do by hand.
+    pub(super) fn new(scope: &Scope<'_>, site: &Site, exits: &Exits) -> Result<Self, String> {
+        let needs_result = exits.out.iter().any(|exit| is_computed(scope, site, exit));
+        let mut plan = Self::default();
+        if needs_result {
+            let result = result_type(&scope.function.ret).ok_or(
+                "the loop returns a value of a type that no new variable can be declared with: \
+                 move the loop into a function of its own",
+            )?;
+            plan.result = Some(result);
+        }
+        for exit in &exits.out {
+            plan.add(scope, site, exit)?;
+        }
+        releases_in_order(scope, site, &plan)?;
+        plan.happens_anyway = plan.happens_anyway(scope, site);
+        Ok(plan)
+    }
+
+    /// Whether all exits do what the next statement does: `return 0;` in front of `return 0;`,
+    /// `goto done;` in front of `done:`.
+    fn happens_anyway(&self, scope: &Scope<'_>, site: &Site) -> bool {
+        let [action] = &self.actions[..] else {
+            return false;
+        };
+        let [action] = &action[..] else {
+            return false;
+        };
+        let Some(StmtKind::Block(stmts)) = scope.parent(site.region).map(|at| scope.stmt(at))
+        else {
+            return false;
+        };
+        let region = stmts.iter().position(|&stmt| stmt == site.region);
+        let next = region.and_then(|at| stmts.get(at + 1));
+        next.is_some_and(|&next| match scope.stmt(next) {
+            StmtKind::Label { name, .. } => *action == format!("goto {name};"),
+            StmtKind::Return(_) => scope.stmt_text(next).as_ref() == Some(action),
+            _ => false,
+        })
+    }
+
+    fn add(&mut self, scope: &Scope<'_>, site: &Site, exit: &Exit) -> Result<(), String> {
+        let text = scope
+            .stmt_text(exit.stmt)
+            .ok_or("an exit of the loop is made by a macro")?;
+        let has_value = self.result.is_some()
+            && matches!(exit.kind, ExitKind::Return(Some(_)))
+            && !is_return_macro(&text);
+        let moved = releases_before(scope, site, exit);
+        let mut action = Vec::new();
+        for &stmt in &moved {
+            action.push(scope.stmt_text(stmt).unwrap_or_default());
+        }
+        action.push(match &exit.kind {
+            ExitKind::Return(_) if has_value => RETURN_RESULT.to_owned(),
+            ExitKind::Return(_) => text,
+            ExitKind::Goto(label) => format!("goto {label};"),
+            ExitKind::Break => "break;".to_owned(),
+            ExitKind::Continue => "continue;".to_owned(),
+        });
+        let known = self.actions.iter().position(|other| *other == action);
+        let action = known.unwrap_or_else(|| {
+            self.actions.push(action);
+            self.actions.len() - 1
+        });
+        self.exits.push(Departure {
+            exit: exit.clone(),
+            action,
+            has_value,
+            moved,
+        });
+        Ok(())
+    }
+}
+
+/// Whether the exit returns something that must be computed where it stands.
+fn is_computed(scope: &Scope<'_>, site: &Site, exit: &Exit) -> bool {
+    let ExitKind::Return(Some(value)) = exit.kind else {
+        return false;
+    };
+    let text = scope.stmt_text(exit.stmt).unwrap_or_default();
+    !is_return_macro(&text) && !is_simple(scope, site, value)
+}
+
+/// A constant, or a variable that the section does not hold in its block: the same behind it.
+fn is_simple(scope: &Scope<'_>, site: &Site, value: crate::ast::ExprId) -> bool {
+    match &scope.expr(value).kind {
+        ExprKind::Int(_) => true,
+        ExprKind::Name(Name::Global(name)) => name
+            .chars()
+            .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_'),
+        ExprKind::Name(Name::Local(local)) => {
+            let region = scope.range(site.region);
+            let decl = scope.tree().local(*local).decl;
+            decl.is_none_or(|decl| !inside(scope.range(decl), region))
+        }
+        ExprKind::Unary {
+            op: UnaryOp::Minus,
+            operand,
+        }
+        | ExprKind::Cast { operand, .. } => is_simple(scope, site, *operand),
+        _ => false,
+    }
+}
+
+fn result_type(ty: &Type) -> Option<ResultType> {
+    match &ty.kind {
+        TypeKind::Pointer(inner) => {
+            let inner = result_type(inner).map(|inner| inner.prefix)?;
+            let constant = if ty.is_const { "const " } else { "" };
+            Some(ResultType {
+                prefix: format!("{inner}*{constant}"),
+                initial: " = NULL",
+            })
+        }
+        TypeKind::Named(name) => Some(ResultType {
+            prefix: format!("{}{name} ", if ty.is_const { "const " } else { "" }),
+            initial: if is_arithmetic(name) { " = 0" } else { "" },
+        }),
+        TypeKind::Struct(_)
+        | TypeKind::Enum(_)
+        | TypeKind::Array(..)
+        | TypeKind::Function(..)
+        | TypeKind::Unknown => None,
+    }
+}
+
+fn is_arithmetic(name: &str) -> bool {
+    let known = [
+        "int", "long", "short", "char", "unsigned", "signed", "float", "double", "_Bool",
+    ];
+    name.split(' ').all(|word| known.contains(&word))
+        || matches!(
+            name,
+            "Py_ssize_t" | "Py_hash_t" | "size_t" | "ssize_t" | "bool" | "_Bool"
+        )
+}
+
+/// Statements right before the exit from the one that gives up the reference to the dict on: the
+/// section needs the dict until its end.
+///
+/// ```c
+/// Py_DECREF(dict);
+/// return NULL;
+/// ```
+fn releases_before(scope: &Scope<'_>, site: &Site, exit: &Exit) -> Vec<StmtId> {
+    let block = scope.parent(exit.stmt).map(|block| scope.stmt(block));
+    let Some(StmtKind::Block(stmts)) = block else {
+        return Vec::new();
+    };
+    let at = stmts
+        .iter()
+        .position(|&stmt| stmt == exit.stmt)
+        .unwrap_or(0);
+    let before = stmts[..at].iter().rev();
+    let mut tail: Vec<StmtId> = before
+        .copied()
+        .take_while(|&stmt| released(scope, stmt).is_some())
+        .collect();
+    tail.reverse();
+    let first = tail.iter().position(|&stmt| {
+        released(scope, stmt).is_some_and(|object| scope.is_same_text(object, site.dict))
+    });
+    first.map_or_else(Vec::new, |first| tail.split_off(first))
+}
+
+/// What `Py_DECREF(x);` releases.
+fn released(scope: &Scope<'_>, stmt: StmtId) -> Option<crate::ast::ExprId> {
+    let StmtKind::Expr(expr) = scope.stmt(stmt) else {
+        return None;
+    };
+    let ExprKind::Call { callee, args } = &scope.expr(*expr).kind else {
+        return None;
+    };
+    let name = scope.tree().callee_name(*callee)?;
+    matches!(name, "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR")
+        .then(|| args.first().copied())
+        .flatten()
+}
+
+/// An error if the dict is released in the region other than right before an exit, or if what is
+/// moved behind the section does not exist there.
+fn releases_in_order(scope: &Scope<'_>, site: &Site, plan: &Plan) -> Result<(), String> {
+    let region = scope.range(site.region);
+    for (stmt, id) in scope.tree().stmts.iter().zip((0..).map(StmtId)) {
+        if !inside(stmt.range, region) {
+            continue;
+        }
+        let Some(object) = released(scope, id) else {
+            continue;
+        };
+        let departure = plan
+            .exits
+            .iter()
+            .find(|departure| departure.moved.contains(&id));
+        if departure.is_none() && scope.is_same_text(object, site.dict) {
+            return Err(
+                "the dict is released in the loop, but a critical section needs it until \
+                 its end: release it behind the loop"
+                    .into(),
+            );
+        }
+        if departure.is_some() && !is_simple(scope, site, scope.uncast(object)) {
+            return Err(
+                "what is released after the dict exists in the loop only: release it \
+                 first"
+                    .into(),
+            );
+        }
+    }
+    Ok(())
+}

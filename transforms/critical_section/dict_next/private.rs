@@ -1,0 +1,82 @@
+//! Dicts that no other thread can change while the loop runs.
+
+use crate::ast::{ExprId, ExprKind, StmtId, StmtKind};
+use crate::program::CallSite;
+use crate::provenance::Verdict;
+
+use super::scope::Scope;
+
+/// Why no other thread can change the dict of `call` during the iteration; `None` if one can as
+/// far as is known.
+pub(super) fn is_private(scope: &Scope<'_>, call: ExprId) -> Option<String> {
+    let params = scope.function.params.iter();
+    let mut types = params.map(|&param| &scope.tree().local(param).ty);
+    if types.any(|ty| ty.name() == Some("visitproc")) {
+        return Some("the garbage collector stops all other threads while it traverses".into());
+    }
+    let site = CallSite {
+        item: scope.item,
+        expr: call,
+    };
+    match scope.cx.provenance(site, 0) {
+        Verdict::Safe(proof) => Some(proof.sentence),
+        Verdict::Shared(_) => None,
+    }
+}
+
+/// Whether the region already runs in a section on its dict: why it is safe, or what is wrong
+/// with the section around it.
+pub(super) fn existing_section(scope: &Scope<'_>, call: ExprId) -> Option<Result<String, String>> {
+    let dict = dict_of(scope, call)?;
+    let stmt = scope.stmt_of(call)?;
+    let mut other = false;
+    for block in scope.ancestors(stmt) {
+        let StmtKind::Block(stmts) = scope.stmt(block) else {
+            continue;
+        };
+        let start = scope.range(stmt).start;
+        let before = stmts
+            .iter()
+            .take_while(|stmt| scope.range(**stmt).end <= start);
+        for locked in before.filter_map(|&stmt| locked_by(scope, stmt)) {
+            other = true;
+            if locked
+                .iter()
+                .any(|&object| scope.is_same_text(object, dict))
+            {
+                let dict = scope.text(dict).unwrap_or_else(|| "the dict".to_owned());
+                return Some(Ok(format!("the critical section around it holds `{dict}`")));
+            }
+        }
+    }
+    other.then(|| {
+        Err(
+            "the critical section around it is on another object, and one inside of it would \
+             suspend that: lock both with `Py_BEGIN_CRITICAL_SECTION2`"
+                .into(),
+        )
+    })
+}
+
+/// The objects that a section which `stmt` begins locks.
+fn locked_by<'a>(scope: &Scope<'a>, stmt: StmtId) -> Option<&'a [ExprId]> {
+    let StmtKind::Expr(expr) = scope.stmt(stmt) else {
+        return None;
+    };
+    let ExprKind::Call { callee, args } = &scope.expr(*expr).kind else {
+        return None;
+    };
+    let begins = matches!(
+        scope.tree().callee_name(*callee)?,
+        "PyCriticalSection_Begin" | "PyCriticalSection2_Begin"
+    );
+    begins.then(|| args.get(1..).unwrap_or_default())
+}
+
+/// The first argument of `PyDict_Next`, without casts.
+fn dict_of(scope: &Scope<'_>, call: ExprId) -> Option<ExprId> {
+    match &scope.expr(call).kind {
+        ExprKind::Call { args, .. } => Some(scope.uncast(*args.first()?)),
+        _ => None,
+    }
+}

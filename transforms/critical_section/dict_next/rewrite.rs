@@ -1,0 +1,384 @@
+//! The edits: section, recorded outcomes, strong references.
+
+mod act;
+mod declare;
+
+use rustc_hash::FxHashSet;
+
+use crate::ast::{StmtId, StmtKind};
+use crate::edit::{Edit, Fix, Layout, Need};
+use crate::lex::Token;
+use crate::source::{ByteOffset, ByteSpan, FileId};
+
+use super::exits::Reach;
+use super::operand::Operand;
+use super::plan::{Departure, Plan};
+use super::references::References;
+use super::scope::Scope;
+use super::site::Site;
+use super::text::{gil_word, is_whole_in_every_branch, token_before_comment};
+
+/// Names that are taken in a function, new ones included.
+pub(super) struct Names(FxHashSet<Vec<u8>>);
+
+impl Names {
+    pub(super) fn new(scope: &Scope<'_>) -> Self {
+        Self(scope.words())
+    }
+
+    /// `name`, or `name2`, `name3`, … if it is taken.
+    fn fresh(&mut self, name: &str) -> String {
+        let numbered = (2..).map(|n: u32| format!("{name}{n}"));
+        let mut names = std::iter::once(name.to_owned()).chain(numbered);
+        let free = names.find(|name| self.0.insert(name.clone().into_bytes()));
+        free.expect("there is no end of numbers")
+    }
+}
+
+/// All that a section around one region needs.
+pub(super) struct Section<'a> {
+    pub(super) scope: &'a Scope<'a>,
+    pub(super) site: &'a Site,
+    pub(super) operand: &'a Operand,
+    /// The dict of a loop inside of it.
+    pub(super) second: Option<&'a Operand>,
+    pub(super) plan: &'a Plan,
+    pub(super) references: &'a References,
+}
+
+/// The names that a rewrite brings in.
+#[derive(Default)]
+struct NewNames {
+    dict: Option<String>,
+    flag: Option<String>,
+    result: Option<String>,
+    label: Option<String>,
+}
+
+impl Section<'_> {
+    /// Makes the fix, or says why the text cannot be edited.
+    ///
+    /// # Errors
+    /// What to do by hand.
+    pub(super) fn fix(&self, names: &mut Names) -> Result<Fix, String> {
+        let (file, region) = self
+            .scope
+            .span(self.site.region)
+            .ok_or("the loop is made by a macro: put the critical section into the `#define`")?;
+        let bytes = self.scope.cx.file(file).bytes();
+        let tokens = &self.scope.cx.program.index[file.index()].tokens;
+        if !is_whole_in_every_branch(bytes, tokens, region) {
+            return Err(
+                "the loop begins or ends in an `#if`: put it into a critical section by \
+                 hand, in each branch"
+                    .into(),
+            );
+        }
+        if let Some(word) = gil_word(bytes, tokens, region) {
+            return Err(format!(
+                "`{}` in the loop may detach the thread, and no critical section may end without \
+                 a thread state: iterate over a copy (`PyDict_Copy`)",
+                String::from_utf8_lossy(word)
+            ));
+        }
+        let (_, function) = self.scope.cx.item(self.scope.item).place;
+        let layout = Layout::learn(file, bytes, tokens, function);
+        let mut rewrite = Rewrite {
+            section: self,
+            file,
+            names: self.choose_names(names),
+            layout,
+            bytes,
+            tokens,
+            openers: Vec::new(),
+            closers: Vec::new(),
+            declared: Vec::new(),
+        };
+        rewrite.region(region)?;
+        rewrite.references()?;
+        for departure in &self.plan.exits {
+            rewrite.departure(departure)?;
+        }
+        let mut fix = Fix::safe(self.title());
+        rewrite.closers.reverse();
+        fix.edits = rewrite.closers;
+        fix.edits.append(&mut rewrite.openers);
+        let function = if self.second.is_some() {
+            "Py_BEGIN_CRITICAL_SECTION2"
+        } else {
+            "Py_BEGIN_CRITICAL_SECTION"
+        };
+        fix.needs.push(Need::Compat { file, function });
+        Ok(fix)
+    }
+
+    fn title(&self) -> String {
+        match self.second {
+            Some(second) => format!(
+                "hold `{}` and `{}` in a critical section while they are iterated over",
+                self.operand.text(),
+                second.text()
+            ),
+            None => format!(
+                "hold `{}` in a critical section while it is iterated over",
+                self.operand.text()
+            ),
+        }
+    }
+
+    fn choose_names(&self, names: &mut Names) -> NewNames {
+        let mut new = NewNames::default();
+        if let Operand::Bound(_) = self.operand {
+            new.dict = Some(names.fresh("dict"));
+        }
+        let plan = self.plan;
+        if plan.happens_anyway {
+            // What comes next does what the exits did.
+        } else if let [action] = &plan.actions[..] {
+            let text = action.last().map_or("", String::as_str);
+            let fails = text.starts_with("goto") || text == "return NULL;" || text == "return -1;";
+            new.flag = Some(names.fresh(if fails { "failed" } else { "stopped" }));
+        } else if !plan.actions.is_empty() {
+            new.flag = Some(names.fresh("outcome"));
+        }
+        if plan.result.is_some() {
+            new.result = Some(names.fresh("result"));
+        }
+        if plan
+            .exits
+            .iter()
+            .any(|departure| departure.exit.reach == Reach::Jump)
+        {
+            new.label = Some(names.fresh("end_section"));
+        }
+        new
+    }
+}
+
+struct Rewrite<'a> {
+    section: &'a Section<'a>,
+    file: FileId,
+    names: NewNames,
+    layout: Layout<'a>,
+    bytes: &'a [u8],
+    tokens: &'a [Token],
+    /// Edits in front of statements, those of outer statements first.
+    openers: Vec<Edit>,
+    /// Edits behind statements, in the order in which they were asked for: outer before inner.
+    closers: Vec<Edit>,
+    /// Declarations, with their initial values.
+    declared: Vec<String>,
+}
+
+impl Rewrite<'_> {
+    fn region(&mut self, span: ByteSpan) -> Result<(), String> {
+        let section = self.section;
+        let mut before = Vec::new();
+        let mut assigned = Vec::new();
+        let mut declare = |prefix: &str, name: &str, value: &str| {
+            let value = if value.is_empty() {
+                String::new()
+            } else {
+                format!(" = {value}")
+            };
+            self.declared.push(format!("{prefix}{name}{value};"));
+        };
+        if let (Some(name), Operand::Bound(text)) = (&self.names.dict, section.operand) {
+            declare("PyObject *", name, "");
+            assigned.push(format!("{name} = {text};"));
+        }
+        if let Some(flag) = &self.names.flag {
+            declare("int ", flag, "0");
+        }
+        if let (Some(name), Some(ty)) = (&self.names.result, &section.plan.result) {
+            declare(&ty.prefix, name, ty.initial.trim_start_matches(" = "));
+        }
+        before.extend(self.declare()?);
+        before.append(&mut assigned);
+        let operand = self.names.dict.as_deref().unwrap_or(section.operand.text());
+        let (begin, end) = match section.second {
+            Some(second) => (
+                format!("Py_BEGIN_CRITICAL_SECTION2({operand}, {});", second.text()),
+                "Py_END_CRITICAL_SECTION2();",
+            ),
+            None => (
+                format!("Py_BEGIN_CRITICAL_SECTION({operand});"),
+                "Py_END_CRITICAL_SECTION();",
+            ),
+        };
+        before.push(begin);
+        let mut after = Vec::new();
+        if let Some(label) = &self.names.label {
+            after.push(format!("{label}: ;"));
+        }
+        after.push(end.to_owned());
+        after.extend(self.actions(span));
+        self.surround(span, &before, &after);
+        if let (Some(name), Operand::Bound(_)) = (&self.names.dict, section.operand)
+            && let Some((_, span)) = section.scope.cx.span(section.scope.item, section.site.dict)
+        {
+            self.replace(span, name.clone());
+        }
+        Ok(())
+    }
+
+    /// Inserts `lines` in front of the first statement of a block, and of the comment on it.
+    fn insert_first(&mut self, statement: ByteSpan, lines: &[String]) {
+        let Some(before) = token_before_comment(self.bytes, self.tokens, statement) else {
+            self.surround(statement, lines, &[]);
+            return;
+        };
+        let indentation = self.layout.indentation(statement.start());
+        let indentation = String::from_utf8_lossy(indentation);
+        let ending = self.layout.line_ending(statement.start());
+        let lines: Vec<String> = lines
+            .iter()
+            .map(|line| format!("{indentation}{line}"))
+            .collect();
+        let at = before.span.start();
+        self.openers
+            .push(self.layout.insert_line_after(at, &lines.join(ending)));
+    }
+
+    /// The text of a statement.
+    fn span(&self, stmt: StmtId) -> Result<ByteSpan, String> {
+        let span = self.section.scope.span(stmt);
+        span.map(|(_, span)| span)
+            .ok_or_else(|| "a part of the loop is made by a macro".to_owned())
+    }
+
+    /// Takes strong references to the items that need them for as long as the body runs.
+    fn references(&mut self) -> Result<(), String> {
+        let references = self.section.references;
+        if references.names.is_empty() {
+            return Ok(());
+        }
+        let acquire = references.acquire();
+        let release = references.release();
+        let scope = self.section.scope;
+        let body = self.section.site.body;
+        let span = self.span(body)?;
+        if let StmtKind::Block(stmts) = scope.stmt(body) {
+            let first = self.span(stmts[references.leading])?;
+            self.insert_first(first, &acquire);
+            if references.falls_through {
+                self.insert_last(span, first, stmts[stmts.len() - 1], &release)?;
+            }
+        } else {
+            let release = if references.falls_through {
+                &release[..]
+            } else {
+                &[]
+            };
+            self.surround(span, &acquire, release);
+        }
+        for &jump in &references.jumps {
+            let span = self.span(jump)?;
+            self.surround(span, &release, &[]);
+        }
+        Ok(())
+    }
+
+    /// Inserts `lines` at the end of `block`, also where its last statement stands in an `#if`.
+    fn insert_last(
+        &mut self,
+        block: ByteSpan,
+        first: ByteSpan,
+        last: StmtId,
+        lines: &[String],
+    ) -> Result<(), String> {
+        let last = self.span(last)?;
+        let rest = ByteSpan::new(last.end().0, block.end().0);
+        let has_directive = self.bytes[rest.range()].contains(&b'#');
+        if !has_directive {
+            self.surround(last, &[], lines);
+            return Ok(());
+        }
+        let indentation = self.layout.indentation(first.start());
+        let indentation = String::from_utf8_lossy(indentation);
+        let ending = self.layout.line_ending(first.start());
+        let lines: Vec<String> = lines
+            .iter()
+            .map(|line| format!("{indentation}{line}"))
+            .collect();
+        let brace = ByteOffset(block.end().0 - 1);
+        let edit = self.layout.insert_line_before(brace, &lines.join(ending));
+        self.closers.push(edit);
+        Ok(())
+    }
+
+    fn departure(&mut self, departure: &Departure) -> Result<(), String> {
+        let span = self.span(departure.exit.stmt)?;
+        for &stmt in &departure.moved {
+            let span = self.span(stmt)?;
+            self.openers.push(self.layout.remove(span));
+        }
+        let flag = self.names.flag.as_deref().unwrap_or_default();
+        let mut record = self.section.references.release();
+        match self.section.plan.actions.len() {
+            _ if self.names.flag.is_none() => {}
+            1 => record.push(format!("{flag} = 1;")),
+            _ => record.push(format!("{flag} = {};", departure.action + 1)),
+        }
+        record.push(match (departure.exit.reach, &self.names.label) {
+            (Reach::End, _) => ";".to_owned(),
+            (Reach::Jump, Some(label)) => format!("goto {label};"),
+            (Reach::Break | Reach::Jump, _) => "break;".to_owned(),
+        });
+        if departure.exit.reach == Reach::End && record.len() > 1 {
+            record.pop();
+        }
+        if !departure.has_value {
+            let last = record.pop().unwrap_or_default();
+            self.surround(span, &record, &[]);
+            self.replace(span, last);
+            return Ok(());
+        }
+        self.surround(span, &[], &record);
+        // `return f(x);` becomes `result = f(x);`, whatever comments stand in it.
+        let text = self.layout_text(span);
+        let blanks = text["return".len()..]
+            .bytes()
+            .take_while(u8::is_ascii_whitespace)
+            .count();
+        let keyword = "return".len() + blanks;
+        let keyword = u32::try_from(keyword).expect("files are small");
+        let keyword = ByteSpan::new(span.start().0, span.start().0 + keyword);
+        let result = self.names.result.as_deref().unwrap_or_default();
+        self.replace(keyword, format!("{result} = "));
+        Ok(())
+    }
+
+    fn layout_text(&self, span: ByteSpan) -> String {
+        self.section
+            .scope
+            .cx
+            .file(self.file)
+            .text(span)
+            .into_owned()
+    }
+
+    fn surround(&mut self, span: ByteSpan, before: &[String], after: &[String]) {
+        let before: Vec<&str> = before.iter().map(String::as_str).collect();
+        let after: Vec<&str> = after.iter().map(String::as_str).collect();
+        if before.is_empty() && after.is_empty() {
+            return;
+        }
+        let edits = self.layout.surround(span, &before, &after);
+        let (mut behind, mut front): (Vec<Edit>, Vec<Edit>) = edits
+            .into_iter()
+            .partition(|edit| edit.span.start() >= span.end());
+        self.openers.append(&mut front);
+        // `closers` is turned round at the end.
+        behind.reverse();
+        self.closers.append(&mut behind);
+    }
+
+    fn replace(&mut self, span: ByteSpan, text: String) {
+        self.openers.push(Edit {
+            file: self.file,
+            span,
+            text: text.into_bytes(),
+        });
+    }
+}

@@ -1,0 +1,64 @@
+//! What is done about the outcome behind the section.
+
+use super::Rewrite;
+use crate::ast::StmtKind;
+use crate::edit::BraceStyle;
+use crate::source::ByteSpan;
+use crate::transforms::critical_section::dict_next::plan::RETURN_RESULT;
+
+impl Rewrite<'_> {
+    /// The `if`s behind the section that act on the outcome.
+    pub(super) fn actions(&self, region: ByteSpan) -> Vec<String> {
+        let Some(flag) = &self.names.flag else {
+            return Vec::new();
+        };
+        let actions = &self.section.plan.actions;
+        let only = actions.len() == 1;
+        let numbered = actions.iter().zip(1..);
+        let condition = |n: i32| match only {
+            true => flag.clone(),
+            false => format!("{flag} == {n}"),
+        };
+        numbered
+            .map(|(action, n)| self.action(&condition(n), action, region))
+            .collect()
+    }
+
+    /// `if (condition) …` over several lines, indented for the place of the region.
+    fn action(&self, condition: &str, action: &[String], region: ByteSpan) -> String {
+        let ending = self.layout.line_ending(region.start());
+        let outer = match self.layout.braceless_head(region) {
+            Some(head) => self
+                .layout
+                .step()
+                .deeper(self.layout.indentation(head.start)),
+            None => self.layout.indentation(region.start()).to_vec(),
+        };
+        let inner = String::from_utf8_lossy(&self.layout.step().deeper(&outer)).into_owned();
+        let outer = String::from_utf8_lossy(&outer).into_owned();
+        let result = self.names.result.as_deref().unwrap_or_default();
+        let line = |line: &String| {
+            let line = line.replace(RETURN_RESULT, &format!("return {result};"));
+            format!("{ending}{inner}{line}")
+        };
+        let body: String = action.iter().map(line).collect();
+        if action.len() == 1 && !self.always_braces() {
+            return format!("if ({condition}){body}");
+        }
+        match self.layout.braces() {
+            BraceStyle::SameLine => format!("if ({condition}) {{{body}{ending}{outer}}}"),
+            BraceStyle::NextLine => {
+                format!("if ({condition}){ending}{outer}{{{body}{ending}{outer}}}")
+            }
+        }
+    }
+
+    /// Whether no `if` of the function goes without braces.
+    fn always_braces(&self) -> bool {
+        let scope = self.section.scope;
+        scope.tree().stmts.iter().all(|stmt| match stmt.kind {
+            StmtKind::If { then, .. } => matches!(scope.stmt(then), StmtKind::Block(_)),
+            _ => true,
+        })
+    }
+}

@@ -1,0 +1,253 @@
+//! One function with the answers that the rule asks for again and again.
+
+use rustc_hash::FxHashSet;
+
+use crate::ast::{
+    Expr, ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, TokenRange, Tree, Visitor,
+    walk_expr, walk_stmt,
+};
+use crate::capi;
+use crate::cfg::{self, Base, Cfg, Instr, InstrKind, Operand, Projection, Source};
+use crate::program::ItemId;
+use crate::rule::PackageCx;
+use crate::source::{ByteSpan, FileId};
+
+/// A function under the eyes of the rule.
+pub(super) struct Scope<'a> {
+    pub(super) cx: &'a PackageCx<'a>,
+    pub(super) item: ItemId,
+    pub(super) function: &'a Function,
+    pub(super) cfg: Cfg,
+    parents: Parents,
+}
+
+impl<'a> Scope<'a> {
+    pub(super) fn new(cx: &'a PackageCx<'a>, item: ItemId, function: &'a Function) -> Self {
+        let never_returns = |name: &str| capi::effects(name).is_some_and(|e| e.noreturn);
+        Self {
+            cx,
+            item,
+            function,
+            cfg: cfg::build(function, &never_returns),
+            parents: Parents::new(function),
+        }
+    }
+
+    pub(super) fn tree(&self) -> &'a Tree {
+        &self.function.tree
+    }
+
+    pub(super) fn stmt(&self, id: StmtId) -> &'a StmtKind {
+        &self.tree().stmt(id).kind
+    }
+
+    pub(super) fn expr(&self, id: ExprId) -> &'a Expr {
+        self.tree().expr(id)
+    }
+
+    pub(super) fn name(&self, local: LocalId) -> &'a str {
+        &self.tree().local(local).name
+    }
+
+    /// The statement that `stmt` is a part of.
+    pub(super) fn parent(&self, stmt: StmtId) -> Option<StmtId> {
+        self.parents.of_stmts[stmt.0 as usize]
+    }
+
+    /// The innermost statement that `expr` is a part of.
+    pub(super) fn stmt_of(&self, expr: ExprId) -> Option<StmtId> {
+        self.parents.of_exprs[expr.0 as usize]
+    }
+
+    /// The statements around `stmt`, innermost first.
+    pub(super) fn ancestors(&self, stmt: StmtId) -> impl Iterator<Item = StmtId> {
+        std::iter::successors(self.parent(stmt), |&at| self.parent(at))
+    }
+
+    pub(super) fn is_loop(&self, stmt: StmtId) -> bool {
+        matches!(
+            self.stmt(stmt),
+            StmtKind::While { .. } | StmtKind::For { .. } | StmtKind::DoWhile { .. }
+        )
+    }
+
+    pub(super) fn range(&self, stmt: StmtId) -> TokenRange {
+        self.tree().stmt(stmt).range
+    }
+
+    pub(super) fn span(&self, stmt: StmtId) -> Option<(FileId, ByteSpan)> {
+        self.cx.stmt_span(self.item, stmt)
+    }
+
+    /// The text of an expression as written; `None` if a macro body made it.
+    pub(super) fn text(&self, expr: ExprId) -> Option<String> {
+        let (file, span) = self.cx.span(self.item, expr)?;
+        Some(self.cx.file(file).text(span).into_owned())
+    }
+
+    pub(super) fn stmt_text(&self, stmt: StmtId) -> Option<String> {
+        let (file, span) = self.span(stmt)?;
+        Some(self.cx.file(file).text(span).into_owned())
+    }
+
+    /// The expression below casts.
+    pub(super) fn uncast(&self, expr: ExprId) -> ExprId {
+        let mut at = expr;
+        while let ExprKind::Cast { operand, .. } = &self.expr(at).kind {
+            at = *operand;
+        }
+        at
+    }
+
+    pub(super) fn local(&self, expr: ExprId) -> Option<LocalId> {
+        match self.expr(expr).kind {
+            ExprKind::Name(Name::Local(local)) => Some(local),
+            _ => None,
+        }
+    }
+
+    /// Whether `expr` mentions `local`.
+    pub(super) fn mentions(&self, expr: ExprId, local: LocalId) -> bool {
+        self.mentions_outside(expr, local, TokenRange::default())
+    }
+
+    /// Whether `expr` mentions `local` outside of the range `except`.
+    pub(super) fn mentions_outside(
+        &self,
+        expr: ExprId,
+        local: LocalId,
+        except: TokenRange,
+    ) -> bool {
+        let range = self.expr(expr).range;
+        self.tree().exprs.iter().any(|e| {
+            let is_name = matches!(e.kind, ExprKind::Name(Name::Local(l)) if l == local);
+            is_name && inside(e.range, range) && !inside(e.range, except)
+        })
+    }
+
+    /// Whether a call stands in `stmt`.
+    pub(super) fn stmt_calls(&self, stmt: StmtId) -> bool {
+        let range = self.range(stmt);
+        let mut exprs = self.tree().exprs.iter().filter(|e| inside(e.range, range));
+        exprs.any(|e| matches!(e.kind, ExprKind::Call { .. }))
+    }
+
+    /// Whether the step was made from a node inside `range`.
+    pub(super) fn is_inside(&self, source: Source, range: TokenRange) -> bool {
+        inside(self.source_range(source), range)
+    }
+
+    fn source_range(&self, source: Source) -> TokenRange {
+        match source {
+            Source::Expr(expr) => self.expr(expr).range,
+            Source::Stmt(stmt) => self.range(stmt),
+        }
+    }
+
+    /// The steps made from nodes inside `range`.
+    pub(super) fn steps_in(&self, range: TokenRange) -> impl Iterator<Item = &Instr> {
+        let instrs = self.cfg.blocks.iter().flat_map(|block| &block.instrs);
+        instrs.filter(move |instr| self.is_inside(instr.source, range))
+    }
+
+    /// Whether `local` may get another value inside `range`, other than by the call `except`.
+    pub(super) fn is_written(
+        &self,
+        local: LocalId,
+        range: TokenRange,
+        except: Option<ExprId>,
+    ) -> bool {
+        self.steps_in(range).any(|instr| {
+            let stored = matches!(&instr.kind, InstrKind::Store { place, .. }
+                if matches!(place.base, Base::Local(l) if l == local));
+            let shared = except.is_none_or(|call| instr.source != Source::Expr(call))
+                && instr
+                    .operands()
+                    .any(|operand| is_address_of(operand, local));
+            stored || shared
+        })
+    }
+
+    /// Whether a field of this name is assigned inside `range`.
+    pub(super) fn is_field_written(&self, field: &str, range: TokenRange) -> bool {
+        self.steps_in(range).any(|instr| {
+            matches!(&instr.kind, InstrKind::Store { place, .. }
+                if matches!(place.path.last(), Some(Projection::Field(name)) if &**name == field))
+        })
+    }
+
+    /// Whether the function declares variables behind statements, as C99 allows.
+    pub(super) fn declares_anywhere(&self) -> bool {
+        let is_decl = |stmt: &StmtId| matches!(self.stmt(*stmt), StmtKind::Decl(_));
+        self.tree().stmts.iter().any(|stmt| match &stmt.kind {
+            StmtKind::Block(stmts) => {
+                let behind = stmts.iter().skip_while(|stmt| is_decl(stmt));
+                behind.skip(1).any(is_decl)
+            }
+            StmtKind::For {
+                init: Some(init), ..
+            } => is_decl(init),
+            _ => false,
+        })
+    }
+
+    /// Every identifier of the function after expansion.
+    pub(super) fn words(&self) -> FxHashSet<Vec<u8>> {
+        let tokens = &self.cx.item(self.item).tokens;
+        let count = u32::try_from(tokens.tokens.len()).expect("items fit");
+        let text = |at| tokens.text(self.cx.program.files, at).to_vec();
+        (0..count).map(text).collect()
+    }
+
+    /// Whether both expressions are written with the same tokens.
+    pub(super) fn is_same_text(&self, a: ExprId, b: ExprId) -> bool {
+        let tokens = &self.cx.item(self.item).tokens;
+        let words = |expr: ExprId| {
+            let range = self.expr(self.uncast(expr)).range;
+            (range.start..range.end).map(|at| tokens.text(self.cx.program.files, at))
+        };
+        words(a).eq(words(b))
+    }
+}
+
+pub(super) fn is_address_of(operand: &Operand, local: LocalId) -> bool {
+    matches!(operand, Operand::AddressOf(place)
+        if matches!(place.base, Base::Local(l) if l == local))
+}
+
+pub(super) fn inside(inner: TokenRange, outer: TokenRange) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
+/// Which statement each node hangs on.
+struct Parents {
+    of_stmts: Vec<Option<StmtId>>,
+    of_exprs: Vec<Option<StmtId>>,
+    current: Option<StmtId>,
+}
+
+impl Parents {
+    fn new(function: &Function) -> Self {
+        let mut parents = Self {
+            of_stmts: vec![None; function.tree.stmts.len()],
+            of_exprs: vec![None; function.tree.exprs.len()],
+            current: None,
+        };
+        parents.visit_stmt(&function.tree, function.body);
+        parents
+    }
+}
+
+impl Visitor for Parents {
+    fn visit_stmt(&mut self, tree: &Tree, id: StmtId) {
+        self.of_stmts[id.0 as usize] = self.current;
+        let outer = self.current.replace(id);
+        walk_stmt(self, tree, id);
+        self.current = outer;
+    }
+
+    fn visit_expr(&mut self, tree: &Tree, id: ExprId) {
+        self.of_exprs[id.0 as usize] = self.current;
+        walk_expr(self, tree, id);
+    }
+}

@@ -1,0 +1,188 @@
+//! What a call of `PyDict_Next` iterates over, and the statement that is the iteration.
+
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
+
+use super::scope::{Scope, inside};
+
+/// One iteration.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Site {
+    /// The call of `PyDict_Next`.
+    pub(super) call: ExprId,
+    /// Its first argument without casts.
+    pub(super) dict: ExprId,
+    /// The variable that gets the key, if any.
+    pub(super) key: Option<LocalId>,
+    /// The variable that gets the value, if any.
+    pub(super) value: Option<LocalId>,
+    /// The statement to put into a section.
+    pub(super) region: StmtId,
+    /// The statement that runs for each item.
+    pub(super) body: StmtId,
+    /// The condition that holds the call.
+    pub(super) cond: ExprId,
+    /// `for (…; …; step)`.
+    pub(super) step: Option<ExprId>,
+    pub(super) kind: Kind,
+    /// Whether the call is the first thing that the region does with the dict, whatever happens.
+    pub(super) is_unconditional: bool,
+}
+
+/// Which statement a region is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// `while` or `for`.
+    Loop,
+    /// `do … while`.
+    DoLoop,
+    /// `if`, for the first item only.
+    If,
+}
+
+impl Site {
+    /// Reads the call.
+    ///
+    /// # Errors
+    /// What to do by hand where the call is no condition of a loop or `if`.
+    pub(super) fn read(scope: &Scope<'_>, call: ExprId) -> Result<Self, String> {
+        let args = match &scope.expr(call).kind {
+            ExprKind::Call { args, .. } if args.len() >= 4 => args,
+            _ => return Err("the call does not have the arguments of `PyDict_Next`".into()),
+        };
+        let position = pointed_local(scope, args[1]).ok_or(
+            "the position is kept outside of this function: put a critical section around the \
+             call and take `Py_NewRef` of key and value before it ends",
+        )?;
+        let region = scope
+            .stmt_of(call)
+            .ok_or("the call is not in a function body")?;
+        let site = Self {
+            call,
+            dict: scope.uncast(args[0]),
+            key: out_local(scope, args[2])?,
+            value: out_local(scope, args[3])?,
+            ..shape(scope, region, call)?
+        };
+        if site.kind == Kind::If && !site.is_body_after_item(scope) {
+            return Err(USED_AFTER.into());
+        }
+        if site.kind == Kind::If && is_stepped_by_outer_loop(scope, &site, position) {
+            return Err(
+                "the loop around this call is the iteration, but not its condition: \
+                 write it as `while (PyDict_Next(…))`, or put all of it into a critical section"
+                    .into(),
+            );
+        }
+        Ok(site)
+    }
+
+    /// Whether the body runs only after the call gave an item.
+    pub(super) fn is_body_after_item(&self, scope: &Scope<'_>) -> bool {
+        self.kind != Kind::DoLoop && holds_only_after(scope, self.cond, self.call)
+    }
+}
+
+const USED_AFTER: &str = "key and value are used after the call: put a critical section around \
+     both, and take `Py_NewRef` of what is needed after its end";
+
+fn shape(scope: &Scope<'_>, region: StmtId, call: ExprId) -> Result<Site, String> {
+    let (cond, body, step, kind) = match *scope.stmt(region) {
+        StmtKind::While { cond, body } => (cond, body, None, Kind::Loop),
+        StmtKind::For {
+            cond: Some(cond),
+            step,
+            body,
+            ..
+        } if inside(scope.expr(call).range, scope.expr(cond).range) => {
+            (cond, body, step, Kind::Loop)
+        }
+        StmtKind::DoWhile { body, cond } => (cond, body, None, Kind::DoLoop),
+        StmtKind::If {
+            cond,
+            then,
+            otherwise: None,
+        } => (cond, then, None, Kind::If),
+        _ => return Err(USED_AFTER.into()),
+    };
+    Ok(Site {
+        call,
+        dict: call,
+        key: None,
+        value: None,
+        region,
+        body,
+        cond,
+        step,
+        kind,
+        is_unconditional: kind != Kind::DoLoop && comes_first(scope, cond, call),
+    })
+}
+
+/// `&local`, through casts.
+fn pointed_local(scope: &Scope<'_>, arg: ExprId) -> Option<LocalId> {
+    match scope.expr(scope.uncast(arg)).kind {
+        ExprKind::Unary {
+            op: UnaryOp::AddressOf,
+            operand,
+        } => scope.local(operand),
+        _ => None,
+    }
+}
+
+fn out_local(scope: &Scope<'_>, arg: ExprId) -> Result<Option<LocalId>, String> {
+    let bare = scope.uncast(arg);
+    let is_null = match &scope.expr(bare).kind {
+        ExprKind::Int(value) => *value == Some(0),
+        _ => scope.text(bare).is_some_and(|text| text == "NULL"),
+    };
+    match pointed_local(scope, bare) {
+        Some(local) => Ok(Some(local)),
+        None if is_null => Ok(None),
+        None => Err(
+            "key or value are stored outside of this function: put a critical section \
+             around the call and take `Py_NewRef` of both before it ends"
+                .into(),
+        ),
+    }
+}
+
+/// Whether an `if` stands in a loop that goes on with the same position.
+fn is_stepped_by_outer_loop(scope: &Scope<'_>, site: &Site, position: LocalId) -> bool {
+    let mut ancestors = scope.ancestors(site.region);
+    let around = ancestors.find(|&stmt| scope.is_loop(stmt));
+    around.is_some_and(|outer| !scope.is_written(position, scope.range(outer), Some(site.call)))
+}
+
+/// Whether evaluating `cond` evaluates `call` before it decides anything.
+fn comes_first(scope: &Scope<'_>, cond: ExprId, call: ExprId) -> bool {
+    let mut at = cond;
+    loop {
+        at = match scope.expr(at).kind {
+            _ if at == call => return true,
+            ExprKind::Binary { lhs, .. } => lhs,
+            ExprKind::Assign { rhs, .. } => rhs,
+            ExprKind::Unary { operand, .. } | ExprKind::Cast { operand, .. } => operand,
+            _ => return false,
+        };
+    }
+}
+
+/// Whether `cond` can be true only if `call` was made and gave true.
+fn holds_only_after(scope: &Scope<'_>, cond: ExprId, call: ExprId) -> bool {
+    if cond == call {
+        return true;
+    }
+    match scope.expr(cond).kind {
+        ExprKind::Binary {
+            op: BinaryOp::LogicalAnd,
+            lhs,
+            rhs,
+        } => holds_only_after(scope, lhs, call) || holds_only_after(scope, rhs, call),
+        ExprKind::Binary {
+            op: BinaryOp::NotEquals | BinaryOp::Greater,
+            lhs,
+            rhs,
+        } => lhs == call && matches!(scope.expr(rhs).kind, ExprKind::Int(Some(0))),
+        _ => false,
+    }
+}

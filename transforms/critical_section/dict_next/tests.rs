@@ -1,0 +1,14 @@
+//! The rule on C text. Each diff was read.
+
+mod declines;
+mod dicts;
+mod exits;
+mod layout;
+mod references;
+
+use super::UNLOCKED_DICT_ITERATION;
+use crate::testing::run_triaged;
+
+fn diff(text: &str) -> String {
+    run_triaged(&UNLOCKED_DICT_ITERATION, text)
+}

@@ -1,0 +1,176 @@
+//! Loops that get no section, and what to do about them.
+
+use super::diff;
+
+#[test]
+fn a_dict_released_in_the_loop_is_declined() {
+    let text = r#"
+static void
+names(PyObject *d)
+{
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, NULL, NULL)) {
+        Py_DECREF(d);
+        free(NULL);
+    }
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    7: `d` is iterated over without holding its lock
+      by hand: the dict is released in the loop, but a critical section needs it until its end: release it behind the loop
+    "##);
+}
+
+#[test]
+fn macros_that_leave_are_named() {
+    let text = r#"
+#define CHECK(x) do { if ((x) < 0) return -1; } while (0)
+static int
+f(PyObject *d)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        CHECK(PyUnicode_Check(key));
+    }
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    9: `d` is iterated over without holding its lock
+      by hand: the macro `CHECK` leaves the loop, which would leave the critical section open: move the loop into a function of its own and call that between begin and end, or iterate over `PyDict_Copy`
+    "##);
+}
+
+#[test]
+fn loops_in_macros_are_told_at_their_definition() {
+    let text = r#"
+#define EACH(d) while (PyDict_Next(d, &pos, &key, NULL)) n++
+static int
+f(PyObject *d, PyObject *e)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+    int n = 0;
+
+    EACH(d);
+    EACH(e);
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    2: a dict is iterated over without holding its lock
+      by hand: the call is made by a macro: put the critical section into the `#define`
+    "##);
+}
+
+#[test]
+fn iteration_by_hand_is_declined() {
+    let text = r#"
+static int
+f(Iter *self, PyObject *d, int n)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    if (PyDict_Next(self->dict, &self->pos, &key, &value))
+        return 1;
+    while (n--) {
+        if (PyDict_Next(d, &pos, &key, &value))
+            free(NULL);
+    }
+    PyDict_Next(d, &pos, &key, &value);
+    if (!PyDict_Next(d, &pos, &key, &value))
+        return 0;
+    visit(key);
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    8: `self->dict` is iterated over without holding its lock
+      by hand: the position is kept outside of this function: put a critical section around the call and take `Py_NewRef` of key and value before it ends
+    11: `d` is iterated over without holding its lock
+      by hand: the loop around this call is the iteration, but not its condition: write it as `while (PyDict_Next(…))`, or put all of it into a critical section
+    14: `d` is iterated over without holding its lock
+      by hand: key and value are used after the call: put a critical section around both, and take `Py_NewRef` of what is needed after its end
+    15: `d` is iterated over without holding its lock
+      by hand: key and value are used after the call: put a critical section around both, and take `Py_NewRef` of what is needed after its end
+    "##);
+}
+
+#[test]
+fn jumps_into_the_loop_are_declined() {
+    let text = r#"
+static int
+f(PyObject *d, int n)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+
+    if (n)
+        goto inside;
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+inside:
+        n++;
+    }
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    10: `d` is iterated over without holding its lock
+      by hand: `goto inside` jumps into the loop, and nothing may jump into a critical section: move the label out of the loop first
+    "##);
+}
+
+#[test]
+fn branches_of_the_preprocessor_around_the_head_are_declined() {
+    let text = r#"
+static int
+f(PyObject *d, PyObject *e)
+{
+    Py_ssize_t pos = 0;
+    int n = 0;
+
+#ifdef OTHER
+    while (PyDict_Next(e, &pos, NULL, NULL)) {
+#else
+    while (PyDict_Next(d, &pos, NULL, NULL)) {
+#endif
+        n++;
+    }
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    9: `e` is iterated over without holding its lock
+      by hand: the loop begins or ends in an `#if`: put it into a critical section by hand, in each branch
+    11: `d` is iterated over without holding its lock
+      by hand: the loop begins or ends in an `#if`: put it into a critical section by hand, in each branch
+    "##);
+}
+
+#[test]
+fn loops_that_detach_are_declined() {
+    let text = r#"
+static void *
+f(PyObject *d)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        if (!PyUnicode_Check(key)) {
+            RELEASE_GIL();
+            return NULL;
+        }
+    }
+    return d;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    8: `d` is iterated over without holding its lock
+      by hand: `RELEASE_GIL` in the loop may detach the thread, and no critical section may end without a thread state: iterate over a copy (`PyDict_Copy`)
+    "##);
+}

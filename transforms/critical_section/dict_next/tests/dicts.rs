@@ -1,0 +1,379 @@
+//! Which object is locked, and which dicts need no lock.
+
+use super::diff;
+
+#[test]
+fn a_field_is_locked_as_it_stands_after_review() {
+    let text = r#"
+static int
+count(Cache *self)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+    int n = 0;
+    while (PyDict_Next(self->data, &pos, &key, NULL))
+        n++;
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    8: `self->data` is iterated over without holding its lock
+      review: hold `self->data` in a critical section while it is iterated over
+      assumes that no other code sets `self->data` while the loop runs
+    @@
+         Py_ssize_t pos = 0;
+         int n = 0;
+    +    Py_BEGIN_CRITICAL_SECTION(self->data);
+         while (PyDict_Next(self->data, &pos, &key, NULL))
+             n++;
+    +    Py_END_CRITICAL_SECTION();
+         return n;
+     }
+    "##);
+}
+
+#[test]
+fn a_field_that_the_loop_sets_is_declined() {
+    let text = r#"
+static void
+count(Cache *self)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(self->data, &pos, &key, NULL))
+        self->data = key;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    7: `self->data` is iterated over without holding its lock
+      by hand: `self->data` is assigned in the loop, so that no single section holds it: iterate over a copy (`PyDict_Copy`)
+    "##);
+}
+
+#[test]
+fn a_computed_dict_is_kept_in_a_variable() {
+    let text = r#"
+static int
+count(PyObject *module)
+{
+    Py_ssize_t pos = 0;
+    int n = 0;
+    setup();
+    while (PyDict_Next(PyModule_GetDict(module), &pos, NULL, NULL))
+        n++;
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    8: `PyModule_GetDict(module)` is iterated over without holding its lock
+      review: hold `PyModule_GetDict(module)` in a critical section while it is iterated over
+      assumes that `PyModule_GetDict(module)` gives the same dict each time, and it stays alive
+    @@
+         Py_ssize_t pos = 0;
+         int n = 0;
+    +    PyObject *dict;
+         setup();
+    -    while (PyDict_Next(PyModule_GetDict(module), &pos, NULL, NULL))
+    +    dict = PyModule_GetDict(module);
+    +    Py_BEGIN_CRITICAL_SECTION(dict);
+    +    while (PyDict_Next(dict, &pos, NULL, NULL))
+             n++;
+    +    Py_END_CRITICAL_SECTION();
+         return n;
+     }
+    "##);
+}
+
+#[test]
+fn a_cast_dict_is_locked_without_the_cast() {
+    let text = r#"
+static int
+count(DictObject *d)
+{
+    Py_ssize_t pos = 0;
+    int n = 0;
+    while (PyDict_Next((PyObject *)d, &pos, NULL, NULL))
+        n++;
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    7: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         Py_ssize_t pos = 0;
+         int n = 0;
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next((PyObject *)d, &pos, NULL, NULL))
+             n++;
+    +    Py_END_CRITICAL_SECTION();
+         return n;
+     }
+    "##);
+}
+
+#[test]
+fn a_dict_that_may_be_null_needs_review() {
+    let text = r#"
+static int
+count(PyObject *d)
+{
+    Py_ssize_t pos = 0;
+    int n = 0;
+    while (d && PyDict_Next(d, &pos, NULL, NULL))
+        n++;
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    7: `d` is iterated over without holding its lock
+      review: hold `d` in a critical section while it is iterated over
+      assumes that `d` is not NULL here
+    @@
+         Py_ssize_t pos = 0;
+         int n = 0;
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (d && PyDict_Next(d, &pos, NULL, NULL))
+             n++;
+    +    Py_END_CRITICAL_SECTION();
+         return n;
+     }
+    "##);
+}
+
+#[test]
+fn nested_loops_over_two_dicts_lock_both() {
+    let text = r#"
+static int
+common(PyObject *a, PyObject *b)
+{
+    PyObject *k, *l;
+    Py_ssize_t i = 0, j;
+    int n = 0;
+
+    while (PyDict_Next(a, &i, &k, NULL)) {
+        j = 0;
+        while (PyDict_Next(b, &j, &l, NULL)) {
+            if (k == l)
+                n++;
+        }
+    }
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    9: `a` is iterated over without holding its lock
+      safe: hold `a` and `b` in a critical section while they are iterated over
+    11: `b` is iterated over without holding its lock
+      safe: hold `a` and `b` in a critical section while they are iterated over
+    @@
+         int n = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION2(a, b);
+         while (PyDict_Next(a, &i, &k, NULL)) {
+             j = 0;
+    @@
+             }
+         }
+    +    Py_END_CRITICAL_SECTION2();
+         return n;
+     }
+    "##);
+}
+
+#[test]
+fn nested_loops_over_one_dict_lock_it_once() {
+    let text = r#"
+static int
+pairs(PyObject *d)
+{
+    PyObject *k, *l;
+    Py_ssize_t i = 0, j;
+
+    while (PyDict_Next(d, &i, &k, NULL)) {
+        j = i;
+        while (PyDict_Next(d, &j, &l, NULL)) {
+            if (k == l)
+                return 1;
+        }
+    }
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    8: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    10: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         PyObject *k, *l;
+         Py_ssize_t i = 0, j;
+    +    int stopped = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &i, &k, NULL)) {
+             j = i;
+             while (PyDict_Next(d, &j, &l, NULL)) {
+    -            if (k == l)
+    -                return 1;
+    +            if (k == l) {
+    +                stopped = 1;
+    +                goto end_section;
+    +            }
+             }
+         }
+    +    end_section: ;
+    +    Py_END_CRITICAL_SECTION();
+    +    if (stopped)
+    +        return 1;
+         return 0;
+     }
+    "##);
+}
+
+#[test]
+fn a_dict_of_dicts_locks_the_outer_one_only() {
+    let text = r#"
+static int
+deep(PyObject *d)
+{
+    PyObject *inner;
+    Py_ssize_t i = 0, j;
+    int n = 0;
+
+    while (PyDict_Next(d, &i, NULL, &inner)) {
+        j = 0;
+        while (PyDict_Next(inner, &j, NULL, NULL))
+            n++;
+    }
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    9: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    11: `inner` is iterated over without holding its lock
+      by hand: a section of its own would suspend the one around it at each turn of the outer loop: iterate over a copy (`PyDict_Copy`)
+    @@
+         int n = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &i, NULL, &inner)) {
+             j = 0;
+    @@
+                 n++;
+         }
+    +    Py_END_CRITICAL_SECTION();
+         return n;
+     }
+    "##);
+}
+
+#[test]
+fn private_dicts_need_no_section() {
+    let text = r#"
+static PyObject *
+f(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    PyObject *key, *copy;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(kwargs, &pos, &key, NULL)) {
+        if (!PyUnicode_Check(key))
+            return NULL;
+    }
+    copy = PyDict_Copy(kwargs);
+    pos = 0;
+    while (PyDict_Next(copy, &pos, &key, NULL))
+        PyDict_SetItem(copy, key, Py_None);
+    return copy;
+}
+
+static PyMethodDef methods[] = {
+    {"f", (PyCFunction)f, METH_VARARGS | METH_KEYWORDS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    8: `kwargs` is iterated over without holding its lock
+      safe as it is: `kwargs` holds the keyword arguments and is made for this call
+    14: `copy` is iterated over without holding its lock
+      safe as it is: the container is made by `PyDict_Copy()` on line 12 and nobody else has it while the value is in use
+    "##);
+}
+
+#[test]
+fn a_published_dict_is_not_private() {
+    let text = r#"
+static int
+f(Cache *self)
+{
+    PyObject *d = PyDict_New();
+    Py_ssize_t pos = 0;
+
+    self->dict = d;
+    while (PyDict_Next(d, &pos, NULL, NULL))
+        pos++;
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    9: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+     
+         self->dict = d;
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, NULL, NULL))
+             pos++;
+    +    Py_END_CRITICAL_SECTION();
+         return 0;
+     }
+    "##);
+}
+
+#[test]
+fn existing_sections_are_seen() {
+    let text = r#"
+static int
+f(PyObject *d, PyObject *e)
+{
+    Py_ssize_t pos = 0;
+    int n = 0;
+
+    Py_BEGIN_CRITICAL_SECTION(d);
+    while (PyDict_Next(d, &pos, NULL, NULL))
+        n++;
+    while (PyDict_Next(e, &pos, NULL, NULL))
+        n++;
+    Py_END_CRITICAL_SECTION();
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    9: `d` is iterated over without holding its lock
+      safe as it is: the critical section that begins on line 8 locks the container as long as the value is in use
+    11: `e` is iterated over without holding its lock
+      by hand: the critical section around it is on another object, and one inside of it would suspend that: lock both with `Py_BEGIN_CRITICAL_SECTION2`
+    "##);
+}
+
+#[test]
+fn traversal_stops_the_world() {
+    let text = r#"
+static int
+traverse(Cache *self, visitproc visit, void *arg)
+{
+    PyObject *value;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(self->data, &pos, NULL, &value))
+        Py_VISIT(value);
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    8: `self->data` is iterated over without holding its lock
+      safe as it is: the garbage collector stops all other threads while it traverses
+    "##);
+}

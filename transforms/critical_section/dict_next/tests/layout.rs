@@ -1,0 +1,382 @@
+//! Where the new lines stand.
+
+use super::diff;
+
+#[test]
+fn a_loop_that_ends_by_its_condition_is_wrapped() {
+    let text = r#"
+static int
+count(PyObject *d)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+    int n = 0;
+
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        if (!PyUnicode_Check(key))
+            continue;
+        n++;
+    }
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    9: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         int n = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, &key, NULL)) {
+             if (!PyUnicode_Check(key))
+    @@
+             n++;
+         }
+    +    Py_END_CRITICAL_SECTION();
+         return n;
+     }
+    "##);
+}
+
+#[test]
+fn a_loop_without_braces_stays_without() {
+    let text = r#"
+static int
+count(PyObject *d)
+{
+    Py_ssize_t pos = 0;
+    int n = 0;
+
+    while (PyDict_Next(d, &pos, NULL, NULL))
+        n++;
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    8: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         int n = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, NULL, NULL))
+             n++;
+    +    Py_END_CRITICAL_SECTION();
+         return n;
+     }
+    "##);
+}
+
+#[test]
+fn a_for_loop_is_wrapped() {
+    let text = r#"
+static void
+sum(PyObject *d)
+{
+    PyObject *k, *v;
+    Py_ssize_t pos;
+    Py_ssize_t n;
+
+    for (n = 40, pos = 0; PyDict_Next(d, &pos, &k, &v);) {
+        n += PyBytes_GET_SIZE(k) + 17;
+    }
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    9: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         Py_ssize_t n;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         for (n = 40, pos = 0; PyDict_Next(d, &pos, &k, &v);) {
+             n += PyBytes_GET_SIZE(k) + 17;
+         }
+    +    Py_END_CRITICAL_SECTION();
+     }
+    "##);
+}
+
+#[test]
+fn declarations_go_to_the_top_of_the_block() {
+    let text = r#"
+static int
+f(PyObject *d)
+{
+    PyObject *key;
+    Py_ssize_t pos;
+
+    pos = 0;
+    if (d) {
+        prepare();
+        while (PyDict_Next(d, &pos, &key, NULL)) {
+            if (!PyUnicode_Check(key))
+                return -1;
+        }
+    }
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    11: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         pos = 0;
+         if (d) {
+    +        int failed = 0;
+             prepare();
+    +        Py_BEGIN_CRITICAL_SECTION(d);
+             while (PyDict_Next(d, &pos, &key, NULL)) {
+    -            if (!PyUnicode_Check(key))
+    -                return -1;
+    +            if (!PyUnicode_Check(key)) {
+    +                failed = 1;
+    +                break;
+    +            }
+             }
+    +        Py_END_CRITICAL_SECTION();
+    +        if (failed)
+    +            return -1;
+         }
+         return 0;
+    "##);
+}
+
+#[test]
+fn the_body_of_an_if_gets_braces() {
+    let text = r#"
+static int
+f(PyObject *d)
+{
+	PyObject *key;
+	Py_ssize_t pos = 0;
+
+	if (PyDict_Check(d))
+		while (PyDict_Next(d, &pos, &key, NULL))
+			if (!PyUnicode_Check(key))
+				return -1;
+	return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    9: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+     	Py_ssize_t pos = 0;
+     
+    -	if (PyDict_Check(d))
+    +	if (PyDict_Check(d)) {
+    +		int failed = 0;
+    +		Py_BEGIN_CRITICAL_SECTION(d);
+     		while (PyDict_Next(d, &pos, &key, NULL))
+    -			if (!PyUnicode_Check(key))
+    -				return -1;
+    +			if (!PyUnicode_Check(key)) {
+    +				failed = 1;
+    +				break;
+    +			}
+    +		Py_END_CRITICAL_SECTION();
+    +		if (failed)
+    +			return -1;
+    +	}
+     	return 0;
+     }
+    "##);
+}
+
+#[test]
+fn braces_on_their_own_line_stay_in_style() {
+    let text = r#"
+static int
+f(PyObject *d)
+{
+  PyObject *key;
+  Py_ssize_t pos = 0;
+
+  while (PyDict_Next(d, &pos, &key, NULL))
+  {
+    if (!PyUnicode_Check(key))
+    {
+      free(NULL);
+      return -1;
+    }
+  }
+  return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    8: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+       PyObject *key;
+       Py_ssize_t pos = 0;
+    +  int failed = 0;
+     
+    +  Py_BEGIN_CRITICAL_SECTION(d);
+       while (PyDict_Next(d, &pos, &key, NULL))
+       {
+    @@
+         {
+           free(NULL);
+    -      return -1;
+    +      failed = 1;
+    +      break;
+         }
+       }
+    +  Py_END_CRITICAL_SECTION();
+    +  if (failed)
+    +  {
+    +    return -1;
+    +  }
+       return 0;
+     }
+    "##);
+}
+
+#[test]
+fn a_case_label_gets_no_declaration() {
+    let text = r#"
+static int
+f(PyObject *d, int n)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+
+    switch (n) {
+    case 1:
+        while (PyDict_Next(d, &pos, &key, NULL)) {
+            if (!PyUnicode_Check(key))
+                return -1;
+        }
+        break;
+    }
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    10: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+     
+         switch (n) {
+    +    int failed;
+         case 1:
+    +        failed = 0;
+    +        Py_BEGIN_CRITICAL_SECTION(d);
+             while (PyDict_Next(d, &pos, &key, NULL)) {
+    -            if (!PyUnicode_Check(key))
+    -                return -1;
+    +            if (!PyUnicode_Check(key)) {
+    +                failed = 1;
+    +                break;
+    +            }
+             }
+    +        Py_END_CRITICAL_SECTION();
+    +        if (failed)
+    +            return -1;
+             break;
+         }
+    "##);
+}
+
+#[test]
+fn a_loop_on_one_line_stays_there() {
+    let text = r#"
+static int
+count(PyObject *d)
+{
+    Py_ssize_t pos = 0;
+    int n = 0;
+
+    if (d) { while (PyDict_Next(d, &pos, NULL, NULL)) n++; }
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    8: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         int n = 0;
+     
+    -    if (d) { while (PyDict_Next(d, &pos, NULL, NULL)) n++; }
+    +    if (d) { Py_BEGIN_CRITICAL_SECTION(d); while (PyDict_Next(d, &pos, NULL, NULL)) n++; Py_END_CRITICAL_SECTION(); }
+         return n;
+     }
+    "##);
+}
+
+#[test]
+fn a_comment_stays_with_its_statement() {
+    let text = r#"
+static int
+f(PyObject *d)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        /* show it */
+        visit(key);
+    }
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    8: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         Py_ssize_t pos = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, &key, NULL)) {
+    +        Py_INCREF(key);
+             /* show it */
+             visit(key);
+    +        Py_DECREF(key);
+         }
+    +    Py_END_CRITICAL_SECTION();
+         return 0;
+     }
+    "##);
+}
+
+#[test]
+fn names_that_are_taken_get_numbers() {
+    let text = r#"
+static int
+f(PyObject *d, int failed)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        if (!PyUnicode_Check(key))
+            return -1;
+    }
+    return failed;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    8: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         PyObject *key;
+         Py_ssize_t pos = 0;
+    +    int failed2 = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, &key, NULL)) {
+    -        if (!PyUnicode_Check(key))
+    -            return -1;
+    +        if (!PyUnicode_Check(key)) {
+    +            failed2 = 1;
+    +            break;
+    +        }
+         }
+    +    Py_END_CRITICAL_SECTION();
+    +    if (failed2)
+    +        return -1;
+         return failed;
+     }
+    "##);
+}

@@ -1,0 +1,574 @@
+//! Key and value that calls get, that are used after calls, or after the loop.
+
+use super::diff;
+
+#[test]
+fn what_calls_get_is_held_by_references() {
+    let text = r#"
+static int
+visit_all(PyObject *d)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        if (key == Py_None)
+            continue;
+        if (visit(key, value) < 0) {
+            return -1;
+        }
+        if (value == Py_None)
+            break;
+    }
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    8: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         PyObject *key, *value;
+         Py_ssize_t pos = 0;
+    +    int failed = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, &key, &value)) {
+    -        if (key == Py_None)
+    +        Py_INCREF(key);
+    +        Py_INCREF(value);
+    +        if (key == Py_None) {
+    +            Py_DECREF(value);
+    +            Py_DECREF(key);
+                 continue;
+    +        }
+             if (visit(key, value) < 0) {
+    -            return -1;
+    +            Py_DECREF(value);
+    +            Py_DECREF(key);
+    +            failed = 1;
+    +            break;
+             }
+    -        if (value == Py_None)
+    +        if (value == Py_None) {
+    +            Py_DECREF(value);
+    +            Py_DECREF(key);
+                 break;
+    +        }
+    +        Py_DECREF(value);
+    +        Py_DECREF(key);
+         }
+    +    Py_END_CRITICAL_SECTION();
+    +    if (failed)
+    +        return -1;
+         return 0;
+     }
+    "##);
+}
+
+#[test]
+fn what_is_used_after_a_call_is_held() {
+    let text = r#"
+static int
+visit_all(PyObject *d)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+    int n = 0;
+
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        PyErr_Clear();
+        n += PyUnicode_GET_LENGTH(key);
+    }
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    9: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         int n = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, &key, &value)) {
+    +        Py_INCREF(key);
+             PyErr_Clear();
+             n += PyUnicode_GET_LENGTH(key);
+    +        Py_DECREF(key);
+         }
+    +    Py_END_CRITICAL_SECTION();
+         return n;
+     }
+    "##);
+}
+
+#[test]
+fn references_are_released_before_every_way_out() {
+    let text = r#"
+static PyObject *
+copy(PyObject *d)
+{
+    PyObject *key, *value, *result;
+    Py_ssize_t pos = 0;
+
+    result = PyDict_New();
+    if (!result)
+        return NULL;
+    while (PyDict_Next(d, &pos, &key, &value))
+        if (PyDict_SetItem(result, key, value) < 0)
+        {
+            Py_DECREF(result);
+            return NULL;
+        }
+    return result;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    11: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         PyObject *key, *value, *result;
+         Py_ssize_t pos = 0;
+    +    int failed = 0;
+     
+         result = PyDict_New();
+         if (!result)
+             return NULL;
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, &key, &value))
+    +    {
+    +        Py_INCREF(key);
+    +        Py_INCREF(value);
+             if (PyDict_SetItem(result, key, value) < 0)
+             {
+                 Py_DECREF(result);
+    -            return NULL;
+    +            Py_DECREF(value);
+    +            Py_DECREF(key);
+    +            failed = 1;
+    +            break;
+             }
+    +        Py_DECREF(value);
+    +        Py_DECREF(key);
+    +    }
+    +    Py_END_CRITICAL_SECTION();
+    +    if (failed)
+    +        return NULL;
+         return result;
+     }
+    "##);
+}
+
+#[test]
+fn a_last_statement_that_jumps_needs_no_release() {
+    let text = r#"
+static PyObject *
+first(PyObject *d)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        return PyObject_Repr(key);
+    }
+    return NULL;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    8: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         PyObject *key;
+         Py_ssize_t pos = 0;
+    +    int stopped = 0;
+    +    PyObject *result = NULL;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, &key, NULL)) {
+    -        return PyObject_Repr(key);
+    +        Py_INCREF(key);
+    +        result = PyObject_Repr(key);
+    +        Py_DECREF(key);
+    +        stopped = 1;
+    +        break;
+    +    }
+    +    Py_END_CRITICAL_SECTION();
+    +    if (stopped) {
+    +        return result;
+         }
+         return NULL;
+    "##);
+}
+
+#[test]
+fn references_follow_the_declarations() {
+    let text = r#"
+static int
+visit_all(PyObject *d)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        int rc;
+
+        rc = visit(key);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    7: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         PyObject *key;
+         Py_ssize_t pos = 0;
+    +    int stopped = 0;
+    +    int result = 0;
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, &key, NULL)) {
+             int rc;
+     
+    +        Py_INCREF(key);
+             rc = visit(key);
+    -        if (rc)
+    -            return rc;
+    +        if (rc) {
+    +            result = rc;
+    +            Py_DECREF(key);
+    +            stopped = 1;
+    +            break;
+    +        }
+    +        Py_DECREF(key);
+         }
+    +    Py_END_CRITICAL_SECTION();
+    +    if (stopped)
+    +        return result;
+         return 0;
+     }
+    "##);
+}
+
+#[test]
+fn adopted_values_need_no_other_reference() {
+    let text = r#"
+static int
+last(PyObject *d, PyObject **out)
+{
+    PyObject *value;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(d, &pos, NULL, &value)) {
+        Py_INCREF(value);
+        visit(value);
+        Py_DECREF(value);
+    }
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    7: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         PyObject *value;
+         Py_ssize_t pos = 0;
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, NULL, &value)) {
+             Py_INCREF(value);
+    @@
+             Py_DECREF(value);
+         }
+    +    Py_END_CRITICAL_SECTION();
+         return 0;
+     }
+    "##);
+}
+
+#[test]
+fn values_that_outlive_the_section_need_review() {
+    let text = r#"
+static PyObject *
+last(PyObject *d)
+{
+    PyObject *value = NULL;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(d, &pos, NULL, &value))
+        ;
+    return Py_XNewRef(value);
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    7: `d` is iterated over without holding its lock
+      review: hold `d` in a critical section while it is iterated over
+      assumes that something keeps `value` alive where it is used after the section
+    @@
+         PyObject *value = NULL;
+         Py_ssize_t pos = 0;
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, NULL, &value))
+             ;
+    +    Py_END_CRITICAL_SECTION();
+         return Py_XNewRef(value);
+     }
+    "##);
+}
+
+#[test]
+fn stored_values_need_review() {
+    let text = r#"
+static void
+fill(PyObject *d, PyObject **out)
+{
+    PyObject *value;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(d, &pos, NULL, &value))
+        *out++ = value;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    7: `d` is iterated over without holding its lock
+      review: hold `d` in a critical section while it is iterated over
+      assumes that something keeps `value` alive where it is used after the section
+    @@
+         PyObject *value;
+         Py_ssize_t pos = 0;
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, NULL, &value))
+             *out++ = value;
+    +    Py_END_CRITICAL_SECTION();
+     }
+    "##);
+}
+
+#[test]
+fn strings_of_keys_that_outlive_a_call_hold_the_key() {
+    let text = r#"
+static int
+names(PyObject *d)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        const char *name;
+        name = PyUnicode_AsUTF8(key);
+        PyErr_Clear();
+        if (strcmp(name, "x") == 0)
+            return 1;
+    }
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    7: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         PyObject *key;
+         Py_ssize_t pos = 0;
+    +    int stopped = 0;
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, &key, NULL)) {
+             const char *name;
+    +        Py_INCREF(key);
+             name = PyUnicode_AsUTF8(key);
+             PyErr_Clear();
+    -        if (strcmp(name, "x") == 0)
+    -            return 1;
+    +        if (strcmp(name, "x") == 0) {
+    +            Py_DECREF(key);
+    +            stopped = 1;
+    +            break;
+    +        }
+    +        Py_DECREF(key);
+         }
+    +    Py_END_CRITICAL_SECTION();
+    +    if (stopped)
+    +        return 1;
+         return 0;
+     }
+    "##);
+}
+
+#[test]
+fn reassigned_values_need_review() {
+    let text = r#"
+static int
+show(PyObject *d)
+{
+    PyObject *key, *v;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(d, &pos, &key, &v)) {
+        v = Py_BuildValue("O", v);
+        if (!v)
+            return -1;
+        Py_DECREF(v);
+    }
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    7: `d` is iterated over without holding its lock
+      review: hold `d` in a critical section while it is iterated over
+      assumes that `v` stays in its dict while calls in the loop run Python code
+    @@
+         PyObject *key, *v;
+         Py_ssize_t pos = 0;
+    +    int failed = 0;
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, &key, &v)) {
+             v = Py_BuildValue("O", v);
+    -        if (!v)
+    -            return -1;
+    +        if (!v) {
+    +            failed = 1;
+    +            break;
+    +        }
+             Py_DECREF(v);
+         }
+    +    Py_END_CRITICAL_SECTION();
+    +    if (failed)
+    +        return -1;
+         return 0;
+     }
+    "##);
+}
+
+#[test]
+fn a_do_loop_is_wrapped_without_references() {
+    let text = r#"
+static int
+f(PyObject *d, PyObject *key)
+{
+    Py_ssize_t pos = 0;
+
+    do {
+        visit(key);
+    } while (PyDict_Next(d, &pos, &key, NULL));
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    9: `d` is iterated over without holding its lock
+      review: hold `d` in a critical section while it is iterated over
+      assumes that `key` stays in its dict while calls in the loop run Python code
+      assumes that `d` is not NULL here
+    @@
+         Py_ssize_t pos = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         do {
+             visit(key);
+         } while (PyDict_Next(d, &pos, &key, NULL));
+    +    Py_END_CRITICAL_SECTION();
+         return 0;
+     }
+    "##);
+}
+
+#[test]
+fn a_body_that_ends_in_a_directive_releases_behind_it() {
+    let text = r#"
+static int
+f(PyObject *d)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        visit(key);
+#ifdef OTHER
+        visit(d);
+#endif
+    }
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    8: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         Py_ssize_t pos = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, &key, NULL)) {
+    +        Py_INCREF(key);
+             visit(key);
+     #ifdef OTHER
+             visit(d);
+     #endif
+    +        Py_DECREF(key);
+         }
+    +    Py_END_CRITICAL_SECTION();
+         return 0;
+     }
+    "##);
+}
+
+#[test]
+fn declarations_that_call_come_after_the_references() {
+    let text = r#"
+static int
+f(PyObject *d)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+    prepare();
+    int n = 0;
+
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        int rc = visit(key);
+        n += rc;
+    }
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    10: `d` is iterated over without holding its lock
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         int n = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, &key, NULL)) {
+    +        Py_INCREF(key);
+             int rc = visit(key);
+             n += rc;
+    +        Py_DECREF(key);
+         }
+    +    Py_END_CRITICAL_SECTION();
+         return n;
+     }
+    "##);
+}
+
+#[test]
+fn declarations_that_call_in_c89_need_review() {
+    let text = r#"
+static int
+f(PyObject *d)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        int rc = visit(key);
+        free(rc);
+    }
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    8: `d` is iterated over without holding its lock
+      review: hold `d` in a critical section while it is iterated over
+      assumes that `key` stays in its dict while calls in the loop run Python code
+    @@
+         Py_ssize_t pos = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, &key, NULL)) {
+             int rc = visit(key);
+             free(rc);
+         }
+    +    Py_END_CRITICAL_SECTION();
+         return 0;
+     }
+    "##);
+}

@@ -1,0 +1,58 @@
+//! What the text around statements shows that the tree does not: directives, comments, words.
+
+use crate::lex::{Token, TokenKind};
+use crate::source::ByteSpan;
+
+/// Whether every `#if` that begins in `span` ends there, and none of its branches begins or ends
+/// the statement.
+pub(super) fn is_whole_in_every_branch(bytes: &[u8], tokens: &[Token], span: ByteSpan) -> bool {
+    let inside = tokens.windows(2).filter(|pair| span.contains(pair[0].span));
+    let mut depth = 0i32;
+    for pair in inside {
+        if !pair[0].first_on_line || bytes[pair[0].span.range()] != *b"#" {
+            continue;
+        }
+        match &bytes[pair[1].span.range()] {
+            b"if" | b"ifdef" | b"ifndef" => depth += 1,
+            b"endif" => depth -= 1,
+            b"else" | b"elif" if depth == 0 => return false,
+            _ => {}
+        }
+        if depth < 0 {
+            return false;
+        }
+    }
+    depth == 0
+}
+
+/// The token in front of `statement`, if a comment of its own lines stands between the two: what
+/// is said there is said of the statement.
+pub(super) fn token_before_comment<'t>(
+    bytes: &[u8],
+    tokens: &'t [Token],
+    statement: ByteSpan,
+) -> Option<&'t Token> {
+    let next = tokens.partition_point(|token| token.span.start() < statement.start());
+    let before = tokens.get(next.checked_sub(1)?)?;
+    let between = &bytes[before.span.end().index()..statement.start().index()];
+    let line = memchr::memchr(b'\n', between)?;
+    let is_blank = between[line..].iter().all(u8::is_ascii_whitespace);
+    (!is_blank).then_some(before)
+}
+
+/// A word in `span` that tells of the GIL: what it stands for may detach the thread, after which
+/// no section may end.
+pub(super) fn gil_word<'b>(bytes: &'b [u8], tokens: &[Token], span: ByteSpan) -> Option<&'b [u8]> {
+    let idents = tokens.iter().filter(|token| token.kind == TokenKind::Ident);
+    let words = idents.filter(|token| span.contains(token.span));
+    let mut words = words.map(|token| &bytes[token.span.range()]);
+    words.find(|word| {
+        let mut parts = word.split(|byte| *byte == b'_');
+        let detaches = [
+            &b"PyEval_SaveThread"[..],
+            b"PyEval_ReleaseThread",
+            b"PyGILState_Release",
+        ];
+        detaches.contains(word) || parts.any(|part| part == b"GIL" || part == b"gil")
+    })
+}

@@ -1,0 +1,4 @@
+//! Rules about locks on objects: `Py_BEGIN_CRITICAL_SECTION` and its end.
+
+pub mod dict_next;
+pub mod unbalanced_section;

@@ -1,0 +1,257 @@
+//! UG302: critical sections that some path leaves open.
+
+use crate::ast::LocalId;
+use crate::capi;
+use crate::cfg::{self, Cfg, Point, Source};
+use crate::declare_rule;
+use crate::preprocess::Place;
+use crate::program::{Body, ItemId, ProgramItem};
+use crate::rule::{Finding, Note, Outcome, PackageCx};
+use crate::sections::{Fault, Imbalance, check_balance};
+use crate::source::{ByteSpan, FileId};
+
+declare_rule! {
+    /// ## What it does
+    /// Finds critical sections, and blocks between `Py_BEGIN_ALLOW_THREADS` and
+    /// `Py_END_ALLOW_THREADS`, that some path through the function leaves without their end, or
+    /// ends without their beginning.
+    ///
+    /// ## Why is this bad?
+    /// On the free-threaded build a section that is left open keeps its object locked for good,
+    /// and its record on the stack is used after the function has returned. On the build with the
+    /// GIL the macros are bare braces, so neither compiler nor tests say a word.
+    ///
+    /// ## Example
+    /// ```c
+    /// Py_BEGIN_CRITICAL_SECTION(self);
+    /// if (self->closed)
+    ///     return -1;              /* self stays locked */
+    /// self->count++;
+    /// Py_END_CRITICAL_SECTION();
+    /// ```
+    /// Use instead:
+    /// ```c
+    /// int result = -1;
+    /// Py_BEGIN_CRITICAL_SECTION(self);
+    /// if (!self->closed) {
+    ///     self->count++;
+    ///     result = 0;
+    /// }
+    /// Py_END_CRITICAL_SECTION();
+    /// return result;
+    /// ```
+    ///
+    /// ## Confidence
+    /// There is no fix: what was meant is not known. Moving the body into a function of its own
+    /// (`count_lock_held`) makes every `return` in it legal.
+    pub static UNBALANCED_CRITICAL_SECTION {
+        code: "UG302",
+        name: "unbalanced-critical-section",
+        summary: "critical section that some path leaves open or ends twice",
+        since: "0.1.0",
+        best: None,
+        triggers: &[
+            "PyCriticalSection_Begin",
+            "PyCriticalSection_BeginMutex",
+            "PyCriticalSection2_Begin",
+            "PyCriticalSection2_BeginMutex",
+            "PyCriticalSection_End",
+            "PyCriticalSection2_End",
+            "PyEval_SaveThread",
+        ],
+        check: check,
+    }
+}
+
+fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    let never_returns = |name: &str| capi::effects(name).is_some_and(|effects| effects.noreturn);
+    for (item, at) in cx.program.items.iter().zip(0u32..) {
+        let Some(Body::Function(function)) = &item.body else {
+            continue;
+        };
+        let cfg = cfg::build(function, &never_returns);
+        for found in check_balance(&cfg, &function.tree) {
+            let report = Report {
+                cx,
+                item,
+                id: ItemId(at),
+                cfg: &cfg,
+            };
+            findings.extend(report.finding(&found, &function.name));
+        }
+    }
+    // Variants of a function for other configurations say the same again.
+    findings.sort_by(|a, b| (a.file, a.span, &a.message).cmp(&(b.file, b.span, &b.message)));
+    findings.dedup_by(|b, a| (a.file, a.span, &a.message) == (b.file, b.span, &b.message));
+}
+
+struct Report<'a> {
+    cx: &'a PackageCx<'a>,
+    item: &'a ProgramItem,
+    id: ItemId,
+    cfg: &'a Cfg,
+}
+
+impl Report<'_> {
+    fn finding(&self, found: &Imbalance, function: &str) -> Option<Finding> {
+        let (file, span) = self.text_at(found.at)?;
+        let name = self.section_name(found.record);
+        let message = match found.fault {
+            Fault::LeftOpen => format!("{name} is still open here"),
+            Fault::NotOpen => format!("{name} is ended here, where it may not be open"),
+            Fault::OpenTwice => format!("{name} begins here while it may be open"),
+            Fault::WrongEnd => "this ends a critical section that was not begun here".to_owned(),
+        };
+        Some(Finding {
+            rule: &UNBALANCED_CRITICAL_SECTION,
+            file,
+            span,
+            function: Some(function.to_owned()),
+            api: None,
+            message,
+            notes: self.notes(found),
+            outcome: Outcome::Manual(advice(found.fault).to_owned()),
+        })
+    }
+
+    fn notes(&self, found: &Imbalance) -> Vec<Note> {
+        let note = |at, text: &str| {
+            let (file, span) = self.text_at(at)?;
+            Some(Note {
+                file,
+                span,
+                text: text.to_owned(),
+            })
+        };
+        let branch = |&(at, held): &(Point, bool)| {
+            note(
+                at,
+                if held {
+                    "this holds"
+                } else {
+                    "this does not hold"
+                },
+            )
+        };
+        let opened = found.opened.and_then(|at| note(at, "it begins here"));
+        let branches = found.path.iter().filter_map(branch);
+        opened.into_iter().chain(branches).collect()
+    }
+
+    fn section_name(&self, record: Option<LocalId>) -> &'static str {
+        let tree = self.cx.tree(self.id);
+        match tree
+            .zip(record)
+            .map(|(tree, local)| tree.local(local).name.as_str())
+        {
+            Some("_save") => "the block without the GIL",
+            _ => "the critical section",
+        }
+    }
+
+    /// The text of the step at `point`, or of the use of the macro that made it; the closing brace
+    /// if the step is the end of a block.
+    fn text_at(&self, point: Point) -> Option<(FileId, ByteSpan)> {
+        let tree = self.cx.tree(self.id)?;
+        let range = match self.cfg.source(point)? {
+            Source::Expr(expr) => tree.expr(expr).range,
+            Source::Stmt(stmt) => tree.stmt(stmt).range,
+        };
+        match self.item.tokens.place(range) {
+            Place::File(file, span) if self.cx.file(file).slice(span).contains(&b'\n') => {
+                let end = span.end().0;
+                Some((file, ByteSpan::new(end.saturating_sub(1), end)))
+            }
+            Place::File(file, span) | Place::Argument { file, span, .. } => Some((file, span)),
+            Place::Macro { call, .. } => Some(call),
+        }
+    }
+}
+
+fn advice(fault: Fault) -> &'static str {
+    match fault {
+        Fault::LeftOpen => {
+            "record the outcome and leave after the end of the section, or move its body into a \
+             function that is called between begin and end"
+        }
+        Fault::NotOpen => "move the label behind the end of the section, or the jump into it",
+        Fault::OpenTwice => "jump to a place before the section begins",
+        Fault::WrongEnd => "use the end that belongs to the begin, in the same block",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::UNBALANCED_CRITICAL_SECTION;
+    use crate::testing::report;
+
+    fn found(body: &str) -> String {
+        let text = format!("static int\nf(PyObject *d, int n)\n{{\n{body}\n    return 0;\n}}\n");
+        report(&UNBALANCED_CRITICAL_SECTION, &text)
+    }
+
+    #[test]
+    fn a_return_from_inside_is_told_with_its_path() {
+        insta::assert_snapshot!(found("    Py_BEGIN_CRITICAL_SECTION(d);\n    if (n < 0)\n        return -1;\n    g();\n    Py_END_CRITICAL_SECTION();"), @r"
+        6: the critical section is still open here
+          4: it begins here
+          5: this holds
+          by hand: record the outcome and leave after the end of the section, or move its body into a function that is called between begin and end
+        ");
+    }
+
+    #[test]
+    fn a_return_in_a_macro_is_told_at_its_use() {
+        let text = "#define CHECK(x) do { if ((x) < 0) return -1; } while (0)\nstatic int\nf(PyObject *d, int n)\n{\n    Py_BEGIN_CRITICAL_SECTION(d);\n    CHECK(n);\n    Py_END_CRITICAL_SECTION();\n    return 0;\n}\n";
+        insta::assert_snapshot!(report(&UNBALANCED_CRITICAL_SECTION, text), @r"
+        6: the critical section is still open here
+          5: it begins here
+          6: this holds
+          by hand: record the outcome and leave after the end of the section, or move its body into a function that is called between begin and end
+        ");
+    }
+
+    #[test]
+    fn a_jump_into_a_section_is_told_at_its_end() {
+        insta::assert_snapshot!(found("    if (n)\n        goto cleanup;\n    Py_BEGIN_CRITICAL_SECTION(d);\n    g();\ncleanup: ;\n    Py_END_CRITICAL_SECTION();"), @r"
+        9: the critical section is ended here, where it may not be open
+          6: it begins here
+          by hand: move the label behind the end of the section, or the jump into it
+        ");
+    }
+
+    #[test]
+    fn the_end_of_another_kind_is_told() {
+        insta::assert_snapshot!(found("    Py_BEGIN_CRITICAL_SECTION2(d, d);\n    g();\n    Py_END_CRITICAL_SECTION();"), @r"
+        6: this ends a critical section that was not begun here
+          by hand: use the end that belongs to the begin, in the same block
+        6: the critical section is still open here
+          4: it begins here
+          by hand: record the outcome and leave after the end of the section, or move its body into a function that is called between begin and end
+        ");
+    }
+
+    #[test]
+    fn returning_without_the_gil_is_told() {
+        insta::assert_snapshot!(found("    Py_BEGIN_ALLOW_THREADS\n    n = wait();\n    if (n < 0)\n        return n;\n    Py_END_ALLOW_THREADS"), @r"
+        7: the block without the GIL is still open here
+          4: it begins here
+          6: this holds
+          by hand: record the outcome and leave after the end of the section, or move its body into a function that is called between begin and end
+        ");
+    }
+
+    #[test]
+    fn balanced_sections_are_silent() {
+        assert_eq!(
+            found(
+                "    Py_BEGIN_CRITICAL_SECTION(d);\n    while (n--)\n        if (g()) break;\n    Py_END_CRITICAL_SECTION();"
+            ),
+            ""
+        );
+        assert_eq!(
+            found("    Py_BEGIN_ALLOW_THREADS\n    n = wait();\n    Py_END_ALLOW_THREADS"),
+            ""
+        );
+    }
+}
