@@ -236,11 +236,8 @@ fn a_new_size_is_drawn() {
         .screen_mut()
         .set_size(non_zero(40), non_zero(50));
     terminal.master.resize(size(50)).unwrap();
-    // The reason gives its place to the diff.
-    terminal.types("?");
-    terminal.shows("any key closes this");
-    terminal.types("?");
-    let contents = terminal.shows("PyInit_one()");
+    // Short numbers belong to a narrow screen, on which the reason gives its place to the diff.
+    let contents = terminal.shows("0 ✓");
     assert!(!contents.contains(" why "), "{contents}");
     terminal.types("\u{3}");
     assert_eq!(terminal.ends().0, 1);

@@ -1,5 +1,7 @@
 //! A review with its journal: actions in, messages and questions out.
 
+use std::collections::BTreeSet;
+
 use super::keys::Action;
 use crate::cli::session::Session as Run;
 use crate::cli::store::Journal;
@@ -7,7 +9,6 @@ use crate::review::{
     Decided, Decision, Direction, Extent, Group, Ledger, Line, LineKind, Mark, NotFound, Record,
     Scope, Session, excerpt, groups, slashed,
 };
-use crate::rule::Rule;
 use crate::transforms;
 
 /// Most lines of context that can be asked for.
@@ -108,22 +109,7 @@ impl<'a> Desk<'a> {
     pub(super) fn new(run: &'a Run, ledger: Ledger, journal: Journal) -> Self {
         let groups = groups(&run.package.files, &run.analysis.findings);
         let session = Session::new(groups, ledger);
-        let is_asked_for = |mark: &Mark| {
-            let rule = |rule: &&&Rule| rule.code == mark.rule;
-            let rule = transforms::ALL.iter().find(rule);
-            let functions = &run.settings.engine.functions;
-            rule.is_some_and(|rule| run.settings.engine.selection.includes(rule))
-                && (functions.is_empty() || functions.contains(&mark.function))
-                && run.package.files.iter().any(|(id, file)| {
-                    run.package.info(id).selected && slashed(file.path()) == mark.file
-                })
-        };
-        let mut stale = Vec::new();
-        for (mark, decision) in session.stale() {
-            if is_asked_for(mark) {
-                stale.push((mark.clone(), decision.clone()));
-            }
-        }
+        let stale = stale(run, &session);
         Self {
             session,
             stale,
@@ -396,6 +382,31 @@ impl Look {
             }
         }
     }
+}
+
+/// Decisions about fixes that are gone although this run looked for them: its rules, its files and
+/// its functions are asked for.
+fn stale(run: &Run, session: &Session<'_>) -> Vec<(Mark, Decision)> {
+    let engine = &run.settings.engine;
+    let selected = transforms::ALL
+        .iter()
+        .filter(|rule| engine.selection.includes(rule));
+    let rules: BTreeSet<_> = selected.map(|rule| rule.code).collect();
+    let files = run
+        .package
+        .files
+        .iter()
+        .filter(|(id, _)| run.package.info(*id).selected);
+    let files: BTreeSet<_> = files.map(|(_, file)| slashed(file.path())).collect();
+    let is_asked_for = |mark: &Mark| {
+        rules.contains(mark.rule.as_str())
+            && files.contains(&mark.file)
+            && (engine.functions.is_empty() || engine.functions.contains(&mark.function))
+    };
+    let stale = session.stale().filter(|(mark, _)| is_asked_for(mark));
+    stale
+        .map(|(mark, decision)| (mark.clone(), decision.clone()))
+        .collect()
 }
 
 /// `1 fix`, `2 fixes`.
