@@ -4,6 +4,7 @@ mod draw;
 mod text;
 
 use std::io;
+use std::time::Duration;
 
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -54,6 +55,8 @@ pub(super) fn ask(desk: &mut Desk<'_>, talk: &Talk) -> anyhow::Result<Next> {
         palette: Palette::new(talk.styles_results()),
         ..Screen::default()
     };
+    // Listens from here on, so that a new size that comes with the first picture is not missed.
+    event::poll(Duration::ZERO)?;
     loop {
         terminal.draw(|frame| draw::screen(frame, desk, &mut screen))?;
         let next = match event::read()? {
