@@ -24,6 +24,16 @@ pub struct Generator {
 
 static GENERATORS: &[Generator] = &[
     Generator {
+        name: "ungil",
+        advice: "leave it: it stands in for functions of newer Pythons",
+        banners: &["Written by ungil"],
+    },
+    Generator {
+        name: "pythoncapi-compat",
+        advice: "leave it, or take a newer copy: it stands in for functions of newer Pythons",
+        banners: &["new C API functions to old Python versions"],
+    },
+    Generator {
         name: "Cython",
         advice: "set the directive `freethreading_compatible=True` (Cython 3.1 or later) and \
                  generate it again",

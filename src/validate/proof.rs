@@ -10,6 +10,7 @@ use crate::edit::Applied;
 use crate::ownership::track::{self, Gives, KnownCallees, Problem, Report, Seed, Trouble};
 use crate::preprocess::Spelling;
 use crate::program::{Gap, Program, ProgramItem};
+use crate::sections::check_balance;
 use crate::source::{ByteOffset, ByteSpan, FileId};
 
 /// Failures with the file and the span *of the original* in which their fixes lie.
@@ -31,6 +32,10 @@ pub(super) fn failures(
         let Some(applied) = applied.get(&item.place.0) else {
             continue;
         };
+        if let Some(reason) = unbalanced(item, function, applied) {
+            let span = original_span(applied, item.place.1);
+            failures.push((item.place.0, span, Failure::Wrong(reason)));
+        }
         let seeds = seeds(item, function, applied);
         if seeds.is_empty() {
             continue;
@@ -66,6 +71,23 @@ pub(super) fn failures(
         }
     }
     failures
+}
+
+/// What is wrong with the critical sections of a function, if the edits brought in one.
+fn unbalanced(item: &ProgramItem, function: &Function, applied: &Applied) -> Option<String> {
+    let brought_in = item.tokens.expansions.iter().any(|expansion| {
+        expansion.name.starts_with("Py_BEGIN_CRITICAL_SECTION")
+            && expansion.call.0 == item.place.0
+            && applied.map.to_original(expansion.call.1.start()).is_none()
+    });
+    let graph = brought_in.then(|| cfg::build(function, &never_returns))?;
+    let found = check_balance(&graph, &function.tree);
+    (!found.is_empty()).then(|| {
+        format!(
+            "in `{}`, a path leaves a critical section open or ends it twice",
+            function.name
+        )
+    })
 }
 
 fn follow(function: &Function, seeds: &[Seed]) -> Report {
