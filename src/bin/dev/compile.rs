@@ -28,12 +28,12 @@ pub(crate) struct Compiler<'a> {
 
 impl Compiler<'_> {
     /// The diagnostics of `files`, which are given from the root; other files than C and C++ have
-    /// none.
+    /// none. Parts that `#include "part.c"` brings into another file are compiled as that file.
     pub(crate) fn check(&self, files: &[PathBuf]) -> Result<Diagnostics> {
         let folders = header_folders(self.root);
         let mut all = Diagnostics::new();
-        for file in files {
-            let Some(language) = language(file) else {
+        for file in whole_units(self.root, files) {
+            let Some(language) = language(&file) else {
                 continue;
             };
             let mut gcc = Command::new("gcc");
@@ -77,6 +77,53 @@ pub(crate) fn cut_short(diagnostics: &Diagnostics) -> u32 {
     fatal.map(|(_, times)| times).sum()
 }
 
+/// `files` with those replaced that other C files include by these.
+fn whole_units(root: &Path, files: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let includers = includers(root);
+    let mut units = BTreeSet::new();
+    let mut open: Vec<PathBuf> = files.to_vec();
+    let mut seen = BTreeSet::new();
+    while let Some(file) = open.pop() {
+        if !seen.insert(file.clone()) {
+            continue;
+        }
+        let name = Path::new(file.file_name().unwrap_or_default());
+        match includers.get(name) {
+            Some(by) if !by.contains(&file) => open.extend(by.iter().cloned()),
+            _ => {
+                units.insert(file);
+            }
+        }
+    }
+    units
+}
+
+/// The C files that include C files, from the root, by the name of the included file.
+fn includers(root: &Path) -> BTreeMap<PathBuf, Vec<PathBuf>> {
+    static INCLUDE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"(?m)^[ \t]*#[ \t]*include[ \t]*"(?:[^"\n]*/)?([^"/\n]+\.c)""#)
+            .expect("the pattern is constant")
+    });
+    let mut all: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+    for entry in walk(root).filter(|entry| language(entry.path()) == Some("c")) {
+        let text = std::fs::read(entry.path()).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let file = entry.path().strip_prefix(root).unwrap_or(entry.path());
+        for found in INCLUDE.captures_iter(&text) {
+            let by = all.entry(found[1].into()).or_default();
+            by.push(file.to_owned());
+        }
+    }
+    all
+}
+
+fn walk(root: &Path) -> impl Iterator<Item = ignore::DirEntry> {
+    let files = ignore::WalkBuilder::new(root)
+        .standard_filters(false)
+        .build();
+    files.flatten().filter(|entry| entry.path().is_file())
+}
+
 fn language(file: &Path) -> Option<&'static str> {
     match file.extension()?.to_str()? {
         "c" | "h" => Some("c"),
@@ -96,10 +143,7 @@ fn without_position(line: &str) -> Option<String> {
 }
 
 fn header_folders(root: &Path) -> BTreeSet<PathBuf> {
-    let files = ignore::WalkBuilder::new(root)
-        .standard_filters(false)
-        .build();
-    let headers = files.flatten().filter(|entry| {
+    let headers = walk(root).filter(|entry| {
         let extension = entry.path().extension();
         extension.is_some_and(|extension| extension == "h" || extension == "hpp")
     });
@@ -130,6 +174,28 @@ mod tests {
         let after = Diagnostics::from([("a".into(), 2), ("b".into(), 1)]);
         assert_eq!(new_diagnostics(&before, &after), ["a", "b"]);
         assert_eq!(new_diagnostics(&after, &after), [""; 0]);
+    }
+
+    #[test]
+    fn parts_are_compiled_as_what_includes_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write(
+            "src/all.c",
+            "#include <Python.h>\n# include \"parts/part.c\"\n",
+        );
+        write("src/parts/part.c", "int x;\n");
+        write("own.c", "#include \"own.h\"\n");
+        let units = |name: &str| whole_units(folder.path(), &[name.into()]);
+        assert_eq!(
+            units("src/parts/part.c"),
+            [PathBuf::from("src/all.c")].into()
+        );
+        assert_eq!(units("own.c"), [PathBuf::from("own.c")].into());
     }
 
     #[test]
