@@ -205,6 +205,25 @@ fn generated_files_are_counted_and_the_generator_named() {
 }
 
 #[test]
+fn statistics_count_every_function_wherever_they_are_shown() {
+    let broken = "static int f(void)\n{\n    return 1 +* / 2;\n}\n";
+    let tree = Tree::new(&[("m.c", broken), ("setup.py", "")]);
+    // No rule has to look at the function.
+    assert_eq!(tree.run(&["check", "--strict"]).status, 3);
+    assert!(tree.run(&["check"]).stderr.contains("1 of 1 functions"));
+    for options in [["--stats", "-v"], ["--stats-file", "s.json"]] {
+        let ran = tree.run(&[&["check"], &options[..]].concat());
+        assert!(ran.stderr.contains("0 of 1 functions"), "{}", ran.stderr);
+    }
+    let ran = tree.run(&["check", "--stats"]);
+    assert!(
+        ran.stdout.contains("functions  0 of 1 understood"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
 fn findings_as_json_are_a_list() {
     let ran = Tree::new(&[("m.c", "")]).run(&["check", "--output-format", "json"]);
     assert_eq!(ran.stdout, "[]\n");
@@ -241,4 +260,21 @@ fn colours_are_chosen_by_the_option() {
     let ran = tree.run(&["check", "nowhere", "--color", "always"]);
     assert!(ran.stderr.contains("\u{1b}["), "{}", ran.stderr);
     assert!(!tree.run(&["check", "nowhere"]).stderr.contains('\u{1b}'));
+}
+
+#[test]
+fn stand_ins_for_newer_functions_are_left_alone() {
+    let polyfill = "#include <Python.h>\n#if PY_VERSION_HEX < 0x030D0000\nstatic PyObject *\n\
+        PyList_GetItemRef(PyObject *list, Py_ssize_t i)\n{\n    PyObject *item = \
+        PyList_GetItem(list, i);\n    Py_XINCREF(item);\n    return item;\n}\n#endif\n";
+    let tree = Tree::new(&[("m.c", polyfill), ("setup.py", "")]);
+    let ran = tree.run(&["diff"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, ""));
+    let ran = tree.run(&["check", "--show-safe", "--output-format", "concise"]);
+    assert!(ran.stdout.contains("UG101"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("[safe as is: it stands in for"),
+        "{}",
+        ran.stdout
+    );
 }

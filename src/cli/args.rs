@@ -36,26 +36,32 @@ pub(super) enum Command {
     Review(ReviewArgs),
     /// Take the last write of `migrate` or `review` back
     Undo,
-    /// Show the page of a rule: why, before and after, when it declines
-    Explain {
-        /// Code or name of the rule
-        #[arg(value_name = "RULE")]
-        rule: String,
-    },
+    /// Show the page of a rule; or say why there is, or is not, a finding on a line
+    Explain(ExplainArgs),
     /// List all rules
     Rules,
 }
 
+/// Heads the options of all commands in the help.
+const GLOBAL: &str = "Global options";
+
 #[derive(Debug, Args)]
 pub(super) struct GlobalArgs {
     /// When to use colours
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        help_heading = GLOBAL
+    )]
     pub(super) color: Color,
     /// Say less; twice: nothing but errors
-    #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "verbose", help_heading = GLOBAL)]
     quiet: u8,
     /// Say more
-    #[arg(short, long, global = true, action = ArgAction::Count)]
+    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = GLOBAL)]
     verbose: u8,
 }
 
@@ -84,12 +90,19 @@ impl Color {
     }
 }
 
-/// Options of all commands that analyse.
+/// What is analysed, and how.
 #[derive(Debug, Args)]
 pub(super) struct AnalysisArgs {
     /// Files and folders
     #[arg(default_value = ".")]
     pub(super) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) options: OptionArgs,
+}
+
+/// Options of all commands that analyse.
+#[derive(Debug, Clone, Args)]
+pub(super) struct OptionArgs {
     /// Rules to run: codes, names or code prefixes
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(super) select: Vec<String>,
@@ -232,4 +245,13 @@ pub(super) enum AnswerFormat {
     #[default]
     Text,
     Json,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ExplainArgs {
+    /// Code or name of a rule; or a line of a file
+    #[arg(value_name = "RULE|FILE:LINE")]
+    pub(super) subject: String,
+    #[command(flatten)]
+    pub(super) options: OptionArgs,
 }

@@ -2,15 +2,20 @@
 
 use super::Status;
 use super::args::CheckArgs;
-use super::session::Session;
-use super::talk::{Talk, write_results};
+use super::session::{Ledger, Session};
+use super::talk::{Talk, counted, write_results};
 use crate::edit::Confidence;
 use crate::render::{OutputFormat, render};
 use crate::rule::{Finding, Outcome};
 
 pub(super) fn run(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Status> {
-    let session = Session::run(&args.analysis, talk)?;
-    session.write_stats(&args.analysis)?;
+    let ledger = if args.stats {
+        Ledger::Full
+    } else {
+        Ledger::AsAsked
+    };
+    let session = Session::counting(&args.analysis, ledger, talk)?;
+    session.write_stats(&args.analysis.options)?;
     let mut shown: Vec<_> = session.analysis.findings.iter().collect();
     shown.retain(|finding| args.show_safe || !is_safe(finding));
     shown.sort_by_key(|finding| (finding.file, finding.span, finding.rule.code));
@@ -50,12 +55,13 @@ fn summarize(session: &Session, talk: &Talk) {
     talk.info(&match total {
         0 => "No findings".to_owned(),
         _ => format!(
-            "{total} findings: {safe} with a safe fix, {review} with a fix to review, {manual} to \
-             do by hand"
+            "{}: {safe} with a safe fix, {review} with a fix to review, {manual} to do by hand",
+            counted(total, "finding", "findings")
         ),
     });
     if proven > 0 {
-        talk.info(&format!("{proven} uses are proven safe as they are"));
+        let uses = counted(proven, "use is", "uses are");
+        talk.info(&format!("{uses} proven safe as is"));
     }
     session.report_coverage(talk);
 }

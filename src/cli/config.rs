@@ -7,7 +7,7 @@ use anyhow::Context;
 use serde::Deserialize;
 use toml::de::{DeTable, DeValue};
 
-use super::args::AnalysisArgs;
+use super::args::OptionArgs;
 use crate::engine::{Compat, Config, ErrorBehaviour};
 use crate::package::{PythonVersion, Roots};
 use crate::rule::{Selection, Selector};
@@ -58,11 +58,7 @@ pub(super) struct Settings {
 
 impl Settings {
     /// Reads the configuration file, if there is one, and puts the flags over it.
-    pub(super) fn resolve(
-        args: &AnalysisArgs,
-        roots: &Roots,
-        folder: &Path,
-    ) -> anyhow::Result<Self> {
+    pub(super) fn resolve(args: &OptionArgs, roots: &Roots, folder: &Path) -> anyhow::Result<Self> {
         let file = configuration_file(args, roots);
         let settings = match &file {
             Some(path) => read(path)?,
@@ -117,7 +113,7 @@ impl Settings {
 }
 
 /// The file to read: the given one, else the nearest of the project and the repository.
-fn configuration_file(args: &AnalysisArgs, roots: &Roots) -> Option<PathBuf> {
+fn configuration_file(args: &OptionArgs, roots: &Roots) -> Option<PathBuf> {
     if args.isolated {
         return None;
     }
@@ -282,5 +278,22 @@ mod tests {
     fn a_macro_without_value_is_one() {
         assert_eq!(define("A"), ("A".into(), "1".into()));
         assert_eq!(define("A=b=c"), ("A".into(), "b=c".into()));
+    }
+
+    #[test]
+    fn every_key_is_documented() {
+        let page = include_str!("../../docs/cli.md");
+        let section = page
+            .split("\n## ")
+            .find(|part| part.starts_with("Configuration"));
+        let rows = section
+            .unwrap()
+            .lines()
+            .filter(|line| line.starts_with("| `"));
+        let keys = rows.flat_map(|row| {
+            let first = row.split('|').nth(1).unwrap();
+            first.split('`').skip(1).step_by(2)
+        });
+        assert_eq!(keys.collect::<Vec<_>>(), KEYS);
     }
 }

@@ -4,6 +4,7 @@ mod args;
 mod changes;
 mod check;
 mod config;
+mod explain;
 mod interrupt;
 mod paint;
 mod patch;
@@ -80,7 +81,7 @@ fn dispatch(cli: &Cli, talk: &Talk) -> anyhow::Result<Status> {
         Command::Migrate(args) => patch::migrate(args, talk, &interrupt),
         Command::Review(args) => review::run(args, talk, &interrupt),
         Command::Undo => undo::run(talk, &interrupt),
-        Command::Explain { rule } => rules::explain(rule, talk),
+        Command::Explain(args) => explain::run(args, talk),
         Command::Rules => rules::list(talk),
     }
 }

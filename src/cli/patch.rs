@@ -6,7 +6,7 @@ use super::changes::{Changes, guard};
 use super::interrupt::Interrupt;
 use super::session::{Session, roots};
 use super::store::Store;
-use super::talk::{Talk, write_results};
+use super::talk::{Talk, counted, write_results};
 use super::undo::repair;
 use crate::diff::{DEFAULT_CONTEXT, FileChange, patch};
 use crate::edit::{Conflict, EditSet, FixId};
@@ -51,9 +51,9 @@ pub(super) fn migrate(
         }
     }
     talk.info(&format!(
-        "{} fixes written to {} files",
-        plan.applied,
-        changes.len()
+        "{} written to {}",
+        counted(plan.applied, "fix", "fixes"),
+        counted(changes.len(), "file", "files")
     ));
     plan.session.report_coverage(talk);
     if plan.session.settings.strict && plan.session.has_coverage_gap() {
@@ -78,7 +78,7 @@ impl Plan {
     /// Analyses and merges all fixes that the user wants.
     fn make(args: &AnalysisArgs, talk: &Talk) -> anyhow::Result<Self> {
         let session = Session::run(args, talk)?;
-        session.write_stats(args)?;
+        session.write_stats(&args.options)?;
         let findings = &session.analysis.findings;
         let wanted: Vec<_> = (0..)
             .map(FixId)
@@ -118,8 +118,8 @@ impl Plan {
         if !self.changes.is_empty() {
             let root = self.session.package.root.display();
             talk.info(&format!(
-                "{} fixes; the patch applies in {root}",
-                self.applied
+                "{}; the patch applies in {root}",
+                counted(self.applied, "fix", "fixes")
             ));
         }
         Ok(())

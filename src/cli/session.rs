@@ -8,17 +8,17 @@ use std::time::Instant;
 
 use anyhow::Context;
 
-use super::args::AnalysisArgs;
+use super::args::{AnalysisArgs, OptionArgs};
 use super::config::Settings;
 use super::stats::Stats;
 use super::talk::Talk;
 use crate::edit::{Confidence, Fix};
-use crate::engine::{Analysis, analyze};
+use crate::engine::{Analysis, Whereabouts, analyze, whereabouts};
 use crate::package::{FileKind, Package, Request, Roots, SkipReason, borrowed_call_sites};
 use crate::package::{find_roots, load};
 use crate::render::View;
 use crate::rule::{Finding, Outcome, suppressions};
-use crate::source::FileId;
+use crate::source::{FileId, LineNumber};
 use crate::transforms;
 
 /// Stack of a worker thread in bytes: the parser recurses as deep as the code is nested.
@@ -29,22 +29,44 @@ pub(super) struct Session {
     pub(super) package: Package,
     pub(super) settings: Settings,
     pub(super) analysis: Analysis,
+    /// Findings that a comment silences.
+    pub(super) silenced: Vec<Finding>,
     /// The project and the repository it is in.
     pub(super) roots: Roots,
     /// The folder the user is in.
     folder: PathBuf,
+    threads: rayon::ThreadPool,
     started: Instant,
+}
+
+/// What a run counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ledger {
+    /// What the rules had to look at; everything if an option needs it.
+    AsAsked,
+    /// Every function.
+    Full,
 }
 
 impl Session {
     /// Reads what `args` ask for and analyses it.
     pub(super) fn run(args: &AnalysisArgs, talk: &Talk) -> anyhow::Result<Self> {
+        Self::counting(args, Ledger::AsAsked, talk)
+    }
+
+    /// As [`Session::run`], with the coverage counted as `ledger` says.
+    pub(super) fn counting(
+        args: &AnalysisArgs,
+        ledger: Ledger,
+        talk: &Talk,
+    ) -> anyhow::Result<Self> {
         let started = Instant::now();
         let folder = env::current_dir().context("the current folder cannot be read")?;
         let folder = fs::canonicalize(&folder).unwrap_or(folder);
         let paths = existing(&args.paths)?;
         let roots = find_roots(&paths);
-        let settings = Settings::resolve(args, &roots, &folder)?;
+        let mut settings = Settings::resolve(&args.options, &roots, &folder)?;
+        settings.engine.full_coverage |= ledger == Ledger::Full;
         if let Some(file) = &settings.file {
             talk.detail(&format!("configuration from {}", file.display()));
         }
@@ -61,7 +83,7 @@ impl Session {
             min_python: settings.min_python,
         };
         let threads = rayon::ThreadPoolBuilder::new()
-            .num_threads(args.jobs)
+            .num_threads(args.options.jobs)
             .stack_size(PARSER_STACK)
             .build()
             .context("cannot start threads")?;
@@ -75,13 +97,15 @@ impl Session {
         analysis
             .findings
             .retain(|finding| package.info(finding.file).selected);
-        silence(&package, &mut analysis, talk);
+        let silenced = silence(&package, &mut analysis, talk);
         let session = Self {
             package,
             settings,
             analysis,
+            silenced,
             roots,
             folder,
+            threads,
             started,
         };
         session.report_skipped(talk);
@@ -95,6 +119,13 @@ impl Session {
             folder: &self.folder,
             styled,
         }
+    }
+
+    /// What the front end made of `line` of the analysed file `file`.
+    pub(super) fn whereabouts(&self, file: FileId, line: LineNumber) -> Whereabouts {
+        let (package, config) = (&self.package, &self.settings.engine);
+        self.threads
+            .install(|| whereabouts(package, config, file, line))
     }
 
     /// The fix of `finding`, if the user wants fixes of its confidence.
@@ -125,7 +156,7 @@ impl Session {
     }
 
     /// Writes the statistics file if one is asked for.
-    pub(super) fn write_stats(&self, args: &AnalysisArgs) -> anyhow::Result<()> {
+    pub(super) fn write_stats(&self, args: &OptionArgs) -> anyhow::Result<()> {
         let Some(path) = &args.stats_file else {
             return Ok(());
         };
@@ -215,8 +246,8 @@ fn existing(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     paths.iter().map(absolute).collect()
 }
 
-/// What the file is, and what to do about it.
-fn why_not_analysed(kind: FileKind) -> Option<(String, String)> {
+/// What the file is ("a file …"), and what to do about it.
+pub(super) fn why_not_analysed(kind: FileKind) -> Option<(String, String)> {
     let what = |what: &str| Some((what.to_owned(), String::new()));
     match kind {
         FileKind::C | FileKind::Header => None,
@@ -230,8 +261,8 @@ fn why_not_analysed(kind: FileKind) -> Option<(String, String)> {
     }
 }
 
-/// Drops findings that a comment silences; says what is wrong with comments that cannot.
-fn silence(package: &Package, analysis: &mut Analysis, talk: &Talk) {
+/// Takes out the findings that a comment silences; says what is wrong with comments that cannot.
+fn silence(package: &Package, analysis: &mut Analysis, talk: &Talk) -> Vec<Finding> {
     let mut comments = BTreeMap::new();
     for (id, file) in package
         .analysed()
@@ -250,7 +281,7 @@ fn silence(package: &Package, analysis: &mut Analysis, talk: &Talk) {
         }
         comments.insert(id, found);
     }
-    let is_silenced = |finding: &Finding| {
+    let is_silenced = |finding: &mut Finding| {
         let line = line_of(package, finding.file, finding);
         let found = comments.get(&finding.file);
         found.is_some_and(|found| {
@@ -259,9 +290,9 @@ fn silence(package: &Package, analysis: &mut Analysis, talk: &Talk) {
                 .any(|comment| comment.covers(finding.rule, line))
         })
     };
-    analysis.findings.retain(|finding| !is_silenced(finding));
+    analysis.findings.extract_if(.., is_silenced).collect()
 }
 
-fn line_of(package: &Package, file: FileId, finding: &Finding) -> crate::source::LineNumber {
+fn line_of(package: &Package, file: FileId, finding: &Finding) -> LineNumber {
     package.files.get(file).position(finding.span.start()).line
 }

@@ -99,6 +99,11 @@ impl Talk {
     }
 }
 
+/// `1 fix`, `2 fixes`.
+pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 /// Writes results to stdout, byte for byte.
 ///
 /// # Errors

@@ -3,10 +3,13 @@
 mod config;
 mod modules;
 mod needs;
+mod polyfills;
+mod whereabouts;
 mod workspace;
 
 pub use config::{Compat, Config, ErrorBehaviour};
 pub use needs::NewFile;
+pub use whereabouts::{FunctionLines, LineKind, Whereabouts, lines_of, whereabouts};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -128,6 +131,7 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         .collect();
     let mut findings: Vec<Finding> = found.into_iter().flatten().collect();
     findings.retain(|finding| is_wanted(package, config, finding));
+    polyfills::leave_alone(package, &mut findings);
     let new_file = needs::serve(package, config, &workspace, &mut findings);
     let validation = validate(
         &workspace.files,
@@ -179,12 +183,16 @@ fn is_wanted(package: &Package, config: &Config, finding: &Finding) -> bool {
 
 fn coverage(package: &Package, program: &Program<'_>) -> Coverage {
     let gaps = program.gaps.iter().filter(|gap| gap.function.is_some());
-    let not_understood = gaps.map(|gap| NotUnderstood {
-        file: gap.file,
-        line: program.files.get(gap.file).position(gap.span.start()).line,
-        function: gap.function.clone().unwrap_or_default(),
-        reason: gap.reason.clone(),
-    });
+    let mut not_understood: Vec<NotUnderstood> = gaps
+        .map(|gap| NotUnderstood {
+            file: gap.file,
+            line: program.files.get(gap.file).position(gap.span.start()).line,
+            function: gap.function.clone().unwrap_or_default(),
+            reason: gap.reason.clone(),
+        })
+        .collect();
+    // Variants of other configurations may fail for other reasons.
+    not_understood.dedup_by(|b, a| (a.file, a.line, &a.function) == (b.file, b.line, &b.function));
     let mut headers: Vec<String> = program
         .missing_headers()
         .iter()
@@ -195,7 +203,7 @@ fn coverage(package: &Package, program: &Program<'_>) -> Coverage {
     Coverage {
         files: package.analysed().count(),
         functions: program.functions_total,
-        not_understood: not_understood.collect(),
+        not_understood,
         headers_not_found: headers,
     }
 }
