@@ -1,0 +1,167 @@
+//! The documentation says what the program says. `UNGIL_UPDATE_DOCS=1 cargo nextest run docs`
+//! rewrites what is out of date.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ungil::edit::Confidence;
+use ungil::transforms::ALL;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// What `ungil` with `arguments` prints in the folder of the project.
+fn ungil(arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ungil"));
+    command.args(arguments).current_dir(root());
+    let output = command
+        .env("COLUMNS", "100")
+        .env_remove("UNGIL_OUTPUT_FORMAT")
+        .output();
+    String::from_utf8(output.unwrap().stdout).unwrap()
+}
+
+/// Asserts that the file at `path` is `wanted`, or makes it so.
+fn hold(path: &Path, wanted: &str) {
+    let current = fs::read_to_string(path).unwrap_or_default();
+    if current == wanted {
+        return;
+    }
+    assert!(
+        std::env::var_os("UNGIL_UPDATE_DOCS").is_some(),
+        "{} is out of date: UNGIL_UPDATE_DOCS=1 cargo nextest run docs",
+        path.display()
+    );
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, wanted).unwrap();
+}
+
+/// The text with what stands in each fenced block after `mark` and the rest of its line replaced
+/// by what `content` makes of that rest.
+fn fill(text: &str, mark: &str, content: impl Fn(&str) -> String) -> String {
+    let mut out = String::new();
+    let mut lines = text.split_inclusive('\n');
+    while let Some(line) = lines.next() {
+        out += line;
+        let Some(rest) = line.strip_prefix(mark) else {
+            continue;
+        };
+        if !mark.starts_with('$') {
+            out += lines.next().expect("a fence after the mark");
+        }
+        out += &content(rest.trim_end());
+        out += lines
+            .find(|line| line.starts_with("```"))
+            .expect("a closing fence");
+    }
+    out
+}
+
+#[test]
+fn every_rule_has_its_page() {
+    let folder = root().join("docs/rules");
+    for rule in ALL {
+        let page = ungil(&["explain", rule.code]);
+        hold(&folder.join(format!("{}.md", rule.name)), &page);
+    }
+    hold(&folder.join("README.md"), &index());
+
+    let wanted = ALL.iter().map(|rule| format!("{}.md", rule.name));
+    let wanted: BTreeSet<PathBuf> = wanted
+        .chain(["README.md".into()])
+        .map(|name| folder.join(name))
+        .collect();
+    let entries = fs::read_dir(&folder).unwrap();
+    let found: BTreeSet<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(found, wanted);
+}
+
+fn index() -> String {
+    let mut out = String::from(
+        "# Rules\n\nThe pages are those of `ungil explain RULE`, written by `UNGIL_UPDATE_DOCS=1 \
+         cargo nextest run docs`.\n\n| code | rule | fixes | |\n|---|---|---|---|\n",
+    );
+    for rule in ALL {
+        let fixes = match rule.best {
+            Some(Confidence::Safe) => "safe",
+            Some(Confidence::Review) => "review",
+            None => "none",
+        };
+        let (code, name, summary) = (rule.code, rule.name, rule.summary);
+        writeln!(
+            out,
+            "| {code} | [{name}]({name}.md) | {fixes} | {summary} |"
+        )
+        .unwrap();
+    }
+    out
+}
+
+#[test]
+fn options_are_those_of_the_program() {
+    let path = root().join("docs/cli.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let filled = fill(&text, "$ ungil ", |arguments| {
+        let arguments: Vec<&str> = arguments.split_whitespace().collect();
+        ungil(&arguments)
+    });
+    hold(&path, &filled);
+
+    let help = ungil(&["-h"]);
+    let commands = help.split("Commands:\n").nth(1).unwrap();
+    let commands = commands.lines().take_while(|line| !line.is_empty());
+    for line in commands {
+        let name = line.split_whitespace().next().unwrap();
+        let block = format!("$ ungil {name} -h\n");
+        assert!(
+            name == "help" || text.contains(&block),
+            "docs/cli.md has no block for `{name}`"
+        );
+    }
+}
+
+#[test]
+fn the_patch_in_the_readme_is_the_one_of_the_example() {
+    let path = root().join("README.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let patch = ungil(&["diff", "docs/example"]);
+    let filled = fill(&text, "<!-- hunk ", |rest| {
+        let function = rest.trim_end_matches(" -->");
+        let hunks = patch.split("\n@@").skip(1);
+        let is_of = |hunk: &&str| {
+            let head = hunk.lines().next().unwrap();
+            head.contains(&format!("@@ {function}("))
+        };
+        let hunk = hunks
+            .into_iter()
+            .find(is_of)
+            .expect("a hunk of the function");
+        let hunk = hunk.split("\ndiff --git").next().unwrap();
+        format!("@@{}\n", hunk.trim_end_matches('\n'))
+    });
+    hold(&path, &filled);
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut pages = vec![root().join("README.md")];
+    for folder in ["docs", "docs/rules"] {
+        let entries = fs::read_dir(root().join(folder)).unwrap();
+        pages.extend(entries.map(|entry| entry.unwrap().path()));
+    }
+    pages.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let link = regex::Regex::new(r"\]\(([^):#]+)\)").unwrap();
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap();
+        for found in link.captures_iter(&text) {
+            let target = page.parent().unwrap().join(&found[1]);
+            assert!(target.exists(), "{}: {}", page.display(), &found[1]);
+        }
+    }
+}
