@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::{LocalId, Tree};
-use crate::cfg::{BlockId, Cfg, Comparison, Instr, InstrKind, Operand, Point, TempId, Terminator};
+use crate::cfg::{
+    BlockId, Callee, Cfg, Comparison, Instr, InstrKind, Operand, Point, TempId, Terminator,
+};
 use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
 
-use super::calls::{Event, event};
+use super::calls::{Event, event, is_save};
 
 /// What may be at one point. A section that is in both sets is open on some paths only.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,9 +29,10 @@ impl<'a> Flow<'a> {
         let mut begins = BTreeMap::new();
         let mut records = BTreeSet::new();
         let mut flags = BTreeMap::new();
+        let by_hand = kept_by_hand(cfg, tree);
         for (block, body) in cfg.iter() {
             for (index, instr) in body.instrs.iter().enumerate() {
-                match event(instr, tree) {
+                match known_event(instr, tree, &by_hand) {
                     Some(Event::Begin(record)) => {
                         begins.entry(record).or_insert(Point { block, index });
                         records.insert(record);
@@ -45,6 +48,7 @@ impl<'a> Flow<'a> {
         let problem = Problem {
             cfg,
             tree,
+            by_hand,
             records,
             flags,
         };
@@ -60,13 +64,14 @@ impl<'a> Flow<'a> {
         self.problem.cfg
     }
 
-    pub(super) fn tree(&self) -> &'a Tree {
-        self.problem.tree
+    /// What `instr` does to a section.
+    pub(super) fn event(&self, instr: &Instr) -> Option<Event> {
+        self.problem.event(instr)
     }
 
     /// Whether there is anything to check; a lone end without a record is.
     pub(super) fn has_sections(&self) -> bool {
-        let stray = |instr: &Instr| event(instr, self.problem.tree) == Some(Event::StrayEnd);
+        let stray = |instr: &Instr| self.event(instr) == Some(Event::StrayEnd);
         let mut instrs = self.problem.cfg.blocks.iter().flat_map(|b| &b.instrs);
         !self.problem.records.is_empty() || instrs.any(stray)
     }
@@ -88,7 +93,7 @@ impl<'a> Flow<'a> {
         let instrs = &self.problem.cfg.block(block).instrs;
         instrs.iter().any(|instr| match &instr.kind {
             InstrKind::ScopeEnd { locals } => locals.contains(&record),
-            _ => event(instr, self.problem.tree) == Some(Event::End(record)),
+            _ => self.event(instr) == Some(Event::End(record)),
         })
     }
 
@@ -101,14 +106,20 @@ impl<'a> Flow<'a> {
 struct Problem<'a> {
     cfg: &'a Cfg,
     tree: &'a Tree,
+    /// Thread states that are not just saved and restored.
+    by_hand: BTreeSet<LocalId>,
     records: BTreeSet<LocalId>,
     /// The flag under which a section begins: `if (should_lock) { PyCriticalSection_Begin(…); }`.
     flags: BTreeMap<LocalId, LocalId>,
 }
 
 impl Problem<'_> {
+    fn event(&self, instr: &Instr) -> Option<Event> {
+        known_event(instr, self.tree, &self.by_hand)
+    }
+
     fn step(&self, state: &mut State, instr: &Instr) {
-        match event(instr, self.tree) {
+        match self.event(instr) {
             Some(Event::Begin(record)) => {
                 state.open.insert(record);
                 state.closed.remove(&record);
@@ -168,6 +179,46 @@ impl Analysis for Problem<'_> {
             }
         }
     }
+}
+
+fn known_event(instr: &Instr, tree: &Tree, by_hand: &BTreeSet<LocalId>) -> Option<Event> {
+    event(instr, tree).filter(|event| match event {
+        Event::Begin(record) | Event::End(record) => !by_hand.contains(record),
+        Event::StrayEnd => true,
+    })
+}
+
+/// Variables called `_save` that get other values than saved thread states, or are read other than
+/// to restore them: whether such a block is open is kept in the value itself.
+///
+/// ```c
+/// PyThreadState *_save = NULL;
+/// if (is_long)
+///     _save = PyEval_SaveThread();
+/// ```
+fn kept_by_hand(cfg: &Cfg, tree: &Tree) -> BTreeSet<LocalId> {
+    let mut by_hand = BTreeSet::new();
+    for block in &cfg.blocks {
+        for (index, instr) in block.instrs.iter().enumerate() {
+            let Some(local) = instr.place().and_then(|place| place.as_local()) else {
+                continue;
+            };
+            // Value and variable meet in neighbouring steps in what the macros make.
+            let partner = match instr.kind {
+                InstrKind::Store { .. } => index.checked_sub(1).and_then(|at| block.instrs.get(at)),
+                _ => block.instrs.get(index + 1),
+            };
+            if is_save(tree, local) && !partner.is_some_and(saves_or_restores) {
+                by_hand.insert(local);
+            }
+        }
+    }
+    by_hand
+}
+
+fn saves_or_restores(instr: &Instr) -> bool {
+    matches!(&instr.kind, InstrKind::Call { callee: Callee::Named(name), .. }
+        if matches!(&**name, "PyEval_SaveThread" | "PyEval_RestoreThread"))
 }
 
 /// The flag that decides whether `block` runs, if it does only where the flag is set.

@@ -18,7 +18,7 @@ mod path;
 
 use crate::ast::{LocalId, Tree};
 use crate::cfg::{Cfg, Instr, InstrKind, Point, Terminator};
-use calls::{Event, event};
+use calls::Event;
 use flow::{Flow, State};
 
 /// What is wrong with a section.
@@ -94,7 +94,7 @@ fn check_step(
         }
         return;
     }
-    let (fault, record) = match event(instr, flow.tree()) {
+    let (fault, record) = match flow.event(instr) {
         Some(Event::Begin(record)) if state.open.contains(&record) => {
             (Fault::OpenTwice, Some(record))
         }

@@ -124,4 +124,11 @@ fn blocks_without_the_gil_are_sections_too() {
         faults("Py_BEGIN_ALLOW_THREADS if (n) return 1; Py_END_ALLOW_THREADS return 0;"),
         @"LeftOpen at `return 1 ;`, n is true"
     );
+    // The value itself tells whether the thread is detached.
+    assert_eq!(
+        faults(
+            "PyThreadState *_save = NULL; if (n) _save = PyEval_SaveThread(); g(); if (_save) PyEval_RestoreThread(_save); return 0;"
+        ),
+        ""
+    );
 }
