@@ -131,7 +131,7 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         .collect();
     let mut findings: Vec<Finding> = found.into_iter().flatten().collect();
     findings.retain(|finding| is_wanted(package, config, finding));
-    polyfills::leave_alone(package, &mut findings);
+    polyfills::leave_alone(&mut findings);
     let new_file = needs::serve(package, config, &workspace, &mut findings);
     let validation = validate(
         &workspace.files,

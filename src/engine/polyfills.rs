@@ -2,7 +2,6 @@
 //! a GIL, and a fix would make them call themselves.
 
 use crate::capi::{PyVersion, REPLACEMENTS};
-use crate::package::Package;
 use crate::rule::{Finding, Outcome};
 
 /// The first Python without a GIL.
@@ -18,10 +17,9 @@ const FREE_THREADED: PyVersion = PyVersion::new(3, 13);
 /// }
 /// #endif
 /// ```
-pub(super) fn leave_alone(package: &Package, findings: &mut [Finding]) {
+pub(super) fn leave_alone(findings: &mut [Finding]) {
     for finding in findings {
-        let stands_in = finding.function.as_deref().is_some_and(is_polyfill);
-        if stands_in || package.compat_header == Some(finding.file) {
+        if finding.function.as_deref().is_some_and(is_polyfill) {
             let reason = "it stands in for a function of newer Pythons, so where it is compiled \
                 there is a GIL";
             finding.outcome = Outcome::Safe(reason.to_owned());
