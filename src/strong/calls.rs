@@ -21,11 +21,11 @@ pub(super) fn rewrite(
     let parts = Parts::of(draft, lookup)?;
     match (lookup.shape, lookup.replacement.form) {
         (Shape::Presence(test, when), _) => presence(draft, &parts, lookup, test, when),
-        (Shape::Nested(stmt), Form::Return) => nested_return(draft, &parts, name, stmt),
+        (Shape::Nested(stmt), Form::Return) => nested_return(draft, &parts, name, lookup, stmt),
         (Shape::Nested(stmt), Form::Out { .. }) => nested_out(draft, &parts, name, stmt),
-        (_, Form::Return) => {
+        (shape, Form::Return) => {
             draft.replace(parts.callee, parts.strong);
-            Ok(())
+            returned(draft, name, lookup, shape)
         }
         (Shape::Assigned(stmt, _), Form::Out { .. }) => assigned(draft, &parts, name, stmt),
         (Shape::Initialised(stmt, local), Form::Out { .. }) => {
@@ -260,16 +260,40 @@ fn with_parentheses(draft: &Draft<'_, '_>, span: ByteSpan) -> ByteSpan {
     }
 }
 
+/// Tests the result where the strong function can fail and the borrowed one could not.
+fn returned(
+    draft: &mut Draft<'_, '_>,
+    name: &str,
+    lookup: &Lookup,
+    shape: Shape,
+) -> Result<(), Reason> {
+    let stmt = match shape {
+        Shape::Assigned(stmt, _) => stmt,
+        Shape::Initialised(stmt, _) => last_declaration(draft, stmt),
+        Shape::Inside(..) | Shape::Nested(_) | Shape::Presence(..) => return Ok(()),
+    };
+    let span = span_of(draft, stmt)?;
+    let test = draft.null_exit(lookup, name, span);
+    if !test.is_empty() {
+        draft.after_first(stmt, test);
+    }
+    Ok(())
+}
+
 /// `f(call(l, i));` turns into `PyObject *item = callRef(l, i); f(item);`.
 fn nested_return(
     draft: &mut Draft<'_, '_>,
     parts: &Parts,
     name: &str,
+    lookup: &Lookup,
     stmt: StmtId,
 ) -> Result<(), Reason> {
     let call = format!("{})", parts.open_call(draft));
     let head = draft.declare(stmt, "PyObject *", name);
+    let span = span_of(draft, stmt)?;
+    let test = draft.null_exit(lookup, name, span);
     draft.before(stmt, [format!("{head} {call};")]);
+    draft.before(stmt, test);
     draft.name_result(parts.whole, name);
     Ok(())
 }

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::calls;
+use super::exit::Failure;
 use super::plan::{Lookup, Planned};
 use super::reason::Reason;
-use super::scene::{Parent, Scene};
+use super::scene::Scene;
 use super::shape::Shape;
 use super::slots::Slot;
 use super::types;
-use crate::ast::{ExprId, ExprKind, StmtId, StmtKind};
+use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
 use crate::capi::PyVersion;
 use crate::edit::{BraceStyle, Edit, Fix, Need};
 use crate::source::{ByteOffset, ByteSpan};
@@ -20,14 +21,16 @@ pub(super) struct Draft<'s, 'a> {
     pub scene: &'s Scene<'a>,
     pub fix: Fix,
     /// New statements around a statement. An entry without any asks for braces.
-    around: BTreeMap<StmtId, Around>,
+    pub(super) around: BTreeMap<StmtId, Around>,
     taken: BTreeSet<String>,
+    /// Releases of other references where a lookup fails.
+    at_exit: BTreeMap<ExprId, Vec<String>>,
     /// Lookups that turned into the name of a variable.
     named: Vec<(ByteSpan, String)>,
 }
 
 #[derive(Default)]
-struct Around {
+pub(super) struct Around {
     before: Vec<String>,
     /// Declarations behind a declaration.
     declared: Vec<String>,
@@ -44,6 +47,7 @@ pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
         fix: Fix::safe(title(group)),
         around: BTreeMap::new(),
         taken: BTreeSet::new(),
+        at_exit: BTreeMap::new(),
         named: Vec::new(),
     };
     for planned in group {
@@ -161,14 +165,34 @@ impl Draft<'_, '_> {
 
     /// The head of a block in the style of the function, and the lines of the block.
     pub(super) fn block(&self, head: &str, body: &str, stmt: ByteSpan) -> Vec<String> {
+        self.block_of(head, &[body.to_owned()], stmt)
+    }
+
+    /// The same with any number of statements.
+    fn block_of(&self, head: &str, body: &[String], stmt: ByteSpan) -> Vec<String> {
         let step = self.step(stmt);
         let mut lines = match self.scene.layout.braces() {
             BraceStyle::SameLine => vec![format!("{head} {{")],
             BraceStyle::NextLine => vec![head.to_owned(), "{".to_owned()],
         };
-        lines.push(format!("{step}{body}"));
+        lines.extend(body.iter().map(|line| format!("{step}{line}")));
         lines.push("}".to_owned());
         lines
+    }
+
+    /// The statement that leaves the function if the result of `lookup`, in `name`, is `NULL` and
+    /// could not be before. No lines if there is no need.
+    pub(super) fn null_exit(&mut self, lookup: &Lookup, name: &str, stmt: ByteSpan) -> Vec<String> {
+        let Failure::Exit(jump) = &lookup.failure else {
+            return Vec::new();
+        };
+        let assumption = "a list that shrinks meanwhile raises IndexError here";
+        if !self.fix.assumptions.iter().any(|known| known == assumption) {
+            self.fix.assume(assumption);
+        }
+        let releases = self.at_exit.get(&lookup.call).cloned().unwrap_or_default();
+        let body = [releases, jump.clone()].concat();
+        self.block_of(&format!("if ({name} == NULL)"), &body, stmt)
     }
 
     /// Lines for use in the middle of an edit that begins where `stmt` does.
@@ -212,13 +236,13 @@ impl Draft<'_, '_> {
     }
 
     fn releases(&mut self, planned: &Planned) -> Result<(), Reason> {
+        for (&call, &(variable, null)) in &planned.decisions.held {
+            let release = self.release(planned, variable, null);
+            self.at_exit.entry(call).or_default().push(release);
+        }
         for (&slot, &(variable, null)) in &planned.decisions.releases {
-            let name = match variable {
-                Some(local) => self.scene.name(local),
-                None => &planned.home.name,
-            };
-            let release = if null { "Py_XDECREF" } else { "Py_DECREF" };
-            let line = format!("{release}({name});");
+            let name = &planned.home.name;
+            let line = self.release(planned, variable, null);
             match slot {
                 Slot::Before(stmt) => self.before(stmt, [line]),
                 Slot::After(stmt) => self.after(stmt, [line]),
@@ -227,6 +251,12 @@ impl Draft<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    fn release(&self, planned: &Planned, variable: Option<LocalId>, null: bool) -> String {
+        let name = variable.map_or(&*planned.home.name, |local| self.scene.name(local));
+        let release = if null { "Py_XDECREF" } else { "Py_DECREF" };
+        format!("{release}({name});")
     }
 
     fn new_else(&mut self, stmt: StmtId, line: &str, name: &str) -> Result<(), Reason> {
@@ -265,101 +295,6 @@ impl Draft<'_, '_> {
         let keyword = ByteSpan::new(span.start().0, span.start().0 + 6);
         self.replace(keyword, head);
         self.after(stmt, [release, format!("return {name};")]);
-        Ok(())
-    }
-
-    /// Takes out the counting that the new reference makes needless, and adds what it needs.
-    fn counting(&mut self, planned: &Planned) -> Result<(), Reason> {
-        for &call in &planned.decisions.removed {
-            self.remove(call, &planned.home.name)?;
-        }
-        for &call in &planned.decisions.unwrapped {
-            self.unwrap(call, &planned.home.name)?;
-        }
-        for &value in &planned.decisions.owned {
-            let no_place = || Reason::NoPlace(planned.home.name.clone());
-            let span = self.scene.span(value).ok_or_else(no_place)?;
-            let function = if self.is_never_null(value) {
-                "Py_NewRef"
-            } else {
-                "Py_XNewRef"
-            };
-            self.insert(span.start(), format!("{function}("));
-            self.insert(span.end(), ")");
-            self.compat(function);
-        }
-        Ok(())
-    }
-
-    fn is_never_null(&self, value: ExprId) -> bool {
-        match &self.scene.tree.expr(value).kind {
-            ExprKind::Name(crate::ast::Name::Global(name)) => name.starts_with("Py_"),
-            ExprKind::Unary { .. } => true,
-            ExprKind::Cast { operand, .. } => self.is_never_null(*operand),
-            _ => false,
-        }
-    }
-
-    /// Takes the statement `call;` out, and an `if` that was made for it alone.
-    fn remove(&mut self, call: ExprId, name: &str) -> Result<(), Reason> {
-        let no_place = || Reason::NoPlace(name.to_owned());
-        let Some(Parent::Stmt(mut stmt)) = self.scene.parent_of_expr(call) else {
-            return Err(no_place());
-        };
-        if !matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Expr(_)) {
-            return Err(no_place());
-        }
-        while let Some(outer) = self.only_body_of(stmt) {
-            stmt = outer;
-        }
-        if self.around.contains_key(&stmt) && self.scene.siblings(stmt).is_none() {
-            return Err(no_place());
-        }
-        let span = self.scene.stmt_span(stmt).ok_or_else(no_place)?;
-        let edit = self.scene.layout.remove(span);
-        self.fix.edits.push(edit);
-        Ok(())
-    }
-
-    /// The `if` without effects that only guards `stmt`, or the block around `stmt` alone.
-    fn only_body_of(&self, stmt: StmtId) -> Option<StmtId> {
-        let Some(Parent::Stmt(outer)) = self.scene.parent_of_stmt(stmt) else {
-            return None;
-        };
-        match &self.scene.tree.stmt(outer).kind {
-            StmtKind::If {
-                cond,
-                then,
-                otherwise: None,
-            } => (*then == stmt && self.is_plain_test(*cond)).then_some(outer),
-            StmtKind::Block(stmts) if stmts.len() == 1 => {
-                // Only if that block is the body of such an `if`.
-                self.only_body_of(outer).map(|_| outer)
-            }
-            _ => None,
-        }
-    }
-
-    fn is_plain_test(&self, cond: ExprId) -> bool {
-        match self.scene.tree.expr(cond).kind {
-            ExprKind::Name(_) => true,
-            ExprKind::Binary { lhs, rhs, .. } => {
-                self.scene.as_local(lhs).is_some() && self.scene.is_null(rhs)
-                    || self.scene.as_local(rhs).is_some() && self.scene.is_null(lhs)
-            }
-            _ => false,
-        }
-    }
-
-    /// `Py_NewRef(v)` turns into `v`.
-    fn unwrap(&mut self, call: ExprId, name: &str) -> Result<(), Reason> {
-        let no_place = || Reason::NoPlace(name.to_owned());
-        let (_, args) = self.scene.call(call).ok_or_else(no_place)?;
-        let [arg] = args else { return Err(no_place()) };
-        let whole = self.scene.span(call).ok_or_else(no_place)?;
-        let kept = self.scene.span(*arg).ok_or_else(no_place)?;
-        self.replace(ByteSpan::new(whole.start().0, kept.start().0), "");
-        self.replace(ByteSpan::new(kept.end().0, whole.end().0), "");
         Ok(())
     }
 

@@ -54,6 +54,9 @@ pub(super) struct Decisions {
     pub unwrapped: BTreeSet<ExprId>,
     /// Expressions that turn into `Py_NewRef` of themselves, with their variable.
     pub owned: BTreeSet<ExprId>,
+    /// Calls that get a failure exit while the reference is held: the variable to release there
+    /// (`None` for the fresh one), and whether it may be `NULL`.
+    pub held: BTreeMap<ExprId, (Option<LocalId>, bool)>,
     /// New `else` branches which some path enters with `NULL`.
     else_null: BTreeSet<Slot>,
     /// New `else` branches which some path enters without anything to release.
@@ -199,20 +202,38 @@ impl Follower<'_, '_> {
     }
 
     pub(super) fn release(&self, slot: Slot, null: bool, state: &mut State, sink: &mut Decisions) {
+        if let Some(variable) = self.holder(state) {
+            sink.releases.insert(slot, (variable, null));
+            state.clear();
+        }
+    }
+
+    /// The variable that holds the object, `None` for the fresh one.
+    fn holder(&self, state: &mut State) -> Option<Option<LocalId>> {
         let same = |local: &LocalId| state.kind(Carrier::Local(*local)) == Some(Kind::Same);
-        let variable = match self.home {
-            None => None,
-            Some(home) if same(&home) => Some(home),
+        match self.home {
+            None => Some(None),
+            Some(home) if same(&home) => Some(Some(home)),
             Some(_) => {
                 let other = state.locals().find(|(_, kind)| *kind == Kind::Same);
-                let Some((local, _)) = other else {
-                    return state.fail(Reason::Alias(self.name.to_owned()));
-                };
-                Some(local)
+                let other = other.map(|(local, _)| Some(local));
+                if other.is_none() {
+                    state.fail(Reason::Alias(self.name.to_owned()));
+                }
+                other
             }
-        };
-        sink.releases.insert(slot, (variable, null));
-        state.clear();
+        }
+    }
+
+    /// Notes that the call at `expr` may leave the function while the reference is held, unless
+    /// the code's own exits release it already.
+    pub(super) fn at_exit(&self, expr: ExprId, state: &mut State, sink: &mut Decisions) {
+        if let Hold::Held { count, null } = state.hold
+            && (count == 0 || self.mode == Mode::Keep)
+            && let Some(variable) = self.holder(state)
+        {
+            sink.held.insert(expr, (variable, null));
+        }
     }
 
     pub(super) fn is_needed_after(&self, state: &State, point: Point) -> bool {

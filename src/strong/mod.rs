@@ -13,9 +13,12 @@
 //! ```
 
 mod calls;
+mod counting;
 mod counts;
 mod emit;
+mod exit;
 mod follow;
+mod held;
 mod hold;
 mod plan;
 mod reason;

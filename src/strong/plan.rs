@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::exit::{Failure, failure};
 use super::follow::{Decisions, Follower, Mode};
 use super::reason::Reason;
 use super::scene::Scene;
@@ -12,11 +13,12 @@ use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
 use crate::capi::{Absent, Form, OldErrors, Replacement};
 
 /// A lookup that may become strong.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Lookup {
     pub call: ExprId,
     pub replacement: &'static Replacement,
     pub shape: Shape,
+    pub failure: Failure,
 }
 
 /// Lookups whose results share a variable, or one that gets a fresh variable.
@@ -48,12 +50,8 @@ pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) 
     let mut plan = Plan::default();
     let mut lookups = Vec::new();
     for &(call, replacement) in calls {
-        match shape(scene, call, replacement).and_then(|shape| fits(scene, replacement, shape)) {
-            Ok(shape) => lookups.push(Lookup {
-                call,
-                replacement,
-                shape,
-            }),
+        match lookup(scene, call, replacement) {
+            Ok(lookup) => lookups.push(lookup),
             Err(reason) => {
                 plan.declined.insert(call, reason);
             }
@@ -77,6 +75,20 @@ pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) 
     }
 }
 
+fn lookup(
+    scene: &Scene<'_>,
+    call: ExprId,
+    replacement: &'static Replacement,
+) -> Result<Lookup, Reason> {
+    let shape = fits(scene, replacement, shape(scene, call, replacement)?)?;
+    Ok(Lookup {
+        call,
+        replacement,
+        shape,
+        failure: failure(scene, call, replacement, shape)?,
+    })
+}
+
 fn calls_of(home: &Home) -> Vec<ExprId> {
     home.lookups.iter().map(|lookup| lookup.call).collect()
 }
@@ -95,6 +107,9 @@ fn fits(
             "a traverse function runs while all threads are stopped, and must not change counts: \
              visit the container itself",
         ));
+    }
+    if matches!(shape, Shape::Presence(..)) && replacement.form != (Form::Out { arg: 2 }) {
+        return Err(Reason::NotEvaluatedFirst("the condition".to_owned()));
     }
     let Some(local) = shape.local() else {
         return Ok(shape);
@@ -122,10 +137,6 @@ fn is_traverse(scene: &Scene<'_>) -> bool {
 /// Why no rule swaps this function yet.
 fn obstacle(replacement: &Replacement) -> Option<&'static str> {
     match replacement.borrowed {
-        "PyList_GET_ITEM" => Some(
-            "the checked call can fail where the macro could not: use `PyList_GetItemRef`, and \
-             do on `NULL` what the function does about its other errors",
-        ),
         "PySequence_Fast_GET_ITEM" => Some(
             "a list is not copied by `PySequence_Fast`: take a snapshot by `PySequence_Tuple`, or \
              lock the list around the loop",
@@ -144,11 +155,11 @@ fn homes(scene: &Scene<'_>, lookups: &[Lookup]) -> Vec<Home> {
     let mut names = Vec::new();
     for lookup in lookups {
         match lookup.shape.local() {
-            Some(local) => by_local.entry(local).or_default().push(*lookup),
+            Some(local) => by_local.entry(local).or_default().push(lookup.clone()),
             None => homes.push(Home {
                 local: None,
                 name: fresh_name(scene, lookup, &mut names),
-                lookups: vec![*lookup],
+                lookups: vec![lookup.clone()],
                 web: Web::new(),
             }),
         }
@@ -163,7 +174,7 @@ fn homes(scene: &Scene<'_>, lookups: &[Lookup]) -> Vec<Home> {
             homes.push(Home {
                 local: Some(local),
                 name: scene.name(local).to_owned(),
-                lookups: lookups.iter().filter(of_web).copied().collect(),
+                lookups: lookups.iter().filter(of_web).cloned().collect(),
                 web,
             });
         }
@@ -243,7 +254,8 @@ fn follow_as(
     strong: &BTreeSet<ExprId>,
 ) -> Result<Decisions, Reason> {
     let may_be_null = |lookup: &Lookup| {
-        lookup.replacement.errors != OldErrors::Unchecked
+        lookup.failure == Failure::Tested
+            || lookup.replacement.errors != OldErrors::Unchecked
             || lookup.replacement.absent != Absent::Error
     };
     let mut follower = Follower {

@@ -43,6 +43,9 @@ impl Follower<'_, '_> {
             Callee::Named(name) => &**name,
             Callee::Indirect(_) => "",
         };
+        if name == "PyList_GET_ITEM" && self.strong.contains(&expr) {
+            self.at_exit(expr, state, sink);
+        }
         let kinds: Vec<Option<Kind>> = args.iter().map(|arg| kind_of(state, arg)).collect();
         for (at, kind) in kinds.iter().enumerate() {
             if let Some(kind @ (Kind::Same | Kind::MaybeSame)) = kind {

@@ -1,6 +1,7 @@
-//! Points at list items that are read by the unchecked macro.
+//! Takes list items that are read by the unchecked macro with a reference of their own.
 
 use crate::declare_rule;
+use crate::edit::Confidence;
 use crate::rule::{Finding, PackageCx};
 use crate::strong;
 
@@ -8,7 +9,10 @@ const NAMES: &[&str] = &["PyList_GET_ITEM"];
 
 declare_rule! {
     /// ## What it does
-    /// Reports `PyList_GET_ITEM` on lists that other threads may change; `PyList_GetItemRef` replaces it.
+    /// Replaces `PyList_GET_ITEM` with `PyList_GetItemRef`, and releases the reference on every path after
+    /// the last use of the item. Where the new call fails, the function leaves by an exit of its own: the
+    /// nearest `return NULL;`, `return -1;` or `goto` that follows a failed call, and that releases just
+    /// what the function owns here.
     ///
     /// ## Why
     /// Between the test of the size and the read another thread can shorten the list: the macro then reads
@@ -18,22 +22,31 @@ declare_rule! {
     /// Before:
     ///
     ///     item = PyList_GET_ITEM(list, i);
-    ///     n += check(item);
+    ///     if (PyList_Append(other, item) < 0)
+    ///         return -1;
     ///
     /// After:
     ///
     ///     item = PyList_GetItemRef(list, i);
-    ///     if (item == NULL)
+    ///     if (item == NULL) {
     ///         return -1;
-    ///     n += check(item);
+    ///     }
+    ///     if (PyList_Append(other, item) < 0) {
+    ///         Py_DECREF(item);
+    ///         return -1;
+    ///     }
     ///     Py_DECREF(item);
     ///
     /// ## Confidence
-    /// No fix yet: the checked call can fail where the macro could not, and the function must do something
-    /// about it.
+    /// Safe if the code tests the result for `NULL` already. Else review: a list that shrinks meanwhile
+    /// raises `IndexError`.
     ///
     /// ## Declines
-    /// - Always, for now.
+    /// - No exit of the function fits: it returns no error value, releases too much or too little, or a
+    ///   lock is taken.
+    /// - The reference is returned or stored without a reference of its own: callers must change.
+    /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
+    /// - The call is made by the body of a macro, or in the middle of a condition.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/list.html#c.PyList_GetItemRef>
@@ -43,7 +56,7 @@ declare_rule! {
         name: "unchecked-list-item",
         summary: "a list item is read without a check and without owning a reference",
         since: "0.1.0",
-        best: None,
+        best: Some(Confidence::Safe),
         triggers: NAMES,
         check: check,
     }

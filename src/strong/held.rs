@@ -1,0 +1,400 @@
+//! What the variables of a function hold at a point, and whether an exit from there is clean.
+//!
+//! ```c
+//! tuple = PyTuple_New(n);               /* owned or NULL */
+//! if (tuple == NULL)
+//!     return NULL;                      /* NULL: nothing to release */
+//! item = PyList_GET_ITEM(list, i);      /* here an exit has to release `tuple` */
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::counts::{Effect, effect};
+use super::scene::Scene;
+use super::types::is_number;
+use super::web::assigned;
+use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
+use crate::capi::{self, OutKind, Returns};
+use crate::cfg::{
+    Base, BlockId, Callee, Comparison, Condition, Instr, InstrKind, Operand, Place, Point, Source,
+    TempId, Terminator,
+};
+
+/// What a variable may hold: the union of these over all paths.
+type Contents = u8;
+
+const UNSET: Contents = 1;
+/// `NULL`, or the number 0.
+const NULL: Contents = 2;
+/// Something that the function has to release.
+const OWNED: Contents = 4;
+/// The number -1.
+const ERROR: Contents = 8;
+const OTHER: Contents = 16;
+/// A pointer that was released.
+const GONE: Contents = 32;
+
+/// Contents of all variables at a point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct State {
+    locals: Vec<Contents>,
+    /// Temporaries of the block that hold the value of a variable.
+    temps: BTreeMap<TempId, LocalId>,
+    /// Something is released that may be `NULL`, or read that is not there.
+    broken: bool,
+}
+
+impl State {
+    fn set(&mut self, local: LocalId, contents: Contents) {
+        self.locals[local.0 as usize] = contents;
+    }
+
+    fn of(&self, local: LocalId) -> Contents {
+        self.locals[local.0 as usize]
+    }
+
+    fn local(&self, operand: &Operand) -> Option<LocalId> {
+        match operand {
+            Operand::Temp(temp) => self.temps.get(temp).copied(),
+            _ => None,
+        }
+    }
+
+    /// The state in which `local` is `NULL`.
+    pub(super) fn with_null(mut self, local: Option<LocalId>) -> Self {
+        if let Some(local) = local {
+            self.set(local, NULL);
+        }
+        self.broken = false;
+        self
+    }
+
+    /// Whether the function has nothing to release.
+    pub(super) fn owns_nothing(&self) -> bool {
+        self.locals.iter().all(|contents| contents & OWNED == 0)
+    }
+
+    fn join(&mut self, other: &Self) -> bool {
+        let before = self.clone();
+        for (one, more) in self.locals.iter_mut().zip(&other.locals) {
+            *one |= more;
+        }
+        self.broken |= other.broken;
+        *self != before
+    }
+}
+
+/// The contents of variables at all points of a function.
+pub(super) struct Held<'s, 'a> {
+    scene: &'s Scene<'a>,
+    inputs: BTreeMap<BlockId, State>,
+}
+
+impl<'s, 'a> Held<'s, 'a> {
+    pub(super) fn new(scene: &'s Scene<'a>) -> Self {
+        let contents = |local: &crate::ast::Local| if local.is_param { OTHER } else { UNSET };
+        let start = State {
+            locals: scene.tree.locals.iter().map(contents).collect(),
+            temps: BTreeMap::new(),
+            broken: false,
+        };
+        let entry = scene.cfg.reverse_post_order().first().copied();
+        let inputs = entry.map(|entry| solve(scene, entry, start));
+        Self {
+            scene,
+            inputs: inputs.unwrap_or_default(),
+        }
+    }
+
+    /// The state in front of the step at `point`; `None` if no path leads there.
+    pub(super) fn at(&self, point: Point) -> Option<State> {
+        let mut state = self.inputs.get(&point.block)?.clone();
+        for instr in &self.scene.cfg.block(point.block).instrs[..point.index] {
+            step(self.scene, instr, &mut state);
+        }
+        Some(state)
+    }
+}
+
+/// Whether the function, if it goes on at the start of `block` in this state, releases all it
+/// owns, and nothing else, and returns `NULL` or -1.
+pub(super) fn fails_cleanly(scene: &Scene<'_>, block: BlockId, state: State) -> bool {
+    let inputs = solve(scene, block, state);
+    let mut returns = false;
+    for (&block, input) in &inputs {
+        let mut state = input.clone();
+        for instr in &scene.cfg.block(block).instrs {
+            // The end of the scopes comes with the return itself.
+            let ends = matches!(instr.kind, InstrKind::ScopeEnd { .. });
+            let leaves = matches!(scene.cfg.block(block).terminator, Terminator::Return(..));
+            if !(ends && leaves) {
+                step(scene, instr, &mut state);
+            }
+        }
+        if state.broken {
+            return false;
+        }
+        if let Terminator::Return(_, stmt) = scene.cfg.block(block).terminator {
+            returns = true;
+            if !state.owns_nothing() || !gives_error(scene, stmt, &state) {
+                return false;
+            }
+        }
+    }
+    returns
+}
+
+fn gives_error(scene: &Scene<'_>, stmt: StmtId, state: &State) -> bool {
+    let StmtKind::Return(Some(value)) = scene.tree.stmt(stmt).kind else {
+        return false;
+    };
+    let error = if is_number(&scene.function.ret) {
+        ERROR
+    } else {
+        NULL
+    };
+    match scene.as_local(value) {
+        Some(local) => state.of(local) == error,
+        None => is_error(scene, value),
+    }
+}
+
+/// Whether `value` is what the function returns if it fails: `NULL`, or -1 for a number.
+pub(super) fn is_error(scene: &Scene<'_>, value: ExprId) -> bool {
+    if is_number(&scene.function.ret) {
+        is_minus_one(scene, value)
+    } else {
+        scene.is_null(value)
+    }
+}
+
+pub(super) fn is_minus_one(scene: &Scene<'_>, value: ExprId) -> bool {
+    match scene.tree.expr(value).kind {
+        ExprKind::Unary {
+            op: UnaryOp::Minus,
+            operand,
+        } => matches!(scene.tree.expr(operand).kind, ExprKind::Int(Some(1))),
+        ExprKind::Cast { operand, .. } => is_minus_one(scene, operand),
+        _ => false,
+    }
+}
+
+/// The states at the starts of all blocks that are reached from `start`.
+fn solve(scene: &Scene<'_>, start: BlockId, state: State) -> BTreeMap<BlockId, State> {
+    let mut inputs = BTreeMap::from([(start, state)]);
+    let mut dirty = BTreeSet::from([start]);
+    while let Some(block) = dirty.pop_first() {
+        let mut state = inputs[&block].clone();
+        for instr in &scene.cfg.block(block).instrs {
+            step(scene, instr, &mut state);
+        }
+        let terminator = &scene.cfg.block(block).terminator;
+        for (edge, target) in terminator.targets().into_iter().enumerate() {
+            let mut next = state.clone();
+            if let Terminator::Branch { condition, .. } = terminator
+                && !refine(condition, edge == 0, &mut next)
+            {
+                continue;
+            }
+            next.temps.clear();
+            let changed = match inputs.get_mut(&target) {
+                Some(known) => known.join(&next),
+                None => inputs.insert(target, next).is_none(),
+            };
+            if changed {
+                dirty.insert(target);
+            }
+        }
+    }
+    inputs
+}
+
+/// Adds what the outcome of a test says; whether it can be at all.
+fn refine(condition: &Condition, holds: bool, state: &mut State) -> bool {
+    let zero = match condition.comparison {
+        Comparison::Equal => holds,
+        Comparison::NotEqual => !holds,
+        _ => return true,
+    };
+    let Some(local) = state.local(&condition.lhs) else {
+        return true;
+    };
+    if !condition.rhs.is_zero() {
+        return true;
+    }
+    let contents = state.of(local);
+    let left = match zero {
+        true if contents & (NULL | OTHER | UNSET) == 0 => 0,
+        true => NULL,
+        false => contents & !NULL,
+    };
+    state.set(local, left);
+    left != 0
+}
+
+fn step(scene: &Scene<'_>, instr: &Instr, state: &mut State) {
+    match &instr.kind {
+        InstrKind::Load { dst, place } => {
+            if let Some(local) = place.as_local() {
+                state.broken |= state.of(local) & (UNSET | GONE) != 0;
+                state.temps.insert(*dst, local);
+            }
+        }
+        InstrKind::Copy { dst, src } | InstrKind::Cast { dst, src, .. } => {
+            if let Some(local) = state.local(src) {
+                state.temps.insert(*dst, local);
+            }
+        }
+        InstrKind::Store { place, value } => store(scene, place, value, instr.source, state),
+        InstrKind::Call { callee, args, .. } => {
+            let name = match callee {
+                Callee::Named(name) => &**name,
+                Callee::Indirect(_) => "",
+            };
+            for (at, arg) in args.iter().enumerate() {
+                argument(scene, name, args, at, arg, state);
+            }
+        }
+        InstrKind::Declare { local } => state.set(*local, UNSET),
+        InstrKind::ScopeEnd { locals } => {
+            for &local in locals {
+                state.set(local, UNSET);
+            }
+        }
+        InstrKind::Op { .. } | InstrKind::Asm => {}
+    }
+}
+
+fn store(scene: &Scene<'_>, place: &Place, value: &Operand, source: Source, state: &mut State) {
+    let Some(local) = place.as_local() else {
+        return store_inside(scene, place, value, source, state);
+    };
+    let contents = match (value, state.local(value)) {
+        (value, _) if value.is_zero() => NULL,
+        (_, Some(from)) => state.of(from),
+        _ => assigned(scene, source, local).map_or(OTHER, |value| contents(scene, local, value)),
+    };
+    state.set(local, contents);
+    if let Operand::Temp(temp) = value {
+        state.temps.insert(*temp, local);
+    }
+}
+
+/// A store to memory, which takes the value over, or into an array or struct of the function.
+fn store_inside(
+    scene: &Scene<'_>,
+    place: &Place,
+    value: &Operand,
+    source: Source,
+    state: &mut State,
+) {
+    let given = state.local(value);
+    let Base::Local(array) = place.base else {
+        if let Some(given) = given {
+            state.set(given, OTHER);
+        }
+        return;
+    };
+    let made = match source {
+        Source::Expr(expr) => match scene.tree.expr(expr).kind {
+            ExprKind::Assign { rhs, .. } => scene.call(rhs).map_or(0, |(name, _)| result(name)),
+            _ => 0,
+        },
+        Source::Stmt(_) => 0,
+    };
+    let contents = made | given.map_or(0, |given| state.of(given));
+    let before = state.of(array);
+    state.set(array, before | contents & OWNED);
+}
+
+/// What `local` holds after `local = value`.
+fn contents(scene: &Scene<'_>, local: LocalId, value: ExprId) -> Contents {
+    let number = is_number(&scene.tree.local(local).ty);
+    match &scene.tree.expr(value).kind {
+        ExprKind::Cast { operand, .. } => contents(scene, local, *operand),
+        _ if number && is_minus_one(scene, value) => ERROR,
+        _ if number => OTHER,
+        ExprKind::Call { .. } => match scene.call(value) {
+            Some((name, _)) => result(name),
+            None => OWNED | NULL,
+        },
+        ExprKind::Conditional { .. } => OWNED | NULL,
+        _ => OTHER,
+    }
+}
+
+fn result(name: &str) -> Contents {
+    match capi::effects(name) {
+        Some(effects) => match effects.returns {
+            Returns::New => OWNED | NULL,
+            Returns::Null => NULL,
+            Returns::Plain if name.contains("lloc") => OWNED | NULL,
+            Returns::Borrowed { .. } | Returns::Void | Returns::Plain => OTHER,
+        },
+        // What a function of the project or of C gives may have to be released.
+        None => OWNED | NULL,
+    }
+}
+
+fn argument(
+    scene: &Scene<'_>,
+    name: &str,
+    args: &[Operand],
+    at: usize,
+    arg: &Operand,
+    state: &mut State,
+) {
+    if let Operand::AddressOf(place) = arg
+        && let Some(local) = place.as_local()
+    {
+        let contents = filled(scene, name, at, local, state.of(local));
+        return state.set(local, contents);
+    }
+    let Some(local) = state.local(arg) else {
+        return;
+    };
+    let contents = match effect(scene.tree, name, args, at) {
+        Effect::Take => OWNED,
+        Effect::Release => {
+            state.broken |= name == "Py_DECREF" && state.of(local) & NULL != 0;
+            GONE
+        }
+        Effect::Clear => NULL,
+        Effect::Replace | Effect::Steal | Effect::StealOnSuccess => OTHER,
+        Effect::Use if frees(name) => GONE,
+        Effect::Use | Effect::Copy => return,
+    };
+    state.set(local, contents);
+}
+
+/// What `local` holds after a call got its address.
+fn filled(scene: &Scene<'_>, name: &str, at: usize, local: LocalId, before: Contents) -> Contents {
+    if name == "Py_CLEAR" {
+        return NULL;
+    }
+    if frees(name) {
+        return GONE;
+    }
+    if is_number(&scene.tree.local(local).ty) {
+        return OTHER;
+    }
+    let Some(effects) = capi::effects(name) else {
+        return OWNED | NULL;
+    };
+    let out = effects
+        .outs
+        .iter()
+        .find(|out| usize::from(out.arg) == at || out.variadic && usize::from(out.arg) <= at);
+    match out.map(|out| out.kind) {
+        Some(OutKind::New | OutKind::Inout | OutKind::Buffer) => OWNED | NULL,
+        Some(OutKind::Borrowed | OutKind::Pointer) => OTHER,
+        None => before,
+    }
+}
+
+/// Whether the name is that of a function which gives back what its argument holds.
+pub(super) fn frees(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let words = ["free", "decref", "release", "dealloc", "destroy", "close"];
+    words.iter().any(|word| name.contains(word))
+}
