@@ -70,11 +70,23 @@ pub(super) fn shape(
 
 fn in_own_text(scene: &Scene<'_>, call: ExprId) -> Result<(), Reason> {
     match scene.cx.place(scene.item, call) {
-        Some(Place::File(file, _)) if file == scene.file => Ok(()),
+        Some(Place::File(file, _)) if file == scene.file => plain_name(scene, call),
         Some(Place::Macro { name, .. } | Place::Argument { name, .. }) => {
             Err(Reason::InMacro(name.to_string()))
         }
         _ => Err(Reason::InMacro("of another file".to_owned())),
+    }
+}
+
+/// The name of the function is one word: `F(PyList_GetItem)(l, i)` would lose its macro.
+fn plain_name(scene: &Scene<'_>, call: ExprId) -> Result<(), Reason> {
+    let ExprKind::Call { callee, .. } = scene.tree.expr(call).kind else {
+        return Ok(());
+    };
+    let text = scene.span(callee).map(|span| scene.text(span));
+    match text.as_deref().and_then(|text| text.split_once('(')) {
+        Some((name, _)) if !name.is_empty() => Err(Reason::InMacro(name.trim().to_owned())),
+        _ => Ok(()),
     }
 }
 

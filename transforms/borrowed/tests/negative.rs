@@ -211,3 +211,23 @@ fn macros_wait_for_a_failure_path() {
         3: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
         ");
 }
+
+#[test]
+fn the_name_stands_in_a_macro() {
+    let text = r#"
+#define F(name) name
+#define GET(name) PyList_##name
+static int f(PyObject *list)
+{
+    PyObject *item = F(PyList_GetItem)(list, 0);
+    PyObject *other = GET(GetItem)(list, 1);
+    if (item == NULL || other == NULL)
+        return -1;
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(crate::testing::run(crate::transforms::ALL, text), @"
+        6: the call stands in the macro `F`: change the macro together with its uses
+        7: the call stands in the macro `GET`: change the macro together with its uses
+        ");
+}
