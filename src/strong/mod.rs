@@ -26,6 +26,7 @@ mod rule;
 mod scene;
 mod shape;
 mod slots;
+mod snapshot;
 mod step;
 mod step_call;
 mod types;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::reason::Reason;
 use super::scene::{Scene, graph};
-use super::{emit, plan};
+use super::{emit, plan, snapshot};
 use crate::ast::{ExprId, ExprKind};
 use crate::capi::{self, Replacement};
 use crate::preprocess::Place;
@@ -29,13 +29,15 @@ pub fn check(
         .collect();
     let mut found: BTreeMap<(FileId, ByteSpan), Finding> = BTreeMap::new();
     for item in items {
-        let mut outcomes = of_item(cx, item);
+        let verdicts = verdicts(cx, item);
+        let mut outcomes = of_item(cx, item, &verdicts);
         for site in names.iter().flat_map(|name| cx.calls_to(name)) {
             if site.item == item {
                 let outcome = outcomes
                     .remove(&site.expr)
                     .unwrap_or_else(|| Outcome::Manual(Reason::Unreachable.to_string()));
-                note(&mut found, finding(cx, rule, *site, outcome));
+                let verdict = verdicts.get(&site.expr);
+                note(&mut found, finding(cx, rule, *site, verdict, outcome));
             }
         }
     }
@@ -53,6 +55,7 @@ fn note(found: &mut BTreeMap<(FileId, ByteSpan), Finding>, finding: Finding) {
             let known = entry.get_mut();
             match (&known.outcome, &finding.outcome) {
                 (_, Outcome::Manual(_)) | (Outcome::Safe(_), Outcome::Fix(_)) => {
+                    known.message = finding.message;
                     known.outcome = finding.outcome;
                 }
                 (Outcome::Fix(one), Outcome::Fix(other)) if one != other => {
@@ -64,7 +67,13 @@ fn note(found: &mut BTreeMap<(FileId, ByteSpan), Finding>, finding: Finding) {
     }
 }
 
-fn finding(cx: &PackageCx<'_>, rule: &'static Rule, site: CallSite, outcome: Outcome) -> Finding {
+fn finding(
+    cx: &PackageCx<'_>,
+    rule: &'static Rule,
+    site: CallSite,
+    verdict: Option<&Verdict>,
+    outcome: Outcome,
+) -> Finding {
     let (file, span, notes) = place(cx, site);
     let replacement = replacement_of(cx, site.item, site.expr);
     let api = replacement.map(|replacement| replacement.borrowed);
@@ -74,12 +83,21 @@ fn finding(cx: &PackageCx<'_>, rule: &'static Rule, site: CallSite, outcome: Out
         span,
         function: cx.function(site.item).map(|function| function.name.clone()),
         api,
-        message: format!(
-            "`{}` gives a borrowed reference that another thread can free",
-            api.unwrap_or_default()
-        ),
+        message: message(api.unwrap_or_default(), verdict),
         notes,
         outcome,
+    }
+}
+
+fn message(api: &str, verdict: Option<&Verdict>) -> String {
+    match verdict {
+        Some(Verdict::Safe(_)) => {
+            format!("`{api}` gives a borrowed reference, and nothing can free it here")
+        }
+        Some(Verdict::Shared(kind)) => {
+            format!("`{api}` gives a borrowed reference out of {kind}: another thread can free it")
+        }
+        None => format!("`{api}` gives a borrowed reference that another thread can free"),
     }
 }
 
@@ -117,20 +135,34 @@ fn replacement_of(cx: &PackageCx<'_>, item: ItemId, call: ExprId) -> Option<&'st
     capi::replacement(tree.callee_name(callee)?)
 }
 
+/// Where the container of each lookup of a function comes from.
+fn verdicts(cx: &PackageCx<'_>, item: ItemId) -> BTreeMap<ExprId, Verdict> {
+    let exprs = cx.tree(item).map_or(&[][..], |tree| &tree.exprs);
+    let exprs = (0u32..).zip(exprs).map(|(at, _)| ExprId(at));
+    exprs
+        .filter(|&expr| replacement_of(cx, item, expr).is_some())
+        .map(|expr| (expr, cx.provenance(CallSite { item, expr }, 0)))
+        .collect()
+}
+
 /// What becomes of each lookup of a function.
-fn of_item(cx: &PackageCx<'_>, item: ItemId) -> BTreeMap<ExprId, Outcome> {
+fn of_item(
+    cx: &PackageCx<'_>,
+    item: ItemId,
+    verdicts: &BTreeMap<ExprId, Verdict>,
+) -> BTreeMap<ExprId, Outcome> {
     let mut outcomes = BTreeMap::new();
     let Some(function) = cx.function(item) else {
         return outcomes;
     };
     let mut calls: Vec<(ExprId, &'static Replacement)> = Vec::new();
-    for expr in (0u32..).zip(&function.tree.exprs).map(|(at, _)| ExprId(at)) {
+    for (&expr, verdict) in verdicts {
         let Some(replacement) = replacement_of(cx, item, expr) else {
             continue;
         };
-        match cx.provenance(CallSite { item, expr }, 0) {
+        match verdict {
             Verdict::Safe(proof) => {
-                outcomes.insert(expr, Outcome::Safe(proof.sentence));
+                outcomes.insert(expr, Outcome::Safe(proof.sentence.clone()));
             }
             Verdict::Shared(SharedKind::Published(_)) if is_list(replacement) => {
                 outcomes.insert(expr, manual(&Reason::Unfilled));
@@ -144,6 +176,13 @@ fn of_item(cx: &PackageCx<'_>, item: ItemId) -> BTreeMap<ExprId, Outcome> {
         outcomes.extend(calls.into_iter().map(|(call, _)| (call, made.clone())));
         return outcomes;
     };
+    calls.retain(|&(call, _)| match snapshot::fix(&scene, call) {
+        Some(fix) => {
+            outcomes.insert(call, Outcome::Fix(fix));
+            false
+        }
+        None => true,
+    });
     let plan = plan::plan(&scene, &calls);
     let declined = plan.declined.iter();
     outcomes.extend(declined.map(|(&call, why)| (call, manual(why))));
@@ -165,4 +204,21 @@ fn manual(reason: &Reason) -> Outcome {
 
 fn is_list(replacement: &Replacement) -> bool {
     replacement.strong == "PyList_GetItemRef"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provenance::{Proof, SafeReason};
+
+    #[test]
+    fn messages_name_the_container() {
+        let shared = Verdict::Shared(SharedKind::Global("cache".into()));
+        insta::assert_snapshot!(message("PyDict_GetItem", Some(&shared)), @"`PyDict_GetItem` gives a borrowed reference out of `cache`, a variable that all threads share: another thread can free it");
+        let safe = Verdict::Safe(Proof {
+            reason: SafeReason::Kwargs,
+            sentence: String::new(),
+        });
+        insta::assert_snapshot!(message("PyDict_GetItem", Some(&safe)), @"`PyDict_GetItem` gives a borrowed reference, and nothing can free it here");
+    }
 }

@@ -1,6 +1,7 @@
-//! Points at items of `PySequence_Fast` that are not owned.
+//! Reads items of `PySequence_Fast` from a snapshot.
 
 use crate::declare_rule;
+use crate::edit::Confidence;
 use crate::rule::{Finding, PackageCx};
 use crate::strong;
 
@@ -8,7 +9,8 @@ const NAMES: &[&str] = &["PySequence_Fast_GET_ITEM"];
 
 declare_rule! {
     /// ## What it does
-    /// Reports `PySequence_Fast_GET_ITEM`.
+    /// Replaces `PySequence_Fast` with `PySequence_Tuple` where the items are read by
+    /// `PySequence_Fast_GET_ITEM`, which works on a tuple as well.
     ///
     /// ## Why
     /// `PySequence_Fast` gives a list back as it is, not a copy: another thread can change it meanwhile.
@@ -22,14 +24,14 @@ declare_rule! {
     /// After:
     ///
     ///     PyObject *fast = PySequence_Tuple(arg);
-    ///     item = PyTuple_GET_ITEM(fast, i);
+    ///     item = PySequence_Fast_GET_ITEM(fast, i);
     ///
     /// ## Confidence
-    /// No fix: a snapshot by `PySequence_Tuple`, a lock around the loop, or `PySequence_GetItem` with a new
-    /// error path are all right; which one is a question of cost and of what the loop calls.
+    /// Review: a list is copied, and the error for what cannot be iterated loses its own text.
     ///
     /// ## Declines
-    /// - Always: the choice is the maintainer's.
+    /// - The sequence is not made by `PySequence_Fast` in the same function.
+    /// - Something else is done with it than reading, testing and releasing: it may be changed, or kept.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/sequence.html#c.PySequence_Fast>
@@ -38,7 +40,7 @@ declare_rule! {
         name: "borrowed-sequence-fast-item",
         summary: "an item of a PySequence_Fast result is used without owning a reference",
         since: "0.1.0",
-        best: None,
+        best: Some(Confidence::Review),
         triggers: NAMES,
         check: check,
     }

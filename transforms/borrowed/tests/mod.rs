@@ -6,6 +6,7 @@ mod exits;
 mod list_macros;
 mod lists;
 mod negative;
+mod snapshots;
 
 use crate::testing;
 use crate::transforms::ALL;
