@@ -330,6 +330,10 @@ fn presence(
     let comparison = if when { "== 1" } else { "!= 1" };
     let args = draft.text(args);
     draft.replace(span, format!("{}{args} {comparison}", contains(lookup)));
+    // Up to Python 3.13 it reads any object as if it were a dict.
+    draft
+        .fix
+        .assume("the first argument is a dict, which the new call does not check");
     if parts.clears_errors() {
         draft.fix.assume(
             "an error of the key's hash or comparison, which the old call cleared, may stay set",
