@@ -110,7 +110,7 @@ fn a_line_without_finding_says_why() {
     m.c:15: PyObject *item = PyList_GetItem(list, 0); /* ungil: ignore[UG101] -- mine */
     in `silent`, lines 13 to 18, which is understood
 
-    silenced by a comment: UG101 borrowed-list-item: `PyList_GetItem` gives a borrowed reference that another thread can free
+    silenced by a comment: UG101 borrowed-list-item: `PyList_GetItem` gives a borrowed reference out of `list`, which the caller passes in: another thread can free it
     No finding on this line
     ");
     insta::assert_snapshot!(said("m.c:21"), @"
