@@ -181,7 +181,9 @@ fn presence() {
     return 0;
 "#
     ), @r#"
-        7: review: an error of the key's hash or comparison, which the old call cleared, may stay set
+        3: review: the first argument is a dict, which the new call does not check
+        5: review: the first argument is a dict, which the new call does not check
+        7: review: the first argument is a dict, which the new call does not check; an error of the key's hash or comparison, which the old call cleared, may stay set
         @@
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
