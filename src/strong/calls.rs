@@ -122,6 +122,30 @@ fn assigned(
     Ok(())
 }
 
+/// `v = call(w); if (v == NULL)` turns into `if (callRef(w, &v) < 0)`.
+pub(super) fn status_test(
+    draft: &mut Draft<'_, '_>,
+    name: &str,
+    lookup: &Lookup,
+    cond: ExprId,
+) -> Result<(), Reason> {
+    let made = || Reason::InMacro("around it".to_owned());
+    let parts = Parts::of(draft, lookup)?;
+    let call = format!("{}, &{name}) < 0", parts.open_call(draft));
+    match lookup.shape {
+        Shape::Assigned(stmt, _) => {
+            let span = span_of(draft, stmt)?;
+            let edit = draft.scene.layout.remove(span);
+            draft.fix.edits.push(edit);
+        }
+        Shape::Initialised(stmt, local) => take_value(draft, stmt, local)?,
+        Shape::Inside(..) | Shape::Nested(_) | Shape::Presence(..) => return Err(made()),
+    }
+    let cond = draft.scene.span(cond).ok_or_else(made)?;
+    draft.replace(cond, call);
+    Ok(())
+}
+
 /// `PyObject *v = call(d, k);` turns into `PyObject *v;` and a statement.
 fn initialised(
     draft: &mut Draft<'_, '_>,
@@ -130,6 +154,16 @@ fn initialised(
     stmt: StmtId,
     local: LocalId,
 ) -> Result<(), Reason> {
+    take_value(draft, stmt, local)?;
+    let last = last_declaration(draft, stmt);
+    let lines = parts.statement(draft, name, span_of(draft, last)?);
+    // The lookup comes first of all that stands behind the declaration.
+    draft.after_first(last, lines);
+    Ok(())
+}
+
+/// `PyObject *v = call(d, k);` turns into `PyObject *v;`.
+fn take_value(draft: &mut Draft<'_, '_>, stmt: StmtId, local: LocalId) -> Result<(), Reason> {
     let made = || Reason::InMacro("around it".to_owned());
     let StmtKind::Decl(decls) = &draft.scene.tree.stmt(stmt).kind else {
         return Err(made());
@@ -147,10 +181,6 @@ fn initialised(
         ));
     }
     draft.replace(ByteSpan::new(variable.end().0, declarator.end().0), "");
-    let last = last_declaration(draft, stmt);
-    let lines = parts.statement(draft, name, span_of(draft, last)?);
-    // The lookup comes first of all that stands behind the declaration.
-    draft.after_first(last, lines);
     Ok(())
 }
 

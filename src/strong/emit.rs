@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::calls;
 use super::exit::Failure;
-use super::plan::{Lookup, Planned};
+use super::plan::{Home, Lookup, Planned};
 use super::reason::Reason;
 use super::scene::Scene;
 use super::shape::Shape;
 use super::slots::Slot;
 use super::types;
+use super::weak::adapt;
 use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
 use crate::capi::PyVersion;
 use crate::edit::{BraceStyle, Edit, Fix, Need};
@@ -67,9 +68,20 @@ pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
     // Inner lookups first: the text of an outer one holds their new names.
     lookups.sort_by_key(|(lookup, _)| scene.span(lookup.call).map(|span| (span.len(), span)));
     for (lookup, name) in lookups {
-        calls::rewrite(&mut draft, name, lookup)?;
+        let home = group
+            .iter()
+            .map(|planned| &planned.home)
+            .find(|home| home.lookups.iter().any(|other| other.call == lookup.call));
+        let weak = home
+            .and_then(|home| adapt(scene, home).transpose())
+            .transpose()?;
+        match weak.and_then(|weak| weak.error_test) {
+            Some((_, cond)) => calls::status_test(&mut draft, name, lookup, cond)?,
+            None => calls::rewrite(&mut draft, name, lookup)?,
+        }
     }
     for planned in group {
+        draft.weak_tests(&planned.home)?;
         draft.counting(planned)?;
         draft.needs(&planned.home.lookups);
     }
@@ -308,6 +320,25 @@ impl Draft<'_, '_> {
                 _ => {}
             }
         }
+    }
+
+    /// Tests of referents for `Py_None` turn into tests for `NULL`.
+    fn weak_tests(&mut self, home: &Home) -> Result<(), Reason> {
+        let Some(weak) = adapt(self.scene, home)? else {
+            return Ok(());
+        };
+        let no_place = || Reason::NoneEscapes(home.name.clone());
+        for (whole, kept) in weak.pairs {
+            let whole = self.scene.span(whole).ok_or_else(no_place)?;
+            let kept = self.scene.span(kept).ok_or_else(no_place)?;
+            let kept = self.scene.text(kept);
+            self.replace(whole, kept);
+        }
+        for (_, none) in weak.none_tests {
+            let span = self.scene.span(none).ok_or_else(no_place)?;
+            self.replace(span, "NULL");
+        }
+        Ok(())
     }
 
     pub(super) fn compat(&mut self, function: &'static str) {

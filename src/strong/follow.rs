@@ -11,6 +11,7 @@ use super::hold::{Carrier, Hold, Kind, State};
 use super::reason::Reason;
 use super::scene::Scene;
 use super::slots::{Slot, Slots};
+use super::weak::Weak;
 use super::web::Given;
 use crate::ast::{ExprId, LocalId};
 use crate::cfg::{BlockId, Point, Terminator};
@@ -39,6 +40,8 @@ pub(super) struct Follower<'s, 'a> {
     /// Definitions of the variable that belong together with the lookups.
     pub web: BTreeMap<Option<Point>, Given>,
     pub mode: Mode,
+    /// How tests change if the lookups give referents of weak references.
+    pub weak: Option<Weak>,
     /// Slots not to be used.
     pub suppressed: BTreeSet<Slot>,
 }
@@ -158,7 +161,7 @@ impl Follower<'_, '_> {
         for (edge, target) in terminator.targets().into_iter().enumerate() {
             let mut next = state.clone();
             if let Terminator::Branch { condition, .. } = terminator
-                && !Self::refine(condition, edge == 0, &mut next)
+                && !self.refine(condition, edge == 0, &mut next)
             {
                 continue;
             }

@@ -30,6 +30,7 @@ mod snapshot;
 mod step;
 mod step_call;
 mod types;
+mod weak;
 mod web;
 
 pub use rule::check;

@@ -8,6 +8,7 @@ use super::reason::Reason;
 use super::scene::Scene;
 use super::shape::{Shape, shape};
 use super::slots::{Slot, Slots};
+use super::weak::adapt;
 use super::web::{Given, Web, webs};
 use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
 use crate::capi::{Absent, Form, OldErrors, Replacement};
@@ -28,7 +29,7 @@ pub(super) struct Home {
     /// The variable's name; for a fresh one the name it gets.
     pub name: String,
     pub lookups: Vec<Lookup>,
-    web: Web,
+    pub web: Web,
 }
 
 /// A home and what must change around it.
@@ -111,6 +112,13 @@ fn fits(
     if matches!(shape, Shape::Presence(..)) && replacement.form != (Form::Out { arg: 2 }) {
         return Err(Reason::NotEvaluatedFirst("the condition".to_owned()));
     }
+    let is_stored = matches!(shape, Shape::Assigned(..) | Shape::Initialised(..));
+    if replacement.absent == Absent::None && !is_stored {
+        return Err(Reason::NoSwap(
+            "a dead referent is `NULL` where it was `Py_None`: use `PyWeakref_GetRef`, and adapt \
+             each use",
+        ));
+    }
     let Some(local) = shape.local() else {
         return Ok(shape);
     };
@@ -140,10 +148,6 @@ fn obstacle(replacement: &Replacement) -> Option<&'static str> {
         "PySequence_Fast_GET_ITEM" => Some(
             "a list is not copied by `PySequence_Fast`: take a snapshot by `PySequence_Tuple`, or \
              lock the list around the loop",
-        ),
-        _ if replacement.absent == Absent::None => Some(
-            "a dead referent is `NULL` where it was `Py_None`: use `PyWeakref_GetRef`, and adapt \
-             each use",
         ),
         _ => None,
     }
@@ -261,6 +265,7 @@ fn follow_as(
     let mut follower = Follower {
         scene,
         slots,
+        weak: adapt(scene, home)?,
         lookups: home
             .lookups
             .iter()

@@ -51,6 +51,11 @@ pub(super) enum Reason {
          path"
     )]
     NoPlace(String),
+    #[error(
+        "a dead referent in `{0}` is `NULL` where it was `Py_None`, and is used as such: adapt \
+         each use by hand"
+    )]
+    NoneEscapes(String),
     #[error("{0}")]
     NoSwap(&'static str),
     #[error(

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::reason::Reason;
-use super::scene::{Scene, graph};
+use super::scene::{Parent, Scene, graph};
 use super::{emit, plan, snapshot};
-use crate::ast::{ExprId, ExprKind};
-use crate::capi::{self, Replacement};
+use crate::ast::{BinaryOp, ExprId, ExprKind};
+use crate::capi::{self, Absent, Replacement};
 use crate::preprocess::Place;
 use crate::provenance::{SharedKind, Verdict};
 use crate::rule::{CallSite, Finding, ItemId, Note, Outcome, PackageCx, Rule};
@@ -83,21 +83,24 @@ fn finding(
         span,
         function: cx.function(site.item).map(|function| function.name.clone()),
         api,
-        message: message(api.unwrap_or_default(), verdict),
+        message: message(api.unwrap_or_default(), verdict, &outcome),
         notes,
         outcome,
     }
 }
 
-fn message(api: &str, verdict: Option<&Verdict>) -> String {
-    match verdict {
-        Some(Verdict::Safe(_)) => {
+fn message(api: &str, verdict: Option<&Verdict>, outcome: &Outcome) -> String {
+    match (verdict, outcome) {
+        (Some(Verdict::Safe(_)), _) => {
             format!("`{api}` gives a borrowed reference, and nothing can free it here")
         }
-        Some(Verdict::Shared(kind)) => {
+        (_, Outcome::Safe(_)) => {
+            format!("`{api}` gives a borrowed reference, of which only the address is used")
+        }
+        (Some(Verdict::Shared(kind)), _) => {
             format!("`{api}` gives a borrowed reference out of {kind}: another thread can free it")
         }
-        None => format!("`{api}` gives a borrowed reference that another thread can free"),
+        (None, _) => format!("`{api}` gives a borrowed reference that another thread can free"),
     }
 }
 
@@ -176,6 +179,14 @@ fn of_item(
         outcomes.extend(calls.into_iter().map(|(call, _)| (call, made.clone())));
         return outcomes;
     };
+    calls.retain(|&(call, replacement)| {
+        let only_compared = replacement.absent == Absent::None && is_compared(&scene, call);
+        if only_compared {
+            let why = "the pointer is only compared".to_owned();
+            outcomes.insert(call, Outcome::Safe(why));
+        }
+        !only_compared
+    });
     calls.retain(|&(call, _)| match snapshot::fix(&scene, call) {
         Some(fix) => {
             outcomes.insert(call, Outcome::Fix(fix));
@@ -198,6 +209,15 @@ fn of_item(
     outcomes
 }
 
+/// Whether the result of `call` is an operand of `==` or `!=`.
+fn is_compared(scene: &Scene<'_>, call: ExprId) -> bool {
+    matches!(scene.parent_of_expr(call), Some(Parent::Expr(outer))
+    if matches!(scene.tree.expr(outer).kind, ExprKind::Binary {
+        op: BinaryOp::Equals | BinaryOp::NotEquals,
+        ..
+    }))
+}
+
 fn manual(reason: &Reason) -> Outcome {
     Outcome::Manual(reason.to_string())
 }
@@ -214,11 +234,11 @@ mod tests {
     #[test]
     fn messages_name_the_container() {
         let shared = Verdict::Shared(SharedKind::Global("cache".into()));
-        insta::assert_snapshot!(message("PyDict_GetItem", Some(&shared)), @"`PyDict_GetItem` gives a borrowed reference out of `cache`, a variable that all threads share: another thread can free it");
+        insta::assert_snapshot!(message("PyDict_GetItem", Some(&shared), &manual(&Reason::Field)), @"`PyDict_GetItem` gives a borrowed reference out of `cache`, a variable that all threads share: another thread can free it");
         let safe = Verdict::Safe(Proof {
             reason: SafeReason::Kwargs,
             sentence: String::new(),
         });
-        insta::assert_snapshot!(message("PyDict_GetItem", Some(&safe)), @"`PyDict_GetItem` gives a borrowed reference, and nothing can free it here");
+        insta::assert_snapshot!(message("PyDict_GetItem", Some(&safe), &Outcome::Safe(String::new())), @"`PyDict_GetItem` gives a borrowed reference, and nothing can free it here");
     }
 }

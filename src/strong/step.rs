@@ -20,7 +20,14 @@ impl Follower<'_, '_> {
         sink: &mut Decisions,
     ) {
         match &instr.kind {
-            InstrKind::Load { dst, place } => load(*dst, place, state),
+            InstrKind::Load { dst, place } => {
+                if let Base::Deref(pointer) = &place.base
+                    && kind_of(state, pointer).is_some()
+                {
+                    self.check_alive(state);
+                }
+                load(*dst, place, state);
+            }
             InstrKind::Store { place, value } => {
                 self.store(point, place, value, instr, state, sink)
             }
@@ -96,6 +103,9 @@ impl Follower<'_, '_> {
                 state.fail(Reason::Static(self.scene.name(local).to_owned()));
             }
             Some(kind @ (Kind::Same | Kind::MaybeSame)) => {
+                if Some(local) != self.home {
+                    self.check_alive(state);
+                }
                 state.carriers.insert(carrier, kind);
                 self.hand_over(point, local, state);
             }
@@ -179,6 +189,15 @@ impl Follower<'_, '_> {
         state.carriers.insert(Carrier::Local(local), Kind::Same);
     }
 
+    /// Fails if the object is the referent of a weak reference and may be dead: the code gets
+    /// `NULL` where it got `Py_None`.
+    pub(super) fn check_alive(&self, state: &mut State) {
+        let may_be_dead = matches!(state.hold, Hold::Null | Hold::Held { null: true, .. });
+        if self.weak.is_some() && may_be_dead {
+            state.fail(Reason::NoneEscapes(self.name.to_owned()));
+        }
+    }
+
     fn store_in_memory(&self, point: Point, place: &Place, kind: Option<Kind>, state: &mut State) {
         match kind {
             Some(Kind::Inside) => match place.base {
@@ -198,6 +217,7 @@ impl Follower<'_, '_> {
     /// A reference to the object goes elsewhere: it is stored, returned or stolen. `needed` tells
     /// whether the object is used behind that.
     pub(super) fn give(&self, needed: bool, kind: Kind, reason: Reason, state: &mut State) {
+        self.check_alive(state);
         let Hold::Held { count, null } = state.hold else {
             return;
         };
@@ -247,13 +267,20 @@ impl Follower<'_, '_> {
     }
 
     /// Adds what the outcome of a test says; whether it can be at all.
-    pub(super) fn refine(condition: &Condition, holds: bool, state: &mut State) -> bool {
+    pub(super) fn refine(&self, condition: &Condition, holds: bool, state: &mut State) -> bool {
         let zero = match condition.comparison {
             Comparison::Equal => holds,
             Comparison::NotEqual => !holds,
             _ => return true,
         };
-        if !condition.rhs.is_zero() || kind_of(state, &condition.lhs) != Some(Kind::Same) {
+        let weak = self.weak.as_ref();
+        let for_none = weak.is_some_and(|weak| weak.is_none_test(condition.expr));
+        let is_null_test = condition.rhs.is_zero() || for_none;
+        if !is_null_test || kind_of(state, &condition.lhs) != Some(Kind::Same) {
+            return true;
+        }
+        if !zero && weak.is_some_and(|weak| weak.is_error_test(self.scene, condition.expr)) {
+            // Not failed, but perhaps dead.
             return true;
         }
         match (&state.hold, zero) {

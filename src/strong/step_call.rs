@@ -74,6 +74,13 @@ impl Follower<'_, '_> {
         state: &mut State,
         sink: &mut Decisions,
     ) {
+        let adopted = matches!(state.hold, Hold::Held { count: 0, .. });
+        match effect {
+            Effect::Take if adopted && self.mode == Mode::Adopt => {}
+            Effect::Clear => {}
+            Effect::Release if name == "Py_XDECREF" => {}
+            _ => self.check_alive(state),
+        }
         if effect == Effect::Use {
             return;
         }

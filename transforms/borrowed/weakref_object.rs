@@ -1,6 +1,7 @@
-//! Points at uses of weak referents that are not owned.
+//! Takes the referents of weak references with a reference of their own.
 
 use crate::declare_rule;
+use crate::edit::Confidence;
 use crate::rule::{Finding, PackageCx};
 use crate::strong;
 
@@ -8,7 +9,8 @@ const NAMES: &[&str] = &["PyWeakref_GetObject", "PyWeakref_GET_OBJECT"];
 
 declare_rule! {
     /// ## What it does
-    /// Reports `PyWeakref_GetObject` and `PyWeakref_GET_OBJECT`, which `PyWeakref_GetRef` replaces.
+    /// Replaces `PyWeakref_GetObject` and `PyWeakref_GET_OBJECT` with `PyWeakref_GetRef`, turns each test for
+    /// `Py_None` into one for `NULL`, and releases the referent on every path after its last use.
     ///
     /// ## Why
     /// The referent can be freed by another thread right after the call. The old functions are deprecated
@@ -18,20 +20,29 @@ declare_rule! {
     /// Before:
     ///
     ///     object = PyWeakref_GetObject(ref);
+    ///     if (object == NULL)
+    ///         return -1;
     ///     if (object == Py_None)
     ///         return 0;
+    ///     use(object);
     ///
     /// After:
     ///
-    ///     if (PyWeakref_GetRef(ref, &object) <= 0)
+    ///     if (PyWeakref_GetRef(ref, &object) < 0)
+    ///         return -1;
+    ///     if (object == NULL)
     ///         return 0;
+    ///     use(object);
     ///     Py_DECREF(object);
     ///
     /// ## Confidence
-    /// No fix yet: a dead referent is `NULL` where it was `Py_None`, and each use must be adapted.
+    /// Safe. A referent that is only compared with another pointer is left alone.
     ///
     /// ## Declines
-    /// - Always, for now.
+    /// - The referent is used, passed on, stored or returned where it may be dead: as `Py_None` till now.
+    /// - A test for `NULL` that does not stand right behind the call, or beside one for `Py_None`.
+    /// - The call is nested, or its variable gets other values too.
+    /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/weakref.html#c.PyWeakref_GetRef>
@@ -40,7 +51,7 @@ declare_rule! {
         name: "borrowed-weakref-object",
         summary: "the referent of a weak reference is used without owning a reference",
         since: "0.1.0",
-        best: None,
+        best: Some(Confidence::Safe),
         triggers: NAMES,
         check: check,
     }

@@ -7,6 +7,7 @@ mod list_macros;
 mod lists;
 mod negative;
 mod snapshots;
+mod weakrefs;
 
 use crate::testing;
 use crate::transforms::ALL;
