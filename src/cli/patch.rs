@@ -15,6 +15,7 @@ use crate::rule::{Finding, Outcome};
 pub(super) fn diff(args: &DiffArgs, talk: &Talk) -> anyhow::Result<Status> {
     let plan = Plan::make(&args.analysis, talk)?;
     plan.print(args.context, talk)?;
+    plan.tell_of_new_files(talk);
     plan.session.report_coverage(talk);
     if plan.session.settings.strict && plan.session.has_coverage_gap() {
         return Ok(Status::CoverageGap);
@@ -107,6 +108,17 @@ impl Plan {
         self.changes.list(&self.session)
     }
 
+    /// A header that the sources include and a source distribution leaves out breaks every
+    /// install from it.
+    fn tell_of_new_files(&self, talk: &Talk) {
+        for change in self.list().iter().filter(|change| change.old.is_none()) {
+            let path = change.path.display();
+            talk.info(&format!(
+                "`{path}` is new: list it with what your source distribution packs"
+            ));
+        }
+    }
+
     fn print(&self, context: usize, talk: &Talk) -> anyhow::Result<()> {
         let text = patch(&self.list(), context);
         let text = if talk.styles_results() {
@@ -121,6 +133,7 @@ impl Plan {
                 "{}; the patch applies in {root}",
                 counted(self.applied, "fix", "fixes")
             ));
+            self.tell_of_new_files(talk);
         }
         Ok(())
     }
