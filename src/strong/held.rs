@@ -378,6 +378,9 @@ fn filled(scene: &Scene<'_>, name: &str, at: usize, local: LocalId, before: Cont
     if is_number(&scene.tree.local(local).ty) {
         return OTHER;
     }
+    if matches!(name, "memset" | "memcpy" | "memmove") {
+        return before & OWNED | OTHER;
+    }
     let Some(effects) = capi::effects(name) else {
         return OWNED | NULL;
     };

@@ -366,3 +366,35 @@ fn an_array_owns() {
         8: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
         ");
 }
+
+#[test]
+fn a_cleared_struct_owns_nothing() {
+    insta::assert_snapshot!(int(
+        r#"
+    struct params p;
+    if (PyDict_SetItem(dict, key, list) < 0)
+        return -1;
+    memset(&p, 0, sizeof(p));
+    use(PyList_GET_ITEM(list, i));
+    return 0;
+"#
+    ), @"
+        7: review: a list that shrinks meanwhile raises IndexError here
+        @@
+         {
+             struct params p;
+        +    PyObject *item;
+             if (PyDict_SetItem(dict, key, list) < 0)
+                 return -1;
+             memset(&p, 0, sizeof(p));
+        -    use(PyList_GET_ITEM(list, i));
+        +    item = PyList_GetItemRef(list, i);
+        +    if (item == NULL) {
+        +        return -1;
+        +    }
+        +    use(item);
+        +    Py_DECREF(item);
+             return 0;
+         }
+        ");
+}
