@@ -52,6 +52,13 @@ impl Follower<'_, '_> {
                 let effect = effect(self.scene.tree, name, args, at);
                 self.argument(point, name, expr, effect, *kind, state, sink);
             }
+            if *kind == Some(Kind::Inside)
+                && effect(self.scene.tree, name, args, at) == Effect::Take
+                && let Some(local) = self.local_argument(expr, at)
+            {
+                // `Py_INCREF(first);`: from here on the tuple element lives by itself.
+                state.carriers.remove(&Carrier::Local(local));
+            }
             if let Operand::AddressOf(place) = &args[at]
                 && let Some(local) = place.as_local()
             {
@@ -60,6 +67,14 @@ impl Follower<'_, '_> {
         }
         if matches!(state.hold, Hold::Null | Hold::Held { .. }) && !self.strong.contains(&expr) {
             self.result(name, dst, expr, &kinds, state);
+        }
+    }
+
+    /// The variable that is argument `at` of a call.
+    fn local_argument(&self, call: ExprId, at: usize) -> Option<LocalId> {
+        match &self.scene.tree.expr(call).kind {
+            ExprKind::Call { args, .. } => self.scene.as_local(*args.get(at)?),
+            _ => None,
         }
     }
 
@@ -185,7 +200,8 @@ impl Follower<'_, '_> {
     ) {
         let carrier = Carrier::Temp(dst);
         if matches!(name, "Py_NewRef" | "Py_XNewRef") {
-            if let Some(Some(kind)) = kinds.first() {
+            // `return Py_NewRef(PyTuple_GET_ITEM(v, 0));`: the element has a reference of its own.
+            if let Some(Some(kind @ (Kind::Same | Kind::MaybeSame))) = kinds.first() {
                 state.carriers.insert(carrier, *kind);
             }
             return;

@@ -47,7 +47,8 @@ declare_rule! {
     ///
     /// ## Confidence
     /// Safe, if no exception is pending at the call: `PyErr_Clear` would drop it. Review where a presence
-    /// test cleared errors.
+    /// test becomes `PyDict_Contains`: up to Python 3.13 that crashes on what is no dict, and it leaves the
+    /// errors set that the old function cleared.
     ///
     /// ## Declines
     /// - The reference is returned or stored without a reference of its own: callers must change.

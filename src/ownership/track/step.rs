@@ -300,7 +300,11 @@ impl<'a> Stepper<'a> {
 
     fn result(&self, name: &str, values: &[Value]) -> Value {
         if matches!(name, "Py_NewRef" | "Py_XNewRef") {
-            return values.first().copied().unwrap_or(Value::Unknown);
+            // Py_NewRef(PyTuple_GET_ITEM(v, 0)) lives by itself.
+            return match values.first() {
+                Some(Value::Derived(_)) | None => Value::Unknown,
+                Some(value) => *value,
+            };
         }
         let derived = self
             .callees

@@ -121,7 +121,9 @@ fn derived_values_keep_their_owner_in_use() {
         Py_DECREF(v);
         return first;";
     assert_eq!(troubles(body), "");
-    let body = body.replace("Py_INCREF(first);", "");
+    let body = body.replace("Py_INCREF(first);", "first = Py_NewRef(first);");
+    assert_eq!(troubles(&body), "");
+    let body = body.replace("first = Py_NewRef(first);", "");
     assert_eq!(troubles(&body), "DerivedEscapes at return first;");
 }
 

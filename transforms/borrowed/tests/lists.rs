@@ -1,6 +1,6 @@
 //! List items in locals: where the release goes.
 
-use super::int;
+use super::{int, object};
 
 #[test]
 fn released_after_the_last_use() {
@@ -244,6 +244,59 @@ fn tuple_element_delays_release() {
         +    result = PyObject_IsTrue(first);
         +    Py_XDECREF(pair);
         +    return result;
+         }
+        ");
+}
+
+#[test]
+fn tuple_element_gets_a_reference() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *pair = PyList_GetItem(list, i);
+    if (pair == NULL)
+        return NULL;
+    return Py_NewRef(PyTuple_GET_ITEM(pair, 0));
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *pair = PyList_GetItem(list, i);
+        +    PyObject *pair = PyList_GetItemRef(list, i);
+        +    PyObject *result;
+             if (pair == NULL)
+                 return NULL;
+        -    return Py_NewRef(PyTuple_GET_ITEM(pair, 0));
+        +    result = Py_NewRef(PyTuple_GET_ITEM(pair, 0));
+        +    Py_DECREF(pair);
+        +    return result;
+         }
+        ");
+}
+
+#[test]
+fn counted_tuple_element_lives_by_itself() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *first, *pair = PyList_GetItem(list, i);
+    if (pair == NULL)
+        return NULL;
+    first = PyTuple_GET_ITEM(pair, 0);
+    Py_INCREF(first);
+    return first;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *first, *pair = PyList_GetItem(list, i);
+        +    PyObject *first, *pair = PyList_GetItemRef(list, i);
+             if (pair == NULL)
+                 return NULL;
+             first = PyTuple_GET_ITEM(pair, 0);
+             Py_INCREF(first);
+        +    Py_DECREF(pair);
+             return first;
          }
         ");
 }
