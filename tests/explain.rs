@@ -106,19 +106,20 @@ fn a_line_without_finding_says_why() {
 
     No finding on this line
     ");
-    insta::assert_snapshot!(said("m.c:15"), @"
-    m.c:15: PyObject *item = PyList_GetItem(list, 0); /* ungil: ignore[UG101] -- mine */
-    in `silent`, lines 13 to 18, which is understood
-
-    silenced by a comment: UG101 borrowed-list-item: `PyList_GetItem` gives a borrowed reference out of `list`, which the caller passes in: another thread can free it
-    No finding on this line
-    ");
     insta::assert_snapshot!(said("m.c:21"), @"
     m.c:21: return 1 +* / 2;
     in `lost`, lines 19 to 22, which is not understood: unexpected `/`
 
     No finding on this line
     ");
+}
+
+#[test]
+fn a_finding_that_a_comment_silences_is_named() {
+    let said = said("m.c:15");
+    let wanted = "\nsilenced by a comment: UG101 borrowed-list-item: ";
+    assert!(said.contains(wanted), "{said}");
+    assert!(said.ends_with("\nNo finding on this line\n"), "{said}");
 }
 
 #[test]
