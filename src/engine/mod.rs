@@ -4,6 +4,7 @@ mod config;
 mod modules;
 mod needs;
 mod polyfills;
+mod readiness;
 mod whereabouts;
 mod workspace;
 
@@ -141,6 +142,7 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
             workspace.reload(files, ids, words, look);
         },
     );
+    readiness::tell(&cx, &mut findings);
     Analysis {
         validation,
         new_file,

@@ -1,5 +1,6 @@
 //! What a run says of each extension module, for the statistics.
 
+use super::readiness::{self, Open, written_statics};
 use super::{Declared, Init, ModuleStatus};
 use crate::edit::Confidence;
 use crate::modules::{self, Module, Route, find_modules};
@@ -18,10 +19,16 @@ pub(super) fn statuses(
         info.is_some_and(|info| info.kind.is_analysed())
     };
     let modules = find_modules(cx).into_iter().filter(analysed);
-    modules.map(|module| status(&module, findings)).collect()
+    let statics = written_statics(cx);
+    modules
+        .map(|module| {
+            let open = readiness::open(cx, findings, &statics, module.place.0);
+            status(&module, findings, &open)
+        })
+        .collect()
 }
 
-fn status(module: &Module, findings: &[Finding]) -> ModuleStatus {
+fn status(module: &Module, findings: &[Finding], open: &Open) -> ModuleStatus {
     let about = findings.iter().filter(|finding| {
         (finding.file, finding.span) == module.place && finding.rule.code.starts_with("UG2")
     });
@@ -49,6 +56,6 @@ fn status(module: &Module, findings: &[Finding]) -> ModuleStatus {
         file: module.place.0,
         init,
         declared,
-        open: 0,
+        open: open.count(),
     }
 }
