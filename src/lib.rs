@@ -1,7 +1,7 @@
 //! `ungil` ports CPython C extensions to the free-threaded build.
 //!
 //! The stages, each a module that knows nothing of the later ones:
-//! [`source`] → [`lex`] → [`preprocess`] → [`parse`] → [`lower`] → [`cfg`] → ownership → rules →
+//! [`source`] → [`lex`] → [`preprocess`] → [`parse`] → [`lower`] → [`mod@cfg`] → ownership → rules →
 //! [`edit`] → validate → diff.
 
 pub mod ast;

@@ -138,9 +138,7 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         &workspace.files,
         &program,
         &mut findings,
-        &|files, ids, words, look| {
-            workspace.reload(files, ids, words, look);
-        },
+        &|files, places, look| workspace.reload(files, places, look),
     );
     readiness::tell(&cx, &mut findings);
     Analysis {

@@ -10,7 +10,7 @@ use super::Config;
 use crate::capi::MODEL_H;
 use crate::package::Package;
 use crate::preprocess::{FileIndex, Includes, VersionRange};
-use crate::program::{self, Demand, Program};
+use crate::program::{self, Demand, Places, Program};
 use crate::source::{FileId, FileSet, SourceFile};
 
 /// The newest Python whose branches are looked at: 3.15.
@@ -106,21 +106,21 @@ impl Workspace {
         }
     }
 
-    /// Runs the front end over `files`, in which those of `changed` have other bytes, as far as
-    /// translation units hold one of them, parses the items that hold one of `words`, and hands
-    /// the result to `look`.
+    /// Runs the front end over `files`, in which those of `places` have other bytes, as far as
+    /// translation units hold one of them, parses the items that a place touches, and hands the
+    /// result to `look`.
     pub(super) fn reload(
         &self,
         files: &FileSet,
-        changed: &[FileId],
-        words: FxHashSet<String>,
+        places: Places,
         look: &mut dyn FnMut(&Program<'_>),
     ) {
+        let changed: Vec<FileId> = places.keys().copied().collect();
         let mut index = self.index.clone();
-        for &id in changed {
+        for &id in &changed {
             index[id.index()] = FileIndex::new(id, files.get(id));
         }
-        let mut options = self.options(Demand::Words(words));
+        let mut options = self.options(Demand::Places(places));
         let includes = &self.includes;
         options.roots.retain(|root| {
             let mut reached = FxHashSet::default();

@@ -1,5 +1,7 @@
 //! Files to items: preprocess every translation unit, keep each item once, parse what is asked for.
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -12,11 +14,16 @@ use crate::preprocess::{
 };
 use crate::source::{ByteSpan, FileId, FileSet};
 
+/// Spans of files, ascending by start.
+pub type Places = BTreeMap<FileId, Vec<ByteSpan>>;
+
 /// Which items are parsed.
 #[derive(Debug, Clone)]
 pub enum Demand {
     /// All: for the coverage ledger.
     Everything,
+    /// Those that one of these places touches.
+    Places(Places),
     /// Those that hold one of these words after expansion.
     Words(FxHashSet<String>),
 }
@@ -159,6 +166,13 @@ fn parse(
 fn is_wanted(files: &FileSet, raw: &RawItem, demand: &Demand) -> bool {
     let words = match demand {
         Demand::Everything => return true,
+        Demand::Places(places) => {
+            let (file, item) = raw.place;
+            let spans = places.get(&file).map_or(&[][..], Vec::as_slice);
+            return spans
+                .iter()
+                .any(|span| span.start() <= item.end() && item.start() <= span.end());
+        }
         Demand::Words(words) => words,
     };
     // What makes a module may stand in any function that this one calls, under any name.

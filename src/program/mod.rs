@@ -6,7 +6,7 @@ mod load;
 pub(crate) mod testing;
 
 pub use calls::{CallIndex, CallSite, ItemId};
-pub use load::{Demand, Options, load};
+pub use load::{Demand, Options, Places, load};
 
 use crate::ast::{Declaration, Function};
 use crate::parse::TypeNames;

@@ -1,8 +1,8 @@
 //! Rewrites borrowed references into strong ones.
 //!
-//! A *lookup* is a call that gives a borrowed reference. For each function: the [`shape`] of each
-//! lookup, the [`web`] of the variable it assigns to, what [`follow`] finds along all paths (which
-//! `Py_INCREF` goes, where releases come), and the [`emit`]ted text.
+//! A *lookup* is a call that gives a borrowed reference. For each function: the `shape` of each
+//! lookup, the `web` of the variable it assigns to, what `follow` finds along all paths (which
+//! `Py_INCREF` goes, where releases come), and the `emit`ted text.
 //!
 //! ```c
 //! PyObject *v = PyList_GetItem(list, i);      PyObject *v = PyList_GetItemRef(list, i);

@@ -8,12 +8,8 @@ mod proof;
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashSet;
-
-use crate::capi::REPLACEMENTS;
 use crate::edit::{Applied, Confidence, EditSet, Fix, FixId, apply};
-use crate::lex::{TokenKind, lex};
-use crate::program::Program;
+use crate::program::{Places, Program};
 use crate::rule::{Finding, Outcome};
 use crate::source::{ByteSpan, FileId, FileSet};
 
@@ -38,10 +34,9 @@ pub(crate) enum Failure {
 /// Most rounds of leaving out what failed and proving the rest again.
 const MAX_ROUNDS: usize = 6;
 
-/// Runs the front end over changed files, parses the items that hold one of the words, and hands
-/// the program to the last argument.
-pub type Reload<'a> =
-    dyn Fn(&FileSet, &[FileId], FxHashSet<String>, &mut dyn FnMut(&Program<'_>)) + 'a;
+/// Runs the front end over changed files, parses the items that the places touch, and hands the
+/// program to the last argument.
+pub type Reload<'a> = dyn Fn(&FileSet, Places, &mut dyn FnMut(&Program<'_>)) + 'a;
 
 /// Validates all fixes among `findings`: first the safe ones by themselves, as they can be applied
 /// without the others, then all together. `reload` runs the front end over changed files.
@@ -109,8 +104,7 @@ fn round(
     if results.is_empty() {
         return failures;
     }
-    let ids: Vec<FileId> = results.keys().copied().collect();
-    reload(&changed, &ids, words(&fixes), &mut |program| {
+    reload(&changed, places(&results, &edits), &mut |program| {
         for (file, span, failure) in proof::failures(original, program, &results) {
             let open = |fix: &Fix| touches(fix, file, span) && !is_known(fix, &failure);
             for (id, _) in fixes.iter().filter(|(_, fix)| open(fix)) {
@@ -124,22 +118,21 @@ fn round(
     failures
 }
 
-/// The identifiers that the fixes bring in, and strong calls, of which an edit may add only the
-/// last letters: no other item of the result is of interest.
-fn words(fixes: &[(FixId, &Fix)]) -> FxHashSet<String> {
-    let mut words: FxHashSet<String> = REPLACEMENTS
-        .iter()
-        .map(|row| row.strong.to_owned())
-        .collect();
-    for edit in fixes.iter().flat_map(|(_, fix)| &fix.edits) {
-        for token in lex(&edit.text)
-            .iter()
-            .filter(|token| token.kind == TokenKind::Ident)
-        {
-            words.insert(String::from_utf8_lossy(&edit.text[token.span.range()]).into_owned());
-        }
+/// Where the new text stands in the result: no other item of it is of interest.
+fn places(results: &BTreeMap<FileId, Applied>, edits: &EditSet) -> Places {
+    let mut places = Places::default();
+    for &file in results.keys() {
+        let mut shift = 0i64;
+        let spans = edits.edits(file).map(|edit| {
+            let start = i64::from(edit.span.start().0) + shift;
+            let length = i64::try_from(edit.text.len()).expect("texts of edits are short");
+            shift += length - i64::try_from(edit.span.len()).expect("files fit");
+            let offset = |at: i64| u32::try_from(at).expect("results are about as long as files");
+            ByteSpan::new(offset(start), offset(start + length))
+        });
+        places.insert(file, spans.collect());
     }
-    words
+    places
 }
 
 /// Whether the fix already names what cannot be told of its result.
