@@ -78,12 +78,32 @@ impl Layout<'_> {
         let span = match (leading == line, ends_line) {
             (true, true) => {
                 let end = self.next_line(statement.end()).unwrap_or(trailing);
-                ByteSpan::new(line.0, end.0)
+                // Of the blank lines around it one stays.
+                let behind = self
+                    .blank_line_at(end)
+                    .filter(|_| self.follows_blank_line(line));
+                ByteSpan::new(line.0, behind.unwrap_or(end).0)
             }
             (false, true) => ByteSpan::new(leading.0, statement.end().0),
             (_, false) => ByteSpan::new(statement.start().0, trailing.0),
         };
         self.edit(span, "")
+    }
+
+    /// Where the line behind `line` begins, if `line` is blank.
+    fn blank_line_at(&self, line: ByteOffset) -> Option<ByteOffset> {
+        let text = &self.bytes[line.index()..];
+        let length = memchr::memchr(b'\n', text)?;
+        let is_blank = text[..length].iter().all(u8::is_ascii_whitespace);
+        is_blank.then(|| to_offset(line.index() + length + 1))
+    }
+
+    fn follows_blank_line(&self, line: ByteOffset) -> bool {
+        let Some(before) = line.0.checked_sub(1) else {
+            return false;
+        };
+        let start = self.line_start(ByteOffset(before));
+        self.blank_line_at(start) == Some(line)
     }
 
     fn before(&self, statement: ByteSpan, lines: &[&str]) -> Edit {
@@ -427,5 +447,13 @@ mod tests {
             before,
             "  #include <a.h> /* x\n */\n#include \"c.h\"\nint b;"
         );
+    }
+
+    #[test]
+    fn of_two_blank_lines_around_a_removed_line_one_stays() {
+        let text = "f() {\n    a;\n\n    b;\n\n    c;\n}\n";
+        assert_eq!(removed(text, "b;"), "f() {\n    a;\n\n    c;\n}\n");
+        let text = "f() {\n    a;\n    b;\n\n    c;\n}\n";
+        assert_eq!(removed(text, "b;"), "f() {\n    a;\n\n    c;\n}\n");
     }
 }
