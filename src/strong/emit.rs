@@ -301,7 +301,8 @@ impl Draft<'_, '_> {
         }
         let no_place = || Reason::NoPlace("the result".to_owned());
         let span = self.scene.stmt_span(stmt).ok_or_else(no_place)?;
-        let prefix = types::prefix(&self.scene.function.ret).ok_or_else(no_place)?;
+        let ret = Some(&self.scene.function.ret).filter(|ret| !ret.is_void());
+        let prefix = ret.and_then(types::prefix).ok_or_else(no_place)?;
         let name = self.unused_name(&["result", "ret", "retval", "rv"]);
         let head = self.declare(stmt, &prefix, &name);
         let keyword = ByteSpan::new(span.start().0, span.start().0 + 6);
@@ -363,6 +364,9 @@ impl Draft<'_, '_> {
             if self.scene.is_else_if(stmt) {
                 return Err(Reason::ElseIf);
             }
+            if around.before.iter().any(|line| declares(line)) && self.scene.is_labelled(stmt) {
+                return Err(Reason::Labelled);
+            }
             let lines = |lines: &'_ [String]| lines.to_vec();
             let before = lines(&around.before);
             let after = [lines(&around.declared), lines(&around.after)].concat();
@@ -383,4 +387,10 @@ impl Draft<'_, '_> {
         self.fix.edits.sort_by_key(|edit| (edit.file, edit.span));
         Ok(self.fix)
     }
+}
+
+/// Whether a line that this module wrote declares a variable: `PyObject *item;`, `int n = f(v);`.
+fn declares(line: &str) -> bool {
+    let target = line.split('=').next().unwrap_or_default();
+    !target.contains('(') && target.split_whitespace().count() > 1
 }

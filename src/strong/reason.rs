@@ -44,6 +44,8 @@ pub(super) enum Reason {
          inside, or do the lookup before the chain"
     )]
     ElseIf,
+    #[error("a label stands right in front of the statement: give it a block of its own")]
+    Labelled,
     #[error("the call is part of a loop's condition: move it into the body")]
     LoopCondition,
     #[error(

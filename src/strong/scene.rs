@@ -106,6 +106,17 @@ impl<'a> Scene<'a> {
         self.parents.stmts[stmt.0 as usize]
     }
 
+    /// Whether a label stands in front of `stmt`: before C23 no declaration may follow it.
+    pub(super) fn is_labelled(&self, stmt: StmtId) -> bool {
+        let Some(Parent::Stmt(parent)) = self.parent_of_stmt(stmt) else {
+            return false;
+        };
+        matches!(
+            self.tree.stmt(parent).kind,
+            StmtKind::Label { .. } | StmtKind::Case { .. } | StmtKind::Default { .. }
+        )
+    }
+
     /// Whether `stmt` is the `if` of an `else if`: statements around it would need braces around
     /// the rest of the chain, and its lines another indentation.
     pub(super) fn is_else_if(&self, stmt: StmtId) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Failure;
-use crate::ast::{ExprId, ExprKind, Function};
+use crate::ast::{ExprId, ExprKind, Function, Name};
 use crate::capi::{self, Form, REPLACEMENTS};
 use crate::cfg;
 use crate::edit::Applied;
@@ -32,7 +32,8 @@ pub(super) fn failures(
         let Some(applied) = applied.get(&item.place.0) else {
             continue;
         };
-        if let Some(reason) = unbalanced(item, function, applied) {
+        let misplaced = undeclared(item, function, applied);
+        if let Some(reason) = misplaced.or_else(|| unbalanced(item, function, applied)) {
             let span = original_span(applied, item.place.1);
             failures.push((item.place.0, span, Failure::Wrong(reason)));
         }
@@ -53,13 +54,21 @@ pub(super) fn failures(
                         .and_then(|at| applied.map.to_original(at));
                     at.is_some_and(|at| old.contains(&(trouble.problem, at)))
                 };
-                let wrong = all.clone().find(|trouble| !is_old(trouble));
+                let is_doubt = |trouble: &&Trouble| {
+                    matches!(trouble.problem, Problem::MayOutlive | Problem::CountMatters)
+                };
+                let wrong = all.clone().find(|t| !is_old(t) && !is_doubt(t));
                 if let Some(trouble) = wrong {
                     let reason = describe(function, &seeds, trouble);
                     failures.push((item.place.0, span, Failure::Wrong(reason)));
                 } else if let Some(trouble) = all.next() {
                     let reason = describe(function, &seeds, trouble);
-                    let reason = format!("{reason}, as it was before");
+                    let before = if is_doubt(&trouble) {
+                        ""
+                    } else {
+                        ", as it was before"
+                    };
+                    let reason = format!("{reason}{before}");
                     failures.push((item.place.0, span, Failure::Unknown(reason)));
                 }
             }
@@ -71,6 +80,28 @@ pub(super) fn failures(
         }
     }
     failures
+}
+
+/// A variable that new text assigns to and that is not declared there: fixes that put a
+/// declaration and the beginning of a block at the same place can hide one from the other.
+fn undeclared(item: &ProgramItem, function: &Function, applied: &Applied) -> Option<String> {
+    function.tree.exprs.iter().find_map(|expr| {
+        let ExprKind::Assign { lhs, .. } = expr.kind else {
+            return None;
+        };
+        let target = function.tree.expr(lhs);
+        match &target.kind {
+            ExprKind::Name(Name::Global(name))
+                if is_inserted(item, applied, target.range.start) =>
+            {
+                Some(format!(
+                    "in `{}`, `{name}` is not declared where it is set",
+                    function.name
+                ))
+            }
+            _ => None,
+        }
+    })
 }
 
 /// What is wrong with the critical sections of a function, if the edits brought in one.
@@ -240,6 +271,8 @@ fn describe(function: &Function, seeds: &[Seed], trouble: &Trouble) -> String {
         Problem::ReleaseOfNull => "is released where it is NULL",
         Problem::AddressTaken => "can be changed through a pointer that leaves the function",
         Problem::DerivedEscapes => "dies while a pointer into it lives on",
+        Problem::MayOutlive => "is released before the last use of what a function made of it",
+        Problem::CountMatters => "is one more than code that looks at the reference count expects",
     };
     format!("in `{}`, the reference from `{name}` {what}", function.name)
 }

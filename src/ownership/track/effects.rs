@@ -70,6 +70,25 @@ pub(super) fn count_effect(callees: &dyn Callees, name: &str, arg: usize) -> Opt
     }
 }
 
+/// Whether the function looks at the argument's reference count, or fails if there is another
+/// reference than the caller's.
+pub(super) fn needs_only_owner(name: &str, arg: usize) -> bool {
+    const NAMES: &[&str] = &[
+        "Py_REFCNT",
+        "PyTuple_SetItem",
+        "PySet_Add",
+        "PyUnicode_WriteChar",
+        "PyUnicode_Fill",
+        "PyUnicode_CopyCharacters",
+        "PyUnicode_Resize",
+        "PyUnicode_Append",
+        "_PyTuple_Resize",
+        "_PyBytes_Resize",
+        "PyUnstable_Object_IsUniquelyReferenced",
+    ];
+    arg == 0 && NAMES.contains(&name)
+}
+
 /// Positions of the arguments that `N` in a format consumes, counted from the first value.
 pub(super) fn stolen_by_format(format: &[u8]) -> Vec<usize> {
     let mut stolen = Vec::new();

@@ -18,7 +18,8 @@ impl Stepper<'_> {
         match value.map(|operand| self.value(state, operand)) {
             Some(Value::Instance(id)) => self.give_away(state, id, at),
             Some(Value::Derived(id)) => self.trouble(state, id, Problem::DerivedEscapes, at),
-            _ => {}
+            Some(value) => self.use_value(state, value, Source::Stmt(stmt)),
+            None => {}
         }
         for id in 0..state.instances.len() {
             match state.instances[id].count {
@@ -53,7 +54,11 @@ impl Stepper<'_> {
             && state.instances[id].released
             && state.instances[id].count <= 0
         {
-            self.trouble(state, id, Problem::UseAfterRelease, Some(at));
+            let problem = match value {
+                Value::MaybeDerived(_) => Problem::MayOutlive,
+                _ => Problem::UseAfterRelease,
+            };
+            self.trouble(state, id, problem, Some(at));
         }
     }
 

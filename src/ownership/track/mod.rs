@@ -62,6 +62,11 @@ pub enum Problem {
     AddressTaken,
     /// A pointer into it is returned or stored.
     DerivedEscapes,
+    /// What a function whose code is not known made of it is used after its release: that may be
+    /// the object itself, or point into it.
+    MayOutlive,
+    /// The code asks how many references there are, or calls what needs to be the only owner.
+    CountMatters,
 }
 
 /// A problem, the seed it is about (by index) and where it shows.

@@ -1,12 +1,12 @@
 //! What one instruction does to a state.
 
-use super::effects::{Callees, CountEffect, build_format, count_effect, stolen_by_format};
+use super::effects::{self, Callees, CountEffect, build_format, count_effect, stolen_by_format};
 use super::facts::Facts;
 use super::state::{Instance, InstanceId, State, Value};
 use super::{Gives, Problem, Seed, Trouble};
 use crate::ast::{ExprKind, LocalId, Name};
 use crate::capi::StealWhen;
-use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Source, TempId};
+use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Projection, Source, TempId};
 
 pub(super) struct Stepper<'a> {
     pub(super) facts: &'a Facts<'a>,
@@ -68,7 +68,10 @@ impl<'a> Stepper<'a> {
             }
             InstrKind::Op { dst, operands, .. } => {
                 let derived = operands.iter().find_map(|o| match self.value(&state, o) {
-                    Value::Derived(id) | Value::MaybeDerived(id) => Some(Value::MaybeDerived(id)),
+                    // (char *)v + sizeof(PyObject)
+                    Value::Derived(id) | Value::MaybeDerived(id) | Value::Instance(id) => {
+                        Some(Value::MaybeDerived(id))
+                    }
                     _ => None,
                 });
                 state.set_temp(*dst, derived.unwrap_or(Value::Unknown), None);
@@ -96,6 +99,11 @@ impl<'a> Stepper<'a> {
             Base::Deref(pointer) => {
                 let value = self.value(state, pointer);
                 self.use_value(state, value, source);
+                if let Value::Instance(id) = value
+                    && matches!(&place.path[..], [Projection::Field(field)] if &**field == "ob_refcnt")
+                {
+                    self.trouble(state, id, Problem::CountMatters, Some(source));
+                }
                 match value.instance() {
                     Some(id) => Value::MaybeDerived(id),
                     None => Value::Unknown,
@@ -113,8 +121,8 @@ impl<'a> Stepper<'a> {
                 Value::Derived(_) | Value::MaybeDerived(_) if !self.holds_pointer(local) => {
                     Value::Unknown
                 }
-                // A helper's result: an object is taken to be one of its own.
-                Value::MaybeDerived(_) if self.facts.holds_object(local) => Value::Unknown,
+                // A helper's result: an object may be one of its own.
+                Value::MaybeDerived(_) if self.facts.holds_object(local) => value,
                 Value::MaybeDerived(id) => Value::Derived(id),
                 other => other,
             };
@@ -158,6 +166,7 @@ impl<'a> Stepper<'a> {
             .iter()
             .position(|seed| source == Source::Expr(seed.call));
         self.forget_addressed(&mut state, args, seed, source);
+        self.parsed_out_of(&mut state, name, args, &values);
         if let Some(seed) = seed {
             return self.give(state, seed, dst, args, out);
         }
@@ -196,6 +205,11 @@ impl<'a> Stepper<'a> {
             (Value::None, Some(CountEffect::Release { .. })) => state.owned_none().unwrap_or(value),
             _ => value,
         };
+        if let Value::Instance(id) = value
+            && effects::needs_only_owner(name, at)
+        {
+            self.trouble(state, id, Problem::CountMatters, Some(source));
+        }
         let Value::Instance(id) = value else {
             if let (Some(CountEffect::Release { null: false }), Value::Null) = (effect, value) {
                 self.troubles.push(Trouble {
@@ -296,6 +310,19 @@ impl<'a> Stepper<'a> {
             state.set_local(local, Value::Unknown);
         }
         self.find_lost(state, Some(source));
+    }
+
+    /// `PyArg_ParseTuple(v, "OO", &a, &b)`: what is stored lives in `v`.
+    fn parsed_out_of(&self, state: &mut State, name: &str, args: &[Operand], values: &[Value]) {
+        let Some(&Value::Instance(id)) = values.first().filter(|_| name.starts_with("PyArg_"))
+        else {
+            return;
+        };
+        for local in args.iter().filter_map(addressed) {
+            if self.holds_pointer(local) {
+                state.set_local(local, Value::Derived(id));
+            }
+        }
     }
 
     fn result(&self, name: &str, values: &[Value]) -> Value {
