@@ -75,7 +75,8 @@ declare_rule! {
     /// ## Confidence
     /// `safe` if all of that is proven. `review` if the dict is a field that other code may set,
     /// or if key or value are used where no reference of the loop can hold them. No fix for
-    /// iterations by hand, exits made by macros, and dicts that change during the loop.
+    /// iterations by hand, exits made by macros, and loops that detach the thread. A loop that adds
+    /// or removes keys of its dict is undefined with and without the section; that stays.
     ///
     /// A dict that no other thread knows (`kwargs`, a new one) needs no section.
     ///
