@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::diff::DEFAULT_CONTEXT;
-use crate::engine::{Compat, ErrorBehaviour};
+use crate::engine::Compat;
 use crate::package::PythonVersion;
 use crate::render::OutputFormat;
 
@@ -124,9 +124,6 @@ pub(super) struct OptionArgs {
     /// How older Pythons get new functions
     #[arg(long, value_enum, value_name = "HOW")]
     pub(super) compat: Option<Compat>,
-    /// What becomes of errors that the old call swallowed
-    #[arg(long, value_enum, value_name = "HOW")]
-    pub(super) errors: Option<ErrorBehaviour>,
     /// Folder for `#include "..."`
     #[arg(short = 'I', value_name = "DIR")]
     pub(super) include_dirs: Vec<PathBuf>,

@@ -8,20 +8,19 @@ use serde::Deserialize;
 use toml::de::{DeTable, DeValue};
 
 use super::args::OptionArgs;
-use crate::engine::{Compat, Config, ErrorBehaviour};
+use crate::engine::{Compat, Config};
 use crate::package::{PythonVersion, Roots};
 use crate::rule::{Selection, Selector};
 use crate::transforms;
 
 /// The keys of [`FileSettings`], for the search and the suggestion.
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 9] = [
     "select",
     "ignore",
     "exclude",
     "unsafe-fixes",
     "min-python",
     "compat",
-    "errors",
     "include-dirs",
     "define",
     "strict",
@@ -37,7 +36,6 @@ struct FileSettings {
     unsafe_fixes: bool,
     min_python: Option<PythonVersion>,
     compat: Option<Compat>,
-    errors: Option<ErrorBehaviour>,
     include_dirs: Vec<PathBuf>,
     define: Vec<String>,
     strict: bool,
@@ -88,7 +86,6 @@ impl Settings {
                 .concat(),
             },
             compat: args.compat.or(settings.compat).unwrap_or_default(),
-            errors: args.errors.or(settings.errors).unwrap_or_default(),
             include_dirs: include_dirs
                 .map(|dir| dir.to_string_lossy().into_owned())
                 .collect(),

@@ -16,17 +16,6 @@ pub enum Compat {
     None,
 }
 
-/// What becomes of errors that the old call swallowed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ErrorBehaviour {
-    /// The new code swallows them as well.
-    #[default]
-    Preserve,
-    /// The new code hands them to its caller; such fixes need review.
-    Propagate,
-}
-
 /// What a user asks of an analysis. The supported Pythons are part of the package.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
@@ -34,8 +23,6 @@ pub struct Config {
     pub selection: Selection,
     /// How older Pythons are served.
     pub compat: Compat,
-    /// What becomes of errors that the old call swallowed.
-    pub errors: ErrorBehaviour,
     /// Folders for quoted headers, relative to the package's root or absolute.
     pub include_dirs: Vec<String>,
     /// Macros from outside, as (name, value).

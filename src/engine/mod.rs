@@ -8,7 +8,7 @@ mod readiness;
 mod whereabouts;
 mod workspace;
 
-pub use config::{Compat, Config, ErrorBehaviour};
+pub use config::{Compat, Config};
 pub use needs::NewFile;
 pub use whereabouts::{FunctionLines, LineKind, Whereabouts, lines_of, whereabouts};
 

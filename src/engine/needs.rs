@@ -42,12 +42,17 @@ pub(super) fn serve(
     if config.compat == Compat::None {
         return None;
     }
+    // `--compat header` serves Pythons older than those the package says it supports.
+    let oldest = match config.compat {
+        Compat::Header => 0,
+        Compat::Auto | Compat::None => workspace.range.min,
+    };
     let mut functions = BTreeSet::new();
     let mut files = BTreeSet::new();
     for (file, function) in findings
         .iter()
         .filter_map(fix_of)
-        .flat_map(|fix| needs(fix, workspace))
+        .flat_map(|fix| needs(fix, oldest))
     {
         files.insert(file);
         functions.insert(function);
@@ -58,7 +63,7 @@ pub(super) fn serve(
     let header = choose(package, &functions, &files);
     for finding in findings.iter_mut() {
         if let Outcome::Fix(fix) = &mut finding.outcome {
-            add_edits(workspace, fix, &header);
+            add_edits(workspace, oldest, fix, &header);
         }
     }
     match header {
@@ -75,13 +80,10 @@ fn fix_of(finding: &Finding) -> Option<&Fix> {
 }
 
 /// Files and functions of the needs that the supported Pythons make real.
-fn needs<'f>(
-    fix: &'f Fix,
-    workspace: &'f Workspace,
-) -> impl Iterator<Item = (FileId, &'static str)> + 'f {
-    fix.needs.iter().filter_map(|need| {
+fn needs(fix: &Fix, oldest: u32) -> impl Iterator<Item = (FileId, &'static str)> {
+    fix.needs.iter().filter_map(move |need| {
         let Need::Compat { file, function } = need;
-        compat::is_needed(function, workspace.range.min).then_some((*file, *function))
+        compat::is_needed(function, oldest).then_some((*file, *function))
     })
 }
 
@@ -121,8 +123,8 @@ fn shared_folder<'p>(left: &'p Path, right: &'p Path) -> &'p Path {
         .unwrap_or(Path::new(""))
 }
 
-fn add_edits(workspace: &Workspace, fix: &mut Fix, header: &Header) {
-    let files: BTreeSet<FileId> = needs(fix, workspace).map(|(file, _)| file).collect();
+fn add_edits(workspace: &Workspace, oldest: u32, fix: &mut Fix, header: &Header) {
+    let files: BTreeSet<FileId> = needs(fix, oldest).map(|(file, _)| file).collect();
     for id in files {
         if let Header::Own(own, text) = header {
             let old = workspace.files.get(*own);
