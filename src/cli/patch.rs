@@ -15,7 +15,6 @@ use crate::rule::{Finding, Outcome};
 pub(super) fn diff(args: &DiffArgs, talk: &Talk) -> anyhow::Result<Status> {
     let plan = Plan::make(&args.analysis, talk)?;
     plan.print(args.context, talk)?;
-    plan.tell_of_new_files(talk);
     plan.session.report_coverage(talk);
     if plan.session.settings.strict && plan.session.has_coverage_gap() {
         return Ok(Status::CoverageGap);
@@ -56,6 +55,7 @@ pub(super) fn migrate(
         counted(plan.applied, "fix", "fixes"),
         counted(changes.len(), "file", "files")
     ));
+    plan.tell_of_new_files(talk);
     plan.session.report_coverage(talk);
     if plan.session.settings.strict && plan.session.has_coverage_gap() {
         return Ok(Status::CoverageGap);
