@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::ast::Function;
-use crate::capi::{MODEL_H, effects};
+use crate::capi::MODEL_H;
 use crate::cfg;
 use crate::diff::{FileChange, FileMode, patch};
 use crate::edit::{Confidence, EditSet, Fix, FixId, apply};
@@ -99,8 +99,10 @@ pub(crate) fn with_package<T>(text: &str, ask: impl FnOnce(&PackageCx<'_>) -> T)
 }
 
 fn imbalances(function: &Function) -> Vec<Imbalance> {
-    let never_returns = |name: &str| effects(name).is_some_and(|effects| effects.noreturn);
-    check_balance(&cfg::build(function, &never_returns), &function.tree)
+    check_balance(
+        &cfg::build(function, &crate::capi::never_returns),
+        &function.tree,
+    )
 }
 
 fn once_triaged(rule: &Rule, text: &str) -> (String, String) {

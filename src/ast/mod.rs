@@ -411,6 +411,34 @@ pub enum BinaryOp {
     Comma,
 }
 
+impl BinaryOp {
+    /// How it is written in C.
+    #[must_use]
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Modulo => "%",
+            Self::Plus => "+",
+            Self::Minus => "-",
+            Self::ShiftLeft => "<<",
+            Self::ShiftRight => ">>",
+            Self::Less => "<",
+            Self::Greater => ">",
+            Self::LessOrEqual => "<=",
+            Self::GreaterOrEqual => ">=",
+            Self::Equals => "==",
+            Self::NotEquals => "!=",
+            Self::BitAnd => "&",
+            Self::BitXor => "^",
+            Self::BitOr => "|",
+            Self::LogicalAnd => "&&",
+            Self::LogicalOr => "||",
+            Self::Comma => ",",
+        }
+    }
+}
+
 /// A statement.
 #[derive(Debug, Clone)]
 pub struct Stmt {

@@ -103,6 +103,16 @@ pub fn effects(name: &str) -> Option<&'static Effects> {
     TABLE.get(name)
 }
 
+/// Whether a call of `name` does not come back: C-API functions by the table, and those of C.
+#[must_use]
+pub fn never_returns(name: &str) -> bool {
+    effects(name).is_some_and(|effects| effects.noreturn)
+        || matches!(
+            name,
+            "abort" | "exit" | "_exit" | "longjmp" | "__builtin_unreachable"
+        )
+}
+
 fn rows() -> impl Iterator<Item = &'static str> {
     let lines = include_str!("effects.tsv").lines();
     lines.filter(|line| !line.starts_with('#')).skip(1)

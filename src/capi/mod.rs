@@ -5,7 +5,7 @@ mod effects;
 mod replacements;
 mod version;
 
-pub use effects::{Effects, Out, OutKind, Returns, Steal, StealWhen, effects};
+pub use effects::{Effects, Out, OutKind, Returns, Steal, StealWhen, effects, never_returns};
 pub use replacements::{Absent, Form, OldErrors, REPLACEMENTS, Replacement, replacement};
 pub use version::{ParseVersionError, PyVersion};
 

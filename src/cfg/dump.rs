@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use crate::ast::{BinaryOp, ExprKind, Function, LocalId, UnaryOp};
+use crate::ast::{ExprKind, Function, LocalId, UnaryOp};
 
 use super::{
     Base, Block, BlockId, Callee, CaseLabel, Cfg, Comparison, Condition, Instr, InstrKind, Op,
@@ -76,7 +76,7 @@ impl Dump<'_> {
                     format!(
                         "{} {} {}",
                         self.operand(lhs),
-                        binary(*op),
+                        op.symbol(),
                         self.operand(rhs)
                     )
                 }
@@ -225,29 +225,5 @@ fn unary(op: UnaryOp) -> &'static str {
         UnaryOp::Complement => "~",
         UnaryOp::Not => "!",
         UnaryOp::LabelAddress => "&&",
-    }
-}
-
-fn binary(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Multiply => "*",
-        BinaryOp::Divide => "/",
-        BinaryOp::Modulo => "%",
-        BinaryOp::Plus => "+",
-        BinaryOp::Minus => "-",
-        BinaryOp::ShiftLeft => "<<",
-        BinaryOp::ShiftRight => ">>",
-        BinaryOp::Less => "<",
-        BinaryOp::Greater => ">",
-        BinaryOp::LessOrEqual => "<=",
-        BinaryOp::GreaterOrEqual => ">=",
-        BinaryOp::Equals => "==",
-        BinaryOp::NotEquals => "!=",
-        BinaryOp::BitAnd => "&",
-        BinaryOp::BitXor => "^",
-        BinaryOp::BitOr => "|",
-        BinaryOp::LogicalAnd => "&&",
-        BinaryOp::LogicalOr => "||",
-        BinaryOp::Comma => ",",
     }
 }

@@ -44,8 +44,7 @@ pub(super) enum Origin {
 
 impl<'a> Flow<'a> {
     pub(super) fn new(item: &'a ProgramItem, function: &'a Function) -> Self {
-        let noreturn = |name: &str| crate::capi::effects(name).is_some_and(|e| e.noreturn);
-        let cfg = cfg::build(function, &noreturn);
+        let cfg = cfg::build(function, &crate::capi::never_returns);
         let mut definitions = vec![Vec::new(); cfg.temps as usize];
         for (point, instr) in points(&cfg) {
             if let Some(TempId(temp)) = instr.dst() {

@@ -57,10 +57,7 @@ impl Visitor for Parents {
 
 /// The flow graph the rewriting works on.
 pub(super) fn graph(function: &Function) -> Cfg {
-    cfg::build(function, &|name| {
-        capi::effects(name).is_some_and(|effects| effects.noreturn)
-            || matches!(name, "abort" | "exit" | "_exit" | "longjmp")
-    })
+    cfg::build(function, &capi::never_returns)
 }
 
 impl<'a> Scene<'a> {

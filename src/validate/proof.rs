@@ -111,7 +111,7 @@ fn unbalanced(item: &ProgramItem, function: &Function, applied: &Applied) -> Opt
             && expansion.call.0 == item.place.0
             && applied.map.to_original(expansion.call.1.start()).is_none()
     });
-    let graph = brought_in.then(|| cfg::build(function, &never_returns))?;
+    let graph = brought_in.then(|| cfg::build(function, &capi::never_returns))?;
     let found = check_balance(&graph, &function.tree);
     (!found.is_empty()).then(|| {
         format!(
@@ -122,7 +122,7 @@ fn unbalanced(item: &ProgramItem, function: &Function, applied: &Applied) -> Opt
 }
 
 fn follow(function: &Function, seeds: &[Seed]) -> Report {
-    let graph = cfg::build(function, &never_returns);
+    let graph = cfg::build(function, &capi::never_returns);
     track::run(&graph, &function.tree, seeds, &KnownCallees)
 }
 
@@ -176,14 +176,6 @@ fn start_of(item: &ProgramItem, function: &Function, trouble: &Trouble) -> Optio
         Spelling::File(_, span) => Some(span.start()),
         Spelling::Synthetic(_) => None,
     }
-}
-
-fn never_returns(name: &str) -> bool {
-    capi::effects(name).is_some_and(|effects| effects.noreturn)
-        || matches!(
-            name,
-            "abort" | "exit" | "_exit" | "longjmp" | "__builtin_unreachable"
-        )
 }
 
 fn is_old(original: &Program<'_>, gap: &Gap) -> bool {

@@ -64,12 +64,11 @@ declare_rule! {
 }
 
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    let never_returns = |name: &str| capi::effects(name).is_some_and(|effects| effects.noreturn);
     for (item, at) in cx.program.items.iter().zip(0u32..) {
         let Some(Body::Function(function)) = &item.body else {
             continue;
         };
-        let cfg = cfg::build(function, &never_returns);
+        let cfg = cfg::build(function, &capi::never_returns);
         for found in check_balance(&cfg, &function.tree) {
             let report = Report {
                 cx,

@@ -1,9 +1,9 @@
 //! Expressions as S-expressions.
 
 use super::Dumper;
-use super::operators::{binary_text, unary_text};
+use super::operators::unary_text;
 use super::types::type_text;
-use crate::ast::{Designator, ExprId, ExprKind, Init, InitList, Name, StmtId};
+use crate::ast::{BinaryOp, Designator, ExprId, ExprKind, Init, InitList, Name, StmtId};
 
 impl Dumper<'_> {
     pub(super) fn optional(&self, id: Option<ExprId>) -> String {
@@ -37,15 +37,10 @@ impl Dumper<'_> {
                 format!("({} {})", unary_text(*op), self.expr(*operand))
             }
             ExprKind::Binary { op, lhs, rhs } => {
-                format!(
-                    "({} {} {})",
-                    binary_text(*op),
-                    self.expr(*lhs),
-                    self.expr(*rhs)
-                )
+                format!("({} {} {})", op.symbol(), self.expr(*lhs), self.expr(*rhs))
             }
             ExprKind::Assign { op, lhs, rhs } => {
-                let op = op.map_or("", binary_text);
+                let op = op.map_or("", BinaryOp::symbol);
                 format!("({op}= {} {})", self.expr(*lhs), self.expr(*rhs))
             }
             ExprKind::Conditional {

@@ -23,12 +23,11 @@ pub(super) struct Scope<'a> {
 
 impl<'a> Scope<'a> {
     pub(super) fn new(cx: &'a PackageCx<'a>, item: ItemId, function: &'a Function) -> Self {
-        let never_returns = |name: &str| capi::effects(name).is_some_and(|e| e.noreturn);
         Self {
             cx,
             item,
             function,
-            cfg: cfg::build(function, &never_returns),
+            cfg: cfg::build(function, &capi::never_returns),
             parents: Parents::new(function),
         }
     }
