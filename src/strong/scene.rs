@@ -250,8 +250,6 @@ impl Scene<'_> {
     pub(super) fn inner_stmts(&self, stmt: StmtId) -> Vec<StmtId> {
         struct Collect(Vec<StmtId>);
         impl Visitor for Collect {
-            fn visit_expr(&mut self, _: &Tree, _: ExprId) {}
-
             fn visit_stmt(&mut self, tree: &Tree, id: StmtId) {
                 self.0.push(id);
                 walk_stmt(self, tree, id);

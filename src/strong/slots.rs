@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::scene::{Parent, Scene};
-use crate::ast::{StmtId, StmtKind, Tree, Visitor, walk_stmt};
+use crate::ast::{ExprId, ExprKind, StmtId, StmtKind, Tree, Visitor, walk_stmt};
 use crate::cfg::{BlockId, Point, Terminator};
 
 /// A place for a new statement.
@@ -116,7 +116,7 @@ impl Finder<'_, '_> {
 }
 
 impl Visitor for Finder<'_, '_> {
-    fn visit_expr(&mut self, _: &Tree, _: crate::ast::ExprId) {}
+    fn visit_expr(&mut self, _: &Tree, _: ExprId) {}
 
     fn visit_stmt(&mut self, tree: &Tree, id: StmtId) {
         let cfg = self.scene.cfg;
@@ -131,6 +131,11 @@ impl Visitor for Finder<'_, '_> {
             self.add(cfg.before(id), Slot::Before(id));
         }
         walk_stmt(self, tree, id);
+        if let StmtKind::Expr(expr) = stmt.kind
+            && let Some(body) = statement_expression(tree, expr)
+        {
+            self.visit_stmt(tree, body);
+        }
         if let StmtKind::If {
             then,
             otherwise: None,
@@ -147,5 +152,15 @@ impl Visitor for Finder<'_, '_> {
         if free && !ends && !self.more_declarations(id) && !matches!(stmt.kind, StmtKind::Null) {
             self.add(cfg.after(id), Slot::After(id));
         }
+    }
+}
+
+/// The block of `(void)({ … });`, which pairs of macros like `BEGIN` and `END` stand for. In a
+/// larger expression a value may be waiting that no variable holds, so nothing is released there.
+fn statement_expression(tree: &Tree, expr: ExprId) -> Option<StmtId> {
+    match &tree.expr(expr).kind {
+        ExprKind::Cast { ty, operand } if ty.is_void() => statement_expression(tree, *operand),
+        ExprKind::Stmt(body) => Some(*body),
+        _ => None,
     }
 }

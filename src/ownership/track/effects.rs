@@ -1,6 +1,6 @@
 //! What calls do to the references they get.
 
-use crate::capi::{self, Returns, StealWhen};
+use crate::capi::{self, OutKind, Returns, StealWhen};
 
 /// What is known of a called function.
 pub trait Callees {
@@ -9,6 +9,9 @@ pub trait Callees {
 
     /// The argument that the result points into or is kept alive by.
     fn derived_from(&self, name: &str) -> Option<usize>;
+
+    /// Whether argument `arg` is the address of a variable that gets a reference, whatever it held.
+    fn fills(&self, name: &str, arg: usize) -> bool;
 
     /// Whether the result may be a pointer into an argument for all that is known.
     fn may_derive(&self, name: &str) -> bool;
@@ -35,6 +38,14 @@ impl Callees for KnownCallees {
             Returns::New | Returns::Null | Returns::Void | Returns::Plain => None,
         };
         effects.derived_from.or(borrowed).map(usize::from)
+    }
+
+    fn fills(&self, name: &str, arg: usize) -> bool {
+        let Some(effects) = capi::effects(name) else {
+            return false;
+        };
+        let mut outs = effects.outs.iter();
+        outs.any(|out| usize::from(out.arg) == arg && out.kind == OutKind::New)
     }
 
     fn may_derive(&self, name: &str) -> bool {

@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashSet;
 
+use super::carriers::carriers;
 use super::effects::Callees;
 use super::facts::Facts;
 use super::state::{State, Value};
 use super::step::Stepper;
 use super::{Report, Seed};
-use crate::ast::Tree;
+use crate::ast::{LocalId, Tree};
 use crate::cfg::{BlockId, CaseLabel, Cfg, Comparison, Condition, Operand, Point, Terminator};
 
 /// Most distinct states at the entry of one block.
@@ -18,44 +19,90 @@ const MAX_STATES_OF_BLOCK: usize = 96;
 /// Most steps over all states, for functions of thousands of blocks.
 const MAX_VISITS: usize = 200_000;
 
-/// Follows `seeds` through the function.
+/// Follows `seeds` through the function: all together, or one by one if that makes too many
+/// states. Not to know the values of the other seeds makes more paths possible, never fewer, so
+/// what is clean then is clean.
 #[must_use]
 pub fn run(cfg: &Cfg, tree: &Tree, seeds: &[Seed], callees: &dyn Callees) -> Report {
     let facts = Facts::new(cfg, tree);
-    let mut stepper = Stepper::new(&facts, seeds, callees);
-    let mut seen: Vec<FxHashSet<State>> = vec![FxHashSet::default(); cfg.blocks.len()];
-    let mut waiting = VecDeque::from([(Cfg::ENTRY, State::default())]);
     let mut visits = 0;
-    while let Some((block, state)) = waiting.pop_front() {
-        visits += 1;
-        if visits > MAX_VISITS || seen[block.index()].len() > MAX_STATES_OF_BLOCK {
-            return Report::TooComplex;
-        }
-        for (target, mut next) in run_block(&facts, &mut stepper, block, state) {
-            let at = Point {
-                block: target,
-                index: 0,
-            };
-            stepper.forget(&mut next, at);
-            if next.instances.len() > 2 * seeds.len() + 2 {
-                return Report::TooComplex;
-            }
-            if seen[target.index()].insert(next.clone()) {
-                waiting.push_back((target, next));
-            }
+    let together = Walk::new(&facts, seeds, callees, false).run(&mut visits);
+    if together != Report::TooComplex {
+        return together;
+    }
+    visits = 0;
+    let mut alone = seeds
+        .iter()
+        .map(|seed| Walk::new(&facts, std::slice::from_ref(seed), callees, true));
+    if alone.all(|walk| walk.run(&mut visits).is_clean()) {
+        return Report::Complete(Vec::new());
+    }
+    Report::TooComplex
+}
+
+/// One walk along all paths.
+struct Walk<'a> {
+    stepper: Stepper<'a>,
+    seen: Vec<FxHashSet<State>>,
+    /// In a crowded block, variables that are not among these are forgotten.
+    kept: Option<FxHashSet<LocalId>>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(facts: &'a Facts<'a>, seeds: &'a [Seed], callees: &'a dyn Callees, blur: bool) -> Self {
+        Self {
+            stepper: Stepper::new(facts, seeds, callees),
+            seen: vec![FxHashSet::default(); facts.cfg.blocks.len()],
+            kept: blur.then(|| carriers(facts.cfg, seeds)),
         }
     }
-    Report::Complete(stepper.into_troubles())
+
+    /// Adds its steps to `visits`.
+    fn run(mut self, visits: &mut usize) -> Report {
+        let mut waiting = VecDeque::from([(Cfg::ENTRY, State::default())]);
+        while let Some((block, state)) = waiting.pop_front() {
+            *visits += 1;
+            if *visits > MAX_VISITS {
+                return Report::TooComplex;
+            }
+            for (target, next) in run_block(&mut self.stepper, block, state) {
+                match self.enter(target, next) {
+                    Some(Entry::New(next)) => waiting.push_back((target, next)),
+                    Some(Entry::Known) => {}
+                    None => return Report::TooComplex,
+                }
+            }
+        }
+        Report::Complete(self.stepper.into_troubles())
+    }
+
+    /// What `state` is at the entry of `block`; `None` if there are too many states.
+    fn enter(&mut self, block: BlockId, mut state: State) -> Option<Entry> {
+        let index = 0;
+        self.stepper.forget(&mut state, Point { block, index });
+        if state.instances.len() > 2 * self.stepper.seeds.len() + 2 {
+            return None;
+        }
+        let seen = &mut self.seen[block.index()];
+        let crowded = seen.len() >= MAX_STATES_OF_BLOCK / 2;
+        if let Some(kept) = self.kept.as_ref().filter(|_| crowded) {
+            state.blur(kept);
+        }
+        if !seen.insert(state.clone()) {
+            return Some(Entry::Known);
+        }
+        (seen.len() <= MAX_STATES_OF_BLOCK).then_some(Entry::New(state))
+    }
+}
+
+enum Entry {
+    New(State),
+    Known,
 }
 
 /// The states with which one state leaves a block.
-fn run_block(
-    facts: &Facts<'_>,
-    stepper: &mut Stepper<'_>,
-    id: BlockId,
-    state: State,
-) -> Vec<(BlockId, State)> {
-    let block = facts.cfg.block(id);
+fn run_block(stepper: &mut Stepper<'_>, id: BlockId, state: State) -> Vec<(BlockId, State)> {
+    let block = stepper.facts.cfg.block(id);
     let mut states = vec![state];
     for instr in &block.instrs {
         let mut next = Vec::with_capacity(states.len());

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashSet;
+
 use crate::ast::LocalId;
 use crate::cfg::TempId;
 
@@ -90,6 +92,13 @@ impl State {
         } else {
             self.temps.insert(temp, Temp { value, from });
         }
+    }
+
+    /// Forgets the values of variables that have nothing to do with an instance and are not in
+    /// `kept`: more paths seem possible then, but none fewer.
+    pub(super) fn blur(&mut self, kept: &FxHashSet<LocalId>) {
+        self.locals
+            .retain(|local, value| value.instance().is_some() || kept.contains(local));
     }
 
     /// Whether anything still names the instance.

@@ -1,5 +1,6 @@
 //! What one instruction does to a state.
 
+use super::carriers::addressed;
 use super::effects::{self, Callees, CountEffect, build_format, count_effect, stolen_by_format};
 use super::facts::Facts;
 use super::state::{Instance, InstanceId, State, Value};
@@ -165,7 +166,7 @@ impl<'a> Stepper<'a> {
             .seeds
             .iter()
             .position(|seed| source == Source::Expr(seed.call));
-        self.forget_addressed(&mut state, args, seed, source);
+        self.forget_addressed(&mut state, name, args, source);
         self.parsed_out_of(&mut state, name, args, &values);
         if let Some(seed) = seed {
             return self.give(state, seed, dst, args, out);
@@ -292,8 +293,8 @@ impl<'a> Stepper<'a> {
     fn forget_addressed(
         &mut self,
         state: &mut State,
+        name: &str,
         args: &[Operand],
-        seed: Option<usize>,
         source: Source,
     ) {
         for (at, arg) in args.iter().enumerate() {
@@ -301,9 +302,8 @@ impl<'a> Stepper<'a> {
                 continue;
             };
             if let Value::Instance(id) = state.local(local) {
-                let out = seed.map(|seed| self.seeds[seed].gives);
                 // The variable of an out-parameter is overwritten, not read.
-                if out != Some(Gives::Out(u8::try_from(at).unwrap_or(u8::MAX))) {
+                if !self.callees.fills(name, at) {
                     self.trouble(state, id, Problem::AddressTaken, Some(source));
                 }
             }
@@ -398,12 +398,5 @@ impl<'a> Stepper<'a> {
             other.set_temp(dst, value, None);
             out.push(other);
         }
-    }
-}
-
-fn addressed(operand: &Operand) -> Option<LocalId> {
-    match operand {
-        Operand::AddressOf(place) => place.as_local(),
-        _ => None,
     }
 }

@@ -252,3 +252,62 @@ fn none_is_released_under_either_name() {
         return v;";
     assert_eq!(troubles(body), "");
 }
+
+/// Each lookup has three outcomes, and all of them are in use at once.
+#[test]
+fn many_lookups_at_once_are_followed_one_by_one() {
+    let names: Vec<String> = (0..12).map(|number| format!("v{number}")).collect();
+    let mut body = String::new();
+    for name in &names {
+        body += &format!("PyObject *{name};\n");
+        body += &format!("if (PyDict_GetItemRef(self, args, &{name}) < 0) PyErr_Clear();\n");
+    }
+    body += "int n = 0;\n";
+    for name in &names {
+        body += &format!("if ({name} != NULL) n += use({name});\n");
+    }
+    let releases = names.iter().map(|name| format!("Py_XDECREF({name});\n"));
+    let balanced = body.clone() + &releases.collect::<String>() + "return PyLong_FromLong(n);";
+    assert_eq!(troubles(&balanced), "");
+    let releases = names[1..].iter().map(|name| format!("Py_XDECREF({name});\n"));
+    let leaks = body + &releases.collect::<String>() + "return PyLong_FromLong(n);";
+    assert_eq!(troubles(&leaks), "too complex");
+}
+
+/// Ten flags that have nothing to do with the reference make a thousand states.
+#[test]
+fn flags_that_do_not_matter_are_forgotten() {
+    let flags: String = (0..10)
+        .map(|number| format!("int f{number} = 0; if (test({number})) f{number} = 1;\n"))
+        .collect();
+    let uses: String = (0..10)
+        .map(|number| format!("if (f{number}) act({number});\n"))
+        .collect();
+    let body = format!(
+        "PyObject *v = PyList_GetItemRef(self, 0);
+        {flags}
+        if (v != NULL) use(v);
+        {uses}
+        Py_XDECREF(v);
+        return NULL;"
+    );
+    assert_eq!(troubles(&body), "");
+}
+
+#[test]
+fn five_thousand_lines_are_followed() {
+    let lookup = "v = PyList_GetItemRef(self, n);
+        if (v == NULL) goto fail;
+        if (use(v) < 0) {
+            Py_DECREF(v);
+            goto fail;
+        }
+        Py_DECREF(v);
+        if (n > 3) n += 2;
+        else n = 1;\n";
+    let body = format!(
+        "PyObject *v; long n = 0;\n{}return PyLong_FromLong(n);\nfail: return NULL;",
+        lookup.repeat(560)
+    );
+    assert_eq!(troubles(&body), "");
+}

@@ -413,3 +413,53 @@ static int f(PyObject *self, visitproc visit, void *arg) {
         3: a traverse function runs while all threads are stopped, and must not change counts: visit the container itself
         ");
 }
+
+/// `BEGIN` and `END` open and close a statement expression around the whole body.
+#[test]
+fn the_body_is_a_statement_expression() {
+    let source = r#"
+#define BEGIN (void) __extension__ ({ PyGILState_STATE held = PyGILState_Ensure();
+#define END PyGILState_Release(held); })
+
+static int
+called(void *opaque)
+{
+    PyObject *data = (PyObject *)opaque;
+    PyObject *conn;
+    PyObject *key;
+    int rc = -1;
+    BEGIN;
+    if (!(key = make_key()))
+        goto cleanup;
+    conn = PyDict_GetItem(data, key);
+    Py_DECREF(key);
+    if (prepare(data) < 0)
+        goto cleanup;
+    rc = dispatch(conn, data);
+cleanup:
+    if (rc < 0)
+        PyErr_Print();
+    END;
+    return rc;
+}
+"#;
+    insta::assert_snapshot!(crate::testing::run(super::ALL, source), @"
+        @@
+             if (!(key = make_key()))
+                 goto cleanup;
+        -    conn = PyDict_GetItem(data, key);
+        +    if (PyDict_GetItemRef(data, key, &conn) < 0) {
+        +        PyErr_Clear();
+        +    }
+             Py_DECREF(key);
+        -    if (prepare(data) < 0)
+        +    if (prepare(data) < 0) {
+        +        Py_XDECREF(conn);
+                 goto cleanup;
+        +    }
+             rc = dispatch(conn, data);
+        +    Py_XDECREF(conn);
+         cleanup:
+             if (rc < 0)
+        ");
+}
