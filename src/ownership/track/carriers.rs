@@ -35,7 +35,10 @@ impl Found {
     fn note(&mut self, instr: &Instr, seeds: &[Seed]) {
         match &instr.kind {
             InstrKind::Call { dst, args, .. } => {
-                if seeds.iter().any(|seed| instr.source == Source::Expr(seed.call)) {
+                if seeds
+                    .iter()
+                    .any(|seed| instr.source == Source::Expr(seed.call))
+                {
                     self.temps.insert(*dst);
                     self.locals.extend(args.iter().filter_map(addressed));
                 }

@@ -269,7 +269,9 @@ fn many_lookups_at_once_are_followed_one_by_one() {
     let releases = names.iter().map(|name| format!("Py_XDECREF({name});\n"));
     let balanced = body.clone() + &releases.collect::<String>() + "return PyLong_FromLong(n);";
     assert_eq!(troubles(&balanced), "");
-    let releases = names[1..].iter().map(|name| format!("Py_XDECREF({name});\n"));
+    let releases = names[1..]
+        .iter()
+        .map(|name| format!("Py_XDECREF({name});\n"));
     let leaks = body + &releases.collect::<String>() + "return PyLong_FromLong(n);";
     assert_eq!(troubles(&leaks), "too complex");
 }
