@@ -7,7 +7,7 @@ mod version;
 
 pub use effects::{Effects, Out, OutKind, Returns, Steal, StealWhen, effects, never_returns};
 pub use replacements::{Absent, Form, OldErrors, REPLACEMENTS, Replacement, replacement};
-pub use version::{ParseVersionError, PyVersion};
+pub use version::{BadVersion, PyVersion};
 
 /// Preprocessor definitions that stand for `<Python.h>`: only the macros that change syntax or
 /// control flow. Everything else in the C API stays a call, which [`effects`] knows.

@@ -1,9 +1,11 @@
 //! A Python version as the C API sees it: major and minor.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
+use std::str::FromStr;
 
 /// A feature release of Python, ordered from older to newer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
+#[serde(try_from = "String")]
 pub struct PyVersion {
     /// The `3` of 3.13.
     pub major: u8,
@@ -13,21 +15,15 @@ pub struct PyVersion {
 
 impl PyVersion {
     /// The version `major.minor`.
-    pub const fn new(major: u8, minor: u8) -> PyVersion {
-        PyVersion { major, minor }
+    #[must_use]
+    pub const fn new(major: u8, minor: u8) -> Self {
+        Self { major, minor }
     }
 
-    /// `PY_VERSION_HEX` without patch level and release serial: 3.13 is `0x030D0000`.
+    /// The value that `PY_VERSION_HEX` has for the first final release: `0x030D00F0` for 3.13.
+    #[must_use]
     pub const fn hex(self) -> u32 {
-        (self.major as u32) << 24 | (self.minor as u32) << 16
-    }
-
-    /// The release that a `PY_VERSION_HEX` or `Py_LIMITED_API` value belongs to.
-    pub const fn from_hex(hex: u32) -> PyVersion {
-        PyVersion {
-            major: (hex >> 24) as u8,
-            minor: (hex >> 16) as u8,
-        }
+        (self.major as u32) << 24 | (self.minor as u32) << 16 | 0xf0
     }
 }
 
@@ -37,48 +33,51 @@ impl fmt::Display for PyVersion {
     }
 }
 
-/// The text is not a Python version.
+/// A text that is no version of Python 3.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a Python version: write it as `3.9`")]
-pub struct ParseVersionError(String);
+#[error("`{0}` is no Python 3 version; write it like `3.9`")]
+pub struct BadVersion(String);
 
 impl FromStr for PyVersion {
-    type Err = ParseVersionError;
+    type Err = BadVersion;
 
-    /// Reads `3.13`; a patch level (`3.13.5`) is checked and dropped.
-    fn from_str(text: &str) -> Result<PyVersion, ParseVersionError> {
-        let error = || ParseVersionError(text.to_owned());
-        let numbers = text
-            .split('.')
-            .map(|part| part.parse::<u8>())
-            .collect::<Result<Vec<u8>, _>>()
-            .map_err(|_| error())?;
-        match numbers[..] {
-            [major, minor] | [major, minor, _] => Ok(PyVersion { major, minor }),
-            _ => Err(error()),
-        }
+    fn from_str(text: &str) -> Result<Self, BadVersion> {
+        let bad = || BadVersion(text.to_owned());
+        let minor = text.trim().strip_prefix("3.").ok_or_else(bad)?;
+        Ok(Self::new(3, minor.parse().map_err(|_| bad())?))
+    }
+}
+
+impl TryFrom<String> for PyVersion {
+    type Error = BadVersion;
+
+    fn try_from(text: String) -> Result<Self, BadVersion> {
+        text.parse()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::PyVersion;
 
     #[test]
     fn versions_order_by_number_not_by_text() {
         assert!(PyVersion::new(3, 9) < PyVersion::new(3, 13));
-        assert!("3.13".parse::<PyVersion>().unwrap() < "3.14.2".parse().unwrap());
+        assert!("3.9".parse::<PyVersion>().unwrap() < "3.13".parse().unwrap());
     }
 
     #[test]
-    fn hex_is_that_of_the_headers() {
-        assert_eq!(PyVersion::new(3, 13).hex(), 0x030D_0000);
-        assert_eq!(PyVersion::from_hex(0x030D_00A4), PyVersion::new(3, 13));
+    fn versions_are_read_and_shown() {
+        let version: PyVersion = "3.13".parse().unwrap();
+        assert_eq!(
+            (version.to_string(), version.hex()),
+            ("3.13".into(), 0x030d_00f0)
+        );
     }
 
     #[test]
     fn nonsense_is_named() {
-        for text in ["", "3", "3.x", "3.9.1.2", "3.-1", "3.999", ">=3.9"] {
+        for text in ["", "2.7", "3", "3.x", "3.9.1", "3.-1", "3.999", ">=3.9"] {
             let error = text.parse::<PyVersion>().unwrap_err();
             assert!(error.to_string().contains(&format!("`{text}`")));
         }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+use crate::capi::PyVersion;
 use crate::diff::DEFAULT_CONTEXT;
 use crate::engine::Compat;
-use crate::package::PythonVersion;
 use crate::render::OutputFormat;
 
 /// Make CPython C extensions safe for free-threaded Python.
@@ -120,7 +120,7 @@ pub(super) struct OptionArgs {
     pub(super) unsafe_fixes: bool,
     /// Oldest supported Python [default: what the project says]
     #[arg(long, value_name = "X.Y")]
-    pub(super) min_python: Option<PythonVersion>,
+    pub(super) min_python: Option<PyVersion>,
     /// How older Pythons get new functions
     #[arg(long, value_enum, value_name = "HOW")]
     pub(super) compat: Option<Compat>,

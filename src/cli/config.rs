@@ -8,8 +8,9 @@ use serde::Deserialize;
 use toml::de::{DeTable, DeValue};
 
 use super::args::OptionArgs;
+use crate::capi::PyVersion;
 use crate::engine::{Compat, Config};
-use crate::package::{PythonVersion, Roots};
+use crate::package::Roots;
 use crate::rule::{Selection, Selector};
 use crate::transforms;
 
@@ -34,7 +35,7 @@ struct FileSettings {
     ignore: Vec<String>,
     exclude: Vec<String>,
     unsafe_fixes: bool,
-    min_python: Option<PythonVersion>,
+    min_python: Option<PyVersion>,
     compat: Option<Compat>,
     include_dirs: Vec<PathBuf>,
     define: Vec<String>,
@@ -47,7 +48,7 @@ pub(super) struct Settings {
     /// For the engine; `include_dirs` are absolute.
     pub(super) engine: Config,
     pub(super) exclude: Vec<String>,
-    pub(super) min_python: Option<PythonVersion>,
+    pub(super) min_python: Option<PyVersion>,
     pub(super) unsafe_fixes: bool,
     pub(super) strict: bool,
     /// The configuration file that was read.
@@ -216,7 +217,7 @@ mod tests {
     use std::fs;
 
     use super::{FileSettings, KEYS, define, read};
-    use crate::package::PythonVersion;
+    use crate::capi::PyVersion;
 
     fn settings(name: &str, text: &str) -> Result<FileSettings, String> {
         let folder = tempfile::tempdir().unwrap();
@@ -232,7 +233,7 @@ mod tests {
         assert_eq!((own.exclude, own.strict), (vec!["x".to_owned()], true));
         let shared = "[project]\nname = \"x\"\n[tool.ungil]\nmin-python = \"3.8\"\n";
         let shared = settings("pyproject.toml", shared).unwrap();
-        assert_eq!(shared.min_python, Some(PythonVersion::three(8)));
+        assert_eq!(shared.min_python, Some(PyVersion::new(3, 8)));
         assert!(settings("pyproject.toml", "[tool.other]\nx = 1\n").is_ok());
     }
 

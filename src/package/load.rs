@@ -10,7 +10,8 @@ use rayon::prelude::*;
 use super::kind::FileKind;
 use super::metadata::python_range;
 use super::walk::{Walked, excludes, files_under};
-use super::{FileInfo, Package, PythonVersion, Roots, SkipReason, Skipped};
+use super::{FileInfo, Package, Roots, SkipReason, Skipped};
+use crate::capi::PyVersion;
 use crate::diff::FileMode;
 use crate::source::{FileSet, MAX_FILE_BYTES, SourceFile};
 
@@ -29,7 +30,7 @@ pub struct Request {
     /// Globs of files and folders to leave out.
     pub exclude: Vec<String>,
     /// The oldest Python version, if the user sets it.
-    pub min_python: Option<PythonVersion>,
+    pub min_python: Option<PyVersion>,
 }
 
 /// Why a tree could not be read at all.

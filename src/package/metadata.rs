@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::python::{PythonRange, PythonVersion};
+use super::python::PythonRange;
+use crate::capi::PyVersion;
 
 static PYTHON_REQUIRES: LazyLock<Regex> = LazyLock::new(|| {
     // setup.cfg: `python_requires = >=3.8`; setup.py: `python_requires=">=3.8"`.
@@ -18,7 +19,7 @@ static CLASSIFIER: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The versions that the metadata in `project` names. `min`, if given, replaces the oldest one.
-pub(super) fn python_range(project: &Path, min: Option<PythonVersion>) -> PythonRange {
+pub(super) fn python_range(project: &Path, min: Option<PyVersion>) -> PythonRange {
     let read = |name: &str| fs::read_to_string(project.join(name)).unwrap_or_default();
     let texts = [
         ("pyproject.toml", read("pyproject.toml")),
@@ -76,7 +77,7 @@ fn from_classifiers(name: &str, text: &str) -> Option<PythonRange> {
         .captures_iter(text)
         .filter_map(|found| found[1].parse::<u8>().ok());
     // Classifiers list what is tested; they say nothing against later versions.
-    let min = PythonVersion::three(minors.min()?);
+    let min = PyVersion::new(3, minors.min()?);
     Some(PythonRange {
         min,
         max: None,
@@ -89,14 +90,14 @@ mod tests {
     use std::fs;
 
     use super::python_range;
-    use crate::package::PythonVersion;
+    use crate::capi::PyVersion;
 
     fn range(files: &[(&str, &str)], min: Option<u8>) -> (String, String) {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {
             fs::write(folder.path().join(name), text).unwrap();
         }
-        let range = python_range(folder.path(), min.map(PythonVersion::three));
+        let range = python_range(folder.path(), min.map(|minor| PyVersion::new(3, minor)));
         (range.min.to_string(), range.source)
     }
 

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub use generated::Generator;
 pub use kind::FileKind;
 pub use load::{LoadError, Request, load};
-pub use python::{PythonRange, PythonVersion};
+pub use python::PythonRange;
 pub use root::{Roots, find_roots};
 pub use sites::borrowed_call_sites;
 

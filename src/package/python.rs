@@ -1,78 +1,24 @@
-//! Python versions and the specifiers that choose among them.
+//! The Python versions a package supports, and the specifiers that choose among them.
 
-use std::fmt;
-use std::str::FromStr;
+use crate::capi::PyVersion;
 
 /// The last minor version of Python 3 that specifiers are tried on.
 const LAST_MINOR: u8 = 40;
-
-/// A Python version without its patch level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
-#[serde(try_from = "String")]
-pub struct PythonVersion {
-    /// `3`.
-    pub major: u8,
-    /// `13` of `3.13`.
-    pub minor: u8,
-}
-
-impl PythonVersion {
-    /// Python 3.`minor`.
-    #[must_use]
-    pub const fn three(minor: u8) -> Self {
-        Self { major: 3, minor }
-    }
-
-    /// The value that `PY_VERSION_HEX` has for the first release of this version.
-    #[must_use]
-    pub const fn hex(self) -> u32 {
-        (self.major as u32) << 24 | (self.minor as u32) << 16 | 0xf0
-    }
-}
-
-impl fmt::Display for PythonVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
-    }
-}
-
-/// A text that is no Python version.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no Python 3 version; write it like `3.9`")]
-pub struct BadVersion(String);
-
-impl FromStr for PythonVersion {
-    type Err = BadVersion;
-
-    fn from_str(text: &str) -> Result<Self, BadVersion> {
-        let bad = || BadVersion(text.to_owned());
-        let minor = text.trim().strip_prefix("3.").ok_or_else(bad)?;
-        Ok(Self::three(minor.parse().map_err(|_| bad())?))
-    }
-}
-
-impl TryFrom<String> for PythonVersion {
-    type Error = BadVersion;
-
-    fn try_from(text: String) -> Result<Self, BadVersion> {
-        text.parse()
-    }
-}
 
 /// The versions a package supports. Python 2 never counts: its branches are dead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PythonRange {
     /// The oldest supported version.
-    pub min: PythonVersion,
+    pub min: PyVersion,
     /// The newest supported version, if the package sets a limit.
-    pub max: Option<PythonVersion>,
+    pub max: Option<PyVersion>,
     /// Where this was read, for messages: `requires-python in pyproject.toml`.
     pub source: String,
 }
 
 impl PythonRange {
     /// Taken when a package says nothing.
-    pub const DEFAULT_MIN: PythonVersion = PythonVersion::three(9);
+    pub const DEFAULT_MIN: PyVersion = PyVersion::new(3, 9);
 
     /// The versions that satisfy all specifiers of `text` (`>=3.8,<4`, `~=3.9`, `!=3.10.*`, and
     /// `^3.8` as Poetry writes it); `None` if it cannot be read or excludes all of Python 3.
@@ -89,8 +35,8 @@ impl PythonRange {
             .find(allowed)
             .filter(|&minor| minor < LAST_MINOR);
         Some(Self {
-            min: PythonVersion::three(min),
-            max: max.map(PythonVersion::three),
+            min: PyVersion::new(3, min),
+            max: max.map(|minor| PyVersion::new(3, minor)),
             source: source.to_owned(),
         })
     }
@@ -149,7 +95,7 @@ impl<'a> Specifier<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PythonRange, PythonVersion};
+    use super::PythonRange;
 
     fn range(text: &str) -> Option<(u8, Option<u8>)> {
         let range = PythonRange::from_specifiers(text, "test")?;
@@ -174,16 +120,5 @@ mod tests {
     fn unreadable_or_impossible_specifiers_give_nothing() {
         assert_eq!(range("whatever"), None);
         assert_eq!(range("<3"), None);
-    }
-
-    #[test]
-    fn versions_are_read_and_shown() {
-        let version: PythonVersion = "3.13".parse().unwrap();
-        assert_eq!(
-            (version.to_string(), version.hex()),
-            ("3.13".into(), 0x030d_00f0)
-        );
-        assert!("2.7".parse::<PythonVersion>().is_err());
-        assert!("3".parse::<PythonVersion>().is_err());
     }
 }
