@@ -21,7 +21,7 @@ pub(super) struct Cli {
 
 const EXIT_STATUS: &str = "Exit status: 0 clean or done; 1 findings remain or the diff is not \
     empty; 2 wrong usage, bad configuration, or refused; 3 coverage gap with --strict; \
-    130 interrupted";
+    4 written and taken back because verification failed; 130 interrupted";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -34,6 +34,8 @@ pub(super) enum Command {
     Migrate(MigrateArgs),
     /// Accept or reject fix by fix; decisions are kept, files are written when you say so
     Review(ReviewArgs),
+    /// Prove what is in the files: parse, references, sections, compiler, tests; never writes
+    Verify(VerifyArgs),
     /// Take the last write of `migrate` or `review` back
     Undo,
     /// Show the page of a rule; or say why there is, or is not, a finding on a line
@@ -183,6 +185,55 @@ pub(super) struct MigrateArgs {
     pub(super) analysis: AnalysisArgs,
     #[command(flatten)]
     pub(super) guard: GuardArgs,
+    #[command(flatten)]
+    pub(super) verify: VerifyWriteArgs,
+}
+
+/// Proof of what is in the files.
+#[derive(Debug, Args)]
+pub(super) struct VerifyArgs {
+    #[command(flatten)]
+    pub(super) analysis: AnalysisArgs,
+    /// Prove what has changed since this commit [default: since before the last write, else HEAD]
+    #[arg(long, value_name = "REV")]
+    pub(super) since: Option<String>,
+    #[command(flatten)]
+    pub(super) checks: ChecksArgs,
+}
+
+/// Commands of the user that prove more.
+#[derive(Debug, Clone, Args)]
+pub(super) struct ChecksArgs {
+    /// Compile with this command [default: check changed files with `cc` and `python3`]
+    #[arg(long, value_name = "CMD")]
+    pub(super) compile: Option<String>,
+    /// Test with this command
+    #[arg(long, value_name = "CMD")]
+    pub(super) test: Option<String>,
+}
+
+/// Proof of what was just written.
+#[derive(Debug, Args)]
+pub(super) struct VerifyWriteArgs {
+    /// Verify what was written, and take it back if it does not hold
+    #[arg(long)]
+    verify: bool,
+    /// With --verify: compile with this command
+    #[arg(long, value_name = "CMD", requires = "verify")]
+    compile: Option<String>,
+    /// With --verify: test with this command
+    #[arg(long, value_name = "CMD", requires = "verify")]
+    test: Option<String>,
+}
+
+impl VerifyWriteArgs {
+    /// What is to be checked; `None` if nothing is.
+    pub(super) fn checks(&self) -> Option<ChecksArgs> {
+        self.verify.then(|| ChecksArgs {
+            compile: self.compile.clone(),
+            test: self.test.clone(),
+        })
+    }
 }
 
 /// What may be written over.
@@ -202,6 +253,8 @@ pub(super) struct ReviewArgs {
     pub(super) analysis: AnalysisArgs,
     #[command(flatten)]
     pub(super) guard: GuardArgs,
+    #[command(flatten)]
+    pub(super) verify: VerifyWriteArgs,
     /// Prompts line by line instead of a full screen [default with TERM=dumb]
     #[arg(long, conflicts_with_all = ["list", "show", "accept", "reject", "write"])]
     pub(super) plain: bool,

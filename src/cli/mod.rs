@@ -16,6 +16,7 @@ mod store;
 mod talk;
 mod undo;
 mod vcs;
+mod verify;
 mod write;
 
 use std::ffi::OsString;
@@ -39,6 +40,8 @@ enum Status {
     Refused,
     /// Something was not understood, under `--strict`.
     CoverageGap,
+    /// Edits were written, and taken back because verification failed.
+    TakenBack,
 }
 
 impl Status {
@@ -48,6 +51,7 @@ impl Status {
             Self::Findings => 1,
             Self::Refused => 2,
             Self::CoverageGap => 3,
+            Self::TakenBack => 4,
         }
     }
 }
@@ -80,6 +84,7 @@ fn dispatch(cli: &Cli, talk: &Talk) -> anyhow::Result<Status> {
         Command::Diff(args) => patch::diff(args, talk),
         Command::Migrate(args) => patch::migrate(args, talk, &interrupt),
         Command::Review(args) => review::run(args, talk, &interrupt),
+        Command::Verify(args) => verify::run(args, talk),
         Command::Undo => undo::run(talk, &interrupt),
         Command::Explain(args) => explain::run(args, talk),
         Command::Rules => rules::list(talk),

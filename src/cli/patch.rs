@@ -8,6 +8,7 @@ use super::session::{Session, roots};
 use super::store::Store;
 use super::talk::{Talk, counted, write_results};
 use super::undo::repair;
+use super::verify::after_write;
 use crate::diff::{DEFAULT_CONTEXT, FileChange, patch};
 use crate::edit::{Conflict, EditSet, FixId};
 use crate::rule::{Finding, Outcome};
@@ -46,6 +47,13 @@ pub(super) fn migrate(
         store
             .writes()
             .write(&plan.session.package.root, &changes, interrupt)?;
+        let writes = store.writes();
+        if let Some(why) = after_write(&args.analysis, &args.verify, &writes, talk, interrupt)? {
+            talk.error(&format!(
+                "verification failed, so all was taken back: {why}"
+            ));
+            return Ok(Status::TakenBack);
+        }
         for change in &changes {
             talk.detail(&format!("wrote {}", change.path.display()));
         }

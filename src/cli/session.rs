@@ -13,13 +13,14 @@ use super::config::Settings;
 use super::stats::Stats;
 use super::talk::Talk;
 use crate::edit::{Confidence, Fix};
-use crate::engine::{Analysis, Whereabouts, analyze, whereabouts};
+use crate::engine::{Analysis, Bytes, Whereabouts, analyze, prove, whereabouts};
 use crate::package::{FileKind, Package, Request, Roots, SkipReason, borrowed_call_sites};
 use crate::package::{find_roots, load};
 use crate::render::View;
 use crate::rule::{Finding, Outcome, suppressions};
 use crate::source::{FileId, LineNumber};
 use crate::transforms;
+use crate::validate::Doubt;
 
 /// Stack of a worker thread in bytes: the parser recurses as deep as the code is nested.
 const PARSER_STACK: usize = 64 << 20;
@@ -60,6 +61,21 @@ impl Session {
         ledger: Ledger,
         talk: &Talk,
     ) -> anyhow::Result<Self> {
+        let mut session = Self::read(args, ledger, talk)?;
+        let mut analysis = talk.while_waiting("analysing", || {
+            let (package, config) = (&session.package, &session.settings.engine);
+            session.threads.install(|| analyze(package, config))
+        });
+        analysis
+            .findings
+            .retain(|finding| session.package.info(finding.file).selected);
+        session.silenced = silence(&session.package, &mut analysis, talk);
+        session.analysis = analysis;
+        Ok(session)
+    }
+
+    /// Reads what `args` ask for; nothing is analysed yet.
+    pub(super) fn read(args: &AnalysisArgs, ledger: Ledger, talk: &Talk) -> anyhow::Result<Self> {
         let started = Instant::now();
         let folder = env::current_dir().context("the current folder cannot be read")?;
         let folder = fs::canonicalize(&folder).unwrap_or(folder);
@@ -87,22 +103,12 @@ impl Session {
             .stack_size(PARSER_STACK)
             .build()
             .context("cannot start threads")?;
-        let (package, mut analysis) = talk.while_waiting("reading and analysing", || {
-            threads.install(|| {
-                let package = load(&request)?;
-                let analysis = analyze(&package, &settings.engine);
-                anyhow::Ok((package, analysis))
-            })
-        })?;
-        analysis
-            .findings
-            .retain(|finding| package.info(finding.file).selected);
-        let silenced = silence(&package, &mut analysis, talk);
+        let package = talk.while_waiting("reading", || threads.install(|| load(&request)))?;
         let session = Self {
             package,
             settings,
-            analysis,
-            silenced,
+            analysis: Analysis::default(),
+            silenced: Vec::new(),
             roots,
             folder,
             threads,
@@ -119,6 +125,13 @@ impl Session {
             folder: &self.folder,
             styled,
         }
+    }
+
+    /// What is not proven of the way from `before` to `after`, as [`prove`] has it.
+    pub(super) fn prove(&self, before: &Bytes, after: &Bytes) -> Vec<Doubt> {
+        let (package, config) = (&self.package, &self.settings.engine);
+        self.threads
+            .install(|| prove(package, config, before, after))
     }
 
     /// What the front end made of `line` of the analysed file `file`.

@@ -4,12 +4,14 @@ mod config;
 mod modules;
 mod needs;
 mod polyfills;
+mod prove;
 mod readiness;
 mod whereabouts;
 mod workspace;
 
 pub use config::{Compat, Config};
 pub use needs::NewFile;
+pub use prove::{Bytes, prove};
 pub use whereabouts::{FunctionLines, LineKind, Whereabouts, lines_of, whereabouts};
 
 use rayon::prelude::*;

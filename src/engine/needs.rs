@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use memchr::memmem;
 use rustc_hash::FxHashSet;
 
 use super::workspace::Workspace;
@@ -24,7 +25,7 @@ pub struct NewFile {
 
 /// The header that serves the run.
 enum Header {
-    /// `pythoncapi_compat.h` of the package: has everything, is never edited.
+    /// `pythoncapi_compat.h` of the package: never edited.
     Full(FileId),
     /// A header that an earlier run wrote, and its new text.
     Own(FileId, String),
@@ -124,7 +125,17 @@ fn shared_folder<'p>(left: &'p Path, right: &'p Path) -> &'p Path {
 }
 
 fn add_edits(workspace: &Workspace, oldest: u32, fix: &mut Fix, header: &Header) {
-    let files: BTreeSet<FileId> = needs(fix, oldest).map(|(file, _)| file).collect();
+    let (files, functions): (BTreeSet<FileId>, BTreeSet<&str>) = needs(fix, oldest).unzip();
+    if let Header::Full(header) = header {
+        let header = workspace.files.get(*header);
+        let is_missing = |name: &&&str| memmem::find(header.bytes(), name.as_bytes()).is_none();
+        if let Some(name) = functions.iter().find(is_missing) {
+            let path = header.path().display();
+            fix.assume(format!(
+                "`{path}` is too old: it lacks `{name}`; put a newer one there"
+            ));
+        }
+    }
     for id in files {
         if let Header::Own(own, text) = header {
             let old = workspace.files.get(*own);

@@ -12,6 +12,7 @@ use crate::edit::{Applied, Confidence, EditSet, Fix, FixId, apply};
 use crate::program::{Places, Program};
 use crate::rule::{Finding, Outcome};
 use crate::source::{ByteSpan, FileId, FileSet};
+use proof::{Author, Failed};
 
 /// How fixes fared when their result was analysed again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -93,6 +94,29 @@ fn round(
     let (edits, conflicts) = EditSet::merge(fixes.iter().copied());
     let rejected = |id: FixId| conflicts.iter().any(|conflict| conflict.rejected == id);
     let fixes: Vec<_> = fixes.into_iter().filter(|(id, _)| !rejected(*id)).collect();
+    let mut failures = BTreeMap::new();
+    for failed in failures_of(files, original, &edits, Author::Rule, reload) {
+        let open = |fix: &Fix| {
+            touches(fix, failed.file, failed.original) && !is_known(fix, &failed.failure)
+        };
+        for (id, _) in fixes.iter().filter(|(_, fix)| open(fix)) {
+            let kept = failures
+                .entry(id.0 as usize)
+                .or_insert_with(|| failed.failure.clone());
+            *kept = failed.failure.clone().min(kept.clone());
+        }
+    }
+    failures
+}
+
+/// Applies `edits`, runs the front end over the result, and says what is not proven of it.
+fn failures_of(
+    files: &FileSet,
+    original: &Program<'_>,
+    edits: &EditSet,
+    author: Author,
+    reload: &Reload<'_>,
+) -> Vec<Failed> {
     let mut changed = files.clone();
     let mut results: BTreeMap<FileId, Applied> = BTreeMap::new();
     for file in edits.files() {
@@ -100,22 +124,57 @@ fn round(
         changed.replace(file, applied.bytes.clone());
         results.insert(file, applied);
     }
-    let mut failures = BTreeMap::new();
-    if results.is_empty() {
-        return failures;
+    let mut failures = Vec::new();
+    if !results.is_empty() {
+        reload(&changed, places(&results, edits), &mut |program| {
+            failures = proof::failures(original, program, &results, author);
+        });
     }
-    reload(&changed, places(&results, &edits), &mut |program| {
-        for (file, span, failure) in proof::failures(original, program, &results) {
-            let open = |fix: &Fix| touches(fix, file, span) && !is_known(fix, &failure);
-            for (id, _) in fixes.iter().filter(|(_, fix)| open(fix)) {
-                let kept = failures
-                    .entry(id.0 as usize)
-                    .or_insert_with(|| failure.clone());
-                *kept = failure.clone().min(kept.clone());
-            }
-        }
-    });
     failures
+}
+
+/// Something that is not proven of a change that a person made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doubt {
+    /// The file.
+    pub file: FileId,
+    /// The function in the result.
+    pub place: ByteSpan,
+    /// Whether it is wrong; else it cannot be told.
+    pub wrong: bool,
+    /// What is wrong, or what cannot be told: lower case, no full stop.
+    pub reason: String,
+}
+
+/// Proves a change of `files`, whoever made it, with the same means as the fixes of the rules. The
+/// doubts are in the order of their places.
+pub fn prove(files: &FileSet, edits: &EditSet, reload: &Reload<'_>) -> Vec<Doubt> {
+    let spans = |file| edits.edits(file).map(|edit| edit.span).collect();
+    let touched: Places = edits.files().map(|file| (file, spans(file))).collect();
+    let mut failures = Vec::new();
+    reload(files, touched, &mut |original| {
+        failures = failures_of(files, original, edits, Author::Person, reload);
+    });
+    let doubt = |failed: Failed| {
+        let (wrong, reason) = match failed.failure {
+            Failure::Wrong(reason) => (true, reason),
+            Failure::Unknown(reason) => (false, reason),
+        };
+        Doubt {
+            file: failed.file,
+            place: failed.result,
+            wrong,
+            reason,
+        }
+    };
+    let mut doubts: Vec<Doubt> = failures.into_iter().map(doubt).collect();
+    doubts.sort_by(|a, b| {
+        let key = |d: &Doubt| (d.file, d.place, !d.wrong);
+        key(a).cmp(&key(b)).then_with(|| a.reason.cmp(&b.reason))
+    });
+    // Configurations of one function share most of what is wrong with it.
+    doubts.dedup();
+    doubts
 }
 
 /// Where the new text stands in the result: no other item of it is of interest.

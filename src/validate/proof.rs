@@ -13,73 +13,109 @@ use crate::program::{Gap, Program, ProgramItem};
 use crate::sections::check_balance;
 use crate::source::{ByteOffset, ByteSpan, FileId};
 
-/// Failures with the file and the span *of the original* in which their fixes lie.
+/// A part of the result that is not proven.
+pub(super) struct Failed {
+    pub(super) file: FileId,
+    /// Where it came from in the original.
+    pub(super) original: ByteSpan,
+    /// Where it is in the result.
+    pub(super) result: ByteSpan,
+    pub(super) failure: Failure,
+}
+
+/// Who made a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Author {
+    /// Its variables are its own.
+    Rule,
+    /// It may set any variable of the file.
+    Person,
+}
+
+/// All that is not proven of `result`, which `applied` tells how it came from `original`.
 pub(super) fn failures(
     original: &Program<'_>,
     result: &Program<'_>,
     applied: &BTreeMap<FileId, Applied>,
-) -> Vec<(FileId, ByteSpan, Failure)> {
+    author: Author,
+) -> Vec<Failed> {
     let mut failures = Vec::new();
+    let mut add = |file, original, result, failure| {
+        failures.push(Failed {
+            file,
+            original,
+            result,
+            failure,
+        });
+    };
     for gap in &result.gaps {
         if let Some(applied) = applied.get(&gap.file)
             && !is_old(original, gap)
         {
             let failure = Failure::Wrong(format!("the result does not parse ({})", gap.reason));
-            failures.push((gap.file, original_span(applied, gap.span), failure));
+            let span = original_span(applied, gap.span);
+            add(gap.file, span, gap.span, failure);
         }
     }
     for (item, function) in result.functions() {
-        let Some(applied) = applied.get(&item.place.0) else {
+        let (file, place) = item.place;
+        let Some(applied) = applied.get(&file) else {
             continue;
         };
-        let misplaced = undeclared(item, function, applied);
+        let span = original_span(applied, place);
+        let misplaced = match author {
+            Author::Rule => undeclared(item, function, applied),
+            Author::Person => None,
+        };
         if let Some(reason) = misplaced.or_else(|| unbalanced(item, function, applied)) {
-            let span = original_span(applied, item.place.1);
-            failures.push((item.place.0, span, Failure::Wrong(reason)));
+            add(file, span, place, Failure::Wrong(reason));
         }
-        let seeds = seeds(item, function, applied);
-        if seeds.is_empty() {
-            continue;
-        }
-        let span = original_span(applied, item.place.1);
-        match follow(function, &seeds) {
-            Report::Complete(troubles) => {
-                let old = old_troubles(original, item.place.0, span);
-                let mut all = troubles
-                    .iter()
-                    .filter(|t| is_new(item, function, applied, t));
-                // What the function did wrong before is not the fix's doing, but worth a look.
-                let is_old = |trouble: &&Trouble| {
-                    let at = start_of(item, function, trouble)
-                        .and_then(|at| applied.map.to_original(at));
-                    at.is_some_and(|at| old.contains(&(trouble.problem, at)))
-                };
-                let is_doubt = |trouble: &&Trouble| {
-                    matches!(trouble.problem, Problem::MayOutlive | Problem::CountMatters)
-                };
-                let wrong = all.clone().find(|t| !is_old(t) && !is_doubt(t));
-                if let Some(trouble) = wrong {
-                    let reason = describe(function, &seeds, trouble);
-                    failures.push((item.place.0, span, Failure::Wrong(reason)));
-                } else if let Some(trouble) = all.next() {
-                    let reason = describe(function, &seeds, trouble);
-                    let before = if is_doubt(&trouble) {
-                        ""
-                    } else {
-                        ", as it was before"
-                    };
-                    let reason = format!("{reason}{before}");
-                    failures.push((item.place.0, span, Failure::Unknown(reason)));
-                }
-            }
-            Report::TooComplex => {
-                let reason = "the function has too many paths to prove that each reference is \
-                              released exactly once";
-                failures.push((item.place.0, span, Failure::Unknown(reason.to_owned())));
-            }
+        if let Some(failure) = unreleased(original, item, function, applied) {
+            add(file, span, place, failure);
         }
     }
     failures
+}
+
+/// What is wrong with the references that the edits brought into a function.
+fn unreleased(
+    original: &Program<'_>,
+    item: &ProgramItem,
+    function: &Function,
+    applied: &Applied,
+) -> Option<Failure> {
+    let seeds = seeds(item, function, applied);
+    if seeds.is_empty() {
+        return None;
+    }
+    let Report::Complete(troubles) = follow(function, &seeds) else {
+        let reason = "the function has too many paths to prove that each reference is released \
+                      exactly once";
+        return Some(Failure::Unknown(reason.to_owned()));
+    };
+    let span = original_span(applied, item.place.1);
+    let old = old_troubles(original, item.place.0, span);
+    let mut all = troubles
+        .iter()
+        .filter(|t| is_new(item, function, applied, t));
+    // What the function did wrong before is not the fix's doing, but worth a look.
+    let is_old = |trouble: &&Trouble| {
+        let at = start_of(item, function, trouble).and_then(|at| applied.map.to_original(at));
+        at.is_some_and(|at| old.contains(&(trouble.problem, at)))
+    };
+    let is_doubt =
+        |trouble: &&Trouble| matches!(trouble.problem, Problem::MayOutlive | Problem::CountMatters);
+    let wrong = all.clone().find(|t| !is_old(t) && !is_doubt(t));
+    if let Some(trouble) = wrong {
+        return Some(Failure::Wrong(describe(function, &seeds, trouble)));
+    }
+    let trouble = all.next()?;
+    let before = match is_doubt(&trouble) {
+        true => "",
+        false => ", as it was before",
+    };
+    let reason = describe(function, &seeds, trouble);
+    Some(Failure::Unknown(format!("{reason}{before}")))
 }
 
 /// A variable that new text assigns to and that is not declared there: fixes that put a

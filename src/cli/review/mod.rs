@@ -118,7 +118,7 @@ impl Review<'_> {
             let Outcome::Written { fixes, .. } = &outcome else {
                 if leave {
                     self.talk.error(&message);
-                    return Ok(Status::Refused);
+                    return Ok(outcome.status());
                 }
                 if outcome == Outcome::Changed {
                     self.run = self.analyse()?;
@@ -146,7 +146,7 @@ impl Review<'_> {
             let outcome = self.write(&mut desk)?;
             let Outcome::Written { fixes, .. } = &outcome else {
                 self.talk.error(&outcome.to_string());
-                return Ok(Status::Refused);
+                return Ok(outcome.status());
             };
             written = *fixes;
             self.run = self.after(&mut desk, &outcome)?;
@@ -156,7 +156,8 @@ impl Review<'_> {
     }
 
     fn write(&self, desk: &mut Desk<'_>) -> anyhow::Result<Outcome> {
-        write::accepted(desk, self.args.guard, &self.store.writes(), self.interrupt)
+        let writes = self.store.writes();
+        write::accepted(desk, self.args, &writes, self.talk, self.interrupt)
     }
 
     fn analyse(&self) -> anyhow::Result<Session> {

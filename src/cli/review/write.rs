@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::desk::{Desk, counted};
-use crate::cli::args::GuardArgs;
+use crate::cli::Status;
+use crate::cli::args::ReviewArgs;
 use crate::cli::changes::{Changes, guard};
 use crate::cli::interrupt::Interrupt;
 use crate::cli::store::Writes;
+use crate::cli::talk::Talk;
+use crate::cli::verify::after_write;
 use crate::cli::write::WriteError;
 use crate::edit::{EditSet, FixId, OffsetMap, apply};
 use crate::review::slashed;
@@ -24,6 +27,8 @@ pub(super) enum Outcome {
     Changed,
     /// Nothing was written, and why.
     Refused(String),
+    /// Verification failed, and why; the files are as they were.
+    TakenBack(String),
 }
 
 impl fmt::Display for Outcome {
@@ -39,6 +44,20 @@ impl fmt::Display for Outcome {
                  then write",
             ),
             Self::Refused(why) => write!(f, "nothing was written: {why}"),
+            Self::TakenBack(why) => {
+                write!(f, "verification failed, so all was taken back: {why}")
+            }
+        }
+    }
+}
+
+impl Outcome {
+    /// How a run ends with it.
+    pub(super) fn status(&self) -> Status {
+        match self {
+            Self::Written { .. } => Status::Clean,
+            Self::Changed | Self::Refused(_) => Status::Refused,
+            Self::TakenBack(_) => Status::TakenBack,
         }
     }
 }
@@ -49,8 +68,9 @@ impl fmt::Display for Outcome {
 /// If a journal cannot be written, or the disk fails.
 pub(super) fn accepted(
     desk: &mut Desk<'_>,
-    guard_args: GuardArgs,
+    args: &ReviewArgs,
     writes: &Writes,
+    talk: &Talk,
     interrupt: &Interrupt,
 ) -> anyhow::Result<Outcome> {
     let mut accepted: Vec<_> = desk.session.accepted().collect();
@@ -77,7 +97,7 @@ pub(super) fn accepted(
             foreign.push(*change);
         }
     }
-    if let Err(refusal) = guard(desk.run, guard_args, &foreign) {
+    if let Err(refusal) = guard(desk.run, args.guard, &foreign) {
         return Ok(Outcome::Refused(refusal.to_string()));
     }
     if let Err(error) = writes.write(&package.root, &changes, interrupt) {
@@ -86,6 +106,9 @@ pub(super) fn accepted(
             Some(_) => Ok(Outcome::Refused(error.to_string())),
             None => Err(error),
         };
+    }
+    if let Some(why) = after_write(&args.analysis, &args.verify, writes, talk, interrupt)? {
+        return Ok(Outcome::TakenBack(why));
     }
     let fixes = accepted.len();
     let map = |id| {

@@ -171,6 +171,20 @@ impl Writes {
         Ok(entry.files.iter().any(same))
     }
 
+    /// The files of the last write with what they held before; nothing for those that it made.
+    /// Paths are relative to the root.
+    ///
+    /// # Errors
+    /// If the journal cannot be read.
+    pub(in crate::cli) fn replaced(&self) -> anyhow::Result<Option<Vec<(PathBuf, Vec<u8>)>>> {
+        let Some(folder) = self.last()? else {
+            return Ok(None);
+        };
+        let files = Entry::read(folder)?.files.into_iter();
+        let old = files.map(|file| (file.path, file.old.unwrap_or_default()));
+        Ok(Some(old.collect()))
+    }
+
     /// The folder of the last write.
     fn last(&self) -> anyhow::Result<Option<PathBuf>> {
         let numbers = self.numbers();

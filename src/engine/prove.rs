@@ -1,0 +1,40 @@
+//! Proves changes that did not come from a rule.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Config;
+use super::workspace::Workspace;
+use crate::edit::{EditSet, Fix, FixId, difference};
+use crate::package::Package;
+use crate::source::FileId;
+use crate::validate::{self, Doubt};
+
+/// Files of a package with other bytes than the package has.
+pub type Bytes = BTreeMap<FileId, Vec<u8>>;
+
+/// What is not proven of the way from `before` to `after`; files that one of them does not name
+/// are as `package` has them.
+///
+/// Needs threads with 64 MiB of stack: the parser recurses.
+#[must_use]
+pub fn prove(package: &Package, config: &Config, before: &Bytes, after: &Bytes) -> Vec<Doubt> {
+    let workspace = Workspace::new(package, config);
+    let mut files = workspace.files.clone();
+    for (&id, bytes) in before {
+        files.replace(id, bytes.clone());
+    }
+    let mut change = Fix::safe("change");
+    let ids: BTreeSet<FileId> = before.keys().chain(after.keys()).copied().collect();
+    for id in ids {
+        let new = after
+            .get(&id)
+            .map_or(workspace.files.get(id).bytes(), Vec::as_slice);
+        change
+            .edits
+            .extend(difference(id, files.get(id).bytes(), new));
+    }
+    let (edits, _) = EditSet::merge([(FixId(0), &change)]);
+    validate::prove(&files, &edits, &|files, places, look| {
+        workspace.reload(files, places, look);
+    })
+}
