@@ -12,7 +12,7 @@ use anyhow::{Context, bail};
 use crate::package::Roots;
 
 pub(super) use journal::Journal;
-pub(super) use writes::{UndoError, Writes};
+pub(super) use writes::{Replaced, UndoError, Writes};
 
 /// Name of the folder.
 const FOLDER: &str = ".ungil";

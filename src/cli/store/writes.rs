@@ -47,6 +47,10 @@ pub(in crate::cli) enum UndoError {
     Journal(#[from] anyhow::Error),
 }
 
+/// Files, relative to the root, with what they held before a write; nothing if it made them.
+#[derive(Debug)]
+pub(in crate::cli) struct Replaced(pub(in crate::cli) Vec<(PathBuf, Vec<u8>)>);
+
 #[derive(Debug, Serialize, Deserialize)]
 struct Listed {
     /// Relative to the root.
@@ -171,18 +175,17 @@ impl Writes {
         Ok(entry.files.iter().any(same))
     }
 
-    /// The files of the last write with what they held before; nothing for those that it made.
-    /// Paths are relative to the root.
+    /// What the last write replaced.
     ///
     /// # Errors
     /// If the journal cannot be read.
-    pub(in crate::cli) fn replaced(&self) -> anyhow::Result<Option<Vec<(PathBuf, Vec<u8>)>>> {
+    pub(in crate::cli) fn replaced(&self) -> anyhow::Result<Option<Replaced>> {
         let Some(folder) = self.last()? else {
             return Ok(None);
         };
         let files = Entry::read(folder)?.files.into_iter();
         let old = files.map(|file| (file.path, file.old.unwrap_or_default()));
-        Ok(Some(old.collect()))
+        Ok(Some(Replaced(old.collect())))
     }
 
     /// The folder of the last write.

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 
 use crate::cli::args::VerifyArgs;
 use crate::cli::session::Session;
-use crate::cli::store::{Store, Writes};
+use crate::cli::store::{Replaced, Store, Writes};
 use crate::engine::Bytes;
 use crate::source::FileId;
 
@@ -42,10 +42,10 @@ impl Baseline {
 
     /// What the last of `writes` replaced; `None` if there was none.
     pub(super) fn last_write(run: &Session, writes: &Writes) -> anyhow::Result<Option<Self>> {
-        let Some(replaced) = writes.replaced()? else {
+        let Some(Replaced(files)) = writes.replaced()? else {
             return Ok(None);
         };
-        let known = replaced
+        let known = files
             .into_iter()
             .filter_map(|(path, old)| Some((analysed(run, &path)?, old)));
         Ok(Some(Self {
