@@ -1,3 +1,4 @@
 //! Who owns which reference where.
 
+pub mod summary;
 pub mod track;

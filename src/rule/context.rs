@@ -1,6 +1,9 @@
 //! What a rule may ask about the package.
 
+use std::sync::OnceLock;
+
 use crate::ast::{ExprId, ExprKind, Function, StmtId, Tree};
+use crate::ownership::summary::Summaries;
 use crate::preprocess::{Place, VersionRange};
 use crate::program::{Body, CallIndex, CallSite, ItemId, Program, ProgramItem};
 use crate::provenance::{SharedKind, Triage, Verdict};
@@ -15,6 +18,7 @@ pub struct PackageCx<'a> {
     pub range: VersionRange,
     calls: CallIndex,
     triage: Option<&'a dyn Triage>,
+    summaries: OnceLock<Summaries>,
 }
 
 impl<'a> PackageCx<'a> {
@@ -26,6 +30,7 @@ impl<'a> PackageCx<'a> {
             range,
             calls: CallIndex::new(program),
             triage: None,
+            summaries: OnceLock::new(),
         }
     }
 
@@ -36,6 +41,12 @@ impl<'a> PackageCx<'a> {
             triage: Some(triage),
             ..self
         }
+    }
+
+    /// What functions of the package that get borrowed references do with them.
+    pub fn summaries(&self) -> &Summaries {
+        self.summaries
+            .get_or_init(|| Summaries::of_helpers(self.program))
     }
 
     /// Where the argument `container` of a borrowing call comes from.

@@ -1,8 +1,10 @@
 //! What calls do to the counts of their arguments.
 
+use super::scene::Scene;
 use crate::ast::{ExprKind, Tree};
 use crate::capi::{self, StealWhen};
 use crate::cfg::Operand;
+use crate::ownership::summary::Param;
 
 /// The effect of a call on one argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,12 +23,14 @@ pub(super) enum Effect {
     Steal,
     /// Takes the reference over if it succeeds.
     StealOnSuccess,
+    /// Keeps a pointer into it.
+    KeepInside,
     /// Only looks.
     Use,
 }
 
 /// What the call of `name` does to argument `arg`.
-pub(super) fn effect(tree: &Tree, name: &str, args: &[Operand], arg: usize) -> Effect {
+pub(super) fn effect(scene: &Scene<'_>, name: &str, args: &[Operand], arg: usize) -> Effect {
     match (name, arg) {
         ("Py_INCREF" | "Py_XINCREF" | "Py_IncRef", 0) => return Effect::Take,
         ("Py_NewRef" | "Py_XNewRef", 0) => return Effect::Copy,
@@ -35,12 +39,20 @@ pub(super) fn effect(tree: &Tree, name: &str, args: &[Operand], arg: usize) -> E
         ("Py_SETREF" | "Py_XSETREF", 0) => return Effect::Replace,
         _ => {}
     }
+    if let Some(summary) = scene.cx.summaries().of(name) {
+        return match summary.param(arg) {
+            Param::Taken(StealWhen::Always) => Effect::Steal,
+            Param::Taken(StealWhen::Success) => Effect::StealOnSuccess,
+            Param::Inside => Effect::KeepInside,
+            Param::Used | Param::Unsure => Effect::Use,
+        };
+    }
     let steal = capi::effects(name)
         .and_then(|effects| effects.steals.iter().find(|s| usize::from(s.arg) == arg));
     match steal.map(|steal| steal.on) {
         Some(StealWhen::Always) => Effect::Steal,
         Some(StealWhen::Success) => Effect::StealOnSuccess,
-        None if is_formatted_n(tree, name, args, arg) => Effect::Steal,
+        None if is_formatted_n(scene.tree, name, args, arg) => Effect::Steal,
         None => Effect::Use,
     }
 }

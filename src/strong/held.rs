@@ -353,7 +353,7 @@ fn argument(
     let Some(local) = state.local(arg) else {
         return;
     };
-    let contents = match effect(scene.tree, name, args, at) {
+    let contents = match effect(scene, name, args, at) {
         Effect::Take => OWNED,
         Effect::Release => {
             state.broken |= name == "Py_DECREF" && state.of(local) & NULL != 0;
@@ -362,7 +362,7 @@ fn argument(
         Effect::Clear => NULL,
         Effect::Replace | Effect::Steal | Effect::StealOnSuccess => OTHER,
         Effect::Use if frees(name) => GONE,
-        Effect::Use | Effect::Copy => return,
+        Effect::Use | Effect::KeepInside | Effect::Copy => return,
     };
     state.set(local, contents);
 }

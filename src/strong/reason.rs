@@ -37,6 +37,11 @@ pub(super) enum Reason {
          it, and take a reference with it"
     )]
     Field,
+    #[error(
+        "`{0}` keeps or releases what it is given, and the function does not own it: decide who \
+         owns it, and take a reference with it"
+    )]
+    KeptBorrowed(String),
     #[error("the call stands in the macro `{0}`: change the macro together with its uses")]
     InMacro(String),
     #[error(

@@ -10,6 +10,7 @@ use super::types::{is_number, may_point_inside};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtKind};
 use crate::capi::{self, OutKind, Returns};
 use crate::cfg::{Callee, Operand, Point, Source, TempId};
+use crate::ownership::summary::Param;
 
 impl Follower<'_, '_> {
     #[allow(clippy::too_many_arguments, reason = "the parts of one call")]
@@ -49,11 +50,14 @@ impl Follower<'_, '_> {
         let kinds: Vec<Option<Kind>> = args.iter().map(|arg| kind_of(state, arg)).collect();
         for (at, kind) in kinds.iter().enumerate() {
             if let Some(kind @ (Kind::Same | Kind::MaybeSame)) = kind {
-                let effect = effect(self.scene.tree, name, args, at);
+                let effect = effect(self.scene, name, args, at);
                 self.argument(point, name, expr, effect, *kind, state, sink);
             }
+            if *kind == Some(Kind::Inside) && self.keeps(name, at) {
+                return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+            }
             if *kind == Some(Kind::Inside)
-                && effect(self.scene.tree, name, args, at) == Effect::Take
+                && effect(self.scene, name, args, at) == Effect::Take
                 && let Some(local) = self.local_argument(expr, at)
             {
                 // `Py_INCREF(first);`: from here on the tuple element lives by itself.
@@ -68,6 +72,12 @@ impl Follower<'_, '_> {
         if matches!(state.hold, Hold::Null | Hold::Held { .. }) && !self.strong.contains(&expr) {
             self.result(name, dst, expr, &kinds, state);
         }
+    }
+
+    /// Whether the function of the package keeps what it gets as argument `at`, or releases it.
+    fn keeps(&self, name: &str, at: usize) -> bool {
+        let summary = self.scene.cx.summaries().of(name);
+        summary.is_some_and(|summary| matches!(summary.param(at), Param::Taken(_) | Param::Inside))
     }
 
     /// The variable that is argument `at` of a call.
@@ -99,6 +109,9 @@ impl Follower<'_, '_> {
         if effect == Effect::Use {
             return;
         }
+        if effect == Effect::KeepInside {
+            return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+        }
         if effect == Effect::Clear && state.hold == Hold::Null {
             return;
         }
@@ -109,7 +122,7 @@ impl Follower<'_, '_> {
             return state.fail(Reason::Alias(self.name.to_owned()));
         }
         match effect {
-            Effect::Use => {}
+            Effect::Use | Effect::KeepInside => {}
             Effect::Take | Effect::Copy => {
                 if self.mode == Mode::Adopt && count == 0 {
                     match effect {
@@ -132,7 +145,13 @@ impl Follower<'_, '_> {
             }
             Effect::Steal => {
                 let needed = self.is_needed_after(state, point);
-                self.give(needed, kind, Reason::StolenBorrowed(name.to_owned()), state);
+                let own = self.scene.cx.summaries().of(name).is_some();
+                let reason = if own {
+                    Reason::KeptBorrowed(name.to_owned())
+                } else {
+                    Reason::StolenBorrowed(name.to_owned())
+                };
+                self.give(needed, kind, reason, state);
             }
             Effect::StealOnSuccess => state.fail(Reason::StealsOnSuccess(name.to_owned())),
         }
@@ -215,7 +234,13 @@ impl Follower<'_, '_> {
                 let owner = effects.derived_from.or(borrowed);
                 owner.is_some_and(|arg| kinds.get(usize::from(arg)).is_some_and(Option::is_some))
             }
-            None => kinds.iter().any(Option::is_some) && self.may_give_pointer(name, expr),
+            None => match self.scene.cx.summaries().of(name) {
+                Some(summary) => {
+                    let of = |at: &usize| kinds.get(*at).is_some_and(Option::is_some);
+                    summary.result_of.iter().any(of)
+                }
+                None => kinds.iter().any(Option::is_some) && self.may_give_pointer(name, expr),
+            },
         };
         if inside {
             state.carriers.insert(carrier, Kind::Inside);

@@ -12,7 +12,7 @@ use crate::edit::{Applied, Confidence, EditSet, Fix, FixId, apply};
 use crate::program::{Places, Program};
 use crate::rule::{Finding, Outcome};
 use crate::source::{ByteSpan, FileId, FileSet};
-use proof::{Author, Failed};
+use proof::{Author, Failed, Original};
 
 /// How fixes fared when their result was analysed again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -52,9 +52,10 @@ pub fn validate(
         .filter(|finding| fix_of(finding).is_some())
         .count();
     let mut demoted = 0;
+    let original = Original::new(original);
     for least in [Confidence::Safe, Confidence::Review] {
         for _ in 0..MAX_ROUNDS {
-            let failures = round(files, original, findings, least, reload);
+            let failures = round(files, &original, findings, least, reload);
             if failures.is_empty() {
                 break;
             }
@@ -80,7 +81,7 @@ fn fix_of(finding: &Finding) -> Option<&Fix> {
 /// Proves all fixes of at least this confidence together; gives those that fail.
 fn round(
     files: &FileSet,
-    original: &Program<'_>,
+    original: &Original<'_>,
     findings: &[Finding],
     least: Confidence,
     reload: &Reload<'_>,
@@ -112,7 +113,7 @@ fn round(
 /// Applies `edits`, runs the front end over the result, and says what is not proven of it.
 fn failures_of(
     files: &FileSet,
-    original: &Program<'_>,
+    original: &Original<'_>,
     edits: &EditSet,
     author: Author,
     reload: &Reload<'_>,
@@ -153,7 +154,13 @@ pub fn prove(files: &FileSet, edits: &EditSet, reload: &Reload<'_>) -> Vec<Doubt
     let touched: Places = edits.files().map(|file| (file, spans(file))).collect();
     let mut failures = Vec::new();
     reload(files, touched, &mut |original| {
-        failures = failures_of(files, original, edits, Author::Person, reload);
+        failures = failures_of(
+            files,
+            &Original::new(original),
+            edits,
+            Author::Person,
+            reload,
+        );
     });
     let doubt = |failed: Failed| {
         let (wrong, reason) = match failed.failure {

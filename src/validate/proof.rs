@@ -7,11 +7,28 @@ use crate::ast::{ExprId, ExprKind, Function, Name};
 use crate::capi::{self, Form, REPLACEMENTS};
 use crate::cfg;
 use crate::edit::Applied;
-use crate::ownership::track::{self, Gives, KnownCallees, Problem, Report, Seed, Trouble};
+use crate::ownership::summary::Summaries;
+use crate::ownership::track::{self, Callees, Gives, Origin, Problem, Report, Seed, Trouble};
 use crate::preprocess::Spelling;
 use crate::program::{Gap, Program, ProgramItem};
 use crate::sections::check_balance;
 use crate::source::{ByteOffset, ByteSpan, FileId};
+
+/// The package before the change.
+pub(super) struct Original<'a> {
+    pub(super) program: &'a Program<'a>,
+    /// What its functions do with their arguments.
+    pub(super) callees: Summaries,
+}
+
+impl<'a> Original<'a> {
+    pub(super) fn new(program: &'a Program<'a>) -> Self {
+        Self {
+            program,
+            callees: Summaries::of_helpers(program),
+        }
+    }
+}
 
 /// A part of the result that is not proven.
 pub(super) struct Failed {
@@ -34,7 +51,7 @@ pub(super) enum Author {
 
 /// All that is not proven of `result`, which `applied` tells how it came from `original`.
 pub(super) fn failures(
-    original: &Program<'_>,
+    original: &Original<'_>,
     result: &Program<'_>,
     applied: &BTreeMap<FileId, Applied>,
     author: Author,
@@ -50,7 +67,7 @@ pub(super) fn failures(
     };
     for gap in &result.gaps {
         if let Some(applied) = applied.get(&gap.file)
-            && !is_old(original, gap)
+            && !is_old(original.program, gap)
         {
             let failure = Failure::Wrong(format!("the result does not parse ({})", gap.reason));
             let span = original_span(applied, gap.span);
@@ -79,7 +96,7 @@ pub(super) fn failures(
 
 /// What is wrong with the references that the edits brought into a function.
 fn unreleased(
-    original: &Program<'_>,
+    original: &Original<'_>,
     item: &ProgramItem,
     function: &Function,
     applied: &Applied,
@@ -88,7 +105,7 @@ fn unreleased(
     if seeds.is_empty() {
         return None;
     }
-    let Report::Complete(troubles) = follow(function, &seeds) else {
+    let Report::Complete(troubles) = follow(function, &seeds, &original.callees) else {
         let reason = "the function has too many paths to prove that each reference is released \
                       exactly once";
         return Some(Failure::Unknown(reason.to_owned()));
@@ -103,8 +120,12 @@ fn unreleased(
         let at = start_of(item, function, trouble).and_then(|at| applied.map.to_original(at));
         at.is_some_and(|at| old.contains(&(trouble.problem, at)))
     };
-    let is_doubt =
-        |trouble: &&Trouble| matches!(trouble.problem, Problem::MayOutlive | Problem::CountMatters);
+    let is_doubt = |trouble: &&Trouble| {
+        matches!(
+            trouble.problem,
+            Problem::MayOutlive | Problem::MayBeKept | Problem::CountMatters
+        )
+    };
     let wrong = all.clone().find(|t| !is_old(t) && !is_doubt(t));
     if let Some(trouble) = wrong {
         return Some(Failure::Wrong(describe(function, &seeds, trouble)));
@@ -157,25 +178,25 @@ fn unbalanced(item: &ProgramItem, function: &Function, applied: &Applied) -> Opt
     })
 }
 
-fn follow(function: &Function, seeds: &[Seed]) -> Report {
+fn follow(function: &Function, seeds: &[Seed], callees: &dyn Callees) -> Report {
     let graph = cfg::build(function, &capi::never_returns);
-    track::run(&graph, &function.tree, seeds, &KnownCallees)
+    track::run(&graph, &function.tree, seeds, callees)
 }
 
 /// What is wrong with the borrowed references of the original function, and where that shows: a
 /// reference taken by `Py_INCREF` that some exit forgets.
 fn old_troubles(
-    original: &Program<'_>,
+    original: &Original<'_>,
     file: FileId,
     span: ByteSpan,
 ) -> Vec<(Problem, ByteOffset)> {
     let mut old = Vec::new();
-    for (item, function) in original.functions() {
+    for (item, function) in original.program.functions() {
         if item.place.0 != file || !span.contains(item.place.1) {
             continue;
         }
         let seeds = borrowed_seeds(function);
-        if let Report::Complete(troubles) = follow(function, &seeds) {
+        if let Report::Complete(troubles) = follow(function, &seeds, &original.callees) {
             old.extend(
                 troubles.iter().filter_map(|trouble| {
                     Some((trouble.problem, start_of(item, function, trouble)?))
@@ -194,7 +215,7 @@ fn borrowed_seeds(function: &Function) -> Vec<Seed> {
         };
         let name = function.tree.callee_name(*callee)?;
         borrowed(name).then_some(Seed {
-            call: ExprId(at),
+            origin: Origin::Call(ExprId(at)),
             gives: Gives::Result,
             owned: false,
         })
@@ -235,7 +256,7 @@ fn seeds(item: &ProgramItem, function: &Function, applied: &Applied) -> Vec<Seed
         let first = function.tree.expr(*callee).range.start;
         if is_inserted(item, applied, first) {
             seeds.push(Seed {
-                call: ExprId(at),
+                origin: Origin::Call(ExprId(at)),
                 gives,
                 owned: true,
             });
@@ -287,11 +308,14 @@ fn is_new(item: &ProgramItem, function: &Function, applied: &Applied, trouble: &
 }
 
 fn describe(function: &Function, seeds: &[Seed], trouble: &Trouble) -> String {
-    let call = function.tree.expr(seeds[trouble.seed].call);
-    let name = match &call.kind {
-        ExprKind::Call { callee, .. } => function.tree.callee_name(*callee).unwrap_or("the call"),
-        _ => "the call",
+    let name = match seeds[trouble.seed].origin {
+        Origin::Call(call) => match &function.tree.expr(call).kind {
+            ExprKind::Call { callee, .. } => function.tree.callee_name(*callee),
+            _ => None,
+        },
+        Origin::Param(_) => None,
     };
+    let name = name.unwrap_or("the call");
     let what = match trouble.problem {
         Problem::Leak => "is not released on every path",
         Problem::OverRelease => "is released or given away once too often on some path",
@@ -300,6 +324,7 @@ fn describe(function: &Function, seeds: &[Seed], trouble: &Trouble) -> String {
         Problem::AddressTaken => "can be changed through a pointer that leaves the function",
         Problem::DerivedEscapes => "dies while a pointer into it lives on",
         Problem::MayOutlive => "is released before the last use of what a function made of it",
+        Problem::MayBeKept => "may be kept by a function that it is passed to",
         Problem::CountMatters => "is one more than code that looks at the reference count expects",
     };
     format!("in `{}`, the reference from `{name}` {what}", function.name)

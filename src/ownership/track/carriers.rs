@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::Seed;
+use super::{Origin, Seed};
 use crate::ast::LocalId;
 use crate::cfg::{Cfg, Instr, InstrKind, Operand, Source, TempId};
 
@@ -37,7 +37,7 @@ impl Found {
             InstrKind::Call { dst, args, .. } => {
                 if seeds
                     .iter()
-                    .any(|seed| instr.source == Source::Expr(seed.call))
+                    .any(|seed| matches!(seed.origin, Origin::Call(call) if instr.source == Source::Expr(call)))
                 {
                     self.temps.insert(*dst);
                     self.locals.extend(args.iter().filter_map(addressed));

@@ -13,8 +13,21 @@ pub trait Callees {
     /// Whether argument `arg` is the address of a variable that gets a reference, whatever it held.
     fn fills(&self, name: &str, arg: usize) -> bool;
 
-    /// Whether the result may be a pointer into an argument for all that is known.
-    fn may_derive(&self, name: &str) -> bool;
+    /// Whether the result may be argument `arg`, or a pointer into it, for all that is known.
+    fn may_derive(&self, name: &str, arg: usize) -> bool;
+    /// What is left of argument `arg` when the function is done; `None` if nothing is.
+    fn keeps(&self, name: &str, arg: usize) -> Option<Keeps>;
+}
+
+/// What a function keeps of an argument without a reference of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeps {
+    /// The reference it was given.
+    Reference,
+    /// A pointer into the object.
+    Inside,
+    /// On some paths something, or for all that is known.
+    Unsure,
 }
 
 /// The C API alone: functions of the package are taken to use their arguments and no more.
@@ -48,8 +61,12 @@ impl Callees for KnownCallees {
         outs.any(|out| usize::from(out.arg) == arg && out.kind == OutKind::New)
     }
 
-    fn may_derive(&self, name: &str) -> bool {
+    fn may_derive(&self, name: &str, _: usize) -> bool {
         capi::effects(name).is_none()
+    }
+
+    fn keeps(&self, _: &str, _: usize) -> Option<Keeps> {
+        None
     }
 }
 

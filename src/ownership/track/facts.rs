@@ -77,7 +77,8 @@ fn crossing(cfg: &Cfg) -> FxHashSet<TempId> {
     crossing
 }
 
-fn is_number(ty: &Type) -> bool {
+/// Whether values of the type are numbers, which point nowhere; `void` counts as one.
+pub fn is_number(ty: &Type) -> bool {
     matches!(&ty.kind, TypeKind::Named(name) if is_plain(name))
         || matches!(ty.kind, TypeKind::Enum(_))
 }

@@ -2,7 +2,7 @@
 
 use super::state::{InstanceId, State, Value};
 use super::step::Stepper;
-use super::{Problem, Trouble};
+use super::{Exit, Handed, Problem, Trouble};
 use crate::ast::StmtId;
 use crate::cfg::{Operand, Point, Source};
 
@@ -15,7 +15,9 @@ impl Stepper<'_> {
         stmt: StmtId,
     ) {
         let at = Some(Source::Stmt(stmt));
-        match value.map(|operand| self.value(state, operand)) {
+        let value = value.map(|operand| self.value(state, operand));
+        self.note_exit(state, value, stmt);
+        match value {
             Some(Value::Instance(id)) => self.give_away(state, id, at),
             Some(Value::Derived(id)) => self.trouble(state, id, Problem::DerivedEscapes, at),
             Some(value) => self.use_value(state, value, Source::Stmt(stmt)),
@@ -28,6 +30,28 @@ impl Stepper<'_> {
                 _ => self.trouble(state, id, Problem::OverRelease, at),
             }
         }
+    }
+
+    fn note_exit(&mut self, state: &State, value: Option<Value>, stmt: StmtId) {
+        let of = |id: InstanceId| state.instances[id];
+        let value = match value {
+            Some(Value::Null) => Handed::Null,
+            Some(Value::Int(number)) => Handed::Int(number),
+            Some(Value::Instance(id)) => Handed::Instance {
+                seed: of(id).seed,
+                count: of(id).count,
+            },
+            Some(Value::Derived(id) | Value::MaybeDerived(id)) => Handed::Inside(of(id).seed),
+            Some(Value::Unknown | Value::NonNull | Value::None) | None => Handed::Other,
+        };
+        let held = state.instances.iter();
+        let counts = held.map(|instance| (instance.seed, instance.count));
+        let counts = counts.filter(|(_, count)| *count != 0).collect();
+        self.exits.insert(Exit {
+            stmt,
+            value,
+            counts,
+        });
     }
 
     /// Drops what cannot matter any more at `at`.

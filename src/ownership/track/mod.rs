@@ -18,10 +18,11 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-pub use effects::{Callees, KnownCallees};
-pub use run::run;
+pub use effects::{Callees, Keeps, KnownCallees};
+pub use facts::is_number;
+pub use run::{Followed, follow, run};
 
-use crate::ast::ExprId;
+use crate::ast::{ExprId, LocalId, StmtId};
 use crate::cfg::Source;
 
 /// How a seed hands out its reference.
@@ -37,15 +38,56 @@ pub enum Gives {
     Out(u8),
 }
 
-/// A call whose reference is followed.
+/// Where a reference comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Each time this call runs it gives one.
+    Call(ExprId),
+    /// The caller passes it; it is not `NULL`.
+    Param(LocalId),
+}
+
+/// What is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seed {
-    /// The call.
-    pub call: ExprId,
+    /// Where it comes from.
+    pub origin: Origin,
     /// How it hands out the reference.
     pub gives: Gives,
-    /// Whether the caller owns it.
+    /// Whether the function owns it.
     pub owned: bool,
+}
+
+/// What the function gives its caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Handed {
+    /// `NULL` or 0.
+    Null,
+    /// A number.
+    Int(i64),
+    /// An instance of this seed, with the references the function held just before.
+    Instance {
+        /// Index into the seeds.
+        seed: usize,
+        /// References.
+        count: i8,
+    },
+    /// What may point into an instance of this seed, or be it.
+    Inside(usize),
+    /// Nothing, or what was not followed.
+    Other,
+}
+
+/// One way to leave the function.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Exit {
+    /// The `return`, or the body if it ends without one.
+    pub stmt: StmtId,
+    /// What is returned.
+    pub value: Handed,
+    /// Seeds with the references that the function holds on their instances, `value` included,
+    /// where that is not 0.
+    pub counts: Vec<(usize, i8)>,
 }
 
 /// What is wrong with an instance on some path.
@@ -66,6 +108,9 @@ pub enum Problem {
     /// What a function whose code is not known made of it is used after its release: that may be
     /// the object itself, or point into it.
     MayOutlive,
+    /// A function of the package keeps it without a reference, on some paths or for all that is
+    /// known.
+    MayBeKept,
     /// The code asks how many references there are, or calls what needs to be the only owner.
     CountMatters,
 }

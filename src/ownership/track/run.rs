@@ -1,6 +1,6 @@
 //! Runs states along all paths.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use rustc_hash::FxHashSet;
 
@@ -9,7 +9,7 @@ use super::effects::Callees;
 use super::facts::Facts;
 use super::state::{State, Value};
 use super::step::Stepper;
-use super::{Report, Seed};
+use super::{Exit, Report, Seed, Trouble};
 use crate::ast::{LocalId, Tree};
 use crate::cfg::{BlockId, CaseLabel, Cfg, Comparison, Condition, Operand, Point, Terminator};
 
@@ -19,6 +19,15 @@ const MAX_STATES_OF_BLOCK: usize = 96;
 /// Most steps over all states, for functions of thousands of blocks.
 const MAX_VISITS: usize = 200_000;
 
+/// All that following the seeds showed.
+#[derive(Debug)]
+pub struct Followed {
+    /// What is wrong, by seed.
+    pub troubles: Vec<Trouble>,
+    /// The ways out, each once.
+    pub exits: BTreeSet<Exit>,
+}
+
 /// Follows `seeds` through the function: all together, or one by one if that makes too many
 /// states. Not to know the values of the other seeds makes more paths possible, never fewer, so
 /// what is clean then is clean.
@@ -27,17 +36,25 @@ pub fn run(cfg: &Cfg, tree: &Tree, seeds: &[Seed], callees: &dyn Callees) -> Rep
     let facts = Facts::new(cfg, tree);
     let mut visits = 0;
     let together = Walk::new(&facts, seeds, callees, false).run(&mut visits);
-    if together != Report::TooComplex {
-        return together;
+    if let Some(followed) = together {
+        return Report::Complete(followed.troubles);
     }
     visits = 0;
     let mut alone = seeds
         .iter()
         .map(|seed| Walk::new(&facts, std::slice::from_ref(seed), callees, true));
-    if alone.all(|walk| walk.run(&mut visits).is_clean()) {
+    let is_clean = |followed: Followed| followed.troubles.is_empty();
+    if alone.all(|walk| walk.run(&mut visits).is_some_and(is_clean)) {
         return Report::Complete(Vec::new());
     }
     Report::TooComplex
+}
+
+/// Follows `seeds` together; `None` if there are too many paths.
+#[must_use]
+pub fn follow(cfg: &Cfg, tree: &Tree, seeds: &[Seed], callees: &dyn Callees) -> Option<Followed> {
+    let facts = Facts::new(cfg, tree);
+    Walk::new(&facts, seeds, callees, false).run(&mut 0)
 }
 
 /// One walk along all paths.
@@ -57,23 +74,23 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Adds its steps to `visits`.
-    fn run(mut self, visits: &mut usize) -> Report {
-        let mut waiting = VecDeque::from([(Cfg::ENTRY, State::default())]);
+    /// What shows; `None` if there are too many paths. Adds its steps to `visits`.
+    fn run(mut self, visits: &mut usize) -> Option<Followed> {
+        let mut waiting = VecDeque::from([(Cfg::ENTRY, State::entry(self.stepper.seeds))]);
         while let Some((block, state)) = waiting.pop_front() {
             *visits += 1;
             if *visits > MAX_VISITS {
-                return Report::TooComplex;
+                return None;
             }
             for (target, next) in run_block(&mut self.stepper, block, state) {
                 match self.enter(target, next) {
                     Some(Entry::New(next)) => waiting.push_back((target, next)),
                     Some(Entry::Known) => {}
-                    None => return Report::TooComplex,
+                    None => return None,
                 }
             }
         }
-        Report::Complete(self.stepper.into_troubles())
+        Some(self.stepper.into_followed())
     }
 
     /// What `state` is at the entry of `block`; `None` if there are too many states.

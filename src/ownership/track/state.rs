@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
+use super::{Origin, Seed};
 use crate::ast::LocalId;
 use crate::cfg::TempId;
 
@@ -57,6 +58,17 @@ pub(super) struct Instance {
     pub none: bool,
 }
 
+impl Instance {
+    pub(super) fn new(seed: usize, owned: bool) -> Self {
+        Self {
+            seed,
+            count: i8::from(owned),
+            released: false,
+            none: false,
+        }
+    }
+}
+
 /// A temporary's value and the variable it was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Temp {
@@ -74,6 +86,18 @@ pub(super) struct State {
 }
 
 impl State {
+    /// Where the function begins: its parameters hold what is followed of them.
+    pub(super) fn entry(seeds: &[Seed]) -> Self {
+        let mut state = Self::default();
+        for (seed, &Seed { origin, owned, .. }) in seeds.iter().enumerate() {
+            if let Origin::Param(local) = origin {
+                state.set_local(local, Value::Instance(state.instances.len()));
+                state.instances.push(Instance::new(seed, owned));
+            }
+        }
+        state
+    }
+
     pub(super) fn local(&self, local: LocalId) -> Value {
         self.locals.get(&local).copied().unwrap_or(Value::Unknown)
     }

@@ -1,10 +1,14 @@
 //! What one instruction does to a state.
 
+use std::collections::BTreeSet;
+
 use super::carriers::addressed;
-use super::effects::{self, Callees, CountEffect, build_format, count_effect, stolen_by_format};
+use super::effects::{
+    self, Callees, CountEffect, Keeps, build_format, count_effect, stolen_by_format,
+};
 use super::facts::Facts;
 use super::state::{Instance, InstanceId, State, Value};
-use super::{Gives, Problem, Seed, Trouble};
+use super::{Exit, Followed, Gives, Origin, Problem, Seed, Trouble};
 use crate::ast::{ExprKind, LocalId, Name};
 use crate::capi::StealWhen;
 use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Projection, Source, TempId};
@@ -14,6 +18,7 @@ pub(super) struct Stepper<'a> {
     pub(super) seeds: &'a [Seed],
     callees: &'a dyn Callees,
     pub(super) troubles: Vec<Trouble>,
+    pub(super) exits: BTreeSet<Exit>,
 }
 
 impl<'a> Stepper<'a> {
@@ -23,13 +28,17 @@ impl<'a> Stepper<'a> {
             seeds,
             callees,
             troubles: Vec::new(),
+            exits: BTreeSet::new(),
         }
     }
 
-    pub(super) fn into_troubles(mut self) -> Vec<Trouble> {
+    pub(super) fn into_followed(mut self) -> Followed {
         self.troubles
             .sort_by_key(|trouble| (trouble.seed, trouble.problem));
-        self.troubles
+        Followed {
+            troubles: self.troubles,
+            exits: self.exits,
+        }
     }
 
     pub(super) fn holds_pointer(&self, local: LocalId) -> bool {
@@ -162,10 +171,9 @@ impl<'a> Stepper<'a> {
         }
         self.formatted(&mut state, name, args, &values, source);
         self.assigned_in_place(&mut state, name, source);
-        let seed = self
-            .seeds
-            .iter()
-            .position(|seed| source == Source::Expr(seed.call));
+        let seed = self.seeds.iter().position(
+            |seed| matches!(seed.origin, Origin::Call(call) if source == Source::Expr(call)),
+        );
         self.forget_addressed(&mut state, name, args, source);
         self.parsed_out_of(&mut state, name, args, &values);
         if let Some(seed) = seed {
@@ -196,7 +204,9 @@ impl<'a> Stepper<'a> {
         on_success: &mut Vec<InstanceId>,
     ) {
         let effect = count_effect(self.callees, name, at);
-        if effect == Some(CountEffect::Take) && matches!(value, Value::Derived(_)) {
+        if effect == Some(CountEffect::Take)
+            && matches!(value, Value::Derived(_) | Value::MaybeDerived(_))
+        {
             // Py_INCREF(PyTuple_GET_ITEM(v, 0)): from here on it lives by itself.
             self.use_value(state, value, source);
             return self.set_argument(state, source, Value::NonNull);
@@ -210,6 +220,15 @@ impl<'a> Stepper<'a> {
             && effects::needs_only_owner(name, at)
         {
             self.trouble(state, id, Problem::CountMatters, Some(source));
+        }
+        match (self.callees.keeps(name, at), value) {
+            (Some(_), Value::Derived(id)) | (Some(Keeps::Inside), Value::Instance(id)) => {
+                self.trouble(state, id, Problem::DerivedEscapes, Some(source));
+            }
+            (Some(Keeps::Unsure), Value::Instance(id)) => {
+                self.trouble(state, id, Problem::MayBeKept, Some(source));
+            }
+            _ => {}
         }
         let Value::Instance(id) = value else {
             if let (Some(CountEffect::Release { null: false }), Value::Null) = (effect, value) {
@@ -329,7 +348,7 @@ impl<'a> Stepper<'a> {
         if matches!(name, "Py_NewRef" | "Py_XNewRef") {
             // Py_NewRef(PyTuple_GET_ITEM(v, 0)) lives by itself.
             return match values.first() {
-                Some(Value::Derived(_)) | None => Value::Unknown,
+                Some(Value::Derived(_) | Value::MaybeDerived(_)) | None => Value::Unknown,
                 Some(value) => *value,
             };
         }
@@ -340,11 +359,12 @@ impl<'a> Stepper<'a> {
         if let Some(id) = derived {
             return Value::Derived(id);
         }
-        let any = values.iter().find_map(|value| value.instance());
-        match any.filter(|_| self.callees.may_derive(name)) {
-            Some(id) => Value::MaybeDerived(id),
-            None => Value::Unknown,
-        }
+        let mut args = values.iter().enumerate();
+        let made_of = args.find_map(|(at, value)| {
+            let id = value.instance()?;
+            self.callees.may_derive(name, at).then_some(id)
+        });
+        made_of.map_or(Value::Unknown, Value::MaybeDerived)
     }
 
     /// A seed runs: one state for each of its outcomes.
@@ -359,12 +379,7 @@ impl<'a> Stepper<'a> {
         let Seed { gives, owned, .. } = self.seeds[seed];
         let mut success = state.clone();
         let id = success.instances.len();
-        success.instances.push(Instance {
-            seed,
-            count: i8::from(owned),
-            released: false,
-            none: false,
-        });
+        success.instances.push(Instance::new(seed, owned));
         let local = match gives {
             Gives::Out(arg) => args.get(usize::from(arg)).and_then(addressed),
             Gives::Result | Gives::Always | Gives::ResultOrNone => None,

@@ -1,6 +1,6 @@
 //! C functions in, troubles out.
 
-use super::{Gives, KnownCallees, Report, Seed, run};
+use super::{Gives, KnownCallees, Origin, Report, Seed, run};
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::cfg::{self, Source};
 use crate::program::Program;
@@ -56,7 +56,7 @@ fn seeds(function: &Function) -> Vec<Seed> {
             _ => return None,
         };
         Some(Seed {
-            call: ExprId(at),
+            origin: Origin::Call(ExprId(at)),
             gives,
             owned,
         })

@@ -3,6 +3,7 @@
 mod counting;
 mod dicts;
 mod exits;
+mod helpers;
 mod list_macros;
 mod lists;
 mod negative;

@@ -1,0 +1,100 @@
+//! Sums up one function.
+
+use std::collections::BTreeSet;
+
+use super::{Param, Summaries, Summary};
+use crate::ast::{Function, LocalId, TypeKind};
+use crate::capi::StealWhen;
+use crate::cfg::{Cfg, Source};
+use crate::ownership::track::{
+    Exit, Followed, Gives, Handed, Origin, Problem, Seed, follow, is_number,
+};
+
+/// What `function` does with its parameters, if its callees do what `known` says.
+pub(super) fn sum_up(function: &Function, graph: &Cfg, known: &Summaries) -> Summary {
+    let pointers: Vec<usize> = (0..function.params.len())
+        .filter(|&at| may_be_object(function, function.params[at]))
+        .collect();
+    let seeds: Vec<Seed> = pointers
+        .iter()
+        .map(|&at| Seed {
+            origin: Origin::Param(function.params[at]),
+            gives: Gives::Always,
+            owned: false,
+        })
+        .collect();
+    let followed = follow(graph, &function.tree, &seeds, known);
+    let mut summary = Summary {
+        params: vec![Param::Used; function.params.len()],
+        result_of: Vec::new(),
+    };
+    for (seed, &at) in pointers.iter().enumerate() {
+        match &followed {
+            Some(followed) => {
+                summary.params[at] = param(function, followed, seed);
+                if !is_number(&function.ret) && is_in_result(&followed.exits, seed) {
+                    summary.result_of.push(at);
+                }
+            }
+            None => {
+                summary.params[at] = Param::Unsure;
+                summary.result_of.push(at);
+            }
+        }
+    }
+    summary
+}
+
+fn may_be_object(function: &Function, param: LocalId) -> bool {
+    let ty = &function.tree.local(param).ty;
+    match ty.pointee() {
+        Some(inner) => !matches!(inner.kind, TypeKind::Function(..)),
+        None => !is_number(ty),
+    }
+}
+
+fn is_in_result(exits: &BTreeSet<Exit>, seed: usize) -> bool {
+    exits.iter().any(|exit| match exit.value {
+        Handed::Instance { seed: of, .. } | Handed::Inside(of) => of == seed,
+        Handed::Null | Handed::Int(_) | Handed::Other => false,
+    })
+}
+
+fn param(function: &Function, followed: &Followed, seed: usize) -> Param {
+    let stored = followed.troubles.iter().any(|trouble| {
+        let returned = matches!(trouble.at, Some(Source::Stmt(_)) | None);
+        trouble.seed == seed && trouble.problem == Problem::DerivedEscapes && !returned
+    });
+    if stored {
+        return Param::Inside;
+    }
+    let unsure = followed
+        .troubles
+        .iter()
+        .any(|trouble| trouble.seed == seed && trouble.problem == Problem::MayBeKept);
+    let count = |exit: &Exit| {
+        let of_seed = exit.counts.iter().filter(|(of, _)| *of == seed);
+        of_seed.map(|(_, count)| *count).sum::<i8>().min(0)
+    };
+    let counts: BTreeSet<i8> = followed.exits.iter().map(count).collect();
+    let counts: Vec<i8> = counts.into_iter().collect();
+    match counts[..] {
+        _ if unsure => Param::Unsure,
+        [] | [0] => Param::Used,
+        [-1] => Param::Taken(StealWhen::Always),
+        // static int keep(Foo *self, PyObject *v) { if (self->v) return -1; self->v = v; … }
+        [-1, 0] if is_number(&function.ret) => {
+            let fits = |exit: &Exit| is_failure(exit) == (count(exit) == 0);
+            if followed.exits.iter().all(fits) {
+                Param::Taken(StealWhen::Success)
+            } else {
+                Param::Unsure
+            }
+        }
+        _ => Param::Unsure,
+    }
+}
+
+fn is_failure(exit: &Exit) -> bool {
+    matches!(exit.value, Handed::Int(..0))
+}

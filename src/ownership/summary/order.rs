@@ -1,0 +1,75 @@
+//! Which functions are summed up, callees first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::graph;
+use crate::ast::{ExprKind, Function};
+use crate::cfg::Cfg;
+use crate::program::Program;
+
+/// A function's name with its definitions.
+pub(super) type Variants<'p> = (&'p str, Vec<(&'p Function, Cfg)>);
+
+/// The functions of the package that are called, directly or not, by those that call one of
+/// `names`; each behind its callees, but where they call each other.
+pub(super) fn callees_first<'p>(program: &'p Program<'_>, names: &[&str]) -> Vec<Variants<'p>> {
+    let mut definitions: BTreeMap<&str, Vec<&Function>> = BTreeMap::new();
+    for (_, function) in program.functions() {
+        definitions
+            .entry(&function.name)
+            .or_default()
+            .push(function);
+    }
+    let callers = program.functions().map(|(_, function)| function);
+    let callers = callers.filter(|function| callees(function).any(|name| names.contains(&name)));
+    let mut seen = BTreeSet::new();
+    let mut order = Vec::new();
+    for root in callers.flat_map(callees) {
+        visit(root, &definitions, &mut seen, &mut order);
+    }
+    let with_graphs = |name: &'p str| {
+        let variants = definitions[name].iter();
+        (
+            name,
+            variants
+                .map(|&function| (function, graph(function)))
+                .collect(),
+        )
+    };
+    order.into_iter().map(with_graphs).collect()
+}
+
+/// Adds what `root` calls, then `root` itself. Without recursion: chains of calls may be long.
+fn visit<'p>(
+    root: &'p str,
+    definitions: &BTreeMap<&'p str, Vec<&'p Function>>,
+    seen: &mut BTreeSet<&'p str>,
+    order: &mut Vec<&'p str>,
+) {
+    enum Step<'p> {
+        Enter(&'p str),
+        Leave(&'p str),
+    }
+    let mut steps = vec![Step::Enter(root)];
+    while let Some(step) = steps.pop() {
+        match step {
+            Step::Leave(name) => order.push(name),
+            Step::Enter(name) => {
+                let Some(variants) = definitions.get(name).filter(|_| seen.insert(name)) else {
+                    continue;
+                };
+                steps.push(Step::Leave(name));
+                let called = variants.iter().copied().flat_map(callees);
+                steps.extend(called.map(Step::Enter));
+            }
+        }
+    }
+}
+
+fn callees(function: &Function) -> impl Iterator<Item = &str> {
+    let exprs = function.tree.exprs.iter();
+    exprs.filter_map(|expr| match expr.kind {
+        ExprKind::Call { callee, .. } => function.tree.callee_name(callee),
+        _ => None,
+    })
+}

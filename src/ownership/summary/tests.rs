@@ -1,0 +1,155 @@
+//! C functions in, what they do with their parameters out.
+
+use super::{Param, Summaries, graph};
+use crate::ast::{ExprId, ExprKind};
+use crate::ownership::track::{Callees, Gives, Origin, Problem, Seed, follow};
+use crate::program::testing::with_program;
+
+/// Sums up the functions of `text`, which `f` calls, and says what each parameter comes to.
+fn summary(text: &str) -> String {
+    with_program(&[("a.c", text)], |program| {
+        assert!(program.gaps.is_empty(), "{:?}", program.gaps);
+        let summaries = Summaries::new(program, &["PyList_GetItem"]);
+        let lines = summaries.functions.iter().map(|(name, summary)| {
+            let params = summary.params.iter().enumerate().map(|(at, param)| {
+                let result = if summaries.may_derive(name, at) {
+                    " and in the result"
+                } else {
+                    ""
+                };
+                format!("{param:?}{result}")
+            });
+            format!("{name}: {}\n", params.collect::<Vec<_>>().join(", "))
+        });
+        lines.collect()
+    })
+}
+
+/// A caller of `names` that looks something up.
+fn with_caller(text: &str, calls: &str) -> String {
+    format!("{text}\nvoid f(PyObject *l) {{ PyObject *v = PyList_GetItem(l, 0); {calls} }}")
+}
+
+#[test]
+fn what_is_stored_without_a_reference_is_taken() {
+    let text = "
+        static int keep(Foo *self, PyObject *v) { self->v = v; return 0; }
+        static int own(Foo *self, PyObject *v) { Py_INCREF(v); self->v = v; return 0; }
+        static void drop(PyObject *v) { Py_DECREF(v); }
+        static void put(PyObject *t, PyObject *v) { PyTuple_SET_ITEM(t, 0, v); }
+        static long look(PyObject *v) { return PyLong_AsLong(v); }";
+    insta::assert_snapshot!(summary(&with_caller(text, "keep(s, v); own(s, v); drop(v); put(t, v); look(v);")), @r"
+    drop: Taken(Always)
+    keep: Used, Taken(Always)
+    look: Used
+    own: Used, Used
+    put: Used, Taken(Always)
+    ");
+}
+
+#[test]
+fn taking_on_success_is_told_from_taking_sometimes() {
+    let text = "
+        static int put(Foo *self, PyObject *v) { if (self->v) return -1; self->v = v; return 0; }
+        static int some(Foo *self, PyObject *v) { if (self->v) self->v = v; return 0; }";
+    insta::assert_snapshot!(summary(&with_caller(text, "put(s, v); some(s, v);")), @r"
+    put: Used, Taken(Success)
+    some: Used, Unsure
+    ");
+}
+
+#[test]
+fn pointers_into_an_argument_are_told_from_copies() {
+    let text = "
+        static int name(Foo *self, PyObject *v) { self->name = PyUnicode_AsUTF8(v); return 0; }
+        static const char *text(PyObject *v) { return PyUnicode_AsUTF8(v); }
+        static PyObject *field(Foo *v) { return v->field; }
+        static PyObject *field_ref(Foo *v) { Py_INCREF(v->field); return v->field; }
+        static PyObject *new_field(Foo *v) { return Py_NewRef(v->field); }
+        static PyObject *same(PyObject *v) { return v; }
+        static PyObject *made(PyObject *v) { return PyNumber_Long(v); }
+        static Py_ssize_t size(Foo *v) { return v->size; }";
+    let calls =
+        "name(s, v); text(v); field(v); field_ref(v); new_field(v); same(v); made(v); size(v);";
+    insta::assert_snapshot!(summary(&with_caller(text, calls)), @r"
+    field: Used and in the result
+    field_ref: Used and in the result
+    made: Used
+    name: Used, Inside
+    new_field: Used
+    same: Used and in the result
+    size: Used
+    text: Used and in the result
+    ");
+}
+
+#[test]
+fn callees_are_summed_up_first_and_circles_settle() {
+    let text = "
+        static int inner(Foo *self, PyObject *v) { self->v = v; return 0; }
+        static int outer(Foo *self, PyObject *v) { return inner(self, v); }
+        static int even(PyObject *v, int n) { return n ? odd(v, n - 1) : 1; }
+        static int odd(PyObject *v, int n) { if (n) return even(v, n - 1); Py_DECREF(v); return 0; }";
+    insta::assert_snapshot!(summary(&with_caller(text, "outer(s, v); even(v, 3);")), @r"
+    even: Unsure, Used
+    inner: Used, Taken(Always)
+    odd: Unsure, Used
+    outer: Used, Taken(Always)
+    ");
+}
+
+#[test]
+fn namesakes_count_together() {
+    let keeps = "static void put(Foo *s, PyObject *v) { s->v = v; }";
+    let uses = "static void put(Foo *s, PyObject *v) { use(v); }";
+    let (a, b) = (
+        with_caller(keeps, "put(s, v);"),
+        with_caller(uses, "put(s, v);"),
+    );
+    with_program(&[("a.c", &a), ("b.c", &b)], |program| {
+        let summaries = Summaries::new(program, &["PyList_GetItem"]);
+        let summary = summaries.of("put").expect("it is called");
+        assert_eq!(summary.params, [Param::Used, Param::Unsure]);
+    });
+}
+
+#[test]
+fn callers_are_followed_with_what_their_callees_do() {
+    let text = "
+        static void put(Foo *s, PyObject *v) { s->v = v; }
+        static void maybe(Foo *s, PyObject *v) { if (s->on) s->v = v; }
+        static void name(Foo *s, PyObject *v) { s->name = PyUnicode_AsUTF8(v); }
+        static void text(Foo *s, const char *v) { s->name = v; }
+        static long look(PyObject *v) { return PyLong_AsLong(v); }";
+    let problems = |calls: &str| {
+        let text = with_caller(text, calls);
+        with_program(&[("a.c", &text)], |program| {
+            let summaries = Summaries::new(program, &["PyList_GetItem"]);
+            let (_, f) = program.functions().last().expect("the caller");
+            let lookup = (0u32..).zip(&f.tree.exprs).find_map(|(at, expr)| {
+                matches!(&expr.kind, ExprKind::Call { callee, .. }
+                    if f.tree.callee_name(*callee) == Some("PyList_GetItem"))
+                .then_some(ExprId(at))
+            });
+            let seed = Seed {
+                origin: Origin::Call(lookup.expect("a lookup")),
+                gives: Gives::Always,
+                owned: true,
+            };
+            let followed = follow(&graph(f), &f.tree, &[seed], &summaries);
+            let troubles = followed.expect("few paths").troubles;
+            let problems = troubles.iter().map(|trouble| trouble.problem);
+            problems.collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(problems("put(s, v);"), []);
+    assert_eq!(problems("look(v); Py_DECREF(v);"), []);
+    assert_eq!(problems("PyTuple_SET_ITEM(t, 0, v);"), []);
+    assert_eq!(problems("maybe(s, v); Py_DECREF(v);"), [Problem::MayBeKept]);
+    assert_eq!(
+        problems("name(s, v); Py_DECREF(v);"),
+        [Problem::DerivedEscapes]
+    );
+    let inside = "text(s, PyUnicode_AsUTF8(v)); Py_DECREF(v);";
+    assert_eq!(problems(inside), [Problem::DerivedEscapes]);
+}

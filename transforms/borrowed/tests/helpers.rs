@@ -1,0 +1,130 @@
+//! What functions of the package do with the reference.
+
+use crate::testing;
+use crate::transforms::ALL;
+
+/// The result for a file with `helper` in front of a function with this body.
+fn with_helper(helper: &str, body: &str) -> String {
+    let text = format!(
+        "{}\n\nstatic int f(Foo *self, PyObject *list)\n{{\n{}\n}}\n",
+        helper.trim(),
+        body.trim_matches('\n')
+    );
+    testing::run(ALL, &text)
+}
+
+const LOOK_AND_PASS: &str = "
+    PyObject *item = PyList_GetItem(list, 0);
+    if (item == NULL)
+        return -1;
+    helper(self, item);
+    return 0;";
+
+#[test]
+fn a_helper_that_stores_without_a_reference() {
+    let helper = "static void helper(Foo *self, PyObject *v) { self->v = v; }";
+    insta::assert_snapshot!(with_helper(helper, LOOK_AND_PASS), @"5: `helper` keeps or releases what it is given, and the function does not own it: decide who owns it, and take a reference with it");
+}
+
+#[test]
+fn a_helper_that_stores_a_pointer_into_the_object() {
+    let helper = "static void helper(Foo *self, PyObject *v) { self->name = PyUnicode_AsUTF8(v); }";
+    insta::assert_snapshot!(with_helper(helper, LOOK_AND_PASS), @"5: a pointer into the object of `item` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer");
+    let body = LOOK_AND_PASS.replace("item);", "PyUnicode_AsUTF8(item));");
+    let helper = "static void helper(Foo *self, const char *name) { self->name = name; }";
+    insta::assert_snapshot!(with_helper(helper, &body), @"5: a pointer into the object of `item` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer");
+}
+
+#[test]
+fn a_helper_that_takes_its_own_reference() {
+    let helper = "static void helper(Foo *self, PyObject *v) { Py_INCREF(v); self->v = v; }";
+    insta::assert_snapshot!(with_helper(helper, LOOK_AND_PASS), @r"
+    @@
+     static int f(Foo *self, PyObject *list)
+     {
+    -    PyObject *item = PyList_GetItem(list, 0);
+    +    PyObject *item = PyList_GetItemRef(list, 0);
+         if (item == NULL)
+             return -1;
+         helper(self, item);
+    +    Py_DECREF(item);
+         return 0;
+     }
+    ");
+}
+
+#[test]
+fn a_helper_that_takes_over_the_reference_of_its_caller() {
+    let helper = "static void helper(Foo *self, PyObject *v) { self->v = v; }";
+    let body = LOOK_AND_PASS.replace("    helper", "    Py_INCREF(item);\n    helper");
+    insta::assert_snapshot!(with_helper(helper, &body), @r"
+    @@
+     static int f(Foo *self, PyObject *list)
+     {
+    -    PyObject *item = PyList_GetItem(list, 0);
+    +    PyObject *item = PyList_GetItemRef(list, 0);
+         if (item == NULL)
+             return -1;
+    -    Py_INCREF(item);
+         helper(self, item);
+         return 0;
+    ");
+}
+
+#[test]
+fn a_helper_that_keeps_it_on_some_paths() {
+    let helper = "static void helper(Foo *self, PyObject *v) { if (self->on) self->v = v; }";
+    insta::assert_snapshot!(with_helper(helper, LOOK_AND_PASS), @r"
+    @@
+     static int f(Foo *self, PyObject *list)
+     {
+    -    PyObject *item = PyList_GetItem(list, 0);
+    +    PyObject *item = PyList_GetItemRef(list, 0);
+         if (item == NULL)
+             return -1;
+         helper(self, item);
+    +    Py_DECREF(item);
+         return 0;
+     }
+    ");
+}
+
+#[test]
+fn what_a_helper_makes_of_it_is_used_after_the_release() {
+    let body = "
+    PyObject *item = PyList_GetItem(list, 0);
+    if (item == NULL)
+        return -1;
+    PyObject *part = helper(item);
+    return use(part);";
+    let part = "static PyObject *helper(PyObject *v) { return ((Foo *)v)->part; }";
+    insta::assert_snapshot!(with_helper(part, body), @r"
+    @@
+     static int f(Foo *self, PyObject *list)
+     {
+    -    PyObject *item = PyList_GetItem(list, 0);
+    +    PyObject *item = PyList_GetItemRef(list, 0);
+         if (item == NULL)
+             return -1;
+         PyObject *part = helper(item);
+    -    return use(part);
+    +    int result = use(part);
+    +    Py_DECREF(item);
+    +    return result;
+     }
+    ");
+    let new = "static PyObject *helper(PyObject *v) { return PyNumber_Long(v); }";
+    insta::assert_snapshot!(with_helper(new, body), @r"
+    @@
+     static int f(Foo *self, PyObject *list)
+     {
+    -    PyObject *item = PyList_GetItem(list, 0);
+    +    PyObject *item = PyList_GetItemRef(list, 0);
+         if (item == NULL)
+             return -1;
+         PyObject *part = helper(item);
+    +    Py_DECREF(item);
+         return use(part);
+     }
+    ");
+}
