@@ -11,14 +11,7 @@ use crate::edit::{Edit, EditSet, Fix, FixId};
 pub(super) fn clashes(fixes: &[&Fix]) -> Vec<Vec<usize>> {
     let mut clashes = vec![Vec::new(); fixes.len()];
     for (a, b) in meetings(fixes) {
-        let mut set = EditSet::default();
-        // A fix that contradicts itself is met when it is written.
-        let first = set.add(FixId(0), fixes[a]);
-        if first.is_ok()
-            && set
-                .add(FixId(1), fixes[b])
-                .is_err_and(|c| c.kept == FixId(0))
-        {
+        if clash(fixes[a], fixes[b]) {
             clashes[a].push(b);
             clashes[b].push(a);
         }
@@ -27,6 +20,14 @@ pub(super) fn clashes(fixes: &[&Fix]) -> Vec<Vec<usize>> {
         of_one.sort_unstable();
     }
     clashes
+}
+
+/// Whether two fixes want other changes of the same bytes.
+pub(super) fn clash(a: &Fix, b: &Fix) -> bool {
+    let mut set = EditSet::default();
+    // A fix that contradicts itself is met when it is written.
+    let first = set.add(FixId(0), a);
+    first.is_ok() && set.add(FixId(1), b).is_err_and(|c| c.kept == FixId(0))
 }
 
 /// Pairs of fixes of which some edits overlap, or are the same and hold braces.

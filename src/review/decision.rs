@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::edited::Edited;
+
 /// Names a fix: six letters, more if two fixes of a run would get the same six.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -22,6 +24,8 @@ pub enum Decision {
     Undecided,
     /// It is to be written.
     Accepted,
+    /// It is to be written, with this text in place of its own.
+    Edited(Edited),
     /// It is not to be written; the reason is empty if none was given.
     Rejected(String),
     /// Put off: asked again when nothing else is left.
@@ -35,12 +39,25 @@ impl Decision {
         matches!(self, Self::Undecided | Self::Skipped)
     }
 
+    /// Whether it is to be written, as it is or edited.
+    #[must_use]
+    pub fn is_accepted(&self) -> bool {
+        matches!(self, Self::Accepted | Self::Edited(_))
+    }
+
+    /// Whether it is to be written with another text.
+    #[must_use]
+    pub fn is_edited(&self) -> bool {
+        matches!(self, Self::Edited(_))
+    }
+
     /// One word.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
             Self::Undecided => "undecided",
             Self::Accepted => "accepted",
+            Self::Edited(_) => "edited",
             Self::Rejected(_) => "rejected",
             Self::Skipped => "skipped",
         }

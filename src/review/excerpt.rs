@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use similar::{ChangeTag, InlineChangeOptions, TextDiff};
 
 use super::group::{Group, slashed};
-use crate::edit::{Edit, apply};
+use crate::edit::{Edit, Fix, apply};
 use crate::source::{ByteOffset, ByteSpan, FileId, FileSet, SourceFile};
 
 /// How much of the words of changed lines is the same where the others are worth marking.
@@ -72,11 +72,11 @@ impl Line {
     }
 }
 
-/// What `group` changes, file by file. Costs no more than the text that is shown.
+/// What `fix`, that of `group` or an edited one, changes, file by file. Costs no more than the text that is shown.
 #[must_use]
-pub fn excerpt(files: &FileSet, group: &Group<'_>, extent: Extent) -> Vec<Line> {
+pub fn excerpt(files: &FileSet, group: &Group<'_>, fix: &Fix, extent: Extent) -> Vec<Line> {
     let mut by_file = BTreeMap::<FileId, Vec<&Edit>>::new();
-    for edit in &group.fix.edits {
+    for edit in &fix.edits {
         by_file.entry(edit.file).or_default().push(edit);
     }
     let mut out = Vec::new();
@@ -223,7 +223,7 @@ mod tests {
             let text: String = line.parts.iter().map(part).collect();
             format!("{sign}{text}\n")
         };
-        excerpt(&sample.files, &groups[0], extent)
+        excerpt(&sample.files, &groups[0], groups[0].fix, extent)
             .iter()
             .map(line)
             .collect()

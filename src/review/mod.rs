@@ -7,6 +7,7 @@
 mod carry;
 mod clash;
 mod decision;
+mod edited;
 mod excerpt;
 mod group;
 mod items;
@@ -18,6 +19,7 @@ mod testing;
 
 pub use carry::renamed;
 pub use decision::{Decision, GroupId, Mark, Record};
+pub use edited::Edited;
 pub use excerpt::{Extent, Line, LineKind, Part, excerpt};
 pub use group::{Group, groups, slashed};
 pub use ledger::Ledger;

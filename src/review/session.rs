@@ -1,10 +1,16 @@
 //! The state of a review: what there is, what is decided, where the person is.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
+use super::clash::clash;
 use super::decision::{Decision, GroupId, Mark, Record};
+use super::edited::Edited;
 use super::group::Group;
 use super::ledger::Ledger;
+use crate::edit::Fix;
+use crate::source::FileSet;
 
 /// Which fixes a decision is about. All but `This` mean fixes without a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +53,7 @@ pub struct Decided {
 /// decision about many of them their number.
 #[derive(Debug)]
 pub struct Session<'a> {
+    files: &'a FileSet,
     pub(super) groups: Vec<Group<'a>>,
     index: BTreeMap<GroupId, usize>,
     /// Decision of each group, as the ledger has it.
@@ -60,16 +67,17 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// A review of `groups` (as [`groups`](super::groups) gives them) that begins at the first one
-    /// without a decision.
+    /// A review of `groups` (as [`groups`](super::groups) makes them of `files`) that begins at the
+    /// first one without a decision.
     #[must_use]
-    pub fn new(groups: Vec<Group<'a>>, ledger: Ledger) -> Self {
+    pub fn new(files: &'a FileSet, groups: Vec<Group<'a>>, ledger: Ledger) -> Self {
         let names = groups.iter().map(|group| group.id.clone());
         let mut by_rule = BTreeMap::<_, Vec<usize>>::new();
         for (at, group) in groups.iter().enumerate() {
             by_rule.entry(group.finding.rule.code).or_default().push(at);
         }
         let mut session = Self {
+            files,
             index: names.zip(0..).collect(),
             decisions: vec![Decision::Undecided; groups.len()],
             open: (0..groups.len()).collect(),
@@ -84,7 +92,9 @@ impl<'a> Session<'a> {
         };
         for at in 0..session.groups.len() {
             let decision = session.ledger.decision(&session.groups[at].id);
-            session.set(at, decision);
+            if session.fits(at, &decision) {
+                session.set(at, decision);
+            }
         }
         session.current = session.first_open().unwrap_or(0);
         session
@@ -129,18 +139,44 @@ impl<'a> Session<'a> {
         self.counts
     }
 
-    /// Accepted fixes, in order.
-    pub fn accepted(&self) -> impl Iterator<Item = &Group<'a>> {
-        let accepted = |(_, decision): &(_, &Decision)| **decision == Decision::Accepted;
-        let pairs = self.groups.iter().zip(&self.decisions).filter(accepted);
-        pairs.map(|(group, _)| group)
+    /// Positions of the accepted fixes, in order.
+    pub fn accepted(&self) -> impl Iterator<Item = usize> {
+        let accepted = |at: &usize| self.decisions[*at].is_accepted();
+        (0..self.groups.len()).filter(accepted)
+    }
+
+    /// What the fix at a position changes, as the person has edited it.
+    ///
+    /// # Panics
+    /// If there is no such fix.
+    #[must_use]
+    pub fn fix(&self, at: usize) -> Cow<'a, Fix> {
+        let group = &self.groups[at];
+        let edited = match &self.decisions[at] {
+            Decision::Edited(edited) => edited.fix(self.files, group),
+            _ => None,
+        };
+        edited.map_or(Cow::Borrowed(group.fix), Cow::Owned)
     }
 
     /// Decisions about fixes that are not there any more, though nothing of them was written: the
     /// function around them has changed. In order of their ids.
     pub fn stale(&self) -> impl Iterator<Item = (&Mark, &Decision)> {
+        let is_here = |mark: &Mark, decision| {
+            self.find(&mark.id)
+                .is_some_and(|at| self.fits(at, decision))
+        };
         let unwritten = self.ledger.unwritten();
-        unwritten.filter(|(mark, _)| !self.index.contains_key(&mark.id))
+        unwritten.filter(move |(mark, decision)| !is_here(mark, decision))
+    }
+
+    /// Whether `decision` can be made of the fix at a position: of a function that has changed in
+    /// its layout, an edit can not.
+    fn fits(&self, at: usize, decision: &Decision) -> bool {
+        match decision {
+            Decision::Edited(edited) => edited.fix(self.files, &self.groups[at]).is_some(),
+            _ => true,
+        }
     }
 
     /// Positions in `scope`: without a decision, except for `This`.
@@ -159,20 +195,8 @@ impl<'a> Session<'a> {
                 .take_while(|&at| self.groups[at].path == here.path)
                 .collect(),
             Scope::Function => {
-                let same = |&at: &usize| {
-                    let group = &self.groups[at];
-                    group.path == here.path && group.item == here.item
-                };
-                let mut before: Vec<_> = self
-                    .open
-                    .range(..self.current)
-                    .rev()
-                    .copied()
-                    .take_while(same)
-                    .collect();
-                before.reverse();
-                before.extend(self.open.range(self.current..).copied().take_while(same));
-                before
+                let range = self.same_function(self.current);
+                self.open.range(range).copied().collect()
             }
             Scope::Rule => {
                 let of_rule = self.by_rule.get(here.finding.rule.code);
@@ -189,13 +213,17 @@ impl<'a> Session<'a> {
         let mut taken = BTreeSet::new();
         let mut clashes = Vec::new();
         for &at in positions {
-            let is_taken = |other: &&usize| {
-                taken.contains(*other) || self.decisions[**other] == Decision::Accepted
+            if self.decisions[at].is_accepted() {
+                continue;
+            }
+            let group = &self.groups[at];
+            let as_known = |&other: &usize| {
+                let accepted = self.decisions[other] == Decision::Accepted;
+                accepted || taken.contains(&other)
             };
-            match self.groups[at].clashes.iter().find(is_taken) {
-                Some(&other) => {
-                    clashes.push((self.groups[at].id.clone(), self.groups[other].id.clone()));
-                }
+            let known = group.clashes.iter().copied().find(as_known);
+            match known.or_else(|| self.rival(at, group.fix, Decision::is_edited)) {
+                Some(other) => clashes.push((group.id.clone(), self.groups[other].id.clone())),
                 None => {
                     taken.insert(at);
                 }
@@ -206,6 +234,47 @@ impl<'a> Session<'a> {
             clashes,
             ..self.decide(&accepted, Decision::Accepted)
         }
+    }
+
+    /// Accepts the current fix with another text, unless that clashes with an accepted fix.
+    pub fn accept_edited(&mut self, edited: Edited) -> Decided {
+        let at = self.current;
+        let fix = self
+            .groups
+            .get(at)
+            .and_then(|group| edited.fix(self.files, group));
+        let Some(fix) = fix else {
+            return Decided::default();
+        };
+        match self.rival(at, &fix, Decision::is_accepted) {
+            Some(other) => Decided {
+                clashes: vec![(self.groups[at].id.clone(), self.groups[other].id.clone())],
+                ..Decided::default()
+            },
+            None => self.decide(&[at], Decision::Edited(edited)),
+        }
+    }
+
+    /// The first fix with a decision that `counts` and with which `fix`, in the place of the one
+    /// at a position, clashes.
+    fn rival(&self, at: usize, fix: &Fix, counts: fn(&Decision) -> bool) -> Option<usize> {
+        let near = self.same_function(at);
+        let far = self.groups[at].clashes.iter().copied();
+        let mut others = far
+            .filter(|other| !near.contains(other))
+            .chain(near.clone());
+        others.find(|&other| {
+            other != at && counts(&self.decisions[other]) && clash(fix, &self.fix(other))
+        })
+    }
+
+    /// Positions of the fixes in the function of the one at a position.
+    fn same_function(&self, at: usize) -> Range<usize> {
+        let here = &self.groups[at];
+        let same = |group: &&Group<'_>| group.path == here.path && group.item == here.item;
+        let before = self.groups[..at].iter().rev().take_while(same).count();
+        let after = self.groups[at..].iter().take_while(same).count();
+        at - before..at + after
     }
 
     /// Makes `decision`, which is not to be `Accepted`, of the fixes at `positions`.
@@ -267,7 +336,8 @@ impl<'a> Session<'a> {
 
     /// Notes that the accepted fixes are in their files.
     pub fn written(&mut self) -> Record {
-        let groups = self.accepted().map(|group| group.id.clone()).collect();
+        let id = |at: usize| self.groups[at].id.clone();
+        let groups = self.accepted().map(id).collect();
         let record = Record::Written { groups };
         self.take(&record);
         record
@@ -275,8 +345,10 @@ impl<'a> Session<'a> {
 
     fn take(&mut self, record: &Record) {
         for id in self.ledger.apply(record) {
-            if let Some(at) = self.find(&id) {
-                self.set(at, self.ledger.decision(&id));
+            let Some(at) = self.find(&id) else { continue };
+            let decision = self.ledger.decision(&id);
+            if self.fits(at, &decision) {
+                self.set(at, decision);
             }
         }
     }
@@ -297,7 +369,7 @@ impl Counts {
     fn of(&mut self, decision: &Decision) -> &mut usize {
         match decision {
             Decision::Undecided | Decision::Skipped => &mut self.open,
-            Decision::Accepted => &mut self.accepted,
+            Decision::Accepted | Decision::Edited(_) => &mut self.accepted,
             Decision::Rejected(_) => &mut self.rejected,
         }
     }

@@ -76,6 +76,6 @@ impl Sample {
     }
 
     pub(super) fn session(&self, ledger: Ledger) -> Session<'_> {
-        Session::new(groups(&self.files, &self.findings), ledger)
+        Session::new(&self.files, groups(&self.files, &self.findings), ledger)
     }
 }

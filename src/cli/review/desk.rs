@@ -6,8 +6,8 @@ use super::keys::Action;
 use crate::cli::session::Session as Run;
 use crate::cli::store::Journal;
 use crate::review::{
-    Decided, Decision, Direction, Extent, Group, Ledger, Line, LineKind, Mark, NotFound, Record,
-    Scope, Session, excerpt, groups, slashed,
+    Decided, Decision, Direction, Edited, Extent, Group, Ledger, Line, LineKind, Mark, NotFound,
+    Record, Scope, Session, excerpt, groups, slashed,
 };
 use crate::transforms;
 
@@ -24,6 +24,8 @@ pub(super) struct Desk<'a> {
     pub(super) stale: Vec<(Mark, Decision)>,
     /// What was searched for last.
     pattern: String,
+    /// An edited result with doubts, while the person is asked about them.
+    pub(super) pending: Option<Edited>,
     /// What is to be said of the last action.
     pub(super) message: String,
 }
@@ -68,6 +70,8 @@ pub(super) enum Next {
     Leave,
     /// Show all keys.
     Help,
+    /// Let the person edit the current fix: [`Desk::edit`] needs the terminal.
+    Edit,
 }
 
 /// Something to ask.
@@ -83,12 +87,14 @@ pub(super) enum Question {
     AcceptAll { scope: Scope, text: String },
     /// Whether to write before leaving; one key.
     WriteNow { accepted: usize },
+    /// Whether an edited result is kept although the checks have doubts; one key.
+    KeepEdit { doubts: Vec<String> },
 }
 
 impl Question {
     /// Whether one key answers it.
     pub(super) fn is_choice(&self) -> bool {
-        matches!(self, Self::AcceptAll { .. } | Self::WriteNow { .. })
+        !matches!(self, Self::Reason | Self::GoTo | Self::Search)
     }
 
     pub(super) fn text(&self) -> String {
@@ -101,6 +107,10 @@ impl Question {
                 let fixes = counted(*accepted);
                 format!("Write {fixes} now? [y]es / [n]o, keep decisions / [c]ancel ")
             }
+            Self::KeepEdit { doubts } => {
+                let doubts = doubts.join("\n");
+                format!("{doubts}\n[k]eep all the same / [e]dit again / [d]iscard ")
+            }
         }
     }
 }
@@ -108,7 +118,7 @@ impl Question {
 impl<'a> Desk<'a> {
     pub(super) fn new(run: &'a Run, ledger: Ledger, journal: Journal) -> Self {
         let groups = groups(&run.package.files, &run.analysis.findings);
-        let session = Session::new(groups, ledger);
+        let session = Session::new(&run.package.files, groups, ledger);
         let stale = stale(run, &session);
         Self {
             session,
@@ -117,6 +127,7 @@ impl<'a> Desk<'a> {
             journal,
             look: Look::default(),
             pattern: String::new(),
+            pending: None,
             message: String::new(),
         }
     }
@@ -143,6 +154,7 @@ impl<'a> Desk<'a> {
             Action::Next => self.tell(|s| s.go_any(Direction::Forward)),
             Action::Previous => self.tell(|s| s.go_any(Direction::Backward)),
             Action::SearchAgain => self.search_again(),
+            Action::Edit => return Ok(Next::Edit),
             Action::Split => self.explain_atomicity(),
             Action::WholeFunction
             | Action::MoreContext
@@ -187,8 +199,33 @@ impl<'a> Desk<'a> {
             Question::WriteNow { .. } if yes => return Ok(Next::Write { leave: true }),
             Question::WriteNow { .. } if answer.starts_with(['n', 'N']) => return Ok(Next::Leave),
             Question::WriteNow { .. } => {}
+            Question::KeepEdit { .. } => return self.keep_edit(answer),
         }
         Ok(Next::Stay)
+    }
+
+    /// Accepts an edited result.
+    ///
+    /// # Errors
+    /// If the journal cannot be written.
+    pub(super) fn accept_edited(&mut self, edited: Edited) -> anyhow::Result<Next> {
+        let decided = self.session.accept_edited(edited);
+        self.decided(Scope::This, "accepted as edited", decided)?;
+        Ok(Next::Stay)
+    }
+
+    fn keep_edit(&mut self, answer: &str) -> anyhow::Result<Next> {
+        match (answer.chars().next(), self.pending.take()) {
+            (Some('k' | 'K'), Some(edited)) => self.accept_edited(edited),
+            (Some('e' | 'E'), pending) => {
+                self.pending = pending;
+                Ok(Next::Edit)
+            }
+            _ => {
+                "the edit is discarded".clone_into(&mut self.message);
+                Ok(Next::Stay)
+            }
+        }
     }
 
     /// Keeps records.
@@ -205,7 +242,9 @@ impl<'a> Desk<'a> {
             true => Extent::Function,
             false => Extent::Lines(self.look.context),
         };
-        let mut lines = excerpt(&self.run.package.files, group, extent);
+        let fix = self.session.find(&group.id).map(|at| self.session.fix(at));
+        let fix = fix.as_deref().unwrap_or(group.fix);
+        let mut lines = excerpt(&self.run.package.files, group, fix, extent);
         let hidden = match self.look.side {
             Side::Both => None,
             Side::New => Some(LineKind::Old),

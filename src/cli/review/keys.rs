@@ -21,6 +21,7 @@ pub(super) enum Action {
     GoTo,
     Search,
     SearchAgain,
+    Edit,
     Split,
     WholeFunction,
     MoreContext,
@@ -85,7 +86,8 @@ pub(super) const KEYS: &[(char, Action, &str)] = &[
         "search in files, functions, rules and code",
     ),
     ('*', Action::SearchAgain, "search for the same again"),
-    ('s', Action::Split, "split, where the fix can be split"),
+    ('e', Action::Edit, "edit what the fix makes of the function"),
+    ('s', Action::Split, "why the fix cannot be split"),
     (
         'z',
         Action::WholeFunction,
@@ -125,6 +127,6 @@ mod tests {
     fn a_key_has_one_meaning_and_those_of_git_are_there() {
         let keys: BTreeSet<char> = KEYS.iter().map(|(key, ..)| *key).collect();
         assert_eq!(keys.len(), KEYS.len());
-        assert!("ynqadsjkJKg/?".chars().all(|key| action(key).is_some()));
+        assert!("ynqadesjkJKg/?".chars().all(|key| action(key).is_some()));
     }
 }

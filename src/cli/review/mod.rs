@@ -2,6 +2,7 @@
 
 mod batch;
 mod desk;
+mod edit;
 mod keys;
 mod plain;
 mod screen;

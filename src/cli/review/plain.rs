@@ -9,13 +9,15 @@ use super::why::{described, why};
 use crate::cli::talk::{Talk, write_results};
 use crate::review::{Group, LineKind};
 
-const PROMPT: &str = "Accept this fix [y,n,q,a,d,j,k,J,K,g,/,s,u,w,?]? ";
+const PROMPT: &str = "Accept this fix [y,n,q,a,d,e,j,k,J,K,g,/,s,u,w,?]? ";
 
 /// Asks for one fix after the other; the end of the input leaves without writing.
 pub(super) fn ask(desk: &mut Desk<'_>, _talk: &Talk) -> anyhow::Result<Next> {
     let mut shown = None;
     loop {
-        let state = (desk.session.position(), desk.look);
+        let position = desk.session.position();
+        let edited = desk.session.decision(position).is_edited();
+        let state = (position, desk.look, edited);
         if shown != Some(state) {
             write_results(current(desk).as_bytes())?;
             shown = Some(state);
@@ -34,7 +36,7 @@ pub(super) fn ask(desk: &mut Desk<'_>, _talk: &Talk) -> anyhow::Result<Next> {
         match next {
             Next::Help => write_results(help().as_bytes())?,
             Next::Write { .. } | Next::Leave => return Ok(next),
-            Next::Stay | Next::Ask(_) => {}
+            Next::Stay | Next::Ask(_) | Next::Edit => {}
         }
     }
 }
@@ -46,19 +48,24 @@ fn obey(desk: &mut Desk<'_>, line: &str) -> anyhow::Result<Next> {
         desk.message = "? lists all keys".to_owned();
         return Ok(Next::Stay);
     };
-    let next = desk.act(wanted)?;
-    let Next::Ask(question) = next else {
-        return Ok(next);
-    };
+    let mut next = desk.act(wanted)?;
     // `/text` and `g3` need no second line.
-    let rest = chars.as_str().trim();
-    let answer = match question.is_choice() || rest.is_empty() {
-        true => read(&question.text())?,
-        false => Some(rest.to_owned()),
-    };
-    match answer {
-        Some(answer) => desk.answer(question, &answer),
-        None => Ok(Next::Leave),
+    let mut rest = chars.as_str().trim();
+    loop {
+        next = match next {
+            Next::Edit => desk.edit()?,
+            Next::Ask(question) => {
+                let answer = match question.is_choice() || rest.is_empty() {
+                    true => read(&question.text())?,
+                    false => Some(std::mem::take(&mut rest).to_owned()),
+                };
+                match answer {
+                    Some(answer) => desk.answer(question, &answer)?,
+                    None => return Ok(Next::Leave),
+                }
+            }
+            other => return Ok(other),
+        }
     }
 }
 

@@ -59,6 +59,10 @@ pub(super) fn why(desk: &Desk<'_>, group: &Group<'_>) -> Vec<Reason> {
             );
         }
     }
+    let at = desk.session.find(&group.id);
+    if at.is_some_and(|at| desk.session.decision(at).is_edited()) {
+        add("edited", "what the function becomes is yours".to_owned());
+    }
     add("docs", format!("ungil explain {}", finding.rule.code));
     out
 }

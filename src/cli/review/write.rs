@@ -73,15 +73,23 @@ pub(super) fn accepted(
     talk: &Talk,
     interrupt: &Interrupt,
 ) -> anyhow::Result<Outcome> {
-    let mut accepted: Vec<_> = desk.session.accepted().collect();
+    let groups = desk.session.groups();
+    let accepted = desk.session.accepted();
+    let mut accepted: Vec<_> = accepted
+        .map(|at| (&groups[at], desk.session.fix(at)))
+        .collect();
     // Insertions at one place stand in the run order of rules, as `migrate` has them.
-    accepted.sort_by_key(|group| group.order);
-    let (edits, conflicts) =
-        EditSet::merge(accepted.iter().map(|group| (FixId(group.order), group.fix)));
+    accepted.sort_by_key(|(group, _)| group.order);
+    let fixes = accepted
+        .iter()
+        .map(|(group, fix)| (FixId(group.order), &**fix));
+    let (edits, conflicts) = EditSet::merge(fixes);
     if let Some(conflict) = conflicts.first() {
         let id = |fix: FixId| {
-            let group = accepted.iter().find(|group| group.order == fix.0);
-            group.map(|group| group.id.to_string()).unwrap_or_default()
+            let group = accepted.iter().find(|(group, _)| group.order == fix.0);
+            group
+                .map(|(group, _)| group.id.to_string())
+                .unwrap_or_default()
         };
         let (kept, rejected) = (id(conflict.kept), id(conflict.rejected));
         return Ok(Outcome::Refused(format!(
@@ -89,7 +97,7 @@ pub(super) fn accepted(
         )));
     }
     let package = &desk.run.package;
-    let changes = Changes::new(desk.run, &edits, accepted.iter().map(|group| group.fix));
+    let changes = Changes::new(desk.run, &edits, accepted.iter().map(|(_, fix)| &**fix));
     let changes = changes.list(desk.run);
     let mut foreign = Vec::new();
     for change in &changes {

@@ -23,7 +23,7 @@ const NARROW: u16 = 60;
 const MAX_MESSAGE: u16 = 6;
 
 /// Keys that are always in sight.
-const FOOTER: [&str; 12] = [
+const FOOTER: [&str; 13] = [
     "y accept",
     "n reject",
     "? all keys",
@@ -31,6 +31,7 @@ const FOOTER: [&str; 12] = [
     "q leave",
     "u undo",
     "j/k next/previous",
+    "e edit",
     "i why",
     "z function",
     "a rest of file",

@@ -59,18 +59,23 @@ pub(super) fn ask(desk: &mut Desk<'_>, talk: &Talk) -> anyhow::Result<Next> {
     event::poll(Duration::ZERO)?;
     loop {
         terminal.draw(|frame| draw::screen(frame, desk, &mut screen))?;
-        let next = match event::read()? {
+        let mut next = match event::read()? {
             Event::Key(key) if key.kind != KeyEventKind::Release => {
                 screen.key(key, desk, &mut terminal)?
             }
             // A new size is drawn at the next turn.
             _ => Next::Stay,
         };
+        if next == Next::Edit {
+            ratatui::restore();
+            next = desk.edit()?;
+            terminal = ratatui::try_init()?;
+        }
         match next {
             Next::Write { .. } | Next::Leave => return Ok(next),
             Next::Ask(question) => screen.mode = Mode::Ask(question, String::new()),
             Next::Help => screen.mode = Mode::Help,
-            Next::Stay => {}
+            Next::Stay | Next::Edit => {}
         }
     }
 }

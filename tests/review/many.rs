@@ -1,0 +1,71 @@
+//! Ten thousand fixes: nobody waits, and nothing of them is lost.
+
+use std::fs;
+
+use super::repository::Repository;
+use super::terminal::Terminal;
+
+const FILES: usize = 50;
+const FUNCTIONS: usize = 200;
+
+/// A function with one fix.
+fn function(at: usize) -> String {
+    format!(
+        "PyObject *\nf{at}(PyObject *list)\n{{\n    \
+         PyObject *item = PyList_GetItem(list, 0);\n    \
+         return item == NULL ? NULL : PyObject_Str(item);\n}}\n\n"
+    )
+}
+
+fn repository() -> Repository {
+    let repository = Repository::empty();
+    let pyproject = "[project]\nname = \"many\"\nrequires-python = \">=3.13\"\n";
+    fs::write(repository.path().join("pyproject.toml"), pyproject).unwrap();
+    for file in 0..FILES {
+        let functions = (0..FUNCTIONS).map(|at| function(file * FUNCTIONS + at));
+        let text: String = functions.collect();
+        let path = repository.path().join(format!("m{file:02}.c"));
+        fs::write(path, format!("#include <Python.h>\n\n{text}")).unwrap();
+    }
+    repository.commit();
+    repository
+}
+
+#[test]
+fn ten_thousand_fixes_are_reviewed_key_by_key() {
+    let repository = repository();
+    let mut terminal = Terminal::new(&repository, 120);
+    terminal.shows(" 1/10000 ");
+    // A picture holds what has changed on the screen, however many fixes there are.
+    let before = terminal.received;
+    terminal.types(&"J".repeat(100));
+    terminal.shows(" 101/10000 ");
+    let bytes = terminal.received - before;
+    assert!(bytes < 100 * 5_000, "{bytes} bytes for 100 pictures");
+    terminal.types("g9000\r");
+    terminal.shows(" 9000/10000 ");
+    terminal.types("/f9998\\b\r");
+    terminal.shows(" 9999/10000 ");
+    terminal.types("y");
+    terminal.shows("1 accepted 0 rejected 9999 open");
+    terminal.types("A");
+    terminal.shows("Accept 9999 fixes in all files, all safe?");
+    terminal.types("y");
+    terminal.shows("10000 accepted 0 rejected 0 open");
+    terminal.killed();
+    // One decision is one line, however many fixes it is about.
+    let journal = fs::read_to_string(repository.path().join(".ungil/review.jsonl")).unwrap();
+    assert_eq!(journal.lines().count(), 2);
+
+    let mut terminal = Terminal::new(&repository, 120);
+    terminal.shows("10000 accepted 0 rejected 0 open");
+    terminal.types("u");
+    terminal.shows("1 accepted 0 rejected 9999 open");
+    terminal.types("Uw");
+    let (status, contents) = terminal.ends();
+    assert_eq!(status, 0, "{contents}");
+    assert_eq!(repository.changed().len(), FILES);
+    let output = repository.ungil(&["undo"], "");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(repository.changed(), [""; 0]);
+}
