@@ -77,8 +77,11 @@ impl Fix {
 
     /// Lowers the fix to [`Confidence::Review`] and names what must be confirmed.
     pub fn assume(&mut self, assumption: impl Into<String>) {
+        let assumption = assumption.into();
         self.confidence = Confidence::Review;
-        self.assumptions.push(assumption.into());
+        if !self.assumptions.contains(&assumption) {
+            self.assumptions.push(assumption);
+        }
     }
 
     /// Adds the replacement of `span` by `text`.

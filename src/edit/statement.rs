@@ -37,6 +37,44 @@ impl Layout<'_> {
         edits
     }
 
+    /// Declarations behind `declaration`, the last one at the top of a block.
+    ///
+    /// They stand right behind its text, so that statements that another fix inserts behind the
+    /// declarations stay behind these.
+    #[must_use]
+    pub fn declare_after(&self, declaration: ByteSpan, lines: &[&str]) -> Edit {
+        if self.is_bare_end(declaration.end()) {
+            self.lines_at(declaration.end(), self.indentation(declaration.start()), lines)
+        } else {
+            self.after(declaration, lines)
+        }
+    }
+
+    /// Declarations in front of `statement`, the first of a block: right behind the brace, in front
+    /// of comments on the statement and of what another fix inserts there.
+    #[must_use]
+    pub fn declare_before(&self, statement: ByteSpan, lines: &[&str]) -> Edit {
+        let brace = self.index(statement.start()).checked_sub(1);
+        match brace.map(|brace| (self.text(brace), self.tokens[brace].span.end())) {
+            Some((b"{", end)) if self.is_bare_end(end) => {
+                self.lines_at(end, self.indentation(statement.start()), lines)
+            }
+            _ => self.before(statement, lines),
+        }
+    }
+
+    /// Whether nothing but blanks follows `offset` on its line.
+    fn is_bare_end(&self, offset: ByteOffset) -> bool {
+        let behind = self.blanks_after(offset);
+        matches!(self.bytes.get(behind.index()), Some(b'\n' | b'\r'))
+    }
+
+    fn lines_at(&self, offset: ByteOffset, indentation: &[u8], lines: &[&str]) -> Edit {
+        let ending = self.line_ending(offset).as_bytes();
+        let lines = lines.iter().map(|line| [ending, indentation, line.as_bytes()].concat());
+        self.insertion(offset, lines.collect::<Vec<_>>().concat())
+    }
+
     /// Inserts `text` as a line of its own, from column 0, before the line of `offset`.
     #[must_use]
     pub fn insert_line_before(&self, offset: ByteOffset, text: &str) -> Edit {

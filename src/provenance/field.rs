@@ -67,7 +67,7 @@ impl Cx<'_> {
         })
     }
 
-    fn has_word(&self, item: &ProgramItem, word: &str) -> bool {
+    pub(super) fn has_word(&self, item: &ProgramItem, word: &str) -> bool {
         let count = u32::try_from(item.tokens.tokens.len()).unwrap_or(u32::MAX);
         let files = self.program.files;
         (0..count).any(|at| item.tokens.text(files, at) == word.as_bytes())

@@ -114,8 +114,14 @@ impl<'a> Flow<'a> {
         last_field(place)
     }
 
-    /// The variable that `operand` was just read from, for messages.
+    /// The name of the variable that `operand` was just read from, for messages.
     pub(super) fn variable(&self, operand: &Operand) -> Option<&'a str> {
+        let local = self.local(operand)?;
+        Some(&self.function.tree.local(local).name)
+    }
+
+    /// The variable that `operand` was just read from.
+    pub(super) fn local(&self, operand: &Operand) -> Option<LocalId> {
         let mut operand = operand;
         loop {
             let Operand::Temp(temp) = operand else {
@@ -125,10 +131,7 @@ impl<'a> Flow<'a> {
                 return None;
             };
             match &self.cfg.instr(*definition)?.kind {
-                InstrKind::Load { place, .. } => {
-                    let local = place.as_local()?;
-                    return Some(&self.function.tree.local(local).name);
-                }
+                InstrKind::Load { place, .. } => return place.as_local(),
                 InstrKind::Cast { src, .. } => operand = src,
                 _ => return None,
             }

@@ -18,6 +18,7 @@
 mod api;
 mod borrow;
 mod container;
+mod dict;
 mod field;
 mod flow;
 mod guard;
@@ -44,6 +45,9 @@ pub trait Triage: std::fmt::Debug + Sync {
     /// means for the value it hands out.
     fn provenance(&self, site: CallSite, container: usize) -> Verdict;
 
+    /// Whether argument `arg` of the call `site` is a dict, or `NULL`, for sure.
+    fn is_dict(&self, site: CallSite, arg: usize) -> bool;
+
     /// Whether the function only runs while a module is initialised.
     fn runs_at_init_only(&self, function: &str) -> bool;
 }
@@ -51,6 +55,10 @@ pub trait Triage: std::fmt::Debug + Sync {
 impl Triage for Cx<'_> {
     fn provenance(&self, site: CallSite, container: usize) -> Verdict {
         Cx::provenance(self, site, container)
+    }
+
+    fn is_dict(&self, site: CallSite, arg: usize) -> bool {
+        Cx::is_dict(self, site, arg)
     }
 
     fn runs_at_init_only(&self, function: &str) -> bool {

@@ -79,7 +79,7 @@ impl Cx<'_> {
     }
 }
 
-fn is_address_of(operand: &Operand, global: &str) -> bool {
+pub(super) fn is_address_of(operand: &Operand, global: &str) -> bool {
     matches!(operand, Operand::AddressOf(place) if matches!(&place.base, Base::Global(name) if &**name == global))
 }
 

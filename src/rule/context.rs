@@ -58,6 +58,12 @@ impl<'a> PackageCx<'a> {
         }
     }
 
+    /// Whether argument `arg` of the call `site` is a dict, or `NULL`, as far as is known.
+    #[must_use]
+    pub fn is_dict(&self, site: CallSite, arg: usize) -> bool {
+        self.triage.is_some_and(|triage| triage.is_dict(site, arg))
+    }
+
     /// Whether the function only runs while a module is initialised, as far as is known.
     #[must_use]
     pub fn runs_at_init_only(&self, function: &str) -> bool {

@@ -2,6 +2,7 @@
 
 use super::emit::Draft;
 use super::plan::Lookup;
+use super::presence;
 use super::reason::Reason;
 use super::shape::{Shape, null_test, runs_first};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
@@ -19,8 +20,13 @@ pub(super) fn rewrite(
     lookup: &Lookup,
 ) -> Result<(), Reason> {
     let parts = Parts::of(draft, lookup)?;
+    if parts.clears_errors() {
+        draft.doubt_clear(lookup.call);
+    }
     match (lookup.shape, lookup.replacement.form) {
-        (Shape::Presence(test, when), _) => presence(draft, &parts, lookup, test, when),
+        (Shape::Presence(test, when), _) => {
+            presence::rewrite(draft, &parts, name, lookup, (test, when))
+        },
         (Shape::Nested(stmt), Form::Return) => nested_return(draft, &parts, name, lookup, stmt),
         (Shape::Nested(stmt), Form::Out { .. }) => nested_out(draft, &parts, name, stmt),
         (shape, Form::Return) => {
@@ -37,23 +43,15 @@ pub(super) fn rewrite(
     }
 }
 
-/// The function that answers whether a key is there.
-pub(super) fn contains(lookup: &Lookup) -> &'static str {
-    match lookup.replacement.strong {
-        "PyDict_GetItemStringRef" => "PyDict_ContainsString",
-        _ => "PyDict_Contains",
-    }
-}
-
 /// The text of a call.
-struct Parts {
+pub(super) struct Parts {
     strong: &'static str,
     errors: OldErrors,
-    call: ExprId,
+    pub call: ExprId,
     /// `name`
-    callee: ByteSpan,
+    pub callee: ByteSpan,
     /// `name(args)`
-    whole: ByteSpan,
+    pub whole: ByteSpan,
 }
 
 impl Parts {
@@ -87,7 +85,7 @@ impl Parts {
         }
     }
 
-    fn clears_errors(&self) -> bool {
+    pub(super) fn clears_errors(&self) -> bool {
         self.errors == OldErrors::Swallowed
     }
 }
@@ -343,31 +341,5 @@ fn nested_out(
     }
     draft.before(stmt, lines);
     draft.name_result(parts.whole, name);
-    Ok(())
-}
-
-/// `if (call(d, k) != NULL)` turns into `if (PyDict_Contains(d, k) == 1)`.
-fn presence(
-    draft: &mut Draft<'_, '_>,
-    parts: &Parts,
-    lookup: &Lookup,
-    test: ExprId,
-    when: bool,
-) -> Result<(), Reason> {
-    let made = || Reason::InMacro("around it".to_owned());
-    let span = draft.scene.span(test).ok_or_else(made)?;
-    let args = ByteSpan::new(parts.callee.end().0, parts.whole.end().0);
-    let comparison = if when { "== 1" } else { "!= 1" };
-    let args = draft.text(args);
-    draft.replace(span, format!("{}{args} {comparison}", contains(lookup)));
-    // Up to Python 3.13 it reads any object as if it were a dict.
-    draft
-        .fix
-        .assume("the first argument is a dict, which the new call does not check");
-    if parts.clears_errors() {
-        draft.fix.assume(
-            "an error of the key's hash or comparison, which the old call cleared, may stay set",
-        );
-    }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::calls;
 use super::exit::Failure;
 use super::plan::{Home, Lookup, Planned};
+use super::presence;
 use super::reason::Reason;
 use super::scene::Scene;
 use super::shape::Shape;
@@ -13,7 +14,7 @@ use super::types;
 use super::weak::adapt;
 use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
 use crate::capi::PyVersion;
-use crate::edit::{BraceStyle, Edit, Fix, Need};
+use crate::edit::{BraceStyle, Edit, Fix, Layout, Need};
 use crate::source::{ByteOffset, ByteSpan};
 
 /// The edits of one fix so far. What stands around one statement is collected first, so that it
@@ -32,10 +33,33 @@ pub(super) struct Draft<'s, 'a> {
 
 #[derive(Default)]
 pub(super) struct Around {
+    /// Declarations in front of the first statement of a block.
+    on_top: Vec<String>,
     before: Vec<String>,
     /// Declarations behind a declaration.
     declared: Vec<String>,
     after: Vec<String>,
+}
+
+impl Around {
+    /// The edits around the statement at `span`.
+    fn edits(&self, layout: &Layout<'_>, span: ByteSpan) -> Vec<Edit> {
+        let [on_top, before, declared, after] =
+            [&self.on_top, &self.before, &self.declared, &self.after]
+                .map(|lines| lines.iter().map(String::as_str).collect::<Vec<&str>>());
+        let mut edits = Vec::new();
+        if !on_top.is_empty() {
+            edits.push(layout.declare_before(span, &on_top));
+        }
+        if !declared.is_empty() {
+            edits.push(layout.declare_after(span, &declared));
+        }
+        let only_declares = before.is_empty() && after.is_empty() && !edits.is_empty();
+        if !only_declares {
+            edits.extend(layout.surround(span, &before, &after));
+        }
+        edits
+    }
 }
 
 /// The fix for homes that change together.
@@ -89,15 +113,22 @@ pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
 }
 
 fn title(group: &[Planned]) -> String {
-    let mut strong: Vec<&str> = group
-        .iter()
-        .flat_map(|planned| &planned.home.lookups)
-        .map(|lookup| lookup.replacement.strong)
+    let lookups = || group.iter().flat_map(|planned| &planned.home.lookups);
+    let only_asks = |lookup: &Lookup| matches!(lookup.shape, Shape::Presence(..));
+    let mut names: Vec<String> = lookups()
+        .map(|lookup| match lookup.shape {
+            Shape::Presence(..) => format!("`{}`", presence::contains(lookup)),
+            _ => format!("`{}`", lookup.replacement.strong),
+        })
         .collect();
-    strong.sort_unstable();
-    strong.dedup();
-    let names: Vec<String> = strong.iter().map(|name| format!("`{name}`")).collect();
-    format!("own the reference: {}", names.join(", "))
+    names.sort_unstable();
+    names.dedup();
+    let what = if lookups().all(only_asks) {
+        "ask only whether the key is there"
+    } else {
+        "own the reference"
+    };
+    format!("{what}: {}", names.join(", "))
 }
 
 impl Draft<'_, '_> {
@@ -198,10 +229,8 @@ impl Draft<'_, '_> {
         let Failure::Exit(jump) = &lookup.failure else {
             return Vec::new();
         };
-        let assumption = "a list that shrinks meanwhile raises IndexError here";
-        if !self.fix.assumptions.iter().any(|known| known == assumption) {
-            self.fix.assume(assumption);
-        }
+        self.fix
+            .assume("a list that shrinks meanwhile raises IndexError here");
         let releases = self.at_exit.get(&lookup.call).cloned().unwrap_or_default();
         let body = [releases, jump.clone()].concat();
         self.block_of(&format!("if ({name} == NULL)"), &body, stmt)
@@ -232,18 +261,14 @@ impl Draft<'_, '_> {
     fn declare_on_top(&mut self, stmt: StmtId, declaration: String) {
         let (stmts, _) = self.scene.siblings(stmt).unwrap_or_default();
         let is_decl = |id: &&StmtId| matches!(self.scene.tree.stmt(**id).kind, StmtKind::Decl(_));
-        match (stmts.iter().take_while(is_decl).last(), stmts.first()) {
-            (Some(&last), _) => self
-                .around
-                .entry(last)
-                .or_default()
-                .declared
-                .push(declaration),
-            (None, Some(&first)) => {
-                let lines = &mut self.around.entry(first).or_default().before;
-                lines.insert(0, declaration);
-            }
-            (None, None) => {}
+        let last = stmts.iter().take_while(is_decl).last();
+        if let Some(&stmt) = last.or(stmts.first()) {
+            let around = self.around.entry(stmt).or_default();
+            let lines = match last {
+                Some(_) => &mut around.declared,
+                None => &mut around.on_top,
+            };
+            lines.push(declaration);
         }
     }
 
@@ -314,7 +339,7 @@ impl Draft<'_, '_> {
     fn needs(&mut self, lookups: &[Lookup]) {
         for lookup in lookups {
             match lookup.shape {
-                Shape::Presence(..) => self.compat(calls::contains(lookup)),
+                Shape::Presence(..) => self.compat(presence::contains(lookup)),
                 _ if lookup.replacement.since > PyVersion::new(3, 6) => {
                     self.compat(lookup.replacement.strong);
                 }
@@ -342,6 +367,16 @@ impl Draft<'_, '_> {
         Ok(())
     }
 
+    /// Notes that errors of `call` are cleared, which may drop another exception.
+    pub(super) fn doubt_clear(&mut self, call: ExprId) {
+        if self.scene.is_pending(call) {
+            self.fix.assume(
+                "no lookup fails while an exception is pending: `PyErr_Clear` would drop that \
+                 one, too",
+            );
+        }
+    }
+
     pub(super) fn compat(&mut self, function: &'static str) {
         if function == "PyDict_Contains" {
             return;
@@ -367,12 +402,7 @@ impl Draft<'_, '_> {
             if around.before.iter().any(|line| declares(line)) && self.scene.is_labelled(stmt) {
                 return Err(Reason::Labelled);
             }
-            let lines = |lines: &'_ [String]| lines.to_vec();
-            let before = lines(&around.before);
-            let after = [lines(&around.declared), lines(&around.after)].concat();
-            let before: Vec<&str> = before.iter().map(String::as_str).collect();
-            let after: Vec<&str> = after.iter().map(String::as_str).collect();
-            edits.extend(self.scene.layout.surround(span, &before, &after));
+            edits.extend(around.edits(&self.scene.layout, span));
         }
         let spans: Vec<ByteSpan> = self.fix.edits.iter().map(|edit| edit.span).collect();
         // The text of what lies around a renamed lookup has the new name already.

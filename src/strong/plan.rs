@@ -194,6 +194,7 @@ fn fresh_name(
     names: &mut Vec<(String, Option<StmtId>)>,
 ) -> String {
     let stem = match lookup.replacement.strong {
+        _ if matches!(lookup.shape, Shape::Presence(..)) => "found",
         name if name.starts_with("PyList") => "item",
         name if name.starts_with("PyImport") => "module",
         name if name.starts_with("PyWeakref") => "referent",

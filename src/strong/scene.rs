@@ -1,7 +1,9 @@
 //! One function with everything the rewriting asks of it.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
+use super::pending::Pending;
 use crate::ast::{
     ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Tree, Visitor, walk_expr,
     walk_stmt,
@@ -23,6 +25,7 @@ pub(super) struct Scene<'a> {
     pub file: FileId,
     pub layout: Layout<'a>,
     parents: Parents,
+    pending: OnceCell<Pending<'a>>,
 }
 
 /// What a node hangs on.
@@ -92,7 +95,14 @@ impl<'a> Scene<'a> {
             file,
             layout,
             parents,
+            pending: OnceCell::new(),
         })
+    }
+
+    /// Whether an exception may be pending where `call` is made.
+    pub(super) fn is_pending(&self, call: ExprId) -> bool {
+        let pending = self.pending.get_or_init(|| Pending::new(self));
+        self.cfg.call(call).is_none_or(|point| pending.at(point))
     }
 
     pub(super) fn parent_of_expr(&self, expr: ExprId) -> Option<Parent> {

@@ -1,5 +1,6 @@
 //! C in, a verdict for each borrowing call out.
 
+mod dicts;
 mod fields;
 mod guards;
 mod init;

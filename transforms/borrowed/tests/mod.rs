@@ -7,6 +7,8 @@ mod helpers;
 mod list_macros;
 mod lists;
 mod negative;
+mod pending;
+mod presence;
 mod snapshots;
 mod weakrefs;
 

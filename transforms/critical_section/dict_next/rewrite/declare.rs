@@ -77,11 +77,11 @@ impl Rewrite<'_> {
                     .into(),
             );
         }
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         if last.is_some() {
-            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-            self.closers.extend(self.layout.insert_after(span, &lines));
+            self.openers.push(self.layout.declare_after(span, &lines));
         } else {
-            self.insert_first(span, &lines);
+            self.openers.push(self.layout.declare_before(span, &lines));
         }
         Ok(assigned)
     }

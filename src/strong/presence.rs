@@ -1,0 +1,103 @@
+//! Lookups of which only the presence of the key is asked.
+//!
+//! ```c
+//! if (PyDict_GetItem(d, k) != NULL)       int found = PyDict_Contains(d, k);
+//!     return 1;                           if (found < 0) {
+//!                                             PyErr_Clear();
+//!                                         }
+//!                                         if (found == 1)
+//!                                             return 1;
+//! ```
+
+use super::calls::Parts;
+use super::emit::Draft;
+use super::plan::Lookup;
+use super::reason::Reason;
+use super::scene::{Parent, Scene};
+use super::shape::runs_first;
+use crate::ast::{ExprId, StmtId};
+use crate::program::CallSite;
+use crate::source::ByteSpan;
+
+/// The function that answers whether a key is there.
+pub(super) fn contains(lookup: &Lookup) -> &'static str {
+    match lookup.replacement.strong {
+        "PyDict_GetItemStringRef" => "PyDict_ContainsString",
+        _ => "PyDict_Contains",
+    }
+}
+
+/// Rewrites an expression, which is true or false (the second of `test`) if the key is there;
+/// `name` is a variable for the answer.
+///
+/// # Errors
+/// A macro makes the test.
+pub(super) fn rewrite(
+    draft: &mut Draft<'_, '_>,
+    parts: &Parts,
+    name: &str,
+    lookup: &Lookup,
+    test: (ExprId, bool),
+) -> Result<(), Reason> {
+    let in_macro = || Reason::InMacro("around it".to_owned());
+    let span = draft.scene.span(test.0).ok_or_else(in_macro)?;
+    let args = draft.text(ByteSpan::new(parts.callee.end().0, parts.whole.end().0));
+    let call = format!("{}{args}", contains(lookup));
+    let comparison = if test.1 { "== 1" } else { "!= 1" };
+    doubt_dict(draft, lookup);
+    let answer = match front(draft.scene, parts.call) {
+        Some(stmt) if parts.clears_errors() => {
+            let at = draft.scene.stmt_span(stmt).ok_or_else(in_macro)?;
+            let head = draft.declare(stmt, "int ", name);
+            let clear = draft.block(&format!("if ({name} < 0)"), "PyErr_Clear();", at);
+            draft.before(stmt, [format!("{head} {call};")]);
+            draft.before(stmt, clear);
+            name.to_owned()
+        }
+        _ => {
+            if parts.clears_errors() {
+                draft.fix.assume(
+                    "an error of the key's hash or comparison, which the old call cleared, may \
+                     stay set",
+                );
+            }
+            call
+        }
+    };
+    draft.replace(span, format!("{answer} {comparison}"));
+    Ok(())
+}
+
+/// Up to Python 3.13 `PyDict_Contains` reads any object as if it were a dict.
+fn doubt_dict(draft: &mut Draft<'_, '_>, lookup: &Lookup) {
+    let scene = draft.scene;
+    let site = CallSite {
+        item: scene.item,
+        expr: lookup.call,
+    };
+    if !scene.cx.is_dict(site, 0) {
+        draft
+            .fix
+            .assume("the first argument is a dict, which the new call does not check");
+    }
+}
+
+/// The statement of the lookup, if the lookup can as well be made in front of it.
+fn front(scene: &Scene<'_>, call: ExprId) -> Option<StmtId> {
+    let stmt = scene.stmt_of(call)?;
+    let at = scene.cfg.call(call)?;
+    runs_first(scene, stmt, call, at).ok()?;
+    (!scene.is_else_if(stmt) && !is_asserted(scene, call)).then_some(stmt)
+}
+
+/// Whether the compiler may leave the call out.
+fn is_asserted(scene: &Scene<'_>, call: ExprId) -> bool {
+    let mut at = scene.parent_of_expr(call);
+    while let Some(Parent::Expr(outer)) = at {
+        if scene.call(outer).is_some_and(|(name, _)| name == "assert") {
+            return true;
+        }
+        at = scene.parent_of_expr(outer);
+    }
+    false
+}
