@@ -15,6 +15,8 @@ pub enum BraceStyle {
     SameLine,
     /// `{` on its own line, as far left as the `if`.
     NextLine,
+    /// `{` on its own line, one step further right, and its statements one more (GNU).
+    Indented,
 }
 
 /// What one more level of nesting adds to the indentation.
@@ -186,17 +188,32 @@ impl<'a> Layout<'a> {
     fn vote_braces(&self, range: std::ops::Range<usize>) -> Option<BraceStyle> {
         let mut votes = BTreeMap::<BraceStyle, usize>::new();
         for index in range.start.max(1)..range.end {
-            if self.text(index) == b"{" && self.head_ending_at(index - 1).is_some() {
-                let own_line = self.tokens[index].first_on_line;
-                let style = if own_line {
-                    BraceStyle::NextLine
-                } else {
-                    BraceStyle::SameLine
-                };
-                *votes.entry(style).or_default() += 1;
+            let head = self.head_ending_at(index - 1);
+            if let Some(head) = head.filter(|_| self.text(index) == b"{") {
+                *votes.entry(self.brace_style(index, head)).or_default() += 1;
             }
         }
         most_voted(&votes)
+    }
+
+    /// Where the last token before `offset` ends.
+    #[must_use]
+    pub fn token_end_before(&self, offset: ByteOffset) -> ByteOffset {
+        let last = self.index(offset).checked_sub(1);
+        last.map_or(ByteOffset(0), |last| self.tokens[last].span.end())
+    }
+
+    /// The style of the brace that is token `index`, behind `head`.
+    fn brace_style(&self, index: usize, head: Head) -> BraceStyle {
+        let brace = self.tokens[index];
+        let column = |offset| width(self.indentation(offset));
+        if !brace.first_on_line {
+            BraceStyle::SameLine
+        } else if column(brace.span.start()) > column(head.start) {
+            BraceStyle::Indented
+        } else {
+            BraceStyle::NextLine
+        }
     }
 
     /// Index of the first token that starts at `offset` or later.
@@ -281,6 +298,10 @@ mod tests {
         assert_eq!(
             braces("f() {\n  if (g(x))\n  {\n  }\n}\n"),
             BraceStyle::NextLine
+        );
+        assert_eq!(
+            braces("f()\n{\n  if (g(x))\n    {\n      h();\n    }\n}\n"),
+            BraceStyle::Indented
         );
     }
 

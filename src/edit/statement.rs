@@ -44,7 +44,11 @@ impl Layout<'_> {
     #[must_use]
     pub fn declare_after(&self, declaration: ByteSpan, lines: &[&str]) -> Edit {
         if self.is_bare_end(declaration.end()) {
-            self.lines_at(declaration.end(), self.indentation(declaration.start()), lines)
+            self.lines_at(
+                declaration.end(),
+                self.indentation(declaration.start()),
+                lines,
+            )
         } else {
             self.after(declaration, lines)
         }
@@ -71,7 +75,9 @@ impl Layout<'_> {
 
     fn lines_at(&self, offset: ByteOffset, indentation: &[u8], lines: &[&str]) -> Edit {
         let ending = self.line_ending(offset).as_bytes();
-        let lines = lines.iter().map(|line| [ending, indentation, line.as_bytes()].concat());
+        let lines = lines
+            .iter()
+            .map(|line| [ending, indentation, line.as_bytes()].concat());
         self.insertion(offset, lines.collect::<Vec<_>>().concat())
     }
 
@@ -146,7 +152,7 @@ impl Layout<'_> {
 
     fn before(&self, statement: ByteSpan, lines: &[&str]) -> Edit {
         if !self.begins_line(statement.start()) {
-            return self.insertion(statement.start(), format!("{} ", lines.join(" ")));
+            return self.insertion(statement.start(), format!("{} ", on_one_line(lines)));
         }
         let ending = self.line_ending(statement.start());
         let indentation = self.indentation(statement.start());
@@ -161,7 +167,7 @@ impl Layout<'_> {
 
     fn after(&self, statement: ByteSpan, lines: &[&str]) -> Edit {
         if !self.ends_line(statement.end()) {
-            return self.insertion(statement.end(), format!(" {}", lines.join(" ")));
+            return self.insertion(statement.end(), format!(" {}", on_one_line(lines)));
         }
         let indentation = self.body_indentation(statement.start());
         let lines: Vec<_> = lines.iter().map(|&line| (&indentation[..], line)).collect();
@@ -172,36 +178,59 @@ impl Layout<'_> {
     fn wrap(&self, statement: ByteSpan, head: Head, before: &[&str], after: &[&str]) -> Vec<Edit> {
         let outer = self.indentation(head.start);
         let own_line = self.begins_line(statement.start());
-        let inner = if own_line {
+        let indented = self.braces() == BraceStyle::Indented;
+        let brace = if indented {
+            self.step().deeper(outer)
+        } else {
+            outer.to_vec()
+        };
+        let inner = if own_line && !indented {
             self.indentation(statement.start()).to_vec()
         } else {
-            self.step().deeper(outer)
+            self.step().deeper(&brace)
         };
         let ending = self.line_ending(head.end);
         let mut edits = Vec::new();
         match (self.braces(), own_line) {
-            (BraceStyle::NextLine, true) => edits.push(self.lines_after(head.end, &[(outer, "{")])),
-            (BraceStyle::NextLine, false) => {
-                let text = [ending.as_bytes(), outer, b"{"].concat();
+            (BraceStyle::SameLine, _) => edits.push(self.insertion(head.end, " {")),
+            (_, true) => edits.push(self.lines_after(head.end, &[(&brace, "{")])),
+            (_, false) => {
+                let text = [ending.as_bytes(), &brace, b"{"].concat();
                 edits.push(self.insertion(head.end, text));
             }
-            (BraceStyle::SameLine, _) => edits.push(self.insertion(head.end, " {")),
+        }
+        let mut text = Vec::new();
+        for line in before {
+            text.extend([&inner[..], line.as_bytes(), ending.as_bytes()].concat());
         }
         if own_line {
-            edits.push(self.before(statement, before));
+            edits.push(self.insertion(self.line_start(statement.start()), text));
         } else {
-            let mut text = ending.as_bytes().to_vec();
-            for line in before {
-                text.extend([&inner[..], line.as_bytes(), ending.as_bytes()].concat());
-            }
-            text.extend(&inner);
+            let text = [ending.as_bytes(), &text, &inner].concat();
             let gap = ByteSpan::new(self.blanks_before(statement.start()).0, statement.start().0);
             edits.push(self.edit(gap, text));
         }
+        if own_line && indented {
+            edits.extend(self.deeper_lines(statement));
+        }
         let mut closing: Vec<_> = after.iter().map(|&line| (&inner[..], line)).collect();
-        closing.push((outer, "}"));
+        closing.push((&brace, "}"));
         edits.push(self.lines_after(statement.end(), &closing));
         edits.retain(|edit| !(edit.text.is_empty() && edit.span.is_empty()));
+        edits
+    }
+
+    /// Moves the lines of `statement` one step to the right.
+    fn deeper_lines(&self, statement: ByteSpan) -> Vec<Edit> {
+        let lines = self.bytes[statement.range()].split_inclusive(|&byte| byte == b'\n');
+        let mut start = statement.start().index();
+        let mut edits = Vec::new();
+        for line in lines {
+            if !line.trim_ascii().is_empty() {
+                edits.push(self.insertion(to_offset(start), self.step().deeper(b"")));
+            }
+            start += line.len();
+        }
         edits
     }
 
@@ -306,6 +335,11 @@ impl Layout<'_> {
             text: text.into(),
         }
     }
+}
+
+fn on_one_line(lines: &[&str]) -> String {
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim_start()).collect();
+    lines.join(" ")
 }
 
 fn contains(text: &[u8], part: &[u8]) -> bool {

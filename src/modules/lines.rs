@@ -68,13 +68,17 @@ impl<'a> Lines<'a> {
     /// `head {`, `statement`, `}` as lines in the brace style of the place.
     #[must_use]
     pub fn block(&self, indentation: &str, head: &str, statement: &str) -> Vec<String> {
-        let inner = format!("{}{statement}", self.deeper(indentation));
-        let close = format!("{indentation}}}");
+        let brace = match self.layout.braces() {
+            BraceStyle::Indented => self.deeper(indentation),
+            BraceStyle::SameLine | BraceStyle::NextLine => indentation.to_owned(),
+        };
+        let inner = format!("{}{statement}", self.deeper(&brace));
+        let close = format!("{brace}}}");
         match self.layout.braces() {
             BraceStyle::SameLine => vec![format!("{indentation}{head} {{"), inner, close],
-            BraceStyle::NextLine => vec![
+            BraceStyle::NextLine | BraceStyle::Indented => vec![
                 format!("{indentation}{head}"),
-                format!("{indentation}{{"),
+                format!("{brace}{{"),
                 inner,
                 close,
             ],

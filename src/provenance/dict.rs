@@ -73,7 +73,11 @@ impl Cx<'_> {
         let has_role = self.roles.of(flow.item, function).next().is_some();
         let sites = self.calls.calls_to(&function.name);
         let closed = function.is_static && !self.calls.is_mentioned(&function.name);
-        let known = if has_role { from_python } else { closed && !sites.is_empty() };
+        let known = if has_role {
+            from_python
+        } else {
+            closed && !sites.is_empty()
+        };
         known
             && sites.iter().all(|call| {
                 let Some(caller) = self.flow(call.item) else {
@@ -217,7 +221,9 @@ fn is_checked(flow: &Flow<'_>, operand: &Operand, at: Point) -> bool {
         .instrs()
         .filter(|(_, instr)| match &instr.kind {
             InstrKind::Store { place, .. } => place.as_local() == Some(local),
-            _ => instr.operands().any(|op| address_of_local(op) == Some(local)),
+            _ => instr
+                .operands()
+                .any(|op| address_of_local(op) == Some(local)),
         })
         .map(|(point, _)| point)
         .collect();
@@ -227,9 +233,9 @@ fn is_checked(flow: &Flow<'_>, operand: &Operand, at: Point) -> bool {
             if flow.local(arg) == Some(local));
         is_check
             && holds_from(flow, check).is_some_and(|block| dominators.dominates(block, at.block))
-            && !writes.iter().any(|&write| {
-                flow.reaches(check, write, &[]) && flow.reaches(write, at, &[check])
-            })
+            && !writes
+                .iter()
+                .any(|&write| flow.reaches(check, write, &[]) && flow.reaches(write, at, &[check]))
     };
     flow.instrs().any(|step| answered(&step))
 }

@@ -2,7 +2,10 @@
 
 use std::sync::OnceLock;
 
+use rustc_hash::FxHashSet;
+
 use crate::ast::{ExprId, ExprKind, Function, StmtId, Tree};
+use crate::lex::Token;
 use crate::ownership::summary::Summaries;
 use crate::preprocess::{Place, VersionRange};
 use crate::program::{Body, CallIndex, CallSite, ItemId, Program, ProgramItem};
@@ -19,6 +22,7 @@ pub struct PackageCx<'a> {
     calls: CallIndex,
     triage: Option<&'a dyn Triage>,
     summaries: OnceLock<Summaries>,
+    macros: OnceLock<FxHashSet<Box<[u8]>>>,
 }
 
 impl<'a> PackageCx<'a> {
@@ -31,6 +35,7 @@ impl<'a> PackageCx<'a> {
             calls: CallIndex::new(program),
             triage: None,
             summaries: OnceLock::new(),
+            macros: OnceLock::new(),
         }
     }
 
@@ -69,6 +74,28 @@ impl<'a> PackageCx<'a> {
     pub fn runs_at_init_only(&self, function: &str) -> bool {
         self.triage
             .is_some_and(|triage| triage.runs_at_init_only(function))
+    }
+
+    /// Whether any file of the package defines a macro of this name.
+    #[must_use]
+    pub fn is_macro(&self, name: &str) -> bool {
+        let macros = self.macros.get_or_init(|| self.macros());
+        macros.contains(name.as_bytes())
+    }
+
+    fn macros(&self) -> FxHashSet<Box<[u8]>> {
+        let files = self.program.files.iter().zip(self.program.index);
+        files
+            .flat_map(|((_, file), index)| {
+                let text = |token: &Token| file.slice(token.span);
+                index.tokens().windows(3).filter_map(move |three| {
+                    let defines = three[0].first_on_line
+                        && text(&three[0]) == b"#"
+                        && text(&three[1]) == b"define";
+                    defines.then(|| Box::from(text(&three[2])))
+                })
+            })
+            .collect()
     }
 
     /// The item with this id.

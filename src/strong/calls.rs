@@ -1,5 +1,7 @@
 //! The call itself in its new form.
 
+use std::collections::BTreeSet;
+
 use super::emit::Draft;
 use super::plan::Lookup;
 use super::presence;
@@ -8,7 +10,7 @@ use super::shape::{Shape, null_test, runs_first};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
 use crate::capi::{Form, OldErrors};
 use crate::cfg::InstrKind;
-use crate::source::ByteSpan;
+use crate::source::{ByteOffset, ByteSpan};
 
 /// Rewrites one lookup; `name` is the variable that gets the result.
 ///
@@ -26,7 +28,7 @@ pub(super) fn rewrite(
     match (lookup.shape, lookup.replacement.form) {
         (Shape::Presence(test, when), _) => {
             presence::rewrite(draft, &parts, name, lookup, (test, when))
-        },
+        }
         (Shape::Nested(stmt), Form::Return) => nested_return(draft, &parts, name, lookup, stmt),
         (Shape::Nested(stmt), Form::Out { .. }) => nested_out(draft, &parts, name, stmt),
         (shape, Form::Return) => {
@@ -69,15 +71,26 @@ impl Parts {
         })
     }
 
-    /// `name(args` of the strong function, without the closing parenthesis.
-    fn open_call(&self, draft: &Draft<'_, '_>) -> String {
-        let args = ByteSpan::new(self.callee.end().0, self.whole.end().0 - 1);
-        format!("{}{}", self.strong, draft.text(args))
+    /// The call of the strong function that stores into `name`.
+    fn out_call(&self, draft: &Draft<'_, '_>, name: &str) -> String {
+        let (args, rest) = self.split(draft);
+        let (args, rest) = (draft.text(args), draft.text(rest));
+        format!("{}{args}, &{name}{rest}", self.strong)
+    }
+
+    /// The text behind the name up to the end of the last argument, and what follows in the call.
+    fn split(&self, draft: &Draft<'_, '_>) -> (ByteSpan, ByteSpan) {
+        let closing = ByteOffset(self.whole.end().0 - 1);
+        let last = draft.scene.layout.token_end_before(closing);
+        (
+            ByteSpan::new(self.callee.end().0, last.0),
+            ByteSpan::new(last.0, self.whole.end().0),
+        )
     }
 
     /// The statement that looks up into `name`.
     fn statement(&self, draft: &Draft<'_, '_>, name: &str, stmt: ByteSpan) -> Vec<String> {
-        let call = format!("{}, &{name})", self.open_call(draft));
+        let call = self.out_call(draft, name);
         if self.clears_errors() {
             draft.block(&format!("if ({call} < 0)"), "PyErr_Clear();", stmt)
         } else {
@@ -103,7 +116,6 @@ fn assigned(
     stmt: StmtId,
 ) -> Result<(), Reason> {
     let span = span_of(draft, stmt)?;
-    let last = parts.whole.end().0 - 1;
     let (head, tail) = if parts.clears_errors() {
         let lines = draft.block(")", "PyErr_Clear();", span);
         ("if (", format!(" < 0{}", draft.joined(&lines, span)))
@@ -112,7 +124,8 @@ fn assigned(
     };
     let start = ByteSpan::new(span.start().0, parts.callee.end().0);
     draft.replace(start, format!("{head}{}", parts.strong));
-    draft.insert(ByteSpan::new(last, last).start(), format!(", &{name}"));
+    let (args, _) = parts.split(draft);
+    draft.insert(args.end(), format!(", &{name}"));
     draft.replace(ByteSpan::new(parts.whole.end().0, span.end().0), tail);
     if parts.clears_errors() {
         draft.needs_braces(stmt);
@@ -129,7 +142,7 @@ pub(super) fn status_test(
 ) -> Result<(), Reason> {
     let made = || Reason::InMacro("around it".to_owned());
     let parts = Parts::of(draft, lookup)?;
-    let call = format!("{}, &{name}) < 0", parts.open_call(draft));
+    let call = format!("{} < 0", parts.out_call(draft, name));
     match lookup.shape {
         Shape::Assigned(stmt, _) => {
             let span = span_of(draft, stmt)?;
@@ -231,8 +244,7 @@ fn inside(
     let made = || Reason::InMacro("around it".to_owned());
     let whole = draft.scene.span(assignment).ok_or_else(made)?;
     if parts.clears_errors() {
-        let at = draft.scene.cfg.call(parts.call).ok_or_else(made)?;
-        runs_first(draft.scene, stmt, parts.call, at)?;
+        runs_first(draft.scene, stmt, parts.call, &BTreeSet::new())?;
         let lines = parts.statement(draft, name, span_of(draft, stmt)?);
         draft.before(stmt, lines);
         let whole = with_parentheses(draft, whole);
@@ -244,7 +256,7 @@ fn inside(
     };
     let span = draft.scene.span(test).ok_or_else(made)?;
     let comparison = if when { "> 0" } else { "<= 0" };
-    let call = format!("{}, &{name}) {comparison}", parts.open_call(draft));
+    let call = format!("{} {comparison}", parts.out_call(draft, name));
     let span = if test == assignment { whole } else { span };
     draft.replace(span, call);
     Ok(())
@@ -316,7 +328,8 @@ fn nested_return(
     lookup: &Lookup,
     stmt: StmtId,
 ) -> Result<(), Reason> {
-    let call = format!("{})", parts.open_call(draft));
+    let args = ByteSpan::new(parts.callee.end().0, parts.whole.end().0);
+    let call = format!("{}{}", parts.strong, draft.text(args));
     let head = draft.declare(stmt, "PyObject *", name);
     let span = span_of(draft, stmt)?;
     let test = draft.null_exit(lookup, name, span);

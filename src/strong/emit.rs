@@ -90,7 +90,7 @@ pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
         })
         .collect();
     // Inner lookups first: the text of an outer one holds their new names.
-    lookups.sort_by_key(|(lookup, _)| scene.span(lookup.call).map(|span| (span.len(), span)));
+    lookups.sort_by_key(|(lookup, _)| scene.span(lookup.call).map(|span| span.end()));
     for (lookup, name) in lookups {
         let home = group
             .iter()
@@ -214,12 +214,13 @@ impl Draft<'_, '_> {
     /// The same with any number of statements.
     fn block_of(&self, head: &str, body: &[String], stmt: ByteSpan) -> Vec<String> {
         let step = self.step(stmt);
-        let mut lines = match self.scene.layout.braces() {
-            BraceStyle::SameLine => vec![format!("{head} {{")],
-            BraceStyle::NextLine => vec![head.to_owned(), "{".to_owned()],
+        let (mut lines, brace) = match self.scene.layout.braces() {
+            BraceStyle::SameLine => (vec![format!("{head} {{")], ""),
+            BraceStyle::NextLine => (vec![head.to_owned(), "{".to_owned()], ""),
+            BraceStyle::Indented => (vec![head.to_owned(), format!("{step}{{")], &*step),
         };
-        lines.extend(body.iter().map(|line| format!("{step}{line}")));
-        lines.push("}".to_owned());
+        lines.extend(body.iter().map(|line| format!("{brace}{step}{line}")));
+        lines.push(format!("{brace}}}"));
         lines
     }
 
@@ -307,7 +308,7 @@ impl Draft<'_, '_> {
         let mut lines = self.block("else", line, span);
         let separator = match self.scene.layout.braces() {
             BraceStyle::SameLine => " ".to_owned(),
-            BraceStyle::NextLine => {
+            BraceStyle::NextLine | BraceStyle::Indented => {
                 lines.insert(0, String::new());
                 String::new()
             }

@@ -194,7 +194,8 @@ impl Follower<'_, '_> {
         let Hold::Held { count, null } = state.hold else {
             return;
         };
-        if state.detached || self.suppressed.contains(&slot) || self.is_needed(state, point) {
+        let unfit = state.detached || self.suppressed.contains(&slot);
+        if unfit || self.is_needed(state, point) || self.scene.is_errno_wanted(point) {
             return;
         }
         if self.mode == Mode::Adopt && count > 0 {

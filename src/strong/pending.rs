@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use super::hold::Carrier;
 use super::scene::Scene;
 use crate::capi::{self, Absent, OldErrors, Returns};
-use crate::cfg::{Callee, Cfg, Comparison, Condition, Instr, InstrKind, Operand, Point, Terminator};
+use crate::cfg::{
+    Callee, Cfg, Comparison, Condition, Instr, InstrKind, Operand, Point, Terminator,
+};
 use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
 
 /// What a value says of a pending exception: the union of these over all paths.
@@ -48,7 +50,9 @@ impl<'a> Pending<'a> {
         let locals = scene.tree.locals.iter();
         let flow = Flow {
             cfg: scene.cfg,
-            objects: locals.map(|local| local.ty.is_py_object_pointer()).collect(),
+            objects: locals
+                .map(|local| local.ty.is_py_object_pointer())
+                .collect(),
         };
         let solution = dataflow::solve(scene.cfg, &flow).ok();
         Self {
@@ -183,18 +187,36 @@ fn refine(condition: &Condition, holds: bool, state: &mut State) {
 
 /// Whether the call of `name` leaves an exception set.
 fn raises(name: &str) -> bool {
-    ["PyErr_Set", "PyErr_Format", "PyErr_NoMemory", "PyErr_Bad", "PyErr_Restore"]
-        .iter()
-        .any(|start| name.starts_with(start))
+    [
+        "PyErr_Set",
+        "PyErr_Format",
+        "PyErr_NoMemory",
+        "PyErr_Bad",
+        "PyErr_Restore",
+    ]
+    .iter()
+    .any(|start| name.starts_with(start))
         && !takes_exception(name)
 }
 
 /// Whether no exception is pending after the call of `name`.
 fn takes_exception(name: &str) -> bool {
-    ["PyErr_Clear", "PyErr_Fetch", "PyErr_GetRaised", "PyErr_Print", "PyErr_WriteUnraisable"]
-        .iter()
-        .any(|start| name.starts_with(start))
-        || matches!(name, "PyErr_FormatUnraisable" | "PyErr_SetInterrupt" | "PyErr_SetExcInfo" | "PyErr_SetHandledException")
+    [
+        "PyErr_Clear",
+        "PyErr_Fetch",
+        "PyErr_GetRaised",
+        "PyErr_Print",
+        "PyErr_WriteUnraisable",
+    ]
+    .iter()
+    .any(|start| name.starts_with(start))
+        || matches!(
+            name,
+            "PyErr_FormatUnraisable"
+                | "PyErr_SetInterrupt"
+                | "PyErr_SetExcInfo"
+                | "PyErr_SetHandledException"
+        )
 }
 
 /// What the result of `name` says.
@@ -202,7 +224,11 @@ fn signs(name: &str) -> Signs {
     // Their `NULL` is an answer.
     const ANSWERS: [&str; 3] = ["PyIter_Next", "PyFrame_GetBack", "PyThreadState_GetFrame"];
     if matches!(name, "PyErr_Occurred" | "PyErr_ExceptionMatches") {
-        return if name == "PyErr_Occurred" { ASKED } else { NONZERO };
+        return if name == "PyErr_Occurred" {
+            ASKED
+        } else {
+            NONZERO
+        };
     }
     let Some(effects) = capi::effects(name) else {
         return ZERO_OBJECT;
@@ -223,5 +249,7 @@ fn signs(name: &str) -> Signs {
 
 /// Whether the function `name` gives 0, or -1 with an exception.
 fn is_status(name: &str) -> bool {
-    ["_Set", "_Append", "_Insert", "_Del", "_Ready"].iter().any(|part| name.contains(part))
+    ["_Set", "_Append", "_Insert", "_Del", "_Ready"]
+        .iter()
+        .any(|part| name.contains(part))
 }

@@ -49,18 +49,11 @@ pub(super) struct Plan {
 
 pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) -> Plan {
     let mut plan = Plan::default();
-    let mut lookups = Vec::new();
-    for &(call, replacement) in calls {
-        match lookup(scene, call, replacement) {
-            Ok(lookup) => lookups.push(lookup),
-            Err(reason) => {
-                plan.declined.insert(call, reason);
-            }
-        }
-    }
     let slots = Slots::new(scene);
-    let mut homes = homes(scene, &lookups);
+    let mut calls = calls.to_vec();
+    calls.sort_by_key(|(call, _)| scene.cfg.call(*call));
     loop {
+        let homes = homes(scene, &lookups(scene, &calls, &mut plan.declined));
         let strong: BTreeSet<ExprId> = homes.iter().flat_map(calls_of).collect();
         let (done, failed) = follow_all(scene, &slots, &homes, &strong);
         if failed.is_empty() {
@@ -72,16 +65,42 @@ pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) 
                 plan.declined.insert(call, reason.clone());
             }
         }
-        homes = done.into_iter().map(|planned| planned.home).collect();
+        calls.retain(|(call, _)| strong.contains(call) && !plan.declined.contains_key(call));
     }
 }
 
+/// The lookups that can be rewritten where they stand, in the order in which they run.
+fn lookups(
+    scene: &Scene<'_>,
+    calls: &[(ExprId, &'static Replacement)],
+    declined: &mut BTreeMap<ExprId, Reason>,
+) -> Vec<Lookup> {
+    let mut lookups = Vec::new();
+    let mut moved = BTreeSet::new();
+    for &(call, replacement) in calls {
+        match lookup(scene, call, replacement, &moved) {
+            Ok(lookup) => {
+                if matches!(lookup.shape, Shape::Nested(_)) {
+                    moved.insert(call);
+                }
+                lookups.push(lookup);
+            }
+            Err(reason) => {
+                declined.insert(call, reason);
+            }
+        }
+    }
+    lookups
+}
+
+/// `moved` are lookups that move in front of their statements.
 fn lookup(
     scene: &Scene<'_>,
     call: ExprId,
     replacement: &'static Replacement,
+    moved: &BTreeSet<ExprId>,
 ) -> Result<Lookup, Reason> {
-    let shape = fits(scene, replacement, shape(scene, call, replacement)?)?;
+    let shape = fits(scene, replacement, shape(scene, call, replacement, moved)?)?;
     Ok(Lookup {
         call,
         replacement,

@@ -9,6 +9,8 @@
 //!                                             return 1;
 //! ```
 
+use std::collections::BTreeSet;
+
 use super::calls::Parts;
 use super::emit::Draft;
 use super::plan::Lookup;
@@ -85,8 +87,7 @@ fn doubt_dict(draft: &mut Draft<'_, '_>, lookup: &Lookup) {
 /// The statement of the lookup, if the lookup can as well be made in front of it.
 fn front(scene: &Scene<'_>, call: ExprId) -> Option<StmtId> {
     let stmt = scene.stmt_of(call)?;
-    let at = scene.cfg.call(call)?;
-    runs_first(scene, stmt, call, at).ok()?;
+    runs_first(scene, stmt, call, &BTreeSet::new()).ok()?;
     (!scene.is_else_if(stmt) && !is_asserted(scene, call)).then_some(stmt)
 }
 

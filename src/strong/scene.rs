@@ -3,13 +3,14 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
+use super::errno::Errno;
 use super::pending::Pending;
 use crate::ast::{
     ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Tree, Visitor, walk_expr,
     walk_stmt,
 };
 use crate::capi;
-use crate::cfg::{self, Cfg, Liveness};
+use crate::cfg::{self, Cfg, Liveness, Point};
 use crate::edit::Layout;
 use crate::rule::{ItemId, PackageCx};
 use crate::source::{ByteSpan, FileId};
@@ -26,6 +27,7 @@ pub(super) struct Scene<'a> {
     pub layout: Layout<'a>,
     parents: Parents,
     pending: OnceCell<Pending<'a>>,
+    errno: OnceCell<Errno<'a>>,
 }
 
 /// What a node hangs on.
@@ -96,7 +98,14 @@ impl<'a> Scene<'a> {
             layout,
             parents,
             pending: OnceCell::new(),
+            errno: OnceCell::new(),
         })
+    }
+
+    /// Whether the error number of an earlier call is still wanted at `point`.
+    pub(super) fn is_errno_wanted(&self, point: Point) -> bool {
+        let errno = self.errno.get_or_init(|| Errno::new(self.cfg));
+        errno.is_wanted(point)
     }
 
     /// Whether an exception may be pending where `call` is made.
@@ -210,8 +219,8 @@ impl<'a> Scene<'a> {
 
 /// Facts about names and statements that layout decisions ask for.
 impl Scene<'_> {
-    /// `stem`, or `stem2`, `stem3` …: a name that occurs nowhere in the function. It is taken
-    /// from then on.
+    /// `stem`, or `stem2`, `stem3` …: a name that occurs nowhere in the function and is no macro.
+    /// It is taken from then on.
     pub(super) fn unused_name(&self, stem: &str, taken: &mut BTreeSet<String>) -> String {
         let tokens = &self.cx.item(self.item).tokens;
         let count = u32::try_from(tokens.tokens.len()).expect("items are indexed by u32");
@@ -221,7 +230,7 @@ impl Scene<'_> {
         let numbered = (2..).map(|number: u32| format!("{stem}{number}"));
         let mut names = std::iter::once(stem.to_owned()).chain(numbered);
         let name = names
-            .find(|name| !taken.contains(name) && !occurs(name))
+            .find(|name| !taken.contains(name) && !occurs(name) && !self.cx.is_macro(name))
             .expect("there is always one more number");
         taken.insert(name.clone());
         name

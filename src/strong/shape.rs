@@ -1,10 +1,12 @@
 //! How the result of a lookup is used where it is called.
 
+use std::collections::BTreeSet;
+
 use super::reason::Reason;
 use super::scene::{Parent, Scene};
 use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, UnaryOp};
 use crate::capi::{Form, Replacement};
-use crate::cfg::{InstrKind, Point, Source};
+use crate::cfg::{InstrKind, Source};
 use crate::preprocess::Place;
 
 /// Where the result of a call goes.
@@ -35,7 +37,8 @@ impl Shape {
     }
 }
 
-/// The shape of the lookup `call`.
+/// The shape of the lookup `call`; `moved` are lookups that run before it and move in front of
+/// their statements.
 ///
 /// # Errors
 /// Why it cannot be rewritten where it stands.
@@ -43,6 +46,7 @@ pub(super) fn shape(
     scene: &Scene<'_>,
     call: ExprId,
     replacement: &Replacement,
+    moved: &BTreeSet<ExprId>,
 ) -> Result<Shape, Reason> {
     in_own_text(scene, call)?;
     let at = scene.cfg.call(call).ok_or(Reason::Unreachable)?;
@@ -62,7 +66,7 @@ pub(super) fn shape(
             ExprKind::Assign { op: None, lhs, rhs } if *rhs == value => {
                 assigned(scene, stmt, outer, *lhs)
             }
-            _ => nested(scene, stmt, call, at, replacement),
+            _ => nested(scene, stmt, call, replacement, moved),
         },
         None => Err(Reason::Unreachable),
     }
@@ -131,15 +135,15 @@ fn nested(
     scene: &Scene<'_>,
     stmt: StmtId,
     call: ExprId,
-    at: Point,
     replacement: &Replacement,
+    moved: &BTreeSet<ExprId>,
 ) -> Result<Shape, Reason> {
     if let Some((test, when)) = null_test(scene, call)
         && matches!(replacement.form, Form::Out { arg: 2 })
     {
         return Ok(Shape::Presence(test, when));
     }
-    runs_first(scene, stmt, call, at)?;
+    runs_first(scene, stmt, call, moved)?;
     Ok(Shape::Nested(stmt))
 }
 
@@ -165,7 +169,8 @@ pub(super) fn null_test(scene: &Scene<'_>, value: ExprId) -> Option<(ExprId, boo
     }
 }
 
-/// Whether `call` always runs in `stmt`, and nothing that matters before it.
+/// Whether `call` always runs in `stmt`, and nothing that matters before it: only what is part of
+/// it, or of other lookups that move in front of the statement (`moved`).
 ///
 /// # Errors
 /// What runs before it.
@@ -173,7 +178,7 @@ pub(super) fn runs_first(
     scene: &Scene<'_>,
     stmt: StmtId,
     call: ExprId,
-    at: Point,
+    moved: &BTreeSet<ExprId>,
 ) -> Result<(), Reason> {
     if matches!(
         scene.tree.stmt(stmt).kind,
@@ -181,6 +186,7 @@ pub(super) fn runs_first(
     ) {
         return Err(Reason::LoopCondition);
     }
+    let at = scene.cfg.call(call).ok_or(Reason::Unreachable)?;
     let start = scene.cfg.before(stmt).ok_or(Reason::Unreachable)?;
     if start.block != at.block {
         return Err(Reason::NotEvaluatedFirst("a condition".to_owned()));
@@ -191,19 +197,21 @@ pub(super) fn runs_first(
             instr.kind,
             InstrKind::Call { .. } | InstrKind::Store { .. } | InstrKind::Asm
         );
-        if acts && !is_inside(scene, instr.source, call) {
+        let moves = |part: ExprId| part == call || moved.contains(&part);
+        if acts && !is_inside(scene, instr.source, moves) {
             return Err(Reason::NotEvaluatedFirst("another part".to_owned()));
         }
     }
     Ok(())
 }
 
-fn is_inside(scene: &Scene<'_>, source: Source, call: ExprId) -> bool {
+/// Whether the step is made by an expression of this kind, or inside of one.
+fn is_inside(scene: &Scene<'_>, source: Source, kind: impl Fn(ExprId) -> bool) -> bool {
     let Source::Expr(mut at) = source else {
         return false;
     };
     loop {
-        if at == call {
+        if kind(at) {
             return true;
         }
         match scene.parent_of_expr(at) {

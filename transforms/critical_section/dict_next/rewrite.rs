@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use crate::ast::{StmtId, StmtKind};
 use crate::edit::{Edit, Fix, Layout, Need};
 use crate::lex::Token;
+use crate::rule::PackageCx;
 use crate::source::{ByteOffset, ByteSpan, FileId};
 
 use super::exits::Reach;
@@ -19,18 +20,25 @@ use super::site::Site;
 use super::text::{gil_word, is_whole_in_every_branch, token_before_comment};
 
 /// Names that are taken in a function, new ones included.
-pub(super) struct Names(FxHashSet<Vec<u8>>);
+pub(super) struct Names<'a> {
+    cx: &'a PackageCx<'a>,
+    words: FxHashSet<Vec<u8>>,
+}
 
-impl Names {
-    pub(super) fn new(scope: &Scope<'_>) -> Self {
-        Self(scope.words())
+impl<'a> Names<'a> {
+    pub(super) fn new(scope: &Scope<'a>) -> Self {
+        Self {
+            cx: scope.cx,
+            words: scope.words(),
+        }
     }
 
     /// `name`, or `name2`, `name3`, … if it is taken.
     fn fresh(&mut self, name: &str) -> String {
         let numbered = (2..).map(|n: u32| format!("{name}{n}"));
         let mut names = std::iter::once(name.to_owned()).chain(numbered);
-        let free = names.find(|name| self.0.insert(name.clone().into_bytes()));
+        let free = names
+            .find(|name| !self.cx.is_macro(name) && self.words.insert(name.clone().into_bytes()));
         free.expect("there is no end of numbers")
     }
 }
@@ -60,7 +68,7 @@ impl Section<'_> {
     ///
     /// # Errors
     /// What to do by hand.
-    pub(super) fn fix(&self, names: &mut Names) -> Result<Fix, String> {
+    pub(super) fn fix(&self, names: &mut Names<'_>) -> Result<Fix, String> {
         let (file, region) = self
             .scope
             .span(self.site.region)
@@ -126,7 +134,7 @@ impl Section<'_> {
         }
     }
 
-    fn choose_names(&self, names: &mut Names) -> NewNames {
+    fn choose_names(&self, names: &mut Names<'_>) -> NewNames {
         let mut new = NewNames::default();
         if let Operand::Bound(_) = self.operand {
             new.dict = Some(names.fresh("dict"));

@@ -50,6 +50,14 @@ impl Rewrite<'_> {
             BraceStyle::NextLine => {
                 format!("if ({condition}){ending}{outer}{{{body}{ending}{outer}}}")
             }
+            BraceStyle::Indented => {
+                let step = inner.strip_prefix(&*outer).unwrap_or_default();
+                let body = body.replace(
+                    &format!("{ending}{inner}"),
+                    &format!("{ending}{inner}{step}"),
+                );
+                format!("if ({condition}){ending}{inner}{{{body}{ending}{inner}}}")
+            }
         }
     }
 

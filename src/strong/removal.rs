@@ -1,0 +1,164 @@
+//! Takes statements out, with what was there for them alone.
+//!
+//! ```c
+//! if (v != NULL)              if (v == NULL)      /* turned round */
+//!     Py_INCREF(v);               v = missing();
+//! else
+//!     v = missing();
+//! ```
+
+use std::collections::BTreeSet;
+
+use super::emit::Draft;
+use super::reason::Reason;
+use super::scene::{Parent, Scene};
+use crate::ast::{BinaryOp, ExprId, ExprKind, StmtId, StmtKind, UnaryOp};
+use crate::source::ByteSpan;
+
+impl Draft<'_, '_> {
+    /// Takes the statements `call;` out. `name` is the variable, for messages.
+    ///
+    /// # Errors
+    /// A call is part of something that stays.
+    pub(super) fn remove(&mut self, calls: &BTreeSet<ExprId>, name: &str) -> Result<(), Reason> {
+        let no_place = || Reason::NoPlace(name.to_owned());
+        let mut gone = BTreeSet::new();
+        for &call in calls {
+            let is_stmt = |stmt| matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Expr(_));
+            match self.scene.parent_of_expr(call) {
+                Some(Parent::Stmt(stmt)) if is_stmt(stmt) => gone.insert(stmt),
+                _ => return Err(no_place()),
+            };
+        }
+        let whole: BTreeSet<StmtId> = gone
+            .iter()
+            .map(|&stmt| self.outermost(stmt, &gone))
+            .collect();
+        for stmt in whole {
+            if self.around.contains_key(&stmt) && self.scene.siblings(stmt).is_none() {
+                return Err(no_place());
+            }
+            if self.take_branch(stmt).is_none() {
+                let span = self.scene.stmt_span(stmt).ok_or_else(no_place)?;
+                let edit = self.scene.layout.remove(span);
+                self.fix.edits.push(edit);
+            }
+        }
+        Ok(())
+    }
+
+    /// The largest statement around `stmt` of which nothing is left.
+    fn outermost(&self, mut stmt: StmtId, gone: &BTreeSet<StmtId>) -> StmtId {
+        while let Some(Parent::Stmt(outer)) = self.scene.parent_of_stmt(stmt)
+            && !self.gets_text_inside(outer)
+            && self.is_branch(outer)
+            && is_gone(self.scene, outer, gone)
+        {
+            stmt = outer;
+        }
+        stmt
+    }
+
+    /// An `if`, or the block that is one of its branches.
+    fn is_branch(&self, stmt: StmtId) -> bool {
+        let is_if = |stmt: StmtId| matches!(self.scene.tree.stmt(stmt).kind, StmtKind::If { .. });
+        is_if(stmt)
+            || matches!(self.scene.parent_of_stmt(stmt), Some(Parent::Stmt(outer)) if is_if(outer))
+    }
+
+    fn gets_text_inside(&self, stmt: StmtId) -> bool {
+        let inner = self.scene.inner_stmts(stmt);
+        inner.iter().any(|inner| self.around.contains_key(inner))
+    }
+
+    /// Takes `stmt` out if it is one of two branches of an `if`; `None` if that cannot be written.
+    fn take_branch(&mut self, stmt: StmtId) -> Option<()> {
+        let Some(Parent::Stmt(outer)) = self.scene.parent_of_stmt(stmt) else {
+            return None;
+        };
+        let StmtKind::If {
+            cond,
+            then,
+            otherwise: Some(otherwise),
+        } = self.scene.tree.stmt(outer).kind
+        else {
+            return None;
+        };
+        let [kept, span] = [then, otherwise].map(|stmt| self.scene.stmt_span(stmt));
+        let (kept, span) = (kept?, span?);
+        let removed = if stmt == otherwise {
+            ByteSpan::new(kept.end().0, span.end().0)
+        } else if self.scene.is_else_if(otherwise) {
+            return None;
+        } else {
+            ByteSpan::new(kept.start().0, span.start().0)
+        };
+        let text = self.scene.text(removed);
+        if ["/*", "//", "#"].iter().any(|mark| text.contains(mark)) || self.gets_text_inside(outer)
+        {
+            return None;
+        }
+        if stmt == then {
+            let span = self.scene.span(cond)?;
+            let negated = self.negated(cond)?;
+            self.replace(span, negated);
+        }
+        self.replace(removed, "");
+        Some(())
+    }
+
+    /// The opposite of a condition.
+    fn negated(&self, cond: ExprId) -> Option<String> {
+        let text = |expr| self.scene.span(expr).map(|span| self.text(span));
+        let swapped = |op| match op {
+            BinaryOp::Equals => Some("!="),
+            BinaryOp::NotEquals => Some("=="),
+            _ => None,
+        };
+        Some(match self.scene.tree.expr(cond).kind {
+            ExprKind::Name(_) => format!("!{}", text(cond)?),
+            ExprKind::Unary {
+                op: UnaryOp::Not,
+                operand,
+            } => text(operand)?,
+            ExprKind::Binary { op, lhs, rhs } if swapped(op).is_some() => {
+                format!("{} {} {}", text(lhs)?, swapped(op)?, text(rhs)?)
+            }
+            _ => format!("!({})", text(cond)?),
+        })
+    }
+}
+
+/// Whether nothing of `stmt` is left without `gone`.
+fn is_gone(scene: &Scene<'_>, stmt: StmtId, gone: &BTreeSet<StmtId>) -> bool {
+    match &scene.tree.stmt(stmt).kind {
+        StmtKind::Expr(_) => gone.contains(&stmt),
+        StmtKind::Block(stmts) => {
+            !stmts.is_empty() && stmts.iter().all(|&inner| is_gone(scene, inner, gone))
+        }
+        StmtKind::If {
+            cond,
+            then,
+            otherwise,
+        } => {
+            is_gone(scene, *then, gone)
+                && otherwise.is_none_or(|stmt| is_gone(scene, stmt, gone))
+                && is_idle(scene, *cond)
+        }
+        _ => false,
+    }
+}
+
+/// Whether the expression does nothing but give a value.
+fn is_idle(scene: &Scene<'_>, expr: ExprId) -> bool {
+    match scene.tree.expr(expr).kind {
+        ExprKind::Name(_) | ExprKind::Int(_) => true,
+        ExprKind::Unary { op, operand } => {
+            matches!(op, UnaryOp::Not | UnaryOp::Minus) && is_idle(scene, operand)
+        }
+        ExprKind::Binary { lhs, rhs, .. } => is_idle(scene, lhs) && is_idle(scene, rhs),
+        ExprKind::Member { base, .. } => is_idle(scene, base),
+        ExprKind::Cast { operand, .. } => is_idle(scene, operand),
+        _ => false,
+    }
+}
