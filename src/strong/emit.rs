@@ -105,6 +105,7 @@ pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
         }
     }
     for planned in group {
+        draft.returns(planned)?;
         draft.weak_tests(&planned.home)?;
         draft.counting(planned)?;
         draft.needs(&planned.home.lookups);
@@ -248,10 +249,11 @@ impl Draft<'_, '_> {
     /// statement that assigns to it, or would, up to the value: `int n =`, `n =`.
     pub(super) fn declare(&mut self, stmt: StmtId, prefix: &str, name: &str) -> String {
         let alone = self.scene.siblings(stmt).is_none();
-        let declares = matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Decl(_));
-        let starts_block = self.around.get(&stmt).is_none_or(|a| a.before.is_empty())
+        let is_decl = matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Decl(_));
+        let only_declares = |around: &Around| around.before.iter().all(|line| declares(line));
+        let starts_block = self.around.get(&stmt).is_none_or(only_declares)
             && (alone || self.scene.siblings(stmt).is_some_and(|(_, at)| at == 0));
-        if starts_block || declares || self.scene.mixes_declarations() {
+        if starts_block || is_decl || self.scene.mixes_declarations() {
             return format!("{prefix}{name} =");
         }
         self.declare_on_top(stmt, format!("{prefix}{name};"));
@@ -285,7 +287,19 @@ impl Draft<'_, '_> {
                 Slot::Before(stmt) => self.before(stmt, [line]),
                 Slot::After(stmt) => self.after(stmt, [line]),
                 Slot::Else(stmt) => self.new_else(stmt, &line, name)?,
-                Slot::InReturn(stmt) => self.in_return(stmt, line)?,
+                Slot::InReturn(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Releases between the computation of a result and the `return`. They come last: whether the
+    /// result is declared there depends on what stands in front of the statement.
+    fn returns(&mut self, planned: &Planned) -> Result<(), Reason> {
+        for (&slot, &(variable, null)) in &planned.decisions.releases {
+            if let Slot::InReturn(stmt) = slot {
+                let line = self.release(planned, variable, null);
+                self.in_return(stmt, line)?;
             }
         }
         Ok(())

@@ -34,11 +34,11 @@ impl Draft<'_, '_> {
             .iter()
             .map(|&stmt| self.outermost(stmt, &gone))
             .collect();
-        for stmt in whole {
+        for &stmt in &whole {
             if self.around.contains_key(&stmt) && self.scene.siblings(stmt).is_none() {
                 return Err(no_place());
             }
-            if self.take_branch(stmt).is_none() {
+            if self.take_branch(stmt, &whole).is_none() {
                 let span = self.scene.stmt_span(stmt).ok_or_else(no_place)?;
                 let edit = self.scene.layout.remove(span);
                 self.fix.edits.push(edit);
@@ -71,8 +71,9 @@ impl Draft<'_, '_> {
         inner.iter().any(|inner| self.around.contains_key(inner))
     }
 
-    /// Takes `stmt` out if it is one of two branches of an `if`; `None` if that cannot be written.
-    fn take_branch(&mut self, stmt: StmtId) -> Option<()> {
+    /// Takes `stmt` out if it is one of two branches of an `if`, of which the other may be among
+    /// `whole`; `None` if that cannot be written.
+    fn take_branch(&mut self, stmt: StmtId, whole: &BTreeSet<StmtId>) -> Option<()> {
         let Some(Parent::Stmt(outer)) = self.scene.parent_of_stmt(stmt) else {
             return None;
         };
@@ -88,7 +89,7 @@ impl Draft<'_, '_> {
         let (kept, span) = (kept?, span?);
         let removed = if stmt == otherwise {
             ByteSpan::new(kept.end().0, span.end().0)
-        } else if self.scene.is_else_if(otherwise) {
+        } else if self.scene.is_else_if(otherwise) || whole.contains(&otherwise) {
             return None;
         } else {
             ByteSpan::new(kept.start().0, span.start().0)

@@ -46,9 +46,10 @@ declare_rule! {
     ///     }
     ///
     /// ## Confidence
-    /// Safe, if no exception is pending at the call: `PyErr_Clear` would drop it. Review where a presence
-    /// test becomes `PyDict_Contains`: up to Python 3.13 that crashes on what is no dict, and it leaves the
-    /// errors set that the old function cleared.
+    /// Safe, if no exception was set before the function was entered: `PyErr_Clear` would drop it. Review
+    /// where the function shows that one may be pending (a failed call, `PyErr_SetString`), and where a
+    /// presence test becomes `PyDict_Contains` on what is not known to be a dict: up to Python 3.13 that
+    /// crashes. In the middle of a condition it also leaves the errors set that the old function cleared.
     ///
     /// ## Declines
     /// - The reference is returned or stored without a reference of its own: callers must change.

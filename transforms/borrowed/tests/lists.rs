@@ -500,9 +500,8 @@ fn lookup_in_a_lookup() {
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
         -    use(PyList_GetItem(PyList_GetItem(list, 0), i));
-        +    PyObject *item2;
         +    PyObject *item = PyList_GetItemRef(list, 0);
-        +    item2 = PyList_GetItemRef(item, i);
+        +    PyObject *item2 = PyList_GetItemRef(item, i);
         +    use(item2);
         +    Py_XDECREF(item);
         +    Py_XDECREF(item2);

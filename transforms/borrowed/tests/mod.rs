@@ -4,6 +4,7 @@ mod counting;
 mod dicts;
 mod exits;
 mod helpers;
+mod layout;
 mod list_macros;
 mod lists;
 mod negative;

@@ -1,0 +1,270 @@
+//! How the new text stands in the old.
+
+use super::{int, object};
+use crate::testing::run;
+use crate::transforms::ALL;
+
+#[test]
+fn lookups_of_one_expression_move_out_together() {
+    insta::assert_snapshot!(object(
+        r#"
+    return PyNumber_Add(PyList_GetItem(list, i), PyList_GetItem(list, 0));
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    return PyNumber_Add(PyList_GetItem(list, i), PyList_GetItem(list, 0));
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    PyObject *item2 = PyList_GetItemRef(list, 0);
+        +    PyObject *result = PyNumber_Add(item, item2);
+        +    Py_XDECREF(item);
+        +    Py_XDECREF(item2);
+        +    return result;
+         }
+        ");
+}
+
+#[test]
+fn an_if_without_branches_goes() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item != NULL && i > 0)
+        Py_INCREF(item);
+    else {
+        Py_XINCREF(item);
+    }
+    return item;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        -    if (item != NULL && i > 0)
+        -        Py_INCREF(item);
+        -    else {
+        -        Py_XINCREF(item);
+        -    }
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             return item;
+         }
+        ");
+}
+
+#[test]
+fn an_if_without_its_first_branch_is_turned_round() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item) {
+        Py_INCREF(item);
+    } else {
+        log_it("missing");
+    }
+    return item;
+"#
+    ), @r#"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        -    if (item) {
+        -        Py_INCREF(item);
+        -    } else {
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    if (!item) {
+                 log_it("missing");
+             }
+        "#);
+}
+
+#[test]
+fn an_else_goes_alone() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        PyErr_Clear();
+    else
+        Py_INCREF(item);
+    return item;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (item == NULL)
+                 PyErr_Clear();
+        -    else
+        -        Py_INCREF(item);
+             return item;
+         }
+        ");
+}
+
+#[test]
+fn conditions_with_effects_stay() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (count_it(list))
+        Py_XINCREF(item);
+    else
+        Py_XINCREF(item);
+    return item;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (count_it(list))
+        -        Py_XINCREF(item);
+        -    else
+        -        Py_XINCREF(item);
+        +        ;
+             return item;
+         }
+        ");
+}
+
+#[test]
+fn the_new_argument_follows_the_last_one() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *value;
+    value = PyDict_GetItem(
+        dict,
+        key  /* interned */
+    );
+    Py_XINCREF(value);
+    return value;
+"#
+    ), @"
+        @@
+         {
+             PyObject *value;
+        -    value = PyDict_GetItem(
+        +    if (PyDict_GetItemRef(
+                 dict,
+        -        key  /* interned */
+        -    );
+        -    Py_XINCREF(value);
+        +        key, &value  /* interned */
+        +    ) < 0) {
+        +        PyErr_Clear();
+        +    }
+             return value;
+         }
+        ");
+}
+
+#[test]
+fn gnu_braces_are_indented() {
+    insta::assert_snapshot!(int(
+        r#"
+  PyObject *value;
+  if (i)
+    {
+      value = PyDict_GetItem (dict, key);
+      if (value)
+        return check (value,
+                      i);
+    }
+  return 0;
+"#
+    ), @"
+        @@
+           if (i)
+             {
+        -      value = PyDict_GetItem (dict, key);
+        +      if (PyDict_GetItemRef (dict, key, &value) < 0)
+        +        {
+        +          PyErr_Clear();
+        +        }
+               if (value)
+        -        return check (value,
+        -                      i);
+        +        {
+        +          int result = check (value,
+        +                        i);
+        +          Py_DECREF(value);
+        +          return result;
+        +        }
+             }
+           return 0;
+        ");
+}
+
+#[test]
+fn a_function_on_one_line_stays_on_it() {
+    let text = "static int f(PyObject *d, PyObject *k) { PyObject *v = PyDict_GetItem(d, k); \
+                return v != NULL; }\n";
+    insta::assert_snapshot!(run(ALL, text), @"
+        @@
+        -static int f(PyObject *d, PyObject *k) { PyObject *v = PyDict_GetItem(d, k); return v != NULL; }
+        +static int f(PyObject *d, PyObject *k) { PyObject *v; int result; if (PyDict_GetItemRef(d, k, &v) < 0) { PyErr_Clear(); } result = v != NULL; Py_XDECREF(v); return result; }
+        ");
+}
+
+#[test]
+fn new_names_are_no_macros() {
+    let text = "#define item (*the_item())\n#define result 7\nstatic int f(PyObject *list)\n{\n    \
+                return PyObject_IsTrue(PyList_GetItem(list, 0));\n}\n";
+    insta::assert_snapshot!(run(ALL, text), @"
+        @@
+         static int f(PyObject *list)
+         {
+        -    return PyObject_IsTrue(PyList_GetItem(list, 0));
+        +    PyObject *item2 = PyList_GetItemRef(list, 0);
+        +    int ret = PyObject_IsTrue(item2);
+        +    Py_XDECREF(item2);
+        +    return ret;
+         }
+        ");
+}
+
+#[test]
+fn errno_is_read_before_the_release() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    int rc;
+    if (item == NULL)
+        return -1;
+    if (write(1, PyBytes_AS_STRING(item), 3) < 0) {
+        PyErr_SetFromErrno(PyExc_OSError);
+        return -1;
+    }
+    rc = chdir(PyBytes_AS_STRING(item));
+    if (rc < 0)
+        rc = errno;
+    return rc;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             int rc;
+             if (item == NULL)
+        @@
+             if (write(1, PyBytes_AS_STRING(item), 3) < 0) {
+                 PyErr_SetFromErrno(PyExc_OSError);
+        +        Py_DECREF(item);
+                 return -1;
+             }
+        @@
+             if (rc < 0)
+                 rc = errno;
+        +    Py_DECREF(item);
+             return rc;
+         }
+        ");
+}
