@@ -171,6 +171,7 @@ fn with_program<T>(text: &str, ask: impl FnOnce(&Program<'_>) -> T) -> T {
         roots: vec![root],
         before: vec![model],
         demand: Demand::Everything,
+        headers: false,
     };
     ask(&load(&files, &index, &includes, &options))
 }

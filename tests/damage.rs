@@ -39,6 +39,7 @@ fn read(bytes: Vec<u8>) -> (usize, usize) {
             roots: vec![file],
             before: vec![model],
             demand: Demand::Everything,
+            headers: false,
         };
         let program = load(&files, &index, &includes, &options);
         (program.functions_total, program.functions_understood)

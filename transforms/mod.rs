@@ -2,6 +2,7 @@
 
 pub mod borrowed;
 pub mod critical_section;
+pub mod memory;
 pub mod module;
 
 use crate::rule::Rule;
@@ -18,6 +19,13 @@ pub static ALL: &[&Rule] = &[
     &borrowed::cell_content::BORROWED_CELL_CONTENT,
     &critical_section::dict_next::UNLOCKED_DICT_ITERATION,
     &critical_section::unbalanced_section::UNBALANCED_CRITICAL_SECTION,
+    &memory::buffer::BUFFER_IN_OBJECT_DOMAIN,
+    &memory::mismatch::MISMATCHED_ALLOCATOR,
+    &memory::object::OBJECT_OUTSIDE_OBJECT_DOMAIN,
     &module::UNDECLARED_MULTI_PHASE_MODULE,
     &module::UNDECLARED_SINGLE_PHASE_MODULE,
 ];
+
+/// Triggers of the rules that look at all of the package once they find one, and at the types that
+/// its headers define.
+pub static TYPED: &[&[&str]] = &[memory::PYTHON_ALLOCATORS, memory::INITIALISERS];

@@ -119,7 +119,8 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         .filter(|rule| config.selection.includes(rule))
         .collect();
     let workspace = Workspace::new(package, config);
-    let program = workspace.load(demand(&workspace, &rules, config));
+    let (demand, headers) = demand(&workspace, &rules, config);
+    let program = workspace.load(demand, headers);
     let calls = CallIndex::new(&program);
     let roles = Roles::new(&program);
     let triage = provenance::Cx::new(&program, &calls, &roles);
@@ -152,27 +153,34 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
     }
 }
 
+/// What is parsed, and whether headers without code are.
+///
 /// Triage follows containers through helpers, fields and method tables, and takes what was never
 /// parsed for not there. So a package with a single borrowed reference is parsed in whole; others
-/// only where a rule has a word to say.
-fn demand(workspace: &Workspace, rules: &[&Rule], config: &Config) -> Demand {
+/// only where a rule has a word to say. Rules that follow memory ask for the types as well.
+fn demand(workspace: &Workspace, rules: &[&Rule], config: &Config) -> (Demand, bool) {
     let words: FxHashSet<&str> = rules
         .iter()
         .flat_map(|rule| rule.triggers.iter().copied())
         .collect();
-    let triaged: FxHashSet<&[u8]> = REPLACEMENTS
-        .iter()
-        .map(|row| row.borrowed)
-        .chain(["PyDict_Next", "_PyDict_Next"])
-        .filter(|name| words.contains(name))
-        .map(str::as_bytes)
-        .collect();
-    if config.full_coverage || workspace.mentions(&triaged) {
-        return Demand::Everything;
+    let mentions = |names: &mut dyn Iterator<Item = &'static str>| {
+        let names = names.filter(|name| words.contains(name));
+        workspace.mentions(&names.map(str::as_bytes).collect())
+    };
+    if mentions(&mut transforms::TYPED.iter().copied().flatten().copied()) {
+        return (Demand::Everything, true);
+    }
+    let triaged = REPLACEMENTS.iter().map(|row| row.borrowed);
+    let mut triaged = triaged.chain(["PyDict_Next", "_PyDict_Next"]);
+    if config.full_coverage || mentions(&mut triaged) {
+        return (Demand::Everything, false);
     }
     // The statistics name every module, whatever rules run.
     let words = words.iter().chain(crate::modules::TRIGGERS);
-    Demand::Words(words.map(ToString::to_string).collect())
+    (
+        Demand::Words(words.map(ToString::to_string).collect()),
+        false,
+    )
 }
 
 fn is_wanted(package: &Package, config: &Config, finding: &Finding) -> bool {

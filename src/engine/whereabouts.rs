@@ -57,7 +57,7 @@ pub fn whereabouts(
     line: LineNumber,
 ) -> Whereabouts {
     let workspace = Workspace::new(package, config);
-    let program = workspace.load(Demand::Everything);
+    let program = workspace.load(Demand::Everything, false);
     let source = package.files.get(file);
     let span = source.lines().span(line);
     let around: Vec<&ProgramItem> = program

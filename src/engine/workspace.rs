@@ -88,21 +88,22 @@ impl Workspace {
         })
     }
 
-    pub(super) fn load(&self, demand: Demand) -> Program<'_> {
+    pub(super) fn load(&self, demand: Demand, headers: bool) -> Program<'_> {
         program::load(
             &self.files,
             &self.index,
             &self.includes,
-            &self.options(demand),
+            &self.options(demand, headers),
         )
     }
 
-    fn options(&self, demand: Demand) -> program::Options {
+    fn options(&self, demand: Demand, headers: bool) -> program::Options {
         program::Options {
             range: self.range,
             roots: self.roots.clone(),
             before: self.before.clone(),
             demand,
+            headers,
         }
     }
 
@@ -120,7 +121,7 @@ impl Workspace {
         for &id in &changed {
             index[id.index()] = FileIndex::new(id, files.get(id));
         }
-        let mut options = self.options(Demand::Places(places));
+        let mut options = self.options(Demand::Places(places), false);
         let includes = &self.includes;
         options.roots.retain(|root| {
             let mut reached = FxHashSet::default();

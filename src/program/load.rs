@@ -40,6 +40,8 @@ pub struct Options {
     pub before: Vec<FileId>,
     /// What is parsed.
     pub demand: Demand,
+    /// Whether headers without code are read as well: types, prototypes, `extern` variables.
+    pub headers: bool,
 }
 
 /// Reads the package.
@@ -65,7 +67,12 @@ pub fn load<'a>(
         index,
         includes,
     };
-    let roots = roots(&sources, options);
+    let mut roots = roots(&sources, options);
+    if options.headers {
+        let mut headers = options.roots.clone();
+        headers.retain(|id| !index[id.index()].has_code());
+        roots.extend(headers);
+    }
     let units: Vec<Unit> = roots
         .par_iter()
         .map(|&root| preprocess::preprocess(sources, root, &options.before, options.range))
@@ -139,6 +146,8 @@ fn parse(
             Ok(Item::Function(function)) => body = Some(Body::Function(Box::new(function))),
             Ok(Item::Declaration(decl)) => body = Some(Body::Declaration(Box::new(decl))),
             Ok(Item::Other) => {}
+            // What a header declares is of use where it is understood, and no loss where it is not.
+            Err(_) if !program.index[unit.index()].has_code() => {}
             Err(error) if raw.broken => failure = Some(format!("brackets do not balance; {error}")),
             Err(error) => failure = Some(error.to_string()),
         }

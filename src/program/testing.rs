@@ -32,6 +32,7 @@ pub(crate) fn with_program<T>(texts: &[(&str, &str)], ask: impl FnOnce(&Program<
         roots,
         before,
         demand: Demand::Everything,
+        headers: false,
     };
     ask(&load(&files, &index, &includes, &options))
 }

@@ -110,6 +110,12 @@ impl<'a> PackageCx<'a> {
         self.calls.calls_to(name)
     }
 
+    /// Whether text that was not understood holds the word.
+    #[must_use]
+    pub fn is_in_gap(&self, word: &str) -> bool {
+        self.calls.is_in_gap(word)
+    }
+
     /// The function a call stands in; `None` in the initialiser of a file-scope variable.
     #[must_use]
     pub fn function(&self, id: ItemId) -> Option<&'a Function> {

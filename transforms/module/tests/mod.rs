@@ -43,6 +43,7 @@ fn report(files: &[(&str, &str)], min: u32) -> String {
             .collect(),
         before: vec![model],
         demand: Demand::Words(TRIGGERS.iter().map(ToString::to_string).collect()),
+        headers: false,
     };
     let program = load(&set, &index, &includes, &options);
     let cx = PackageCx::new(&program, range);

@@ -1,0 +1,149 @@
+//! UG401: buffers on the heap of the objects.
+
+use crate::declare_rule;
+use crate::edit::{Confidence, Fix};
+use crate::rule::{Finding, Outcome, PackageCx};
+
+use super::domain::{Act, Domain, OBJECT_ALLOCATORS, in_mem_domain};
+use super::families::{Family, Member, families};
+
+declare_rule! {
+    /// ## What it does
+    /// Finds memory that is allocated by `PyObject_Malloc`, `PyObject_Calloc` or
+    /// `PyObject_Realloc` and holds no Python object, and moves it to `PyMem_Malloc` and its
+    /// family: every call that allocates, resizes or releases a pointer that may be the same, in
+    /// all functions and files, in one change.
+    ///
+    /// ## Why is this bad?
+    /// The free-threaded build keeps Python objects on a heap of their own, which the garbage
+    /// collector walks and from which other threads read without locks. Memory of that heap must
+    /// hold objects and nothing else.
+    ///
+    /// ## Example
+    /// Before:
+    ///
+    ///     self->data = PyObject_Malloc(size);
+    ///     ...
+    ///     PyObject_Free(self->data);
+    ///
+    /// After:
+    ///
+    ///     self->data = PyMem_Malloc(size);
+    ///     ...
+    ///     PyMem_Free(self->data);
+    ///
+    /// ## Confidence
+    /// Safe if every place that the pointer can get to is seen: both families take their memory
+    /// from the same allocator under the GIL. Review if the pointer is handed to code outside of
+    /// the package.
+    ///
+    /// ## Declines
+    /// - A pointer of the family may be a Python object, or memory of another allocator.
+    /// - A call is made by the body of a macro.
+    /// - Nothing is seen to release it.
+    ///
+    /// ## References
+    /// - <https://docs.python.org/3/howto/free-threading-extensions.html#memory-allocation-apis>
+    /// - <https://docs.python.org/3/c-api/memory.html#allocator-domains>
+    pub static BUFFER_IN_OBJECT_DOMAIN {
+        code: "UG401",
+        name: "buffer-in-object-domain",
+        summary: "a buffer is allocated on the heap of Python objects",
+        since: "0.1.0",
+        best: Some(Confidence::Safe),
+        triggers: OBJECT_ALLOCATORS,
+        check: check,
+    }
+}
+
+fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    if OBJECT_ALLOCATORS
+        .iter()
+        .all(|name| cx.calls_to(name).is_empty())
+    {
+        return;
+    }
+    findings.extend(
+        families(cx, &[Domain::Object])
+            .iter()
+            .filter_map(|family| finding(cx, family)),
+    );
+}
+
+fn finding(cx: &PackageCx<'_>, family: &Family) -> Option<Finding> {
+    let gives = |member: &&Member| {
+        member.allocator.act != Act::Release && member.allocator.domain == Domain::Object
+    };
+    let first = family.members.iter().find(gives)?;
+    if family.makes_objects {
+        return None;
+    }
+    let others = family.members.iter();
+    let notes = others
+        .filter(|member| member.place != first.place)
+        .map(Member::note);
+    let name = first.allocator.name;
+    Some(Finding {
+        rule: &BUFFER_IN_OBJECT_DOMAIN,
+        file: first.place.0,
+        span: first.place.1,
+        function: cx.function(first.call.item).map(|f| f.name.clone()),
+        api: Some(name),
+        message: format!("`{name}` allocates what is no Python object"),
+        notes: notes.collect(),
+        outcome: outcome(family),
+    })
+}
+
+fn outcome(family: &Family) -> Outcome {
+    let acts = [Act::Allocate, Act::Resize, Act::Release];
+    if let Some(other) = family.domains(&acts).iter().find(|d| **d != Domain::Object) {
+        return Outcome::Manual(format!(
+            "the same pointer may hold memory that `{}` releases: allocate and release all of it \
+             by one family, `PyMem_Malloc` and `PyMem_Free`",
+            other.release()
+        ));
+    }
+    if family.takes_objects {
+        return Outcome::Manual(
+            "a call that releases it also releases Python objects: give the buffer a release of \
+             its own, and use the `PyMem_` functions for it"
+                .to_owned(),
+        );
+    }
+    let in_macro = family.members.iter().find_map(|m| m.from_macro.as_ref());
+    if let Some(name) = in_macro {
+        return Outcome::Manual(format!(
+            "a call is made by the macro `{name}`: use the `PyMem_` functions there and at the \
+             other places together"
+        ));
+    }
+    if family.domains(&[Act::Release, Act::Resize]).is_empty() {
+        return Outcome::Manual(
+            "nothing was found that releases it: change that and this to the `PyMem_` functions \
+             together"
+                .to_owned(),
+        );
+    }
+    Outcome::Fix(fix(family))
+}
+
+fn fix(family: &Family) -> Fix {
+    let count = family.members.len();
+    let mut fix = Fix::safe(format!(
+        "move it to the `PyMem_` functions at {count} places"
+    ));
+    for member in &family.members {
+        if let Some(new) = in_mem_domain(member.allocator.name) {
+            fix.replace(member.place.0, member.place.1, new);
+        }
+    }
+    fix.edits.sort();
+    for what in &family.leaves {
+        fix.assume(format!("nothing else releases or resizes it: {what}"));
+    }
+    if family.leaves.is_empty() && family.members.iter().any(|member| member.comes) {
+        fix.assume("pointers that come from other code were not allocated by `PyObject_Malloc`");
+    }
+    fix
+}

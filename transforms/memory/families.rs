@@ -1,0 +1,275 @@
+//! Groups the calls that allocate and release by the memory they meet.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ast::{ExprId, ExprKind};
+use crate::preprocess::Place;
+use crate::program::CallSite;
+use crate::rule::{Note, PackageCx};
+use crate::source::{ByteSpan, FileId};
+
+use super::domain::{Act, Allocator, Domain};
+use super::flow::{Followed, Mark, follow};
+use super::graph::{Graph, Holder, Node};
+
+/// A call that allocates or releases, in the files.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    pub(super) call: CallSite,
+    pub(super) allocator: &'static Allocator,
+    /// The name of the function, or the use of the macro that made the call.
+    pub(super) place: Span,
+    /// The macro whose body makes the call.
+    pub(super) from_macro: Option<String>,
+    /// What it takes may come from code that is not seen.
+    pub(super) comes: bool,
+    /// The function that makes a Python object of what it gives.
+    pub(super) made_by: Option<Box<str>>,
+}
+
+type Span = (FileId, ByteSpan);
+
+impl Member {
+    pub(super) fn note(&self) -> Note {
+        let name = self.allocator.name;
+        let text = match self.allocator.act {
+            Act::Allocate => format!("`{name}` allocates it here"),
+            Act::Resize => format!("`{name}` resizes it here"),
+            Act::Release => format!("`{name}` releases it here"),
+        };
+        Note {
+            file: self.place.0,
+            span: self.place.1,
+            text,
+        }
+    }
+}
+
+/// Calls that must agree on the allocator: memory that one of them gives gets to another.
+#[derive(Debug, Default)]
+pub(super) struct Family {
+    /// The calls, each text once, by file and place.
+    pub(super) members: Vec<Member>,
+    /// Pairs of members, by number: the second takes memory that the first gives.
+    pub(super) pairs: Vec<(usize, usize)>,
+    /// Memory that a member gives becomes a Python object.
+    pub(super) makes_objects: bool,
+    /// A member may also be given Python objects.
+    pub(super) takes_objects: bool,
+    /// Clauses about how a pointer gets to code that is not seen.
+    pub(super) leaves: BTreeSet<String>,
+}
+
+impl Family {
+    /// The domains of the members that do one of `acts`.
+    pub(super) fn domains(&self, acts: &[Act]) -> BTreeSet<Domain> {
+        let chosen = self.members.iter();
+        chosen
+            .filter(|member| acts.contains(&member.allocator.act))
+            .map(|member| member.allocator.domain)
+            .collect()
+    }
+}
+
+/// The families of the package that have a member of one of `domains`, by the place of their
+/// first member.
+pub(super) fn families(cx: &PackageCx<'_>, domains: &[Domain]) -> Vec<Family> {
+    let mut followed = follow(cx.program);
+    let mut vertices = vertices(cx, &mut followed, domains);
+    let marks = Marks::new(cx, &followed);
+    let takers = takers(&vertices);
+    let mut groups = Groups::new(vertices.len());
+    let mut facts = Vec::new();
+    let mut pairs = BTreeSet::new();
+    for (at, vertex) in vertices.iter_mut().enumerate() {
+        let mut fact = Family::default();
+        for &node in &vertex.given {
+            for reached in followed.graph.reached(node) {
+                marks.given(reached, &mut fact, &mut vertex.member);
+                for &taker in takers.get(&reached).into_iter().flatten() {
+                    groups.join(at, taker);
+                    pairs.insert((at, taker));
+                }
+            }
+        }
+        for &node in &vertex.taken {
+            for origin in followed.graph.origins(node) {
+                marks.taken(origin, &mut fact, &mut vertex.member);
+            }
+        }
+        facts.push(fact);
+    }
+    let mut families: BTreeMap<usize, Family> = BTreeMap::new();
+    let mut numbers = Vec::new();
+    for (at, (vertex, fact)) in vertices.into_iter().zip(facts).enumerate() {
+        let family = families.entry(groups.root(at)).or_default();
+        numbers.push(family.members.len());
+        family.members.push(vertex.member);
+        family.makes_objects |= fact.makes_objects;
+        family.takes_objects |= fact.takes_objects;
+        family.leaves.extend(fact.leaves);
+    }
+    for (from, to) in pairs {
+        if let Some(family) = families.get_mut(&groups.root(from)) {
+            family.pairs.push((numbers[from], numbers[to]));
+        }
+    }
+    families.into_values().collect()
+}
+
+/// The calls that take what a holder holds, by holder.
+fn takers(vertices: &[Vertex]) -> BTreeMap<Node, Vec<usize>> {
+    let mut takers: BTreeMap<Node, Vec<usize>> = BTreeMap::new();
+    for (at, vertex) in vertices.iter().enumerate() {
+        for node in &vertex.taken {
+            takers.entry(*node).or_default().push(at);
+        }
+    }
+    takers
+}
+
+/// A text that allocates or releases, with the pointers of all of its configurations: what is
+/// edited once must be right in all of them.
+struct Vertex {
+    member: Member,
+    taken: Vec<Node>,
+    given: Vec<Node>,
+}
+
+/// The calls, by place. Those that have nothing to do with one of `domains` are left out.
+fn vertices(cx: &PackageCx<'_>, followed: &mut Followed, domains: &[Domain]) -> Vec<Vertex> {
+    let mut wanted = BTreeSet::new();
+    let sites = std::mem::take(&mut followed.sites);
+    for site in sites
+        .iter()
+        .filter(|site| domains.contains(&site.allocator.domain))
+    {
+        for node in site.taken.iter().chain(&site.given) {
+            wanted.insert(followed.graph.root(*node));
+        }
+    }
+    let mut by_place: BTreeMap<(Span, &str), Vertex> = BTreeMap::new();
+    for site in sites {
+        let mut nodes = site.taken.iter().chain(&site.given);
+        if !nodes.any(|node| wanted.contains(&followed.graph.root(*node))) {
+            continue;
+        }
+        let Some(member) = member(cx, site.call, site.allocator) else {
+            continue;
+        };
+        let vertex = by_place
+            .entry((member.place, site.allocator.name))
+            .or_insert(Vertex {
+                member,
+                taken: Vec::new(),
+                given: Vec::new(),
+            });
+        vertex.taken.extend(site.taken);
+        vertex.given.extend(site.given);
+    }
+    by_place.into_values().collect()
+}
+
+/// Union-find over the calls.
+struct Groups(Vec<usize>);
+
+impl Groups {
+    fn new(count: usize) -> Self {
+        Self((0..count).collect())
+    }
+
+    fn root(&self, at: usize) -> usize {
+        let mut at = at;
+        while self.0[at] != at {
+            at = self.0[at];
+        }
+        at
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.0[a.max(b)] = a.min(b);
+    }
+}
+
+/// What is known of each holder.
+struct Marks(BTreeMap<Node, Vec<Mark>>);
+
+impl Marks {
+    fn new(cx: &PackageCx<'_>, followed: &Followed) -> Self {
+        let mut marks: BTreeMap<Node, Vec<Mark>> = BTreeMap::new();
+        for (node, mark) in &followed.marks {
+            marks.entry(*node).or_default().push(mark.clone());
+        }
+        for (name, node) in in_gaps(cx, &followed.graph) {
+            let of_node = marks.entry(node).or_default();
+            let what = format!("code that was not understood names `{name}`");
+            of_node.push(Mark::Leaves(what));
+            of_node.push(Mark::Comes);
+        }
+        Self(marks)
+    }
+
+    /// Memory that `member` gives gets to `node`.
+    fn given(&self, node: Node, family: &mut Family, member: &mut Member) {
+        for mark in self.0.get(&node).into_iter().flatten() {
+            match mark {
+                Mark::Object => family.makes_objects = true,
+                Mark::Made(by) => member.made_by = Some(by.clone()),
+                Mark::Leaves(what) => drop(family.leaves.insert(what.clone())),
+                Mark::Comes => {}
+            }
+        }
+    }
+
+    /// What `node` holds gets to `member`, which takes it.
+    fn taken(&self, node: Node, family: &mut Family, member: &mut Member) {
+        for mark in self.0.get(&node).into_iter().flatten() {
+            match mark {
+                Mark::Object => family.takes_objects = true,
+                Mark::Comes => member.comes = true,
+                Mark::Made(_) | Mark::Leaves(_) => {}
+            }
+        }
+    }
+}
+
+/// Holders whose names stand in text that was not understood, which may do anything with them.
+fn in_gaps(cx: &PackageCx<'_>, graph: &Graph) -> Vec<(Box<str>, Node)> {
+    let named = graph.named().filter_map(|(holder, node)| match holder {
+        Holder::Local(..) => None,
+        Holder::Global(name)
+        | Holder::Field(_, name)
+        | Holder::Param(name, _)
+        | Holder::Result(name) => Some((name.clone(), node)),
+    });
+    named.filter(|(name, _)| cx.is_in_gap(name)).collect()
+}
+
+fn member(cx: &PackageCx<'_>, call: CallSite, allocator: &'static Allocator) -> Option<Member> {
+    let callee = callee(cx, call)?;
+    let (place, from_macro) = match cx.place(call.item, callee)? {
+        Place::File(file, span) | Place::Argument { file, span, .. } => ((file, span), None),
+        Place::Macro { name, call, .. } => (call, Some(name.to_string())),
+    };
+    // `#define ALLOC PyObject_Malloc`: the text is the name of the macro.
+    let text = cx.file(place.0).slice(place.1);
+    let from_macro = from_macro.or_else(|| {
+        (text != allocator.name.as_bytes()).then(|| String::from_utf8_lossy(text).into_owned())
+    });
+    Some(Member {
+        call,
+        allocator,
+        place,
+        from_macro,
+        comes: false,
+        made_by: None,
+    })
+}
+
+fn callee(cx: &PackageCx<'_>, call: CallSite) -> Option<ExprId> {
+    match &cx.tree(call.item)?.expr(call.expr).kind {
+        ExprKind::Call { callee, .. } => Some(*callee),
+        _ => None,
+    }
+}

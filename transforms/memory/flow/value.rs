@@ -1,0 +1,179 @@
+//! Expressions: which holder they name, or which pointer they give.
+
+use crate::ast::{BinaryOp, ExprId, ExprKind, Name, StmtId, StmtKind, Tree, Type, UnaryOp};
+
+use super::{Here, Holder, Mark, Node, Walk};
+
+impl Walk<'_, '_> {
+    /// The holder that an expression names, or the class of its value; `None` for what is no
+    /// pointer.
+    pub(super) fn value(&mut self, here: Here<'_>, expr: ExprId) -> Option<Node> {
+        match &here.tree.expr(expr).kind {
+            ExprKind::Name(name) => self.name(here, name),
+            ExprKind::Int(_)
+            | ExprKind::Float
+            | ExprKind::Char
+            | ExprKind::Str(_)
+            | ExprKind::TypeQuery(_)
+            | ExprKind::SizeOfExpr(_) => None,
+            ExprKind::Call { callee, args } => self.call(here, expr, *callee, args),
+            ExprKind::Member { base, field, arrow } => {
+                self.value(here, *base);
+                let owner = self.types.owner(here.tree, *base, *arrow);
+                Some(self.graph().holder(Holder::Field(owner, field.clone())))
+            }
+            ExprKind::Index { base, index } => {
+                self.value(here, *index);
+                let base = self.value(here, *base)?;
+                Some(self.graph().pointee(base))
+            }
+            ExprKind::Unary { op, operand } => self.unary(here, *op, *operand),
+            ExprKind::Binary { op, lhs, rhs } => self.binary(here, *op, *lhs, *rhs),
+            ExprKind::Assign { op, lhs, rhs } => {
+                let (to, from) = (self.value(here, *lhs), self.value(here, *rhs));
+                if op.is_none() {
+                    self.flows(to, self.types.of(here.tree, *lhs), from);
+                }
+                to
+            }
+            ExprKind::Conditional {
+                cond,
+                then,
+                otherwise,
+            } => {
+                let cond = self.value(here, *cond);
+                let then = then.map_or(cond, |then| self.value(here, then));
+                let otherwise = self.value(here, *otherwise);
+                self.either(then, otherwise)
+            }
+            ExprKind::Cast { ty, operand } => self.cast(here, ty, *operand),
+            ExprKind::VaArg { list, .. } => {
+                self.value(here, *list);
+                Some(self.unknown())
+            }
+            ExprKind::Compound { ty, init } => {
+                let node = self.graph().fresh();
+                self.list(here, Some(node), ty, init);
+                Some(node)
+            }
+            ExprKind::Stmt(stmt) => match last_value(here.tree, *stmt) {
+                Some(last) => self.value(here, last),
+                None => Some(self.unknown()),
+            },
+        }
+    }
+
+    fn binary(&mut self, here: Here<'_>, op: BinaryOp, lhs: ExprId, rhs: ExprId) -> Option<Node> {
+        let (left, right) = (self.value(here, lhs), self.value(here, rhs));
+        let ty = self.types.of(here.tree, lhs);
+        let left_is_number = ty.is_some_and(|ty| self.types.is_number(ty));
+        match op {
+            BinaryOp::Comma => right,
+            BinaryOp::Plus if left.is_none() || left_is_number => right,
+            // The distance of two pointers.
+            BinaryOp::Minus if self.types.is_pointer(here.tree, rhs) => None,
+            BinaryOp::Plus | BinaryOp::Minus => left,
+            _ => None,
+        }
+    }
+
+    fn either(&mut self, a: Option<Node>, b: Option<Node>) -> Option<Node> {
+        let (Some(a), Some(b)) = (a, b) else {
+            return a.or(b);
+        };
+        let both = self.graph().fresh();
+        self.graph().flow(a, both);
+        self.graph().flow(b, both);
+        Some(both)
+    }
+
+    fn name(&mut self, here: Here<'_>, name: &Name) -> Option<Node> {
+        match name {
+            Name::Local(local) => Some(self.graph().holder(Holder::Local(here.item, local.0))),
+            Name::Global(name) if self.functions.contains_key(&**name) => {
+                self.open(name);
+                None
+            }
+            Name::Global(name) if self.types.is_variable(name) => {
+                Some(self.graph().holder(Holder::Global(name.clone())))
+            }
+            Name::Global(name) if matches!(&**name, "NULL" | "nullptr") => None,
+            Name::Global(name) => {
+                let what = format!("it is kept in `{name}`, which another library defines");
+                let node = self.unknown();
+                self.mark(node, Mark::Leaves(what));
+                Some(node)
+            }
+        }
+    }
+
+    /// A function whose address is taken: who calls it, and with what, is not seen.
+    fn open(&mut self, name: &str) {
+        let Some(definitions) = self.functions.get(name) else {
+            return;
+        };
+        let count = definitions.iter().map(|(_, f)| f.params.len()).max();
+        for index in 0..count.unwrap_or(0) {
+            let param = self.graph().holder(Holder::Param(name.into(), index));
+            self.mark(param, Mark::Comes);
+        }
+        let result = self.graph().holder(Holder::Result(name.into()));
+        let what = format!("`{name}()`, which is called through a pointer, returns it");
+        self.mark(result, Mark::Leaves(what));
+    }
+
+    fn unary(&mut self, here: Here<'_>, op: UnaryOp, operand: ExprId) -> Option<Node> {
+        if op != UnaryOp::AddressOf {
+            let value = self.value(here, operand);
+            return match op {
+                UnaryOp::Deref => value.map(|value| self.graph().pointee(value)),
+                UnaryOp::PostIncrement
+                | UnaryOp::PostDecrement
+                | UnaryOp::PreIncrement
+                | UnaryOp::PreDecrement => value,
+                _ => None,
+            };
+        }
+        match &here.tree.expr(operand).kind {
+            // `&p[i]` and `&*p` point where `p` does.
+            ExprKind::Index { base, index } => {
+                self.value(here, *index);
+                self.value(here, *base)
+            }
+            ExprKind::Unary {
+                op: UnaryOp::Deref,
+                operand,
+            } => self.value(here, *operand),
+            _ => {
+                let inner = self.value(here, operand)?;
+                let node = self.graph().fresh();
+                self.graph().points_at(node, inner);
+                Some(node)
+            }
+        }
+    }
+
+    fn cast(&mut self, here: Here<'_>, ty: &Type, operand: ExprId) -> Option<Node> {
+        let value = self.value(here, operand)?;
+        if self.types.is_number(ty) {
+            let was = self.types.of(here.tree, operand);
+            if !was.is_some_and(|was| self.types.is_number(was)) {
+                self.mark(value, Mark::Leaves("it is turned into a number".into()));
+            }
+            return None;
+        }
+        self.typed(value, ty);
+        Some(value)
+    }
+}
+
+/// The expression whose value a statement expression has.
+fn last_value(tree: &Tree, block: StmtId) -> Option<ExprId> {
+    let StmtKind::Block(stmts) = &tree.stmt(block).kind else {
+        return None;
+    };
+    match tree.stmt(*stmts.last()?).kind {
+        StmtKind::Expr(expr) => Some(expr),
+        _ => None,
+    }
+}

@@ -1,0 +1,17 @@
+//! Rules about memory: which allocator it comes from, and which one gets it back.
+
+pub mod buffer;
+mod domain;
+mod families;
+mod flow;
+mod graph;
+mod known;
+pub mod mismatch;
+pub mod object;
+mod types;
+
+pub use domain::PYTHON_ALLOCATORS;
+pub use known::INITIALISERS;
+
+#[cfg(test)]
+mod tests;

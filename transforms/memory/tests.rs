@@ -1,0 +1,376 @@
+//! Families of allocations in, findings and patches out.
+
+use super::buffer::BUFFER_IN_OBJECT_DOMAIN;
+use super::mismatch::MISMATCHED_ALLOCATOR;
+use super::object::OBJECT_OUTSIDE_OBJECT_DOMAIN;
+use crate::testing::{report, run_triaged};
+
+fn buffers(text: &str) -> String {
+    run_triaged(&BUFFER_IN_OBJECT_DOMAIN, text)
+}
+
+#[test]
+fn a_family_is_followed_through_fields_helpers_and_results() {
+    insta::assert_snapshot!(buffers(r#"
+typedef struct { PyObject_HEAD char *data; Py_ssize_t size; } Box;
+static char *make(Py_ssize_t n)
+{
+    char *p = (char *)PyObject_Malloc(n);
+    return p;
+}
+static void drop(void *p)
+{
+    PyObject_FREE(p);
+}
+static int grow(Box *self, Py_ssize_t n)
+{
+    char *data = PyObject_Realloc(self->data, n);
+    if (data == NULL)
+        return -1;
+    self->data = data;
+    return 0;
+}
+static int Box_init(Box *self, PyObject *args)
+{
+    self->data = make(8);
+    return self->data == NULL ? -1 : grow(self, 16);
+}
+static void Box_dealloc(Box *self)
+{
+    drop(self->data);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+"#), @r"
+    5: `PyObject_Malloc` allocates what is no Python object
+      10: `PyObject_FREE` releases it here
+      14: `PyObject_Realloc` resizes it here
+      safe: move it to the `PyMem_` functions at 3 places
+    @@
+     static char *make(Py_ssize_t n)
+     {
+    -    char *p = (char *)PyObject_Malloc(n);
+    +    char *p = (char *)PyMem_Malloc(n);
+         return p;
+     }
+     static void drop(void *p)
+     {
+    -    PyObject_FREE(p);
+    +    PyMem_Free(p);
+     }
+     static int grow(Box *self, Py_ssize_t n)
+     {
+    -    char *data = PyObject_Realloc(self->data, n);
+    +    char *data = PyMem_Realloc(self->data, n);
+         if (data == NULL)
+             return -1;
+    ");
+}
+
+#[test]
+fn objects_stay_where_they_are() {
+    insta::assert_snapshot!(buffers(r#"
+typedef struct { PyObject_HEAD int n; } Thing;
+static PyObject *a(PyTypeObject *type)
+{
+    PyObject *op = PyObject_Malloc(type->tp_basicsize);
+    return PyObject_Init(op, type);
+}
+static Thing *b(void)
+{
+    Thing *t = (Thing *)PyObject_Malloc(sizeof(Thing));
+    return t;
+}
+static PyObject *c(PyTypeObject *type)
+{
+    void *memory = PyObject_Malloc(type->tp_basicsize);
+    PyObject_INIT(memory, type);
+    return memory;
+}
+static void Thing_dealloc(Thing *self)
+{
+    PyObject_Del(self);
+}
+"#), @"");
+}
+
+#[test]
+fn arrays_of_objects_are_buffers() {
+    insta::assert_snapshot!(buffers(r#"
+static int f(Py_ssize_t n)
+{
+    PyObject **stack = PyObject_MALLOC(n * sizeof(PyObject *));
+    if (stack == NULL)
+        return -1;
+    stack[0] = PyLong_FromLong(n);
+    Py_XDECREF(stack[0]);
+    PyObject_FREE(stack);
+    return 0;
+}
+"#), @r"
+    4: `PyObject_MALLOC` allocates what is no Python object
+      9: `PyObject_FREE` releases it here
+      safe: move it to the `PyMem_` functions at 2 places
+    @@
+     static int f(Py_ssize_t n)
+     {
+    -    PyObject **stack = PyObject_MALLOC(n * sizeof(PyObject *));
+    +    PyObject **stack = PyMem_Malloc(n * sizeof(PyObject *));
+         if (stack == NULL)
+             return -1;
+         stack[0] = PyLong_FromLong(n);
+         Py_XDECREF(stack[0]);
+    -    PyObject_FREE(stack);
+    +    PyMem_Free(stack);
+         return 0;
+     }
+    ");
+}
+
+#[test]
+fn what_leaves_the_package_is_to_be_confirmed() {
+    insta::assert_snapshot!(buffers(r#"
+struct work { char *text; };
+static void f(struct work *w)
+{
+    char *p = PyObject_Malloc(10);
+    char *q = PyObject_Malloc(10);
+    w->text = PyObject_Malloc(10);
+    library_keep(p);
+    PyObject_Free(p);
+    strcpy(q, "text");
+}
+"#), @r#"
+    5: `PyObject_Malloc` allocates what is no Python object
+      9: `PyObject_Free` releases it here
+      review: move it to the `PyMem_` functions at 2 places
+      assumes that nothing else releases or resizes it: `library_keep()` gets it
+    6: `PyObject_Malloc` allocates what is no Python object
+      by hand: nothing was found that releases it: change that and this to the `PyMem_` functions together
+    7: `PyObject_Malloc` allocates what is no Python object
+      by hand: nothing was found that releases it: change that and this to the `PyMem_` functions together
+    @@
+     static void f(struct work *w)
+     {
+    -    char *p = PyObject_Malloc(10);
+    +    char *p = PyMem_Malloc(10);
+         char *q = PyObject_Malloc(10);
+         w->text = PyObject_Malloc(10);
+         library_keep(p);
+    -    PyObject_Free(p);
+    +    PyMem_Free(p);
+         strcpy(q, "text");
+     }
+    "#);
+}
+
+#[test]
+fn mixed_families_and_macros_are_for_people() {
+    insta::assert_snapshot!(buffers(r#"
+#define RELEASE(p) PyObject_Free(p)
+#define ALLOC PyObject_Malloc
+static void f(int big)
+{
+    char *p = big ? PyMem_Malloc(1000) : PyObject_Malloc(10);
+    char *q = PyObject_Malloc(10);
+    int *r = ALLOC(10);
+    PyObject_Free(p);
+    RELEASE(q);
+    PyObject_Free(r);
+}
+"#), @r"
+    6: `PyObject_Malloc` allocates what is no Python object
+      6: `PyMem_Malloc` allocates it here
+      9: `PyObject_Free` releases it here
+      by hand: the same pointer may hold memory that `PyMem_Free` releases: allocate and release all of it by one family, `PyMem_Malloc` and `PyMem_Free`
+    7: `PyObject_Malloc` allocates what is no Python object
+      10: `PyObject_Free` releases it here
+      by hand: a call is made by the macro `RELEASE`: use the `PyMem_` functions there and at the other places together
+    8: `PyObject_Malloc` allocates what is no Python object
+      11: `PyObject_Free` releases it here
+      by hand: a call is made by the macro `ALLOC`: use the `PyMem_` functions there and at the other places together
+    ");
+}
+
+#[test]
+fn two_names_for_a_struct_are_one_and_equal_fields_of_two_are_two() {
+    insta::assert_snapshot!(buffers(r#"
+typedef struct _node { char *text; struct _node *next; } node;
+typedef struct { char *text; } other;
+static void f(node *a, struct _node *b, other *c)
+{
+    a->next->text = PyObject_Malloc(10);
+    PyObject_Free(b->text);
+    c->text = malloc(10);
+    free(c->text);
+}
+"#), @r"
+    6: `PyObject_Malloc` allocates what is no Python object
+      7: `PyObject_Free` releases it here
+      safe: move it to the `PyMem_` functions at 2 places
+    @@
+     static void f(node *a, struct _node *b, other *c)
+     {
+    -    a->next->text = PyObject_Malloc(10);
+    -    PyObject_Free(b->text);
+    +    a->next->text = PyMem_Malloc(10);
+    +    PyMem_Free(b->text);
+         c->text = malloc(10);
+         free(c->text);
+    ");
+}
+
+fn mismatches(text: &str) -> String {
+    report(&MISMATCHED_ALLOCATOR, text)
+}
+
+#[test]
+fn a_release_of_another_family_is_named_with_the_allocation() {
+    insta::assert_snapshot!(mismatches(r#"
+typedef struct { PyObject_HEAD char *name; wchar_t *wide; int *rows; } Box;
+static int Box_init(Box *self, PyObject *arg)
+{
+    self->name = PyMem_Malloc(10);
+    self->wide = PyUnicode_AsWideCharString(arg, NULL);
+    self->rows = PyMem_New(int, 10);
+    return 0;
+}
+static void Box_dealloc(Box *self)
+{
+    free(self->name);
+    PyObject_Free(self->wide);
+    PyMem_Del(self->rows);
+}
+"#), @r"
+    12: `free` gets memory that `PyMem_Malloc` allocated
+      5: `PyMem_Malloc` allocates it here
+      by hand: release it by `PyMem_Free`, or allocate it by the family of `free`
+    13: `PyObject_Free` gets memory that `PyUnicode_AsWideCharString` allocated
+      6: `PyUnicode_AsWideCharString` allocates it here
+      by hand: release it by `PyMem_Free`, or allocate it by the family of `PyObject_Free`
+    ");
+}
+
+#[test]
+fn a_release_that_may_be_right_is_left_alone() {
+    insta::assert_snapshot!(mismatches(r#"
+static void both(int big, char *given)
+{
+    char *p = big ? PyMem_Malloc(10) : malloc(10);
+    char *q = library_text();
+    if (big)
+        PyMem_Free(p);
+    else
+        free(p);
+    if (big)
+        q = PyMem_Malloc(10);
+    free(q);
+}
+"#), @"");
+}
+
+#[test]
+fn a_printer_of_two_kinds_of_text_mixes_nothing() {
+    insta::assert_snapshot!(mismatches(r#"
+static void show(const char *text)
+{
+    printf("%s", text);
+}
+static void f(void)
+{
+    char *p = PyMem_Malloc(10);
+    char *q = malloc(10);
+    show(p);
+    show(q);
+    PyMem_Free(p);
+    free(q);
+}
+"#), @"");
+}
+
+#[test]
+fn objects_from_other_heaps_are_named() {
+    insta::assert_snapshot!(report(&OBJECT_OUTSIDE_OBJECT_DOMAIN, r#"
+typedef struct { PyObject_HEAD int n; } Thing;
+static PyObject *a(PyTypeObject *type)
+{
+    Thing *t = (Thing *)PyMem_Malloc(sizeof(Thing));
+    return PyObject_Init((PyObject *)t, type);
+}
+static PyObject *b(PyTypeObject *type)
+{
+    PyObject *op = PyObject_Malloc(sizeof(Thing));
+    return PyObject_Init(op, type);
+}
+static PyObject **c(Py_ssize_t n)
+{
+    PyObject **all = PyMem_Malloc(n * sizeof(PyObject *));
+    all[0] = PyObject_Init(PyObject_Malloc(8), &Thing_Type);
+    return all;
+}
+"#), @r"
+    5: `PyMem_Malloc` allocates what `PyObject_Init` makes a Python object of
+      by hand: allocate it by `PyObject_New`, `PyObject_GC_New` or `tp_alloc`, and release it by `PyObject_Free`, `PyObject_GC_Del` or `tp_free`
+    ");
+}
+
+#[test]
+fn pointers_to_pointers_are_followed_and_function_pointers_are_not() {
+    insta::assert_snapshot!(buffers(r#"
+typedef struct { char *data; } box;
+static void (*release)(void *);
+static void make(char **out)
+{
+    *out = PyObject_Malloc(10);
+}
+static void clear(box *b)
+{
+    void **slot = (void **)&b->data;
+    PyObject_Free(*slot);
+    *slot = NULL;
+}
+static void f(box *b)
+{
+    char *p, *q = PyObject_Malloc(10);
+    make(&p);
+    memcpy(&b->data, &p, sizeof(p));
+    PyObject_Free(q);
+    q = PyObject_Malloc(20);
+    release = PyObject_Free;
+    release(q);
+}
+"#), @r"
+    6: `PyObject_Malloc` allocates what is no Python object
+      11: `PyObject_Free` releases it here
+      safe: move it to the `PyMem_` functions at 2 places
+    16: `PyObject_Malloc` allocates what is no Python object
+      19: `PyObject_Free` releases it here
+      20: `PyObject_Malloc` allocates it here
+      review: move it to the `PyMem_` functions at 3 places
+      assumes that nothing else releases or resizes it: `release()` gets it
+    @@
+     static void make(char **out)
+     {
+    -    *out = PyObject_Malloc(10);
+    +    *out = PyMem_Malloc(10);
+     }
+     static void clear(box *b)
+     {
+         void **slot = (void **)&b->data;
+    -    PyObject_Free(*slot);
+    +    PyMem_Free(*slot);
+         *slot = NULL;
+     }
+     static void f(box *b)
+     {
+    -    char *p, *q = PyObject_Malloc(10);
+    +    char *p, *q = PyMem_Malloc(10);
+         make(&p);
+         memcpy(&b->data, &p, sizeof(p));
+    -    PyObject_Free(q);
+    -    q = PyObject_Malloc(20);
+    +    PyMem_Free(q);
+    +    q = PyMem_Malloc(20);
+         release = PyObject_Free;
+         release(q);
+    ");
+}

@@ -1,0 +1,232 @@
+//! Types of expressions, as far as the declarations of the package tell.
+
+use std::collections::BTreeMap;
+
+use crate::ast::{ExprId, ExprKind, Name, Storage, StructDef, Tree, Type, TypeKind, UnaryOp};
+use crate::program::Program;
+
+/// How many `typedef`s are followed.
+const MAX_ALIASES: usize = 16;
+
+/// The declarations of the package by name. Of several that share a name the first counts.
+#[derive(Debug, Default)]
+pub(super) struct Types<'a> {
+    typedefs: BTreeMap<&'a str, &'a Type>,
+    structs: BTreeMap<String, &'a StructDef>,
+    variables: BTreeMap<&'a str, &'a Type>,
+    results: BTreeMap<&'a str, &'a Type>,
+}
+
+impl<'a> Types<'a> {
+    pub(super) fn new(program: &'a Program<'_>) -> Self {
+        let mut types = Self::default();
+        for (_, declaration) in program.declarations() {
+            let is_typedef = declaration.storage == Storage::Typedef;
+            for def in &declaration.structs {
+                if let Some(tag) = &def.tag {
+                    types.structs.entry(format!("struct {tag}")).or_insert(def);
+                }
+            }
+            for declarator in &declaration.declarators {
+                let name = declarator.name.as_str();
+                if is_typedef {
+                    types.typedefs.entry(name).or_insert(&declarator.ty);
+                    if let (TypeKind::Struct(None), [def]) =
+                        (&declarator.ty.kind, &declaration.structs[..])
+                    {
+                        types.structs.entry(name.to_owned()).or_insert(def);
+                    }
+                } else if let TypeKind::Function(result, _) = &declarator.ty.kind {
+                    types.results.entry(name).or_insert(result);
+                } else {
+                    types.variables.entry(name).or_insert(&declarator.ty);
+                }
+            }
+        }
+        for (_, function) in program.functions() {
+            types.results.insert(&function.name, &function.ret);
+        }
+        types
+    }
+
+    /// Whether the package declares a variable of file scope by this name.
+    pub(super) fn is_variable(&self, name: &str) -> bool {
+        self.variables.contains_key(name)
+    }
+
+    /// The type of an expression; `None` if a part of it is declared elsewhere.
+    pub(super) fn of<'t>(&self, tree: &'t Tree, expr: ExprId) -> Option<&'t Type>
+    where
+        'a: 't,
+    {
+        match &tree.expr(expr).kind {
+            ExprKind::Name(Name::Local(local)) => Some(&tree.local(*local).ty),
+            ExprKind::Name(Name::Global(name)) => self.variables.get(&**name).copied(),
+            ExprKind::Cast { ty, .. } | ExprKind::Compound { ty, .. } => Some(ty),
+            ExprKind::VaArg { ty, .. } => Some(ty),
+            ExprKind::Call { callee, .. } => {
+                let name = tree.callee_name(*callee)?;
+                self.results.get(name).copied()
+            }
+            ExprKind::Member { base, field, arrow } => {
+                let base = self.of(tree, *base)?;
+                let base = if *arrow { self.pointee(base)? } else { base };
+                self.field(base, field)
+            }
+            ExprKind::Index { base, .. } => self.pointee(self.of(tree, *base)?),
+            ExprKind::Unary { op, operand } => match op {
+                UnaryOp::Deref => self.pointee(self.of(tree, *operand)?),
+                UnaryOp::PostIncrement
+                | UnaryOp::PostDecrement
+                | UnaryOp::PreIncrement
+                | UnaryOp::PreDecrement => self.of(tree, *operand),
+                _ => None,
+            },
+            ExprKind::Assign { lhs, .. } | ExprKind::Binary { lhs, .. } => self.of(tree, *lhs),
+            ExprKind::Conditional { otherwise, .. } => self.of(tree, *otherwise),
+            _ => None,
+        }
+    }
+
+    /// What a pointer or array type points at, through `typedef`s.
+    pub(super) fn pointee<'t>(&self, ty: &'t Type) -> Option<&'t Type>
+    where
+        'a: 't,
+    {
+        self.resolved(ty).pointee()
+    }
+
+    /// The `struct` or `union` that `base->field` looks into, by a name that all of its spellings
+    /// share; `None` if it cannot be told.
+    pub(super) fn owner(&self, tree: &Tree, base: ExprId, arrow: bool) -> Option<String> {
+        let ty = self.of(tree, base)?;
+        let ty = if arrow { self.pointee(ty)? } else { ty };
+        self.key(ty)
+    }
+
+    /// The definition of a type in the package.
+    pub(super) fn definition(&self, key: &str) -> Option<&'a StructDef> {
+        self.structs.get(key).copied()
+    }
+
+    /// The name of a `struct` or `union` type that all of its spellings share.
+    pub(super) fn key(&self, ty: &Type) -> Option<String> {
+        let mut ty = ty;
+        for _ in 0..MAX_ALIASES {
+            match &ty.kind {
+                TypeKind::Struct(Some(tag)) => return Some(format!("struct {tag}")),
+                TypeKind::Named(name) => match self.typedefs.get(&**name) {
+                    Some(next) if matches!(next.kind, TypeKind::Struct(None)) => {
+                        return Some(name.to_string());
+                    }
+                    Some(next) => ty = next,
+                    None => return Some(name.to_string()),
+                },
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// Whether an expression is known to be a pointer.
+    pub(super) fn is_pointer(&self, tree: &Tree, expr: ExprId) -> bool {
+        let ty = self.of(tree, expr);
+        ty.is_some_and(|ty| self.pointee(ty).is_some())
+    }
+
+    /// Whether a value of this type can be no pointer.
+    pub(super) fn is_number(&self, ty: &Type) -> bool {
+        match &self.resolved(ty).kind {
+            TypeKind::Named(name) => NUMBERS.contains(&&**name),
+            TypeKind::Enum(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether it is a pointer to a Python object: `PyObject *`, or a `struct` that begins with
+    /// `PyObject_HEAD`.
+    pub(super) fn is_object_pointer(&self, ty: &Type) -> bool {
+        let resolved = self.resolved(ty);
+        matches!(resolved.kind, TypeKind::Pointer(_))
+            && resolved
+                .pointee()
+                .is_some_and(|inner| self.is_object(inner))
+    }
+
+    fn is_object(&self, ty: &Type) -> bool {
+        let mut ty = ty;
+        for _ in 0..MAX_ALIASES {
+            let Some(key) = self.key(ty) else {
+                return false;
+            };
+            let name = key.strip_prefix("struct ").unwrap_or(&key);
+            match self.structs.get(&key).and_then(|def| def.fields.first()) {
+                Some(first) => ty = &first.ty,
+                // `PyListObject`, `PyTypeObject`, `PyArrayObject`.
+                None => {
+                    return matches!(name, "_object" | "PyVarObject" | "_typeobject")
+                        || name.starts_with("Py") && name.ends_with("Object");
+                }
+            }
+        }
+        false
+    }
+
+    fn field<'t>(&self, ty: &Type, field: &str) -> Option<&'t Type>
+    where
+        'a: 't,
+    {
+        let def = self.definition(&self.key(ty)?)?;
+        let field = def.fields.iter().find(|each| each.name == field)?;
+        Some(&field.ty)
+    }
+
+    fn resolved<'t>(&self, ty: &'t Type) -> &'t Type
+    where
+        'a: 't,
+    {
+        let mut ty = ty;
+        for _ in 0..MAX_ALIASES {
+            match &ty.kind {
+                TypeKind::Named(name) => match self.typedefs.get(&**name) {
+                    Some(next) => ty = next,
+                    None => return ty,
+                },
+                _ => return ty,
+            }
+        }
+        ty
+    }
+}
+
+/// Names of types whose values are numbers.
+const NUMBERS: &[&str] = &[
+    "char",
+    "signed char",
+    "unsigned char",
+    "short",
+    "unsigned short",
+    "int",
+    "unsigned int",
+    "long",
+    "unsigned long",
+    "long long",
+    "unsigned long long",
+    "float",
+    "double",
+    "_Bool",
+    "bool",
+    "size_t",
+    "ssize_t",
+    "ptrdiff_t",
+    "Py_ssize_t",
+    "Py_hash_t",
+    "int8_t",
+    "int16_t",
+    "int32_t",
+    "int64_t",
+    "uint8_t",
+    "uint16_t",
+    "uint32_t",
+    "uint64_t",
+];
