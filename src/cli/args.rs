@@ -40,6 +40,8 @@ pub(super) enum Command {
     Undo,
     /// Show the page of a rule; or say why there is, or is not, a finding on a line
     Explain(ExplainArgs),
+    /// Show the settings in force, and where each comes from
+    Config(AnalysisArgs),
     /// List all rules
     Rules,
 }

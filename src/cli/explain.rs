@@ -8,6 +8,7 @@ use super::Status;
 use super::args::{AnalysisArgs, ExplainArgs};
 use super::rules;
 use super::session::{Session, why_not_analysed};
+use super::silence::{By, Silenced};
 use super::talk::{Talk, write_results};
 use crate::engine::{LineKind, Whereabouts, lines_of};
 use crate::package::SkipReason;
@@ -131,16 +132,23 @@ impl Asked<'_> {
             let list = list.iter().filter(|finding| self.is_about(finding));
             list.cloned().collect()
         };
-        let (open, silenced) = (about(&session.analysis.findings), about(&session.silenced));
+        let open = about(&session.analysis.findings);
+        let silenced = session.silenced.iter();
+        let silenced: Vec<_> = silenced.filter(|s| self.is_about(&s.finding)).collect();
         let has_spoken = |rule: &Rule| {
-            let mut all = open.iter().chain(&silenced);
+            let mut all = open.iter().chain(silenced.iter().map(|s| &s.finding));
             all.any(|finding| finding.rule.code == rule.code)
         };
         let silent = transforms::ALL.iter().filter(|rule| !has_spoken(rule));
         let mut out: String = silent.filter_map(|rule| self.silence_of(rule)).collect();
-        for Finding { rule, message, .. } in &silenced {
+        for Silenced { finding, by } in silenced {
+            let Finding { rule, message, .. } = finding;
             let (code, name) = (rule.code, rule.name);
-            out += &format!("silenced by a comment: {code} {name}: {message}\n");
+            let by = match by {
+                By::Comment => "a comment",
+                By::Configuration => "the configuration",
+            };
+            out += &format!("silenced by {by}: {code} {name}: {message}\n");
         }
         if open.is_empty() {
             return out + "No finding on this line\n";

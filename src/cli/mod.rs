@@ -11,6 +11,7 @@ mod patch;
 mod review;
 mod rules;
 mod session;
+mod silence;
 mod stats;
 mod store;
 mod talk;
@@ -87,6 +88,7 @@ fn dispatch(cli: &Cli, talk: &Talk) -> anyhow::Result<Status> {
         Command::Verify(args) => verify::run(args, talk),
         Command::Undo => undo::run(talk, &interrupt),
         Command::Explain(args) => explain::run(args, talk),
+        Command::Config(args) => config::run(args, talk),
         Command::Rules => rules::list(talk),
     }
 }

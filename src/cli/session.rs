@@ -10,6 +10,7 @@ use anyhow::Context;
 
 use super::args::{AnalysisArgs, OptionArgs};
 use super::config::Settings;
+use super::silence::{Silenced, silence};
 use super::stats::Stats;
 use super::talk::Talk;
 use crate::edit::{Confidence, Fix};
@@ -17,9 +18,8 @@ use crate::engine::{Analysis, Bytes, Whereabouts, analyze, prove, whereabouts};
 use crate::package::{FileKind, Package, Request, Roots, SkipReason, borrowed_call_sites};
 use crate::package::{find_roots, load};
 use crate::render::View;
-use crate::rule::{Finding, Outcome, suppressions};
+use crate::rule::{Finding, Outcome};
 use crate::source::{FileId, LineNumber};
-use crate::transforms;
 use crate::validate::Doubt;
 
 /// Stack of a worker thread in bytes: the parser recurses as deep as the code is nested.
@@ -30,8 +30,8 @@ pub(super) struct Session {
     pub(super) package: Package,
     pub(super) settings: Settings,
     pub(super) analysis: Analysis,
-    /// Findings that a comment silences.
-    pub(super) silenced: Vec<Finding>,
+    /// Findings that a comment or the configuration silences.
+    pub(super) silenced: Vec<Silenced>,
     /// The project and the repository it is in.
     pub(super) roots: Roots,
     /// The folder the user is in.
@@ -69,7 +69,7 @@ impl Session {
         analysis
             .findings
             .retain(|finding| session.package.info(finding.file).selected);
-        session.silenced = silence(&session.package, &mut analysis, talk);
+        session.silenced = silence(&session.package, &session.settings, &mut analysis, talk);
         session.analysis = analysis;
         Ok(session)
     }
@@ -272,40 +272,4 @@ pub(super) fn why_not_analysed(kind: FileKind) -> Option<(String, String)> {
             Some((made_by, format!("; {}", generator.advice)))
         }
     }
-}
-
-/// Takes out the findings that a comment silences; says what is wrong with comments that cannot.
-fn silence(package: &Package, analysis: &mut Analysis, talk: &Talk) -> Vec<Finding> {
-    let mut comments = BTreeMap::new();
-    for (id, file) in package
-        .analysed()
-        .filter(|(id, _)| package.info(*id).selected)
-    {
-        let found = suppressions(file, transforms::ALL);
-        for (comment, error) in found
-            .iter()
-            .filter_map(|c| c.error().map(|error| (c, error)))
-        {
-            let line = file.position(comment.span.start()).line.0;
-            talk.warning(&format!(
-                "{}:{line}: `ungil:` comment {error}",
-                file.path().display()
-            ));
-        }
-        comments.insert(id, found);
-    }
-    let is_silenced = |finding: &mut Finding| {
-        let line = line_of(package, finding.file, finding);
-        let found = comments.get(&finding.file);
-        found.is_some_and(|found| {
-            found
-                .iter()
-                .any(|comment| comment.covers(finding.rule, line))
-        })
-    };
-    analysis.findings.extract_if(.., is_silenced).collect()
-}
-
-fn line_of(package: &Package, file: FileId, finding: &Finding) -> LineNumber {
-    package.files.get(file).position(finding.span.start()).line
 }

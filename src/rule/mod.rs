@@ -2,11 +2,13 @@
 
 mod context;
 mod declare;
+mod fact;
 mod finding;
 mod selection;
 mod suppression;
 
 pub use context::PackageCx;
+pub use fact::{GuardedBy, guards};
 pub use finding::{Finding, Note, Outcome};
 pub use selection::{Selection, Selector, UnknownRule};
 pub use suppression::{Suppression, suppressions};

@@ -1,20 +1,23 @@
-//! Comments that silence findings: `/* ungil: ignore[UG101] -- reason */`.
+//! Comments that silence findings: `/* ungil: ignore[UG101] -- reason */` for a line, a statement or
+//! a function, `ungil: ignore-file[UG101]` for a file, and the `noqa` marks of numpy.
 
 use memchr::memmem;
 
-use super::{Rule, Selector};
+use super::{Rule, Selector, fact};
 use crate::lex::{Token, lex};
 use crate::source::{ByteOffset, ByteSpan, LineNumber, SourceFile};
 
-const MARK: &[u8] = b"ungil:";
+pub(super) const MARK: &[u8] = b"ungil:";
+/// What numpy writes beside a borrowed reference that somebody has looked at and found safe.
+const NOQA: &[u8] = b"noqa: borrowed-ref OK";
 
 /// One comment that silences findings, or tries to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suppression {
     /// The mark in the comment.
     pub span: ByteSpan,
-    /// First and last line whose findings it silences.
-    lines: (LineNumber, LineNumber),
+    /// First and last line whose findings it silences; all of them if `None`.
+    lines: Option<(LineNumber, LineNumber)>,
     /// Rules that it names, or what is wrong with it.
     rules: Result<Vec<Selector>, String>,
 }
@@ -23,11 +26,15 @@ impl Suppression {
     /// Whether this silences findings of `rule` on `line`.
     #[must_use]
     pub fn covers(&self, rule: &Rule, line: LineNumber) -> bool {
-        let names = self
-            .rules
-            .as_ref()
-            .is_ok_and(|list| list.iter().any(|s| s.matches(rule)));
-        names && self.lines.0 <= line && line <= self.lines.1
+        let inside = |(first, last)| first <= line && line <= last;
+        self.names(rule) && self.lines.is_none_or(inside)
+    }
+
+    /// Whether it is about `rule`.
+    #[must_use]
+    pub fn names(&self, rule: &Rule) -> bool {
+        let rules = self.rules.as_ref();
+        rules.is_ok_and(|list| list.iter().any(|selector| selector.matches(rule)))
     }
 
     /// What is wrong with the comment; it silences nothing then.
@@ -41,32 +48,72 @@ impl Suppression {
 #[must_use]
 pub fn suppressions(file: &SourceFile, rules: &[&Rule]) -> Vec<Suppression> {
     let bytes = file.bytes();
-    let marks: Vec<_> = memmem::find_iter(bytes, MARK).collect();
-    if marks.is_empty() {
+    let places = |mark| memmem::find_iter(bytes, mark).map(to_offset);
+    let marks: Vec<_> = places(MARK).collect();
+    let noqa: Vec<_> = places(NOQA).collect();
+    if marks.is_empty() && noqa.is_empty() {
         return Vec::new();
     }
     let tokens = lex(bytes);
-    marks
-        .into_iter()
-        .map(to_offset)
-        .filter(|&mark| !is_in_token(&tokens, mark))
-        .map(|mark| Suppression {
-            span: ByteSpan::new(mark.0, mark.0 + 6),
-            lines: covered_lines(file, &tokens, mark),
-            rules: parse(&bytes[mark.index() + MARK.len()..], rules),
-        })
-        .collect()
+    let in_comments = |list: Vec<ByteOffset>| {
+        let is_free = |mark: &ByteOffset| !is_in_token(&tokens, *mark);
+        list.into_iter().filter(is_free)
+    };
+    let own = in_comments(marks).filter_map(|mark| own(file, &tokens, mark, rules));
+    let mut found: Vec<_> = own.collect();
+    found.extend(in_comments(noqa).map(|mark| foreign(file, mark, rules)));
+    found
 }
 
-fn is_in_token(tokens: &[Token], offset: ByteOffset) -> bool {
+/// A comment with our mark; `None` if it states a fact.
+fn own(
+    file: &SourceFile,
+    tokens: &[Token],
+    mark: ByteOffset,
+    rules: &[&Rule],
+) -> Option<Suppression> {
+    let text = directive(file, mark);
+    if fact::is_fact(&text) {
+        return None;
+    }
+    let whole_file = text.starts_with("ignore-file");
+    Some(Suppression {
+        span: ByteSpan::new(mark.0, mark.0 + 6),
+        lines: (!whole_file).then(|| covered_lines(file, tokens, mark)),
+        rules: parse(&text, rules),
+    })
+}
+
+/// A mark of numpy, which is for its own line.
+fn foreign(file: &SourceFile, mark: ByteOffset, rules: &[&Rule]) -> Suppression {
+    let line = file.position(mark).line;
+    let borrowed = rules
+        .iter()
+        .filter(|rule| rule.name.starts_with("borrowed-"));
+    let selector = |rule: &&Rule| Selector::new(rule.name, rules).ok();
+    Suppression {
+        span: ByteSpan::new(mark.0, mark.0 + 4),
+        lines: Some((line, line)),
+        rules: Ok(borrowed.filter_map(selector).collect()),
+    }
+}
+
+/// What stands behind the mark, up to the end of the line.
+pub(super) fn directive(file: &SourceFile, mark: ByteOffset) -> String {
+    let text = &file.bytes()[mark.index() + MARK.len()..];
+    let line = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    String::from_utf8_lossy(line).trim_start().to_owned()
+}
+
+pub(super) fn is_in_token(tokens: &[Token], offset: ByteOffset) -> bool {
     let index = tokens.partition_point(|token| token.span.end() <= offset);
     tokens
         .get(index)
         .is_some_and(|token| token.span.start() <= offset)
 }
 
-/// The line of the comment; the next one with code too if the comment stands alone.
-fn covered_lines(
+/// The line of the comment; if it stands alone, also the statement or function behind it.
+pub(super) fn covered_lines(
     file: &SourceFile,
     tokens: &[Token],
     mark: ByteOffset,
@@ -76,9 +123,45 @@ fn covered_lines(
     let line_of = |token: &Token| file.position(token.span.start()).line;
     let shares_line = next > 0 && line_of(&tokens[next - 1]) == line;
     match tokens.get(next) {
-        Some(token) if !shares_line && is_adjacent(file, mark, token) => (line, line_of(token)),
+        Some(token) if !shares_line && is_adjacent(file, mark, token) => {
+            (line, line_of(&tokens[last_of(file, tokens, next)]))
+        }
         _ => (line, line),
     }
+}
+
+/// The last token of what begins at token `first`: a statement up to its `;`, the head of a block
+/// up to its `{`, and outside of functions a whole definition.
+fn last_of(file: &SourceFile, tokens: &[Token], first: usize) -> usize {
+    let text = |at: usize| file.slice(tokens[at].span);
+    let change = |at: usize| match text(at) {
+        b"(" | b"[" | b"{" => 1,
+        b")" | b"]" | b"}" => -1,
+        _ => 0,
+    };
+    let braces = |at: &usize| matches!(text(*at), b"{" | b"}");
+    let outside = (0..first).filter(braces).map(change).sum::<i32>() == 0;
+    let line = file
+        .lines()
+        .span(file.position(tokens[first].span.start()).line);
+    // What a directive holds ends with its line, not with a `;`.
+    if text(first) == b"#" || file.slice(line).trim_ascii_end().ends_with(b"\\") {
+        return first;
+    }
+    let mut depth = 0;
+    for at in first..tokens.len() {
+        depth += change(at);
+        let ends = match text(at) {
+            b";" => depth == 0,
+            b"{" => !outside && depth == 1,
+            b"}" => depth <= 0,
+            _ => false,
+        };
+        if ends {
+            return at;
+        }
+    }
+    first
 }
 
 /// Whether `token` begins on the line after the comment around `mark`, or on its last line.
@@ -88,11 +171,12 @@ fn is_adjacent(file: &SourceFile, mark: ByteOffset, token: &Token) -> bool {
     memchr::memchr_iter(b'\n', &between[comment_end..]).count() <= 1
 }
 
-/// Reads ` ignore[UG101, borrowed-list-item] -- reason`.
-fn parse(text: &[u8], rules: &[&Rule]) -> Result<Vec<Selector>, String> {
-    let line = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    let line = String::from_utf8_lossy(line);
-    let Some(rest) = line.trim_start().strip_prefix("ignore") else {
+/// Reads `ignore[UG101, borrowed-list-item] -- reason`.
+fn parse(text: &str, rules: &[&Rule]) -> Result<Vec<Selector>, String> {
+    let rest = text
+        .strip_prefix("ignore-file")
+        .or(text.strip_prefix("ignore"));
+    let Some(rest) = rest else {
         return Err("unknown directive; write `ungil: ignore[CODE] -- reason`".to_owned());
     };
     let list = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
@@ -104,7 +188,7 @@ fn parse(text: &[u8], rules: &[&Rule]) -> Result<Vec<Selector>, String> {
         .collect()
 }
 
-fn to_offset(at: usize) -> ByteOffset {
+pub(super) fn to_offset(at: usize) -> ByteOffset {
     ByteOffset(u32::try_from(at).expect("files are at most MAX_FILE_BYTES long"))
 }
 
@@ -167,6 +251,49 @@ mod tests {
             [1, 2, 3]
         );
         assert_eq!(silenced("/* ungil: ignore[UG1] */\n\nc;\n"), [1]);
+    }
+
+    #[test]
+    fn a_comment_before_a_statement_or_function_is_for_all_of_it() {
+        let statement = "int f(void) {\n/* ungil: ignore[UG1] */\nx = f(a,\n    b);\nc;\n}\n";
+        assert_eq!(silenced(statement), [2, 3, 4]);
+        let head = "int f(void) {\n/* ungil: ignore[UG1] */\nif (a &&\n    b) {\nc;\n}\n}\n";
+        assert_eq!(silenced(head), [2, 3, 4]);
+        let function = "/* ungil: ignore[UG1] */\nint f(void)\n{\n    if (a) { b; }\n}\nint c;\n";
+        assert_eq!(silenced(function), [1, 2, 3, 4, 5]);
+        let table = "/* ungil: ignore[UG1] */\nint t[] = {\n    1\n};\nint c;\n";
+        assert_eq!(silenced(table), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_comment_in_a_macro_is_for_its_line_or_the_next() {
+        let before = "#define M(a) \\\n/* ungil: ignore[UG1] */ \\\nb(a) \\\nc(a)\nd;\n";
+        assert_eq!(silenced(before), [2, 3]);
+        let beside = "#define M(a) \\\nb(a) /* ungil: ignore[UG1] */ \\\nc(a)\nd;\n";
+        assert_eq!(silenced(beside), [2]);
+    }
+
+    #[test]
+    fn a_whole_file_can_be_silenced() {
+        let all: Vec<u32> = (1..10).collect();
+        assert_eq!(
+            silenced("a;\n/* ungil: ignore-file[UG101] -- why */\nb;\n"),
+            all
+        );
+    }
+
+    #[test]
+    fn what_numpy_has_looked_at_is_silenced() {
+        assert_eq!(silenced("a;\nb; // noqa: borrowed-ref OK\nc;\n"), [2]);
+        assert_eq!(
+            silenced("b; // noqa: borrowed-ref - manual fix needed\n"),
+            [0; 0]
+        );
+    }
+
+    #[test]
+    fn facts_are_no_errors() {
+        assert_eq!(errors("int a; /* ungil: guarded-by(lock) */"), [""; 0]);
     }
 
     #[test]

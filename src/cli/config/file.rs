@@ -1,5 +1,6 @@
-//! `ungil.toml` and `[tool.ungil]`, and how flags win over them.
+//! What a configuration file says: `ungil.toml`, or `[tool.ungil]` of `pyproject.toml`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,15 +8,11 @@ use anyhow::Context;
 use serde::Deserialize;
 use toml::de::{DeTable, DeValue};
 
-use super::args::OptionArgs;
 use crate::capi::PyVersion;
-use crate::engine::{Compat, Config};
-use crate::package::Roots;
-use crate::rule::{Selection, Selector};
-use crate::transforms;
+use crate::engine::Compat;
 
 /// The keys of [`FileSettings`], for the search and the suggestion.
-const KEYS: [&str; 9] = [
+pub(super) const KEYS: [&str; 10] = [
     "select",
     "ignore",
     "exclude",
@@ -25,118 +22,38 @@ const KEYS: [&str; 9] = [
     "include-dirs",
     "define",
     "strict",
+    "per-file-ignores",
 ];
 
 /// What a configuration file may say.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-struct FileSettings {
-    select: Vec<String>,
-    ignore: Vec<String>,
-    exclude: Vec<String>,
-    unsafe_fixes: bool,
-    min_python: Option<PyVersion>,
-    compat: Option<Compat>,
-    include_dirs: Vec<PathBuf>,
-    define: Vec<String>,
-    strict: bool,
-}
-
-/// What holds for a run, from flags and file.
-#[derive(Debug)]
-pub(super) struct Settings {
-    /// For the engine; `include_dirs` are absolute.
-    pub(super) engine: Config,
+pub(super) struct FileSettings {
+    pub(super) select: Vec<String>,
+    pub(super) ignore: Vec<String>,
     pub(super) exclude: Vec<String>,
-    pub(super) min_python: Option<PyVersion>,
     pub(super) unsafe_fixes: bool,
+    pub(super) min_python: Option<PyVersion>,
+    pub(super) compat: Option<Compat>,
+    pub(super) include_dirs: Vec<PathBuf>,
+    pub(super) define: Vec<String>,
     pub(super) strict: bool,
-    /// The configuration file that was read.
-    pub(super) file: Option<PathBuf>,
+    /// Rules not to run on files that fit a glob.
+    pub(super) per_file_ignores: BTreeMap<String, Vec<String>>,
+    /// The line of each key, from 1.
+    #[serde(skip)]
+    pub(super) lines: BTreeMap<String, usize>,
 }
 
-impl Settings {
-    /// Reads the configuration file, if there is one, and puts the flags over it.
-    pub(super) fn resolve(args: &OptionArgs, roots: &Roots, folder: &Path) -> anyhow::Result<Self> {
-        let file = configuration_file(args, roots);
-        let settings = match &file {
-            Some(path) => read(path)?,
-            None => FileSettings::default(),
-        };
-        let beside = file.as_deref().and_then(Path::parent).unwrap_or(folder);
-        let from_file = settings.include_dirs.iter().map(|dir| beside.join(dir));
-        let include_dirs = args
-            .include_dirs
-            .iter()
-            .map(|dir| folder.join(dir))
-            .chain(from_file);
-        let in_file = || {
-            file.as_deref()
-                .map_or(String::new(), |file| file.display().to_string())
-        };
-        let engine = Config {
-            selection: Selection {
-                select: match &args.select[..] {
-                    [] => selectors(&settings.select).with_context(in_file)?,
-                    flags => selectors(flags)?,
-                },
-                ignore: [
-                    selectors(&args.ignore)?,
-                    selectors(&settings.ignore).with_context(in_file)?,
-                ]
-                .concat(),
-            },
-            compat: args.compat.or(settings.compat).unwrap_or_default(),
-            include_dirs: include_dirs
-                .map(|dir| dir.to_string_lossy().into_owned())
-                .collect(),
-            defines: settings
-                .define
-                .iter()
-                .chain(&args.defines)
-                .map(|text| define(text))
-                .collect(),
-            functions: args.function.clone(),
-            full_coverage: args.stats_file.is_some() || args.strict || settings.strict,
-        };
-        Ok(Self {
-            engine,
-            exclude: [&args.exclude[..], &settings.exclude].concat(),
-            min_python: args.min_python.or(settings.min_python),
-            unsafe_fixes: args.unsafe_fixes || settings.unsafe_fixes,
-            strict: args.strict || settings.strict,
-            file,
-        })
-    }
-}
-
-/// The file to read: the given one, else the nearest of the project and the repository.
-fn configuration_file(args: &OptionArgs, roots: &Roots) -> Option<PathBuf> {
-    if args.isolated {
-        return None;
-    }
-    if args.config.is_some() {
-        return args.config.clone();
-    }
-    [roots.project.as_path(), roots.base()]
-        .into_iter()
-        .find_map(|folder| {
-            let own = folder.join("ungil.toml");
-            let shared = folder.join("pyproject.toml");
-            if own.is_file() {
-                return Some(own);
-            }
-            shared.is_file().then_some(shared)
-        })
-}
-
-fn read(path: &Path) -> anyhow::Result<FileSettings> {
+/// Reads the file at `path`.
+///
+/// # Errors
+/// What is wrong with it, with file, line and key.
+pub(super) fn read(path: &Path) -> anyhow::Result<FileSettings> {
     let text =
         fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
-    let place = |offset: usize| {
-        let line = text[..offset].matches('\n').count() + 1;
-        format!("{}:{line}", path.display())
-    };
+    let line = |offset: usize| text[..offset].matches('\n').count() + 1;
+    let place = |offset: usize| format!("{}:{}", path.display(), line(offset));
     let explain = |error: toml::de::Error| {
         let place = place(error.span().map_or(0, |span| span.start));
         anyhow::anyhow!("{place}: {}", error.message())
@@ -149,7 +66,9 @@ fn read(path: &Path) -> anyhow::Result<FileSettings> {
     let Some(table) = subtable(document.get_ref(), keys) else {
         return Ok(FileSettings::default());
     };
+    let mut lines = BTreeMap::new();
     for key in table.keys() {
+        lines.insert(key.get_ref().to_string(), line(key.span().start));
         if !KEYS.contains(&&**key.get_ref()) {
             let place = place(key.span().start);
             anyhow::bail!(
@@ -164,7 +83,8 @@ fn read(path: &Path) -> anyhow::Result<FileSettings> {
     } else {
         toml::from_str(&text)
     };
-    settings.map_err(explain)
+    let settings = settings.map_err(explain)?;
+    Ok(FileSettings { lines, ..settings })
 }
 
 #[derive(Default, Deserialize)]
@@ -201,22 +121,11 @@ fn suggestion(key: &str) -> String {
     }
 }
 
-fn selectors(texts: &[String]) -> anyhow::Result<Vec<Selector>> {
-    let read = |text: &String| Ok(Selector::new(text, transforms::ALL)?);
-    texts.iter().map(read).collect()
-}
-
-/// `NAME=VALUE`; `NAME` is `NAME=1`, as for compilers.
-fn define(text: &str) -> (String, String) {
-    let (name, value) = text.split_once('=').unwrap_or((text, "1"));
-    (name.to_owned(), value.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
 
-    use super::{FileSettings, KEYS, define, read};
+    use super::{FileSettings, KEYS, read};
     use crate::capi::PyVersion;
 
     fn settings(name: &str, text: &str) -> Result<FileSettings, String> {
@@ -273,14 +182,8 @@ mod tests {
     }
 
     #[test]
-    fn a_macro_without_value_is_one() {
-        assert_eq!(define("A"), ("A".into(), "1".into()));
-        assert_eq!(define("A=b=c"), ("A".into(), "b=c".into()));
-    }
-
-    #[test]
     fn every_key_is_documented() {
-        let page = include_str!("../../docs/cli.md");
+        let page = include_str!("../../../docs/cli.md");
         let section = page
             .split("\n## ")
             .find(|part| part.starts_with("Configuration"));

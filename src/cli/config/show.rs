@@ -1,0 +1,118 @@
+//! `ungil config`: what is in force, and where it comes from.
+
+use std::fmt::Write;
+
+use toml::Value;
+
+use super::Settings;
+use super::file::KEYS;
+use crate::cli::Status;
+use crate::cli::args::{AnalysisArgs, OptionArgs};
+use crate::cli::session::{Ledger, Session};
+use crate::cli::talk::{Talk, write_results};
+use crate::engine::Compat;
+
+pub(in crate::cli) fn run(args: &AnalysisArgs, talk: &Talk) -> anyhow::Result<Status> {
+    let run = Session::read(args, Ledger::AsAsked, talk)?;
+    let shown = Shown {
+        flags: &args.options,
+        run: &run,
+        settings: &run.settings,
+    };
+    write_results(shown.text().as_bytes())?;
+    Ok(Status::Clean)
+}
+
+struct Shown<'a> {
+    flags: &'a OptionArgs,
+    run: &'a Session,
+    settings: &'a Settings,
+}
+
+impl Shown<'_> {
+    /// A configuration file that says the same as the flags and the file of this run together.
+    fn text(&self) -> String {
+        let mut out = String::new();
+        // Writing to a string does not fail.
+        if let Ok(format) = std::env::var("UNGIL_OUTPUT_FORMAT") {
+            let _ = writeln!(out, "# UNGIL_OUTPUT_FORMAT = {}", Value::from(format));
+        }
+        for key in KEYS.iter().filter(|key| **key != "per-file-ignores") {
+            let (value, flag) = self.value(key);
+            let _ = writeln!(out, "{key} = {value}  # {}", self.origin(key, flag));
+        }
+        let per_file = &self.settings.in_file.per_file_ignores;
+        if !per_file.is_empty() {
+            let origin = self.origin("per-file-ignores", None);
+            let _ = writeln!(out, "\n[per-file-ignores]  # {origin}");
+            for (glob, rules) in per_file {
+                let (glob, rules) = (Value::from(glob.as_str()), list(rules));
+                let _ = writeln!(out, "{glob} = {rules}");
+            }
+        }
+        out
+    }
+
+    /// What a key stands for, and the flag that has to do with it.
+    fn value(&self, key: &str) -> (Value, Option<&'static str>) {
+        let (flags, file) = (self.flags, &self.settings.in_file);
+        let named = |given: bool, name| given.then_some(name);
+        let both =
+            |a: &[String], b: &[String], name| (list([a, b].concat()), named(!a.is_empty(), name));
+        let paths = |dirs: &[std::path::PathBuf]| -> Vec<String> {
+            dirs.iter().map(|dir| dir.display().to_string()).collect()
+        };
+        match key {
+            "select" if flags.select.is_empty() => (list(&file.select), None),
+            "select" => (list(&flags.select), Some("--select")),
+            "ignore" => both(&flags.ignore, &file.ignore, "--ignore"),
+            "exclude" => both(&flags.exclude, &file.exclude, "--exclude"),
+            "include-dirs" => both(
+                &paths(&flags.include_dirs),
+                &paths(&file.include_dirs),
+                "-I",
+            ),
+            "define" => both(&flags.defines, &file.define, "-D"),
+            "unsafe-fixes" => {
+                let flag = named(flags.unsafe_fixes, "--unsafe-fixes");
+                (self.settings.unsafe_fixes.into(), flag)
+            }
+            "strict" => (self.settings.strict.into(), named(flags.strict, "--strict")),
+            "compat" => {
+                let value = match self.settings.engine.compat {
+                    Compat::Auto => "auto",
+                    Compat::Header => "header",
+                    Compat::None => "none",
+                };
+                (value.into(), named(flags.compat.is_some(), "--compat"))
+            }
+            _ => {
+                let version = self.run.package.python.min.to_string();
+                let flag = named(flags.min_python.is_some(), "--min-python");
+                (version.into(), flag)
+            }
+        }
+    }
+
+    /// Flag and line of a file, or else why the value is what it is.
+    fn origin(&self, key: &str, flag: Option<&str>) -> String {
+        // Of these the flag takes the place of what the file says.
+        let replaces = !matches!(key, "ignore" | "exclude" | "include-dirs" | "define");
+        let file = self.settings.file.as_deref();
+        let line = self.settings.in_file.lines.get(key).zip(file);
+        let line = line.map(|(line, file)| format!("{}:{line}", file.display()));
+        match (flag, line) {
+            (Some(flag), None) => flag.to_owned(),
+            (Some(flag), Some(_)) if replaces => flag.to_owned(),
+            (Some(flag), Some(line)) => format!("{flag}, {line}"),
+            (None, Some(line)) => line,
+            (None, None) if key == "min-python" => self.run.package.python.source.clone(),
+            (None, None) if key == "select" => "default: all rules".to_owned(),
+            (None, None) => "default".to_owned(),
+        }
+    }
+}
+
+fn list(texts: impl AsRef<[String]>) -> Value {
+    Value::Array(texts.as_ref().iter().cloned().map(Value::String).collect())
+}

@@ -1,0 +1,100 @@
+//! What is in force, from where; what comments and the configuration silence.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::process::Command;
+
+const CODE: &str = "#include <Python.h>\n\n\
+    PyObject *\nfirst(PyObject *list)\n{\n    \
+    PyObject *item = PyList_GetItem(list, 0);\n    \
+    return item == NULL ? NULL : PyObject_Str(item);\n}\n";
+
+/// A tree with these files; gives exit status, stdout and stderr of `ungil` in it.
+fn ungil(files: &[(&str, &str)], arguments: &[&str]) -> (i32, String, String) {
+    let tree = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = tree.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ungil"));
+    command.args(arguments).current_dir(tree.path());
+    let output = command.env_remove("UNGIL_OUTPUT_FORMAT").output().unwrap();
+    let folder = fs::canonicalize(tree.path()).unwrap();
+    let text = |bytes| {
+        let text = String::from_utf8(bytes).unwrap();
+        text.replace(&format!("{}/", folder.display()), "")
+    };
+    (
+        output.status.code().unwrap(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+#[test]
+fn each_setting_names_its_origin() {
+    let pyproject = "[project]\nname = \"m\"\nrequires-python = \">=3.10\"\n\n[tool.ungil]\n\
+                     ignore = [\"UG2\"]\nstrict = true\ncompat = \"header\"\n\n\
+                     [tool.ungil.per-file-ignores]\n\"vendor/\" = [\"UG1\"]\n";
+    let flags = [
+        "config", "--ignore", "UG101", "--compat", "none", "-D", "A=1",
+    ];
+    let (status, shown, _) = ungil(&[("pyproject.toml", pyproject)], &flags);
+    assert_eq!(status, 0);
+    insta::assert_snapshot!(shown, @r#"
+    select = []  # default: all rules
+    ignore = ["UG101", "UG2"]  # --ignore, pyproject.toml:6
+    exclude = []  # default
+    unsafe-fixes = false  # default
+    min-python = "3.10"  # requires-python in pyproject.toml
+    compat = "none"  # --compat
+    include-dirs = []  # default
+    define = ["A=1"]  # -D
+    strict = true  # pyproject.toml:7
+
+    [per-file-ignores]  # pyproject.toml:10
+    "vendor/" = ["UG1"]
+    "#);
+}
+
+#[test]
+fn rules_can_be_ignored_in_some_files() {
+    let config = "[per-file-ignores]\n\"vendor/\" = [\"UG1\"]\n\"*_old.c\" = [\"UG2\"]\n";
+    let files = [
+        ("setup.py", ""),
+        ("ungil.toml", config),
+        ("vendor/m.c", CODE),
+        ("m_old.c", CODE),
+    ];
+    let (status, found, _) = ungil(&files, &["check", "--output-format", "concise"]);
+    assert_eq!(status, 1);
+    assert!(found.contains("m_old.c:6:"), "{found}");
+    assert!(!found.contains("vendor"), "{found}");
+    let (_, said, _) = ungil(&files, &["explain", "vendor/m.c:6"]);
+    assert!(
+        said.contains("silenced by the configuration: UG101"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_comment_that_silences_nothing_is_named_if_its_rules_ran() {
+    let useful = CODE.replace(
+        "PyObject *\nfirst",
+        "/* ungil: ignore[UG101] -- x */\nPyObject *\nfirst",
+    );
+    let files = [("setup.py", ""), ("m.c", useful.as_str())];
+    let (status, _, said) = ungil(&files, &["check"]);
+    assert_eq!((status, said.contains("warning")), (0, false), "{said}");
+    let useless = format!("/* ungil: ignore-file[UG2] */\n{useful}");
+    let files = [("setup.py", ""), ("m.c", useless.as_str())];
+    let (_, _, said) = ungil(&files, &["check"]);
+    assert!(
+        said.contains("warning: m.c:1: this comment silences nothing any more"),
+        "{said}"
+    );
+    let (_, _, said) = ungil(&files, &["check", "--select", "UG1"]);
+    assert!(!said.contains("warning"), "{said}");
+}
