@@ -77,6 +77,7 @@ pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
     };
     for planned in group {
         draft.releases(planned)?;
+        draft.null_at_declaration(planned);
     }
     let mut lookups: Vec<(&Lookup, &str)> = group
         .iter()
@@ -303,6 +304,19 @@ impl Draft<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// `PyObject *v;` turns into `PyObject *v = NULL;`.
+    fn null_at_declaration(&mut self, planned: &Planned) {
+        let local = planned.home.local.filter(|_| planned.decisions.starts_null);
+        let end = local.and_then(|local| self.scene.undefined_at_declaration(local));
+        let is_new = |end: &ByteOffset| {
+            let mut edits = self.fix.edits.iter();
+            !edits.any(|edit| edit.span == ByteSpan::new(end.0, end.0))
+        };
+        if let Some(end) = end.filter(is_new) {
+            self.insert(end, " = NULL");
+        }
     }
 
     fn release(&self, planned: &Planned, variable: Option<LocalId>, null: bool) -> String {

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::afterwards::is_only_released;
 use super::hold::{Carrier, Hold, Kind, State};
 use super::reason::Reason;
 use super::scene::Scene;
@@ -42,6 +43,8 @@ pub(super) struct Follower<'s, 'a> {
     pub mode: Mode,
     /// How tests change if the lookups give referents of weak references.
     pub weak: Option<Weak>,
+    /// Whether the variable gets `NULL` in its declaration.
+    pub starts_null: bool,
     /// Slots not to be used.
     pub suppressed: BTreeSet<Slot>,
 }
@@ -60,6 +63,8 @@ pub(super) struct Decisions {
     /// Calls that get a failure exit while the reference is held: the variable to release there
     /// (`None` for the fresh one), and whether it may be `NULL`.
     pub held: BTreeMap<ExprId, (Option<LocalId>, bool)>,
+    /// Whether the declaration of the variable gets `= NULL`.
+    pub starts_null: bool,
     /// New `else` branches which some path enters with `NULL`.
     else_null: BTreeSet<Slot>,
     /// New `else` branches which some path enters without anything to release.
@@ -102,7 +107,10 @@ impl Follower<'_, '_> {
 
     /// The decisions of the final states, if all paths agree.
     fn decide(&self, order: &[BlockId], inputs: &[State]) -> Result<Decisions, Reason> {
-        let mut decisions = Decisions::default();
+        let mut decisions = Decisions {
+            starts_null: self.starts_null,
+            ..Decisions::default()
+        };
         for &block in order {
             let state = &inputs[block.index()];
             if let Hold::Broken(reason) = &state.hold {
@@ -243,6 +251,15 @@ impl Follower<'_, '_> {
     pub(super) fn is_needed_after(&self, state: &State, point: Point) -> bool {
         let index = point.index + 1;
         self.is_needed(state, Point { index, ..point })
+    }
+
+    /// The same without reads for a release that is wrong with or without the new reference.
+    pub(super) fn is_used_after(&self, state: &State, point: Point) -> bool {
+        let index = point.index + 1;
+        let after = Point { index, ..point };
+        state.locals().any(|(local, _)| {
+            self.scene.liveness.is_live(local, after) && !is_only_released(self.scene, local, after)
+        })
     }
 
     /// Whether something that depends on the object may still be read.

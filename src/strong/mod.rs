@@ -12,6 +12,7 @@
 //!                                             Py_DECREF(v);
 //! ```
 
+mod afterwards;
 mod calls;
 mod counting;
 mod counts;
@@ -25,6 +26,7 @@ mod pending;
 mod plan;
 mod presence;
 mod reason;
+mod releases;
 mod removal;
 mod rule;
 mod scene;

@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::exit::{Failure, failure};
-use super::follow::{Decisions, Follower, Mode};
+use super::follow::Decisions;
 use super::reason::Reason;
+use super::releases::follow;
 use super::scene::Scene;
 use super::shape::{Shape, shape};
 use super::slots::{Slot, Slots};
-use super::weak::adapt;
 use super::web::{Given, Web, webs};
-use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
-use crate::capi::{Absent, Form, OldErrors, Replacement};
+use crate::ast::{ExprId, LocalId, StmtId};
+use crate::capi::{Absent, Form, Replacement};
 
 /// A lookup that may become strong.
 #[derive(Debug, Clone)]
@@ -250,134 +250,6 @@ fn follow_all(
     (done, failed)
 }
 
-/// What must change for the lookups of `home`.
-///
-/// # Errors
-/// Why no change is correct; of both ways to treat existing counting, what stopped the first.
-fn follow(
-    scene: &Scene<'_>,
-    slots: &Slots,
-    home: &Home,
-    strong: &BTreeSet<ExprId>,
-) -> Result<Decisions, Reason> {
-    if matches!(home.lookups[0].shape, Shape::Presence(..)) {
-        return Ok(Decisions::default());
-    }
-    if home.web.values().any(|given| *given == Given::Parameter) {
-        return Err(Reason::OverwritesParameter(home.name.clone()));
-    }
-    follow_as(Mode::Adopt, scene, slots, home, strong)
-        .or_else(|reason| follow_as(Mode::Keep, scene, slots, home, strong).map_err(|_| reason))
-}
-
-fn follow_as(
-    mode: Mode,
-    scene: &Scene<'_>,
-    slots: &Slots,
-    home: &Home,
-    strong: &BTreeSet<ExprId>,
-) -> Result<Decisions, Reason> {
-    let may_be_null = |lookup: &Lookup| {
-        lookup.failure == Failure::Tested
-            || lookup.replacement.errors != OldErrors::Unchecked
-            || lookup.replacement.absent != Absent::Error
-    };
-    let mut follower = Follower {
-        scene,
-        slots,
-        weak: adapt(scene, home)?,
-        lookups: home
-            .lookups
-            .iter()
-            .map(|lookup| (lookup.call, may_be_null(lookup)))
-            .collect(),
-        strong,
-        home: home.local,
-        name: &home.name,
-        web: home.web.clone(),
-        mode,
-        suppressed: BTreeSet::new(),
-    };
-    let mut decisions = match follower.run() {
-        Ok(decisions) => decisions,
-        Err(reason) => return at_label(&mut follower).ok_or(reason),
-    };
-    loop {
-        let merged = merge_branches(scene, &decisions);
-        if merged.is_subset(&follower.suppressed) {
-            return Ok(decisions);
-        }
-        let before = follower.suppressed.clone();
-        follower.suppressed.extend(merged);
-        match follower.run() {
-            Ok(shorter) => decisions = shorter,
-            Err(_) => {
-                follower.suppressed = before;
-                return Ok(decisions);
-            }
-        }
-    }
-}
-
-/// Releases behind the last label alone: where jumps that macros make leave no other place.
-fn at_label(follower: &mut Follower<'_, '_>) -> Option<Decisions> {
-    // A fresh variable may be out of scope at the label.
-    follower.home?;
-    let scene = follower.scene;
-    let labels = scene.tree.stmts.iter().filter_map(|stmt| match stmt.kind {
-        StmtKind::Label { body, .. } => scene.stmt_span(body),
-        _ => None,
-    });
-    let last = labels.map(|span| span.start()).max()?;
-    let stmts = (0u32..).zip(&scene.tree.stmts).map(|(at, _)| StmtId(at));
-    let before = stmts.filter(|&stmt| {
-        scene
-            .stmt_span(stmt)
-            .is_some_and(|span| span.start() < last)
-    });
-    follower.suppressed = before
-        .flat_map(|stmt| [Slot::Before(stmt), Slot::After(stmt), Slot::Else(stmt)])
-        .collect();
-    follower.run().ok()
-}
-
-/// Releases in both branches of an `if` that nothing leaves early are one release behind it. Gives the slots that are not to be used.
-fn merge_branches(scene: &Scene<'_>, decisions: &Decisions) -> BTreeSet<Slot> {
-    let mut slots = BTreeSet::new();
-    let used = |slot: Slot| decisions.releases.contains_key(&slot);
-    for at in 0..scene.tree.stmts.len() {
-        let id = StmtId(u32::try_from(at).expect("arenas are indexed by u32"));
-        let StmtKind::If {
-            then, otherwise, ..
-        } = scene.tree.stmt(id).kind
-        else {
-            continue;
-        };
-        let then_start = Slot::Before(first(scene, then));
-        let else_start = otherwise.map_or(Slot::Else(id), |stmt| Slot::Before(first(scene, stmt)));
-        // A new `else` only for the release is longer than one release behind the `if`.
-        let new_else = used(Slot::Else(id));
-        let both = used(then_start) && used(else_start);
-        if (new_else || both) && !scene.is_left_early(id) {
-            slots.insert(else_start);
-            slots.extend(
-                scene
-                    .inner_stmts(id)
-                    .into_iter()
-                    .flat_map(|stmt| [Slot::Before(stmt), Slot::After(stmt), Slot::Else(stmt)]),
-            );
-        }
-    }
-    slots
-}
-
-fn first(scene: &Scene<'_>, stmt: StmtId) -> StmtId {
-    match &scene.tree.stmt(stmt).kind {
-        StmtKind::Block(stmts) => stmts.first().copied().unwrap_or(stmt),
-        _ => stmt,
-    }
-}
-
 /// Puts homes together whose changes depend on each other or touch the same statement.
 fn group(
     scene: &Scene<'_>,
@@ -434,7 +306,12 @@ fn touched(scene: &Scene<'_>, planned: &Planned) -> BTreeSet<StmtId> {
     let exprs = exprs
         .chain(planned.decisions.unwrapped.iter().copied())
         .chain(lookups);
+    let starts = planned.decisions.starts_null.then_some(planned.home.local);
+    let declaration = starts
+        .flatten()
+        .and_then(|local| scene.tree.local(local).decl);
     releases
         .chain(exprs.filter_map(|expr| scene.stmt_of(expr)))
+        .chain(declaration)
         .collect()
 }

@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use super::errno::Errno;
 use super::pending::Pending;
 use crate::ast::{
-    ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Tree, Visitor, walk_expr,
+    ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Storage, Tree, Visitor, walk_expr,
     walk_stmt,
 };
 use crate::capi;
 use crate::cfg::{self, Cfg, Liveness, Point};
 use crate::edit::Layout;
 use crate::rule::{ItemId, PackageCx};
-use crate::source::{ByteSpan, FileId};
+use crate::source::{ByteOffset, ByteSpan, FileId};
 
 /// A function, its flow graph, and the way from each node to the one around it.
 pub(super) struct Scene<'a> {
@@ -206,6 +206,22 @@ impl<'a> Scene<'a> {
             ExprKind::Cast { operand, .. } => self.is_null(*operand),
             _ => false,
         }
+    }
+
+    /// The end of the name in the declaration of a pointer that gets no value there: `PyObject *v;`.
+    pub(super) fn undefined_at_declaration(&self, local: LocalId) -> Option<ByteOffset> {
+        let variable = self.tree.local(local);
+        let StmtKind::Decl(decls) = &self.tree.stmt(variable.decl?).kind else {
+            return None;
+        };
+        let declared = decls.iter().find(|decl| decl.local == local)?;
+        let is_plain = variable.storage == Storage::None && !variable.thread_local;
+        if declared.init.is_some() || !is_plain || variable.ty.pointee().is_none() {
+            return None;
+        }
+        let tokens = &self.cx.item(self.item).tokens;
+        let (file, span) = tokens.file_span(variable.name_range)?;
+        (file == self.file).then(|| span.end())
     }
 
     /// Callee name and arguments of a call by name.

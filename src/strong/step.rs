@@ -48,7 +48,14 @@ impl Follower<'_, '_> {
             InstrKind::Call { dst, callee, args } => {
                 self.call(point, *dst, callee, args, instr.source, state, sink);
             }
-            InstrKind::Declare { local } => self.end(&[*local], state),
+            InstrKind::Declare { local } => {
+                self.end(&[*local], state);
+                if self.starts_null && self.home == Some(*local) {
+                    state.clear();
+                    state.hold = Hold::Null;
+                    state.carriers.insert(Carrier::Local(*local), Kind::Same);
+                }
+            }
             InstrKind::ScopeEnd { locals } => {
                 // A `return` ends scopes after its value is computed; the release comes there.
                 let returns = matches!(instr.source, Source::Stmt(stmt)

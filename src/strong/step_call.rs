@@ -144,7 +144,7 @@ impl Follower<'_, '_> {
                 state.fail(Reason::ClearedByMacro(self.name.to_owned()));
             }
             Effect::Steal => {
-                let needed = self.is_needed_after(state, point);
+                let needed = self.is_used_after(state, point);
                 let own = self.scene.cx.summaries().of(name).is_some();
                 let reason = if own {
                     Reason::KeptBorrowed(name.to_owned())

@@ -97,9 +97,13 @@ fn round(
     let fixes: Vec<_> = fixes.into_iter().filter(|(id, _)| !rejected(*id)).collect();
     let mut failures = BTreeMap::new();
     for failed in failures_of(files, original, &edits, Author::Rule, reload) {
-        let open = |fix: &Fix| {
-            touches(fix, failed.file, failed.original) && !is_known(fix, &failed.failure)
+        let has_fix = |span: &&ByteSpan| {
+            let mut fixes = fixes.iter();
+            fixes.any(|(_, fix)| touches(fix, failed.file, **span))
         };
+        let span = failed.original.iter().find(has_fix).copied();
+        let span = span.unwrap_or_default();
+        let open = |fix: &Fix| touches(fix, failed.file, span) && !is_known(fix, &failed.failure);
         for (id, _) in fixes.iter().filter(|(_, fix)| open(fix)) {
             let kept = failures
                 .entry(id.0 as usize)

@@ -9,7 +9,7 @@ use crate::cfg;
 use crate::edit::Applied;
 use crate::ownership::summary::Summaries;
 use crate::ownership::track::{self, Callees, Gives, Origin, Problem, Report, Seed, Trouble};
-use crate::preprocess::Spelling;
+use crate::preprocess::{Place, Spelling};
 use crate::program::{Gap, Program, ProgramItem};
 use crate::sections::check_balance;
 use crate::source::{ByteOffset, ByteSpan, FileId};
@@ -33,8 +33,9 @@ impl<'a> Original<'a> {
 /// A part of the result that is not proven.
 pub(super) struct Failed {
     pub(super) file: FileId,
-    /// Where it came from in the original.
-    pub(super) original: ByteSpan,
+    /// Where it came from in the original, more and more of it: the fixes in the first span that
+    /// has any brought it about.
+    pub(super) original: Vec<ByteSpan>,
     /// Where it is in the result.
     pub(super) result: ByteSpan,
     pub(super) failure: Failure,
@@ -71,7 +72,7 @@ pub(super) fn failures(
         {
             let failure = Failure::Wrong(format!("the result does not parse ({})", gap.reason));
             let span = original_span(applied, gap.span);
-            add(gap.file, span, gap.span, failure);
+            add(gap.file, vec![span], gap.span, failure);
         }
     }
     for (item, function) in result.functions() {
@@ -85,58 +86,88 @@ pub(super) fn failures(
             Author::Person => None,
         };
         if let Some(reason) = misplaced.or_else(|| unbalanced(item, function, applied)) {
-            add(file, span, place, Failure::Wrong(reason));
+            add(file, vec![span], place, Failure::Wrong(reason));
         }
-        if let Some(failure) = unreleased(original, item, function, applied) {
-            add(file, span, place, failure);
+        for (call, failure) in unreleased(original, item, function, applied) {
+            add(
+                file,
+                call.into_iter().chain([span]).collect(),
+                place,
+                failure,
+            );
         }
     }
     failures
 }
 
-/// What is wrong with the references that the edits brought into a function.
+/// What is wrong with the references that the edits brought into a function, with the call in the
+/// original if it is a doubt about that alone. What is wrong may be the doing of a fix beside it.
 fn unreleased(
     original: &Original<'_>,
     item: &ProgramItem,
     function: &Function,
     applied: &Applied,
-) -> Option<Failure> {
+) -> Vec<(Option<ByteSpan>, Failure)> {
     let seeds = seeds(item, function, applied);
     if seeds.is_empty() {
-        return None;
+        return Vec::new();
     }
     let Report::Complete(troubles) = follow(function, &seeds, &original.callees) else {
         let reason = "the function has too many paths to prove that each reference is released \
                       exactly once";
-        return Some(Failure::Unknown(reason.to_owned()));
+        return vec![(None, Failure::Unknown(reason.to_owned()))];
     };
-    let span = original_span(applied, item.place.1);
-    let old = old_troubles(original, item.place.0, span);
-    let mut all = troubles
-        .iter()
-        .filter(|t| is_new(item, function, applied, t));
+    let troubles: Vec<Trouble> = troubles
+        .into_iter()
+        .filter(|t| is_new(item, function, applied, t))
+        .collect();
+    let old = old_troubles(original, item.place.0, original_span(applied, item.place.1));
     // What the function did wrong before is not the fix's doing, but worth a look.
-    let is_old = |trouble: &&Trouble| {
-        let at = start_of(item, function, trouble).and_then(|at| applied.map.to_original(at));
-        at.is_some_and(|at| old.contains(&(trouble.problem, at)))
+    let before = |trouble: &Trouble| {
+        let start = start_of(item, function, trouble)?;
+        let at = applied.map.to_original(start)?;
+        old.contains(&(trouble.problem, at)).then_some(at)
     };
-    let is_doubt = |trouble: &&Trouble| {
-        matches!(
-            trouble.problem,
-            Problem::MayOutlive | Problem::MayBeKept | Problem::CountMatters
-        )
-    };
-    let wrong = all.clone().find(|t| !is_old(t) && !is_doubt(t));
-    if let Some(trouble) = wrong {
-        return Some(Failure::Wrong(describe(function, &seeds, trouble)));
+    let mut all = troubles.iter();
+    if let Some(trouble) = all.find(|t| before(t).is_none() && !is_doubt(t)) {
+        let reason = describe(function, &seeds, trouble);
+        return vec![(None, Failure::Wrong(reason))];
     }
-    let trouble = all.next()?;
-    let before = match is_doubt(&trouble) {
-        true => "",
-        false => ", as it was before",
+    let mut first: BTreeMap<usize, &Trouble> = BTreeMap::new();
+    for trouble in &troubles {
+        first.entry(trouble.seed).or_insert(trouble);
+    }
+    let doubts = first.into_values().map(|trouble| {
+        let mut reason = describe(function, &seeds, trouble);
+        if let Some(at) = before(trouble).filter(|_| !is_doubt(trouble)) {
+            let line = original.program.files.get(item.place.0).position(at).line.0;
+            reason += &format!(", as it was before (line {line})");
+        }
+        let call = call_of(item, function, applied, &seeds[trouble.seed]);
+        (call, Failure::Unknown(reason))
+    });
+    doubts.collect()
+}
+
+fn is_doubt(trouble: &Trouble) -> bool {
+    matches!(
+        trouble.problem,
+        Problem::MayOutlive | Problem::MayBeKept | Problem::CountMatters
+    )
+}
+
+/// The call that made a reference, in the original.
+fn call_of(
+    item: &ProgramItem,
+    function: &Function,
+    applied: &Applied,
+    seed: &Seed,
+) -> Option<ByteSpan> {
+    let Origin::Call(call) = seed.origin else {
+        return None;
     };
-    let reason = describe(function, &seeds, trouble);
-    Some(Failure::Unknown(format!("{reason}{before}")))
+    let (_, span) = item.tokens.file_span(function.tree.expr(call).range)?;
+    Some(changed_span(applied, span))
 }
 
 /// A variable that new text assigns to and that is not declared there: fixes that put a
@@ -223,16 +254,20 @@ fn borrowed_seeds(function: &Function) -> Vec<Seed> {
     calls.collect()
 }
 
-/// Where the step begins at which a trouble shows.
+/// Where the step begins at which a trouble shows; for what a macro makes, where it is used.
 fn start_of(item: &ProgramItem, function: &Function, trouble: &Trouble) -> Option<ByteOffset> {
     let range = match trouble.at? {
         cfg::Source::Expr(id) => function.tree.expr(id).range,
         cfg::Source::Stmt(id) => function.tree.stmt(id).range,
     };
-    match item.tokens.tokens.get(range.start as usize)?.spelling {
-        Spelling::File(_, span) => Some(span.start()),
-        Spelling::Synthetic(_) => None,
+    if range.start >= range.end {
+        return None;
     }
+    let (file, span) = match item.tokens.place(range) {
+        Place::File(file, span) | Place::Argument { file, span, .. } => (file, span),
+        Place::Macro { call, .. } => call,
+    };
+    (file == item.place.0).then(|| span.start())
 }
 
 fn is_old(original: &Program<'_>, gap: &Gap) -> bool {
@@ -298,9 +333,10 @@ fn is_inserted(item: &ProgramItem, applied: &Applied, token: u32) -> bool {
     }
 }
 
-/// `Py_DECREF(NULL)` in code that was there before is not the fix's doing.
+/// A release of what is not there, in code that was there before, is not the fix's doing.
 fn is_new(item: &ProgramItem, function: &Function, applied: &Applied, trouble: &Trouble) -> bool {
-    let (Problem::ReleaseOfNull, Some(cfg::Source::Expr(at))) = (trouble.problem, trouble.at)
+    let (Problem::ReleaseOfNull | Problem::ReleaseOfUnset, Some(cfg::Source::Expr(at))) =
+        (trouble.problem, trouble.at)
     else {
         return true;
     };
@@ -321,6 +357,7 @@ fn describe(function: &Function, seeds: &[Seed], trouble: &Trouble) -> String {
         Problem::OverRelease => "is released or given away once too often on some path",
         Problem::UseAfterRelease => "is used after its release on some path",
         Problem::ReleaseOfNull => "is released where it is NULL",
+        Problem::ReleaseOfUnset => "is released where its variable has no value yet",
         Problem::AddressTaken => "can be changed through a pointer that leaves the function",
         Problem::DerivedEscapes => "dies while a pointer into it lives on",
         Problem::MayOutlive => "is released before the last use of what a function made of it",
@@ -341,4 +378,17 @@ fn original_span(applied: &Applied, span: ByteSpan) -> ByteSpan {
         (Some(first), Some(last)) => ByteSpan::new(first.0, last.0 + 1),
         _ => ByteSpan::default(),
     }
+}
+
+/// The bytes of the original that `span` of the result stands for, with what edits at its ends
+/// replaced.
+fn changed_span(applied: &Applied, span: ByteSpan) -> ByteSpan {
+    let original = |at: u32| applied.map.to_original(ByteOffset(at));
+    let length = u32::try_from(applied.bytes.len()).expect("files are indexed by u32");
+    let first = (0..span.start().0).rev().find_map(original);
+    let last = (span.end().0..length).find_map(original);
+    ByteSpan::new(
+        first.map_or(0, |first| first.0 + 1),
+        last.map_or(u32::MAX, |last| last.0),
+    )
 }

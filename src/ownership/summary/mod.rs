@@ -161,6 +161,10 @@ impl Callees for Summaries {
         KnownCallees.fills(name, arg)
     }
 
+    fn points_into(&self, name: &str, arg: usize) -> bool {
+        KnownCallees.points_into(name, arg)
+    }
+
     fn may_derive(&self, name: &str, arg: usize) -> bool {
         match self.of(name) {
             Some(summary) => summary.result_of.contains(&arg),

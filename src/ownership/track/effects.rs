@@ -13,6 +13,10 @@ pub trait Callees {
     /// Whether argument `arg` is the address of a variable that gets a reference, whatever it held.
     fn fills(&self, name: &str, arg: usize) -> bool;
 
+    /// Whether argument `arg` is the address of a variable that gets a pointer into another
+    /// argument, or something that lives in one.
+    fn points_into(&self, name: &str, arg: usize) -> bool;
+
     /// Whether the result may be argument `arg`, or a pointer into it, for all that is known.
     fn may_derive(&self, name: &str, arg: usize) -> bool;
     /// What is left of argument `arg` when the function is done; `None` if nothing is.
@@ -54,11 +58,16 @@ impl Callees for KnownCallees {
     }
 
     fn fills(&self, name: &str, arg: usize) -> bool {
-        let Some(effects) = capi::effects(name) else {
-            return false;
-        };
-        let mut outs = effects.outs.iter();
-        outs.any(|out| usize::from(out.arg) == arg && out.kind == OutKind::New)
+        out_kind(name, arg) == Some(OutKind::New)
+    }
+
+    fn points_into(&self, name: &str, arg: usize) -> bool {
+        // PyArg_ParseTuple(v, "OO", &a, &b)
+        name.starts_with("PyArg_")
+            || matches!(
+                out_kind(name, arg),
+                Some(OutKind::Pointer | OutKind::Borrowed)
+            )
     }
 
     fn may_derive(&self, name: &str, _: usize) -> bool {
@@ -68,6 +77,15 @@ impl Callees for KnownCallees {
     fn keeps(&self, _: &str, _: usize) -> Option<Keeps> {
         None
     }
+}
+
+fn out_kind(name: &str, arg: usize) -> Option<OutKind> {
+    let mut outs = capi::effects(name)?.outs.iter();
+    outs.find(|out| {
+        let first = usize::from(out.arg);
+        first == arg || out.variadic && first <= arg
+    })
+    .map(|out| out.kind)
 }
 
 /// How a call changes the count of one of its arguments.

@@ -40,6 +40,11 @@ impl<'a> Facts<'a> {
         !is_number(&self.tree.local(local).ty)
     }
 
+    /// Whether a variable is a pointer to numbers or to pointers: what lives inside of something.
+    pub(super) fn holds_plain_pointer(&self, local: LocalId) -> bool {
+        self.tree.local(local).ty.pointee().is_some() && !self.holds_object(local)
+    }
+
     /// Whether a variable holds an object or a struct that an API hands out as one.
     pub(super) fn holds_object(&self, local: LocalId) -> bool {
         let ty = &self.tree.local(local).ty;

@@ -42,7 +42,9 @@ impl Stepper<'_> {
                 count: of(id).count,
             },
             Some(Value::Derived(id) | Value::MaybeDerived(id)) => Handed::Inside(of(id).seed),
-            Some(Value::Unknown | Value::NonNull | Value::None) | None => Handed::Other,
+            Some(Value::Unknown | Value::Unset | Value::NonNull | Value::None) | None => {
+                Handed::Other
+            }
         };
         let held = state.instances.iter();
         let counts = held.map(|instance| (instance.seed, instance.count));
@@ -87,7 +89,7 @@ impl Stepper<'_> {
     }
 
     pub(super) fn release(&mut self, state: &mut State, id: InstanceId, at: Source) {
-        if self.seeds[state.instances[id].seed].owned && state.instances[id].count <= 0 {
+        if state.instances[id].count <= 0 {
             self.trouble(state, id, Problem::OverRelease, Some(at));
         }
         let instance = &mut state.instances[id];

@@ -101,6 +101,8 @@ pub enum Problem {
     UseAfterRelease,
     /// `Py_DECREF` of what is `NULL` there.
     ReleaseOfNull,
+    /// `Py_XDECREF` of a variable that has no value there.
+    ReleaseOfUnset,
     /// The address of the variable that holds it leaves the function.
     AddressTaken,
     /// A pointer into it is returned or stored.

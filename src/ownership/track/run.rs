@@ -4,13 +4,12 @@ use std::collections::{BTreeSet, VecDeque};
 
 use rustc_hash::FxHashSet;
 
-use super::carriers::carriers;
 use super::effects::Callees;
 use super::facts::Facts;
 use super::state::{State, Value};
 use super::step::Stepper;
 use super::{Exit, Report, Seed, Trouble};
-use crate::ast::{LocalId, Tree};
+use crate::ast::Tree;
 use crate::cfg::{BlockId, CaseLabel, Cfg, Comparison, Condition, Operand, Point, Terminator};
 
 /// Most distinct states at the entry of one block.
@@ -61,8 +60,8 @@ pub fn follow(cfg: &Cfg, tree: &Tree, seeds: &[Seed], callees: &dyn Callees) -> 
 struct Walk<'a> {
     stepper: Stepper<'a>,
     seen: Vec<FxHashSet<State>>,
-    /// In a crowded block, variables that are not among these are forgotten.
-    kept: Option<FxHashSet<LocalId>>,
+    /// Whether variables that are no carriers are forgotten in a crowded block.
+    blur: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -70,7 +69,7 @@ impl<'a> Walk<'a> {
         Self {
             stepper: Stepper::new(facts, seeds, callees),
             seen: vec![FxHashSet::default(); facts.cfg.blocks.len()],
-            kept: blur.then(|| carriers(facts.cfg, seeds)),
+            blur,
         }
     }
 
@@ -101,9 +100,8 @@ impl<'a> Walk<'a> {
             return None;
         }
         let seen = &mut self.seen[block.index()];
-        let crowded = seen.len() >= MAX_STATES_OF_BLOCK / 2;
-        if let Some(kept) = self.kept.as_ref().filter(|_| crowded) {
-            state.blur(kept);
+        if self.blur && seen.len() >= MAX_STATES_OF_BLOCK / 2 {
+            state.blur(&self.stepper.carriers);
         }
         if !seen.insert(state.clone()) {
             return Some(Entry::Known);

@@ -15,6 +15,8 @@ pub(super) type InstanceId = usize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Value {
     Unknown,
+    /// A variable of a seed that is declared and has no value yet.
+    Unset,
     Null,
     /// Some pointer that is not `NULL`.
     NonNull,
@@ -32,7 +34,12 @@ impl Value {
     pub(super) fn instance(self) -> Option<InstanceId> {
         match self {
             Self::Instance(id) | Self::Derived(id) | Self::MaybeDerived(id) => Some(id),
-            Self::Unknown | Self::Null | Self::NonNull | Self::None | Self::Int(_) => None,
+            Self::Unknown
+            | Self::Unset
+            | Self::Null
+            | Self::NonNull
+            | Self::None
+            | Self::Int(_) => None,
         }
     }
 

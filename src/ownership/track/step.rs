@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::carriers::addressed;
+use rustc_hash::FxHashSet;
+
+use super::carriers::{addressed, carriers};
 use super::effects::{
     self, Callees, CountEffect, Keeps, build_format, count_effect, stolen_by_format,
 };
@@ -17,6 +19,8 @@ pub(super) struct Stepper<'a> {
     pub(super) facts: &'a Facts<'a>,
     pub(super) seeds: &'a [Seed],
     callees: &'a dyn Callees,
+    /// Variables that a seed's results may get to.
+    pub(super) carriers: FxHashSet<LocalId>,
     pub(super) troubles: Vec<Trouble>,
     pub(super) exits: BTreeSet<Exit>,
 }
@@ -27,6 +31,7 @@ impl<'a> Stepper<'a> {
             facts,
             seeds,
             callees,
+            carriers: carriers(facts.cfg, seeds),
             troubles: Vec::new(),
             exits: BTreeSet::new(),
         }
@@ -86,7 +91,15 @@ impl<'a> Stepper<'a> {
                 });
                 state.set_temp(*dst, derived.unwrap_or(Value::Unknown), None);
             }
-            InstrKind::Declare { local } => state.set_local(*local, Value::Unknown),
+            InstrKind::Declare { local } => {
+                let is_followed = self.carriers.contains(local);
+                let value = if is_followed {
+                    Value::Unset
+                } else {
+                    Value::Unknown
+                };
+                state.set_local(*local, value);
+            }
             InstrKind::ScopeEnd { locals } => {
                 for local in locals {
                     state.set_local(*local, Value::Unknown);
@@ -174,8 +187,7 @@ impl<'a> Stepper<'a> {
         let seed = self.seeds.iter().position(
             |seed| matches!(seed.origin, Origin::Call(call) if source == Source::Expr(call)),
         );
-        self.forget_addressed(&mut state, name, args, source);
-        self.parsed_out_of(&mut state, name, args, &values);
+        self.addresses(&mut state, name, args, &values, source);
         if let Some(seed) = seed {
             return self.give(state, seed, dst, args, out);
         }
@@ -231,13 +243,18 @@ impl<'a> Stepper<'a> {
             _ => {}
         }
         let Value::Instance(id) = value else {
-            if let (Some(CountEffect::Release { null: false }), Value::Null) = (effect, value) {
-                self.troubles.push(Trouble {
-                    seed: 0,
-                    problem: Problem::ReleaseOfNull,
-                    at: Some(source),
-                });
-            }
+            let problem = match (effect, value) {
+                (Some(CountEffect::Release { null: false }), Value::Null) => {
+                    Some(Problem::ReleaseOfNull)
+                }
+                (Some(CountEffect::Release { .. }), Value::Unset) => Some(Problem::ReleaseOfUnset),
+                _ => None,
+            };
+            self.troubles.extend(problem.map(|problem| Trouble {
+                seed: 0,
+                problem,
+                at: Some(source),
+            }));
             return self.use_value(state, value, source);
         };
         match effect {
@@ -308,14 +325,18 @@ impl<'a> Stepper<'a> {
         }
     }
 
-    /// Variables whose address is passed may hold anything after the call.
-    fn forget_addressed(
+    /// Variables whose address is passed may hold anything after the call, what lives in another
+    /// argument included: `PyBytes_AsStringAndSize(v, &text, &length)`.
+    fn addresses(
         &mut self,
         state: &mut State,
         name: &str,
         args: &[Operand],
+        values: &[Value],
         source: Source,
     ) {
+        let mut owners = values.iter().enumerate();
+        let owner = owners.find_map(|(at, value)| Some((at, value.instance()?)));
         for (at, arg) in args.iter().enumerate() {
             let Some(local) = addressed(arg) else {
                 continue;
@@ -326,22 +347,17 @@ impl<'a> Stepper<'a> {
                     self.trouble(state, id, Problem::AddressTaken, Some(source));
                 }
             }
-            state.set_local(local, Value::Unknown);
+            let points = self.callees.points_into(name, at) && self.holds_pointer(local);
+            let may_point = |owner: usize| {
+                self.facts.holds_plain_pointer(local) && self.callees.may_derive(name, owner)
+            };
+            let value = match owner {
+                Some((from, id)) if points || may_point(from) => Value::Derived(id),
+                _ => Value::Unknown,
+            };
+            state.set_local(local, value);
         }
         self.find_lost(state, Some(source));
-    }
-
-    /// `PyArg_ParseTuple(v, "OO", &a, &b)`: what is stored lives in `v`.
-    fn parsed_out_of(&self, state: &mut State, name: &str, args: &[Operand], values: &[Value]) {
-        let Some(&Value::Instance(id)) = values.first().filter(|_| name.starts_with("PyArg_"))
-        else {
-            return;
-        };
-        for local in args.iter().filter_map(addressed) {
-            if self.holds_pointer(local) {
-                state.set_local(local, Value::Derived(id));
-            }
-        }
     }
 
     fn result(&self, name: &str, values: &[Value]) -> Value {

@@ -313,3 +313,39 @@ fn five_thousand_lines_are_followed() {
     );
     assert_eq!(troubles(&body), "");
 }
+
+#[test]
+fn what_an_address_gets_may_live_in_the_object() {
+    let body = "char *text; Py_ssize_t length;
+        PyObject *v = PyList_GetItemRef(self, 0);
+        if (v == NULL) return NULL;
+        PyBytes_AsStringAndSize(v, &text, &length);
+        Py_DECREF(v);
+        return PyUnicode_FromStringAndSize(text, length);";
+    assert_eq!(
+        troubles(body),
+        "UseAfterRelease at PyUnicode_FromStringAndSize(text, length)"
+    );
+    let body = "int *made;
+        PyObject *v = PyList_GetItemRef(self, 0);
+        if (v == NULL) return NULL;
+        if (convert(v, &made) < 0) { Py_DECREF(v); return NULL; }
+        Py_DECREF(v);
+        return count(made);";
+    assert_eq!(
+        troubles(body),
+        "UseAfterRelease at count(made)\nMayOutlive at return count(made);"
+    );
+}
+
+#[test]
+fn a_variable_without_a_value_is_not_released() {
+    let body = "PyObject *v;
+        if (test(self)) goto done;
+        v = PyList_GetItemRef(self, 0);
+        use(v);
+        done: Py_XDECREF(v);
+        return NULL;";
+    assert_eq!(troubles(body), "ReleaseOfUnset at Py_XDECREF(v)");
+    assert_eq!(troubles(&body.replace("*v;", "*v = NULL;")), "");
+}

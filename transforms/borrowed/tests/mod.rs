@@ -1,5 +1,6 @@
 //! What C becomes which C.
 
+mod cleanup;
 mod counting;
 mod dicts;
 mod exits;

@@ -1,0 +1,199 @@
+//! Where the releases of one home go: behind the last uses, once behind an `if` for both of its
+//! branches, or at the label where the function cleans up.
+//!
+//! ```c
+//! PyObject *v = NULL;                   /* for those who come to the label before the lookup */
+//! if (!(key = make_key()))
+//!     goto cleanup;
+//! v = PyList_GetItemRef(list, i);
+//! if (prepare(key) < 0)
+//!     goto cleanup;
+//! n = use(v);
+//! cleanup:
+//!     Py_XDECREF(v);
+//! ```
+
+use std::collections::BTreeSet;
+
+use super::exit::Failure;
+use super::follow::{Decisions, Follower, Mode};
+use super::plan::{Home, Lookup};
+use super::reason::Reason;
+use super::scene::Scene;
+use super::shape::Shape;
+use super::slots::{Slot, Slots};
+use super::weak::adapt;
+use super::web::Given;
+use crate::ast::{ExprId, StmtId, StmtKind};
+use crate::capi::{Absent, OldErrors};
+
+/// What must change for the lookups of `home`.
+///
+/// # Errors
+/// Why no change is correct; of both ways to treat existing counting, what stopped the first.
+pub(super) fn follow(
+    scene: &Scene<'_>,
+    slots: &Slots,
+    home: &Home,
+    strong: &BTreeSet<ExprId>,
+) -> Result<Decisions, Reason> {
+    if matches!(home.lookups[0].shape, Shape::Presence(..)) {
+        return Ok(Decisions::default());
+    }
+    if home.web.values().any(|given| *given == Given::Parameter) {
+        return Err(Reason::OverwritesParameter(home.name.clone()));
+    }
+    follow_as(Mode::Adopt, scene, slots, home, strong)
+        .or_else(|reason| follow_as(Mode::Keep, scene, slots, home, strong).map_err(|_| reason))
+}
+
+fn follow_as(
+    mode: Mode,
+    scene: &Scene<'_>,
+    slots: &Slots,
+    home: &Home,
+    strong: &BTreeSet<ExprId>,
+) -> Result<Decisions, Reason> {
+    let may_be_null = |lookup: &Lookup| {
+        lookup.failure == Failure::Tested
+            || lookup.replacement.errors != OldErrors::Unchecked
+            || lookup.replacement.absent != Absent::Error
+    };
+    let lookups = home.lookups.iter();
+    let mut follower = Follower {
+        scene,
+        slots,
+        weak: adapt(scene, home)?,
+        lookups: lookups
+            .map(|lookup| (lookup.call, may_be_null(lookup)))
+            .collect(),
+        strong,
+        home: home.local,
+        name: &home.name,
+        web: home.web.clone(),
+        mode,
+        starts_null: false,
+        suppressed: BTreeSet::new(),
+    };
+    let direct = follower
+        .run()
+        .map(|decisions| merged(&mut follower, decisions));
+    if direct.as_ref().is_ok_and(|it| it.releases.len() < 2) {
+        return direct;
+    }
+    let at_label = at_label(&mut follower, home);
+    match (direct, at_label) {
+        (Ok(_), Some(one)) if one.releases.len() == 1 => Ok(one),
+        (Err(_), Some(one)) => Ok(one),
+        (Ok(direct), _) => Ok(direct),
+        (Err(reason), None) => {
+            follower.suppressed.clear();
+            let found = starting_null(&mut follower);
+            found.map(|it| merged(&mut follower, it)).ok_or(reason)
+        }
+    }
+}
+
+/// Shorter decisions of the same effect.
+fn merged(follower: &mut Follower<'_, '_>, mut decisions: Decisions) -> Decisions {
+    loop {
+        let merged = merge_branches(follower.scene, &decisions);
+        if merged.is_subset(&follower.suppressed) {
+            return decisions;
+        }
+        let before = follower.suppressed.clone();
+        follower.suppressed.extend(merged);
+        match follower.run() {
+            Ok(shorter) => decisions = shorter,
+            Err(_) => {
+                follower.suppressed = before;
+                return decisions;
+            }
+        }
+    }
+}
+
+/// Releases behind the last label alone.
+fn at_label(follower: &mut Follower<'_, '_>, home: &Home) -> Option<Decisions> {
+    // A fresh variable may be out of scope at the label.
+    home.local?;
+    follower.suppressed = slots_before_label(follower.scene)?;
+    let found = follower.run().ok().or_else(|| starting_null(follower));
+    // New exits of lookups that can fail now jump to the label as well, or release by themselves.
+    let new_exit = |lookup: &Lookup| matches!(lookup.failure, Failure::Exit(_));
+    found.filter(|it| it.held.is_empty() && !home.lookups.iter().any(new_exit))
+}
+
+/// The slots of all statements in front of the last label.
+fn slots_before_label(scene: &Scene<'_>) -> Option<BTreeSet<Slot>> {
+    let labels = scene.tree.stmts.iter().filter_map(|stmt| match stmt.kind {
+        StmtKind::Label { body, .. } => scene.stmt_span(body),
+        _ => None,
+    });
+    let last = labels.map(|span| span.start()).max()?;
+    let stmts = (0u32..).zip(&scene.tree.stmts).map(|(at, _)| StmtId(at));
+    let before = stmts.filter(|&stmt| {
+        let span = scene.stmt_span(stmt);
+        span.is_some_and(|span| span.start() < last)
+    });
+    let slots = before.flat_map(|stmt| [Slot::Before(stmt), Slot::After(stmt), Slot::Else(stmt)]);
+    Some(slots.collect())
+}
+
+/// With a variable that is `NULL` from its declaration on, where it holds nothing now.
+fn starting_null(follower: &mut Follower<'_, '_>) -> Option<Decisions> {
+    let local = follower.home?;
+    follower.scene.undefined_at_declaration(local)?;
+    follower.starts_null = true;
+    follower.run().ok()
+}
+
+/// Releases in both branches of an `if` are one release behind it. Gives the slots that are not to
+/// be used then.
+fn merge_branches(scene: &Scene<'_>, decisions: &Decisions) -> BTreeSet<Slot> {
+    let mut slots = BTreeSet::new();
+    let used = |slot: Slot| decisions.releases.contains_key(&slot);
+    for at in 0..scene.tree.stmts.len() {
+        let id = StmtId(u32::try_from(at).expect("arenas are indexed by u32"));
+        let StmtKind::If {
+            then, otherwise, ..
+        } = scene.tree.stmt(id).kind
+        else {
+            continue;
+        };
+        let then_start = Slot::Before(first(scene, then));
+        let else_start = otherwise.map_or(Slot::Else(id), |stmt| Slot::Before(first(scene, stmt)));
+        // A new `else` only for the release is longer than one release behind the `if`.
+        let new_else = used(Slot::Else(id));
+        let both = used(then_start) && used(else_start);
+        if (new_else || both) && scene.is_left_early(id) {
+            // The exits keep their releases; those at the ends of the branches come together.
+            let ends = [Some(then), otherwise].into_iter().flatten();
+            slots.extend(ends.map(|stmt| Slot::After(last(scene, stmt))));
+            slots.insert(Slot::Else(id));
+        } else if new_else || both {
+            slots.insert(else_start);
+            slots.extend(
+                scene
+                    .inner_stmts(id)
+                    .into_iter()
+                    .flat_map(|stmt| [Slot::Before(stmt), Slot::After(stmt), Slot::Else(stmt)]),
+            );
+        }
+    }
+    slots
+}
+
+fn first(scene: &Scene<'_>, stmt: StmtId) -> StmtId {
+    match &scene.tree.stmt(stmt).kind {
+        StmtKind::Block(stmts) => stmts.first().copied().unwrap_or(stmt),
+        _ => stmt,
+    }
+}
+
+fn last(scene: &Scene<'_>, stmt: StmtId) -> StmtId {
+    match &scene.tree.stmt(stmt).kind {
+        StmtKind::Block(stmts) => stmts.last().copied().unwrap_or(stmt),
+        _ => stmt,
+    }
+}

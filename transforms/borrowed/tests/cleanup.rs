@@ -1,0 +1,274 @@
+//! Releases where several paths come together: cleanup labels, variables that start as `NULL`,
+//! and code that was wrong before.
+
+use super::{int, object};
+
+#[test]
+fn one_release_at_the_label_where_many_jumps_end() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i), *result = NULL;
+    if (item == NULL)
+        return NULL;
+    if (check(item) < 0)
+        goto done;
+    if (check_more(self, item) < 0)
+        goto done;
+    result = PyNumber_Negative(item);
+done:
+    log_end(self);
+    return result;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i), *result = NULL;
+        +    PyObject *item = PyList_GetItemRef(list, i), *result = NULL;
+             if (item == NULL)
+                 return NULL;
+        @@
+             result = PyNumber_Negative(item);
+         done:
+        +    Py_DECREF(item);
+             log_end(self);
+             return result;
+        ");
+}
+
+#[test]
+fn the_variable_starts_as_null_for_early_jumps() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item, *made;
+    int rc = -1;
+    if ((made = make(self)) == NULL)
+        goto done;
+    item = PyList_GetItem(list, i);
+    if (prepare(self) < 0)
+        goto done;
+    rc = use(item);
+done:
+    Py_XDECREF(made);
+    return rc;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item, *made;
+        +    PyObject *item = NULL, *made;
+             int rc = -1;
+             if ((made = make(self)) == NULL)
+                 goto done;
+        -    item = PyList_GetItem(list, i);
+        +    item = PyList_GetItemRef(list, i);
+             if (prepare(self) < 0)
+                 goto done;
+             rc = use(item);
+         done:
+        +    Py_XDECREF(item);
+             Py_XDECREF(made);
+             return rc;
+        ");
+}
+
+/// A jump behind the release would come to the label with a variable that dangles.
+#[test]
+fn a_loop_releases_each_time_in_spite_of_the_label() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item;
+    int rc = -1;
+    while (i > 0) {
+        item = PyList_GetItem(list, --i);
+        if (check(item) < 0)
+            goto done;
+        use(item);
+    }
+    rc = 0;
+done:
+    log_end(self);
+    return rc;
+"#
+    ), @"
+        @@
+             int rc = -1;
+             while (i > 0) {
+        -        item = PyList_GetItem(list, --i);
+        -        if (check(item) < 0)
+        +        item = PyList_GetItemRef(list, --i);
+        +        if (check(item) < 0) {
+        +            Py_XDECREF(item);
+                     goto done;
+        +        }
+                 use(item);
+        +        Py_XDECREF(item);
+             }
+             rc = 0;
+        ");
+}
+
+#[test]
+fn a_flag_tells_whether_the_variable_is_set() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item;
+    int ok = PyList_Check(list);
+    if (ok) {
+        item = PyList_GetItem(list, i);
+        ok = PyLong_Check(item);
+    }
+    if (!ok) {
+        PyErr_SetString(PyExc_TypeError, "no");
+        return -1;
+    }
+    return use(item);
+"#
+    ), @r#"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item;
+        +    PyObject *item = NULL;
+             int ok = PyList_Check(list);
+        +    int result;
+             if (ok) {
+        -        item = PyList_GetItem(list, i);
+        +        item = PyList_GetItemRef(list, i);
+                 ok = PyLong_Check(item);
+             }
+             if (!ok) {
+        +        Py_XDECREF(item);
+                 PyErr_SetString(PyExc_TypeError, "no");
+                 return -1;
+             }
+        -    return use(item);
+        +    result = use(item);
+        +    Py_XDECREF(item);
+        +    return result;
+         }
+        "#);
+}
+
+#[test]
+fn an_exit_inside_does_not_keep_the_branches_apart() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (use(item)) {
+        while (i > 0) {
+            if (test(item, --i))
+                return -1;
+        }
+    }
+    act(self);
+    return 0;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (use(item)) {
+                 while (i > 0) {
+        -            if (test(item, --i))
+        +            if (test(item, --i)) {
+        +                Py_XDECREF(item);
+                         return -1;
+        +            }
+                 }
+             }
+        +    Py_XDECREF(item);
+             act(self);
+             return 0;
+        ");
+}
+
+/// `PyList_SetItem` takes the item even if it fails.
+#[test]
+fn a_release_too_many_stays_what_it_is() {
+    insta::assert_snapshot!(crate::testing::run(
+        super::ALL,
+        r#"
+static int f(PyObject *from, PyObject *to) {
+    PyObject *item = PyList_GetItem(from, 0);
+    if (item == NULL)
+        return -1;
+    Py_INCREF(item);
+    if (PyList_SetItem(to, 0, item) < 0) {
+        Py_DECREF(item);
+        return -1;
+    }
+    return 0;
+}
+"#
+    ), @"
+        @@
+         
+         static int f(PyObject *from, PyObject *to) {
+        -    PyObject *item = PyList_GetItem(from, 0);
+        +    PyObject *item = PyList_GetItemRef(from, 0);
+             if (item == NULL)
+                 return -1;
+        -    Py_INCREF(item);
+             if (PyList_SetItem(to, 0, item) < 0) {
+                 Py_DECREF(item);
+        ");
+}
+
+/// `BEGIN` and `END` open and close a statement expression around the whole body.
+#[test]
+fn the_body_is_a_statement_expression() {
+    let source = r#"
+#define BEGIN (void) __extension__ ({ PyGILState_STATE held = PyGILState_Ensure();
+#define END PyGILState_Release(held); })
+
+static int
+called(void *opaque)
+{
+    PyObject *data = (PyObject *)opaque;
+    PyObject *conn;
+    PyObject *key;
+    int rc = -1;
+    BEGIN;
+    if (!(key = make_key()))
+        goto cleanup;
+    conn = PyDict_GetItem(data, key);
+    Py_DECREF(key);
+    if (prepare(data) < 0)
+        goto cleanup;
+    rc = dispatch(conn, data);
+cleanup:
+    if (rc < 0)
+        PyErr_Print();
+    END;
+    return rc;
+}
+"#;
+    insta::assert_snapshot!(crate::testing::run(super::ALL, source), @"
+        @@
+         {
+             PyObject *data = (PyObject *)opaque;
+        -    PyObject *conn;
+        +    PyObject *conn = NULL;
+             PyObject *key;
+             int rc = -1;
+        @@
+             if (!(key = make_key()))
+                 goto cleanup;
+        -    conn = PyDict_GetItem(data, key);
+        +    if (PyDict_GetItemRef(data, key, &conn) < 0) {
+        +        PyErr_Clear();
+        +    }
+             Py_DECREF(key);
+             if (prepare(data) < 0)
+        @@
+             rc = dispatch(conn, data);
+         cleanup:
+        +    Py_XDECREF(conn);
+             if (rc < 0)
+                 PyErr_Print();
+        ");
+}
