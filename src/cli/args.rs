@@ -44,6 +44,17 @@ pub(super) enum Command {
     Config(AnalysisArgs),
     /// List all rules
     Rules,
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages
+    Man {
+        /// Folder to write to
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
 }
 
 /// Heads the options of all commands in the help.

@@ -5,6 +5,7 @@ mod changes;
 mod check;
 mod config;
 mod explain;
+mod install;
 mod interrupt;
 mod paint;
 mod patch;
@@ -89,6 +90,8 @@ fn dispatch(cli: &Cli, talk: &Talk) -> anyhow::Result<Status> {
         Command::Undo => undo::run(talk, &interrupt),
         Command::Explain(args) => explain::run(args, talk),
         Command::Config(args) => config::run(args, talk),
+        Command::Completions { shell } => install::completions(*shell),
+        Command::Man { folder } => install::manual(folder, talk),
         Command::Rules => rules::list(talk),
     }
 }

@@ -3,6 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[cfg(unix)]
+mod tutorial;
+
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
