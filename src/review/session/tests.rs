@@ -3,7 +3,7 @@
 use super::{Decided, Scope, Session};
 use crate::edit::Fix;
 use crate::review::testing::{RISKY, SAFE, Sample};
-use crate::review::{Counts, Decision, Direction, Ledger, NotFound, Record};
+use crate::review::{Counts, Decision, Direction, Edited, Ledger, NotFound, Record};
 use crate::source::{ByteSpan, FileId};
 
 /// Four safe renames in two functions.
@@ -215,4 +215,27 @@ fn ten_thousand_fixes_are_decided_one_by_one() {
         assert_eq!(session.undo().len(), 1);
     }
     assert_eq!(session.counts().open, 10_000);
+}
+
+#[test]
+fn an_edited_fix_clashes_with_what_changes_the_same_text() {
+    let sample = Sample::renames("int f(void) { x(1); x(2); x(3); }\n", "x", "y");
+    let mut session = sample.session(Ledger::default());
+    session.accept(&[2]);
+    let mut edited = Edited::of(&sample.files, &session.groups()[0]).unwrap();
+    let own = edited.text.clone();
+    let id = |session: &Session<'_>, at: usize| session.groups()[at].id.clone();
+    // The third call is that of the accepted fix.
+    edited.text = own.replace("x(3)", "z(3)");
+    let decided = session.accept_edited(edited.clone());
+    assert_eq!(decided.clashes, [(id(&session, 0), id(&session, 2))]);
+    // The second one is still free, until the edit has taken it.
+    edited.text = own.replace("x(2)", "z(2)");
+    assert_eq!(session.accept_edited(edited).changed, 1);
+    assert_eq!(words(&session), ["edited", "undecided", "accepted"]);
+    let decided = session.accept(&[0, 1]);
+    assert_eq!(decided.clashes, [(id(&session, 1), id(&session, 0))]);
+    assert_eq!(words(&session), ["edited", "undecided", "accepted"]);
+    session.undo();
+    assert_eq!(session.accept(&[1]).changed, 1);
 }
