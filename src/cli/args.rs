@@ -32,9 +32,9 @@ pub(super) enum Command {
     /// Write every applicable fix in one transaction
     #[command(alias = "fix")]
     Migrate(MigrateArgs),
-    /// Accept or reject fix by fix; decisions are kept, files are written when you say so
+    /// Accept or reject fix by fix; files are written when you say so
     Review(ReviewArgs),
-    /// Prove what is in the files: parse, references, sections, compiler, tests; never writes
+    /// Prove what is in the files: references, sections, compiler, tests
     Verify(VerifyArgs),
     /// Take the last write of `migrate` or `review` back
     Undo,
