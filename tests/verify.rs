@@ -159,6 +159,17 @@ fn a_write_that_fails_its_test_is_taken_back() {
 }
 
 #[test]
+fn an_interrupt_while_a_write_is_verified_takes_it_back() {
+    let repository = Repository::new();
+    // The parent of the shell is `ungil`.
+    let test = "kill -INT $PPID; exit 1";
+    let (status, _, said) = repository.ungil(&["migrate", "--verify", "--test", test]);
+    // Whether the end of the run or the signal comes first is open.
+    assert!(status == 4 || status == 130, "{status}: {said}");
+    assert_eq!(repository.code(), CODE);
+}
+
+#[test]
 fn an_error_of_the_compiler_is_found_where_there_was_none() {
     let repository = Repository::new();
     let pyproject = "[project]\nname = \"m\"\nrequires-python = \">=3.6\"\n";

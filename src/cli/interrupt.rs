@@ -2,18 +2,31 @@
 
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
 
 /// Exit status of an interrupted run, as shells have it.
 const STATUS: i32 = 130;
 
-/// Whether Ctrl-C was pressed, and a lock that puts the exit off.
+/// Whether Ctrl-C was pressed, and what puts the exit off.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Interrupt {
     requested: Arc<AtomicBool>,
-    writing: Arc<Mutex<()>>,
+    /// How many guards there are, and a bell for when the last one goes.
+    held: Arc<(Mutex<usize>, Condvar)>,
+}
+
+/// While it lives, Ctrl-C is only noted. There may be several: a write that is verified holds one
+/// around those of the write and of taking it back.
+#[derive(Debug)]
+pub(super) struct Held<'a>(&'a Interrupt);
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        *self.0.count() -= 1;
+        self.0.held.1.notify_all();
+    }
 }
 
 impl Interrupt {
@@ -25,9 +38,14 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// While the guard lives, Ctrl-C is only noted.
-    pub(super) fn hold(&self) -> MutexGuard<'_, ()> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Puts the exit off until the guard goes.
+    pub(super) fn hold(&self) -> Held<'_> {
+        *self.count() += 1;
+        Held(self)
+    }
+
+    fn count(&self) -> MutexGuard<'_, usize> {
+        self.held.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether Ctrl-C was pressed while held off.
@@ -43,7 +61,11 @@ impl Interrupt {
 
     fn exit(&self) {
         self.requested.store(true, Ordering::SeqCst);
-        let _guard = self.hold();
+        let count = self.count();
+        let bell = &self.held.1;
+        let _none = bell
+            .wait_while(count, |count| *count > 0)
+            .unwrap_or_else(PoisonError::into_inner);
         // A full screen must not outlive the program.
         if crossterm::terminal::is_raw_mode_enabled().unwrap_or(false) {
             ratatui::restore();

@@ -44,6 +44,7 @@ pub(super) fn migrate(
             return Ok(Status::Refused);
         }
         let store = Store::open(&plan.session.roots)?;
+        let _held = interrupt.hold();
         store
             .writes()
             .write(&plan.session.package.root, &changes, interrupt)?;

@@ -1,5 +1,6 @@
 //! Writing what is accepted.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -12,8 +13,8 @@ use crate::cli::store::Writes;
 use crate::cli::talk::Talk;
 use crate::cli::verify::after_write;
 use crate::cli::write::WriteError;
-use crate::edit::{EditSet, FixId, OffsetMap, apply};
-use crate::review::slashed;
+use crate::edit::{EditSet, Fix, FixId, OffsetMap, apply};
+use crate::review::{Group, slashed};
 
 /// What became of a write.
 #[derive(Debug, PartialEq, Eq)]
@@ -73,41 +74,18 @@ pub(super) fn accepted(
     talk: &Talk,
     interrupt: &Interrupt,
 ) -> anyhow::Result<Outcome> {
-    let groups = desk.session.groups();
-    let accepted = desk.session.accepted();
-    let mut accepted: Vec<_> = accepted
-        .map(|at| (&groups[at], desk.session.fix(at)))
-        .collect();
-    // Insertions at one place stand in the run order of rules, as `migrate` has them.
-    accepted.sort_by_key(|(group, _)| group.order);
-    let fixes = accepted
-        .iter()
-        .map(|(group, fix)| (FixId(group.order), &**fix));
-    let (edits, conflicts) = EditSet::merge(fixes);
-    if let Some(conflict) = conflicts.first() {
-        let id = |fix: FixId| {
-            let group = accepted.iter().find(|(group, _)| group.order == fix.0);
-            group
-                .map(|(group, _)| group.id.to_string())
-                .unwrap_or_default()
-        };
-        let (kept, rejected) = (id(conflict.kept), id(conflict.rejected));
-        return Ok(Outcome::Refused(format!(
-            "{rejected} and {kept} want other changes of the same text; reject one of them"
-        )));
-    }
-    let package = &desk.run.package;
+    let (accepted, edits) = match merged(desk) {
+        Ok(merged) => merged,
+        Err(refusal) => return Ok(Outcome::Refused(refusal)),
+    };
     let changes = Changes::new(desk.run, &edits, accepted.iter().map(|(_, fix)| &**fix));
     let changes = changes.list(desk.run);
-    let mut foreign = Vec::new();
-    for change in &changes {
-        if !writes.has_written(change.path, change.old.unwrap_or_default())? {
-            foreign.push(*change);
-        }
-    }
+    let foreign = writes.foreign(&changes)?;
     if let Err(refusal) = guard(desk.run, args.guard, &foreign) {
         return Ok(Outcome::Refused(refusal.to_string()));
     }
+    let package = &desk.run.package;
+    let _held = interrupt.hold();
     if let Err(error) = writes.write(&package.root, &changes, interrupt) {
         return match error.downcast_ref() {
             Some(WriteError::Changed(_)) => Ok(Outcome::Changed),
@@ -130,4 +108,35 @@ pub(super) fn accepted(
     let record = desk.session.written();
     desk.keep(&[record])?;
     Ok(Outcome::Written { fixes, maps })
+}
+
+/// A fix with what it changes, as the person may have edited it.
+type Accepted<'d, 'a> = (&'d Group<'a>, Cow<'a, Fix>);
+
+/// The accepted fixes and all their edits; or why they cannot be written together.
+fn merged<'d, 'a>(desk: &'d Desk<'a>) -> Result<(Vec<Accepted<'d, 'a>>, EditSet), String> {
+    let groups = desk.session.groups();
+    let accepted = desk.session.accepted();
+    let mut accepted: Vec<Accepted<'d, 'a>> = accepted
+        .map(|at| (&groups[at], desk.session.fix(at)))
+        .collect();
+    // Insertions at one place stand in the run order of rules, as `migrate` has them.
+    accepted.sort_by_key(|(group, _)| group.order);
+    let fixes = accepted
+        .iter()
+        .map(|(group, fix)| (FixId(group.order), &**fix));
+    let (edits, conflicts) = EditSet::merge(fixes);
+    let Some(conflict) = conflicts.first() else {
+        return Ok((accepted, edits));
+    };
+    let id = |fix: FixId| {
+        let group = accepted.iter().find(|(group, _)| group.order == fix.0);
+        group
+            .map(|(group, _)| group.id.to_string())
+            .unwrap_or_default()
+    };
+    let (kept, rejected) = (id(conflict.kept), id(conflict.rejected));
+    Err(format!(
+        "{rejected} and {kept} want other changes of the same text; reject one of them"
+    ))
 }

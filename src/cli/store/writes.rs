@@ -164,15 +164,25 @@ impl Writes {
         Ok(entry.files.into_iter().map(|file| file.path).collect())
     }
 
-    /// Whether an earlier write put `bytes` into the file at `path` (relative to the root): then
-    /// that the file has uncommitted changes is our own doing, and undo can take them back.
-    pub(in crate::cli) fn has_written(&self, path: &Path, bytes: &[u8]) -> anyhow::Result<bool> {
+    /// Those of `changes` whose old bytes the last write did not put there. That the other files
+    /// have uncommitted changes is our own doing, and undo can take them back.
+    ///
+    /// # Errors
+    /// If the journal cannot be read.
+    pub(in crate::cli) fn foreign<'a>(
+        &self,
+        changes: &[FileChange<'a>],
+    ) -> anyhow::Result<Vec<FileChange<'a>>> {
         let Some(folder) = self.last()? else {
-            return Ok(false);
+            return Ok(changes.to_vec());
         };
-        let entry = Entry::read(folder)?;
-        let same = |file: &Saved| file.path == path && file.new == bytes;
-        Ok(entry.files.iter().any(same))
+        let files = Entry::read(folder)?.files;
+        let is_ours = |change: &FileChange<'_>| {
+            let mut files = files.iter();
+            files.any(|file| file.path == change.path && Some(&file.new[..]) == change.old)
+        };
+        let foreign = changes.iter().copied().filter(|change| !is_ours(change));
+        Ok(foreign.collect())
     }
 
     /// What the last write replaced.
@@ -440,17 +450,20 @@ mod tests {
         let tree = Tree::new();
         tree.write();
         assert!(tree.holds(|change| Some(change.new)));
-        assert!(
-            tree.writes()
-                .has_written(Path::new("a.c"), b"A\xe9\n")
-                .unwrap()
-        );
-        assert!(
-            !tree
-                .writes()
-                .has_written(Path::new("a.c"), b"else")
-                .unwrap()
-        );
+        let again = |path: &'static str, old| FileChange {
+            path: Path::new(path),
+            old,
+            new: b"",
+            mode: FileMode::Regular,
+        };
+        let again = [
+            again("a.c", Some(&b"A\xe9\n"[..])),
+            again("b.c", Some(b"else")),
+            again("other.h", None),
+        ];
+        let foreign = tree.writes().foreign(&again).unwrap();
+        let foreign: Vec<_> = foreign.iter().map(|change| change.path).collect();
+        assert_eq!(foreign, [Path::new("b.c"), Path::new("other.h")]);
         let files = tree.writes().undo(&Interrupt::default()).unwrap();
         assert_eq!(files, ["a.c", "b.c", "n.h"].map(PathBuf::from));
         assert!(tree.holds(|change| change.old));

@@ -34,7 +34,7 @@ pub(super) fn run(args: &VerifyArgs, talk: &Talk) -> anyhow::Result<Status> {
 }
 
 /// Verifies the last of `writes` if `asked` wants it. If that fails, takes it back and gives the
-/// reason.
+/// reason. The caller holds `interrupt` off since before the write.
 ///
 /// # Errors
 /// If the files cannot be read or a command cannot be started; the write stays then.
@@ -54,10 +54,12 @@ pub(super) fn after_write(
     for line in report.text().lines() {
         talk.info(line);
     }
-    let Some(failure) = report.failure() else {
+    let interrupted = interrupt.is_requested().then_some("interrupted");
+    let Some(failure) = report.failure().or(interrupted) else {
         return Ok(None);
     };
-    writes.undo(interrupt)?;
+    // Of this nothing is to be left, even after Ctrl-C.
+    writes.undo(&Interrupt::default())?;
     Ok(Some(failure.to_owned()))
 }
 
