@@ -28,6 +28,7 @@ pub mod roles;
 pub mod rule;
 pub mod sections;
 pub mod source;
+pub mod state;
 pub mod strong;
 #[cfg(test)]
 mod testing;

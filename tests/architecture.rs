@@ -27,6 +27,7 @@ const LAYERS: &[&str] = &[
     "rule",
     "modules",
     "sections",
+    "state",
     "strong",
     "validate",
     "package",

@@ -210,7 +210,8 @@ fn statistics_count_every_function_wherever_they_are_shown() {
     let tree = Tree::new(&[("m.c", broken), ("setup.py", "")]);
     // No rule has to look at the function.
     assert_eq!(tree.run(&["check", "--strict"]).status, 3);
-    assert!(tree.run(&["check"]).stderr.contains("1 of 1 functions"));
+    let unread = tree.run(&["check", "--select", "UG1"]);
+    assert!(unread.stderr.contains("1 of 1 functions"));
     for options in [["--stats", "-v"], ["--stats-file", "s.json"]] {
         let ran = tree.run(&[&["check"], &options[..]].concat());
         assert!(ran.stderr.contains("0 of 1 functions"), "{}", ran.stderr);
@@ -276,5 +277,63 @@ fn stand_ins_for_newer_functions_are_left_alone() {
         ran.stdout.contains("[safe as is: it stands in for"),
         "{}",
         ran.stdout
+    );
+}
+
+const READY: &str = "#include <Python.h>
+static PyObject *name;
+static int m_exec(PyObject *m)
+{
+    name = PyUnicode_InternFromString(\"name\");
+    return name == NULL ? -1 : 0;
+}
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, m_exec}, {0, NULL}};
+static struct PyModuleDef def = {PyModuleDef_HEAD_INIT, .m_name = \"m\", .m_slots = slots};
+PyMODINIT_FUNC PyInit_m(void) { return PyModuleDef_Init(&def); }
+";
+
+/// `READY` with a method.
+fn with_method(body: &str) -> String {
+    let method = format!(
+        "static PyObject *f(PyObject *self, PyObject *list)\n{{\n{body}\n}}\n\
+         static PyMethodDef methods[] = {{{{\"f\", f, METH_O, NULL}}, {{NULL}}}};\n\
+         static PyModuleDef_Slot"
+    );
+    READY.replacen("static PyModuleDef_Slot", &method, 1)
+}
+
+#[test]
+fn check_ends_with_what_stands_against_each_module() {
+    let last = |text: &str, options: &[&str]| {
+        let tree = Tree::new(&[("m.c", text), ("setup.py", "")]);
+        let ran = tree.run(&[&["check"], options].concat());
+        ran.stderr.lines().last().unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        last(READY, &[]),
+        "Module `m` is ready to run without the GIL, and a fix makes it say so"
+    );
+    assert_eq!(
+        last(READY, &["--select", "UG2"]),
+        "Module `m`: not all rules about races ran"
+    );
+    let fixed = "    static PyObject *none;\n    if (none == NULL)\n        \
+                 none = PyTuple_New(0);\n    return Py_XNewRef(none);";
+    assert_eq!(
+        last(&with_method(fixed), &[]),
+        "Module `m` is ready to run without the GIL, and a fix makes it say so"
+    );
+    let open = "    static int n, on;\n    n++;\n    on = 1;\n    return Py_NewRef(self);";
+    assert_eq!(
+        last(&with_method(open), &[]),
+        "Module `m` is not ready: 2 static variables"
+    );
+    let silenced = open.replace(
+        "static int n, on;",
+        "static int n; /* ungil: ignore[UG503] */",
+    );
+    assert_eq!(
+        last(&with_method(&silenced.replace("    on = 1;\n", "")), &[]),
+        "Module `m` is ready to run without the GIL, and a fix makes it say so"
     );
 }

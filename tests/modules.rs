@@ -122,7 +122,7 @@ fn declared_modules_leave_the_gil_off() {
         fs::write(path.join("m.c"), format!("#include <Python.h>\n{text}")).unwrap();
         compile(path, &headers, &shared);
         assert_eq!(gil_after_import(path, &python), "True", "{text}");
-        assert_eq!(declared(path), "review", "{text}");
+        assert_eq!(declared(path), "safe", "{text}");
         let fixes = ["--unsafe-fixes", "--select", "UG2"];
         run(ungil(path).args(["migrate", "--allow-no-vcs"]).args(fixes));
         assert_eq!(declared(path), "already", "{text}");

@@ -4,6 +4,7 @@ pub mod borrowed;
 pub mod critical_section;
 pub mod memory;
 pub mod module;
+pub mod shared_state;
 
 use crate::rule::Rule;
 
@@ -22,6 +23,10 @@ pub static ALL: &[&Rule] = &[
     &memory::buffer::BUFFER_IN_OBJECT_DOMAIN,
     &memory::mismatch::MISMATCHED_ALLOCATOR,
     &memory::object::OBJECT_OUTSIDE_OBJECT_DOMAIN,
+    &shared_state::lazy_cache::LAZY_STATIC_CACHE,
+    &shared_state::static_buffer::STATIC_BUFFER,
+    &shared_state::static_variable::SHARED_STATIC_VARIABLE,
+    &shared_state::object_state::UNLOCKED_OBJECT_STATE,
     &module::UNDECLARED_MULTI_PHASE_MODULE,
     &module::UNDECLARED_SINGLE_PHASE_MODULE,
 ];

@@ -5,6 +5,7 @@ use super::args::CheckArgs;
 use super::session::{Ledger, Session};
 use super::talk::{Talk, counted, write_results};
 use crate::edit::Confidence;
+use crate::engine::{Declared, ModuleStatus};
 use crate::render::{OutputFormat, render};
 use crate::rule::{Finding, Outcome};
 
@@ -64,4 +65,24 @@ fn summarize(session: &Session, talk: &Talk) {
         talk.info(&format!("{uses} proven safe as is"));
     }
     session.report_coverage(talk);
+    for module in &session.analysis.modules {
+        talk.info(&readiness(module));
+    }
+}
+
+/// Whether the module is ready to be declared, in one line.
+fn readiness(module: &ModuleStatus) -> String {
+    let name = &module.name;
+    if module.open.count() > 0 {
+        return format!("Module `{name}` is not ready: {}", module.open.in_words());
+    }
+    if !module.open.is_complete {
+        return format!("Module `{name}`: not all rules about races ran");
+    }
+    let declared = match module.declared {
+        Declared::Already => "and says so",
+        Declared::Safe | Declared::Review => "and a fix makes it say so",
+        Declared::No => "but does not say so",
+    };
+    format!("Module `{name}` is ready to run without the GIL, {declared}")
 }

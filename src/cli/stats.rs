@@ -89,7 +89,7 @@ impl Stats {
             file: path(module.file),
             init: init_name(module.init),
             declared: declared_name(module.declared),
-            open: module.open,
+            open: module.open.count(),
         });
         Self {
             schema: "ungil-stats/1",

@@ -187,6 +187,17 @@ PyImport_AddModuleRef(const char *name)
 }
 ",
     },
+    // Where there is a GIL, a mutex that is held while no Python code runs does nothing.
+    Shim {
+        name: "PyMutex",
+        since: 0x030D_0000,
+        uses: &[],
+        text: "\
+typedef struct { unsigned char bits; } PyMutex;
+#  define PyMutex_Lock(mutex) ((void)(mutex))
+#  define PyMutex_Unlock(mutex) ((void)(mutex))
+",
+    },
     Shim {
         name: "Py_BEGIN_CRITICAL_SECTION",
         since: 0x030D_00B3,

@@ -98,6 +98,12 @@ impl<'a> Layout<'a> {
         self.braces
     }
 
+    /// The bytes of `span`.
+    #[must_use]
+    pub fn text_of(&self, span: ByteSpan) -> &'a [u8] {
+        &self.bytes[span.range()]
+    }
+
     /// Blanks at the beginning of the line of `offset`, as they are.
     #[must_use]
     pub fn indentation(&self, offset: ByteOffset) -> &'a [u8] {

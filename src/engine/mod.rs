@@ -12,6 +12,7 @@ mod workspace;
 pub use config::{Compat, Config};
 pub use needs::NewFile;
 pub use prove::{Bytes, prove};
+pub use readiness::{Counted, Open, OpenKind};
 pub use whereabouts::{FunctionLines, LineKind, Whereabouts, lines_of, whereabouts};
 
 use rayon::prelude::*;
@@ -27,6 +28,7 @@ use crate::rule::{Finding, PackageCx, Rule};
 use crate::source::{FileId, LineNumber};
 use crate::transforms;
 use crate::validate::{Validation, validate};
+use readiness::Readiness;
 use workspace::Workspace;
 
 /// What a run found.
@@ -104,8 +106,8 @@ pub struct ModuleStatus {
     pub init: Init,
     /// Whether it says that it runs without the GIL.
     pub declared: Declared,
-    /// Findings that stand against that.
-    pub open: usize,
+    /// What stands against that.
+    pub open: Open,
 }
 
 /// Runs every selected rule over `package`.
@@ -143,12 +145,13 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         &mut findings,
         &|files, places, look| workspace.reload(files, places, look),
     );
-    readiness::tell(&cx, &mut findings);
+    let readiness = Readiness::new(&cx, package, config);
+    readiness.tell(&mut findings);
     Analysis {
         validation,
         new_file,
         coverage: coverage(package, &program),
-        modules: modules::statuses(&cx, package, &findings),
+        modules: modules::statuses(&cx, package, &readiness, &findings),
         findings,
     }
 }
@@ -170,9 +173,11 @@ fn demand(workspace: &Workspace, rules: &[&Rule], config: &Config) -> (Demand, b
     if mentions(&mut transforms::TYPED.iter().copied().flatten().copied()) {
         return (Demand::Everything, true);
     }
+    // Who writes a static variable stands under no word that is known before.
+    let reads_all = rules.iter().any(|rule| rule.triggers.is_empty());
     let triaged = REPLACEMENTS.iter().map(|row| row.borrowed);
     let mut triaged = triaged.chain(["PyDict_Next", "_PyDict_Next"]);
-    if config.full_coverage || mentions(&mut triaged) {
+    if config.full_coverage || reads_all || mentions(&mut triaged) {
         return (Demand::Everything, false);
     }
     // The statistics name every module, whatever rules run.

@@ -1,6 +1,6 @@
 //! What a run says of each extension module, for the statistics.
 
-use super::readiness::{self, Open, written_statics};
+use super::readiness::{Open, Readiness};
 use super::{Declared, Init, ModuleStatus};
 use crate::edit::Confidence;
 use crate::modules::{self, Module, Route, find_modules};
@@ -12,6 +12,7 @@ use crate::rule::{Finding, Outcome, PackageCx};
 pub(super) fn statuses(
     cx: &PackageCx<'_>,
     package: &Package,
+    readiness: &Readiness<'_, '_>,
     findings: &[Finding],
 ) -> Vec<ModuleStatus> {
     let analysed = |module: &Module| {
@@ -19,16 +20,15 @@ pub(super) fn statuses(
         info.is_some_and(|info| info.kind.is_analysed())
     };
     let modules = find_modules(cx).into_iter().filter(analysed);
-    let statics = written_statics(cx);
     modules
         .map(|module| {
-            let open = readiness::open(cx, findings, &statics, module.place.0);
-            status(&module, findings, &open)
+            let open = readiness.open(findings, module.place.0);
+            status(&module, findings, open)
         })
         .collect()
 }
 
-fn status(module: &Module, findings: &[Finding], open: &Open) -> ModuleStatus {
+fn status(module: &Module, findings: &[Finding], open: Open) -> ModuleStatus {
     let about = findings.iter().filter(|finding| {
         (finding.file, finding.span) == module.place && finding.rule.code.starts_with("UG2")
     });
@@ -56,6 +56,6 @@ fn status(module: &Module, findings: &[Finding], open: &Open) -> ModuleStatus {
         file: module.place.0,
         init,
         declared,
-        open: open.count(),
+        open,
     }
 }

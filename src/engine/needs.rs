@@ -58,19 +58,45 @@ pub(super) fn serve(
         files.insert(file);
         functions.insert(function);
     }
-    if functions.is_empty() {
-        return None;
-    }
-    let header = choose(package, &functions, &files);
+    let full = full_header(package, &functions);
+    let rest: BTreeSet<&str> = match &full {
+        Some(full) => functions.difference(&full.functions).copied().collect(),
+        None => functions,
+    };
+    let own = (!rest.is_empty()).then(|| Served {
+        header: own_header(package, &rest, &files),
+        functions: rest,
+    });
+    let served: Vec<Served> = full.into_iter().chain(own).collect();
     for finding in findings.iter_mut() {
         if let Outcome::Fix(fix) = &mut finding.outcome {
-            add_edits(workspace, oldest, fix, &header);
+            for served in &served {
+                add_edits(workspace, oldest, fix, served);
+            }
         }
     }
-    match header {
+    served.into_iter().find_map(|served| match served.header {
         Header::New(file) => Some(file),
         Header::Full(_) | Header::Own(..) => None,
-    }
+    })
+}
+
+/// A header and the functions that come from it.
+struct Served {
+    header: Header,
+    functions: BTreeSet<&'static str>,
+}
+
+/// The package's own `pythoncapi_compat.h` with those of `functions` that it can have: of the
+/// mutexes it knows nothing.
+fn full_header(package: &Package, functions: &BTreeSet<&'static str>) -> Option<Served> {
+    let id = package.compat_header?;
+    let known = functions.iter().filter(|name| **name != "PyMutex");
+    let functions: BTreeSet<&str> = known.copied().collect();
+    (!functions.is_empty()).then_some(Served {
+        header: Header::Full(id),
+        functions,
+    })
 }
 
 fn fix_of(finding: &Finding) -> Option<&Fix> {
@@ -88,10 +114,7 @@ fn needs(fix: &Fix, oldest: u32) -> impl Iterator<Item = (FileId, &'static str)>
     })
 }
 
-fn choose(package: &Package, functions: &BTreeSet<&str>, files: &BTreeSet<FileId>) -> Header {
-    if let Some(id) = package.compat_header {
-        return Header::Full(id);
-    }
+fn own_header(package: &Package, functions: &BTreeSet<&str>, files: &BTreeSet<FileId>) -> Header {
     let own = package
         .files
         .iter()
@@ -124,8 +147,10 @@ fn shared_folder<'p>(left: &'p Path, right: &'p Path) -> &'p Path {
         .unwrap_or(Path::new(""))
 }
 
-fn add_edits(workspace: &Workspace, oldest: u32, fix: &mut Fix, header: &Header) {
-    let (files, functions): (BTreeSet<FileId>, BTreeSet<&str>) = needs(fix, oldest).unzip();
+fn add_edits(workspace: &Workspace, oldest: u32, fix: &mut Fix, served: &Served) {
+    let header = &served.header;
+    let own = needs(fix, oldest).filter(|(_, function)| served.functions.contains(function));
+    let (files, functions): (BTreeSet<FileId>, BTreeSet<&str>) = own.unzip();
     if let Header::Full(header) = header {
         let header = workspace.files.get(*header);
         let is_missing = |name: &&&str| memmem::find(header.bytes(), name.as_bytes()).is_none();

@@ -1,204 +1,248 @@
-//! What stands against declaring a module: findings of other rules in its files, and static
-//! variables that its functions write after initialisation.
+//! Whether a module is ready to be declared: nothing is open in its files that threads could race
+//! for.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use rustc_hash::FxHashSet;
 
-use crate::ast::{
-    ExprId, ExprKind, LocalId, Name, Storage, Tree, TypeKind, UnaryOp, Visitor, walk_expr,
-};
-use crate::rule::{Finding, Outcome, PackageCx};
+use super::Config;
+use crate::edit::Confidence;
+use crate::modules::find_modules;
+use crate::package::Package;
+use crate::rule::{Finding, Outcome, PackageCx, Rule, Suppression, suppressions};
 use crate::source::FileId;
+use crate::transforms;
 
 /// Most names that an assumption lists.
 const SHOWN: usize = 6;
 
+/// What can stand against declaring a module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OpenKind {
+    /// Values that are used without owning a reference.
+    BorrowedReference,
+    /// Iterations and critical sections that do not hold their lock.
+    CriticalSection,
+    /// Static variables that functions write after import.
+    StaticVariable,
+    /// Types whose methods change fields without a lock.
+    ObjectState,
+    /// Functions that were not understood, which may hide any of these.
+    NotUnderstood,
+}
+
+impl OpenKind {
+    /// The kind that findings of `rule` are of; `None` if they are no races.
+    fn of(rule: &Rule) -> Option<Self> {
+        match rule.code.get(..3)? {
+            "UG1" => Some(Self::BorrowedReference),
+            "UG3" => Some(Self::CriticalSection),
+            "UG5" if rule.name == "unlocked-object-state" => Some(Self::ObjectState),
+            "UG5" => Some(Self::StaticVariable),
+            _ => None,
+        }
+    }
+
+    /// `1 borrowed reference`, `3 borrowed references`.
+    #[must_use]
+    pub fn counted(self, count: usize) -> Counted {
+        Counted(self, count)
+    }
+}
+
+/// A number of open things of one kind, in words.
+#[derive(Debug, Clone, Copy)]
+pub struct Counted(OpenKind, usize);
+
+impl fmt::Display for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (one, many) = match self.0 {
+            OpenKind::BorrowedReference => ("borrowed reference", "borrowed references"),
+            OpenKind::CriticalSection => ("missing or wrong section", "missing or wrong sections"),
+            OpenKind::StaticVariable => ("static variable", "static variables"),
+            OpenKind::ObjectState => ("type with unlocked fields", "types with unlocked fields"),
+            OpenKind::NotUnderstood => (
+                "function that was not understood",
+                "functions that were not understood",
+            ),
+        };
+        write!(f, "{} {}", self.1, if self.1 == 1 { one } else { many })
+    }
+}
+
 /// What is open in the files of one module.
-#[derive(Debug, Default)]
-pub(super) struct Open {
-    /// Findings about references and iterations that no safe fix settles.
-    findings: usize,
-    /// Static variables that are written outside of initialisation, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Open {
+    /// How many things of each kind.
+    pub kinds: BTreeMap<OpenKind, usize>,
+    /// Whether all rules about races ran, on all functions.
+    pub is_complete: bool,
+    /// Static variables by name.
     statics: BTreeSet<String>,
 }
 
 impl Open {
     /// How many things are open.
-    pub(super) fn count(&self) -> usize {
-        self.findings + self.statics.len()
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.kinds.values().sum()
     }
 
-    /// What a person has to settle; `None` if nothing is known to be open.
+    /// The counts in words: `2 borrowed references, 1 static variable`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let parts = self.kinds.iter();
+        let parts: Vec<String> = parts
+            .map(|(kind, n)| kind.counted(*n).to_string())
+            .collect();
+        parts.join(", ")
+    }
+
+    /// What a person has to settle; `None` if nothing is open.
     fn sentence(&self) -> Option<String> {
-        let mut parts = Vec::new();
-        if self.findings > 0 {
-            parts.push(format!(
-                "{} findings of other rules in its files",
-                self.findings
-            ));
+        if self.kinds.is_empty() {
+            return (!self.is_complete).then(|| {
+                "nothing else in this module keeps shared mutable state without a lock: static \
+                 variables, caches, fields of objects, the C libraries it calls"
+                    .to_owned()
+            });
         }
+        let mut sentence = format!("left to settle: {}", self.in_words());
         if !self.statics.is_empty() {
-            let names: Vec<String> = self
-                .statics
-                .iter()
-                .take(SHOWN)
-                .map(|name| format!("`{name}`"))
-                .collect();
+            let names = self.statics.iter().take(SHOWN);
+            let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
             let more = match self.statics.len().saturating_sub(SHOWN) {
                 0 => String::new(),
                 n => format!(" and {n} more"),
             };
-            parts.push(format!(
-                "static variables written after import: {}{more}",
-                names.join(", ")
-            ));
+            sentence += &format!(" (static: {}{more})", names.join(", "));
         }
-        (!parts.is_empty()).then(|| format!("left to settle: {}", parts.join("; ")))
+        Some(sentence)
     }
 }
 
-/// What is open for the module whose `PyInit_` function stands in `file`.
-pub(super) fn open(
-    cx: &PackageCx<'_>,
-    findings: &[Finding],
-    statics: &BTreeMap<FileId, BTreeSet<String>>,
-    file: FileId,
-) -> Open {
-    let mut own: FxHashSet<FileId> = FxHashSet::default();
-    for unit in units_of(cx, file) {
-        cx.program.includes.reach(unit, &mut own);
-    }
-    let is_open = |finding: &&Finding| {
-        let settled = match &finding.outcome {
-            Outcome::Safe(_) => true,
-            Outcome::Fix(fix) => fix.confidence == crate::edit::Confidence::Safe,
-            Outcome::Manual(_) => false,
-        };
-        !finding.rule.code.starts_with("UG2") && !settled && own.contains(&finding.file)
-    };
-    let statics = statics.iter().filter(|(file, _)| own.contains(*file));
-    Open {
-        findings: findings.iter().filter(is_open).count(),
-        statics: statics
-            .flat_map(|(_, names)| names.iter().cloned())
-            .collect(),
-    }
+/// What a run knows of the modules of a package.
+pub(super) struct Readiness<'c, 'a> {
+    cx: &'c PackageCx<'a>,
+    is_complete: bool,
+    comments: BTreeMap<FileId, Vec<Suppression>>,
+    /// The files of the modules, by the file of their `PyInit_` function.
+    files: BTreeMap<FileId, FxHashSet<FileId>>,
 }
 
-/// Names in the declarations' assumptions what is open.
-pub(super) fn tell(cx: &PackageCx<'_>, findings: &mut [Finding]) {
-    let statics = written_statics(cx);
-    let notes: Vec<Option<String>> = findings
-        .iter()
-        .map(|finding| {
-            let declares = finding.rule.code.starts_with("UG2");
-            declares
-                .then(|| open(cx, findings, &statics, finding.file).sentence())
-                .flatten()
-        })
-        .collect();
-    for (finding, note) in findings.iter_mut().zip(notes) {
-        if let (Outcome::Fix(fix), Some(note)) = (&mut finding.outcome, note) {
-            fix.assume(note);
-        }
-    }
-}
-
-fn units_of(cx: &PackageCx<'_>, file: FileId) -> BTreeSet<FileId> {
-    let here = cx.program.items.iter().filter(|item| item.place.0 == file);
-    here.map(|item| item.unit).collect()
-}
-
-/// Static variables by the file that writes them: those of file scope and of functions alike.
-pub(super) fn written_statics(cx: &PackageCx<'_>) -> BTreeMap<FileId, BTreeSet<String>> {
-    let globals = mutable_globals(cx);
-    let mut written: BTreeMap<FileId, BTreeSet<String>> = BTreeMap::new();
-    for (item, function) in cx.program.functions() {
-        if cx.runs_at_init_only(&function.name) || function.name.starts_with("PyInit_") {
-            continue;
-        }
-        let mut writes = Writes {
-            names: BTreeSet::new(),
-            locals: BTreeSet::new(),
-        };
-        writes.visit_stmt(&function.tree, function.body);
-        let statics = writes
-            .locals
+impl<'c, 'a> Readiness<'c, 'a> {
+    pub(super) fn new(cx: &'c PackageCx<'a>, package: &Package, config: &Config) -> Self {
+        let mut races = transforms::ALL
             .iter()
-            .map(|local| function.tree.local(*local));
-        let statics =
-            statics.filter(|local| local.storage == Storage::Static && !local.thread_local);
-        let names = writes
-            .names
+            .filter(|rule| OpenKind::of(rule).is_some());
+        let is_complete =
+            races.all(|rule| config.selection.includes(rule)) && config.functions.is_empty();
+        let analysed = package.analysed();
+        let comments = analysed.map(|(id, file)| (id, suppressions(file, transforms::ALL)));
+        Self {
+            cx,
+            is_complete,
+            comments: comments.collect(),
+            files: files(cx, package),
+        }
+    }
+
+    /// What is open for the module whose `PyInit_` function stands in `file`.
+    pub(super) fn open(&self, findings: &[Finding], file: FileId) -> Open {
+        let none = FxHashSet::default();
+        let own = self.files.get(&file).unwrap_or(&none);
+        let mut open = Open {
+            is_complete: self.is_complete,
+            ..Open::default()
+        };
+        for finding in findings
             .iter()
-            .filter(|name| globals.contains(*name))
-            .cloned();
-        let all: Vec<String> = names
-            .chain(statics.map(|local| local.name.clone()))
+            .filter(|finding| own.contains(&finding.file))
+        {
+            let Some(kind) = OpenKind::of(finding.rule).filter(|_| !self.is_settled(finding))
+            else {
+                continue;
+            };
+            *open.kinds.entry(kind).or_default() += 1;
+            if kind == OpenKind::StaticVariable {
+                let name = self.cx.file(finding.file).text(finding.span);
+                open.statics.insert(name.into_owned());
+            }
+        }
+        let gaps = self.cx.program.gaps.iter();
+        let gaps: BTreeSet<_> = gaps
+            .filter(|gap| gap.function.is_some() && own.contains(&gap.file))
+            .map(|gap| (gap.file, &gap.function))
             .collect();
-        if !all.is_empty() {
-            written.entry(item.place.0).or_default().extend(all);
+        if !gaps.is_empty() {
+            open.kinds.insert(OpenKind::NotUnderstood, gaps.len());
         }
+        open
     }
-    written
-}
 
-fn mutable_globals(cx: &PackageCx<'_>) -> FxHashSet<String> {
-    let mut names = FxHashSet::default();
-    for (_, declaration) in cx.program.declarations() {
-        let is_variable = matches!(declaration.storage, Storage::None | Storage::Static);
-        for declarator in &declaration.declarators {
-            let is_function = matches!(declarator.ty.kind, TypeKind::Function(..));
-            if is_variable && !declaration.thread_local && !is_function && !declarator.ty.is_const {
-                names.insert(declarator.name.clone());
+    /// Whether nothing is left to do: the use is proven safe, this run repairs it, or a comment
+    /// says that it may stay.
+    fn is_settled(&self, finding: &Finding) -> bool {
+        let line = self
+            .cx
+            .file(finding.file)
+            .position(finding.span.start())
+            .line;
+        let is_silenced = self.comments.get(&finding.file).is_some_and(|comments| {
+            comments
+                .iter()
+                .any(|comment| comment.covers(finding.rule, line))
+        });
+        is_silenced
+            || match &finding.outcome {
+                Outcome::Safe(_) => true,
+                Outcome::Fix(fix) => fix.confidence == Confidence::Safe,
+                Outcome::Manual(_) => false,
+            }
+    }
+
+    /// Names in the assumptions of the declarations what is open.
+    pub(super) fn tell(&self, findings: &mut [Finding]) {
+        let notes: Vec<Option<String>> = findings
+            .iter()
+            .map(|finding| {
+                let declares = finding.rule.code.starts_with("UG2");
+                declares
+                    .then(|| self.open(findings, finding.file).sentence())
+                    .flatten()
+            })
+            .collect();
+        for (finding, note) in findings.iter_mut().zip(notes) {
+            if let (Outcome::Fix(fix), Some(note)) = (&mut finding.outcome, note) {
+                fix.assume(note);
             }
         }
     }
-    names
 }
 
-/// Variables that are assigned to by name.
-struct Writes {
-    names: BTreeSet<String>,
-    locals: BTreeSet<LocalId>,
-}
-
-impl Writes {
-    /// The variable that holds what `target` names: `cache`, `table[i]`, `state.count`.
-    fn note(&mut self, tree: &Tree, target: ExprId) {
-        match &tree.expr(target).kind {
-            ExprKind::Name(Name::Global(name)) => {
-                self.names.insert(name.to_string());
-            }
-            ExprKind::Name(Name::Local(local)) => {
-                self.locals.insert(*local);
-            }
-            ExprKind::Index { base, .. }
-            | ExprKind::Member {
-                base, arrow: false, ..
-            } => {
-                self.note(tree, *base);
-            }
-            _ => {}
+/// The files of each module: what its own translation unit includes, and files that belong to no
+/// module's unit, since nothing says which modules they are linked into.
+fn files(cx: &PackageCx<'_>, package: &Package) -> BTreeMap<FileId, FxHashSet<FileId>> {
+    let mut files: BTreeMap<FileId, FxHashSet<FileId>> = BTreeMap::new();
+    for module in find_modules(cx) {
+        let own = files.entry(module.place.0).or_default();
+        own.insert(module.place.0);
+        let here = cx
+            .program
+            .items
+            .iter()
+            .filter(|item| item.place.0 == module.place.0);
+        let units: BTreeSet<FileId> = here.map(|item| item.unit).collect();
+        for unit in units {
+            cx.program.includes.reach(unit, own);
         }
     }
-}
-
-impl Visitor for Writes {
-    fn visit_expr(&mut self, tree: &Tree, id: ExprId) {
-        match &tree.expr(id).kind {
-            ExprKind::Assign { lhs, .. } => self.note(tree, *lhs),
-            ExprKind::Unary {
-                op:
-                    UnaryOp::PostIncrement
-                    | UnaryOp::PostDecrement
-                    | UnaryOp::PreIncrement
-                    | UnaryOp::PreDecrement,
-                operand,
-            } => self.note(tree, *operand),
-            _ => {}
-        }
-        walk_expr(self, tree, id);
+    let owned: FxHashSet<FileId> = files.values().flatten().copied().collect();
+    let shared = package.analysed().map(|(id, _)| id);
+    let shared: Vec<FileId> = shared.filter(|id| !owned.contains(id)).collect();
+    for own in files.values_mut() {
+        own.extend(&shared);
     }
+    files
 }

@@ -80,15 +80,24 @@ pub fn load<'a>(
     let mut seen = FxHashSet::default();
     let mut raw = Vec::new();
     for (&root, unit) in roots.iter().zip(units) {
+        let configs = unit.configs;
         let fresh = unit
             .items
             .into_iter()
             .filter(|item| seen.insert(item.raw.key));
-        raw.extend(fresh.map(|item| (root, item.config, item.raw)));
+        raw.extend(fresh.map(|item| {
+            let needs_gil = configs[item.config].value("Py_GIL_DISABLED").is_none();
+            let head = Head {
+                unit: root,
+                config: item.config,
+                needs_gil,
+            };
+            (head, item.raw)
+        }));
     }
     let parsed: Vec<Parsed> = raw
         .into_par_iter()
-        .map(|(unit, config, raw)| parse(&program, &options.demand, unit, config, raw))
+        .map(|(head, raw)| parse(&program, &options.demand, head, raw))
         .collect();
     collect(&mut program, parsed);
     program
@@ -122,6 +131,14 @@ fn roots(sources: &Sources<'_>, options: &Options) -> Vec<FileId> {
     roots
 }
 
+/// Where an item was met first.
+#[derive(Clone, Copy)]
+struct Head {
+    unit: FileId,
+    config: usize,
+    needs_gil: bool,
+}
+
 struct Parsed {
     item: ProgramItem,
     /// The function's name and the span of the name (or of the macro use that made it).
@@ -129,13 +146,7 @@ struct Parsed {
     failure: Option<String>,
 }
 
-fn parse(
-    program: &Program<'_>,
-    demand: &Demand,
-    unit: FileId,
-    config: usize,
-    raw: RawItem,
-) -> Parsed {
+fn parse(program: &Program<'_>, demand: &Demand, head: Head, raw: RawItem) -> Parsed {
     let files = program.files;
     let name = |at| String::from_utf8_lossy(raw.tokens.text(files, at)).into_owned();
     let function = raw.function.map(|at| (name(at), raw.place));
@@ -147,7 +158,7 @@ fn parse(
             Ok(Item::Declaration(decl)) => body = Some(Body::Declaration(Box::new(decl))),
             Ok(Item::Other) => {}
             // What a header declares is of use where it is understood, and no loss where it is not.
-            Err(_) if !program.index[unit.index()].has_code() => {}
+            Err(_) if !program.index[head.unit.index()].has_code() => {}
             Err(error) if raw.broken => failure = Some(format!("brackets do not balance; {error}")),
             Err(error) => failure = Some(error.to_string()),
         }
@@ -159,8 +170,9 @@ fn parse(
         ItemTokens::default()
     };
     let item = ProgramItem {
-        unit,
-        config,
+        unit: head.unit,
+        config: head.config,
+        needs_gil: head.needs_gil,
         tokens,
         place: raw.place,
         body,

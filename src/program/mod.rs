@@ -41,6 +41,8 @@ pub struct ProgramItem {
     pub unit: FileId,
     /// The configuration's number in that unit; 0 is the base.
     pub config: usize,
+    /// Whether that configuration is one of a build with the GIL only: `#ifndef Py_GIL_DISABLED`.
+    pub needs_gil: bool,
     /// Its tokens.
     pub tokens: ItemTokens,
     /// Its text as written.

@@ -50,6 +50,9 @@ pub trait Triage: std::fmt::Debug + Sync {
 
     /// Whether the function only runs while a module is initialised.
     fn runs_at_init_only(&self, function: &str) -> bool;
+
+    /// What the functions of the package are to Python.
+    fn roles(&self) -> &Roles;
 }
 
 impl Triage for Cx<'_> {
@@ -63,6 +66,10 @@ impl Triage for Cx<'_> {
 
     fn runs_at_init_only(&self, function: &str) -> bool {
         self.init_only.contains(function)
+    }
+
+    fn roles(&self) -> &Roles {
+        self.roles
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Roles;
+use super::{Role, Roles};
 use crate::program::{Body, CallIndex, ItemId, Program};
 
 /// The functions of the package, by name, that run only inside `PyInit_*` or `Py_mod_exec`: these
@@ -15,11 +15,27 @@ pub fn init_only<'p>(
     calls: &CallIndex,
     roles: &Roles,
 ) -> BTreeSet<&'p str> {
+    reached_only_from(program, calls, roles, &|_, of| {
+        !of.is_empty() && of.iter().all(|role| role.is_module_init())
+    })
+}
+
+/// The functions of the package, by name, that run only inside those that `is_entry` names by
+/// their name and roles: these themselves if only such functions call them, and those that nobody
+/// else calls and whose address nobody takes.
+///
+/// Where a name has several definitions, all of them must be such functions.
+#[must_use]
+pub fn reached_only_from<'p>(
+    program: &'p Program<'_>,
+    calls: &CallIndex,
+    roles: &Roles,
+    is_entry: &dyn Fn(&str, &[&Role]) -> bool,
+) -> BTreeSet<&'p str> {
     let mut entries: BTreeMap<&str, bool> = BTreeMap::new();
     for (item, function) in program.functions() {
-        let mut of = roles.of(item, function).peekable();
-        let is_entry = of.peek().is_some() && of.all(super::Role::is_module_init);
-        *entries.entry(&function.name).or_insert(true) &= is_entry;
+        let of: Vec<&Role> = roles.of(item, function).collect();
+        *entries.entry(&function.name).or_insert(true) &= is_entry(&function.name, &of);
     }
     let mut only: BTreeSet<&str> = entries
         .iter()
@@ -29,9 +45,10 @@ pub fn init_only<'p>(
     // Grows by one layer of callees a round; recursion alone never gets a function in.
     loop {
         let more: Vec<&str> = entries
-            .keys()
-            .copied()
-            .filter(|name| !only.contains(name) && !calls.is_mentioned(name))
+            .iter()
+            .filter(|(name, is_entry)| **is_entry || !calls.is_mentioned(name))
+            .map(|(name, _)| *name)
+            .filter(|name| !only.contains(name))
             .filter(|name| callers_are_in(program, calls, name, &only))
             .collect();
         if more.is_empty() {

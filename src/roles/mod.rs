@@ -4,7 +4,7 @@ mod collect;
 mod init_only;
 mod layout;
 
-pub use init_only::init_only;
+pub use init_only::{init_only, reached_only_from};
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -10,6 +10,7 @@ use crate::ownership::summary::Summaries;
 use crate::preprocess::{Place, VersionRange};
 use crate::program::{Body, CallIndex, CallSite, ItemId, Program, ProgramItem};
 use crate::provenance::{SharedKind, Triage, Verdict};
+use crate::roles::Roles;
 use crate::source::{ByteSpan, FileId, SourceFile};
 
 /// The package with what rules ask for again and again looked up once.
@@ -96,6 +97,18 @@ impl<'a> PackageCx<'a> {
                 })
             })
             .collect()
+    }
+
+    /// What the functions of the package are to Python; `None` without triage.
+    #[must_use]
+    pub fn roles(&self) -> Option<&Roles> {
+        self.triage.map(Triage::roles)
+    }
+
+    /// Who calls which function.
+    #[must_use]
+    pub fn call_index(&self) -> &CallIndex {
+        &self.calls
     }
 
     /// The item with this id.

@@ -33,7 +33,7 @@ pub struct Rule {
     /// The best confidence its fixes reach; `None` if it never makes one.
     pub best: Option<Confidence>,
     /// Identifiers without which the rule has nothing to say of an item: only items that hold one
-    /// of them (after macro expansion) are parsed for it.
+    /// of them (after macro expansion) are parsed for it. Empty: it looks at every item.
     pub triggers: &'static [&'static str],
     /// Looks at the package and adds what it finds, in a fixed order.
     pub check: fn(&PackageCx<'_>, &mut Vec<Finding>),

@@ -12,24 +12,8 @@ use crate::edit::{Edit, Fix};
 use crate::modules::{Declared, Module};
 use crate::rule::{Finding, Note, Outcome, Rule};
 
-/// What is known to stand against saying that a module runs without the GIL.
-enum Open {
-    /// Nobody has looked.
-    NotLookedAt,
-}
-
-/// Decides how sure a declaration is: it is a promise about all of the module, so it is only as
-/// good as what is known of the rest.
-fn settle(fix: &mut Fix, open: &Open) {
-    match open {
-        Open::NotLookedAt => fix.assume(
-            "nothing else in this module keeps shared mutable state without a lock: static \
-             variables, caches, fields of objects, the C libraries it calls",
-        ),
-    }
-}
-
-/// The finding about `module` with the edits that declare it, or why there are none.
+/// The finding about `module` with the edits that declare it, or why there are none. What else is
+/// open in the module lowers the fix once all rules have run.
 fn finding(
     rule: &'static Rule,
     module: &Module,
@@ -45,7 +29,6 @@ fn finding(
         Ok((edits, title)) => {
             let mut fix = Fix::safe(title);
             fix.edits = edits;
-            settle(&mut fix, &Open::NotLookedAt);
             Outcome::Fix(fix)
         }
         Err(reason) => Outcome::Manual(reason),

@@ -32,5 +32,10 @@ fn of(result: &str, body: &str) -> String {
         "static {result} f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)\n{{\n{}\n}}\n",
         body.trim_matches('\n')
     );
-    testing::run(ALL, &text)
+    // A static variable in a sample is there for what it holds.
+    let rules = ALL
+        .iter()
+        .copied()
+        .filter(|rule| !rule.code.starts_with("UG5"));
+    testing::run(&rules.collect::<Vec<_>>(), &text)
 }

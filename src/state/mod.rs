@@ -1,0 +1,19 @@
+//! State that threads share: the static variables of a package and the fields of its objects, with
+//! the places that write them once other threads may be there.
+
+mod fields;
+mod kind;
+mod locks;
+mod own;
+mod phase;
+mod roots;
+mod variables;
+mod writes;
+
+pub use fields::{Method, ObjectState, object_states};
+pub use kind::{Kind, Lazy};
+pub use locks::Locks;
+pub use own::Own;
+pub use roots::{Path, root};
+pub use variables::{Variable, Write, inventory};
+pub use writes::How;

@@ -1,0 +1,128 @@
+//! The names under which a function knows the object that it was called on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ast::{ExprId, ExprKind, Function, Init, LocalId, Name, StmtKind, Tree, Type, UnaryOp};
+
+/// The parameter that holds the object, and the locals that are copies of it:
+/// `Foo *self = (Foo *)op;`.
+#[derive(Debug)]
+pub struct Own {
+    names: BTreeSet<LocalId>,
+    types: BTreeMap<LocalId, String>,
+}
+
+impl Own {
+    /// The names of parameter `param`; `None` if it is given another value.
+    #[must_use]
+    pub fn new(function: &Function, param: usize) -> Option<Self> {
+        let tree = &function.tree;
+        let mut own = Self {
+            names: BTreeSet::from([*function.params.get(param)?]),
+            types: BTreeMap::new(),
+        };
+        let values = values(tree);
+        loop {
+            let more: Vec<LocalId> = values
+                .iter()
+                .filter(|(local, all)| {
+                    !own.names.contains(local)
+                        && all.iter().all(|&value| own.is_object(tree, value))
+                })
+                .map(|(local, _)| *local)
+                .collect();
+            if more.is_empty() {
+                break;
+            }
+            own.names.extend(more);
+        }
+        let given_anew = |local: &LocalId| {
+            let all = values.get(local);
+            all.is_some_and(|all| !all.iter().all(|&value| own.is_object(tree, value)))
+        };
+        if own.names.iter().any(given_anew) {
+            return None;
+        }
+        let types = own
+            .names
+            .iter()
+            .filter_map(|&local| Some((local, struct_name(&tree.local(local).ty)?.to_owned())));
+        own.types = types.collect();
+        Some(own)
+    }
+
+    /// Whether `expr` is the object, under any type.
+    #[must_use]
+    pub fn is_object(&self, tree: &Tree, expr: ExprId) -> bool {
+        match &tree.expr(expr).kind {
+            ExprKind::Name(Name::Local(local)) => self.names.contains(local),
+            ExprKind::Cast { operand, .. } => self.is_object(tree, *operand),
+            _ => false,
+        }
+    }
+
+    /// The struct and the field that `expr` names of the object: `self->field`,
+    /// `((Foo *)op)->field`.
+    pub(super) fn field<'t>(&'t self, tree: &'t Tree, expr: ExprId) -> Option<(&'t str, &'t str)> {
+        let ExprKind::Member {
+            base,
+            field,
+            arrow: true,
+        } = &tree.expr(expr).kind
+        else {
+            return None;
+        };
+        let name = match &tree.expr(*base).kind {
+            ExprKind::Name(Name::Local(local)) => self.types.get(local)?,
+            ExprKind::Cast { ty, operand } if self.is_object(tree, *operand) => struct_name(ty)?,
+            _ => return None,
+        };
+        Some((name, field))
+    }
+
+    /// The field expression of the object that the place `expr` is a part of:
+    /// `self->items` of `self->items[i].key`.
+    pub(super) fn field_behind(&self, tree: &Tree, expr: ExprId) -> Option<ExprId> {
+        match &tree.expr(expr).kind {
+            ExprKind::Member { arrow: true, .. } => self.field(tree, expr).map(|_| expr),
+            ExprKind::Member { base, .. }
+            | ExprKind::Index { base, .. }
+            | ExprKind::Cast { operand: base, .. }
+            | ExprKind::Unary {
+                op: UnaryOp::Deref | UnaryOp::AddressOf,
+                operand: base,
+            } => self.field_behind(tree, *base),
+            _ => None,
+        }
+    }
+}
+
+/// The struct behind a pointer; `None` for those that every object has.
+fn struct_name(ty: &Type) -> Option<&str> {
+    const COMMON: &[&str] = &["PyObject", "_object", "PyVarObject", "PyTypeObject", "void"];
+    let name = ty.pointee()?.name()?;
+    (!COMMON.contains(&name)).then_some(name)
+}
+
+/// All values that locals are given, by local.
+fn values(tree: &Tree) -> BTreeMap<LocalId, Vec<ExprId>> {
+    let mut values: BTreeMap<LocalId, Vec<ExprId>> = BTreeMap::new();
+    for stmt in &tree.stmts {
+        let StmtKind::Decl(decls) = &stmt.kind else {
+            continue;
+        };
+        for decl in decls {
+            if let Some(Init::Expr(value)) = decl.init {
+                values.entry(decl.local).or_default().push(value);
+            }
+        }
+    }
+    for expr in &tree.exprs {
+        if let ExprKind::Assign { lhs, rhs, .. } = &expr.kind
+            && let ExprKind::Name(Name::Local(local)) = &tree.expr(*lhs).kind
+        {
+            values.entry(*local).or_default().push(*rhs);
+        }
+    }
+    values
+}

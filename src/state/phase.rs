@@ -1,0 +1,162 @@
+//! When a function runs: while its module is made or goes away, or at any time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashSet;
+
+use crate::ast::{ExprId, ExprKind, Name, TokenRange, Tree, TypeKind};
+use crate::program::ProgramItem;
+use crate::roles::{Role, reached_only_from};
+use crate::rule::PackageCx;
+use crate::source::FileId;
+
+/// Functions that call one of their arguments where no other thread is left.
+const AT_EXIT: &[&str] = &["atexit", "Py_AtExit", "pthread_atfork"];
+
+/// The functions, by name, that no other thread can meet: those that make a module or take it
+/// down, programs with their `main`, what `pthread_once` calls, constructors of the compiler, and
+/// all that only these call.
+pub(super) fn alone<'a>(cx: &PackageCx<'a>) -> BTreeSet<&'a str> {
+    let Some(roles) = cx.roles() else {
+        return BTreeSet::new();
+    };
+    let mut entries = callbacks(cx);
+    entries.extend(programs(cx));
+    entries.extend(constructors(cx));
+    let is_entry = |name: &str, of: &[&Role]| match of {
+        [] => entries.contains(name),
+        _ => of.iter().all(|role| is_alone(role)),
+    };
+    reached_only_from(cx.program, cx.call_index(), roles, &is_entry)
+}
+
+fn is_alone(role: &Role) -> bool {
+    let is_teardown = |slot: &str| matches!(slot, "m_free" | "m_clear" | "m_traverse");
+    role.is_module_init() || matches!(role, Role::Slot(slot) if is_teardown(slot))
+}
+
+/// The functions, by name, that Python can get to: those that its tables name, and all that these
+/// name; what files name that are not looked at counts as well. `None` if Python knows none of
+/// them: then all may be called.
+pub(super) fn reachable<'a>(cx: &PackageCx<'a>) -> Option<BTreeSet<&'a str>> {
+    let roles = cx.roles()?;
+    let mut named: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut open: Vec<&str> = Vec::new();
+    for (item, function) in cx.program.functions() {
+        let name = function.name.as_str();
+        named.entry(name).or_default().extend(names(&function.tree));
+        if roles.of(item, function).next().is_some() {
+            open.push(name);
+        }
+    }
+    if open.is_empty() {
+        return None;
+    }
+    for (_, declaration) in cx.program.declarations() {
+        open.extend(names(&declaration.tree));
+    }
+    open.extend(named.keys().filter(|name| cx.call_index().is_in_gap(name)));
+    let others = words_of_others(cx);
+    open.extend(named.keys().filter(|name| others.contains(name.as_bytes())));
+    let mut reached = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if reached.insert(name) {
+            open.extend(named.get(name).into_iter().flatten());
+        }
+    }
+    Some(reached)
+}
+
+/// The words of files that no item was read from.
+fn words_of_others<'a>(cx: &PackageCx<'a>) -> FxHashSet<&'a [u8]> {
+    let read: FxHashSet<FileId> = cx.program.items.iter().map(|item| item.place.0).collect();
+    let others = cx.program.files.iter().filter(|(id, _)| !read.contains(id));
+    others
+        .flat_map(|(id, file)| cx.program.index[id.index()].identifiers(file))
+        .collect()
+}
+
+fn names(tree: &Tree) -> impl Iterator<Item = &str> {
+    tree.exprs.iter().filter_map(|expr| match &expr.kind {
+        ExprKind::Name(Name::Global(name)) => Some(&**name),
+        _ => None,
+    })
+}
+
+/// The functions of files with a `main`: programs beside the extension.
+fn programs<'a>(cx: &PackageCx<'a>) -> BTreeSet<&'a str> {
+    let is_main = |name: &str| matches!(name, "main" | "wmain" | "WinMain" | "DllMain");
+    let functions = || cx.program.functions();
+    let units: BTreeSet<FileId> = functions()
+        .filter(|(_, function)| is_main(&function.name))
+        .map(|(item, _)| item.unit)
+        .collect();
+    let (inside, outside): (Vec<_>, Vec<_>) =
+        functions().partition(|(item, _)| units.contains(&item.unit));
+    let outside: BTreeSet<&str> = outside.iter().map(|(_, f)| f.name.as_str()).collect();
+    let inside = inside
+        .into_iter()
+        .map(|(_, function)| function.name.as_str());
+    inside.filter(|name| !outside.contains(name)).collect()
+}
+
+/// `static void __attribute__((constructor)) load(void)` and destructors, as they are defined or
+/// declared.
+fn constructors<'a>(cx: &PackageCx<'a>) -> impl Iterator<Item = &'a str> {
+    let files = cx.program.files;
+    let is_marked = move |item: &ProgramItem, range: TokenRange| {
+        (range.start..range.end).any(|at| {
+            let word = item.tokens.text(files, at);
+            let word = word.strip_prefix(b"__").unwrap_or(word);
+            word.starts_with(b"constructor") || word.starts_with(b"destructor")
+        })
+    };
+    let defined = cx.program.functions().filter(move |(item, function)| {
+        let start = function.range.start;
+        let end = function.tree.stmt(function.body).range.start;
+        is_marked(item, TokenRange { start, end })
+    });
+    let declared = cx
+        .program
+        .declarations()
+        .filter(move |(item, declaration)| {
+            let is_function = |ty: &TypeKind| matches!(ty, TypeKind::Function(..));
+            let mut declarators = declaration.declarators.iter();
+            declarators.any(|declarator| is_function(&declarator.ty.kind))
+                && is_marked(item, declaration.range)
+        });
+    let declared = declared.flat_map(|(_, declaration)| &declaration.declarators);
+    defined
+        .map(|(_, function)| function.name.as_str())
+        .chain(declared.map(|declarator| declarator.name.as_str()))
+}
+
+/// The functions that are handed to one that calls them once.
+fn callbacks<'a>(cx: &PackageCx<'a>) -> BTreeSet<&'a str> {
+    let calls = cx.program.functions().flat_map(|(_, function)| {
+        let tree = &function.tree;
+        tree.exprs.iter().filter_map(move |expr| match &expr.kind {
+            ExprKind::Call { callee, args } => Some((tree, tree.callee_name(*callee)?, args)),
+            _ => None,
+        })
+    });
+    calls
+        .filter(|(_, name, _)| AT_EXIT.contains(name) || is_once(name))
+        .flat_map(|(tree, _, args)| args.iter().filter_map(move |&arg| function(tree, arg)))
+        .collect()
+}
+
+/// `pthread_once`, `call_once`, `InitOnceExecuteOnce`, `_PyOnceFlag_CallOnce`.
+fn is_once(name: &str) -> bool {
+    name.to_ascii_lowercase().ends_with("once")
+}
+
+fn function(tree: &Tree, arg: ExprId) -> Option<&str> {
+    match &tree.expr(arg).kind {
+        ExprKind::Name(Name::Global(name)) => Some(name),
+        ExprKind::Cast { operand, .. } | ExprKind::Unary { operand, .. } => {
+            function(tree, *operand)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,46 @@
+"""Calls everything of the module in one thread, and prints what comes out and whether the total
+number of references stays the same."""
+
+import gc
+import sys
+
+import state
+
+
+def result(call):
+    try:
+        return repr(call())
+    except Exception as error:
+        return repr(error)
+
+
+def counted():
+    counter = state.Counter()
+    out = [counter.bump(), counter.bump_by(5), len(counter), result(lambda: counter.item)]
+    counter.item = ["value"]
+    out += [counter.item, result(lambda: counter.bump_by("x"))]
+    del counter.item
+    return out + [result(lambda: counter.item)]
+
+
+CALLS = {
+    "name": lambda: (state.name(), state.name() is state.name()),
+    "failing": lambda: state.failing(1),
+    "failing quietly": lambda: state.failing(None),
+    "nested": lambda: (state.nested(None) in (None, []), state.nested(1), state.nested(None)),
+    "label": lambda: [state.label(n) for n in (0, -7, 123456)],
+    "label of text": lambda: state.label("x"),
+    "counter": counted,
+}
+
+for title, call in CALLS.items():
+    first = result(call)
+    for _ in range(5):
+        result(call)
+    gc.collect()
+    before = sys.gettotalrefcount()
+    for _ in range(50):
+        assert result(call) == first
+    gc.collect()
+    grown = sys.gettotalrefcount() - before
+    print(title, first, "balanced" if abs(grown) < 25 else f"grows by {grown}")

@@ -1,0 +1,108 @@
+//! Rules about data that threads share without a lock: static variables and fields of objects.
+
+mod guard;
+pub mod lazy_cache;
+pub mod object_state;
+mod split;
+pub mod static_buffer;
+pub mod static_variable;
+
+use crate::rule::{Finding, Note, Outcome, PackageCx, Rule};
+use crate::state::{Variable, Write, root};
+
+/// Most places that a finding shows.
+const SHOWN: usize = 4;
+
+/// The finding about `variable`, at its declaration, with the places that write it.
+fn finding(
+    cx: &PackageCx<'_>,
+    rule: &'static Rule,
+    variable: &Variable,
+    message: String,
+    outcome: Outcome,
+) -> Finding {
+    Finding {
+        rule,
+        file: variable.place.0,
+        span: variable.place.1,
+        function: variable
+            .local
+            .and_then(|_| cx.function(variable.item))
+            .map(|function| function.name.clone()),
+        api: None,
+        message,
+        notes: notes(cx, variable),
+        outcome,
+    }
+}
+
+/// The places that write `variable` after import; how many more there are.
+fn notes(cx: &PackageCx<'_>, variable: &Variable) -> Vec<Note> {
+    let mut notes: Vec<Note> = Vec::new();
+    for write in &variable.late {
+        let Some(note) = note(cx, write) else {
+            continue;
+        };
+        if !notes
+            .iter()
+            .any(|old| (old.file, old.span) == (note.file, note.span))
+        {
+            notes.push(note);
+        }
+    }
+    let more = notes.len().saturating_sub(SHOWN);
+    notes.truncate(SHOWN);
+    if let Some(last) = notes.last_mut().filter(|_| more > 0) {
+        last.text.push_str(&match more {
+            1 => ", and in 1 more place".to_owned(),
+            _ => format!(", and in {more} more places"),
+        });
+    }
+    notes
+}
+
+fn note(cx: &PackageCx<'_>, write: &Write) -> Option<Note> {
+    let function = cx.function(write.item)?;
+    let (file, span) = text_at(cx, write)?;
+    Some(Note {
+        file,
+        span,
+        text: format!("`{}` writes it here", function.name),
+    })
+}
+
+fn text_at(
+    cx: &PackageCx<'_>,
+    write: &Write,
+) -> Option<(crate::source::FileId, crate::source::ByteSpan)> {
+    use crate::preprocess::Place;
+    Some(match cx.place(write.item, write.expr)? {
+        Place::File(file, span) | Place::Argument { file, span, .. } => (file, span),
+        Place::Macro { call, .. } => call,
+    })
+}
+
+/// Whether a function other than those that write `variable` after import names it.
+fn is_used_elsewhere(cx: &PackageCx<'_>, variable: &Variable) -> bool {
+    use crate::ast::{ExprId, Name};
+    if variable.local.is_some() {
+        return false;
+    }
+    let writes_it = |item| {
+        let mut all = variable.late.iter().chain(&variable.early);
+        all.any(|write| write.item == item)
+    };
+    (0u32..).zip(&cx.program.items).any(|(at, _)| {
+        let item = crate::rule::ItemId(at);
+        let Some(function) = cx.function(item).filter(|_| !writes_it(item)) else {
+            return false;
+        };
+        let tree = &function.tree;
+        (0u32..).map(ExprId).take(tree.exprs.len()).any(|expr| {
+            matches!(root(tree, expr), Some((Name::Global(name), _)) if **name == *variable.name)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! UG504: fields of objects that methods change without a lock.
+
+use std::collections::BTreeSet;
+
+use super::split::{Refusal, Split};
+use crate::declare_rule;
+use crate::edit::{Confidence, Fix, Need};
+use crate::preprocess::Place;
+use crate::rule::{Finding, ItemId, Note, Outcome, PackageCx};
+use crate::source::{ByteSpan, FileId};
+use crate::state::{Method, ObjectState, object_states};
+
+declare_rule! {
+    /// ## What it does
+    /// Finds types of the extension whose methods change fields of their objects without a lock,
+    /// and the methods that use those fields. One finding names a type.
+    ///
+    /// What only `tp_new`, `tp_init`, `tp_dealloc`, `tp_clear` and `tp_traverse` write is fine:
+    /// no other thread has the object then. So are fields that are used with a lock held, and a
+    /// hash that is kept when it was first asked for.
+    ///
+    /// ## Why is this bad?
+    /// Without the GIL two threads may run methods of one object at the same time. A field that
+    /// one of them replaces may be released while the other uses it.
+    ///
+    /// ## Example
+    /// ```c
+    /// static PyObject *
+    /// counter_next(Counter *self, PyObject *Py_UNUSED(ignored))
+    /// {
+    ///     return PyLong_FromLong(self->count++);
+    /// }
+    /// ```
+    /// becomes
+    /// ```c
+    /// static PyObject *
+    /// counter_next_lock_held(Counter *self, PyObject *Py_UNUSED(ignored))
+    /// {
+    ///     return PyLong_FromLong(self->count++);
+    /// }
+    ///
+    /// static PyObject *
+    /// counter_next(Counter *self, PyObject *ignored)
+    /// {
+    ///     PyObject *result;
+    ///     Py_BEGIN_CRITICAL_SECTION(self);
+    ///     result = counter_next_lock_held(self, ignored);
+    ///     Py_END_CRITICAL_SECTION();
+    ///     return result;
+    /// }
+    /// ```
+    /// All methods of the type that use such a field are split, since a lock protects only from
+    /// those who take it. Where one of them calls another on the same object, it calls the body.
+    ///
+    /// ## When it declines
+    /// - A macro makes the method or its head, or the head has no names for its parameters.
+    /// - Argument Clinic or another tool wrote the method: `@critical_section` in the input of
+    ///   Argument Clinic does the same.
+    /// - None of the methods that change a field can be split.
+    ///
+    /// ## Confidence
+    /// `review`: the lock is that of one object. Other objects of the type that a method uses,
+    /// objects that `__init__` is called on again, and C code that is no method are not covered.
+    /// A body that runs Python code or waits lets others in at that point, as it did with the GIL.
+    pub static UNLOCKED_OBJECT_STATE {
+        code: "UG504",
+        name: "unlocked-object-state",
+        summary: "methods change fields of their object without a lock",
+        since: "0.1.0",
+        best: Some(Confidence::Review),
+        triggers: &[],
+        check: check,
+    }
+}
+
+/// Most names that a sentence lists.
+const SHOWN: usize = 4;
+
+fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    for state in object_states(cx) {
+        findings.extend(finding(cx, &state));
+    }
+}
+
+fn finding(cx: &PackageCx<'_>, state: &ObjectState) -> Option<Finding> {
+    let writer = state
+        .methods
+        .iter()
+        .find(|method| !method.writes.is_empty())?;
+    let (file, span) = name_place(cx, writer.item)?;
+    let outcome = match fix(cx, state) {
+        Ok(fix) => Outcome::Fix(fix),
+        Err(why) => Outcome::Manual(format!(
+            "{why}: hold the lock of the object around each use of these fields, with \
+             `Py_BEGIN_CRITICAL_SECTION(self)` around the body of each method"
+        )),
+    };
+    Some(Finding {
+        rule: &UNLOCKED_OBJECT_STATE,
+        file,
+        span,
+        function: None,
+        api: None,
+        message: format!(
+            "methods of `{}` use its {} without a lock while others change {}",
+            state.type_name,
+            fields(&state.fields),
+            if state.fields.len() == 1 {
+                "it"
+            } else {
+                "them"
+            },
+        ),
+        notes: notes(cx, state),
+        outcome,
+    })
+}
+
+fn fields(names: &BTreeSet<String>) -> String {
+    let word = if names.len() == 1 { "field" } else { "fields" };
+    format!("{word} {}", listed(names.iter().map(String::as_str)))
+}
+
+/// `` `a`, `b` and 3 more ``
+fn listed<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String {
+    let more = names.len().saturating_sub(SHOWN);
+    let shown: Vec<String> = names.take(SHOWN).map(|name| format!("`{name}`")).collect();
+    match more {
+        0 => shown.join(", "),
+        _ => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+fn notes(cx: &PackageCx<'_>, state: &ObjectState) -> Vec<Note> {
+    let mut notes: Vec<Note> = Vec::new();
+    for method in &state.methods {
+        let (Some(function), Some((file, span))) =
+            (cx.function(method.item), name_place(cx, method.item))
+        else {
+            continue;
+        };
+        if notes.iter().any(|old| (old.file, old.span) == (file, span)) {
+            continue;
+        }
+        let (verb, names) = if method.writes.is_empty() {
+            ("reads", &method.reads)
+        } else {
+            ("changes", &method.writes)
+        };
+        let names = listed(names.iter().map(String::as_str));
+        let text = format!("`{}` {verb} {names}", function.name);
+        notes.push(Note { file, span, text });
+    }
+    let more = notes.len().saturating_sub(2 * SHOWN);
+    notes.truncate(2 * SHOWN);
+    if let Some(last) = notes.last_mut().filter(|_| more > 0) {
+        last.text
+            .push_str(&format!("; {more} more methods use them"));
+    }
+    notes
+}
+
+fn name_place(cx: &PackageCx<'_>, item: ItemId) -> Option<(FileId, ByteSpan)> {
+    let range = cx.function(item)?.name_range;
+    if range.start >= range.end {
+        return None;
+    }
+    Some(match cx.item(item).tokens.place(range) {
+        Place::File(file, span) | Place::Argument { file, span, .. } => (file, span),
+        Place::Macro { call, .. } => call,
+    })
+}
+
+/// Splits all methods of the type that can be split.
+fn fix(cx: &PackageCx<'_>, state: &ObjectState) -> Result<Fix, &'static str> {
+    let mut splits: Vec<Split<'_>> = Vec::new();
+    let mut refused: Vec<(String, Refusal)> = Vec::new();
+    let mut first = None;
+    for method in &state.methods {
+        match Split::new(cx, method.item) {
+            // Variants of other configurations share their text.
+            Ok(split) if splits.iter().any(|old| old.is_same_text(&split)) => {}
+            Ok(split) => {
+                splits.push(split);
+                first = first.or((!method.writes.is_empty()).then_some(()));
+            }
+            Err(refusal) => refused.push((name_of(cx, method), refusal)),
+        }
+    }
+    if first.is_none() {
+        return Err(refused
+            .first()
+            .map_or("no method was understood", |(_, why)| *why));
+    }
+    let mut fix = Fix::safe(format!(
+        "lock objects of `{}` in their methods",
+        state.type_name
+    ));
+    for split in &splits {
+        fix.edits.extend(split.edits(&splits));
+    }
+    fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+    let files: BTreeSet<FileId> = splits.iter().map(|split| split.file).collect();
+    let section = |file| Need::Compat {
+        file,
+        function: "Py_BEGIN_CRITICAL_SECTION",
+    };
+    fix.needs.extend(files.into_iter().map(section));
+    fix.assume("these fields of an object are used by its own methods only");
+    for (name, why) in refused {
+        fix.assume(format!("`{name}` gets its lock by hand: {why}"));
+    }
+    Ok(fix)
+}
+
+fn name_of(cx: &PackageCx<'_>, method: &Method) -> String {
+    let function = cx.function(method.item);
+    function.map_or_else(String::new, |function| function.name.clone())
+}

@@ -1,0 +1,448 @@
+//! Static variables in, findings out.
+
+use super::lazy_cache::LAZY_STATIC_CACHE;
+use super::object_state::UNLOCKED_OBJECT_STATE;
+use super::static_buffer::STATIC_BUFFER;
+use super::static_variable::SHARED_STATIC_VARIABLE;
+use crate::testing::{report, run_triaged};
+
+const METHODS: &str = "
+static PyMethodDef methods[] = {{\"f\", f, METH_NOARGS, NULL}, {NULL}};
+static int exec(PyObject *m) { return setup(m); }
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, exec}, {0, NULL}};
+PyMODINIT_FUNC PyInit_m(void) { return PyModuleDef_Init(&def); }
+";
+
+fn cache(text: &str) -> String {
+    run_triaged(&LAZY_STATIC_CACHE, &format!("{text}{METHODS}"))
+}
+
+fn buffer(text: &str) -> String {
+    run_triaged(&STATIC_BUFFER, &format!("{text}{METHODS}"))
+}
+
+fn variable(text: &str) -> String {
+    report(&SHARED_STATIC_VARIABLE, &format!("{text}{METHODS}"))
+}
+
+#[test]
+fn an_interned_string_is_filled_under_a_mutex() {
+    insta::assert_snapshot!(cache("\
+static PyObject *
+f(PyObject *self, PyObject *unused)
+{
+    static PyObject *name = NULL;
+    if (name == NULL) {
+        name = PyUnicode_InternFromString(\"name\"); /* once */
+        if (name == NULL) {
+            /* no memory */
+            return NULL;
+        }
+    }
+    return PyObject_GetAttr(self, name);
+}
+"), @r#"
+    4: `name` is filled on first use: two threads may both fill it
+      6: `f` writes it here
+      safe: fill `name` under a mutex
+    @@
+     {
+         static PyObject *name = NULL;
+    +    static PyMutex name_mutex;
+    +    PyMutex_Lock(&name_mutex);
+         if (name == NULL) {
+             name = PyUnicode_InternFromString("name"); /* once */
+    -        if (name == NULL) {
+    -            /* no memory */
+    -            return NULL;
+    -        }
+         }
+    +    PyMutex_Unlock(&name_mutex);
+    +    if (name == NULL) {
+    +        /* no memory */
+    +        return NULL;
+    +    }
+         return PyObject_GetAttr(self, name);
+     }
+    "#);
+}
+
+#[test]
+fn a_branch_that_only_fills_keeps_its_shape() {
+    insta::assert_snapshot!(cache("\
+static PyObject *empty, *other;
+static PyObject *
+f(PyObject *self, PyObject *unused)
+{
+\tif (self)
+\t\tif (!empty)
+\t\t\tempty = PyTuple_New(0);
+\treturn Py_XNewRef(empty);
+}
+"), @"
+    1: `empty` is filled on first use: two threads may both fill it
+      7: `f` writes it here
+      safe: fill `empty` under a mutex
+    @@
+     static PyObject *empty, *other;
+    +static PyMutex empty_mutex;
+     static PyObject *
+     f(PyObject *self, PyObject *unused)
+     {
+    -	if (self)
+    +	if (self) {
+    +		PyMutex_Lock(&empty_mutex);
+     		if (!empty)
+     			empty = PyTuple_New(0);
+    +		PyMutex_Unlock(&empty_mutex);
+    +	}
+     	return Py_XNewRef(empty);
+     }
+    ");
+}
+
+#[test]
+fn code_that_runs_under_the_mutex_needs_a_review() {
+    insta::assert_snapshot!(cache("\
+static PyObject *decimal;
+static PyObject *
+f(PyObject *self, PyObject *unused)
+{
+    if (decimal == NULL)
+        decimal = PyImport_ImportModule(\"decimal\");
+    if (decimal == NULL)
+        return NULL;
+    return Py_NewRef(decimal);
+}
+static PyObject *g(PyObject *self) { return decimal; }
+"), @r#"
+    1: `decimal` is filled on first use: two threads may both fill it
+      6: `f` writes it here
+      review: fill `decimal` under a mutex
+      assumes that nothing that `PyImport_ImportModule` runs comes back to `f`: it would wait for its own mutex
+      assumes that where `decimal` is read without the mutex, it was filled before
+    @@
+     static PyObject *decimal;
+    +static PyMutex decimal_mutex;
+     static PyObject *
+     f(PyObject *self, PyObject *unused)
+     {
+    +    PyMutex_Lock(&decimal_mutex);
+         if (decimal == NULL)
+             decimal = PyImport_ImportModule("decimal");
+    +    PyMutex_Unlock(&decimal_mutex);
+         if (decimal == NULL)
+             return NULL;
+    "#);
+}
+
+#[test]
+fn branches_that_do_more_are_left() {
+    insta::assert_snapshot!(cache("\
+static PyObject *type, *more;
+static PyObject *
+f(PyObject *self, PyObject *unused)
+{
+    if (type == NULL) {
+        PyObject *module = PyImport_ImportModule(\"decimal\");
+        if (module == NULL)
+            return NULL;
+        type = PyObject_GetAttrString(module, \"Decimal\");
+        Py_DECREF(module);
+    }
+    if (more != NULL)
+        return more;
+    more = PyDict_New();
+    return more;
+}
+"), @"
+    1: `type` is filled on first use: two threads may both fill it
+      9: `f` writes it here
+      by hand: the branch does more than fill it and leave if that failed: fill it while the module is made, or make the value first and store it under a `PyMutex` if the variable is still empty
+    1: `more` is filled on first use: two threads may both fill it
+      14: `f` writes it here
+      by hand: it is filled behind a return: fill it while the module is made, or make the value first and store it under a `PyMutex` if the variable is still empty
+    ");
+}
+
+#[test]
+fn a_mutex_that_is_there_is_enough() {
+    assert_eq!(
+        cache(
+            "\
+static PyObject *name;
+static PyObject *
+f(PyObject *self, PyObject *unused)
+{
+    PyMutex_Lock(&lock);
+    if (name == NULL) name = PyUnicode_InternFromString(\"name\");
+    PyMutex_Unlock(&lock);
+    return Py_XNewRef(name);
+}
+"
+        ),
+        ""
+    );
+}
+
+#[test]
+fn initialisation_is_alone() {
+    let text = "\
+static PyObject *name, *error;
+static char table[256];
+static int ready;
+static const char *const words[] = {\"a\"};
+static void fill(void) { table[0] = 1; ready = 1; }
+static int setup(PyObject *m) { fill(); name = PyUnicode_InternFromString(\"n\"); return 0; }
+static void m_free(void *m) { Py_CLEAR(name); }
+static PyModuleDef def = {.m_free = m_free};
+static PyObject *f(PyObject *self, PyObject *u) { static _Atomic int n; n++; return Py_NewRef(name); }
+";
+    assert_eq!(variable(text) + &cache(text) + &buffer(text), "");
+}
+
+#[test]
+fn each_thread_gets_its_scratch_buffer() {
+    insta::assert_snapshot!(buffer("\
+static PyObject *
+f(PyObject *self, PyObject *unused)
+{
+    static char text[32];
+    snprintf(text, sizeof(text), \"%p\", self);
+    return PyUnicode_FromString(text);
+}
+"), @r#"
+    4: `text` is one buffer that all threads write and read
+      5: `f` writes it here
+      review: give each thread its own `text`
+      assumes that the compiler knows `_Thread_local` of C11
+      assumes that no pointer into `text` is handed to another thread
+    @@
+     f(PyObject *self, PyObject *unused)
+     {
+    -    static char text[32];
+    +    static _Thread_local char text[32];
+         snprintf(text, sizeof(text), "%p", self);
+         return PyUnicode_FromString(text);
+    "#);
+}
+
+#[test]
+fn tables_that_are_filled_once_stay_for_all() {
+    insta::assert_snapshot!(buffer("\
+static PyObject *
+f(PyObject *self, PyObject *unused)
+{
+    static unsigned char table[256];
+    static int ready;
+    if (!ready) {
+        for (int i = 0; i < 256; i++) table[i] = i;
+        ready = 1;
+    }
+    return PyLong_FromLong(table[3]);
+}
+"), @"
+    4: `table` is one buffer that all threads write and read
+      7: `f` writes it here
+      by hand: it is filled only where another variable asks for it: use a local array or one of the caller, hold a `PyMutex` from the first write to the last read, or fill it while the module is made
+    ");
+}
+
+#[test]
+fn one_finding_a_variable_names_its_kind() {
+    insta::assert_snapshot!(variable("\
+static long count;
+static int debug, ready;
+static PyObject *handler;
+static struct node *pool[8];
+static int pooled;
+static PyObject *
+f(PyObject *self, PyObject *args)
+{
+    count++;
+    count += 2;
+    if (!PyArg_ParseTuple(args, \"i\", &debug))
+        return NULL;
+    if (!ready) {
+        prepare();
+        ready = 1;
+    }
+    Py_XSETREF(handler, Py_NewRef(args));
+    pool[pooled++] = NULL;
+    PyType_Ready(&Type);
+    Py_RETURN_NONE;
+}
+static PyTypeObject Type;
+"), @"
+    1: `count` is counted by all threads without a lock: counts get lost
+      9: `f` writes it here
+      10: `f` writes it here
+      by hand: make it atomic, keep one for each thread, or hold a `PyMutex` around each use
+    2: `debug` is set by one thread while others may read it
+      11: `f` writes it here
+      by hand: make it atomic, keep one for each thread, or set it while the module is made
+    2: `ready` says that something was set up on first use: two threads may set it up, or one may use it half done
+      15: `f` writes it here
+      by hand: set it up while the module is made, or hold a `PyMutex` from the test to the end of the setup
+    3: `handler` is replaced while other threads may use what it points to
+      17: `f` writes it here
+      by hand: keep it in the state of the module and hold a `PyMutex` around each exchange and around each read that takes a reference, or set it while the module is made
+    4: entries of `pool` are changed by all threads without a lock
+      18: `f` writes it here
+      by hand: hold a `PyMutex` around each use; a free list can be left out where `Py_GIL_DISABLED` is defined, or kept for each thread
+    5: `pooled` is counted by all threads without a lock: counts get lost
+      18: `f` writes it here
+      by hand: make it atomic, keep one for each thread, or hold a `PyMutex` around each use
+    22: the static type `Type` is changed after import
+      19: `f` writes it here
+      by hand: call `PyType_Ready` and fill the slots while the module is made
+    ");
+}
+
+const OBJECT: &str = "\
+typedef struct { PyObject_HEAD long count; PyObject *item; char *name; } Counter;
+";
+
+fn object(text: &str, tables: &str) -> String {
+    run_triaged(
+        &UNLOCKED_OBJECT_STATE,
+        &format!("{OBJECT}{text}{tables}{METHODS}"),
+    )
+}
+
+#[test]
+fn methods_that_use_what_others_change_are_split() {
+    insta::assert_snapshot!(object("\
+static PyObject *
+bump(Counter *self, PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromLong(self->count++);
+}
+
+static PyObject *
+twice(PyObject *op,
+      PyObject *args) {
+    Counter *self = (Counter *)op;
+    Py_XDECREF(bump(self, NULL));
+    return PyLong_FromLong(self->count);
+}
+", "
+static PyMethodDef counter_methods[] = {
+    {\"bump\", (PyCFunction)bump, METH_NOARGS, NULL},
+    {\"twice\", twice, METH_O, NULL},
+    {NULL}
+};
+"), @"");
+}
+
+#[test]
+fn attributes_are_followed_through_helpers_and_frozen_ones_stay() {
+    insta::assert_snapshot!(object("\
+static int
+init(Counter *self, PyObject *args, PyObject *kwargs)
+{
+    self->name = NULL;
+    return 0;
+}
+
+static void
+store(Counter *self, PyObject *value)
+{
+    Py_XSETREF(self->item, value);
+}
+
+int set_item(Counter *self, PyObject *value, void *closure)
+{
+    store(self, Py_NewRef(value));
+    return 0;
+}
+
+static PyObject *
+get_name(Counter *self, void *closure)
+{
+    return PyUnicode_FromString(self->name);
+}
+", "
+static PyGetSetDef getset[] = {
+    {\"item\", NULL, (setter)set_item},
+    {\"name\", (getter)get_name},
+    {NULL}
+};
+static PyType_Slot counter_slots[] = {{Py_tp_init, init}, {0, NULL}};
+"), @"
+    15: methods of `Counter` use its field `item` without a lock while others change it
+      15: `set_item` changes `item`
+      review: lock objects of `Counter` in their methods
+      assumes that these fields of an object are used by its own methods only
+    @@
+     }
+     
+    -int set_item(Counter *self, PyObject *value, void *closure)
+    +static int set_item_lock_held(Counter *self, PyObject *value, void *closure)
+     {
+         store(self, Py_NewRef(value));
+    @@
+     }
+     
+    +int set_item(Counter *self, PyObject *value, void *closure)
+    +{
+    +    int result;
+    +    Py_BEGIN_CRITICAL_SECTION(self);
+    +    result = set_item_lock_held(self, value, closure);
+    +    Py_END_CRITICAL_SECTION();
+    +    return result;
+    +}
+    +
+     static PyObject *
+     get_name(Counter *self, void *closure)
+    ");
+}
+
+#[test]
+fn locked_and_frozen_objects_are_silent() {
+    assert_eq!(object("\
+static long
+hash(Counter *self)
+{
+    if (self->count == -1) self->count = compute(self);
+    return self->count;
+}
+static PyObject *
+bump(Counter *self, PyObject *args)
+{
+    PyObject *result;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    result = PyLong_FromLong(self->name[0]++);
+    Py_END_CRITICAL_SECTION();
+    return result;
+}
+static void dealloc(Counter *self) { Py_CLEAR(self->item); }
+static PyObject *fresh(PyObject *op, PyObject *args)
+{
+    Counter *made = PyObject_New(Counter, &Type);
+    made->item = NULL;
+    return (PyObject *)made;
+}
+", "
+static PyMethodDef counter_methods[] = {{\"bump\", bump, METH_NOARGS}, {\"fresh\", fresh, METH_NOARGS}, {NULL}};
+static PyTypeObject Type = {.tp_hash = hash, .tp_dealloc = dealloc, .tp_methods = counter_methods};
+"), "");
+}
+
+#[test]
+fn heads_made_by_macros_are_left() {
+    insta::assert_snapshot!(object("\
+#define METHOD(name) static PyObject *name(Counter *self, PyObject *args)
+METHOD(bump)
+{
+    self->count++;
+    Py_RETURN_NONE;
+}
+", "
+static PyMethodDef counter_methods[] = {{\"bump\", (PyCFunction)bump, METH_VARARGS}, {NULL}};
+"), @"
+    3: methods of `Counter` use its field `count` without a lock while others change it
+      3: `bump` changes `count`
+      by hand: a macro makes it: hold the lock of the object around each use of these fields, with `Py_BEGIN_CRITICAL_SECTION(self)` around the body of each method
+    ");
+}
