@@ -332,7 +332,52 @@ static PyMethodDef counter_methods[] = {
     {\"twice\", twice, METH_O, NULL},
     {NULL}
 };
-"), @"");
+"), @"
+    3: methods of `Counter` use its field `count` without a lock while others change it
+      3: `bump` changes `count`
+      9: `twice` changes `count`
+      review: lock objects of `Counter` in their methods
+      assumes that these fields of an object are used by its own methods only
+    @@
+     typedef struct { PyObject_HEAD long count; PyObject *item; char *name; } Counter;
+     static PyObject *
+    -bump(Counter *self, PyObject *Py_UNUSED(ignored))
+    +bump_lock_held(Counter *self, PyObject *Py_UNUSED(ignored))
+     {
+         return PyLong_FromLong(self->count++);
+    @@
+     
+     static PyObject *
+    +bump(Counter *self, PyObject *ignored)
+    +{
+    +    PyObject *result;
+    +    Py_BEGIN_CRITICAL_SECTION(self);
+    +    result = bump_lock_held(self, ignored);
+    +    Py_END_CRITICAL_SECTION();
+    +    return result;
+    +}
+    +
+    +static PyObject *
+    +twice_lock_held(PyObject *op,
+    +                PyObject *args) {
+    +    Counter *self = (Counter *)op;
+    +    Py_XDECREF(bump_lock_held(self, NULL));
+    +    return PyLong_FromLong(self->count);
+    +}
+    +
+    +static PyObject *
+     twice(PyObject *op,
+           PyObject *args) {
+    -    Counter *self = (Counter *)op;
+    -    Py_XDECREF(bump(self, NULL));
+    -    return PyLong_FromLong(self->count);
+    +    PyObject *result;
+    +    Py_BEGIN_CRITICAL_SECTION(op);
+    +    result = twice_lock_held(op, args);
+    +    Py_END_CRITICAL_SECTION();
+    +    return result;
+     }
+    ");
 }
 
 #[test]
