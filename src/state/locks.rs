@@ -39,7 +39,7 @@ impl<'c, 'a> Locks<'c, 'a> {
     }
 
     /// Whether a lock is held at `expr`: one is taken before it and released behind it, here or
-    /// around every call of a `static` function. Which lock is not asked.
+    /// around every call of the function in the package. Which lock is not asked.
     #[must_use]
     pub fn is_held(&self, item: ItemId, expr: ExprId) -> bool {
         self.is_held_at(item, expr, MAX_DEPTH)
@@ -66,7 +66,6 @@ impl<'c, 'a> Locks<'c, 'a> {
         let index = self.cx.call_index();
         let sites = index.calls_to(name);
         depth > 0
-            && function.is_static
             && !sites.is_empty()
             && !index.is_mentioned(name)
             && sites

@@ -67,10 +67,13 @@ pub(super) fn reachable<'a>(cx: &PackageCx<'a>) -> Option<BTreeSet<&'a str>> {
     Some(reached)
 }
 
-/// The words of files that no item was read from.
+/// The words of files that are not looked at: generated code, other languages. Headers that only
+/// declare are included by those that are.
 fn words_of_others<'a>(cx: &PackageCx<'a>) -> FxHashSet<&'a [u8]> {
     let read: FxHashSet<FileId> = cx.program.items.iter().map(|item| item.place.0).collect();
-    let others = cx.program.files.iter().filter(|(id, _)| !read.contains(id));
+    let is_included = |id| cx.program.includes.is_included(id);
+    let files = cx.program.files.iter();
+    let others = files.filter(|(id, _)| !read.contains(id) && !is_included(*id));
     others
         .flat_map(|(id, file)| cx.program.index[id.index()].identifiers(file))
         .collect()

@@ -1,6 +1,6 @@
 //! Splits a method into its body, which expects the lock, and a wrapper that takes it.
 
-use crate::ast::{ExprKind, Function, LocalId, TokenRange};
+use crate::ast::{ExprKind, Function, LocalId, StmtKind, TokenRange};
 use crate::edit::{Edit, Layout};
 use crate::rule::{ItemId, PackageCx};
 use crate::source::{ByteOffset, ByteSpan, FileId};
@@ -139,7 +139,7 @@ impl<'a> Split<'a> {
         let source = self.cx.file(self.file);
         let tokens = &self.cx.program.index[self.file.index()].tokens;
         let layout = Layout::learn(self.file, source.bytes(), tokens, self.whole);
-        let step = String::from_utf8_lossy(&layout.step().deeper(b"")).into_owned();
+        let step = self.indentation(&layout);
         let names: Vec<&str> = self
             .function
             .params
@@ -172,6 +172,20 @@ impl<'a> Split<'a> {
             text += &format!("{ending}{step}{line}");
         }
         text + ending + "}"
+    }
+
+    /// What the statements of the body are indented by.
+    fn indentation(&self, layout: &Layout<'_>) -> String {
+        let tree = &self.function.tree;
+        let first = match &tree.stmt(self.function.body).kind {
+            StmtKind::Block(stmts) => stmts.first(),
+            _ => None,
+        };
+        let own = first.and_then(|&first| self.cx.stmt_span(self.item, first));
+        let own = own.map(|(_, span)| layout.indentation(span.start()).to_vec());
+        let own = own.filter(|own| !own.is_empty());
+        let step = own.unwrap_or_else(|| layout.step().deeper(b""));
+        String::from_utf8_lossy(&step).into_owned()
     }
 
     /// The brace where the function has its own.
