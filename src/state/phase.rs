@@ -57,7 +57,9 @@ pub(super) fn reachable<'a>(cx: &PackageCx<'a>) -> Option<BTreeSet<&'a str>> {
     }
     open.extend(named.keys().filter(|name| cx.call_index().is_in_gap(name)));
     let others = words_of_others(cx);
-    open.extend(named.keys().filter(|name| others.contains(name.as_bytes())));
+    // Every program has a `main` of its own.
+    let is_named = |name: &&&str| **name != "main" && others.contains(name.as_bytes());
+    open.extend(named.keys().filter(is_named));
     let mut reached = BTreeSet::new();
     while let Some(name) = open.pop() {
         if reached.insert(name) {
