@@ -16,7 +16,7 @@ pub struct Target<'a> {
 }
 
 /// The edit that includes `target` in `file`: behind `Python.h`, else behind the last `#include`
-/// that no conditional holds. `None` if there is no `#include` to follow.
+/// that stands in no conditional and no block. `None` if there is no `#include` to follow.
 #[must_use]
 pub fn include_edit(
     id: FileId,
@@ -47,15 +47,20 @@ fn unconditional_includes(file: &SourceFile, tokens: &[Token]) -> Vec<Include> {
     let text = |token: &Token| file.slice(token.span);
     let mut includes = Vec::new();
     let guards = guard_depth(file, tokens);
-    let mut depth = 0u32;
+    let (mut depth, mut blocks) = (0u32, 0i32);
     for (at, pair) in tokens.windows(2).enumerate() {
         if !(pair[0].first_on_line && text(&pair[0]) == b"#") {
+            match text(&pair[0]) {
+                b"{" if depth <= guards => blocks += 1,
+                b"}" if depth <= guards => blocks -= 1,
+                _ => {}
+            }
             continue;
         }
         match text(&pair[1]) {
             b"if" | b"ifdef" | b"ifndef" => depth += 1,
             b"endif" => depth = depth.saturating_sub(1),
-            b"include" if depth <= guards => {
+            b"include" if depth <= guards && blocks <= 0 => {
                 let line = &tokens[at + 2..];
                 let line: Vec<&Token> = line
                     .iter()
@@ -142,6 +147,19 @@ mod tests {
             "#ifdef X\n#include \"Python.h\"\n#endif\n#include \"mod.h\" /* all */\n#include \"../../src/ungil_compat.h\"\nint x;\n"
         );
         assert_eq!(included("a.c", "int x;\n"), "int x;\n");
+    }
+
+    #[test]
+    fn an_include_inside_a_function_is_none() {
+        let text = "#include \"a.h\"\nint f(void)\n{\n#include \"body.h\"\n}\n";
+        insta::assert_snapshot!(included("m.c", text), @r#"
+        #include "a.h"
+        #include "src/ungil_compat.h"
+        int f(void)
+        {
+        #include "body.h"
+        }
+        "#);
     }
 
     #[test]

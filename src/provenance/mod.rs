@@ -53,6 +53,9 @@ pub trait Triage: std::fmt::Debug + Sync {
 
     /// What the functions of the package are to Python.
     fn roles(&self) -> &Roles;
+
+    /// Whether Python calls the function of `item` and takes `NULL`, or -1, for an error.
+    fn reports_errors(&self, item: ItemId) -> bool;
 }
 
 impl Triage for Cx<'_> {
@@ -70,6 +73,15 @@ impl Triage for Cx<'_> {
 
     fn roles(&self) -> &Roles {
         self.roles
+    }
+
+    fn reports_errors(&self, item: ItemId) -> bool {
+        let item = &self.program.items[item.0 as usize];
+        let Some(Body::Function(function)) = &item.body else {
+            return false;
+        };
+        let mut roles = self.roles.of(item, function).peekable();
+        roles.peek().is_some() && roles.all(|role| !role.is_destructor() && !role.is_traverse())
     }
 }
 

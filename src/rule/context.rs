@@ -111,6 +111,13 @@ impl<'a> PackageCx<'a> {
         &self.calls
     }
 
+    /// Whether Python calls the function of `item` and takes `NULL`, or -1, for an error.
+    #[must_use]
+    pub fn reports_errors(&self, item: ItemId) -> bool {
+        self.triage
+            .is_some_and(|triage| triage.reports_errors(item))
+    }
+
     /// The item with this id.
     #[must_use]
     pub fn item(&self, id: ItemId) -> &'a ProgramItem {

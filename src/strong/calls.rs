@@ -7,7 +7,7 @@ use super::plan::Lookup;
 use super::presence;
 use super::reason::Reason;
 use super::shape::{Shape, null_test, runs_first};
-use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
+use crate::ast::{ExprId, ExprKind, Init, LocalDecl, LocalId, StmtId, StmtKind};
 use crate::capi::{Form, OldErrors};
 use crate::cfg::InstrKind;
 use crate::source::{ByteOffset, ByteSpan};
@@ -314,9 +314,13 @@ fn returned(
     };
     let span = span_of(draft, stmt)?;
     let test = draft.null_exit(lookup, name, span);
-    if !test.is_empty() {
-        draft.after_first(stmt, test);
+    if test.is_empty() {
+        return Ok(());
     }
+    if declares_next(draft, stmt) && !draft.scene.file_mixes_declarations() {
+        return Err(Reason::Declared);
+    }
+    draft.after_first(stmt, test);
     Ok(())
 }
 
@@ -334,9 +338,48 @@ fn nested_return(
     let span = span_of(draft, stmt)?;
     let test = draft.null_exit(lookup, name, span);
     draft.before(stmt, [format!("{head} {call};")]);
+    if let StmtKind::Decl(decls) = &draft.scene.tree.stmt(stmt).kind
+        && !test.is_empty()
+        && !draft.scene.mixes_declarations()
+    {
+        draft.name_result(parts.whole, name);
+        return assign_later(draft, stmt, decls, test);
+    }
     draft.before(stmt, test);
     draft.name_result(parts.whole, name);
     Ok(())
+}
+
+/// `int n = f(item);` behind a test that C89 does not allow there turns into `int n;`, the test,
+/// and `n = f(item);`.
+fn assign_later(
+    draft: &mut Draft<'_, '_>,
+    stmt: StmtId,
+    decls: &[LocalDecl],
+    test: Vec<String>,
+) -> Result<(), Reason> {
+    let made = || Reason::InMacro("around it".to_owned());
+    let ([decl], Some(Init::Expr(value))) = (decls, decls[0].init.as_ref()) else {
+        return Err(Reason::Declared);
+    };
+    if declares_next(draft, stmt) {
+        return Err(Reason::Declared);
+    }
+    let value = draft.scene.span(*value).ok_or_else(made)?;
+    let assignment = format!("{} = {};", draft.scene.name(decl.local), draft.text(value));
+    take_value(draft, stmt, decl.local)?;
+    draft.after_first(stmt, [test, vec![assignment]].concat());
+    Ok(())
+}
+
+/// Whether `stmt` and what follows it are declarations.
+fn declares_next(draft: &Draft<'_, '_>, stmt: StmtId) -> bool {
+    let is_decl = |stmt: StmtId| matches!(draft.scene.tree.stmt(stmt).kind, StmtKind::Decl(_));
+    let next = draft
+        .scene
+        .siblings(stmt)
+        .and_then(|(stmts, at)| stmts.get(at + 1).copied());
+    is_decl(stmt) && next.is_some_and(is_decl)
 }
 
 /// The same for a lookup that hands its result out through a pointer.

@@ -27,6 +27,8 @@ pub(super) struct Draft<'s, 'a> {
     taken: BTreeSet<String>,
     /// Releases of other references where a lookup fails.
     at_exit: BTreeMap<ExprId, Vec<String>>,
+    /// Lookups whose failure leaves just a loop.
+    breaks: BTreeMap<ExprId, StmtId>,
     /// Lookups that turned into the name of a variable.
     named: Vec<(ByteSpan, String)>,
 }
@@ -73,6 +75,7 @@ pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
         around: BTreeMap::new(),
         taken: BTreeSet::new(),
         at_exit: BTreeMap::new(),
+        breaks: breaks(group),
         named: Vec::new(),
     };
     for planned in group {
@@ -112,6 +115,15 @@ pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
         draft.needs(&planned.home.lookups);
     }
     draft.finish()
+}
+
+fn breaks(group: &[Planned]) -> BTreeMap<ExprId, StmtId> {
+    let lookups = group.iter().flat_map(|planned| &planned.home.lookups);
+    let breaks = lookups.filter_map(|lookup| match lookup.failure {
+        Failure::Break(left, _) => Some((lookup.call, left)),
+        _ => None,
+    });
+    breaks.collect()
 }
 
 fn title(group: &[Planned]) -> String {
@@ -229,11 +241,17 @@ impl Draft<'_, '_> {
     /// The statement that leaves the function if the result of `lookup`, in `name`, is `NULL` and
     /// could not be before. No lines if there is no need.
     pub(super) fn null_exit(&mut self, lookup: &Lookup, name: &str, stmt: ByteSpan) -> Vec<String> {
-        let Failure::Exit(jump) = &lookup.failure else {
-            return Vec::new();
+        let jump = match &lookup.failure {
+            Failure::AsBefore | Failure::Tested => return Vec::new(),
+            Failure::Exit(jump) | Failure::Break(_, jump) => jump,
+            Failure::Stop(jump) => {
+                let function = &self.scene.function.name;
+                let early =
+                    format!("`{function}` may stop early where a list gets shorter meanwhile");
+                self.fix.assume(early);
+                jump
+            }
         };
-        self.fix
-            .assume("a list that shrinks meanwhile raises IndexError here");
         let releases = self.at_exit.get(&lookup.call).cloned().unwrap_or_default();
         let body = [releases, jump.clone()].concat();
         self.block_of(&format!("if ({name} == NULL)"), &body, stmt)
@@ -278,6 +296,9 @@ impl Draft<'_, '_> {
 
     fn releases(&mut self, planned: &Planned) -> Result<(), Reason> {
         for (&call, &(variable, null)) in &planned.decisions.held {
+            if self.is_kept_by_break(call, &planned.home) {
+                continue;
+            }
             let release = self.release(planned, variable, null);
             self.at_exit.entry(call).or_default().push(release);
         }
@@ -317,6 +338,21 @@ impl Draft<'_, '_> {
         if let Some(end) = end.filter(is_new) {
             self.insert(end, " = NULL");
         }
+    }
+
+    /// Whether the failure of `call` only leaves a loop behind which the reference of `home` is
+    /// still held.
+    fn is_kept_by_break(&self, call: ExprId, home: &Home) -> bool {
+        let Some(&left) = self.breaks.get(&call) else {
+            return false;
+        };
+        let inner = self.scene.inner_stmts(left);
+        let mut lookups = home.lookups.iter();
+        lookups.all(|lookup| {
+            self.scene
+                .stmt_of(lookup.call)
+                .is_none_or(|stmt| !inner.contains(&stmt))
+        })
     }
 
     fn release(&self, planned: &Planned, variable: Option<LocalId>, null: bool) -> String {

@@ -10,10 +10,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::counts::{Effect, effect};
+use super::error_value::{ErrorValue, is_minus_one};
+use super::made_exit::consumption;
 use super::scene::Scene;
 use super::types::is_number;
 use super::web::assigned;
-use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
 use crate::capi::{self, OutKind, Returns};
 use crate::cfg::{
     Base, BlockId, Callee, Comparison, Condition, Instr, InstrKind, Operand, Place, Point, Source,
@@ -74,6 +76,53 @@ impl State {
         self.locals.iter().all(|contents| contents & OWNED == 0)
     }
 
+    /// What the function may have to release, in the order of declarations.
+    pub(super) fn owned(&self) -> Vec<Owned> {
+        let locals = (0u32..).zip(&self.locals);
+        locals
+            .filter(|(_, contents)| *contents & OWNED != 0)
+            .map(|(at, contents)| Owned {
+                local: LocalId(at),
+                for_sure: contents & !(OWNED | NULL) == 0,
+                null: contents & NULL != 0,
+            })
+            .collect()
+    }
+
+    /// Takes note that the function does not own what these variables hold.
+    pub(super) fn disown_all(&mut self, locals: &[LocalId]) {
+        for &local in locals {
+            let contents = self.of(local);
+            if contents & OWNED != 0 {
+                self.set(local, contents & !OWNED | OTHER);
+            }
+        }
+    }
+
+    /// Takes note that the function may own what these variables hold, if they hold anything.
+    pub(super) fn may_own_all(&mut self, locals: &[LocalId]) {
+        for &local in locals {
+            let contents = self.of(local);
+            if contents & OTHER != 0 {
+                self.set(local, contents | OWNED);
+            }
+        }
+    }
+
+    /// Whether `local` holds this error and nothing else. Numbers are known if they are 0 or -1.
+    pub(super) fn is_error(&self, local: LocalId, error: ErrorValue) -> bool {
+        match error {
+            ErrorValue::Null | ErrorValue::Number(0) => self.of(local) == NULL,
+            ErrorValue::Number(-1) => self.of(local) == ERROR,
+            ErrorValue::Number(_) => false,
+        }
+    }
+
+    /// Whether `local` holds the same in both states.
+    pub(super) fn agrees(&self, other: &Self, local: LocalId) -> bool {
+        self.of(local) == other.of(local)
+    }
+
     fn join(&mut self, other: &Self) -> bool {
         let before = self.clone();
         for (one, more) in self.locals.iter_mut().zip(&other.locals) {
@@ -84,6 +133,16 @@ impl State {
     }
 }
 
+/// A variable with something that the function has to release.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Owned {
+    pub local: LocalId,
+    /// It is so on all paths, but for those where it is `NULL`.
+    pub for_sure: bool,
+    /// It may be `NULL`.
+    pub null: bool,
+}
+
 /// The contents of variables at all points of a function.
 pub(super) struct Held<'s, 'a> {
     scene: &'s Scene<'a>,
@@ -92,9 +151,15 @@ pub(super) struct Held<'s, 'a> {
 
 impl<'s, 'a> Held<'s, 'a> {
     pub(super) fn new(scene: &'s Scene<'a>) -> Self {
-        let contents = |local: &crate::ast::Local| if local.is_param { OTHER } else { UNSET };
+        let locals = (0u32..).zip(&scene.tree.locals);
+        let contents = locals.map(|(at, local)| match consumption(scene, LocalId(at)) {
+            _ if !local.is_param => UNSET,
+            None => OTHER,
+            Some("Py_XDECREF") => OWNED | NULL,
+            Some(_) => OWNED,
+        });
         let start = State {
-            locals: scene.tree.locals.iter().map(contents).collect(),
+            locals: contents.collect(),
             temps: BTreeMap::new(),
             broken: false,
         };
@@ -117,8 +182,13 @@ impl<'s, 'a> Held<'s, 'a> {
 }
 
 /// Whether the function, if it goes on at the start of `block` in this state, releases all it
-/// owns, and nothing else, and returns `NULL` or -1.
-pub(super) fn fails_cleanly(scene: &Scene<'_>, block: BlockId, state: State) -> bool {
+/// owns, and nothing else, and returns an error.
+pub(super) fn fails_cleanly(
+    scene: &Scene<'_>,
+    error: ErrorValue,
+    block: BlockId,
+    state: State,
+) -> bool {
     let inputs = solve(scene, block, state);
     let mut returns = false;
     for (&block, input) in &inputs {
@@ -136,7 +206,7 @@ pub(super) fn fails_cleanly(scene: &Scene<'_>, block: BlockId, state: State) -> 
         }
         if let Terminator::Return(_, stmt) = scene.cfg.block(block).terminator {
             returns = true;
-            if !state.owns_nothing() || !gives_error(scene, stmt, &state) {
+            if !state.owns_nothing() || !gives_error(scene, error, stmt, &state) {
                 return false;
             }
         }
@@ -144,38 +214,13 @@ pub(super) fn fails_cleanly(scene: &Scene<'_>, block: BlockId, state: State) -> 
     returns
 }
 
-fn gives_error(scene: &Scene<'_>, stmt: StmtId, state: &State) -> bool {
+fn gives_error(scene: &Scene<'_>, error: ErrorValue, stmt: StmtId, state: &State) -> bool {
     let StmtKind::Return(Some(value)) = scene.tree.stmt(stmt).kind else {
         return false;
     };
-    let error = if is_number(&scene.function.ret) {
-        ERROR
-    } else {
-        NULL
-    };
     match scene.as_local(value) {
-        Some(local) => state.of(local) == error,
-        None => is_error(scene, value),
-    }
-}
-
-/// Whether `value` is what the function returns if it fails: `NULL`, or -1 for a number.
-pub(super) fn is_error(scene: &Scene<'_>, value: ExprId) -> bool {
-    if is_number(&scene.function.ret) {
-        is_minus_one(scene, value)
-    } else {
-        scene.is_null(value)
-    }
-}
-
-pub(super) fn is_minus_one(scene: &Scene<'_>, value: ExprId) -> bool {
-    match scene.tree.expr(value).kind {
-        ExprKind::Unary {
-            op: UnaryOp::Minus,
-            operand,
-        } => matches!(scene.tree.expr(operand).kind, ExprKind::Int(Some(1))),
-        ExprKind::Cast { operand, .. } => is_minus_one(scene, operand),
-        _ => false,
+        Some(local) => state.is_error(local, error),
+        None => error.is(scene, value),
     }
 }
 

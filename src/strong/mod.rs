@@ -13,15 +13,20 @@
 //! ```
 
 mod afterwards;
+mod branch;
 mod calls;
 mod counting;
 mod counts;
 mod emit;
 mod errno;
+mod error_value;
 mod exit;
+mod exits;
 mod follow;
 mod held;
 mod hold;
+mod locks;
+mod made_exit;
 mod pending;
 mod plan;
 mod presence;

@@ -119,7 +119,7 @@ fn fits(
     replacement: &'static Replacement,
     shape: Shape,
 ) -> Result<Shape, Reason> {
-    if let Some(why) = replacement.caution.or(obstacle(replacement)) {
+    if let Some(why) = replacement.caution {
         return Err(Reason::NoSwap(why));
     }
     if is_traverse(scene) {
@@ -159,17 +159,6 @@ fn fits(
 fn is_traverse(scene: &Scene<'_>) -> bool {
     let mut params = scene.function.params.iter();
     params.any(|&param| scene.tree.local(param).ty.name() == Some("visitproc"))
-}
-
-/// Why no rule swaps this function yet.
-fn obstacle(replacement: &Replacement) -> Option<&'static str> {
-    match replacement.borrowed {
-        "PySequence_Fast_GET_ITEM" => Some(
-            "a list is not copied by `PySequence_Fast`: take a snapshot by `PySequence_Tuple`, or \
-             lock the list around the loop",
-        ),
-        _ => None,
-    }
 }
 
 fn homes(scene: &Scene<'_>, lookups: &[Lookup]) -> Vec<Home> {
@@ -214,7 +203,7 @@ fn fresh_name(
 ) -> String {
     let stem = match lookup.replacement.strong {
         _ if matches!(lookup.shape, Shape::Presence(..)) => "found",
-        name if name.starts_with("PyList") => "item",
+        name if name.starts_with("PyList") || name.starts_with("PySequence") => "item",
         name if name.starts_with("PyImport") => "module",
         name if name.starts_with("PyWeakref") => "referent",
         _ => "value",

@@ -25,6 +25,11 @@ pub(super) enum Reason {
          of scope: keep the reference in a variable that lives as long"
     )]
     DerivedOutlives(String),
+    #[error(
+        "a test would have to stand between declarations: declare the variable first, and assign \
+         to it later"
+    )]
+    Declared,
     #[error("the result is not used: take the call out")]
     Discarded,
     #[error(
@@ -63,6 +68,11 @@ pub(super) enum Reason {
          each use by hand"
     )]
     NoneEscapes(String),
+    #[error(
+        "the checked call can fail where the macro could not: use `{0}`, and do on `NULL` what \
+         the function does about its other errors"
+    )]
+    NoExit(&'static str),
     #[error("{0}")]
     NoSwap(&'static str),
     #[error(

@@ -187,16 +187,11 @@ fn of_item(
         }
         !only_compared
     });
-    calls.retain(|&(call, _)| match snapshot::fix(&scene, call) {
-        Some(fix) => {
-            outcomes.insert(call, Outcome::Fix(fix));
-            false
-        }
-        None => true,
-    });
     let plan = plan::plan(&scene, &calls);
-    let declined = plan.declined.iter();
-    outcomes.extend(declined.map(|(&call, why)| (call, manual(why))));
+    for (&call, why) in &plan.declined {
+        let outcome = snapshot::fix(&scene, call).map_or_else(|| manual(why), Outcome::Fix);
+        outcomes.insert(call, outcome);
+    }
     for group in &plan.groups {
         let outcome = match emit::fix(&scene, group) {
             Ok(fix) => Outcome::Fix(fix),

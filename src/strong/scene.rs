@@ -314,10 +314,22 @@ impl Scene<'_> {
 
     /// Whether the function declares variables behind other statements.
     pub(super) fn mixes_declarations(&self) -> bool {
-        let is_decl = |id: &StmtId| matches!(self.tree.stmt(*id).kind, StmtKind::Decl(_));
-        self.tree.stmts.iter().any(|stmt| match &stmt.kind {
-            StmtKind::Block(stmts) => stmts.iter().skip_while(|id| is_decl(id)).any(is_decl),
-            _ => false,
-        })
+        mixes_declarations(self.tree)
     }
+
+    /// Whether any function of the file does: it is no C89.
+    pub(super) fn file_mixes_declarations(&self) -> bool {
+        let functions = self.cx.program.functions();
+        functions
+            .filter(|(item, _)| item.place.0 == self.file)
+            .any(|(_, function)| mixes_declarations(&function.tree))
+    }
+}
+
+fn mixes_declarations(tree: &Tree) -> bool {
+    let is_decl = |id: &StmtId| matches!(tree.stmt(*id).kind, StmtKind::Decl(_));
+    tree.stmts.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Block(stmts) => stmts.iter().skip_while(|id| is_decl(id)).any(is_decl),
+        _ => false,
+    })
 }

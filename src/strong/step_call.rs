@@ -44,7 +44,9 @@ impl Follower<'_, '_> {
             Callee::Named(name) => &**name,
             Callee::Indirect(_) => "",
         };
-        if name == "PyList_GET_ITEM" && self.strong.contains(&expr) {
+        // They get an exit of their own.
+        let unchecked = matches!(name, "PyList_GET_ITEM" | "PySequence_Fast_GET_ITEM");
+        if unchecked && self.strong.contains(&expr) {
             self.at_exit(expr, state, sink);
         }
         let kinds: Vec<Option<Kind>> = args.iter().map(|arg| kind_of(state, arg)).collect();

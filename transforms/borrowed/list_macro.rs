@@ -10,9 +10,10 @@ const NAMES: &[&str] = &["PyList_GET_ITEM"];
 declare_rule! {
     /// ## What it does
     /// Replaces `PyList_GET_ITEM` with `PyList_GetItemRef`, and releases the reference on every path after
-    /// the last use of the item. Where the new call fails, the function leaves by an exit of its own: the
-    /// nearest `return NULL;`, `return -1;` or `goto` that follows a failed call, and that releases just
-    /// what the function owns here.
+    /// the last use of the item. Where the new call fails, the function leaves as it does elsewhere: by an
+    /// exit of its own that releases just what it owns here, or by one made of the releases that it does
+    /// on its way and the `NULL`, -1 or 0 that it returns after an error. A loop that asks for the size of
+    /// the list each time round, in a function that cannot fail, just ends.
     ///
     /// ## Why
     /// Between the test of the size and the read another thread can shorten the list: the macro then reads
@@ -38,15 +39,17 @@ declare_rule! {
     ///     Py_DECREF(item);
     ///
     /// ## Confidence
-    /// Safe if the code tests the result for `NULL` already. Else review: a list that shrinks meanwhile
-    /// raises `IndexError`.
+    /// Safe. Where a list got shorter meanwhile the macro read what was no item of it; the new code raises
+    /// `IndexError` there. Review in a `void` function that knows the size of the list from before: it
+    /// tells `sys.unraisablehook` and returns early.
     ///
     /// ## Declines
-    /// - No exit of the function fits: it returns no error value, releases too much or too little, or a
-    ///   lock is taken.
+    /// - No exit fits: nothing tells what the function returns after an error, or who owns what it holds;
+    ///   a lock is taken.
     /// - The reference is returned or stored without a reference of its own: callers must change.
     /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
     /// - The call is made by the body of a macro, or in the middle of a condition.
+    /// - The test of the result would stand between declarations, in a file of C89.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/list.html#c.PyList_GetItemRef>

@@ -1,4 +1,4 @@
-//! Reads items of `PySequence_Fast` from a snapshot.
+//! Takes items of `PySequence_Fast` with a reference of their own, or from a snapshot.
 
 use crate::declare_rule;
 use crate::edit::Confidence;
@@ -9,8 +9,10 @@ const NAMES: &[&str] = &["PySequence_Fast_GET_ITEM"];
 
 declare_rule! {
     /// ## What it does
-    /// Replaces `PySequence_Fast` with `PySequence_Tuple` where the items are read by
-    /// `PySequence_Fast_GET_ITEM`, which works on a tuple as well.
+    /// Replaces `PySequence_Fast_GET_ITEM` with `PySequence_GetItem`, and releases the reference on every
+    /// path after the last use of the item. Where the new call fails, the function leaves as for
+    /// `PyList_GET_ITEM` (UG106). If it has no way to fail, `PySequence_Tuple` takes the place of
+    /// `PySequence_Fast`: the macro works on a tuple as well, and that never changes.
     ///
     /// ## Why
     /// `PySequence_Fast` gives a list back as it is, not a copy: another thread can change it meanwhile.
@@ -19,28 +21,46 @@ declare_rule! {
     /// Before:
     ///
     ///     PyObject *fast = PySequence_Fast(arg, "not a sequence");
-    ///     item = PySequence_Fast_GET_ITEM(fast, i);
+    ///     if (fast == NULL)
+    ///         return -1;
+    ///     item = PySequence_Fast_GET_ITEM(fast, 0);
+    ///     n = PyObject_Size(item);
+    ///     Py_DECREF(fast);
     ///
     /// After:
     ///
-    ///     PyObject *fast = PySequence_Tuple(arg);
-    ///     item = PySequence_Fast_GET_ITEM(fast, i);
+    ///     PyObject *fast = PySequence_Fast(arg, "not a sequence");
+    ///     if (fast == NULL)
+    ///         return -1;
+    ///     item = PySequence_GetItem(fast, 0);
+    ///     if (item == NULL) {
+    ///         Py_DECREF(fast);
+    ///         return -1;
+    ///     }
+    ///     n = PyObject_Size(item);
+    ///     Py_DECREF(item);
+    ///     Py_DECREF(fast);
     ///
     /// ## Confidence
-    /// Review: a list is copied, and the error for what cannot be iterated loses its own text.
+    /// Safe. Where a list got shorter meanwhile the macro read what was no item of it; the new code raises
+    /// `IndexError` there. Review with `PySequence_Tuple`: a list is copied, and the error for what cannot be
+    /// iterated loses its own text.
     ///
     /// ## Declines
-    /// - The sequence is not made by `PySequence_Fast` in the same function.
-    /// - Something else is done with it than reading, testing and releasing: it may be changed, or kept.
+    /// - No exit fits, and the sequence is not made by `PySequence_Fast` in the same function, or is changed
+    ///   or kept there.
+    /// - The reference is returned or stored without a reference of its own: callers must change.
+    /// - The call is made by the body of a macro, or in the middle of a condition.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/sequence.html#c.PySequence_Fast>
+    /// - <https://docs.python.org/3/c-api/sequence.html#c.PySequence_GetItem>
     pub static BORROWED_SEQUENCE_FAST_ITEM {
         code: "UG107",
         name: "borrowed-sequence-fast-item",
         summary: "an item of a PySequence_Fast result is used without owning a reference",
         since: "0.1.0",
-        best: Some(Confidence::Review),
+        best: Some(Confidence::Safe),
         triggers: NAMES,
         check: check,
     }

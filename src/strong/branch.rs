@@ -1,0 +1,181 @@
+//! The branches of a function that leave it after a failure.
+
+use super::error_value::is_minus_one;
+use super::held::frees;
+use super::scene::Scene;
+use crate::ast::{BinaryOp, ExprId, ExprKind, Init, StmtId, StmtKind, UnaryOp};
+use crate::capi::{self, Returns};
+
+/// `if (failed) { releases; jump; }`
+#[derive(Debug, Clone)]
+pub(super) struct Branch {
+    /// The `if`.
+    pub test: StmtId,
+    pub then: StmtId,
+    pub releases: Vec<StmtId>,
+    pub jump: StmtId,
+    /// It is taken with an exception set, for all to see.
+    pub evident: bool,
+}
+
+pub(super) fn stmts<'s>(scene: &'s Scene<'_>) -> impl Iterator<Item = StmtId> + 's {
+    let count = u32::try_from(scene.tree.stmts.len()).expect("arenas are indexed by u32");
+    (0..count).map(StmtId)
+}
+
+/// All branches of the function that leave it by `goto`, or with a value.
+pub(super) fn branches(scene: &Scene<'_>) -> Vec<Branch> {
+    stmts(scene)
+        .filter_map(|stmt| match scene.tree.stmt(stmt).kind {
+            StmtKind::If { cond, then, .. } => {
+                let mut branch = branch(scene, stmt, then)?;
+                branch.evident |= is_failure(scene, stmt, cond);
+                Some(branch)
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+/// The branch `then` if it does nothing but raise, release and leave.
+pub(super) fn branch(scene: &Scene<'_>, test: StmtId, then: StmtId) -> Option<Branch> {
+    let body = match &scene.tree.stmt(then).kind {
+        StmtKind::Block(stmts) => &stmts[..],
+        _ => &[then],
+    };
+    let (&jump, before) = body.split_last()?;
+    match scene.tree.stmt(jump).kind {
+        StmtKind::Goto(_) => {}
+        StmtKind::Return(Some(_)) => {}
+        _ => return None,
+    }
+    let mut branch = Branch {
+        test,
+        then,
+        releases: Vec::new(),
+        jump,
+        evident: false,
+    };
+    for &stmt in before {
+        let StmtKind::Expr(expr) = scene.tree.stmt(stmt).kind else {
+            return None;
+        };
+        match scene.call(expr)?.0 {
+            name if raises(name) => branch.evident = true,
+            "PyErr_Clear" => {}
+            "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR" => branch.releases.push(stmt),
+            name if frees(name) => branch.releases.push(stmt),
+            _ => return None,
+        }
+    }
+    Some(branch)
+}
+
+/// Whether a call of this name leaves an exception behind: one of the C API, or `my_raise(…)`.
+fn raises(name: &str) -> bool {
+    const STARTS: [&str; 4] = ["PyErr_Set", "PyErr_Format", "PyErr_NoMemory", "PyErr_Bad"];
+    STARTS.iter().any(|start| name.starts_with(start))
+        || name.to_ascii_lowercase().contains("raise")
+}
+
+/// The values that the function returns right after it raised.
+pub(super) fn raised_returns(scene: &Scene<'_>) -> Vec<ExprId> {
+    let blocks = scene.tree.stmts.iter().filter_map(|stmt| match &stmt.kind {
+        StmtKind::Block(stmts) => Some(stmts),
+        _ => None,
+    });
+    let pairs = blocks.flat_map(|stmts| stmts.iter().zip(stmts.iter().skip(1)));
+    pairs
+        .filter_map(|(&first, &second)| {
+            match (&scene.tree.stmt(first).kind, &scene.tree.stmt(second).kind) {
+                (StmtKind::Expr(expr), StmtKind::Return(value)) => {
+                    let (name, _) = scene.call(*expr)?;
+                    value.filter(|_| raises(name))
+                }
+                _ => None,
+            }
+        })
+        .collect()
+}
+
+/// Whether the condition of `stmt` is that a function of the C API raised an exception.
+fn is_failure(scene: &Scene<'_>, stmt: StmtId, cond: ExprId) -> bool {
+    match scene.tree.expr(cond).kind {
+        ExprKind::Binary {
+            op: BinaryOp::LogicalOr,
+            lhs,
+            rhs,
+        } => is_failure(scene, stmt, lhs) && is_failure(scene, stmt, rhs),
+        ExprKind::Binary {
+            op: BinaryOp::LogicalAnd,
+            lhs,
+            rhs,
+        } => is_failure(scene, stmt, lhs) || is_failure(scene, stmt, rhs),
+        ExprKind::Unary {
+            op: UnaryOp::Not,
+            operand,
+        } => failed(scene, stmt, operand, true),
+        ExprKind::Binary { op, lhs, rhs } => match op {
+            BinaryOp::Equals if scene.is_null(rhs) => failed(scene, stmt, lhs, true),
+            BinaryOp::Equals if is_minus_one(scene, rhs) => failed(scene, stmt, lhs, false),
+            BinaryOp::Less if scene.is_null(rhs) => failed(scene, stmt, lhs, false),
+            _ => false,
+        },
+        _ => scene
+            .call(cond)
+            .is_some_and(|(name, _)| name == "PyErr_Occurred"),
+    }
+}
+
+/// Whether `value`, found to be zero or else negative, is the result of a call that raised.
+fn failed(scene: &Scene<'_>, stmt: StmtId, value: ExprId, zero: bool) -> bool {
+    let value = match scene.tree.expr(value).kind {
+        ExprKind::Assign { op: None, rhs, .. } => rhs,
+        ExprKind::Call { .. } => value,
+        _ => match value_before(scene, stmt, value) {
+            Some(value) => value,
+            None => return false,
+        },
+    };
+    let Some((name, _)) = scene.call(value) else {
+        return false;
+    };
+    let returns = capi::effects(name).map(|effects| effects.returns);
+    match returns {
+        Some(Returns::New) => zero,
+        Some(Returns::Plain) => zero == name.starts_with("PyArg_"),
+        _ => false,
+    }
+}
+
+/// What the statement in front of `stmt` assigns to `target`: a variable or a member.
+/// Declarations of other variables may stand between.
+fn value_before(scene: &Scene<'_>, stmt: StmtId, target: ExprId) -> Option<ExprId> {
+    let (siblings, at) = scene.siblings(stmt)?;
+    let before = siblings[..at].iter().rev().find(|&&before| {
+        !matches!(&scene.tree.stmt(before).kind, StmtKind::Decl(decls)
+            if decls.iter().all(|decl| decl.init.is_none()))
+    })?;
+    match &scene.tree.stmt(*before).kind {
+        StmtKind::Expr(expr) => match scene.tree.expr(*expr).kind {
+            ExprKind::Assign { op: None, lhs, rhs } if is_same(scene, lhs, target) => Some(rhs),
+            _ => None,
+        },
+        StmtKind::Decl(decls) => decls
+            .iter()
+            .find(|decl| Some(decl.local) == scene.as_local(target))
+            .and_then(|decl| match decl.init {
+                Some(Init::Expr(value)) => Some(value),
+                _ => None,
+            }),
+        _ => None,
+    }
+}
+
+/// Whether two expressions are written with the same words.
+pub(super) fn is_same(scene: &Scene<'_>, one: ExprId, other: ExprId) -> bool {
+    match (scene.span(one), scene.span(other)) {
+        (Some(one), Some(other)) => scene.text(one) == scene.text(other),
+        _ => scene.as_local(one).is_some() && scene.as_local(one) == scene.as_local(other),
+    }
+}

@@ -1,0 +1,343 @@
+//! The exits that a function may take where a call fails that could not fail before.
+//!
+//! An exit is taken over from the function itself, if it is right there too: it releases all that
+//! the function owns at the call, and returns an error. Else it is made of the same parts.
+
+use super::branch::{Branch, branches, is_same, raised_returns, stmts};
+use super::error_value::ErrorValue;
+use super::held::{Held, State, fails_cleanly};
+use super::locks::may_hold;
+use super::made_exit::{made_results, never_given_up, releases, results};
+use super::scene::{Parent, Scene};
+use super::types::is_number;
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind};
+use crate::capi::{self, Returns};
+use crate::cfg::{Base, BlockId, Callee, InstrKind};
+
+/// What the exits of a function are good for at one call.
+pub(super) struct Exits<'s, 'a> {
+    scene: &'s Scene<'a>,
+    call: ExprId,
+    /// Gets the result of the call.
+    local: Option<LocalId>,
+    held: Held<'s, 'a>,
+    /// What the function holds if the call fails.
+    state: State,
+    unowned: Vec<LocalId>,
+    error: ErrorValue,
+    /// The function is known to return that value after it raised.
+    returns: bool,
+    /// Branches that leave with an error, the nearest first.
+    pub branches: Vec<Branch>,
+}
+
+impl<'s, 'a> Exits<'s, 'a> {
+    /// `None` where a lock must be given back.
+    pub(super) fn new(scene: &'s Scene<'a>, call: ExprId, local: Option<LocalId>) -> Option<Self> {
+        let (point, here) = (scene.cfg.call(call)?, scene.span(call)?.start().0);
+        if may_hold(scene, point) {
+            return None;
+        }
+        let held = Held::new(scene);
+        let mut state = held.at(point)?.with_null(local);
+        let unowned = never_given_up(scene);
+        state.disown_all(&unowned);
+        state.may_own_all(&made_results(scene));
+        let mut branches = branches(scene);
+        let error = ErrorValue::of(scene, &branches);
+        branches.retain(|branch| match scene.tree.stmt(branch.jump).kind {
+            StmtKind::Return(Some(value)) => error.is(scene, value),
+            _ => true,
+        });
+        let returns = scene.cx.reports_errors(scene.item)
+            || raised_returns(scene)
+                .iter()
+                .any(|&value| error.is(scene, value))
+            || branches
+                .iter()
+                .any(|branch| branch.evident && leads_to(scene, branch, error));
+        let labels: Vec<String> = branches
+            .iter()
+            .filter(|branch| branch.evident)
+            .filter_map(|branch| line(scene, branch.jump))
+            .collect();
+        branches.retain(|branch| match scene.tree.stmt(branch.jump).kind {
+            StmtKind::Goto(_) if !scene.cx.reports_errors(scene.item) => {
+                line(scene, branch.jump).is_some_and(|jump| labels.contains(&jump))
+            }
+            StmtKind::Goto(_) => true,
+            _ => returns,
+        });
+        branches.sort_by_key(|branch| {
+            let at = scene.stmt_span(branch.jump);
+            at.map(|span| span.start().0.abs_diff(here))
+        });
+        Some(Self {
+            scene,
+            call,
+            local,
+            held,
+            state,
+            unowned,
+            error,
+            returns,
+            branches,
+        })
+    }
+
+    /// The exit of `branch`, with its releases or without, if it is right here.
+    pub(super) fn copied(&self, branch: &Branch) -> Option<Vec<String>> {
+        let scene = self.scene;
+        let jump = line(scene, branch.jump)?;
+        let bare = match &scene.tree.stmt(branch.jump).kind {
+            StmtKind::Goto(label) => {
+                let start = scene.cfg.before(label_of(scene, label)?)?;
+                start.index == 0 && self.fails_cleanly(start.block)
+            }
+            _ => self.state.owns_nothing(),
+        };
+        if bare {
+            return Some(vec![jump]);
+        }
+        let start = scene.cfg.before(branch.then)?;
+        if start.index != 0 || !self.fails_cleanly(start.block) {
+            return None;
+        }
+        text(scene, branch)
+    }
+
+    fn fails_cleanly(&self, block: BlockId) -> bool {
+        fails_cleanly(self.scene, self.error, block, self.state.clone())
+    }
+
+    /// The exit that the function takes if the next thing it does fails: it is right if nothing
+    /// was taken or given back in between.
+    pub(super) fn neighbour(&self) -> Option<Vec<String>> {
+        let scene = self.scene;
+        let stmt = scene.stmt_of(self.call)?;
+        let (siblings, at) = scene.siblings(stmt)?;
+        let mut next = siblings[at..].iter().copied();
+        let test =
+            next.find(|&other| is_if(scene, other) || other != stmt && !only_looks(scene, other))?;
+        // `r = f(item);` may be one statement before `if (r < 0)`.
+        let tests = [Some(test), next.next().filter(|_| test != stmt)];
+        let mut tests = tests.into_iter().flatten();
+        let branch =
+            tests.find_map(|test| self.branches.iter().find(|branch| branch.test == test))?;
+        // What the block declares is not seen outside of it.
+        let stays = match &scene.tree.stmt(branch.jump).kind {
+            StmtKind::Goto(label) => label_of(scene, label)
+                .is_none_or(|label| scene.parent_of_stmt(label) == scene.parent_of_stmt(stmt)),
+            _ => false,
+        };
+        let apart = if stays || !branch.releases.is_empty() {
+            Vec::new()
+        } else {
+            declared(scene, siblings)
+        };
+        let same = self.is_same_at(branch, &apart);
+        if same { text(scene, branch) } else { None }
+    }
+
+    /// A jump to a label that is jumped to before the call, with the same things to release, and
+    /// behind it.
+    pub(super) fn common_label(&self) -> Option<Vec<String>> {
+        let scene = self.scene;
+        let here = scene.span(self.call)?.start();
+        let at = |branch: &Branch| scene.stmt_span(branch.jump).map(|span| span.start());
+        let gotos = self
+            .branches
+            .iter()
+            .filter(|branch| matches!(scene.tree.stmt(branch.jump).kind, StmtKind::Goto(_)));
+        let gotos: Vec<&Branch> = gotos.collect();
+        let before = gotos.iter().find(|branch| at(branch) < Some(here))?;
+        let jump = line(scene, before.jump)?;
+        let again = gotos.iter().any(|branch| {
+            at(branch) > Some(here) && line(scene, branch.jump).as_ref() == Some(&jump)
+        });
+        (again && before.releases.is_empty() && self.is_same_at(before, &[])).then(|| vec![jump])
+    }
+
+    /// Whether the function holds the same at the start of `branch`. What numbers and the
+    /// variables `apart` hold does not matter, but for an error that a label returns.
+    fn is_same_at(&self, branch: &Branch, apart: &[LocalId]) -> bool {
+        let scene = self.scene;
+        let start = scene.cfg.before(branch.then);
+        let Some(mut then) = start.and_then(|start| self.held.at(start)) else {
+            return false;
+        };
+        let jumps = matches!(scene.tree.stmt(branch.jump).kind, StmtKind::Goto(_));
+        if jumps && !results(scene).all(|local| self.state.is_error(local, self.error)) {
+            return false;
+        }
+        then.disown_all(&self.unowned);
+        then.may_own_all(&made_results(scene));
+        (0u32..).zip(&scene.tree.locals).all(|(at, local)| {
+            let id = LocalId(at);
+            is_number(&local.ty)
+                || Some(id) == self.local
+                || apart.contains(&id)
+                || self.state.agrees(&then, id)
+        })
+    }
+
+    /// The end of a loop that asks for the size of the list each time round: what it would have
+    /// done, had it asked a moment later.
+    pub(super) fn end_of_loop(&self) -> Option<(StmtId, Vec<String>)> {
+        let scene = self.scene;
+        let (outer, body) = bounded_loop(scene, self.call)?;
+        let (start, end) = (scene.cfg.before(body)?, scene.cfg.after(outer)?);
+        let start = self.held.at(start)?;
+        let inner = scene.inner_stmts(outer);
+        let here = declared(scene, &inner);
+        let same = (0u32..).zip(&scene.tree.locals).all(|(at, _)| {
+            let id = LocalId(at);
+            Some(id) == self.local || here.contains(&id) || self.state.agrees(&start, id)
+        });
+        let owned = self.state.owned();
+        let leaks = owned.iter().any(|owned| here.contains(&owned.local));
+        let is_read = self
+            .local
+            .is_some_and(|local| scene.liveness.is_live(local, end));
+        let lines = ["PyErr_Clear();", "break;"].map(str::to_owned);
+        (same && !leaks && !is_read).then(|| (outer, lines.to_vec()))
+    }
+
+    /// An exit of a function that has no way to tell its caller.
+    pub(super) fn stop(&self) -> Option<Vec<String>> {
+        let mut lines = releases(self.scene, &self.state)?;
+        lines.extend(["PyErr_WriteUnraisable(NULL);", "return;"].map(str::to_owned));
+        Some(lines)
+    }
+
+    /// An exit that releases what the function owns, and returns its error.
+    pub(super) fn made(&self) -> Option<Vec<String>> {
+        let mut lines = releases(self.scene, &self.state).filter(|_| self.returns)?;
+        lines.push(format!("return {};", self.error.text()));
+        Some(lines)
+    }
+}
+
+/// The innermost loop around `GET_ITEM(list, i)`, with its body, if it is one while
+/// `i < SIZE(list)`.
+fn bounded_loop(scene: &Scene<'_>, call: ExprId) -> Option<(StmtId, StmtId)> {
+    let (_, [list, index]) = scene.call(call)? else {
+        return None;
+    };
+    let mut at = scene.stmt_of(call)?;
+    loop {
+        let Some(Parent::Stmt(outer)) = scene.parent_of_stmt(at) else {
+            return None;
+        };
+        let (cond, body) = match scene.tree.stmt(outer).kind {
+            StmtKind::For {
+                cond: Some(cond),
+                body,
+                ..
+            }
+            | StmtKind::While { cond, body } => (cond, body),
+            StmtKind::For { .. } | StmtKind::DoWhile { .. } | StmtKind::Switch { .. } => {
+                return None;
+            }
+            _ => {
+                at = outer;
+                continue;
+            }
+        };
+        let ExprKind::Binary {
+            op: BinaryOp::Less,
+            lhs,
+            rhs,
+        } = scene.tree.expr(cond).kind
+        else {
+            return None;
+        };
+        let (name, size) = scene.call(rhs)?;
+        let asks = matches!(
+            name,
+            "PyList_GET_SIZE" | "PyList_Size" | "PySequence_Fast_GET_SIZE" | "Py_SIZE"
+        );
+        let same = asks && is_same(scene, *size.first()?, *list) && is_same(scene, lhs, *index);
+        return (same && body == at).then_some((outer, body));
+    }
+}
+
+/// Whether `branch` returns the error, be it behind a label.
+fn leads_to(scene: &Scene<'_>, branch: &Branch, error: ErrorValue) -> bool {
+    let StmtKind::Goto(label) = &scene.tree.stmt(branch.jump).kind else {
+        return true;
+    };
+    let Some(Parent::Stmt(block)) =
+        label_of(scene, label).and_then(|label| scene.parent_of_stmt(label))
+    else {
+        return false;
+    };
+    let StmtKind::Block(stmts) = &scene.tree.stmt(block).kind else {
+        return false;
+    };
+    matches!(stmts.last().map(|&last| &scene.tree.stmt(last).kind),
+        Some(StmtKind::Return(Some(value))) if error.is(scene, *value))
+}
+
+/// The releases and the jump of a branch, if each is one line.
+fn text(scene: &Scene<'_>, branch: &Branch) -> Option<Vec<String>> {
+    let stmts = branch.releases.iter().chain([&branch.jump]);
+    stmts.map(|&stmt| line(scene, stmt)).collect()
+}
+
+fn is_if(scene: &Scene<'_>, stmt: StmtId) -> bool {
+    matches!(scene.tree.stmt(stmt).kind, StmtKind::If { .. })
+}
+
+/// The variables that a block declares: no label outside of it sees them.
+fn declared(scene: &Scene<'_>, stmts: &[StmtId]) -> Vec<LocalId> {
+    let decls = stmts
+        .iter()
+        .flat_map(|&stmt| match &scene.tree.stmt(stmt).kind {
+            StmtKind::Decl(decls) => &decls[..],
+            _ => &[],
+        });
+    decls.map(|decl| decl.local).collect()
+}
+
+/// Whether a statement declares variables without a value, or just computes.
+fn only_looks(scene: &Scene<'_>, stmt: StmtId) -> bool {
+    let (Some(start), Some(end)) = (scene.cfg.before(stmt), scene.cfg.after(stmt)) else {
+        return false;
+    };
+    start.block == end.block
+        && !is_if(scene, stmt)
+        && scene.cfg.block(start.block).instrs[start.index..end.index]
+            .iter()
+            .all(|instr| match &instr.kind {
+                InstrKind::Call {
+                    callee: Callee::Named(name),
+                    ..
+                } => looks(name),
+                InstrKind::Call { .. } | InstrKind::Asm => false,
+                InstrKind::Store { place, .. } => matches!(place.base, Base::Local(_)),
+                _ => true,
+            })
+}
+
+/// Whether a function of the C API gives nothing that has to be released, and takes nothing.
+fn looks(name: &str) -> bool {
+    capi::effects(name).is_some_and(|effects| {
+        effects.returns != Returns::New && effects.steals.is_empty() && effects.outs.is_empty()
+    }) && !matches!(
+        name,
+        "Py_INCREF" | "Py_XINCREF" | "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR"
+    ) && !name.contains("lloc")
+}
+
+/// The statement's own text if it is one line of the file.
+fn line(scene: &Scene<'_>, stmt: StmtId) -> Option<String> {
+    let text = scene.text(scene.stmt_span(stmt)?);
+    (!text.contains('\n')).then_some(text)
+}
+
+fn label_of(scene: &Scene<'_>, label: &str) -> Option<StmtId> {
+    stmts(scene).find(
+        |&id| matches!(&scene.tree.stmt(id).kind, StmtKind::Label { name, .. } if &**name == label),
+    )
+}
