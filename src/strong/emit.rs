@@ -10,6 +10,7 @@ use super::reason::Reason;
 use super::scene::Scene;
 use super::shape::Shape;
 use super::slots::Slot;
+use super::snapshot::is_made_here;
 use super::types;
 use super::weak::adapt;
 use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
@@ -403,6 +404,12 @@ impl Draft<'_, '_> {
 
     fn needs(&mut self, lookups: &[Lookup]) {
         for lookup in lookups {
+            let is_fast = lookup.replacement.borrowed == "PySequence_Fast_GET_ITEM";
+            if is_fast && !is_made_here(self.scene, lookup.call) {
+                self.fix.assume(
+                    "the sequence is what `PySequence_Fast` gave: a subclass may give other items",
+                );
+            }
             match lookup.shape {
                 Shape::Presence(..) => self.compat(presence::contains(lookup)),
                 _ if lookup.replacement.since > PyVersion::new(3, 6) => {

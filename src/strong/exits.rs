@@ -106,6 +106,13 @@ impl<'s, 'a> Exits<'s, 'a> {
         text(scene, branch)
     }
 
+    /// The state with what is known of the whole function.
+    fn known(&self, mut state: State) -> State {
+        state.disown_all(&self.unowned);
+        state.may_own_all(&made_results(self.scene));
+        state
+    }
+
     fn fails_cleanly(&self, block: BlockId) -> bool {
         fails_cleanly(self.scene, self.error, block, self.state.clone())
     }
@@ -163,15 +170,14 @@ impl<'s, 'a> Exits<'s, 'a> {
     fn is_same_at(&self, branch: &Branch, apart: &[LocalId]) -> bool {
         let scene = self.scene;
         let start = scene.cfg.before(branch.then);
-        let Some(mut then) = start.and_then(|start| self.held.at(start)) else {
+        let Some(then) = start.and_then(|start| self.held.at(start)) else {
             return false;
         };
+        let then = self.known(then);
         let jumps = matches!(scene.tree.stmt(branch.jump).kind, StmtKind::Goto(_));
         if jumps && !results(scene).all(|local| self.state.is_error(local, self.error)) {
             return false;
         }
-        then.disown_all(&self.unowned);
-        then.may_own_all(&made_results(scene));
         (0u32..).zip(&scene.tree.locals).all(|(at, local)| {
             let id = LocalId(at);
             is_number(&local.ty)
@@ -187,7 +193,7 @@ impl<'s, 'a> Exits<'s, 'a> {
         let scene = self.scene;
         let (outer, body) = bounded_loop(scene, self.call)?;
         let (start, end) = (scene.cfg.before(body)?, scene.cfg.after(outer)?);
-        let start = self.held.at(start)?;
+        let start = self.known(self.held.at(start)?);
         let inner = scene.inner_stmts(outer);
         let here = declared(scene, &inner);
         let same = (0u32..).zip(&scene.tree.locals).all(|(at, _)| {

@@ -46,6 +46,19 @@ pub(super) fn fix(scene: &Scene<'_>, read: ExprId) -> Option<Fix> {
     Some(fix)
 }
 
+/// Whether `read` is a `PySequence_Fast_GET_ITEM` of what only `PySequence_Fast` made: a list or a
+/// tuple, and of no subclass with items of its own.
+pub(super) fn is_made_here(scene: &Scene<'_>, read: ExprId) -> bool {
+    let Some((_, [sequence, _])) = scene.call(read) else {
+        return false;
+    };
+    let local = scene.as_local(*sequence);
+    local.is_some_and(|local| {
+        let made = makers(scene, local).is_some_and(|made| !made.is_empty());
+        made && !scene.tree.local(local).is_param
+    })
+}
+
 /// The calls whose results `local` gets; `None` if it gets anything else but `NULL`.
 fn makers(scene: &Scene<'_>, local: LocalId) -> Option<Vec<ExprId>> {
     let mut made = Vec::new();

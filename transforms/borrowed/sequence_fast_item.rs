@@ -43,8 +43,9 @@ declare_rule! {
     ///
     /// ## Confidence
     /// Safe. Where a list got shorter meanwhile the macro read what was no item of it; the new code raises
-    /// `IndexError` there. Review with `PySequence_Tuple`: a list is copied, and the error for what cannot be
-    /// iterated loses its own text.
+    /// `IndexError` there. Review where the function did not make the sequence by `PySequence_Fast`: a
+    /// subclass of list may give other items. Review with `PySequence_Tuple`: a list is copied, and the
+    /// error for what cannot be iterated loses its own text.
     ///
     /// ## Declines
     /// - No exit fits, and the sequence is not made by `PySequence_Fast` in the same function, or is changed

@@ -192,3 +192,36 @@ fn a_function_that_cannot_fail_reads_from_a_copy() {
              if (fast == NULL) {
         "#);
 }
+
+#[test]
+fn a_sequence_of_the_caller() {
+    insta::assert_snapshot!(int(
+        r#"
+    if (!PyList_Check(list) || PyDict_SetItem(dict, key, list) < 0)
+        return 0;
+    if (PyDict_SetItem(dict, key, key) < 0)
+        return -1;
+    use(PySequence_Fast_GET_ITEM(list, 0));
+    return 0;
+"#
+    ), @"
+        7: review: the sequence is what `PySequence_Fast` gave: a subclass may give other items
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        +    PyObject *item;
+             if (!PyList_Check(list) || PyDict_SetItem(dict, key, list) < 0)
+                 return 0;
+             if (PyDict_SetItem(dict, key, key) < 0)
+                 return -1;
+        -    use(PySequence_Fast_GET_ITEM(list, 0));
+        +    item = PySequence_GetItem(list, 0);
+        +    if (item == NULL) {
+        +        return -1;
+        +    }
+        +    use(item);
+        +    Py_DECREF(item);
+             return 0;
+         }
+        ");
+}
