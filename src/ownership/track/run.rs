@@ -15,6 +15,9 @@ use crate::cfg::{BlockId, CaseLabel, Cfg, Comparison, Condition, Operand, Point,
 /// Most distinct states at the entry of one block.
 const MAX_STATES_OF_BLOCK: usize = 96;
 
+/// Most of them in which the values of all variables are kept apart when a seed is followed alone.
+const MAX_EXACT_STATES_OF_BLOCK: usize = 16;
+
 /// Most steps over all states, for functions of thousands of blocks.
 const MAX_VISITS: usize = 200_000;
 
@@ -100,7 +103,7 @@ impl<'a> Walk<'a> {
             return None;
         }
         let seen = &mut self.seen[block.index()];
-        if self.blur && seen.len() >= MAX_STATES_OF_BLOCK / 2 {
+        if self.blur && seen.len() >= MAX_EXACT_STATES_OF_BLOCK {
             state.blur(&self.stepper.carriers);
         }
         if !seen.insert(state.clone()) {

@@ -92,8 +92,9 @@ impl<'a> Stepper<'a> {
                 state.set_temp(*dst, derived.unwrap_or(Value::Unknown), None);
             }
             InstrKind::Declare { local } => {
-                let is_followed = self.carriers.contains(local);
-                let value = if is_followed {
+                // Who releases a reference of the caller's was there before any fix.
+                let is_owned = self.seeds.iter().any(|seed| seed.owned);
+                let value = if is_owned && self.carriers.contains(local) {
                     Value::Unset
                 } else {
                     Value::Unknown

@@ -1,0 +1,88 @@
+//! What the second look at a fix says of code that was wrong before, and of whom it says it.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Line, confidence and assumptions of each fix for a file with this text.
+fn fixes(text: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("m.c"), text).unwrap();
+    let mut ungil = Command::new(env!("CARGO_BIN_EXE_ungil"));
+    let options = ["--select", "UG1", "--min-python", "3.13"];
+    let output = ungil
+        .args(["check", "--isolated", "--output-format", "json"])
+        .args(options)
+        .arg(".")
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let findings: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let line = |finding: &Value| {
+        let outcome = &finding["outcome"];
+        let said = outcome["assumptions"].as_array().unwrap().iter();
+        let said: Vec<&str> = said.map(|text| text.as_str().unwrap()).collect();
+        let at = &finding["location"]["line"];
+        let confidence = outcome["confidence"].as_str().unwrap();
+        format!("{at}: {confidence} {}", said.join("; "))
+            .trim_end()
+            .to_owned()
+    };
+    findings.iter().map(line).collect()
+}
+
+#[test]
+fn a_release_too_many_is_named_where_it_is() {
+    let found = fixes(
+        "#include <Python.h>
+static int f(PyObject *from, PyObject *to) {
+    PyObject *first, *item;
+    first = PyList_GetItem(from, 1);
+    if (first == NULL || use(first) < 0)
+        return -1;
+    item = PyList_GetItem(from, 0);
+    if (item == NULL)
+        return -1;
+    Py_INCREF(item);
+    if (PyList_SetItem(to, 0, item) < 0) {
+        Py_DECREF(item);
+        return -1;
+    }
+    return 0;
+}
+",
+    );
+    assert_eq!(
+        found,
+        [
+            "4: safe",
+            "7: review in `f`, the reference from `PyList_GetItemRef` is released or given away \
+             once too often on some path, as it was before (line 12)",
+        ]
+    );
+}
+
+#[test]
+fn a_leak_that_a_macro_makes_is_named_where_it_is_used() {
+    let found = fixes(
+        "#include <Python.h>
+#define TRY(x) do { if ((x) < 0) return NULL; } while (0)
+static PyObject *f(PyObject *list) {
+    PyObject *item = PyList_GetItem(list, 0);
+    Py_XINCREF(item);
+    TRY(PyList_SetSlice(list, 0, 1, NULL));
+    return item;
+}
+",
+    );
+    assert_eq!(
+        found,
+        [
+            "4: review in `f`, the reference from `PyList_GetItemRef` is not released on every path, \
+          as it was before (line 6)"
+        ]
+    );
+}
