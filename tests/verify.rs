@@ -7,6 +7,7 @@
 mod support;
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -166,6 +167,22 @@ fn an_interrupt_while_a_write_is_verified_takes_it_back() {
     let (status, _, said) = repository.ungil(&["migrate", "--verify", "--test", test]);
     // Whether the end of the run or the signal comes first is open.
     assert!(status == 4 || status == 130, "{status}: {said}");
+    assert_eq!(repository.code(), CODE);
+}
+
+#[test]
+fn a_write_that_is_killed_while_it_is_verified_can_be_verified_and_taken_back() {
+    let repository = Repository::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ungil"));
+    let arguments = ["migrate", "--verify", "--test", "kill -9 $PPID"];
+    let output = command
+        .args(arguments)
+        .current_dir(repository.path())
+        .output();
+    assert_eq!(output.unwrap().status.signal(), Some(9));
+    assert!(repository.code().contains("GetItemRef"));
+    assert_eq!(repository.ungil(&["verify"]).0, 0);
+    assert_eq!(repository.ungil(&["undo"]).0, 0);
     assert_eq!(repository.code(), CODE);
 }
 

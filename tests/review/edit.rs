@@ -71,6 +71,20 @@ fn an_empty_text_rejects_and_an_editor_that_fails_decides_nothing() {
 }
 
 #[test]
+fn a_kill_while_the_editor_is_open_loses_nothing_but_the_edit() {
+    let repository = Repository::new();
+    let killer = "kill -9 $PPID; true";
+    let output = repository.ungil_with(killer, &["review", "--plain"], "y\ne\ny\n");
+    assert_eq!(output.status.code(), None, "{}", said(&output));
+    let answer = repository.json(&["--list"]);
+    assert_eq!(
+        (&answer["accepted"], &answer["open"]),
+        (&1.into(), &2.into())
+    );
+    assert_eq!(repository.changed(), [""; 0]);
+}
+
+#[test]
 fn an_edit_of_a_function_that_is_laid_out_anew_is_stale() {
     let repository = Repository::new();
     repository.ungil_with(MINE, &["review", "--plain"], "e\n");
