@@ -136,6 +136,12 @@ impl<'a> PackageCx<'a> {
         self.calls.is_in_gap(word)
     }
 
+    /// Whether the name stands somewhere without being called, or in text that was not understood.
+    #[must_use]
+    pub fn is_mentioned(&self, name: &str) -> bool {
+        self.calls.is_mentioned(name)
+    }
+
     /// The function a call stands in; `None` in the initialiser of a file-scope variable.
     #[must_use]
     pub fn function(&self, id: ItemId) -> Option<&'a Function> {

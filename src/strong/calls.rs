@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::contract::is_own;
 use super::emit::Draft;
 use super::plan::Lookup;
 use super::presence;
@@ -31,8 +32,12 @@ pub(super) fn rewrite(
         }
         (Shape::Nested(stmt), Form::Return) => nested_return(draft, &parts, name, lookup, stmt),
         (Shape::Nested(stmt), Form::Out { .. }) => nested_out(draft, &parts, name, stmt),
+        // `shape` gives it to what returns its result alone.
+        (Shape::Returned, Form::Out { .. }) => Err(Reason::ReturnedBorrowed),
         (shape, Form::Return) => {
-            draft.replace(parts.callee, parts.strong);
+            if !is_own(lookup.replacement) {
+                draft.replace(parts.callee, parts.strong.clone());
+            }
             returned(draft, name, lookup, shape)
         }
         (Shape::Assigned(stmt, _), Form::Out { .. }) => assigned(draft, &parts, name, stmt),
@@ -47,7 +52,7 @@ pub(super) fn rewrite(
 
 /// The text of a call.
 pub(super) struct Parts {
-    strong: &'static str,
+    strong: String,
     errors: OldErrors,
     pub call: ExprId,
     /// `name`
@@ -62,11 +67,17 @@ impl Parts {
         let ExprKind::Call { callee, .. } = draft.scene.tree.expr(lookup.call).kind else {
             return Err(in_macro());
         };
+        let callee = draft.scene.span(callee).ok_or_else(in_macro)?;
+        let strong = if is_own(lookup.replacement) {
+            draft.scene.text(callee)
+        } else {
+            lookup.replacement.strong.to_owned()
+        };
         Ok(Self {
-            strong: lookup.replacement.strong,
+            strong,
             errors: lookup.replacement.errors,
             call: lookup.call,
-            callee: draft.scene.span(callee).ok_or_else(in_macro)?,
+            callee,
             whole: draft.scene.span(lookup.call).ok_or_else(in_macro)?,
         })
     }
@@ -150,7 +161,9 @@ pub(super) fn status_test(
             draft.fix.edits.push(edit);
         }
         Shape::Initialised(stmt, local) => take_value(draft, stmt, local)?,
-        Shape::Inside(..) | Shape::Nested(_) | Shape::Presence(..) => return Err(made()),
+        Shape::Inside(..) | Shape::Nested(_) | Shape::Returned | Shape::Presence(..) => {
+            return Err(made());
+        }
     }
     let cond = draft.scene.span(cond).ok_or_else(made)?;
     draft.replace(cond, call);
@@ -310,7 +323,9 @@ fn returned(
     let stmt = match shape {
         Shape::Assigned(stmt, _) => stmt,
         Shape::Initialised(stmt, _) => last_declaration(draft, stmt),
-        Shape::Inside(..) | Shape::Nested(_) | Shape::Presence(..) => return Ok(()),
+        Shape::Inside(..) | Shape::Nested(_) | Shape::Returned | Shape::Presence(..) => {
+            return Ok(());
+        }
     };
     let span = span_of(draft, stmt)?;
     let test = draft.null_exit(lookup, name, span);

@@ -70,15 +70,8 @@ impl Around {
 /// # Errors
 /// Why it cannot be written down.
 pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
-    let mut draft = Draft {
-        scene,
-        fix: Fix::safe(title(group)),
-        around: BTreeMap::new(),
-        taken: BTreeSet::new(),
-        at_exit: BTreeMap::new(),
-        breaks: breaks(group),
-        named: Vec::new(),
-    };
+    let mut draft = Draft::new(scene, title(group));
+    draft.breaks = breaks(group);
     for planned in group {
         draft.releases(planned)?;
         draft.null_at_declaration(planned);
@@ -138,12 +131,27 @@ fn title(group: &[Planned]) -> String {
         .collect();
     names.sort_unstable();
     names.dedup();
+    names.retain(|name| name != "``");
     let what = if lookups().all(only_asks) {
         "ask only whether the key is there"
     } else {
         "own the reference"
     };
     format!("{what}: {}", names.join(", "))
+}
+
+impl<'s, 'a> Draft<'s, 'a> {
+    pub(super) fn new(scene: &'s Scene<'a>, title: String) -> Self {
+        Self {
+            scene,
+            fix: Fix::safe(title),
+            around: BTreeMap::new(),
+            taken: BTreeSet::new(),
+            at_exit: BTreeMap::new(),
+            breaks: BTreeMap::new(),
+            named: Vec::new(),
+        }
+    }
 }
 
 impl Draft<'_, '_> {

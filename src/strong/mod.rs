@@ -15,6 +15,7 @@
 mod afterwards;
 mod branch;
 mod calls;
+mod contract;
 mod counting;
 mod counts;
 mod emit;
@@ -23,8 +24,10 @@ mod error_value;
 mod exit;
 mod exits;
 mod follow;
+mod hand_out;
 mod held;
 mod hold;
+mod item;
 mod locks;
 mod made_exit;
 mod pending;

@@ -100,6 +100,15 @@ pub(super) enum Reason {
          reference on all of them"
     )]
     OwnedOnSomePaths(String),
+    #[error(
+        "on some paths the function returns a reference of its own, on others a borrowed one: make \
+         it one of them, and change its callers with it"
+    )]
+    OwnedByCallerToo,
+    #[error("it returns the result of `{0}`, which gives no reference either")]
+    ReturnsResultOf(String),
+    #[error("{0}")]
+    Contract(String),
     #[error("the function returns the borrowed reference: its callers must be changed with it")]
     ReturnedBorrowed,
     #[error("`{0}` keeps the borrowed reference after the function returns: it must own it")]

@@ -2,13 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::contract::Contracts;
+use super::item::{replacement_of, verdicts};
 use super::reason::Reason;
-use super::scene::{Parent, Scene, graph};
-use super::{emit, plan, snapshot};
-use crate::ast::{BinaryOp, ExprId, ExprKind};
-use crate::capi::{self, Absent, Replacement};
 use crate::preprocess::Place;
-use crate::provenance::{SharedKind, Verdict};
+use crate::provenance::Verdict;
 use crate::rule::{CallSite, Finding, ItemId, Note, Outcome, PackageCx, Rule};
 use crate::source::{ByteSpan, FileId};
 
@@ -28,9 +26,10 @@ pub fn check(
         .map(|site| site.item)
         .collect();
     let mut found: BTreeMap<(FileId, ByteSpan), Finding> = BTreeMap::new();
+    let contracts = Contracts::new(cx);
     for item in items {
         let verdicts = verdicts(cx, item);
-        let mut outcomes = of_item(cx, item, &verdicts);
+        let mut outcomes = contracts.outcomes(cx, item);
         for site in names.iter().flat_map(|name| cx.calls_to(name)) {
             if site.item == item {
                 let outcome = outcomes
@@ -59,7 +58,7 @@ fn note(found: &mut BTreeMap<(FileId, ByteSpan), Finding>, finding: Finding) {
                     known.outcome = finding.outcome;
                 }
                 (Outcome::Fix(one), Outcome::Fix(other)) if one != other => {
-                    known.outcome = manual(&Reason::Variants);
+                    known.outcome = Outcome::Manual(Reason::Variants.to_string());
                 }
                 _ => {}
             }
@@ -130,106 +129,15 @@ fn place(cx: &PackageCx<'_>, site: CallSite) -> (FileId, ByteSpan, Vec<Note>) {
     }
 }
 
-fn replacement_of(cx: &PackageCx<'_>, item: ItemId, call: ExprId) -> Option<&'static Replacement> {
-    let tree = cx.tree(item)?;
-    let ExprKind::Call { callee, .. } = tree.expr(call).kind else {
-        return None;
-    };
-    capi::replacement(tree.callee_name(callee)?)
-}
-
-/// Where the container of each lookup of a function comes from.
-fn verdicts(cx: &PackageCx<'_>, item: ItemId) -> BTreeMap<ExprId, Verdict> {
-    let exprs = cx.tree(item).map_or(&[][..], |tree| &tree.exprs);
-    let exprs = (0u32..).zip(exprs).map(|(at, _)| ExprId(at));
-    exprs
-        .filter(|&expr| replacement_of(cx, item, expr).is_some())
-        .map(|expr| (expr, cx.provenance(CallSite { item, expr }, 0)))
-        .collect()
-}
-
-/// What becomes of each lookup of a function.
-fn of_item(
-    cx: &PackageCx<'_>,
-    item: ItemId,
-    verdicts: &BTreeMap<ExprId, Verdict>,
-) -> BTreeMap<ExprId, Outcome> {
-    let mut outcomes = BTreeMap::new();
-    let Some(function) = cx.function(item) else {
-        return outcomes;
-    };
-    let mut calls: Vec<(ExprId, &'static Replacement)> = Vec::new();
-    for (&expr, verdict) in verdicts {
-        let Some(replacement) = replacement_of(cx, item, expr) else {
-            continue;
-        };
-        match verdict {
-            Verdict::Safe(proof) => {
-                outcomes.insert(expr, Outcome::Safe(proof.sentence.clone()));
-            }
-            Verdict::Shared(SharedKind::Published(_)) if is_list(replacement) => {
-                outcomes.insert(expr, manual(&Reason::Unfilled));
-            }
-            Verdict::Shared(_) => calls.push((expr, replacement)),
-        }
-    }
-    let cfg = graph(function);
-    let Some(scene) = Scene::new(cx, item, function, &cfg) else {
-        let made = manual(&Reason::InMacro(function.name.clone()));
-        outcomes.extend(calls.into_iter().map(|(call, _)| (call, made.clone())));
-        return outcomes;
-    };
-    calls.retain(|&(call, replacement)| {
-        let only_compared = replacement.absent == Absent::None && is_compared(&scene, call);
-        if only_compared {
-            let why = "the pointer is only compared".to_owned();
-            outcomes.insert(call, Outcome::Safe(why));
-        }
-        !only_compared
-    });
-    let plan = plan::plan(&scene, &calls);
-    for (&call, why) in &plan.declined {
-        let outcome = snapshot::fix(&scene, call).map_or_else(|| manual(why), Outcome::Fix);
-        outcomes.insert(call, outcome);
-    }
-    for group in &plan.groups {
-        let outcome = match emit::fix(&scene, group) {
-            Ok(fix) => Outcome::Fix(fix),
-            Err(reason) => manual(&reason),
-        };
-        for lookup in group.iter().flat_map(|planned| &planned.home.lookups) {
-            outcomes.insert(lookup.call, outcome.clone());
-        }
-    }
-    outcomes
-}
-
-/// Whether the result of `call` is an operand of `==` or `!=`.
-fn is_compared(scene: &Scene<'_>, call: ExprId) -> bool {
-    matches!(scene.parent_of_expr(call), Some(Parent::Expr(outer))
-    if matches!(scene.tree.expr(outer).kind, ExprKind::Binary {
-        op: BinaryOp::Equals | BinaryOp::NotEquals,
-        ..
-    }))
-}
-
-fn manual(reason: &Reason) -> Outcome {
-    Outcome::Manual(reason.to_string())
-}
-
-fn is_list(replacement: &Replacement) -> bool {
-    replacement.strong == "PyList_GetItemRef"
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provenance::{Proof, SafeReason};
+    use crate::provenance::{Proof, SafeReason, SharedKind};
 
     #[test]
     fn messages_name_the_container() {
         let shared = Verdict::Shared(SharedKind::Global("cache".into()));
-        insta::assert_snapshot!(message("PyDict_GetItem", Some(&shared), &manual(&Reason::Field)), @"`PyDict_GetItem` gives a borrowed reference out of `cache`, a variable that all threads share: another thread can free it");
+        insta::assert_snapshot!(message("PyDict_GetItem", Some(&shared), &Outcome::Manual(Reason::Field.to_string())), @"`PyDict_GetItem` gives a borrowed reference out of `cache`, a variable that all threads share: another thread can free it");
         let safe = Verdict::Safe(Proof {
             reason: SafeReason::Kwargs,
             sentence: String::new(),

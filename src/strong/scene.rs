@@ -25,6 +25,8 @@ pub(super) struct Scene<'a> {
     pub liveness: Liveness<'a>,
     pub file: FileId,
     pub layout: Layout<'a>,
+    /// Whether the function returned a borrowed reference and is changed to return a new one.
+    pub hands_out: bool,
     parents: Parents,
     pending: OnceCell<Pending<'a>>,
     errno: OnceCell<Errno<'a>>,
@@ -96,6 +98,7 @@ impl<'a> Scene<'a> {
             liveness: Liveness::new(cfg, tree.locals.len()),
             file,
             layout,
+            hands_out: false,
             parents,
             pending: OnceCell::new(),
             errno: OnceCell::new(),

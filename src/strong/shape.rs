@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::reason::Reason;
 use super::scene::{Parent, Scene};
 use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, UnaryOp};
-use crate::capi::{Form, Replacement};
+use crate::capi::{Form, OldErrors, Replacement};
 use crate::cfg::{InstrKind, Source};
 use crate::preprocess::Place;
 
@@ -20,6 +20,8 @@ pub(super) enum Shape {
     Inside(StmtId, LocalId, ExprId),
     /// `f(call())`: the result gets a variable of its own in front of the statement.
     Nested(StmtId),
+    /// `return call();` of a function that is changed to return a new reference.
+    Returned,
     /// `if (call())`: only asked whether there is one. The expression that asks, and whether it
     /// is true if there is.
     Presence(ExprId, bool),
@@ -32,7 +34,7 @@ impl Shape {
             Self::Assigned(_, local) | Self::Initialised(_, local) | Self::Inside(_, local, _) => {
                 Some(local)
             }
-            Self::Nested(_) | Self::Presence(..) => None,
+            Self::Nested(_) | Self::Returned | Self::Presence(..) => None,
         }
     }
 }
@@ -61,6 +63,15 @@ pub(super) fn shape(
         value = outer;
     }
     match scene.parent_of_expr(value) {
+        Some(Parent::Stmt(stmt)) if returns(scene, stmt) && scene.hands_out => {
+            let in_place =
+                replacement.form == Form::Return && replacement.errors != OldErrors::Unchecked;
+            Ok(if in_place {
+                Shape::Returned
+            } else {
+                Shape::Nested(stmt)
+            })
+        }
         Some(Parent::Stmt(stmt)) => of_statement(scene, stmt, value),
         Some(Parent::Expr(outer)) => match &scene.tree.expr(outer).kind {
             ExprKind::Assign { op: None, lhs, rhs } if *rhs == value => {
@@ -92,6 +103,10 @@ fn plain_name(scene: &Scene<'_>, call: ExprId) -> Result<(), Reason> {
         Some((name, _)) if !name.is_empty() => Err(Reason::InMacro(name.trim().to_owned())),
         _ => Ok(()),
     }
+}
+
+fn returns(scene: &Scene<'_>, stmt: StmtId) -> bool {
+    matches!(scene.tree.stmt(stmt).kind, StmtKind::Return(_))
 }
 
 fn of_statement(scene: &Scene<'_>, stmt: StmtId, value: ExprId) -> Result<Shape, Reason> {

@@ -255,6 +255,7 @@ impl Follower<'_, '_> {
                 }
             }
             Some(Kind::Inside) | None => {}
+            Some(Kind::Same) if self.scene.hands_out => return self.hand_out(state),
             Some(kind) => {
                 self.give(false, kind, Reason::ReturnedBorrowed, state);
             }
@@ -271,6 +272,15 @@ impl Follower<'_, '_> {
             return state.fail(Reason::ExitInMacro(self.name.to_owned()));
         }
         self.release(Slot::InReturn(stmt), null, state, sink);
+    }
+
+    /// The new reference goes to the caller of a function that gave none.
+    fn hand_out(&self, state: &mut State) {
+        match state.hold {
+            Hold::Held { count: 1.., .. } => state.fail(Reason::OwnedByCallerToo),
+            Hold::Held { .. } | Hold::Null => state.clear(),
+            Hold::Nothing | Hold::Broken(_) => {}
+        }
     }
 
     /// Adds what the outcome of a test says; whether it can be at all.

@@ -43,7 +43,8 @@ pub(super) fn webs(scene: &Scene<'_>, local: LocalId, lookups: &BTreeSet<ExprId>
         .collect()
 }
 
-fn definitions(
+/// Where `local` gets a value, and what; the parameter's own value comes first.
+pub(super) fn definitions(
     scene: &Scene<'_>,
     local: LocalId,
     lookups: &BTreeSet<ExprId>,

@@ -4,7 +4,11 @@
 //! Nothing here knows how a fix was made. A fix whose result does not parse, or does not balance,
 //! is no fix any more: its finding says why.
 
+mod contract;
 mod proof;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 

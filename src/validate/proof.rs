@@ -1,8 +1,8 @@
 //! What is wrong with the functions of a result.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::Failure;
+use super::{Failure, contract};
 use crate::ast::{ExprId, ExprKind, Function, Name};
 use crate::capi::{self, Form, REPLACEMENTS};
 use crate::cfg;
@@ -75,6 +75,7 @@ pub(super) fn failures(
             add(gap.file, vec![span], gap.span, failure);
         }
     }
+    let handing = contract::changed(original, result, applied);
     for (item, function) in result.functions() {
         let (file, place) = item.place;
         let Some(applied) = applied.get(&file) else {
@@ -88,7 +89,7 @@ pub(super) fn failures(
         if let Some(reason) = misplaced.or_else(|| unbalanced(item, function, applied)) {
             add(file, vec![span], place, Failure::Wrong(reason));
         }
-        for (call, failure) in unreleased(original, item, function, applied) {
+        for (call, failure) in unreleased(original, item, function, applied, &handing) {
             add(
                 file,
                 call.into_iter().chain([span]).collect(),
@@ -97,6 +98,7 @@ pub(super) fn failures(
             );
         }
     }
+    failures.extend(contract::failures(original, result, applied, &handing));
     failures
 }
 
@@ -107,8 +109,9 @@ fn unreleased(
     item: &ProgramItem,
     function: &Function,
     applied: &Applied,
+    handing: &BTreeSet<String>,
 ) -> Vec<(Option<ByteSpan>, Failure)> {
-    let seeds = seeds(item, function, applied);
+    let seeds = seeds(item, function, applied, handing);
     if seeds.is_empty() {
         return Vec::new();
     }
@@ -121,7 +124,12 @@ fn unreleased(
         .into_iter()
         .filter(|t| is_new(item, function, applied, t))
         .collect();
-    let old = old_troubles(original, item.place.0, original_span(applied, item.place.1));
+    let old = old_troubles(
+        original,
+        item.place.0,
+        original_span(applied, item.place.1),
+        handing,
+    );
     // What the function did wrong before is not the fix's doing, but worth a look.
     let before = |trouble: &Trouble| {
         let start = start_of(item, function, trouble)?;
@@ -199,7 +207,7 @@ fn unbalanced(item: &ProgramItem, function: &Function, applied: &Applied) -> Opt
             && expansion.call.0 == item.place.0
             && applied.map.to_original(expansion.call.1.start()).is_none()
     });
-    let graph = brought_in.then(|| cfg::build(function, &capi::never_returns))?;
+    let graph = brought_in.then(|| graph(function))?;
     let found = check_balance(&graph, &function.tree);
     (!found.is_empty()).then(|| {
         format!(
@@ -210,7 +218,7 @@ fn unbalanced(item: &ProgramItem, function: &Function, applied: &Applied) -> Opt
 }
 
 fn follow(function: &Function, seeds: &[Seed], callees: &dyn Callees) -> Report {
-    let graph = cfg::build(function, &capi::never_returns);
+    let graph = graph(function);
     track::run(&graph, &function.tree, seeds, callees)
 }
 
@@ -220,13 +228,14 @@ fn old_troubles(
     original: &Original<'_>,
     file: FileId,
     span: ByteSpan,
+    handing: &BTreeSet<String>,
 ) -> Vec<(Problem, ByteOffset)> {
     let mut old = Vec::new();
     for (item, function) in original.program.functions() {
         if item.place.0 != file || !span.contains(item.place.1) {
             continue;
         }
-        let seeds = borrowed_seeds(function);
+        let seeds = borrowed_seeds(function, handing);
         if let Report::Complete(troubles) = follow(function, &seeds, &original.callees) {
             old.extend(
                 troubles.iter().filter_map(|trouble| {
@@ -238,20 +247,29 @@ fn old_troubles(
     old
 }
 
-fn borrowed_seeds(function: &Function) -> Vec<Seed> {
+/// The lookups of the original, and its calls of functions that give new references since.
+pub(super) fn borrowed_seeds(function: &Function, handing: &BTreeSet<String>) -> Vec<Seed> {
     let borrowed = |name: &str| REPLACEMENTS.iter().any(|row| row.borrowed == name);
-    let calls = (0u32..).zip(&function.tree.exprs).filter_map(|(at, expr)| {
-        let ExprKind::Call { callee, .. } = &expr.kind else {
-            return None;
-        };
-        let name = function.tree.callee_name(*callee)?;
-        borrowed(name).then_some(Seed {
-            origin: Origin::Call(ExprId(at)),
-            gives: Gives::Result,
-            owned: false,
-        })
-    });
-    calls.collect()
+    let calls = calls(function).filter(|(_, name)| borrowed(name) || handing.contains(*name));
+    let seed = |call| Seed {
+        origin: Origin::Call(call),
+        gives: Gives::Result,
+        owned: false,
+    };
+    calls.map(|(call, _)| seed(call)).collect()
+}
+
+/// All calls by name.
+pub(super) fn calls(function: &Function) -> impl Iterator<Item = (ExprId, &str)> {
+    let exprs = (0u32..).zip(&function.tree.exprs);
+    exprs.filter_map(|(at, expr)| match expr.kind {
+        ExprKind::Call { callee, .. } => Some((ExprId(at), function.tree.callee_name(callee)?)),
+        _ => None,
+    })
+}
+
+pub(super) fn graph(function: &Function) -> cfg::Cfg {
+    cfg::build(function, &capi::never_returns)
 }
 
 /// Where the step begins at which a trouble shows; for what a macro makes, where it is used.
@@ -277,27 +295,31 @@ fn is_old(original: &Program<'_>, gap: &Gap) -> bool {
         .any(|old| old.file == gap.file && old.function == gap.function)
 }
 
-/// The calls that the edits brought in and that hand out a reference of their own.
-fn seeds(item: &ProgramItem, function: &Function, applied: &Applied) -> Vec<Seed> {
-    let mut seeds = Vec::new();
-    for (at, expr) in (0u32..).zip(&function.tree.exprs) {
-        let ExprKind::Call { callee, .. } = &expr.kind else {
-            continue;
+/// The calls that hand out a reference of their own, but did not before: what the edits brought
+/// in, and the functions `handing`.
+pub(super) fn seeds(
+    item: &ProgramItem,
+    function: &Function,
+    applied: &Applied,
+    handing: &BTreeSet<String>,
+) -> Vec<Seed> {
+    let is_inserted = |call: ExprId| {
+        let first = function.tree.expr(call).range.start;
+        is_inserted(item, applied, first)
+    };
+    let seed = |(call, name): (ExprId, &str)| {
+        let gives = match gives(name) {
+            Some(gives) if is_inserted(call) => gives,
+            _ if handing.contains(name) => Gives::Result,
+            _ => return None,
         };
-        let Some(name) = function.tree.callee_name(*callee) else {
-            continue;
-        };
-        let Some(gives) = gives(name) else { continue };
-        let first = function.tree.expr(*callee).range.start;
-        if is_inserted(item, applied, first) {
-            seeds.push(Seed {
-                origin: Origin::Call(ExprId(at)),
-                gives,
-                owned: true,
-            });
-        }
-    }
-    seeds
+        Some(Seed {
+            origin: Origin::Call(call),
+            gives,
+            owned: true,
+        })
+    };
+    calls(function).filter_map(seed).collect()
 }
 
 fn gives(name: &str) -> Option<Gives> {
@@ -368,7 +390,7 @@ fn describe(function: &Function, seeds: &[Seed], trouble: &Trouble) -> String {
 }
 
 /// The original bytes that `span` of the result came from, made wider where its ends are new.
-fn original_span(applied: &Applied, span: ByteSpan) -> ByteSpan {
+pub(super) fn original_span(applied: &Applied, span: ByteSpan) -> ByteSpan {
     let (start, end) = (span.start().0, span.end().0);
     let first = (start..end).find_map(|at| applied.map.to_original(ByteOffset(at)));
     let last = (start..end)

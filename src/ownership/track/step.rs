@@ -12,7 +12,7 @@ use super::facts::Facts;
 use super::state::{Instance, InstanceId, State, Value};
 use super::{Exit, Followed, Gives, Origin, Problem, Seed, Trouble};
 use crate::ast::{ExprKind, LocalId, Name};
-use crate::capi::StealWhen;
+use crate::capi::{self, Returns, StealWhen};
 use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Projection, Source, TempId};
 
 pub(super) struct Stepper<'a> {
@@ -368,6 +368,9 @@ impl<'a> Stepper<'a> {
                 Some(Value::Derived(_) | Value::MaybeDerived(_)) | None => Value::Unknown,
                 Some(value) => *value,
             };
+        }
+        if capi::effects(name).is_some_and(|effects| effects.returns == Returns::Null) {
+            return Value::Null;
         }
         let derived = self
             .callees

@@ -1,6 +1,7 @@
 //! What C becomes which C.
 
 mod cleanup;
+mod contracts;
 mod counting;
 mod dicts;
 mod exits;

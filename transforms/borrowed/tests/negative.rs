@@ -9,9 +9,7 @@ fn returned_borrowed() {
     PyObject *item = PyList_GetItem(list, i);
     return item;
 "#
-    ), @"
-        3: the function returns the borrowed reference: its callers must be changed with it
-        ");
+    ), @"3: the function returns the borrowed reference, so its callers must be changed with it, and that cannot be done here: nothing here calls it");
 }
 
 #[test]
@@ -20,9 +18,7 @@ fn returned_at_once() {
         r#"
     return PyDict_GetItem(dict, key);
 "#
-    ), @"
-        3: the function returns the borrowed reference: its callers must be changed with it
-        ");
+    ), @"3: the function returns the borrowed reference, so its callers must be changed with it, and that cannot be done here: nothing here calls it");
 }
 
 #[test]

@@ -1,0 +1,400 @@
+//! Functions of the package that return a borrowed reference, changed together with all of their
+//! callers.
+//!
+//! ```c
+//! static PyObject *find(PyObject *key)          static PyObject *find(PyObject *key)
+//! {                                             {
+//!     return PyDict_GetItem(cache, key);            …  /* a new reference */
+//! }                                             }
+//! n += use(find(key));                          PyObject *value = find(key);
+//!                                               n += use(value);
+//!                                               Py_XDECREF(value);
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::item::{Solved, replacement_of, solve};
+use super::reason::Reason;
+use crate::ast::{ExprId, ExprKind};
+use crate::capi::{Absent, Form, OldErrors, PyVersion, Replacement};
+use crate::edit::{Edit, Fix};
+use crate::rule::{CallSite, ItemId, Outcome, PackageCx};
+
+/// The call of a function that is changed to return a new reference: its text stays.
+pub(super) static OWN: Replacement = Replacement {
+    borrowed: "",
+    strong: "",
+    form: Form::Return,
+    absent: Absent::Null,
+    errors: OldErrors::Raised,
+    since: PyVersion::new(3, 6),
+    limited_since: None,
+    compat_below: None,
+    caution: None,
+};
+
+/// Whether a lookup is the call of a function of the package.
+pub(super) fn is_own(replacement: &Replacement) -> bool {
+    replacement.borrowed.is_empty()
+}
+
+/// Most callers that a reason names.
+const MAX_NAMED: usize = 4;
+
+/// What becomes of functions that return borrowed references, and of their callers.
+#[derive(Default)]
+pub(super) struct Contracts {
+    /// Of all functions that change together.
+    outcomes: BTreeMap<ItemId, BTreeMap<ExprId, Outcome>>,
+    /// Why a function goes on to return a borrowed reference.
+    refused: BTreeMap<String, Reason>,
+}
+
+impl Contracts {
+    pub(super) fn new(cx: &PackageCx<'_>) -> Self {
+        let mut search = Search::new(cx);
+        let solved = search.run();
+        let mut contracts = Self {
+            outcomes: BTreeMap::new(),
+            refused: search.refused,
+        };
+        let fixes = merge(cx, &search.helpers, &solved);
+        for (item, solved) in solved {
+            let merged = fixes.get(&item);
+            let mut outcomes = solved.into_outcomes();
+            for (call, outcome) in &mut outcomes {
+                if let Some(merged) = merged.and_then(|merged| merged.get(call)) {
+                    *outcome = merged.clone();
+                }
+            }
+            contracts.outcomes.insert(item, outcomes);
+        }
+        contracts
+    }
+
+    /// What becomes of each lookup of a function.
+    pub(super) fn outcomes(&self, cx: &PackageCx<'_>, item: ItemId) -> BTreeMap<ExprId, Outcome> {
+        let known = self.outcomes.get(&item).cloned();
+        let mut outcomes =
+            known.unwrap_or_else(|| solve(cx, item, &BTreeSet::new()).into_outcomes());
+        let why = cx
+            .function(item)
+            .and_then(|function| self.refused.get(&function.name));
+        if let Some(why) = why {
+            let plain = Outcome::Manual(Reason::ReturnedBorrowed.to_string());
+            for outcome in outcomes.values_mut().filter(|outcome| **outcome == plain) {
+                *outcome = Outcome::Manual(why.to_string());
+            }
+        }
+        outcomes
+    }
+}
+
+/// The search for the functions that can change.
+struct Search<'c, 'a> {
+    cx: &'c PackageCx<'a>,
+    /// Those that return new references, as far as is known.
+    helpers: BTreeSet<String>,
+    refused: BTreeMap<String, Reason>,
+}
+
+impl<'c, 'a> Search<'c, 'a> {
+    fn new(cx: &'c PackageCx<'a>) -> Self {
+        let mut search = Self {
+            cx,
+            helpers: BTreeSet::new(),
+            refused: BTreeMap::new(),
+        };
+        let mut names = BTreeSet::new();
+        for at in 0..cx.program.items.len() {
+            let item = ItemId(u32::try_from(at).expect("items are indexed by u32"));
+            if let Some(function) = cx.function(item)
+                && function.ret.is_py_object_pointer()
+                && !names.contains(&function.name)
+                && has_lookups(cx, item)
+            {
+                let solved = solve(cx, item, &BTreeSet::new());
+                if solved
+                    .declined
+                    .values()
+                    .any(|why| *why == Reason::ReturnedBorrowed)
+                {
+                    names.insert(function.name.clone());
+                }
+            }
+        }
+        names.into_iter().for_each(|name| search.add(name));
+        search
+    }
+
+    /// Adds a function, or notes why it cannot change.
+    fn add(&mut self, name: String) {
+        let known = self.cx.is_mentioned(&name);
+        let calls = self.cx.calls_to(&name);
+        let is_object =
+            |(_, function): (ItemId, &crate::ast::Function)| function.ret.is_py_object_pointer();
+        let why = if known {
+            "it is in a table, or passed on, or named in code that was not understood"
+        } else if calls.is_empty() {
+            "nothing here calls it"
+        } else if !self.cx.definitions(&name).all(is_object) {
+            "it has namesakes that return something else"
+        } else {
+            self.helpers.insert(name);
+            return;
+        };
+        self.refuse(&name, why);
+    }
+
+    fn refuse(&mut self, name: &str, why: &str) {
+        let places = self
+            .cx
+            .calls_to(name)
+            .iter()
+            .map(|&site| place(self.cx, site));
+        let mut places: Vec<String> = places.collect();
+        places.dedup();
+        let more = places.len().saturating_sub(MAX_NAMED);
+        places.truncate(MAX_NAMED);
+        let mut callers = match places.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", places.join(", ")),
+        };
+        if more > 0 {
+            callers = format!("{}, and {more} more)", callers.trim_end_matches(')'));
+        }
+        let reason = format!(
+            "the function returns the borrowed reference, so its callers{callers} must be changed \
+             with it, and that cannot be done here: {why}"
+        );
+        self.helpers.remove(name);
+        self.refused
+            .insert(name.to_owned(), Reason::Contract(reason));
+    }
+
+    /// Takes out, and adds, functions until all that are left can change.
+    fn run(&mut self) -> BTreeMap<ItemId, Solved> {
+        loop {
+            let items = self.items();
+            let solved = items
+                .into_iter()
+                .map(|item| (item, solve(self.cx, item, &self.helpers)));
+            let solved: BTreeMap<ItemId, Solved> = solved.collect();
+            let (more, obstacles) = self.obstacles(&solved);
+            if more.is_empty() && obstacles.is_empty() {
+                return solved;
+            }
+            // What a new one makes possible is not refused before that is tried.
+            if more.is_empty() {
+                for (name, why) in obstacles {
+                    self.refuse(&name, &why);
+                }
+            }
+            more.into_iter().for_each(|name| self.add(name));
+        }
+    }
+
+    /// The helpers and all who call them.
+    fn items(&self) -> BTreeSet<ItemId> {
+        let names = self.helpers.iter();
+        names
+            .flat_map(|name| {
+                let definitions = self.cx.definitions(name).map(|(item, _)| item);
+                let calls = self.cx.calls_to(name).iter().map(|site| site.item);
+                definitions.chain(calls).collect::<Vec<_>>()
+            })
+            .collect()
+    }
+
+    /// Functions that would have to return new references as well, and helpers that cannot.
+    fn obstacles(
+        &self,
+        solved: &BTreeMap<ItemId, Solved>,
+    ) -> (BTreeSet<String>, BTreeMap<String, String>) {
+        let (mut more, mut obstacles) = (BTreeSet::new(), BTreeMap::new());
+        for (&item, solved) in solved {
+            let Some(function) = self.cx.function(item) else {
+                // The value of a file-scope variable.
+                continue;
+            };
+            let own = self.helpers.get(&function.name);
+            for (call, why) in failures(solved) {
+                let called = self.helper_of(item, call);
+                let passes_on = *why == Reason::ReturnedBorrowed
+                    && function.ret.is_py_object_pointer()
+                    && !self.refused.contains_key(&function.name);
+                if passes_on && called.is_some() && own.is_none() {
+                    more.insert(function.name.clone());
+                } else if let Some(name) = called.or(own) {
+                    let at = place(self.cx, CallSite { item, expr: call });
+                    let entry = obstacles.entry(name.clone());
+                    entry.or_insert_with(|| format!("in `{}` at {at}, {why}", function.name));
+                }
+            }
+            if let (Some(name), Some(Err(why))) = (own, &solved.returns) {
+                let entry = obstacles.entry(name.clone());
+                entry.or_insert_with(|| why.to_string());
+            }
+        }
+        (more, obstacles)
+    }
+
+    /// The helper that is called there.
+    fn helper_of(&self, item: ItemId, call: ExprId) -> Option<&String> {
+        let tree = self.cx.tree(item)?;
+        let ExprKind::Call { callee, .. } = tree.expr(call).kind else {
+            return None;
+        };
+        self.helpers.get(tree.callee_name(callee)?)
+    }
+}
+
+fn has_lookups(cx: &PackageCx<'_>, item: ItemId) -> bool {
+    let count = cx.tree(item).map_or(0, |tree| tree.exprs.len());
+    (0u32..)
+        .take(count)
+        .any(|at| replacement_of(cx, item, ExprId(at)).is_some())
+}
+
+/// Calls that cannot change, and why.
+fn failures(solved: &Solved) -> impl Iterator<Item = (ExprId, &Reason)> {
+    let declined = solved.declined.iter().map(|(call, why)| (*call, why));
+    let groups = solved.groups.iter().filter_map(|group| match &group.fix {
+        Ok(_) => None,
+        Err(why) => Some((*group.calls.first()?, why)),
+    });
+    declined.chain(groups)
+}
+
+/// `FILE:LINE` of a call.
+fn place(cx: &PackageCx<'_>, site: CallSite) -> String {
+    use crate::preprocess::Place;
+    let (file, span) = match cx.place(site.item, site.expr) {
+        Some(Place::File(file, span) | Place::Argument { file, span, .. }) => (file, span),
+        Some(Place::Macro { call, .. }) => call,
+        None => cx.item(site.item).place,
+    };
+    let source = cx.file(file);
+    let line = source.position(span.start()).line.0;
+    format!("{}:{line}", source.path().display())
+}
+
+/// For each call that changes with a helper the one outcome for all of them.
+fn merge(
+    cx: &PackageCx<'_>,
+    helpers: &BTreeSet<String>,
+    solved: &BTreeMap<ItemId, Solved>,
+) -> BTreeMap<ItemId, BTreeMap<ExprId, Outcome>> {
+    let mut bundles: Vec<Bundle> = Vec::new();
+    for (&item, solved) in solved {
+        let Some(function) = cx.function(item) else {
+            continue;
+        };
+        let own = helpers.get(&function.name);
+        let name_of = |call: &ExprId| match function.tree.expr(*call).kind {
+            ExprKind::Call { callee, .. } => helpers.get(function.tree.callee_name(callee)?),
+            _ => None,
+        };
+        for group in &solved.groups {
+            let called = group.calls.iter().filter_map(name_of);
+            let names: BTreeSet<&String> = called.chain(own).collect();
+            if let (Ok(fix), false) = (&group.fix, names.is_empty()) {
+                bundles.push(Bundle {
+                    names: names.into_iter().cloned().collect(),
+                    calls: group.calls.iter().map(|call| (item, *call)).collect(),
+                    parts: vec![fix.clone()],
+                });
+            }
+        }
+        if let (Some(name), Some(Ok(fix))) = (own, &solved.returns) {
+            bundles.push(Bundle {
+                names: BTreeSet::from([name.clone()]),
+                calls: Vec::new(),
+                parts: vec![fix.clone()],
+            });
+        }
+    }
+    let mut outcomes: BTreeMap<ItemId, BTreeMap<ExprId, Outcome>> = BTreeMap::new();
+    for bundle in joined(bundles) {
+        let fix = bundle.fix(cx);
+        let outcome = match are_disjoint(&fix.edits) {
+            true => Outcome::Fix(fix),
+            false => Outcome::Manual(Reason::Variants.to_string()),
+        };
+        for (item, call) in bundle.calls {
+            outcomes
+                .entry(item)
+                .or_default()
+                .insert(call, outcome.clone());
+        }
+    }
+    outcomes
+}
+
+fn are_disjoint(edits: &[Edit]) -> bool {
+    edits
+        .windows(2)
+        .all(|pair| pair[0].file != pair[1].file || pair[0].span.end() <= pair[1].span.start())
+}
+
+/// Changes that need each other.
+struct Bundle {
+    names: BTreeSet<String>,
+    calls: Vec<(ItemId, ExprId)>,
+    parts: Vec<Fix>,
+}
+
+/// The bundles, those with a name in common as one.
+fn joined(bundles: Vec<Bundle>) -> Vec<Bundle> {
+    let mut joined: Vec<Bundle> = Vec::new();
+    for mut bundle in bundles {
+        let (same, other) = joined
+            .into_iter()
+            .partition(|known: &Bundle| !known.names.is_disjoint(&bundle.names));
+        joined = other;
+        let same: Vec<Bundle> = same;
+        for known in same {
+            bundle.names.extend(known.names);
+            bundle.calls.extend(known.calls);
+            bundle.parts.extend(known.parts);
+        }
+        joined.push(bundle);
+    }
+    joined
+}
+
+impl Bundle {
+    fn fix(&self, cx: &PackageCx<'_>) -> Fix {
+        let names: Vec<String> = self.names.iter().map(|name| format!("`{name}`")).collect();
+        let mut fix = Fix::safe(format!("return new references from {}", names.join(", ")));
+        for part in &self.parts {
+            // Configurations of one function ask for the same edits.
+            let known = fix.edits.len();
+            for edit in &part.edits {
+                if !fix.edits[..known].contains(edit) {
+                    fix.edits.push(edit.clone());
+                }
+            }
+            for need in &part.needs {
+                if !fix.needs.contains(need) {
+                    fix.needs.push(need.clone());
+                }
+            }
+            for assumption in &part.assumptions {
+                if !fix.assumptions.contains(assumption) {
+                    fix.assume(assumption.clone());
+                }
+            }
+        }
+        fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+        for name in &self.names {
+            if cx
+                .definitions(name)
+                .any(|(_, function)| !function.is_static)
+            {
+                fix.assume(format!("only the C code that was looked at calls `{name}`"));
+            }
+        }
+        fix
+    }
+}

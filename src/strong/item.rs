@@ -1,0 +1,183 @@
+//! What becomes of the lookups of one function.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::contract::OWN;
+use super::plan::Planned;
+use super::reason::Reason;
+use super::scene::{Parent, Scene, graph};
+use super::{emit, hand_out, plan, snapshot};
+use crate::ast::{BinaryOp, ExprId, ExprKind};
+use crate::capi::{self, Absent, Replacement};
+use crate::edit::Fix;
+use crate::provenance::{SharedKind, Verdict};
+use crate::rule::{CallSite, ItemId, Outcome, PackageCx};
+
+/// The lookups of a function and what it takes to own what they give.
+#[derive(Default)]
+pub(super) struct Solved {
+    /// Lookups that need no group.
+    outcomes: BTreeMap<ExprId, Outcome>,
+    /// Lookups, and calls of functions that give new references from now on, without a change.
+    pub declined: BTreeMap<ExprId, Reason>,
+    /// Changes that go together, with the calls they are about.
+    pub groups: Vec<Group>,
+    /// What the function's other returns need to give new references as well; `None` if it is not
+    /// changed to do that.
+    pub returns: Option<Result<Fix, Reason>>,
+}
+
+/// Calls that change together.
+pub(super) struct Group {
+    pub calls: Vec<ExprId>,
+    pub fix: Result<Fix, Reason>,
+}
+
+impl Solved {
+    /// What becomes of each call.
+    pub(super) fn into_outcomes(self) -> BTreeMap<ExprId, Outcome> {
+        let mut outcomes = self.outcomes;
+        let declined = self.declined.iter();
+        outcomes.extend(declined.map(|(&call, why)| (call, manual(why))));
+        for group in self.groups {
+            let outcome = match group.fix {
+                Ok(fix) => Outcome::Fix(fix),
+                Err(reason) => manual(&reason),
+            };
+            let calls = group.calls.into_iter();
+            outcomes.extend(calls.map(|call| (call, outcome.clone())));
+        }
+        outcomes
+    }
+}
+
+/// Where the container of each lookup of a function comes from.
+pub(super) fn verdicts(cx: &PackageCx<'_>, item: ItemId) -> BTreeMap<ExprId, Verdict> {
+    let exprs = cx.tree(item).map_or(&[][..], |tree| &tree.exprs);
+    let exprs = (0u32..).zip(exprs).map(|(at, _)| ExprId(at));
+    exprs
+        .filter(|&expr| replacement_of(cx, item, expr).is_some())
+        .map(|expr| (expr, cx.provenance(CallSite { item, expr }, 0)))
+        .collect()
+}
+
+pub(super) fn replacement_of(
+    cx: &PackageCx<'_>,
+    item: ItemId,
+    call: ExprId,
+) -> Option<&'static Replacement> {
+    let tree = cx.tree(item)?;
+    let ExprKind::Call { callee, .. } = tree.expr(call).kind else {
+        return None;
+    };
+    capi::replacement(tree.callee_name(callee)?)
+}
+
+/// What becomes of each lookup of a function if the functions called `helpers` return new
+/// references from now on.
+pub(super) fn solve(cx: &PackageCx<'_>, item: ItemId, helpers: &BTreeSet<String>) -> Solved {
+    let mut solved = Solved::default();
+    let Some(function) = cx.function(item) else {
+        return solved;
+    };
+    let mut calls = shared(cx, item, &mut solved.outcomes);
+    let exprs = (0u32..).zip(&function.tree.exprs);
+    calls.extend(exprs.filter_map(|(at, expr)| match expr.kind {
+        ExprKind::Call { callee, .. } => {
+            let name = function.tree.callee_name(callee)?;
+            helpers.contains(name).then_some((ExprId(at), &OWN))
+        }
+        _ => None,
+    }));
+    let cfg = graph(function);
+    let Some(mut scene) = Scene::new(cx, item, function, &cfg) else {
+        let made = Reason::InMacro(function.name.clone());
+        solved.declined = calls
+            .iter()
+            .map(|(call, _)| (*call, made.clone()))
+            .collect();
+        return solved;
+    };
+    scene.hands_out = helpers.contains(&function.name);
+    calls.retain(|&(call, replacement)| {
+        let outcome = without_group(&scene, call, replacement);
+        let is_open = outcome.is_none();
+        solved
+            .outcomes
+            .extend(outcome.map(|outcome| (call, outcome)));
+        is_open
+    });
+    let plan = plan::plan(&scene, &calls);
+    for (call, why) in plan.declined {
+        match snapshot::fix(&scene, call) {
+            Some(fix) => solved.outcomes.insert(call, Outcome::Fix(fix)).map(drop),
+            None => solved.declined.insert(call, why).map(drop),
+        };
+    }
+    solved.groups = plan
+        .groups
+        .iter()
+        .map(|group| emitted(&scene, group))
+        .collect();
+    if scene.hands_out {
+        let strong = calls.iter().map(|(call, _)| *call).collect();
+        solved.returns = Some(hand_out::fix(&scene, &strong));
+    }
+    solved
+}
+
+/// The lookups in containers that other threads may change; what the others come to goes to
+/// `outcomes`.
+fn shared(
+    cx: &PackageCx<'_>,
+    item: ItemId,
+    outcomes: &mut BTreeMap<ExprId, Outcome>,
+) -> Vec<(ExprId, &'static Replacement)> {
+    let mut calls = Vec::new();
+    for (expr, verdict) in verdicts(cx, item) {
+        let Some(replacement) = replacement_of(cx, item, expr) else {
+            continue;
+        };
+        match verdict {
+            Verdict::Safe(proof) => {
+                outcomes.insert(expr, Outcome::Safe(proof.sentence));
+            }
+            Verdict::Shared(SharedKind::Published(_)) if is_list(replacement) => {
+                outcomes.insert(expr, manual(&Reason::Unfilled));
+            }
+            Verdict::Shared(_) => calls.push((expr, replacement)),
+        }
+    }
+    calls
+}
+
+/// The outcome of a lookup that needs no look at the paths.
+fn without_group(scene: &Scene<'_>, call: ExprId, replacement: &Replacement) -> Option<Outcome> {
+    (replacement.absent == Absent::None && is_compared(scene, call))
+        .then(|| Outcome::Safe("the pointer is only compared".to_owned()))
+}
+
+fn emitted(scene: &Scene<'_>, group: &[Planned]) -> Group {
+    let lookups = group.iter().flat_map(|planned| &planned.home.lookups);
+    Group {
+        calls: lookups.map(|lookup| lookup.call).collect(),
+        fix: emit::fix(scene, group),
+    }
+}
+
+/// Whether the result of `call` is an operand of `==` or `!=`.
+fn is_compared(scene: &Scene<'_>, call: ExprId) -> bool {
+    matches!(scene.parent_of_expr(call), Some(Parent::Expr(outer))
+    if matches!(scene.tree.expr(outer).kind, ExprKind::Binary {
+        op: BinaryOp::Equals | BinaryOp::NotEquals,
+        ..
+    }))
+}
+
+fn manual(reason: &Reason) -> Outcome {
+    Outcome::Manual(reason.to_string())
+}
+
+fn is_list(replacement: &Replacement) -> bool {
+    replacement.strong == "PyList_GetItemRef"
+}

@@ -1,0 +1,344 @@
+//! Functions that return a borrowed reference, with their callers.
+
+use crate::testing;
+use crate::transforms::ALL;
+
+fn run(text: &str) -> String {
+    testing::run(ALL, text.trim_start_matches('\n'))
+}
+
+#[test]
+fn a_lookup_that_is_returned_at_once() {
+    insta::assert_snapshot!(run("
+static PyObject *find(PyObject *key)
+{
+    return PyDict_GetItem(cache, key);
+}
+
+static PyObject *get(PyObject *self, PyObject *key)
+{
+    PyObject *found = find(key);
+    if (found == NULL)
+        return PyErr_NoMemory();
+    Py_INCREF(found);
+    return found;
+}
+
+static int test(PyObject *key)
+{
+    return use(find(key));
+}
+"), @r"
+    @@
+     static PyObject *find(PyObject *key)
+     {
+    -    return PyDict_GetItem(cache, key);
+    +    PyObject *value;
+    +    if (PyDict_GetItemRef(cache, key, &value) < 0) {
+    +        PyErr_Clear();
+    +    }
+    +    return value;
+     }
+     
+    @@
+         if (found == NULL)
+             return PyErr_NoMemory();
+    -    Py_INCREF(found);
+         return found;
+     }
+    @@
+     static int test(PyObject *key)
+     {
+    -    return use(find(key));
+    +    PyObject *value = find(key);
+    +    int result = use(value);
+    +    Py_XDECREF(value);
+    +    return result;
+     }
+    ");
+}
+
+#[test]
+fn an_item_of_a_list_or_a_tuple() {
+    insta::assert_snapshot!(run("
+static PyObject *item(PyObject *v, Py_ssize_t i, int which)
+{
+    switch (which) {
+    case 0:
+        return PyList_GetItem(v, i);
+    case 1:
+        return PyTuple_GetItem(v, i);
+    default:
+        return NULL;
+    }
+}
+
+static int f(PyObject *v)
+{
+    int n = 0;
+    Py_ssize_t i;
+    for (i = 0; i < 3; i++) {
+        PyObject *o = item(v, i, 0);
+        if (!PyLong_Check(o))
+            continue;
+        n += use(o);
+    }
+    return n;
+}
+"), @r"
+    @@
+         switch (which) {
+         case 0:
+    -        return PyList_GetItem(v, i);
+    +        return PyList_GetItemRef(v, i);
+         case 1:
+    -        return PyTuple_GetItem(v, i);
+    +        return Py_XNewRef(PyTuple_GetItem(v, i));
+         default:
+             return NULL;
+    @@
+         for (i = 0; i < 3; i++) {
+             PyObject *o = item(v, i, 0);
+    -        if (!PyLong_Check(o))
+    +        if (!PyLong_Check(o)) {
+    +            Py_XDECREF(o);
+                 continue;
+    +        }
+             n += use(o);
+    +        Py_XDECREF(o);
+         }
+         return n;
+    ");
+}
+
+#[test]
+fn a_value_that_is_made_where_there_is_none() {
+    insta::assert_snapshot!(run("
+static PyObject*
+subcache(PyObject* cache, PyObject* key)
+{
+    PyObject* sub;
+
+    sub = PyDict_GetItem(cache, key);
+    if (sub == NULL) {
+        int status;
+
+        sub = PyDict_New();
+        if (sub == NULL)
+            return NULL;
+        status = PyDict_SetItem(cache, key, sub);
+        Py_DECREF(sub);
+        if (status < 0)
+            return NULL;
+    }
+
+    return sub;
+}
+
+static PyObject*
+getcache(LB* self, PyObject* provided, PyObject* name)
+{
+    PyObject* cache;
+
+    cache = subcache(self->cache, provided);
+    if (cache == NULL)
+        return NULL;
+    if (name != NULL && PyObject_IsTrue(name))
+        cache = subcache(cache, name);
+    return cache;
+}
+
+static PyObject*
+lookup(LB* self, PyObject* provided, PyObject* name)
+{
+    PyObject *cache = getcache(self, provided, name);
+    if (cache == NULL)
+        return NULL;
+    return PyObject_GetItem(cache, name);
+}
+"), @"6: the function returns the borrowed reference, so its callers (m.c:27, m.c:31) must be changed with it, and that cannot be done here: in `getcache` at m.c:27, the object of an earlier pass or lookup is still used when `cache` gets the next one: keep each in a variable of its own");
+}
+
+#[test]
+fn other_returns_get_references() {
+    insta::assert_snapshot!(run("
+static PyObject *find(Foo *self, PyObject *key)
+{
+    PyObject *found;
+    if (key == Py_None)
+        return Py_None;
+    found = PyDict_GetItem(self->dict, key);
+    if (found)
+        return found;
+    return self->fallback;
+}
+
+static int f(Foo *self, PyObject *key)
+{
+    PyObject *v = find(self, key);
+    if (v == NULL)
+        return -1;
+    return use(v);
+}
+"), @r"
+    @@
+         PyObject *found;
+         if (key == Py_None)
+    -        return Py_None;
+    -    found = PyDict_GetItem(self->dict, key);
+    +        return Py_NewRef(Py_None);
+    +    if (PyDict_GetItemRef(self->dict, key, &found) < 0) {
+    +        PyErr_Clear();
+    +    }
+         if (found)
+             return found;
+    -    return self->fallback;
+    +    return Py_XNewRef(self->fallback);
+     }
+     
+    @@
+     {
+         PyObject *v = find(self, key);
+    +    int result;
+         if (v == NULL)
+             return -1;
+    -    return use(v);
+    +    result = use(v);
+    +    Py_DECREF(v);
+    +    return result;
+     }
+    ");
+}
+
+#[test]
+fn all_callers_must_be_known_and_able_to_release() {
+    insta::assert_snapshot!(run("
+static PyObject *find(PyObject *key)
+{
+    return PyDict_GetItem(cache, key);
+}
+
+static void (*table[])(void) = { find };
+
+static int f(PyObject *key)
+{
+    return use(find(key));
+}
+"), @"3: the function returns the borrowed reference, so its callers (m.c:10) must be changed with it, and that cannot be done here: it is in a table, or passed on, or named in code that was not understood");
+    insta::assert_snapshot!(run("
+static PyObject *find(PyObject *key)
+{
+    return PyDict_GetItem(cache, key);
+}
+
+static int f(Foo *self, PyObject *key)
+{
+    self->found = find(key);
+    return 0;
+}
+
+static int g(PyObject *key)
+{
+    PyObject *found = find(key);
+    return use(found);
+}
+"), @"3: the function returns the borrowed reference, so its callers (m.c:8, m.c:14) must be changed with it, and that cannot be done here: in `f` at m.c:8, the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a reference with it");
+}
+
+#[test]
+fn a_function_that_others_may_call() {
+    insta::assert_snapshot!(run("
+PyObject *find(PyObject *key)
+{
+    return PyDict_GetItem(cache, key);
+}
+
+static int f(PyObject *key)
+{
+    PyObject *found = find(key);
+    if (found == NULL)
+        return -1;
+    return use(found);
+}
+"), @r"
+    3: review: only the C code that was looked at calls `find`
+    @@
+     PyObject *find(PyObject *key)
+     {
+    -    return PyDict_GetItem(cache, key);
+    +    PyObject *value;
+    +    if (PyDict_GetItemRef(cache, key, &value) < 0) {
+    +        PyErr_Clear();
+    +    }
+    +    return value;
+     }
+     
+    @@
+     {
+         PyObject *found = find(key);
+    +    int result;
+         if (found == NULL)
+             return -1;
+    -    return use(found);
+    +    result = use(found);
+    +    Py_DECREF(found);
+    +    return result;
+     }
+    ");
+}
+
+#[test]
+fn a_function_that_passes_it_on_changes_too() {
+    insta::assert_snapshot!(run("
+static PyObject *find(PyObject *key)
+{
+    return PyDict_GetItem(cache, key);
+}
+
+static PyObject *find_default(PyObject *key)
+{
+    PyObject *found = find(key);
+    if (found == NULL)
+        return Py_None;
+    return found;
+}
+
+static int f(PyObject *key)
+{
+    PyObject *found = find_default(key);
+    if (found == NULL)
+        return -1;
+    return use(found);
+}
+"), @r"
+    @@
+     static PyObject *find(PyObject *key)
+     {
+    -    return PyDict_GetItem(cache, key);
+    +    PyObject *value;
+    +    if (PyDict_GetItemRef(cache, key, &value) < 0) {
+    +        PyErr_Clear();
+    +    }
+    +    return value;
+     }
+     
+    @@
+         PyObject *found = find(key);
+         if (found == NULL)
+    -        return Py_None;
+    +        return Py_NewRef(Py_None);
+         return found;
+     }
+    @@
+     {
+         PyObject *found = find_default(key);
+    +    int result;
+         if (found == NULL)
+             return -1;
+    -    return use(found);
+    +    result = use(found);
+    +    Py_DECREF(found);
+    +    return result;
+     }
+    ");
+}
