@@ -5,6 +5,7 @@ pub mod critical_section;
 pub mod memory;
 pub mod module;
 pub mod shared_state;
+pub mod thread_state;
 
 use crate::rule::Rule;
 
@@ -27,6 +28,10 @@ pub static ALL: &[&Rule] = &[
     &shared_state::static_buffer::STATIC_BUFFER,
     &shared_state::static_variable::SHARED_STATIC_VARIABLE,
     &shared_state::object_state::UNLOCKED_OBJECT_STATE,
+    &thread_state::detached_call::DETACHED_API_CALL,
+    &thread_state::unattached_thread::UNATTACHED_THREAD,
+    &thread_state::blocking::ATTACHED_BLOCKING_CALL,
+    &thread_state::held_lock::LOCK_HELD_OVER_PYTHON,
     &module::UNDECLARED_MULTI_PHASE_MODULE,
     &module::UNDECLARED_SINGLE_PHASE_MODULE,
 ];

@@ -1,0 +1,94 @@
+//! UG601: the C API is called where the thread is detached.
+
+use crate::declare_rule;
+use crate::rule::{Finding, Note, Outcome, PackageCx};
+
+use super::calls::needs_thread;
+use super::package::Package;
+use super::{finding, settle};
+
+const TRIGGERS: &[&str] = &["PyEval_SaveThread", "PyEval_ReleaseThread"];
+
+declare_rule! {
+    /// ## What it does
+    /// Finds calls that need an attached thread between `Py_BEGIN_ALLOW_THREADS` and
+    /// `Py_END_ALLOW_THREADS`, or after `PyEval_SaveThread`: of the C API, and of functions of the
+    /// package that call it.
+    ///
+    /// ## Why is this bad?
+    /// A detached thread has no thread state: on the free-threaded build a call that allocates,
+    /// counts references or sets an exception crashes, and the garbage collector may be running.
+    ///
+    /// ## Example
+    /// ```c
+    /// Py_BEGIN_ALLOW_THREADS
+    /// n = read(self->fd, buffer, size);
+    /// if (n < 0)
+    ///     PyErr_SetFromErrno(PyExc_OSError);
+    /// Py_END_ALLOW_THREADS
+    /// ```
+    /// Use instead:
+    /// ```c
+    /// Py_BEGIN_ALLOW_THREADS
+    /// n = read(self->fd, buffer, size);
+    /// Py_END_ALLOW_THREADS
+    /// if (n < 0)
+    ///     PyErr_SetFromErrno(PyExc_OSError);
+    /// ```
+    ///
+    /// ## Confidence
+    /// There is no fix: the call goes behind the block, or is wrapped in `Py_BLOCK_THREADS` and
+    /// `Py_UNBLOCK_THREADS`.
+    ///
+    /// ## References
+    /// - <https://docs.python.org/3/c-api/init.html#releasing-the-gil-from-extension-code>
+    pub static DETACHED_API_CALL {
+        code: "UG601",
+        name: "detached-api-call",
+        summary: "the C API is called while the thread is detached",
+        since: "0.1.0",
+        best: None,
+        triggers: TRIGGERS,
+        check: check,
+    }
+}
+
+fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    if TRIGGERS.iter().all(|name| cx.calls_to(name).is_empty()) {
+        return;
+    }
+    let package = Package::new(cx);
+    let need = package.need_thread();
+    let start = findings.len();
+    for (function, definition) in package.definitions() {
+        for step in definition
+            .steps
+            .iter()
+            .filter(|step| step.thread.is_detached())
+        {
+            let inner = need.get(&*step.name);
+            if inner.is_none()
+                && (package.functions.contains_key(&*step.name) || !needs_thread(&step.name))
+            {
+                continue;
+            }
+            let message = format!("`{}` is called while the thread is detached", step.name);
+            let advice = "call it behind the block, or between `Py_BLOCK_THREADS` and \
+                          `Py_UNBLOCK_THREADS`";
+            let outcome = Outcome::Manual(advice.to_owned());
+            let place = package.text(definition.item, step.call);
+            let Some(mut found) = finding(&DETACHED_API_CALL, place, function, message, outcome)
+            else {
+                continue;
+            };
+            let inner = inner.and_then(|&(item, call)| package.text(item, call));
+            found.notes.extend(inner.map(|(file, span)| Note {
+                file,
+                span,
+                text: "this needs an attached thread".to_owned(),
+            }));
+            findings.push(found);
+        }
+    }
+    settle(findings, start);
+}

@@ -1,0 +1,105 @@
+//! UG604: Python code runs while a lock of C is held.
+
+use std::collections::BTreeSet;
+
+use crate::declare_rule;
+use crate::rule::{Finding, Note, Outcome, PackageCx};
+
+use super::calls::{LOCKS, runs_any_code};
+use super::package::Package;
+use super::{finding, settle};
+
+const TRIGGERS: &[&str] = &[
+    "pthread_mutex_lock",
+    "pthread_rwlock_rdlock",
+    "pthread_rwlock_wrlock",
+    "pthread_spin_lock",
+    "mtx_lock",
+    "uv_mutex_lock",
+    "EnterCriticalSection",
+    "PyThread_acquire_lock",
+    "PyMutex_Lock",
+];
+
+declare_rule! {
+    /// ## What it does
+    /// Finds calls that run arbitrary Python code (calls, attributes, comparisons, iteration,
+    /// imports) between taking a lock of C and giving it back.
+    ///
+    /// ## Why is this bad?
+    /// Python code may detach the thread, and the garbage collector may stop it there, with the
+    /// lock held. A thread that waits for the lock attached then never stops, and none of the two
+    /// goes on. Python code may also come back to the same lock.
+    ///
+    /// ## Example
+    /// ```c
+    /// pthread_mutex_lock(&self->lock);
+    /// result = PyObject_CallNoArgs(self->callback);
+    /// pthread_mutex_unlock(&self->lock);
+    /// ```
+    /// Use instead:
+    /// ```c
+    /// pthread_mutex_lock(&self->lock);
+    /// callback = Py_NewRef(self->callback);
+    /// pthread_mutex_unlock(&self->lock);
+    /// result = PyObject_CallNoArgs(callback);
+    /// Py_DECREF(callback);
+    /// ```
+    ///
+    /// ## Confidence
+    /// There is no fix: what the lock protects is not known. A critical section on the object can
+    /// stand where the lock stands: it is given up while the thread waits.
+    ///
+    /// ## References
+    /// - <https://docs.python.org/3/howto/free-threading-extensions.html#critical-sections>
+    pub static LOCK_HELD_OVER_PYTHON {
+        code: "UG604",
+        name: "lock-held-over-python",
+        summary: "Python code runs while a lock of C is held",
+        since: "0.1.0",
+        best: None,
+        triggers: TRIGGERS,
+        check: check,
+    }
+}
+
+fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    if LOCKS.iter().all(|(lock, _)| cx.calls_to(lock).is_empty()) {
+        return;
+    }
+    let package = Package::new(cx);
+    let start = findings.len();
+    for (function, definition) in package.definitions() {
+        let mut told = BTreeSet::new();
+        for step in definition
+            .steps
+            .iter()
+            .filter(|step| runs_any_code(&step.name))
+        {
+            for (lock, &taken) in &step.held {
+                // One finding a lock: the first call stands for those that follow.
+                if !told.insert(taken) {
+                    continue;
+                }
+                let message = format!("`{}` runs Python code while `{lock}` is locked", step.name);
+                let advice = "give the lock back before, with a reference of its own to what is \
+                              used, or use a critical section";
+                let outcome = Outcome::Manual(advice.to_owned());
+                let place = package.text(definition.item, step.call);
+                let Some(mut found) =
+                    finding(&LOCK_HELD_OVER_PYTHON, place, function, message, outcome)
+                else {
+                    continue;
+                };
+                let taken = package.text(definition.item, taken);
+                found.notes.extend(taken.map(|(file, span)| Note {
+                    file,
+                    span,
+                    text: "it is locked here".to_owned(),
+                }));
+                findings.push(found);
+            }
+        }
+    }
+    settle(findings, start);
+}

@@ -1,0 +1,156 @@
+//! Functions in, findings out.
+
+use super::blocking::ATTACHED_BLOCKING_CALL;
+use super::detached_call::DETACHED_API_CALL;
+use super::held_lock::LOCK_HELD_OVER_PYTHON;
+use super::unattached_thread::UNATTACHED_THREAD;
+use crate::testing::report;
+
+#[test]
+fn calls_of_the_api_while_detached_are_told() {
+    insta::assert_snapshot!(report(&DETACHED_API_CALL, r#"
+static int fail(int code)
+{
+    PyErr_SetString(PyExc_OSError, "no");
+    return code;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char *text = PyBytes_AS_STRING(arg);
+    int n;
+    Py_BEGIN_ALLOW_THREADS
+    n = use(text, PyBytes_GET_SIZE(arg));
+    if (n < 0)
+        PyErr_SetNone(PyExc_OSError);
+    if (n < 1)
+        n = fail(n);
+    Py_BLOCK_THREADS
+    PyErr_Clear();
+    Py_UNBLOCK_THREADS
+    Py_END_ALLOW_THREADS
+    return PyLong_FromLong(n);
+}
+"#), @r"
+    14: `PyErr_SetNone` is called while the thread is detached
+      by hand: call it behind the block, or between `Py_BLOCK_THREADS` and `Py_UNBLOCK_THREADS`
+    16: `fail` is called while the thread is detached
+      4: this needs an attached thread
+      by hand: call it behind the block, or between `Py_BLOCK_THREADS` and `Py_UNBLOCK_THREADS`
+    ");
+}
+
+#[test]
+fn detaching_by_helpers_and_by_hand_is_understood() {
+    insta::assert_snapshot!(report(&DETACHED_API_CALL, r#"
+static void leave(Self *self) { self->state = PyEval_SaveThread(); }
+static void enter(Self *self) { PyEval_RestoreThread(self->state); }
+static int callback(void *self)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyErr_Clear();
+    PyGILState_Release(state);
+    return 0;
+}
+static PyObject *f(Self *self)
+{
+    leave(self);
+    work(self);
+    callback(self);
+    Py_INCREF(self);
+    enter(self);
+    Py_DECREF(self);
+    Py_RETURN_NONE;
+}
+"#), @r"
+    16: `Py_INCREF` is called while the thread is detached
+      by hand: call it behind the block, or between `Py_BLOCK_THREADS` and `Py_UNBLOCK_THREADS`
+    ");
+}
+
+#[test]
+fn threads_that_do_not_attach_are_told() {
+    insta::assert_snapshot!(report(&UNATTACHED_THREAD, r#"
+static void call(PyObject *f)
+{
+    Py_XDECREF(PyObject_CallNoArgs(f));
+}
+static void *bad(void *arg)
+{
+    wait_for(arg);
+    call((PyObject *)arg);
+    return NULL;
+}
+static void *good(void *arg)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    call((PyObject *)arg);
+    PyGILState_Release(state);
+    return NULL;
+}
+static void *plain(void *arg) { return arg; }
+static void start(void *arg)
+{
+    pthread_t t;
+    pthread_create(&t, NULL, bad, arg);
+    pthread_create(&t, NULL, &good, arg);
+    pthread_create(&t, NULL, (void *(*)(void *))plain, arg);
+}
+"#), @r"
+    9: the thread `bad` needs to be attached for this
+      23: the thread is started here
+      by hand: attach with `PyGILState_Ensure()` before, and call `PyGILState_Release()` after
+    ");
+}
+
+#[test]
+fn waiting_attached_is_told_where_python_calls() {
+    insta::assert_snapshot!(report(&ATTACHED_BLOCKING_CALL, r#"
+static void pause_a_little(void) { usleep(1000); }
+static void pause_apart(void) { usleep(1000); }
+static void *worker(void *arg) { sleep(1); return arg; }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    pause_a_little();
+    sem_wait(&lock);
+    PyThread_acquire_lock(gate, 0);
+    PyThread_acquire_lock(gate, 1);
+    Py_BEGIN_ALLOW_THREADS
+    sem_wait(&lock);
+    pause_apart();
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+static PyMethodDef methods[] = {{"f", f, METH_O, NULL}, {NULL}};
+"#), @r"
+    2: `usleep` may wait while the thread is attached
+      by hand: call it between `Py_BEGIN_ALLOW_THREADS` and `Py_END_ALLOW_THREADS`
+    8: `sem_wait` may wait while the thread is attached
+      by hand: call it between `Py_BEGIN_ALLOW_THREADS` and `Py_END_ALLOW_THREADS`
+    10: `PyThread_acquire_lock` may wait while the thread is attached
+      by hand: call it between `Py_BEGIN_ALLOW_THREADS` and `Py_END_ALLOW_THREADS`
+    ");
+}
+
+#[test]
+fn running_python_under_a_lock_is_told_once_a_lock() {
+    insta::assert_snapshot!(report(&LOCK_HELD_OVER_PYTHON, r#"
+static PyObject *f(Self *self, PyObject *arg)
+{
+    PyObject *r;
+    pthread_mutex_lock(&self->lock);
+    r = PyObject_CallNoArgs(arg);
+    Py_XDECREF(PyObject_Str(arg));
+    pthread_mutex_unlock(&self->lock);
+    PyThread_acquire_lock(self->gate, WAIT_LOCK);
+    self->count++;
+    PyThread_release_lock(self->gate);
+    if (PyThread_acquire_lock(self->gate, NOWAIT_LOCK))
+        r = PyObject_Repr(arg);
+    return PyObject_Str(arg);
+}
+"#), @r"
+    6: `PyObject_CallNoArgs` runs Python code while `&self->lock` is locked
+      5: it is locked here
+      by hand: give the lock back before, with a reference of its own to what is used, or use a critical section
+    ");
+}
