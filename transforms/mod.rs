@@ -6,6 +6,7 @@ pub mod memory;
 pub mod module;
 pub mod shared_state;
 pub mod thread_state;
+pub mod unsafe_access;
 
 use crate::rule::Rule;
 
@@ -32,10 +33,25 @@ pub static ALL: &[&Rule] = &[
     &thread_state::unattached_thread::UNATTACHED_THREAD,
     &thread_state::blocking::ATTACHED_BLOCKING_CALL,
     &thread_state::held_lock::LOCK_HELD_OVER_PYTHON,
+    &unsafe_access::list_store::UNLOCKED_LIST_STORE,
+    &unsafe_access::object_field::DIRECT_OBJECT_FIELD,
+    &unsafe_access::count_test::REFERENCE_COUNT_TEST,
     &module::UNDECLARED_MULTI_PHASE_MODULE,
     &module::UNDECLARED_SINGLE_PHASE_MODULE,
 ];
 
-/// Triggers of the rules that look at all of the package once they find one, and at the types that
-/// its headers define.
-pub static TYPED: &[&[&str]] = &[memory::PYTHON_ALLOCATORS, memory::INITIALISERS];
+/// Triggers of the rules that look at all of the package once they find one.
+pub static FOLLOWED: &[&[&str]] = &[
+    thread_state::detached_call::TRIGGERS,
+    &["Py_BEGIN_ALLOW_THREADS", "NPY_BEGIN_THREADS"],
+    thread_state::unattached_thread::TRIGGERS,
+    thread_state::blocking::BLOCKING,
+];
+
+/// Triggers of those that look at the types that its headers define as well.
+pub static TYPED: &[&[&str]] = &[
+    memory::PYTHON_ALLOCATORS,
+    memory::INITIALISERS,
+    unsafe_access::list_store::NAMES,
+    unsafe_access::object_field::TRIGGERS,
+];

@@ -49,6 +49,30 @@ Py_XNewRef(PyObject *object)
 ",
     },
     Shim {
+        name: "Py_SET_REFCNT",
+        since: 0x0309_00A4,
+        uses: &[],
+        text: "\
+#  define Py_SET_REFCNT(object, count) ((void)(Py_REFCNT(object) = (count)))
+",
+    },
+    Shim {
+        name: "Py_SET_TYPE",
+        since: 0x0309_00A4,
+        uses: &[],
+        text: "\
+#  define Py_SET_TYPE(object, type) ((void)(Py_TYPE(object) = (type)))
+",
+    },
+    Shim {
+        name: "Py_SET_SIZE",
+        since: 0x0309_00A4,
+        uses: &[],
+        text: "\
+#  define Py_SET_SIZE(object, size) ((void)(Py_SIZE(object) = (size)))
+",
+    },
+    Shim {
         name: "PyList_GetItemRef",
         since: 0x030D_00A4,
         uses: &[],

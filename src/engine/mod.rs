@@ -159,8 +159,8 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
 /// What is parsed, and whether headers without code are.
 ///
 /// Triage follows containers through helpers, fields and method tables, and takes what was never
-/// parsed for not there. So a package with a single borrowed reference is parsed in whole; others
-/// only where a rule has a word to say. Rules that follow memory ask for the types as well.
+/// parsed for not there; so do the rules that follow calls. So a package with a single borrowed
+/// reference is parsed in whole; others only where a rule has a word to say. Rules that follow memory ask for the types as well.
 fn demand(workspace: &Workspace, rules: &[&Rule], config: &Config) -> (Demand, bool) {
     let words: FxHashSet<&str> = rules
         .iter()
@@ -176,7 +176,10 @@ fn demand(workspace: &Workspace, rules: &[&Rule], config: &Config) -> (Demand, b
     // Who writes a static variable stands under no word that is known before.
     let reads_all = rules.iter().any(|rule| rule.triggers.is_empty());
     let triaged = REPLACEMENTS.iter().map(|row| row.borrowed);
-    let mut triaged = triaged.chain(["PyDict_Next", "_PyDict_Next"]);
+    let followed = transforms::FOLLOWED.iter().copied().flatten().copied();
+    let mut triaged = triaged
+        .chain(["PyDict_Next", "_PyDict_Next"])
+        .chain(followed);
     if config.full_coverage || reads_all || mentions(&mut triaged) {
         return (Demand::Everything, false);
     }

@@ -4,9 +4,11 @@ mod calls;
 mod load;
 #[cfg(test)]
 pub(crate) mod testing;
+mod types;
 
 pub use calls::{CallIndex, CallSite, ItemId};
 pub use load::{Demand, Options, Places, load};
+pub use types::Types;
 
 use crate::ast::{Declaration, Function};
 use crate::parse::TypeNames;

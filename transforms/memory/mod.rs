@@ -8,7 +8,6 @@ mod graph;
 mod known;
 pub mod mismatch;
 pub mod object;
-mod types;
 
 pub use domain::PYTHON_ALLOCATORS;
 pub use known::INITIALISERS;

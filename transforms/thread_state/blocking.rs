@@ -1,18 +1,21 @@
 //! UG603: the thread waits while it is attached.
 
+use std::collections::BTreeSet;
+
 use crate::ast::ExprKind;
 use crate::declare_rule;
 use crate::rule::{Finding, ItemId, Outcome, PackageCx};
 
+use super::calls::{LOCKS, needs_thread, turn};
 use super::flow::Step;
-use super::package::Package;
+use super::package::{Definition, Package};
 use super::{finding, settle};
 
 declare_rule! {
     /// ## What it does
     /// Finds calls that may wait for long (sleeping, joining a thread, waiting for a process, a
-    /// semaphore or a socket, taking a lock) in functions that Python calls, where the thread is
-    /// attached: not between `Py_BEGIN_ALLOW_THREADS` and `Py_END_ALLOW_THREADS`.
+    /// semaphore or a socket, taking a lock that others hold while they call Python or wait) in
+    /// functions that Python calls, where the thread is attached: not between `Py_BEGIN_ALLOW_THREADS` and `Py_END_ALLOW_THREADS`.
     ///
     /// ## Why is this bad?
     /// On the free-threaded build the garbage collector stops all attached threads, and waits until
@@ -32,8 +35,8 @@ declare_rule! {
     ///
     /// ## Confidence
     /// There is no fix: what the call uses must not change while the thread is detached. A lock
-    /// around a few lines of C that never calls Python can stay, or become a `PyMutex`, which
-    /// detaches by itself.
+    /// that is only ever held for a few lines of C is not told of, nor is what C libraries in the
+    /// package do inside.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html>
@@ -98,34 +101,85 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     }
     let package = Package::new(cx);
     let attached = package.run_attached();
+    let slow = slow_locks(&package);
     let start = findings.len();
     for (function, definition) in package.definitions() {
-        if !attached.contains(function) {
+        if !attached.contains(function) || !is_of_extension(cx, definition) {
             continue;
         }
         for step in &definition.steps {
-            let name = &*step.name;
-            if !BLOCKING.contains(&name)
-                || package.functions.contains_key(name)
+            let is_short = || {
+                step.waits_for
+                    .as_deref()
+                    .is_some_and(|l| !slow.contains(name_of(l)))
+            };
+            if !waits(&package, step)
                 || !step.thread.is_attached()
+                || is_short()
                 || returns_at_once(cx, definition.item, step)
             {
                 continue;
             }
-            let message = format!("`{name}` may wait while the thread is attached");
+            let message = format!("`{}` may wait while the thread is attached", step.name);
             let advice = "call it between `Py_BEGIN_ALLOW_THREADS` and `Py_END_ALLOW_THREADS`";
             let outcome = Outcome::Manual(advice.to_owned());
             let place = package.text(definition.item, step.call);
-            findings.extend(finding(
-                &ATTACHED_BLOCKING_CALL,
-                place,
-                function,
-                message,
-                outcome,
-            ));
+            let rule = &ATTACHED_BLOCKING_CALL;
+            findings.extend(finding(rule, place, function, message, outcome));
         }
     }
     settle(findings, start);
+}
+
+/// Whether the function has to do with Python itself. The insides of C libraries that come with a
+/// package are not told of: whoever calls them knows whether they take long.
+fn is_of_extension(cx: &PackageCx<'_>, definition: &Definition) -> bool {
+    let Some(function) = cx.function(definition.item) else {
+        return false;
+    };
+    let params = function.params.iter();
+    let mut types = params.map(|param| &function.tree.local(*param).ty);
+    let uses_api = |step: &Step| {
+        let name = step.name.trim_start_matches('_');
+        name.starts_with("Py")
+            && !LOCKS
+                .iter()
+                .any(|(lock, free)| name == *lock || name == *free)
+    };
+    function.ret.is_py_object_pointer()
+        || types.any(crate::ast::Type::is_py_object_pointer)
+        || definition.steps.iter().any(uses_api)
+}
+
+fn waits(package: &Package<'_>, step: &Step) -> bool {
+    BLOCKING.contains(&&*step.name) && !package.functions.contains_key(&*step.name)
+}
+
+/// Names of locks that somebody holds while something else is waited for, the thread state
+/// changes, or the C API is called. Others are held for a few lines of C: who waits for one of
+/// those waits for nobody who may be stopped.
+fn slow_locks(package: &Package<'_>) -> BTreeSet<String> {
+    let mut slow = BTreeSet::new();
+    for (_, definition) in package.definitions() {
+        for step in &definition.steps {
+            if step.held.is_empty() {
+                continue;
+            }
+            let is_slow = turn(&step.name).is_some()
+                || needs_thread(&step.name)
+                || step.waits_for.is_none() && waits(package, step);
+            if is_slow {
+                slow.extend(step.held.keys().map(|lock| name_of(lock).to_owned()));
+            }
+        }
+    }
+    slow
+}
+
+/// The last name in the text of a lock: that of `&self->lock` is `lock`.
+fn name_of(lock: &str) -> &str {
+    let mut names = lock.rsplit(|c: char| c != '_' && !c.is_ascii_alphanumeric());
+    names.find(|name| !name.is_empty()).unwrap_or(lock)
 }
 
 /// `poll(fds, n, 0)`, `waitpid(pid, &status, WNOHANG)`, `PyThread_acquire_lock(lock, 0)`.

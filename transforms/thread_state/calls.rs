@@ -9,7 +9,7 @@ pub(super) enum Turn {
     Attaches,
     /// The thread is detached afterwards: other threads need not wait for it.
     Detaches,
-    /// The thread is as it was before an attaching call that may be far away.
+    /// The thread is as it was before an attaching call that may be far away: it cannot be told.
     GoesBack,
 }
 
@@ -20,7 +20,9 @@ pub(super) fn turn(name: &str) -> Option<Turn> {
         | "PyEval_AcquireThread"
         | "PyGILState_Ensure"
         | "PyThreadState_Ensure" => Turn::Attaches,
-        "PyGILState_Release" | "PyThreadState_Release" | "PyThreadState_Swap" => Turn::GoesBack,
+        "PyGILState_Release" | "PyThreadState_Release" => Turn::GoesBack,
+        // Whoever makes a thread state attaches it, maybe through a pointer.
+        "PyThreadState_New" | "PyThreadState_Swap" => Turn::GoesBack,
         _ => return None,
     })
 }

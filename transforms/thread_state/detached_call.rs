@@ -7,7 +7,8 @@ use super::calls::needs_thread;
 use super::package::Package;
 use super::{finding, settle};
 
-const TRIGGERS: &[&str] = &["PyEval_SaveThread", "PyEval_ReleaseThread"];
+/// Names without which the rule has nothing to say.
+pub const TRIGGERS: &[&str] = &["PyEval_SaveThread", "PyEval_ReleaseThread"];
 
 declare_rule! {
     /// ## What it does

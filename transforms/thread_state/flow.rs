@@ -52,12 +52,15 @@ pub(super) struct Step {
     pub(super) thread: Thread,
     /// Locks held on every path: the argument as written, and the call that took it.
     pub(super) held: BTreeMap<String, ExprId>,
+    /// The lock that the call waits for.
+    pub(super) waits_for: Option<String>,
 }
 
 /// What the functions of the package do to the thread of their caller, by name.
 pub(super) type Helpers<'a> = BTreeMap<&'a str, Turn>;
 
-/// Functions that only detach, or only attach: `release_gil(self)`, `acquire_gil(self)`.
+/// Functions that only detach, or only attach: `release_gil(self)`, `acquire_gil(self)`; and those
+/// that make a thread state, which they attach in one way or another.
 pub(super) fn helpers<'a>(cx: &PackageCx<'a>) -> Helpers<'a> {
     let users = |names: &[&str]| -> BTreeSet<&'a str> {
         let sites = names.iter().flat_map(|name| cx.calls_to(name));
@@ -84,11 +87,46 @@ pub(super) fn helpers<'a>(cx: &PackageCx<'a>) -> Helpers<'a> {
     let mut helpers: Helpers<'a> = only(&detach, Turn::Detaches).into_iter().collect();
     helpers.extend(only(&attach, Turn::Attaches));
     helpers.extend(only(&back, Turn::GoesBack));
+    let made = users(&["PyThreadState_New"]);
+    helpers.extend(made.into_iter().map(|name| (name, Turn::GoesBack)));
     helpers
 }
 
 /// The calls by name that a function makes, in source order.
 pub(super) fn steps(
+    cx: &PackageCx<'_>,
+    helpers: &Helpers<'_>,
+    item: ItemId,
+    function: &Function,
+) -> Vec<Step> {
+    let calls = plain_steps(function);
+    let turns = |step: &Step| turn(&step.name).is_some() || helpers.contains_key(&*step.name);
+    if calls.iter().any(|step| turns(step) || is_lock(&step.name)) {
+        follow(cx, helpers, item, function)
+    } else {
+        calls
+    }
+}
+
+/// The calls of a function that neither turns the thread nor takes a lock.
+fn plain_steps(function: &Function) -> Vec<Step> {
+    let exprs = (0u32..).zip(&function.tree.exprs);
+    let calls = exprs.filter_map(|(at, expr)| match &expr.kind {
+        ExprKind::Call { callee, .. } => Some((at, function.tree.callee_name(*callee)?)),
+        _ => None,
+    });
+    calls
+        .map(|(at, name)| Step {
+            name: name.into(),
+            call: ExprId(at),
+            thread: Thread(Thread::ENTRY),
+            held: BTreeMap::new(),
+            waits_for: None,
+        })
+        .collect()
+}
+
+fn follow(
     cx: &PackageCx<'_>,
     helpers: &Helpers<'_>,
     item: ItemId,
@@ -115,6 +153,7 @@ pub(super) fn steps(
                     call,
                     thread: state.thread,
                     held: state.held.clone(),
+                    waits_for: is_lock(name).then(|| problem.argument(call)).flatten(),
                 });
             }
             problem.step(&mut state, instr);
@@ -122,6 +161,10 @@ pub(super) fn steps(
     }
     steps.sort_by_key(|step| step.call);
     steps
+}
+
+fn is_lock(name: &str) -> bool {
+    LOCKS.iter().any(|(lock, _)| *lock == name)
 }
 
 fn named_call(instr: &Instr) -> Option<(&str, ExprId)> {
@@ -158,7 +201,7 @@ impl Problem<'_> {
         };
         if let Some(turn) = turn(name).or_else(|| self.helpers.get(name).copied()) {
             state.thread = state.thread.after(turn);
-        } else if LOCKS.iter().any(|(lock, _)| *lock == name) {
+        } else if is_lock(name) {
             if let Some(lock) = self.argument(call) {
                 state.held.entry(lock).or_insert(call);
             }

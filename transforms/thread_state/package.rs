@@ -47,32 +47,33 @@ impl<'a> Package<'a> {
     /// C API, or of another function of this kind. Those that ask whether the thread is attached
     /// are left out.
     pub(super) fn need_thread(&self) -> BTreeMap<&'a str, (ItemId, ExprId)> {
-        let mut need: BTreeMap<&str, (ItemId, ExprId)> = BTreeMap::new();
-        loop {
-            let before = need.len();
-            for (name, definition) in self.definitions() {
-                if need.contains_key(name) || asks(definition) {
-                    continue;
-                }
-                let needing = definition.steps.iter().find(|step| {
-                    step.thread.is_as_at_entry() && self.is_needing(&need, &step.name)
-                });
-                if let Some(step) = needing {
+        let mut callers: BTreeMap<&str, Vec<(&'a str, ItemId, ExprId)>> = BTreeMap::new();
+        let mut need: BTreeMap<&'a str, (ItemId, ExprId)> = BTreeMap::new();
+        let mut pending: Vec<&'a str> = Vec::new();
+        for (name, definition) in self.definitions() {
+            if asks(definition) {
+                continue;
+            }
+            let steps = definition.steps.iter();
+            for step in steps.filter(|step| step.thread.is_as_at_entry()) {
+                if let Some((callee, _)) = self.functions.get_key_value(&*step.name) {
+                    let all = callers.entry(callee).or_default();
+                    all.push((name, definition.item, step.call));
+                } else if needs_thread(&step.name) && !need.contains_key(name) {
                     need.insert(name, (definition.item, step.call));
+                    pending.push(name);
                 }
             }
-            if need.len() == before {
-                return need;
+        }
+        while let Some(name) = pending.pop() {
+            for &(caller, item, call) in callers.get(name).into_iter().flatten() {
+                if !need.contains_key(caller) {
+                    need.insert(caller, (item, call));
+                    pending.push(caller);
+                }
             }
         }
-    }
-
-    fn is_needing(&self, need: &BTreeMap<&str, (ItemId, ExprId)>, name: &str) -> bool {
-        if self.functions.contains_key(name) {
-            need.contains_key(name)
-        } else {
-            needs_thread(name)
-        }
+        need
     }
 
     /// Functions that run attached: Python calls them, or another such function does so without

@@ -105,15 +105,22 @@ static void start(void *arg)
 #[test]
 fn waiting_attached_is_told_where_python_calls() {
     insta::assert_snapshot!(report(&ATTACHED_BLOCKING_CALL, r#"
-static void pause_a_little(void) { usleep(1000); }
+static void pause_a_little(void) { usleep(1000); PyErr_CheckSignals(); }
+static void library(void) { usleep(1000); }
 static void pause_apart(void) { usleep(1000); }
 static void *worker(void *arg) { sleep(1); return arg; }
 static PyObject *f(PyObject *self, PyObject *arg)
 {
     pause_a_little();
+    library();
     sem_wait(&lock);
     PyThread_acquire_lock(gate, 0);
     PyThread_acquire_lock(gate, 1);
+    PyErr_Clear();
+    PyThread_release_lock(gate);
+    pthread_mutex_lock(&short_one);
+    count++;
+    pthread_mutex_unlock(&short_one);
     Py_BEGIN_ALLOW_THREADS
     sem_wait(&lock);
     pause_apart();
@@ -124,9 +131,9 @@ static PyMethodDef methods[] = {{"f", f, METH_O, NULL}, {NULL}};
 "#), @r"
     2: `usleep` may wait while the thread is attached
       by hand: call it between `Py_BEGIN_ALLOW_THREADS` and `Py_END_ALLOW_THREADS`
-    8: `sem_wait` may wait while the thread is attached
+    10: `sem_wait` may wait while the thread is attached
       by hand: call it between `Py_BEGIN_ALLOW_THREADS` and `Py_END_ALLOW_THREADS`
-    10: `PyThread_acquire_lock` may wait while the thread is attached
+    12: `PyThread_acquire_lock` may wait while the thread is attached
       by hand: call it between `Py_BEGIN_ALLOW_THREADS` and `Py_END_ALLOW_THREADS`
     ");
 }

@@ -19,7 +19,8 @@ const STARTERS: &[(&str, usize)] = &[
     ("PyThread_start_joinable_thread", 0),
 ];
 
-const TRIGGERS: &[&str] = &[
+/// Names without which the rule has nothing to say.
+pub const TRIGGERS: &[&str] = &[
     "pthread_create",
     "thrd_create",
     "CreateThread",

@@ -9,11 +9,10 @@ use std::collections::BTreeMap;
 use crate::ast::{
     Declarator, Designator, Function, Init, InitList, Stmt, StmtKind, StructDef, Tree, Type,
 };
-use crate::program::{Body, CallSite, Program};
+use crate::program::{Body, CallSite, Program, Types};
 
 use super::domain::Allocator;
 use super::graph::{Graph, Holder, Node};
-use super::types::Types;
 
 /// What is known of a pointer beside where it goes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

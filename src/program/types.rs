@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use super::Program;
 use crate::ast::{ExprId, ExprKind, Name, Storage, StructDef, Tree, Type, TypeKind, UnaryOp};
-use crate::program::Program;
 
 /// How many `typedef`s are followed.
 const MAX_ALIASES: usize = 16;
 
 /// The declarations of the package by name. Of several that share a name the first counts.
 #[derive(Debug, Default)]
-pub(super) struct Types<'a> {
+pub struct Types<'a> {
     typedefs: BTreeMap<&'a str, &'a Type>,
     structs: BTreeMap<String, &'a StructDef>,
     variables: BTreeMap<&'a str, &'a Type>,
@@ -18,7 +18,9 @@ pub(super) struct Types<'a> {
 }
 
 impl<'a> Types<'a> {
-    pub(super) fn new(program: &'a Program<'_>) -> Self {
+    /// Reads the declarations of `program`.
+    #[must_use]
+    pub fn new(program: &'a Program<'_>) -> Self {
         let mut types = Self::default();
         for (_, declaration) in program.declarations() {
             let is_typedef = declaration.storage == Storage::Typedef;
@@ -50,12 +52,14 @@ impl<'a> Types<'a> {
     }
 
     /// Whether the package declares a variable of file scope by this name.
-    pub(super) fn is_variable(&self, name: &str) -> bool {
+    #[must_use]
+    pub fn is_variable(&self, name: &str) -> bool {
         self.variables.contains_key(name)
     }
 
     /// The type of an expression; `None` if a part of it is declared elsewhere.
-    pub(super) fn of<'t>(&self, tree: &'t Tree, expr: ExprId) -> Option<&'t Type>
+    #[must_use]
+    pub fn of<'t>(&self, tree: &'t Tree, expr: ExprId) -> Option<&'t Type>
     where
         'a: 't,
     {
@@ -89,7 +93,8 @@ impl<'a> Types<'a> {
     }
 
     /// What a pointer or array type points at, through `typedef`s.
-    pub(super) fn pointee<'t>(&self, ty: &'t Type) -> Option<&'t Type>
+    #[must_use]
+    pub fn pointee<'t>(&self, ty: &'t Type) -> Option<&'t Type>
     where
         'a: 't,
     {
@@ -98,19 +103,22 @@ impl<'a> Types<'a> {
 
     /// The `struct` or `union` that `base->field` looks into, by a name that all of its spellings
     /// share; `None` if it cannot be told.
-    pub(super) fn owner(&self, tree: &Tree, base: ExprId, arrow: bool) -> Option<String> {
+    #[must_use]
+    pub fn owner(&self, tree: &Tree, base: ExprId, arrow: bool) -> Option<String> {
         let ty = self.of(tree, base)?;
         let ty = if arrow { self.pointee(ty)? } else { ty };
         self.key(ty)
     }
 
     /// The definition of a type in the package.
-    pub(super) fn definition(&self, key: &str) -> Option<&'a StructDef> {
+    #[must_use]
+    pub fn definition(&self, key: &str) -> Option<&'a StructDef> {
         self.structs.get(key).copied()
     }
 
     /// The name of a `struct` or `union` type that all of its spellings share.
-    pub(super) fn key(&self, ty: &Type) -> Option<String> {
+    #[must_use]
+    pub fn key(&self, ty: &Type) -> Option<String> {
         let mut ty = ty;
         for _ in 0..MAX_ALIASES {
             match &ty.kind {
@@ -129,13 +137,15 @@ impl<'a> Types<'a> {
     }
 
     /// Whether an expression is known to be a pointer.
-    pub(super) fn is_pointer(&self, tree: &Tree, expr: ExprId) -> bool {
+    #[must_use]
+    pub fn is_pointer(&self, tree: &Tree, expr: ExprId) -> bool {
         let ty = self.of(tree, expr);
         ty.is_some_and(|ty| self.pointee(ty).is_some())
     }
 
     /// Whether a value of this type can be no pointer.
-    pub(super) fn is_number(&self, ty: &Type) -> bool {
+    #[must_use]
+    pub fn is_number(&self, ty: &Type) -> bool {
         match &self.resolved(ty).kind {
             TypeKind::Named(name) => NUMBERS.contains(&&**name),
             TypeKind::Enum(_) => true,
@@ -145,7 +155,8 @@ impl<'a> Types<'a> {
 
     /// Whether it is a pointer to a Python object: `PyObject *`, or a `struct` that begins with
     /// `PyObject_HEAD`.
-    pub(super) fn is_object_pointer(&self, ty: &Type) -> bool {
+    #[must_use]
+    pub fn is_object_pointer(&self, ty: &Type) -> bool {
         let resolved = self.resolved(ty);
         matches!(resolved.kind, TypeKind::Pointer(_))
             && resolved

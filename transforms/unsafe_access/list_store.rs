@@ -1,0 +1,164 @@
+//! UG701: items are stored into lists that others can see, without a lock.
+
+use crate::ast::{ExprId, ExprKind, StmtKind, Tree};
+use crate::declare_rule;
+use crate::edit::{Confidence, Fix};
+use crate::program::Types;
+use crate::provenance::{SharedKind, Verdict};
+use crate::rule::{CallSite, Finding, Outcome, PackageCx};
+
+use super::{settle, told_at};
+
+/// Names without which the rule has nothing to say.
+pub const NAMES: &[&str] = &["PyList_SET_ITEM"];
+
+declare_rule! {
+    /// ## What it does
+    /// Replaces `PyList_SET_ITEM` with `PyList_SetItem` where the list is not one that the
+    /// function has just made.
+    ///
+    /// ## Why is this bad?
+    /// The macro stores without a lock and without looking: another thread can shorten the list
+    /// meanwhile, and the item that stood there before is not released.
+    ///
+    /// ## Example
+    /// Before:
+    ///
+    ///     PyList_SET_ITEM(self->rows, i, row);
+    ///
+    /// After:
+    ///
+    ///     PyList_SetItem(self->rows, i, row);
+    ///
+    /// ## Confidence
+    /// Review: `PyList_SetItem` releases the old item, so code that released it itself, or moves
+    /// items from place to place, must change; it can fail, with an exception, where the index is
+    /// out of range.
+    ///
+    /// ## Declines
+    /// - The call is made by the body of a macro, or its value is used.
+    ///
+    /// A list that a function gets from its caller is not told of: helpers fill new lists.
+    ///
+    /// ## References
+    /// - <https://docs.python.org/3/c-api/list.html#c.PyList_SetItem>
+    pub static UNLOCKED_LIST_STORE {
+        code: "UG701",
+        name: "unlocked-list-store",
+        summary: "an item is stored into a shared list without a lock and without releasing the old one",
+        since: "0.1.0",
+        best: Some(Confidence::Review),
+        triggers: NAMES,
+        check: check,
+    }
+}
+
+fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    let sites = cx.calls_to("PyList_SET_ITEM");
+    if sites.is_empty() {
+        return;
+    }
+    let types = Types::new(cx.program);
+    let found = sites.iter().filter_map(|site| finding(cx, &types, *site));
+    settle(found.collect(), findings);
+}
+
+fn finding(cx: &PackageCx<'_>, types: &Types<'_>, site: CallSite) -> Option<Finding> {
+    let function = cx.function(site.item)?;
+    let (file, span) = told_at(cx, site.item, site.expr)?;
+    let (_, args) = cx.call(site);
+    let list = *args.first()?;
+    let outcome = match cx.provenance(site, 0) {
+        Verdict::Safe(proof) => Outcome::Safe(proof.sentence),
+        Verdict::Shared(_) if cx.runs_at_init_only(&function.name) => {
+            Outcome::Safe("it runs only while the module is made".to_owned())
+        }
+        // Helpers fill lists that their callers have just made.
+        Verdict::Shared(SharedKind::Parameter(_) | SharedKind::Unknown) => return None,
+        Verdict::Shared(_) if is_in_plain_struct(types, &function.tree, list) => return None,
+        Verdict::Shared(_) if is_made_here(cx, site, &function.tree, list) => {
+            Outcome::Safe("the list is made in this function and filled here".to_owned())
+        }
+        Verdict::Shared(_) => outcome(cx, site, &function.tree),
+    };
+    Some(Finding {
+        rule: &UNLOCKED_LIST_STORE,
+        file,
+        span,
+        function: Some(function.name.clone()),
+        api: Some("PyList_SET_ITEM"),
+        message: "`PyList_SET_ITEM` stores into a list that other threads may see".to_owned(),
+        notes: Vec::new(),
+        outcome,
+    })
+}
+
+/// `self->rows = PyList_New(n);` somewhere before in the same function, spelled the same.
+fn is_made_here(cx: &PackageCx<'_>, site: CallSite, tree: &Tree, list: ExprId) -> bool {
+    let Some(spelled) = words(cx, site, tree, list) else {
+        return false;
+    };
+    let start = tree.expr(list).range.start;
+    tree.exprs.iter().any(|expr| match expr.kind {
+        ExprKind::Assign { op: None, lhs, rhs } if expr.range.end <= start => {
+            makes_list(tree, rhs) && words(cx, site, tree, lhs).as_ref() == Some(&spelled)
+        }
+        _ => false,
+    })
+}
+
+/// `context->result` where the type of `context` is a `struct` of the package that is no object.
+fn is_in_plain_struct(types: &Types<'_>, tree: &Tree, list: ExprId) -> bool {
+    match &tree.expr(list).kind {
+        ExprKind::Cast { operand, .. } => is_in_plain_struct(types, tree, *operand),
+        ExprKind::Member { base, arrow, .. } => {
+            let known = types
+                .owner(tree, *base, *arrow)
+                .and_then(|key| types.definition(&key));
+            let is_object = types
+                .of(tree, *base)
+                .is_some_and(|ty| types.is_object_pointer(ty));
+            known.is_some() && !is_object
+        }
+        _ => false,
+    }
+}
+
+fn makes_list(tree: &Tree, expr: ExprId) -> bool {
+    match &tree.expr(expr).kind {
+        ExprKind::Call { callee, .. } => tree.callee_name(*callee) == Some("PyList_New"),
+        ExprKind::Cast { operand, .. } => makes_list(tree, *operand),
+        ExprKind::Assign { rhs, .. } => makes_list(tree, *rhs),
+        _ => false,
+    }
+}
+
+/// The tokens of an expression.
+fn words(cx: &PackageCx<'_>, site: CallSite, tree: &Tree, expr: ExprId) -> Option<Vec<Vec<u8>>> {
+    let range = tree.expr(expr).range;
+    let tokens = &cx.item(site.item).tokens;
+    let words = (range.start..range.end).map(|at| tokens.text(cx.program.files, at).to_vec());
+    let words: Vec<_> = words.collect();
+    (!words.is_empty()).then_some(words)
+}
+
+fn outcome(cx: &PackageCx<'_>, site: CallSite, tree: &Tree) -> Outcome {
+    let (callee, _) = cx.call(site);
+    let is_statement = tree
+        .stmts
+        .iter()
+        .any(|stmt| matches!(stmt.kind, StmtKind::Expr(expr) if expr == site.expr));
+    let name = cx.span(site.item, callee).filter(|_| is_statement);
+    let Some((file, span)) = name else {
+        return Outcome::Manual(
+            "use `PyList_SetItem`, which locks the list, looks at the index and releases the old \
+             item"
+                .to_owned(),
+        );
+    };
+    let mut fix = Fix::safe("store by `PyList_SetItem`");
+    fix.replace(file, span, "PyList_SetItem");
+    fix.assume("nothing else releases or keeps the item that stood there before");
+    fix.assume("the index is in range: else `PyList_SetItem` sets an exception");
+    Outcome::Fix(fix)
+}

@@ -1,0 +1,53 @@
+//! Rules about macros and fields that look past the API: stores without a lock, fields of
+//! objects, counts as proofs.
+
+pub mod count_test;
+pub mod list_store;
+pub mod object_field;
+
+use crate::ast::{ExprId, ExprKind, TokenRange, Tree};
+use crate::preprocess::Place;
+use crate::rule::{Finding, ItemId, PackageCx};
+use crate::source::{ByteSpan, FileId};
+
+/// Where an expression is told of: its text, or the `#define` whose body made it. `None` if the
+/// macro stands in for the API itself (`Py_TYPE` for old Pythons) or is not in the package.
+fn told_at(cx: &PackageCx<'_>, item: ItemId, expr: ExprId) -> Option<(FileId, ByteSpan)> {
+    let last = cx.tree(item)?.expr(expr).range.end.checked_sub(1)?;
+    let tokens = &cx.item(item).tokens;
+    let token = tokens.tokens.get(last as usize)?;
+    let made_by = token.expansion.filter(|_| !token.from_argument);
+    if let Some(expansion) = made_by.and_then(|id| tokens.expansions.get(id.0 as usize)) {
+        let is_api = expansion.name.trim_start_matches('_').starts_with("Py");
+        return expansion.definition.filter(|_| !is_api);
+    }
+    Some(match cx.place(item, expr)? {
+        Place::File(file, span) | Place::Argument { file, span, .. } => (file, span),
+        // An argument that the body uses more than once.
+        Place::Macro { call, .. } => call,
+    })
+}
+
+/// Whether the expression is asserted: it decides nothing.
+fn is_asserted(tree: &Tree, expr: ExprId) -> bool {
+    let inner = tree.expr(expr).range;
+    let holds = |outer: TokenRange| outer.start <= inner.start && inner.end <= outer.end;
+    tree.exprs.iter().any(|outer| match &outer.kind {
+        ExprKind::Call { callee, .. } => {
+            let name = tree.callee_name(*callee).unwrap_or_default();
+            name.to_ascii_lowercase().contains("assert") && holds(outer.range)
+        }
+        _ => false,
+    })
+}
+
+/// Sorts the findings by place; variants for other configurations, and uses of one macro, say the
+/// same again.
+fn settle(mut found: Vec<Finding>, findings: &mut Vec<Finding>) {
+    found.sort_by(|a, b| (a.file, a.span, &a.message).cmp(&(b.file, b.span, &b.message)));
+    found.dedup_by(|b, a| (a.file, a.span) == (b.file, b.span));
+    findings.append(&mut found);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,293 @@
+//! UG702: fields of objects that the API gives by functions.
+
+use std::collections::BTreeSet;
+
+use crate::ast::{ExprId, ExprKind, Function, Name, StmtKind, Tree, UnaryOp};
+use crate::declare_rule;
+use crate::edit::{Confidence, Fix, Need};
+use crate::program::{Body, Types};
+use crate::rule::{Finding, ItemId, Outcome, PackageCx};
+
+use super::{settle, told_at};
+
+/// Names without which the rule has nothing to say.
+pub const TRIGGERS: &[&str] = &["ob_refcnt", "ob_type", "ob_size", "ob_item"];
+
+declare_rule! {
+    /// ## What it does
+    /// Replaces direct access to `ob_refcnt`, `ob_type` and `ob_size` of Python objects with
+    /// `Py_REFCNT`, `Py_TYPE`, `Py_SIZE` and, for assignments, `Py_SET_REFCNT`, `Py_SET_TYPE`,
+    /// `Py_SET_SIZE`. Tells of direct access to the array of a list (`ob_item`).
+    ///
+    /// ## Why is this bad?
+    /// The free-threaded build has no `ob_refcnt`: the count is kept in two parts. Sizes and types
+    /// are read there in one step. The array of a list can be replaced and freed by another thread
+    /// at any time.
+    ///
+    /// ## Example
+    /// Before:
+    ///
+    ///     name = value->ob_type->tp_name;
+    ///     item->ob_refcnt = 1;
+    ///
+    /// After:
+    ///
+    ///     name = Py_TYPE(value)->tp_name;
+    ///     Py_SET_REFCNT(item, 1);
+    ///
+    /// ## Confidence
+    /// Safe: on builds with the GIL the macros read and write the same fields. Review for a count
+    /// that is set: `Py_SET_REFCNT` looks at the old one first.
+    ///
+    /// ## Declines
+    /// - The array of a list: `PyList_GetItemRef`, a critical section, or a tuple.
+    /// - The access is made by the body of a macro, the address is taken, or the assignment is a
+    ///   part of a larger expression.
+    ///
+    /// ## References
+    /// - <https://docs.python.org/3/c-api/structures.html#c.Py_SET_TYPE>
+    pub static DIRECT_OBJECT_FIELD {
+        code: "UG702",
+        name: "direct-object-field",
+        summary: "a field of an object is used that the API gives by a function",
+        since: "0.1.0",
+        best: Some(Confidence::Safe),
+        triggers: TRIGGERS,
+        check: check,
+    }
+}
+
+fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    let types = Types::new(cx.program);
+    let mut found = Vec::new();
+    for (at, item) in (0u32..).zip(&cx.program.items) {
+        let Some(Body::Function(function)) = &item.body else {
+            continue;
+        };
+        let look = Look {
+            cx,
+            types: &types,
+            item: ItemId(at),
+            function,
+            written: written(&function.tree),
+            at_init: cx.runs_at_init_only(&function.name),
+        };
+        let all = (0u32..).zip(&function.tree.exprs);
+        found.extend(all.filter_map(|(number, _)| look.finding(ExprId(number))));
+    }
+    settle(found, findings);
+}
+
+/// Expressions that are more than read: targets of assignments, `++`, `&`.
+fn written(tree: &Tree) -> BTreeSet<ExprId> {
+    let targets = tree.exprs.iter().filter_map(|expr| match &expr.kind {
+        ExprKind::Assign { lhs, .. } => Some(*lhs),
+        ExprKind::Unary {
+            op:
+                UnaryOp::AddressOf
+                | UnaryOp::PostIncrement
+                | UnaryOp::PostDecrement
+                | UnaryOp::PreIncrement
+                | UnaryOp::PreDecrement,
+            operand,
+        } => Some(*operand),
+        _ => None,
+    });
+    targets.collect()
+}
+
+/// The function that reads a field, and the one that sets it.
+fn functions(field: &str) -> Option<(&'static str, &'static str)> {
+    Some(match field {
+        "ob_refcnt" => ("Py_REFCNT", "Py_SET_REFCNT"),
+        "ob_type" => ("Py_TYPE", "Py_SET_TYPE"),
+        "ob_size" => ("Py_SIZE", "Py_SET_SIZE"),
+        _ => return None,
+    })
+}
+
+struct Look<'a> {
+    cx: &'a PackageCx<'a>,
+    types: &'a Types<'a>,
+    item: ItemId,
+    function: &'a Function,
+    written: BTreeSet<ExprId>,
+    /// The function runs only while a module is made.
+    at_init: bool,
+}
+
+impl Look<'_> {
+    fn finding(&self, expr: ExprId) -> Option<Finding> {
+        let tree = &self.function.tree;
+        let ExprKind::Member { base, field, arrow } = &tree.expr(expr).kind else {
+            return None;
+        };
+        let (object, is_pointer) = object(tree, *base, *arrow);
+        if !is_pointer {
+            return None;
+        }
+        let key = self.types.owner(tree, object, true)?;
+        if &**field == "ob_item" {
+            if key != "PyListObject" || self.at_init || self.is_private(object) {
+                return None;
+            }
+            let advice = "use `PyList_GetItemRef` and `PyList_SetItem`, a critical section on the \
+                          list, or a tuple made of it";
+            let message = "`ob_item` of a list can be freed by another thread".to_owned();
+            return self.tell(expr, message, Outcome::Manual(advice.to_owned()));
+        }
+        let functions = functions(field)?;
+        // `((PyObject *)&Thing_Type)->ob_type = &PyType_Type;`: only a count is not there to be
+        // set.
+        if &**field != "ob_refcnt" && self.at_init {
+            return None;
+        }
+        // A type of the package may have a field of its own by this name.
+        let own = self.types.definition(&key);
+        let is_own = own.is_some_and(|def| def.fields.iter().any(|each| each.name == **field));
+        let ty = self.types.of(tree, object)?;
+        if is_own || !self.types.is_object_pointer(ty) && key != "PyObject" {
+            return None;
+        }
+        let message = format!("`{field}` is used directly");
+        self.tell(expr, message, self.outcome(expr, object, functions))
+    }
+
+    fn tell(&self, expr: ExprId, message: String, outcome: Outcome) -> Option<Finding> {
+        let (file, span) = told_at(self.cx, self.item, expr)?;
+        Some(Finding {
+            rule: &DIRECT_OBJECT_FIELD,
+            file,
+            span,
+            function: Some(self.function.name.clone()),
+            api: None,
+            message,
+            notes: Vec::new(),
+            outcome,
+        })
+    }
+
+    fn outcome(
+        &self,
+        expr: ExprId,
+        object: ExprId,
+        (get, set): (&'static str, &'static str),
+    ) -> Outcome {
+        let fix = if self.written.contains(&expr) {
+            self.set(expr, object, set)
+        } else {
+            self.get(expr, object, get)
+        };
+        fix.map_or_else(
+            || Outcome::Manual(format!("use `{get}`, or `{set}` to change it")),
+            Outcome::Fix,
+        )
+    }
+
+    fn get(&self, expr: ExprId, object: ExprId, get: &'static str) -> Option<Fix> {
+        let (file, span) = self.cx.span(self.item, expr)?;
+        let object = self.text(object)?;
+        let mut fix = Fix::safe(format!("read it by `{get}`"));
+        fix.replace(file, span, format!("{get}({object})"));
+        Some(fix)
+    }
+
+    /// `x->ob_type = type;` as a statement of its own.
+    fn set(&self, expr: ExprId, object: ExprId, set: &'static str) -> Option<Fix> {
+        let tree = &self.function.tree;
+        let assignment = tree.stmts.iter().find_map(|stmt| match stmt.kind {
+            StmtKind::Expr(whole) => match tree.expr(whole).kind {
+                ExprKind::Assign { op: None, lhs, rhs } if lhs == expr => Some((whole, rhs)),
+                _ => None,
+            },
+            _ => None,
+        });
+        let (whole, value) = assignment?;
+        let (file, span) = self.cx.span(self.item, whole)?;
+        let (object, value) = (self.text(object)?, self.text(value)?);
+        let mut fix = Fix::safe(format!("set it by `{set}`"));
+        fix.replace(file, span, format!("{set}({object}, {value})"));
+        if set == "Py_SET_REFCNT" {
+            // From 3.12 on it looks at the old count, and leaves immortal objects alone.
+            fix.assume("the count was set before: this does not initialise fresh memory");
+        }
+        fix.needs.push(Need::Compat {
+            file,
+            function: set,
+        });
+        Some(fix)
+    }
+
+    /// The text of an expression, if it can stand as an argument.
+    fn text(&self, expr: ExprId) -> Option<String> {
+        let (file, span) = self.cx.span(self.item, expr)?;
+        let text = self.cx.file(file).text(span).into_owned();
+        let is_comma = matches!(
+            self.function.tree.expr(expr).kind,
+            ExprKind::Binary {
+                op: crate::ast::BinaryOp::Comma,
+                ..
+            }
+        );
+        (!is_comma).then_some(text)
+    }
+
+    /// Whether the list is made in this function: `list = PyList_New(n)`.
+    fn is_private(&self, object: ExprId) -> bool {
+        let tree = &self.function.tree;
+        let Some(variable) = variable(tree, object) else {
+            return false;
+        };
+        let variable = Some(variable);
+        let made = |value: ExprId| match &tree.expr(value).kind {
+            ExprKind::Call { callee, .. } => matches!(
+                tree.callee_name(*callee),
+                Some("PyList_New" | "PySequence_List" | "PyList_GetSlice")
+            ),
+            _ => false,
+        };
+        let assigned = tree.exprs.iter().any(|expr| match expr.kind {
+            ExprKind::Assign { op: None, lhs, rhs } => {
+                variable == self::variable(tree, lhs) && made(rhs)
+            }
+            _ => false,
+        });
+        let declared = tree.stmts.iter().any(|stmt| match &stmt.kind {
+            StmtKind::Decl(decls) => decls.iter().any(|decl| {
+                let init = match &decl.init {
+                    Some(crate::ast::Init::Expr(init)) => made(*init),
+                    _ => false,
+                };
+                init && variable == Some(decl.local)
+            }),
+            _ => false,
+        });
+        assigned || declared
+    }
+}
+
+/// The pointer to the object of which a field is used, through `ob_base`, and whether it is one:
+/// of `self->ob_base.ob_type` that is `self`.
+fn object(tree: &Tree, base: ExprId, arrow: bool) -> (ExprId, bool) {
+    let (mut base, mut arrow) = (base, arrow);
+    while let ExprKind::Member {
+        base: inner,
+        field,
+        arrow: inner_arrow,
+    } = &tree.expr(base).kind
+        && &**field == "ob_base"
+        && !arrow
+    {
+        (base, arrow) = (*inner, *inner_arrow);
+    }
+    (base, arrow)
+}
+
+/// The variable behind casts.
+fn variable(tree: &Tree, expr: ExprId) -> Option<crate::ast::LocalId> {
+    match &tree.expr(expr).kind {
+        ExprKind::Name(Name::Local(local)) => Some(*local),
+        ExprKind::Cast { operand, .. } => variable(tree, *operand),
+        _ => None,
+    }
+}

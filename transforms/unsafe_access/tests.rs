@@ -1,0 +1,136 @@
+//! Functions in, findings and patches out.
+
+use super::count_test::REFERENCE_COUNT_TEST;
+use super::list_store::UNLOCKED_LIST_STORE;
+use super::object_field::DIRECT_OBJECT_FIELD;
+use crate::testing::{report, run_triaged};
+
+#[test]
+fn stores_into_shared_lists_are_told_and_new_lists_are_filled_in_peace() {
+    insta::assert_snapshot!(run_triaged(&UNLOCKED_LIST_STORE, r#"
+typedef struct { PyObject_HEAD PyObject *rows; PyObject *names; } Table;
+static PyObject *Table_put(Table *self, PyObject *row)
+{
+    PyObject *fresh = PyList_New(1);
+    PyList_SET_ITEM(fresh, 0, Py_NewRef(row));
+    self->names = PyList_New(1);
+    PyList_SET_ITEM(self->names, 0, fresh);
+    PyList_SET_ITEM(self->rows, 0, Py_NewRef(row));
+    Py_RETURN_NONE;
+}
+static PyMethodDef methods[] = {{"put", (PyCFunction)Table_put, METH_O, NULL}, {NULL}};
+"#), @r"
+    6: `PyList_SET_ITEM` stores into a list that other threads may see
+      safe as it is: the container is made by `PyList_New()` on line 5 and nobody else has it while the value is in use
+    8: `PyList_SET_ITEM` stores into a list that other threads may see
+      safe as it is: the list is made in this function and filled here
+    9: `PyList_SET_ITEM` stores into a list that other threads may see
+      review: store by `PyList_SetItem`
+      assumes that nothing else releases or keeps the item that stood there before
+      assumes that the index is in range: else `PyList_SetItem` sets an exception
+    @@
+         self->names = PyList_New(1);
+         PyList_SET_ITEM(self->names, 0, fresh);
+    -    PyList_SET_ITEM(self->rows, 0, Py_NewRef(row));
+    +    PyList_SetItem(self->rows, 0, Py_NewRef(row));
+         Py_RETURN_NONE;
+     }
+    ");
+}
+
+#[test]
+fn fields_of_objects_get_their_functions() {
+    insta::assert_snapshot!(run_triaged(&DIRECT_OBJECT_FIELD, r#"
+typedef struct { PyObject_HEAD int n; } Thing;
+typedef struct { int ob_type; char *ob_item; } Mine;
+#undef Py_TYPE
+#define Py_TYPE(x) (((PyObject *)(x))->ob_type)
+#define IS_THING(x) (((PyObject *)(x))->ob_type == &Thing_Type)
+static int f(Thing *self, PyObject *arg, Mine *mine, PyObject **all)
+{
+    const char *name = arg->ob_type->tp_name;
+    self->ob_base.ob_refcnt = 1;
+    if (((PyObject *)self)->ob_type == all[0]->ob_type)
+        return mine->ob_type;
+    arg->ob_refcnt++;
+    if (Py_TYPE(arg) == NULL || IS_THING(arg))
+        return 0;
+    ((PyVarObject *)arg)->ob_size = self->n + 1;
+    return use(name, mine->ob_item);
+}
+"#), @r"
+    6: `ob_type` is used directly
+      by hand: use `Py_TYPE`, or `Py_SET_TYPE` to change it
+    9: `ob_type` is used directly
+      safe: read it by `Py_TYPE`
+    10: `ob_refcnt` is used directly
+      review: set it by `Py_SET_REFCNT`
+      assumes that the count was set before: this does not initialise fresh memory
+    11: `ob_type` is used directly
+      safe: read it by `Py_TYPE`
+    11: `ob_type` is used directly
+      safe: read it by `Py_TYPE`
+    13: `ob_refcnt` is used directly
+      by hand: use `Py_REFCNT`, or `Py_SET_REFCNT` to change it
+    16: `ob_size` is used directly
+      safe: set it by `Py_SET_SIZE`
+    @@
+     static int f(Thing *self, PyObject *arg, Mine *mine, PyObject **all)
+     {
+    -    const char *name = arg->ob_type->tp_name;
+    -    self->ob_base.ob_refcnt = 1;
+    -    if (((PyObject *)self)->ob_type == all[0]->ob_type)
+    +    const char *name = Py_TYPE(arg)->tp_name;
+    +    Py_SET_REFCNT(self, 1);
+    +    if (Py_TYPE((PyObject *)self) == Py_TYPE(all[0]))
+             return mine->ob_type;
+         arg->ob_refcnt++;
+         if (Py_TYPE(arg) == NULL || IS_THING(arg))
+             return 0;
+    -    ((PyVarObject *)arg)->ob_size = self->n + 1;
+    +    Py_SET_SIZE((PyVarObject *)arg, self->n + 1);
+         return use(name, mine->ob_item);
+     }
+    ");
+}
+
+#[test]
+fn the_array_of_a_list_is_told_and_that_of_a_tuple_is_not() {
+    insta::assert_snapshot!(run_triaged(&DIRECT_OBJECT_FIELD, r#"
+static PyObject *f(PyObject *list, PyObject *tuple)
+{
+    PyObject *copy = PySequence_List(list);
+    PyObject **a = ((PyListObject *)list)->ob_item;
+    PyObject **b = ((PyTupleObject *)tuple)->ob_item;
+    PyObject **c = ((PyListObject *)copy)->ob_item;
+    return use(a, b, c);
+}
+"#), @r"
+    5: `ob_item` of a list can be freed by another thread
+      by hand: use `PyList_GetItemRef` and `PyList_SetItem`, a critical section on the list, or a tuple made of it
+    ");
+}
+
+#[test]
+fn counts_that_decide_are_told() {
+    insta::assert_snapshot!(report(&REFERENCE_COUNT_TEST, r#"
+#define UNIQUE(x) (Py_REFCNT(x) == 1)
+static void f(PyObject *a, PyObject *b)
+{
+    assert(Py_REFCNT(a) == 1);
+    if (Py_REFCNT(a) == 1 || 1 < b->ob_refcnt)
+        reuse(a);
+    if (UNIQUE(b) && UNIQUE(a))
+        reuse(b);
+    if (Py_REFCNT(a) > 0)
+        printf("%zd", Py_REFCNT(a));
+}
+"#), @r"
+    2: this count does not prove that nobody else has the object
+      by hand: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object, else a lock
+    6: this count does not prove that nobody else has the object
+      by hand: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object, else a lock
+    6: this count does not prove that nobody else has the object
+      by hand: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object, else a lock
+    ");
+}
