@@ -19,6 +19,7 @@ mod api;
 mod borrow;
 mod container;
 mod dict;
+mod exposure;
 mod field;
 mod flow;
 mod guard;
@@ -26,6 +27,7 @@ mod own;
 mod sharing;
 mod verdict;
 
+pub use exposure::Exposure;
 pub use verdict::{Proof, SafeReason, SharedKind, Verdict};
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,6 +50,9 @@ pub trait Triage: std::fmt::Debug + Sync {
     /// Whether argument `arg` of the call `site` is a dict, or `NULL`, for sure.
     fn is_dict(&self, site: CallSite, arg: usize) -> bool;
 
+    /// What may befall the value that the borrowing call `site` hands out.
+    fn exposure(&self, site: CallSite) -> Exposure;
+
     /// Whether the function only runs while a module is initialised.
     fn runs_at_init_only(&self, function: &str) -> bool;
 
@@ -65,6 +70,10 @@ impl Triage for Cx<'_> {
 
     fn is_dict(&self, site: CallSite, arg: usize) -> bool {
         Cx::is_dict(self, site, arg)
+    }
+
+    fn exposure(&self, site: CallSite) -> Exposure {
+        Cx::exposure(self, site)
     }
 
     fn runs_at_init_only(&self, function: &str) -> bool {

@@ -1,9 +1,9 @@
 //! A finding with its code, in the style of compilers.
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
 
 use super::{View, what_to_do};
-use crate::rule::{Finding, Outcome};
+use crate::rule::{Finding, Note, Outcome};
 use crate::source::{ByteSpan, FileId, SourceFile};
 
 pub(super) fn finding(view: View<'_>, finding: &Finding) -> String {
@@ -13,18 +13,14 @@ pub(super) fn finding(view: View<'_>, finding: &Finding) -> String {
     };
     let id = format!("{} {}", finding.rule.code, finding.rule.name);
     let title = level.primary_title(finding.message.as_str()).id(id);
-    let mut group = title.element(excerpt(
-        view,
-        finding.file,
-        finding.span,
-        AnnotationKind::Primary,
-        None,
-    ));
+    let mut files = vec![finding.file];
     for note in &finding.notes {
-        let kind = AnnotationKind::Context;
-        group = group.element(excerpt(view, note.file, note.span, kind, Some(&note.text)));
+        if !files.contains(&note.file) {
+            files.push(note.file);
+        }
     }
-    group = footer(group, &finding.outcome);
+    let snippets = files.into_iter().map(|file| snippet(view, finding, file));
+    let group = footer(title.elements(snippets), &finding.outcome);
     let renderer = if view.styled {
         Renderer::styled()
     } else {
@@ -43,25 +39,49 @@ fn footer<'a>(group: Group<'a>, outcome: &Outcome) -> Group<'a> {
     })
 }
 
-/// The lines of `span` as text; bytes that are no UTF-8 are replaced, so offsets are counted anew.
-fn excerpt<'a>(
-    view: View<'_>,
-    file: FileId,
-    span: ByteSpan,
-    kind: AnnotationKind,
-    label: Option<&'a str>,
-) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
+/// The lines of `file` that `finding` is about, with all that it says of them.
+fn snippet<'a>(view: View<'_>, finding: &'a Finding, file: FileId) -> Snippet<'a, Annotation<'a>> {
     let source = view.package.files.get(file);
-    let lines = source.lines().whole_lines(span);
-    let start = text_length(source, lines.start().0, span.start().0);
-    let length = text_length(source, span.start().0, span.end().0);
-    let text = source.text(lines).replace('\r', " ");
-    Snippet::source(text)
+    let primary = (finding.file, finding.span);
+    let is_label = |note: &&Note| (note.file, note.span) == primary;
+    let label = finding.notes.iter().find(is_label);
+    let notes = finding
+        .notes
+        .iter()
+        .filter(|note| note.file == file && !is_label(note));
+    let mut marks: Vec<(AnnotationKind, ByteSpan, Option<&str>)> = notes
+        .map(|note| (AnnotationKind::Context, note.span, Some(&*note.text)))
+        .collect();
+    if finding.file == file {
+        let text = label.map(|note| &*note.text);
+        marks.insert(0, (AnnotationKind::Primary, finding.span, text));
+    }
+    let lines = marks
+        .iter()
+        .map(|mark| source.lines().whole_lines(mark.1))
+        .reduce(ByteSpan::join)
+        .unwrap_or(finding.span);
+    let annotations = marks.into_iter().map(|(kind, span, label)| {
+        let span = first_line(source, span);
+        let start = text_length(source, lines.start().0, span.start().0);
+        let length = text_length(source, span.start().0, span.end().0);
+        kind.span(start..start + length).label(label)
+    });
+    Snippet::source(source.text(lines).replace('\r', " "))
         .line_start(source.position(lines.start()).line.0 as usize)
         .path(view.path(file))
-        .annotation(kind.span(start..start + length).label(label))
+        .annotations(annotations)
 }
 
+/// The part of `span` on its first line: a call over many lines is known by its beginning.
+fn first_line(source: &SourceFile, span: ByteSpan) -> ByteSpan {
+    let line = source.slice(span).split(|&byte| byte == b'\n').next();
+    let line = line.unwrap_or_default().trim_ascii_end();
+    let length = u32::try_from(line.len()).expect("a part of a file");
+    ByteSpan::new(span.start().0, span.start().0 + length)
+}
+
+/// Bytes that are no UTF-8 are replaced in what is shown, so offsets are counted anew.
 fn text_length(source: &SourceFile, start: u32, end: u32) -> usize {
     source.text(ByteSpan::new(start, end)).len()
 }

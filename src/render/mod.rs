@@ -201,13 +201,10 @@ mod tests {
         warning[UG101 borrowed-list-item]: `item` is borrowed from a list that other threads can change
          --> m.c:2:14
           |
-        2 |   /* �� */ g(item); 
-          |              ^^^^
-          |
-         ::: m.c:1:1
-          |
         1 | int x;
           | - declared here
+        2 |   /* �� */ g(item); 
+          |              ^^^^
           |
           = help: safe fix
         ");

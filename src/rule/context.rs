@@ -9,7 +9,7 @@ use crate::lex::Token;
 use crate::ownership::summary::Summaries;
 use crate::preprocess::{Place, VersionRange};
 use crate::program::{Body, CallIndex, CallSite, ItemId, Program, ProgramItem};
-use crate::provenance::{SharedKind, Triage, Verdict};
+use crate::provenance::{Exposure, SharedKind, Triage, Verdict};
 use crate::roles::Roles;
 use crate::source::{ByteSpan, FileId, SourceFile};
 
@@ -68,6 +68,14 @@ impl<'a> PackageCx<'a> {
     #[must_use]
     pub fn is_dict(&self, site: CallSite, arg: usize) -> bool {
         self.triage.is_some_and(|triage| triage.is_dict(site, arg))
+    }
+
+    /// What may befall the value that a borrowing call hands out, as far as is known.
+    #[must_use]
+    pub fn exposure(&self, site: CallSite) -> Exposure {
+        self.triage
+            .map(|triage| triage.exposure(site))
+            .unwrap_or_default()
     }
 
     /// Whether the function only runs while a module is initialised, as far as is known.

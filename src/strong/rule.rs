@@ -6,7 +6,7 @@ use super::contract::Contracts;
 use super::item::{replacement_of, verdicts};
 use super::reason::Reason;
 use crate::preprocess::Place;
-use crate::provenance::Verdict;
+use crate::provenance::{Exposure, Verdict};
 use crate::rule::{CallSite, Finding, ItemId, Note, Outcome, PackageCx, Rule};
 use crate::source::{ByteSpan, FileId};
 
@@ -73,7 +73,10 @@ fn finding(
     verdict: Option<&Verdict>,
     outcome: Outcome,
 ) -> Finding {
-    let (file, span, notes) = place(cx, site);
+    let (file, span, mut notes) = place(cx, site);
+    if let (Some(Verdict::Shared(_)), Outcome::Fix(_) | Outcome::Manual(_)) = (verdict, &outcome) {
+        notes.extend(path(cx, site));
+    }
     let replacement = replacement_of(cx, site.item, site.expr);
     let api = replacement.map(|replacement| replacement.borrowed);
     Finding {
@@ -127,6 +130,32 @@ fn place(cx: &PackageCx<'_>, site: CallSite) -> (FileId, ByteSpan, Vec<Note>) {
             (file, span, Vec::new())
         }
     }
+}
+
+/// The steps that make the borrowed reference unsafe; empty if the function does not use it.
+fn path(cx: &PackageCx<'_>, site: CallSite) -> Vec<Note> {
+    let Exposure { freed, used } = cx.exposure(site);
+    let (Some(used), Some((file, span))) = (used, cx.span(site.item, site.expr)) else {
+        return Vec::new();
+    };
+    let note = |(file, span), text: &str| Note {
+        file,
+        span,
+        text: text.to_owned(),
+    };
+    let mut notes = vec![note((file, span), "borrowed here")];
+    match freed {
+        Some((place, name)) => {
+            let text = format!("`{name}` can run Python code, which may free it");
+            notes.push(note(place, &text));
+            notes.push(note(used, "used here, after that"));
+        }
+        None => notes.push(note(
+            used,
+            "used here, when another thread may have freed it",
+        )),
+    }
+    notes
 }
 
 #[cfg(test)]

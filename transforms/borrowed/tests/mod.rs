@@ -10,6 +10,7 @@ mod layout;
 mod list_macros;
 mod lists;
 mod negative;
+mod path;
 mod pending;
 mod presence;
 mod snapshots;
