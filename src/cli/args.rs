@@ -175,12 +175,27 @@ pub(super) struct CheckArgs {
         env = "UNGIL_OUTPUT_FORMAT"
     )]
     pub(super) output_format: OutputFormat,
+    /// Write findings to a file instead of the standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output_file: Option<PathBuf>,
     /// Show also the uses that are proven safe, and why
     #[arg(long)]
     pub(super) show_safe: bool,
+    /// Count findings by rule instead of listing them
+    #[arg(long, conflicts_with = "output_format")]
+    pub(super) statistics: bool,
     /// Show statistics of the run
     #[arg(long)]
     pub(super) stats: bool,
+    /// Only findings in functions, or on lines, that changed since a commit
+    #[arg(long, value_name = "REV")]
+    pub(super) since: Option<String>,
+    /// Only findings that the baseline does not know
+    #[arg(long, value_name = "FILE")]
+    pub(super) baseline: Option<PathBuf>,
+    /// Make the findings of this run the baseline
+    #[arg(long, requires = "baseline", conflicts_with = "since")]
+    pub(super) write_baseline: bool,
 }
 
 #[derive(Debug, Args)]

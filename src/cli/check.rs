@@ -1,36 +1,44 @@
-//! `ungil check`: findings for people and programs; writes nothing.
+//! `ungil check`: findings for people and programs; writes no source.
 
 use super::Status;
 use super::args::CheckArgs;
+use super::baseline::Baseline;
+use super::output::deliver;
 use super::session::{Ledger, Session};
+use super::since::Since;
 use super::talk::{Talk, counted, write_results};
 use crate::edit::Confidence;
 use crate::engine::{Declared, ModuleStatus};
-use crate::render::{OutputFormat, render};
-use crate::rule::{Finding, Outcome};
+use crate::render::{Named, OutputFormat, Results, render, statistics};
+use crate::rule::{Finding, Outcome, fingerprints};
 
 pub(super) fn run(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Status> {
-    let ledger = if args.stats {
-        Ledger::Full
-    } else {
-        Ledger::AsAsked
-    };
-    let session = Session::counting(&args.analysis, ledger, talk)?;
+    let session = Session::counting(&args.analysis, ledger(args), talk)?;
     session.write_stats(&args.analysis.options)?;
-    let mut shown: Vec<_> = session.analysis.findings.iter().collect();
-    shown.retain(|finding| args.show_safe || !is_safe(finding));
-    shown.sort_by_key(|finding| (finding.file, finding.span, finding.rule.code));
-    let styled = args.output_format == OutputFormat::Full && talk.styles_results();
-    let text = render(args.output_format, session.view(styled), &shown);
-    write_results(text.as_bytes())?;
-    summarize(&session, talk);
+    let findings = &session.analysis.findings;
+    let names = fingerprints(&session.package.files, findings);
+    let mut named: Vec<Named<'_>> = findings
+        .iter()
+        .zip(&names)
+        .map(|(finding, fingerprint)| Named {
+            finding,
+            fingerprint,
+        })
+        .collect();
+    named.sort_by_key(|named| {
+        let finding = named.finding;
+        (finding.file, finding.span, finding.rule.code)
+    });
+    narrow(args, &session, &mut named, talk)?;
+    write(args, &session, &named, talk)?;
+    summarize(&session, &named, talk);
     if args.stats {
         write_results(session.stats().to_text().as_bytes())?;
     }
     if session.settings.strict && session.has_coverage_gap() {
         return Ok(Status::CoverageGap);
     }
-    let clean = session.analysis.findings.iter().all(is_safe);
+    let clean = args.write_baseline || named.iter().all(|named| is_safe(named.finding));
     Ok(if clean {
         Status::Clean
     } else {
@@ -38,13 +46,86 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Status> {
     })
 }
 
+/// A report speaks of the whole package.
+fn ledger(args: &CheckArgs) -> Ledger {
+    if args.stats || is_report(args.output_format) {
+        Ledger::Full
+    } else {
+        Ledger::AsAsked
+    }
+}
+
+fn is_report(format: OutputFormat) -> bool {
+    matches!(format, OutputFormat::Markdown | OutputFormat::Html)
+}
+
+/// Takes out the findings that the user does not want to hear of.
+fn narrow(
+    args: &CheckArgs,
+    session: &Session,
+    named: &mut Vec<Named<'_>>,
+    talk: &Talk,
+) -> anyhow::Result<()> {
+    if let Some(revision) = &args.since {
+        let files = named.iter().map(|named| named.finding.file).collect();
+        let since = Since::new(session, revision, files)?;
+        named.retain(|named| since.touches(named.finding));
+    }
+    let Some(path) = &args.baseline else {
+        return Ok(());
+    };
+    if args.write_baseline {
+        let open = named.iter().filter(|named| !is_safe(named.finding));
+        let baseline = Baseline::new(&session.package, open);
+        baseline.write(path)?;
+        let count = counted(baseline.len(), "finding", "findings");
+        talk.info(&format!("{count} written to the baseline"));
+        return Ok(());
+    }
+    let baseline = Baseline::read(path)?;
+    let before = named.len();
+    named.retain(|named| !baseline.knows(named.fingerprint));
+    if before > named.len() {
+        let known = counted(before - named.len(), "finding", "findings");
+        talk.info(&format!("{known} known from the baseline"));
+    }
+    Ok(())
+}
+
+fn write(
+    args: &CheckArgs,
+    session: &Session,
+    named: &[Named<'_>],
+    talk: &Talk,
+) -> anyhow::Result<()> {
+    let format = args.output_format;
+    let shows_safe = args.show_safe || is_report(format);
+    let shown = named.iter().copied();
+    let shown: Vec<Named<'_>> = shown
+        .filter(|named| shows_safe || !is_safe(named.finding))
+        .collect();
+    let path = args.output_file.as_deref();
+    let text = if args.statistics {
+        statistics(named.iter().map(|named| named.finding))
+    } else {
+        let styled = format == OutputFormat::Full && path.is_none() && talk.styles_results();
+        let results = Results {
+            view: session.view(styled),
+            findings: &shown,
+            analysis: &session.analysis,
+        };
+        render(format, results)
+    };
+    deliver(text.as_bytes(), path)
+}
+
 fn is_safe(finding: &Finding) -> bool {
     matches!(finding.outcome, Outcome::Safe(_))
 }
 
-fn summarize(session: &Session, talk: &Talk) {
+fn summarize(session: &Session, named: &[Named<'_>], talk: &Talk) {
     let (mut safe, mut review, mut manual, mut proven) = (0, 0, 0, 0);
-    for finding in &session.analysis.findings {
+    for Named { finding, .. } in named {
         match &finding.outcome {
             Outcome::Fix(fix) if fix.confidence == Confidence::Safe => safe += 1,
             Outcome::Fix(_) => review += 1,

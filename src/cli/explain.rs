@@ -7,12 +7,12 @@ use anyhow::bail;
 use super::Status;
 use super::args::{AnalysisArgs, ExplainArgs};
 use super::rules;
-use super::session::{Session, why_not_analysed};
+use super::session::Session;
 use super::silence::{By, Silenced};
 use super::talk::{Talk, write_results};
 use crate::engine::{LineKind, Whereabouts, lines_of};
 use crate::package::SkipReason;
-use crate::render::{OutputFormat, render};
+use crate::render::excerpt;
 use crate::rule::{Finding, Outcome, Rule};
 use crate::source::{FileId, LineNumber, SourceFile};
 use crate::transforms;
@@ -59,7 +59,7 @@ fn explain(session: &Session, path: &str, line: LineNumber, talk: &Talk) -> anyh
     if line.0 == 0 || line.0 as usize > count {
         bail!("`{path}` has {count} lines: there is no line {}", line.0);
     }
-    if let Some((what, advice)) = why_not_analysed(package.info(id).kind) {
+    if let Some((what, advice)) = package.info(id).kind.why_not_analysed() {
         return Ok(format!(
             "`{path}` is not analysed: it is a file {what}{advice}\n"
         ));
@@ -153,12 +153,9 @@ impl Asked<'_> {
         if open.is_empty() {
             return out + "No finding on this line\n";
         }
-        let shown: Vec<&Finding> = open.iter().collect();
-        out + &render(
-            OutputFormat::Full,
-            session.view(talk.styles_results()),
-            &shown,
-        )
+        let view = session.view(talk.styles_results());
+        let excerpts = open.iter().map(|finding| excerpt(view, finding));
+        out + &excerpts.collect::<String>()
     }
 
     /// Whether `finding` points at the statement on the line, explains itself with the line, or

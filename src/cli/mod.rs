@@ -1,18 +1,22 @@
 //! Everything that touches the world: arguments, files, terminal, exit status.
 
 mod args;
+mod baseline;
 mod changes;
 mod check;
 mod config;
 mod explain;
+mod git;
 mod install;
 mod interrupt;
+mod output;
 mod paint;
 mod patch;
 mod review;
 mod rules;
 mod session;
 mod silence;
+mod since;
 mod stats;
 mod store;
 mod talk;

@@ -1,6 +1,5 @@
 //! One analysis from the command line: settings, files, findings.
 
-use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::PathBuf;
@@ -10,13 +9,13 @@ use anyhow::Context;
 
 use super::args::{AnalysisArgs, OptionArgs};
 use super::config::Settings;
+use super::output::deliver;
 use super::silence::{Silenced, silence};
 use super::stats::Stats;
 use super::talk::Talk;
 use crate::edit::{Confidence, Fix};
 use crate::engine::{Analysis, Bytes, Whereabouts, analyze, prove, whereabouts};
-use crate::package::{FileKind, Package, Request, Roots, SkipReason, borrowed_call_sites};
-use crate::package::{find_roots, load};
+use crate::package::{Package, Request, Roots, SkipReason, find_roots, load, not_analysed};
 use crate::render::View;
 use crate::rule::{Finding, Outcome};
 use crate::source::{FileId, LineNumber};
@@ -173,8 +172,7 @@ impl Session {
         let Some(path) = &args.stats_file else {
             return Ok(());
         };
-        fs::write(path, self.stats().to_json())
-            .with_context(|| format!("cannot write `{}`", path.display()))
+        deliver(self.stats().to_json().as_bytes(), Some(path))
     }
 
     /// One line on what was and what was not understood.
@@ -202,30 +200,8 @@ impl Session {
                 "header \"{header}\" not found; `-I` names its folder"
             ));
         }
-        self.report_not_analysed(talk);
-    }
-
-    /// Files that are not analysed, by reason, and the borrowed-reference calls in them.
-    fn report_not_analysed(&self, talk: &Talk) {
-        let mut reasons = BTreeMap::<_, (usize, usize)>::new();
-        for (id, file) in self.package.files.iter() {
-            let info = self.package.info(id);
-            if let Some(reason) = why_not_analysed(info.kind).filter(|_| info.selected) {
-                let (files, calls) = reasons.entry(reason).or_default();
-                *files += 1;
-                *calls += borrowed_call_sites(file.bytes()).values().sum::<usize>();
-            }
-        }
-        for ((what, advice), (files, calls)) in reasons {
-            let files_word = if files == 1 { "file" } else { "files" };
-            let with_calls = match calls {
-                0 => String::new(),
-                1 => " with 1 borrowed-reference call".to_owned(),
-                _ => format!(" with {calls} borrowed-reference calls"),
-            };
-            talk.info(&format!(
-                "Not analysed: {files} {files_word} {what}{with_calls}{advice}"
-            ));
+        for line in not_analysed(&self.package) {
+            talk.info(&format!("Not analysed: {line}"));
         }
     }
 
@@ -257,19 +233,4 @@ fn existing(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         fs::canonicalize(path).with_context(|| format!("cannot read `{}`", path.display()))
     };
     paths.iter().map(absolute).collect()
-}
-
-/// What the file is ("a file …"), and what to do about it.
-pub(super) fn why_not_analysed(kind: FileKind) -> Option<(String, String)> {
-    let what = |what: &str| Some((what.to_owned(), String::new()));
-    match kind {
-        FileKind::C | FileKind::Header => None,
-        FileKind::Cpp => what("of C++"),
-        FileKind::ObjectiveC => what("of Objective-C"),
-        FileKind::Template => what("that a tool turns into C"),
-        FileKind::Generated(generator) => {
-            let made_by = format!("made by {}", generator.name);
-            Some((made_by, format!("; {}", generator.advice)))
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -102,6 +103,14 @@ impl Talk {
 /// `1 fix`, `2 fixes`.
 pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// Each of `paths` on a line of its own, for the end of a message.
+pub(super) fn listed(paths: &[PathBuf]) -> String {
+    paths
+        .iter()
+        .map(|path| format!("\n  {}", path.display()))
+        .collect()
 }
 
 /// Writes results to stdout, byte for byte.

@@ -1,9 +1,9 @@
 //! Refuses to write over work that git could not bring back.
 
-use std::ffi::OsStr;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+
+use super::git;
+use super::talk::listed;
 
 /// Why nothing is written.
 #[derive(Debug, thiserror::Error)]
@@ -55,25 +55,15 @@ fn is_untracked_folder(entry: &Path, path: &Path) -> bool {
 
 /// Paths with changes that are not committed, relative to `repository`.
 fn uncommitted(repository: &Path) -> Result<Vec<PathBuf>, Refusal> {
-    let run = || -> io::Result<_> {
-        Command::new("git")
-            .args([
-                "--no-optional-locks",
-                "status",
-                "--porcelain=v2",
-                "-z",
-                "--ignored=matching",
-            ])
-            .arg("--untracked-files=normal")
-            .current_dir(repository)
-            .output()
-    };
-    let output = run().map_err(|error| Refusal::Git(error.to_string()))?;
-    if !output.status.success() {
-        let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(Refusal::Git(message));
-    }
-    Ok(parse_status(&output.stdout))
+    let arguments = [
+        "status",
+        "--porcelain=v2",
+        "-z",
+        "--ignored=matching",
+        "--untracked-files=normal",
+    ];
+    let output = git::output(repository, arguments).map_err(Refusal::Git)?;
+    Ok(parse_status(&output))
 }
 
 /// Paths of `git status --porcelain=v2 -z`.
@@ -94,28 +84,10 @@ fn parse_status(output: &[u8]) -> Vec<PathBuf> {
             _ => continue,
         };
         if let Some(path) = entry.splitn(fields + 1, |&byte| byte == b' ').nth(fields) {
-            paths.push(to_path(path));
+            paths.push(git::path(path));
         }
     }
     paths
-}
-
-#[cfg(unix)]
-fn to_path(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    PathBuf::from(OsStr::from_bytes(bytes))
-}
-
-#[cfg(not(unix))]
-fn to_path(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(OsStr::new(String::from_utf8_lossy(bytes).as_ref()))
-}
-
-fn listed(paths: &[PathBuf]) -> String {
-    paths
-        .iter()
-        .map(|path| format!("\n  {}", path.display()))
-        .collect()
 }
 
 #[cfg(test)]

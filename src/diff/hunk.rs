@@ -30,6 +30,21 @@ pub(super) fn write(old: &[u8], new: &[u8], context: usize, out: &mut Vec<u8>) {
     }
 }
 
+/// First and last line, from 1, of what is not the same in `new` as in `old`. Where lines are only
+/// missing, the lines before and after the gap.
+#[must_use]
+pub fn changed_lines(old: &[u8], new: &[u8]) -> Vec<(u32, u32)> {
+    let ops = capture_diff_slices(Algorithm::Myers, &lines(old), &lines(new));
+    let number = |line: usize| u32::try_from(line).expect("files have fewer lines than bytes");
+    ops.iter()
+        .filter(|op| !matches!(op, DiffOp::Equal { .. }))
+        .map(|op| match op.new_range() {
+            gap if gap.is_empty() => (number(gap.start), number(gap.start + 1)),
+            range => (number(range.start + 1), number(range.end)),
+        })
+        .collect()
+}
+
 fn write_op(op: &DiffOp, old: &[&[u8]], new: &[&[u8]], out: &mut Vec<u8>) {
     if matches!(op, DiffOp::Equal { .. }) {
         write_lines(b' ', &old[op.old_range()], out);
@@ -72,4 +87,17 @@ fn function_head<'a>(before: &[&'a [u8]]) -> Option<&'a [u8]> {
         .rev()
         .find(|line| line.first().is_some_and(begins_name))?;
     Some(head[..head.len().min(MAX_HEAD)].trim_ascii_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::changed_lines;
+
+    #[test]
+    fn changed_lines_are_those_of_the_new_text() {
+        assert_eq!(changed_lines(b"a\nb\nc\n", b"a\nB\nB\nc\n"), [(2, 3)]);
+        assert_eq!(changed_lines(b"a\nb\nc\n", b"a\nc\n"), [(1, 2)]);
+        assert_eq!(changed_lines(b"", b"a\nb"), [(1, 2)]);
+        assert_eq!(changed_lines(b"a\n", b"a\n"), []);
+    }
 }

@@ -4,6 +4,9 @@ mod blob;
 mod hunk;
 mod name;
 
+pub use hunk::changed_lines;
+pub use name::slashed;
+
 use std::path::Path;
 
 /// Permission bits that git tells apart.

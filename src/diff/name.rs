@@ -3,7 +3,8 @@
 use std::path::Path;
 
 /// The bytes of `path` with `/` between its parts on every system.
-pub(super) fn slashed(path: &Path) -> Vec<u8> {
+#[must_use]
+pub fn slashed(path: &Path) -> Vec<u8> {
     let bytes = path.as_os_str().as_encoded_bytes();
     if cfg!(windows) {
         bytes

@@ -7,6 +7,7 @@ mod metadata;
 mod python;
 mod root;
 mod sites;
+mod unread;
 mod walk;
 
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ pub use load::{LoadError, Request, load};
 pub use python::PythonRange;
 pub use root::{Roots, find_roots};
 pub use sites::borrowed_call_sites;
+pub use unread::not_analysed;
 
 use crate::diff::FileMode;
 use crate::source::{FileId, FileSet, SourceFile};

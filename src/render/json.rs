@@ -1,80 +1,145 @@
 //! Findings for programs.
 
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::View;
+use super::place::Region;
+use super::{Named, View};
 use crate::edit::{Confidence, Edit};
-use crate::rule::{Finding, Outcome};
+use crate::rule::{Note, Outcome};
 use crate::source::{ByteSpan, FileId};
 
-#[derive(Serialize)]
+/// What a rule says of one place.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Finding")]
 struct JsonFinding<'a> {
+    /// Name of the finding that stays the same when other lines change.
+    fingerprint: &'a str,
+    /// Code of the rule: `UG101`.
     code: &'a str,
+    /// Name of the rule: `borrowed-list-item`.
     name: &'a str,
+    /// What is true of this place.
     message: &'a str,
+    /// The place.
     location: Location,
+    /// The function around the place.
     function: Option<&'a str>,
+    /// The function of the C API that it is about.
     api: Option<&'a str>,
+    /// Steps that lead to the problem, in order.
     notes: Vec<JsonNote<'a>>,
+    /// What to do.
     outcome: JsonOutcome<'a>,
 }
 
-#[derive(Serialize)]
+/// A place in a file.
+#[derive(Serialize, JsonSchema)]
 struct Location {
+    /// Path of the file, relative to the folder the program runs in.
     path: String,
+    /// First line, from 1.
     line: u32,
+    /// Column of the first byte, in bytes from 1.
     column: u32,
+    /// Line of the end, from 1.
+    end_line: u32,
+    /// Offset of the first byte in the file, from 0.
     byte_start: u32,
+    /// Offset behind the last byte in the file.
     byte_end: u32,
 }
 
-#[derive(Serialize)]
+/// A further place that explains a finding.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Note")]
 struct JsonNote<'a> {
+    /// What is true there.
     message: &'a str,
+    /// The place.
     location: Location,
 }
 
-#[derive(Serialize)]
+/// What is to be done about a finding.
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase", tag = "kind")]
+#[schemars(rename = "Outcome")]
 enum JsonOutcome<'a> {
+    /// A change that can be applied, in whole or not at all.
     Fix {
-        confidence: &'static str,
+        /// `review` fixes ask for their assumptions to be confirmed.
+        confidence: JsonConfidence,
+        /// What it does.
         title: &'a str,
+        /// What a person must confirm; empty for a safe fix.
         assumptions: &'a [String],
+        /// All changes, by file and place.
         edits: Vec<JsonEdit<'a>>,
     },
+    /// Proven safe as it is; only with `--show-safe`.
     Safe {
+        /// The proof.
         reason: &'a str,
     },
+    /// No fix.
     Manual {
+        /// Why not, and what to do by hand.
         reason: &'a str,
     },
 }
 
-/// Bytes that are no UTF-8 are replaced in `text`; inserted code is ASCII in practice.
-#[derive(Serialize)]
-struct JsonEdit<'a> {
-    path: String,
-    byte_start: u32,
-    byte_end: u32,
-    text: std::borrow::Cow<'a, str>,
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "Confidence", inline)]
+enum JsonConfidence {
+    Safe,
+    Review,
 }
 
-pub(super) fn findings(view: View<'_>, findings: &[&Finding]) -> String {
-    let list: Vec<_> = findings
-        .iter()
-        .map(|finding| convert(view, finding))
-        .collect();
+/// The replacement of some bytes of a file.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Edit")]
+struct JsonEdit<'a> {
+    /// Path of the file, relative to the folder the program runs in.
+    path: String,
+    /// Offset of the first byte that goes, from 0.
+    byte_start: u32,
+    /// Offset behind the last byte that goes; equal to `byte_start` for an insertion.
+    byte_end: u32,
+    /// What comes in their place. Bytes that are no UTF-8 are shown as U+FFFD.
+    text: Cow<'a, str>,
+}
+
+pub(super) fn findings(view: View<'_>, findings: &[Named<'_>]) -> String {
+    let list: Vec<_> = findings.iter().map(|named| convert(view, *named)).collect();
     let text = serde_json::to_string_pretty(&list).expect("strings and numbers always serialise");
     text + "\n"
 }
 
-fn convert<'a>(view: View<'_>, finding: &'a Finding) -> JsonFinding<'a> {
-    let note = |note: &'a crate::rule::Note| JsonNote {
+/// The JSON schema of what [`super::OutputFormat::Json`] writes.
+#[must_use]
+pub fn schema() -> String {
+    let mut generator = schemars::generate::SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator();
+    let mut schema = generator.root_schema_for::<Vec<JsonFinding<'_>>>();
+    schema.insert("title".into(), "ungil check --output-format json".into());
+    format!("{:#}\n", schema.to_value())
+}
+
+fn convert<'a>(view: View<'_>, named: Named<'a>) -> JsonFinding<'a> {
+    let Named {
+        finding,
+        fingerprint,
+    } = named;
+    let note = |note: &'a Note| JsonNote {
         message: &note.text,
         location: location(view, note.file, note.span),
     };
     JsonFinding {
+        fingerprint,
         code: finding.rule.code,
         name: finding.rule.name,
         message: &finding.message,
@@ -92,8 +157,8 @@ fn outcome<'a>(view: View<'_>, outcome: &'a Outcome) -> JsonOutcome<'a> {
         Outcome::Manual(reason) => JsonOutcome::Manual { reason },
         Outcome::Fix(fix) => JsonOutcome::Fix {
             confidence: match fix.confidence {
-                Confidence::Safe => "safe",
-                Confidence::Review => "review",
+                Confidence::Safe => JsonConfidence::Safe,
+                Confidence::Review => JsonConfidence::Review,
             },
             title: &fix.title,
             assumptions: &fix.assumptions,
@@ -112,11 +177,13 @@ fn json_edit<'a>(view: View<'_>, edit: &'a Edit) -> JsonEdit<'a> {
 }
 
 fn location(view: View<'_>, file: FileId, span: ByteSpan) -> Location {
-    let position = view.package.files.get(file).position(span.start());
+    let source = view.package.files.get(file);
+    let region = Region::new(source, span);
     Location {
         path: view.path(file),
-        line: position.line.0,
-        column: position.column,
+        line: region.line,
+        column: source.position(span.start()).column,
+        end_line: region.end_line,
         byte_start: span.start().0,
         byte_end: span.end().0,
     }

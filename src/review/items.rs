@@ -13,14 +13,16 @@ use crate::source::{ByteSpan, SourceFile};
 /// Unlike the items of the preprocessor these are the same in every configuration, and they exist
 /// also in text that was not understood.
 #[derive(Debug)]
-pub(super) struct Items {
+pub struct Items {
     tokens: Vec<Token>,
     /// Token indices of each item; they cover all tokens, in order.
     items: Vec<Range<usize>>,
 }
 
 impl Items {
-    pub(super) fn new(file: &SourceFile) -> Self {
+    /// Splits the text of `file`.
+    #[must_use]
+    pub fn new(file: &SourceFile) -> Self {
         let tokens = lex(file.bytes());
         let mut splitter = Splitter::default();
         for at in 0..tokens.len() {
@@ -36,14 +38,16 @@ impl Items {
     }
 
     /// The item around `span`: its index in the file.
-    pub(super) fn around(&self, span: ByteSpan) -> usize {
+    #[must_use]
+    pub fn around(&self, span: ByteSpan) -> usize {
         let starts_before =
             |item: &Range<usize>| self.tokens[item.start].span.start() <= span.start();
         self.items.partition_point(starts_before).saturating_sub(1)
     }
 
     /// Bytes of an item; empty for a file without tokens.
-    pub(super) fn span(&self, item: usize) -> ByteSpan {
+    #[must_use]
+    pub fn span(&self, item: usize) -> ByteSpan {
         let Some(range) = self.items.get(item) else {
             return ByteSpan::new(0, 0);
         };

@@ -22,6 +22,7 @@ pub use decision::{Decision, GroupId, Mark, Record};
 pub use edited::Edited;
 pub use excerpt::{Extent, Line, LineKind, Part, excerpt};
 pub use group::{Group, groups, slashed};
+pub use items::Items;
 pub use ledger::Ledger;
 pub use navigate::{Direction, NotFound};
 pub use session::{Counts, Decided, Scope, Session};

@@ -4,12 +4,14 @@ mod context;
 mod declare;
 mod fact;
 mod finding;
+mod fingerprint;
 mod selection;
 mod suppression;
 
 pub use context::PackageCx;
 pub use fact::{GuardedBy, guards};
 pub use finding::{Finding, Note, Outcome};
+pub use fingerprint::fingerprints;
 pub use selection::{Selection, Selector, UnknownRule};
 pub use suppression::{Suppression, suppressions};
 
@@ -47,5 +49,16 @@ impl Rule {
             .lines()
             .flat_map(|line| [line.strip_prefix(' ').unwrap_or(line), "\n"])
             .collect()
+    }
+
+    /// The text under the heading `## title` of the page; `None` if there is no such heading.
+    #[must_use]
+    pub fn section(&self, title: &str) -> Option<String> {
+        let page = self.page();
+        let head = format!("## {title}");
+        let mut lines = page.lines().skip_while(|line| *line != head);
+        lines.next()?;
+        let text: Vec<&str> = lines.take_while(|line| !line.starts_with("## ")).collect();
+        Some(text.join("\n").trim().to_owned())
     }
 }

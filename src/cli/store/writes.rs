@@ -13,6 +13,7 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
 use crate::cli::interrupt::Interrupt;
+use crate::cli::talk::listed;
 use crate::cli::write::{TEMPORARY, WriteError, write_all};
 use crate::diff::{DEFAULT_CONTEXT, FileChange, FileMode, patch};
 
@@ -383,13 +384,6 @@ fn save_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(bytes)?;
     file.sync_all()
-}
-
-fn listed(paths: &[PathBuf]) -> String {
-    paths
-        .iter()
-        .map(|path| format!("\n  {}", path.display()))
-        .collect()
 }
 
 #[cfg(test)]

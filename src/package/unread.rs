@@ -1,0 +1,49 @@
+//! What is said of files whose C is not analysed.
+
+use std::collections::BTreeMap;
+
+use super::{FileKind, Package, borrowed_call_sites};
+
+impl FileKind {
+    /// What the file is ("a file …"), and what to do about it; `None` for files whose C is
+    /// analysed.
+    #[must_use]
+    pub fn why_not_analysed(self) -> Option<(String, String)> {
+        let what = |what: &str| Some((what.to_owned(), String::new()));
+        match self {
+            Self::C | Self::Header => None,
+            Self::Cpp => what("of C++"),
+            Self::ObjectiveC => what("of Objective-C"),
+            Self::Template => what("that a tool turns into C"),
+            Self::Generated(generator) => {
+                let made_by = format!("made by {}", generator.name);
+                Some((made_by, format!("; {}", generator.advice)))
+            }
+        }
+    }
+}
+
+/// The files that were asked for and are not analysed, a line for each reason, with the
+/// borrowed-reference calls in them.
+#[must_use]
+pub fn not_analysed(package: &Package) -> Vec<String> {
+    let mut reasons = BTreeMap::<_, (usize, usize)>::new();
+    for (id, file) in package.files.iter() {
+        let info = package.info(id);
+        if let Some(reason) = info.kind.why_not_analysed().filter(|_| info.selected) {
+            let (files, calls) = reasons.entry(reason).or_default();
+            *files += 1;
+            *calls += borrowed_call_sites(file.bytes()).values().sum::<usize>();
+        }
+    }
+    let line = |((what, advice), (files, calls)): ((String, String), (usize, usize))| {
+        let files_word = if files == 1 { "file" } else { "files" };
+        let with_calls = match calls {
+            0 => String::new(),
+            1 => " with 1 borrowed-reference call".to_owned(),
+            _ => format!(" with {calls} borrowed-reference calls"),
+        };
+        format!("{files} {files_word} {what}{with_calls}{advice}")
+    };
+    reasons.into_iter().map(line).collect()
+}

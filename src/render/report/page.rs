@@ -1,0 +1,328 @@
+//! What the report says, before it is laid out.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::super::statistics::{Tally, tallies};
+use super::super::{Results, View, excerpt};
+use crate::diff::{DEFAULT_CONTEXT, FileChange, patch};
+use crate::edit::{Confidence, Edit, Fix, apply};
+use crate::engine::{Analysis, Declared, Init};
+use crate::package::not_analysed;
+use crate::rule::{Finding, Outcome};
+
+#[derive(Serialize)]
+pub(super) struct Page {
+    version: &'static str,
+    /// Name of the folder that was looked at.
+    title: String,
+    /// Oldest Python the package supports.
+    python: String,
+    safe: usize,
+    review: usize,
+    manual: usize,
+    safe_as_is: usize,
+    modules: Vec<Module>,
+    rules: Vec<RuleRow>,
+    by_hand: Vec<Entry>,
+    to_review: Vec<Entry>,
+    safe_fixes: Vec<Entry>,
+    proven: Vec<Proof>,
+    functions: usize,
+    understood: usize,
+    files: usize,
+    not_understood: Vec<Gap>,
+    headers_not_found: Vec<String>,
+    not_analysed: Vec<String>,
+    /// Path of the file that is to be added.
+    new_file: Option<String>,
+    /// Longer than any row of backticks in an excerpt or diff.
+    fence: String,
+}
+
+#[derive(Serialize)]
+struct Module {
+    name: String,
+    file: String,
+    init: &'static str,
+    declared: &'static str,
+    is_ready: bool,
+    open: usize,
+}
+
+#[derive(Serialize)]
+struct RuleRow {
+    code: &'static str,
+    name: &'static str,
+    summary: &'static str,
+    open: usize,
+    safe_fix: usize,
+    review_fix: usize,
+    manual: usize,
+    safe_as_is: usize,
+}
+
+/// A fix with all findings it settles, or a finding without a fix.
+#[derive(Serialize)]
+struct Entry {
+    findings: Vec<Place>,
+    /// What the fix does, or what is to be done by hand.
+    advice: String,
+    assumptions: Vec<String>,
+    /// The finding as a compiler would show it; empty if there is a diff.
+    excerpt: String,
+    diff: Vec<DiffLine>,
+    needs_new_file: bool,
+}
+
+#[derive(Serialize)]
+struct Place {
+    place: String,
+    function: String,
+    code: &'static str,
+    name: &'static str,
+    message: String,
+}
+
+#[derive(Serialize)]
+struct DiffLine {
+    /// `add`, `del`, `hunk`, `file`, or empty.
+    class: &'static str,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct Proof {
+    place: String,
+    code: &'static str,
+    reason: String,
+}
+
+#[derive(Serialize)]
+struct Gap {
+    place: String,
+    function: String,
+    reason: String,
+}
+
+impl Page {
+    pub(super) fn new(results: Results<'_>) -> Self {
+        let Results { view, analysis, .. } = results;
+        // Paths of a report are those of the repository, wherever it was made.
+        let view = View {
+            folder: &view.package.root,
+            styled: false,
+            ..view
+        };
+        let findings: Vec<&Finding> = results.findings.iter().map(|named| named.finding).collect();
+        let mut sum = Tally::default();
+        findings
+            .iter()
+            .for_each(|finding| sum.add(&finding.outcome));
+        let rules = tallies(findings.iter().copied());
+        let by_hand: Vec<Entry> = findings
+            .iter()
+            .filter_map(|finding| by_hand(view, finding))
+            .collect();
+        let to_review = fixes(view, &findings, Confidence::Review);
+        let safe_fixes = fixes(view, &findings, Confidence::Safe);
+        let name = view.package.root.file_name();
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            title: name.map_or(String::new(), |name| name.to_string_lossy().into_owned()),
+            python: view.package.python.min.to_string(),
+            safe: sum.safe_fix,
+            review: sum.review_fix,
+            manual: sum.manual,
+            safe_as_is: sum.safe_as_is,
+            modules: modules(view, analysis),
+            rules: rules.into_iter().map(rule_row).collect(),
+            fence: fence([&by_hand, &to_review, &safe_fixes]),
+            by_hand,
+            to_review,
+            safe_fixes,
+            proven: findings
+                .iter()
+                .filter_map(|finding| proof(view, finding))
+                .collect(),
+            functions: analysis.coverage.functions,
+            understood: analysis
+                .coverage
+                .functions
+                .saturating_sub(analysis.coverage.not_understood.len()),
+            files: analysis.coverage.files,
+            not_understood: gaps(view, analysis),
+            headers_not_found: analysis.coverage.headers_not_found.clone(),
+            not_analysed: not_analysed(view.package),
+            new_file: analysis
+                .new_file
+                .as_ref()
+                .map(|file| file.path.display().to_string()),
+        }
+    }
+}
+
+fn modules(view: View<'_>, analysis: &Analysis) -> Vec<Module> {
+    let module = |module: &crate::engine::ModuleStatus| Module {
+        name: module.name.clone(),
+        file: view.root_path(module.file),
+        init: match module.init {
+            Init::Single => "single-phase",
+            Init::Multi => "multi-phase",
+        },
+        declared: match module.declared {
+            Declared::Already => "yes",
+            Declared::Safe => "by a safe fix",
+            Declared::Review => "by a fix to review",
+            Declared::No => "no",
+        },
+        is_ready: module.declared == Declared::Already && module.open == 0,
+        open: module.open,
+    };
+    analysis.modules.iter().map(module).collect()
+}
+
+fn rule_row((rule, tally): (&'static crate::rule::Rule, Tally)) -> RuleRow {
+    RuleRow {
+        code: rule.code,
+        name: rule.name,
+        summary: rule.summary,
+        open: tally.open(),
+        safe_fix: tally.safe_fix,
+        review_fix: tally.review_fix,
+        manual: tally.manual,
+        safe_as_is: tally.safe_as_is,
+    }
+}
+
+fn by_hand(view: View<'_>, finding: &Finding) -> Option<Entry> {
+    let Outcome::Manual(advice) = &finding.outcome else {
+        return None;
+    };
+    Some(Entry {
+        findings: vec![place(view, finding)],
+        advice: advice.clone(),
+        assumptions: Vec::new(),
+        excerpt: excerpt(view, finding).trim_end().to_owned(),
+        diff: Vec::new(),
+        needs_new_file: false,
+    })
+}
+
+/// The fixes of one confidence, each once, in the order of the first finding it settles.
+fn fixes(view: View<'_>, findings: &[&Finding], confidence: Confidence) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut known = BTreeMap::<&[Edit], usize>::new();
+    for finding in findings {
+        let Outcome::Fix(fix) = &finding.outcome else {
+            continue;
+        };
+        if fix.confidence != confidence {
+            continue;
+        }
+        let at = *known.entry(&fix.edits).or_insert_with(|| {
+            entries.push(Entry {
+                findings: Vec::new(),
+                advice: fix.title.clone(),
+                assumptions: fix.assumptions.clone(),
+                excerpt: String::new(),
+                diff: diff(view, fix),
+                needs_new_file: !fix.needs.is_empty(),
+            });
+            entries.len() - 1
+        });
+        entries[at].findings.push(place(view, finding));
+    }
+    entries
+}
+
+/// The diff of this fix alone.
+fn diff(view: View<'_>, fix: &Fix) -> Vec<DiffLine> {
+    let files = &view.package.files;
+    let by_file = fix.edits.chunk_by(|one, other| one.file == other.file);
+    let changed = by_file.map(|edits| {
+        let file = edits[0].file;
+        (file, apply(files.get(file).bytes(), edits).bytes)
+    });
+    let changed: Vec<_> = changed.collect();
+    let changes: Vec<_> = changed
+        .iter()
+        .map(|(file, new)| FileChange {
+            path: files.get(*file).path(),
+            old: Some(files.get(*file).bytes()),
+            new,
+            mode: view.package.info(*file).mode,
+        })
+        .collect();
+    let patch = patch(&changes, DEFAULT_CONTEXT);
+    let text = String::from_utf8_lossy(&patch);
+    text.lines()
+        .filter(|line| !line.starts_with("diff --git ") && !line.starts_with("index "))
+        .map(|line| DiffLine {
+            class: class(line),
+            text: line.to_owned(),
+        })
+        .collect()
+}
+
+fn class(line: &str) -> &'static str {
+    match line.as_bytes().first() {
+        _ if line.starts_with("--- ") || line.starts_with("+++ ") => "file",
+        Some(b'+') => "add",
+        Some(b'-') => "del",
+        Some(b'@') => "hunk",
+        _ => "",
+    }
+}
+
+fn place(view: View<'_>, finding: &Finding) -> Place {
+    Place {
+        place: spot(view, finding),
+        function: finding.function.clone().unwrap_or_default(),
+        code: finding.rule.code,
+        name: finding.rule.name,
+        message: finding.message.clone(),
+    }
+}
+
+fn spot(view: View<'_>, finding: &Finding) -> String {
+    let file = view.package.files.get(finding.file);
+    let line = file.position(finding.span.start()).line.0;
+    format!("{}:{line}", view.root_path(finding.file))
+}
+
+fn proof(view: View<'_>, finding: &Finding) -> Option<Proof> {
+    let Outcome::Safe(reason) = &finding.outcome else {
+        return None;
+    };
+    Some(Proof {
+        place: spot(view, finding),
+        code: finding.rule.code,
+        reason: reason.clone(),
+    })
+}
+
+fn gaps(view: View<'_>, analysis: &Analysis) -> Vec<Gap> {
+    let gaps = analysis.coverage.not_understood.iter();
+    gaps.map(|gap| Gap {
+        place: format!("{}:{}", view.root_path(gap.file), gap.line.0),
+        function: gap.function.clone(),
+        reason: gap.reason.clone(),
+    })
+    .collect()
+}
+
+fn fence(lists: [&Vec<Entry>; 3]) -> String {
+    let texts = lists.into_iter().flatten().flat_map(|entry| {
+        let diff = entry.diff.iter().map(|line| line.text.as_str());
+        diff.chain([entry.excerpt.as_str()])
+    });
+    let longest = texts.map(longest_row).max().unwrap_or(0);
+    "`".repeat(longest.max(2) + 1)
+}
+
+fn longest_row(text: &str) -> usize {
+    let rows = text.split(|letter| letter != '`');
+    rows.map(str::len).max().unwrap_or(0)
+}
