@@ -27,6 +27,7 @@ pub mod review;
 pub mod roles;
 pub mod rule;
 pub mod sections;
+pub mod series;
 pub mod source;
 pub mod state;
 pub mod strong;

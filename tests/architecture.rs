@@ -35,6 +35,7 @@ const LAYERS: &[&str] = &[
     "transforms",
     "engine",
     "review",
+    "series",
     "render",
     "cli",
 ];

@@ -8,6 +8,7 @@ use crate::capi::PyVersion;
 use crate::diff::DEFAULT_CONTEXT;
 use crate::engine::Compat;
 use crate::render::OutputFormat;
+use crate::series::Split;
 
 /// Make CPython C extensions safe for free-threaded Python.
 #[derive(Debug, Parser)]
@@ -205,6 +206,34 @@ pub(super) struct DiffArgs {
     /// Lines of context
     #[arg(short = 'U', long = "unified", value_name = "N", default_value_t = DEFAULT_CONTEXT)]
     pub(super) context: usize,
+    /// A patch for each of these, to be applied one after the other
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(super) split_by: Option<Split>,
+    /// How to write patches
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(super) format: DiffFormat,
+    /// Write numbered patches into a new folder
+    #[arg(short, long, value_name = "DIR")]
+    pub(super) output_dir: Option<PathBuf>,
+    /// How much changes in each file, and no patch
+    #[arg(long, conflicts_with_all = ["split_by", "format", "output_dir", "side_by_side"])]
+    pub(super) stat: bool,
+    /// Old and new beside each other, and no patch
+    #[arg(long, conflicts_with_all = ["split_by", "format", "output_dir"])]
+    pub(super) side_by_side: bool,
+    /// Do not use a pager
+    #[arg(long)]
+    pub(super) no_pager: bool,
+}
+
+/// How patches are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum DiffFormat {
+    /// Unified diffs, for `git apply` and `patch -p1`.
+    #[default]
+    Patch,
+    /// Letters with reasons, for `git am`; one for each rule unless `--split-by` says more.
+    Mbox,
 }
 
 #[derive(Debug, Args)]

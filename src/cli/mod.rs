@@ -5,13 +5,16 @@ mod baseline;
 mod changes;
 mod check;
 mod config;
+mod diff;
 mod explain;
 mod git;
 mod install;
 mod interrupt;
+mod migrate;
 mod output;
+mod pager;
 mod paint;
-mod patch;
+mod plan;
 mod review;
 mod rules;
 mod session;
@@ -87,8 +90,8 @@ fn dispatch(cli: &Cli, talk: &Talk) -> anyhow::Result<Status> {
     let interrupt = Interrupt::install()?;
     match &cli.command {
         Command::Check(args) => check::run(args, talk),
-        Command::Diff(args) => patch::diff(args, talk),
-        Command::Migrate(args) => patch::migrate(args, talk, &interrupt),
+        Command::Diff(args) => diff::run(args, talk, &interrupt),
+        Command::Migrate(args) => migrate::run(args, talk, &interrupt),
         Command::Review(args) => review::run(args, talk, &interrupt),
         Command::Verify(args) => verify::run(args, talk),
         Command::Undo => undo::run(talk, &interrupt),

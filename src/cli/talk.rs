@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Work that takes longer than this shows a spinner.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -72,21 +72,7 @@ impl Talk {
         if self.loudness < 0 || !io::stderr().is_terminal() {
             return work();
         }
-        let (done, waiting) = mpsc::channel::<()>();
-        thread::scope(|scope| {
-            scope.spawn(move || {
-                if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                    let spinner = ProgressBar::new_spinner().with_message(what);
-                    spinner.enable_steady_tick(Duration::from_millis(100));
-                    // Ends when `done` is dropped.
-                    let _ = waiting.recv();
-                    spinner.finish_and_clear();
-                }
-            });
-            let result = work();
-            drop(done);
-            result
-        })
+        spinning(PATIENCE, ProgressDrawTarget::stderr(), what, work)
     }
 
     fn labelled(&self, color: AnsiColor, label: &str, text: &str) {
@@ -98,6 +84,32 @@ impl Talk {
         // There is nobody left to tell if stderr is closed.
         let _ = writeln!(self.stderr.borrow_mut(), "{text}");
     }
+}
+
+/// Runs `work`; a spinner says `what` it is from when `patience` is at its end until it is done.
+fn spinning<T>(
+    patience: Duration,
+    target: ProgressDrawTarget,
+    what: &'static str,
+    work: impl FnOnce() -> T,
+) -> T {
+    let (done, waiting) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            if waiting.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+                let spinner = ProgressBar::with_draw_target(None, target)
+                    .with_style(ProgressStyle::default_spinner())
+                    .with_message(what);
+                spinner.enable_steady_tick(Duration::from_millis(100));
+                // Ends when `done` is dropped.
+                let _ = waiting.recv();
+                spinner.finish_and_clear();
+            }
+        });
+        let result = work();
+        drop(done);
+        result
+    })
 }
 
 /// `1 fix`, `2 fixes`.
@@ -121,4 +133,41 @@ pub(super) fn write_results(bytes: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(bytes)?;
     stdout.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::Duration;
+
+    use indicatif::{InMemoryTerm, ProgressDrawTarget};
+
+    use super::spinning;
+
+    fn target(terminal: &InMemoryTerm) -> ProgressDrawTarget {
+        ProgressDrawTarget::term_like(Box::new(terminal.clone()))
+    }
+
+    #[test]
+    fn long_work_shows_what_it_is_and_leaves_nothing() {
+        let terminal = InMemoryTerm::new(4, 40);
+        let shown = spinning(Duration::ZERO, target(&terminal), "thinking", || {
+            loop {
+                let contents = terminal.contents();
+                if !contents.is_empty() {
+                    return contents;
+                }
+                thread::yield_now();
+            }
+        });
+        assert!(shown.contains("thinking"), "{shown}");
+        assert_eq!(terminal.contents(), "");
+    }
+
+    #[test]
+    fn short_work_shows_nothing() {
+        let terminal = InMemoryTerm::new(4, 40);
+        spinning(Duration::MAX, target(&terminal), "thinking", || ());
+        assert_eq!(terminal.moves_since_last_check(), "");
+    }
 }

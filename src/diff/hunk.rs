@@ -10,8 +10,7 @@ const MAX_HEAD: usize = 80;
 /// Writes the hunks that lead from `old` to `new`.
 pub(super) fn write(old: &[u8], new: &[u8], context: usize, out: &mut Vec<u8>) {
     let (old, new) = (lines(old), lines(new));
-    let ops = capture_diff_slices(Algorithm::Myers, &old, &new);
-    for group in group_diff_ops(ops, context) {
+    for group in groups(&old, &new, context) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else {
             continue;
         };
@@ -28,6 +27,20 @@ pub(super) fn write(old: &[u8], new: &[u8], context: usize, out: &mut Vec<u8>) {
             write_op(op, &old, &new, out);
         }
     }
+}
+
+/// The steps from `old` to `new`, hunk by hunk.
+pub(super) fn groups(old: &[&[u8]], new: &[&[u8]], context: usize) -> Vec<Vec<DiffOp>> {
+    group_diff_ops(capture_diff_slices(Algorithm::Myers, old, new), context)
+}
+
+/// How many lines come, and how many go.
+pub(super) fn counts(old: &[u8], new: &[u8]) -> (usize, usize) {
+    let ops = capture_diff_slices(Algorithm::Myers, &lines(old), &lines(new));
+    let changes = ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. }));
+    changes.fold((0, 0), |(added, gone), op| {
+        (added + op.new_range().len(), gone + op.old_range().len())
+    })
 }
 
 /// First and last line, from 1, of what is not the same in `new` as in `old`. Where lines are only
@@ -65,7 +78,7 @@ fn write_lines(sign: u8, lines: &[&[u8]], out: &mut Vec<u8>) {
 }
 
 /// Lines with their ends. Only `\n` ends a line: a lone `\r` is content, for git as for `patch`.
-fn lines(bytes: &[u8]) -> Vec<&[u8]> {
+pub(super) fn lines(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.split_inclusive(|&byte| byte == b'\n').collect()
 }
 

@@ -3,9 +3,13 @@
 mod blob;
 mod hunk;
 mod name;
+mod side;
+mod stat;
 
 pub use hunk::changed_lines;
 pub use name::slashed;
+pub use side::{Row, Side, side_by_side};
+pub use stat::stat;
 
 use std::path::Path;
 
@@ -49,24 +53,27 @@ pub const DEFAULT_CONTEXT: usize = 3;
 /// Files that do not change are left out, so no change gives an empty patch.
 #[must_use]
 pub fn patch(changes: &[FileChange<'_>], context: usize) -> Vec<u8> {
-    let mut sorted: Vec<_> = changes
-        .iter()
-        .map(|change| (name::slashed(change.path), change))
-        .collect();
-    sorted.sort_by(|a, b| a.0.cmp(&b.0));
     let mut out = Vec::new();
-    for (path, change) in sorted {
-        if change.old != Some(change.new) {
-            file_header(&path, change, &mut out);
-            hunk::write(
-                change.old.unwrap_or_default(),
-                change.new,
-                context,
-                &mut out,
-            );
-        }
+    for change in sorted(changes) {
+        file_header(&slashed(change.path), change, &mut out);
+        hunk::write(
+            change.old.unwrap_or_default(),
+            change.new,
+            context,
+            &mut out,
+        );
     }
     out
+}
+
+/// The files that change, by path.
+fn sorted<'s, 'a>(changes: &'s [FileChange<'a>]) -> impl Iterator<Item = &'s FileChange<'a>> {
+    let changed = changes
+        .iter()
+        .filter(|change| change.old != Some(change.new));
+    let mut sorted: Vec<_> = changed.collect();
+    sorted.sort_by_cached_key(|change| slashed(change.path));
+    sorted.into_iter()
 }
 
 fn file_header(path: &[u8], change: &FileChange<'_>, out: &mut Vec<u8>) {

@@ -1,0 +1,117 @@
+//! What all fixes that the user wants make of the files, not yet written.
+
+use super::args::AnalysisArgs;
+use super::changes::Changes;
+use super::session::Session;
+use super::talk::{Talk, counted};
+use crate::diff::FileChange;
+use crate::edit::{Conflict, EditSet, FixId};
+use crate::rule::{Finding, Outcome};
+use crate::series::Part;
+
+/// The changes of a run, not yet written.
+pub(super) struct Plan {
+    pub(super) session: Session,
+    pub(super) changes: Changes,
+    /// Findings whose fixes take part, by run order.
+    taken: Vec<FixId>,
+}
+
+impl Plan {
+    /// Analyses and merges all fixes that the user wants.
+    pub(super) fn make(args: &AnalysisArgs, talk: &Talk) -> anyhow::Result<Self> {
+        let session = Session::run(args, talk)?;
+        session.write_stats(&args.options)?;
+        let findings = &session.analysis.findings;
+        let wanted: Vec<_> = (0..)
+            .map(FixId)
+            .zip(findings)
+            .filter_map(|(id, finding)| Some((id, session.applicable(finding)?)))
+            .collect();
+        let (edits, conflicts) = EditSet::merge(wanted.iter().copied());
+        for conflict in &conflicts {
+            talk.warning(&explain(&session, conflict));
+        }
+        let is_taken = |id: &FixId| !conflicts.iter().any(|conflict| conflict.rejected == *id);
+        let taken = wanted.iter().filter(|(id, _)| is_taken(id));
+        let changes = Changes::new(&session, &edits, taken.clone().map(|(_, fix)| *fix));
+        Ok(Self {
+            changes,
+            taken: taken.map(|(id, _)| *id).collect(),
+            session,
+        })
+    }
+
+    /// How many fixes take part.
+    pub(super) fn applied(&self) -> usize {
+        self.taken.len()
+    }
+
+    /// The findings whose fixes take part.
+    pub(super) fn parts(&self) -> Vec<Part<'_>> {
+        let part = |id: &FixId| {
+            let finding = &self.session.analysis.findings[id.0 as usize];
+            let fix = self.session.applicable(finding)?;
+            Some(Part {
+                id: *id,
+                finding,
+                fix,
+            })
+        };
+        self.taken.iter().filter_map(part).collect()
+    }
+
+    /// Each file that changes, before and after.
+    pub(super) fn list(&self) -> Vec<FileChange<'_>> {
+        self.changes.list(&self.session)
+    }
+
+    /// A header that the sources include and a source distribution leaves out breaks every
+    /// install from it.
+    pub(super) fn tell_of_new_files(&self, talk: &Talk) {
+        for change in self.list().iter().filter(|change| change.old.is_none()) {
+            let path = change.path.display();
+            talk.info(&format!(
+                "`{path}` is new: list it with what your source distribution packs"
+            ));
+        }
+    }
+
+    /// Says what the printed patch holds, and where it applies.
+    pub(super) fn summarize(&self, talk: &Talk) {
+        if !self.changes.is_empty() {
+            let root = self.session.package.root.display();
+            talk.info(&format!(
+                "{}; the patch applies in {root}",
+                counted(self.applied(), "fix", "fixes")
+            ));
+            self.tell_of_new_files(talk);
+        }
+    }
+
+    /// Findings that are still there after the changes.
+    pub(super) fn open(&self) -> usize {
+        let is_open = |finding: &&Finding| !matches!(finding.outcome, Outcome::Safe(_));
+        self.session
+            .analysis
+            .findings
+            .iter()
+            .filter(is_open)
+            .count()
+            - self.applied()
+    }
+}
+
+fn explain(session: &Session, conflict: &Conflict) -> String {
+    let findings = &session.analysis.findings;
+    let rule = |id: FixId| findings[id.0 as usize].rule.code;
+    let file = session.package.files.get(conflict.file);
+    let line = file.position(conflict.span.start()).line.0;
+    format!(
+        "{}:{line}: the fix of {} was left out: it wants other changes here than the fix of {}; \
+         run again",
+        session.view(false).path(conflict.file),
+        rule(conflict.rejected),
+        rule(conflict.kept),
+    )
+}

@@ -1,0 +1,137 @@
+//! A run's changes as a series of patches, each of which applies after those before it.
+//!
+//! What all patches make of the files is what the merged fixes make of them in one go: each patch
+//! leads from the fixes of the units before it to those and its own, merged in the order in which
+//! the rules ran.
+
+mod message;
+mod unit;
+
+pub use message::{Letter, message};
+pub use unit::Split;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::diff::{FileChange, FileMode};
+use crate::edit::{EditSet, Fix, FixId, apply};
+use crate::engine::NewFile;
+use crate::package::Package;
+use crate::rule::Finding;
+use crate::source::FileId;
+use unit::{Unit, units};
+
+/// A finding whose fix is part of the changes.
+#[derive(Debug, Clone, Copy)]
+pub struct Part<'a> {
+    /// Place in the run order of the rules.
+    pub id: FixId,
+    /// What it is about.
+    pub finding: &'a Finding,
+    /// Its fix.
+    pub fix: &'a Fix,
+}
+
+/// One patch of a series.
+#[derive(Debug)]
+pub struct Patch<'a> {
+    /// The findings it settles, by place.
+    pub parts: Vec<Part<'a>>,
+    /// What it is about: a rule, a file, a function, or a fix.
+    pub subject: String,
+    /// Name for a file, without number and extension.
+    pub slug: String,
+    /// The files that change, by path.
+    changed: Vec<Changed>,
+    new_file: Option<&'a NewFile>,
+}
+
+#[derive(Debug)]
+struct Changed {
+    file: FileId,
+    old: Vec<u8>,
+    new: Vec<u8>,
+}
+
+impl Patch<'_> {
+    /// Each file before and after this patch.
+    #[must_use]
+    pub fn changes<'s>(&'s self, package: &'s Package) -> Vec<FileChange<'s>> {
+        let changed = self.changed.iter().map(|changed| FileChange {
+            path: package.files.get(changed.file).path(),
+            old: Some(&changed.old),
+            new: &changed.new,
+            mode: package.info(changed.file).mode,
+        });
+        let new_file = self.new_file.iter().map(|file| FileChange {
+            path: &file.path,
+            old: None,
+            new: &file.bytes,
+            mode: FileMode::Regular,
+        });
+        changed.chain(new_file).collect()
+    }
+}
+
+/// Splits the changes that `parts`, which do not clash, make of `package`.
+///
+/// A unit whose fixes only fit together with those of a later one comes with it.
+#[must_use]
+pub fn series<'a>(
+    package: &Package,
+    parts: &[Part<'a>],
+    new_file: Option<&'a NewFile>,
+    split: Split,
+) -> Vec<Patch<'a>> {
+    let mut patches: Vec<Patch<'a>> = Vec::new();
+    let mut waiting: Option<Unit<'a>> = None;
+    let mut taken: BTreeMap<FixId, &Fix> = BTreeMap::new();
+    let mut state: BTreeMap<FileId, Vec<u8>> = BTreeMap::new();
+    let mut new_file = new_file;
+    for unit in units(package, parts, split) {
+        taken.extend(unit.parts.iter().map(|part| (part.id, part.fix)));
+        let unit = match waiting.take() {
+            Some(before) => before.with(unit),
+            None => unit,
+        };
+        let (edits, clashes) = EditSet::merge(taken.iter().map(|(id, fix)| (*id, *fix)));
+        if !clashes.is_empty() {
+            waiting = Some(unit);
+            continue;
+        }
+        let needs = unit.parts.iter().any(|part| !part.fix.needs.is_empty());
+        let patch = Patch {
+            changed: advance(package, &edits, &unit, &mut state),
+            new_file: new_file.take_if(|_| needs),
+            parts: unit.parts,
+            subject: unit.subject,
+            slug: unit.slug,
+        };
+        // All of its edits may be part of an earlier fix.
+        if !patch.changed.is_empty() || patch.new_file.is_some() {
+            patches.push(patch);
+        }
+    }
+    patches
+}
+
+/// Brings the files that `unit` edits from `state` to what `edits` make of them.
+fn advance(
+    package: &Package,
+    edits: &EditSet,
+    unit: &Unit<'_>,
+    state: &mut BTreeMap<FileId, Vec<u8>>,
+) -> Vec<Changed> {
+    let edited = unit.parts.iter().flat_map(|part| &part.fix.edits);
+    let files: BTreeSet<FileId> = edited.map(|edit| edit.file).collect();
+    let changed = files.into_iter().filter_map(|file| {
+        let original = package.files.get(file).bytes();
+        let new = apply(original, edits.edits(file)).bytes;
+        let old = state.insert(file, new.clone());
+        let old = old.unwrap_or_else(|| original.to_vec());
+        (old != new).then_some(Changed { file, old, new })
+    });
+    changed.collect()
+}
+
+#[cfg(test)]
+mod tests;
