@@ -7,9 +7,11 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use support::run;
 use support::tree::Tree;
 
@@ -317,4 +319,53 @@ fn old_and_new_stand_beside_each_other() {
                                            |         return result;
     }                                        }
     ");
+}
+
+/// What `ungil` with `arguments` shows at a terminal.
+fn at_a_terminal(tree: &Tree, arguments: &[&str], variables: &[(&str, &str)]) -> String {
+    let size = PtySize {
+        rows: 24,
+        cols: 80,
+        pixel_width: 0,
+        pixel_height: 0,
+    };
+    let pair = native_pty_system().openpty(size).unwrap();
+    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_ungil"));
+    command.args(arguments);
+    command.cwd(tree.path());
+    for variable in ["UNGIL_PAGER", "GIT_PAGER", "PAGER", "NO_COLOR", "COLUMNS"] {
+        command.env_remove(variable);
+    }
+    command.env("TERM", "xterm");
+    for (name, value) in variables {
+        command.env(name, value);
+    }
+    let mut child = pair.slave.spawn_command(command).unwrap();
+    drop(pair.slave);
+    let mut shown = Vec::new();
+    // The end of a terminal without programs is an error on some systems.
+    let _ = pair
+        .master
+        .try_clone_reader()
+        .unwrap()
+        .read_to_end(&mut shown);
+    child.wait().unwrap();
+    String::from_utf8_lossy(&shown).into_owned()
+}
+
+#[test]
+fn a_terminal_gets_colours_and_the_pager_of_git() {
+    let tree = Tree::example().committed();
+    let pager = ("GIT_PAGER", "sed s/^/PAGED:/");
+    let shown = at_a_terminal(&tree, &["diff"], &[pager, ("PAGER", "false")]);
+    assert!(shown.contains("PAGED:\u{1b}[1mdiff --git"), "{shown}");
+    assert!(shown.contains("\u{1b}[7m"), "no word is marked: {shown}");
+    let shown = at_a_terminal(&tree, &["diff", "--no-pager"], &[pager, ("NO_COLOR", "1")]);
+    assert!(!shown.contains("PAGED:"), "{shown}");
+    assert!(!shown.contains("\u{1b}[1m"), "{shown}");
+    assert!(shown.contains("\n+"), "{shown}");
+    // What is piped is never paged.
+    let mut command = tree.command(&["diff"]);
+    let output = command.env(pager.0, pager.1).output().unwrap();
+    assert!(output.stdout.starts_with(b"diff --git"));
 }

@@ -183,7 +183,7 @@ pub(super) struct CheckArgs {
     #[arg(long)]
     pub(super) show_safe: bool,
     /// Count findings by rule instead of listing them
-    #[arg(long, conflicts_with = "output_format")]
+    #[arg(long)]
     pub(super) statistics: bool,
     /// Show statistics of the run
     #[arg(long)]

@@ -10,7 +10,7 @@ mod unit;
 pub use message::{Letter, message};
 pub use unit::Split;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::diff::{FileChange, FileMode};
 use crate::edit::{EditSet, Fix, FixId, apply};
@@ -93,11 +93,10 @@ pub fn series<'a>(
             Some(before) => before.with(unit),
             None => unit,
         };
-        let (edits, clashes) = EditSet::merge(taken.iter().map(|(id, fix)| (*id, *fix)));
-        if !clashes.is_empty() {
+        let Some(edits) = merged(&taken, &unit) else {
             waiting = Some(unit);
             continue;
-        }
+        };
         let needs = unit.parts.iter().any(|part| !part.fix.needs.is_empty());
         let patch = Patch {
             changed: advance(package, &edits, &unit, &mut state),
@@ -114,6 +113,21 @@ pub fn series<'a>(
     patches
 }
 
+/// The edits that the fixes so far make of the files that `unit` edits; `None` if they only fit
+/// together with others.
+fn merged(taken: &BTreeMap<FixId, &Fix>, unit: &Unit<'_>) -> Option<EditSet> {
+    let files = unit.files();
+    let is_near = |fix: &Fix| fix.edits.iter().any(|edit| files.contains(&edit.file));
+    let all = || taken.iter().map(|(id, fix)| (*id, *fix));
+    // In a long series most fixes are about other files.
+    let near = EditSet::merge(all().filter(|(_, fix)| is_near(fix)));
+    let (edits, clashes) = match near {
+        (_, clashes) if !clashes.is_empty() => EditSet::merge(all()),
+        fitting => fitting,
+    };
+    clashes.is_empty().then_some(edits)
+}
+
 /// Brings the files that `unit` edits from `state` to what `edits` make of them.
 fn advance(
     package: &Package,
@@ -121,9 +135,7 @@ fn advance(
     unit: &Unit<'_>,
     state: &mut BTreeMap<FileId, Vec<u8>>,
 ) -> Vec<Changed> {
-    let edited = unit.parts.iter().flat_map(|part| &part.fix.edits);
-    let files: BTreeSet<FileId> = edited.map(|edit| edit.file).collect();
-    let changed = files.into_iter().filter_map(|file| {
+    let changed = unit.files().into_iter().filter_map(|file| {
         let original = package.files.get(file).bytes();
         let new = apply(original, edits.edits(file)).bytes;
         let old = state.insert(file, new.clone());

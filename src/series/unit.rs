@@ -1,11 +1,12 @@
 //! Which findings go into one patch.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Part;
 use crate::edit::Edit;
 use crate::package::Package;
 use crate::review::slashed;
+use crate::source::FileId;
 
 /// What a series has a patch for each of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -29,6 +30,12 @@ pub(super) struct Unit<'a> {
 }
 
 impl<'a> Unit<'a> {
+    /// The files that its fixes edit.
+    pub(super) fn files(&self) -> BTreeSet<FileId> {
+        let edits = self.parts.iter().flat_map(|part| &part.fix.edits);
+        edits.map(|edit| edit.file).collect()
+    }
+
     /// Both in one patch.
     pub(super) fn with(mut self, other: Unit<'a>) -> Self {
         self.parts.extend(other.parts);
