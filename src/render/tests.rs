@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use super::{Named, OutputFormat, Results, View, relative_to, render, statistics};
 use crate::diff::FileMode;
 use crate::edit::Fix;
-use crate::engine::{Analysis, Coverage, Declared, Init, ModuleStatus, NotUnderstood};
+use crate::engine::{
+    Analysis, Coverage, Declared, Init, ModuleStatus, NotUnderstood, Open, OpenKind,
+};
 use crate::package::{FileInfo, FileKind, Package, PythonRange};
 use crate::rule::{Finding, Note, Outcome, Rule};
 use crate::source::{ByteSpan, FileId, FileSet, LineNumber, SourceFile};
@@ -42,6 +44,12 @@ fn package(text: &[u8]) -> Package {
         },
         compat_header: None,
     }
+}
+
+fn one_static() -> Open {
+    let mut open = Open::default();
+    open.kinds.insert(OpenKind::StaticVariable, 1);
+    open
 }
 
 fn shown(format: OutputFormat, text: &[u8], target: &[u8], outcome: Outcome) -> String {
@@ -88,7 +96,7 @@ fn shown(format: OutputFormat, text: &[u8], target: &[u8], outcome: Outcome) -> 
             file: FileId(0),
             init: Init::Single,
             declared: Declared::No,
-            open: 1,
+            open: one_static(),
         }],
         ..Analysis::default()
     };
@@ -273,7 +281,7 @@ fn the_markdown_report_reads_well() {
 
     | module | file | initialisation | declared | open |
     |---|---|---|---|---|
-    | `m` | src/m.c | single-phase | no | 1 |
+    | `m` | src/m.c | single-phase | no | 1 static variable |
 
     ## Findings by rule
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::calls;
-use super::exit::Failure;
+use super::failing::breaks;
 use super::plan::{Home, Lookup, Planned};
 use super::presence;
 use super::reason::Reason;
@@ -27,9 +27,9 @@ pub(super) struct Draft<'s, 'a> {
     pub(super) around: BTreeMap<StmtId, Around>,
     taken: BTreeSet<String>,
     /// Releases of other references where a lookup fails.
-    at_exit: BTreeMap<ExprId, Vec<String>>,
+    pub(super) at_exit: BTreeMap<ExprId, Vec<String>>,
     /// Lookups whose failure leaves just a loop.
-    breaks: BTreeMap<ExprId, StmtId>,
+    pub(super) breaks: BTreeMap<ExprId, StmtId>,
     /// Lookups that turned into the name of a variable.
     named: Vec<(ByteSpan, String)>,
 }
@@ -109,15 +109,6 @@ pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
         draft.needs(&planned.home.lookups);
     }
     draft.finish()
-}
-
-fn breaks(group: &[Planned]) -> BTreeMap<ExprId, StmtId> {
-    let lookups = group.iter().flat_map(|planned| &planned.home.lookups);
-    let breaks = lookups.filter_map(|lookup| match lookup.failure {
-        Failure::Break(left, _) => Some((lookup.call, left)),
-        _ => None,
-    });
-    breaks.collect()
 }
 
 fn title(group: &[Planned]) -> String {
@@ -235,7 +226,7 @@ impl Draft<'_, '_> {
     }
 
     /// The same with any number of statements.
-    fn block_of(&self, head: &str, body: &[String], stmt: ByteSpan) -> Vec<String> {
+    pub(super) fn block_of(&self, head: &str, body: &[String], stmt: ByteSpan) -> Vec<String> {
         let step = self.step(stmt);
         let (mut lines, brace) = match self.scene.layout.braces() {
             BraceStyle::SameLine => (vec![format!("{head} {{")], ""),
@@ -245,25 +236,6 @@ impl Draft<'_, '_> {
         lines.extend(body.iter().map(|line| format!("{brace}{step}{line}")));
         lines.push(format!("{brace}}}"));
         lines
-    }
-
-    /// The statement that leaves the function if the result of `lookup`, in `name`, is `NULL` and
-    /// could not be before. No lines if there is no need.
-    pub(super) fn null_exit(&mut self, lookup: &Lookup, name: &str, stmt: ByteSpan) -> Vec<String> {
-        let jump = match &lookup.failure {
-            Failure::AsBefore | Failure::Tested => return Vec::new(),
-            Failure::Exit(jump) | Failure::Break(_, jump) => jump,
-            Failure::Stop(jump) => {
-                let function = &self.scene.function.name;
-                let early =
-                    format!("`{function}` may stop early where a list gets shorter meanwhile");
-                self.fix.assume(early);
-                jump
-            }
-        };
-        let releases = self.at_exit.get(&lookup.call).cloned().unwrap_or_default();
-        let body = [releases, jump.clone()].concat();
-        self.block_of(&format!("if ({name} == NULL)"), &body, stmt)
     }
 
     /// Lines for use in the middle of an edit that begins where `stmt` does.
@@ -347,21 +319,6 @@ impl Draft<'_, '_> {
         if let Some(end) = end.filter(is_new) {
             self.insert(end, " = NULL");
         }
-    }
-
-    /// Whether the failure of `call` only leaves a loop behind which the reference of `home` is
-    /// still held.
-    fn is_kept_by_break(&self, call: ExprId, home: &Home) -> bool {
-        let Some(&left) = self.breaks.get(&call) else {
-            return false;
-        };
-        let inner = self.scene.inner_stmts(left);
-        let mut lookups = home.lookups.iter();
-        lookups.all(|lookup| {
-            self.scene
-                .stmt_of(lookup.call)
-                .is_none_or(|stmt| !inner.contains(&stmt))
-        })
     }
 
     fn release(&self, planned: &Planned, variable: Option<LocalId>, null: bool) -> String {

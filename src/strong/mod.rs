@@ -23,6 +23,7 @@ mod errno;
 mod error_value;
 mod exit;
 mod exits;
+mod failing;
 mod follow;
 mod hand_out;
 mod held;

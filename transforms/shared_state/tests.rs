@@ -310,6 +310,14 @@ fn object(text: &str, tables: &str) -> String {
     )
 }
 
+const BUMP_AND_TWICE: &str = "
+static PyMethodDef counter_methods[] = {
+    {\"bump\", (PyCFunction)bump, METH_NOARGS, NULL},
+    {\"twice\", twice, METH_O, NULL},
+    {NULL}
+};
+";
+
 #[test]
 fn methods_that_use_what_others_change_are_split() {
     insta::assert_snapshot!(object("\
@@ -326,13 +334,7 @@ twice(PyObject *op,
     Py_XDECREF(bump(self, NULL));
     return PyLong_FromLong(self->count);
 }
-", "
-static PyMethodDef counter_methods[] = {
-    {\"bump\", (PyCFunction)bump, METH_NOARGS, NULL},
-    {\"twice\", twice, METH_O, NULL},
-    {NULL}
-};
-"), @"
+", BUMP_AND_TWICE), @"
     3: methods of `Counter` use its field `count` without a lock while others change it
       3: `bump` changes `count`
       9: `twice` changes `count`

@@ -48,7 +48,7 @@ struct Module {
     init: &'static str,
     declared: &'static str,
     is_ready: bool,
-    open: usize,
+    open: String,
 }
 
 #[derive(Serialize)]
@@ -177,8 +177,8 @@ fn modules(view: View<'_>, analysis: &Analysis) -> Vec<Module> {
             Declared::Review => "by a fix to review",
             Declared::No => "no",
         },
-        is_ready: module.declared == Declared::Already && module.open == 0,
-        open: module.open,
+        is_ready: module.open.count() == 0 && module.open.is_complete,
+        open: module.open.in_words(),
     };
     analysis.modules.iter().map(module).collect()
 }

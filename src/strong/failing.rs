@@ -1,0 +1,55 @@
+//! How the code that is written leaves where a lookup fails that could not fail before.
+
+use std::collections::BTreeMap;
+
+use super::emit::Draft;
+use super::exit::Failure;
+use super::plan::{Home, Lookup, Planned};
+use crate::ast::{ExprId, StmtId};
+use crate::source::ByteSpan;
+
+/// The loops that just end where a lookup of `group` fails.
+pub(super) fn breaks(group: &[Planned]) -> BTreeMap<ExprId, StmtId> {
+    let lookups = group.iter().flat_map(|planned| &planned.home.lookups);
+    let breaks = lookups.filter_map(|lookup| match lookup.failure {
+        Failure::Break(left, _) => Some((lookup.call, left)),
+        _ => None,
+    });
+    breaks.collect()
+}
+
+impl Draft<'_, '_> {
+    /// The statement that leaves the function if the result of `lookup`, in `name`, is `NULL` and
+    /// could not be before. No lines if there is no need.
+    pub(super) fn null_exit(&mut self, lookup: &Lookup, name: &str, stmt: ByteSpan) -> Vec<String> {
+        let jump = match &lookup.failure {
+            Failure::AsBefore | Failure::Tested => return Vec::new(),
+            Failure::Exit(jump) | Failure::Break(_, jump) => jump,
+            Failure::Stop(jump) => {
+                let function = &self.scene.function.name;
+                let early =
+                    format!("`{function}` may stop early where a list gets shorter meanwhile");
+                self.fix.assume(early);
+                jump
+            }
+        };
+        let releases = self.at_exit.get(&lookup.call).cloned().unwrap_or_default();
+        let body = [releases, jump.clone()].concat();
+        self.block_of(&format!("if ({name} == NULL)"), &body, stmt)
+    }
+
+    /// Whether the failure of `call` only leaves a loop behind which the reference of `home` is
+    /// still held.
+    pub(super) fn is_kept_by_break(&self, call: ExprId, home: &Home) -> bool {
+        let Some(&left) = self.breaks.get(&call) else {
+            return false;
+        };
+        let inner = self.scene.inner_stmts(left);
+        let mut lookups = home.lookups.iter();
+        lookups.all(|lookup| {
+            self.scene
+                .stmt_of(lookup.call)
+                .is_none_or(|stmt| !inner.contains(&stmt))
+        })
+    }
+}
