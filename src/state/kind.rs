@@ -141,9 +141,13 @@ fn lazies(cx: &PackageCx<'_>, variable: &Variable) -> Option<Vec<Lazy>> {
         if write.path != Path::Whole {
             return None;
         }
-        // `x = NULL` in the branch that failed to fill it leaves it as it was.
-        if is_zero(tree, value) && !found.is_empty() {
-            continue;
+        if is_zero(tree, value) {
+            // In the branch that failed to fill it this leaves it as it was.
+            let is_filled_there = |lazy: &Lazy| lazy.test.is_some() && lazy.test == test;
+            if found.iter().any(is_filled_there) {
+                continue;
+            }
+            return None;
         }
         found.push(Lazy {
             write: write.expr,

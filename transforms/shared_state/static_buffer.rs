@@ -54,7 +54,7 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             continue;
         }
         let name = &variable.name;
-        let message = format!("`{name}` is one buffer that all threads write and read");
+        let message = format!("`{name}` is one array that all threads write and read");
         let outcome = match fix(cx, variable) {
             Ok(fix) => Outcome::Fix(fix),
             Err(why) => Outcome::Manual(format!(

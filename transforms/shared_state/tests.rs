@@ -212,7 +212,7 @@ f(PyObject *self, PyObject *unused)
     return PyUnicode_FromString(text);
 }
 "), @r#"
-    4: `text` is one buffer that all threads write and read
+    4: `text` is one array that all threads write and read
       5: `f` writes it here
       review: give each thread its own `text`
       assumes that the compiler knows `_Thread_local` of C11
@@ -242,7 +242,7 @@ f(PyObject *self, PyObject *unused)
     return PyLong_FromLong(table[3]);
 }
 "), @"
-    4: `table` is one buffer that all threads write and read
+    4: `table` is one array that all threads write and read
       7: `f` writes it here
       by hand: it is filled only where another variable asks for it: use a local array or one of the caller, hold a `PyMutex` from the first write to the last read, or fill it while the module is made
     ");
@@ -492,4 +492,22 @@ static PyMethodDef counter_methods[] = {{\"bump\", (PyCFunction)bump, METH_VARAR
       3: `bump` changes `count`
       by hand: a macro makes it: hold the lock of the object around each use of these fields, with `Py_BEGIN_CRITICAL_SECTION(self)` around the body of each method
     ");
+}
+
+#[test]
+fn a_pointer_that_is_emptied_again_is_no_cache() {
+    let text = "\
+static PyObject *hook;
+static PyObject *
+f(PyObject *self, PyObject *unused)
+{
+    if (hook != NULL) {
+        Py_DECREF(hook);
+        hook = NULL;
+    }
+    Py_RETURN_NONE;
+}
+";
+    assert_eq!(cache(text), "");
+    assert!(variable(text).contains("`hook` is replaced"));
 }
