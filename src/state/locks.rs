@@ -1,6 +1,9 @@
 //! Whether a place is reached with a lock held, as far as names and order of calls show.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
 
 use crate::ast::{ExprId, ExprKind, Tree};
 use crate::program::{Body, ItemId};
@@ -14,6 +17,8 @@ const MAX_DEPTH: u32 = 3;
 pub struct Locks<'c, 'a> {
     cx: &'c PackageCx<'a>,
     calls: BTreeMap<ItemId, LockCalls>,
+    /// Functions that are only called with a lock held, as far as they were asked for.
+    held_by_callers: RefCell<FxHashMap<ItemId, bool>>,
 }
 
 #[derive(Debug, Default)]
@@ -35,7 +40,11 @@ impl<'c, 'a> Locks<'c, 'a> {
                 }
             }
         }
-        Self { cx, calls }
+        Self {
+            cx,
+            calls,
+            held_by_callers: RefCell::default(),
+        }
     }
 
     /// Whether a lock is held at `expr`: one is taken before it and released behind it, here or
@@ -49,7 +58,18 @@ impl<'c, 'a> Locks<'c, 'a> {
         let here = self.calls.get(&item).is_some_and(|calls| {
             calls.taken.iter().any(|&at| at < expr) && calls.released.iter().any(|&at| at > expr)
         });
-        here || self.callers_hold(item, depth)
+        here || self.callers_hold_once(item, depth)
+    }
+
+    fn callers_hold_once(&self, item: ItemId, depth: u32) -> bool {
+        if let Some(&known) = self.held_by_callers.borrow().get(&item) {
+            return known;
+        }
+        // Recursion proves nothing.
+        self.held_by_callers.borrow_mut().insert(item, false);
+        let held = self.callers_hold(item, depth);
+        self.held_by_callers.borrow_mut().insert(item, held);
+        held
     }
 
     fn callers_hold(&self, item: ItemId, depth: u32) -> bool {

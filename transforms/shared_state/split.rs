@@ -1,7 +1,7 @@
 //! Splits a method into its body, which expects the lock, and a wrapper that takes it.
 
 use crate::ast::{ExprKind, Function, LocalId, StmtKind, TokenRange};
-use crate::edit::{Edit, Layout};
+use crate::edit::Edit;
 use crate::rule::{ItemId, PackageCx};
 use crate::source::{ByteOffset, ByteSpan, FileId};
 use crate::state::Own;
@@ -137,9 +137,7 @@ impl<'a> Split<'a> {
     /// The function under the old name.
     fn wrapper(&self) -> String {
         let source = self.cx.file(self.file);
-        let tokens = &self.cx.program.index[self.file.index()].tokens;
-        let layout = Layout::learn(self.file, source.bytes(), tokens, self.whole);
-        let step = self.indentation(&layout);
+        let step = self.indentation();
         let names: Vec<&str> = self
             .function
             .params
@@ -164,7 +162,11 @@ impl<'a> Split<'a> {
             Some("Py_END_CRITICAL_SECTION();".to_owned()),
             (!is_void).then(|| format!("return {result};")),
         ];
-        let ending = layout.line_ending(self.whole.start());
+        let ending = if source.slice(self.whole).contains(&b'\r') {
+            "\r\n"
+        } else {
+            "\n"
+        };
         let head = with_names(&source.text(self.head));
         let brace = self.opening_brace(ending);
         let mut text = format!("{ending}{ending}{head}{brace}");
@@ -175,17 +177,21 @@ impl<'a> Split<'a> {
     }
 
     /// What the statements of the body are indented by.
-    fn indentation(&self, layout: &Layout<'_>) -> String {
+    fn indentation(&self) -> String {
         let tree = &self.function.tree;
         let first = match &tree.stmt(self.function.body).kind {
             StmtKind::Block(stmts) => stmts.first(),
             _ => None,
         };
+        let source = self.cx.file(self.file);
         let own = first.and_then(|&first| self.cx.stmt_span(self.item, first));
-        let own = own.map(|(_, span)| layout.indentation(span.start()).to_vec());
-        let own = own.filter(|own| !own.is_empty());
-        let step = own.unwrap_or_else(|| layout.step().deeper(b""));
-        String::from_utf8_lossy(&step).into_owned()
+        let line = own.map(|(_, span)| source.text(source.lines().whole_lines(span)));
+        let blanks = line.map(|line| {
+            let code = line.trim_start_matches([' ', '\t']);
+            line[..line.len() - code.len()].to_owned()
+        });
+        let blanks = blanks.filter(|blanks| !blanks.is_empty());
+        blanks.unwrap_or_else(|| "    ".to_owned())
     }
 
     /// The brace where the function has its own.
