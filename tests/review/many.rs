@@ -61,11 +61,8 @@ fn ten_thousand_fixes_are_reviewed_key_by_key() {
     terminal.shows("10000 accepted 0 rejected 0 open");
     terminal.types("u");
     terminal.shows("1 accepted 0 rejected 9999 open");
-    terminal.types("Uw");
-    let (status, contents) = terminal.ends();
-    assert_eq!(status, 0, "{contents}");
-    assert_eq!(repository.changed().len(), FILES);
-    let output = repository.ungil(&["undo"], "");
-    assert_eq!(output.status.code(), Some(0));
-    assert_eq!(repository.changed(), [""; 0]);
+    terminal.types("U");
+    terminal.shows("10000 accepted 0 rejected 0 open");
+    terminal.types("Q");
+    assert_eq!(terminal.ends().0, 1);
 }
