@@ -128,7 +128,7 @@ impl Look<'_> {
         }
         let key = self.types.owner(tree, object, true)?;
         if &**field == "ob_item" {
-            if key != "PyListObject" || self.at_init || self.is_private(object) {
+            if !self.is_list(object) || self.at_init || self.is_private(object) {
                 return None;
             }
             let advice = "use `PyList_GetItemRef` and `PyList_SetItem`, a critical section on the \
@@ -230,6 +230,14 @@ impl Look<'_> {
             }
         );
         (!is_comma).then_some(text)
+    }
+
+    /// Whether the pointer is a `PyListObject *` in so many words: a type of the package may have
+    /// the layout of a list, and its own ways to lock it.
+    fn is_list(&self, object: ExprId) -> bool {
+        let ty = self.types.of(&self.function.tree, object);
+        let named = ty.and_then(crate::ast::Type::pointee);
+        named.and_then(crate::ast::Type::name) == Some("PyListObject")
     }
 
     /// Whether the list is made in this function: `list = PyList_New(n)`.
