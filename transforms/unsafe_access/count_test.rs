@@ -4,7 +4,7 @@ use crate::ast::{BinaryOp, ExprId, ExprKind, Tree};
 use crate::declare_rule;
 use crate::rule::{Finding, ItemId, Outcome, PackageCx};
 
-use super::{is_asserted, settle, told_at};
+use super::{is_asserted, settle, stands_for_api, told_at};
 
 const TRIGGERS: &[&str] = &["Py_REFCNT", "ob_refcnt"];
 
@@ -53,7 +53,7 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         let Some(crate::program::Body::Function(function)) = &item.body else {
             continue;
         };
-        if cx.runs_at_init_only(&function.name) {
+        if cx.runs_at_init_only(&function.name) || stands_for_api(&function.name) {
             continue;
         }
         for (number, _) in (0u32..).zip(&function.tree.exprs) {

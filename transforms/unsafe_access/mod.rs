@@ -28,6 +28,13 @@ fn told_at(cx: &PackageCx<'_>, item: ItemId, expr: ExprId) -> Option<(FileId, By
     })
 }
 
+/// Whether a function of the package is the API function of a newer Python for older ones:
+/// `static inline void _Py_SET_TYPE(PyObject *ob, PyTypeObject *type)`. Its body is what the macros
+/// stand for; to use them there would never end.
+fn stands_for_api(function: &str) -> bool {
+    function.trim_start_matches('_').starts_with("Py") || function.contains("Py_SET_")
+}
+
 /// Whether the expression is asserted: it decides nothing.
 fn is_asserted(tree: &Tree, expr: ExprId) -> bool {
     let inner = tree.expr(expr).range;

@@ -8,7 +8,7 @@ use crate::edit::{Confidence, Fix, Need};
 use crate::program::{Body, Types};
 use crate::rule::{Finding, ItemId, Outcome, PackageCx};
 
-use super::{settle, told_at};
+use super::{settle, stands_for_api, told_at};
 
 /// Names without which the rule has nothing to say.
 pub const TRIGGERS: &[&str] = &["ob_refcnt", "ob_type", "ob_size", "ob_item"];
@@ -64,6 +64,9 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         let Some(Body::Function(function)) = &item.body else {
             continue;
         };
+        if stands_for_api(&function.name) {
+            continue;
+        }
         let look = Look {
             cx,
             types: &types,

@@ -46,6 +46,10 @@ typedef struct { int ob_type; char *ob_item; } Mine;
 #undef Py_TYPE
 #define Py_TYPE(x) (((PyObject *)(x))->ob_type)
 #define IS_THING(x) (((PyObject *)(x))->ob_type == &Thing_Type)
+static inline void _Py_SET_TYPE(PyObject *ob, PyTypeObject *type)
+{
+    ob->ob_type = type;
+}
 static int f(Thing *self, PyObject *arg, Mine *mine, PyObject **all)
 {
     const char *name = arg->ob_type->tp_name;
@@ -61,18 +65,18 @@ static int f(Thing *self, PyObject *arg, Mine *mine, PyObject **all)
 "#), @r"
     6: `ob_type` is used directly
       by hand: use `Py_TYPE`, or `Py_SET_TYPE` to change it
-    9: `ob_type` is used directly
+    13: `ob_type` is used directly
       safe: read it by `Py_TYPE`
-    10: `ob_refcnt` is used directly
+    14: `ob_refcnt` is used directly
       review: set it by `Py_SET_REFCNT`
       assumes that the count was set before: this does not initialise fresh memory
-    11: `ob_type` is used directly
+    15: `ob_type` is used directly
       safe: read it by `Py_TYPE`
-    11: `ob_type` is used directly
+    15: `ob_type` is used directly
       safe: read it by `Py_TYPE`
-    13: `ob_refcnt` is used directly
+    17: `ob_refcnt` is used directly
       by hand: use `Py_REFCNT`, or `Py_SET_REFCNT` to change it
-    16: `ob_size` is used directly
+    20: `ob_size` is used directly
       safe: set it by `Py_SET_SIZE`
     @@
      static int f(Thing *self, PyObject *arg, Mine *mine, PyObject **all)
