@@ -1,12 +1,14 @@
 //! What is to change: edits over original bytes, grouped into atomic fixes.
 
 mod apply;
+mod compose;
 mod difference;
 mod layout;
 mod set;
 mod statement;
 
 pub use apply::{Applied, OffsetMap, apply};
+pub use compose::{Composed, compose};
 pub use difference::difference;
 pub use layout::{BraceStyle, Head, IndentStep, Layout};
 pub use set::{Conflict, EditSet, FixId};

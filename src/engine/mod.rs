@@ -1,6 +1,7 @@
 //! The stages in order, for a whole package; pure.
 
 mod config;
+mod converge;
 mod modules;
 mod needs;
 mod polyfills;
@@ -115,11 +116,7 @@ pub struct ModuleStatus {
 /// Needs threads with 64 MiB of stack: the parser recurses.
 #[must_use]
 pub fn analyze(package: &Package, config: &Config) -> Analysis {
-    let rules: Vec<&'static Rule> = transforms::ALL
-        .iter()
-        .copied()
-        .filter(|rule| config.selection.includes(rule))
-        .collect();
+    let rules = rules(config);
     let workspace = Workspace::new(package, config);
     let (demand, headers) = demand(&workspace, &rules, config);
     let program = workspace.load(demand, headers);
@@ -127,17 +124,8 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
     let roles = Roles::new(&program);
     let triage = provenance::Cx::new(&program, &calls, &roles);
     let cx = PackageCx::new(&program, workspace.range).with_triage(&triage);
-    let found: Vec<Vec<Finding>> = rules
-        .par_iter()
-        .map(|rule| {
-            let mut findings = Vec::new();
-            (rule.check)(&cx, &mut findings);
-            findings
-        })
-        .collect();
-    let mut findings: Vec<Finding> = found.into_iter().flatten().collect();
-    findings.retain(|finding| is_wanted(package, config, finding));
-    polyfills::leave_alone(&mut findings);
+    let mut findings = run(&rules, &cx, package, config);
+    converge::join(package, config, &mut findings);
     let new_file = needs::serve(package, config, &workspace, &mut findings);
     let validation = validate(
         &workspace.files,
@@ -154,6 +142,44 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         modules: modules::statuses(&cx, package, &readiness, &findings),
         findings,
     }
+}
+
+/// What the rules say of `package`: fixes as they were made, without what they need beside.
+fn find(package: &Package, config: &Config) -> Vec<Finding> {
+    let rules = rules(config);
+    let workspace = Workspace::new(package, config);
+    let (demand, headers) = demand(&workspace, &rules, config);
+    let program = workspace.load(demand, headers);
+    let calls = CallIndex::new(&program);
+    let roles = Roles::new(&program);
+    let triage = provenance::Cx::new(&program, &calls, &roles);
+    let cx = PackageCx::new(&program, workspace.range).with_triage(&triage);
+    run(&rules, &cx, package, config)
+}
+
+fn rules(config: &Config) -> Vec<&'static Rule> {
+    let all = transforms::ALL.iter().copied();
+    all.filter(|rule| config.selection.includes(rule)).collect()
+}
+
+fn run(
+    rules: &[&'static Rule],
+    cx: &PackageCx<'_>,
+    package: &Package,
+    config: &Config,
+) -> Vec<Finding> {
+    let found: Vec<Vec<Finding>> = rules
+        .par_iter()
+        .map(|rule| {
+            let mut findings = Vec::new();
+            (rule.check)(cx, &mut findings);
+            findings
+        })
+        .collect();
+    let mut findings: Vec<Finding> = found.into_iter().flatten().collect();
+    findings.retain(|finding| is_wanted(package, config, finding));
+    polyfills::leave_alone(&mut findings);
+    findings
 }
 
 /// What is parsed, and whether headers without code are.

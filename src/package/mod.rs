@@ -24,7 +24,7 @@ use crate::diff::FileMode;
 use crate::source::{FileId, FileSet, SourceFile};
 
 /// All files of one run.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Package {
     /// Absolute folder that all paths are relative to: the top of the repository, else of the
     /// project.

@@ -1,0 +1,196 @@
+//! Fixes that get in each other's way become one: what the second rule has to say of the result of
+//! the first is joined to it, so that a second run finds nothing.
+//!
+//! ```c
+//! while (PyDict_Next(d, &pos, &k, &v)) {      /* UG301: `return` must leave the section */
+//!     w = PyDict_GetItem(other, k);
+//!     if (w != NULL)
+//!         return check(w);                    /* UG102: `return` needs a release before it */
+//! }
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Config, find};
+use crate::edit::{Applied, Edit, EditSet, Fix, FixId, apply, compose};
+use crate::package::Package;
+use crate::rule::{Finding, Outcome};
+use crate::source::{ByteOffset, FileId};
+
+/// Most fixes that are joined into one.
+const MAX_ROUNDS: usize = 3;
+
+/// Joins fixes of one confidence that clash.
+pub(super) fn join(package: &Package, config: &Config, findings: &mut [Finding]) {
+    for _ in 0..MAX_ROUNDS {
+        let pairs = pairs(findings);
+        if pairs.is_empty() || !round(package, config, findings, &pairs) {
+            return;
+        }
+    }
+}
+
+/// Pairs of findings whose fixes clash, the one that stays first; at most one pair a function.
+fn pairs(findings: &[Finding]) -> Vec<(usize, usize)> {
+    let fixes = (0u32..).zip(findings);
+    let fixes = fixes.filter_map(|(at, finding)| Some((FixId(at), fix_of(finding)?)));
+    let (_, conflicts) = EditSet::merge(fixes);
+    let clashing = conflicts
+        .iter()
+        .map(|conflict| (conflict.kept.0 as usize, conflict.rejected.0 as usize));
+    let mut taken = BTreeSet::new();
+    clashing
+        .chain(entangled(findings))
+        .filter(|&(kept, rejected)| {
+            let [one, other] = [kept, rejected].map(|at| fix_of(&findings[at]));
+            let alike = one.map(|fix| fix.confidence) == other.map(|fix| fix.confidence);
+            kept != rejected && alike && taken.insert(place(&findings[kept]))
+        })
+        .collect()
+}
+
+fn place(finding: &Finding) -> (FileId, Option<&str>) {
+    (finding.file, finding.function.as_deref())
+}
+
+/// Fixes that change where the function goes, and others with edits at the same places: both
+/// can be made, but what one counts on may not hold any more.
+fn entangled(findings: &[Finding]) -> Vec<(usize, usize)> {
+    let mut functions: BTreeMap<_, Vec<(usize, &Fix)>> = BTreeMap::new();
+    for (at, finding) in findings.iter().enumerate() {
+        if let Some(fix) = fix_of(finding) {
+            functions.entry(place(finding)).or_default().push((at, fix));
+        }
+    }
+    let mut found = Vec::new();
+    for fixes in functions.values() {
+        for &(section, fix) in fixes {
+            let iterates = findings[section].rule.code == "UG301";
+            let other = fixes.iter().find(|(at, other)| {
+                findings[*at].rule.code != "UG301" && *other != fix && touch(fix, other)
+            });
+            if let Some((other, _)) = other.filter(|_| iterates) {
+                found.push((*other, section));
+            }
+        }
+    }
+    found
+}
+
+fn touch(one: &Fix, other: &Fix) -> bool {
+    let touches = |a: &Edit, b: &Edit| {
+        a.file == b.file && a.span.start() <= b.span.end() && b.span.start() <= a.span.end()
+    };
+    one.edits
+        .iter()
+        .any(|edit| other.edits.iter().any(|second| touches(edit, second)))
+}
+
+fn fix_of(finding: &Finding) -> Option<&Fix> {
+    match &finding.outcome {
+        Outcome::Fix(fix) => Some(fix),
+        Outcome::Safe(_) | Outcome::Manual(_) => None,
+    }
+}
+
+/// Applies the fixes that stay, looks for the others again, and joins what is found; whether
+/// anything was.
+fn round(
+    package: &Package,
+    config: &Config,
+    findings: &mut [Finding],
+    pairs: &[(usize, usize)],
+) -> bool {
+    let kept = pairs.iter().filter_map(|&(kept, _)| {
+        let id = u32::try_from(kept).expect("findings are indexed by u32");
+        Some((FixId(id), fix_of(&findings[kept])?))
+    });
+    let (edits, conflicts) = EditSet::merge(kept);
+    let mut changed = package.clone();
+    let mut results = BTreeMap::new();
+    for file in edits.files() {
+        let applied = apply(package.files.get(file).bytes(), edits.edits(file));
+        changed.files.replace(file, applied.bytes.clone());
+        results.insert(file, applied);
+    }
+    if !conflicts.is_empty() {
+        return false;
+    }
+    let again = find(&changed, config);
+    let mut any = false;
+    for &(kept, rejected) in pairs {
+        let Some(one) = fix_of(&findings[kept]).cloned() else {
+            continue;
+        };
+        let other = fix_of(&findings[rejected]).cloned();
+        let Some(next) = anew(&findings[rejected], &again, &results) else {
+            continue;
+        };
+        let Some(joined) = joined(package, &edits, &one, next) else {
+            continue;
+        };
+        any = true;
+        for finding in findings.iter_mut() {
+            let fix = fix_of(finding);
+            if fix == Some(&one) || fix == other.as_ref() {
+                finding.outcome = Outcome::Fix(joined.clone());
+            }
+        }
+    }
+    any
+}
+
+/// The fix that the same rule has for the same place of the result.
+fn anew<'f>(
+    finding: &Finding,
+    again: &'f [Finding],
+    results: &BTreeMap<FileId, Applied>,
+) -> Option<&'f Fix> {
+    let start: ByteOffset = match results.get(&finding.file) {
+        Some(applied) => applied.map.to_new(finding.span.start())?,
+        None => finding.span.start(),
+    };
+    let same = again.iter().find(|other| {
+        other.rule.code == finding.rule.code
+            && other.file == finding.file
+            && other.span.start() == start
+    })?;
+    fix_of(same)
+}
+
+/// `one`, then `next`, which speaks of the result of all `edits`, as one fix of the original.
+fn joined(package: &Package, edits: &EditSet, one: &Fix, next: &Fix) -> Option<Fix> {
+    if one.confidence != next.confidence {
+        return None;
+    }
+    let mut fix = one.clone();
+    fix.title = format!("{}; {}", one.title, next.title);
+    for assumption in &next.assumptions {
+        fix.assume(assumption.clone());
+    }
+    for need in &next.needs {
+        if !fix.needs.contains(need) {
+            fix.needs.push(need.clone());
+        }
+    }
+    let files: BTreeSet<FileId> = next.edits.iter().map(|edit| edit.file).collect();
+    for file in files {
+        let first: Vec<&Edit> = edits.edits(file).collect();
+        let second: Vec<Edit> = next
+            .edits
+            .iter()
+            .filter(|edit| edit.file == file)
+            .cloned()
+            .collect();
+        let composed = compose(package.files.get(file).bytes(), &first, &second);
+        let absorbed: Vec<&Edit> = composed.absorbed.iter().map(|&at| first[at]).collect();
+        // What belongs to another fix cannot go with this one.
+        if !absorbed.iter().all(|edit| one.edits.contains(edit)) {
+            return None;
+        }
+        fix.edits.retain(|edit| !absorbed.contains(&edit));
+        fix.edits.extend(composed.edits);
+    }
+    fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+    Some(fix)
+}
