@@ -1,0 +1,124 @@
+//! Fixes of several rules in one function: they go in together, and a second run finds nothing.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn ungil(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ungil"))
+        .args(args)
+        .arg(folder)
+        .output()
+        .unwrap()
+}
+
+/// What `migrate` makes of the function; a second run must have nothing to add.
+fn migrated(body: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("m.c");
+    let head = "#include <Python.h>\n";
+    fs::write(&file, format!("{head}{}", body.trim_start())).unwrap();
+    let output = ungil(folder.path(), &["migrate", "--allow-no-vcs"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!said.contains("left out"), "{said}");
+    let again = ungil(folder.path(), &["diff"]);
+    assert_eq!(String::from_utf8_lossy(&again.stdout), "");
+    fs::read_to_string(&file).unwrap()
+}
+
+#[test]
+fn a_release_and_a_section_before_one_return() {
+    insta::assert_snapshot!(migrated(
+        r#"
+static int f(PyObject *dict, PyObject *other)
+{
+    PyObject *key, *value, *w = PyDict_GetItemString(other, "x");
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(dict, &pos, &key, &value)) {
+        if (look(w))
+            return 1;
+    }
+    pos = 0;
+    while (PyDict_Next(other, &pos, &key, &value)) {
+        return 2;
+    }
+    return 0;
+}
+"#
+    ), @r#"
+        #include <Python.h>
+        #include "ungil_compat.h"
+        static int f(PyObject *dict, PyObject *other)
+        {
+            PyObject *key, *value, *w;
+            Py_ssize_t pos = 0;
+            int stopped = 0;
+            int stopped2 = 0;
+            if (PyDict_GetItemStringRef(other, "x", &w) < 0) {
+                PyErr_Clear();
+            }
+
+            Py_BEGIN_CRITICAL_SECTION(dict);
+            while (PyDict_Next(dict, &pos, &key, &value)) {
+                if (look(w)) {
+                    Py_XDECREF(w);
+                    stopped = 1;
+                    break;
+                }
+            }
+            Py_END_CRITICAL_SECTION();
+            if (stopped) {
+                return 1;
+            }
+            Py_XDECREF(w);
+            pos = 0;
+            Py_BEGIN_CRITICAL_SECTION(other);
+            while (PyDict_Next(other, &pos, &key, &value)) {
+                stopped2 = 1;
+                break;
+            }
+            Py_END_CRITICAL_SECTION();
+            if (stopped2) {
+                return 2;
+            }
+            return 0;
+        }
+        "#);
+}
+
+#[test]
+fn a_lookup_in_a_loop_without_braces() {
+    insta::assert_snapshot!(migrated(
+        r#"
+static int f(PyObject *dict, PyObject *other)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+    int n = 0;
+    while (PyDict_Next(dict, &pos, &key, &value))
+        n += weigh(PyList_GetItem(other, n));
+    return n;
+}
+"#
+    ), @r#"
+        #include <Python.h>
+        #include "ungil_compat.h"
+        static int f(PyObject *dict, PyObject *other)
+        {
+            PyObject *key, *value;
+            Py_ssize_t pos = 0;
+            int n = 0;
+            Py_BEGIN_CRITICAL_SECTION(dict);
+            while (PyDict_Next(dict, &pos, &key, &value)) {
+                PyObject *item = PyList_GetItemRef(other, n);
+                n += weigh(item);
+                Py_XDECREF(item);
+            }
+            Py_END_CRITICAL_SECTION();
+            return n;
+        }
+        "#);
+}
