@@ -100,9 +100,7 @@ impl Cluster<'_> {
     fn edit(&self, between: &[u8], news: &[New]) -> Edit {
         let absorbed = || self.absorbed.iter().map(|&at| &news[at]);
         let first = absorbed().find(|new| new.at.start == self.at.start);
-        let last = absorbed()
-            .filter(|new| new.at.end == self.at.end)
-            .next_back();
+        let last = absorbed().rfind(|new| new.at.end == self.at.end);
         let before = |new: &&New| new.at.end <= self.at.start;
         let start = first.map_or_else(
             || original(self.at.start, news.iter().filter(before)),
