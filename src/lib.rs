@@ -13,6 +13,7 @@ pub mod dataflow;
 pub mod diff;
 pub mod edit;
 pub mod engine;
+pub mod facts;
 pub mod lex;
 pub mod lower;
 pub mod modules;

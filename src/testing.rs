@@ -7,6 +7,7 @@ use crate::capi::MODEL_H;
 use crate::cfg;
 use crate::diff::{FileChange, FileMode, patch};
 use crate::edit::{Confidence, EditSet, Fix, FixId, apply};
+use crate::facts::Functions;
 use crate::preprocess::{FileIndex, Includes, VersionRange};
 use crate::program::{CallIndex, Demand, Options, Program, load};
 use crate::provenance;
@@ -172,6 +173,7 @@ fn with_program<T>(text: &str, ask: impl FnOnce(&Program<'_>) -> T) -> T {
         before: vec![model],
         demand: Demand::Everything,
         headers: false,
+        facts: Functions::default(),
     };
     ask(&load(&files, &index, &includes, &options))
 }

@@ -15,6 +15,7 @@ const LAYERS: &[&str] = &[
     "ast",
     "dataflow",
     "preprocess",
+    "facts",
     "parse",
     "lower",
     "cfg",

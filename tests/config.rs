@@ -98,3 +98,47 @@ fn a_comment_that_silences_nothing_is_named_if_its_rules_ran() {
     let (_, _, said) = ungil(&files, &["check", "--select", "UG1"]);
     assert!(!said.contains("warning"), "{said}");
 }
+
+const QUEUE: &str = "#include <Python.h>\n\n\
+    PyObject *convert(PyObject *);\nint give(void *, PyObject *);\n\n\
+    PyObject *\nf(void *queue, PyObject *list)\n{\n    \
+    PyObject *item = PyList_GetItem(list, 0);\n    \
+    if (item == NULL)\n        return NULL;\n    \
+    Py_INCREF(item);\n    give(queue, item);\n    return convert(item);\n}\n";
+
+#[test]
+fn what_the_configuration_says_of_functions_is_shown_and_obeyed() {
+    let facts = "[functions]\ngive = { steals = [2] }\nconvert = { returns = \"new\" }\n";
+    let run = |arguments| ungil(&[("m.c", QUEUE), ("ungil.toml", facts)], arguments).1;
+    let shown = run(&["config"]);
+    let (_, functions) = shown.split_once("\n\n").unwrap();
+    insta::assert_snapshot!(functions, @r#"
+    [functions]  # ungil.toml:1
+    convert = { returns = "new" }
+    give = { steals = [2] }
+    "#);
+    insta::assert_snapshot!(run(&["diff", "--min-python", "3.13"]), @"
+    diff --git a/m.c b/m.c
+    index d76bbefb73ec..01cd0cded535 100644
+    --- a/m.c
+    +++ b/m.c
+    @@ -6,10 +6,13 @@ int give(void *, PyObject *);
+     PyObject *
+     f(void *queue, PyObject *list)
+     {
+    -    PyObject *item = PyList_GetItem(list, 0);
+    +    PyObject *item = PyList_GetItemRef(list, 0);
+    +    PyObject *result;
+         if (item == NULL)
+             return NULL;
+         Py_INCREF(item);
+         give(queue, item);
+    -    return convert(item);
+    +    result = convert(item);
+    +    Py_DECREF(item);
+    +    return result;
+     }
+    ");
+    let (_, without, _) = ungil(&[("m.c", QUEUE)], &["diff", "--min-python", "3.13"]);
+    assert_eq!(without, "");
+}

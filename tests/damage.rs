@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use ungil::facts::Functions;
 use ungil::preprocess::{FileIndex, Includes, VersionRange};
 use ungil::program::{Demand, Options, load};
 use ungil::source::{FileSet, SourceFile};
@@ -40,6 +41,7 @@ fn read(bytes: Vec<u8>) -> (usize, usize) {
             before: vec![model],
             demand: Demand::Everything,
             headers: false,
+            facts: Functions::default(),
         };
         let program = load(&files, &index, &includes, &options);
         (program.functions_total, program.functions_understood)

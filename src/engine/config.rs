@@ -1,5 +1,6 @@
 //! What a user may ask of an analysis, resolved.
 
+use crate::facts::Functions;
 use crate::rule::Selection;
 
 /// How older Pythons get the functions that fixes use.
@@ -29,6 +30,8 @@ pub struct Config {
     pub defines: Vec<(String, String)>,
     /// Functions to look at; all if empty.
     pub functions: Vec<String>,
+    /// What is said of functions: it wins over what the files say, and over what their code shows.
+    pub facts: Functions,
     /// Whether every function is parsed for the coverage ledger, and not only those that a rule
     /// may have something to say of.
     pub full_coverage: bool,

@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 
 use super::Config;
 use crate::capi::MODEL_H;
+use crate::facts::Functions;
 use crate::package::Package;
 use crate::preprocess::{FileIndex, Includes, VersionRange};
 use crate::program::{self, Demand, Places, Program};
@@ -25,6 +26,7 @@ pub(super) struct Workspace {
     pub(super) range: VersionRange,
     before: Vec<FileId>,
     roots: Vec<FileId>,
+    facts: Functions,
 }
 
 impl Workspace {
@@ -71,6 +73,7 @@ impl Workspace {
             range,
             before,
             roots,
+            facts: config.facts.clone(),
         }
     }
 
@@ -104,6 +107,7 @@ impl Workspace {
             before: self.before.clone(),
             demand,
             headers,
+            facts: self.facts.clone(),
         }
     }
 

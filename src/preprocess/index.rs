@@ -63,7 +63,8 @@ impl FileIndex {
         idents.map(|token| file.slice(token.span))
     }
 
-    fn text_tokens(&self) -> impl Iterator<Item = &Token> {
+    /// The tokens outside of directives, of all branches.
+    pub(crate) fn text_tokens(&self) -> impl Iterator<Item = &Token> {
         self.segments.iter().flat_map(|segment| match segment {
             Segment::Text(range) => &self.tokens[range.start as usize..range.end as usize],
             _ => &[],

@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Body, Gap, Program, ProgramItem};
 use crate::ast::Item;
+use crate::facts::{Functions, declared};
 use crate::lower;
 use crate::parse::TypeNames;
 use crate::preprocess::{
@@ -42,6 +43,8 @@ pub struct Options {
     pub demand: Demand,
     /// Whether headers without code are read as well: types, prototypes, `extern` variables.
     pub headers: bool,
+    /// What the configuration says of functions; it wins over what the files say.
+    pub facts: Functions,
 }
 
 /// Reads the package.
@@ -52,11 +55,14 @@ pub fn load<'a>(
     includes: &'a Includes,
     options: &Options,
 ) -> Program<'a> {
+    let mut facts = declared(files, index);
+    facts.amend_all(&options.facts);
     let mut program = Program {
         files,
         index,
         includes,
         types: type_names(index),
+        facts,
         items: Vec::new(),
         gaps: Vec::new(),
         functions_total: 0,

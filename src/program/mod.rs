@@ -11,6 +11,7 @@ pub use load::{Demand, Options, Places, load};
 pub use types::Types;
 
 use crate::ast::{Declaration, Function};
+use crate::facts::Functions;
 use crate::parse::TypeNames;
 use crate::preprocess::{FileIndex, Includes, ItemTokens, MissingHeader};
 use crate::source::{ByteSpan, FileId, FileSet};
@@ -26,6 +27,8 @@ pub struct Program<'a> {
     pub includes: &'a Includes,
     /// Names that are types somewhere in the package.
     pub types: TypeNames,
+    /// What the project says of its functions.
+    pub facts: Functions,
     /// Items in a fixed order: by translation unit, then by appearance.
     pub items: Vec<ProgramItem>,
     /// What could not be understood.

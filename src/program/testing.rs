@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::{Demand, Options, Program, load};
 use crate::capi::MODEL_H;
+use crate::facts::Functions;
 use crate::preprocess::{FileIndex, Includes, VersionRange};
 use crate::source::{FileSet, SourceFile};
 
@@ -33,6 +34,7 @@ pub(crate) fn with_program<T>(texts: &[(&str, &str)], ask: impl FnOnce(&Program<
         before,
         demand: Demand::Everything,
         headers: false,
+        facts: Functions::default(),
     };
     ask(&load(&files, &index, &includes, &options))
 }

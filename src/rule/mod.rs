@@ -2,14 +2,12 @@
 
 mod context;
 mod declare;
-mod fact;
 mod finding;
 mod fingerprint;
 mod selection;
 mod suppression;
 
 pub use context::PackageCx;
-pub use fact::{GuardedBy, guards};
 pub use finding::{Finding, Note, Outcome};
 pub use fingerprint::fingerprints;
 pub use selection::{Selection, Selector, UnknownRule};

@@ -3,11 +3,11 @@
 
 use memchr::memmem;
 
-use super::{Rule, Selector, fact};
+use super::{Rule, Selector};
+use crate::facts::{self, MARK, covered_lines, directive, is_in_token};
 use crate::lex::{Token, lex};
 use crate::source::{ByteOffset, ByteSpan, LineNumber, SourceFile};
 
-pub(super) const MARK: &[u8] = b"ungil:";
 /// What numpy writes beside a borrowed reference that somebody has looked at and found safe.
 const NOQA: &[u8] = b"noqa: borrowed-ref OK";
 
@@ -73,7 +73,7 @@ fn own(
     rules: &[&Rule],
 ) -> Option<Suppression> {
     let text = directive(file, mark);
-    if fact::is_fact(&text) {
+    if facts::is_fact(&text) {
         return None;
     }
     let whole_file = text.starts_with("ignore-file");
@@ -98,79 +98,6 @@ fn foreign(file: &SourceFile, mark: ByteOffset, rules: &[&Rule]) -> Suppression 
     }
 }
 
-/// What stands behind the mark, up to the end of the line.
-pub(super) fn directive(file: &SourceFile, mark: ByteOffset) -> String {
-    let text = &file.bytes()[mark.index() + MARK.len()..];
-    let line = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    String::from_utf8_lossy(line).trim_start().to_owned()
-}
-
-pub(super) fn is_in_token(tokens: &[Token], offset: ByteOffset) -> bool {
-    let index = tokens.partition_point(|token| token.span.end() <= offset);
-    tokens
-        .get(index)
-        .is_some_and(|token| token.span.start() <= offset)
-}
-
-/// The line of the comment; if it stands alone, also the statement or function behind it.
-pub(super) fn covered_lines(
-    file: &SourceFile,
-    tokens: &[Token],
-    mark: ByteOffset,
-) -> (LineNumber, LineNumber) {
-    let line = file.position(mark).line;
-    let next = tokens.partition_point(|token| token.span.start() < mark);
-    let line_of = |token: &Token| file.position(token.span.start()).line;
-    let shares_line = next > 0 && line_of(&tokens[next - 1]) == line;
-    match tokens.get(next) {
-        Some(token) if !shares_line && is_adjacent(file, mark, token) => {
-            (line, line_of(&tokens[last_of(file, tokens, next)]))
-        }
-        _ => (line, line),
-    }
-}
-
-/// The last token of what begins at token `first`: a statement up to its `;`, the head of a block
-/// up to its `{`, and outside of functions a whole definition.
-fn last_of(file: &SourceFile, tokens: &[Token], first: usize) -> usize {
-    let text = |at: usize| file.slice(tokens[at].span);
-    let change = |at: usize| match text(at) {
-        b"(" | b"[" | b"{" => 1,
-        b")" | b"]" | b"}" => -1,
-        _ => 0,
-    };
-    let braces = |at: &usize| matches!(text(*at), b"{" | b"}");
-    let outside = (0..first).filter(braces).map(change).sum::<i32>() == 0;
-    let line = file
-        .lines()
-        .span(file.position(tokens[first].span.start()).line);
-    // What a directive holds ends with its line, not with a `;`.
-    if text(first) == b"#" || file.slice(line).trim_ascii_end().ends_with(b"\\") {
-        return first;
-    }
-    let mut depth = 0;
-    for at in first..tokens.len() {
-        depth += change(at);
-        let ends = match text(at) {
-            b";" => depth == 0,
-            b"{" => !outside && depth == 1,
-            b"}" => depth <= 0,
-            _ => false,
-        };
-        if ends {
-            return at;
-        }
-    }
-    first
-}
-
-/// Whether `token` begins on the line after the comment around `mark`, or on its last line.
-fn is_adjacent(file: &SourceFile, mark: ByteOffset, token: &Token) -> bool {
-    let between = file.slice(ByteSpan::new(mark.0, token.span.start().0));
-    let comment_end = memmem::find(between, b"*/").unwrap_or(0);
-    memchr::memchr_iter(b'\n', &between[comment_end..]).count() <= 1
-}
-
 /// Reads `ignore[UG101, borrowed-list-item] -- reason`.
 fn parse(text: &str, rules: &[&Rule]) -> Result<Vec<Selector>, String> {
     let rest = text
@@ -188,7 +115,7 @@ fn parse(text: &str, rules: &[&Rule]) -> Result<Vec<Selector>, String> {
         .collect()
 }
 
-pub(super) fn to_offset(at: usize) -> ByteOffset {
+fn to_offset(at: usize) -> ByteOffset {
     ByteOffset(u32::try_from(at).expect("files are at most MAX_FILE_BYTES long"))
 }
 

@@ -6,6 +6,7 @@ use super::locks::Locks;
 use super::own::Own;
 use super::writes::Writers;
 use crate::ast::{ExprId, ExprKind, Function, Tree};
+use crate::facts::guarded_fields;
 use crate::program::{Body, ItemId};
 use crate::roles::Role;
 use crate::rule::PackageCx;
@@ -52,6 +53,12 @@ pub fn object_states(cx: &PackageCx<'_>) -> Vec<ObjectState> {
         cx,
         locks: Locks::new(cx),
         writers: Writers::new(cx.program),
+        guarded: cx
+            .program
+            .files
+            .iter()
+            .flat_map(|(_, file)| guarded_fields(file))
+            .collect(),
     };
     let mut methods: BTreeMap<String, Vec<(ItemId, BTreeSet<Access>, bool)>> = BTreeMap::new();
     for (id, function, is_hash) in entries(cx) {
@@ -171,6 +178,8 @@ struct Follower<'c, 'a> {
     cx: &'c PackageCx<'a>,
     locks: Locks<'c, 'a>,
     writers: Writers,
+    /// Structs and their fields.
+    guarded: BTreeSet<(String, String)>,
 }
 
 impl<'a> Follower<'_, 'a> {
@@ -195,6 +204,7 @@ impl<'a> Follower<'_, 'a> {
         for id in (0u32..).map(ExprId).take(tree.exprs.len()) {
             if let Some((type_name, field)) = own.field(tree, id)
                 && is_data(field)
+                && !self.is_guarded(type_name, field)
                 && !self.locks.is_held(item, id)
             {
                 accesses.insert(Access {
@@ -212,6 +222,12 @@ impl<'a> Follower<'_, 'a> {
                 }
             }
         }
+    }
+
+    /// Whether a comment at the field names the lock that all who use it hold.
+    fn is_guarded(&self, type_name: &str, field: &str) -> bool {
+        let name = type_name.strip_prefix("struct ").unwrap_or(type_name);
+        self.guarded.contains(&(name.to_owned(), field.to_owned()))
     }
 
     /// The field expressions that are written.

@@ -9,6 +9,7 @@ use super::phase::{alone, reachable};
 use super::roots::Path;
 use super::writes::{How, Target, Writers};
 use crate::ast::{ExprId, Function, LocalId, Name, Storage, TokenRange, Type, TypeKind};
+use crate::facts::{GuardedBy, guards};
 use crate::preprocess::Place;
 use crate::program::{Body, ItemId, ProgramItem};
 use crate::rule::PackageCx;
@@ -280,8 +281,35 @@ impl<'c, 'a> Inventory<'c, 'a> {
     }
 
     fn finish(mut self) -> Vec<Variable> {
+        self.trust_guards();
         self.variables.sort_by_key(|variable| variable.place);
         self.variables
+    }
+}
+
+impl Inventory<'_, '_> {
+    /// A variable at which a comment names its lock is written with the lock held, as its author
+    /// says.
+    fn trust_guards(&mut self) {
+        let files = self.cx.program.files;
+        let mut by_file: BTreeMap<FileId, Vec<GuardedBy>> = BTreeMap::new();
+        for variable in &mut self.variables {
+            let file = files.get(variable.place.0);
+            let guards = by_file
+                .entry(variable.place.0)
+                .or_insert_with(|| guards(file));
+            if guards.is_empty() {
+                continue;
+            }
+            let line = file.position(variable.place.1.start()).line;
+            if guards
+                .iter()
+                .any(|guard| guard.lines.0 <= line && line <= guard.lines.1)
+            {
+                variable.is_locked |= !variable.late.is_empty();
+                variable.late.clear();
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::error_value::is_minus_one;
 use super::held::frees;
 use super::scene::Scene;
 use crate::ast::{BinaryOp, ExprId, ExprKind, Init, StmtId, StmtKind, UnaryOp};
-use crate::capi::{self, Returns};
+use crate::capi::Returns;
 
 /// `if (failed) { releases; jump; }`
 #[derive(Debug, Clone)]
@@ -140,7 +140,7 @@ fn failed(scene: &Scene<'_>, stmt: StmtId, value: ExprId, zero: bool) -> bool {
     let Some((name, _)) = scene.call(value) else {
         return false;
     };
-    let returns = capi::effects(name).map(|effects| effects.returns);
+    let returns = scene.cx.summaries().returns(name);
     match returns {
         Some(Returns::New) => zero,
         Some(Returns::Plain) => zero == name.starts_with("PyArg_"),

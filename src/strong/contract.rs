@@ -18,6 +18,7 @@ use super::reason::Reason;
 use crate::ast::{ExprId, ExprKind};
 use crate::capi::{Absent, Form, OldErrors, PyVersion, Replacement};
 use crate::edit::{Edit, Fix};
+use crate::facts::Reference;
 use crate::rule::{CallSite, ItemId, Outcome, PackageCx};
 
 /// The call of a function that is changed to return a new reference: its text stays.
@@ -139,6 +140,8 @@ impl<'c, 'a> Search<'c, 'a> {
             "nothing here calls it"
         } else if !self.cx.definitions(&name).all(is_object) {
             "it has namesakes that return something else"
+        } else if self.cx.program.facts.returns(&name) == Some(Reference::Borrowed) {
+            "the project says that it does so"
         } else {
             self.helpers.insert(name);
             return;

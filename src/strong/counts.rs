@@ -39,8 +39,8 @@ pub(super) fn effect(scene: &Scene<'_>, name: &str, args: &[Operand], arg: usize
         ("Py_SETREF" | "Py_XSETREF", 0) => return Effect::Replace,
         _ => {}
     }
-    if let Some(summary) = scene.cx.summaries().of(name) {
-        return match summary.param(arg) {
+    if let Some(param) = scene.cx.summaries().param(name, arg) {
+        return match param {
             Param::Taken(StealWhen::Always) => Effect::Steal,
             Param::Taken(StealWhen::Success) => Effect::StealOnSuccess,
             Param::Inside => Effect::KeepInside,

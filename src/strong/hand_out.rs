@@ -7,7 +7,7 @@ use super::reason::Reason;
 use super::scene::Scene;
 use super::web::{Given, definitions};
 use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtKind};
-use crate::capi::{self, Returns};
+use crate::capi::Returns;
 use crate::edit::Fix;
 
 /// What a returned value needs.
@@ -67,7 +67,7 @@ fn of_call(scene: &Scene<'_>, call: ExprId) -> Result<Need, Reason> {
     if name == "Py_NewRef" && args.len() == 1 && is_none(scene, args[0]) {
         return Ok(Need::Nothing);
     }
-    match capi::effects(name).map(|effects| effects.returns) {
+    match scene.cx.summaries().returns(name) {
         Some(Returns::Null) => Ok(Need::Nothing),
         Some(Returns::Borrowed { .. }) => Ok(Need::Take("Py_XNewRef")),
         Some(Returns::New | Returns::Void | Returns::Plain) => Err(Reason::OwnedByCallerToo),

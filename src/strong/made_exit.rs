@@ -102,7 +102,7 @@ fn is_tested(scene: &Scene<'_>, local: LocalId) -> bool {
 /// The function that releases what `value` makes.
 fn release_of(scene: &Scene<'_>, value: ExprId, null: bool) -> Option<&'static str> {
     let (name, _) = scene.call(without_casts(scene, value))?;
-    let is_new = capi::effects(name).is_some_and(|effects| effects.returns == Returns::New);
+    let is_new = scene.cx.summaries().returns(name) == Some(Returns::New);
     match name {
         "malloc" | "calloc" | "realloc" | "strdup" | "strndup" => Some("free"),
         _ if name.starts_with("PyMem_Raw") => Some("PyMem_RawFree"),

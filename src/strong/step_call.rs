@@ -78,8 +78,8 @@ impl Follower<'_, '_> {
 
     /// Whether the function of the package keeps what it gets as argument `at`, or releases it.
     fn keeps(&self, name: &str, at: usize) -> bool {
-        let summary = self.scene.cx.summaries().of(name);
-        summary.is_some_and(|summary| matches!(summary.param(at), Param::Taken(_) | Param::Inside))
+        let param = self.scene.cx.summaries().param(name, at);
+        matches!(param, Some(Param::Taken(_) | Param::Inside))
     }
 
     /// The variable that is argument `at` of a call.
@@ -147,7 +147,7 @@ impl Follower<'_, '_> {
             }
             Effect::Steal => {
                 let needed = self.is_used_after(state, point);
-                let own = self.scene.cx.summaries().of(name).is_some();
+                let own = self.scene.cx.summaries().knows(name);
                 let reason = if own {
                     Reason::KeptBorrowed(name.to_owned())
                 } else {
@@ -236,10 +236,10 @@ impl Follower<'_, '_> {
                 let owner = effects.derived_from.or(borrowed);
                 owner.is_some_and(|arg| kinds.get(usize::from(arg)).is_some_and(Option::is_some))
             }
-            None => match self.scene.cx.summaries().of(name) {
-                Some(summary) => {
+            None => match self.scene.cx.summaries().result_of(name) {
+                Some(params) => {
                     let of = |at: &usize| kinds.get(*at).is_some_and(Option::is_some);
-                    summary.result_of.iter().any(of)
+                    params.iter().any(of)
                 }
                 None => kinds.iter().any(Option::is_some) && self.may_give_pointer(name, expr),
             },

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::scene::{Parent, Scene};
 use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtKind};
-use crate::capi::{self, Returns};
+use crate::capi::Returns;
 use crate::cfg::{BlockId, Instr, InstrKind, Point, Source};
 use crate::dataflow::{self, Analysis, Direction, NodeId};
 
@@ -119,11 +119,10 @@ fn classify(scene: &Scene<'_>, value: ExprId, lookups: &BTreeSet<ExprId>) -> Giv
             other => other,
         },
         ExprKind::Call { .. } => {
-            match scene.call(value).and_then(|(name, _)| capi::effects(name)) {
-                Some(effects) if matches!(effects.returns, Returns::Borrowed { .. }) => {
-                    Given::Borrowed(value)
-                }
-                Some(effects) if effects.returns == Returns::Null => Given::Null,
+            let called = scene.call(value);
+            match called.and_then(|(name, _)| scene.cx.summaries().returns(name)) {
+                Some(Returns::Borrowed { .. }) => Given::Borrowed(value),
+                Some(Returns::Null) => Given::Null,
                 _ => Given::New,
             }
         }

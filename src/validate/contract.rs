@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Failure;
 use super::proof::{Failed, Original, borrowed_seeds, calls, graph, original_span, seeds};
 use crate::ast::Function;
-use crate::capi::{self, Returns};
+use crate::capi::Returns;
 use crate::edit::Applied;
 use crate::ownership::track::{self, Exit, Gives, Handed, Origin, Seed};
 use crate::program::{CallIndex, Program, ProgramItem};
@@ -138,7 +138,7 @@ fn is_new(
 ) -> bool {
     let mut all = seeds(item, function, applied, names);
     let made = calls(function).filter(|(_, name)| {
-        let returns = capi::effects(name).map(|effects| effects.returns);
+        let returns = original.callees.returns(name);
         matches!(returns, Some(Returns::New))
     });
     for (call, name) in made {

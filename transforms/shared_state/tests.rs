@@ -511,3 +511,36 @@ f(PyObject *self, PyObject *unused)
     assert_eq!(cache(text), "");
     assert!(variable(text).contains("`hook` is replaced"));
 }
+
+#[test]
+fn a_variable_with_a_named_lock_is_left_alone() {
+    let text = "\
+static long hits; /* ungil: guarded-by(lock) */
+static long misses;
+static PyObject *f(PyObject *self, PyObject *unused) { hits++; misses++; return NULL; }
+";
+    insta::assert_snapshot!(variable(text), @"
+    2: `misses` is counted by all threads without a lock: counts get lost
+      3: `f` writes it here
+      by hand: make it atomic, keep one for each thread, or hold a `PyMutex` around each use
+    ");
+}
+
+#[test]
+fn a_field_with_a_named_lock_is_left_alone() {
+    let methods = "\
+static PyObject *bump(Counter *self, PyObject *unused) { return PyLong_FromLong(self->count++); }
+static PyObject *twice(PyObject *self, PyObject *arg) { return bump((Counter *)self, arg); }
+";
+    let of = |comment: &str| {
+        let state = format!(
+            "typedef struct {{\n    PyObject_HEAD\n    long count; {comment}\n}} Counter;\n"
+        );
+        report(
+            &UNLOCKED_OBJECT_STATE,
+            &format!("{state}{methods}{BUMP_AND_TWICE}{METHODS}"),
+        )
+    };
+    assert!(of("").contains("its field `count` without a lock"));
+    assert_eq!(of("/* ungil: guarded-by(counter_lock) */"), "");
+}

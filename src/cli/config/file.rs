@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::num::NonZeroU8;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -10,9 +11,10 @@ use toml::de::{DeTable, DeValue};
 
 use crate::capi::PyVersion;
 use crate::engine::Compat;
+use crate::facts::{Functions, Reference, Stated};
 
 /// The keys of [`FileSettings`], for the search and the suggestion.
-pub(super) const KEYS: [&str; 10] = [
+pub(super) const KEYS: [&str; 11] = [
     "select",
     "ignore",
     "exclude",
@@ -23,7 +25,11 @@ pub(super) const KEYS: [&str; 10] = [
     "define",
     "strict",
     "per-file-ignores",
+    "functions",
 ];
+
+/// The keys of [`FunctionFacts`].
+const FUNCTION_KEYS: [&str; 2] = ["returns", "steals"];
 
 /// What a configuration file may say.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -40,9 +46,44 @@ pub(super) struct FileSettings {
     pub(super) strict: bool,
     /// Rules not to run on files that fit a glob.
     pub(super) per_file_ignores: BTreeMap<String, Vec<String>>,
+    /// What is said of functions of the project, by name.
+    pub(super) functions: BTreeMap<String, FunctionFacts>,
     /// The line of each key, from 1.
     #[serde(skip)]
     pub(super) lines: BTreeMap<String, usize>,
+}
+
+impl FileSettings {
+    /// What is said of functions.
+    pub(super) fn facts(&self) -> Functions {
+        let mut facts = Functions::default();
+        for (name, function) in &self.functions {
+            facts.amend(name, &function.stated());
+        }
+        facts
+    }
+}
+
+/// What is said of a function.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct FunctionFacts {
+    pub(super) returns: Option<Reference>,
+    /// Arguments from 1.
+    pub(super) steals: Option<Vec<NonZeroU8>>,
+}
+
+impl FunctionFacts {
+    pub(super) fn stated(&self) -> Stated {
+        let from_zero = |arg: &NonZeroU8| usize::from(arg.get()) - 1;
+        Stated {
+            returns: self.returns,
+            steals: self
+                .steals
+                .as_ref()
+                .map(|args| args.iter().map(from_zero).collect()),
+        }
+    }
 }
 
 /// Reads the file at `path`.
@@ -67,15 +108,25 @@ pub(super) fn read(path: &Path) -> anyhow::Result<FileSettings> {
         return Ok(FileSettings::default());
     };
     let mut lines = BTreeMap::new();
+    let check = |table: &DeTable<'_>, known: &[&str]| match table
+        .keys()
+        .find(|key| !known.contains(&&**key.get_ref()))
+    {
+        Some(key) => {
+            let place = place(key.span().start);
+            let key = key.get_ref();
+            anyhow::bail!("{place}: unknown key `{key}`{}", suggestion(key, known))
+        }
+        None => Ok(()),
+    };
+    check(table, &KEYS)?;
     for key in table.keys() {
         lines.insert(key.get_ref().to_string(), line(key.span().start));
-        if !KEYS.contains(&&**key.get_ref()) {
-            let place = place(key.span().start);
-            anyhow::bail!(
-                "{place}: unknown key `{}`{}",
-                key.get_ref(),
-                suggestion(key.get_ref())
-            );
+    }
+    let functions = subtable(table, &["functions"]).into_iter();
+    for function in functions.flat_map(|functions| functions.values()) {
+        if let DeValue::Table(facts) = function.get_ref() {
+            check(facts, &FUNCTION_KEYS)?;
         }
     }
     let settings = if shared {
@@ -109,15 +160,15 @@ fn subtable<'a, 'i>(table: &'a DeTable<'i>, keys: &[&str]) -> Option<&'a DeTable
     }
 }
 
-fn suggestion(key: &str) -> String {
+fn suggestion(key: &str, keys: &[&str]) -> String {
     let distance = |known: &&&str| strsim::damerau_levenshtein(known, key);
-    match KEYS
+    match keys
         .iter()
         .min_by_key(distance)
         .filter(|known| distance(known) <= 3)
     {
         Some(known) => format!("; did you mean `{known}`?"),
-        None => format!("; known keys are {}", KEYS.join(", ")),
+        None => format!("; known keys are {}", keys.join(", ")),
     }
 }
 
@@ -127,6 +178,7 @@ mod tests {
 
     use super::{FileSettings, KEYS, read};
     use crate::capi::PyVersion;
+    use crate::facts::Reference;
 
     fn settings(name: &str, text: &str) -> Result<FileSettings, String> {
         let folder = tempfile::tempdir().unwrap();
@@ -169,6 +221,34 @@ mod tests {
         assert_eq!(
             shared,
             "pyproject.toml:2: unknown key `selct`; did you mean `select`?"
+        );
+    }
+
+    #[test]
+    fn functions_are_described_by_what_they_do_to_references() {
+        let text = "[functions]\npeek = { returns = \"borrowed\" }\n\
+                    [functions.give]\nsteals = [2]\n";
+        let functions = settings("ungil.toml", text).unwrap().functions;
+        assert_eq!(
+            functions["peek"].stated().returns,
+            Some(Reference::Borrowed)
+        );
+        assert_eq!(functions["give"].stated().steals, Some([1].into()));
+        let error = |facts| {
+            let text = format!("[functions]\nf = {facts}\n");
+            settings("ungil.toml", &text).unwrap_err()
+        };
+        assert_eq!(
+            error("{ stels = [1] }"),
+            "ungil.toml:2: unknown key `stels`; did you mean `steals`?"
+        );
+        assert_eq!(
+            error("{ returns = \"own\" }"),
+            "ungil.toml:2: unknown variant `own`, expected `new` or `borrowed`"
+        );
+        assert_eq!(
+            error("{ steals = [0] }"),
+            "ungil.toml:2: invalid value: integer `0`, expected a nonzero u8"
         );
     }
 

@@ -76,6 +76,7 @@ impl Settings {
                 .map(|text| define(text))
                 .collect(),
             functions: args.function.clone(),
+            facts: settings.facts(),
             full_coverage: args.stats_file.is_some() || args.strict || settings.strict,
         };
         Ok(Self {

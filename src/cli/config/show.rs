@@ -11,6 +11,7 @@ use crate::cli::args::{AnalysisArgs, OptionArgs};
 use crate::cli::session::{Ledger, Session};
 use crate::cli::talk::{Talk, write_results};
 use crate::engine::Compat;
+use crate::facts::Reference;
 
 pub(in crate::cli) fn run(args: &AnalysisArgs, talk: &Talk) -> anyhow::Result<Status> {
     let run = Session::read(args, Ledger::AsAsked, talk)?;
@@ -22,6 +23,9 @@ pub(in crate::cli) fn run(args: &AnalysisArgs, talk: &Talk) -> anyhow::Result<St
     write_results(shown.text().as_bytes())?;
     Ok(Status::Clean)
 }
+
+/// Keys with a table of their own.
+const TABLES: [&str; 2] = ["per-file-ignores", "functions"];
 
 struct Shown<'a> {
     flags: &'a OptionArgs,
@@ -37,7 +41,7 @@ impl Shown<'_> {
         if let Ok(format) = std::env::var("UNGIL_OUTPUT_FORMAT") {
             let _ = writeln!(out, "# UNGIL_OUTPUT_FORMAT = {}", Value::from(format));
         }
-        for key in KEYS.iter().filter(|key| **key != "per-file-ignores") {
+        for key in KEYS.iter().filter(|key| !TABLES.contains(key)) {
             let (value, flag) = self.value(key);
             let _ = writeln!(out, "{key} = {value}  # {}", self.origin(key, flag));
         }
@@ -50,7 +54,29 @@ impl Shown<'_> {
                 let _ = writeln!(out, "{glob} = {rules}");
             }
         }
+        self.functions(&mut out);
         out
+    }
+
+    fn functions(&self, out: &mut String) {
+        let functions = &self.settings.in_file.functions;
+        if functions.is_empty() {
+            return;
+        }
+        let origin = self.origin("functions", None);
+        let _ = writeln!(out, "\n[functions]  # {origin}");
+        for (name, facts) in functions {
+            let returns = facts.returns.map(|reference| match reference {
+                Reference::New => "returns = \"new\"".to_owned(),
+                Reference::Borrowed => "returns = \"borrowed\"".to_owned(),
+            });
+            let steals = facts.steals.as_ref().map(|args| {
+                let args = args.iter().map(|arg| Value::from(i64::from(arg.get())));
+                format!("steals = {}", Value::Array(args.collect()))
+            });
+            let facts: Vec<String> = returns.into_iter().chain(steals).collect();
+            let _ = writeln!(out, "{name} = {{ {} }}", facts.join(", "));
+        }
     }
 
     /// What a key stands for, and the flag that has to do with it.

@@ -18,8 +18,9 @@ use std::collections::BTreeMap;
 
 use super::track::{Callees, Keeps, KnownCallees};
 use crate::ast::Function;
-use crate::capi::{self, REPLACEMENTS, StealWhen};
+use crate::capi::{self, REPLACEMENTS, Returns, StealWhen};
 use crate::cfg::{self, Cfg};
+use crate::facts::{Functions, Reference, Stated};
 use crate::program::Program;
 
 /// What becomes of an argument by the time the function returns.
@@ -50,6 +51,8 @@ pub(crate) struct Summary {
 #[derive(Debug, Default)]
 pub struct Summaries {
     functions: BTreeMap<Box<str>, Summary>,
+    /// What the project says, which wins.
+    facts: Functions,
 }
 
 /// Most times that functions which call each other are followed.
@@ -67,7 +70,10 @@ impl Summaries {
     #[must_use]
     pub fn new(program: &Program<'_>, names: &[&str]) -> Self {
         let graphs = order::callees_first(program, names);
-        let mut summaries = Self::default();
+        let mut summaries = Self {
+            functions: BTreeMap::new(),
+            facts: program.facts.clone(),
+        };
         for (name, variants) in &graphs {
             summaries.refine(name, variants);
         }
@@ -96,10 +102,13 @@ impl Summaries {
             .map(|(function, graph)| function::sum_up(function, graph, self));
         let found = found.reduce(Summary::join).unwrap_or_default();
         let known = self.functions.get(name);
-        let found = match known {
+        let mut found = match known {
             Some(known) => known.clone().join(found),
             None => found,
         };
+        if let Some(stated) = self.facts.of(name) {
+            found.correct(stated);
+        }
         let changed = known != Some(&found);
         self.functions.insert(name.into(), found);
         changed
@@ -107,16 +116,50 @@ impl Summaries {
 
     /// Nothing is certain of functions whose calls of each other do not settle.
     fn give_up(&mut self) {
-        for summary in self.functions.values_mut() {
+        for (name, summary) in &mut self.functions {
             let params = summary.params.len();
             summary.params = vec![Param::Unsure; params];
             summary.result_of = (0..params).collect();
+            if let Some(stated) = self.facts.of(name) {
+                summary.correct(stated);
+            }
         }
     }
 
-    /// What the function of the package does; `None` if its code was not looked at.
-    pub(crate) fn of(&self, name: &str) -> Option<&Summary> {
-        self.functions.get(name)
+    /// Whether anything is known of the function beside what the C API says.
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        self.functions.contains_key(name) || self.facts.of(name).is_some()
+    }
+
+    /// What becomes of argument `arg`; `None` if nobody says so and the function's code was not
+    /// looked at.
+    pub(crate) fn param(&self, name: &str, arg: usize) -> Option<Param> {
+        if let Some(summary) = self.functions.get(name) {
+            return Some(summary.param(arg));
+        }
+        let stolen = self.facts.of(name)?.steals.as_ref()?;
+        Some(match stolen.contains(&arg) {
+            true => Param::Taken(StealWhen::Always),
+            false => Param::Used,
+        })
+    }
+
+    /// Positions of the parameters that the result may be, or point into; `None` as for
+    /// [`Self::param`].
+    pub(crate) fn result_of(&self, name: &str) -> Option<&[usize]> {
+        match self.functions.get(name) {
+            Some(summary) => Some(&summary.result_of),
+            None => (self.facts.returns(name)? == Reference::New).then_some(&[]),
+        }
+    }
+
+    /// What a call of `name` evaluates to.
+    pub(crate) fn returns(&self, name: &str) -> Option<Returns> {
+        match self.facts.returns(name) {
+            Some(Reference::New) => Some(Returns::New),
+            Some(Reference::Borrowed) => Some(Returns::Borrowed { from: None }),
+            None => capi::effects(name).map(|effects| effects.returns),
+        }
     }
 }
 
@@ -136,25 +179,45 @@ impl Summary {
         self
     }
 
+    /// Makes it what the project says.
+    fn correct(&mut self, stated: &Stated) {
+        if let Some(stolen) = &stated.steals {
+            let length = stolen.last().map_or(0, |last| last + 1);
+            self.params
+                .resize(length.max(self.params.len()), Param::Used);
+            for (at, param) in self.params.iter_mut().enumerate() {
+                if stolen.contains(&at) {
+                    *param = Param::Taken(StealWhen::Always);
+                } else if *param != Param::Inside {
+                    *param = Param::Used;
+                }
+            }
+        }
+        if stated.returns == Some(Reference::New) {
+            self.result_of.clear();
+        }
+    }
+
     /// What becomes of argument `arg`; those behind `...` are used.
-    pub(crate) fn param(&self, arg: usize) -> Param {
+    fn param(&self, arg: usize) -> Param {
         self.params.get(arg).copied().unwrap_or_default()
     }
 }
 
 impl Callees for Summaries {
     fn steals(&self, name: &str, arg: usize) -> Option<StealWhen> {
-        let Some(summary) = self.of(name) else {
-            return KnownCallees.steals(name, arg);
-        };
-        match summary.param(arg) {
-            Param::Taken(when) => Some(when),
-            Param::Used | Param::Inside | Param::Unsure => None,
+        match self.param(name, arg) {
+            Some(Param::Taken(when)) => Some(when),
+            Some(Param::Used | Param::Inside | Param::Unsure) => None,
+            None => KnownCallees.steals(name, arg),
         }
     }
 
     fn derived_from(&self, name: &str) -> Option<usize> {
-        KnownCallees.derived_from(name)
+        match self.facts.returns(name) {
+            Some(Reference::New) => None,
+            Some(Reference::Borrowed) | None => KnownCallees.derived_from(name),
+        }
     }
 
     fn fills(&self, name: &str, arg: usize) -> bool {
@@ -166,14 +229,14 @@ impl Callees for Summaries {
     }
 
     fn may_derive(&self, name: &str, arg: usize) -> bool {
-        match self.of(name) {
-            Some(summary) => summary.result_of.contains(&arg),
+        match self.result_of(name) {
+            Some(params) => params.contains(&arg),
             None => KnownCallees.may_derive(name, arg),
         }
     }
 
     fn keeps(&self, name: &str, arg: usize) -> Option<Keeps> {
-        match self.of(name)?.param(arg) {
+        match self.param(name, arg)? {
             Param::Used => None,
             Param::Taken(_) => Some(Keeps::Reference),
             Param::Inside => Some(Keeps::Inside),

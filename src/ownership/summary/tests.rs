@@ -108,7 +108,7 @@ fn namesakes_count_together() {
     );
     with_program(&[("a.c", &a), ("b.c", &b)], |program| {
         let summaries = Summaries::new(program, &["PyList_GetItem"]);
-        let summary = summaries.of("put").expect("it is called");
+        let summary = &summaries.functions["put"];
         assert_eq!(summary.params, [Param::Used, Param::Unsure]);
     });
 }

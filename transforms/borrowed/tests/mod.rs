@@ -5,6 +5,7 @@ mod contracts;
 mod counting;
 mod dicts;
 mod exits;
+mod facts;
 mod helpers;
 mod layout;
 mod list_macros;

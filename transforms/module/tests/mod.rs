@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use crate::capi::MODEL_H;
 use crate::diff::{FileChange, FileMode, patch};
 use crate::edit::{EditSet, FixId, apply};
+use crate::facts::Functions;
 use crate::modules::TRIGGERS;
 use crate::preprocess::{FileIndex, Includes, VersionRange};
 use crate::program::{Demand, Options, load};
@@ -44,6 +45,7 @@ fn report(files: &[(&str, &str)], min: u32) -> String {
         before: vec![model],
         demand: Demand::Words(TRIGGERS.iter().map(ToString::to_string).collect()),
         headers: false,
+        facts: Functions::default(),
     };
     let program = load(&set, &index, &includes, &options);
     let cx = PackageCx::new(&program, range);

@@ -1,0 +1,106 @@
+//! What the project says of its functions.
+
+use crate::transforms::ALL;
+
+/// All rules over `text`, once without its comments and once with them.
+fn without_and_with(text: &str) -> String {
+    let run = |text: &str| crate::testing::run(ALL, text);
+    let silent = text.replace("ungil:", "");
+    format!("{}----\n{}", run(&silent), run(text))
+}
+
+#[test]
+fn a_stolen_reference_must_be_owned() {
+    insta::assert_snapshot!(without_and_with("\
+/* ungil: steals(2) */
+void give(Queue *queue, PyObject *item);
+static int f(Queue *self, PyObject *list)
+{
+    PyObject *item = PyList_GetItem(list, 0);
+    if (item == NULL)
+        return -1;
+    give(self, item);
+    return 0;
+}
+"), @"
+    @@
+     static int f(Queue *self, PyObject *list)
+     {
+    -    PyObject *item = PyList_GetItem(list, 0);
+    +    PyObject *item = PyList_GetItemRef(list, 0);
+         if (item == NULL)
+             return -1;
+         give(self, item);
+    +    Py_DECREF(item);
+         return 0;
+     }
+    ----
+    5: `give` keeps or releases what it is given, and the function does not own it: decide who owns it, and take a reference with it
+    ");
+}
+
+#[test]
+fn a_borrowed_default_gets_a_reference_of_its_own() {
+    insta::assert_snapshot!(without_and_with("\
+PyObject *fallback(void); /* ungil: borrowed */
+static PyObject *f(PyObject *self, PyObject *dict, PyObject *key)
+{
+    PyObject *item = PyDict_GetItemWithError(dict, key);
+    if (item == NULL)
+        item = fallback();
+    return PyObject_Str(item);
+}
+"), @"
+    4: whether the function owns what `item` holds depends on the path: make it own the reference on all of them
+    ----
+    @@
+     static PyObject *f(PyObject *self, PyObject *dict, PyObject *key)
+     {
+    -    PyObject *item = PyDict_GetItemWithError(dict, key);
+    +    PyObject *item;
+    +    PyObject *result;
+    +    (void)PyDict_GetItemRef(dict, key, &item);
+         if (item == NULL)
+    -        item = fallback();
+    -    return PyObject_Str(item);
+    +        item = Py_XNewRef(fallback());
+    +    result = PyObject_Str(item);
+    +    Py_XDECREF(item);
+    +    return result;
+     }
+    ");
+}
+
+#[test]
+fn a_function_that_is_said_to_return_a_borrowed_reference_goes_on_to() {
+    insta::assert_snapshot!(without_and_with("\
+/* ungil: borrowed */
+static PyObject *find(PyObject *dict, PyObject *key)
+{
+    return PyDict_GetItemWithError(dict, key);
+}
+static PyObject *f(PyObject *self, PyObject *dict)
+{
+    return PyObject_Str(find(dict, self));
+}
+"), @"
+    @@
+     static PyObject *find(PyObject *dict, PyObject *key)
+     {
+    -    return PyDict_GetItemWithError(dict, key);
+    +    PyObject *value;
+    +    (void)PyDict_GetItemRef(dict, key, &value);
+    +    return value;
+     }
+     static PyObject *f(PyObject *self, PyObject *dict)
+     {
+    -    return PyObject_Str(find(dict, self));
+    +    PyObject *value = find(dict, self);
+    +    PyObject *result = PyObject_Str(value);
+    +    Py_XDECREF(value);
+    +    return result;
+     }
+    ----
+    4: the function returns the borrowed reference, so its callers (m.c:8) must be changed with it, and that cannot be done here: the project says that it does so
+    ");
+}
