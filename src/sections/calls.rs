@@ -1,15 +1,16 @@
 //! Which steps of a flow graph begin and end sections.
 
+use super::Section;
 use crate::ast::{LocalId, Tree};
-use crate::cfg::{Base, Callee, Instr, InstrKind, Operand};
+use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Projection};
 
 /// What a step does to a section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Event {
-    /// The section of this record begins.
-    Begin(LocalId),
+    /// The section begins.
+    Begin(Section),
     /// It ends.
-    End(LocalId),
+    End(Section),
     /// An end whose record is not in scope: `Py_END_CRITICAL_SECTION2` for a
     /// `Py_BEGIN_CRITICAL_SECTION`.
     StrayEnd,
@@ -20,8 +21,12 @@ pub(super) fn event(instr: &Instr, tree: &Tree) -> Option<Event> {
     // call does not name the variable.
     if let Some(local) = instr.place().and_then(|place| place.as_local()) {
         return match instr.kind {
-            InstrKind::Store { .. } if is_save(tree, local) => Some(Event::Begin(local)),
-            InstrKind::Load { .. } if is_save(tree, local) => Some(Event::End(local)),
+            InstrKind::Store { .. } if is_save(tree, local) => {
+                Some(Event::Begin(Section::Record(local)))
+            }
+            InstrKind::Load { .. } if is_save(tree, local) => {
+                Some(Event::End(Section::Record(local)))
+            }
             _ => None,
         };
     }
@@ -38,13 +43,15 @@ pub(super) fn event(instr: &Instr, tree: &Tree) -> Option<Event> {
         | "PyCriticalSection2_Begin"
         | "PyCriticalSection_BeginMutex"
         | "PyCriticalSection2_BeginMutex" => match record(args.first()?)? {
-            Record::Local(local) => Some(Event::Begin(local)),
+            Record::Local(local) => Some(Event::Begin(Section::Record(local))),
             Record::NotInScope => None,
         },
         "PyCriticalSection_End" | "PyCriticalSection2_End" => match record(args.first()?)? {
-            Record::Local(local) => Some(Event::End(local)),
+            Record::Local(local) => Some(Event::End(Section::Record(local))),
             Record::NotInScope => Some(Event::StrayEnd),
         },
+        "PyMutex_Lock" => mutex(args.first()?, tree).map(Event::Begin),
+        "PyMutex_Unlock" => mutex(args.first()?, tree).map(Event::End),
         _ => None,
     }
 }
@@ -53,6 +60,28 @@ pub(super) fn event(instr: &Instr, tree: &Tree) -> Option<Event> {
 /// hand may be restored elsewhere.
 pub(super) fn is_save(tree: &Tree, local: LocalId) -> bool {
     tree.local(local).name == "_save"
+}
+
+/// The mutex whose address is passed, if it is (in) a variable. `None` for one behind a pointer:
+/// `&self->mutex` may be another one at each step.
+fn mutex(operand: &Operand, tree: &Tree) -> Option<Section> {
+    let Operand::AddressOf(place) = operand else {
+        return None;
+    };
+    let Place { base, path } = &**place;
+    let mut name = match base {
+        Base::Local(local) => tree.local(*local).name.clone(),
+        Base::Global(name) => name.to_string(),
+        Base::Deref(_) | Base::Unnamed(_) => return None,
+    };
+    for step in path {
+        let Projection::Field(field) = step else {
+            return None;
+        };
+        name += ".";
+        name += field;
+    }
+    Some(Section::Mutex(name.into()))
 }
 
 enum Record {

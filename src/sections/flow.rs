@@ -8,38 +8,40 @@ use crate::cfg::{
 };
 use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
 
+use super::Section;
 use super::calls::{Event, event, is_save};
 
 /// What may be at one point. A section that is in both sets is open on some paths only.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct State {
-    pub(super) open: BTreeSet<LocalId>,
-    pub(super) closed: BTreeSet<LocalId>,
+    pub(super) open: BTreeSet<Section>,
+    pub(super) closed: BTreeSet<Section>,
 }
 
 /// The solved problem for one function.
 pub(super) struct Flow<'a> {
     problem: Problem<'a>,
     solution: Option<Solution<State>>,
-    begins: BTreeMap<LocalId, Point>,
+    begins: BTreeMap<Section, Point>,
 }
 
 impl<'a> Flow<'a> {
     pub(super) fn new(cfg: &'a Cfg, tree: &'a Tree) -> Self {
         let mut begins = BTreeMap::new();
-        let mut records = BTreeSet::new();
+        let mut sections = BTreeSet::new();
         let mut flags = BTreeMap::new();
         let by_hand = kept_by_hand(cfg, tree);
         for (block, body) in cfg.iter() {
             for (index, instr) in body.instrs.iter().enumerate() {
                 match known_event(instr, tree, &by_hand) {
-                    Some(Event::Begin(record)) => {
-                        begins.entry(record).or_insert(Point { block, index });
-                        records.insert(record);
-                        flags.extend(guard(cfg, block).map(|flag| (record, flag)));
+                    Some(Event::Begin(section)) => {
+                        let at = Point { block, index };
+                        begins.entry(section.clone()).or_insert(at);
+                        sections.insert(section.clone());
+                        flags.extend(guard(cfg, block).map(|flag| (section, flag)));
                     }
-                    Some(Event::End(record)) => {
-                        records.insert(record);
+                    Some(Event::End(section)) => {
+                        sections.insert(section);
                     }
                     Some(Event::StrayEnd) | None => {}
                 }
@@ -49,7 +51,7 @@ impl<'a> Flow<'a> {
             cfg,
             tree,
             by_hand,
-            records,
+            sections,
             flags,
         };
         let solution = dataflow::solve(cfg, &problem).ok();
@@ -73,11 +75,11 @@ impl<'a> Flow<'a> {
     pub(super) fn has_sections(&self) -> bool {
         let stray = |instr: &Instr| self.event(instr) == Some(Event::StrayEnd);
         let mut instrs = self.problem.cfg.blocks.iter().flat_map(|b| &b.instrs);
-        !self.problem.records.is_empty() || instrs.any(stray)
+        !self.problem.sections.is_empty() || instrs.any(stray)
     }
 
-    pub(super) fn begin_of(&self, record: LocalId) -> Option<Point> {
-        self.begins.get(&record).copied()
+    pub(super) fn begin_of(&self, section: &Section) -> Option<Point> {
+        self.begins.get(section).copied()
     }
 
     pub(super) fn at_start_of(&self, block: BlockId) -> State {
@@ -85,15 +87,14 @@ impl<'a> Flow<'a> {
         solution.map_or_else(State::default, |s| s.input(block.index()).clone())
     }
 
-    /// Whether `block` ends the section of `record`.
-    pub(super) fn ends(&self, block: BlockId, record: Option<LocalId>) -> bool {
-        let Some(record) = record else {
-            return false;
-        };
+    /// Whether `block` ends the section.
+    pub(super) fn ends(&self, block: BlockId, section: &Section) -> bool {
         let instrs = &self.problem.cfg.block(block).instrs;
         instrs.iter().any(|instr| match &instr.kind {
-            InstrKind::ScopeEnd { locals } => locals.contains(&record),
-            _ => self.event(instr) == Some(Event::End(record)),
+            InstrKind::ScopeEnd { locals } => {
+                matches!(section, Section::Record(record) if locals.contains(record))
+            }
+            _ => matches!(self.event(instr), Some(Event::End(ended)) if ended == *section),
         })
     }
 
@@ -108,9 +109,9 @@ struct Problem<'a> {
     tree: &'a Tree,
     /// Thread states that are not just saved and restored.
     by_hand: BTreeSet<LocalId>,
-    records: BTreeSet<LocalId>,
+    sections: BTreeSet<Section>,
     /// The flag under which a section begins: `if (should_lock) { PyCriticalSection_Begin(…); }`.
-    flags: BTreeMap<LocalId, LocalId>,
+    flags: BTreeMap<Section, LocalId>,
 }
 
 impl Problem<'_> {
@@ -120,20 +121,21 @@ impl Problem<'_> {
 
     fn step(&self, state: &mut State, instr: &Instr) {
         match self.event(instr) {
-            Some(Event::Begin(record)) => {
-                state.open.insert(record);
-                state.closed.remove(&record);
+            Some(Event::Begin(section)) => {
+                state.closed.remove(&section);
+                state.open.insert(section);
             }
-            Some(Event::End(record)) => {
-                state.open.remove(&record);
-                state.closed.insert(record);
+            Some(Event::End(section)) => {
+                state.open.remove(&section);
+                state.closed.insert(section);
             }
             Some(Event::StrayEnd) | None => {}
         }
         if let InstrKind::ScopeEnd { locals } = &instr.kind {
-            for record in locals.iter().filter(|local| self.records.contains(local)) {
-                state.open.remove(record);
-                state.closed.insert(*record);
+            let records = locals.iter().map(|local| Section::Record(*local));
+            for record in records.filter(|record| self.sections.contains(record)) {
+                state.open.remove(&record);
+                state.closed.insert(record);
             }
         }
     }
@@ -150,7 +152,7 @@ impl Analysis for Problem<'_> {
     fn boundary(&self) -> State {
         State {
             open: BTreeSet::new(),
-            closed: self.records.clone(),
+            closed: self.sections.clone(),
         }
     }
 
@@ -162,8 +164,8 @@ impl Analysis for Problem<'_> {
 
     fn join(&self, into: &mut State, from: &State) -> bool {
         let before = (into.open.len(), into.closed.len());
-        into.open.extend(&from.open);
-        into.closed.extend(&from.closed);
+        into.open.extend(from.open.iter().cloned());
+        into.closed.extend(from.closed.iter().cloned());
         before != (into.open.len(), into.closed.len())
     }
 
@@ -171,11 +173,11 @@ impl Analysis for Problem<'_> {
         let Some((flag, set)) = decided_flag(self.cfg, node, edge) else {
             return;
         };
-        for (record, _) in self.flags.iter().filter(|(_, guard)| **guard == flag) {
+        for (section, _) in self.flags.iter().filter(|(_, guard)| **guard == flag) {
             if set {
-                state.closed.remove(record);
+                state.closed.remove(section);
             } else {
-                state.open.remove(record);
+                state.open.remove(section);
             }
         }
     }
@@ -183,8 +185,10 @@ impl Analysis for Problem<'_> {
 
 fn known_event(instr: &Instr, tree: &Tree, by_hand: &BTreeSet<LocalId>) -> Option<Event> {
     event(instr, tree).filter(|event| match event {
-        Event::Begin(record) | Event::End(record) => !by_hand.contains(record),
-        Event::StrayEnd => true,
+        Event::Begin(Section::Record(record)) | Event::End(Section::Record(record)) => {
+            !by_hand.contains(record)
+        }
+        Event::Begin(_) | Event::End(_) | Event::StrayEnd => true,
     })
 }
 

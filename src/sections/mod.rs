@@ -1,4 +1,5 @@
-//! Whether critical sections (and blocks that let other threads run) are closed on every path.
+//! Whether critical sections (and blocks that let other threads run, and `PyMutex` that are taken)
+//! are closed on every path.
 //!
 //! ```c
 //! Py_BEGIN_CRITICAL_SECTION(dict);
@@ -10,7 +11,7 @@
 //! ```
 //!
 //! Each section has a record of its own, the variable `_py_cs` of the block that the macro opens,
-//! so sections are told apart by it. Compilers accept every one of the mistakes found here.
+//! so sections are told apart by it; of a mutex it is the variable that is the mutex. Compilers accept every one of the mistakes found here.
 
 mod calls;
 mod flow;
@@ -20,6 +21,15 @@ use crate::ast::{LocalId, Tree};
 use crate::cfg::{Cfg, Instr, InstrKind, Point, Terminator};
 use calls::Event;
 use flow::{Flow, State};
+
+/// What tells one section from another.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Section {
+    /// The variable that a begin fills and the end reads.
+    Record(LocalId),
+    /// The mutex that is held, as it is spelled: `cache_mutex`, `state.lock`.
+    Mutex(Box<str>),
+}
 
 /// What is wrong with a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +49,8 @@ pub enum Fault {
 pub struct Imbalance {
     /// What is wrong.
     pub fault: Fault,
-    /// The section's record; `None` for an end without any.
-    pub record: Option<LocalId>,
+    /// The section; `None` for an end without any.
+    pub section: Option<Section>,
     /// Where it began, if it did.
     pub opened: Option<Point>,
     /// Where it goes wrong: the step that leaves, ends or begins it.
@@ -71,13 +81,13 @@ pub fn check_balance(cfg: &Cfg, tree: &Tree) -> Vec<Imbalance> {
         if let Terminator::Return(..) = body.terminator {
             let index = body.instrs.len();
             let at = Point { block, index };
-            for record in state.open.clone() {
-                report(&flow, Fault::LeftOpen, Some(record), at, &mut found);
+            for section in state.open.clone() {
+                report(&flow, Fault::LeftOpen, Some(section), at, &mut found);
             }
         }
     }
     // `break` out of a section that a wrong end left open would be said twice.
-    found.dedup_by(|b, a| a.record == b.record && a.fault == b.fault && a.at == b.at);
+    found.dedup_by(|b, a| a.section == b.section && a.fault == b.fault && a.at == b.at);
     found
 }
 
@@ -89,41 +99,42 @@ fn check_step(
     found: &mut Vec<Imbalance>,
 ) {
     if let InstrKind::ScopeEnd { locals } = &instr.kind {
-        for record in locals.iter().filter(|local| state.open.contains(local)) {
-            report(flow, Fault::LeftOpen, Some(*record), at, found);
+        let records = locals.iter().map(|local| Section::Record(*local));
+        for record in records.filter(|record| state.open.contains(record)) {
+            report(flow, Fault::LeftOpen, Some(record), at, found);
         }
         return;
     }
-    let (fault, record) = match flow.event(instr) {
-        Some(Event::Begin(record)) if state.open.contains(&record) => {
-            (Fault::OpenTwice, Some(record))
+    let (fault, section) = match flow.event(instr) {
+        Some(Event::Begin(section)) if state.open.contains(&section) => {
+            (Fault::OpenTwice, Some(section))
         }
-        Some(Event::End(record)) if state.closed.contains(&record) => {
-            (Fault::NotOpen, Some(record))
+        Some(Event::End(section)) if state.closed.contains(&section) => {
+            (Fault::NotOpen, Some(section))
         }
         Some(Event::StrayEnd) => (Fault::WrongEnd, None),
         _ => return,
     };
-    report(flow, fault, record, at, found);
+    report(flow, fault, section, at, found);
 }
 
 fn report(
     flow: &Flow<'_>,
     fault: Fault,
-    record: Option<LocalId>,
+    section: Option<Section>,
     at: Point,
     found: &mut Vec<Imbalance>,
 ) {
-    let opened = record.and_then(|record| flow.begin_of(record));
+    let opened = section.as_ref().and_then(|section| flow.begin_of(section));
     // What leads to an end that ends nothing is how the section was *not* entered: no path.
     let from = opened.filter(|_| fault != Fault::NotOpen);
     let path = from.map_or_else(Vec::new, |from| {
-        let ends = |block| flow.ends(block, record);
+        let ends = |block| section.as_ref().is_some_and(|own| flow.ends(block, own));
         path::branches(flow.cfg(), from, at, &ends)
     });
     found.push(Imbalance {
         fault,
-        record,
+        section,
         opened,
         at,
         path,

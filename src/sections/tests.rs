@@ -113,6 +113,31 @@ fn ends_of_sections_that_are_not_open_are_found() {
 }
 
 #[test]
+fn a_mutex_is_a_section_too() {
+    let body =
+        "PyMutex_Lock(&m); if (n) { PyMutex_Unlock(&m); return 1; } PyMutex_Unlock(&m); return 0;";
+    assert_eq!(faults(body), "");
+    assert_eq!(
+        faults("if (n) PyMutex_Lock(&m); g(); if (n) PyMutex_Unlock(&m); return 0;"),
+        ""
+    );
+    // Each turn may have another object.
+    assert_eq!(faults("PyMutex_Lock(&s->m); return 0;"), "");
+    insta::assert_snapshot!(
+        faults("PyMutex_Lock(&m); PyMutex_Lock(&s.m); if (n) return 1; PyMutex_Unlock(&m); PyMutex_Unlock(&s.m); PyMutex_Unlock(&m); return 0;"),
+        @r"
+    LeftOpen at `return 1 ;`, n is true
+    LeftOpen at `return 1 ;`, n is true
+    NotOpen at `PyMutex_Unlock ( & m )`
+    "
+    );
+    assert_eq!(
+        faults("while (n--) PyMutex_Lock(&m); PyMutex_Unlock(&m); return 0;"),
+        "OpenTwice at `PyMutex_Lock ( & m )`\nNotOpen at `PyMutex_Unlock ( & m )`\n"
+    );
+}
+
+#[test]
 fn blocks_without_the_gil_are_sections_too() {
     assert_eq!(
         faults(

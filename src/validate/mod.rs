@@ -5,7 +5,9 @@
 //! is no fix any more: its finding says why.
 
 mod contract;
+mod domains;
 mod proof;
+mod wrapper;
 
 #[cfg(test)]
 mod tests;

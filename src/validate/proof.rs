@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Failure, contract};
+use super::{Failure, contract, domains, wrapper};
 use crate::ast::{ExprId, ExprKind, Function, Name};
 use crate::capi::{self, Form, REPLACEMENTS};
 use crate::cfg;
@@ -11,7 +11,7 @@ use crate::ownership::summary::Summaries;
 use crate::ownership::track::{self, Callees, Gives, Origin, Problem, Report, Seed, Trouble};
 use crate::preprocess::{Place, Spelling};
 use crate::program::{Gap, Program, ProgramItem};
-use crate::sections::check_balance;
+use crate::sections::{Section, check_balance};
 use crate::source::{ByteOffset, ByteSpan, FileId};
 
 /// The package before the change.
@@ -99,6 +99,10 @@ pub(super) fn failures(
         }
     }
     failures.extend(contract::failures(original, result, applied, &handing));
+    failures.extend(domains::failures(original, applied));
+    if author == Author::Rule {
+        failures.extend(wrapper::failures(original, result, applied));
+    }
     failures
 }
 
@@ -200,21 +204,25 @@ fn undeclared(item: &ProgramItem, function: &Function, applied: &Applied) -> Opt
     })
 }
 
-/// What is wrong with the critical sections of a function, if the edits brought in one.
+/// What is wrong with the critical sections and the mutexes of a function, if the edits brought in
+/// one.
 fn unbalanced(item: &ProgramItem, function: &Function, applied: &Applied) -> Option<String> {
-    let brought_in = item.tokens.expansions.iter().any(|expansion| {
+    let section = item.tokens.expansions.iter().any(|expansion| {
         expansion.name.starts_with("Py_BEGIN_CRITICAL_SECTION")
             && expansion.call.0 == item.place.0
             && applied.map.to_original(expansion.call.1.start()).is_none()
     });
-    let graph = brought_in.then(|| graph(function))?;
+    let mutex = calls(function).any(|(call, name)| {
+        matches!(name, "PyMutex_Lock" | "PyMutex_Unlock")
+            && is_inserted(item, applied, function.tree.expr(call).range.start)
+    });
+    let graph = (section || mutex).then(|| graph(function))?;
     let found = check_balance(&graph, &function.tree);
-    (!found.is_empty()).then(|| {
-        format!(
-            "in `{}`, a path leaves a critical section open or ends it twice",
-            function.name
-        )
-    })
+    let what = match found.first()?.section {
+        Some(Section::Mutex(_)) => "keeps a mutex locked or unlocks it twice",
+        Some(Section::Record(_)) | None => "leaves a critical section open or ends it twice",
+    };
+    Some(format!("in `{}`, a path {what}", function.name))
 }
 
 fn follow(function: &Function, seeds: &[Seed], callees: &dyn Callees) -> Report {
@@ -338,7 +346,7 @@ fn gives(name: &str) -> Option<Gives> {
 }
 
 /// Whether the token stands in text that an edit brought in, in whole or by its end.
-fn is_inserted(item: &ProgramItem, applied: &Applied, token: u32) -> bool {
+pub(super) fn is_inserted(item: &ProgramItem, applied: &Applied, token: u32) -> bool {
     match item
         .tokens
         .tokens

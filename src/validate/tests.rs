@@ -93,3 +93,138 @@ static int f(PyObject *l) { PyObject *v = find(l); use(v); Py_XDECREF(v); return
 ";
     assert_eq!(wrong(before, &[STRONG, ("Py_XINCREF(v);", "")]), [""; 0]);
 }
+
+const BUFFER: &str = "
+typedef struct { char *data; char *more; } Buf;
+static char *spare;
+int f(Buf *b) {
+    char *p = (char *)PyObject_Malloc(8);
+    if (p == NULL) return -1;
+    b->data = p;
+    b->more = PyObject_Malloc(4);
+    spare = NULL;
+    return 0;
+}
+void g(Buf *c) { PyObject_Free(c->data); PyObject_FREE(c->more); c->more = NULL; }
+";
+const MALLOC: (&str, &str) = ("PyObject_Malloc(8)", "PyMem_Malloc(8)");
+
+#[test]
+fn a_buffer_moves_with_all_that_releases_it() {
+    let free = ("PyObject_Free(c", "PyMem_Free(c");
+    assert_eq!(wrong(BUFFER, &[MALLOC, free]), [""; 0]);
+    assert_eq!(
+        wrong(BUFFER, &[MALLOC]),
+        ["what `PyMem_Malloc` allocates in `f` gets to `PyObject_Free` in `g`"]
+    );
+    let release = ("PyObject_FREE", "PyMem_Free");
+    assert_eq!(
+        wrong(BUFFER, &[MALLOC, free, release]),
+        ["what `PyObject_Malloc` allocates in `f` gets to `PyMem_Free` in `g`"]
+    );
+}
+
+#[test]
+fn an_allocation_stays_one() {
+    assert_eq!(
+        wrong(BUFFER, &[("PyObject_Malloc(4)", "PyMem_Realloc(4)")])[0],
+        "in `f`, `PyObject_Malloc` became `PyMem_Realloc`"
+    );
+}
+
+#[test]
+fn a_release_in_a_macro_is_seen() {
+    let before = "
+#define DROP(p) PyObject_Free(p)
+void f(void) { char *p = PyObject_Malloc(8); use(p); DROP(p); }
+";
+    assert_eq!(
+        wrong(before, &[MALLOC]),
+        ["what `PyMem_Malloc` allocates in `f` gets to `PyObject_Free` in `f`"]
+    );
+}
+
+#[test]
+fn a_mutex_that_came_in_is_unlocked_on_every_path() {
+    let before = "
+static PyMutex m;
+static int f(int n) { if (n) { g(); if (n > 1) return -1; } return 0; }
+";
+    let lock = ("if (n) {", "PyMutex_Lock(&m); if (n) {");
+    let unlock = (" return 0;", " PyMutex_Unlock(&m); return 0;");
+    let early = (" return -1;", " { PyMutex_Unlock(&m); return -1; }");
+    assert_eq!(wrong(before, &[lock, early, unlock]), [""; 0]);
+    for changes in [&[lock, unlock][..], &[lock], &[unlock]] {
+        assert_eq!(
+            wrong(before, changes),
+            ["in `f`, a path keeps a mutex locked or unlocks it twice"]
+        );
+    }
+}
+
+const METHODS: &str = "
+static PyObject *get(Box *self, PyObject *arg) { return use(self, arg); }
+static PyObject *twice(Box *self, PyObject *arg) { return get(self, get(self, arg)); }
+/* end */
+";
+
+/// What is wrong when the wrapper of `get` and of `twice` have these bodies.
+fn split(calls: (&str, &str), get: &str) -> Vec<String> {
+    let wrapper = |name: &str, body: &str| {
+        format!(
+            "static PyObject *{name}(Box *self, PyObject *arg) {{ PyObject *r; {body} return r; }}\n"
+        )
+    };
+    let twice = "Py_BEGIN_CRITICAL_SECTION(self); r = twice_lock_held(self, arg); Py_END_CRITICAL_SECTION();";
+    let wrappers = wrapper("get", get) + &wrapper("twice", twice);
+    let changes = [
+        ("get(Box", "get_lock_held(Box"),
+        ("twice(Box", "twice_lock_held(Box"),
+        calls,
+        ("/* end */", &wrappers),
+    ];
+    wrong(METHODS, &changes)
+}
+
+const HELD: (&str, &str) = ("get(self, get(", "get_lock_held(self, get_lock_held(");
+
+#[test]
+fn halves_of_a_function_do_what_it_did() {
+    let good =
+        "Py_BEGIN_CRITICAL_SECTION(self); r = get_lock_held(self, arg); Py_END_CRITICAL_SECTION();";
+    assert_eq!(split(HELD, good), [""; 0]);
+    for (body, reason) in [
+        (
+            good.replace("arg)", "NULL)"),
+            "`get` does not hand its arguments on to `get_lock_held`",
+        ),
+        (
+            good.replace("self, arg", "arg, self"),
+            "`get` does not hand its arguments on to `get_lock_held`",
+        ),
+        (
+            good.replace("r = get", "r = NULL; get"),
+            "`get` does not return what `get_lock_held` gives",
+        ),
+        (
+            good.replace("r = ", "if (arg) r = "),
+            "`get` does more than call `get_lock_held` in a critical section",
+        ),
+        (
+            "r = get_lock_held(self, arg);".to_owned(),
+            "`get` does more than call `get_lock_held` in a critical section",
+        ),
+    ] {
+        assert_eq!(split(HELD, &body), [reason], "{body}");
+    }
+}
+
+#[test]
+fn a_body_is_called_where_its_object_is_locked() {
+    let good =
+        "Py_BEGIN_CRITICAL_SECTION(self); r = get_lock_held(self, arg); Py_END_CRITICAL_SECTION();";
+    assert_eq!(
+        split(("get(self, get(", "get_lock_held(arg, get("), good),
+        ["`twice_lock_held` calls `get_lock_held` for an object that it has not locked"]
+    );
+}

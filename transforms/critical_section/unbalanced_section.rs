@@ -1,20 +1,22 @@
 //! UG302: critical sections that some path leaves open.
 
-use crate::ast::LocalId;
+use crate::ast::{ExprKind, Function};
 use crate::capi;
 use crate::cfg::{self, Cfg, Point, Source};
 use crate::declare_rule;
 use crate::preprocess::Place;
 use crate::program::{Body, ItemId, ProgramItem};
 use crate::rule::{Finding, Note, Outcome, PackageCx};
-use crate::sections::{Fault, Imbalance, check_balance};
+use crate::sections::{Fault, Imbalance, Section, check_balance};
 use crate::source::{ByteSpan, FileId};
 
 declare_rule! {
     /// ## What it does
     /// Finds critical sections, and blocks between `Py_BEGIN_ALLOW_THREADS` and
     /// `Py_END_ALLOW_THREADS`, that some path through the function leaves without their end, or
-    /// ends without their beginning.
+    /// ends without their beginning. The same for a static `PyMutex`, in functions that both lock
+    /// and unlock it; not where one is entered or left with the mutex held by design: it unlocks
+    /// before it locks, or its name says that it locks.
     ///
     /// ## Why is this bad?
     /// On the free-threaded build a section that is left open keeps its object locked for good,
@@ -58,6 +60,7 @@ declare_rule! {
             "PyCriticalSection_End",
             "PyCriticalSection2_End",
             "PyEval_SaveThread",
+            "PyMutex_Lock",
         ],
         check: check,
     }
@@ -69,19 +72,51 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             continue;
         };
         let cfg = cfg::build(function, &capi::never_returns);
-        for found in check_balance(&cfg, &function.tree) {
+        let all = check_balance(&cfg, &function.tree);
+        for found in all
+            .iter()
+            .filter(|found| !is_by_design(function, &all, found))
+        {
             let report = Report {
                 cx,
                 item,
                 id: ItemId(at),
                 cfg: &cfg,
             };
-            findings.extend(report.finding(&found, &function.name));
+            findings.extend(report.finding(found, &function.name));
         }
     }
     // Variants of a function for other configurations say the same again.
     findings.sort_by(|a, b| (a.file, a.span, &a.message).cmp(&(b.file, b.span, &b.message)));
     findings.dedup_by(|b, a| (a.file, a.span, &a.message) == (b.file, b.span, &b.message));
+}
+
+/// Whether the function is half of a pair: one takes the mutex, another gives it back.
+///
+/// ```c
+/// static int pool_acquire(void) { PyMutex_Lock(&pool); if (!ready) { PyMutex_Unlock(&pool); return -1; } return 0; }
+/// static void wait(void) { PyMutex_Unlock(&pool); sleep(1); PyMutex_Lock(&pool); }
+/// ```
+fn is_by_design(function: &Function, all: &[Imbalance], found: &Imbalance) -> bool {
+    if !matches!(found.section, Some(Section::Mutex(_))) {
+        return false;
+    }
+    let name = function.name.to_ascii_lowercase();
+    let ends_first =
+        |other: &Imbalance| other.section == found.section && other.fault == Fault::NotOpen;
+    let first = |name: &str| {
+        let mut exprs = function.tree.exprs.iter();
+        exprs.position(|expr| {
+            matches!(&expr.kind, ExprKind::Call { callee, .. }
+                if function.tree.callee_name(*callee) == Some(name))
+        })
+    };
+    let unlocks_later = first("PyMutex_Unlock") > first("PyMutex_Lock");
+    ["lock", "acquire", "enter"]
+        .iter()
+        .any(|word| name.contains(word))
+        || all.iter().any(ends_first)
+        || !unlocks_later
 }
 
 struct Report<'a> {
@@ -94,8 +129,13 @@ struct Report<'a> {
 impl Report<'_> {
     fn finding(&self, found: &Imbalance, function: &str) -> Option<Finding> {
         let (file, span) = self.text_at(found.at)?;
-        let name = self.section_name(found.record);
+        let name = self.section_name(found.section.as_ref());
+        let is_mutex = matches!(found.section, Some(Section::Mutex(_)));
         let message = match found.fault {
+            Fault::LeftOpen if is_mutex => format!("{name} is still locked here"),
+            Fault::OpenTwice if is_mutex => {
+                format!("{name} is locked here while it may be locked: it waits for itself")
+            }
             Fault::LeftOpen => format!("{name} is still open here"),
             Fault::NotOpen => format!("{name} is ended here, where it may not be open"),
             Fault::OpenTwice => format!("{name} begins here while it may be open"),
@@ -109,7 +149,7 @@ impl Report<'_> {
             api: None,
             message,
             notes: self.notes(found),
-            outcome: Outcome::Manual(advice(found.fault).to_owned()),
+            outcome: Outcome::Manual(advice(found.fault, is_mutex).to_owned()),
         })
     }
 
@@ -137,14 +177,13 @@ impl Report<'_> {
         opened.into_iter().chain(branches).collect()
     }
 
-    fn section_name(&self, record: Option<LocalId>) -> &'static str {
-        let tree = self.cx.tree(self.id);
-        match tree
-            .zip(record)
-            .map(|(tree, local)| tree.local(local).name.as_str())
-        {
-            Some("_save") => "the block without the GIL",
-            _ => "the critical section",
+    fn section_name(&self, section: Option<&Section>) -> String {
+        match (section, self.cx.tree(self.id)) {
+            (Some(Section::Mutex(name)), _) => format!("`{name}`"),
+            (Some(Section::Record(local)), Some(tree)) if tree.local(*local).name == "_save" => {
+                "the block without the GIL".to_owned()
+            }
+            _ => "the critical section".to_owned(),
         }
     }
 
@@ -167,8 +206,10 @@ impl Report<'_> {
     }
 }
 
-fn advice(fault: Fault) -> &'static str {
+fn advice(fault: Fault, is_mutex: bool) -> &'static str {
     match fault {
+        Fault::LeftOpen if is_mutex => "unlock it on this path as well",
+        Fault::OpenTwice if is_mutex => "unlock it first, or lock it once around both",
         Fault::LeftOpen => {
             "record the outcome and leave after the end of the section, or move its body into a \
              function that is called between begin and end"
@@ -238,6 +279,32 @@ mod tests {
           6: this holds
           by hand: record the outcome and leave after the end of the section, or move its body into a function that is called between begin and end
         ");
+    }
+
+    #[test]
+    fn a_mutex_that_a_path_keeps_is_told() {
+        insta::assert_snapshot!(found("    static PyMutex m;\n    PyMutex_Lock(&m);\n    if (n < 0)\n        return -1;\n    PyMutex_Lock(&m);\n    PyMutex_Unlock(&m);"), @"
+        7: `m` is still locked here
+          5: it begins here
+          6: this holds
+          by hand: unlock it on this path as well
+        8: `m` is locked here while it may be locked: it waits for itself
+          5: it begins here
+          6: this does not hold
+          by hand: unlock it first, or lock it once around both
+        ");
+    }
+
+    #[test]
+    fn functions_that_hand_on_a_mutex_are_silent() {
+        let body = "    if (n) {\n        PyMutex_Unlock(&m);\n        wait();\n        PyMutex_Lock(&m);\n    }";
+        assert_eq!(found(body), "");
+        assert_eq!(
+            found("    PyMutex_Lock(&m);\n    if (n)\n        return 1;"),
+            ""
+        );
+        let acquire = "static int pool_acquire(int n) { PyMutex_Lock(&m); if (n) { PyMutex_Unlock(&m); return -1; } return 0; }";
+        assert_eq!(report(&UNBALANCED_CRITICAL_SECTION, acquire), "");
     }
 
     #[test]
