@@ -7,6 +7,7 @@ use crate::declare_rule;
 use crate::edit::{Confidence, Fix, Need};
 use crate::program::{Body, Types};
 use crate::rule::{Finding, ItemId, Outcome, PackageCx};
+use crate::source::{ByteSpan, FileId};
 
 use super::{settle, stands_for_api, told_at};
 
@@ -78,7 +79,30 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         let all = (0u32..).zip(&function.tree.exprs);
         found.extend(all.filter_map(|(number, _)| look.finding(ExprId(number))));
     }
+    drop_inner(&mut found);
     settle(found, findings);
+}
+
+/// Leaves out what the fix of another finding rewrites as well: `a->ob_type` in
+/// `a->ob_type = b->ob_type;` and in `((PyObject *)a->ob_type)->ob_type`.
+fn drop_inner(found: &mut Vec<Finding>) {
+    let rewritten: BTreeSet<(FileId, ByteSpan)> = found
+        .iter()
+        .filter_map(|finding| match &finding.outcome {
+            Outcome::Fix(fix) => fix.edits.first().map(|edit| (edit.file, edit.span)),
+            Outcome::Safe(_) | Outcome::Manual(_) => None,
+        })
+        .collect();
+    found.retain(|finding| {
+        let own = match &finding.outcome {
+            Outcome::Fix(fix) => fix.edits.first().map(|edit| (edit.file, edit.span)),
+            Outcome::Safe(_) | Outcome::Manual(_) => None,
+        };
+        !own.is_some_and(|(file, span)| {
+            let mut others = rewritten.iter();
+            others.any(|other| other.0 == file && other.1 != span && other.1.contains(span))
+        })
+    });
 }
 
 /// Expressions that are more than read: targets of assignments, `++`, `&`.
@@ -129,7 +153,6 @@ impl Look<'_> {
         if !is_pointer {
             return None;
         }
-        let key = self.types.owner(tree, object, true)?;
         if &**field == "ob_item" {
             if !self.is_list(object) || self.at_init || self.is_private(object) {
                 return None;
@@ -139,21 +162,31 @@ impl Look<'_> {
             let message = "`ob_item` of a list can be freed by another thread".to_owned();
             return self.tell(expr, message, Outcome::Manual(advice.to_owned()));
         }
+        let (_, functions) = self.access(expr)?;
+        let message = format!("`{field}` is used directly");
+        self.tell(expr, message, self.outcome(expr, object, functions))
+    }
+
+    /// The object of which a field is used that the API gives by functions, and these.
+    fn access(&self, expr: ExprId) -> Option<(ExprId, (&'static str, &'static str))> {
+        let tree = &self.function.tree;
+        let ExprKind::Member { base, field, arrow } = &tree.expr(expr).kind else {
+            return None;
+        };
         let functions = functions(field)?;
+        let (object, is_pointer) = object(tree, *base, *arrow);
+        let key = self.types.owner(tree, object, true)?;
         // `((PyObject *)&Thing_Type)->ob_type = &PyType_Type;`: only a count is not there to be
         // set.
-        if &**field != "ob_refcnt" && self.at_init {
+        if !is_pointer || &**field != "ob_refcnt" && self.at_init {
             return None;
         }
         // A type of the package may have a field of its own by this name.
         let own = self.types.definition(&key);
         let is_own = own.is_some_and(|def| def.fields.iter().any(|each| each.name == **field));
         let ty = self.types.of(tree, object)?;
-        if is_own || !self.types.is_object_pointer(ty) && key != "PyObject" {
-            return None;
-        }
-        let message = format!("`{field}` is used directly");
-        self.tell(expr, message, self.outcome(expr, object, functions))
+        (!is_own && (self.types.is_object_pointer(ty) || key == "PyObject"))
+            .then_some((object, functions))
     }
 
     fn tell(&self, expr: ExprId, message: String, outcome: Outcome) -> Option<Finding> {
@@ -195,6 +228,30 @@ impl Look<'_> {
         Some(fix)
     }
 
+    /// What is read in the text at `place`, outermost first, with what it becomes.
+    fn reads_in(&self, place: (FileId, ByteSpan)) -> Vec<(ByteSpan, String)> {
+        let all = (0u32..).map(ExprId).take(self.function.tree.exprs.len());
+        let mut inside: Vec<(ByteSpan, ExprId, &str)> = all
+            .filter(|expr| !self.written.contains(expr))
+            .filter_map(|expr| {
+                let (object, (get, _)) = self.access(expr)?;
+                let (file, span) = self.cx.span(self.item, expr)?;
+                (file == place.0 && place.1.contains(span)).then_some((span, object, get))
+            })
+            .collect();
+        inside.sort_by_key(|(span, ..)| (span.start(), std::cmp::Reverse(span.end())));
+        let mut reads: Vec<(ByteSpan, String)> = Vec::new();
+        for (span, object, get) in inside {
+            if reads.last().is_some_and(|(outer, _)| outer.contains(span)) {
+                continue;
+            }
+            if let Some(object) = self.text(object) {
+                reads.push((span, format!("{get}({object})")));
+            }
+        }
+        reads
+    }
+
     /// `x->ob_type = type;` as a statement of its own.
     fn set(&self, expr: ExprId, object: ExprId, set: &'static str) -> Option<Fix> {
         let tree = &self.function.tree;
@@ -221,10 +278,19 @@ impl Look<'_> {
         Some(fix)
     }
 
-    /// The text of an expression, if it can stand as an argument.
+    /// The text of an expression, if it can stand as an argument, with what it reads replaced as
+    /// well.
     fn text(&self, expr: ExprId) -> Option<String> {
         let (file, span) = self.cx.span(self.item, expr)?;
-        let text = self.cx.file(file).text(span).into_owned();
+        let source = self.cx.file(file);
+        let mut text = String::new();
+        let mut at = span.start();
+        for (inner, new) in self.reads_in((file, span)) {
+            text += &source.text(ByteSpan::new(at.0, inner.start().0));
+            text += &new;
+            at = inner.end();
+        }
+        text += &source.text(ByteSpan::new(at.0, span.end().0));
         let is_comma = matches!(
             self.function.tree.expr(expr).kind,
             ExprKind::Binary {

@@ -99,6 +99,35 @@ static int f(Thing *self, PyObject *arg, Mine *mine, PyObject **all)
 }
 
 #[test]
+fn what_is_read_inside_of_another_access_is_one_fix_with_it() {
+    insta::assert_snapshot!(run_triaged(&DIRECT_OBJECT_FIELD, r#"
+static void f(PyObject *a, PyObject *b)
+{
+    PyTypeObject *meta = ((PyObject *)a->ob_type)->ob_type;
+    a->ob_type = b->ob_type;
+    use(meta, ((PyVarObject *)((PyObject *)a->ob_type)->ob_type)->ob_size);
+}
+"#), @r"
+    4: `ob_type` is used directly
+      safe: read it by `Py_TYPE`
+    5: `ob_type` is used directly
+      safe: set it by `Py_SET_TYPE`
+    6: `ob_size` is used directly
+      safe: read it by `Py_SIZE`
+    @@
+     static void f(PyObject *a, PyObject *b)
+     {
+    -    PyTypeObject *meta = ((PyObject *)a->ob_type)->ob_type;
+    -    a->ob_type = b->ob_type;
+    -    use(meta, ((PyVarObject *)((PyObject *)a->ob_type)->ob_type)->ob_size);
+    +    PyTypeObject *meta = Py_TYPE((PyObject *)Py_TYPE(a));
+    +    Py_SET_TYPE(a, Py_TYPE(b));
+    +    use(meta, Py_SIZE((PyVarObject *)Py_TYPE((PyObject *)Py_TYPE(a))));
+     }
+    ");
+}
+
+#[test]
 fn the_array_of_a_list_is_told_and_that_of_a_tuple_is_not() {
     insta::assert_snapshot!(run_triaged(&DIRECT_OBJECT_FIELD, r#"
 static PyObject *f(PyObject *list, PyObject *tuple)

@@ -1,0 +1,92 @@
+//! Stores into lists and fields of objects, before and after the rewrite, in a free-threaded debug
+//! build of CPython.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use support::{free_threaded_python, headers, run};
+
+const ACCESS: &str = include_str!("unsafe_access/access.c");
+const COUNTS: &str = include_str!("unsafe_access/counts.c");
+
+/// Compiles `source` as the module `name` in `folder`; whether that works is told by the output.
+fn compile(folder: &Path, name: &str, source: &str) -> Output {
+    fs::write(folder.join(format!("{name}.c")), source).unwrap();
+    let mut compiler = Command::new("gcc");
+    compiler
+        .current_dir(folder)
+        .args(["-Wall", "-Werror", "-shared", "-fPIC", "-O1", "-g"])
+        .args(["-isystem", &headers(&free_threaded_python())])
+        .args(["-o", &format!("{name}.so"), &format!("{name}.c")]);
+    compiler.output().unwrap()
+}
+
+/// `source` as the command rewrites it; a second run changes nothing.
+fn rewritten(source: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("module.c");
+    fs::write(&file, source).unwrap();
+    let ungil = |command: &str, more: &[&str]| {
+        let mut ungil = Command::new(env!("CARGO_BIN_EXE_ungil"));
+        ungil
+            .args([command, "--select", "UG701,UG702", "--unsafe-fixes"])
+            .args(["--min-python", "3.13", "."])
+            .args(more)
+            .current_dir(folder.path())
+            .output()
+            .unwrap()
+    };
+    let first = ungil("migrate", &["--allow-no-vcs"]);
+    let text = fs::read_to_string(&file).unwrap();
+    assert_ne!(text, source, "{first:?}");
+    let second = ungil("diff", &[]);
+    assert!(second.stdout.is_empty(), "{second:?}");
+    text
+}
+
+/// What `script` prints with the module made from `source`.
+fn python(name: &str, source: &str, script: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let compiled = compile(folder.path(), name, source);
+    assert!(compiled.status.success(), "{compiled:?}");
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/unsafe_access");
+    let mut python = Command::new(free_threaded_python());
+    python
+        .arg(tests.join(script))
+        .env("PYTHONPATH", folder.path());
+    String::from_utf8(run(&mut python).stdout).unwrap()
+}
+
+#[test]
+fn fields_and_stores_give_the_same_results() {
+    let new = rewritten(ACCESS);
+    assert_eq!(new.matches("->ob_").count(), 0, "{new}");
+    assert_eq!(new.matches("PyList_SetItem(").count(), 1);
+    assert_eq!(new.matches("PyList_SET_ITEM(").count(), 1);
+    let before = python("access", ACCESS, "results.py");
+    assert_eq!(before.lines().count(), 5);
+    assert_eq!(python("access", &new, "results.py"), before);
+}
+
+#[test]
+fn items_of_a_shared_list_are_released() {
+    let left = |source: &str| python("access", source, "threads.py");
+    // Four threads store two thousand items each; the last one is still there.
+    assert_eq!(left(ACCESS), "left behind: 7999\n");
+    assert_eq!(left(&rewritten(ACCESS)), "left behind: 0\n");
+}
+
+#[test]
+fn counts_are_read_where_the_field_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let before = compile(folder.path(), "counts", COUNTS);
+    let said = String::from_utf8_lossy(&before.stderr);
+    assert!(said.contains("ob_refcnt"), "{said}");
+    let after = python("counts", &rewritten(COUNTS), "read_counts.py");
+    assert_eq!(after, "True []\n");
+}
