@@ -23,7 +23,9 @@ pub struct CallSite {
 pub struct CallIndex {
     calls: BTreeMap<Box<str>, Vec<CallSite>>,
     mentioned: BTreeSet<Box<str>>,
-    not_understood: BTreeSet<Box<str>>,
+    /// Words of text that was not understood, and whether they stand there other than as the name
+    /// of the function that the text is.
+    not_understood: BTreeMap<Box<str>, bool>,
 }
 
 impl CallIndex {
@@ -40,8 +42,12 @@ impl CallIndex {
         }
         for gap in &program.gaps {
             let text = program.files.get(gap.file).text(gap.span);
-            let words = text.split(|c: char| c != '_' && !c.is_ascii_alphanumeric());
-            index.not_understood.extend(words.map(Box::from));
+            let mut own_name = gap.function.as_deref();
+            for word in text.split(|c: char| c != '_' && !c.is_ascii_alphanumeric()) {
+                let is_name = own_name == Some(word);
+                own_name = own_name.filter(|_| !is_name);
+                *index.not_understood.entry(word.into()).or_default() |= !is_name;
+            }
         }
         index
     }
@@ -59,10 +65,17 @@ impl CallIndex {
         self.mentioned.contains(name) || self.is_in_gap(name)
     }
 
+    /// Like [`Self::is_mentioned`], but the name in the head of the function itself does not count
+    /// where one of its variants was not understood: that variant calls nothing by it.
+    #[must_use]
+    pub fn is_mentioned_elsewhere(&self, name: &str) -> bool {
+        self.mentioned.contains(name) || self.not_understood.get(name) == Some(&true)
+    }
+
     /// Whether text that was not understood holds the word.
     #[must_use]
     pub fn is_in_gap(&self, word: &str) -> bool {
-        self.not_understood.contains(word)
+        self.not_understood.contains_key(word)
     }
 
     /// The order of the arena is source order.

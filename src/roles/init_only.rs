@@ -46,7 +46,7 @@ pub fn reached_only_from<'p>(
     loop {
         let more: Vec<&str> = entries
             .iter()
-            .filter(|(name, is_entry)| **is_entry || !calls.is_mentioned(name))
+            .filter(|(name, is_entry)| **is_entry || !calls.is_mentioned_elsewhere(name))
             .map(|(name, _)| *name)
             .filter(|name| !only.contains(name))
             .filter(|name| callers_are_in(program, calls, name, &only))

@@ -128,3 +128,24 @@ PyObject *reload(PyObject *m) { exec(m); return m; }
 ";
     insta::assert_snapshot!(init_only_in(text), @"");
 }
+
+#[test]
+fn a_variant_that_is_not_understood_does_not_name_itself() {
+    let table = |more: &str| {
+        init_only_in(&format!(
+            "\
+void fill(void)
+{{
+#ifdef ODD
+    int odd[] = {{ ... }};
+    {more}
+#endif
+}}
+PyMODINIT_FUNC PyInit_a(void) {{ fill(); return 0; }}
+"
+        ))
+    };
+    assert_eq!(table(""), "PyInit_a fill");
+    // Text that was not understood may hand it on.
+    assert_eq!(table("keep(fill);"), "PyInit_a");
+}
