@@ -71,6 +71,21 @@ pub(super) struct Decisions {
     else_mixed: BTreeSet<Slot>,
 }
 
+/// Why no change is correct.
+#[derive(Debug)]
+pub(super) struct Declined {
+    pub reason: Reason,
+    /// Releases on paths that meet others there, which still hold the reference.
+    pub early: BTreeSet<Slot>,
+}
+
+impl From<Reason> for Declined {
+    fn from(reason: Reason) -> Self {
+        let early = BTreeSet::new();
+        Self { reason, early }
+    }
+}
+
 /// Most visits of one block, beyond which the analysis gives up.
 const MAX_VISITS: usize = 200;
 
@@ -79,7 +94,7 @@ impl Follower<'_, '_> {
     ///
     /// # Errors
     /// The first reason, in source order, for which no change is correct.
-    pub(super) fn run(&self) -> Result<Decisions, Reason> {
+    pub(super) fn run(&self) -> Result<Decisions, Declined> {
         let cfg = self.scene.cfg;
         let order = cfg.reverse_post_order();
         let mut inputs = vec![State::UNREACHED; cfg.blocks.len()];
@@ -93,7 +108,7 @@ impl Follower<'_, '_> {
             let block = order[at];
             visits[block.index()] += 1;
             if visits[block.index()] > MAX_VISITS {
-                return Err(Reason::NoPlace(self.name.to_owned()));
+                return Err(Reason::NoPlace(self.name.to_owned()).into());
             }
             let input = inputs[block.index()].clone();
             for (target, state) in self.block(block, input, &mut Decisions::default()) {
@@ -106,7 +121,7 @@ impl Follower<'_, '_> {
     }
 
     /// The decisions of the final states, if all paths agree.
-    fn decide(&self, order: &[BlockId], inputs: &[State]) -> Result<Decisions, Reason> {
+    fn decide(&self, order: &[BlockId], inputs: &[State]) -> Result<Decisions, Declined> {
         let mut decisions = Decisions {
             starts_null: self.starts_null,
             ..Decisions::default()
@@ -114,17 +129,20 @@ impl Follower<'_, '_> {
         for &block in order {
             let state = &inputs[block.index()];
             if let Hold::Broken(reason) = &state.hold {
-                return Err(reason.clone());
+                return Err(Declined {
+                    reason: reason.clone(),
+                    early: state.released.clone(),
+                });
             }
             for (_, end) in self.block(block, state.clone(), &mut decisions) {
                 if let Hold::Broken(reason) = end.hold {
-                    return Err(reason);
+                    return Err(reason.into());
                 }
             }
         }
         for (slot, (_, null)) in &mut decisions.releases {
             if decisions.else_mixed.contains(slot) {
-                return Err(Reason::NoPlace(self.name.to_owned()));
+                return Err(Reason::NoPlace(self.name.to_owned()).into());
             }
             *null |= decisions.else_null.contains(slot);
         }
@@ -217,6 +235,7 @@ impl Follower<'_, '_> {
         if let Some(variable) = self.holder(state) {
             sink.releases.insert(slot, (variable, null));
             state.clear();
+            state.released.insert(slot);
         }
     }
 

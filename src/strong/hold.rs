@@ -4,9 +4,10 @@
 //! original code *counts* references of its own to it (`Py_INCREF`, `Py_DECREF`, stealing calls);
 //! the new code has one from the start.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::reason::Reason;
+use super::slots::Slot;
 use crate::ast::LocalId;
 use crate::cfg::TempId;
 
@@ -55,6 +56,8 @@ pub(super) struct State {
     pub detached: bool,
     pub hold: Hold,
     pub carriers: BTreeMap<Carrier, Kind>,
+    /// Where the last object was released on the paths that lead here.
+    pub released: BTreeSet<Slot>,
 }
 
 impl State {
@@ -63,6 +66,7 @@ impl State {
         detached: false,
         hold: Hold::Nothing,
         carriers: BTreeMap::new(),
+        released: BTreeSet::new(),
     };
 
     pub(super) fn entry() -> Self {
@@ -94,6 +98,7 @@ impl State {
     pub(super) fn clear(&mut self) {
         self.hold = Hold::Nothing;
         self.carriers.clear();
+        self.released.clear();
     }
 
     /// Keeps the first reason.
@@ -115,6 +120,7 @@ impl State {
         }
         let before = self.clone();
         self.detached |= other.detached;
+        self.released.extend(&other.released);
         self.hold = join_holds(&self.hold, &other.hold, name);
         match self.hold {
             Hold::Nothing | Hold::Broken(_) => self.carriers.clear(),

@@ -75,9 +75,7 @@ fn follow_as(
         starts_null: false,
         suppressed: BTreeSet::new(),
     };
-    let direct = follower
-        .run()
-        .map(|decisions| merged(&mut follower, decisions));
+    let direct = meeting(&mut follower).map(|decisions| merged(&mut follower, decisions));
     if direct.as_ref().is_ok_and(|it| it.releases.len() < 2) {
         return direct;
     }
@@ -92,6 +90,43 @@ fn follow_as(
             found.map(|it| merged(&mut follower, it)).ok_or(reason)
         }
     }
+}
+
+/// Most times that releases move to where paths meet.
+const MAX_MOVES: usize = 32;
+
+/// Decisions that release on every path; what one path needs no more is kept up to where it meets
+/// another that still needs it.
+///
+/// ```c
+/// if (PyUnicode_Check(v)) {
+///     text = PyUnicode_AsUTF8(v);           /* points into v */
+/// } else {
+///     text = "other";                       /* v is needed no more, but released below */
+/// }
+/// n = strlen(text);
+/// Py_DECREF(v);
+/// ```
+///
+/// # Errors
+/// Why no change is correct.
+fn meeting(follower: &mut Follower<'_, '_>) -> Result<Decisions, Reason> {
+    let before = follower.suppressed.clone();
+    let mut first = None;
+    for _ in 0..MAX_MOVES {
+        let declined = match follower.run() {
+            Ok(decisions) => return Ok(decisions),
+            Err(declined) => declined,
+        };
+        let stuck = declined.early.is_subset(&follower.suppressed);
+        follower.suppressed.extend(declined.early);
+        first.get_or_insert(declined.reason);
+        if stuck {
+            break;
+        }
+    }
+    follower.suppressed = before;
+    Err(first.expect("the first run, which failed, gave a reason"))
 }
 
 /// Shorter decisions of the same effect.
@@ -145,7 +180,7 @@ fn starting_null(follower: &mut Follower<'_, '_>) -> Option<Decisions> {
     let local = follower.home?;
     follower.scene.undefined_at_declaration(local)?;
     follower.starts_null = true;
-    follower.run().ok()
+    meeting(follower).ok()
 }
 
 /// Releases in both branches of an `if` are one release behind it. Gives the slots that are not to

@@ -6,7 +6,7 @@ use super::hold::{Carrier, Hold, Kind, State};
 use super::reason::Reason;
 use super::scene::Parent;
 use super::step::kind_of;
-use super::types::{is_number, may_point_inside};
+use super::types::{can_hold_pointer, is_number, may_point_inside};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtKind};
 use crate::capi::{self, OutKind, Returns};
 use crate::cfg::{Callee, Operand, Point, Source, TempId};
@@ -194,7 +194,10 @@ impl Follower<'_, '_> {
             return state.fail(Reason::AddressTaken(self.scene.name(local).to_owned()));
         }
         let from_object = kinds.iter().any(Option::is_some);
-        if !from_object || is_number(&self.scene.tree.local(local).ty) {
+        let variable = self.scene.tree.local(local);
+        let is_plain =
+            is_number(&variable.ty) || !variable.is_param && !can_hold_pointer(&variable.ty);
+        if !from_object || is_plain {
             return;
         }
         let stored = capi::effects(name).map(|effects| {

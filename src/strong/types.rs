@@ -15,6 +15,14 @@ pub(super) fn is_number(ty: &Type) -> bool {
     }
 }
 
+/// Whether a variable, which is no parameter, can hold a pointer: `char name[64];` cannot.
+pub(super) fn can_hold_pointer(ty: &Type) -> bool {
+    match &ty.kind {
+        TypeKind::Array(element, _) => can_hold_pointer(element),
+        _ => !is_number(ty),
+    }
+}
+
 fn is_number_name(name: &str) -> bool {
     const WORDS: [&str; 10] = [
         "char", "short", "int", "long", "float", "double", "signed", "unsigned", "_Bool", "void",

@@ -35,14 +35,24 @@ impl<'a> Facts<'a> {
         self.crossing.contains(&temp)
     }
 
-    /// Whether a variable can hold a pointer into an object: numbers cannot.
+    /// Whether a variable can hold a pointer into an object: numbers and arrays of them cannot.
     pub(super) fn holds_pointer(&self, local: LocalId) -> bool {
-        !is_number(&self.tree.local(local).ty)
+        let variable = self.tree.local(local);
+        let mut ty = &variable.ty;
+        // A parameter `char name[]` is a pointer.
+        while let TypeKind::Array(element, _) = &ty.kind
+            && !variable.is_param
+        {
+            ty = element;
+        }
+        !is_number(ty)
     }
 
     /// Whether a variable is a pointer to numbers or to pointers: what lives inside of something.
     pub(super) fn holds_plain_pointer(&self, local: LocalId) -> bool {
-        self.tree.local(local).ty.pointee().is_some() && !self.holds_object(local)
+        self.tree.local(local).ty.pointee().is_some()
+            && self.holds_pointer(local)
+            && !self.holds_object(local)
     }
 
     /// Whether a variable holds an object or a struct that an API hands out as one.

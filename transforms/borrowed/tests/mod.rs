@@ -10,6 +10,7 @@ mod helpers;
 mod layout;
 mod list_macros;
 mod lists;
+mod meeting;
 mod negative;
 mod path;
 mod pending;
