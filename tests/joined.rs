@@ -16,14 +16,22 @@ fn ungil(folder: &Path, args: &[&str]) -> Output {
 
 /// What `migrate` makes of the function; a second run must have nothing to add.
 fn migrated(body: &str) -> String {
+    migrated_with(&[], body)
+}
+
+/// The same with more options.
+fn migrated_with(options: &[&str], body: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("m.c");
     let head = "#include <Python.h>\n";
     fs::write(&file, format!("{head}{}", body.trim_start())).unwrap();
-    let output = ungil(folder.path(), &["migrate", "--allow-no-vcs"]);
+    let output = ungil(
+        folder.path(),
+        &[&["migrate", "--allow-no-vcs"], options].concat(),
+    );
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!said.contains("left out"), "{said}");
-    let again = ungil(folder.path(), &["diff"]);
+    let again = ungil(folder.path(), &[&["diff"], options].concat());
     assert_eq!(String::from_utf8_lossy(&again.stdout), "");
     fs::read_to_string(&file).unwrap()
 }
@@ -119,6 +127,85 @@ static int f(PyObject *dict, PyObject *other)
             }
             Py_END_CRITICAL_SECTION();
             return n;
+        }
+        "#);
+}
+
+#[test]
+fn a_field_in_the_text_that_another_fix_moves() {
+    insta::assert_snapshot!(migrated_with(&["--unsafe-fixes"],
+        r#"
+static int f(PyObject *self)
+{
+    int n = 0;
+    if (PyDict_GetItemString(self->ob_type->tp_dict, "x"))
+        n = 1;
+    return n;
+}
+"#
+    ), @r#"
+        #include <Python.h>
+        #include "ungil_compat.h"
+        static int f(PyObject *self)
+        {
+            int n = 0;
+            int found;
+            found = PyDict_ContainsString(Py_TYPE(self)->tp_dict, "x");
+            if (found < 0) {
+                PyErr_Clear();
+            }
+            if (found == 1)
+                n = 1;
+            return n;
+        }
+        "#);
+}
+
+#[test]
+fn a_lookup_in_what_is_filled_under_a_mutex() {
+    insta::assert_snapshot!(migrated_with(&["--unsafe-fixes"],
+        r#"
+static void f(PyObject *dict, PyObject *key)
+{
+    static PyObject *name = NULL;
+    PyObject *value = PyDict_GetItem(dict, key);
+    if (value == NULL)
+        return;
+    if (!name) {
+        name = PyUnicode_InternFromString("x");
+        if (!name) {
+            PyErr_Clear();
+            return;
+        }
+    }
+    Py_XDECREF(PyObject_CallMethodObjArgs(value, name, NULL));
+}
+"#
+    ), @r#"
+        #include <Python.h>
+        #include "ungil_compat.h"
+        static void f(PyObject *dict, PyObject *key)
+        {
+            static PyObject *name = NULL;
+            static PyMutex name_mutex;
+            PyObject *value;
+            if (PyDict_GetItemRef(dict, key, &value) < 0) {
+                PyErr_Clear();
+            }
+            if (value == NULL)
+                return;
+            PyMutex_Lock(&name_mutex);
+            if (!name) {
+                name = PyUnicode_InternFromString("x");
+            }
+            PyMutex_Unlock(&name_mutex);
+            if (!name) {
+                Py_DECREF(value);
+                PyErr_Clear();
+                return;
+            }
+            Py_XDECREF(PyObject_CallMethodObjArgs(value, name, NULL));
+            Py_DECREF(value);
         }
         "#);
 }

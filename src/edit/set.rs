@@ -69,7 +69,9 @@ impl EditSet {
         }
         // `if (a) if (b) s;`: braces around `s` and around the inner `if` end in the same `}`
         // but do not begin in the same `{`; sharing the end would lose a brace.
+        let is_known = own.iter().all(|edit| self.made_by_other(edit, id));
         if shared_braces != 0
+            && !is_known
             && let Some((kept, edit)) = self.first_shared(&own)
         {
             return Err(conflict(kept, id, edit));
@@ -275,6 +277,12 @@ mod tests {
             merge(&[outer, inner]),
             ("01{2345}6789".into(), vec![(0, 1)])
         );
+    }
+
+    #[test]
+    fn a_fix_that_takes_a_brace_away_can_be_asked_for_twice() {
+        let once = fix(&[(2, 3, "{"), (6, 6, "if (x)")]);
+        assert_eq!(merge(&[once.clone(), once]).0, "01{345if (x)6789");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::source::{ByteOffset, FileId};
 /// Most fixes that are joined into one.
 const MAX_ROUNDS: usize = 3;
 
-/// Joins fixes of one confidence that clash.
+/// Joins fixes that clash; the joined one has the lower confidence of both.
 pub(super) fn join(package: &Package, config: &Config, findings: &mut [Finding]) {
     for _ in 0..MAX_ROUNDS {
         let pairs = pairs(findings);
@@ -30,7 +30,7 @@ pub(super) fn join(package: &Package, config: &Config, findings: &mut [Finding])
     }
 }
 
-/// Pairs of findings whose fixes clash, the one that stays first; at most one pair a function.
+/// Pairs of findings whose fixes clash, the one to be made first; at most one pair a function.
 fn pairs(findings: &[Finding]) -> Vec<(usize, usize)> {
     let fixes = (0u32..).zip(findings);
     let fixes = fixes.filter_map(|(at, finding)| Some((FixId(at), fix_of(finding)?)));
@@ -41,12 +41,22 @@ fn pairs(findings: &[Finding]) -> Vec<(usize, usize)> {
     let mut taken = BTreeSet::new();
     clashing
         .chain(entangled(findings))
-        .filter(|&(kept, rejected)| {
-            let [one, other] = [kept, rejected].map(|at| fix_of(&findings[at]));
-            let alike = one.map(|fix| fix.confidence) == other.map(|fix| fix.confidence);
-            kept != rejected && alike && taken.insert(place(&findings[kept]))
-        })
+        .filter(|&(kept, rejected)| kept != rejected && taken.insert(place(&findings[kept])))
+        .map(|pair| in_order(findings, pair))
         .collect()
+}
+
+/// The fix that takes away the text that the other is about comes second: nothing of that text
+/// could be found again.
+fn in_order(findings: &[Finding], (kept, rejected): (usize, usize)) -> (usize, usize) {
+    let about = findings[rejected].span.start();
+    let file = findings[rejected].file;
+    let takes =
+        |edit: &Edit| edit.file == file && edit.span.start() <= about && about < edit.span.end();
+    match fix_of(&findings[kept]) {
+        Some(fix) if fix.edits.iter().any(takes) => (rejected, kept),
+        _ => (kept, rejected),
+    }
 }
 
 fn place(finding: &Finding) -> (FileId, Option<&str>) {
@@ -160,10 +170,8 @@ fn anew<'f>(
 
 /// `one`, then `next`, which speaks of the result of all `edits`, as one fix of the original.
 fn joined(package: &Package, edits: &EditSet, one: &Fix, next: &Fix) -> Option<Fix> {
-    if one.confidence != next.confidence {
-        return None;
-    }
     let mut fix = one.clone();
+    fix.confidence = one.confidence.min(next.confidence);
     fix.title = format!("{}; {}", one.title, next.title);
     for assumption in &next.assumptions {
         fix.assume(assumption.clone());

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::contract::is_own;
 use super::emit::Draft;
-use super::plan::Lookup;
+use super::other_type;
+use super::plan::{Lookup, takes_result};
 use super::presence;
 use super::reason::Reason;
 use super::shape::{Shape, null_test, runs_first};
@@ -39,6 +40,11 @@ pub(super) fn rewrite(
                 draft.replace(parts.callee, parts.strong.clone());
             }
             returned(draft, name, lookup, shape)
+        }
+        (Shape::Assigned(stmt, local) | Shape::Initialised(stmt, local), Form::Out { .. })
+            if !takes_result(draft.scene, local) =>
+        {
+            other_type::rewrite(draft, &parts, stmt, local)
         }
         (Shape::Assigned(stmt, _), Form::Out { .. }) => assigned(draft, &parts, name, stmt),
         (Shape::Initialised(stmt, local), Form::Out { .. }) => {
@@ -100,7 +106,12 @@ impl Parts {
     }
 
     /// The statement that looks up into `name`.
-    fn statement(&self, draft: &Draft<'_, '_>, name: &str, stmt: ByteSpan) -> Vec<String> {
+    pub(super) fn statement(
+        &self,
+        draft: &Draft<'_, '_>,
+        name: &str,
+        stmt: ByteSpan,
+    ) -> Vec<String> {
         let call = self.out_call(draft, name);
         if self.clears_errors() {
             draft.block(&format!("if ({call} < 0)"), "PyErr_Clear();", stmt)
@@ -114,7 +125,7 @@ impl Parts {
     }
 }
 
-fn span_of(draft: &Draft<'_, '_>, stmt: StmtId) -> Result<ByteSpan, Reason> {
+pub(super) fn span_of(draft: &Draft<'_, '_>, stmt: StmtId) -> Result<ByteSpan, Reason> {
     let made = || Reason::InMacro("around it".to_owned());
     draft.scene.stmt_span(stmt).ok_or_else(made)
 }
@@ -187,7 +198,11 @@ fn initialised(
 }
 
 /// `PyObject *v = call(d, k);` turns into `PyObject *v;`.
-fn take_value(draft: &mut Draft<'_, '_>, stmt: StmtId, local: LocalId) -> Result<(), Reason> {
+pub(super) fn take_value(
+    draft: &mut Draft<'_, '_>,
+    stmt: StmtId,
+    local: LocalId,
+) -> Result<(), Reason> {
     let made = || Reason::InMacro("around it".to_owned());
     let StmtKind::Decl(decls) = &draft.scene.tree.stmt(stmt).kind else {
         return Err(made());
@@ -210,7 +225,7 @@ fn take_value(draft: &mut Draft<'_, '_>, stmt: StmtId, local: LocalId) -> Result
 
 /// The last of the declarations that follow `stmt` and may run before the lookup; C89 has no
 /// statement between declarations.
-fn last_declaration(draft: &Draft<'_, '_>, stmt: StmtId) -> StmtId {
+pub(super) fn last_declaration(draft: &Draft<'_, '_>, stmt: StmtId) -> StmtId {
     let Some((stmts, at)) = draft.scene.siblings(stmt) else {
         return stmt;
     };
@@ -398,7 +413,7 @@ fn declares_next(draft: &Draft<'_, '_>, stmt: StmtId) -> bool {
 }
 
 /// The same for a lookup that hands its result out through a pointer.
-fn nested_out(
+pub(super) fn nested_out(
     draft: &mut Draft<'_, '_>,
     parts: &Parts,
     name: &str,

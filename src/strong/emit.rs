@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::around::Around;
 use super::calls;
 use super::failing::breaks;
 use super::plan::{Home, Lookup, Planned};
@@ -9,13 +10,11 @@ use super::presence;
 use super::reason::Reason;
 use super::scene::Scene;
 use super::shape::Shape;
-use super::slots::Slot;
 use super::snapshot::is_made_here;
-use super::types;
 use super::weak::adapt;
-use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
+use crate::ast::{ExprId, StmtId, StmtKind};
 use crate::capi::PyVersion;
-use crate::edit::{BraceStyle, Edit, Fix, Layout, Need};
+use crate::edit::{BraceStyle, Edit, Fix, Need};
 use crate::source::{ByteOffset, ByteSpan};
 
 /// The edits of one fix so far. What stands around one statement is collected first, so that it
@@ -30,39 +29,10 @@ pub(super) struct Draft<'s, 'a> {
     pub(super) at_exit: BTreeMap<ExprId, Vec<String>>,
     /// Lookups whose failure leaves just a loop.
     pub(super) breaks: BTreeMap<ExprId, StmtId>,
+    /// The lines of `else` branches that statements get.
+    pub(super) elses: BTreeMap<StmtId, Vec<String>>,
     /// Lookups that turned into the name of a variable.
     named: Vec<(ByteSpan, String)>,
-}
-
-#[derive(Default)]
-pub(super) struct Around {
-    /// Declarations in front of the first statement of a block.
-    on_top: Vec<String>,
-    before: Vec<String>,
-    /// Declarations behind a declaration.
-    declared: Vec<String>,
-    after: Vec<String>,
-}
-
-impl Around {
-    /// The edits around the statement at `span`.
-    fn edits(&self, layout: &Layout<'_>, span: ByteSpan) -> Vec<Edit> {
-        let [on_top, before, declared, after] =
-            [&self.on_top, &self.before, &self.declared, &self.after]
-                .map(|lines| lines.iter().map(String::as_str).collect::<Vec<&str>>());
-        let mut edits = Vec::new();
-        if !on_top.is_empty() {
-            edits.push(layout.declare_before(span, &on_top));
-        }
-        if !declared.is_empty() {
-            edits.push(layout.declare_after(span, &declared));
-        }
-        let only_declares = before.is_empty() && after.is_empty() && !edits.is_empty();
-        if !only_declares {
-            edits.extend(layout.surround(span, &before, &after));
-        }
-        edits
-    }
 }
 
 /// The fix for homes that change together.
@@ -76,6 +46,7 @@ pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
         draft.releases(planned)?;
         draft.null_at_declaration(planned);
     }
+    draft.new_elses();
     let mut lookups: Vec<(&Lookup, &str)> = group
         .iter()
         .flat_map(|planned| {
@@ -140,6 +111,7 @@ impl<'s, 'a> Draft<'s, 'a> {
             taken: BTreeSet::new(),
             at_exit: BTreeMap::new(),
             breaks: BTreeMap::new(),
+            elses: BTreeMap::new(),
             named: Vec::new(),
         }
     }
@@ -260,6 +232,15 @@ impl Draft<'_, '_> {
         format!("{name} =")
     }
 
+    /// Declares a variable behind the declaration `stmt`.
+    pub(super) fn declare_behind(&mut self, stmt: StmtId, declaration: String) {
+        self.around
+            .entry(stmt)
+            .or_default()
+            .declared
+            .push(declaration);
+    }
+
     /// Adds a declaration to those at the top of the block of `stmt`.
     fn declare_on_top(&mut self, stmt: StmtId, declaration: String) {
         let (stmts, _) = self.scene.siblings(stmt).unwrap_or_default();
@@ -275,39 +256,6 @@ impl Draft<'_, '_> {
         }
     }
 
-    fn releases(&mut self, planned: &Planned) -> Result<(), Reason> {
-        for (&call, &(variable, null)) in &planned.decisions.held {
-            if self.is_kept_by_break(call, &planned.home) {
-                continue;
-            }
-            let release = self.release(planned, variable, null);
-            self.at_exit.entry(call).or_default().push(release);
-        }
-        for (&slot, &(variable, null)) in &planned.decisions.releases {
-            let name = &planned.home.name;
-            let line = self.release(planned, variable, null);
-            match slot {
-                Slot::Before(stmt) => self.before(stmt, [line]),
-                Slot::After(stmt) => self.after(stmt, [line]),
-                Slot::Else(stmt) => self.new_else(stmt, &line, name)?,
-                Slot::InReturn(_) => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Releases between the computation of a result and the `return`. They come last: whether the
-    /// result is declared there depends on what stands in front of the statement.
-    fn returns(&mut self, planned: &Planned) -> Result<(), Reason> {
-        for (&slot, &(variable, null)) in &planned.decisions.releases {
-            if let Slot::InReturn(stmt) = slot {
-                let line = self.release(planned, variable, null);
-                self.in_return(stmt, line)?;
-            }
-        }
-        Ok(())
-    }
-
     /// `PyObject *v;` turns into `PyObject *v = NULL;`.
     fn null_at_declaration(&mut self, planned: &Planned) {
         let local = planned.home.local.filter(|_| planned.decisions.starts_null);
@@ -319,52 +267,6 @@ impl Draft<'_, '_> {
         if let Some(end) = end.filter(is_new) {
             self.insert(end, " = NULL");
         }
-    }
-
-    fn release(&self, planned: &Planned, variable: Option<LocalId>, null: bool) -> String {
-        let name = variable.map_or(&*planned.home.name, |local| self.scene.name(local));
-        let release = if null { "Py_XDECREF" } else { "Py_DECREF" };
-        format!("{release}({name});")
-    }
-
-    fn new_else(&mut self, stmt: StmtId, line: &str, name: &str) -> Result<(), Reason> {
-        let StmtKind::If { then, .. } = self.scene.tree.stmt(stmt).kind else {
-            return Err(Reason::NoPlace(name.to_owned()));
-        };
-        let braced = matches!(self.scene.tree.stmt(then).kind, StmtKind::Block(_));
-        let Some(span) = self.scene.stmt_span(stmt).filter(|_| braced) else {
-            return Err(Reason::NoPlace(name.to_owned()));
-        };
-        let mut lines = self.block("else", line, span);
-        let separator = match self.scene.layout.braces() {
-            BraceStyle::SameLine => " ".to_owned(),
-            BraceStyle::NextLine | BraceStyle::Indented => {
-                lines.insert(0, String::new());
-                String::new()
-            }
-        };
-        let text = self.joined(&lines, span);
-        self.insert(span.end(), separator + &text);
-        Ok(())
-    }
-
-    /// `return f(v);` turns into `int result = f(v); Py_DECREF(v); return result;`.
-    fn in_return(&mut self, stmt: StmtId, release: String) -> Result<(), Reason> {
-        let around = self.around.entry(stmt).or_default();
-        if let Some(last) = around.after.len().checked_sub(1) {
-            around.after.insert(last, release);
-            return Ok(());
-        }
-        let no_place = || Reason::NoPlace("the result".to_owned());
-        let span = self.scene.stmt_span(stmt).ok_or_else(no_place)?;
-        let ret = Some(&self.scene.function.ret).filter(|ret| !ret.is_void());
-        let prefix = ret.and_then(types::prefix).ok_or_else(no_place)?;
-        let name = self.unused_name(&["result", "ret", "retval", "rv"]);
-        let head = self.declare(stmt, &prefix, &name);
-        let keyword = ByteSpan::new(span.start().0, span.start().0 + 6);
-        self.replace(keyword, head);
-        self.after(stmt, [release, format!("return {name};")]);
-        Ok(())
     }
 
     fn needs(&mut self, lookups: &[Lookup]) {

@@ -13,6 +13,7 @@
 //! ```
 
 mod afterwards;
+mod around;
 mod branch;
 mod calls;
 mod contract;
@@ -31,7 +32,9 @@ mod hold;
 mod item;
 mod locks;
 mod made_exit;
+mod other_type;
 mod pending;
+mod placing;
 mod plan;
 mod presence;
 mod reason;

@@ -149,10 +149,18 @@ fn fits(
         return Err(Reason::AddressTaken(variable.name.clone()));
     }
     let out = matches!(replacement.form, Form::Out { .. });
-    if out && (!variable.ty.is_py_object_pointer() || variable.ty.is_const) {
+    // The result comes through another variable; `NULL` stays `NULL` when it is cast.
+    let whole = is_stored && replacement.absent == Absent::Null && !variable.ty.is_const;
+    if out && !takes_result(scene, local) && !whole {
         return Err(Reason::OutParameterType(variable.name.clone()));
     }
     Ok(shape)
+}
+
+/// Whether a strong function can store its result in the variable: it is a `PyObject *`.
+pub(super) fn takes_result(scene: &Scene<'_>, local: LocalId) -> bool {
+    let ty = &scene.tree.local(local).ty;
+    ty.is_py_object_pointer() && !ty.is_const
 }
 
 /// Whether the function is a `tp_traverse`: it takes a `visitproc`.

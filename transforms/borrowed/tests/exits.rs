@@ -149,6 +149,41 @@ fn condition_with_exit_and_join() {
 }
 
 #[test]
+fn two_releases_in_one_new_else() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    PyObject *other = PyList_GetItem(list, 0);
+    if (pair(item, other)) {
+        if (i > 3)
+            return -1;
+        i++;
+    }
+    return (int)i;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        -    PyObject *other = PyList_GetItem(list, 0);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    PyObject *other = PyList_GetItemRef(list, 0);
+             if (pair(item, other)) {
+        +        Py_XDECREF(item);
+        +        Py_XDECREF(other);
+                 if (i > 3)
+                     return -1;
+                 i++;
+        +    } else {
+        +        Py_XDECREF(item);
+        +        Py_XDECREF(other);
+             }
+             return (int)i;
+        ");
+}
+
+#[test]
 fn else_branch() {
     insta::assert_snapshot!(int(
         r#"

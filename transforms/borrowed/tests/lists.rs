@@ -568,3 +568,44 @@ fn names_are_reused_in_other_blocks() {
              return 0;
         ");
 }
+
+#[test]
+fn releases_of_two_variables_share_a_new_else() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *first = PyList_GetItem(list, 0);
+    PyObject *second = PyList_GetItem(list, 1);
+    if (first != NULL && second != NULL) {
+        keep(first);
+        if (i) {
+            return steal(first) + steal(second);
+        }
+        i = pair(first, second);
+    }
+    return i;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *first = PyList_GetItem(list, 0);
+        -    PyObject *second = PyList_GetItem(list, 1);
+        +    PyObject *first = PyList_GetItemRef(list, 0);
+        +    PyObject *second = PyList_GetItemRef(list, 1);
+             if (first != NULL && second != NULL) {
+                 keep(first);
+                 if (i) {
+        -            return steal(first) + steal(second);
+        +            int result = steal(first) + steal(second);
+        +            Py_DECREF(first);
+        +            Py_DECREF(second);
+        +            return result;
+                 }
+                 i = pair(first, second);
+             }
+        +    Py_XDECREF(first);
+        +    Py_XDECREF(second);
+             return i;
+         }
+        ");
+}

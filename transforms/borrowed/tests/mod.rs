@@ -12,6 +12,7 @@ mod list_macros;
 mod lists;
 mod meeting;
 mod negative;
+mod other_types;
 mod path;
 mod pending;
 mod presence;

@@ -1,0 +1,127 @@
+//! Results that are kept in variables of other types.
+
+use super::int;
+
+#[test]
+fn assigned() {
+    insta::assert_snapshot!(int(
+        r#"
+    Thing *thing;
+    thing = (Thing *)
+        PyDict_GetItem(dict, key);
+    if (thing)
+        return weigh(thing);
+    return 0;
+"#
+    ), @"
+        @@
+         {
+             Thing *thing;
+        -    thing = (Thing *)
+        -        PyDict_GetItem(dict, key);
+        -    if (thing)
+        -        return weigh(thing);
+        +    PyObject *object;
+        +    if (PyDict_GetItemRef(dict, key, &object) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    thing = (Thing *) object;
+        +    if (thing) {
+        +        int result = weigh(thing);
+        +        Py_DECREF(thing);
+        +        return result;
+        +    }
+             return 0;
+         }
+        ");
+}
+
+#[test]
+fn initialised() {
+    insta::assert_snapshot!(int(
+        r#"
+    Thing *thing = (Thing *)PyDict_GetItemWithError(dict, key);
+    int weight = 0;
+    if (thing != NULL)
+        weight = weigh(thing);
+    return weight;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    Thing *thing = (Thing *)PyDict_GetItemWithError(dict, key);
+        +    Thing *thing;
+             int weight = 0;
+        -    if (thing != NULL)
+        +    PyObject *object;
+        +    (void)PyDict_GetItemRef(dict, key, &object);
+        +    thing = (Thing *)object;
+        +    if (thing != NULL) {
+                 weight = weigh(thing);
+        +        Py_DECREF(thing);
+        +    }
+             return weight;
+         }
+        ");
+}
+
+#[test]
+fn in_the_body_of_an_if() {
+    insta::assert_snapshot!(int(
+        r#"
+    Thing *thing = NULL;
+    void *other = NULL;
+    if (i)
+        thing = (Thing *)PyDict_GetItemString(dict, "a");
+    else
+        other = PyDict_GetItemString(dict, "b");
+    return weigh(thing, other);
+"#
+    ), @r#"
+        @@
+             Thing *thing = NULL;
+             void *other = NULL;
+        -    if (i)
+        -        thing = (Thing *)PyDict_GetItemString(dict, "a");
+        -    else
+        -        other = PyDict_GetItemString(dict, "b");
+        -    return weigh(thing, other);
+        +    int result;
+        +    if (i) {
+        +        PyObject *object;
+        +        if (PyDict_GetItemStringRef(dict, "a", &object) < 0) {
+        +            PyErr_Clear();
+        +        }
+        +        thing = (Thing *)object;
+        +    }
+        +    else {
+        +        PyObject *obj;
+        +        if (PyDict_GetItemStringRef(dict, "b", &obj) < 0) {
+        +            PyErr_Clear();
+        +        }
+        +        other = obj;
+        +    }
+        +    result = weigh(thing, other);
+        +    Py_XDECREF(thing);
+        +    Py_XDECREF(other);
+        +    return result;
+         }
+        "#);
+}
+
+#[test]
+fn a_condition_or_a_constant_stays() {
+    insta::assert_snapshot!(int(
+        r#"
+    Thing *thing;
+    Thing *const other = (Thing *)PyDict_GetItem(dict, key);
+    if ((thing = (Thing *)PyDict_GetItem(dict, self)) == NULL)
+        return 0;
+    return weigh(thing, other);
+"#
+    ), @"
+        4: `other` is not a `PyObject *`, which the strong function stores its result in: use a `PyObject *` variable
+        5: `thing` is not a `PyObject *`, which the strong function stores its result in: use a `PyObject *` variable
+        ");
+}
