@@ -41,6 +41,12 @@ impl Config {
         }
     }
 
+    /// Whether the build has no GIL.
+    #[must_use]
+    pub fn is_free_threaded(&self) -> bool {
+        self.value("Py_GIL_DISABLED").is_some()
+    }
+
     fn default_value(&self, name: &str) -> Option<i64> {
         let version = || self.value(VERSION).unwrap_or(i64::from(self.range.max));
         match name {

@@ -117,22 +117,28 @@ fn next_config(
 ) -> Option<Config> {
     let mut config = Config::base(range);
     let mut any = false;
+    // What a free-threaded build can have is not to be seen only in one with the GIL.
+    let is_like = |config: &Config, attempt: &Config, missed: &Missed| {
+        let alone = missed.solved(&Config::base(range));
+        let is_free = attempt.is_free_threaded();
+        is_free == config.is_free_threaded()
+            && alone.is_some_and(|alone| is_free == alone.is_free_threaded())
+    };
     for missed in waiting {
         if tried.contains(&missed.branch) || dead.contains(&missed.branch) {
             continue;
         }
-        let mut attempt = config.clone();
-        if missed
-            .wanted
-            .iter()
-            .all(|(cond, wanted)| cond.solve(*wanted, &mut attempt))
-        {
-            config = attempt;
-            any = true;
-            tried.insert(missed.branch);
-        } else if !any {
-            // Not even alone: no supported build takes this branch.
-            dead.insert(missed.branch);
+        match missed.solved(&config) {
+            Some(attempt) if !any || is_like(&config, &attempt, missed) => {
+                config = attempt;
+                any = true;
+                tried.insert(missed.branch);
+            }
+            None if !any => {
+                // Not even alone: no supported build takes this branch.
+                dead.insert(missed.branch);
+            }
+            Some(_) | None => {}
         }
     }
     any.then_some(config)

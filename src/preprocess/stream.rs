@@ -39,6 +39,17 @@ pub(crate) struct Missed {
     pub wanted: Vec<(Cond, bool)>,
 }
 
+impl Missed {
+    /// `config`, assuming more so that it takes the branch; `None` if that contradicts it.
+    pub(super) fn solved(&self, config: &Config) -> Option<Config> {
+        let mut attempt = config.clone();
+        let mut wanted = self.wanted.iter();
+        wanted
+            .all(|(cond, wanted)| cond.solve(*wanted, &mut attempt))
+            .then_some(attempt)
+    }
+}
+
 /// Macros by name, as of the point that has been read.
 pub(crate) type MacroTable<'a> = FxHashMap<&'a [u8], &'a MacroDef>;
 

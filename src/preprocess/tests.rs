@@ -81,8 +81,8 @@ fn every_live_branch_is_seen_once_and_dead_ones_never() {
     0 three: int three ( void ) { return 0 ; }
     0 int other ;
     1 int win ;
-    1 int old ;
     2 int foo ;
+    3 int old ;
     unreached 0
     ");
 }
@@ -175,4 +175,17 @@ fn places_tell_text_argument_and_body() {
         + 4;
     assert_eq!(shown(open, end), "file CHECK(g(a) > 1)");
     assert_eq!(shown(open - 1, end + 1), "file { CHECK(g(a) > 1);");
+}
+
+#[test]
+fn branches_for_old_versions_share_no_configuration_with_others() {
+    let text = "#if PY_VERSION_HEX < 0x030B0000\nint old;\n#endif\n\
+                #ifdef EXTRA\nint extra;\n#endif\n\
+                #if PY_VERSION_HEX < 0x030C0000\nint less_old;\n#endif\n";
+    insta::assert_snapshot!(show(&[("a.c", text)]), @"
+        1 int old ;
+        1 int less_old ;
+        2 int extra ;
+        unreached 0
+        ");
 }

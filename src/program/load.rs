@@ -92,7 +92,7 @@ pub fn load<'a>(
             .into_iter()
             .filter(|item| seen.insert(item.raw.key));
         raw.extend(fresh.map(|item| {
-            let needs_gil = configs[item.config].value("Py_GIL_DISABLED").is_none();
+            let needs_gil = !configs[item.config].is_free_threaded();
             let head = Head {
                 unit: root,
                 config: item.config,
