@@ -11,7 +11,7 @@ use super::shape::{Shape, shape};
 use super::slots::{Slot, Slots};
 use super::web::{Given, Web, webs};
 use crate::ast::{ExprId, LocalId, StmtId};
-use crate::capi::{Absent, Form, Replacement};
+use crate::capi::{Absent, Form, OldErrors, Replacement};
 
 /// A lookup that may become strong.
 #[derive(Debug, Clone)]
@@ -101,12 +101,26 @@ fn lookup(
     moved: &BTreeSet<ExprId>,
 ) -> Result<Lookup, Reason> {
     let shape = fits(scene, replacement, shape(scene, call, replacement, moved)?)?;
+    if let Some(stmt) = in_front_of(replacement, shape)
+        && scene.is_else_if(stmt)
+    {
+        return Err(Reason::ElseIf);
+    }
     Ok(Lookup {
         call,
         replacement,
         shape,
         failure: failure(scene, call, replacement, shape)?,
     })
+}
+
+/// The statement in front of which the lookup moves.
+fn in_front_of(replacement: &Replacement, shape: Shape) -> Option<StmtId> {
+    match shape {
+        Shape::Nested(stmt) => Some(stmt),
+        Shape::Inside(stmt, ..) if replacement.errors == OldErrors::Swallowed => Some(stmt),
+        _ => None,
+    }
 }
 
 fn calls_of(home: &Home) -> Vec<ExprId> {
