@@ -24,6 +24,7 @@ impl Layout<'_> {
     /// statements.
     #[must_use]
     pub fn surround(&self, statement: ByteSpan, before: &[&str], after: &[&str]) -> Vec<Edit> {
+        let statement = self.with_semicolon(statement);
         if let Some(head) = self.braceless_head(statement) {
             return self.wrap(statement, head, before, after);
         }
@@ -35,6 +36,16 @@ impl Layout<'_> {
             edits.push(self.after(statement, after));
         }
         edits
+    }
+
+    /// `CHECK(x);` ends in front of the `;` if the macro brings one along.
+    fn with_semicolon(&self, statement: ByteSpan) -> ByteSpan {
+        let next = self.index(statement.end());
+        let is_call = self.bytes[statement.range()].ends_with(b")");
+        match self.tokens.get(next) {
+            Some(token) if is_call && self.text(next) == b";" => statement.join(token.span),
+            _ => statement,
+        }
     }
 
     /// Declarations behind `declaration`, the last one at the top of a block.
@@ -170,8 +181,7 @@ impl Layout<'_> {
             return self.insertion(statement.end(), format!(" {}", on_one_line(lines)));
         }
         let indentation = self.body_indentation(statement.start());
-        let lines: Vec<_> = lines.iter().map(|&line| (&indentation[..], line)).collect();
-        self.lines_after(statement.end(), &lines)
+        self.lines_after(statement.end(), &self.placed(&indentation, lines))
     }
 
     /// Braces around `statement` in the style of the function, `before` and `after` inside.
@@ -213,11 +223,24 @@ impl Layout<'_> {
         if own_line && indented {
             edits.extend(self.deeper_lines(statement));
         }
-        let mut closing: Vec<_> = after.iter().map(|&line| (&inner[..], line)).collect();
+        let mut closing = self.placed(&inner, after);
         closing.push((&brace, "}"));
         edits.push(self.lines_after(statement.end(), &closing));
         edits.retain(|edit| !(edit.text.is_empty() && edit.span.is_empty()));
         edits
+    }
+
+    /// The lines with their indentation: labels, `end: ;`, stand one step to the left.
+    fn placed<'l>(&self, indentation: &'l [u8], lines: &[&'l str]) -> Vec<(&'l [u8], &'l str)> {
+        let step = self.step().deeper(b"");
+        let outer = indentation.strip_suffix(&step[..]).unwrap_or(indentation);
+        let lines = lines.iter();
+        lines
+            .map(|&line| match line.ends_with(": ;") {
+                true => (outer, line),
+                false => (indentation, line),
+            })
+            .collect()
     }
 
     /// Moves the lines of `statement` one step to the right.
@@ -402,6 +425,31 @@ mod tests {
         assert_eq!(
             around(text, "f();"),
             "{\n  <;\n  f(); /* one\n  two */ // three /*\n  >;\n}\n"
+        );
+    }
+
+    #[test]
+    fn a_semicolon_behind_a_macro_stays_with_it() {
+        assert_eq!(
+            around("{\n  CHECK(x); // why\n}\n", "CHECK(x)"),
+            "{\n  <;\n  CHECK(x); // why\n  >;\n}\n"
+        );
+    }
+
+    #[test]
+    fn labels_stand_one_step_to_the_left() {
+        let labelled = |text, target| {
+            edited(text, target, |layout, statement| {
+                layout.surround(statement, &[], &["end: ;", ">;"])
+            })
+        };
+        assert_eq!(
+            labelled("{\n    if (x) {\n        f();\n    }\n}\n", "f();"),
+            "{\n    if (x) {\n        f();\n    end: ;\n        >;\n    }\n}\n"
+        );
+        assert_eq!(
+            labelled("{\n    if (x)\n        f();\n    g();\n}\n", "f();"),
+            "{\n    if (x) {\n        f();\n    end: ;\n        >;\n    }\n    g();\n}\n"
         );
     }
 

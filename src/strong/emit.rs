@@ -333,7 +333,7 @@ impl Draft<'_, '_> {
         let mut edits: Vec<Edit> = Vec::new();
         for (stmt, around) in std::mem::take(&mut self.around) {
             let Some(span) = self.scene.stmt_span(stmt) else {
-                return Err(Reason::ExitInMacro("the result".to_owned()));
+                return Err(Reason::InMacro("around it".to_owned()));
             };
             if self.scene.is_else_if(stmt) {
                 return Err(Reason::ElseIf);

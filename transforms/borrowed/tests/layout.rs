@@ -268,3 +268,35 @@ fn errno_is_read_before_the_release() {
          }
         ");
 }
+
+#[test]
+fn a_release_behind_a_macro_with_a_semicolon() {
+    let text = r#"#define FAIL_IF(c) if (c) goto error;
+static int f(PyObject *list)
+{
+    PyObject *item = PyList_GetItem(list, 0);
+    if (item == NULL)
+        return -1;
+    FAIL_IF(check(item) < 0);
+    return 0;
+error:
+    return -1;
+}
+"#;
+    insta::assert_snapshot!(run(ALL, text), @"
+        @@
+         static int f(PyObject *list)
+         {
+        -    PyObject *item = PyList_GetItem(list, 0);
+        +    PyObject *item = PyList_GetItemRef(list, 0);
+             if (item == NULL)
+                 return -1;
+             FAIL_IF(check(item) < 0);
+        +    Py_DECREF(item);
+             return 0;
+         error:
+        +    Py_DECREF(item);
+             return -1;
+         }
+        ");
+}

@@ -2,6 +2,7 @@
 
 mod act;
 mod declare;
+mod label;
 
 use rustc_hash::FxHashSet;
 
@@ -107,6 +108,7 @@ impl Section<'_> {
         for departure in &self.plan.exits {
             rewrite.departure(departure)?;
         }
+        rewrite.unused_label();
         let mut fix = Fix::safe(self.title());
         rewrite.closers.reverse();
         fix.edits = rewrite.closers;

@@ -222,7 +222,7 @@ pairs(PyObject *d)
     +            }
              }
          }
-    +    end_section: ;
+    +end_section: ;
     +    Py_END_CRITICAL_SECTION();
     +    if (stopped)
     +        return 1;

@@ -268,7 +268,7 @@ find(PyObject *d, PyObject **table, int n)
                  break;
              }
          }
-    +    end_section: ;
+    +end_section: ;
     +    Py_END_CRITICAL_SECTION();
     +    if (stopped)
     +        return 1;
@@ -360,7 +360,7 @@ each(PyObject *d, int n)
     +            }
                  n--;
              }
-    +        end_section: ;
+    +    end_section: ;
     +        Py_END_CRITICAL_SECTION();
     +        if (outcome == 1)
     +            break;
@@ -580,22 +580,104 @@ done:
     return n;
 }
 "#;
-    insta::assert_snapshot!(diff(text), @r##"
-    8: `d` is iterated over without holding its lock
-      safe: hold `d` in a critical section while it is iterated over
-    @@
-         Py_ssize_t pos = 0;
-     
-    +    Py_BEGIN_CRITICAL_SECTION(d);
-         while (PyDict_Next(d, &pos, &key, NULL)) {
-             while (n--)
-                 if (key == wanted)
-    -                goto done;
-    +                goto end_section;
+    insta::assert_snapshot!(diff(text), @"
+        8: `d` is iterated over without holding its lock
+          safe: hold `d` in a critical section while it is iterated over
+        @@
+             Py_ssize_t pos = 0;
+         
+        +    Py_BEGIN_CRITICAL_SECTION(d);
+             while (PyDict_Next(d, &pos, &key, NULL)) {
+                 while (n--)
+                     if (key == wanted)
+        -                goto done;
+        +                goto end_section;
+             }
+        -done:
+        +end_section: ;
+        +    Py_END_CRITICAL_SECTION();
+             return n;
          }
-    +    end_section: ;
-    +    Py_END_CRITICAL_SECTION();
-     done:
-         return n;
-    "##);
+        ");
+}
+
+#[test]
+fn a_label_that_nothing_jumps_to_any_more_goes() {
+    let text = r#"
+static int
+count(PyObject *d)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+    int n = 0;
+
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        if (key == Py_None)
+            goto done;
+        n++;
+    }
+
+done:
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @"
+        9: `d` is iterated over without holding its lock
+          safe: hold `d` in a critical section while it is iterated over
+        @@
+             int n = 0;
+         
+        +    Py_BEGIN_CRITICAL_SECTION(d);
+             while (PyDict_Next(d, &pos, &key, NULL)) {
+                 if (key == Py_None)
+        -            goto done;
+        +            break;
+                 n++;
+             }
+        +    Py_END_CRITICAL_SECTION();
+         
+        -done:
+             return n;
+         }
+        ");
+}
+
+#[test]
+fn a_label_that_others_jump_to_stays() {
+    let text = r#"
+static int
+count(PyObject *d)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+    int n = 0;
+
+    if (d == Py_None)
+        goto done;
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        if (key == Py_None)
+            goto done;
+        n++;
+    }
+done:
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @"
+        11: `d` is iterated over without holding its lock
+          safe: hold `d` in a critical section while it is iterated over
+        @@
+             if (d == Py_None)
+                 goto done;
+        +    Py_BEGIN_CRITICAL_SECTION(d);
+             while (PyDict_Next(d, &pos, &key, NULL)) {
+                 if (key == Py_None)
+        -            goto done;
+        +            break;
+                 n++;
+             }
+        +    Py_END_CRITICAL_SECTION();
+         done:
+             return n;
+        ");
 }
