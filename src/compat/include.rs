@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::edit::{Edit, Layout};
 use crate::lex::{Token, TokenKind};
-use crate::source::{ByteOffset, ByteSpan, FileId, SourceFile};
+use crate::source::{ByteOffset, FileId, SourceFile};
 
 /// The header that a file is to include.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ pub fn include_edit(
         Some(spelling) => spelling.to_owned(),
         None => relative(file.path().parent().unwrap_or(Path::new("")), target.path),
     };
-    let layout = Layout::learn(id, file.bytes(), tokens, ByteSpan::empty(ByteOffset(0)));
+    let layout = Layout::learn(id, file.bytes(), tokens);
     Some(layout.insert_line_after(place.end, &format!("#include \"{operand}\"")))
 }
 

@@ -48,54 +48,84 @@ pub struct Head {
     pub end: ByteOffset,
 }
 
-/// The layout of one function; the file's where the function shows nothing.
+/// How somebody indents and sets braces.
+#[derive(Debug, Clone, Copy)]
+pub struct Style {
+    step: IndentStep,
+    braces: BraceStyle,
+}
+
+impl Default for Style {
+    /// Four blanks, braces behind the head.
+    fn default() -> Self {
+        Self {
+            step: IndentStep {
+                columns: 4,
+                tabs: false,
+            },
+            braces: BraceStyle::SameLine,
+        }
+    }
+}
+
+/// The layout of a file, or of one function of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout<'a> {
     pub(super) file: FileId,
     pub(super) bytes: &'a [u8],
     pub(super) tokens: &'a [Token],
-    step: IndentStep,
-    braces: BraceStyle,
+    style: Style,
 }
 
 impl<'a> Layout<'a> {
-    /// Learns the layout of `function` from its text. `tokens` are all tokens of `bytes`.
+    /// Learns the layout of a file. `tokens` are all tokens of `bytes`.
     #[must_use]
-    pub fn learn(file: FileId, bytes: &'a [u8], tokens: &'a [Token], function: ByteSpan) -> Self {
-        let step = IndentStep {
-            columns: 4,
-            tabs: false,
-        };
-        let mut layout = Self {
+    pub fn learn(file: FileId, bytes: &'a [u8], tokens: &'a [Token]) -> Self {
+        Self::with_style(file, bytes, tokens, Style::default()).adapted(0..tokens.len())
+    }
+
+    /// The layout of a file whose style is known.
+    #[must_use]
+    pub fn with_style(file: FileId, bytes: &'a [u8], tokens: &'a [Token], style: Style) -> Self {
+        Self {
             file,
             bytes,
             tokens,
-            step,
-            braces: BraceStyle::SameLine,
+            style,
+        }
+    }
+
+    /// The layout of `function`: that of the file where the function shows nothing.
+    #[must_use]
+    pub fn within(self, function: ByteSpan) -> Self {
+        self.adapted(self.index(function.start())..self.index(function.end()))
+    }
+
+    fn adapted(self, range: std::ops::Range<usize>) -> Self {
+        let Style { step, braces } = self.style;
+        let style = Style {
+            step: self.vote_step(range.clone()).unwrap_or(step),
+            braces: self.vote_braces(range).unwrap_or(braces),
         };
-        let whole = 0..tokens.len();
-        let own = layout.index(function.start())..layout.index(function.end());
-        layout.step = layout
-            .vote_step(own.clone())
-            .or_else(|| layout.vote_step(whole.clone()))
-            .unwrap_or(layout.step);
-        layout.braces = layout
-            .vote_braces(own)
-            .or_else(|| layout.vote_braces(whole))
-            .unwrap_or(layout.braces);
-        layout
+        Self { style, ..self }
+    }
+
+    /// The style that was learned.
+    #[must_use]
+    pub fn style(&self) -> Style {
+        self.style
     }
 
     /// What one level of nesting adds.
     #[must_use]
     pub fn step(&self) -> IndentStep {
-        self.step
+        self.style.step
     }
 
     /// Where opening braces stand.
     #[must_use]
     pub fn braces(&self) -> BraceStyle {
-        self.braces
+        self.style.braces
     }
 
     /// The bytes of `span`.
@@ -194,8 +224,9 @@ impl<'a> Layout<'a> {
     fn vote_braces(&self, range: std::ops::Range<usize>) -> Option<BraceStyle> {
         let mut votes = BTreeMap::<BraceStyle, usize>::new();
         for index in range.start.max(1)..range.end {
-            let head = self.head_ending_at(index - 1);
-            if let Some(head) = head.filter(|_| self.text(index) == b"{") {
+            if self.text(index) == b"{"
+                && let Some(head) = self.head_ending_at(index - 1)
+            {
                 *votes.entry(self.brace_style(index, head)).or_default() += 1;
             }
         }
@@ -269,8 +300,7 @@ mod tests {
 
     fn with_layout<T>(text: &str, ask: impl FnOnce(Layout<'_>) -> T) -> T {
         let tokens = lex(text.as_bytes());
-        let whole = ByteSpan::new(0, u32::try_from(text.len()).unwrap());
-        ask(Layout::learn(FileId(0), text.as_bytes(), &tokens, whole))
+        ask(Layout::learn(FileId(0), text.as_bytes(), &tokens))
     }
 
     fn deeper(text: &str, indentation: &[u8]) -> Vec<u8> {

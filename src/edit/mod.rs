@@ -10,7 +10,7 @@ mod statement;
 pub use apply::{Applied, OffsetMap, apply};
 pub use compose::{Composed, compose};
 pub use difference::difference;
-pub use layout::{BraceStyle, Head, IndentStep, Layout};
+pub use layout::{BraceStyle, Head, IndentStep, Layout, Style};
 pub use set::{Conflict, EditSet, FixId};
 
 use crate::source::{ByteOffset, ByteSpan, FileId};

@@ -383,8 +383,7 @@ mod tests {
     ) -> String {
         let tokens = lex(text.as_bytes());
         let offset = |at: usize| u32::try_from(at).unwrap();
-        let whole = ByteSpan::new(0, offset(text.len()));
-        let layout = Layout::learn(FileId(0), text.as_bytes(), &tokens, whole);
+        let layout = Layout::learn(FileId(0), text.as_bytes(), &tokens);
         let start = text.find(target).unwrap();
         let statement = ByteSpan::new(offset(start), offset(start + target.len()));
         let mut fix = Fix::safe("test");

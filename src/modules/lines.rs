@@ -37,7 +37,7 @@ impl<'a> Lines<'a> {
     pub fn new(cx: &PackageCx<'a>, (file, place): (FileId, ByteSpan)) -> Self {
         let bytes = cx.file(file).bytes();
         let tokens = &cx.program.index[file.index()].tokens;
-        let layout = Layout::learn(file, bytes, tokens, place);
+        let layout = cx.layout(file, place);
         Self {
             file,
             bytes,

@@ -1,10 +1,13 @@
 //! What a rule may ask about the package.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use rustc_hash::FxHashSet;
 
+use super::Outcome;
 use crate::ast::{ExprId, ExprKind, Function, StmtId, Tree};
+use crate::edit::{Layout, Style};
 use crate::lex::Token;
 use crate::ownership::summary::Summaries;
 use crate::preprocess::{Place, VersionRange};
@@ -12,6 +15,10 @@ use crate::program::{Body, CallIndex, CallSite, ItemId, Program, ProgramItem};
 use crate::provenance::{Exposure, SharedKind, Triage, Verdict};
 use crate::roles::Roles;
 use crate::source::{ByteSpan, FileId, SourceFile};
+
+/// What becomes of calls that give borrowed references, and of calls of functions that hand such
+/// references on.
+pub type Lookups = BTreeMap<ItemId, BTreeMap<ExprId, Outcome>>;
 
 /// The package with what rules ask for again and again looked up once.
 #[derive(Debug)]
@@ -24,6 +31,9 @@ pub struct PackageCx<'a> {
     triage: Option<&'a dyn Triage>,
     summaries: OnceLock<Summaries>,
     macros: OnceLock<FxHashSet<Box<[u8]>>>,
+    lookups: OnceLock<Lookups>,
+    /// By [`FileId`].
+    styles: Vec<OnceLock<Style>>,
 }
 
 impl<'a> PackageCx<'a> {
@@ -37,6 +47,8 @@ impl<'a> PackageCx<'a> {
             triage: None,
             summaries: OnceLock::new(),
             macros: OnceLock::new(),
+            lookups: OnceLock::new(),
+            styles: program.index.iter().map(|_| OnceLock::new()).collect(),
         }
     }
 
@@ -53,6 +65,22 @@ impl<'a> PackageCx<'a> {
     pub fn summaries(&self) -> &Summaries {
         self.summaries
             .get_or_init(|| Summaries::of_helpers(self.program))
+    }
+
+    /// What becomes of the lookups of the package, as `plan` says for the first rule that asks: one
+    /// fix may hold lookups of several rules.
+    pub fn lookups(&self, plan: impl FnOnce(&Self) -> Lookups) -> &Lookups {
+        self.lookups.get_or_init(|| plan(self))
+    }
+
+    /// The layout of the function that stands at `place` of `file`.
+    #[must_use]
+    pub fn layout(&self, file: FileId, place: ByteSpan) -> Layout<'a> {
+        let bytes = self.file(file).bytes();
+        let tokens = self.program.index[file.index()].tokens();
+        let style =
+            self.styles[file.index()].get_or_init(|| Layout::learn(file, bytes, tokens).style());
+        Layout::with_style(file, bytes, tokens, *style).within(place)
     }
 
     /// Where the argument `container` of a borrowing call comes from.

@@ -7,7 +7,7 @@ mod fingerprint;
 mod selection;
 mod suppression;
 
-pub use context::PackageCx;
+pub use context::{Lookups, PackageCx};
 pub use finding::{Finding, Note, Outcome};
 pub use fingerprint::fingerprints;
 pub use selection::{Selection, Selector, UnknownRule};

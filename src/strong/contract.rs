@@ -13,13 +13,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::item::{Solved, replacement_of, solve};
+use super::item::{Solved, solve};
 use super::reason::Reason;
 use crate::ast::{ExprId, ExprKind};
-use crate::capi::{Absent, Form, OldErrors, PyVersion, Replacement};
+use crate::capi::{Absent, Form, OldErrors, PyVersion, REPLACEMENTS, Replacement};
 use crate::edit::{Edit, Fix};
 use crate::facts::Reference;
-use crate::rule::{CallSite, ItemId, Outcome, PackageCx};
+use crate::rule::{CallSite, ItemId, Lookups, Outcome, PackageCx};
 
 /// The call of a function that is changed to return a new reference: its text stays.
 pub(super) static OWN: Replacement = Replacement {
@@ -42,53 +42,36 @@ pub(super) fn is_own(replacement: &Replacement) -> bool {
 /// Most callers that a reason names.
 const MAX_NAMED: usize = 4;
 
-/// What becomes of functions that return borrowed references, and of their callers.
-#[derive(Default)]
-pub(super) struct Contracts {
-    /// Of all functions that change together.
-    outcomes: BTreeMap<ItemId, BTreeMap<ExprId, Outcome>>,
-    /// Why a function goes on to return a borrowed reference.
-    refused: BTreeMap<String, Reason>,
+/// What becomes of the lookups of the package.
+pub(super) fn outcomes(cx: &PackageCx<'_>) -> Lookups {
+    let mut solved = alone(cx);
+    let mut search = Search::new(cx, &solved);
+    let together = search.run();
+    let fixes = merge(cx, &search.helpers, &together);
+    solved.extend(together);
+    let mut lookups = Lookups::new();
+    for (item, solved) in solved {
+        let mut outcomes = solved.into_outcomes();
+        for (call, outcome) in &mut outcomes {
+            if let Some(merged) = fixes.get(&item).and_then(|merged| merged.get(call)) {
+                *outcome = merged.clone();
+            }
+        }
+        search.explain(item, &mut outcomes);
+        lookups.insert(item, outcomes);
+    }
+    lookups
 }
 
-impl Contracts {
-    pub(super) fn new(cx: &PackageCx<'_>) -> Self {
-        let mut search = Search::new(cx);
-        let solved = search.run();
-        let mut contracts = Self {
-            outcomes: BTreeMap::new(),
-            refused: search.refused,
-        };
-        let fixes = merge(cx, &search.helpers, &solved);
-        for (item, solved) in solved {
-            let merged = fixes.get(&item);
-            let mut outcomes = solved.into_outcomes();
-            for (call, outcome) in &mut outcomes {
-                if let Some(merged) = merged.and_then(|merged| merged.get(call)) {
-                    *outcome = merged.clone();
-                }
-            }
-            contracts.outcomes.insert(item, outcomes);
-        }
-        contracts
-    }
-
-    /// What becomes of each lookup of a function.
-    pub(super) fn outcomes(&self, cx: &PackageCx<'_>, item: ItemId) -> BTreeMap<ExprId, Outcome> {
-        let known = self.outcomes.get(&item).cloned();
-        let mut outcomes =
-            known.unwrap_or_else(|| solve(cx, item, &BTreeSet::new()).into_outcomes());
-        let why = cx
-            .function(item)
-            .and_then(|function| self.refused.get(&function.name));
-        if let Some(why) = why {
-            let plain = Outcome::Manual(Reason::ReturnedBorrowed.to_string());
-            for outcome in outcomes.values_mut().filter(|outcome| **outcome == plain) {
-                *outcome = Outcome::Manual(why.to_string());
-            }
-        }
-        outcomes
-    }
+/// All functions with lookups, as if each could change by itself only.
+fn alone(cx: &PackageCx<'_>) -> BTreeMap<ItemId, Solved> {
+    let calls = REPLACEMENTS
+        .iter()
+        .flat_map(|row| cx.calls_to(row.borrowed));
+    let items: BTreeSet<ItemId> = calls.map(|site| site.item).collect();
+    let none = BTreeSet::new();
+    let solved = items.into_iter().map(|item| (item, solve(cx, item, &none)));
+    solved.collect()
 }
 
 /// The search for the functions that can change.
@@ -96,34 +79,27 @@ struct Search<'c, 'a> {
     cx: &'c PackageCx<'a>,
     /// Those that return new references, as far as is known.
     helpers: BTreeSet<String>,
+    /// Why a function goes on to return a borrowed reference.
     refused: BTreeMap<String, Reason>,
 }
 
 impl<'c, 'a> Search<'c, 'a> {
-    fn new(cx: &'c PackageCx<'a>) -> Self {
+    fn new(cx: &'c PackageCx<'a>, alone: &BTreeMap<ItemId, Solved>) -> Self {
         let mut search = Self {
             cx,
             helpers: BTreeSet::new(),
             refused: BTreeMap::new(),
         };
-        let mut names = BTreeSet::new();
-        for at in 0..cx.program.items.len() {
-            let item = ItemId(u32::try_from(at).expect("items are indexed by u32"));
-            if let Some(function) = cx.function(item)
-                && function.ret.is_py_object_pointer()
-                && !names.contains(&function.name)
-                && has_lookups(cx, item)
-            {
-                let solved = solve(cx, item, &BTreeSet::new());
-                if solved
-                    .declined
-                    .values()
-                    .any(|why| *why == Reason::ReturnedBorrowed)
-                {
-                    names.insert(function.name.clone());
-                }
-            }
-        }
+        let names: BTreeSet<String> = alone
+            .iter()
+            .filter_map(|(&item, solved)| {
+                let function = cx.function(item)?;
+                let mut reasons = solved.declined.values();
+                let hands_out = function.ret.is_py_object_pointer()
+                    && reasons.any(|why| *why == Reason::ReturnedBorrowed);
+                hands_out.then(|| function.name.clone())
+            })
+            .collect();
         names.into_iter().for_each(|name| search.add(name));
         search
     }
@@ -173,6 +149,18 @@ impl<'c, 'a> Search<'c, 'a> {
         self.helpers.remove(name);
         self.refused
             .insert(name.to_owned(), Reason::Contract(reason));
+    }
+
+    /// Says of lookups that a function returns why its callers cannot change.
+    fn explain(&self, item: ItemId, outcomes: &mut BTreeMap<ExprId, Outcome>) {
+        let function = self.cx.function(item);
+        let Some(why) = function.and_then(|function| self.refused.get(&function.name)) else {
+            return;
+        };
+        let plain = Outcome::Manual(Reason::ReturnedBorrowed.to_string());
+        for outcome in outcomes.values_mut().filter(|outcome| **outcome == plain) {
+            *outcome = Outcome::Manual(why.to_string());
+        }
     }
 
     /// Takes out, and adds, functions until all that are left can change.
@@ -250,13 +238,6 @@ impl<'c, 'a> Search<'c, 'a> {
         };
         self.helpers.get(tree.callee_name(callee)?)
     }
-}
-
-fn has_lookups(cx: &PackageCx<'_>, item: ItemId) -> bool {
-    let count = cx.tree(item).map_or(0, |tree| tree.exprs.len());
-    (0u32..)
-        .take(count)
-        .any(|at| replacement_of(cx, item, ExprId(at)).is_some())
 }
 
 /// Calls that cannot change, and why.

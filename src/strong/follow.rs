@@ -5,6 +5,7 @@
 //! so does a `Py_DECREF` behind which the object is still used. In [`Mode::Keep`] all of them
 //! stay, and the new reference lives beside theirs.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::afterwards::is_only_released;
@@ -26,6 +27,33 @@ pub(super) enum Mode {
     Keep,
 }
 
+/// Calls whose results are owned after a change, with a note of those that made a difference to
+/// somebody.
+pub(super) struct Strong<'s> {
+    calls: &'s BTreeSet<ExprId>,
+    met: RefCell<BTreeSet<ExprId>>,
+}
+
+impl<'s> Strong<'s> {
+    pub(super) fn new(calls: &'s BTreeSet<ExprId>) -> Self {
+        let met = RefCell::default();
+        Self { calls, met }
+    }
+
+    pub(super) fn contains(&self, call: ExprId) -> bool {
+        let is_strong = self.calls.contains(&call);
+        if is_strong {
+            self.met.borrow_mut().insert(call);
+        }
+        is_strong
+    }
+
+    /// Those that somebody asked about.
+    pub(super) fn into_met(self) -> BTreeSet<ExprId> {
+        self.met.into_inner()
+    }
+}
+
 /// What is followed.
 pub(super) struct Follower<'s, 'a> {
     pub scene: &'s Scene<'a>,
@@ -33,7 +61,7 @@ pub(super) struct Follower<'s, 'a> {
     /// Lookups whose result is followed; whether it may be `NULL`.
     pub lookups: BTreeMap<ExprId, bool>,
     /// Calls whose results are owned after the change, those above included.
-    pub strong: &'s BTreeSet<ExprId>,
+    pub strong: &'s Strong<'s>,
     /// The variable the lookups assign to; `None` if a fresh one gets the result.
     pub home: Option<LocalId>,
     /// Its name.

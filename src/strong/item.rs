@@ -52,7 +52,7 @@ impl Solved {
 }
 
 /// Where the container of each lookup of a function comes from.
-pub(super) fn verdicts(cx: &PackageCx<'_>, item: ItemId) -> BTreeMap<ExprId, Verdict> {
+fn verdicts(cx: &PackageCx<'_>, item: ItemId) -> BTreeMap<ExprId, Verdict> {
     let exprs = cx.tree(item).map_or(&[][..], |tree| &tree.exprs);
     let exprs = (0u32..).zip(exprs).map(|(at, _)| ExprId(at));
     exprs

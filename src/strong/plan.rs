@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::exit::{Failure, failure};
-use super::follow::Decisions;
+use super::follow::{Decisions, Strong};
 use super::reason::Reason;
 use super::releases::follow;
 use super::scene::Scene;
@@ -14,7 +14,7 @@ use crate::ast::{ExprId, LocalId, StmtId};
 use crate::capi::{Absent, Form, OldErrors, Replacement};
 
 /// A lookup that may become strong.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Lookup {
     pub call: ExprId,
     pub replacement: &'static Replacement,
@@ -23,7 +23,7 @@ pub(super) struct Lookup {
 }
 
 /// Lookups whose results share a variable, or one that gets a fresh variable.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Home {
     pub local: Option<LocalId>,
     /// The variable's name; for a fresh one the name it gets.
@@ -33,10 +33,12 @@ pub(super) struct Home {
 }
 
 /// A home and what must change around it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Planned {
     pub home: Home,
     pub decisions: Decisions,
+    /// Lookups of other homes that must be strong for that.
+    needs: BTreeSet<ExprId>,
 }
 
 /// What becomes of the lookups of a function.
@@ -52,12 +54,14 @@ pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) 
     let slots = Slots::new(scene);
     let mut calls = calls.to_vec();
     calls.sort_by_key(|(call, _)| scene.cfg.call(*call));
+    let mut known = Vec::new();
     loop {
         let homes = homes(scene, &lookups(scene, &calls, &mut plan.declined));
         let strong: BTreeSet<ExprId> = homes.iter().flat_map(calls_of).collect();
-        let (done, failed) = follow_all(scene, &slots, &homes, &strong);
+        let (done, failed) = follow_all(scene, &slots, &homes, &strong, &known);
+        known = done;
         if failed.is_empty() {
-            plan.groups = group(scene, &slots, done, &strong);
+            plan.groups = group(scene, &slots, known, &strong);
             return plan;
         }
         for (at, reason) in failed {
@@ -242,18 +246,28 @@ fn fresh_name(
 
 type Failures = Vec<(usize, Reason)>;
 
+/// Follows all homes; those `known` from an attempt with more strong calls only where one of these
+/// made a difference.
 fn follow_all(
     scene: &Scene<'_>,
     slots: &Slots,
     homes: &[Home],
     strong: &BTreeSet<ExprId>,
+    known: &[Planned],
 ) -> (Vec<Planned>, Failures) {
     let (mut done, mut failed) = (Vec::new(), Vec::new());
     for (at, home) in homes.iter().enumerate() {
-        match follow(scene, slots, home, strong) {
+        let mut same = known.iter().filter(|old| old.home == *home);
+        if let Some(old) = same.find(|old| old.needs.is_subset(strong)) {
+            done.push(old.clone());
+            continue;
+        }
+        let met = Strong::new(strong);
+        match follow(scene, slots, home, &met) {
             Ok(decisions) => done.push(Planned {
                 home: home.clone(),
                 decisions,
+                needs: met.into_met(),
             }),
             Err(reason) => failed.push((at, reason)),
         }
@@ -269,11 +283,16 @@ fn group(
     strong: &BTreeSet<ExprId>,
 ) -> Vec<Vec<Planned>> {
     let count = planned.len();
+    let touched: Vec<BTreeSet<StmtId>> = planned.iter().map(|home| touched(scene, home)).collect();
     let mut of: Vec<usize> = (0..count).collect();
     for left in 0..count {
         for right in 0..count {
             let apart = left == right || of[left] == of[right];
-            if !apart && belong_together(scene, slots, &planned[left], &planned[right], strong) {
+            let together = || {
+                !touched[left].is_disjoint(&touched[right])
+                    || depends(scene, slots, &planned[left], &planned[right], strong)
+            };
+            if !apart && together() {
                 let (from, to) = (of[right], of[left]);
                 of.iter_mut()
                     .filter(|at| **at == from)
@@ -288,23 +307,22 @@ fn group(
     groups.into_values().collect()
 }
 
-fn belong_together(
+/// Whether the decisions for `left` would be others if `right` stayed as it is.
+fn depends(
     scene: &Scene<'_>,
     slots: &Slots,
     left: &Planned,
     right: &Planned,
     strong: &BTreeSet<ExprId>,
 ) -> bool {
-    if !touched(scene, left).is_disjoint(&touched(scene, right)) {
-        return true;
-    }
     let calls = calls_of(&right.home);
-    let without = strong
-        .iter()
-        .copied()
-        .filter(|call| !calls.contains(call))
-        .collect();
-    follow(scene, slots, &left.home, &without).as_ref() != Ok(&left.decisions)
+    if !calls.iter().any(|call| left.needs.contains(call)) {
+        return false;
+    }
+    let others = strong.iter().copied().filter(|call| !calls.contains(call));
+    let without: BTreeSet<ExprId> = others.collect();
+    let decisions = follow(scene, slots, &left.home, &Strong::new(&without));
+    decisions.as_ref() != Ok(&left.decisions)
 }
 
 /// Statements that the change of one home edits, or puts something beside.

@@ -16,7 +16,7 @@
 use std::collections::BTreeSet;
 
 use super::exit::Failure;
-use super::follow::{Decisions, Follower, Mode};
+use super::follow::{Decisions, Follower, Mode, Strong};
 use super::plan::{Home, Lookup};
 use super::reason::Reason;
 use super::scene::Scene;
@@ -24,7 +24,7 @@ use super::shape::Shape;
 use super::slots::{Slot, Slots};
 use super::weak::adapt;
 use super::web::Given;
-use crate::ast::{ExprId, StmtId, StmtKind};
+use crate::ast::{StmtId, StmtKind};
 use crate::capi::{Absent, OldErrors};
 
 /// What must change for the lookups of `home`.
@@ -35,7 +35,7 @@ pub(super) fn follow(
     scene: &Scene<'_>,
     slots: &Slots,
     home: &Home,
-    strong: &BTreeSet<ExprId>,
+    strong: &Strong<'_>,
 ) -> Result<Decisions, Reason> {
     if matches!(home.lookups[0].shape, Shape::Presence(..)) {
         return Ok(Decisions::default());
@@ -52,7 +52,7 @@ fn follow_as(
     scene: &Scene<'_>,
     slots: &Slots,
     home: &Home,
-    strong: &BTreeSet<ExprId>,
+    strong: &Strong<'_>,
 ) -> Result<Decisions, Reason> {
     let may_be_null = |lookup: &Lookup| {
         lookup.failure == Failure::Tested

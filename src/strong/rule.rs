@@ -1,13 +1,13 @@
 //! Findings for the rules about borrowed references.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::contract::Contracts;
-use super::item::{replacement_of, verdicts};
+use super::contract::outcomes;
+use super::item::replacement_of;
 use super::reason::Reason;
 use crate::preprocess::Place;
 use crate::provenance::{Exposure, Verdict};
-use crate::rule::{CallSite, Finding, ItemId, Note, Outcome, PackageCx, Rule};
+use crate::rule::{CallSite, Finding, Note, Outcome, PackageCx, Rule};
 use crate::source::{ByteSpan, FileId};
 
 /// Adds a finding for every call of `names`, functions that give borrowed references.
@@ -20,25 +20,23 @@ pub fn check(
     names: &[&'static str],
     findings: &mut Vec<Finding>,
 ) {
-    let items: BTreeSet<ItemId> = names
+    let mut sites: Vec<CallSite> = names
         .iter()
-        .flat_map(|name| cx.calls_to(name))
-        .map(|site| site.item)
+        .flat_map(|name| cx.calls_to(name).iter().copied())
         .collect();
+    if sites.is_empty() {
+        return;
+    }
+    // Stable: within an item by name.
+    sites.sort_by_key(|site| site.item);
+    let lookups = cx.lookups(outcomes);
     let mut found: BTreeMap<(FileId, ByteSpan), Finding> = BTreeMap::new();
-    let contracts = Contracts::new(cx);
-    for item in items {
-        let verdicts = verdicts(cx, item);
-        let mut outcomes = contracts.outcomes(cx, item);
-        for site in names.iter().flat_map(|name| cx.calls_to(name)) {
-            if site.item == item {
-                let outcome = outcomes
-                    .remove(&site.expr)
-                    .unwrap_or_else(|| Outcome::Manual(Reason::Unreachable.to_string()));
-                let verdict = verdicts.get(&site.expr);
-                note(&mut found, finding(cx, rule, *site, verdict, outcome));
-            }
-        }
+    for site in sites {
+        let outcome = lookups
+            .get(&site.item)
+            .and_then(|outcomes| outcomes.get(&site.expr).cloned())
+            .unwrap_or_else(|| Outcome::Manual(Reason::Unreachable.to_string()));
+        note(&mut found, finding(cx, rule, site, outcome));
     }
     findings.extend(found.into_values());
 }
@@ -66,18 +64,13 @@ fn note(found: &mut BTreeMap<(FileId, ByteSpan), Finding>, finding: Finding) {
     }
 }
 
-fn finding(
-    cx: &PackageCx<'_>,
-    rule: &'static Rule,
-    site: CallSite,
-    verdict: Option<&Verdict>,
-    outcome: Outcome,
-) -> Finding {
+fn finding(cx: &PackageCx<'_>, rule: &'static Rule, site: CallSite, outcome: Outcome) -> Finding {
+    let replacement = replacement_of(cx, site.item, site.expr);
+    let verdict = replacement.map(|_| cx.provenance(site, 0));
     let (file, span, mut notes) = place(cx, site);
-    if let (Some(Verdict::Shared(_)), Outcome::Fix(_) | Outcome::Manual(_)) = (verdict, &outcome) {
+    if let (Some(Verdict::Shared(_)), Outcome::Fix(_) | Outcome::Manual(_)) = (&verdict, &outcome) {
         notes.extend(path(cx, site));
     }
-    let replacement = replacement_of(cx, site.item, site.expr);
     let api = replacement.map(|replacement| replacement.borrowed);
     Finding {
         rule,
@@ -85,7 +78,7 @@ fn finding(
         span,
         function: cx.function(site.item).map(|function| function.name.clone()),
         api,
-        message: message(api.unwrap_or_default(), verdict, &outcome),
+        message: message(api.unwrap_or_default(), verdict.as_ref(), &outcome),
         notes,
         outcome,
     }

@@ -3,6 +3,8 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
+use rustc_hash::FxHashSet;
+
 use super::errno::Errno;
 use super::pending::Pending;
 use crate::ast::{
@@ -30,6 +32,8 @@ pub(super) struct Scene<'a> {
     parents: Parents,
     pending: OnceCell<Pending<'a>>,
     errno: OnceCell<Errno<'a>>,
+    /// The texts of all tokens.
+    words: OnceCell<FxHashSet<&'a [u8]>>,
 }
 
 /// What a node hangs on.
@@ -77,12 +81,6 @@ impl<'a> Scene<'a> {
     ) -> Option<Self> {
         let tree = &function.tree;
         let (file, span) = cx.item(item).tokens.file_span(function.range)?;
-        let layout = Layout::learn(
-            file,
-            cx.file(file).bytes(),
-            cx.program.index[file.index()].tokens(),
-            span,
-        );
         let mut parents = Parents {
             exprs: vec![None; tree.exprs.len()],
             stmts: vec![None; tree.stmts.len()],
@@ -97,11 +95,12 @@ impl<'a> Scene<'a> {
             cfg,
             liveness: Liveness::new(cfg, tree.locals.len()),
             file,
-            layout,
+            layout: cx.layout(file, span),
             hands_out: false,
             parents,
             pending: OnceCell::new(),
             errno: OnceCell::new(),
+            words: OnceCell::new(),
         })
     }
 
@@ -237,15 +236,12 @@ impl<'a> Scene<'a> {
 }
 
 /// Facts about names and statements that layout decisions ask for.
-impl Scene<'_> {
+impl<'a> Scene<'a> {
     /// `stem`, or `stem2`, `stem3` …: a name that occurs nowhere in the function and is no macro.
     /// It is taken from then on.
     pub(super) fn unused_name(&self, stem: &str, taken: &mut BTreeSet<String>) -> String {
-        let tokens = &self.cx.item(self.item).tokens;
-        let count = u32::try_from(tokens.tokens.len()).expect("items are indexed by u32");
-        let occurs = |name: &str| {
-            (0..count).any(|at| tokens.text(self.cx.program.files, at) == name.as_bytes())
-        };
+        let words = self.words.get_or_init(|| self.words());
+        let occurs = |name: &str| words.contains(name.as_bytes());
         let numbered = (2..).map(|number: u32| format!("{stem}{number}"));
         let mut names = std::iter::once(stem.to_owned()).chain(numbered);
         let name = names
@@ -253,6 +249,13 @@ impl Scene<'_> {
             .expect("there is always one more number");
         taken.insert(name.clone());
         name
+    }
+
+    fn words(&self) -> FxHashSet<&'a [u8]> {
+        let tokens = &self.cx.item(self.item).tokens;
+        let count = u32::try_from(tokens.tokens.len()).expect("items are indexed by u32");
+        let texts = (0..count).map(|at| tokens.text(self.cx.program.files, at));
+        texts.collect()
     }
 
     /// Whether the block of one statement is that of the other or around it. Statements that stand

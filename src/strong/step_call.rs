@@ -46,7 +46,7 @@ impl Follower<'_, '_> {
         };
         // They get an exit of their own.
         let unchecked = matches!(name, "PyList_GET_ITEM" | "PySequence_Fast_GET_ITEM");
-        if unchecked && self.strong.contains(&expr) {
+        if unchecked && self.strong.contains(expr) {
             self.at_exit(expr, state, sink);
         }
         let kinds: Vec<Option<Kind>> = args.iter().map(|arg| kind_of(state, arg)).collect();
@@ -71,7 +71,7 @@ impl Follower<'_, '_> {
                 self.address(name, at, local, &kinds, state);
             }
         }
-        if matches!(state.hold, Hold::Null | Hold::Held { .. }) && !self.strong.contains(&expr) {
+        if matches!(state.hold, Hold::Null | Hold::Held { .. }) && !self.strong.contains(expr) {
             self.result(name, dst, expr, &kinds, state);
         }
     }

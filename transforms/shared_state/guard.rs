@@ -21,9 +21,7 @@ pub(super) fn fix(
         return Err("the limited API has no `PyMutex`");
     }
     let mutex = mutex_name(cx, site.file, &variable.name).ok_or("no name is free for a mutex")?;
-    let tokens = &cx.program.index[site.file.index()].tokens;
-    let whole = cx.item(site.item).place.1;
-    let layout = Layout::learn(site.file, cx.file(site.file).bytes(), tokens, whole);
+    let layout = cx.layout(site.file, cx.item(site.item).place.1);
     let mut fix = Fix::safe(format!("fill `{}` under a mutex", variable.name));
     fix.edits = declaration(cx, variable, &site, &layout, &mutex)?;
     fix.edits.extend(site.edits(&layout, &mutex)?);

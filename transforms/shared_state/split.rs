@@ -98,12 +98,14 @@ impl<'a> Split<'a> {
             .map_or(0, |at| at + 1);
         let column = self.name.end().index() + 1 - line;
         let mut edits = Vec::new();
-        for at in memchr::memchr_iter(b'\n', &text[..self.head.end().index()]) {
+        let parameters = self.name.end().index()..self.head.end().index();
+        for newline in memchr::memchr_iter(b'\n', &text[parameters.clone()]) {
+            let at = parameters.start + newline;
             let blanks = text[at + 1..]
                 .iter()
                 .take_while(|&&byte| byte == b' ')
                 .count();
-            if at > self.name.end().index() && blanks == column {
+            if blanks == column {
                 let start = ByteOffset(u32::try_from(at + 1).expect("files fit"));
                 edits.push(self.edit(ByteSpan::empty(start), " ".repeat(SUFFIX.len())));
             }

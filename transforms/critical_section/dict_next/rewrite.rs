@@ -91,7 +91,7 @@ impl Section<'_> {
             ));
         }
         let (_, function) = self.scope.cx.item(self.scope.item).place;
-        let layout = Layout::learn(file, bytes, tokens, function);
+        let layout = self.scope.cx.layout(file, function);
         let mut rewrite = Rewrite {
             section: self,
             file,
