@@ -5,6 +5,7 @@
 //! [`edit`] → validate → diff.
 
 pub mod ast;
+pub mod build;
 pub mod capi;
 pub mod cfg;
 pub mod cli;

@@ -40,7 +40,7 @@ fn once(rules: &[&'static Rule], text: &str) -> (String, String) {
         let cx = PackageCx::new(program, RANGE);
         let mut findings = Vec::new();
         for rule in rules {
-            (rule.check)(&cx, &mut findings);
+            rule.check.code(&cx, &mut findings);
         }
         findings.sort_by_key(|finding| finding.span);
         let file = program.files.get(CODE);
@@ -109,7 +109,7 @@ fn imbalances(function: &Function) -> Vec<Imbalance> {
 fn once_triaged(rule: &Rule, text: &str) -> (String, String) {
     with_package(text, |cx| {
         let mut findings = Vec::new();
-        (rule.check)(cx, &mut findings);
+        rule.check.code(cx, &mut findings);
         let file = cx.file(CODE);
         let said = findings.iter().map(|finding| in_full(file, finding));
         let fixes = findings

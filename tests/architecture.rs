@@ -25,6 +25,7 @@ const LAYERS: &[&str] = &[
     "ownership",
     "roles",
     "provenance",
+    "build",
     "rule",
     "modules",
     "sections",

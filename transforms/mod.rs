@@ -1,6 +1,7 @@
 //! All rules, one file each.
 
 pub mod borrowed;
+pub mod build_files;
 pub mod critical_section;
 pub mod memory;
 pub mod module;
@@ -38,6 +39,11 @@ pub static ALL: &[&Rule] = &[
     &unsafe_access::count_test::REFERENCE_COUNT_TEST,
     &module::UNDECLARED_MULTI_PHASE_MODULE,
     &module::UNDECLARED_SINGLE_PHASE_MODULE,
+    &build_files::limited_api::UNCONDITIONAL_LIMITED_API,
+    &build_files::cibuildwheel::CIBUILDWHEEL_OPTIONS,
+    &build_files::gil_define::UNCONDITIONAL_GIL_DEFINE,
+    &build_files::binding::UNDECLARED_BINDING,
+    &build_files::classifier::MISSING_CLASSIFIER,
 ];
 
 /// Triggers of the rules that look at all of the package once they find one.

@@ -134,6 +134,9 @@ pub(super) struct OptionArgs {
     /// Apply also fixes that a person must confirm
     #[arg(long)]
     pub(super) unsafe_fixes: bool,
+    /// Change build files too: setup.py, pyproject.toml
+    #[arg(long)]
+    pub(super) build_files: bool,
     /// Oldest supported Python [default: what the project says]
     #[arg(long, value_name = "X.Y")]
     pub(super) min_python: Option<PyVersion>,

@@ -71,7 +71,7 @@ fn table(rules: &[&Rule]) -> String {
 mod tests {
     use super::{page, table};
     use crate::edit::Confidence;
-    use crate::rule::Rule;
+    use crate::rule::{Check, Rule};
 
     static RULE: Rule = Rule {
         code: "UG101",
@@ -81,7 +81,7 @@ mod tests {
         since: "0.1.0",
         best: Some(Confidence::Safe),
         triggers: &[],
-        check: |_, _| {},
+        check: Check::Code(|_, _| {}),
     };
 
     #[test]

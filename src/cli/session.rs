@@ -195,6 +195,9 @@ impl Session {
                 gap.reason
             ));
         }
+        for (file, reason) in &coverage.build_files_not_read {
+            talk.detail(&format!("{}: not read: {reason}", view.path(*file)));
+        }
         for header in &coverage.headers_not_found {
             talk.detail(&format!(
                 "header \"{header}\" not found; `-I` names its folder"

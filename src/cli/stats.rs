@@ -163,7 +163,7 @@ fn files(package: &Package) -> Files {
     for info in package.infos.iter().filter(|info| info.selected) {
         files.seen += 1;
         match info.kind {
-            FileKind::C | FileKind::Header => {}
+            FileKind::C | FileKind::Header | FileKind::Build(_) => {}
             FileKind::Generated(_) => files.generated += 1,
             FileKind::Cpp | FileKind::ObjectiveC | FileKind::Template => files.not_c += 1,
         }

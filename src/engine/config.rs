@@ -28,6 +28,8 @@ pub struct Config {
     pub include_dirs: Vec<String>,
     /// Macros from outside, as (name, value).
     pub defines: Vec<(String, String)>,
+    /// Whether fixes of build files may be made; else their findings say what could be done.
+    pub build_files: bool,
     /// Functions to look at; all if empty.
     pub functions: Vec<String>,
     /// What is said of functions: it wins over what the files say, and over what their code shows.

@@ -1,5 +1,6 @@
 //! The stages in order, for a whole package; pure.
 
+mod build;
 mod config;
 mod converge;
 mod modules;
@@ -19,6 +20,7 @@ pub use whereabouts::{FunctionLines, LineKind, Whereabouts, lines_of, whereabout
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
+use crate::build::BuildFile;
 use crate::capi::REPLACEMENTS;
 
 use crate::package::Package;
@@ -57,6 +59,8 @@ pub struct Coverage {
     pub functions: usize,
     /// Functions that rules could not look at, by file and line.
     pub not_understood: Vec<NotUnderstood>,
+    /// Build files that could not be parsed, by file, and why: lower case, no full stop.
+    pub build_files_not_read: Vec<(FileId, String)>,
     /// Names of quoted headers that are in no folder of the run, sorted.
     pub headers_not_found: Vec<String>,
 }
@@ -135,11 +139,14 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
     );
     let readiness = Readiness::new(&cx, package, config);
     readiness.tell(&mut findings);
+    let modules = modules::statuses(&cx, package, &readiness, &findings);
+    let build_files = build::files(package);
+    findings.extend(build::findings(&build_files, &cx, config, &rules, &modules));
     Analysis {
         validation,
         new_file,
-        coverage: coverage(package, &program),
-        modules: modules::statuses(&cx, package, &readiness, &findings),
+        coverage: coverage(package, &program, &build_files),
+        modules,
         findings,
     }
 }
@@ -172,7 +179,7 @@ fn run(
         .par_iter()
         .map(|rule| {
             let mut findings = Vec::new();
-            (rule.check)(cx, &mut findings);
+            rule.check.code(cx, &mut findings);
             findings
         })
         .collect();
@@ -200,7 +207,9 @@ fn demand(workspace: &Workspace, rules: &[&Rule], config: &Config) -> (Demand, b
         return (Demand::Everything, true);
     }
     // Who writes a static variable stands under no word that is known before.
-    let reads_all = rules.iter().any(|rule| rule.triggers.is_empty());
+    let reads_all = rules
+        .iter()
+        .any(|rule| rule.triggers.is_empty() && !rule.check.is_build());
     let triaged = REPLACEMENTS.iter().map(|row| row.borrowed);
     let followed = transforms::FOLLOWED.iter().copied().flatten().copied();
     let mut triaged = triaged
@@ -219,13 +228,12 @@ fn demand(workspace: &Workspace, rules: &[&Rule], config: &Config) -> (Demand, b
 
 fn is_wanted(package: &Package, config: &Config, finding: &Finding) -> bool {
     let function = |name: &String| config.functions.contains(name);
-    package
-        .info_of(finding.file)
-        .is_some_and(|info| info.kind.is_analysed())
+    let info = package.info_of(finding.file);
+    info.is_some_and(|info| info.kind.is_analysed())
         && (config.functions.is_empty() || finding.function.as_ref().is_some_and(function))
 }
 
-fn coverage(package: &Package, program: &Program<'_>) -> Coverage {
+fn coverage(package: &Package, program: &Program<'_>, build_files: &[BuildFile<'_>]) -> Coverage {
     let gaps = program.gaps.iter().filter(|gap| gap.function.is_some());
     let mut not_understood: Vec<NotUnderstood> = gaps
         .map(|gap| NotUnderstood {
@@ -248,6 +256,7 @@ fn coverage(package: &Package, program: &Program<'_>) -> Coverage {
         files: package.analysed().count(),
         functions: program.functions_total,
         not_understood,
+        build_files_not_read: build::not_read(build_files),
         headers_not_found: headers,
     }
 }

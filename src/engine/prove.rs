@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Config;
 use super::workspace::Workspace;
 use crate::edit::{EditSet, Fix, FixId, difference};
-use crate::package::Package;
+use crate::package::{FileKind, Package};
 use crate::source::FileId;
 use crate::validate::{self, Doubt};
 
@@ -24,7 +24,9 @@ pub fn prove(package: &Package, config: &Config, before: &Bytes, after: &Bytes) 
         files.replace(id, bytes.clone());
     }
     let mut change = Fix::safe("change");
-    let ids: BTreeSet<FileId> = before.keys().chain(after.keys()).copied().collect();
+    let is_build = |id: &FileId| matches!(package.info(*id).kind, FileKind::Build(_));
+    let ids = before.keys().chain(after.keys()).copied();
+    let ids: BTreeSet<FileId> = ids.filter(|id| !is_build(id)).collect();
     for id in ids {
         let new = after
             .get(&id)

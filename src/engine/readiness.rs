@@ -28,6 +28,10 @@ pub enum OpenKind {
     StaticVariable,
     /// Types whose methods change fields without a lock.
     ObjectState,
+    /// Calls into Python by threads that are not attached to it.
+    DetachedCall,
+    /// Items and fields of objects that are used around the API, and counts taken for proofs.
+    ObjectAccess,
     /// Functions that were not understood, which may hide any of these.
     NotUnderstood,
 }
@@ -40,6 +44,11 @@ impl OpenKind {
             "UG3" => Some(Self::CriticalSection),
             "UG5" if rule.name == "unlocked-object-state" => Some(Self::ObjectState),
             "UG5" => Some(Self::StaticVariable),
+            // The others of this group block or deadlock; nothing is read half written.
+            "UG6" if matches!(rule.name, "detached-api-call" | "unattached-thread") => {
+                Some(Self::DetachedCall)
+            }
+            "UG7" => Some(Self::ObjectAccess),
             _ => None,
         }
     }
@@ -62,6 +71,8 @@ impl fmt::Display for Counted {
             OpenKind::CriticalSection => ("missing or wrong section", "missing or wrong sections"),
             OpenKind::StaticVariable => ("static variable", "static variables"),
             OpenKind::ObjectState => ("type with unlocked fields", "types with unlocked fields"),
+            OpenKind::DetachedCall => ("detached call", "detached calls"),
+            OpenKind::ObjectAccess => ("unsafe object access", "unsafe object accesses"),
             OpenKind::NotUnderstood => (
                 "function that was not understood",
                 "functions that were not understood",

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use super::Config;
 use crate::capi::MODEL_H;
 use crate::facts::Functions;
-use crate::package::Package;
+use crate::package::{FileInfo, FileKind, Package};
 use crate::preprocess::{FileIndex, Includes, VersionRange};
 use crate::program::{self, Demand, Places, Program};
 use crate::source::{FileId, FileSet, SourceFile};
@@ -46,7 +46,7 @@ impl Workspace {
         let ids: Vec<FileId> = files.iter().map(|(id, _)| id).collect();
         let index: Vec<FileIndex> = ids
             .par_iter()
-            .map(|&id| FileIndex::new(id, files.get(id)))
+            .map(|&id| index(package, id, files.get(id)))
             .collect();
         let search: Vec<PathBuf> = config
             .include_dirs
@@ -134,4 +134,14 @@ impl Workspace {
         });
         look(&program::load(files, &index, includes, &options));
     }
+}
+
+/// What is learnt of a file once; of build files, which hold no C, nothing.
+fn index(package: &Package, id: FileId, file: &SourceFile) -> FileIndex {
+    let is_build = |info: FileInfo| matches!(info.kind, FileKind::Build(_));
+    if package.info_of(id).is_some_and(is_build) {
+        let empty = SourceFile::new(file.path().to_path_buf(), Vec::new());
+        return FileIndex::new(id, &empty);
+    }
+    FileIndex::new(id, file)
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::generated::{Generator, generator_of};
+use crate::build::BuildKind;
 use crate::lex::{Token, lex};
 
 /// What a file is.
@@ -18,6 +19,8 @@ pub enum FileKind {
     ObjectiveC,
     /// Text that a tool turns into C, not analysed.
     Template,
+    /// It says how the package is built.
+    Build(BuildKind),
     /// Made by a tool from another file, never edited.
     Generated(&'static Generator),
 }
@@ -31,6 +34,9 @@ impl FileKind {
 
     /// What the name alone says; `None` if the file is none of our business.
     pub(super) fn of_name(path: &Path) -> Option<Self> {
+        if let Some(kind) = BuildKind::of_name(path) {
+            return Some(Self::Build(kind));
+        }
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let (stem, extension) = name.rsplit_once('.')?;
         match extension {
@@ -49,6 +55,9 @@ impl FileKind {
 
     /// What the file is after a look at its bytes.
     pub(super) fn refine(self, path: &Path, bytes: &[u8]) -> Self {
+        if let Self::Build(_) = self {
+            return self;
+        }
         if let Some(generator) = generator_of(path, bytes) {
             return Self::Generated(generator);
         }
@@ -137,6 +146,7 @@ mod tests {
     use std::path::Path;
 
     use super::{FileKind, is_cpp};
+    use crate::build::BuildKind;
 
     #[test]
     fn names_tell_the_kind() {
@@ -150,6 +160,13 @@ mod tests {
         assert_eq!(kind("a.hpp"), Some(FileKind::Cpp));
         assert_eq!(kind("a.m"), Some(FileKind::ObjectiveC));
         assert_eq!(kind("a.py"), None);
+        assert_eq!(
+            kind("a/setup.py"),
+            Some(FileKind::Build(BuildKind::SetupPy))
+        );
+        assert_eq!(kind("a/b.yml"), None);
+        let workflow = kind(".github/workflows/b.yml");
+        assert_eq!(workflow, Some(FileKind::Build(BuildKind::Workflow)));
         assert_eq!(kind(".c"), Some(FileKind::C));
     }
 

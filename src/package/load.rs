@@ -11,6 +11,7 @@ use super::kind::FileKind;
 use super::metadata::python_range;
 use super::walk::{Walked, excludes, files_under};
 use super::{FileInfo, Package, Roots, SkipReason, Skipped};
+use crate::build::BuildKind;
 use crate::capi::PyVersion;
 use crate::diff::FileMode;
 use crate::source::{FileSet, MAX_FILE_BYTES, SourceFile};
@@ -61,13 +62,18 @@ pub fn load(request: &Request) -> Result<Package, LoadError> {
         }));
     };
     take(files_under(&request.roots.project, &excludes), false);
+    take(workflows(base), false);
     for folder in request.include_dirs.iter().filter(|folder| folder.is_dir()) {
         take(files_under(folder, &excludes), false);
     }
     for path in &request.paths {
         // An explicitly given file is taken whatever its name and the excludes.
         let walked = if path.is_dir() {
-            files_under(path, &excludes)
+            let mut walked = files_under(path, &excludes);
+            if base.starts_with(path) {
+                walked.files.extend(workflows(base).files);
+            }
+            walked
         } else {
             Walked {
                 files: vec![path.clone()],
@@ -86,6 +92,17 @@ pub fn load(request: &Request) -> Result<Package, LoadError> {
         read.into_iter().zip(found.iter().map(|found| found.1)),
         skipped,
     ))
+}
+
+/// The workflows of GitHub Actions, which stand in a folder that walks leave out.
+fn workflows(base: &Path) -> Walked {
+    let entries = fs::read_dir(base.join(".github/workflows"));
+    let paths = entries.into_iter().flatten().filter_map(Result::ok);
+    let is_ours = |path: &PathBuf| BuildKind::of_name(path).is_some();
+    Walked {
+        files: paths.map(|entry| entry.path()).filter(is_ours).collect(),
+        ..Walked::default()
+    }
 }
 
 fn assemble(
@@ -243,7 +260,7 @@ mod tests {
             (".hidden/x.c", ""),
         ]);
         let package = read(tree.path(), &["."], &["vendored"]);
-        assert_eq!(names(&package, true), ["src/a.h", "src/b.c"]);
+        assert_eq!(names(&package, true), ["setup.py", "src/a.h", "src/b.c"]);
     }
 
     #[test]
@@ -251,7 +268,7 @@ mod tests {
         let tree = tree(&[("setup.py", ""), ("include/x.h", ""), ("src/m.c", "")]);
         let package = read(tree.path(), &["src"], &[]);
         assert_eq!(names(&package, true), ["src/m.c"]);
-        assert_eq!(names(&package, false), ["include/x.h"]);
+        assert_eq!(names(&package, false), ["include/x.h", "setup.py"]);
     }
 
     #[test]
@@ -259,7 +276,8 @@ mod tests {
         let tree = tree(&[("setup.py", ""), ("build/m.c", ""), ("odd.txt", "int x;")]);
         let package = read(tree.path(), &["build/m.c", "odd.txt"], &["build"]);
         assert_eq!(names(&package, true), ["build/m.c", "odd.txt"]);
-        assert!(package.infos.iter().all(|info| info.kind == FileKind::C));
+        let given = package.infos.iter().filter(|info| info.selected);
+        assert!(given.map(|info| info.kind).all(|kind| kind == FileKind::C));
     }
 
     #[test]

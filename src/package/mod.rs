@@ -20,6 +20,7 @@ pub use root::{Roots, find_roots};
 pub use sites::borrowed_call_sites;
 pub use unread::not_analysed;
 
+use crate::build::BuildKind;
 use crate::diff::FileMode;
 use crate::source::{FileId, FileSet, SourceFile};
 
@@ -83,6 +84,16 @@ impl Package {
     #[must_use]
     pub fn info_of(&self, file: FileId) -> Option<FileInfo> {
         self.infos.get(file.index()).copied()
+    }
+
+    /// The build files, in order of their paths.
+    pub fn build_files(&self) -> impl Iterator<Item = (FileId, BuildKind)> {
+        self.files
+            .iter()
+            .filter_map(|(id, _)| match self.info(id).kind {
+                FileKind::Build(kind) => Some((id, kind)),
+                _ => None,
+            })
     }
 
     /// The files whose C is analysed, in order of their paths.

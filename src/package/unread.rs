@@ -6,12 +6,12 @@ use super::{FileKind, Package, borrowed_call_sites};
 
 impl FileKind {
     /// What the file is ("a file …"), and what to do about it; `None` for files whose C is
-    /// analysed.
+    /// analysed, and for those without.
     #[must_use]
     pub fn why_not_analysed(self) -> Option<(String, String)> {
         let what = |what: &str| Some((what.to_owned(), String::new()));
         match self {
-            Self::C | Self::Header => None,
+            Self::C | Self::Header | Self::Build(_) => None,
             Self::Cpp => what("of C++"),
             Self::ObjectiveC => what("of Objective-C"),
             Self::Template => what("that a tool turns into C"),

@@ -9,7 +9,7 @@ use crate::engine::{
     Analysis, Coverage, Declared, Init, ModuleStatus, NotUnderstood, Open, OpenKind,
 };
 use crate::package::{FileInfo, FileKind, Package, PythonRange};
-use crate::rule::{Finding, Note, Outcome, Rule};
+use crate::rule::{Check, Finding, Note, Outcome, Rule};
 use crate::source::{ByteSpan, FileId, FileSet, LineNumber, SourceFile};
 
 static RULE: Rule = Rule {
@@ -20,7 +20,7 @@ static RULE: Rule = Rule {
     since: "0.1.0",
     best: None,
     triggers: &[],
-    check: |_, _| {},
+    check: Check::Code(|_, _| {}),
 };
 
 fn package(text: &[u8]) -> Package {
@@ -81,6 +81,7 @@ fn shown(format: OutputFormat, text: &[u8], target: &[u8], outcome: Outcome) -> 
     };
     let analysis = Analysis {
         coverage: Coverage {
+            build_files_not_read: Vec::new(),
             files: 1,
             functions: 2,
             not_understood: vec![NotUnderstood {

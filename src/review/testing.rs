@@ -6,7 +6,7 @@ use super::group::groups;
 use super::ledger::Ledger;
 use super::session::Session;
 use crate::edit::Fix;
-use crate::rule::{Finding, Outcome, Rule};
+use crate::rule::{Check, Finding, Outcome, Rule};
 use crate::source::{ByteSpan, FileId, FileSet, SourceFile};
 
 const fn rule(code: &'static str) -> Rule {
@@ -18,7 +18,7 @@ const fn rule(code: &'static str) -> Rule {
         since: "0.1.0",
         best: None,
         triggers: &[],
-        check: |_, _| {},
+        check: Check::Code(|_, _| {}),
     }
 }
 

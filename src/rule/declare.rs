@@ -2,17 +2,55 @@
 
 /// Declares a `static` [`Rule`](crate::rule::Rule) whose doc comment is also its page.
 ///
-/// The fields are those of `Rule` without `docs`.
+/// The fields are those of `Rule` without `docs`. A rule about build files has `build` in place of
+/// `triggers` and `check`.
 #[macro_export]
 macro_rules! declare_rule {
     (
         $(#[doc = $line:literal])*
-        $visibility:vis static $name:ident { $($field:ident : $value:expr),* $(,)? }
+        $visibility:vis static $name:ident {
+            code: $code:expr,
+            name: $rule:expr,
+            summary: $summary:expr,
+            since: $since:expr,
+            best: $best:expr,
+            triggers: $triggers:expr,
+            check: $check:expr,
+        }
     ) => {
         $(#[doc = $line])*
         $visibility static $name: $crate::rule::Rule = $crate::rule::Rule {
+            code: $code,
+            name: $rule,
+            summary: $summary,
             docs: concat!($($line, "\n"),*),
-            $($field: $value),*
+            since: $since,
+            best: $best,
+            triggers: $triggers,
+            check: $crate::rule::Check::Code($check),
+        };
+    };
+    (
+        $(#[doc = $line:literal])*
+        $visibility:vis static $name:ident {
+            code: $code:expr,
+            name: $rule:expr,
+            summary: $summary:expr,
+            since: $since:expr,
+            best: $best:expr,
+            build: $check:expr,
+        }
+    ) => {
+        $(#[doc = $line])*
+        $visibility static $name: $crate::rule::Rule = $crate::rule::Rule {
+            code: $code,
+            name: $rule,
+            summary: $summary,
+            docs: concat!($($line, "\n"),*),
+            since: $since,
+            best: $best,
+            triggers: &[],
+            check: $crate::rule::Check::Build($check),
         };
     };
 }

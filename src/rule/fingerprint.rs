@@ -49,7 +49,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::fingerprints;
-    use crate::rule::{Finding, Outcome, Rule};
+    use crate::rule::{Check, Finding, Outcome, Rule};
     use crate::source::{ByteSpan, FileId, FileSet, SourceFile};
 
     static RULE: Rule = Rule {
@@ -60,7 +60,7 @@ mod tests {
         since: "0.1.0",
         best: None,
         triggers: &[],
-        check: |_, _| {},
+        check: Check::Code(|_, _| {}),
     };
 
     /// The names of findings at each `x` in `text`, the last one first.

@@ -1,5 +1,6 @@
 //! The contract between the engine and the rules.
 
+mod check;
 mod context;
 mod declare;
 mod finding;
@@ -7,6 +8,7 @@ mod fingerprint;
 mod selection;
 mod suppression;
 
+pub use check::{BuildCx, Check};
 pub use context::{Lookups, PackageCx};
 pub use finding::{Finding, Note, Outcome};
 pub use fingerprint::fingerprints;
@@ -33,10 +35,11 @@ pub struct Rule {
     /// The best confidence its fixes reach; `None` if it never makes one.
     pub best: Option<Confidence>,
     /// Identifiers without which the rule has nothing to say of an item: only items that hold one
-    /// of them (after macro expansion) are parsed for it. Empty: it looks at every item.
+    /// of them (after macro expansion) are parsed for it. Empty: it looks at every item, or at none
+    /// if it is about build files.
     pub triggers: &'static [&'static str],
-    /// Looks at the package and adds what it finds, in a fixed order.
-    pub check: fn(&PackageCx<'_>, &mut Vec<Finding>),
+    /// What it does.
+    pub check: Check,
 }
 
 impl Rule {

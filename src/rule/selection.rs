@@ -80,7 +80,7 @@ impl Selection {
 #[cfg(test)]
 mod tests {
     use super::{Selection, Selector};
-    use crate::rule::Rule;
+    use crate::rule::{Check, Rule};
 
     const fn rule(code: &'static str, name: &'static str) -> Rule {
         Rule {
@@ -91,7 +91,7 @@ mod tests {
             since: "0.1.0",
             best: None,
             triggers: &[],
-            check: |_, _| {},
+            check: Check::Code(|_, _| {}),
         }
     }
 

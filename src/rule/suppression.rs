@@ -124,7 +124,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::suppressions;
-    use crate::rule::Rule;
+    use crate::rule::{Check, Rule};
     use crate::source::{LineNumber, SourceFile};
 
     static LIST: Rule = Rule {
@@ -135,7 +135,7 @@ mod tests {
         since: "0.1.0",
         best: None,
         triggers: &[],
-        check: |_, _| {},
+        check: Check::Code(|_, _| {}),
     };
 
     /// Lines on which a finding of `LIST` is silenced.

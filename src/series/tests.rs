@@ -6,7 +6,7 @@ use super::{Part, Split, series};
 use crate::diff::FileMode;
 use crate::edit::{Fix, FixId};
 use crate::package::{FileInfo, FileKind, Package, PythonRange};
-use crate::rule::{Finding, Outcome, Rule};
+use crate::rule::{Check, Finding, Outcome, Rule};
 use crate::source::{ByteSpan, FileId, FileSet, SourceFile};
 
 const fn rule(code: &'static str) -> Rule {
@@ -18,7 +18,7 @@ const fn rule(code: &'static str) -> Rule {
         since: "0.1.0",
         best: None,
         triggers: &[],
-        check: |_, _| {},
+        check: Check::Code(|_, _| {}),
     }
 }
 

@@ -14,11 +14,12 @@ use crate::engine::Compat;
 use crate::facts::{Functions, Reference, Stated};
 
 /// The keys of [`FileSettings`], for the search and the suggestion.
-pub(super) const KEYS: [&str; 11] = [
+pub(super) const KEYS: [&str; 12] = [
     "select",
     "ignore",
     "exclude",
     "unsafe-fixes",
+    "build-files",
     "min-python",
     "compat",
     "include-dirs",
@@ -39,6 +40,7 @@ pub(super) struct FileSettings {
     pub(super) ignore: Vec<String>,
     pub(super) exclude: Vec<String>,
     pub(super) unsafe_fixes: bool,
+    pub(super) build_files: bool,
     pub(super) min_python: Option<PyVersion>,
     pub(super) compat: Option<Compat>,
     pub(super) include_dirs: Vec<PathBuf>,

@@ -75,6 +75,7 @@ impl Settings {
                 .chain(&args.defines)
                 .map(|text| define(text))
                 .collect(),
+            build_files: args.build_files || settings.build_files,
             functions: args.function.clone(),
             facts: settings.facts(),
             full_coverage: args.stats_file.is_some() || args.strict || settings.strict,

@@ -103,6 +103,10 @@ impl Shown<'_> {
                 let flag = named(flags.unsafe_fixes, "--unsafe-fixes");
                 (self.settings.unsafe_fixes.into(), flag)
             }
+            "build-files" => {
+                let flag = named(flags.build_files, "--build-files");
+                (self.settings.engine.build_files.into(), flag)
+            }
             "strict" => (self.settings.strict.into(), named(flags.strict, "--strict")),
             "compat" => {
                 let value = match self.settings.engine.compat {

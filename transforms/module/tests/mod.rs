@@ -51,7 +51,7 @@ fn report(files: &[(&str, &str)], min: u32) -> String {
     let cx = PackageCx::new(&program, range);
     let mut findings = Vec::new();
     for rule in ALL.iter().filter(|rule| rule.code.starts_with("UG2")) {
-        (rule.check)(&cx, &mut findings);
+        rule.check.code(&cx, &mut findings);
     }
     show(files, &findings)
 }

@@ -1,0 +1,151 @@
+//! UG803: builds that define `Py_GIL_DISABLED` always, or never where they must.
+
+use tree_sitter::Node;
+
+use crate::build::{BuildFile, Content, Python, Toml};
+use crate::declare_rule;
+use crate::rule::{BuildCx, Finding, Outcome};
+
+use super::finding;
+
+declare_rule! {
+    /// ## What it does
+    /// Finds `Py_GIL_DISABLED` among the macros of a `setup.py` without a condition, and build
+    /// requirements of `pyproject.toml` that keep setuptools below 75.7 or Meson below 1.5.
+    ///
+    /// ## Why is this bad?
+    /// The macro says which of the two builds the headers describe. Defined for a build with the
+    /// GIL, it gives every object another layout: the module crashes. On Windows one `pyconfig.h`
+    /// serves both builds and does not define it; setuptools from 75.7 and Meson from 1.5 do so
+    /// for free-threaded Python, older ones compile for a Python with the GIL.
+    ///
+    /// ## Example
+    /// ```python
+    /// Extension("fast", ["fast.c"], define_macros=[("Py_GIL_DISABLED", "1")])
+    /// ```
+    /// Use instead, if old setuptools must be supported on Windows:
+    /// ```python
+    /// if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    ///     macros.append(("Py_GIL_DISABLED", "1"))
+    /// ```
+    ///
+    /// ## Confidence
+    /// There is no fix: who wrote the macro or the bound had a reason for it.
+    ///
+    /// ## References
+    /// - <https://docs.python.org/3/howto/free-threading-extensions.html#windows>
+    pub static UNCONDITIONAL_GIL_DEFINE {
+        code: "UG803",
+        name: "wrong-gil-define",
+        summary: "the build defines `Py_GIL_DISABLED` for the wrong Python",
+        since: "0.1.0",
+        best: None,
+        build: check,
+    }
+}
+
+fn check(cx: &BuildCx<'_>, findings: &mut Vec<Finding>) {
+    for file in cx.files {
+        match &file.content {
+            Content::Python(python) => findings.extend(in_python(file, python)),
+            Content::Toml(toml) => findings.extend(in_toml(file, toml)),
+            Content::Text | Content::Broken(_) => {}
+        }
+    }
+}
+
+fn in_python<'f>(
+    file: &'f BuildFile<'_>,
+    python: &'f Python,
+) -> impl Iterator<Item = Finding> + use<'f> {
+    let bytes = file.source.bytes();
+    let defines = move |node: &Node<'_>| match Python::string(*node, bytes) {
+        Some("Py_GIL_DISABLED") => node.parent().is_some_and(|parent| parent.kind() == "tuple"),
+        Some(text) => {
+            text.starts_with("-DPy_GIL_DISABLED") || text.starts_with("/DPy_GIL_DISABLED")
+        }
+        None => false,
+    };
+    // What a condition asks is not looked at: whoever wrote one has thought about it.
+    let is_free = |node: &Node<'_>| {
+        Python::around(*node).all(|around| {
+            !matches!(
+                around.kind(),
+                "if_statement" | "conditional_expression" | "boolean_operator"
+            )
+        })
+    };
+    let found = python.nodes().filter(defines).filter(is_free);
+    found.map(|node| {
+        let message = "`Py_GIL_DISABLED` is defined on Pythons with the GIL too";
+        let advice = "leave it to setuptools 75.7 or later, or define it only where \
+                      `sysconfig.get_config_var(\"Py_GIL_DISABLED\")` is true";
+        let outcome = Outcome::Manual(advice.to_owned());
+        finding(
+            &UNCONDITIONAL_GIL_DEFINE,
+            file,
+            node.byte_range(),
+            message,
+            outcome,
+        )
+    })
+}
+
+fn in_toml(file: &BuildFile<'_>, toml: &Toml) -> Vec<Finding> {
+    let requirements = toml.strings(&["build-system", "requires"]).into_iter();
+    let old = requirements.filter_map(|(text, at)| Some((too_old(text)?, at)));
+    old.map(|((tool, first), at)| {
+        let message = format!(
+            "{tool} before {first} compiles for Pythons with the GIL on Windows, whatever runs it"
+        );
+        let advice = format!("allow {tool} {first} or later");
+        let outcome = Outcome::Manual(advice);
+        finding(&UNCONDITIONAL_GIL_DEFINE, file, at, message, outcome)
+    })
+    .collect()
+}
+
+/// The tool of a requirement that its bounds keep below the version that knows both builds, and
+/// that version: `setuptools<75`.
+fn too_old(requirement: &str) -> Option<(&'static str, &'static str)> {
+    let requirement = requirement.split(';').next()?;
+    let end = requirement.find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_');
+    let (name, bounds) = requirement.split_at(end?);
+    let (tool, first, known) = match name {
+        "setuptools" => ("setuptools", "75.7", (75, 7)),
+        "meson" => ("Meson", "1.5", (1, 5)),
+        _ => return None,
+    };
+    let ends_below = |bound: &str| {
+        let bound = bound.trim();
+        let version = |text: &str| super::cibuildwheel::version(text);
+        let below = bound
+            .strip_prefix("<=")
+            .or_else(|| bound.strip_prefix("=="))
+            .and_then(version)
+            .is_some_and(|(major, minor, _)| (major, minor) < known);
+        let under = bound.strip_prefix('<').and_then(version);
+        below || under.is_some_and(|(major, minor, _)| (major, minor) <= known)
+    };
+    bounds.split(',').any(ends_below).then_some((tool, first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::too_old;
+
+    #[test]
+    fn only_bounds_above_count() {
+        let is_old = |text| too_old(text).is_some();
+        assert!(is_old("setuptools<75"));
+        assert!(is_old("setuptools >= 61, < 70.1"));
+        assert!(is_old("setuptools==68.2.2"));
+        assert!(is_old("setuptools<75.7; python_version < '3.9'"));
+        assert!(is_old("meson<=1.4.2"));
+        assert!(!is_old("setuptools>=61"));
+        assert!(!is_old("setuptools<81"));
+        assert!(!is_old("setuptools!=70.0"));
+        assert!(!is_old("setuptools_scm<8"));
+        assert!(!is_old("setuptools"));
+    }
+}
