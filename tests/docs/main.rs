@@ -107,6 +107,28 @@ fn index() -> String {
 }
 
 #[test]
+fn the_howto_names_every_rule_and_no_other() {
+    let text = fs::read_to_string(root().join("docs/howto.md")).unwrap();
+    let rules = ALL.iter();
+    let links = rules.map(|rule| format!("[{}](rules/{}.md)", rule.code, rule.name));
+    let links: BTreeSet<String> = links.collect();
+    let link = regex::Regex::new(r"\[UG\w*\]\([^)]*\)").unwrap();
+    let found = link.find_iter(&text).map(|found| found.as_str().to_owned());
+    assert_eq!(found.collect::<BTreeSet<_>>(), links);
+
+    // What is a non-goal needs no test; all other rows link to one.
+    let rows = text
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| **"));
+    for row in rows.skip(1) {
+        let cells: Vec<&str> = row.split(" | ").collect();
+        assert_eq!(cells.len(), 3, "{row}");
+        let has_test = cells[2].contains(".rs)");
+        assert!(has_test || cells[1].starts_with("non-goal"), "{row}");
+    }
+}
+
+#[test]
 fn options_are_those_of_the_program() {
     let path = root().join("docs/cli.md");
     let text = fs::read_to_string(&path).unwrap();
