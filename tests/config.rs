@@ -48,6 +48,7 @@ fn each_setting_names_its_origin() {
     ignore = ["UG101", "UG2"]  # --ignore, pyproject.toml:6
     exclude = []  # default
     unsafe-fixes = false  # default
+    build-files = false  # default
     min-python = "3.10"  # requires-python in pyproject.toml
     compat = "none"  # --compat
     include-dirs = []  # default

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::edit::Confidence;
 use crate::engine::{Analysis, Declared, Init};
-use crate::package::{FileKind, Package};
+use crate::package::{FileInfo, FileKind, Package};
 use crate::rule::Outcome;
 
 /// One run; the JSON names are those of the schema `ungil-stats/1`.
@@ -160,7 +160,10 @@ fn files(package: &Package) -> Files {
         not_c: unread,
         ..Files::default()
     };
-    for info in package.infos.iter().filter(|info| info.selected) {
+    // Build files hold no code to be counted.
+    let is_code = |info: &&FileInfo| !matches!(info.kind, FileKind::Build(_));
+    let selected = package.infos.iter().filter(|info| info.selected);
+    for info in selected.filter(is_code) {
         files.seen += 1;
         match info.kind {
             FileKind::C | FileKind::Header | FileKind::Build(_) => {}
