@@ -1,15 +1,19 @@
-//! The generated header on a Python that lacks what it provides: it compiles without a warning,
-//! and its functions keep the conventions of the native ones.
+//! The generated header on a Python that lacks what it provides, and on one that has it: it
+//! compiles without a warning beside any `pythoncapi_compat.h`, and its functions keep the
+//! conventions of the native ones.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::{headers, run};
+use support::tree::Tree;
+use support::{free_threaded_python, headers, run};
+use ungil::compat::header;
 
 const FUNCTIONS: &[&str] = &[
     "Py_NewRef",
@@ -27,7 +31,6 @@ const FUNCTIONS: &[&str] = &[
 
 /// Fails with the number of the line that does not hold.
 const EXTENSION: &str = r#"
-#include "ungil_compat.h"
 #define HOLDS(x) do { if (!(x)) { PyErr_Format(PyExc_AssertionError, "line %d", __LINE__); return NULL; } } while (0)
 
 static PyObject *
@@ -84,26 +87,21 @@ for _ in range(100): once()
 assert sys.getrefcount(target) == before, 'a reference to the target is lost'
 ";
 
-fn old_python() -> PathBuf {
-    PathBuf::from("python3")
+/// A copy of `pythoncapi_compat.h` that has `functions`.
+fn full_header(functions: &BTreeSet<&str>) -> String {
+    let text = header(functions, None).replace("UNGIL_COMPAT_H", "PYTHONCAPI_COMPAT");
+    let banner = "// Header file providing new C API functions to old Python versions.\n";
+    banner.to_owned() + &text.replace("Written by ungil", "Made by hand")
 }
 
-#[test]
-fn the_header_keeps_the_conventions_of_the_native_functions() {
-    let python = old_python();
-    let include = headers(&python);
+/// Compiles `m.c` of `folder`; a warning fails.
+fn build(folder: &Path, python: &Path) {
+    let include = headers(python);
     assert!(
         Path::new(&include).join("Python.h").exists(),
-        "needs the headers of python3: {include}"
+        "needs the headers of {}: {include}",
+        python.display()
     );
-    let folder = tempfile::tempdir().unwrap();
-    let functions = FUNCTIONS.iter().copied().collect();
-    fs::write(
-        folder.path().join("ungil_compat.h"),
-        ungil::compat::header(&functions),
-    )
-    .unwrap();
-    fs::write(folder.path().join("m.c"), EXTENSION).unwrap();
     let strict = [
         "-Wall",
         "-Wextra",
@@ -113,9 +111,127 @@ fn the_header_keeps_the_conventions_of_the_native_functions() {
         "-shared",
     ];
     let mut gcc = Command::new("gcc");
-    gcc.current_dir(folder.path()).args(strict);
+    gcc.current_dir(folder).args(strict);
     run(gcc.args(["-isystem", &include, "m.c", "-o", "m.so"]));
-    run(Command::new(python)
-        .args(["-c", SCRIPT])
-        .current_dir(folder.path()));
+}
+
+fn pythons() -> [PathBuf; 2] {
+    [PathBuf::from("python3"), free_threaded_python()]
+}
+
+/// Builds the extension on top of `includes`, and runs it.
+fn holds(includes: &str, files: &[(&str, &str)]) {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    fs::write(folder.path().join("m.c"), includes.to_owned() + EXTENSION).unwrap();
+    for python in pythons() {
+        build(folder.path(), &python);
+        run(Command::new(python)
+            .args(["-c", SCRIPT])
+            .current_dir(folder.path()));
+    }
+}
+
+#[test]
+fn the_header_keeps_the_conventions_of_the_native_functions() {
+    let own = header(&FUNCTIONS.iter().copied().collect(), None);
+    holds("#include \"ungil_compat.h\"\n", &[("ungil_compat.h", &own)]);
+}
+
+#[test]
+fn it_stands_beside_older_and_newer_copies_of_the_full_header() {
+    let all: BTreeSet<&str> = FUNCTIONS.iter().copied().collect();
+    let (old, new): (BTreeSet<&str>, _) = (["Py_NewRef", "Py_XNewRef"].into(), all.clone());
+    let lacked = &all - &old;
+    let own = header(&lacked, Some("pythoncapi_compat.h"));
+    for full in [&old, &new] {
+        let full = full_header(full);
+        let files = [("ungil_compat.h", &*own), ("pythoncapi_compat.h", &*full)];
+        holds(
+            "#include \"ungil_compat.h\"\n#include \"pythoncapi_compat.h\"\n",
+            &files,
+        );
+        holds(
+            "#include \"pythoncapi_compat.h\"\n#include \"ungil_compat.h\"\n",
+            &files,
+        );
+    }
+}
+
+/// A unit in pieces: `cache.c` has no `#include` of its own.
+const UNIT: &str = "#include <Python.h>\n#include \"pythoncapi_compat.h\"\n#include <string.h>\n\n\
+    #include \"cache.c\"\n\n\
+    static struct PyModuleDef def = {PyModuleDef_HEAD_INIT, \"m\", NULL, -1, methods, NULL, NULL, NULL, NULL};\n\
+    PyMODINIT_FUNC PyInit_m(void) { return PyModule_Create(&def); }\n";
+const PIECE: &str = "static PyObject *
+lookup(PyObject *self, PyObject *args)
+{
+    PyObject *dict, *list, *found;
+    (void)self;
+    if (!PyArg_ParseTuple(args, \"O!O!\", &PyDict_Type, &dict, &PyList_Type, &list))
+        return NULL;
+    found = PyList_GetItem(list, 0);
+    if (found == NULL)
+        return NULL;
+    return PyObject_GetItem(dict, found);
+}
+
+static PyMethodDef methods[] = {{\"lookup\", lookup, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+";
+
+/// Added once the header is there, and needs another function of it.
+const MORE: &str = "
+PyObject *
+more(PyObject *dict, PyObject *key)
+{
+    PyObject *value = PyDict_GetItemWithError(dict, key);
+    if (value == NULL)
+        return NULL;
+    return PyObject_Str(value);
+}
+";
+
+#[test]
+fn an_old_copy_is_completed_where_units_include_it() {
+    let tree = Tree::new(&[]);
+    tree.write(
+        "pyproject.toml",
+        "[project]\nname = \"m\"\nrequires-python = \">=3.9\"\n",
+    );
+    tree.write("pythoncapi_compat.h", full_header(&["Py_NewRef"].into()));
+    tree.write("m.c", UNIT);
+    tree.write("cache.c", PIECE);
+    let write = [
+        "migrate",
+        "--select",
+        "UG1",
+        "--allow-no-vcs",
+        "--allow-dirty",
+    ];
+    let first = tree.ungil(&write);
+    assert_eq!(first.status, 0, "{first:?}");
+    assert!(tree.text("cache.c").contains("PyList_GetItemRef"));
+    insta::assert_snapshot!(tree.text("m.c").split("\n\n").next().unwrap(), @r#"
+    #include <Python.h>
+    #include "pythoncapi_compat.h"
+    #include "ungil_compat.h"
+    #include <string.h>
+    "#);
+    let own = tree.text("ungil_compat.h");
+    assert!(own.contains("#include \"pythoncapi_compat.h\"") && !own.contains("Py_NewRef"));
+    for python in pythons() {
+        build(tree.path(), &python);
+    }
+    let piece = tree.text("cache.c");
+    tree.write("cache.c", piece + MORE);
+    let more = tree.ungil(&write);
+    assert_eq!(more.status, 0, "{more:?}");
+    assert!(tree.text("ungil_compat.h").contains("PyDict_GetItemRef"));
+    for python in pythons() {
+        build(tree.path(), &python);
+    }
+    let second = tree.ungil(&["check", "--select", "UG1"]);
+    assert_eq!(second.status, 0, "{second:?}");
 }

@@ -213,23 +213,3 @@ fn an_error_of_the_compiler_is_found_where_there_was_none() {
         "{report}"
     );
 }
-
-#[test]
-fn a_header_of_the_package_that_is_too_old_is_named() {
-    let repository = Repository::new();
-    let pyproject = "[project]\nname = \"m\"\nrequires-python = \">=3.9\"\n";
-    fs::write(repository.path().join("pyproject.toml"), pyproject).unwrap();
-    let header = repository.path().join("pythoncapi_compat.h");
-    let banner = "// Header file providing new C API functions to old Python versions.\n\
-                  #ifndef PYTHONCAPI_COMPAT\n#define PYTHONCAPI_COMPAT\n";
-    fs::write(&header, format!("{banner}#endif\n")).unwrap();
-    let (_, found, _) = repository.ungil(&["check"]);
-    assert!(
-        found.contains("`pythoncapi_compat.h` is too old: it lacks `PyList_GetItemRef`"),
-        "{found}"
-    );
-    let text = "static inline PyObject *PyList_GetItemRef(PyObject *op, Py_ssize_t i);\n";
-    fs::write(&header, format!("{banner}{text}#endif\n")).unwrap();
-    let (_, found, _) = repository.ungil(&["check"]);
-    assert!(!found.contains("too old"), "{found}");
-}

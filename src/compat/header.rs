@@ -6,6 +6,9 @@ use std::fmt::Write as _;
 /// Name of the generated file.
 pub const HEADER_NAME: &str = "ungil_compat.h";
 
+/// Name of the header with all newer functions that packages take copies of.
+pub const FULL_HEADER_NAME: &str = "pythoncapi_compat.h";
+
 /// What stands for one name below the version that has it.
 struct Shim {
     name: &'static str,
@@ -258,29 +261,46 @@ pub fn provided(text: &str) -> BTreeSet<&'static str> {
     SHIMS.iter().filter(defines).map(|shim| shim.name).collect()
 }
 
-/// The text of a header with `functions` and what they use.
+/// `functions`, and those that their stand-ins call.
 #[must_use]
-pub fn header(functions: &BTreeSet<&str>) -> String {
+pub fn with_uses(functions: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
     let mut wanted = functions.clone();
-    for shim in SHIMS
-        .iter()
-        .rev()
-        .filter(|shim| functions.contains(shim.name))
-    {
-        wanted.extend(shim.uses);
+    for shim in SHIMS.iter().rev() {
+        if wanted.contains(shim.name) {
+            wanted.extend(shim.uses);
+        }
     }
+    wanted
+}
+
+/// The text of a header with `functions`.
+///
+/// Another header may define the same functions, such as a `pythoncapi_compat.h` that is updated
+/// later, and the preprocessor does not see that. So each stand-in has a name of its own, which a
+/// macro hides; `full` is how to include a header that must have been read before that macro is
+/// defined.
+#[must_use]
+pub fn header(functions: &BTreeSet<&str>, full: Option<&str>) -> String {
     let mut text = String::from(
         "/* Stands in for functions of newer Pythons on older ones. Written by ungil, which adds\n\
          \x20* to it what its changes use; `pythoncapi_compat.h` can take its place. */\n\
          #ifndef UNGIL_COMPAT_H\n#define UNGIL_COMPAT_H\n\n#include <Python.h>\n",
     );
-    for shim in SHIMS.iter().filter(|shim| wanted.contains(shim.name)) {
-        let guard = if shim.text.starts_with('#') {
-            format!("!defined({})", shim.name)
+    if let Some(full) = full {
+        let _ = writeln!(text, "#include \"{full}\"");
+    }
+    for shim in SHIMS.iter().filter(|shim| functions.contains(shim.name)) {
+        let (name, since) = (shim.name, shim.since);
+        if shim.text.starts_with('#') {
+            let _ = write!(text, "\n#if !defined({name})\n{}#endif\n", shim.text);
         } else {
-            format!("PY_VERSION_HEX < 0x{:08X}", shim.since)
-        };
-        let _ = write!(text, "\n#if {guard}\n{}#endif\n", shim.text);
+            let _ = write!(
+                text,
+                "\n#if PY_VERSION_HEX < 0x{since:08X} && !defined({name})\n\
+                 #  define {name} ungil_{name}\n{}#endif\n",
+                shim.text
+            );
+        }
     }
     text.push_str("\n#endif /* UNGIL_COMPAT_H */\n");
     text
@@ -288,14 +308,46 @@ pub fn header(functions: &BTreeSet<&str>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{header, is_needed};
+    use super::{header, is_needed, with_uses};
 
     #[test]
     fn only_what_is_used_is_written() {
-        let text = header(&["PyDict_GetItemStringRef"].into());
+        let text = header(&with_uses(&["PyDict_GetItemStringRef"].into()), None);
         assert!(text.contains("\nPyDict_GetItemRef("));
         assert!(!text.contains("PyList_GetItemRef"));
         assert!(text.find("\nPyDict_GetItemRef(") < text.find("\nPyDict_GetItemStringRef("));
+    }
+
+    #[test]
+    fn functions_have_names_of_their_own_behind_a_full_header() {
+        let functions = ["PyList_GetItemRef", "Py_BEGIN_CRITICAL_SECTION"].into();
+        insta::assert_snapshot!(header(&functions, Some("../pythoncapi_compat.h")), @r#"
+        /* Stands in for functions of newer Pythons on older ones. Written by ungil, which adds
+         * to it what its changes use; `pythoncapi_compat.h` can take its place. */
+        #ifndef UNGIL_COMPAT_H
+        #define UNGIL_COMPAT_H
+
+        #include <Python.h>
+        #include "../pythoncapi_compat.h"
+
+        #if PY_VERSION_HEX < 0x030D00A4 && !defined(PyList_GetItemRef)
+        #  define PyList_GetItemRef ungil_PyList_GetItemRef
+        static inline PyObject *
+        PyList_GetItemRef(PyObject *list, Py_ssize_t index)
+        {
+            PyObject *item = PyList_GetItem(list, index);
+            Py_XINCREF(item);
+            return item;
+        }
+        #endif
+
+        #if !defined(Py_BEGIN_CRITICAL_SECTION)
+        #  define Py_BEGIN_CRITICAL_SECTION(object) {
+        #  define Py_END_CRITICAL_SECTION() }
+        #endif
+
+        #endif /* UNGIL_COMPAT_H */
+        "#);
     }
 
     #[test]

@@ -3,50 +3,69 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::edit::{Edit, Layout};
-use crate::lex::{Token, TokenKind};
+use crate::lex::Token;
 use crate::source::{ByteOffset, FileId, SourceFile};
 
-/// The header that a file is to include.
-#[derive(Debug, Clone, Copy)]
-pub struct Target<'a> {
-    /// Its path, relative to the root of the run.
-    pub path: &'a Path,
-    /// How other files of the package include it, if they do.
-    pub spelling: Option<&'a str>,
+/// An `#include` that stands in no conditional and no block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Include {
+    /// What it names, without quotes.
+    pub operand: String,
+    /// Whether it stands in `"…"`, not in `<…>`.
+    pub quoted: bool,
+    /// Where the operand begins.
+    pub at: ByteOffset,
+    /// The last byte of the directive.
+    pub end: ByteOffset,
 }
 
-/// The edit that includes `target` in `file`: behind `Python.h`, else behind the last `#include`
-/// that stands in no conditional and no block. `None` if there is no `#include` to follow.
+impl Include {
+    /// Whether it names a header: others are parts of a file that was cut into pieces.
+    #[must_use]
+    pub fn is_header(&self) -> bool {
+        let extension = Path::new(&self.operand).extension();
+        extension.is_some_and(|extension| extension.to_string_lossy().starts_with('h'))
+    }
+}
+
+/// Where an `#include` may go.
+#[derive(Debug, Default)]
+pub struct Places {
+    /// The lines to follow, in the order of the file.
+    pub includes: Vec<Include>,
+    /// The last byte of the `#define` of the include guard that holds the file, if one does.
+    pub guard: Option<ByteOffset>,
+}
+
+/// The edit that includes `header`, whose path is relative to the root of the run, in `file` below
+/// the line of `place`.
 #[must_use]
-pub fn include_edit(
+pub fn include_below(
+    place: ByteOffset,
     id: FileId,
     file: &SourceFile,
     tokens: &[Token],
-    target: Target<'_>,
-) -> Option<Edit> {
-    let includes = unconditional_includes(file, tokens);
-    let python = includes
-        .iter()
-        .find(|include| include.operand.ends_with("Python.h"));
-    let place = python.or(includes.last())?;
-    let operand = match target.spelling {
-        Some(spelling) => spelling.to_owned(),
-        None => relative(file.path().parent().unwrap_or(Path::new("")), target.path),
-    };
+    header: &Path,
+) -> Edit {
+    let operand = relative(file.path().parent().unwrap_or(Path::new("")), header);
     let layout = Layout::learn(id, file.bytes(), tokens);
-    Some(layout.insert_line_after(place.end, &format!("#include \"{operand}\"")))
+    layout.insert_line_after(place, &format!("#include \"{operand}\""))
 }
 
-struct Include {
-    operand: String,
-    /// The last byte of the directive.
-    end: ByteOffset,
+/// The places of `file`.
+#[must_use]
+pub fn places(file: &SourceFile, tokens: &[Token]) -> Places {
+    let guard = include_guard(file, tokens);
+    Places {
+        includes: unconditional_includes(file, tokens, u32::from(guard.is_some())),
+        guard,
+    }
 }
 
-fn unconditional_includes(file: &SourceFile, tokens: &[Token]) -> Vec<Include> {
+/// `guards` conditionals hold the whole file.
+fn unconditional_includes(file: &SourceFile, tokens: &[Token], guards: u32) -> Vec<Include> {
     let text = |token: &Token| file.slice(token.span);
     let mut includes = Vec::new();
-    let guards = guard_depth(file, tokens);
     let (mut depth, mut blocks) = (0u32, 0i32);
     for (at, pair) in tokens.windows(2).enumerate() {
         if !(pair[0].first_on_line && text(&pair[0]) == b"#") {
@@ -70,9 +89,11 @@ fn unconditional_includes(file: &SourceFile, tokens: &[Token]) -> Vec<Include> {
                     continue;
                 };
                 let operand = file.text(first.span.join(last.span)).into_owned();
-                let operand = operand.trim_matches(['"', '<', '>']).to_owned();
+                let name = operand.trim_matches(['"', '<', '>']).to_owned();
                 includes.push(Include {
-                    operand,
+                    operand: name,
+                    quoted: operand.starts_with('"'),
+                    at: first.span.start(),
                     end: ByteOffset(last.span.end().0 - 1),
                 });
             }
@@ -82,8 +103,9 @@ fn unconditional_includes(file: &SourceFile, tokens: &[Token]) -> Vec<Include> {
     includes
 }
 
-/// 1 in a header whose first directive is an include guard: all of it stands in one conditional.
-fn guard_depth(file: &SourceFile, tokens: &[Token]) -> u32 {
+/// The last byte of the second line of `#ifndef NAME`, `#define NAME` where a file begins so: all
+/// of it stands in one conditional.
+fn include_guard(file: &SourceFile, tokens: &[Token]) -> Option<ByteOffset> {
     let words: Vec<&[u8]> = tokens
         .iter()
         .take(6)
@@ -93,11 +115,12 @@ fn guard_depth(file: &SourceFile, tokens: &[Token]) -> u32 {
         words[..],
         [b"#", b"ifndef", name, b"#", b"define", again] if name == again
     );
-    u32::from(guarded && tokens[0].kind == TokenKind::Punct)
+    guarded.then(|| ByteOffset(tokens[5].span.end().0 - 1))
 }
 
 /// `to` as seen from the folder `from`, with `/`.
-fn relative(from: &Path, to: &Path) -> String {
+#[must_use]
+pub fn relative(from: &Path, to: &Path) -> String {
     let shared = from
         .components()
         .zip(to.components())
@@ -112,39 +135,42 @@ fn relative(from: &Path, to: &Path) -> String {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::{Target, include_edit};
+    use super::{include_below, places};
     use crate::edit::apply;
     use crate::lex::lex;
     use crate::source::{FileId, SourceFile};
 
+    /// The text with an include below each place.
     fn included(path: &str, text: &str) -> String {
         let file = SourceFile::new(PathBuf::from(path), text.as_bytes().to_vec());
         let tokens = lex(file.bytes());
-        let target = Target {
-            path: Path::new("src/ungil_compat.h"),
-            spelling: None,
-        };
-        let edit = include_edit(FileId(0), &file, &tokens, target);
-        let bytes = apply(file.bytes(), &edit).bytes;
+        let places = places(&file, &tokens);
+        let below = places.includes.iter().map(|include| include.end);
+        let edits: Vec<_> = places
+            .guard
+            .into_iter()
+            .chain(below)
+            .map(|at| include_below(at, FileId(0), &file, &tokens, Path::new("src/c.h")))
+            .collect();
+        let bytes = apply(file.bytes(), &edits).bytes;
         String::from_utf8(bytes).expect("text in, text out")
     }
 
     #[test]
-    fn it_follows_python_h() {
-        let text = "#define PY_SSIZE_T_CLEAN\r\n#include <Python.h>\r\n#include \"a.h\"\r\n";
+    fn line_ends_stay() {
+        let text = "#define PY_SSIZE_T_CLEAN\r\n#include <Python.h>\r\nint x;\r\n";
         assert_eq!(
             included("src/a.c", text),
-            "#define PY_SSIZE_T_CLEAN\r\n#include <Python.h>\r\n#include \"ungil_compat.h\"\r\n#include \"a.h\"\r\n"
+            "#define PY_SSIZE_T_CLEAN\r\n#include <Python.h>\r\n#include \"c.h\"\r\nint x;\r\n"
         );
     }
 
     #[test]
     fn other_folders_and_conditionals() {
-        let text =
-            "#ifdef X\n#include \"Python.h\"\n#endif\n#include \"mod.h\" /* all */\nint x;\n";
+        let text = "#ifdef X\n#include \"Python.h\"\n#endif\n#include \"m.h\" /* all */\nint x;\n";
         assert_eq!(
             included("lib/sub/a.c", text),
-            "#ifdef X\n#include \"Python.h\"\n#endif\n#include \"mod.h\" /* all */\n#include \"../../src/ungil_compat.h\"\nint x;\n"
+            "#ifdef X\n#include \"Python.h\"\n#endif\n#include \"m.h\" /* all */\n#include \"../../src/c.h\"\nint x;\n"
         );
         assert_eq!(included("a.c", "int x;\n"), "int x;\n");
     }
@@ -154,7 +180,7 @@ mod tests {
         let text = "#include \"a.h\"\nint f(void)\n{\n#include \"body.h\"\n}\n";
         insta::assert_snapshot!(included("m.c", text), @r#"
         #include "a.h"
-        #include "src/ungil_compat.h"
+        #include "src/c.h"
         int f(void)
         {
         #include "body.h"
@@ -165,6 +191,13 @@ mod tests {
     #[test]
     fn an_include_guard_is_no_conditional() {
         let text = "#ifndef A_H\n#define A_H\n#include <Python.h>\n#endif\n";
-        assert!(included("src/a.h", text).contains("<Python.h>\n#include \"ungil_compat.h\"\n"));
+        insta::assert_snapshot!(included("src/a.h", text), @r#"
+        #ifndef A_H
+        #define A_H
+        #include "c.h"
+        #include <Python.h>
+        #include "c.h"
+        #endif
+        "#);
     }
 }

@@ -4,5 +4,5 @@
 mod header;
 mod include;
 
-pub use header::{HEADER_NAME, header, is_needed, provided};
-pub use include::{Target, include_edit};
+pub use header::{FULL_HEADER_NAME, HEADER_NAME, header, is_needed, provided, with_uses};
+pub use include::{Include, Places, include_below, places, relative};

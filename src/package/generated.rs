@@ -31,7 +31,11 @@ static GENERATORS: &[Generator] = &[
     Generator {
         name: "pythoncapi-compat",
         advice: "leave it, or take a newer copy: it stands in for functions of newer Pythons",
-        banners: &["new C API functions to old Python versions"],
+        banners: &[
+            "new C API functions to old Python versions",
+            // Older copies break the line behind it.
+            "new functions of the Python C API to old Python",
+        ],
     },
     Generator {
         name: "Cython",

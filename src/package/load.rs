@@ -13,6 +13,7 @@ use super::walk::{Walked, excludes, files_under};
 use super::{FileInfo, Package, Roots, SkipReason, Skipped};
 use crate::build::BuildKind;
 use crate::capi::PyVersion;
+use crate::compat;
 use crate::diff::FileMode;
 use crate::source::{FileSet, MAX_FILE_BYTES, SourceFile};
 
@@ -112,11 +113,11 @@ fn assemble(
 ) -> Package {
     let mut files = FileSet::default();
     let mut infos = Vec::new();
-    let mut compat_header = None;
+    let mut compat_headers = Vec::new();
     for (result, selected) in read {
         match result {
             Ok(ReadFile { file, kind, mode }) => {
-                let is_compat = file.path().ends_with("pythoncapi_compat.h");
+                let is_compat = file.path().ends_with(compat::FULL_HEADER_NAME);
                 let id = files.add(file);
                 infos.push(FileInfo {
                     kind,
@@ -124,7 +125,7 @@ fn assemble(
                     mode,
                 });
                 if is_compat {
-                    compat_header.get_or_insert(id);
+                    compat_headers.push(id);
                 }
             }
             Err(skip) => skipped.push(skip),
@@ -140,7 +141,7 @@ fn assemble(
         infos,
         skipped,
         python,
-        compat_header,
+        compat_headers,
     }
 }
 
@@ -296,7 +297,8 @@ mod tests {
             ("src/m.c", ""),
         ]);
         let package = read(tree.path(), &["src/m.c"], &[]);
-        let header = package.files.get(package.compat_header.unwrap());
-        assert_eq!(header.path(), Path::new("src/pythoncapi_compat.h"));
+        let paths = package.compat_headers.iter();
+        let paths: Vec<&Path> = paths.map(|id| package.files.get(*id).path()).collect();
+        assert_eq!(paths, [Path::new("src/pythoncapi_compat.h")]);
     }
 }

@@ -38,8 +38,8 @@ pub struct Package {
     pub skipped: Vec<Skipped>,
     /// The Python versions the package says it supports.
     pub python: PythonRange,
-    /// The package's own copy of `pythoncapi_compat.h`.
-    pub compat_header: Option<FileId>,
+    /// The package's own copies of `pythoncapi_compat.h`.
+    pub compat_headers: Vec<FileId>,
 }
 
 /// What is known of a file without looking at its C.

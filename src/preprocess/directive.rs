@@ -155,7 +155,8 @@ impl Builder<'_> {
 
     fn define(&mut self, from: usize, end: usize) {
         let parsed = macros::parse_define(self.bytes, &self.tokens[from..end], self.file);
-        self.out.extend(parsed.map(Segment::Define));
+        let known = parsed.filter(|def| !macros::is_own_name(self.bytes, def));
+        self.out.extend(known.map(Segment::Define));
     }
 
     fn open_named(&mut self, name: Option<Token>, wanted: bool) {

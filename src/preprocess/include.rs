@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::directive::Segment;
 use super::index::FileIndex;
 use crate::lex::{Token, TokenKind};
-use crate::source::{FileId, FileSet};
+use crate::source::{ByteOffset, FileId, FileSet};
 
 /// Who includes whom.
 #[derive(Debug, Default)]
@@ -15,10 +15,22 @@ pub struct Includes {
     by_path: FxHashMap<PathBuf, FileId>,
     by_name: FxHashMap<Box<str>, Vec<FileId>>,
     search: Vec<PathBuf>,
-    /// Files that each file includes, by [`FileId`].
-    targets: Vec<Vec<FileId>>,
-    included: Vec<bool>,
+    /// What each file includes, by [`FileId`].
+    targets: Vec<Vec<Inclusion>>,
+    /// Who includes each file, by [`FileId`].
+    includers: Vec<Vec<Inclusion>>,
+    /// Whether each file names `Python.h`, by [`FileId`].
+    python: Vec<bool>,
     missing: Vec<MissingHeader>,
+}
+
+/// One `#include`, seen from one of its two files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inclusion {
+    /// The file at the other end.
+    pub file: FileId,
+    /// Where the operand of the directive begins, in the file that has the directive.
+    pub at: ByteOffset,
 }
 
 /// A quoted header that is not in the tree.
@@ -45,8 +57,9 @@ impl Includes {
                 includes.by_name.entry(name.into()).or_default().push(id);
             }
         }
-        includes.included = vec![false; files.len()];
+        includes.python = vec![false; files.len()];
         includes.targets = vec![Vec::new(); files.len()];
+        includes.includers = vec![Vec::new(); files.len()];
         for (id, file) in files.iter() {
             let index = &index[id.index()];
             for segment in &index.segments {
@@ -57,10 +70,12 @@ impl Includes {
                 let Some((name, quoted)) = operand_name(file.bytes(), operand) else {
                     continue;
                 };
+                includes.python[id.index()] |= name == "Python.h" || name.ends_with("/Python.h");
                 match includes.find(files, id, &name, quoted) {
                     Some(target) if target != id => {
-                        includes.included[target.index()] = true;
-                        includes.targets[id.index()].push(target);
+                        let at = operand[0].span.start();
+                        includes.targets[id.index()].push(Inclusion { file: target, at });
+                        includes.includers[target.index()].push(Inclusion { file: id, at });
                     }
                     None if quoted && !is_python_header(&name) => {
                         includes.missing.push(MissingHeader { file: id, name });
@@ -75,7 +90,27 @@ impl Includes {
     /// Whether any other file includes this one.
     #[must_use]
     pub fn is_included(&self, file: FileId) -> bool {
-        self.included[file.index()]
+        !self.includers[file.index()].is_empty()
+    }
+
+    /// What `file` includes, in the order of its lines.
+    #[must_use]
+    pub fn targets(&self, file: FileId) -> &[Inclusion] {
+        &self.targets[file.index()]
+    }
+
+    /// Who includes `file`, in the order of the files.
+    #[must_use]
+    pub fn includers(&self, file: FileId) -> &[Inclusion] {
+        &self.includers[file.index()]
+    }
+
+    /// Whether to include `file` is to include `Python.h`.
+    #[must_use]
+    pub fn brings_python(&self, file: FileId) -> bool {
+        let mut reached = FxHashSet::default();
+        self.reach(file, &mut reached);
+        reached.iter().any(|file| self.python[file.index()])
     }
 
     /// Adds `from` and all files it includes, directly or not, to `reached`.
@@ -83,7 +118,7 @@ impl Includes {
         let mut waiting = vec![from];
         while let Some(file) = waiting.pop() {
             if reached.insert(file) {
-                waiting.extend_from_slice(&self.targets[file.index()]);
+                waiting.extend(self.targets(file).iter().map(|target| target.file));
             }
         }
     }

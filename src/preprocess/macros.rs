@@ -68,6 +68,20 @@ pub(crate) fn parse_define(bytes: &[u8], tokens: &[Token], file: FileId) -> Opti
     })
 }
 
+/// Whether a generated compatibility header gives its stand-in a name of its own, which must not
+/// hide what the function is:
+///
+/// ```c
+/// #define PyDict_GetItemRef ungil_PyDict_GetItemRef
+/// ```
+pub(crate) fn is_own_name(bytes: &[u8], def: &MacroDef) -> bool {
+    let [only] = def.body[..] else {
+        return false;
+    };
+    let own = bytes[only.token.span.range()].strip_prefix(b"ungil_");
+    def.params.is_none() && own == Some(&bytes[def.name.range()])
+}
+
 fn parse_params<'a>(bytes: &'a [u8], tokens: &[Token], names: &mut Vec<&'a [u8]>) -> Params {
     let mut variadic = false;
     for (i, token) in tokens.iter().enumerate() {

@@ -18,7 +18,7 @@ mod stream;
 mod tests;
 
 pub use config::{Config, VersionRange};
-pub use include::{Includes, MissingHeader};
+pub use include::{Includes, Inclusion, MissingHeader};
 pub use index::FileIndex;
 pub use items::RawItem;
 pub use origin::{Expansion, ExpansionId, ItemTokens, Place, PpToken, Spelling};

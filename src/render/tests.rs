@@ -42,7 +42,7 @@ fn package(text: &[u8]) -> Package {
             max: None,
             source: String::new(),
         },
-        compat_header: None,
+        compat_headers: Vec::new(),
     }
 }
 

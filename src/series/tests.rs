@@ -48,7 +48,7 @@ fn package() -> Package {
             max: None,
             source: String::new(),
         },
-        compat_header: None,
+        compat_headers: Vec::new(),
     }
 }
 

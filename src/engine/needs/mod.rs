@@ -1,0 +1,119 @@
+//! Serves what fixes need beside their own edits: the compatibility header and its `#include`.
+
+mod place;
+mod supply;
+
+use std::path::{Path, PathBuf};
+
+use super::workspace::Workspace;
+use super::{Compat, Config};
+use crate::compat;
+use crate::edit::{Fix, Need};
+use crate::package::Package;
+use crate::rule::{Finding, Outcome};
+use crate::source::{ByteOffset, ByteSpan, FileId};
+use place::Placer;
+use supply::Supply;
+
+/// A file that is not there yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewFile {
+    /// Its path, relative to the root of the run.
+    pub path: PathBuf,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// A header that serves fixes.
+enum Header {
+    /// A `pythoncapi_compat.h` of the package: never edited.
+    Full(FileId),
+    /// A header that an earlier run wrote, and its new text.
+    Own(FileId, String),
+    /// A header to be written.
+    New(NewFile),
+}
+
+impl Header {
+    fn path<'h>(&'h self, workspace: &'h Workspace) -> &'h Path {
+        match self {
+            Self::Full(id) | Self::Own(id, _) => workspace.files.get(*id).path(),
+            Self::New(file) => &file.path,
+        }
+    }
+}
+
+/// A function that a file uses, which not all supported Pythons have.
+type Wanted = (FileId, &'static str);
+
+/// Adds to each fix the edits that its needs ask for; gives the file to be written, if any.
+pub(super) fn serve(
+    package: &Package,
+    config: &Config,
+    workspace: &Workspace,
+    findings: &mut [Finding],
+) -> Option<NewFile> {
+    if config.compat == Compat::None {
+        return None;
+    }
+    // `--compat header` serves Pythons older than those the package says it supports.
+    let oldest = match config.compat {
+        Compat::Header => 0,
+        Compat::Auto | Compat::None => workspace.range.min,
+    };
+    let fixes = findings.iter().filter_map(fix_of);
+    let wanted = fixes.flat_map(|fix| needs(fix, oldest)).collect();
+    let supply = Supply::new(package, workspace, &wanted);
+    for finding in findings.iter_mut() {
+        if let Outcome::Fix(fix) = &mut finding.outcome {
+            let wanted = needs(fix, oldest).collect();
+            for (header, files) in supply.of(&wanted) {
+                let placer = Placer {
+                    package,
+                    workspace,
+                    header,
+                };
+                files.iter().for_each(|file| add_edits(&placer, fix, *file));
+            }
+            // Stable: insertions at one place keep the order in which the rule made them.
+            fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+        }
+    }
+    supply.new_file()
+}
+
+fn fix_of(finding: &Finding) -> Option<&Fix> {
+    match &finding.outcome {
+        Outcome::Fix(fix) => Some(fix),
+        Outcome::Safe(_) | Outcome::Manual(_) => None,
+    }
+}
+
+/// Files and functions of the needs that the supported Pythons make real.
+fn needs(fix: &Fix, oldest: u32) -> impl Iterator<Item = Wanted> {
+    fix.needs.iter().filter_map(move |need| {
+        let Need::Compat { file, function } = need;
+        compat::is_needed(function, oldest).then_some((*file, *function))
+    })
+}
+
+/// Lets the header be included where `file` needs it, and writes into it what it lacks.
+fn add_edits(placer: &Placer<'_>, fix: &mut Fix, file: FileId) {
+    let (workspace, header) = (placer.workspace, placer.header);
+    if let Header::Own(own, text) = header {
+        let old = workspace.files.get(*own);
+        if old.bytes() != text.as_bytes() {
+            let end = u32::try_from(old.bytes().len()).expect("files fit");
+            fix.replace(*own, ByteSpan::new(0, end), text.as_bytes());
+        }
+    }
+    let own = fix.edits.iter().filter(|edit| edit.file == file);
+    let first = own.map(|edit| edit.span.start()).min();
+    match placer.edits(file, first.unwrap_or(ByteOffset(u32::MAX))) {
+        Some(edits) => fix.edits.extend(edits),
+        None => fix.assume(format!(
+            "`{}` must be included behind `Python.h`",
+            header.path(workspace).display()
+        )),
+    }
+}

@@ -1,0 +1,114 @@
+//! Where the `#include` of a compatibility header goes: into the file that needs it, or into those
+//! that include that file.
+
+use rustc_hash::FxHashSet;
+
+use crate::compat::{self, FULL_HEADER_NAME, Include, Places};
+use crate::edit::Edit;
+use crate::engine::workspace::Workspace;
+use crate::package::Package;
+use crate::source::{ByteOffset, FileId};
+
+use super::Header;
+
+/// Finds places for one header.
+pub(super) struct Placer<'a> {
+    pub package: &'a Package,
+    pub workspace: &'a Workspace,
+    pub header: &'a Header,
+}
+
+impl Placer<'_> {
+    /// The edits after which the header stands above `before` in `file`, in all units that hold
+    /// the file; none if it does already. `None` if there is no place.
+    pub(super) fn edits(&self, file: FileId, before: ByteOffset) -> Option<Vec<Edit>> {
+        if self.in_all_units(file, before, |id, before| self.is_there(id, before)) {
+            return Some(Vec::new());
+        }
+        let mut edits = Vec::new();
+        let found = self.in_all_units(file, before, |id, before| {
+            self.is_there(id, before)
+                || self.edit(id, before).map(|edit| edits.push(edit)).is_some()
+        });
+        found.then_some(edits)
+    }
+
+    /// Whether `holds` for the file, or for all that include it at their `#include`, or for all
+    /// that include those.
+    ///
+    /// ```c
+    /// #include <Python.h>      /* core.c */
+    /// #include "cache.c"       /* a part of it, without an #include */
+    /// ```
+    fn in_all_units(
+        &self,
+        file: FileId,
+        before: ByteOffset,
+        mut holds: impl FnMut(FileId, ByteOffset) -> bool,
+    ) -> bool {
+        let mut waiting = vec![(file, before)];
+        let mut seen = FxHashSet::default();
+        let mut at = 0;
+        while let Some(&(id, before)) = waiting.get(at) {
+            at += 1;
+            if !seen.insert(id) || holds(id, before) {
+                continue;
+            }
+            let includers = self.workspace.includes.includers(id);
+            if includers.is_empty() {
+                return false;
+            }
+            waiting.extend(includers.iter().map(|by| (by.file, by.at)));
+        }
+        true
+    }
+
+    /// Whether a line above `before` includes the header, directly or not.
+    fn is_there(&self, id: FileId, before: ByteOffset) -> bool {
+        let (Header::Full(header) | Header::Own(header, _)) = self.header else {
+            return false;
+        };
+        let includes = &self.workspace.includes;
+        let above = includes.targets(id).iter().filter(|to| to.at < before);
+        let mut reached = FxHashSet::default();
+        above.for_each(|to| includes.reach(to.file, &mut reached));
+        reached.contains(header)
+    }
+
+    fn edit(&self, id: FileId, before: ByteOffset) -> Option<Edit> {
+        if !self.package.info(id).kind.is_analysed() {
+            return None;
+        }
+        let file = self.workspace.files.get(id);
+        let tokens = self.workspace.index[id.index()].tokens();
+        let place = self.place(id, &compat::places(file, tokens))?;
+        let path = self.header.path(self.workspace);
+        (place < before).then(|| compat::include_below(place, id, file, tokens, path))
+    }
+
+    /// The line to follow in `id`, whatever needs the header there: that of the header it adds to,
+    /// of `Python.h`, or the last that includes a header; the include guard where there is none.
+    fn place(&self, id: FileId, places: &Places) -> Option<ByteOffset> {
+        let named = |name: &str| {
+            let mut includes = places.includes.iter();
+            includes.find(|include| include.operand.ends_with(name))
+        };
+        let headers = places.includes.iter().take_while(|line| line.is_header());
+        let headers: Vec<&Include> = headers.collect();
+        let brings = headers.iter().any(|line| self.may_bring_python(id, line));
+        let last_header = headers.last().copied().filter(|_| brings);
+        let include = named(FULL_HEADER_NAME)
+            .or_else(|| named("Python.h"))
+            .or(last_header)
+            .or(places.includes.last());
+        include.map(|include| include.end).or(places.guard)
+    }
+
+    /// Whether `Python.h` is included below `line` of `id`, with the macros that the package
+    /// defines in front of it: the header, which includes `Python.h` itself, must come later.
+    fn may_bring_python(&self, id: FileId, line: &Include) -> bool {
+        let includes = &self.workspace.includes;
+        let target = includes.targets(id).iter().find(|to| to.at == line.at);
+        target.map_or(line.quoted, |to| includes.brings_python(to.file))
+    }
+}
