@@ -12,7 +12,7 @@ use crate::preprocess::{FileIndex, Includes, VersionRange};
 use crate::program::{CallIndex, Demand, Options, Program, load};
 use crate::provenance;
 use crate::roles::Roles;
-use crate::rule::{Finding, Outcome, PackageCx, Rule};
+use crate::rule::{Errors, Finding, Outcome, PackageCx, Rule};
 use crate::sections::{Imbalance, check_balance};
 use crate::source::{ByteSpan, FileId, FileSet, SourceFile};
 
@@ -28,16 +28,21 @@ const CODE: FileId = FileId(0);
 /// # Panics
 /// If fixes clash, the result does not parse, or a second run changes it again.
 pub(crate) fn run(rules: &[&'static Rule], text: &str) -> String {
-    let (said, result) = once(rules, text);
-    let (_, again) = once(rules, &result);
+    run_with(rules, text, Errors::Preserve)
+}
+
+/// The same with what is asked of errors that were swallowed.
+pub(crate) fn run_with(rules: &[&'static Rule], text: &str, errors: Errors) -> String {
+    let (said, result) = once(rules, text, errors);
+    let (_, again) = once(rules, &result, errors);
     assert_eq!(again, result, "a second run changes more");
     said + &diff(text, &result)
 }
 
-fn once(rules: &[&'static Rule], text: &str) -> (String, String) {
+fn once(rules: &[&'static Rule], text: &str, errors: Errors) -> (String, String) {
     with_program(text, |program| {
         assert_eq!(program.gaps, [], "does not parse:\n{text}");
-        let cx = PackageCx::new(program, RANGE);
+        let cx = PackageCx::new(program, RANGE).with_errors(errors);
         let mut findings = Vec::new();
         for rule in rules {
             rule.check.code(&cx, &mut findings);

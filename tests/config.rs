@@ -51,6 +51,7 @@ fn each_setting_names_its_origin() {
     build-files = false  # default
     min-python = "3.10"  # requires-python in pyproject.toml
     compat = "none"  # --compat
+    errors = "preserve"  # default
     include-dirs = []  # default
     define = ["A=1"]  # -D
     strict = true  # pyproject.toml:7
@@ -142,4 +143,25 @@ fn what_the_configuration_says_of_functions_is_shown_and_obeyed() {
     ");
     let (_, without, _) = ungil(&[("m.c", QUEUE)], &["diff", "--min-python", "3.13"]);
     assert_eq!(without, "");
+}
+
+#[test]
+fn errors_are_propagated_by_flag_or_file_and_said_where_not() {
+    let code = "#include <Python.h>\n\n\
+        void\nnote(PyObject *dict, PyObject *key)\n{\n    \
+        PyObject *value = PyDict_GetItem(dict, key);\n    \
+        if (value != NULL)\n        PyObject_Print(value, stdout, 0);\n}\n";
+    let note = "errors are cleared as before, for no exit of the function fits";
+    let check = ["check", "--select", "UG102", "--output-format", "json"];
+    let (_, found, said) = ungil(&[("m.c", code)], &check);
+    assert!(
+        found.contains("PyErr_Clear") && !found.contains(note),
+        "{said}"
+    );
+    let file = ("ungil.toml", "errors = \"propagate\"\n");
+    let (_, found, said) = ungil(&[("m.c", code), file], &check);
+    assert!(found.contains(note), "{said}");
+    let flag = [&check[..], &["--errors", "propagate"]].concat();
+    let (_, found, said) = ungil(&[("m.c", code)], &flag);
+    assert!(found.contains(note), "{said}");
 }

@@ -67,12 +67,14 @@ fn check(folder: &Path) -> Vec<Value> {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
 }
 
-/// Rewrites what can be rewritten; a second run must find nothing more.
-fn migrate(folder: &Path) {
+/// Rewrites what can be rewritten; a second run must find nothing more. `errors` is the value of
+/// `--errors`.
+fn migrate(folder: &Path, errors: &str) {
     let ungil = |command: &str, more: &[&str]| {
         let mut ungil = Command::new(env!("CARGO_BIN_EXE_ungil"));
         ungil
             .args([command, "--select", "UG1", "--unsafe-fixes"])
+            .args(["--errors", errors])
             .args(more)
             .arg(".")
             .current_dir(folder)
@@ -129,7 +131,7 @@ fn rewritten_functions_keep_results_and_references() {
     for folder in [before.path(), after.path()] {
         copy(folder);
     }
-    migrate(after.path());
+    migrate(after.path(), "preserve");
     build(before.path());
     build(after.path());
 
@@ -180,5 +182,37 @@ fn rewritten_functions_keep_results_and_references() {
     ] {
         let mut lines = survived.iter().filter(|line| line["name"] == name);
         assert!(lines.any(|line| line["result"] == result), "{name}");
+    }
+}
+
+/// What `dicts.local` raises for a key that cannot be hashed, and for one that is not there, with
+/// the references that 300 such calls leave behind.
+const SWALLOWED: &str = "
+import dicts, sys
+def raised(key):
+    try:
+        dicts.local({}, key)
+    except Exception as error:
+        return type(error).__name__
+key = []
+print(raised(key), raised('none'))
+before = sys.gettotalrefcount()
+for _ in range(300):
+    raised(key)
+print(abs(sys.gettotalrefcount() - before) < 60)
+";
+
+#[test]
+fn swallowed_errors_are_propagated_where_that_is_asked() {
+    for (errors, raised) in [("preserve", "KeyError"), ("propagate", "TypeError")] {
+        let folder = tempfile::tempdir().unwrap();
+        copy(folder.path());
+        migrate(folder.path(), errors);
+        build(folder.path());
+        let mut python = Command::new(free_threaded_python());
+        python.args(["-X", "gil=0", "-c", SWALLOWED]);
+        let output = run(python.current_dir(folder.path()));
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(said, format!("{raised} KeyError\nTrue\n"), "{errors}");
     }
 }

@@ -8,6 +8,7 @@ use crate::capi::PyVersion;
 use crate::diff::DEFAULT_CONTEXT;
 use crate::engine::Compat;
 use crate::render::OutputFormat;
+use crate::rule::Errors;
 use crate::series::Split;
 
 /// Make CPython C extensions safe for free-threaded Python.
@@ -143,6 +144,9 @@ pub(super) struct OptionArgs {
     /// How older Pythons get new functions
     #[arg(long, value_enum, value_name = "HOW")]
     pub(super) compat: Option<Compat>,
+    /// What to do with errors that old lookups swallowed [default: preserve]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(super) errors: Option<Errors>,
     /// Folder for `#include "..."`
     #[arg(short = 'I', value_name = "DIR")]
     pub(super) include_dirs: Vec<PathBuf>,

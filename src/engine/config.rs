@@ -1,7 +1,7 @@
 //! What a user may ask of an analysis, resolved.
 
 use crate::facts::Functions;
-use crate::rule::Selection;
+use crate::rule::{Errors, Selection};
 
 /// How older Pythons get the functions that fixes use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
@@ -24,6 +24,8 @@ pub struct Config {
     pub selection: Selection,
     /// How older Pythons are served.
     pub compat: Compat,
+    /// What becomes of errors that borrowing lookups swallowed.
+    pub errors: Errors,
     /// Folders for quoted headers, relative to the package's root or absolute.
     pub include_dirs: Vec<String>,
     /// Macros from outside, as (name, value).

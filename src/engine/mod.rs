@@ -127,7 +127,9 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
     let calls = CallIndex::new(&program);
     let roles = Roles::new(&program);
     let triage = provenance::Cx::new(&program, &calls, &roles);
-    let cx = PackageCx::new(&program, workspace.range).with_triage(&triage);
+    let cx = PackageCx::new(&program, workspace.range)
+        .with_triage(&triage)
+        .with_errors(config.errors);
     let mut findings = run(&rules, &cx, package, config);
     converge::join(package, config, &mut findings);
     let new_file = needs::serve(package, config, &workspace, &mut findings);
@@ -160,7 +162,9 @@ fn find(package: &Package, config: &Config) -> Vec<Finding> {
     let calls = CallIndex::new(&program);
     let roles = Roles::new(&program);
     let triage = provenance::Cx::new(&program, &calls, &roles);
-    let cx = PackageCx::new(&program, workspace.range).with_triage(&triage);
+    let cx = PackageCx::new(&program, workspace.range)
+        .with_triage(&triage)
+        .with_errors(config.errors);
     run(&rules, &cx, package, config)
 }
 

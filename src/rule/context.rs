@@ -20,6 +20,18 @@ use crate::source::{ByteSpan, FileId, SourceFile};
 /// references on.
 pub type Lookups = BTreeMap<ItemId, BTreeMap<ExprId, Outcome>>;
 
+/// What becomes of an error that a function of the C API swallowed, where its strong form reports
+/// it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Errors {
+    /// It is cleared, as before.
+    #[default]
+    Preserve,
+    /// The function leaves with it, where it has an exit that fits.
+    Propagate,
+}
+
 /// The package with what rules ask for again and again looked up once.
 #[derive(Debug)]
 pub struct PackageCx<'a> {
@@ -27,6 +39,8 @@ pub struct PackageCx<'a> {
     pub program: &'a Program<'a>,
     /// Supported Python versions.
     pub range: VersionRange,
+    /// What becomes of errors that were swallowed.
+    pub errors: Errors,
     calls: CallIndex,
     triage: Option<&'a dyn Triage>,
     summaries: OnceLock<Summaries>,
@@ -43,6 +57,7 @@ impl<'a> PackageCx<'a> {
         Self {
             program,
             range,
+            errors: Errors::default(),
             calls: CallIndex::new(program),
             triage: None,
             summaries: OnceLock::new(),
@@ -59,6 +74,12 @@ impl<'a> PackageCx<'a> {
             triage: Some(triage),
             ..self
         }
+    }
+
+    /// The same package with what the user asks of swallowed errors.
+    #[must_use]
+    pub fn with_errors(self, errors: Errors) -> Self {
+        Self { errors, ..self }
     }
 
     /// What functions of the package that get borrowed references do with them.

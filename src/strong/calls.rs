@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::contract::is_own;
 use super::emit::Draft;
+use super::exit::Failure;
 use super::other_type;
 use super::plan::{Lookup, takes_result};
 use super::presence;
@@ -24,7 +25,7 @@ pub(super) fn rewrite(
     lookup: &Lookup,
 ) -> Result<(), Reason> {
     let parts = Parts::of(draft, lookup)?;
-    if parts.clears_errors() {
+    if parts.handles_errors() && !matches!(lookup.failure, Failure::Exit(_)) {
         draft.doubt_clear(lookup.call);
     }
     match (lookup.shape, lookup.replacement.form) {
@@ -60,6 +61,8 @@ pub(super) fn rewrite(
 pub(super) struct Parts {
     strong: String,
     errors: OldErrors,
+    /// What is done about an error that the old call swallowed.
+    pub on_error: Vec<String>,
     pub call: ExprId,
     /// `name`
     pub callee: ByteSpan,
@@ -82,6 +85,7 @@ impl Parts {
         Ok(Self {
             strong,
             errors: lookup.replacement.errors,
+            on_error: draft.on_error(lookup),
             call: lookup.call,
             callee,
             whole: draft.scene.span(lookup.call).ok_or_else(in_macro)?,
@@ -113,14 +117,15 @@ impl Parts {
         stmt: ByteSpan,
     ) -> Vec<String> {
         let call = self.out_call(draft, name);
-        if self.clears_errors() {
-            draft.block(&format!("if ({call} < 0)"), "PyErr_Clear();", stmt)
+        if self.handles_errors() {
+            draft.block_of(&format!("if ({call} < 0)"), &self.on_error, stmt)
         } else {
             vec![format!("(void){call};")]
         }
     }
 
-    pub(super) fn clears_errors(&self) -> bool {
+    /// Whether the old call swallowed errors, so that something is to be done about them.
+    pub(super) fn handles_errors(&self) -> bool {
         self.errors == OldErrors::Swallowed
     }
 }
@@ -138,8 +143,8 @@ fn assigned(
     stmt: StmtId,
 ) -> Result<(), Reason> {
     let span = span_of(draft, stmt)?;
-    let (head, tail) = if parts.clears_errors() {
-        let lines = draft.block(")", "PyErr_Clear();", span);
+    let (head, tail) = if parts.handles_errors() {
+        let lines = draft.block_of(")", &parts.on_error, span);
         ("if (", format!(" < 0{}", draft.joined(&lines, span)))
     } else {
         ("(void)", ";".to_owned())
@@ -149,7 +154,7 @@ fn assigned(
     let (args, _) = parts.split(draft);
     draft.insert(args.end(), format!(", &{name}"));
     draft.replace(ByteSpan::new(parts.whole.end().0, span.end().0), tail);
-    if parts.clears_errors() {
+    if parts.handles_errors() {
         draft.needs_braces(stmt);
     }
     Ok(())
@@ -271,7 +276,7 @@ fn inside(
 ) -> Result<(), Reason> {
     let made = || Reason::InMacro("around it".to_owned());
     let whole = draft.scene.span(assignment).ok_or_else(made)?;
-    if parts.clears_errors() {
+    if parts.handles_errors() {
         runs_first(draft.scene, stmt, parts.call, &BTreeSet::new())?;
         let lines = parts.statement(draft, name, span_of(draft, stmt)?);
         draft.before(stmt, lines);

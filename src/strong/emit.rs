@@ -11,6 +11,7 @@ use super::reason::Reason;
 use super::scene::Scene;
 use super::shape::Shape;
 use super::snapshot::is_made_here;
+use super::title::title;
 use super::weak::adapt;
 use crate::ast::{ExprId, StmtId, StmtKind};
 use crate::capi::PyVersion;
@@ -40,7 +41,7 @@ pub(super) struct Draft<'s, 'a> {
 /// # Errors
 /// Why it cannot be written down.
 pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
-    let mut draft = Draft::new(scene, title(group));
+    let mut draft = Draft::new(scene, title(scene, group));
     draft.breaks = breaks(group);
     for planned in group {
         draft.releases(planned)?;
@@ -80,26 +81,6 @@ pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
         draft.needs(&planned.home.lookups);
     }
     draft.finish()
-}
-
-fn title(group: &[Planned]) -> String {
-    let lookups = || group.iter().flat_map(|planned| &planned.home.lookups);
-    let only_asks = |lookup: &Lookup| matches!(lookup.shape, Shape::Presence(..));
-    let mut names: Vec<String> = lookups()
-        .map(|lookup| match lookup.shape {
-            Shape::Presence(..) => format!("`{}`", presence::contains(lookup)),
-            _ => format!("`{}`", lookup.replacement.strong),
-        })
-        .collect();
-    names.sort_unstable();
-    names.dedup();
-    names.retain(|name| name != "``");
-    let what = if lookups().all(only_asks) {
-        "ask only whether the key is there"
-    } else {
-        "own the reference"
-    };
-    format!("{what}: {}", names.join(", "))
 }
 
 impl<'s, 'a> Draft<'s, 'a> {
@@ -193,11 +174,6 @@ impl Draft<'_, '_> {
     }
 
     /// The head of a block in the style of the function, and the lines of the block.
-    pub(super) fn block(&self, head: &str, body: &str, stmt: ByteSpan) -> Vec<String> {
-        self.block_of(head, &[body.to_owned()], stmt)
-    }
-
-    /// The same with any number of statements.
     pub(super) fn block_of(&self, head: &str, body: &[String], stmt: ByteSpan) -> Vec<String> {
         let step = self.step(stmt);
         let (mut lines, brace) = match self.scene.layout.braces() {

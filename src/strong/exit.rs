@@ -3,11 +3,13 @@
 use super::branch::{branch, branches};
 use super::error_value::ErrorValue;
 use super::exits::Exits;
+use super::plan::takes_result;
 use super::reason::Reason;
 use super::scene::{Parent, Scene};
 use super::shape::Shape;
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
 use crate::capi::{Absent, OldErrors, Replacement};
+use crate::rule::Errors;
 
 /// What happens if the strong function gives `NULL`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +18,8 @@ pub(super) enum Failure {
     AsBefore,
     /// The borrowed one could not, but the code tests for it.
     Tested,
-    /// The borrowed one could not: the statements that leave the function.
+    /// The borrowed one could not, or swallowed the error that is to be told: the statements that
+    /// leave the function.
     Exit(Vec<String>),
     /// The borrowed one could not: the statements that leave this loop.
     Break(StmtId, Vec<String>),
@@ -34,6 +37,17 @@ pub(super) fn failure(
     replacement: &'static Replacement,
     shape: Shape,
 ) -> Result<Failure, Reason> {
+    let may_propagate = scene.cx.errors == Errors::Propagate;
+    if replacement.errors == OldErrors::Swallowed && may_propagate {
+        // A variable of another type would be left as it was before the lookup.
+        let local = shape.local();
+        if local.is_some_and(|local| !takes_result(scene, local)) {
+            return Ok(Failure::AsBefore);
+        }
+        let exits = Exits::new(scene, call, local);
+        let exit = exits.and_then(|exits| with_error(scene, &exits));
+        return Ok(exit.map_or(Failure::AsBefore, Failure::Exit));
+    }
     if replacement.errors != OldErrors::Unchecked || replacement.absent != Absent::Error {
         return Ok(Failure::AsBefore);
     }
@@ -67,25 +81,27 @@ fn exit(
 ) -> Option<Failure> {
     let exits = Exits::new(scene, call, local)?;
     let is_void = scene.function.ret.is_void();
-    let with_error = || {
-        let mut branches = exits.branches.iter();
-        branches
-            .find_map(|branch| exits.copied(branch))
-            .or_else(|| exits.neighbour())
-            .or_else(|| exits.common_label())
-            .or_else(|| exits.made())
-            .filter(|_| !is_void)
-    };
     // A sequence can be read from a copy, which is better than half of the work.
     let may_stop = is_void && replacement.borrowed == "PyList_GET_ITEM";
     let stop = || exits.stop().filter(|_| may_stop).map(Failure::Stop);
-    with_error()
+    with_error(scene, &exits)
         .map(Failure::Exit)
         .or_else(|| {
             let (left, lines) = exits.end_of_loop()?;
             Some(Failure::Break(left, lines))
         })
         .or_else(stop)
+}
+
+/// The statements that leave the function with an error, if some fit.
+fn with_error(scene: &Scene<'_>, exits: &Exits<'_, '_>) -> Option<Vec<String>> {
+    let mut branches = exits.branches.iter();
+    branches
+        .find_map(|branch| exits.copied(branch))
+        .or_else(|| exits.neighbour())
+        .or_else(|| exits.common_label())
+        .or_else(|| exits.made())
+        .filter(|_| !scene.function.ret.is_void())
 }
 
 /// Whether the code already leaves with an error if the result, in `local`, is `NULL`: the test is

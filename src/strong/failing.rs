@@ -38,6 +38,17 @@ impl Draft<'_, '_> {
         self.block_of(&format!("if ({name} == NULL)"), &body, stmt)
     }
 
+    /// What is done about an error of `lookup` that the borrowed form swallowed.
+    pub(super) fn on_error(&self, lookup: &Lookup) -> Vec<String> {
+        match &lookup.failure {
+            Failure::Exit(jump) => {
+                let releases = self.at_exit.get(&lookup.call).cloned().unwrap_or_default();
+                [releases, jump.clone()].concat()
+            }
+            _ => vec!["PyErr_Clear();".to_owned()],
+        }
+    }
+
     /// Whether the failure of `call` only leaves a loop behind which the reference of `home` is
     /// still held.
     pub(super) fn is_kept_by_break(&self, call: ExprId, home: &Home) -> bool {

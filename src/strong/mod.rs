@@ -47,6 +47,7 @@ mod slots;
 mod snapshot;
 mod step;
 mod step_call;
+mod title;
 mod types;
 mod weak;
 mod web;

@@ -48,16 +48,16 @@ pub(super) fn rewrite(
     let comparison = if test.1 { "== 1" } else { "!= 1" };
     doubt_dict(draft, lookup);
     let answer = match front(draft.scene, parts.call) {
-        Some(stmt) if parts.clears_errors() => {
+        Some(stmt) if parts.handles_errors() => {
             let at = draft.scene.stmt_span(stmt).ok_or_else(in_macro)?;
             let head = draft.declare(stmt, "int ", name);
-            let clear = draft.block(&format!("if ({name} < 0)"), "PyErr_Clear();", at);
+            let clear = draft.block_of(&format!("if ({name} < 0)"), &parts.on_error, at);
             draft.before(stmt, [format!("{head} {call};")]);
             draft.before(stmt, clear);
             name.to_owned()
         }
         _ => {
-            if parts.clears_errors() {
+            if parts.handles_errors() {
                 draft.fix.assume(
                     "an error of the key's hash or comparison, which the old call cleared, may \
                      stay set",

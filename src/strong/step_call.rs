@@ -8,9 +8,10 @@ use super::scene::Parent;
 use super::step::kind_of;
 use super::types::{can_hold_pointer, is_number, may_point_inside};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtKind};
-use crate::capi::{self, OutKind, Returns};
+use crate::capi::{self, OldErrors, OutKind, Returns, replacement};
 use crate::cfg::{Callee, Operand, Point, Source, TempId};
 use crate::ownership::summary::Param;
+use crate::rule::Errors;
 
 impl Follower<'_, '_> {
     #[allow(clippy::too_many_arguments, reason = "the parts of one call")]
@@ -45,8 +46,14 @@ impl Follower<'_, '_> {
             Callee::Indirect(_) => "",
         };
         // They get an exit of their own.
-        let unchecked = matches!(name, "PyList_GET_ITEM" | "PySequence_Fast_GET_ITEM");
-        if unchecked && self.strong.contains(expr) {
+        let gets_exit = match name {
+            "PyList_GET_ITEM" | "PySequence_Fast_GET_ITEM" => true,
+            _ => {
+                self.scene.cx.errors == Errors::Propagate
+                    && replacement(name).is_some_and(|row| row.errors == OldErrors::Swallowed)
+            }
+        };
+        if gets_exit && self.strong.contains(expr) {
             self.at_exit(expr, state, sink);
         }
         let kinds: Vec<Option<Kind>> = args.iter().map(|arg| kind_of(state, arg)).collect();

@@ -24,6 +24,10 @@ declare_rule! {
     /// answers that without a reference. Errors stay what they were: those that the old function cleared
     /// are cleared, those that it left set stay set.
     ///
+    /// With `--errors propagate` the function leaves with an error that the old one cleared, by its own
+    /// failure exit and after the same releases. That is a change of behaviour asked for, so it lowers no
+    /// confidence. Where no exit fits, the error is cleared, and the title of the fix says so.
+    ///
     /// ## Why
     /// Another thread can replace or remove the value between the call and its use. The dict was then its
     /// last owner, and the pointer dangles.

@@ -12,9 +12,10 @@ use toml::de::{DeTable, DeValue};
 use crate::capi::PyVersion;
 use crate::engine::Compat;
 use crate::facts::{Functions, Reference, Stated};
+use crate::rule::Errors;
 
 /// The keys of [`FileSettings`], for the search and the suggestion.
-pub(super) const KEYS: [&str; 12] = [
+pub(super) const KEYS: [&str; 13] = [
     "select",
     "ignore",
     "exclude",
@@ -22,6 +23,7 @@ pub(super) const KEYS: [&str; 12] = [
     "build-files",
     "min-python",
     "compat",
+    "errors",
     "include-dirs",
     "define",
     "strict",
@@ -43,6 +45,7 @@ pub(super) struct FileSettings {
     pub(super) build_files: bool,
     pub(super) min_python: Option<PyVersion>,
     pub(super) compat: Option<Compat>,
+    pub(super) errors: Option<Errors>,
     pub(super) include_dirs: Vec<PathBuf>,
     pub(super) define: Vec<String>,
     pub(super) strict: bool,

@@ -66,6 +66,7 @@ impl Settings {
                 .concat(),
             },
             compat: args.compat.or(settings.compat).unwrap_or_default(),
+            errors: args.errors.or(settings.errors).unwrap_or_default(),
             include_dirs: include_dirs
                 .map(|dir| dir.to_string_lossy().into_owned())
                 .collect(),

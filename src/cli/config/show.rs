@@ -12,6 +12,7 @@ use crate::cli::session::{Ledger, Session};
 use crate::cli::talk::{Talk, write_results};
 use crate::engine::Compat;
 use crate::facts::Reference;
+use crate::rule::Errors;
 
 pub(in crate::cli) fn run(args: &AnalysisArgs, talk: &Talk) -> anyhow::Result<Status> {
     let run = Session::read(args, Ledger::AsAsked, talk)?;
@@ -115,6 +116,13 @@ impl Shown<'_> {
                     Compat::None => "none",
                 };
                 (value.into(), named(flags.compat.is_some(), "--compat"))
+            }
+            "errors" => {
+                let value = match self.settings.engine.errors {
+                    Errors::Preserve => "preserve",
+                    Errors::Propagate => "propagate",
+                };
+                (value.into(), named(flags.errors.is_some(), "--errors"))
             }
             _ => {
                 let version = self.run.package.python.min.to_string();

@@ -4,6 +4,7 @@ mod cleanup;
 mod contracts;
 mod counting;
 mod dicts;
+mod errors;
 mod exits;
 mod facts;
 mod helpers;

@@ -1,0 +1,39 @@
+//! What a fix says that it does.
+
+use super::exit::Failure;
+use super::plan::{Lookup, Planned};
+use super::presence;
+use super::scene::Scene;
+use super::shape::Shape;
+use crate::capi::OldErrors;
+use crate::rule::Errors;
+
+/// The title of the fix for homes that change together.
+pub(super) fn title(scene: &Scene<'_>, group: &[Planned]) -> String {
+    let lookups = || group.iter().flat_map(|planned| &planned.home.lookups);
+    let only_asks = |lookup: &Lookup| matches!(lookup.shape, Shape::Presence(..));
+    let mut names: Vec<String> = lookups()
+        .map(|lookup| match lookup.shape {
+            Shape::Presence(..) => format!("`{}`", presence::contains(lookup)),
+            _ => format!("`{}`", lookup.replacement.strong),
+        })
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names.retain(|name| name != "``");
+    let what = if lookups().all(only_asks) {
+        "ask only whether the key is there"
+    } else {
+        "own the reference"
+    };
+    let is_swallowed = |lookup: &Lookup| {
+        lookup.replacement.errors == OldErrors::Swallowed && lookup.failure == Failure::AsBefore
+    };
+    let note = match scene.cx.errors {
+        Errors::Propagate if lookups().any(is_swallowed) => {
+            "; errors are cleared as before, for no exit of the function fits"
+        }
+        Errors::Propagate | Errors::Preserve => "",
+    };
+    format!("{what}: {}{note}", names.join(", "))
+}

@@ -1,0 +1,225 @@
+//! Errors that lookups swallowed, where the user asks to propagate them.
+
+use crate::rule::Errors;
+use crate::testing;
+use crate::transforms::ALL;
+
+fn run(text: &str) -> String {
+    testing::run_with(ALL, text.trim_start_matches('\n'), Errors::Propagate)
+}
+
+#[test]
+fn the_function_leaves_by_its_own_exit() {
+    insta::assert_snapshot!(run("
+static PyObject *get(PyObject *self, PyObject *key)
+{
+    PyObject *v, *text = PyObject_Str(key);
+    if (text == NULL)
+        return NULL;
+    v = PyDict_GetItem(cache, text);
+    if (v == NULL) {
+        PyErr_SetString(PyExc_KeyError, \"none\");
+        goto fail;
+    }
+    if (use(v) < 0)
+        goto fail;
+    Py_DECREF(text);
+    Py_RETURN_NONE;
+fail:
+    Py_DECREF(text);
+    return NULL;
+}
+"), @r#"
+    @@
+         if (text == NULL)
+             return NULL;
+    -    v = PyDict_GetItem(cache, text);
+    +    if (PyDict_GetItemRef(cache, text, &v) < 0) {
+    +        goto fail;
+    +    }
+         if (v == NULL) {
+             PyErr_SetString(PyExc_KeyError, "none");
+             goto fail;
+         }
+    -    if (use(v) < 0)
+    +    if (use(v) < 0) {
+    +        Py_DECREF(v);
+             goto fail;
+    +    }
+    +    Py_DECREF(v);
+         Py_DECREF(text);
+         Py_RETURN_NONE;
+    "#);
+}
+
+#[test]
+fn what_is_held_there_is_released() {
+    insta::assert_snapshot!(run("
+static PyObject *count(PyObject *self, PyObject *list)
+{
+    PyObject *first, *v;
+    first = PyList_GetItem(list, 0);
+    if (first == NULL)
+        return NULL;
+    v = PyDict_GetItemString(cache, \"n\");
+    if (v == NULL) {
+        PyErr_SetString(PyExc_KeyError, \"n\");
+        return NULL;
+    }
+    return PyTuple_Pack(2, v, first);
+}
+"), @r#"
+    @@
+     {
+         PyObject *first, *v;
+    -    first = PyList_GetItem(list, 0);
+    +    PyObject *result;
+    +    first = PyList_GetItemRef(list, 0);
+         if (first == NULL)
+             return NULL;
+    -    v = PyDict_GetItemString(cache, "n");
+    +    if (PyDict_GetItemStringRef(cache, "n", &v) < 0) {
+    +        Py_DECREF(first);
+    +        return NULL;
+    +    }
+         if (v == NULL) {
+    +        Py_DECREF(first);
+             PyErr_SetString(PyExc_KeyError, "n");
+             return NULL;
+         }
+    -    return PyTuple_Pack(2, v, first);
+    +    result = PyTuple_Pack(2, v, first);
+    +    Py_DECREF(first);
+    +    Py_DECREF(v);
+    +    return result;
+     }
+    "#);
+}
+
+#[test]
+fn presence_and_arguments() {
+    insta::assert_snapshot!(run("
+static PyObject *has(PyObject *self, PyObject *key)
+{
+    if (PyObject_Hash(key) == -1)
+        return NULL;
+    if (PyDict_GetItem(cache, key) != NULL)
+        Py_RETURN_TRUE;
+    return show(PyDict_GetItem(more, key));
+}
+"), @"
+    5: review: the first argument is a dict, which the new call does not check
+    @@
+     static PyObject *has(PyObject *self, PyObject *key)
+     {
+    +    int found;
+    +    PyObject *value;
+    +    PyObject *result;
+         if (PyObject_Hash(key) == -1)
+             return NULL;
+    -    if (PyDict_GetItem(cache, key) != NULL)
+    +    found = PyDict_Contains(cache, key);
+    +    if (found < 0) {
+    +        return NULL;
+    +    }
+    +    if (found == 1)
+             Py_RETURN_TRUE;
+    -    return show(PyDict_GetItem(more, key));
+    +    if (PyDict_GetItemRef(more, key, &value) < 0) {
+    +        return NULL;
+    +    }
+    +    result = show(value);
+    +    Py_XDECREF(value);
+    +    return result;
+     }
+    ");
+}
+
+#[test]
+fn a_function_that_cannot_tell_clears_them() {
+    insta::assert_snapshot!(run("
+static void note(PyObject *key)
+{
+    PyObject *v = PyDict_GetItem(cache, key);
+    if (v != NULL)
+        use(v);
+}
+
+static PyObject *find(PyObject *key)
+{
+    PyObject *v = PyDict_GetItem(cache, key);
+    if (v == NULL)
+        return NULL;
+    return show(v);
+}
+"), @"
+    @@
+     static void note(PyObject *key)
+     {
+    -    PyObject *v = PyDict_GetItem(cache, key);
+    -    if (v != NULL)
+    +    PyObject *v;
+    +    if (PyDict_GetItemRef(cache, key, &v) < 0) {
+    +        PyErr_Clear();
+    +    }
+    +    if (v != NULL) {
+             use(v);
+    +        Py_DECREF(v);
+    +    }
+     }
+     
+     static PyObject *find(PyObject *key)
+     {
+    -    PyObject *v = PyDict_GetItem(cache, key);
+    +    PyObject *v;
+    +    PyObject *result;
+    +    if (PyDict_GetItemRef(cache, key, &v) < 0) {
+    +        PyErr_Clear();
+    +    }
+         if (v == NULL)
+             return NULL;
+    -    return show(v);
+    +    result = show(v);
+    +    Py_DECREF(v);
+    +    return result;
+     }
+    ");
+}
+
+#[test]
+fn a_variable_of_another_type_would_not_be_set() {
+    insta::assert_snapshot!(run("
+typedef struct { PyObject_HEAD int n; } Thing;
+
+static PyObject *get(PyObject *self, PyObject *key)
+{
+    Thing *t = (Thing *)PyDict_GetItem(cache, key);
+    if (t == NULL) {
+        PyErr_SetString(PyExc_KeyError, \"none\");
+        return NULL;
+    }
+    return PyLong_FromLong(t->n);
+}
+"), @r#"
+    @@
+     static PyObject *get(PyObject *self, PyObject *key)
+     {
+    -    Thing *t = (Thing *)PyDict_GetItem(cache, key);
+    +    Thing *t;
+    +    PyObject *object;
+    +    PyObject *result;
+    +    if (PyDict_GetItemRef(cache, key, &object) < 0) {
+    +        PyErr_Clear();
+    +    }
+    +    t = (Thing *)object;
+         if (t == NULL) {
+             PyErr_SetString(PyExc_KeyError, "none");
+             return NULL;
+         }
+    -    return PyLong_FromLong(t->n);
+    +    result = PyLong_FromLong(t->n);
+    +    Py_DECREF(t);
+    +    return result;
+     }
+    "#);
+}
