@@ -156,7 +156,12 @@ fn value_before(scene: &Scene<'_>, stmt: StmtId, target: ExprId) -> Option<ExprI
         !matches!(&scene.tree.stmt(before).kind, StmtKind::Decl(decls)
             if decls.iter().all(|decl| decl.init.is_none()))
     })?;
-    match &scene.tree.stmt(*before).kind {
+    value_set(scene, *before, target)
+}
+
+/// What `stmt` assigns to `target`, if it is an assignment or a declaration.
+pub(super) fn value_set(scene: &Scene<'_>, stmt: StmtId, target: ExprId) -> Option<ExprId> {
+    match &scene.tree.stmt(stmt).kind {
         StmtKind::Expr(expr) => match scene.tree.expr(*expr).kind {
             ExprKind::Assign { op: None, lhs, rhs } if is_same(scene, lhs, target) => Some(rhs),
             _ => None,

@@ -3,14 +3,15 @@
 //! An exit is taken over from the function itself, if it is right there too: it releases all that
 //! the function owns at the call, and returns an error. Else it is made of the same parts.
 
-use super::branch::{Branch, branches, is_same, raised_returns, stmts};
+use super::bound::bounded_loop;
+use super::branch::{Branch, branches, raised_returns, stmts};
 use super::error_value::ErrorValue;
 use super::held::{Held, State, fails_cleanly};
 use super::locks::may_hold;
 use super::made_exit::{made_results, never_given_up, releases, results};
 use super::scene::{Parent, Scene};
 use super::types::is_number;
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind};
+use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
 use crate::capi::{self, Returns};
 use crate::cfg::{Base, BlockId, Callee, InstrKind};
 
@@ -187,12 +188,13 @@ impl<'s, 'a> Exits<'s, 'a> {
         })
     }
 
-    /// The end of a loop that asks for the size of the list each time round: what it would have
-    /// done, had it asked a moment later.
+    /// The end of a loop through all of the list: what it would have done, had it asked for the
+    /// size a moment later.
     pub(super) fn end_of_loop(&self) -> Option<(StmtId, Vec<String>)> {
         let scene = self.scene;
-        let (outer, body) = bounded_loop(scene, self.call)?;
-        let (start, end) = (scene.cfg.before(body)?, scene.cfg.after(outer)?);
+        let bound = bounded_loop(scene, self.call)?;
+        let outer = bound.outer;
+        let (start, end) = (scene.cfg.before(bound.body)?, scene.cfg.after(outer)?);
         let start = self.known(self.held.at(start)?);
         let inner = scene.inner_stmts(outer);
         let here = declared(scene, &inner);
@@ -205,8 +207,10 @@ impl<'s, 'a> Exits<'s, 'a> {
         let is_read = self
             .local
             .is_some_and(|local| scene.liveness.is_live(local, end));
-        let lines = ["PyErr_Clear();", "break;"].map(str::to_owned);
-        (same && !leaks && !is_read).then(|| (outer, lines.to_vec()))
+        let mut lines = vec!["PyErr_Clear();".to_owned()];
+        lines.extend(bound.correction(scene));
+        lines.push("break;".to_owned());
+        (same && !leaks && !is_read).then_some((outer, lines))
     }
 
     /// An exit of a function that has no way to tell its caller.
@@ -221,50 +225,6 @@ impl<'s, 'a> Exits<'s, 'a> {
         let mut lines = releases(self.scene, &self.state).filter(|_| self.returns)?;
         lines.push(format!("return {};", self.error.text()));
         Some(lines)
-    }
-}
-
-/// The innermost loop around `GET_ITEM(list, i)`, with its body, if it is one while
-/// `i < SIZE(list)`.
-fn bounded_loop(scene: &Scene<'_>, call: ExprId) -> Option<(StmtId, StmtId)> {
-    let (_, [list, index]) = scene.call(call)? else {
-        return None;
-    };
-    let mut at = scene.stmt_of(call)?;
-    loop {
-        let Some(Parent::Stmt(outer)) = scene.parent_of_stmt(at) else {
-            return None;
-        };
-        let (cond, body) = match scene.tree.stmt(outer).kind {
-            StmtKind::For {
-                cond: Some(cond),
-                body,
-                ..
-            }
-            | StmtKind::While { cond, body } => (cond, body),
-            StmtKind::For { .. } | StmtKind::DoWhile { .. } | StmtKind::Switch { .. } => {
-                return None;
-            }
-            _ => {
-                at = outer;
-                continue;
-            }
-        };
-        let ExprKind::Binary {
-            op: BinaryOp::Less,
-            lhs,
-            rhs,
-        } = scene.tree.expr(cond).kind
-        else {
-            return None;
-        };
-        let (name, size) = scene.call(rhs)?;
-        let asks = matches!(
-            name,
-            "PyList_GET_SIZE" | "PyList_Size" | "PySequence_Fast_GET_SIZE" | "Py_SIZE"
-        );
-        let same = asks && is_same(scene, *size.first()?, *list) && is_same(scene, lhs, *index);
-        return (same && body == at).then_some((outer, body));
     }
 }
 

@@ -14,6 +14,7 @@
 
 mod afterwards;
 mod around;
+mod bound;
 mod branch;
 mod calls;
 mod contract;

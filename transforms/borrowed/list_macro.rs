@@ -12,8 +12,9 @@ declare_rule! {
     /// Replaces `PyList_GET_ITEM` with `PyList_GetItemRef`, and releases the reference on every path after
     /// the last use of the item. Where the new call fails, the function leaves as it does elsewhere: by an
     /// exit of its own that releases just what it owns here, or by one made of the releases that it does
-    /// on its way and the `NULL`, -1 or 0 that it returns after an error. A loop that asks for the size of
-    /// the list each time round, in a function that cannot fail, just ends.
+    /// on its way and the `NULL`, -1 or 0 that it returns after an error. In a function that cannot fail, a loop
+    /// through all of the list just ends; where it got the size from a variable or field that is read
+    /// later, it sets that to the number of items it has seen, as if the list had been that short.
     ///
     /// ## Why
     /// Between the test of the size and the read another thread can shorten the list: the macro then reads
@@ -40,8 +41,8 @@ declare_rule! {
     ///
     /// ## Confidence
     /// Safe. Where a list got shorter meanwhile the macro read what was no item of it; the new code raises
-    /// `IndexError` there. Review in a `void` function that knows the size of the list from before: it
-    /// tells `sys.unraisablehook` and returns early.
+    /// `IndexError` there. Review in a `void` function where more depends on the size of the list than
+    /// the end of one loop and the size of buffers: it tells `sys.unraisablehook` and returns early.
     ///
     /// ## Declines
     /// - No exit fits: nothing tells what the function returns after an error, or who owns what it holds;

@@ -773,7 +773,6 @@ fn a_size_that_was_asked_for_before() {
     PyMem_RawFree(values);
 "#
     ), @"
-        6: review: `f` may stop early where a list gets shorter meanwhile
         @@
              Py_ssize_t at, n = PyList_Size(list);
              double *values = PyMem_RawMalloc(n * sizeof(double));
@@ -782,9 +781,8 @@ fn a_size_that_was_asked_for_before() {
         +    for (at = 0; at < n; at++) {
         +        PyObject *item = PyList_GetItemRef(list, at);
         +        if (item == NULL) {
-        +            PyMem_RawFree(values);
-        +            PyErr_WriteUnraisable(NULL);
-        +            return;
+        +            PyErr_Clear();
+        +            break;
         +        }
         +        values[at] = PyFloat_AsDouble(item);
         +        Py_DECREF(item);
@@ -852,7 +850,7 @@ fn only_c_calls_it() {
 static PyObject *
 set_choice(PyObject *self, PyObject *list)
 {
-    Py_ssize_t i, n = PyList_Size(list);
+    Py_ssize_t i, n = count_of(self);
     for (i = 0; i < n; i++)
         take(PyFloat_AsDouble(PyList_GET_ITEM(list, i)));
     return NULL;

@@ -1,5 +1,6 @@
 //! What C becomes which C.
 
+mod bounds;
 mod cleanup;
 mod contracts;
 mod counting;
