@@ -96,6 +96,68 @@ fn a_variable_is_read_behind_the_loop() {
         ");
 }
 
+/// What stands before the loop, in its body before the lookup, and behind it.
+const SIZES: [(&str, &str, &str); 18] = [
+    ("Py_ssize_t n = PyList_Size(list);", "", ""),
+    (
+        "Py_ssize_t n = PyList_Size(list); char *p = malloc(n + 1);",
+        "",
+        "free(p);",
+    ),
+    (
+        "Py_ssize_t n = PyList_Size(list); if (n < 2) return;",
+        "",
+        "",
+    ),
+    ("Py_ssize_t n = PyList_Size(list); told(self, n);", "", ""),
+    (
+        "Py_ssize_t n = PyList_Size(list), m = n;",
+        "",
+        "told(self, m);",
+    ),
+    (
+        "Py_ssize_t n = PyList_Size(list), m = PyList_Size(list);",
+        "",
+        "told(self, m);",
+    ),
+    (
+        "Py_ssize_t n = PyList_Size(list); PyObject *made = PyList_New(n);",
+        "",
+        "told(made);",
+    ),
+    ("static Py_ssize_t n; n = PyList_Size(list);", "", ""),
+    (
+        "const Py_ssize_t n = PyList_Size(list);",
+        "",
+        "told(self, n);",
+    ),
+    (
+        "Py_ssize_t n = PyList_Size(list), *p = &n;",
+        "",
+        "told(self, p);",
+    ),
+    ("Py_ssize_t n = PyList_Size(key);", "", ""),
+    ("Py_ssize_t n; if (key) { n = PyList_Size(list); }", "", ""),
+    (
+        "Py_ssize_t n; if (key) { n = 3; goto on; } n = PyList_Size(list); on: ;",
+        "",
+        "",
+    ),
+    ("Py_ssize_t n = PyList_Size(list); list = key;", "", ""),
+    (
+        "Py_ssize_t n = PyList_Size(list);",
+        "((struct foo *)self)->done++;",
+        "",
+    ),
+    ("Py_ssize_t n = PyList_Size(list);", "told(self, i);", ""),
+    (
+        "Py_ssize_t n = PyList_Size(list);",
+        "if (i == n - 1) break_off();",
+        "",
+    ),
+    ("Py_ssize_t n = PyList_Size(list);", "n--;", ""),
+];
+
 /// What becomes of a loop over a list of `n` items: how sure the fix is and what it says.
 fn outcome(before: &str, in_front: &str, after: &str) -> String {
     let body = format!(
@@ -111,60 +173,7 @@ fn outcome(before: &str, in_front: &str, after: &str) -> String {
 
 #[test]
 fn something_else_depends_on_the_size() {
-    let set = "Py_ssize_t n = PyList_Size(list);";
-    let outcomes = [
-        (set, "", ""),
-        (
-            "Py_ssize_t n = PyList_Size(list); char *p = malloc(n + 1);",
-            "",
-            "free(p);",
-        ),
-        (
-            "Py_ssize_t n = PyList_Size(list); if (n < 2) return;",
-            "",
-            "",
-        ),
-        ("Py_ssize_t n = PyList_Size(list); told(self, n);", "", ""),
-        (
-            "Py_ssize_t n = PyList_Size(list), m = n;",
-            "",
-            "told(self, m);",
-        ),
-        (
-            "Py_ssize_t n = PyList_Size(list), m = PyList_Size(list);",
-            "",
-            "told(self, m);",
-        ),
-        (
-            "Py_ssize_t n = PyList_Size(list); PyObject *made = PyList_New(n);",
-            "",
-            "told(made);",
-        ),
-        ("static Py_ssize_t n; n = PyList_Size(list);", "", ""),
-        (
-            "const Py_ssize_t n = PyList_Size(list);",
-            "",
-            "told(self, n);",
-        ),
-        (
-            "Py_ssize_t n = PyList_Size(list), *p = &n;",
-            "",
-            "told(self, p);",
-        ),
-        ("Py_ssize_t n = PyList_Size(key);", "", ""),
-        ("Py_ssize_t n; if (key) { n = PyList_Size(list); }", "", ""),
-        (
-            "Py_ssize_t n; if (key) { n = 3; goto on; } n = PyList_Size(list); on: ;",
-            "",
-            "",
-        ),
-        ("Py_ssize_t n = PyList_Size(list); list = key;", "", ""),
-        (set, "((struct foo *)self)->done++;", ""),
-        (set, "told(self, i);", ""),
-        (set, "if (i == n - 1) break_off();", ""),
-        (set, "n--;", ""),
-    ];
-    let lines = outcomes.map(|(before, in_front, after)| {
+    let lines = SIZES.map(|(before, in_front, after)| {
         format!(
             "{before} {in_front} {after}: {}",
             outcome(before, in_front, after)
