@@ -3,10 +3,12 @@
 
 mod effects;
 mod replacements;
+mod stable;
 mod version;
 
 pub use effects::{Effects, Out, OutKind, Returns, Steal, StealWhen, effects, never_returns};
 pub use replacements::{Absent, Form, OldErrors, REPLACEMENTS, Replacement, replacement};
+pub use stable::{FIRST_ABI3T, OutsideAbi3t};
 pub use version::{BadVersion, PyVersion};
 
 /// Preprocessor definitions that stand for `<Python.h>`: only the macros that change syntax or

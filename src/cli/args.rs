@@ -195,6 +195,9 @@ pub(super) struct CheckArgs {
     /// Show statistics of the run
     #[arg(long)]
     pub(super) stats: bool,
+    /// Show what keeps each module from the stable ABI `abi3t` of Python 3.15, and no findings
+    #[arg(long, conflicts_with_all = ["show_safe", "statistics", "stats", "since", "baseline"])]
+    pub(super) abi3t: bool,
     /// Only findings in functions, or on lines, that changed since a commit
     #[arg(long, value_name = "REV")]
     pub(super) since: Option<String>,

@@ -1,5 +1,6 @@
 //! Everything that touches the world: arguments, files, terminal, exit status.
 
+mod abi3t;
 mod args;
 mod baseline;
 mod changes;
@@ -89,6 +90,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn dispatch(cli: &Cli, talk: &Talk) -> anyhow::Result<Status> {
     let interrupt = Interrupt::install()?;
     match &cli.command {
+        Command::Check(args) if args.abi3t => abi3t::run(args, talk),
         Command::Check(args) => check::run(args, talk),
         Command::Diff(args) => diff::run(args, talk, &interrupt),
         Command::Migrate(args) => migrate::run(args, talk, &interrupt),

@@ -14,7 +14,7 @@ use super::silence::{Silenced, silence};
 use super::stats::Stats;
 use super::talk::Talk;
 use crate::edit::{Confidence, Fix};
-use crate::engine::{Analysis, Bytes, Whereabouts, analyze, prove, whereabouts};
+use crate::engine::{Abi3t, Analysis, Bytes, Whereabouts, abi3t, analyze, prove, whereabouts};
 use crate::package::{Package, Request, Roots, SkipReason, find_roots, load, not_analysed};
 use crate::render::View;
 use crate::rule::{Finding, Outcome};
@@ -71,6 +71,14 @@ impl Session {
         session.silenced = silence(&session.package, &session.settings, &mut analysis, talk);
         session.analysis = analysis;
         Ok(session)
+    }
+
+    /// What keeps the modules from the stable ABI `abi3t`.
+    pub(super) fn abi3t(&self, talk: &Talk) -> Abi3t {
+        let (package, config) = (&self.package, &self.settings.engine);
+        talk.while_waiting("analysing", || {
+            self.threads.install(|| abi3t(package, config))
+        })
     }
 
     /// Reads what `args` ask for; nothing is analysed yet.

@@ -1,5 +1,6 @@
 //! The stages in order, for a whole package; pure.
 
+mod abi3t;
 mod build;
 mod config;
 mod converge;
@@ -9,8 +10,10 @@ mod polyfills;
 mod prove;
 mod readiness;
 mod whereabouts;
+mod whose;
 mod workspace;
 
+pub use abi3t::{Abi3t, ModuleAbi, Obstacle, ObstacleKind, abi3t};
 pub use config::{Compat, Config};
 pub use needs::NewFile;
 pub use prove::{Bytes, prove};
@@ -23,7 +26,7 @@ use rustc_hash::FxHashSet;
 use crate::build::BuildFile;
 use crate::capi::REPLACEMENTS;
 
-use crate::package::Package;
+use crate::package::{FileKind, Package};
 use crate::program::{CallIndex, Demand, Program};
 use crate::provenance;
 use crate::roles::Roles;
@@ -143,7 +146,12 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
     readiness.tell(&mut findings);
     let modules = modules::statuses(&cx, package, &readiness, &findings);
     let build_files = build::files(package);
-    findings.extend(build::findings(&build_files, &cx, config, &rules, &modules));
+    let about_builds = build::findings(&build_files, &cx, config, &rules, &modules);
+    findings.extend(
+        about_builds
+            .into_iter()
+            .filter(|finding| is_written(package, finding)),
+    );
     Analysis {
         validation,
         new_file,
@@ -235,6 +243,12 @@ fn is_wanted(package: &Package, config: &Config, finding: &Finding) -> bool {
     let info = package.info_of(finding.file);
     info.is_some_and(|info| info.kind.is_analysed())
         && (config.functions.is_empty() || finding.function.as_ref().is_some_and(function))
+}
+
+/// Whether the finding is about text that a person wrote.
+fn is_written(package: &Package, finding: &Finding) -> bool {
+    let info = package.info_of(finding.file);
+    info.is_some_and(|info| !matches!(info.kind, FileKind::Generated(_)))
 }
 
 fn coverage(package: &Package, program: &Program<'_>, build_files: &[BuildFile<'_>]) -> Coverage {

@@ -7,8 +7,8 @@ use std::fmt;
 use rustc_hash::FxHashSet;
 
 use super::Config;
+use super::whose::files_of_modules;
 use crate::edit::Confidence;
-use crate::modules::find_modules;
 use crate::package::Package;
 use crate::rule::{Finding, Outcome, PackageCx, Rule, Suppression, suppressions};
 use crate::source::FileId;
@@ -155,7 +155,7 @@ impl<'c, 'a> Readiness<'c, 'a> {
             cx,
             is_complete,
             comments: comments.collect(),
-            files: files(cx, package),
+            files: files_of_modules(cx, package),
         }
     }
 
@@ -230,30 +230,4 @@ impl<'c, 'a> Readiness<'c, 'a> {
             }
         }
     }
-}
-
-/// The files of each module: what its own translation unit includes, and files that belong to no
-/// module's unit, since nothing says which modules they are linked into.
-fn files(cx: &PackageCx<'_>, package: &Package) -> BTreeMap<FileId, FxHashSet<FileId>> {
-    let mut files: BTreeMap<FileId, FxHashSet<FileId>> = BTreeMap::new();
-    for module in find_modules(cx) {
-        let own = files.entry(module.place.0).or_default();
-        own.insert(module.place.0);
-        let here = cx
-            .program
-            .items
-            .iter()
-            .filter(|item| item.place.0 == module.place.0);
-        let units: BTreeSet<FileId> = here.map(|item| item.unit).collect();
-        for unit in units {
-            cx.program.includes.reach(unit, own);
-        }
-    }
-    let owned: FxHashSet<FileId> = files.values().flatten().copied().collect();
-    let shared = package.analysed().map(|(id, _)| id);
-    let shared: Vec<FileId> = shared.filter(|id| !owned.contains(id)).collect();
-    for own in files.values_mut() {
-        own.extend(&shared);
-    }
-    files
 }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 
 use super::directive::{self, BranchKind, Segment};
 use crate::lex::{self, Token, TokenKind};
-use crate::source::{FileId, SourceFile};
+use crate::source::{ByteSpan, FileId, SourceFile};
 
 /// A file's tokens and segments.
 #[derive(Debug, Clone)]
@@ -17,6 +17,26 @@ pub struct FileIndex {
     pub(crate) guard: Option<u32>,
     /// Names it makes types of, in any configuration.
     pub typedefs: Vec<Box<str>>,
+}
+
+/// One `#define` of a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Define {
+    /// The name.
+    pub name: ByteSpan,
+    /// What stands behind it on its logical line; parameters included.
+    pub body: ByteSpan,
+    /// The conditions around it, outermost first.
+    pub conditions: Vec<Condition>,
+}
+
+/// What an `#if` around some text asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Condition {
+    /// That this name is not defined.
+    NotDefined(ByteSpan),
+    /// Anything else.
+    Other,
 }
 
 impl FileIndex {
@@ -61,6 +81,51 @@ impl FileIndex {
             .iter()
             .filter(|token| token.kind == TokenKind::Ident);
         idents.map(|token| file.slice(token.span))
+    }
+
+    /// The `#define`s of `name` in any branch.
+    #[must_use]
+    pub fn defines(&self, file: &SourceFile, name: &[u8]) -> Vec<Define> {
+        let mut found = Vec::new();
+        let mut around: Vec<Condition> = Vec::new();
+        for segment in &self.segments {
+            match segment {
+                Segment::Define(def) if file.slice(def.name) == name => found.push(Define {
+                    name: def.name,
+                    body: ByteSpan::new(def.name.end().0, def.span.end().0),
+                    conditions: around.clone(),
+                }),
+                Segment::Branch(branch) => {
+                    if !matches!(branch.kind, BranchKind::If(_) | BranchKind::IfDefined(..)) {
+                        around.pop();
+                    }
+                    if branch.kind != BranchKind::Endif {
+                        around.push(self.condition(file, &branch.kind));
+                    }
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    fn condition(&self, file: &SourceFile, kind: &BranchKind) -> Condition {
+        let tokens = match kind {
+            BranchKind::IfDefined(name, false) => return Condition::NotDefined(*name),
+            BranchKind::If(range) => &self.tokens[range.start as usize..range.end as usize],
+            _ => return Condition::Other,
+        };
+        let is_word = |token: &&Token| !matches!(file.slice(token.span), b"(" | b")");
+        let words: Vec<&Token> = tokens.iter().filter(is_word).collect();
+        match words[..] {
+            // `#if !defined(X)`
+            [not, defined, name]
+                if file.slice(not.span) == b"!" && file.slice(defined.span) == b"defined" =>
+            {
+                Condition::NotDefined(name.span)
+            }
+            _ => Condition::Other,
+        }
     }
 
     /// The tokens outside of directives, of all branches.

@@ -19,7 +19,7 @@ mod tests;
 
 pub use config::{Config, VersionRange};
 pub use include::{Includes, Inclusion, MissingHeader};
-pub use index::FileIndex;
+pub use index::{Condition, Define, FileIndex};
 pub use items::RawItem;
 pub use origin::{Expansion, ExpansionId, ItemTokens, Place, PpToken, Spelling};
 pub use stream::Sources;

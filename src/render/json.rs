@@ -37,7 +37,7 @@ struct JsonFinding<'a> {
 
 /// A place in a file.
 #[derive(Serialize, JsonSchema)]
-struct Location {
+pub(super) struct Location {
     /// Path of the file, relative to the folder the program runs in.
     path: String,
     /// First line, from 1.
@@ -121,11 +121,15 @@ pub(super) fn findings(view: View<'_>, findings: &[Named<'_>]) -> String {
 /// The JSON schema of what [`super::OutputFormat::Json`] writes.
 #[must_use]
 pub fn schema() -> String {
+    schema_of::<Vec<JsonFinding<'_>>>("ungil check --output-format json")
+}
+
+pub(super) fn schema_of<T: JsonSchema>(title: &str) -> String {
     let mut generator = schemars::generate::SchemaSettings::draft2020_12()
         .for_serialize()
         .into_generator();
-    let mut schema = generator.root_schema_for::<Vec<JsonFinding<'_>>>();
-    schema.insert("title".into(), "ungil check --output-format json".into());
+    let mut schema = generator.root_schema_for::<T>();
+    schema.insert("title".into(), title.into());
     format!("{:#}\n", schema.to_value())
 }
 
@@ -176,7 +180,7 @@ fn json_edit<'a>(view: View<'_>, edit: &'a Edit) -> JsonEdit<'a> {
     }
 }
 
-fn location(view: View<'_>, file: FileId, span: ByteSpan) -> Location {
+pub(super) fn location(view: View<'_>, file: FileId, span: ByteSpan) -> Location {
     let source = view.package.files.get(file);
     let region = Region::new(source, span);
     Location {

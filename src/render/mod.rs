@@ -1,5 +1,6 @@
 //! Findings as text: for people, for editors, for programs that gather findings.
 
+mod abi3t;
 mod full;
 mod github;
 mod gitlab;
@@ -10,6 +11,7 @@ mod report;
 mod sarif;
 mod statistics;
 
+pub use abi3t::{abi3t, abi3t_json, abi3t_schema};
 pub use json::schema;
 pub use statistics::statistics;
 

@@ -152,9 +152,11 @@ fn options_are_those_of_the_program() {
 }
 
 #[test]
-fn the_schema_of_findings_is_that_of_the_program() {
+fn the_schemas_are_those_of_the_program() {
     let path = root().join("docs/findings.schema.json");
     hold(&path, &ungil::render::schema());
+    let path = root().join("docs/abi3t.schema.json");
+    hold(&path, &ungil::render::abi3t_schema());
 }
 
 #[test]

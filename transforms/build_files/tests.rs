@@ -481,3 +481,22 @@ setup(classifiers=[\"Programming Language :: Python\",
                    \"Programming Language :: Python :: Free Threading :: 3 - Stable\"])
 "), @"");
 }
+
+#[test]
+fn definitions_in_c_are_told_where_nothing_keeps_them_from_a_build_without_the_gil() {
+    let header = "#ifndef OWN_H\n#define OWN_H\n#ifndef FULL_API\n#define Py_LIMITED_API 0x03090000\n\
+                  #endif\n#endif\n";
+    let guarded = "#include <pyconfig.h>\n#ifndef Py_GIL_DISABLED\n#define Py_LIMITED_API 0x03090000\n\
+                   #endif\n#ifdef ABI3\n#define Py_LIMITED_API 3\n#endif\n";
+    assert_snapshot!(
+        run(&[("own.h", header), ("plain.c", "#define Py_LIMITED_API 3\n"), ("guarded.c", guarded)]),
+        @r#"
+        4: UG801 `Py_LIMITED_API` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
+          manual: define it under `#ifndef Py_GIL_DISABLED` behind `#include <pyconfig.h>`, or let the build define it where `sysconfig.get_config_var("Py_GIL_DISABLED")` is not true
+        1: UG801 `Py_LIMITED_API` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
+          manual: define it under `#ifndef Py_GIL_DISABLED` behind `#include <pyconfig.h>`, or let the build define it where `sysconfig.get_config_var("Py_GIL_DISABLED")` is not true
+        "#
+    );
+    let setup = "from setuptools import setup\nsetup(define=[('FULL_API', None)])\n";
+    assert_snapshot!(run(&[("own.h", header), ("setup.py", setup)]), @"");
+}

@@ -1,5 +1,6 @@
 //! UG801: builds that ask for the limited API, whatever the interpreter is.
 
+mod code;
 mod python;
 mod rewrite;
 mod sites;
@@ -17,8 +18,8 @@ const MESSAGE: &str = "asks for the limited API, which free-threaded Python 3.13
 declare_rule! {
     /// ## What it does
     /// Finds builds that ask for the limited API on every Python: `py_limited_api` of extensions
-    /// and of `bdist_wheel`, the macro `Py_LIMITED_API`, `limited_api` of Meson, `USE_SABI` of
-    /// CMake. In `setup.py` it makes them ask only on builds with the GIL.
+    /// and of `bdist_wheel`, the macro `Py_LIMITED_API` in build files and in C, `limited_api` of
+    /// Meson, `USE_SABI` of CMake. In `setup.py` it makes them ask only on builds with the GIL.
     ///
     /// ## Why is this bad?
     /// On the free-threaded Pythons 3.13 and 3.14 the headers stop the compiler with an error when
@@ -44,6 +45,8 @@ declare_rule! {
     ///   string of several options.
     /// - `setup.cfg`, `pyproject.toml`, Meson and CMake have no such condition of their own; the
     ///   finding names the way out.
+    /// - `#define Py_LIMITED_API` in C. `Py_GIL_DISABLED` comes from `pyconfig.h`, which would have
+    ///   to be included before it; on Windows that decides what is linked.
     ///
     /// ## Python 3.15
     /// There `Py_LIMITED_API` gives the stable ABI `abi3t` on the free-threaded build, which
@@ -75,6 +78,7 @@ fn check(cx: &BuildCx<'_>, findings: &mut Vec<Finding>) {
             (Content::Broken(reason), _) => findings.extend(in_broken(file, reason)),
         }
     }
+    code::add(cx, findings);
 }
 
 fn manual(file: &BuildFile<'_>, range: std::ops::Range<usize>, advice: &str) -> Finding {
