@@ -265,7 +265,9 @@ impl<'a> Layout<'a> {
             .map_or(&[], |token| &self.bytes[token.span.range()])
     }
 
-    pub(super) fn line_start(&self, offset: ByteOffset) -> ByteOffset {
+    /// Where the line of `offset` begins.
+    #[must_use]
+    pub fn line_start(&self, offset: ByteOffset) -> ByteOffset {
         let before = &self.bytes[..offset.index()];
         to_offset(memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1))
     }

@@ -245,16 +245,26 @@ impl Layout<'_> {
 
     /// Moves the lines of `statement` one step to the right.
     fn deeper_lines(&self, statement: ByteSpan) -> Vec<Edit> {
-        let lines = self.bytes[statement.range()].split_inclusive(|&byte| byte == b'\n');
-        let mut start = statement.start().index();
-        let mut edits = Vec::new();
-        for line in lines {
-            if !line.trim_ascii().is_empty() {
-                edits.push(self.insertion(to_offset(start), self.step().deeper(b"")));
-            }
-            start += line.len();
-        }
-        edits
+        let lines = std::iter::once(statement.start()).chain(self.text_lines(statement));
+        let more = self.step().deeper(b"");
+        lines.map(|at| self.insertion(at, more.clone())).collect()
+    }
+
+    /// Where the text of each line begins that begins inside of `span` and may be indented: it is
+    /// not blank, no directive, and not the rest of a string.
+    #[must_use]
+    pub fn text_lines(&self, span: ByteSpan) -> Vec<ByteOffset> {
+        let inside = &self.bytes[span.range()];
+        let starts = memchr::memchr_iter(b'\n', inside)
+            .map(|newline| to_offset(span.start().index() + newline + 1));
+        starts
+            .map(|start| to_offset(start.index() + self.indentation(start).len()))
+            .filter(|&at| {
+                let in_token = self.token_end_before(at) > at;
+                let first = self.bytes.get(at.index());
+                at < span.end() && !in_token && !matches!(first, None | Some(b'#' | b'\n' | b'\r'))
+            })
+            .collect()
     }
 
     /// New lines of (indentation, text) behind `offset`: after its line if only comments follow

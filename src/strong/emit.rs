@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::around::Around;
 use super::calls;
+use super::chain::Chains;
 use super::failing::breaks;
 use super::plan::{Home, Lookup, Planned};
 use super::presence;
@@ -204,7 +205,14 @@ impl Draft<'_, '_> {
         if starts_block || is_decl || self.scene.mixes_declarations() {
             return format!("{prefix}{name} =");
         }
-        self.declare_on_top(stmt, format!("{prefix}{name};"));
+        if alone {
+            // It gets a block of its own, which begins with what stands in front of it.
+            let before = &mut self.around.entry(stmt).or_default().before;
+            let end = before.iter().take_while(|line| declares(line)).count();
+            before.insert(end, format!("{prefix}{name};"));
+        } else {
+            self.declare_on_top(stmt, format!("{prefix}{name};"));
+        }
         format!("{name} =")
     }
 
@@ -305,19 +313,37 @@ impl Draft<'_, '_> {
         }
     }
 
+    /// The `if` statements of `else if` that get something around them.
+    fn chains(&self) -> Result<Chains, Reason> {
+        let scene = self.scene;
+        let stmts = self.around.keys().filter(|&&stmt| scene.is_else_if(stmt));
+        let spans: Vec<ByteSpan> = stmts.filter_map(|&stmt| scene.stmt_span(stmt)).collect();
+        // Braces around one branch of an `#if` would break the other.
+        let has_directive = |span: &ByteSpan| {
+            scene
+                .text(*span)
+                .lines()
+                .any(|line| line.trim_start().starts_with('#'))
+        };
+        if spans.iter().any(has_directive) {
+            return Err(Reason::ElseIf);
+        }
+        Ok(Chains::new(spans))
+    }
+
     fn finish(mut self) -> Result<Fix, Reason> {
         let mut edits: Vec<Edit> = Vec::new();
+        let chains = self.chains()?;
         for (stmt, around) in std::mem::take(&mut self.around) {
             let Some(span) = self.scene.stmt_span(stmt) else {
                 return Err(Reason::InMacro("around it".to_owned()));
             };
-            if self.scene.is_else_if(stmt) {
-                return Err(Reason::ElseIf);
-            }
             if around.before.iter().any(|line| declares(line)) && self.scene.is_labelled(stmt) {
                 return Err(Reason::Labelled);
             }
-            edits.extend(around.edits(&self.scene.layout, span));
+            let mut new = around.edits(&self.scene.layout, span);
+            chains.shift_around(self.scene, span, &mut new);
+            edits.extend(new);
         }
         let spans: Vec<ByteSpan> = self.fix.edits.iter().map(|edit| edit.span).collect();
         // The text of what lies around a renamed lookup has the new name already.
@@ -327,7 +353,11 @@ impl Draft<'_, '_> {
                 .any(|span| *span != edit.span && span.contains(edit.span) && !edit.span.is_empty())
         };
         self.fix.edits.retain(|edit| !is_inside(edit));
+        for edit in &mut self.fix.edits {
+            chains.shift_inside(self.scene, edit);
+        }
         edits.append(&mut self.fix.edits);
+        edits.extend(chains.lines(self.scene, &edits));
         self.fix.edits = edits;
         self.fix.edits.sort_by_key(|edit| (edit.file, edit.span));
         Ok(self.fix)

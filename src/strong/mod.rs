@@ -17,6 +17,7 @@ mod around;
 mod bound;
 mod branch;
 mod calls;
+mod chain;
 mod contract;
 mod counting;
 mod counts;

@@ -10,7 +10,7 @@ use super::scene::Scene;
 use super::shape::{Shape, shape};
 use super::slots::{Slot, Slots};
 use super::web::{Given, Web, webs};
-use crate::ast::{ExprId, LocalId, StmtId};
+use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
 use crate::capi::{Absent, Form, OldErrors, Replacement};
 
 /// A lookup that may become strong.
@@ -58,6 +58,7 @@ pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) 
     loop {
         let homes = homes(scene, &lookups(scene, &calls, &mut plan.declined));
         let strong: BTreeSet<ExprId> = homes.iter().flat_map(calls_of).collect();
+        let slots = slots.with_braces(braced(scene, &homes));
         let (done, failed) = follow_all(scene, &slots, &homes, &strong, &known);
         known = done;
         if failed.is_empty() {
@@ -105,11 +106,6 @@ fn lookup(
     moved: &BTreeSet<ExprId>,
 ) -> Result<Lookup, Reason> {
     let shape = fits(scene, replacement, shape(scene, call, replacement, moved)?)?;
-    if let Some(stmt) = in_front_of(replacement, shape)
-        && scene.is_else_if(stmt)
-    {
-        return Err(Reason::ElseIf);
-    }
     Ok(Lookup {
         call,
         replacement,
@@ -118,13 +114,15 @@ fn lookup(
     })
 }
 
-/// The statement in front of which the lookup moves.
-fn in_front_of(replacement: &Replacement, shape: Shape) -> Option<StmtId> {
-    match shape {
+/// The `if` statements of `else if` that get braces, because a lookup moves in front of them.
+fn braced(scene: &Scene<'_>, homes: &[Home]) -> BTreeSet<StmtId> {
+    let lookups = homes.iter().flat_map(|home| &home.lookups);
+    let moved = lookups.filter_map(|lookup| match lookup.shape {
         Shape::Nested(stmt) => Some(stmt),
-        Shape::Inside(stmt, ..) if replacement.errors == OldErrors::Swallowed => Some(stmt),
+        Shape::Inside(stmt, ..) if lookup.replacement.errors == OldErrors::Swallowed => Some(stmt),
         _ => None,
-    }
+    });
+    moved.filter(|&stmt| scene.is_else_if(stmt)).collect()
 }
 
 fn calls_of(home: &Home) -> Vec<ExprId> {
@@ -327,8 +325,10 @@ fn depends(
 
 /// Statements that the change of one home edits, or puts something beside.
 fn touched(scene: &Scene<'_>, planned: &Planned) -> BTreeSet<StmtId> {
-    let releases = planned.decisions.releases.keys().map(|slot| match slot {
-        Slot::Before(stmt) | Slot::After(stmt) | Slot::Else(stmt) | Slot::InReturn(stmt) => *stmt,
+    let releases = planned.decisions.releases.keys();
+    let releases = releases.flat_map(|&slot| match slot {
+        Slot::After(stmt) => ends_with(scene, stmt),
+        Slot::Before(stmt) | Slot::Else(stmt) | Slot::InReturn(stmt) => vec![stmt],
     });
     let lookups = planned.home.lookups.iter().map(|lookup| lookup.call);
     let exprs = planned.decisions.removed.iter().copied();
@@ -339,8 +339,34 @@ fn touched(scene: &Scene<'_>, planned: &Planned) -> BTreeSet<StmtId> {
     let declaration = starts
         .flatten()
         .and_then(|local| scene.tree.local(local).decl);
-    releases
+    let mut stmts: BTreeSet<StmtId> = releases
         .chain(exprs.filter_map(|expr| scene.stmt_of(expr)))
         .chain(declaration)
-        .collect()
+        .collect();
+    // The lines of an `else if` that gets braces move.
+    let chains = stmts.iter().filter(|&&stmt| scene.is_else_if(stmt));
+    let moved: Vec<StmtId> = chains.flat_map(|&stmt| scene.inner_stmts(stmt)).collect();
+    stmts.extend(moved);
+    stmts
+}
+
+/// `stmt` and what ends where it does, and would get braces there: `if (a) f(); else g();`.
+fn ends_with(scene: &Scene<'_>, mut stmt: StmtId) -> Vec<StmtId> {
+    let mut ends = vec![stmt];
+    while let StmtKind::If {
+        then: body,
+        otherwise: None,
+        ..
+    }
+    | StmtKind::If {
+        otherwise: Some(body),
+        ..
+    }
+    | StmtKind::While { body, .. }
+    | StmtKind::For { body, .. } = scene.tree.stmt(stmt).kind
+    {
+        ends.push(body);
+        stmt = body;
+    }
+    ends
 }

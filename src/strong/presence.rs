@@ -88,7 +88,7 @@ fn doubt_dict(draft: &mut Draft<'_, '_>, lookup: &Lookup) {
 fn front(scene: &Scene<'_>, call: ExprId) -> Option<StmtId> {
     let stmt = scene.stmt_of(call)?;
     runs_first(scene, stmt, call, &BTreeSet::new()).ok()?;
-    (!scene.is_else_if(stmt) && !is_asserted(scene, call)).then_some(stmt)
+    (!is_asserted(scene, call)).then_some(stmt)
 }
 
 /// Whether the compiler may leave the call out.

@@ -73,9 +73,13 @@ fn follow_as(
         web: home.web.clone(),
         mode,
         starts_null: false,
-        suppressed: BTreeSet::new(),
+        suppressed: slots.last_choices().clone(),
     };
-    let direct = meeting(&mut follower).map(|decisions| merged(&mut follower, decisions));
+    let direct = meeting(&mut follower).or_else(|_| {
+        follower.suppressed.clear();
+        meeting(&mut follower)
+    });
+    let direct = direct.map(|decisions| merged(&mut follower, decisions));
     if direct.as_ref().is_ok_and(|it| it.releases.len() < 2) {
         return direct;
     }
@@ -188,6 +192,7 @@ fn starting_null(follower: &mut Follower<'_, '_>) -> Option<Decisions> {
 fn merge_branches(scene: &Scene<'_>, decisions: &Decisions) -> BTreeSet<Slot> {
     let mut slots = BTreeSet::new();
     let used = |slot: Slot| decisions.releases.contains_key(&slot);
+    let starts = |stmt| starts_with_release(scene, decisions, stmt);
     for at in 0..scene.tree.stmts.len() {
         let id = StmtId(u32::try_from(at).expect("arenas are indexed by u32"));
         let StmtKind::If {
@@ -196,18 +201,17 @@ fn merge_branches(scene: &Scene<'_>, decisions: &Decisions) -> BTreeSet<Slot> {
         else {
             continue;
         };
-        let then_start = Slot::Before(first(scene, then));
-        let else_start = otherwise.map_or(Slot::Else(id), |stmt| Slot::Before(first(scene, stmt)));
         // A new `else` only for the release is longer than one release behind the `if`.
         let new_else = used(Slot::Else(id));
-        let both = used(then_start) && used(else_start);
+        let both = starts(then) && otherwise.is_some_and(starts);
         if (new_else || both) && scene.is_left_early(id) {
             // The exits keep their releases; those at the ends of the branches come together.
             let ends = [Some(then), otherwise].into_iter().flatten();
             slots.extend(ends.map(|stmt| Slot::After(last(scene, stmt))));
             slots.insert(Slot::Else(id));
         } else if new_else || both {
-            slots.insert(else_start);
+            slots.insert(Slot::Else(id));
+            slots.extend(otherwise.map(Slot::Before));
             slots.extend(
                 scene
                     .inner_stmts(id)
@@ -217,6 +221,28 @@ fn merge_branches(scene: &Scene<'_>, decisions: &Decisions) -> BTreeSet<Slot> {
         }
     }
     slots
+}
+
+/// Whether the reference is released first of all in `stmt`, on each of its branches if it is an
+/// `if`.
+fn starts_with_release(scene: &Scene<'_>, decisions: &Decisions, stmt: StmtId) -> bool {
+    let used = |slot: Slot| decisions.releases.contains_key(&slot);
+    let mut at = stmt;
+    loop {
+        let start = first(scene, at);
+        if used(Slot::Before(start)) {
+            return true;
+        }
+        match scene.tree.stmt(start).kind {
+            StmtKind::If { then, otherwise, .. } if used(Slot::Before(first(scene, then))) => {
+                match otherwise {
+                    Some(otherwise) => at = otherwise,
+                    None => return used(Slot::Else(start)),
+                }
+            }
+            _ => return false,
+        }
+    }
 }
 
 fn first(scene: &Scene<'_>, stmt: StmtId) -> StmtId {

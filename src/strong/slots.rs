@@ -1,6 +1,6 @@
 //! Places between statements at which a release can be written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::scene::{Parent, Scene};
 use crate::ast::{ExprId, ExprKind, StmtId, StmtKind, Tree, Visitor, walk_stmt};
@@ -20,9 +20,13 @@ pub(super) enum Slot {
 }
 
 /// All slots of a function.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Slots {
-    points: BTreeMap<Point, Slot>,
+    /// Around the `if` of an `else if`: what stands there takes braces around the rest of the
+    /// chain.
+    in_chains: BTreeSet<Slot>,
+    /// Of several at one point the innermost first.
+    points: BTreeMap<Point, Vec<Slot>>,
     edges: BTreeMap<(BlockId, usize), Slot>,
 }
 
@@ -36,9 +40,27 @@ impl Slots {
         finder.slots
     }
 
+    /// The same where these `if` statements of `else if` have braces around them anyway.
+    pub(super) fn with_braces(&self, stmts: BTreeSet<StmtId>) -> Self {
+        let mut slots = self.clone();
+        for stmt in stmts {
+            slots.in_chains.remove(&Slot::Before(stmt));
+            slots.in_chains.remove(&Slot::After(stmt));
+        }
+        slots
+    }
+
+    /// The slots to use where no other will do.
+    pub(super) fn last_choices(&self) -> &BTreeSet<Slot> {
+        &self.in_chains
+    }
+
     /// The slot at a point between two steps.
     pub(super) fn at(&self, point: Point) -> Option<Slot> {
-        self.points.get(&point).copied()
+        let slots = self.points.get(&point)?;
+        let in_chain = |slot: &&Slot| self.in_chains.contains(slot);
+        let free = slots.iter().find(|slot| !in_chain(slot));
+        free.or(slots.first()).copied()
     }
 
     /// The slot on an edge out of a block.
@@ -55,7 +77,7 @@ struct Finder<'s, 'a> {
 impl Finder<'_, '_> {
     fn add(&mut self, point: Option<Point>, slot: Slot) {
         if let Some(point) = point {
-            self.slots.points.entry(point).or_insert(slot);
+            self.slots.points.entry(point).or_default().push(slot);
         }
     }
 
@@ -129,6 +151,10 @@ impl Visitor for Finder<'_, '_> {
         let free = self.is_free(id) && !labelled;
         if free && !is_block && !self.is_top_declaration(id) {
             self.add(cfg.before(id), Slot::Before(id));
+        }
+        if self.scene.is_else_if(id) {
+            let around = [Slot::Before(id), Slot::After(id)];
+            self.slots.in_chains.extend(around);
         }
         walk_stmt(self, tree, id);
         if let StmtKind::Expr(expr) = stmt.kind

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Failure, contract, domains, wrapper};
-use crate::ast::{ExprId, ExprKind, Function, Name};
+use crate::ast::{ExprId, ExprKind, Function, Name, UnaryOp};
 use crate::capi::{self, Form, REPLACEMENTS};
 use crate::cfg;
 use crate::edit::Applied;
@@ -182,26 +182,39 @@ fn call_of(
     Some(changed_span(applied, span))
 }
 
-/// A variable that new text assigns to and that is not declared there: fixes that put a
+/// A variable that new text sets or releases and that is not declared there: fixes that put a
 /// declaration and the beginning of a block at the same place can hide one from the other.
 fn undeclared(item: &ProgramItem, function: &Function, applied: &Applied) -> Option<String> {
-    function.tree.exprs.iter().find_map(|expr| {
-        let ExprKind::Assign { lhs, .. } = expr.kind else {
-            return None;
-        };
-        let target = function.tree.expr(lhs);
+    let tree = &function.tree;
+    let unknown = |expr: ExprId| {
+        let target = tree.expr(expr);
+        let is_new = || is_inserted(item, applied, target.range.start);
         match &target.kind {
-            ExprKind::Name(Name::Global(name))
-                if is_inserted(item, applied, target.range.start) =>
-            {
-                Some(format!(
-                    "in `{}`, `{name}` is not declared where it is set",
-                    function.name
-                ))
-            }
+            ExprKind::Name(Name::Global(name)) if is_new() => Some(name),
             _ => None,
         }
-    })
+    };
+    let name = tree.exprs.iter().find_map(|expr| match &expr.kind {
+        ExprKind::Assign { lhs, .. } => unknown(*lhs),
+        ExprKind::Call { callee, args } => match (tree.callee_name(*callee)?, &args[..]) {
+            ("Py_DECREF" | "Py_XDECREF", [arg]) => unknown(*arg),
+            (name, [.., last]) if REPLACEMENTS.iter().any(|row| row.strong == name) => {
+                match tree.expr(*last).kind {
+                    ExprKind::Unary {
+                        op: UnaryOp::AddressOf,
+                        operand,
+                    } => unknown(operand),
+                    _ => None,
+                }
+            }
+            _ => None,
+        },
+        _ => None,
+    })?;
+    Some(format!(
+        "in `{}`, `{name}` is not declared where it is used",
+        function.name
+    ))
 }
 
 /// What is wrong with the critical sections and the mutexes of a function, if the edits brought in

@@ -115,8 +115,7 @@ impl<'a> Builder<'a> {
 
     /// `if … else if … else …`, of which programs have chains of thousands.
     fn if_chain(&mut self, id: StmtId) {
-        let join = self.drafts.reserve();
-        let mut chain = Vec::new();
+        let mut chain = vec![(id, self.drafts.reserve())];
         let mut at = id;
         while let StmtKind::If {
             cond,
@@ -124,6 +123,7 @@ impl<'a> Builder<'a> {
             otherwise,
         } = &self.tree.stmt(at).kind
         {
+            let join = chain[chain.len() - 1].1;
             let then_block = self.drafts.reserve();
             let else_block = otherwise.map_or(join, |_| self.drafts.reserve());
             self.branch(*cond, then_block, else_block);
@@ -134,15 +134,17 @@ impl<'a> Builder<'a> {
             self.drafts.start(else_block);
             if matches!(self.tree.stmt(otherwise).kind, StmtKind::If { .. }) {
                 self.enter(otherwise);
-                chain.push(otherwise);
+                chain.push((otherwise, self.drafts.reserve()));
             } else {
                 self.stmt(otherwise);
             }
             at = otherwise;
         }
-        self.drafts.land(join);
-        for nested in chain {
-            self.leave(nested);
+        while let Some((nested, join)) = chain.pop() {
+            self.drafts.land(join);
+            if nested != id {
+                self.leave(nested);
+            }
         }
     }
 

@@ -119,7 +119,7 @@ fn else_if() {
         });
     }
     let cfg = nodes.graph_of(StmtKind::Block(vec![chain]));
-    assert_eq!(cfg.blocks.len(), 2 * LINKS as usize + 2);
+    assert_eq!(cfg.blocks.len(), 3 * LINKS as usize + 1);
 }
 
 #[test]

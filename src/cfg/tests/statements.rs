@@ -18,16 +18,16 @@ fn if_without_else_joins_behind_it() {
 }
 
 #[test]
-fn else_if_chains_share_one_join() {
+fn each_if_of_a_chain_has_its_own_join() {
     insta::assert_snapshot!(of_body(
         "if (n == 1) f(); else if (n == 2) g(); else if (n == 3) return 1; else h(); last();"
-    ), @r"
+    ), @"
     b0:
       t0 = load n
       if t0 == 1 goto b1 else b2
     b1: <- b0
       t1 = call f()
-      goto b7
+      goto b8
     b2: <- b0
       t2 = load n
       if t2 == 2 goto b3 else b4
@@ -42,7 +42,9 @@ fn else_if_chains_share_one_join() {
     b6: <- b4
       t5 = call h()
       goto b7
-    b7: <- b1 b3 b6
+    b7: <- b3 b6
+      goto b8
+    b8: <- b1 b7
       t6 = call last()
       return
     ");

@@ -448,37 +448,3 @@ static int f(PyObject *self, visitproc visit, void *arg) {
         3: a traverse function runs while all threads are stopped, and must not change counts: visit the container itself
         ");
 }
-
-#[test]
-fn a_lookup_in_an_else_if_stays_alone() {
-    insta::assert_snapshot!(int(
-        r#"
-    if (check(PyList_GetItem(list, i))) {
-        i = 1;
-    }
-    else if (check(PyList_GetItem(list, 0))) {
-        i = 2;
-    }
-    return i;
-"#
-    ), @"
-        6: statements would have to stand in front of an `else if`: make it an `else` with an `if` inside, or do the lookup before the chain
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    if (check(PyList_GetItem(list, i))) {
-        +    int result;
-        +    PyObject *item = PyList_GetItemRef(list, i);
-        +    if (check(item)) {
-                 i = 1;
-             }
-        @@
-                 i = 2;
-             }
-        -    return i;
-        +    result = i;
-        +    Py_XDECREF(item);
-        +    return result;
-         }
-        ");
-}

@@ -1,6 +1,7 @@
 //! What C becomes which C.
 
 mod bounds;
+mod chains;
 mod cleanup;
 mod contracts;
 mod counting;

@@ -1,0 +1,185 @@
+//! Lookups in the conditions of `else if`.
+
+use super::{int, object};
+
+#[test]
+fn the_rest_of_the_chain_gets_braces() {
+    insta::assert_snapshot!(int(
+        r#"
+    if (i == 0) {
+        return 0;
+    } else if (check(PyList_GetItem(list, i))) {
+        /* found */
+        log_it("a",
+               i);
+
+        i = 1;
+    } else if (i == 7)
+        i = 2;
+    else {
+        i = 3;
+    }
+    return i;
+"#
+    ), @r#"
+        @@
+             if (i == 0) {
+                 return 0;
+        -    } else if (check(PyList_GetItem(list, i))) {
+        -        /* found */
+        -        log_it("a",
+        -               i);
+        +    } else {
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        if (check(item)) {
+        +            /* found */
+        +            log_it("a",
+        +                   i);
+         
+        -        i = 1;
+        -    } else if (i == 7)
+        -        i = 2;
+        -    else {
+        -        i = 3;
+        +            i = 1;
+        +        } else if (i == 7)
+        +            i = 2;
+        +        else {
+        +            i = 3;
+        +        }
+        +        Py_XDECREF(item);
+             }
+             return i;
+        "#);
+}
+
+#[test]
+fn chains_in_chains() {
+    insta::assert_snapshot!(int(
+        r#"
+    if (i == 0)
+    {
+        i = 1;
+    }
+    else if (check(PyList_GetItem(list, i)))
+    {
+        i = check(PyList_GetItem(list, 0));
+    }
+    else if (check(PyList_GetItem(list, 1)))
+    {
+        i = 2;
+    }
+    return i;
+"#
+    ), @"
+        @@
+                 i = 1;
+             }
+        -    else if (check(PyList_GetItem(list, i)))
+        +    else
+             {
+        -        i = check(PyList_GetItem(list, 0));
+        -    }
+        -    else if (check(PyList_GetItem(list, 1)))
+        -    {
+        -        i = 2;
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        if (check(item))
+        +        {
+        +            PyObject *item2 = PyList_GetItemRef(list, 0);
+        +            i = check(item2);
+        +            Py_XDECREF(item2);
+        +        }
+        +        else
+        +        {
+        +            PyObject *item3 = PyList_GetItemRef(list, 1);
+        +            if (check(item3))
+        +            {
+        +                i = 2;
+        +            }
+        +            Py_XDECREF(item3);
+        +        }
+        +        Py_XDECREF(item);
+             }
+             return i;
+        ");
+}
+
+#[test]
+fn a_value_that_the_chain_uses_later() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *value = NULL;
+    if (i == 0)
+        i = 1;
+    else if ((value = PyDict_GetItemWithError(dict, key)) != NULL)
+        Py_INCREF(value);
+    else if (PyErr_Occurred())
+        return NULL;
+    return value;
+"#
+    ), @"
+        @@
+             if (i == 0)
+                 i = 1;
+        -    else if ((value = PyDict_GetItemWithError(dict, key)) != NULL)
+        -        Py_INCREF(value);
+        +    else if (PyDict_GetItemRef(dict, key, &value) > 0)
+        +        ;
+             else if (PyErr_Occurred())
+                 return NULL;
+        ");
+}
+
+#[test]
+fn a_directive_in_the_chain_stops_the_fix() {
+    insta::assert_snapshot!(int(
+        r#"
+    if (i == 0)
+        i = 1;
+    else if (check(PyList_GetItem(list, i)))
+        i = 2;
+#ifdef MORE
+    else
+        i = 3;
+#endif
+    return i;
+"#
+    ), @"5: statements would have to stand in front of an `else if`: make it an `else` with an `if` inside, or do the lookup before the chain");
+}
+
+#[test]
+fn both_of_a_chain() {
+    insta::assert_snapshot!(int(
+        r#"
+    if (check(PyList_GetItem(list, i))) {
+        i = 1;
+    }
+    else if (check(PyList_GetItem(list, 0))) {
+        i = 2;
+    }
+    return i;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    if (check(PyList_GetItem(list, i))) {
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    if (check(item)) {
+                 i = 1;
+             }
+        -    else if (check(PyList_GetItem(list, 0))) {
+        -        i = 2;
+        +    else {
+        +        PyObject *item2 = PyList_GetItemRef(list, 0);
+        +        if (check(item2)) {
+        +            i = 2;
+        +        }
+        +        Py_XDECREF(item2);
+             }
+        +    Py_XDECREF(item);
+             return i;
+         }
+        ");
+}
