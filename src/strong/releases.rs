@@ -234,12 +234,12 @@ fn starts_with_release(scene: &Scene<'_>, decisions: &Decisions, stmt: StmtId) -
             return true;
         }
         match scene.tree.stmt(start).kind {
-            StmtKind::If { then, otherwise, .. } if used(Slot::Before(first(scene, then))) => {
-                match otherwise {
-                    Some(otherwise) => at = otherwise,
-                    None => return used(Slot::Else(start)),
-                }
-            }
+            StmtKind::If {
+                then, otherwise, ..
+            } if used(Slot::Before(first(scene, then))) => match otherwise {
+                Some(otherwise) => at = otherwise,
+                None => return used(Slot::Else(start)),
+            },
             _ => return false,
         }
     }
