@@ -235,3 +235,24 @@ fn an_old_copy_is_completed_where_units_include_it() {
     let second = tree.ungil(&["check", "--select", "UG1"]);
     assert_eq!(second.status, 0, "{second:?}");
 }
+
+#[test]
+fn the_header_has_only_what_the_chosen_fixes_use() {
+    let source = "#include <Python.h>\n
+PyObject *first(PyObject *list) { PyObject *item = PyList_GetItem(list, 0); Py_XINCREF(item); return item; }
+PyObject *name(void) { static PyObject *x; if (!x) { x = Py_BuildValue(\"[]\"); } return x; }
+";
+    let tree = Tree::new(&[("m.c", source.as_bytes())]);
+    let header = |options: &[&str]| {
+        let ran = tree.ungil(&[&["diff"], options].concat());
+        let all = ["PyList_GetItemRef", "PyMutex_Lock"].into_iter();
+        all.filter(|name| ran.text().contains(&format!("#  define {name}")))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(header(&[]), ["PyList_GetItemRef"]);
+    assert_eq!(
+        header(&["--unsafe-fixes"]),
+        ["PyList_GetItemRef", "PyMutex_Lock"]
+    );
+    assert_eq!(header(&["--split-by", "fix"]), ["PyList_GetItemRef"]);
+}

@@ -25,10 +25,10 @@ impl Changes {
     ) -> Self {
         let files = &session.package.files;
         let apply_to = |id| (id, apply(files.get(id).bytes(), edits.edits(id)).bytes);
-        let in_need = fixes.into_iter().any(|fix| !fix.needs.is_empty());
+        let new_file = session.analysis.new_file.as_ref();
         Self {
             changed: edits.files().map(apply_to).collect(),
-            new_file: session.analysis.new_file.clone().filter(|_| in_need),
+            new_file: new_file.and_then(|file| file.of(fixes)),
         }
     }
 

@@ -86,8 +86,10 @@ struct PatchFile {
 
 fn files(plan: &Plan, args: &DiffArgs, split: Split) -> Vec<PatchFile> {
     let package = &plan.session.package;
+    let parts = plan.parts();
     let new_file = plan.session.analysis.new_file.as_ref();
-    let patches = series(package, &plan.parts(), new_file, split);
+    let new_file = new_file.and_then(|file| file.of(parts.iter().map(|part| part.fix)));
+    let patches = series(package, &parts, new_file.as_ref(), split);
     let author = match args.format {
         DiffFormat::Mbox => author(&package.root),
         DiffFormat::Patch => String::new(),

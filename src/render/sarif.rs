@@ -172,7 +172,7 @@ fn convert_fix(view: View<'_>, fix: &Fix, new_file: Option<&NewFile>) -> Option<
             "replacements": replacements?,
         }));
     }
-    if let Some(file) = new_file.filter(|_| !fix.needs.is_empty()) {
+    if let Some(file) = new_file.and_then(|file| file.of([fix])) {
         changes.push(json!({
             "artifactLocation": {"uri": uri(&slashed(&file.path)), "uriBaseId": ROOT},
             "replacements": [{

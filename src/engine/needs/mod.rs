@@ -1,9 +1,10 @@
 //! Serves what fixes need beside their own edits: the compatibility header and its `#include`.
 
+mod new_file;
 mod place;
 mod supply;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::workspace::Workspace;
 use super::{Compat, Config};
@@ -12,17 +13,9 @@ use crate::edit::{Fix, Need};
 use crate::package::Package;
 use crate::rule::{Finding, Outcome};
 use crate::source::{ByteOffset, ByteSpan, FileId};
+pub use new_file::NewFile;
 use place::Placer;
 use supply::Supply;
-
-/// A file that is not there yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewFile {
-    /// Its path, relative to the root of the run.
-    pub path: PathBuf,
-    /// Its bytes.
-    pub bytes: Vec<u8>,
-}
 
 /// A header that serves fixes.
 enum Header {

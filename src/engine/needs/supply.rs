@@ -6,7 +6,8 @@ use std::path::Path;
 
 use rustc_hash::FxHashSet;
 
-use super::{Header, NewFile, Wanted};
+use super::new_file::{Contents, NewFile};
+use super::{Header, Wanted};
 use crate::compat::{self, HEADER_NAME};
 use crate::engine::workspace::Workspace;
 use crate::package::Package;
@@ -153,28 +154,46 @@ impl Stock<'_> {
     }
 
     fn own_header(&self, rest: &BTreeSet<Wanted>, behind: Option<FileId>) -> Header {
-        let functions = rest.iter().map(|need| need.1).collect();
-        let mut functions = compat::with_uses(&functions);
-        functions.retain(|name| !behind.is_some_and(|header| self.has(header, name)));
-        let text = |functions: &BTreeSet<&str>, path: &Path| {
-            let folder = path.parent().unwrap_or(Path::new(""));
-            let full = behind.map(|id| self.workspace.files.get(id).path());
-            let full = full.map(|header| compat::relative(folder, header));
-            compat::header(functions, full.as_deref())
+        let existing = self.existing();
+        let folder = match existing {
+            Some((_, path)) => path.parent().unwrap_or(Path::new("")),
+            None => self.folder_of(rest),
         };
-        if let Some((id, path)) = self.existing() {
-            let old = String::from_utf8_lossy(self.workspace.files.get(id).bytes());
-            functions.extend(compat::provided(&old));
-            return Header::Own(id, text(&functions, path));
+        let contents = self.contents(rest, behind, folder);
+        match existing {
+            Some((id, _)) => {
+                let old = String::from_utf8_lossy(self.workspace.files.get(id).bytes());
+                Header::Own(id, contents.text(rest, &compat::provided(&old)))
+            }
+            None => Header::New(NewFile::new(folder.join(HEADER_NAME), contents)),
         }
+    }
+
+    /// The folder that all files of `wanted` share.
+    fn folder_of(&self, wanted: &BTreeSet<Wanted>) -> &Path {
         let folder = |need: &Wanted| self.workspace.files.get(need.0).path().parent();
-        let folders = rest
+        let folders = wanted
             .iter()
             .map(|need| folder(need).unwrap_or(Path::new("")));
-        let folder = folders.reduce(shared_folder).unwrap_or(Path::new(""));
-        let path = folder.join(HEADER_NAME);
-        let bytes = text(&functions, &path).into_bytes();
-        Header::New(NewFile { path, bytes })
+        folders.reduce(shared_folder).unwrap_or(Path::new(""))
+    }
+
+    /// What a header of ours in `folder` is made from.
+    fn contents(
+        &self,
+        wanted: &BTreeSet<Wanted>,
+        behind: Option<FileId>,
+        folder: &Path,
+    ) -> Contents {
+        let functions = wanted.iter().map(|need| need.1).collect();
+        let mut given = compat::with_uses(&functions);
+        given.retain(|name| behind.is_some_and(|header| self.has(header, name)));
+        let full = behind.map(|id| self.workspace.files.get(id).path());
+        Contents {
+            wanted: wanted.clone(),
+            full: full.map(|header| compat::relative(folder, header)),
+            given,
+        }
     }
 }
 
