@@ -1,11 +1,13 @@
 //! What the CPython C API does to references, which strong function stands for which borrowed one,
 //! and since which Python it exists.
 
+mod arg_format;
 mod effects;
 mod replacements;
 mod stable;
 mod version;
 
+pub use arg_format::{Stored, stored};
 pub use effects::{Effects, Out, OutKind, Returns, Steal, StealWhen, effects, never_returns};
 pub use replacements::{Absent, Form, OldErrors, REPLACEMENTS, Replacement, replacement};
 pub use stable::{FIRST_ABI3T, OutsideAbi3t};

@@ -35,6 +35,7 @@ mod item;
 mod locks;
 mod made_exit;
 mod other_type;
+mod outs;
 mod pending;
 mod placing;
 mod plan;

@@ -312,7 +312,7 @@ impl Follower<'_, '_> {
         true
     }
 
-    fn is_static(&self, local: LocalId) -> bool {
+    pub(super) fn is_static(&self, local: LocalId) -> bool {
         let local = self.scene.tree.local(local);
         local.storage != Storage::None || local.thread_local
     }

@@ -6,9 +6,9 @@ use super::hold::{Carrier, Hold, Kind, State};
 use super::reason::Reason;
 use super::scene::Parent;
 use super::step::kind_of;
-use super::types::{can_hold_pointer, is_number, may_point_inside};
+use super::types::may_point_inside;
 use crate::ast::{ExprId, ExprKind, LocalId, StmtKind};
-use crate::capi::{self, OldErrors, OutKind, Returns, replacement};
+use crate::capi::{self, OldErrors, Returns, replacement};
 use crate::cfg::{Callee, Operand, Point, Source, TempId};
 use crate::ownership::summary::Param;
 use crate::rule::Errors;
@@ -72,12 +72,8 @@ impl Follower<'_, '_> {
                 // `Py_INCREF(first);`: from here on the tuple element lives by itself.
                 state.carriers.remove(&Carrier::Local(local));
             }
-            if let Operand::AddressOf(place) = &args[at]
-                && let Some(local) = place.as_local()
-            {
-                self.address(name, at, local, &kinds, state);
-            }
         }
+        self.outs(name, expr, args, &kinds, state);
         if matches!(state.hold, Hold::Null | Hold::Held { .. }) && !self.strong.contains(expr) {
             self.result(name, dst, expr, &kinds, state);
         }
@@ -185,40 +181,6 @@ impl Follower<'_, '_> {
             sink.removed.insert(expr);
         }
         state.hold = Hold::Held { count: left, null };
-    }
-
-    /// `&local` is an argument: the callee may store a pointer into another argument there.
-    fn address(
-        &self,
-        name: &str,
-        at: usize,
-        local: LocalId,
-        kinds: &[Option<Kind>],
-        state: &mut State,
-    ) {
-        let carrier = Carrier::Local(local);
-        if matches!(state.kind(carrier), Some(Kind::Same | Kind::MaybeSame)) {
-            return state.fail(Reason::AddressTaken(self.scene.name(local).to_owned()));
-        }
-        let from_object = kinds.iter().any(Option::is_some);
-        let variable = self.scene.tree.local(local);
-        let is_plain =
-            is_number(&variable.ty) || !variable.is_param && !can_hold_pointer(&variable.ty);
-        if !from_object || is_plain {
-            return;
-        }
-        let stored = capi::effects(name).map(|effects| {
-            let out = effects.outs.iter().find(|out| {
-                usize::from(out.arg) == at || out.variadic && usize::from(out.arg) <= at
-            });
-            out.map(|out| out.kind)
-        });
-        match stored {
-            Some(Some(OutKind::New | OutKind::Inout | OutKind::Buffer) | None) => {}
-            Some(Some(OutKind::Borrowed | OutKind::Pointer)) | None => {
-                state.carriers.insert(carrier, Kind::Inside);
-            }
-        }
     }
 
     fn result(

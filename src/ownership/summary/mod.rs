@@ -224,10 +224,6 @@ impl Callees for Summaries {
         KnownCallees.fills(name, arg)
     }
 
-    fn points_into(&self, name: &str, arg: usize) -> bool {
-        KnownCallees.points_into(name, arg)
-    }
-
     fn may_derive(&self, name: &str, arg: usize) -> bool {
         match self.result_of(name) {
             Some(params) => params.contains(&arg),

@@ -13,10 +13,6 @@ pub trait Callees {
     /// Whether argument `arg` is the address of a variable that gets a reference, whatever it held.
     fn fills(&self, name: &str, arg: usize) -> bool;
 
-    /// Whether argument `arg` is the address of a variable that gets a pointer into another
-    /// argument, or something that lives in one.
-    fn points_into(&self, name: &str, arg: usize) -> bool;
-
     /// Whether the result may be argument `arg`, or a pointer into it, for all that is known.
     fn may_derive(&self, name: &str, arg: usize) -> bool;
     /// What is left of argument `arg` when the function is done; `None` if nothing is.
@@ -59,15 +55,6 @@ impl Callees for KnownCallees {
 
     fn fills(&self, name: &str, arg: usize) -> bool {
         out_kind(name, arg) == Some(OutKind::New)
-    }
-
-    fn points_into(&self, name: &str, arg: usize) -> bool {
-        // PyArg_ParseTuple(v, "OO", &a, &b)
-        name.starts_with("PyArg_")
-            || matches!(
-                out_kind(name, arg),
-                Some(OutKind::Pointer | OutKind::Borrowed)
-            )
     }
 
     fn may_derive(&self, name: &str, _: usize) -> bool {

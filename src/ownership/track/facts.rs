@@ -1,9 +1,9 @@
 //! What of a function is worth remembering along a path.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::ast::{LocalId, Tree, Type, TypeKind};
-use crate::cfg::{Cfg, InstrKind, Liveness, Operand, Point, TempId};
+use crate::ast::{LocalId, Storage, Tree, Type, TypeKind};
+use crate::cfg::{Base, Cfg, InstrKind, Liveness, Operand, Place, Point, TempId};
 
 /// Facts about the function that every path shares.
 pub(super) struct Facts<'a> {
@@ -13,6 +13,8 @@ pub(super) struct Facts<'a> {
     address_taken: FxHashSet<LocalId>,
     /// Temporaries that are used in another block than the one that makes them.
     crossing: FxHashSet<TempId>,
+    /// Temporaries that are the address of a place: `(char **)&text`.
+    addresses: FxHashMap<TempId, &'a Place>,
 }
 
 impl<'a> Facts<'a> {
@@ -23,7 +25,29 @@ impl<'a> Facts<'a> {
             liveness: Liveness::new(cfg, tree.locals.len()),
             address_taken: cfg.address_taken().into_iter().collect(),
             crossing: crossing(cfg),
+            addresses: addresses(cfg),
         }
+    }
+
+    /// The place whose address an operand is.
+    pub(super) fn addressed<'o>(&self, operand: &'o Operand) -> Option<&'o Place>
+    where
+        'a: 'o,
+    {
+        match operand {
+            Operand::AddressOf(place) => Some(place),
+            Operand::Temp(temp) => self.addresses.get(temp).copied(),
+            _ => None,
+        }
+    }
+
+    /// The variable that a place is all of, or a part of, if it dies with the function.
+    pub(super) fn own_memory(&self, place: &Place) -> Option<LocalId> {
+        let Base::Local(local) = place.base else {
+            return None;
+        };
+        let variable = self.tree.local(local);
+        (variable.storage == Storage::None && !variable.thread_local).then_some(local)
     }
 
     /// Whether what `local` holds can still be read by name.
@@ -63,6 +87,25 @@ impl<'a> Facts<'a> {
             !plain && !matches!(inner.kind, TypeKind::Pointer(_))
         })
     }
+}
+
+fn addresses(cfg: &Cfg) -> FxHashMap<TempId, &Place> {
+    let mut addresses = FxHashMap::default();
+    for instr in cfg.iter().flat_map(|(_, block)| &block.instrs) {
+        let place = match &instr.kind {
+            InstrKind::Cast {
+                src: Operand::AddressOf(place),
+                ..
+            } => Some(&**place),
+            InstrKind::Cast {
+                src: Operand::Temp(temp),
+                ..
+            } => addresses.get(temp).copied(),
+            _ => None,
+        };
+        addresses.extend(instr.dst().zip(place));
+    }
+    addresses
 }
 
 fn crossing(cfg: &Cfg) -> FxHashSet<TempId> {

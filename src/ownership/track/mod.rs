@@ -12,6 +12,7 @@ mod carriers;
 mod effects;
 mod facts;
 mod ledger;
+mod outs;
 mod run;
 mod state;
 mod step;

@@ -18,7 +18,7 @@ use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Projection, Sou
 pub(super) struct Stepper<'a> {
     pub(super) facts: &'a Facts<'a>,
     pub(super) seeds: &'a [Seed],
-    callees: &'a dyn Callees,
+    pub(super) callees: &'a dyn Callees,
     /// Variables that a seed's results may get to.
     pub(super) carriers: FxHashSet<LocalId>,
     pub(super) troubles: Vec<Trouble>,
@@ -133,7 +133,12 @@ impl<'a> Stepper<'a> {
                     None => Value::Unknown,
                 }
             }
-            Base::Global(_) | Base::Local(_) | Base::Unnamed(_) => Value::Unknown,
+            // s.text
+            Base::Local(local) => match state.local(*local) {
+                Value::Derived(id) | Value::MaybeDerived(id) => Value::MaybeDerived(id),
+                _ => Value::Unknown,
+            },
+            Base::Global(_) | Base::Unnamed(_) => Value::Unknown,
         };
         state.set_temp(dst, value, None);
     }
@@ -157,10 +162,13 @@ impl<'a> Stepper<'a> {
             let into = self.value(state, pointer);
             self.use_value(state, into, source);
         }
-        match value {
+        match (value, self.facts.own_memory(place)) {
             // Memory takes a reference over, as a field does.
-            Value::Instance(id) => self.give_away(state, id, Some(source)),
-            Value::Derived(id) => self.trouble(state, id, Problem::DerivedEscapes, Some(source)),
+            (Value::Instance(id), _) => self.give_away(state, id, Some(source)),
+            (Value::Derived(_), Some(local)) => state.set_local(local, value),
+            (Value::Derived(id), None) => {
+                self.trouble(state, id, Problem::DerivedEscapes, Some(source));
+            }
             _ => {}
         }
     }
@@ -324,41 +332,6 @@ impl<'a> Stepper<'a> {
         if let Some(ExprKind::Name(Name::Local(local))) = first {
             state.set_local(*local, value);
         }
-    }
-
-    /// Variables whose address is passed may hold anything after the call, what lives in another
-    /// argument included: `PyBytes_AsStringAndSize(v, &text, &length)`.
-    fn addresses(
-        &mut self,
-        state: &mut State,
-        name: &str,
-        args: &[Operand],
-        values: &[Value],
-        source: Source,
-    ) {
-        let mut owners = values.iter().enumerate();
-        let owner = owners.find_map(|(at, value)| Some((at, value.instance()?)));
-        for (at, arg) in args.iter().enumerate() {
-            let Some(local) = addressed(arg) else {
-                continue;
-            };
-            if let Value::Instance(id) = state.local(local) {
-                // The variable of an out-parameter is overwritten, not read.
-                if !self.callees.fills(name, at) {
-                    self.trouble(state, id, Problem::AddressTaken, Some(source));
-                }
-            }
-            let points = self.callees.points_into(name, at) && self.holds_pointer(local);
-            let may_point = |owner: usize| {
-                self.facts.holds_plain_pointer(local) && self.callees.may_derive(name, owner)
-            };
-            let value = match owner {
-                Some((from, id)) if points || may_point(from) => Value::Derived(id),
-                _ => Value::Unknown,
-            };
-            state.set_local(local, value);
-        }
-        self.find_lost(state, Some(source));
     }
 
     fn result(&self, name: &str, values: &[Value]) -> Value {

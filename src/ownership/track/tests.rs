@@ -349,3 +349,54 @@ fn a_variable_without_a_value_is_not_released() {
     assert_eq!(troubles(body), "ReleaseOfUnset at Py_XDECREF(v)");
     assert_eq!(troubles(&body.replace("*v;", "*v = NULL;")), "");
 }
+
+#[test]
+fn what_parts_of_variables_get_may_live_in_the_object() {
+    let body = |call: &str, used: &str| {
+        format!(
+            "struct text s; char *texts[2];
+            PyObject *v = PyList_GetItemRef(self, 0);
+            if (v == NULL) return NULL;
+            {call};
+            Py_DECREF(v);
+            return PyUnicode_FromString({used});"
+        )
+    };
+    assert_eq!(
+        troubles(&body(
+            "PyBytes_AsStringAndSize(v, (char **)&s.data, &s.size)",
+            "s.data"
+        )),
+        "MayOutlive at PyUnicode_FromString(s.data)"
+    );
+    assert_eq!(troubles(&body("texts[0] = PyBytes_AsString(v)", "texts[0]")), "MayOutlive at PyUnicode_FromString(texts[0])");
+    assert_eq!(
+        troubles(&body("PyArg_Parse(v, \"s\", &texts[0])", "texts[0]")),
+        "MayOutlive at PyUnicode_FromString(texts[0])"
+    );
+    assert_eq!(
+        troubles(&body("PyBytes_AsStringAndSize(v, &s.data, &s.size)", "name")),
+        ""
+    );
+}
+
+#[test]
+fn what_memory_of_others_gets_outlives_the_function() {
+    let body = |call: &str| {
+        format!(
+            "PyObject *v = PyList_GetItemRef(self, 0);
+            if (v == NULL) return NULL;
+            {call};
+            Py_DECREF(v);
+            return NULL;"
+        )
+    };
+    for call in [
+        "PyBytes_AsStringAndSize(v, &info->data, NULL)",
+        "PyArg_Parse(v, \"s\", (char **)&info->data)",
+        "PyArg_ParseTuple(v, format, &info->data)",
+    ] {
+        assert_eq!(troubles(&body(call)), format!("DerivedEscapes at {call}"));
+    }
+    assert_eq!(troubles(&body("PyArg_ParseTuple(v, \"i\", &info->size)")), "");
+}

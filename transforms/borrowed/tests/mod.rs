@@ -16,6 +16,7 @@ mod lists;
 mod meeting;
 mod negative;
 mod other_types;
+mod outs;
 mod path;
 mod pending;
 mod presence;

@@ -1,0 +1,120 @@
+//! What `PyArg_ParseTuple` and its kin store, by the units of their format.
+
+use super::{OutKind, effects};
+
+/// What a call stores through one of its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stored {
+    /// Nothing, or nothing that is a pointer.
+    Nothing,
+    /// This.
+    Known(OutKind),
+    /// The function, or the text of its format, is not known.
+    Unknown,
+}
+
+/// What a call of `name` stores through argument `arg`. `format` gives the text of the call's
+/// argument with that index, if it is a literal.
+pub fn stored<'t>(
+    name: &str,
+    arg: usize,
+    format: impl FnOnce(usize) -> Option<&'t [u8]>,
+) -> Stored {
+    if let Some((format_at, first)) = places(name) {
+        let Some(unit) = arg.checked_sub(first) else {
+            return Stored::Nothing;
+        };
+        return match format(format_at).and_then(outs) {
+            Some(outs) => outs.get(unit).map_or(Stored::Unknown, |out| match out {
+                Some(kind) => Stored::Known(*kind),
+                None => Stored::Nothing,
+            }),
+            None => Stored::Unknown,
+        };
+    }
+    let Some(effects) = effects(name) else {
+        return Stored::Unknown;
+    };
+    let mut outs = effects.outs.iter();
+    let out = outs.find(|out| {
+        let first = usize::from(out.arg);
+        first == arg || out.variadic && first <= arg
+    });
+    out.map_or(Stored::Nothing, |out| Stored::Known(out.kind))
+}
+
+/// Where a parsing function has its format, and the first argument for the units of it.
+fn places(name: &str) -> Option<(usize, usize)> {
+    match name.trim_start_matches('_').trim_end_matches("_SizeT") {
+        "PyArg_Parse" | "PyArg_ParseTuple" => Some((1, 2)),
+        "PyArg_ParseTupleAndKeywords" => Some((2, 4)),
+        _ => None,
+    }
+}
+
+/// What is stored through each of the arguments that a format asks for; `None` in place of what is
+/// no pointer into the parsed object. `None` for a format that Python does not know.
+fn outs(format: &[u8]) -> Option<Vec<Option<OutKind>>> {
+    let mut outs = Vec::new();
+    let mut units = format.iter().copied().peekable();
+    while let Some(unit) = units.next() {
+        let next = units.next_if(|next| matches!(next, b'#' | b'*' | b'!' | b'&'));
+        match (unit, next) {
+            (b':' | b';', None) => break,
+            (b'(' | b')' | b'|' | b'$' | b' ', None) => {}
+            (b'O', Some(b'!')) => outs.extend([None, Some(OutKind::Borrowed)]),
+            // What the converter stores is its own business.
+            (b'O', Some(b'&')) => outs.extend([None, Some(OutKind::Pointer)]),
+            (b'O' | b'S' | b'U' | b'Y', None) => outs.push(Some(OutKind::Borrowed)),
+            (b's' | b'z' | b'y' | b'w', Some(b'*')) => outs.push(Some(OutKind::Buffer)),
+            (b's' | b'z' | b'y' | b'w' | b'u' | b'Z' | b't', next) => {
+                outs.push(Some(OutKind::Pointer));
+                outs.extend(next.map(|_| None));
+            }
+            (b'e', None) => {
+                units.next_if(|next| matches!(next, b's' | b't'))?;
+                // The encoding, a buffer of the caller's own, and its length.
+                outs.extend([None, None]);
+                outs.extend(units.next_if_eq(&b'#').map(|_| None));
+            }
+            (
+                b'b' | b'B' | b'h' | b'H' | b'i' | b'I' | b'l' | b'k' | b'L' | b'K' | b'n' | b'c'
+                | b'C' | b'f' | b'd' | b'D' | b'p',
+                None,
+            ) => outs.push(None),
+            _ => return None,
+        }
+    }
+    Some(outs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_of_a_format_stand_for_arguments() {
+        use OutKind::{Borrowed, Buffer, Pointer};
+        let is = |format: &str, expected: &[Option<OutKind>]| {
+            assert_eq!(outs(format.as_bytes()).as_deref(), Some(expected), "{format}");
+        };
+        is("Os#|(ii)$y*:name", &[Some(Borrowed), Some(Pointer), None, None, None, Some(Buffer)]);
+        is("O!O&", &[None, Some(Borrowed), None, Some(Pointer)]);
+        is("es#i;message", &[None, None, None, None]);
+        assert_eq!(outs(b"q"), None);
+    }
+
+    #[test]
+    fn functions_store_what_their_format_or_the_table_says() {
+        let parsed = |arg| stored("PyArg_ParseTuple", arg, |_| Some(b"is"));
+        assert_eq!(parsed(0), Stored::Nothing);
+        assert_eq!(parsed(2), Stored::Nothing);
+        assert_eq!(parsed(3), Stored::Known(OutKind::Pointer));
+        assert_eq!(parsed(4), Stored::Unknown);
+        assert_eq!(stored("PyArg_Parse", 2, |_| None), Stored::Unknown);
+        let plain = |name, arg| stored(name, arg, |_| None);
+        assert_eq!(plain("PyBytes_AsStringAndSize", 1), Stored::Known(OutKind::Pointer));
+        assert_eq!(plain("PyBytes_AsStringAndSize", 2), Stored::Nothing);
+        assert_eq!(plain("of_the_package", 1), Stored::Unknown);
+    }
+}

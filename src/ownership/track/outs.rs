@@ -1,0 +1,80 @@
+//! What calls store through the addresses they get.
+
+use super::Problem;
+use super::state::{InstanceId, State, Value};
+use super::step::Stepper;
+use crate::ast::{ExprKind, LocalId};
+use crate::capi::{OutKind, Stored, stored};
+use crate::cfg::{Operand, Source};
+
+impl Stepper<'_> {
+    /// Variables whose address is passed may hold anything after the call, what lives in another
+    /// argument included: `PyBytes_AsStringAndSize(v, &text, &length)`.
+    pub(super) fn addresses(
+        &mut self,
+        state: &mut State,
+        name: &str,
+        args: &[Operand],
+        values: &[Value],
+        source: Source,
+    ) {
+        let mut owners = values.iter().enumerate();
+        let owner = owners.find_map(|(at, value)| Some((at, value.instance()?)));
+        for (at, arg) in args.iter().enumerate() {
+            let place = self.facts.addressed(arg);
+            let own = place.and_then(|place| self.facts.own_memory(place));
+            let whole = place.and_then(|place| place.as_local());
+            let is_number = whole.is_some_and(|local| !self.holds_pointer(local));
+            let pointed = owner.filter(|_| !is_number && self.stores_pointer(name, args, at));
+            match (own, pointed) {
+                // PyBytes_AsStringAndSize(v, &self->text, &self->length)
+                (None, Some((_, id))) if *arg != Operand::Null => {
+                    self.trouble(state, id, Problem::DerivedEscapes, Some(source));
+                }
+                // PyBytes_AsStringAndSize(v, &s.text, &s.length)
+                (Some(local), Some(_)) if whole.is_none() => {
+                    state.set_local(local, derived(pointed));
+                }
+                _ => {}
+            }
+            let Some(local) = whole else { continue };
+            self.address(state, name, at, local, source);
+            let may_point = owner.filter(|(from, _)| {
+                self.facts.holds_plain_pointer(local) && self.callees.may_derive(name, *from)
+            });
+            state.set_local(local, derived(pointed.or(may_point)));
+        }
+        self.find_lost(state, Some(source));
+    }
+
+    /// The address of `local` is argument `at`: the variable of an out-parameter is overwritten,
+    /// all others may be read.
+    fn address(&mut self, state: &State, name: &str, at: usize, local: LocalId, source: Source) {
+        if let Value::Instance(id) = state.local(local)
+            && !self.callees.fills(name, at)
+        {
+            self.trouble(state, id, Problem::AddressTaken, Some(source));
+        }
+    }
+
+    /// Whether the function of the C API stores a pointer into one of its arguments through
+    /// argument `at`, or something that lives in one.
+    fn stores_pointer(&self, name: &str, args: &[Operand], at: usize) -> bool {
+        let format = |at: usize| match args.get(at)? {
+            Operand::Str(text) => match &self.facts.tree.expr(*text).kind {
+                ExprKind::Str(text) => Some(&**text),
+                _ => None,
+            },
+            _ => None,
+        };
+        match stored(name, at, format) {
+            Stored::Known(OutKind::Pointer | OutKind::Borrowed) => true,
+            Stored::Known(_) | Stored::Nothing => false,
+            Stored::Unknown => name.starts_with("PyArg_"),
+        }
+    }
+}
+
+fn derived(owner: Option<(usize, InstanceId)>) -> Value {
+    owner.map_or(Value::Unknown, |(_, id)| Value::Derived(id))
+}

@@ -1,0 +1,98 @@
+//! Pointers into the object that calls store through the addresses they get.
+
+use super::super::dict_item::BORROWED_DICT_ITEM;
+use super::int;
+use crate::testing::report;
+
+/// What becomes of the lookup in a function with this head and body.
+fn outcome(head: &str, body: &str) -> String {
+    let text = format!("{head}\n{{\n    PyObject *v = PyDict_GetItemWithError(dict, key);\n    if (v == NULL)\n        return -1;\n{body}}}\n");
+    let report = report(&BORROWED_DICT_ITEM, &text);
+    report.lines().last().unwrap_or_default().trim().to_owned()
+}
+
+const HEAD: &str = "static int f(Info *info, char **out, Info *infos, PyObject *dict, PyObject *key)";
+
+#[test]
+fn pointers_in_memory_of_others_are_left_to_a_person() {
+    for call in [
+        "PyBytes_AsStringAndSize(v, &info->data, &info->size)",
+        "PyBytes_AsStringAndSize(v, (char **)&infos[2].data, NULL)",
+        "PyBytes_AsStringAndSize(v, out, NULL)",
+        "PyArg_Parse(v, \"s\", &info->name)",
+        "PyArg_ParseTuple(v, \"iO\", &info->size, &info->object)",
+        "PyArg_ParseTuple(v, formats[0], &info->size)",
+        "PyArg_UnpackTuple(v, \"v\", 1, 1, &info->object)",
+    ] {
+        let text = format!("    return {call};\n");
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(outcome(HEAD, &text), @"by hand: a pointer into the object of `v` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer");
+        }
+    }
+}
+
+#[test]
+fn numbers_in_memory_of_others_are_no_pointers() {
+    for call in [
+        "PyArg_ParseTuple(v, \"ii\", &info->size, &info->count)",
+        "PyArg_Parse(v, \"d\", &info->value)",
+        "PyObject_GetBuffer(v, &info->buffer, PyBUF_SIMPLE)",
+    ] {
+        let text = format!("    return {call};\n");
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(outcome(HEAD, &text), @"safe: own the reference: `PyDict_GetItemRef`");
+        }
+    }
+}
+
+#[test]
+fn what_a_static_variable_points_at_outlives_the_call() {
+    insta::assert_snapshot!(outcome(HEAD, "    static char *last;\n    return PyBytes_AsStringAndSize(v, &last, NULL);\n"), @"by hand: a pointer into the object of `v` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer");
+}
+
+#[test]
+fn structs_and_arrays_of_the_function_are_followed() {
+    insta::assert_snapshot!(int(
+        r#"
+    struct text text;
+    char *parts[2];
+    PyObject *v = PyList_GetItem(list, i);
+    if (v == NULL || PyBytes_AsStringAndSize(v, (char **)&text.data, &text.size) < 0)
+        return -1;
+    PyList_SetSlice(list, 0, 1, NULL);
+    puts(text.data);
+    v = PyList_GetItem(list, i);
+    if (v == NULL || !PyArg_ParseTuple(v, "ss", &parts[0], &parts[1]))
+        return -1;
+    PyList_SetSlice(list, 0, 1, NULL);
+    puts(parts[1]);
+    return 0;
+"#
+    ), @r#"
+        @@
+             struct text text;
+             char *parts[2];
+        -    PyObject *v = PyList_GetItem(list, i);
+        -    if (v == NULL || PyBytes_AsStringAndSize(v, (char **)&text.data, &text.size) < 0)
+        +    PyObject *v = PyList_GetItemRef(list, i);
+        +    if (v == NULL || PyBytes_AsStringAndSize(v, (char **)&text.data, &text.size) < 0) {
+        +        Py_XDECREF(v);
+                 return -1;
+        +    }
+             PyList_SetSlice(list, 0, 1, NULL);
+             puts(text.data);
+        -    v = PyList_GetItem(list, i);
+        -    if (v == NULL || !PyArg_ParseTuple(v, "ss", &parts[0], &parts[1]))
+        +    Py_DECREF(v);
+        +    v = PyList_GetItemRef(list, i);
+        +    if (v == NULL || !PyArg_ParseTuple(v, "ss", &parts[0], &parts[1])) {
+        +        Py_XDECREF(v);
+                 return -1;
+        +    }
+             PyList_SetSlice(list, 0, 1, NULL);
+             puts(parts[1]);
+        +    Py_DECREF(v);
+             return 0;
+         }
+        "#);
+}
