@@ -96,9 +96,23 @@ mod tests {
     fn units_of_a_format_stand_for_arguments() {
         use OutKind::{Borrowed, Buffer, Pointer};
         let is = |format: &str, expected: &[Option<OutKind>]| {
-            assert_eq!(outs(format.as_bytes()).as_deref(), Some(expected), "{format}");
+            assert_eq!(
+                outs(format.as_bytes()).as_deref(),
+                Some(expected),
+                "{format}"
+            );
         };
-        is("Os#|(ii)$y*:name", &[Some(Borrowed), Some(Pointer), None, None, None, Some(Buffer)]);
+        is(
+            "Os#|(ii)$y*:name",
+            &[
+                Some(Borrowed),
+                Some(Pointer),
+                None,
+                None,
+                None,
+                Some(Buffer),
+            ],
+        );
         is("O!O&", &[None, Some(Borrowed), None, Some(Pointer)]);
         is("es#i;message", &[None, None, None, None]);
         assert_eq!(outs(b"q"), None);
@@ -113,7 +127,10 @@ mod tests {
         assert_eq!(parsed(4), Stored::Unknown);
         assert_eq!(stored("PyArg_Parse", 2, |_| None), Stored::Unknown);
         let plain = |name, arg| stored(name, arg, |_| None);
-        assert_eq!(plain("PyBytes_AsStringAndSize", 1), Stored::Known(OutKind::Pointer));
+        assert_eq!(
+            plain("PyBytes_AsStringAndSize", 1),
+            Stored::Known(OutKind::Pointer)
+        );
         assert_eq!(plain("PyBytes_AsStringAndSize", 2), Stored::Nothing);
         assert_eq!(plain("of_the_package", 1), Stored::Unknown);
     }

@@ -1,9 +1,9 @@
 //! What a rule may ask about the package.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Outcome;
 use crate::ast::{ExprId, ExprKind, Function, StmtId, Tree};
@@ -46,6 +46,8 @@ pub struct PackageCx<'a> {
     summaries: OnceLock<Summaries>,
     macros: OnceLock<FxHashSet<Box<[u8]>>>,
     lookups: OnceLock<Lookups>,
+    entered: OnceLock<BTreeSet<Box<str>>>,
+    definitions: OnceLock<FxHashMap<Box<str>, Vec<ItemId>>>,
     /// By [`FileId`].
     styles: Vec<OnceLock<Style>>,
 }
@@ -63,6 +65,8 @@ impl<'a> PackageCx<'a> {
             summaries: OnceLock::new(),
             macros: OnceLock::new(),
             lookups: OnceLock::new(),
+            entered: OnceLock::new(),
+            definitions: OnceLock::new(),
             styles: program.index.iter().map(|_| OnceLock::new()).collect(),
         }
     }
@@ -92,6 +96,15 @@ impl<'a> PackageCx<'a> {
     /// fix may hold lookups of several rules.
     pub fn lookups(&self, plan: impl FnOnce(&Self) -> Lookups) -> &Lookups {
         self.lookups.get_or_init(|| plan(self))
+    }
+
+    /// The functions that may be called while an exception is pending, as `find` says for the first
+    /// rule that asks.
+    pub fn entered_with_exception(
+        &self,
+        find: impl FnOnce(&Self) -> BTreeSet<Box<str>>,
+    ) -> &BTreeSet<Box<str>> {
+        self.entered.get_or_init(|| find(self))
     }
 
     /// The layout of the function that stands at `place` of `file`.
@@ -209,17 +222,23 @@ impl<'a> PackageCx<'a> {
     }
 
     /// The definitions of the function `name`, variants of other configurations included.
-    pub fn definitions<'n>(
-        &self,
-        name: &'n str,
-    ) -> impl Iterator<Item = (ItemId, &'a Function)> + use<'a, 'n> {
-        let items = (0u32..).zip(&self.program.items);
-        items.filter_map(move |(at, item)| match &item.body {
-            Some(Body::Function(function)) if function.name == name => {
-                Some((ItemId(at), &**function))
+    pub fn definitions(&self, name: &str) -> impl Iterator<Item = (ItemId, &'a Function)> {
+        let definitions = self.definitions.get_or_init(|| self.index_definitions());
+        let items = definitions.get(name).map_or(&[][..], Vec::as_slice);
+        items
+            .iter()
+            .filter_map(|&item| Some((item, self.function(item)?)))
+    }
+
+    fn index_definitions(&self) -> FxHashMap<Box<str>, Vec<ItemId>> {
+        let mut definitions = FxHashMap::<Box<str>, Vec<ItemId>>::default();
+        for item in (0u32..).zip(&self.program.items).map(|(at, _)| ItemId(at)) {
+            if let Some(function) = self.function(item) {
+                let name = function.name.as_str().into();
+                definitions.entry(name).or_default().push(item);
             }
-            _ => None,
-        })
+        }
+        definitions
     }
 
     /// Callee and arguments of a call.

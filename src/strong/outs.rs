@@ -55,7 +55,10 @@ impl Follower<'_, '_> {
                 stored == Stored::Unknown && !self.scene.cx.summaries().knows(name);
             let target = target(self.scene, arg);
             if let Target::Local(local) = target
-                && matches!(state.kind(Carrier::Local(local)), Some(Kind::Same | Kind::MaybeSame))
+                && matches!(
+                    state.kind(Carrier::Local(local)),
+                    Some(Kind::Same | Kind::MaybeSame)
+                )
             {
                 return state.fail(Reason::AddressTaken(self.scene.name(local).to_owned()));
             }
@@ -63,7 +66,9 @@ impl Follower<'_, '_> {
                 continue;
             }
             match target {
-                Target::Local(local) | Target::Part(local) if is_pointer && self.is_static(local) => {
+                Target::Local(local) | Target::Part(local)
+                    if is_pointer && self.is_static(local) =>
+                {
                     return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
                 }
                 Target::Local(local) if !self.may_point(local) => {}
@@ -106,7 +111,9 @@ fn target(scene: &Scene<'_>, arg: ExprId) -> Target {
 fn owner(scene: &Scene<'_>, place: ExprId) -> Option<LocalId> {
     match scene.tree.expr(place).kind {
         ExprKind::Name(Name::Local(local)) => Some(local),
-        ExprKind::Member { base, arrow: false, .. } => owner(scene, base),
+        ExprKind::Member {
+            base, arrow: false, ..
+        } => owner(scene, base),
         ExprKind::Index { base, .. } => owner(scene, base).filter(|&local| is_array(scene, local)),
         _ => None,
     }

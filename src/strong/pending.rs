@@ -4,81 +4,134 @@
 //! v = PyObject_GetAttr(o, name);
 //! if (v == NULL) {                          /* here one is */
 //!     v = PyDict_GetItem(dict, name);       /* this call kept it */
+//!
+//! n = PyLong_AsLong(o);
+//! v = PyDict_GetItem(dict, o);              /* this one, too, */
+//! if (n == -1 && PyErr_Occurred())          /* and only here that shows */
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::hold::Carrier;
-use super::scene::Scene;
-use crate::capi::{self, Absent, OldErrors, Returns};
+use super::later::Later;
+use super::raising::{
+    ASKED, Helpers, NEGATIVE, NONZERO, Signs, ZERO, ZERO_OBJECT, error_values, raises, signs,
+    takes_exception,
+};
+use crate::ast::Tree;
+use crate::capi;
 use crate::cfg::{
-    Callee, Cfg, Comparison, Condition, Instr, InstrKind, Operand, Point, Terminator,
+    Callee, Cfg, Comparison, Condition, Instr, InstrKind, Liveness, Operand, Point, TempId,
+    Terminator,
 };
 use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
-
-/// What a value says of a pending exception: the union of these over all paths.
-type Signs = u8;
-
-/// 0 says that one was raised.
-const ZERO: Signs = 1;
-/// A negative number says so.
-const NEGATIVE: Signs = 2;
-/// Anything but 0 says so.
-const NONZERO: Signs = 4;
-/// Anything but 0 says so, and 0 that there is none: `PyErr_Occurred`.
-const ASKED: Signs = 8;
-/// 0 says that one was raised, if the value is an object: a function of the package.
-const ZERO_OBJECT: Signs = 16;
 
 /// Exceptions that may be pending at the points of a function.
 #[derive(Debug)]
 pub(super) struct Pending<'a> {
-    cfg: &'a Cfg,
-    objects: Vec<bool>,
+    flow: Flow<'a>,
     solution: Option<Solution<State>>,
 }
 
+/// What is known at a point.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct State {
+    /// On some path a test shows an exception, or the function raised it.
     pending: bool,
-    signs: BTreeMap<Carrier, Signs>,
+    /// Calls that may have failed, and whose results no test has shown to be fine.
+    open: BTreeSet<TempId>,
+    values: BTreeMap<Carrier, Value>,
+}
+
+/// What a variable or temporary says of the calls that gave it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Value {
+    signs: Signs,
+    calls: BTreeSet<TempId>,
+}
+
+impl State {
+    /// What `carrier` says of the errors of open calls; 0 for nothing.
+    fn open_signs(&self, value: &Value) -> Signs {
+        match value.calls.is_disjoint(&self.open) {
+            true => 0,
+            false => value.signs,
+        }
+    }
 }
 
 impl<'a> Pending<'a> {
-    /// Computes them for the function of `scene`, entered without an exception.
-    pub(super) fn new(scene: &Scene<'a>) -> Self {
-        let locals = scene.tree.locals.iter();
+    /// Computes them for a function; `entered` says whether it may be called with an exception.
+    pub(super) fn new(cfg: &'a Cfg, tree: &Tree, helpers: Helpers, entered: bool) -> Self {
+        let locals = tree.locals.iter();
         let flow = Flow {
-            cfg: scene.cfg,
+            cfg,
             objects: locals
                 .map(|local| local.ty.is_py_object_pointer())
                 .collect(),
+            helpers,
+            entered,
         };
-        let solution = dataflow::solve(scene.cfg, &flow).ok();
-        Self {
-            cfg: scene.cfg,
-            objects: flow.objects,
-            solution,
-        }
+        let solution = dataflow::solve(cfg, &flow).ok();
+        Self { flow, solution }
     }
 
-    /// Whether an exception may be pending right before the step at `point`.
-    pub(super) fn at(&self, point: Point) -> bool {
-        let Some(solution) = &self.solution else {
+    /// Whether an exception may be pending right before the step at `point`: one that a test has
+    /// shown, or that the code behind the point still asks for.
+    pub(super) fn at(&self, point: Point, liveness: &Liveness<'_>) -> bool {
+        let Some(state) = self.state(point) else {
             return true;
         };
-        let mut state = solution.input(point.block.index()).clone();
-        for instr in &self.cfg.block(point.block).instrs[..point.index] {
-            step(&self.objects, instr, &mut state);
+        if state.pending || state.open.is_empty() {
+            return state.pending;
         }
-        state.pending
+        let later = Later::new(self.flow.cfg, point);
+        let mut values = state.values.iter();
+        let is_tested = values.any(|(carrier, value)| match *carrier {
+            Carrier::Local(local) => {
+                let signs = state.open_signs(value);
+                signs != 0 && liveness.is_live(local, point) && later.tests(local, signs)
+            }
+            Carrier::Temp(_) => false,
+        });
+        is_tested || later.asks && state.open.iter().any(|&call| self.runs_python(call))
+    }
+
+    fn runs_python(&self, call: TempId) -> bool {
+        let instrs = self.flow.cfg.iter().flat_map(|(_, block)| &block.instrs);
+        let mut calls = instrs.filter_map(|instr| match &instr.kind {
+            InstrKind::Call { dst, callee, .. } => Some((*dst, callee)),
+            _ => None,
+        });
+        calls.any(|(dst, callee)| match callee {
+            _ if dst != call => false,
+            Callee::Named(name) => {
+                capi::effects(name).is_some_and(|effects| effects.runs_python)
+                    || self.flow.helpers.contains_key(name)
+            }
+            Callee::Indirect(_) => true,
+        })
+    }
+
+    /// What is known right before the step at `point`; `None` if nothing is.
+    fn state(&self, point: Point) -> Option<State> {
+        let solution = self.solution.as_ref()?;
+        let mut state = solution.input(point.block.index()).clone();
+        for instr in &self.flow.cfg.block(point.block).instrs[..point.index] {
+            self.flow.step(instr, &mut state);
+        }
+        Some(state)
     }
 }
 
+#[derive(Debug)]
 struct Flow<'a> {
     cfg: &'a Cfg,
     /// Which variables are `PyObject *`.
     objects: Vec<bool>,
+    helpers: Helpers,
+    /// Whether the function may be called with an exception.
+    entered: bool,
 }
 
 impl Analysis for Flow<'_> {
@@ -90,12 +143,15 @@ impl Analysis for Flow<'_> {
     }
 
     fn boundary(&self) -> State {
-        State::default()
+        State {
+            pending: self.entered,
+            ..State::default()
+        }
     }
 
     fn transfer(&self, node: NodeId, state: &mut State) {
         for instr in &self.cfg.blocks[node].instrs {
-            step(&self.objects, instr, state);
+            self.step(instr, state);
         }
     }
 
@@ -108,65 +164,86 @@ impl Analysis for Flow<'_> {
     fn join(&self, into: &mut State, from: &State) -> bool {
         let before = into.clone();
         into.pending |= from.pending;
-        for (&carrier, signs) in &from.signs {
-            *into.signs.entry(carrier).or_default() |= signs;
+        into.open.extend(&from.open);
+        for (&carrier, value) in &from.values {
+            let known = into.values.entry(carrier).or_default();
+            known.signs |= value.signs;
+            known.calls.extend(&value.calls);
         }
         *into != before
     }
 }
 
-fn step(objects: &[bool], instr: &Instr, state: &mut State) {
-    match &instr.kind {
-        InstrKind::Call {
-            dst,
-            callee: Callee::Named(name),
-            ..
-        } => {
-            state.pending = (state.pending || raises(name)) && !takes_exception(name);
-            set(state, Carrier::Temp(*dst), signs(name));
+impl Flow<'_> {
+    fn step(&self, instr: &Instr, state: &mut State) {
+        match &instr.kind {
+            InstrKind::Call { dst, callee, .. } => self.call(*dst, callee, state),
+            InstrKind::Load { dst, place } => {
+                let local = place.as_local().map(Carrier::Local);
+                let value = local.and_then(|local| state.values.get(&local).cloned());
+                set(state, Carrier::Temp(*dst), value.unwrap_or_default());
+            }
+            InstrKind::Copy { dst, src } | InstrKind::Cast { dst, src, .. } => {
+                let value = of(src, state);
+                set(state, Carrier::Temp(*dst), value);
+            }
+            InstrKind::Store { place, value } => {
+                if let Some(local) = place.as_local() {
+                    let mut value = of(value, state);
+                    if value.signs == ZERO_OBJECT {
+                        let is_object = self.objects[local.0 as usize];
+                        value.signs = if is_object { ZERO } else { 0 };
+                    }
+                    set(state, Carrier::Local(local), value);
+                }
+            }
+            _ => {}
         }
-        InstrKind::Load { dst, place } => {
-            let local = place.as_local().map(Carrier::Local);
-            let signs = local.and_then(|local| state.signs.get(&local).copied());
-            set(state, Carrier::Temp(*dst), signs.unwrap_or_default());
-        }
-        InstrKind::Copy { dst, src } | InstrKind::Cast { dst, src, .. } => {
-            let signs = of(src, state);
-            set(state, Carrier::Temp(*dst), signs);
-        }
-        InstrKind::Store { place, value } => {
-            if let Some(local) = place.as_local() {
-                let signs = match of(value, state) {
-                    ZERO_OBJECT if objects[local.0 as usize] => ZERO,
-                    ZERO_OBJECT => 0,
-                    signs => signs,
-                };
-                set(state, Carrier::Local(local), signs);
+    }
+
+    fn call(&self, dst: TempId, callee: &Callee, state: &mut State) {
+        let Callee::Named(name) = callee else {
+            state.open.insert(dst);
+            return set(state, Carrier::Temp(dst), Value::default());
+        };
+        let helper = self.helpers.get(name).copied();
+        let signs = helper.unwrap_or_else(|| signs(name));
+        if takes_exception(name) {
+            state.pending = false;
+            state.open.clear();
+        } else {
+            state.pending |= raises(name);
+            if helper.is_some() || signs & !ASKED != 0 {
+                state.open.insert(dst);
             }
         }
-        _ => {}
+        let calls = BTreeSet::from([dst]);
+        set(state, Carrier::Temp(dst), Value { signs, calls });
     }
 }
 
-fn set(state: &mut State, carrier: Carrier, signs: Signs) {
-    if signs == 0 {
-        state.signs.remove(&carrier);
+fn set(state: &mut State, carrier: Carrier, value: Value) {
+    if value.signs == 0 {
+        state.values.remove(&carrier);
     } else {
-        state.signs.insert(carrier, signs);
+        state.values.insert(carrier, value);
     }
 }
 
-fn of(operand: &Operand, state: &State) -> Signs {
-    match operand {
-        Operand::Temp(temp) => state.signs.get(&Carrier::Temp(*temp)).copied(),
+fn of(operand: &Operand, state: &State) -> Value {
+    let value = match operand {
+        Operand::Temp(temp) => state.values.get(&Carrier::Temp(*temp)).cloned(),
         _ => None,
-    }
-    .unwrap_or_default()
+    };
+    value.unwrap_or_default()
 }
 
 /// Adds what the outcome of a test says.
 fn refine(condition: &Condition, holds: bool, state: &mut State) {
-    let signs = of(&condition.lhs, state);
+    let Value { signs, calls } = of(&condition.lhs, state);
+    if error_values(signs).all(|error| excludes(condition, holds, error)) {
+        state.open.retain(|call| !calls.contains(call));
+    }
     let minus_one = condition.rhs == Operand::Int(-1);
     let zero = condition.rhs.is_zero();
     let (equal, less) = match (condition.comparison, holds) {
@@ -180,76 +257,18 @@ fn refine(condition: &Condition, holds: bool, state: &mut State) {
     };
     if equal && zero && signs == ASKED {
         state.pending = false;
+        state.open.clear();
     }
     state.pending |= equal && zero && signs & ZERO != 0;
     state.pending |= (less && zero || equal && minus_one) && signs & NEGATIVE != 0;
 }
 
-/// Whether the call of `name` leaves an exception set.
-fn raises(name: &str) -> bool {
-    [
-        "PyErr_Set",
-        "PyErr_Format",
-        "PyErr_NoMemory",
-        "PyErr_Bad",
-        "PyErr_Restore",
-    ]
-    .iter()
-    .any(|start| name.starts_with(start))
-        && !takes_exception(name)
-}
-
-/// Whether no exception is pending after the call of `name`.
-fn takes_exception(name: &str) -> bool {
-    [
-        "PyErr_Clear",
-        "PyErr_Fetch",
-        "PyErr_GetRaised",
-        "PyErr_Print",
-        "PyErr_WriteUnraisable",
-    ]
-    .iter()
-    .any(|start| name.starts_with(start))
-        || matches!(
-            name,
-            "PyErr_FormatUnraisable"
-                | "PyErr_SetInterrupt"
-                | "PyErr_SetExcInfo"
-                | "PyErr_SetHandledException"
-        )
-}
-
-/// What the result of `name` says.
-fn signs(name: &str) -> Signs {
-    // Their `NULL` is an answer.
-    const ANSWERS: [&str; 3] = ["PyIter_Next", "PyFrame_GetBack", "PyThreadState_GetFrame"];
-    if matches!(name, "PyErr_Occurred" | "PyErr_ExceptionMatches") {
-        return if name == "PyErr_Occurred" {
-            ASKED
-        } else {
-            NONZERO
-        };
-    }
-    let Some(effects) = capi::effects(name) else {
-        return ZERO_OBJECT;
+/// Whether a value of which this test has that outcome is not `error`.
+fn excludes(condition: &Condition, holds: bool, error: i64) -> bool {
+    let rhs = match condition.rhs {
+        Operand::Null => 0,
+        Operand::Int(number) => number,
+        _ => return false,
     };
-    match effects.returns {
-        Returns::New if !ANSWERS.contains(&name) => ZERO,
-        Returns::Borrowed { .. } => {
-            let raising = capi::replacement(name)
-                .is_some_and(|row| row.absent == Absent::Error && row.errors == OldErrors::Raised);
-            if raising { ZERO } else { 0 }
-        }
-        Returns::Plain if name.starts_with("PyArg_") || name.contains("_AsUTF8") => ZERO,
-        Returns::Plain if is_status(name) => NEGATIVE | NONZERO,
-        Returns::Plain => NEGATIVE,
-        Returns::New | Returns::Null | Returns::Void => 0,
-    }
-}
-
-/// Whether the function `name` gives 0, or -1 with an exception.
-fn is_status(name: &str) -> bool {
-    ["_Set", "_Append", "_Insert", "_Del", "_Ready"]
-        .iter()
-        .any(|part| name.contains(part))
+    condition.comparison.holds(error, rhs) != holds
 }

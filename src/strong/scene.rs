@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
+use super::entered::entered;
 use super::errno::Errno;
 use super::pending::Pending;
+use super::raising::helpers;
 use crate::ast::{
     ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Storage, Tree, Visitor, walk_expr,
     walk_stmt,
@@ -112,8 +114,13 @@ impl<'a> Scene<'a> {
 
     /// Whether an exception may be pending where `call` is made.
     pub(super) fn is_pending(&self, call: ExprId) -> bool {
-        let pending = self.pending.get_or_init(|| Pending::new(self));
-        self.cfg.call(call).is_none_or(|point| pending.at(point))
+        let pending = self.pending.get_or_init(|| {
+            let entered = self.cx.entered_with_exception(entered);
+            let entered = entered.contains(&*self.function.name);
+            Pending::new(self.cfg, self.tree, helpers(self.cx, self.tree), entered)
+        });
+        let point = self.cfg.call(call);
+        point.is_none_or(|point| pending.at(point, &self.liveness))
     }
 
     pub(super) fn parent_of_expr(&self, expr: ExprId) -> Option<Parent> {

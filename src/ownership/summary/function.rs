@@ -7,7 +7,7 @@ use crate::ast::{Function, LocalId, TypeKind};
 use crate::capi::StealWhen;
 use crate::cfg::{Cfg, Source};
 use crate::ownership::track::{
-    Exit, Followed, Gives, Handed, Origin, Problem, Seed, follow, is_number,
+    Exit, Followed, Gives, Handed, Origin, Problem, Seed, follow, is_number, is_plain_pointer,
 };
 
 /// What `function` does with its parameters, if its callees do what `known` says.
@@ -27,6 +27,7 @@ pub(super) fn sum_up(function: &Function, graph: &Cfg, known: &Summaries) -> Sum
     let mut summary = Summary {
         params: vec![Param::Used; function.params.len()],
         result_of: Vec::new(),
+        gives_pointer: is_plain_pointer(&function.ret),
     };
     for (seed, &at) in pointers.iter().enumerate() {
         match &followed {

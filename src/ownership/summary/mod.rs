@@ -44,6 +44,8 @@ pub(crate) struct Summary {
     pub(crate) params: Vec<Param>,
     /// Positions of the parameters that the result may be, or point into.
     pub(crate) result_of: Vec<usize>,
+    /// Whether the result is a plain pointer: no object that may be one of its own.
+    pub(crate) gives_pointer: bool,
 }
 
 /// Summaries of the functions that others call, by name: of namesakes in several files, and of
@@ -176,6 +178,7 @@ impl Summary {
         self.result_of.extend(other.result_of);
         self.result_of.sort_unstable();
         self.result_of.dedup();
+        self.gives_pointer |= other.gives_pointer;
         self
     }
 
@@ -229,6 +232,11 @@ impl Callees for Summaries {
             Some(params) => params.contains(&arg),
             None => KnownCallees.may_derive(name, arg),
         }
+    }
+
+    fn gives_pointer(&self, name: &str) -> bool {
+        let summary = self.functions.get(name);
+        summary.is_some_and(|summary| summary.gives_pointer)
     }
 
     fn keeps(&self, name: &str, arg: usize) -> Option<Keeps> {

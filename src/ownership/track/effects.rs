@@ -15,6 +15,10 @@ pub trait Callees {
 
     /// Whether the result may be argument `arg`, or a pointer into it, for all that is known.
     fn may_derive(&self, name: &str, arg: usize) -> bool;
+
+    /// Whether the result is known to be a plain pointer, and no object that may be one of its own.
+    fn gives_pointer(&self, name: &str) -> bool;
+
     /// What is left of argument `arg` when the function is done; `None` if nothing is.
     fn keeps(&self, name: &str, arg: usize) -> Option<Keeps>;
 }
@@ -59,6 +63,10 @@ impl Callees for KnownCallees {
 
     fn may_derive(&self, name: &str, _: usize) -> bool {
         capi::effects(name).is_none()
+    }
+
+    fn gives_pointer(&self, _: &str) -> bool {
+        false
     }
 
     fn keeps(&self, _: &str, _: usize) -> Option<Keeps> {

@@ -74,18 +74,13 @@ impl<'a> Facts<'a> {
 
     /// Whether a variable is a pointer to numbers or to pointers: what lives inside of something.
     pub(super) fn holds_plain_pointer(&self, local: LocalId) -> bool {
-        self.tree.local(local).ty.pointee().is_some()
-            && self.holds_pointer(local)
-            && !self.holds_object(local)
+        is_plain_pointer(&self.tree.local(local).ty)
     }
 
     /// Whether a variable holds an object or a struct that an API hands out as one.
     pub(super) fn holds_object(&self, local: LocalId) -> bool {
         let ty = &self.tree.local(local).ty;
-        ty.pointee().is_some_and(|inner| {
-            let plain = matches!(&inner.kind, TypeKind::Named(name) if is_plain(name));
-            !plain && !matches!(inner.kind, TypeKind::Pointer(_))
-        })
+        ty.pointee().is_some() && !is_plain_pointer(ty)
     }
 }
 
@@ -139,6 +134,14 @@ fn crossing(cfg: &Cfg) -> FxHashSet<TempId> {
 pub fn is_number(ty: &Type) -> bool {
     matches!(&ty.kind, TypeKind::Named(name) if is_plain(name))
         || matches!(ty.kind, TypeKind::Enum(_))
+}
+
+/// Whether values of the type point at numbers or at pointers.
+pub fn is_plain_pointer(ty: &Type) -> bool {
+    ty.pointee().is_some_and(|inner| match &inner.kind {
+        TypeKind::Named(name) => is_plain(name),
+        kind => matches!(kind, TypeKind::Pointer(_)),
+    })
 }
 
 /// Builtin and well-known arithmetic types, and `void`.

@@ -20,7 +20,7 @@ mod step;
 mod tests;
 
 pub use effects::{Callees, Keeps, KnownCallees};
-pub use facts::is_number;
+pub use facts::{is_number, is_plain_pointer};
 pub use run::{Followed, follow, run};
 
 use crate::ast::{ExprId, LocalId, StmtId};

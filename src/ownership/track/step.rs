@@ -357,7 +357,11 @@ impl<'a> Stepper<'a> {
             let id = value.instance()?;
             self.callees.may_derive(name, at).then_some(id)
         });
-        made_of.map_or(Value::Unknown, Value::MaybeDerived)
+        match made_of {
+            Some(id) if self.callees.gives_pointer(name) => Value::Derived(id),
+            Some(id) => Value::MaybeDerived(id),
+            None => Value::Unknown,
+        }
     }
 
     /// A seed runs: one state for each of its outcomes.

@@ -369,13 +369,19 @@ fn what_parts_of_variables_get_may_live_in_the_object() {
         )),
         "MayOutlive at PyUnicode_FromString(s.data)"
     );
-    assert_eq!(troubles(&body("texts[0] = PyBytes_AsString(v)", "texts[0]")), "MayOutlive at PyUnicode_FromString(texts[0])");
+    assert_eq!(
+        troubles(&body("texts[0] = PyBytes_AsString(v)", "texts[0]")),
+        "MayOutlive at PyUnicode_FromString(texts[0])"
+    );
     assert_eq!(
         troubles(&body("PyArg_Parse(v, \"s\", &texts[0])", "texts[0]")),
         "MayOutlive at PyUnicode_FromString(texts[0])"
     );
     assert_eq!(
-        troubles(&body("PyBytes_AsStringAndSize(v, &s.data, &s.size)", "name")),
+        troubles(&body(
+            "PyBytes_AsStringAndSize(v, &s.data, &s.size)",
+            "name"
+        )),
         ""
     );
 }
@@ -398,5 +404,8 @@ fn what_memory_of_others_gets_outlives_the_function() {
     ] {
         assert_eq!(troubles(&body(call)), format!("DerivedEscapes at {call}"));
     }
-    assert_eq!(troubles(&body("PyArg_ParseTuple(v, \"i\", &info->size)")), "");
+    assert_eq!(
+        troubles(&body("PyArg_ParseTuple(v, \"i\", &info->size)")),
+        ""
+    );
 }

@@ -6,12 +6,15 @@ use crate::testing::report;
 
 /// What becomes of the lookup in a function with this head and body.
 fn outcome(head: &str, body: &str) -> String {
-    let text = format!("{head}\n{{\n    PyObject *v = PyDict_GetItemWithError(dict, key);\n    if (v == NULL)\n        return -1;\n{body}}}\n");
+    let text = format!(
+        "{head}\n{{\n    PyObject *v = PyDict_GetItemWithError(dict, key);\n    if (v == NULL)\n        return -1;\n{body}}}\n"
+    );
     let report = report(&BORROWED_DICT_ITEM, &text);
     report.lines().last().unwrap_or_default().trim().to_owned()
 }
 
-const HEAD: &str = "static int f(Info *info, char **out, Info *infos, PyObject *dict, PyObject *key)";
+const HEAD: &str =
+    "static int f(Info *info, char **out, Info *infos, PyObject *dict, PyObject *key)";
 
 #[test]
 fn pointers_in_memory_of_others_are_left_to_a_person() {
@@ -95,4 +98,21 @@ fn structs_and_arrays_of_the_function_are_followed() {
              return 0;
          }
         "#);
+}
+
+#[test]
+fn helpers_that_store_pointers_are_summed_up() {
+    let head = |store: &str| {
+        format!(
+            "static char *text(PyObject *v) {{ return PyBytes_AsString(v); }}
+static int get(PyObject *v, char **out, long *number) {{ {store} }}
+static int f(PyObject *dict, PyObject *key)"
+        )
+    };
+    let body = "    char *found;\n    long number;\n    get(v, &found, &number);\n    PyDict_Clear(dict);\n    return found[0] + number;\n";
+    let of = |store: &str| outcome(&head(store), body);
+    insta::assert_snapshot!(of("*out = text(v); return 0;"), @"by hand: a pointer into the object of `v` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer");
+    insta::assert_snapshot!(of("return PyBytes_AsStringAndSize(v, out, NULL);"), @"by hand: a pointer into the object of `v` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer");
+    insta::assert_snapshot!(of("*out = strdup(PyBytes_AsString(v)); return 0;"), @"safe: own the reference: `PyDict_GetItemRef`");
+    insta::assert_snapshot!(of("*number = PyLong_AsLong(v); return 0;"), @"safe: own the reference: `PyDict_GetItemRef`");
 }

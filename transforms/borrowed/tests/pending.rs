@@ -1,6 +1,8 @@
 //! Exceptions that are pending where a lookup clears its own.
 
+use super::super::dict_item::BORROWED_DICT_ITEM;
 use super::int;
+use crate::testing;
 
 const DOUBT: &str = "no lookup fails while an exception is pending";
 
@@ -103,6 +105,141 @@ error:
     };
     assert!(is_doubted(&text("")));
     assert!(!is_doubted(&text("PyErr_Print();")));
+}
+
+/// A lookup between a call and what is asked of that behind it.
+fn between(before: &str, behind: &str) -> bool {
+    is_doubted(&format!(
+        "
+    PyObject *value, *other = NULL;
+    long n = 0;
+    double x = 0;
+    {before}
+    value = PyDict_GetItem(dict, key);
+    if (value != NULL) {{
+        use(value);
+    }}
+    {behind}
+    return 0;"
+    ))
+}
+
+#[test]
+fn errors_that_show_later_are_pending() {
+    assert!(between(
+        "n = PyObject_IsTrue(key);",
+        "if (n < 0) return -1;"
+    ));
+    assert!(between("n = PyObject_IsTrue(key);", "return n;"));
+    assert!(between(
+        "n = PyLong_AsLong(key);",
+        "if (n == -1 && PyErr_Occurred()) return -1;"
+    ));
+    assert!(between(
+        "x = PyFloat_AsDouble(key);",
+        "if (x == -1.0 && PyErr_Occurred()) return -1;"
+    ));
+    assert!(between(
+        "other = PyObject_Str(key);",
+        "if (!other) return -1; Py_DECREF(other);"
+    ));
+    assert!(between(
+        "PyObject_SetItem(dict, key, key);",
+        "if (PyErr_Occurred()) return -1;"
+    ));
+    assert!(between(
+        "x += PyFloat_AsDouble(key);",
+        "if (PyErr_Occurred()) return -1;"
+    ));
+    assert!(between(
+        "self->ob_type->tp_call(key);",
+        "if (PyErr_Occurred()) return -1;"
+    ));
+}
+
+#[test]
+fn errors_that_were_asked_for_are_not_pending() {
+    assert!(!between(
+        "n = PyObject_IsTrue(key); if (n < 0) return -1;",
+        "return n;"
+    ));
+    assert!(!between(
+        "n = PyObject_IsTrue(key); if (n == -1) { PyErr_Clear(); n = 0; }",
+        "if (n) return 1;"
+    ));
+    assert!(!between(
+        "n = PyLong_AsLong(key); if (PyErr_Occurred()) return -1;",
+        "return n;"
+    ));
+    assert!(!between("n = PyList_Size(list);", "if (n > 3) return 1;"));
+    assert!(!between(
+        "n = PyLong_AsLong(key); use_number(n);",
+        "n = PyLong_AsLong(list); if (n == -1 && PyErr_Occurred()) return -1;"
+    ));
+    assert!(!between(
+        "PyObject_SetItem(dict, key, key); PyErr_Clear();",
+        "if (PyErr_Occurred()) return -1;"
+    ));
+    assert!(!between(
+        "puts(\"found\");",
+        "if (PyErr_Occurred()) return -1;"
+    ));
+}
+
+/// A lookup in a helper, and the function that calls it.
+fn in_helper(helper: &str, caller: &str) -> bool {
+    let text = format!(
+        "static void report(PyObject *dict, PyObject *key)
+{{
+    PyObject *value = PyDict_GetItem(dict, key);
+    if (value != NULL) {{
+        use(value);
+    }}
+}}
+{helper}
+PyObject *f(PyObject *dict, PyObject *key)
+{{
+    PyObject *text = PyObject_Str(key);
+    {caller}
+    return text;
+}}
+"
+    );
+    testing::run(&[&BORROWED_DICT_ITEM], &text).contains(DOUBT)
+}
+
+#[test]
+fn helpers_are_entered_with_the_exceptions_of_their_callers() {
+    assert!(in_helper("", "if (text == NULL) report(dict, key);"));
+    assert!(in_helper("", "report(dict, key);"));
+    assert!(in_helper(
+        "static void pass(PyObject *dict) { report(dict, Py_None); }",
+        "if (text == NULL) pass(dict);"
+    ));
+    assert!(!in_helper("", "if (text != NULL) report(dict, key);"));
+    assert!(!in_helper(
+        "",
+        "if (text == NULL) PyErr_Clear(); report(dict, key);"
+    ));
+}
+
+#[test]
+fn destructors_run_while_exceptions_are_pending() {
+    let text = |slot: &str| {
+        format!(
+            "static void close(Foo *self)
+{{
+    PyObject *value = PyDict_GetItemString(self->dict, \"close\");
+    if (value != NULL)
+        use(value);
+}}
+static PyType_Slot slots[] = {{{{{slot}, close}}, {{0, NULL}}}};
+"
+        )
+    };
+    let found = |slot: &str| testing::report(&BORROWED_DICT_ITEM, &text(slot));
+    assert!(found("Py_tp_dealloc").contains(DOUBT));
+    assert!(!found("Py_tp_repr").contains(DOUBT));
 }
 
 #[test]

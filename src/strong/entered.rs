@@ -1,0 +1,108 @@
+//! Functions that are called while an exception may be pending.
+//!
+//! ```c
+//! static void log_error(Obj *self, PyObject *key)   result = PyObject_Repr(key);
+//! {                                                 if (result == NULL) {
+//!     cb = PyDict_GetItem(self->callbacks, key);        log_error(self, key);
+//! ```
+
+use std::collections::BTreeSet;
+
+use super::pending::Pending;
+use super::raising::helpers;
+use super::scene::graph;
+use crate::ast::{ExprId, ExprKind, Function};
+use crate::capi::{OldErrors, REPLACEMENTS};
+use crate::cfg::{Cfg, Liveness};
+use crate::rule::{ItemId, PackageCx};
+
+/// The functions with lookups that swallow errors, and those that call them, which may be called
+/// with an exception: some function of the package does, or it is a destructor. Python calls all
+/// others without one.
+pub(super) fn entered(cx: &PackageCx<'_>) -> BTreeSet<Box<str>> {
+    let names = callers(cx);
+    let functions: Vec<(&Function, Cfg)> = names
+        .iter()
+        .flat_map(|name| cx.definitions(name))
+        .map(|(_, function)| (function, graph(function)))
+        .collect();
+    let mut found: BTreeSet<Box<str>> = names
+        .iter()
+        .filter(|name| is_destructor(cx, name))
+        .cloned()
+        .collect();
+    loop {
+        let before = found.len();
+        for (function, cfg) in &functions {
+            let more = called_with_exception(cx, function, cfg, &names, &found);
+            found.extend(more);
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+/// The functions with lookups that swallow errors, those that call them, and so on.
+fn callers(cx: &PackageCx<'_>) -> BTreeSet<Box<str>> {
+    let swallowing = REPLACEMENTS
+        .iter()
+        .filter(|row| row.errors == OldErrors::Swallowed);
+    let mut names = BTreeSet::new();
+    let mut open: Vec<&str> = swallowing.map(|row| row.borrowed).collect();
+    while let Some(name) = open.pop() {
+        for site in cx.calls_to(name) {
+            let caller = cx.function(site.item).map(|function| &*function.name);
+            if let Some(caller) = caller
+                && names.insert(Box::from(caller))
+            {
+                open.push(caller);
+            }
+        }
+    }
+    names
+}
+
+/// Which of `names` the function calls with an exception, if those `found` are called with one.
+fn called_with_exception(
+    cx: &PackageCx<'_>,
+    function: &Function,
+    cfg: &Cfg,
+    names: &BTreeSet<Box<str>>,
+    found: &BTreeSet<Box<str>>,
+) -> Vec<Box<str>> {
+    let tree = &function.tree;
+    let exprs = (0u32..).zip(&tree.exprs);
+    let calls = exprs.filter_map(|(at, expr)| match expr.kind {
+        ExprKind::Call { callee, .. } => Some((ExprId(at), tree.callee_name(callee)?)),
+        _ => None,
+    });
+    let mut calls = calls
+        .filter(|(_, name)| names.contains(*name) && !found.contains(*name))
+        .peekable();
+    if calls.peek().is_none() {
+        return Vec::new();
+    }
+    let entered = found.contains(&*function.name);
+    let pending = Pending::new(cfg, tree, helpers(cx, tree), entered);
+    let liveness = Liveness::new(cfg, tree.locals.len());
+    calls
+        .filter(|(call, _)| {
+            let point = cfg.call(*call);
+            point.is_some_and(|point| pending.at(point, &liveness))
+        })
+        .map(|(_, name)| name.into())
+        .collect()
+}
+
+/// Whether Python calls the function on an object that dies, maybe of an exception.
+fn is_destructor(cx: &PackageCx<'_>, name: &str) -> bool {
+    let Some(roles) = cx.roles() else {
+        return false;
+    };
+    let is_destructor = |(id, function): (ItemId, &Function)| {
+        let mut roles = roles.of(cx.item(id), function);
+        roles.any(|role| role.is_destructor())
+    };
+    cx.definitions(name).any(is_destructor)
+}
