@@ -1,19 +1,31 @@
 //! Counting that goes or comes with a new reference.
 
+use std::collections::BTreeSet;
+
 use super::emit::Draft;
 use super::plan::Planned;
 use super::reason::Reason;
-use crate::ast::{ExprId, ExprKind};
+use crate::ast::{ExprId, ExprKind, StmtKind};
 use crate::source::ByteSpan;
 
 impl Draft<'_, '_> {
     /// Takes out the counting that the new reference makes needless, and adds what it needs.
     pub(super) fn counting(&mut self, planned: &Planned) -> Result<(), Reason> {
-        self.remove(&planned.decisions.removed, &planned.home.name)?;
+        let (mut removed, mut owned) = (
+            planned.decisions.removed.clone(),
+            planned.decisions.owned.clone(),
+        );
+        for &value in &planned.decisions.owned {
+            if let Some(count) = self.counted_next(value, &planned.decisions.removed) {
+                removed.remove(&count);
+                owned.remove(&value);
+            }
+        }
+        self.remove(&removed, &planned.home.name)?;
         for &call in &planned.decisions.unwrapped {
             self.unwrap(call, &planned.home.name)?;
         }
-        for &value in &planned.decisions.owned {
+        for value in owned {
             let no_place = || Reason::NoPlace(planned.home.name.clone());
             let span = self.scene.span(value).ok_or_else(no_place)?;
             let function = if self.is_never_null(value) {
@@ -26,6 +38,31 @@ impl Draft<'_, '_> {
             self.compat(function);
         }
         Ok(())
+    }
+
+    /// The one of `counts` that follows the assignment of `value` at once, and so may stay.
+    ///
+    /// ```c
+    /// v = PyTuple_GET_ITEM(pair, 0);
+    /// Py_INCREF(v);
+    /// ```
+    fn counted_next(&self, value: ExprId, counts: &BTreeSet<ExprId>) -> Option<ExprId> {
+        let (scene, stmt) = (self.scene, self.scene.stmt_of(value)?);
+        let StmtKind::Expr(assignment) = scene.tree.stmt(stmt).kind else {
+            return None;
+        };
+        let ExprKind::Assign { op: None, lhs, rhs } = scene.tree.expr(assignment).kind else {
+            return None;
+        };
+        let (stmts, at) = scene.siblings(stmt)?;
+        let StmtKind::Expr(next) = scene.tree.stmt(*stmts.get(at + 1)?).kind else {
+            return None;
+        };
+        let counted = scene
+            .call(next)
+            .and_then(|(_, args)| scene.as_local(*args.first()?));
+        let same = rhs == value && counted == scene.as_local(lhs);
+        (same && counted.is_some() && counts.contains(&next)).then_some(next)
     }
 
     fn is_never_null(&self, value: ExprId) -> bool {

@@ -275,6 +275,38 @@ fn tuple_element_gets_a_reference() {
 }
 
 #[test]
+fn what_the_code_counts_itself_stays() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item, *result;
+    if (i < 0) {
+        item = PyTuple_GET_ITEM(key, 0);
+        Py_INCREF(item);
+    } else {
+        item = PyList_GetItem(list, i);
+        if (item == NULL)
+            return NULL;
+        Py_INCREF(item);
+    }
+    result = PyObject_Str(item);
+    Py_DECREF(item);
+    return result;
+"#
+    ), @"
+        @@
+                 Py_INCREF(item);
+             } else {
+        -        item = PyList_GetItem(list, i);
+        +        item = PyList_GetItemRef(list, i);
+                 if (item == NULL)
+                     return NULL;
+        -        Py_INCREF(item);
+             }
+             result = PyObject_Str(item);
+        ");
+}
+
+#[test]
 fn counted_tuple_element_lives_by_itself() {
     insta::assert_snapshot!(object(
         r#"
