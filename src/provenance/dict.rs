@@ -201,11 +201,22 @@ fn parses_dict(flow: &Flow<'_>, point: Point, arg: usize) -> bool {
         && matches!(&types[..], [Origin::Address(ty)] if &**ty == "PyDict_Type")
 }
 
-/// Whether the function gives a variable `Py_None`, which has no origin.
+/// Whether the function gives a variable `Py_None`, which has no origin. To return it is another
+/// matter.
 fn stores_none(flow: &Flow<'_>) -> bool {
-    flow.instrs().any(|(_, instr)| {
-        matches!(&instr.kind, InstrKind::Load { place, .. }
-            if matches!(&place.base, Base::Global(name) if &**name == "Py_None"))
+    let mut nones = flow.instrs().filter_map(|(_, instr)| match &instr.kind {
+        InstrKind::Load { dst, place } => {
+            let is_none = matches!(&place.base, Base::Global(name) if &**name == "Py_None");
+            is_none.then_some(Operand::Temp(*dst))
+        }
+        _ => None,
+    });
+    nones.any(|none| {
+        flow.instrs().any(|(_, instr)| match &instr.kind {
+            InstrKind::Store { value, .. } => *value == none,
+            InstrKind::Copy { src, .. } | InstrKind::Cast { src, .. } => *src == none,
+            _ => false,
+        })
     })
 }
 

@@ -24,14 +24,7 @@ impl Draft<'_, '_> {
     pub(super) fn null_exit(&mut self, lookup: &Lookup, name: &str, stmt: ByteSpan) -> Vec<String> {
         let jump = match &lookup.failure {
             Failure::AsBefore | Failure::Tested => return Vec::new(),
-            Failure::Exit(jump) | Failure::Break(_, jump) => jump,
-            Failure::Stop(jump) => {
-                let function = &self.scene.function.name;
-                let early =
-                    format!("`{function}` may stop early where a list gets shorter meanwhile");
-                self.fix.assume(early);
-                jump
-            }
+            Failure::Exit(jump) | Failure::Break(_, jump) | Failure::Stop(jump) => jump,
         };
         let releases = self.at_exit.get(&lookup.call).cloned().unwrap_or_default();
         let body = [releases, jump.clone()].concat();

@@ -436,7 +436,8 @@ fn filled(scene: &Scene<'_>, name: &str, at: usize, local: LocalId, before: Cont
     match out.map(|out| out.kind) {
         Some(OutKind::New | OutKind::Inout | OutKind::Buffer) => OWNED | NULL,
         Some(OutKind::Borrowed | OutKind::Pointer) => OTHER,
-        None => before,
+        // `PyArg_ParseTuple(args, FORMAT, &v)`: it may be set or not.
+        None => before | OTHER,
     }
 }
 

@@ -13,6 +13,7 @@ use super::held::{Owned, State, frees};
 use super::scene::{Parent, Scene};
 use crate::ast::{ExprId, ExprKind, Init, LocalId, StmtKind, TypeKind, UnaryOp};
 use crate::capi::{self, Returns};
+use crate::ownership::summary::Param;
 
 /// The statements that release what the function owns in this state; `None` if it cannot be told
 /// how, or whether, something is to be released.
@@ -252,6 +253,8 @@ fn fate_in_call(scene: &Scene<'_>, call: ExprId, at: usize) -> Fate {
         _ if releases || frees(name) || by_format && at > 0 => Fate::GivenUp,
         Some(effects) if effects.steals.iter().any(|s| usize::from(s.arg) == at) => Fate::GivenUp,
         Some(_) => Fate::Kept,
+        // A function of the package whose body only looks at it.
+        None if scene.cx.summaries().param(name, at) == Some(Param::Used) => Fate::Kept,
         None => Fate::PassedOn,
     }
 }

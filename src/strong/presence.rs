@@ -92,7 +92,7 @@ fn front(scene: &Scene<'_>, call: ExprId) -> Option<StmtId> {
 }
 
 /// Whether the compiler may leave the call out.
-fn is_asserted(scene: &Scene<'_>, call: ExprId) -> bool {
+pub(super) fn is_asserted(scene: &Scene<'_>, call: ExprId) -> bool {
     let mut at = scene.parent_of_expr(call);
     while let Some(Parent::Expr(outer)) = at {
         if scene.call(outer).is_some_and(|(name, _)| name == "assert") {

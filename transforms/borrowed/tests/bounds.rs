@@ -158,7 +158,7 @@ const SIZES: [(&str, &str, &str); 18] = [
     ("Py_ssize_t n = PyList_Size(list);", "n--;", ""),
 ];
 
-/// What becomes of a loop over a list of `n` items: how sure the fix is and what it says.
+/// What becomes of a loop over a list of `n` items: what it leaves if one is gone.
 fn outcome(before: &str, in_front: &str, after: &str) -> String {
     let body = format!(
         "{before}\n    for (i = 0; i < n; i++) {{\n        {in_front}\n        \
@@ -167,6 +167,9 @@ fn outcome(before: &str, in_front: &str, after: &str) -> String {
     let text = of("void", &body);
     if text.contains("break;") {
         return "ends the loop".to_owned();
+    }
+    if text.contains("return;\n+") {
+        return "leaves the function".to_owned();
     }
     text.lines().next().unwrap_or_default().to_owned()
 }
@@ -182,21 +185,21 @@ fn something_else_depends_on_the_size() {
     insta::assert_snapshot!(lines.join("\n"), @"
         Py_ssize_t n = PyList_Size(list);  : ends the loop
         Py_ssize_t n = PyList_Size(list); char *p = malloc(n + 1);  free(p);: ends the loop
-        Py_ssize_t n = PyList_Size(list); if (n < 2) return;  : 6: review: `f` may stop early where a list gets shorter meanwhile
-        Py_ssize_t n = PyList_Size(list); told(self, n);  : 6: review: `f` may stop early where a list gets shorter meanwhile
-        Py_ssize_t n = PyList_Size(list), m = n;  told(self, m);: 6: review: `f` may stop early where a list gets shorter meanwhile
-        Py_ssize_t n = PyList_Size(list), m = PyList_Size(list);  told(self, m);: 6: review: `f` may stop early where a list gets shorter meanwhile
+        Py_ssize_t n = PyList_Size(list); if (n < 2) return;  : leaves the function
+        Py_ssize_t n = PyList_Size(list); told(self, n);  : leaves the function
+        Py_ssize_t n = PyList_Size(list), m = n;  told(self, m);: leaves the function
+        Py_ssize_t n = PyList_Size(list), m = PyList_Size(list);  told(self, m);: leaves the function
         Py_ssize_t n = PyList_Size(list); PyObject *made = PyList_New(n);  told(made);: 6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
-        static Py_ssize_t n; n = PyList_Size(list);  : 6: review: `f` may stop early where a list gets shorter meanwhile
-        const Py_ssize_t n = PyList_Size(list);  told(self, n);: 6: review: `f` may stop early where a list gets shorter meanwhile
-        Py_ssize_t n = PyList_Size(list), *p = &n;  told(self, p);: 6: review: `f` may stop early where a list gets shorter meanwhile
-        Py_ssize_t n = PyList_Size(key);  : 6: review: `f` may stop early where a list gets shorter meanwhile
-        Py_ssize_t n; if (key) { n = PyList_Size(list); }  : 6: review: `f` may stop early where a list gets shorter meanwhile
-        Py_ssize_t n; if (key) { n = 3; goto on; } n = PyList_Size(list); on: ;  : 6: review: `f` may stop early where a list gets shorter meanwhile
-        Py_ssize_t n = PyList_Size(list); list = key;  : 6: review: `f` may stop early where a list gets shorter meanwhile
-        Py_ssize_t n = PyList_Size(list); ((struct foo *)self)->done++; : 6: review: `f` may stop early where a list gets shorter meanwhile
-        Py_ssize_t n = PyList_Size(list); told(self, i); : 6: review: `f` may stop early where a list gets shorter meanwhile
-        Py_ssize_t n = PyList_Size(list); if (i == n - 1) break_off(); : 6: review: `f` may stop early where a list gets shorter meanwhile
-        Py_ssize_t n = PyList_Size(list); n--; : 6: review: `f` may stop early where a list gets shorter meanwhile
+        static Py_ssize_t n; n = PyList_Size(list);  : leaves the function
+        const Py_ssize_t n = PyList_Size(list);  told(self, n);: leaves the function
+        Py_ssize_t n = PyList_Size(list), *p = &n;  told(self, p);: leaves the function
+        Py_ssize_t n = PyList_Size(key);  : leaves the function
+        Py_ssize_t n; if (key) { n = PyList_Size(list); }  : leaves the function
+        Py_ssize_t n; if (key) { n = 3; goto on; } n = PyList_Size(list); on: ;  : leaves the function
+        Py_ssize_t n = PyList_Size(list); list = key;  : leaves the function
+        Py_ssize_t n = PyList_Size(list); ((struct foo *)self)->done++; : leaves the function
+        Py_ssize_t n = PyList_Size(list); told(self, i); : leaves the function
+        Py_ssize_t n = PyList_Size(list); if (i == n - 1) break_off(); : leaves the function
+        Py_ssize_t n = PyList_Size(list); n--; : leaves the function
         ");
 }

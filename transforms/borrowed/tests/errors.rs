@@ -108,28 +108,28 @@ static PyObject *has(PyObject *self, PyObject *key)
     return show(PyDict_GetItem(more, key));
 }
 "), @"
-    5: review: the first argument is a dict, which the new call does not check
     @@
      static PyObject *has(PyObject *self, PyObject *key)
      {
-    +    int found;
     +    PyObject *value;
+    +    PyObject *value2;
     +    PyObject *result;
          if (PyObject_Hash(key) == -1)
              return NULL;
     -    if (PyDict_GetItem(cache, key) != NULL)
-    +    found = PyDict_Contains(cache, key);
-    +    if (found < 0) {
+    +    if (PyDict_GetItemRef(cache, key, &value) < 0) {
     +        return NULL;
     +    }
-    +    if (found == 1)
+    +    if (value != NULL) {
+    +        Py_DECREF(value);
              Py_RETURN_TRUE;
     -    return show(PyDict_GetItem(more, key));
-    +    if (PyDict_GetItemRef(more, key, &value) < 0) {
+    +    }
+    +    if (PyDict_GetItemRef(more, key, &value2) < 0) {
     +        return NULL;
     +    }
-    +    result = show(value);
-    +    Py_XDECREF(value);
+    +    result = show(value2);
+    +    Py_XDECREF(value2);
     +    return result;
      }
     ");

@@ -740,7 +740,6 @@ fn the_item_is_read_behind_the_loop() {
     use(item);
 "#
     ), @"
-        5: review: `f` may stop early where a list gets shorter meanwhile
         @@
              PyObject *item = NULL;
              for (i = 0; i < PyList_GET_SIZE(list); i++) {

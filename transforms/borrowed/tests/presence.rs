@@ -26,18 +26,24 @@ fn errors_that_stay_set_need_no_statement() {
     return 0;
 "#
     ), @"
-        3: review: the first argument is a dict, which the new call does not check
-        5: review: the first argument is a dict, which the new call does not check
         @@
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
         -    if (PyDict_GetItemWithError(dict, key))
-        +    if (PyDict_Contains(dict, key) == 1)
+        +    PyObject *value2;
+        +    PyObject *value;
+        +    (void)PyDict_GetItemRef(dict, key, &value);
+        +    if (value) {
+        +        Py_DECREF(value);
                  return 1;
         -    if (PyDict_GetItemWithError(dict, key) == NULL)
-        +    if (PyDict_Contains(dict, key) != 1)
+        +    }
+        +    (void)PyDict_GetItemRef(dict, key, &value2);
+        +    if (value2 == NULL)
                  return 2;
+        +    Py_DECREF(value2);
              return 0;
+         }
         ");
 }
 
