@@ -125,7 +125,13 @@ fn of_statement(scene: &Scene<'_>, stmt: StmtId, value: ExprId) -> Result<Shape,
         }
         StmtKind::Expr(_) => Err(Reason::Discarded),
         StmtKind::Return(_) => Err(Reason::ReturnedBorrowed),
-        StmtKind::If { .. } => Ok(presence(scene, stmt, value, (value, true), &BTreeSet::new())),
+        StmtKind::If { .. } => Ok(presence(
+            scene,
+            stmt,
+            value,
+            (value, true),
+            &BTreeSet::new(),
+        )),
         StmtKind::While { .. } | StmtKind::DoWhile { .. } | StmtKind::For { .. } => {
             Ok(Shape::Presence(value, true))
         }
