@@ -77,8 +77,17 @@ fn applied<'f>(file: &SourceFile, fixes: impl Iterator<Item = &'f Fix>) -> Strin
 /// # Panics
 /// As [`run`], and if a critical section of the result is left open on some path.
 pub(crate) fn run_triaged(rule: &Rule, text: &str) -> String {
-    let (said, result) = once_triaged(rule, text);
-    let (_, again) = once_triaged(rule, &result);
+    run_choosing(rule, text, |fix| fix)
+}
+
+/// As [`run_triaged`], with the first alternative of each fix that has one in place of the fix.
+pub(crate) fn run_alternative(rule: &Rule, text: &str) -> String {
+    run_choosing(rule, text, |fix| fix.alternatives.first().unwrap_or(fix))
+}
+
+fn run_choosing(rule: &Rule, text: &str, choose: fn(&Fix) -> &Fix) -> String {
+    let (said, result) = once_triaged(rule, text, choose);
+    let (_, again) = once_triaged(rule, &result, choose);
     assert_eq!(again, result, "a second run changes more");
     with_package(&result, |cx| {
         for (_, function) in cx.program.functions() {
@@ -90,7 +99,7 @@ pub(crate) fn run_triaged(rule: &Rule, text: &str) -> String {
 
 /// What one rule, which may ask triage, says of `text`, with notes and advice.
 pub(crate) fn report(rule: &Rule, text: &str) -> String {
-    once_triaged(rule, text).0
+    once_triaged(rule, text, |fix| fix).0
 }
 
 /// Lets `ask` look at `text` as a package of one file, with triage.
@@ -111,10 +120,15 @@ fn imbalances(function: &Function) -> Vec<Imbalance> {
     )
 }
 
-fn once_triaged(rule: &Rule, text: &str) -> (String, String) {
+fn once_triaged(rule: &Rule, text: &str, choose: fn(&Fix) -> &Fix) -> (String, String) {
     with_package(text, |cx| {
         let mut findings = Vec::new();
         rule.check.code(cx, &mut findings);
+        for finding in &mut findings {
+            if let Outcome::Fix(fix) = &finding.outcome {
+                finding.outcome = Outcome::Fix(choose(fix).clone());
+            }
+        }
         let file = cx.file(CODE);
         let said = findings.iter().map(|finding| in_full(file, finding));
         let fixes = findings

@@ -35,19 +35,53 @@ fn build(source: &str) -> tempfile::TempDir {
     folder
 }
 
-/// `LOOPS` as the command rewrites it.
-fn rewritten() -> String {
+/// `LOOPS` after each run of `ungil` with one of these lines of arguments.
+fn after(runs: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("loops.c");
     fs::write(&file, LOOPS).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ungil"));
-    command
-        .args(["migrate", "--select", "UG301", "--unsafe-fixes"])
-        .args(["--allow-no-vcs", "--min-python", "3.13", "."])
-        .current_dir(folder.path());
-    let output = command.output().unwrap();
+    for line in runs {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ungil"));
+        command.args(line.split(' ')).current_dir(folder.path());
+        run(command.args([
+            "--select",
+            "UG301",
+            "--allow-no-vcs",
+            "--min-python",
+            "3.13",
+        ]));
+    }
     let text = fs::read_to_string(file).unwrap();
-    assert_ne!(text, LOOPS, "{}", String::from_utf8_lossy(&output.stderr));
+    assert_ne!(text, LOOPS);
+    text
+}
+
+/// `LOOPS` as the command rewrites it.
+fn rewritten() -> String {
+    after(&["migrate --unsafe-fixes"])
+}
+
+/// The same with the alternative where there is one.
+fn rewritten_with_helper() -> String {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("loops.c"), LOOPS).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ungil"));
+    let list = command
+        .args(["review", "--list", "--output-format", "json"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
+    let fixes = list["fixes"].as_array().unwrap();
+    let with_helper: Vec<&str> = fixes
+        .iter()
+        .filter(|fix| fix["alternatives"].is_array() && fix["rule"] == "UG301")
+        .map(|fix| fix["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(with_helper.len(), 1);
+    let helper = format!("review --accept {} --alternative 2 --write", with_helper[0]);
+    let text = after(&[&helper, "migrate --unsafe-fixes"]);
+    assert!(text.contains("\ncall_until_lock_held("), "{text}");
     text
 }
 
@@ -62,6 +96,12 @@ fn python(folder: &tempfile::TempDir, script: &str) -> String {
 
 #[test]
 fn rewritten_loops_give_the_same_results() {
+    let before = python(&build(LOOPS), "results.py");
+    assert!(before.lines().count() > 900);
+    assert!(
+        before.lines().all(|line| line.ends_with(" balanced")),
+        "{before}"
+    );
     let new = rewritten();
     let loops = |text: &str| text.matches("while (PyDict_Next(").count();
     assert_eq!(loops(&new), loops(LOOPS));
@@ -69,17 +109,14 @@ fn rewritten_loops_give_the_same_results() {
         new.matches("Py_BEGIN_CRITICAL_SECTION").count() >= 11,
         "{new}"
     );
-    let before = python(&build(LOOPS), "results.py");
-    let after = python(&build(&new), "results.py");
-    assert!(before.lines().count() > 900);
-    assert!(
-        before.lines().all(|line| line.ends_with(" balanced")),
-        "{before}"
-    );
-    assert_eq!(before, after);
+    for new in [new, rewritten_with_helper()] {
+        assert_eq!(before, python(&build(&new), "results.py"));
+    }
 }
 
 #[test]
 fn rewritten_loops_survive_changes_by_other_threads() {
-    assert_eq!(python(&build(&rewritten()), "threads.py"), "survived\n");
+    for new in [rewritten(), rewritten_with_helper()] {
+        assert_eq!(python(&build(&new), "threads.py"), "survived\n");
+    }
 }

@@ -6,6 +6,7 @@ pub mod critical_section;
 pub mod memory;
 pub mod module;
 pub mod shared_state;
+mod split;
 pub mod thread_state;
 pub mod unsafe_access;
 

@@ -348,6 +348,9 @@ pub(super) struct BatchArgs {
     /// Why, to be kept with the decision
     #[arg(long, value_name = "TEXT", requires = "reject")]
     pub(super) reason: Option<String>,
+    /// Accept or show this alternative of the fix; 1 is the fix itself
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..))]
+    pub(super) alternative: Option<u8>,
     /// Write what is accepted
     #[arg(long)]
     pub(super) write: bool,

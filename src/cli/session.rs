@@ -60,17 +60,27 @@ impl Session {
         ledger: Ledger,
         talk: &Talk,
     ) -> anyhow::Result<Self> {
-        let mut session = Self::read(args, ledger, talk)?;
+        Self::read(args, ledger, talk)?.analysed(talk)
+    }
+
+    /// As [`Session::run`], with the alternatives of fixes.
+    pub(super) fn with_alternatives(args: &AnalysisArgs, talk: &Talk) -> anyhow::Result<Self> {
+        let mut session = Self::read(args, Ledger::AsAsked, talk)?;
+        session.settings.engine.alternatives = true;
+        session.analysed(talk)
+    }
+
+    fn analysed(mut self, talk: &Talk) -> anyhow::Result<Self> {
         let mut analysis = talk.while_waiting("analysing", || {
-            let (package, config) = (&session.package, &session.settings.engine);
-            session.threads.install(|| analyze(package, config))
+            let (package, config) = (&self.package, &self.settings.engine);
+            self.threads.install(|| analyze(package, config))
         });
         analysis
             .findings
-            .retain(|finding| session.package.info(finding.file).selected);
-        session.silenced = silence(&session.package, &session.settings, &mut analysis, talk);
-        session.analysis = analysis;
-        Ok(session)
+            .retain(|finding| self.package.info(finding.file).selected);
+        self.silenced = silence(&self.package, &self.settings, &mut analysis, talk);
+        self.analysis = analysis;
+        Ok(self)
     }
 
     /// What keeps the modules from the stable ABI `abi3t`.

@@ -62,6 +62,9 @@ pub struct Fix {
     pub assumptions: Vec<String>,
     /// Helpers it relies on.
     pub needs: Vec<Need>,
+    /// Other fixes of the same finding, of which a person may take one in place of this. They
+    /// have none of their own, and share its needs.
+    pub alternatives: Vec<Fix>,
 }
 
 impl Fix {
@@ -74,6 +77,7 @@ impl Fix {
             confidence: Confidence::Safe,
             assumptions: Vec::new(),
             needs: Vec::new(),
+            alternatives: Vec::new(),
         }
     }
 

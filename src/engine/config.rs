@@ -39,4 +39,6 @@ pub struct Config {
     /// Whether every function is parsed for the coverage ledger, and not only those that a rule
     /// may have something to say of.
     pub full_coverage: bool,
+    /// Whether fixes keep their alternatives, which are proven as the fixes are.
+    pub alternatives: bool,
 }

@@ -171,6 +171,8 @@ fn anew<'f>(
 /// `one`, then `next`, which speaks of the result of all `edits`, as one fix of the original.
 fn joined(package: &Package, edits: &EditSet, one: &Fix, next: &Fix) -> Option<Fix> {
     let mut fix = one.clone();
+    // They know nothing of the second.
+    fix.alternatives.clear();
     fix.confidence = one.confidence.min(next.confidence);
     fix.title = format!("{}; {}", one.title, next.title);
     for assumption in &next.assumptions {

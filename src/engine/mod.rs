@@ -30,10 +30,10 @@ use crate::package::{FileKind, Package};
 use crate::program::{CallIndex, Demand, Program};
 use crate::provenance;
 use crate::roles::Roles;
-use crate::rule::{Finding, PackageCx, Rule};
+use crate::rule::{Finding, Outcome, PackageCx, Rule};
 use crate::source::{FileId, LineNumber};
 use crate::transforms;
-use crate::validate::{Validation, validate};
+use crate::validate::{Reload, Validation, validate, validate_alternatives};
 use readiness::Readiness;
 use workspace::Workspace;
 
@@ -135,13 +135,14 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         .with_errors(config.errors);
     let mut findings = run(&rules, &cx, package, config);
     converge::join(package, config, &mut findings);
+    if !config.alternatives {
+        forget_alternatives(&mut findings);
+    }
     let new_file = needs::serve(package, config, &workspace, &mut findings);
-    let validation = validate(
-        &workspace.files,
-        &program,
-        &mut findings,
-        &|files, places, look| workspace.reload(files, places, look),
-    );
+    let files = &workspace.files;
+    let reload: &Reload<'_> = &|files, places, look| workspace.reload(files, places, look);
+    let validation = validate(files, &program, &mut findings, reload);
+    validate_alternatives(files, &program, &mut findings, reload);
     let readiness = Readiness::new(&cx, package, config);
     readiness.tell(&mut findings);
     let modules = modules::statuses(&cx, package, &readiness, &findings);
@@ -236,6 +237,14 @@ fn demand(workspace: &Workspace, rules: &[&Rule], config: &Config) -> (Demand, b
         Demand::Words(words.map(ToString::to_string).collect()),
         false,
     )
+}
+
+fn forget_alternatives(findings: &mut [Finding]) {
+    for finding in findings {
+        if let Outcome::Fix(fix) = &mut finding.outcome {
+            fix.alternatives.clear();
+        }
+    }
 }
 
 fn is_wanted(package: &Package, config: &Config, finding: &Finding) -> bool {

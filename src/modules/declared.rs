@@ -1,6 +1,7 @@
 //! What the source says of a module and the GIL, whatever `#if` it stands under.
 
-use super::{Declared, identifiers};
+use super::Declared;
+use super::lines::code_identifiers;
 use crate::ast::TokenRange;
 use crate::rule::{ItemId, PackageCx};
 
@@ -60,7 +61,7 @@ fn words(cx: &PackageCx<'_>, id: ItemId, range: Option<TokenRange>) -> Vec<Strin
         item.tokens.file_span(range)
     };
     if let Some((file, span)) = written {
-        words.extend(identifiers(cx, file, span).map(str::to_owned));
+        words.extend(code_identifiers(cx, file, span).map(str::to_owned));
     }
     words
 }

@@ -20,13 +20,44 @@ pub fn identifiers<'a>(
     file: FileId,
     span: ByteSpan,
 ) -> impl Iterator<Item = &'a str> + use<'a> {
+    words(cx.file(file).bytes(), tokens_in(cx, file, span))
+}
+
+/// As [`identifiers`], without those of the directives: a guard asks for names, it does not use
+/// them.
+pub(super) fn code_identifiers<'a>(
+    cx: &PackageCx<'a>,
+    file: FileId,
+    span: ByteSpan,
+) -> impl Iterator<Item = &'a str> + use<'a> {
     let bytes = cx.file(file).bytes();
+    let mut in_directive = false;
+    let code = tokens_in(cx, file, span).filter(move |token| {
+        if token.first_on_line {
+            in_directive = &bytes[token.span.range()] == b"#";
+        }
+        !in_directive
+    });
+    words(bytes, code)
+}
+
+fn tokens_in<'a>(
+    cx: &PackageCx<'a>,
+    file: FileId,
+    span: ByteSpan,
+) -> impl Iterator<Item = &'a Token> + use<'a> {
     let tokens = &cx.program.index[file.index()].tokens;
     let from = tokens.partition_point(|token| token.span.start() < span.start());
-    let inside = tokens[from..]
+    tokens[from..]
         .iter()
-        .take_while(move |token| token.span.end() <= span.end());
-    inside
+        .take_while(move |token| token.span.end() <= span.end())
+}
+
+fn words<'a>(
+    bytes: &'a [u8],
+    tokens: impl Iterator<Item = &'a Token>,
+) -> impl Iterator<Item = &'a str> {
+    tokens
         .filter(|token| token.kind == TokenKind::Ident)
         .filter_map(|token| std::str::from_utf8(&bytes[token.span.range()]).ok())
 }

@@ -26,6 +26,8 @@ pub enum Decision {
     Accepted,
     /// It is to be written, with this text in place of its own.
     Edited(Edited),
+    /// The alternative with this title is to be written in its place.
+    Alternative(String),
     /// It is not to be written; the reason is empty if none was given.
     Rejected(String),
     /// Put off: asked again when nothing else is left.
@@ -39,10 +41,10 @@ impl Decision {
         matches!(self, Self::Undecided | Self::Skipped)
     }
 
-    /// Whether it is to be written, as it is or edited.
+    /// Whether it is to be written, in whatever form.
     #[must_use]
     pub fn is_accepted(&self) -> bool {
-        matches!(self, Self::Accepted | Self::Edited(_))
+        *self == Self::Accepted || self.is_varied()
     }
 
     /// Whether it is to be written with another text.
@@ -51,12 +53,18 @@ impl Decision {
         matches!(self, Self::Edited(_))
     }
 
+    /// Whether other changes than its own are to be written.
+    #[must_use]
+    pub fn is_varied(&self) -> bool {
+        self.is_edited() || matches!(self, Self::Alternative(_))
+    }
+
     /// One word.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
             Self::Undecided => "undecided",
-            Self::Accepted => "accepted",
+            Self::Accepted | Self::Alternative(_) => "accepted",
             Self::Edited(_) => "edited",
             Self::Rejected(_) => "rejected",
             Self::Skipped => "skipped",

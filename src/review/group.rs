@@ -38,7 +38,7 @@ pub struct Group<'a> {
     pub clashes: Vec<usize>,
 }
 
-impl Group<'_> {
+impl<'a> Group<'a> {
     /// How records name it.
     #[must_use]
     pub fn mark(&self) -> Mark {
@@ -54,6 +54,13 @@ impl Group<'_> {
     #[must_use]
     pub fn is_safe(&self) -> bool {
         self.fix.confidence == Confidence::Safe
+    }
+
+    /// The alternative with this title.
+    #[must_use]
+    pub fn alternative(&self, title: &str) -> Option<&'a Fix> {
+        let mut alternatives = self.fix.alternatives.iter();
+        alternatives.find(|other| other.title == title)
     }
 }
 

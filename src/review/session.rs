@@ -6,7 +6,6 @@ use std::ops::Range;
 
 use super::clash::clash;
 use super::decision::{Decision, GroupId, Mark, Record};
-use super::edited::Edited;
 use super::group::Group;
 use super::ledger::Ledger;
 use crate::edit::Fix;
@@ -145,18 +144,25 @@ impl<'a> Session<'a> {
         (0..self.groups.len()).filter(accepted)
     }
 
-    /// What the fix at a position changes, as the person has edited it.
+    /// What the fix at a position changes, in the form that was decided for.
     ///
     /// # Panics
     /// If there is no such fix.
     #[must_use]
     pub fn fix(&self, at: usize) -> Cow<'a, Fix> {
+        self.form(at, &self.decisions[at])
+            .unwrap_or(Cow::Borrowed(self.groups[at].fix))
+    }
+
+    /// What the fix at a position changes under `decision`; `None` if that can not be made of it:
+    /// an edit of a function that has changed in its layout, an alternative that is gone.
+    fn form(&self, at: usize, decision: &Decision) -> Option<Cow<'a, Fix>> {
         let group = &self.groups[at];
-        let edited = match &self.decisions[at] {
-            Decision::Edited(edited) => edited.fix(self.files, group),
-            _ => None,
-        };
-        edited.map_or(Cow::Borrowed(group.fix), Cow::Owned)
+        match decision {
+            Decision::Edited(edited) => edited.fix(self.files, group).map(Cow::Owned),
+            Decision::Alternative(title) => group.alternative(title).map(Cow::Borrowed),
+            _ => Some(Cow::Borrowed(group.fix)),
+        }
     }
 
     /// Decisions about fixes that are not there any more, though nothing of them was written: the
@@ -170,13 +176,9 @@ impl<'a> Session<'a> {
         unwritten.filter(move |(mark, decision)| !is_here(mark, decision))
     }
 
-    /// Whether `decision` can be made of the fix at a position: of a function that has changed in
-    /// its layout, an edit can not.
+    /// Whether `decision` can be made of the fix at a position.
     fn fits(&self, at: usize, decision: &Decision) -> bool {
-        match decision {
-            Decision::Edited(edited) => edited.fix(self.files, &self.groups[at]).is_some(),
-            _ => true,
-        }
+        self.form(at, decision).is_some()
     }
 
     /// Positions in `scope`: without a decision, except for `This`.
@@ -222,7 +224,7 @@ impl<'a> Session<'a> {
                 accepted || taken.contains(&other)
             };
             let known = group.clashes.iter().copied().find(as_known);
-            match known.or_else(|| self.rival(at, group.fix, Decision::is_edited)) {
+            match known.or_else(|| self.rival(at, group.fix, Decision::is_varied)) {
                 Some(other) => clashes.push((group.id.clone(), self.groups[other].id.clone())),
                 None => {
                     taken.insert(at);
@@ -236,14 +238,11 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Accepts the current fix with another text, unless that clashes with an accepted fix.
-    pub fn accept_edited(&mut self, edited: Edited) -> Decided {
-        let at = self.current;
-        let fix = self
-            .groups
-            .get(at)
-            .and_then(|group| edited.fix(self.files, group));
-        let Some(fix) = fix else {
+    /// Accepts the fix at a position in the form of `decision`, unless that clashes with an
+    /// accepted fix.
+    pub fn accept_as(&mut self, at: usize, decision: Decision) -> Decided {
+        debug_assert!(decision.is_accepted());
+        let Some(fix) = self.form(at, &decision) else {
             return Decided::default();
         };
         match self.rival(at, &fix, Decision::is_accepted) {
@@ -251,7 +250,7 @@ impl<'a> Session<'a> {
                 clashes: vec![(self.groups[at].id.clone(), self.groups[other].id.clone())],
                 ..Decided::default()
             },
-            None => self.decide(&[at], Decision::Edited(edited)),
+            None => self.decide(&[at], decision),
         }
     }
 
@@ -369,7 +368,9 @@ impl Counts {
     fn of(&mut self, decision: &Decision) -> &mut usize {
         match decision {
             Decision::Undecided | Decision::Skipped => &mut self.open,
-            Decision::Accepted | Decision::Edited(_) => &mut self.accepted,
+            Decision::Accepted | Decision::Edited(_) | Decision::Alternative(_) => {
+                &mut self.accepted
+            }
             Decision::Rejected(_) => &mut self.rejected,
         }
     }

@@ -4,6 +4,7 @@
 //! Nothing here knows how a fix was made. A fix whose result does not parse, or does not balance,
 //! is no fix any more: its finding says why.
 
+mod alternatives;
 mod contract;
 mod domains;
 mod proof;
@@ -18,6 +19,7 @@ use crate::edit::{Applied, Confidence, EditSet, Fix, FixId, apply};
 use crate::program::{Places, Program};
 use crate::rule::{Finding, Outcome};
 use crate::source::{ByteSpan, FileId, FileSet};
+pub use alternatives::validate_alternatives;
 use proof::{Author, Failed, Original};
 
 /// How fixes fared when their result was analysed again.

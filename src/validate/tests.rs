@@ -220,6 +220,28 @@ fn halves_of_a_function_do_what_it_did() {
 }
 
 #[test]
+fn a_wrapper_locks_the_dict_that_the_body_iterates_over() {
+    let before = "
+static int first(Box *self, PyObject *d, PyObject *e) { Py_ssize_t p = 0; return PyDict_Next(d, &p, NULL, NULL); }
+/* end */
+";
+    let wrapped = |locked: &str| {
+        let wrapper = format!(
+            "static int first(Box *self, PyObject *d, PyObject *e) {{ int r; \
+             Py_BEGIN_CRITICAL_SECTION({locked}); r = first_lock_held(self, d, e); \
+             Py_END_CRITICAL_SECTION(); return r; }}\n"
+        );
+        let changes = [("first(", "first_lock_held("), ("/* end */", &*wrapper)];
+        wrong(before, &changes)
+    };
+    assert_eq!(wrapped("d"), [""; 0]);
+    assert_eq!(
+        wrapped("e"),
+        ["`first` locks another object than `first_lock_held` uses"]
+    );
+}
+
+#[test]
 fn a_body_is_called_where_its_object_is_locked() {
     let good =
         "Py_BEGIN_CRITICAL_SECTION(self); r = get_lock_held(self, arg); Py_END_CRITICAL_SECTION();";

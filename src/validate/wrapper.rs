@@ -117,14 +117,29 @@ impl Split<'_> {
                 "`{old}` does more than call `{new}` in a critical section"
             ));
         };
-        if !locks_own(wrapper) {
-            return Some(format!("`{old}` locks another object than its own"));
+        if !self.locks(wrapper) {
+            return Some(format!("`{old}` locks another object than `{new}` uses"));
         }
         if !hands_on(wrapper, call) {
             return Some(format!("`{old}` does not hand its arguments on to `{new}`"));
         }
         (!wrapper.ret.is_void() && !gives_back(wrapper, call))
             .then(|| format!("`{old}` does not return what `{new}` gives"))
+    }
+
+    /// Whether the section is on the object that the body is about: the first parameter of a method,
+    /// or the dict that it iterates over.
+    fn locks(&self, wrapper: &Function) -> bool {
+        let tree = &wrapper.tree;
+        calls(wrapper).all(|(call, name)| match &tree.expr(call).kind {
+            ExprKind::Call { args, .. } if name == "PyCriticalSection_Begin" => {
+                let object = args.get(1).and_then(|&object| local(tree, object));
+                let mut params = wrapper.params.iter();
+                let at = params.position(|&param| Some(param) == object);
+                at.is_some_and(|at| at == 0 || is_iterated_over(self.body, at))
+            }
+            _ => true,
+        })
     }
 
     /// The call of the body, if it stands in a section and nothing else is called or asked.
@@ -163,16 +178,19 @@ fn signature(function: &Function) -> (&Type, Vec<&Type>, bool) {
     (&function.ret, types, function.variadic)
 }
 
-/// Whether the section is on the first parameter.
-fn locks_own(wrapper: &Function) -> bool {
-    let tree = &wrapper.tree;
-    calls(wrapper).all(|(call, name)| match &tree.expr(call).kind {
-        ExprKind::Call { args, .. } if name == "PyCriticalSection_Begin" => {
-            let object = args.get(1).and_then(|&object| local(tree, object));
-            object == wrapper.params.first().copied()
-        }
-        _ => true,
-    })
+/// Whether the parameter at this position is the dict of every iteration of `body`.
+fn is_iterated_over(body: &Function, at: usize) -> bool {
+    let tree = &body.tree;
+    let mut iterations = calls(body)
+        .filter(|(_, name)| *name == "PyDict_Next")
+        .peekable();
+    let is_param = |dict: ExprId| local(tree, dict) == Some(body.params[at]);
+    iterations.peek().is_some()
+        && assigned(tree, body.params[at]).is_empty()
+        && iterations.all(|(call, _)| match &tree.expr(call).kind {
+            ExprKind::Call { args, .. } => args.first().is_some_and(|&dict| is_param(dict)),
+            _ => false,
+        })
 }
 
 /// Whether the arguments are the parameters, each at its place and as the caller gave it.

@@ -234,6 +234,43 @@ count_globals(PyObject *self, PyObject *Py_UNUSED(args))
     return PyLong_FromLong(n);
 }
 
+static int
+call_until(PyObject *f, PyObject *d, Py_ssize_t *calls)
+{
+    PyObject *key, *value, *result;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        if (value == Py_None)
+            continue;
+        result = PyObject_CallFunctionObjArgs(f, key, value, NULL);
+        ++*calls;
+        if (result == NULL)
+            return -1;
+        Py_DECREF(result);
+        if (result == Py_False)
+            return 1;
+        if (key == Py_None)
+            break;
+    }
+    return 0;
+}
+
+static PyObject *
+call_and_count(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f;
+    Py_ssize_t calls = 0;
+    int stopped;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    stopped = call_until(f, d, &calls);
+    if (stopped < 0)
+        return NULL;
+    return Py_BuildValue("in", stopped, calls);
+}
+
 static PyMethodDef methods[] = {
     {"count_strings", count_strings, METH_VARARGS, NULL},
     {"only_strings", only_strings, METH_VARARGS, NULL},
@@ -245,6 +282,7 @@ static PyMethodDef methods[] = {
     {"common_keys", common_keys, METH_VARARGS, NULL},
     {"copy_into", copy_into, METH_VARARGS, NULL},
     {"first_pair", first_pair, METH_VARARGS, NULL},
+    {"call_and_count", call_and_count, METH_VARARGS, NULL},
     {"count_globals", count_globals, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -33,6 +33,7 @@ def iterate():
         start.wait()
         for _ in range(ROUNDS):
             loops.call_each(shared, look)
+            loops.call_and_count(shared, look)
             loops.copy_into(shared, target)
             loops.count_strings(shared, None)
             loops.first_pair(shared, None)

@@ -80,6 +80,11 @@ declare_rule! {
     ///
     /// A dict that no other thread knows (`kwargs`, a new one) needs no section.
     ///
+    /// ## Alternative
+    /// Where the dict is a parameter and the loop has exits, `ungil review` also offers to leave them
+    /// as they are: the function becomes a helper `name_lock_held`, and a new function under the
+    /// old name calls it in a critical section.
+    ///
     /// ## References
     /// <https://docs.python.org/3/c-api/dict.html#c.PyDict_Next>
     pub static UNLOCKED_DICT_ITERATION {
@@ -119,8 +124,7 @@ fn unite(found: Vec<Finding>) -> Vec<Finding> {
     for finding in found {
         let place = (finding.file, finding.span);
         match by_place.get_mut(&place) {
-            Some(known) if known.outcome == finding.outcome => {}
-            Some(known) => known.outcome = weaker(&known.outcome, finding.outcome),
+            Some(known) => known.outcome = agreed(&known.outcome, finding.outcome),
             None => {
                 by_place.insert(place, finding);
             }
@@ -129,17 +133,33 @@ fn unite(found: Vec<Finding>) -> Vec<Finding> {
     by_place.into_values().collect()
 }
 
-/// What to do where two configurations ask for different things.
-fn weaker(known: &Outcome, other: Outcome) -> Outcome {
+/// What to do where two configurations may ask for different things.
+fn agreed(known: &Outcome, other: Outcome) -> Outcome {
     match (known, other) {
         (Outcome::Manual(text), _) => Outcome::Manual(text.clone()),
         (_, Outcome::Manual(text)) => Outcome::Manual(text),
         (Outcome::Safe(_), other) => other,
         (fix, Outcome::Safe(_)) => fix.clone(),
-        (Outcome::Fix(_), Outcome::Fix(_)) => Outcome::Manual(
-            "the loop differs between `#if` branches: put it into a critical section by hand"
-                .into(),
-        ),
+        (Outcome::Fix(one), Outcome::Fix(other)) => {
+            let alternatives = one.alternatives.iter();
+            let shared = alternatives.filter(|fix| other.alternatives.contains(fix));
+            let alternatives = shared.cloned().collect();
+            let one = Fix {
+                alternatives,
+                ..one.clone()
+            };
+            let other = Fix {
+                alternatives: one.alternatives.clone(),
+                ..other
+            };
+            if one == other {
+                return Outcome::Fix(one);
+            }
+            Outcome::Manual(
+                "the loop differs between `#if` branches: put it into a critical section by hand"
+                    .into(),
+            )
+        }
     }
 }
 
@@ -148,7 +168,7 @@ struct Sites<'a> {
     scope: &'a Scope<'a>,
     calls: &'a [ExprId],
     /// What is known of each call: the site if it may get a section, else the outcome.
-    read: Vec<Result<Site, Outcome>>,
+    read: Vec<Result<Site, Box<Outcome>>>,
 }
 
 impl<'a> Sites<'a> {
@@ -162,7 +182,7 @@ impl<'a> Sites<'a> {
         let mut outcomes: Vec<Outcome> = Vec::new();
         for at in 0..self.calls.len() {
             let outcome = match &self.read[at] {
-                Err(outcome) => outcome.clone(),
+                Err(outcome) => (**outcome).clone(),
                 Ok(site) => match self.outer(site) {
                     Some(outer) => self.inner_outcome(site, outer, &outcomes[outer]),
                     None => self.outcome(site, &mut names),
@@ -269,6 +289,9 @@ impl<'a> Sites<'a> {
         if !site.is_unconditional {
             fix.assume(format!("`{}` is not NULL here", operand.text()));
         }
+        if self.calls.len() == 1 && uses.outlives == 0 && unheld == 0 {
+            fix.alternatives.extend(section.helper(&exits));
+        }
         Ok(fix)
     }
 
@@ -305,24 +328,26 @@ impl<'a> Sites<'a> {
     }
 }
 
-fn read(scope: &Scope<'_>, call: ExprId) -> Result<Site, Outcome> {
+/// The site if it may get a section, else the outcome.
+fn read(scope: &Scope<'_>, call: ExprId) -> Result<Site, Box<Outcome>> {
+    let safe = |reason| Err(Box::new(Outcome::Safe(reason)));
+    let by_hand = |advice| Box::new(Outcome::Manual(advice));
     if scope.cx.span(scope.item, call).is_none() {
-        return Err(Outcome::Manual(
+        return Err(by_hand(
             "the call is made by a macro: put the critical section into the `#define`".into(),
         ));
     }
     if let Some(reason) = private::is_private(scope, call) {
-        return Err(Outcome::Safe(reason));
+        return safe(reason);
     }
     let existing = private::existing_section(scope, call);
     if let Some(Ok(reason)) = existing {
-        return Err(Outcome::Safe(reason));
+        return safe(reason);
     }
-    let site = Site::read(scope, call).map_err(Outcome::Manual)?;
+    let site = Site::read(scope, call).map_err(by_hand)?;
     match existing {
-        Some(Ok(reason)) => Err(Outcome::Safe(reason)),
-        Some(Err(advice)) => Err(Outcome::Manual(advice)),
-        None => Ok(site),
+        Some(Err(advice)) => Err(by_hand(advice)),
+        _ => Ok(site),
     }
 }
 

@@ -28,6 +28,7 @@ fn finding(
         ),
         Ok((edits, title)) => {
             let mut fix = Fix::safe(title);
+            fix.alternatives.extend(needs_gil(module, &edits));
             fix.edits = edits;
             Outcome::Fix(fix)
         }
@@ -43,6 +44,22 @@ fn finding(
         notes,
         outcome,
     }
+}
+
+/// The opposite answer to the same question; `None` where the text around it is no UTF-8.
+fn needs_gil(module: &Module, edits: &[Edit]) -> Option<Fix> {
+    let mut fix = Fix::safe(format!("say that module `{}` needs the GIL", module.name));
+    let answer = |line: &str| match line.trim_start().starts_with('#') {
+        // What is asked there is whether Python knows either answer.
+        true => line.to_owned(),
+        false => line.replace("Py_MOD_GIL_NOT_USED", "Py_MOD_GIL_USED"),
+    };
+    for edit in edits {
+        let text = std::str::from_utf8(&edit.text).ok()?;
+        let text: String = text.split_inclusive('\n').map(answer).collect();
+        fix.replace(edit.file, edit.span, text);
+    }
+    Some(fix)
 }
 
 /// Adds `edits` that are not there yet: configurations that share a text ask for the same edits.

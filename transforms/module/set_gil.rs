@@ -45,6 +45,10 @@ declare_rule! {
     /// - The module is not made by `PyModule_Create` as far as can be seen.
     /// - The module says `Py_MOD_GIL_USED`.
     ///
+    /// ## Alternative
+    /// `ungil review` also offers to say `Py_MOD_GIL_USED`: the GIL stays, as it does without a word,
+    /// and the question is answered for the next reader.
+    ///
     /// ## Confidence
     /// The call is a promise about the whole module. `safe` if all rules about races ran and nothing
     /// is left that this run does not repair; else `review`, and the fix names what is left. C

@@ -3,7 +3,6 @@
 mod guard;
 pub mod lazy_cache;
 pub mod object_state;
-mod split;
 pub mod static_buffer;
 pub mod static_variable;
 

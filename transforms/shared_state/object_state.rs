@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::split::{Refusal, Split};
 use crate::declare_rule;
 use crate::edit::{Confidence, Fix, Need};
 use crate::preprocess::Place;
 use crate::rule::{Finding, ItemId, Note, Outcome, PackageCx};
 use crate::source::{ByteSpan, FileId};
 use crate::state::{Method, ObjectState, object_states};
+use crate::transforms::split::{Refusal, Split};
 
 declare_rule! {
     /// ## What it does
@@ -73,6 +73,8 @@ declare_rule! {
     }
 }
 
+/// The parameter that is the object of a method.
+const OWN: usize = 0;
 /// Most names that a sentence lists.
 const SHOWN: usize = 4;
 
@@ -197,7 +199,7 @@ fn fix(cx: &PackageCx<'_>, state: &ObjectState) -> Result<Fix, &'static str> {
         state.type_name
     ));
     for split in &splits {
-        fix.edits.extend(split.edits(&splits));
+        fix.edits.extend(split.edits(OWN, &splits));
     }
     fix.edits.sort_by_key(|edit| (edit.file, edit.span));
     let files: BTreeSet<FileId> = splits.iter().map(|split| split.file).collect();

@@ -80,6 +80,7 @@ impl Settings {
             functions: args.function.clone(),
             facts: settings.facts(),
             full_coverage: args.stats_file.is_some() || args.strict || settings.strict,
+            alternatives: false,
         };
         Ok(Self {
             engine,

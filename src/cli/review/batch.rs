@@ -3,11 +3,13 @@
 use serde::Serialize;
 
 use super::desk::{Desk, counted};
+use super::forms::forms;
 use super::plain::{body, diff};
 use super::why::described;
 use crate::cli::Status;
 use crate::cli::args::{AnswerFormat, BatchArgs};
 use crate::cli::talk::write_results;
+use crate::edit::{Confidence, Fix};
 use crate::review::{Decided, Decision, Group, GroupId, Mark};
 
 impl BatchArgs {
@@ -23,6 +25,8 @@ impl BatchArgs {
 pub(super) enum Problem {
     #[error("no fix and no rule is called `{0}`; `ungil review --list` shows all fixes")]
     Unknown(String),
+    #[error("{0} has no alternative {1}; `--show {0}` names those it has")]
+    NoAlternative(GroupId, usize),
     #[error("{0} changes the same text as the accepted {1}; reject that one first")]
     Clash(GroupId, GroupId),
     #[error("{0:#}")]
@@ -58,9 +62,14 @@ struct Shown<'a> {
     line: u32,
     function: Option<&'a str>,
     message: &'a str,
-    title: &'a str,
-    assumptions: &'a [String],
+    title: String,
+    assumptions: Vec<String>,
     clashes: Vec<&'a GroupId>,
+    /// All forms of the fix, if there is more than one; the first is the default.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    alternatives: Vec<Alternative<'a>>,
+    /// Number of the form that is shown here: the one that is accepted, or that was asked for.
+    alternative: usize,
     decision: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
@@ -68,25 +77,54 @@ struct Shown<'a> {
     diff: Option<String>,
 }
 
+#[derive(Serialize)]
+struct Alternative<'a> {
+    number: usize,
+    level: &'static str,
+    title: &'a str,
+    assumptions: &'a [String],
+}
+
 /// Takes the decisions of the command line.
 ///
 /// # Errors
 /// See [`Problem`].
 pub(super) fn decide(desk: &mut Desk<'_>, args: &BatchArgs) -> Result<(), Problem> {
-    find(desk, &args.show)?;
+    let shown = find(desk, &args.show)?;
     let accepted = find(desk, &args.accept)?;
     let rejected = find(desk, &args.reject)?;
+    if let Some(number) = args.alternative {
+        for &at in shown.iter().chain(&accepted) {
+            look_at(desk, at, number.into())?;
+        }
+    }
     let reason = args.reason.clone().unwrap_or_default();
     let decided = desk.session.decline(&rejected, Decision::Rejected(reason));
     desk.keep(decided.record.as_slice())?;
-    let Decided {
+    let decided = match args.alternative {
+        None => vec![desk.session.accept(&accepted)],
+        Some(_) => accepted.iter().map(|&at| desk.accept_shown(at)).collect(),
+    };
+    for Decided {
         record, clashes, ..
-    } = desk.session.accept(&accepted);
-    desk.keep(record.as_slice())?;
-    match clashes.into_iter().next() {
-        Some((left, kept)) => Err(Problem::Clash(left, kept)),
-        None => Ok(()),
+    } in decided
+    {
+        desk.keep(record.as_slice())?;
+        if let Some((left, kept)) = clashes.into_iter().next() {
+            return Err(Problem::Clash(left, kept));
+        }
     }
+    Ok(())
+}
+
+/// Turns to the form `number`, from 1, of the fix at a position.
+fn look_at(desk: &mut Desk<'_>, at: usize, number: usize) -> Result<(), Problem> {
+    let group = &desk.session.groups()[at];
+    if forms(group).all(|(known, _)| known != number) {
+        return Err(Problem::NoAlternative(group.id.clone(), number));
+    }
+    desk.look_at(at, number - 1);
+    Ok(())
 }
 
 /// Positions of what `names` mean: an id, or the undecided fixes of a rule or of `safe`.
@@ -159,10 +197,10 @@ fn text(desk: &Desk<'_>, args: &BatchArgs, shown: &[usize], written: usize) -> S
             "{} {} {:6} {}:{} {} [{decision}]\n",
             group.id,
             group.finding.rule.code,
-            level(group),
+            level(desk.shown(group).confidence),
             group.path,
             group.line,
-            group.fix.title,
+            desk.shown(group).title,
         );
         if args.show.contains(&group.id.0) {
             out += &body(desk, group);
@@ -210,20 +248,23 @@ fn json(desk: &Desk<'_>, args: &BatchArgs, shown: &[usize], written: usize) -> S
 
 fn shown_fix<'a>(desk: &'a Desk<'_>, at: usize, diff: Option<String>) -> Shown<'a> {
     let group = &desk.session.groups()[at];
+    let fix = desk.shown(group);
     let decision = desk.session.decision(at);
     let clash = |&other: &usize| &desk.session.groups()[other].id;
     Shown {
         id: &group.id,
         rule: group.finding.rule.code,
         name: group.finding.rule.name,
-        level: level(group),
+        level: level(fix.confidence),
         path: &group.path,
         line: group.line,
         function: group.finding.function.as_deref(),
         message: &group.finding.message,
-        title: &group.fix.title,
-        assumptions: &group.fix.assumptions,
+        title: fix.title.clone(),
+        assumptions: fix.assumptions.clone(),
         clashes: group.clashes.iter().map(clash).collect(),
+        alternatives: alternatives(group),
+        alternative: desk.form_of(at) + 1,
         decision: decision.word(),
         reason: match decision {
             Decision::Rejected(reason) if !reason.is_empty() => Some(reason),
@@ -233,9 +274,22 @@ fn shown_fix<'a>(desk: &'a Desk<'_>, at: usize, diff: Option<String>) -> Shown<'
     }
 }
 
-pub(super) fn level(group: &Group<'_>) -> &'static str {
-    match group.is_safe() {
-        true => "safe",
-        false => "review",
+fn alternatives<'a>(group: &Group<'a>) -> Vec<Alternative<'a>> {
+    if group.fix.alternatives.is_empty() {
+        return Vec::new();
+    }
+    let form = |(number, fix): (usize, &'a Fix)| Alternative {
+        number,
+        level: level(fix.confidence),
+        title: &fix.title,
+        assumptions: &fix.assumptions,
+    };
+    forms(group).map(form).collect()
+}
+
+pub(super) fn level(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Safe => "safe",
+        Confidence::Review => "review",
     }
 }

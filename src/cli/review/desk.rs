@@ -1,6 +1,6 @@
 //! A review with its journal: actions in, messages and questions out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::keys::Action;
 use crate::cli::session::Session as Run;
@@ -20,6 +20,9 @@ pub(super) struct Desk<'a> {
     pub(super) session: Session<'a>,
     journal: Journal,
     pub(super) look: Look,
+    /// Forms that the person turned to, by position of their fix: 0 is the fix itself, then come
+    /// its alternatives.
+    pub(super) forms: BTreeMap<usize, usize>,
     /// Decisions about fixes that are gone, of the files and rules of this run.
     pub(super) stale: Vec<(Mark, Decision)>,
     /// What was searched for last.
@@ -126,6 +129,7 @@ impl<'a> Desk<'a> {
             run,
             journal,
             look: Look::default(),
+            forms: BTreeMap::new(),
             pattern: String::new(),
             pending: None,
             message: String::new(),
@@ -138,8 +142,18 @@ impl<'a> Desk<'a> {
     /// If the journal cannot be written.
     pub(super) fn act(&mut self, action: Action) -> anyhow::Result<Next> {
         self.message.clear();
+        if action.is_about_first_form() && self.form() > 0 {
+            "y accepts the alternative that is shown; o goes on to the fix itself, for all other \
+             ways to accept it"
+                .clone_into(&mut self.message);
+            return Ok(Next::Stay);
+        }
         match action {
-            Action::Accept => self.accept(Scope::This)?,
+            Action::Accept => {
+                let decided = self.accept_shown(self.session.position());
+                self.decided(Scope::This, "accepted", decided)?;
+            }
+            Action::Alternative => self.next_form(),
             Action::Reject => self.decline(Scope::This, Decision::Rejected(String::new()))?,
             Action::Skip => self.decline(Scope::This, Decision::Skipped)?,
             Action::AcceptFile => self.accept_safe(Scope::RestOfFile)?,
@@ -209,7 +223,8 @@ impl<'a> Desk<'a> {
     /// # Errors
     /// If the journal cannot be written.
     pub(super) fn accept_edited(&mut self, edited: Edited) -> anyhow::Result<Next> {
-        let decided = self.session.accept_edited(edited);
+        let at = self.session.position();
+        let decided = self.session.accept_as(at, Decision::Edited(edited));
         self.decided(Scope::This, "accepted as edited", decided)?;
         Ok(Next::Stay)
     }
@@ -242,9 +257,8 @@ impl<'a> Desk<'a> {
             true => Extent::Function,
             false => Extent::Lines(self.look.context),
         };
-        let fix = self.session.find(&group.id).map(|at| self.session.fix(at));
-        let fix = fix.as_deref().unwrap_or(group.fix);
-        let mut lines = excerpt(&self.run.package.files, group, fix, extent);
+        let fix = self.shown(group);
+        let mut lines = excerpt(&self.run.package.files, group, &fix, extent);
         let hidden = match self.look.side {
             Side::Both => None,
             Side::New => Some(LineKind::Old),

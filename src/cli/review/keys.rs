@@ -21,6 +21,7 @@ pub(super) enum Action {
     GoTo,
     Search,
     SearchAgain,
+    Alternative,
     Edit,
     Split,
     WholeFunction,
@@ -34,6 +35,20 @@ pub(super) enum Action {
     Leave,
     LeaveAtOnce,
     Help,
+}
+
+impl Action {
+    /// Whether it would take the fix itself where another form of it is shown.
+    pub(super) fn is_about_first_form(self) -> bool {
+        matches!(
+            self,
+            Self::AcceptFile
+                | Self::AcceptFunction
+                | Self::AcceptRule
+                | Self::AcceptSafe
+                | Self::Edit
+        )
+    }
 }
 
 /// Every key with its action and one line of help.
@@ -86,6 +101,11 @@ pub(super) const KEYS: &[(char, Action, &str)] = &[
         "search in files, functions, rules and code",
     ),
     ('*', Action::SearchAgain, "search for the same again"),
+    (
+        'o',
+        Action::Alternative,
+        "show the next alternative of the fix (or Tab); y takes it",
+    ),
     ('e', Action::Edit, "edit what the fix makes of the function"),
     ('s', Action::Split, "why the fix cannot be split"),
     (

@@ -3,6 +3,7 @@
 mod batch;
 mod desk;
 mod edit;
+mod forms;
 mod keys;
 mod plain;
 mod screen;
@@ -47,7 +48,7 @@ pub(super) fn run(args: &ReviewArgs, talk: &Talk, interrupt: &Interrupt) -> anyh
         talk,
         interrupt,
         store,
-        run: Session::run(&args.analysis, talk)?,
+        run: Session::with_alternatives(&args.analysis, talk)?,
     };
     match mode {
         Mode::Batch => review.batch(),
@@ -142,16 +143,16 @@ impl Review<'_> {
             self.talk.error(&error.to_string());
             return Ok(Status::Refused);
         }
-        let mut written = 0;
-        if self.args.batch.write && desk.session.counts().accepted > 0 {
-            let outcome = self.write(&mut desk)?;
-            let Outcome::Written { fixes, .. } = &outcome else {
-                self.talk.error(&outcome.to_string());
-                return Ok(outcome.status());
-            };
-            written = *fixes;
-            self.run = self.after(&mut desk, &outcome)?;
+        if !self.args.batch.write || desk.session.counts().accepted == 0 {
+            return batch::answer(&desk, &self.args.batch, 0);
         }
+        let outcome = self.write(&mut desk)?;
+        let Outcome::Written { fixes, .. } = &outcome else {
+            self.talk.error(&outcome.to_string());
+            return Ok(outcome.status());
+        };
+        let written = *fixes;
+        self.run = self.after(&mut desk, &outcome)?;
         let desk = self.desk()?;
         batch::answer(&desk, &self.args.batch, written)
     }
@@ -162,7 +163,7 @@ impl Review<'_> {
     }
 
     fn analyse(&self) -> anyhow::Result<Session> {
-        Session::run(&self.args.analysis, self.talk)
+        Session::with_alternatives(&self.args.analysis, self.talk)
     }
 
     /// Analyses the written files, and takes decisions along to fixes that got other ids.

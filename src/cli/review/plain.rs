@@ -9,7 +9,7 @@ use super::why::{described, why};
 use crate::cli::talk::{Talk, write_results};
 use crate::review::{Group, LineKind};
 
-const PROMPT: &str = "Accept this fix [y,n,q,a,d,e,j,k,J,K,g,/,s,u,w,?]? ";
+const PROMPT: &str = "Accept this fix [y,n,q,a,d,e,j,k,J,K,g,/,o,s,u,w,?]? ";
 
 /// Asks for one fix after the other; the end of the input leaves without writing.
 pub(super) fn ask(desk: &mut Desk<'_>, _talk: &Talk) -> anyhow::Result<Next> {
@@ -17,7 +17,7 @@ pub(super) fn ask(desk: &mut Desk<'_>, _talk: &Talk) -> anyhow::Result<Next> {
     loop {
         let position = desk.session.position();
         let edited = desk.session.decision(position).is_edited();
-        let state = (position, desk.look, edited);
+        let state = (position, desk.look, edited, desk.form());
         if shown != Some(state) {
             write_results(current(desk).as_bytes())?;
             shown = Some(state);

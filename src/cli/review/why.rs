@@ -1,7 +1,8 @@
 //! The reason of a fix in words.
 
 use super::desk::Desk;
-use crate::edit::Need;
+use super::forms::forms;
+use crate::edit::{Confidence, Need};
 use crate::review::{Decision, Group};
 
 /// A labelled line of the reason; the label is empty for text that stands for itself.
@@ -11,7 +12,8 @@ pub(super) struct Reason {
 }
 
 /// Rule, facts along the path, assumptions, what it depends on, what stands against it.
-pub(super) fn why(desk: &Desk<'_>, group: &Group<'_>) -> Vec<Reason> {
+pub(super) fn why<'a>(desk: &Desk<'a>, group: &Group<'a>) -> Vec<Reason> {
+    let fix = desk.shown(group);
     let mut out = Vec::new();
     let mut add = |label, text: String| out.push(Reason { label, text });
     let finding = group.finding;
@@ -25,20 +27,23 @@ pub(super) fn why(desk: &Desk<'_>, group: &Group<'_>) -> Vec<Reason> {
         };
         add("", format!("{place}: {}", note.text));
     }
-    add("fix", group.fix.title.clone());
-    let level = match group.is_safe() {
-        true => "safe: same behaviour under the GIL on every path",
-        false => "review: correct if the following holds",
+    add("fix", fix.title.clone());
+    let level = match fix.confidence {
+        Confidence::Safe => "safe: same behaviour under the GIL on every path",
+        Confidence::Review => "review: correct if the following holds",
     };
     add("level", level.to_owned());
-    for assumption in &group.fix.assumptions {
+    for assumption in &fix.assumptions {
         add("confirm", assumption.clone());
     }
-    for Need::Compat { function, .. } in &group.fix.needs {
+    for Need::Compat { function, .. } in &fix.needs {
         add(
             "needs",
             format!("{function}, through a header on older Pythons"),
         );
+    }
+    for (number, other) in forms(group).filter(|(_, other)| other.title != fix.title) {
+        add("or", format!("{number}: {}", other.title));
     }
     for &other in &group.clashes {
         let other_group = &desk.session.groups()[other];
@@ -71,6 +76,7 @@ pub(super) fn why(desk: &Desk<'_>, group: &Group<'_>) -> Vec<Reason> {
 pub(super) fn described(decision: &Decision) -> String {
     match decision {
         Decision::Rejected(reason) if !reason.is_empty() => format!("rejected: {reason}"),
+        Decision::Alternative(title) => format!("accepted: {title}"),
         other => other.word().to_owned(),
     }
 }

@@ -58,7 +58,11 @@ pub(super) fn serve(
     let wanted = fixes.flat_map(|fix| needs(fix, oldest)).collect();
     let supply = Supply::new(package, workspace, &wanted);
     for finding in findings.iter_mut() {
-        if let Outcome::Fix(fix) = &mut finding.outcome {
+        let Outcome::Fix(fix) = &mut finding.outcome else {
+            continue;
+        };
+        let mut alternatives = std::mem::take(&mut fix.alternatives);
+        for fix in std::iter::once(&mut *fix).chain(&mut alternatives) {
             let wanted = needs(fix, oldest).collect();
             for (header, files) in supply.of(&wanted) {
                 let placer = Placer {
@@ -71,6 +75,7 @@ pub(super) fn serve(
             // Stable: insertions at one place keep the order in which the rule made them.
             fix.edits.sort_by_key(|edit| (edit.file, edit.span));
         }
+        fix.alternatives = alternatives;
     }
     supply.new_file()
 }

@@ -4,6 +4,7 @@ use super::{Decided, Scope, Session};
 use crate::edit::Fix;
 use crate::review::testing::{RISKY, SAFE, Sample};
 use crate::review::{Counts, Decision, Direction, Edited, Ledger, NotFound, Record};
+use crate::rule::Outcome;
 use crate::source::{ByteSpan, FileId};
 
 /// Four safe renames in two functions.
@@ -227,15 +228,40 @@ fn an_edited_fix_clashes_with_what_changes_the_same_text() {
     let id = |session: &Session<'_>, at: usize| session.groups()[at].id.clone();
     // The third call is that of the accepted fix.
     edited.text = own.replace("x(3)", "z(3)");
-    let decided = session.accept_edited(edited.clone());
+    let decided = session.accept_as(0, Decision::Edited(edited.clone()));
     assert_eq!(decided.clashes, [(id(&session, 0), id(&session, 2))]);
     // The second one is still free, until the edit has taken it.
     edited.text = own.replace("x(2)", "z(2)");
-    assert_eq!(session.accept_edited(edited).changed, 1);
+    assert_eq!(session.accept_as(0, Decision::Edited(edited)).changed, 1);
     assert_eq!(words(&session), ["edited", "undecided", "accepted"]);
     let decided = session.accept(&[0, 1]);
     assert_eq!(decided.clashes, [(id(&session, 1), id(&session, 0))]);
     assert_eq!(words(&session), ["edited", "undecided", "accepted"]);
     session.undo();
     assert_eq!(session.accept(&[1]).changed, 1);
+}
+
+#[test]
+fn an_alternative_is_a_decision_until_it_is_gone() {
+    let mut sample = Sample::renames("int f(void) { x(1); }\n", "x", "y");
+    let mut other = Fix::safe("rename to z");
+    other.replace(FileId(0), ByteSpan::new(14, 15), "z");
+    let Outcome::Fix(fix) = &mut sample.findings[0].outcome else {
+        panic!()
+    };
+    fix.alternatives.push(other.clone());
+    let choice = Decision::Alternative("rename to z".into());
+    let mut session = sample.session(Ledger::default());
+    let record = session.accept_as(0, choice.clone()).record.unwrap();
+    assert_eq!(*session.fix(0), other);
+    assert_eq!(session.counts().accepted, 1);
+    session.accept_as(0, Decision::Accepted);
+    assert_eq!(session.fix(0).title, "rename");
+    session.undo();
+    assert_eq!(*session.decision(0), choice);
+
+    let gone = Sample::renames("int f(void) { x(1); }\n", "x", "y");
+    let session = gone.session(Ledger::replay([record]));
+    assert_eq!(words(&session), ["undecided"]);
+    assert_eq!(session.stale().count(), 1);
 }

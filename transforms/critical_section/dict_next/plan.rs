@@ -123,7 +123,7 @@ impl Plan {
 }
 
 /// Whether the exit returns something that must be computed where it stands.
-fn is_computed(scope: &Scope<'_>, site: &Site, exit: &Exit) -> bool {
+pub(super) fn is_computed(scope: &Scope<'_>, site: &Site, exit: &Exit) -> bool {
     let ExitKind::Return(Some(value)) = exit.kind else {
         return false;
     };

@@ -27,7 +27,42 @@ pub(super) fn is_private(scope: &Scope<'_>, call: ExprId) -> Option<String> {
 /// Whether the region already runs in a section on its dict: why it is safe, or what is wrong
 /// with the section around it.
 pub(super) fn existing_section(scope: &Scope<'_>, call: ExprId) -> Option<Result<String, String>> {
-    let dict = dict_of(scope, call)?;
+    let dict = argument(scope, call, 0)?;
+    let own = section_around(scope, call, dict);
+    own.or_else(|| held_by_callers(scope, dict).map(Ok))
+}
+
+/// Why the dict is held by each caller of a function that nobody else knows: the helper that
+/// `_lock_held` functions are.
+fn held_by_callers(scope: &Scope<'_>, dict: ExprId) -> Option<String> {
+    let (cx, function) = (scope.cx, scope.function);
+    let local = scope.local(dict)?;
+    let at = function.params.iter().position(|&param| param == local)?;
+    let calls = cx.calls_to(&function.name);
+    let is_known = function.is_static && !cx.call_index().is_mentioned(&function.name);
+    let holds = |site: &CallSite| {
+        let caller = cx.function(site.item);
+        caller.is_some_and(|caller| {
+            let scope = Scope::new(cx, site.item, caller);
+            let dict = argument(&scope, site.expr, at);
+            dict.is_some_and(|dict| matches!(section_around(&scope, site.expr, dict), Some(Ok(_))))
+        })
+    };
+    let is_held = is_known
+        && !calls.is_empty()
+        && !scope.is_written(local, function.range, None)
+        && calls.iter().all(holds);
+    is_held.then(|| {
+        format!(
+            "each caller holds `{}` in a critical section",
+            scope.name(local)
+        )
+    })
+}
+
+/// Whether a section on `dict` stands around `call`: why that is safe, or what is wrong with the
+/// section that does.
+fn section_around(scope: &Scope<'_>, call: ExprId, dict: ExprId) -> Option<Result<String, String>> {
     let stmt = scope.stmt_of(call)?;
     let mut other = false;
     for block in scope.ancestors(stmt) {
@@ -73,10 +108,10 @@ fn locked_by<'a>(scope: &Scope<'a>, stmt: StmtId) -> Option<&'a [ExprId]> {
     begins.then(|| args.get(1..).unwrap_or_default())
 }
 
-/// The first argument of `PyDict_Next`, without casts.
-fn dict_of(scope: &Scope<'_>, call: ExprId) -> Option<ExprId> {
+/// An argument of a call, without casts.
+fn argument(scope: &Scope<'_>, call: ExprId, at: usize) -> Option<ExprId> {
     match &scope.expr(call).kind {
-        ExprKind::Call { args, .. } => Some(scope.uncast(*args.first()?)),
+        ExprKind::Call { args, .. } => Some(scope.uncast(*args.get(at)?)),
         _ => None,
     }
 }

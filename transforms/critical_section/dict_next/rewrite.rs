@@ -2,6 +2,7 @@
 
 mod act;
 mod declare;
+mod helper;
 mod label;
 
 use rustc_hash::FxHashSet;
@@ -90,19 +91,8 @@ impl Section<'_> {
                 String::from_utf8_lossy(word)
             ));
         }
-        let (_, function) = self.scope.cx.item(self.scope.item).place;
-        let layout = self.scope.cx.layout(file, function);
-        let mut rewrite = Rewrite {
-            section: self,
-            file,
-            names: self.choose_names(names),
-            layout,
-            bytes,
-            tokens,
-            openers: Vec::new(),
-            closers: Vec::new(),
-            declared: Vec::new(),
-        };
+        let mut rewrite = Rewrite::new(self, file);
+        rewrite.names = self.choose_names(names);
         rewrite.region(region)?;
         rewrite.references()?;
         for departure in &self.plan.exits {
@@ -110,9 +100,7 @@ impl Section<'_> {
         }
         rewrite.unused_label();
         let mut fix = Fix::safe(self.title());
-        rewrite.closers.reverse();
-        fix.edits = rewrite.closers;
-        fix.edits.append(&mut rewrite.openers);
+        fix.edits = rewrite.edits();
         let function = if self.second.is_some() {
             "Py_BEGIN_CRITICAL_SECTION2"
         } else {
@@ -180,7 +168,30 @@ struct Rewrite<'a> {
     declared: Vec<String>,
 }
 
-impl Rewrite<'_> {
+impl<'a> Rewrite<'a> {
+    fn new(section: &'a Section<'a>, file: FileId) -> Self {
+        let cx = section.scope.cx;
+        let (_, function) = cx.item(section.scope.item).place;
+        Self {
+            section,
+            file,
+            names: NewNames::default(),
+            layout: cx.layout(file, function),
+            bytes: cx.file(file).bytes(),
+            tokens: &cx.program.index[file.index()].tokens,
+            openers: Vec::new(),
+            closers: Vec::new(),
+            declared: Vec::new(),
+        }
+    }
+
+    /// All edits, in the order in which insertions at one place have to stand.
+    fn edits(mut self) -> Vec<Edit> {
+        self.closers.reverse();
+        self.closers.append(&mut self.openers);
+        self.closers
+    }
+
     fn region(&mut self, span: ByteSpan) -> Result<(), String> {
         let section = self.section;
         let mut before = Vec::new();

@@ -3,6 +3,7 @@
 mod declines;
 mod dicts;
 mod exits;
+mod helper;
 mod layout;
 mod references;
 

@@ -12,6 +12,7 @@ use crate::cli::review::batch::level;
 use crate::cli::review::desk::Desk;
 use crate::cli::review::keys::{KEYS, name};
 use crate::cli::review::why::{Reason, described, why};
+use crate::edit::Confidence;
 use crate::review::{Counts, Group};
 
 /// From this width on the reason stands beside the diff; below it, under it.
@@ -23,7 +24,7 @@ const NARROW: u16 = 60;
 const MAX_MESSAGE: u16 = 6;
 
 /// Keys that are always in sight.
-const FOOTER: [&str; 13] = [
+const FOOTER: [&str; 14] = [
     "y accept",
     "n reject",
     "? all keys",
@@ -32,6 +33,7 @@ const FOOTER: [&str; 13] = [
     "u undo",
     "j/k next/previous",
     "e edit",
+    "o alternative",
     "i why",
     "z function",
     "a rest of file",
@@ -147,10 +149,10 @@ fn header(desk: &Desk<'_>, group: &Group<'_>, palette: Palette, width: u16) -> L
         ..WIDE => format!("{accepted} ✓  {rejected} ✗  {open} ?"),
         _ => format!("{accepted} accepted {rejected} rejected {open} open"),
     };
-    let level_style = if group.is_safe() {
-        palette.safe
-    } else {
-        palette.risky
+    let confidence = desk.shown(group).confidence;
+    let level_style = match confidence {
+        Confidence::Safe => palette.safe,
+        Confidence::Review => palette.risky,
     };
     let rule = group.finding.rule;
     Line::from(vec![
@@ -161,7 +163,7 @@ fn header(desk: &Desk<'_>, group: &Group<'_>, palette: Palette, width: u16) -> L
         )),
         Span::styled(format!("{}  ", group.id), palette.label),
         Span::raw(format!("{} ", rule.code)),
-        Span::styled(level(group), level_style),
+        Span::styled(level(confidence), level_style),
         Span::raw(format!("  {}", described(desk.session.decision(position)))),
         // What a narrow screen cuts off comes last.
         Span::raw(format!("  | {progress}")),

@@ -12,6 +12,7 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 use super::desk::{Desk, Next, Question};
 use super::keys::{Action, action};
 use crate::cli::talk::Talk;
+use crate::edit::Confidence;
 use draw::Palette;
 
 /// Lines that a page key scrolls.
@@ -109,9 +110,11 @@ impl Screen {
     fn asked(&mut self, code: KeyCode, desk: &mut Desk<'_>) -> anyhow::Result<Next> {
         let wanted = match code {
             KeyCode::Char(key) => action(key),
+            KeyCode::Tab => Some(Action::Alternative),
             // By accident nobody should confirm an assumption.
             KeyCode::Enter => {
-                let safe = desk.session.current().is_some_and(|group| group.is_safe());
+                let shown = desk.session.current().map(|group| desk.shown(group));
+                let safe = shown.is_some_and(|fix| fix.confidence == Confidence::Safe);
                 if !safe {
                     desk.message = "Enter accepts safe fixes only; y accepts this one".to_owned();
                 }

@@ -1,4 +1,4 @@
-//! Splits a method into its body, which expects the lock, and a wrapper that takes it.
+//! Splits a function into its body, which expects a lock, and a wrapper that takes it.
 
 use crate::ast::{ExprKind, Function, LocalId, StmtKind, TokenRange};
 use crate::edit::Edit;
@@ -9,13 +9,15 @@ use crate::state::Own;
 /// What the name of the body ends in.
 const SUFFIX: &str = "_lock_held";
 
-/// Why a method cannot be split.
+/// Why a function cannot be split.
 pub(super) type Refusal = &'static str;
 
-/// A method that can be split.
+/// A function that can be split.
 pub(super) struct Split<'a> {
     cx: &'a PackageCx<'a>,
     pub(super) file: FileId,
+    /// What the body is called.
+    pub(super) body_name: String,
     item: ItemId,
     function: &'a Function,
     /// All of it.
@@ -62,6 +64,7 @@ impl<'a> Split<'a> {
         Ok(Self {
             cx,
             file,
+            body_name,
             item,
             function,
             whole,
@@ -76,15 +79,15 @@ impl<'a> Split<'a> {
     }
 
     /// Renames the body, calls the bodies of `others` where the lock is held already, and adds the
-    /// wrapper.
-    pub(super) fn edits(&self, others: &[Split<'_>]) -> Vec<Edit> {
+    /// wrapper, which locks the parameter at the position `locked`.
+    pub(super) fn edits(&self, locked: usize, others: &[Split<'_>]) -> Vec<Edit> {
         let mut edits = vec![self.edit(ByteSpan::empty(self.name.end()), SUFFIX)];
         if !self.function.is_static {
             edits.push(self.edit(ByteSpan::empty(self.whole.start()), "static "));
         }
         edits.extend(self.aligned_lines());
         edits.extend(self.calls(others));
-        edits.push(self.edit(ByteSpan::empty(self.whole.end()), self.wrapper()));
+        edits.push(self.edit(ByteSpan::empty(self.whole.end()), self.wrapper(locked)));
         edits
     }
 
@@ -137,7 +140,7 @@ impl<'a> Split<'a> {
     }
 
     /// The function under the old name.
-    fn wrapper(&self) -> String {
+    fn wrapper(&self, locked: usize) -> String {
         let source = self.cx.file(self.file);
         let step = self.indentation();
         let names: Vec<&str> = self
@@ -146,8 +149,8 @@ impl<'a> Split<'a> {
             .iter()
             .map(|&param| self.function.tree.local(param).name.as_str())
             .collect();
-        let call = format!("{}{SUFFIX}({})", self.function.name, names.join(", "));
-        let own = names.first().copied().unwrap_or_default();
+        let call = format!("{}({})", self.body_name, names.join(", "));
+        let locked = names.get(locked).copied().unwrap_or_default();
         let result = if names.contains(&"result") {
             "res"
         } else {
@@ -159,7 +162,7 @@ impl<'a> Split<'a> {
         let stored = format!("{result} = {call};");
         let lines = [
             (!is_void).then_some(declaration),
-            Some(format!("Py_BEGIN_CRITICAL_SECTION({own});")),
+            Some(format!("Py_BEGIN_CRITICAL_SECTION({locked});")),
             Some(if is_void { format!("{call};") } else { stored }),
             Some("Py_END_CRITICAL_SECTION();".to_owned()),
             (!is_void).then(|| format!("return {result};")),

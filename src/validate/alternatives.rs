@@ -1,0 +1,112 @@
+//! Proves the alternatives of fixes, each in the place of its fix.
+
+use std::collections::BTreeSet;
+
+use super::{Failure, Reload, fix_of, round};
+use crate::edit::{Confidence, Edit, Fix};
+use crate::program::Program;
+use crate::rule::{Finding, Outcome};
+use crate::source::{FileId, FileSet};
+use crate::validate::proof::Original;
+
+/// Validates the alternatives of all fixes among `findings`, as [`validate`](super::validate) does
+/// the fixes themselves, and drops those that do not hold.
+///
+/// Call it after that: an alternative is tried among the other fixes that are left.
+pub fn validate_alternatives(
+    files: &FileSet,
+    original: &Program<'_>,
+    findings: &mut [Finding],
+    reload: &Reload<'_>,
+) {
+    let counts = findings.iter().filter_map(fix_of);
+    let most = counts.map(|fix| fix.alternatives.len()).max().unwrap_or(0);
+    if most == 0 {
+        return;
+    }
+    let original = Original::new(original);
+    // From the last one on: what is dropped moves only those that are done.
+    for nth in (0..most).rev() {
+        drop_entangled(findings, nth);
+        for least in [Confidence::Safe, Confidence::Review] {
+            let trial = trial(findings, nth);
+            for (at, failure) in round(files, &original, &trial, least, reload) {
+                settle(&mut findings[at], nth, failure);
+            }
+        }
+    }
+}
+
+/// The findings with the `nth` alternatives in place of their fixes, and without the fixes of
+/// files that no alternative changes.
+fn trial(findings: &[Finding], nth: usize) -> Vec<Finding> {
+    let mut trial = findings.to_vec();
+    let mut files: BTreeSet<FileId> = BTreeSet::new();
+    for finding in &mut trial {
+        let other = alternative(finding, nth).cloned();
+        if let Some(other) = other {
+            files.extend(other.edits.iter().map(|edit| edit.file));
+            finding.outcome = Outcome::Fix(other);
+        }
+    }
+    for finding in &mut trial {
+        let is_far = |fix: &Fix| !fix.edits.iter().any(|edit| files.contains(&edit.file));
+        if fix_of(finding).is_some_and(is_far) {
+            finding.outcome = Outcome::Safe(String::new());
+        }
+    }
+    trial
+}
+
+fn alternative(finding: &Finding, nth: usize) -> Option<&Fix> {
+    fix_of(finding)?.alternatives.get(nth)
+}
+
+/// An alternative that meets another fix was not made with that in mind.
+fn drop_entangled(findings: &mut [Finding], nth: usize) {
+    let trial = trial(findings, nth);
+    for (at, finding) in findings.iter_mut().enumerate() {
+        let Some(own) = alternative(finding, nth) else {
+            continue;
+        };
+        let others = trial.iter().enumerate().filter(|(other, _)| *other != at);
+        let mut others = others.filter_map(|(_, finding)| fix_of(finding));
+        if others.any(|other| meet(own, other)) {
+            remove(finding, nth);
+        }
+    }
+}
+
+/// Whether two fixes edit the same place, other than by asking for the same line.
+fn meet(one: &Fix, other: &Fix) -> bool {
+    let is_shared = |edit: &Edit| edit.text.first() == Some(&b'#');
+    one.edits.iter().any(|edit| {
+        other.edits.iter().any(|second| {
+            edit.file == second.file
+                && edit.span.start() <= second.span.end()
+                && second.span.start() <= edit.span.end()
+                && !(edit == second && is_shared(edit))
+        })
+    })
+}
+
+fn settle(finding: &mut Finding, nth: usize, failure: Failure) {
+    match failure {
+        Failure::Wrong(_) => remove(finding, nth),
+        Failure::Unknown(reason) => {
+            if let Outcome::Fix(fix) = &mut finding.outcome
+                && let Some(other) = fix.alternatives.get_mut(nth)
+            {
+                other.assume(reason);
+            }
+        }
+    }
+}
+
+fn remove(finding: &mut Finding, nth: usize) {
+    if let Outcome::Fix(fix) = &mut finding.outcome
+        && nth < fix.alternatives.len()
+    {
+        fix.alternatives.remove(nth);
+    }
+}
