@@ -19,6 +19,8 @@ use crate::diff::{DEFAULT_CONTEXT, FileChange, FileMode, patch};
 
 const LIST: &str = "files.json";
 const DONE: &str = "done";
+/// Name of what is no write yet, or none any more.
+const PART: &str = "part";
 
 /// The folder of all writes.
 #[derive(Debug)]
@@ -109,7 +111,7 @@ impl Writes {
             Ok(()) => finish(&folder).context("cannot write the journal")?,
             // Files may hold their new bytes, so undo stays possible.
             Err(WriteError::Lost { .. }) => {}
-            Err(_) => fs::remove_dir_all(&folder).context("cannot clear the journal")?,
+            Err(_) => remove(&folder).context("cannot clear the journal")?,
         }
         Ok(written?)
     }
@@ -233,7 +235,7 @@ impl Writes {
     fn save(&self, root: &Path, changes: &[FileChange<'_>]) -> io::Result<PathBuf> {
         let number = self.numbers()?.into_iter().max().unwrap_or(0) + 1;
         // The folder gets its name when it is complete.
-        let part = self.0.join("part");
+        let part = self.0.join(PART);
         if part.exists() {
             fs::remove_dir_all(&part)?;
         }
@@ -371,9 +373,18 @@ impl Entry {
     }
 
     fn forget(&self) -> anyhow::Result<()> {
-        fs::remove_dir_all(&self.folder)
-            .with_context(|| format!("cannot remove `{}`", self.folder.display()))
+        remove(&self.folder).with_context(|| format!("cannot remove `{}`", self.folder.display()))
     }
+}
+
+/// Removes the folder of a write; a kill on the way leaves what is no write any more.
+fn remove(folder: &Path) -> io::Result<()> {
+    let part = folder.with_file_name(PART);
+    if part.exists() {
+        fs::remove_dir_all(&part)?;
+    }
+    fs::rename(folder, &part)?;
+    fs::remove_dir_all(part)
 }
 
 fn finish(folder: &Path) -> io::Result<()> {

@@ -1,8 +1,11 @@
-//! Ctrl-C leaves files as they were, or as they were to become.
+//! Ctrl-C and a kill leave files as they were, or as they were to become.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod kill;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::fs::File;
