@@ -14,10 +14,12 @@ use super::silence::{Silenced, silence};
 use super::stats::Stats;
 use super::talk::Talk;
 use crate::edit::{Confidence, Fix};
-use crate::engine::{Abi3t, Analysis, Bytes, Whereabouts, abi3t, analyze, prove, whereabouts};
+use crate::engine::{
+    Abi3t, Analysis, Bytes, Whereabouts, abi3t, analyze, open_findings, prove, whereabouts,
+};
 use crate::package::{Package, Request, Roots, SkipReason, find_roots, load, not_analysed};
 use crate::render::View;
-use crate::rule::{Finding, Outcome};
+use crate::rule::{Finding, Outcome, Rule};
 use crate::source::{FileId, LineNumber};
 use crate::validate::Doubt;
 
@@ -149,6 +151,14 @@ impl Session {
         let (package, config) = (&self.package, &self.settings.engine);
         self.threads
             .install(|| prove(package, config, before, after))
+    }
+
+    /// What `rule` still has to say once the files are as `after` has them, as [`open_findings`]
+    /// has it.
+    pub(super) fn open_findings(&self, rule: &'static Rule, after: &Bytes) -> Vec<Finding> {
+        let (package, config) = (&self.package, &self.settings.engine);
+        self.threads
+            .install(|| open_findings(package, config, rule, after))
     }
 
     /// What the front end made of `line` of the analysed file `file`.

@@ -16,7 +16,7 @@ mod workspace;
 pub use abi3t::{Abi3t, ModuleAbi, Obstacle, ObstacleKind, abi3t};
 pub use config::{Compat, Config};
 pub use needs::NewFile;
-pub use prove::{Bytes, prove};
+pub use prove::{Bytes, open_findings, prove};
 pub use readiness::{Counted, Open, OpenKind};
 pub use whereabouts::{FunctionLines, LineKind, Whereabouts, lines_of, whereabouts};
 

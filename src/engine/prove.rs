@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Config;
 use super::workspace::Workspace;
+use super::{Config, find};
 use crate::edit::{EditSet, Fix, FixId, difference};
 use crate::package::{FileKind, Package};
+use crate::rule::{Finding, Outcome, Rule, Selection, Selector, suppressions};
 use crate::source::FileId;
+use crate::transforms;
 use crate::validate::{self, Doubt};
 
 /// Files of a package with other bytes than the package has.
@@ -39,4 +41,37 @@ pub fn prove(package: &Package, config: &Config, before: &Bytes, after: &Bytes) 
     validate::prove(&files, &edits, &|files, places, look| {
         workspace.reload(files, places, look);
     })
+}
+
+/// What `rule` has to say of `package` with the files of `after`, but for what is proven safe or
+/// silenced by a comment.
+///
+/// Needs threads with 64 MiB of stack: the parser recurses.
+#[must_use]
+pub fn open_findings(
+    package: &Package,
+    config: &Config,
+    rule: &'static Rule,
+    after: &Bytes,
+) -> Vec<Finding> {
+    let mut changed = package.clone();
+    for (&id, bytes) in after {
+        changed.files.replace(id, bytes.clone());
+    }
+    let config = Config {
+        selection: Selection {
+            select: vec![Selector::of(rule)],
+            ignore: Vec::new(),
+        },
+        ..config.clone()
+    };
+    let mut findings = find(&changed, &config);
+    findings.retain(|finding| {
+        let file = changed.files.get(finding.file);
+        let line = file.position(finding.span.start()).line;
+        let mut comments = suppressions(file, transforms::ALL).into_iter();
+        !matches!(finding.outcome, Outcome::Safe(_))
+            && !comments.any(|comment| comment.covers(rule, line))
+    });
+    findings
 }

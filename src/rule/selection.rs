@@ -37,6 +37,12 @@ impl Selector {
         })
     }
 
+    /// The selector that fits `rule` alone.
+    #[must_use]
+    pub fn of(rule: &Rule) -> Self {
+        Self(rule.code.to_owned())
+    }
+
     /// Whether the selector fits `rule`.
     #[must_use]
     pub fn matches(&self, rule: &Rule) -> bool {

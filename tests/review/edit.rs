@@ -54,6 +54,22 @@ fn a_result_that_does_not_parse_is_shown_and_edited_again() {
 }
 
 #[test]
+fn an_edit_that_cures_nothing_is_told() {
+    let repository = Repository::new();
+    // What the fix is for goes again.
+    let editor = "sed -i 's|PyUnstable_Module_SetGIL.*|; /* later */|'";
+    let output = repository.ungil_with(editor, &["review", "--plain"], "e\nd\n");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let doubt = "UG202 still says: module `one` does not say that it runs without the GIL";
+    assert!(shown.contains(doubt), "{shown}");
+    let silenced =
+        "sed -i 's|PyUnstable_Module_SetGIL.*|;|;s|^PyInit_.*|& /* ungil: ignore[UG202] */|'";
+    let output = repository.ungil_with(silenced, &["review", "--plain"], "e\n");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("1 fix accepted as edited"), "{shown}");
+}
+
+#[test]
 fn an_empty_text_rejects_and_an_editor_that_fails_decides_nothing() {
     let repository = Repository::new();
     let output = repository.ungil_with("sed -i d", &["review", "--plain"], "e\n");

@@ -12,6 +12,7 @@ use super::keys::Action;
 use crate::edit::{EditSet, FixId, apply};
 use crate::engine::Bytes;
 use crate::review::{Decision, Edited, Group};
+use crate::rule::{Finding, Outcome};
 
 /// What is above it in the file is for the person.
 const MARK: &str = "// -------- this line and all above it are left out --------";
@@ -132,8 +133,27 @@ fn doubts(desk: &Desk<'_>, group: &Group<'_>, edited: &Edited) -> Vec<String> {
         let bytes = apply(files.get(id).bytes(), edits.edits(id)).bytes;
         (id, bytes)
     });
-    let doubts = desk.run.prove(&Bytes::new(), &changed.collect());
+    let changed: Bytes = changed.collect();
+    let doubts = desk.run.prove(&Bytes::new(), &changed);
     let mut reasons: Vec<String> = doubts.into_iter().map(|doubt| doubt.reason).collect();
     reasons.dedup();
+    reasons.extend(not_cured(desk, group, &changed));
     reasons
+}
+
+/// What the rule still finds in the function, if that is more than what the fix leaves there.
+fn not_cured(desk: &Desk<'_>, group: &Group<'_>, changed: &Bytes) -> Option<String> {
+    let own = group.finding;
+    let is_here = |finding: &&Finding| {
+        (finding.file, &finding.function) == (own.file, &own.function)
+            && finding.rule.code == own.rule.code
+    };
+    let before = desk.run.analysis.findings.iter().filter(is_here);
+    let others = before.filter(|finding| {
+        !matches!(finding.outcome, Outcome::Safe(_)) && finding.outcome != own.outcome
+    });
+    let after = desk.run.open_findings(own.rule, changed);
+    let after: Vec<&Finding> = after.iter().filter(is_here).collect();
+    let still = after.get(others.count())?;
+    Some(format!("{} still says: {}", own.rule.code, still.message))
 }
