@@ -47,7 +47,7 @@ pub(super) fn findings(
     for finding in &mut findings {
         if let Outcome::Fix(fix) = &finding.outcome {
             let without = if !config.build_files {
-                format!("{}: `--build-files` makes this change", fix.title)
+                format!("{}; `--build-files` makes this change", fix.title)
             } else if is_sound(files, fix) {
                 continue;
             } else {

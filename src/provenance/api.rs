@@ -24,7 +24,9 @@ pub(super) enum Gives {
 pub(super) fn gives(name: &str) -> Option<Gives> {
     Some(match name {
         "PyList_New" | "PyList_GetSlice" | "PySequence_List" | "PyDict_New" | "PyDict_Copy"
-        | "PyDict_Keys" | "PyDict_Values" | "PyDict_Items" => Gives::Fresh,
+        | "PyDict_Keys" | "PyDict_Values" | "PyDict_Items"
+        // Before Python 3.7 whatever the method gave; no such Python is without a GIL.
+        | "PyMapping_Keys" | "PyMapping_Values" | "PyMapping_Items" => Gives::Fresh,
         "PyTuple_New"
         | "PyTuple_Pack"
         | "PyTuple_GetSlice"

@@ -168,7 +168,7 @@ fn old_group(file: &BuildFile<'_>, at: Range<usize>) -> Finding {
 
 /// The line of the option goes.
 fn old_option(file: &BuildFile<'_>, at: Range<usize>, pins: &[Version]) -> Finding {
-    let mut fix = Fix::safe("takes the option away");
+    let mut fix = Fix::safe("take the option away");
     let lines = file.source.lines().whole_lines(file.span(at.clone()));
     fix.replace(file.id, lines, "");
     if pins.is_empty() || pins.iter().any(|pin| *pin < BY_DEFAULT) {

@@ -70,7 +70,7 @@ fn check(cx: &BuildCx<'_>, findings: &mut Vec<Finding>) {
 }
 
 fn missing(file: &BuildFile<'_>, behind: Range<usize>) -> Finding {
-    let mut fix = Fix::safe(format!("adds the classifier `{FIRST}`"));
+    let mut fix = Fix::safe(format!("add the classifier `{FIRST}`"));
     fix.assume("the package may be used with free-threaded Python, if only to try it");
     let (at, text) = entry(file.source.bytes(), &behind);
     fix.insert(file.id, file.span(at..at).start(), text);

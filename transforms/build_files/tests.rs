@@ -122,7 +122,7 @@ from setuptools import Extension, setup
 setup(ext_modules=[Extension('m', ['m.c'], py_limited_api=True)])
 "), @"
     3: UG801 `py_limited_api=True` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-      safe: asks for the limited API only on builds with the GIL
+      safe: ask for the limited API only on builds with the GIL
     @@ -1,3 +1,4 @@
     +import sysconfig
      from setuptools import Extension, setup
@@ -155,7 +155,7 @@ setup(
 )
 "), @r#"
     6: UG801 `"Py_LIMITED_API"` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-      safe: asks for the limited API only on builds with the GIL
+      safe: ask for the limited API only on builds with the GIL
     @@ -2,2 +2,3 @@ import os
      import sys
     +import sysconfig
@@ -195,7 +195,7 @@ if abi3:
 ext = Extension(\"m\", [\"m.c\"], define_macros=macros, py_limited_api=abi3)
 "), @r#"
     10: UG801 `"Py_LIMITED_API"` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-      safe: asks for the limited API only on builds with the GIL
+      safe: ask for the limited API only on builds with the GIL
     @@ -6,2 +6,3 @@ abi3 = (
          and sys.version_info >= (3, 9)
     +    and not sysconfig.get_config_var("Py_GIL_DISABLED")
@@ -212,7 +212,7 @@ if debug:
     cflags += [\"-Wp,-DPy_LIMITED_API=0x03060000\"]
 "), @r#"
     4: UG801 `"-Wp,-DPy_LIMITED_API=0x03060000"` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-      safe: asks for the limited API only on builds with the GIL
+      safe: ask for the limited API only on builds with the GIL
     @@ -3,2 +3,3 @@ cflags = []
      if debug:
     -    cflags += ["-Wp,-DPy_LIMITED_API=0x03060000"]
@@ -226,7 +226,7 @@ if new:
                    \"0x03060000\"))
 "), @r#"
     3: UG801 `"Py_LIMITED_API"` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-      safe: asks for the limited API only on builds with the GIL
+      safe: ask for the limited API only on builds with the GIL
     @@ -2,3 +2,4 @@ import sysconfig
      if new:
     -    macros.append(("Py_LIMITED_API",
@@ -240,7 +240,7 @@ import sysconfig
 flags = base + [\"-DPy_LIMITED_API\"]
 "), @r#"
     2: UG801 `"-DPy_LIMITED_API"` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-      safe: asks for the limited API only on builds with the GIL
+      safe: ask for the limited API only on builds with the GIL
     @@ -1,2 +1,2 @@
      import sysconfig
     -flags = base + ["-DPy_LIMITED_API"]
@@ -302,7 +302,7 @@ setup(options={'bdist_wheel': {'py_limited_api': tag or None}})
 ";
     assert_snapshot!(setup(text), @"
     4: UG801 `'py_limited_api': tag or None` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-      safe: asks for the limited API only on builds with the GIL
+      safe: ask for the limited API only on builds with the GIL
     @@ -2,3 +2,4 @@
      from __future__ import print_function
     +import sysconfig

@@ -107,19 +107,25 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             calls.entry(site.item).or_default().push(site.expr);
         }
     }
-    let mut found = Vec::new();
+    let (mut found, mut found_with_gil) = (Vec::new(), Vec::new());
     for (item, mut calls) in calls {
         if let Some(function) = cx.function(item) {
             let scope = Scope::new(cx, item, function);
             calls.sort_by_key(|&call| scope.expr(call).range.start);
-            found.extend(Sites::new(&scope, &calls).findings());
+            match cx.item(item).needs_gil {
+                true => &mut found_with_gil,
+                false => &mut found,
+            }
+            .extend(Sites::new(&scope, &calls).findings());
         }
     }
-    findings.extend(unite(found));
+    findings.extend(unite(found, found_with_gil));
 }
 
-/// Findings at one place, from the configurations that hold it, become one.
-fn unite(found: Vec<Finding>) -> Vec<Finding> {
+/// Findings at one place, from the configurations that hold it, become one. Those that need the
+/// GIL (`PY_VERSION_HEX < 0x030D0000`, where `Py_BEGIN_CRITICAL_SECTION` may be an empty macro of the
+/// package) ask for nothing; but a fix has to hold in them as well.
+fn unite(found: Vec<Finding>, found_with_gil: Vec<Finding>) -> Vec<Finding> {
     let mut by_place: BTreeMap<(FileId, ByteSpan), Finding> = BTreeMap::new();
     for finding in found {
         let place = (finding.file, finding.span);
@@ -127,6 +133,16 @@ fn unite(found: Vec<Finding>) -> Vec<Finding> {
             Some(known) => known.outcome = agreed(&known.outcome, finding.outcome),
             None => {
                 by_place.insert(place, finding);
+            }
+        }
+    }
+    for mut finding in found_with_gil {
+        match by_place.get_mut(&(finding.file, finding.span)) {
+            Some(known) if matches!(known.outcome, Outcome::Safe(_)) => {}
+            Some(known) => known.outcome = agreed(&known.outcome, finding.outcome),
+            None => {
+                finding.outcome = Outcome::Safe("where it is compiled there is a GIL".into());
+                by_place.insert((finding.file, finding.span), finding);
             }
         }
     }

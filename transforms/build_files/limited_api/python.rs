@@ -15,7 +15,7 @@ pub(super) fn finding_of(file: &BuildFile<'_>, python: &Python) -> Option<Findin
     let first = sites.first()?;
     let outcome = match rewrite(python, bytes, &sites) {
         Ok(changes) => {
-            let mut fix = Fix::safe("asks for the limited API only on builds with the GIL");
+            let mut fix = Fix::safe("ask for the limited API only on builds with the GIL");
             for (range, text) in changes {
                 fix.replace(file.id, file.span(range), text);
             }

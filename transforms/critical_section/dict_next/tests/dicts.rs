@@ -359,6 +359,37 @@ f(PyObject *d, PyObject *e)
 }
 
 #[test]
+fn pythons_with_the_gil_ask_for_nothing() {
+    let text = r#"
+#if PY_VERSION_HEX < 0x030D0000
+#define Py_BEGIN_CRITICAL_SECTION(op)
+#define Py_END_CRITICAL_SECTION()
+#endif
+static int
+f(PyObject *d)
+{
+    Py_ssize_t pos = 0;
+    int n = 0;
+    Py_BEGIN_CRITICAL_SECTION(d);
+    while (PyDict_Next(d, &pos, NULL, NULL))
+        n++;
+    Py_END_CRITICAL_SECTION();
+#if PY_VERSION_HEX < 0x030D0000
+    while (PyDict_Next(d, &pos, NULL, NULL))
+        n++;
+#endif
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @"
+    12: `d` is iterated over without holding its lock
+      safe as it is: the critical section that begins on line 11 locks the container as long as the value is in use
+    16: `d` is iterated over without holding its lock
+      safe as it is: where it is compiled there is a GIL
+    ");
+}
+
+#[test]
 fn traversal_stops_the_world() {
     let text = r#"
 static int
