@@ -36,6 +36,7 @@ mod item;
 mod later;
 mod locks;
 mod made_exit;
+mod merge;
 mod other_type;
 mod outs;
 mod pending;

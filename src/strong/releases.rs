@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 
 use super::exit::Failure;
 use super::follow::{Decisions, Follower, Mode, Strong};
+use super::merge::merged;
 use super::plan::{Home, Lookup};
 use super::reason::Reason;
 use super::scene::Scene;
@@ -133,25 +134,6 @@ fn meeting(follower: &mut Follower<'_, '_>) -> Result<Decisions, Reason> {
     Err(first.expect("the first run, which failed, gave a reason"))
 }
 
-/// Shorter decisions of the same effect.
-fn merged(follower: &mut Follower<'_, '_>, mut decisions: Decisions) -> Decisions {
-    loop {
-        let merged = merge_branches(follower.scene, &decisions);
-        if merged.is_subset(&follower.suppressed) {
-            return decisions;
-        }
-        let before = follower.suppressed.clone();
-        follower.suppressed.extend(merged);
-        match follower.run() {
-            Ok(shorter) => decisions = shorter,
-            Err(_) => {
-                follower.suppressed = before;
-                return decisions;
-            }
-        }
-    }
-}
-
 /// Releases behind the last label alone.
 fn at_label(follower: &mut Follower<'_, '_>, home: &Home) -> Option<Decisions> {
     // A fresh variable may be out of scope at the label.
@@ -185,76 +167,4 @@ fn starting_null(follower: &mut Follower<'_, '_>) -> Option<Decisions> {
     follower.scene.undefined_at_declaration(local)?;
     follower.starts_null = true;
     meeting(follower).ok()
-}
-
-/// Releases in both branches of an `if` are one release behind it. Gives the slots that are not to
-/// be used then.
-fn merge_branches(scene: &Scene<'_>, decisions: &Decisions) -> BTreeSet<Slot> {
-    let mut slots = BTreeSet::new();
-    let used = |slot: Slot| decisions.releases.contains_key(&slot);
-    let starts = |stmt| starts_with_release(scene, decisions, stmt);
-    for at in 0..scene.tree.stmts.len() {
-        let id = StmtId(u32::try_from(at).expect("arenas are indexed by u32"));
-        let StmtKind::If {
-            then, otherwise, ..
-        } = scene.tree.stmt(id).kind
-        else {
-            continue;
-        };
-        // A new `else` only for the release is longer than one release behind the `if`.
-        let new_else = used(Slot::Else(id));
-        let both = starts(then) && otherwise.is_some_and(starts);
-        if (new_else || both) && scene.is_left_early(id) {
-            // The exits keep their releases; those at the ends of the branches come together.
-            let ends = [Some(then), otherwise].into_iter().flatten();
-            slots.extend(ends.map(|stmt| Slot::After(last(scene, stmt))));
-            slots.insert(Slot::Else(id));
-        } else if new_else || both {
-            slots.insert(Slot::Else(id));
-            slots.extend(otherwise.map(Slot::Before));
-            slots.extend(
-                scene
-                    .inner_stmts(id)
-                    .into_iter()
-                    .flat_map(|stmt| [Slot::Before(stmt), Slot::After(stmt), Slot::Else(stmt)]),
-            );
-        }
-    }
-    slots
-}
-
-/// Whether the reference is released first of all in `stmt`, on each of its branches if it is an
-/// `if`.
-fn starts_with_release(scene: &Scene<'_>, decisions: &Decisions, stmt: StmtId) -> bool {
-    let used = |slot: Slot| decisions.releases.contains_key(&slot);
-    let mut at = stmt;
-    loop {
-        let start = first(scene, at);
-        if used(Slot::Before(start)) {
-            return true;
-        }
-        match scene.tree.stmt(start).kind {
-            StmtKind::If {
-                then, otherwise, ..
-            } if used(Slot::Before(first(scene, then))) => match otherwise {
-                Some(otherwise) => at = otherwise,
-                None => return used(Slot::Else(start)),
-            },
-            _ => return false,
-        }
-    }
-}
-
-fn first(scene: &Scene<'_>, stmt: StmtId) -> StmtId {
-    match &scene.tree.stmt(stmt).kind {
-        StmtKind::Block(stmts) => stmts.first().copied().unwrap_or(stmt),
-        _ => stmt,
-    }
-}
-
-fn last(scene: &Scene<'_>, stmt: StmtId) -> StmtId {
-    match &scene.tree.stmt(stmt).kind {
-        StmtKind::Block(stmts) => stmts.last().copied().unwrap_or(stmt),
-        _ => stmt,
-    }
 }

@@ -14,6 +14,7 @@ mod layout;
 mod list_macros;
 mod lists;
 mod meeting;
+mod merged;
 mod negative;
 mod other_types;
 mod outs;

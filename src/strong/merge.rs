@@ -1,0 +1,103 @@
+//! One release behind an `if` in place of several in its branches.
+//!
+//! ```c
+//! if (PyLong_Check(v)) {          if (PyLong_Check(v)) {
+//!     n = PyLong_AsLong(v);           n = PyLong_AsLong(v);
+//!     Py_DECREF(v);               } else {
+//! } else {                            n = other;
+//!     Py_DECREF(v);               }
+//!     n = other;                  Py_DECREF(v);
+//! }
+//! ```
+
+use std::collections::BTreeSet;
+
+use super::branch::stmts;
+use super::follow::{Decisions, Follower};
+use super::scene::Scene;
+use super::slots::Slot;
+use crate::ast::{StmtId, StmtKind};
+
+/// Decisions of the same effect with fewer releases.
+pub(super) fn merged(follower: &mut Follower<'_, '_>, mut decisions: Decisions) -> Decisions {
+    let scene = follower.scene;
+    let mut chains: Vec<StmtId> = stmts(scene)
+        .filter(|&stmt| matches!(scene.tree.stmt(stmt).kind, StmtKind::If { .. }))
+        .collect();
+    // What comes together behind an outer one need not come together behind an inner one.
+    chains.sort_by_key(|&stmt| scene.stmt_span(stmt).map(|span| span.start()));
+    for chain in chains {
+        if looks_up_inside(follower, chain) {
+            continue;
+        }
+        let slots = slots_within(scene, chain);
+        let used = |slot: &&Slot| decisions.releases.contains_key(slot);
+        let used: Vec<&Slot> = slots.iter().filter(used).collect();
+        if used.len() < 2 && !matches!(used[..], [Slot::Else(_)]) {
+            continue;
+        }
+        let before = follower.suppressed.clone();
+        follower.suppressed.extend(slots);
+        match follower.run() {
+            Ok(other) if length(&other) < length(&decisions) => decisions = other,
+            _ => follower.suppressed = before,
+        }
+    }
+    decisions
+}
+
+/// Whether the reference, and with it perhaps its variable, is there in a branch only.
+fn looks_up_inside(follower: &Follower<'_, '_>, chain: StmtId) -> bool {
+    let inner: BTreeSet<StmtId> = follower.scene.inner_stmts(chain).into_iter().collect();
+    let mut stmts = follower
+        .lookups
+        .keys()
+        .map(|&call| follower.scene.stmt_of(call));
+    stmts.any(|stmt| stmt.is_none_or(|stmt| inner.contains(&stmt)))
+}
+
+/// How much is written; a new `else` for a release is longer than a release.
+fn length(decisions: &Decisions) -> usize {
+    let slots = decisions.releases.keys();
+    let elses = slots.filter(|slot| matches!(slot, Slot::Else(_))).count();
+    decisions.releases.len() + decisions.held.len() + elses
+}
+
+/// The slots in the branches of a chain of `if`s from which paths come to its end. Exits in a
+/// branch keep theirs.
+fn slots_within(scene: &Scene<'_>, chain: StmtId) -> BTreeSet<Slot> {
+    let mut slots = BTreeSet::new();
+    let mut at = Some(chain);
+    while let Some(stmt) = at {
+        let StmtKind::If {
+            then, otherwise, ..
+        } = scene.tree.stmt(stmt).kind
+        else {
+            slots.extend(slots_of_branch(scene, stmt));
+            break;
+        };
+        if stmt != chain {
+            slots.extend([Slot::Before(stmt), Slot::After(stmt)]);
+        }
+        slots.insert(Slot::Else(stmt));
+        slots.extend(slots_of_branch(scene, then));
+        at = otherwise;
+    }
+    slots
+}
+
+fn slots_of_branch(scene: &Scene<'_>, branch: StmtId) -> Vec<Slot> {
+    if scene.is_left_early(branch) {
+        return vec![Slot::After(last(scene, branch)), Slot::After(branch)];
+    }
+    let inner = std::iter::once(branch).chain(scene.inner_stmts(branch));
+    let around = |stmt| [Slot::Before(stmt), Slot::After(stmt), Slot::Else(stmt)];
+    inner.flat_map(around).collect()
+}
+
+fn last(scene: &Scene<'_>, stmt: StmtId) -> StmtId {
+    match &scene.tree.stmt(stmt).kind {
+        StmtKind::Block(stmts) => stmts.last().copied().unwrap_or(stmt),
+        _ => stmt,
+    }
+}

@@ -1,0 +1,126 @@
+//! One release behind an `if` rather than one in each branch.
+
+use super::int;
+
+#[test]
+fn at_the_ends_of_branches() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (PyList_Check(item)) {
+        for (i = 0; i < 3; i++)
+            check(item);
+    } else {
+        if (check(item))
+            i = 5;
+        check(item);
+    }
+    return i;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (PyList_Check(item)) {
+                 for (i = 0; i < 3; i++)
+        @@
+                 check(item);
+             }
+        +    Py_XDECREF(item);
+             return i;
+         }
+        ");
+}
+
+#[test]
+fn anywhere_in_a_chain() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return -1;
+    if (PyLong_Check(item)) {
+        i = check(item);
+        i++;
+    } else if (PyFloat_Check(item)) {
+        i = 2;
+    }
+    return i;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (item == NULL)
+                 return -1;
+        @@
+                 i = 2;
+             }
+        +    Py_DECREF(item);
+             return i;
+         }
+        ");
+}
+
+#[test]
+fn exits_keep_theirs() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (i) {
+        for (; i < 3; i++) {
+            if (check(item))
+                return -1;
+        }
+    }
+    return i + 1;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (i) {
+                 for (; i < 3; i++) {
+        -            if (check(item))
+        +            if (check(item)) {
+        +                Py_XDECREF(item);
+                         return -1;
+        +            }
+                 }
+             }
+        +    Py_XDECREF(item);
+             return i + 1;
+         }
+        ");
+}
+
+#[test]
+fn a_release_in_one_branch_stays_there() {
+    insta::assert_snapshot!(int(
+        r#"
+    if (i) {
+        PyObject *item = PyList_GetItem(list, i);
+        if (check(item))
+            i = 3;
+    }
+    return i + 1;
+"#
+    ), @"
+        @@
+         {
+             if (i) {
+        -        PyObject *item = PyList_GetItem(list, i);
+        +        PyObject *item = PyList_GetItemRef(list, i);
+                 if (check(item))
+                     i = 3;
+        +        Py_XDECREF(item);
+             }
+             return i + 1;
+        ");
+}
