@@ -9,6 +9,8 @@ pub struct Type {
     pub is_const: bool,
     /// `volatile` or `_Atomic` at this level.
     pub is_volatile: bool,
+    /// The name is known to stand for a number.
+    pub names_number: bool,
 }
 
 /// Shapes of types.
@@ -47,6 +49,7 @@ impl Type {
             kind,
             is_const: false,
             is_volatile: false,
+            names_number: false,
         }
     }
 
@@ -81,6 +84,12 @@ impl Type {
     #[must_use]
     pub fn is_py_object_pointer(&self) -> bool {
         matches!(&self.kind, TypeKind::Pointer(inner) if inner.name().is_some_and(|n| n == "PyObject" || n == "_object"))
+    }
+
+    /// Whether values of the type are numbers: they point nowhere.
+    #[must_use]
+    pub fn is_number(&self) -> bool {
+        self.names_number || matches!(self.kind, TypeKind::Enum(_))
     }
 
     /// Whether this is `void`.

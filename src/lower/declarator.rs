@@ -127,7 +127,10 @@ impl Lowerer<'_> {
         result: Type,
         names: &[Node<Identifier>],
     ) -> (Type, Option<Parameters>) {
-        let int = || Type::plain(TypeKind::Named("int".into()));
+        let int = || Type {
+            names_number: true,
+            ..Type::plain(TypeKind::Named("int".into()))
+        };
         let list: Vec<_> = names
             .iter()
             .map(|name| Parameter {

@@ -31,7 +31,7 @@ pub fn parse_and_lower(
     files: &FileSet,
     types: &TypeNames,
 ) -> Result<Item, ParseFailure> {
-    parse_item(tokens, files, types).map(|parsed| lower(&parsed, tokens, files))
+    parse_item(tokens, files, types).map(|parsed| lower(&parsed, tokens, files, types))
 }
 
 /// Turns a parsed item into our own tree.
@@ -39,10 +39,15 @@ pub fn parse_and_lower(
 /// If the tokens hold more than one external declaration, the first function is the item; without
 /// a function all declarations become one, with the storage class of the first.
 #[must_use]
-pub fn lower(parsed: &ParsedItem, tokens: &ItemTokens, files: &FileSet) -> Item {
+pub fn lower(
+    parsed: &ParsedItem,
+    tokens: &ItemTokens,
+    files: &FileSet,
+    types: &TypeNames,
+) -> Item {
     let mut merged = None;
     for external in parsed.unit.0.iter().skip(parsed.prelude) {
-        let mut lowerer = Lowerer::new(parsed, tokens, files);
+        let mut lowerer = Lowerer::new(parsed, tokens, files, types);
         match &external.node {
             ExternalDeclaration::FunctionDefinition(function) => {
                 return Item::Function(lowerer.function(function));
@@ -64,6 +69,7 @@ struct Lowerer<'a> {
     parsed: &'a ParsedItem,
     tokens: &'a ItemTokens,
     files: &'a FileSet,
+    types: &'a TypeNames,
     tree: Tree,
     /// Block-scope names; `None` for those that are no variables of the function.
     scopes: Scopes<'a, Option<LocalId>>,
@@ -72,11 +78,17 @@ struct Lowerer<'a> {
 }
 
 impl<'a> Lowerer<'a> {
-    fn new(parsed: &'a ParsedItem, tokens: &'a ItemTokens, files: &'a FileSet) -> Self {
+    fn new(
+        parsed: &'a ParsedItem,
+        tokens: &'a ItemTokens,
+        files: &'a FileSet,
+        types: &'a TypeNames,
+    ) -> Self {
         Self {
             parsed,
             tokens,
             files,
+            types,
             tree: Tree::default(),
             scopes: Scopes::new(),
             before: None,

@@ -116,6 +116,7 @@ impl Lowerer<'_> {
             }
             TypeSpecifier::TypedefName(_) => {
                 let name = self.range_text(self.range(specifier.span));
+                builder.names_number = self.types.is_number(&name);
                 builder.kind = Some(match &*name {
                     "__auto_type" | "auto" => TypeKind::Unknown,
                     _ => TypeKind::Named(name),
@@ -178,6 +179,8 @@ impl Lowerer<'_> {
 struct Builder {
     builtin: Builtin,
     kind: Option<TypeKind>,
+    /// The name of `kind` stands for a number.
+    names_number: bool,
     is_const: bool,
     is_volatile: bool,
     storage: Storage,
@@ -191,6 +194,7 @@ impl Default for Builder {
         Self {
             builtin: Builtin::default(),
             kind: None,
+            names_number: false,
             is_const: false,
             is_volatile: false,
             storage: Storage::None,
@@ -219,11 +223,16 @@ impl Builder {
     }
 
     fn finish(self) -> Specifiers {
-        let kind = self
-            .kind
-            .or_else(|| self.builtin.name().map(TypeKind::Named));
+        let builtin = self.builtin.name();
+        let is_builtin_number = builtin.as_ref().is_some_and(|name| &**name != "void");
+        let names_number = match self.kind {
+            Some(_) => self.names_number,
+            None => is_builtin_number,
+        };
+        let kind = self.kind.or(builtin.map(TypeKind::Named));
         let ty = Type {
             kind: kind.unwrap_or(TypeKind::Unknown),
+            names_number,
             is_const: self.is_const,
             is_volatile: self.is_volatile,
         };

@@ -1,19 +1,25 @@
 //! Which identifiers are type names.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashSet;
 
 use super::clean::clean;
 use super::words::Kind;
-use crate::preprocess::ItemTokens;
+use crate::preprocess::{ItemTokens, Typedef};
 use crate::source::FileSet;
 
 /// One or more names a line; `#` begins a comment line.
 const BUILTIN: &str = include_str!("builtin_types.txt");
 
+/// Those of numbers, in the same form.
+const NUMBERS: &str = include_str!("number_types.txt");
+
 /// The type names of a package: those it defines itself, on top of the built-in list.
 #[derive(Debug, Clone)]
 pub struct TypeNames {
     names: FxHashSet<Box<str>>,
+    numbers: FxHashSet<Box<str>>,
 }
 
 impl Default for TypeNames {
@@ -26,18 +32,60 @@ impl TypeNames {
     /// Only the built-in names: C, POSIX, Windows, CPython.
     #[must_use]
     pub fn new() -> Self {
-        let lines = BUILTIN.lines().filter(|line| !line.starts_with('#'));
         Self {
-            names: lines
-                .flat_map(str::split_whitespace)
-                .map(Into::into)
-                .collect(),
+            names: names_of(BUILTIN).chain(names_of(NUMBERS)).collect(),
+            numbers: names_of(NUMBERS).collect(),
         }
     }
 
     /// Adds a name that a `typedef` of the package declares.
     pub fn add(&mut self, name: &str) {
         self.names.insert(name.into());
+    }
+
+    /// Adds all names that the `typedef`s of the package declare. One stands for a number if it
+    /// does in every configuration.
+    pub fn add_all<'t>(&mut self, typedefs: impl IntoIterator<Item = &'t Typedef>) {
+        let mut by_name: BTreeMap<&str, Vec<&Typedef>> = BTreeMap::new();
+        for typedef in typedefs {
+            by_name.entry(&typedef.name).or_default().push(typedef);
+        }
+        for name in by_name.keys() {
+            self.add(name);
+            self.numbers.remove(*name);
+        }
+        loop {
+            let before = self.numbers.len();
+            let found = by_name.iter().filter(|(_, typedefs)| {
+                let mut typedefs = typedefs.iter();
+                typedefs.all(|typedef| self.are_number(&typedef.words))
+            });
+            let found: Vec<Box<str>> = found.map(|(&name, _)| name.into()).collect();
+            self.numbers.extend(found);
+            if self.numbers.len() == before {
+                return;
+            }
+        }
+    }
+
+    /// Whether the words of a type stand for a number.
+    fn are_number(&self, words: &[Box<str>]) -> bool {
+        const WORDS: [&str; 10] = [
+            "char", "short", "int", "long", "float", "double", "signed", "unsigned", "_Bool",
+            "_Complex",
+        ];
+        match words {
+            [] => false,
+            [word, ..] if &**word == "enum" => true,
+            [name] if self.is_number(name) => true,
+            _ => words.iter().all(|word| WORDS.contains(&&**word)),
+        }
+    }
+
+    /// Whether `name` is known to name a type of numbers.
+    #[must_use]
+    pub fn is_number(&self, name: &str) -> bool {
+        self.numbers.contains(name)
     }
 
     /// Adds the names that `item` declares if it is a `typedef`; it need not be C that can be
@@ -86,9 +134,14 @@ impl TypeNames {
     }
 }
 
+fn names_of(list: &'static str) -> impl Iterator<Item = Box<str>> {
+    let lines = list.lines().filter(|line| !line.starts_with('#'));
+    lines.flat_map(str::split_whitespace).map(Into::into)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::TypeNames;
+    use super::{TypeNames, Typedef};
     use crate::parse::testing::item;
 
     #[test]
@@ -114,5 +167,28 @@ mod tests {
             others.iter().copied().filter(known).collect::<Vec<_>>(),
             [""; 0]
         );
+    }
+    #[test]
+    fn numbers_are_followed_through_typedefs() {
+        let typedef = |name: &str, words: &str| Typedef {
+            name: name.into(),
+            words: words.split_whitespace().map(Into::into).collect(),
+        };
+        let mut types = TypeNames::new();
+        types.add_all(&[
+            typedef("real", "base"),
+            typedef("base", "unsigned long"),
+            typedef("count", "Py_ssize_t"),
+            typedef("color", "enum"),
+            typedef("both", "int"),
+            typedef("both", ""),
+            typedef("point", "struct point"),
+            typedef("time_t", ""),
+            typedef("loop", "loop"),
+        ]);
+        let numbers = ["real", "base", "count", "color", "npy_intp"];
+        assert!(numbers.iter().all(|name| types.is_number(name)));
+        let others = ["both", "point", "time_t", "loop", "unknown_t", "PyObject"];
+        assert!(!others.iter().any(|name| types.is_number(name)));
     }
 }

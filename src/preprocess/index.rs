@@ -1,8 +1,7 @@
 //! What is learnt of a file once, whoever includes it.
 
-use rustc_hash::FxHashSet;
-
 use super::directive::{self, BranchKind, Segment};
+use super::typedefs::{Typedef, typedefs};
 use crate::lex::{self, Token, TokenKind};
 use crate::source::{ByteSpan, FileId, SourceFile};
 
@@ -15,8 +14,8 @@ pub struct FileIndex {
     pub(crate) has_code: bool,
     /// Index of the segment of an include guard's `#ifndef`.
     pub(crate) guard: Option<u32>,
-    /// Names it makes types of, in any configuration.
-    pub typedefs: Vec<Box<str>>,
+    /// Names it makes types of, in any configuration, in order.
+    pub typedefs: Vec<Typedef>,
 }
 
 /// One `#define` of a name.
@@ -58,7 +57,7 @@ impl FileIndex {
         };
         index.has_code |= index.holds_bodies(file.bytes()) || holds_module(file.bytes());
         index.guard = index.find_guard(file.bytes());
-        index.typedefs = index.find_typedefs(file.bytes());
+        index.typedefs = typedefs(file.bytes(), &index.text_tokens().collect::<Vec<_>>());
         index
     }
 
@@ -180,23 +179,6 @@ impl FileIndex {
         );
         defines_it.then_some(0)
     }
-
-    /// Names between `typedef` and its `;`: the last identifier of each declarator, or the one
-    /// behind `(*`.
-    fn find_typedefs(&self, bytes: &[u8]) -> Vec<Box<str>> {
-        let mut names = FxHashSet::default();
-        let tokens: Vec<&Token> = self.text_tokens().collect();
-        let mut at = 0;
-        while at < tokens.len() {
-            if bytes[tokens[at].span.range()] == *b"typedef" {
-                at = typedef_names(bytes, &tokens, at + 1, &mut names);
-            }
-            at += 1;
-        }
-        let mut names: Vec<Box<str>> = names.into_iter().collect();
-        names.sort();
-        names
-    }
 }
 
 /// The definition of an extension module, or its slots: some packages keep them in a header.
@@ -205,52 +187,4 @@ fn holds_module(bytes: &[u8]) -> bool {
     words
         .iter()
         .any(|word| memchr::memmem::find(bytes, word).is_some())
-}
-
-/// Collects the names one `typedef` declares and gives the index of its `;`.
-fn typedef_names(
-    bytes: &[u8],
-    tokens: &[&Token],
-    from: usize,
-    names: &mut FxHashSet<Box<str>>,
-) -> usize {
-    let mut braces = 0u32;
-    let mut parens = 0u32;
-    let mut last: Option<&[u8]> = None;
-    let mut pointed = false;
-    for (at, token) in tokens.iter().enumerate().skip(from) {
-        let text = &bytes[token.span.range()];
-        match text {
-            b"{" => braces += 1,
-            b"}" => braces = braces.saturating_sub(1),
-            b"(" => parens += 1,
-            b")" => parens = parens.saturating_sub(1),
-            b";" | b"," if braces == 0 && parens == 0 => {
-                names.extend(last.take().and_then(to_name));
-                pointed = false;
-                if text == b";" {
-                    return at;
-                }
-            }
-            _ if token.kind == TokenKind::Ident && braces == 0 => {
-                // The name stands right behind `(*`, not anywhere in a parameter list.
-                let star = at >= from + 2
-                    && bytes[tokens[at - 1].span.range()] == *b"*"
-                    && bytes[tokens[at - 2].span.range()] == *b"(";
-                if parens == 0 && !pointed && text != b"__attribute__" {
-                    last = Some(text);
-                } else if parens == 1 && star && !pointed {
-                    // typedef int (*callback)(void *arg);
-                    last = Some(text);
-                    pointed = true;
-                }
-            }
-            _ => {}
-        }
-    }
-    tokens.len()
-}
-
-fn to_name(text: &[u8]) -> Option<Box<str>> {
-    std::str::from_utf8(text).ok().map(Into::into)
 }

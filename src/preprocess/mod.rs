@@ -14,6 +14,7 @@ mod items;
 mod macros;
 mod origin;
 mod stream;
+mod typedefs;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +24,7 @@ pub use index::{Condition, Define, FileIndex};
 pub use items::RawItem;
 pub use origin::{Expansion, ExpansionId, ItemTokens, Place, PpToken, Spelling};
 pub use stream::Sources;
+pub use typedefs::Typedef;
 
 use rustc_hash::FxHashSet;
 

@@ -111,9 +111,7 @@ pub fn load<'a>(
 
 fn type_names(index: &[FileIndex]) -> TypeNames {
     let mut types = TypeNames::new();
-    for name in index.iter().flat_map(|file| &file.typedefs) {
-        types.add(name);
-    }
+    types.add_all(index.iter().flat_map(|file| &file.typedefs));
     types
 }
 

@@ -146,11 +146,7 @@ impl<'a> Types<'a> {
     /// Whether a value of this type can be no pointer.
     #[must_use]
     pub fn is_number(&self, ty: &Type) -> bool {
-        match &self.resolved(ty).kind {
-            TypeKind::Named(name) => NUMBERS.contains(&&**name),
-            TypeKind::Enum(_) => true,
-            _ => false,
-        }
+        self.resolved(ty).is_number()
     }
 
     /// Whether it is a pointer to a Python object: `PyObject *`, or a `struct` that begins with
@@ -209,35 +205,3 @@ impl<'a> Types<'a> {
         ty
     }
 }
-
-/// Names of types whose values are numbers.
-const NUMBERS: &[&str] = &[
-    "char",
-    "signed char",
-    "unsigned char",
-    "short",
-    "unsigned short",
-    "int",
-    "unsigned int",
-    "long",
-    "unsigned long",
-    "long long",
-    "unsigned long long",
-    "float",
-    "double",
-    "_Bool",
-    "bool",
-    "size_t",
-    "ssize_t",
-    "ptrdiff_t",
-    "Py_ssize_t",
-    "Py_hash_t",
-    "int8_t",
-    "int16_t",
-    "int32_t",
-    "int64_t",
-    "uint8_t",
-    "uint16_t",
-    "uint32_t",
-    "uint64_t",
-];

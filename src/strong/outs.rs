@@ -9,7 +9,7 @@ use super::follow::Follower;
 use super::hold::{Carrier, Kind, State};
 use super::reason::Reason;
 use super::scene::Scene;
-use super::types::{can_hold_pointer, is_number};
+use super::types::{can_hold_pointer, is_number, may_point_inside};
 use crate::ast::{ExprId, ExprKind, LocalId, Name, TypeKind, UnaryOp};
 use crate::capi::{OutKind, Stored, stored};
 use crate::cfg::Operand;
@@ -72,6 +72,8 @@ impl Follower<'_, '_> {
                     return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
                 }
                 Target::Local(local) if !self.may_point(local) => {}
+                // `make(v, &object)`: what it makes is taken to be an object of its own.
+                Target::Local(local) if !is_pointer && !self.may_point_inside(local) => {}
                 Target::Local(local) | Target::Part(local) if is_pointer || may_be_pointer => {
                     state.carriers.insert(Carrier::Local(local), Kind::Inside);
                 }
@@ -81,6 +83,11 @@ impl Follower<'_, '_> {
                 Target::Local(_) | Target::Part(_) | Target::Memory => {}
             }
         }
+    }
+
+    /// Whether a function of the project may store a pointer into its arguments in a variable.
+    fn may_point_inside(&self, local: LocalId) -> bool {
+        may_point_inside(&self.scene.tree.local(local).ty)
     }
 
     /// Whether a variable whose address is passed may get a pointer.

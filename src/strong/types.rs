@@ -2,17 +2,9 @@
 
 use crate::ast::{Type, TypeKind};
 
-/// Whether values of the type are numbers: they never keep anything alive.
+/// Whether values of the type, or of nothing, are numbers: they never keep anything alive.
 pub(super) fn is_number(ty: &Type) -> bool {
-    match &ty.kind {
-        TypeKind::Enum(_) => true,
-        TypeKind::Named(name) => is_number_name(name),
-        TypeKind::Struct(_)
-        | TypeKind::Pointer(_)
-        | TypeKind::Array(..)
-        | TypeKind::Function(..)
-        | TypeKind::Unknown => false,
-    }
+    ty.is_number() || ty.is_void()
 }
 
 /// Whether a variable, which is no parameter, can hold a pointer: `char name[64];` cannot.
@@ -21,35 +13,6 @@ pub(super) fn can_hold_pointer(ty: &Type) -> bool {
         TypeKind::Array(element, _) => can_hold_pointer(element),
         _ => !is_number(ty),
     }
-}
-
-fn is_number_name(name: &str) -> bool {
-    const WORDS: [&str; 10] = [
-        "char", "short", "int", "long", "float", "double", "signed", "unsigned", "_Bool", "void",
-    ];
-    let is_fixed_width = (name.starts_with("int") || name.starts_with("uint"))
-        && name.ends_with("_t")
-        && name.contains(|c: char| c.is_ascii_digit());
-    is_fixed_width
-        || name.split(' ').all(|word| WORDS.contains(&word))
-        || matches!(
-            name,
-            "bool"
-                | "size_t"
-                | "ssize_t"
-                | "ptrdiff_t"
-                | "off_t"
-                | "time_t"
-                | "wchar_t"
-                | "Py_ssize_t"
-                | "Py_hash_t"
-                | "Py_uhash_t"
-                | "Py_UCS1"
-                | "Py_UCS2"
-                | "Py_UCS4"
-                | "Py_UNICODE"
-                | "PY_LONG_LONG"
-        )
 }
 
 /// Whether a function of the project whose result has this type may give a pointer into its

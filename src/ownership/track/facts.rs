@@ -132,51 +132,11 @@ fn crossing(cfg: &Cfg) -> FxHashSet<TempId> {
 
 /// Whether values of the type are numbers, which point nowhere; `void` counts as one.
 pub fn is_number(ty: &Type) -> bool {
-    matches!(&ty.kind, TypeKind::Named(name) if is_plain(name))
-        || matches!(ty.kind, TypeKind::Enum(_))
+    ty.is_number() || ty.is_void()
 }
 
 /// Whether values of the type point at numbers or at pointers.
 pub fn is_plain_pointer(ty: &Type) -> bool {
-    ty.pointee().is_some_and(|inner| match &inner.kind {
-        TypeKind::Named(name) => is_plain(name),
-        kind => matches!(kind, TypeKind::Pointer(_)),
-    })
-}
-
-/// Builtin and well-known arithmetic types, and `void`.
-fn is_plain(name: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "void",
-        "bool",
-        "_Bool",
-        "size_t",
-        "ssize_t",
-        "Py_ssize_t",
-        "Py_hash_t",
-        "Py_uhash_t",
-        "Py_UCS4",
-        "Py_UCS2",
-        "Py_UCS1",
-        "Py_UNICODE",
-        "wchar_t",
-        "ptrdiff_t",
-        "intptr_t",
-        "uintptr_t",
-        "off_t",
-        "time_t",
-        "int8_t",
-        "int16_t",
-        "int32_t",
-        "int64_t",
-        "uint8_t",
-        "uint16_t",
-        "uint32_t",
-        "uint64_t",
-        "PY_LONG_LONG",
-    ];
-    let builtin = [
-        "char", "short", "int", "long", "float", "double", "signed", "unsigned",
-    ];
-    NAMES.contains(&name) || name.split(' ').all(|word| builtin.contains(&word))
+    ty.pointee()
+        .is_some_and(|inner| is_number(inner) || matches!(inner.kind, TypeKind::Pointer(_)))
 }
