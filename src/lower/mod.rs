@@ -39,12 +39,7 @@ pub fn parse_and_lower(
 /// If the tokens hold more than one external declaration, the first function is the item; without
 /// a function all declarations become one, with the storage class of the first.
 #[must_use]
-pub fn lower(
-    parsed: &ParsedItem,
-    tokens: &ItemTokens,
-    files: &FileSet,
-    types: &TypeNames,
-) -> Item {
+pub fn lower(parsed: &ParsedItem, tokens: &ItemTokens, files: &FileSet, types: &TypeNames) -> Item {
     let mut merged = None;
     for external in parsed.unit.0.iter().skip(parsed.prelude) {
         let mut lowerer = Lowerer::new(parsed, tokens, files, types);

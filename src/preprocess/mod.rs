@@ -14,9 +14,9 @@ mod items;
 mod macros;
 mod origin;
 mod stream;
-mod typedefs;
 #[cfg(test)]
 mod tests;
+mod typedefs;
 
 pub use config::{Config, VersionRange};
 pub use include::{Includes, Inclusion, MissingHeader};
