@@ -2,11 +2,13 @@
 
 use super::error_value::is_minus_one;
 use super::held::frees;
+use super::raising::is_status;
 use super::scene::Scene;
+use super::undone::undone;
 use crate::ast::{BinaryOp, ExprId, ExprKind, Init, StmtId, StmtKind, UnaryOp};
 use crate::capi::Returns;
 
-/// `if (failed) { releases; jump; }`
+/// `if (failed) { releases; jump; }`; what it undoes beside references is among the releases.
 #[derive(Debug, Clone)]
 pub(super) struct Branch {
     /// The `if`.
@@ -60,11 +62,12 @@ pub(super) fn branch(scene: &Scene<'_>, test: StmtId, then: StmtId) -> Option<Br
         let StmtKind::Expr(expr) = scene.tree.stmt(stmt).kind else {
             return None;
         };
-        match scene.call(expr)?.0 {
-            name if raises(name) => branch.evident = true,
-            "PyErr_Clear" => {}
-            "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR" => branch.releases.push(stmt),
-            name if frees(name) => branch.releases.push(stmt),
+        match scene.call(expr).map(|(name, _)| name) {
+            Some(name) if raises(name) => branch.evident = true,
+            Some("PyErr_Clear") => {}
+            Some("Py_DECREF" | "Py_XDECREF" | "Py_CLEAR") => branch.releases.push(stmt),
+            Some(name) if frees(name) => branch.releases.push(stmt),
+            _ if undone(scene, stmt).is_some() => branch.releases.push(stmt),
             _ => return None,
         }
     }
@@ -114,21 +117,35 @@ fn is_failure(scene: &Scene<'_>, stmt: StmtId, cond: ExprId) -> bool {
         ExprKind::Unary {
             op: UnaryOp::Not,
             operand,
-        } => failed(scene, stmt, operand, true),
+        } => failed(scene, stmt, operand, Found::Zero),
         ExprKind::Binary { op, lhs, rhs } => match op {
-            BinaryOp::Equals if scene.is_null(rhs) => failed(scene, stmt, lhs, true),
-            BinaryOp::Equals if is_minus_one(scene, rhs) => failed(scene, stmt, lhs, false),
-            BinaryOp::Less if scene.is_null(rhs) => failed(scene, stmt, lhs, false),
+            BinaryOp::Equals if scene.is_null(rhs) => failed(scene, stmt, lhs, Found::Zero),
+            BinaryOp::Equals if is_minus_one(scene, rhs) => {
+                failed(scene, stmt, lhs, Found::Negative)
+            }
+            BinaryOp::Less if scene.is_null(rhs) => failed(scene, stmt, lhs, Found::Negative),
+            BinaryOp::NotEquals if scene.is_null(rhs) => failed(scene, stmt, lhs, Found::NotZero),
             _ => false,
         },
-        _ => scene
-            .call(cond)
-            .is_some_and(|(name, _)| name == "PyErr_Occurred"),
+        _ => {
+            let asks = scene
+                .call(cond)
+                .is_some_and(|(name, _)| name == "PyErr_Occurred");
+            asks || failed(scene, stmt, cond, Found::NotZero)
+        }
     }
 }
 
-/// Whether `value`, found to be zero or else negative, is the result of a call that raised.
-fn failed(scene: &Scene<'_>, stmt: StmtId, value: ExprId, zero: bool) -> bool {
+/// What a test found a value to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Zero,
+    NotZero,
+    Negative,
+}
+
+/// Whether `value`, found to be that, is the result of a call that raised.
+fn failed(scene: &Scene<'_>, stmt: StmtId, value: ExprId, found: Found) -> bool {
     let value = match scene.tree.expr(value).kind {
         ExprKind::Assign { op: None, rhs, .. } => rhs,
         ExprKind::Call { .. } => value,
@@ -142,8 +159,11 @@ fn failed(scene: &Scene<'_>, stmt: StmtId, value: ExprId, zero: bool) -> bool {
     };
     let returns = scene.cx.summaries().returns(name);
     match returns {
-        Some(Returns::New) => zero,
-        Some(Returns::Plain) => zero == name.starts_with("PyArg_"),
+        Some(Returns::New) => found == Found::Zero,
+        Some(Returns::Plain) if name.starts_with("PyArg_") => found == Found::Zero,
+        Some(Returns::Plain) => {
+            found == Found::Negative || found == Found::NotZero && is_status(name)
+        }
         _ => false,
     }
 }

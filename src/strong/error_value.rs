@@ -39,11 +39,17 @@ impl ErrorValue {
         }
     }
 
-    /// `NULL`, `-1`.
-    pub(super) fn text(self) -> String {
-        match self {
-            Self::Null => "NULL".to_owned(),
-            Self::Number(error) => error.to_string(),
+    /// `NULL`, `-1`, or as the function writes it: `-1.0`.
+    pub(super) fn text(self, scene: &Scene<'_>) -> String {
+        let mut values = (0..).zip(&scene.tree.stmts).map(|(at, _)| StmtId(at));
+        let written = values.find_map(|stmt| {
+            let value = returned(scene, stmt).filter(|&value| self.is(scene, value))?;
+            scene.span(value)
+        });
+        match (written, self) {
+            (Some(span), _) => scene.text(span),
+            (None, Self::Null) => "NULL".to_owned(),
+            (None, Self::Number(error)) => error.to_string(),
         }
     }
 }
@@ -68,10 +74,14 @@ pub(super) fn is_minus_one(scene: &Scene<'_>, value: ExprId) -> bool {
     number(scene, value) == Some(-1)
 }
 
-/// The number that is written down: `-1`, `(int)0`.
+/// The whole number that is written down: `-1`, `(int)0`, `-1.0`.
 fn number(scene: &Scene<'_>, value: ExprId) -> Option<i64> {
     match scene.tree.expr(value).kind {
         ExprKind::Int(number) => number,
+        ExprKind::Float => {
+            let text = scene.text(scene.span(value)?);
+            text.strip_suffix(".0")?.parse().ok()
+        }
         ExprKind::Unary {
             op: UnaryOp::Minus,
             operand,

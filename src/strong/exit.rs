@@ -69,22 +69,30 @@ pub(super) fn failure(
              and test its result for `NULL`",
         ));
     }
-    exit(scene, call, replacement, shape.local()).ok_or(Reason::NoExit(replacement.strong))
+    let no_exit = || Reason::NoExit(replacement.strong);
+    let exits = Exits::new(scene, call, shape.local()).ok_or_else(no_exit)?;
+    exit(scene, &exits, replacement).ok_or_else(|| match exits.unsure() {
+        Some(stmt) => undoes(scene, stmt, replacement),
+        None => no_exit(),
+    })
 }
 
-/// What to do where `call`, whose result goes to `local`, fails; `None` if nothing fits.
-fn exit(
-    scene: &Scene<'_>,
-    call: ExprId,
-    replacement: &Replacement,
-    local: Option<LocalId>,
-) -> Option<Failure> {
-    let exits = Exits::new(scene, call, local)?;
+/// Another exit does `stmt`, and whether this one has to cannot be told.
+fn undoes(scene: &Scene<'_>, stmt: StmtId, replacement: &Replacement) -> Reason {
+    let Some(span) = scene.stmt_span(stmt) else {
+        return Reason::NoExit(replacement.strong);
+    };
+    let line = scene.cx.file(scene.file).position(span.start()).line.0;
+    Reason::Undoes(replacement.strong, scene.text(span), line)
+}
+
+/// What to do where the call of `exits` fails; `None` if nothing fits.
+fn exit(scene: &Scene<'_>, exits: &Exits<'_, '_>, replacement: &Replacement) -> Option<Failure> {
     let is_void = scene.function.ret.is_void();
     // A sequence can be read from a copy, which is better than half of the work.
     let may_stop = is_void && replacement.borrowed == "PyList_GET_ITEM";
     let stop = || exits.stop().filter(|_| may_stop).map(Failure::Stop);
-    with_error(scene, &exits)
+    with_error(scene, exits)
         .map(Failure::Exit)
         .or_else(|| {
             let (left, lines) = exits.end_of_loop()?;
@@ -95,9 +103,8 @@ fn exit(
 
 /// The statements that leave the function with an error, if some fit.
 fn with_error(scene: &Scene<'_>, exits: &Exits<'_, '_>) -> Option<Vec<String>> {
-    let mut branches = exits.branches.iter();
-    branches
-        .find_map(|branch| exits.copied(branch))
+    exits
+        .copied()
         .or_else(|| exits.neighbour())
         .or_else(|| exits.common_label())
         .or_else(|| exits.made())

@@ -11,6 +11,7 @@ use super::locks::may_hold;
 use super::made_exit::{made_results, never_given_up, releases, results};
 use super::scene::{Parent, Scene};
 use super::types::is_number;
+use super::undo::Undo;
 use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
 use crate::capi::{self, Returns};
 use crate::cfg::{Base, BlockId, Callee, InstrKind};
@@ -25,6 +26,8 @@ pub(super) struct Exits<'s, 'a> {
     /// What the function holds if the call fails.
     state: State,
     unowned: Vec<LocalId>,
+    /// What else an exit has to undo.
+    undo: Undo,
     error: ErrorValue,
     /// The function is known to return that value after it raised.
     returns: bool,
@@ -80,31 +83,58 @@ impl<'s, 'a> Exits<'s, 'a> {
             held,
             state,
             unowned,
+            undo: Undo::new(scene, point, error),
             error,
             returns,
             branches,
         })
     }
 
-    /// The exit of `branch`, with its releases or without, if it is right here.
-    pub(super) fn copied(&self, branch: &Branch) -> Option<Vec<String>> {
-        let scene = self.scene;
-        let jump = line(scene, branch.jump)?;
-        let bare = match &scene.tree.stmt(branch.jump).kind {
-            StmtKind::Goto(label) => {
-                let start = scene.cfg.before(label_of(scene, label)?)?;
+    /// The exit of a branch, with its releases or without, that is right here: one that is a jump
+    /// and no more if there is any, else the nearest.
+    pub(super) fn copied(&self) -> Option<Vec<String>> {
+        let branches = || self.branches.iter();
+        let bare = branches().find_map(|branch| self.bare(branch));
+        bare.or_else(|| branches().find_map(|branch| self.whole(branch)))
+    }
+
+    /// The jump of `branch` without its releases.
+    fn bare(&self, branch: &Branch) -> Option<Vec<String>> {
+        let label = self.label(branch);
+        let fits = match label {
+            Some(label) => {
+                let start = self.scene.cfg.before(label)?;
                 start.index == 0 && self.fails_cleanly(start.block)
             }
-            _ => self.state.owns_nothing(),
+            None => self.state.owns_nothing() && is_return(self.scene, branch.jump),
         };
-        if bare {
-            return Some(vec![jump]);
+        let fits = fits && self.undo.is_done_by(self.scene, &[], label);
+        if fits {
+            Some(vec![line(self.scene, branch.jump)?])
+        } else {
+            None
         }
-        let start = scene.cfg.before(branch.then)?;
-        if start.index != 0 || !self.fails_cleanly(start.block) {
-            return None;
+    }
+
+    /// `branch` with its releases.
+    fn whole(&self, branch: &Branch) -> Option<Vec<String>> {
+        let start = self.scene.cfg.before(branch.then)?;
+        let fits = start.index == 0 && self.fails_cleanly(start.block) && self.undoes(branch);
+        if fits { text(self.scene, branch) } else { None }
+    }
+
+    /// Whether `branch` undoes what is to be undone here, and nothing else.
+    fn undoes(&self, branch: &Branch) -> bool {
+        let label = self.label(branch);
+        self.undo.is_done_by(self.scene, &branch.releases, label)
+    }
+
+    /// The label that `branch` jumps to.
+    fn label(&self, branch: &Branch) -> Option<StmtId> {
+        match &self.scene.tree.stmt(branch.jump).kind {
+            StmtKind::Goto(label) => label_of(self.scene, label),
+            _ => None,
         }
-        text(scene, branch)
     }
 
     /// The state with what is known of the whole function.
@@ -143,7 +173,7 @@ impl<'s, 'a> Exits<'s, 'a> {
         } else {
             declared(scene, siblings)
         };
-        let same = self.is_same_at(branch, &apart);
+        let same = self.is_same_at(branch, &apart) && self.undoes(branch);
         if same { text(scene, branch) } else { None }
     }
 
@@ -163,7 +193,8 @@ impl<'s, 'a> Exits<'s, 'a> {
         let again = gotos.iter().any(|branch| {
             at(branch) > Some(here) && line(scene, branch.jump).as_ref() == Some(&jump)
         });
-        (again && before.releases.is_empty() && self.is_same_at(before, &[])).then(|| vec![jump])
+        let same = before.releases.is_empty() && self.is_same_at(before, &[]);
+        (again && same && self.undoes(before)).then(|| vec![jump])
     }
 
     /// Whether the function holds the same at the start of `branch`. What numbers and the
@@ -215,16 +246,31 @@ impl<'s, 'a> Exits<'s, 'a> {
 
     /// An exit of a function that has no way to tell its caller.
     pub(super) fn stop(&self) -> Option<Vec<String>> {
-        let mut lines = releases(self.scene, &self.state)?;
+        let mut lines = self.undo()?;
         lines.extend(["PyErr_WriteUnraisable(NULL);", "return;"].map(str::to_owned));
         Some(lines)
     }
 
     /// An exit that releases what the function owns, and returns its error.
     pub(super) fn made(&self) -> Option<Vec<String>> {
-        let mut lines = releases(self.scene, &self.state).filter(|_| self.returns)?;
-        lines.push(format!("return {};", self.error.text()));
+        let mut lines = self.undo().filter(|_| self.returns)?;
+        lines.push(format!("return {};", self.error.text(self.scene)));
         Some(lines)
+    }
+
+    /// The statements that undo all that is to be undone, and release what the function owns.
+    fn undo(&self) -> Option<Vec<String>> {
+        if !self.undo.unsure.is_empty() {
+            return None;
+        }
+        let lines = self.undo.due.iter().map(|&stmt| line(self.scene, stmt));
+        let lines: Option<Vec<String>> = lines.collect();
+        Some([lines?, releases(self.scene, &self.state)?].concat())
+    }
+
+    /// A statement of other exits of which cannot be told whether this one needs it, too.
+    pub(super) fn unsure(&self) -> Option<StmtId> {
+        self.undo.unsure.first().copied()
     }
 }
 
@@ -249,6 +295,10 @@ fn leads_to(scene: &Scene<'_>, branch: &Branch, error: ErrorValue) -> bool {
 fn text(scene: &Scene<'_>, branch: &Branch) -> Option<Vec<String>> {
     let stmts = branch.releases.iter().chain([&branch.jump]);
     stmts.map(|&stmt| line(scene, stmt)).collect()
+}
+
+fn is_return(scene: &Scene<'_>, stmt: StmtId) -> bool {
+    matches!(scene.tree.stmt(stmt).kind, StmtKind::Return(_))
 }
 
 fn is_if(scene: &Scene<'_>, stmt: StmtId) -> bool {

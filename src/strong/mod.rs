@@ -56,6 +56,8 @@ mod step;
 mod step_call;
 mod title;
 mod types;
+mod undo;
+mod undone;
 mod weak;
 mod web;
 

@@ -84,8 +84,8 @@ pub(super) fn signs(name: &str) -> Signs {
 }
 
 /// Whether the function `name` gives 0, or -1 with an exception.
-fn is_status(name: &str) -> bool {
-    ["_Set", "_Append", "_Insert", "_Del", "_Ready"]
+pub(super) fn is_status(name: &str) -> bool {
+    ["_Set", "_Append", "_Insert", "_Del", "_Ready", "_GetBuffer"]
         .iter()
         .any(|part| name.contains(part))
 }

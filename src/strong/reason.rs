@@ -73,6 +73,12 @@ pub(super) enum Reason {
          the function does about its other errors"
     )]
     NoExit(&'static str),
+    #[error(
+        "the checked call can fail where the macro could not, and `{1}` on line {2} undoes what may \
+         have begun before it: use `{0}`, and do on `NULL` what the function does about its other \
+         errors there"
+    )]
+    Undoes(&'static str, String, u32),
     #[error("{0}")]
     NoSwap(&'static str),
     #[error(

@@ -22,6 +22,7 @@ mod path;
 mod pending;
 mod presence;
 mod snapshots;
+mod undo;
 mod weakrefs;
 
 use crate::testing;

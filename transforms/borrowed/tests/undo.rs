@@ -1,0 +1,241 @@
+//! Exits that undo more than references: descriptors, flags, handles.
+
+use super::{int, object, of};
+
+#[test]
+fn a_descriptor_is_closed() {
+    insta::assert_snapshot!(object(
+        r#"
+    int fd = open("/dev/null", O_WRONLY);
+    if (fd < 0)
+        return PyErr_SetFromErrno(PyExc_OSError);
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        if (PyObject_SetItem(dict, key, item) < 0) {
+            close(fd);
+            return NULL;
+        }
+    }
+    close(fd);
+    Py_RETURN_NONE;
+"#
+    ), @"
+        @@
+                 return PyErr_SetFromErrno(PyExc_OSError);
+             for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        -        PyObject *item = PyList_GET_ITEM(list, i);
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        if (item == NULL) {
+        +            close(fd);
+        +            return NULL;
+        +        }
+                 if (PyObject_SetItem(dict, key, item) < 0) {
+        +            Py_DECREF(item);
+                     close(fd);
+                     return NULL;
+                 }
+        +        Py_DECREF(item);
+             }
+             close(fd);
+        ");
+}
+
+#[test]
+fn a_flag_is_reset() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GET_ITEM(list, 0);
+    if (PyObject_SetItem(dict, key, item) < 0)
+        return -1;
+    ((Foo *)self)->busy = 1;
+    item = PyList_GET_ITEM(list, 1);
+    if (PyObject_SetItem(dict, key, item) < 0) {
+        ((Foo *)self)->busy = 0;
+        return -1;
+    }
+    ((Foo *)self)->busy = 0;
+    return 0;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GET_ITEM(list, 0);
+        -    if (PyObject_SetItem(dict, key, item) < 0)
+        +    PyObject *item = PyList_GetItemRef(list, 0);
+        +    if (item == NULL) {
+                 return -1;
+        +    }
+        +    if (PyObject_SetItem(dict, key, item) < 0) {
+        +        Py_DECREF(item);
+        +        return -1;
+        +    }
+        +    Py_DECREF(item);
+             ((Foo *)self)->busy = 1;
+        -    item = PyList_GET_ITEM(list, 1);
+        +    item = PyList_GetItemRef(list, 1);
+        +    if (item == NULL) {
+        +        ((Foo *)self)->busy = 0;
+        +        return -1;
+        +    }
+             if (PyObject_SetItem(dict, key, item) < 0) {
+        +        Py_DECREF(item);
+                 ((Foo *)self)->busy = 0;
+                 return -1;
+             }
+        +    Py_DECREF(item);
+             ((Foo *)self)->busy = 0;
+             return 0;
+        ");
+}
+
+#[test]
+fn a_label_that_asks_first_fits_everywhere() {
+    insta::assert_snapshot!(int(
+        r#"
+    int fd = -1;
+    PyObject *item = PyList_GET_ITEM(list, 0);
+    if (PyObject_SetItem(dict, key, item) < 0)
+        goto error;
+    fd = open("/dev/null", O_WRONLY);
+    item = PyList_GET_ITEM(list, 1);
+    if (PyObject_SetItem(dict, key, item) < 0)
+        goto error;
+    close(fd);
+    return 0;
+error:
+    if (fd >= 0)
+        close(fd);
+    return -1;
+"#
+    ), @r#"
+        @@
+         {
+             int fd = -1;
+        -    PyObject *item = PyList_GET_ITEM(list, 0);
+        -    if (PyObject_SetItem(dict, key, item) < 0)
+        +    PyObject *item = PyList_GetItemRef(list, 0);
+        +    if (item == NULL) {
+        +        goto error;
+        +    }
+        +    if (PyObject_SetItem(dict, key, item) < 0) {
+        +        Py_DECREF(item);
+                 goto error;
+        +    }
+        +    Py_DECREF(item);
+             fd = open("/dev/null", O_WRONLY);
+        -    item = PyList_GET_ITEM(list, 1);
+        -    if (PyObject_SetItem(dict, key, item) < 0)
+        +    item = PyList_GetItemRef(list, 1);
+        +    if (item == NULL) {
+        +        goto error;
+        +    }
+        +    if (PyObject_SetItem(dict, key, item) < 0) {
+        +        Py_DECREF(item);
+                 goto error;
+        +    }
+        +    Py_DECREF(item);
+             close(fd);
+             return 0;
+        "#);
+}
+
+#[test]
+fn a_label_is_better_than_its_releases_again() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item, *copy = PyList_New(0);
+    if (copy == NULL)
+        return NULL;
+    item = PyList_GET_ITEM(list, i);
+    if (PyList_Append(copy, item) < 0) {
+        Py_DECREF(copy);
+        return NULL;
+    }
+    if (PyList_Append(copy, key) < 0)
+        goto error;
+    return copy;
+error:
+    Py_DECREF(copy);
+    return NULL;
+"#
+    ), @"
+        @@
+             if (copy == NULL)
+                 return NULL;
+        -    item = PyList_GET_ITEM(list, i);
+        +    item = PyList_GetItemRef(list, i);
+        +    if (item == NULL) {
+        +        goto error;
+        +    }
+             if (PyList_Append(copy, item) < 0) {
+        +        Py_DECREF(item);
+                 Py_DECREF(copy);
+                 return NULL;
+             }
+        +    Py_DECREF(item);
+             if (PyList_Append(copy, key) < 0)
+                 goto error;
+        ");
+}
+
+#[test]
+fn what_cannot_be_told_is_left() {
+    // It may be open, or not.
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item;
+    int fd = -1;
+    if (i > 3)
+        fd = open("/dev/null", O_WRONLY);
+    item = PyList_GET_ITEM(list, i);
+    if (PyObject_SetItem(dict, key, item) < 0) {
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+    Py_RETURN_NONE;
+"#
+    ), @"7: the checked call can fail where the macro could not, and `close(fd);` on line 10 undoes what may have begun before it: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors there");
+    // Nothing tells what began it.
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GET_ITEM(list, i);
+    if (PyObject_SetItem(dict, key, item) < 0) {
+        rollback(self);
+        return NULL;
+    }
+    Py_RETURN_NONE;
+"#
+    ), @"3: the checked call can fail where the macro could not, and `rollback(self);` on line 5 undoes what may have begun before it: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors there");
+}
+
+#[test]
+fn a_number_with_a_point_may_be_the_error() {
+    insta::assert_snapshot!(of(
+        "double",
+        r#"
+    double sum = 0, x;
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        x = PyFloat_AsDouble(PyList_GET_ITEM(list, i));
+        if (x == -1.0 && PyErr_Occurred())
+            return -1.0;
+        sum += x;
+    }
+    return sum;
+"#
+    ), @"
+        @@
+             double sum = 0, x;
+             for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        -        x = PyFloat_AsDouble(PyList_GET_ITEM(list, i));
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        if (item == NULL) {
+        +            return -1.0;
+        +        }
+        +        x = PyFloat_AsDouble(item);
+        +        Py_DECREF(item);
+                 if (x == -1.0 && PyErr_Occurred())
+                     return -1.0;
+        ");
+}
