@@ -65,7 +65,7 @@ fn a_file_that_cannot_be_written_is_named() {
 
 /// The properties that the standard gives an object, and whether it must have them (`!`), for all
 /// that the program writes; by the name of the property that holds the object.
-const SARIF: [(&str, &str); 28] = [
+const SARIF: [(&str, &str); 29] = [
     ("log", "$schema version! runs!"),
     (
         "runs",
@@ -96,8 +96,10 @@ const SARIF: [(&str, &str); 28] = [
     ),
     (
         "results",
-        "ruleId ruleIndex kind level message! locations partialFingerprints codeFlows fixes",
+        "ruleId ruleIndex kind level message! locations partialFingerprints codeFlows fixes \
+         suppressions",
     ),
+    ("suppressions", "kind! justification"),
     ("partialFingerprints", "ungil/v1"),
     ("codeFlows", "threadFlows!"),
     ("threadFlows", "locations!"),
@@ -119,7 +121,11 @@ fn keeps_to_the_standard(key: &str, value: &Value) {
     match value {
         Value::Array(values) => {
             assert!(
-                !values.is_empty() || matches!(key, "results" | "toolExecutionNotifications"),
+                !values.is_empty()
+                    || matches!(
+                        key,
+                        "results" | "suppressions" | "toolExecutionNotifications"
+                    ),
                 "{key}"
             );
             values
@@ -190,6 +196,60 @@ fn sarif_keeps_to_the_standard() {
     fingerprints.sort_unstable();
     fingerprints.dedup();
     assert_eq!(fingerprints.len(), count);
+}
+
+#[test]
+fn sarif_tells_of_what_is_silenced_and_why() {
+    let silenced = function("one").replace(
+        "    PyObject *item",
+        "    /* ungil: ignore[UG101] -- \u{e9}t\u{e9} */\n    PyObject *item",
+    );
+    let code = format!("#include <Python.h>\n\n{silenced}{}", function("two"));
+    let config = "[per-file-ignores]\n\"old.c\" = [\"UG101\"]\n";
+    let tree = Tree::new(&[
+        ("ungil.toml", config.as_bytes()),
+        ("m.c", code.as_bytes()),
+        ("old.c", module(&["three"]).as_bytes()),
+    ]);
+    let ran = tree.ungil(&["check", "--output-format", "sarif"]);
+    let log: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    keeps_to_the_standard("log", &log);
+    let results = log["runs"][0]["results"].as_array().unwrap().iter();
+    let suppressions: Vec<&Value> = results.map(|result| &result["suppressions"]).collect();
+    assert_eq!(suppressions[0][0]["kind"], "inSource");
+    assert_eq!(suppressions[0][0]["justification"], "\u{e9}t\u{e9}");
+    assert_eq!(suppressions[1].as_array().unwrap().len(), 0);
+    assert_eq!(suppressions[2][0]["kind"], "external");
+    // Nobody else hears of them, and nobody else is called by another name.
+    assert_eq!(functions(&tree, &[]), ["two"]);
+    let name = |text: &str| {
+        let tree = Tree::new(&[("m.c", text.as_bytes())]);
+        let ran = tree.ungil(&["check", "--output-format=json"]);
+        let findings: Value = serde_json::from_slice(&ran.stdout).unwrap();
+        let last = findings.as_array().unwrap().last().unwrap();
+        last["fingerprint"].as_str().unwrap().to_owned()
+    };
+    let twice = "static int f(PyObject *l)\n{\n    int n;\n    n = !PyList_GetItem(l, 0);\n    \
+                 n = !PyList_GetItem(l, 0);\n    return n;\n}\n";
+    let once = twice.replacen("    n =", "    /* ungil: ignore[UG101] */\n    n =", 1);
+    assert_eq!(name(twice), name(&once));
+}
+
+#[test]
+fn json_has_the_file_that_a_fix_needs() {
+    let tree = Tree::new(&[
+        (
+            "pyproject.toml",
+            b"[project]\nrequires-python = \">=3.9\"\n",
+        ),
+        ("m.c", module(&["f"]).as_bytes()),
+    ]);
+    let ran = tree.ungil(&["check", "--output-format=json"]);
+    let findings: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let file = &findings[0]["outcome"]["new_file"];
+    assert_eq!(file["path"], "ungil_compat.h");
+    let text = file["text"].as_str().unwrap();
+    assert!(text.contains("ungil_PyList_GetItemRef"), "{text}");
 }
 
 #[test]

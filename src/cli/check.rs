@@ -5,24 +5,27 @@ use super::args::CheckArgs;
 use super::baseline::Baseline;
 use super::output::deliver;
 use super::session::{Ledger, Session};
+use super::silence::By;
 use super::since::Since;
 use super::talk::{Talk, counted, write_results};
 use crate::edit::Confidence;
 use crate::engine::{Declared, ModuleStatus};
-use crate::render::{Named, OutputFormat, Results, render, statistics};
+use crate::render::{Named, OutputFormat, Results, Silence, render, statistics};
 use crate::rule::{Finding, Outcome, fingerprints};
 
 pub(super) fn run(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Status> {
     let session = Session::counting(&args.analysis, ledger(args), talk)?;
     session.write_stats(&args.analysis.options)?;
-    let findings = &session.analysis.findings;
-    let names = fingerprints(&session.package.files, findings);
-    let mut named: Vec<Named<'_>> = findings
-        .iter()
+    let all: Vec<&Finding> = with_silenced(&session)
+        .map(|(finding, _)| finding)
+        .collect();
+    let names = fingerprints(&session.package.files, &all);
+    let mut named: Vec<Named<'_>> = with_silenced(&session)
         .zip(&names)
-        .map(|(finding, fingerprint)| Named {
+        .map(|((finding, silenced), fingerprint)| Named {
             finding,
             fingerprint,
+            silenced,
         })
         .collect();
     named.sort_by_key(|named| {
@@ -30,20 +33,40 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Status> {
         (finding.file, finding.span, finding.rule.code)
     });
     narrow(args, &session, &mut named, talk)?;
-    write(args, &session, &named, talk)?;
-    summarize(&session, &named, talk);
+    let open = named.iter().copied();
+    let open: Vec<Named<'_>> = open.filter(|named| named.silenced.is_none()).collect();
+    let written = match args.output_format {
+        OutputFormat::Sarif => &named,
+        _ => &open,
+    };
+    write(args, &session, written, talk)?;
+    summarize(&session, &open, talk);
     if args.stats {
         write_results(session.stats().to_text().as_bytes())?;
     }
     if session.settings.strict && session.has_coverage_gap() {
         return Ok(Status::CoverageGap);
     }
-    let clean = args.write_baseline || named.iter().all(|named| is_safe(named.finding));
+    let clean = args.write_baseline || open.iter().all(|named| is_safe(named.finding));
     Ok(if clean {
         Status::Clean
     } else {
         Status::Findings
     })
+}
+
+/// All findings of a run; those that are silenced count for the names of the others, which so stay
+/// the same when a comment comes or goes.
+fn with_silenced(session: &Session) -> impl Iterator<Item = (&Finding, Option<Silence<'_>>)> {
+    let open = session.analysis.findings.iter();
+    let silenced = session.silenced.iter().map(|silenced| {
+        let silence = match &silenced.by {
+            By::Comment(reason) => Silence::Comment(reason.as_deref()),
+            By::Configuration => Silence::Configuration,
+        };
+        (&silenced.finding, Some(silence))
+    });
+    open.map(|finding| (finding, None)).chain(silenced)
 }
 
 /// A report speaks of the whole package.
@@ -75,7 +98,8 @@ fn narrow(
         return Ok(());
     };
     if args.write_baseline {
-        let open = named.iter().filter(|named| !is_safe(named.finding));
+        let is_open = |named: &&Named<'_>| named.silenced.is_none() && !is_safe(named.finding);
+        let open = named.iter().filter(is_open);
         let baseline = Baseline::new(&session.package, open);
         baseline.write(path)?;
         let count = counted(baseline.len(), "finding", "findings");

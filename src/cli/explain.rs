@@ -145,7 +145,7 @@ impl Asked<'_> {
             let Finding { rule, message, .. } = finding;
             let (code, name) = (rule.code, rule.name);
             let by = match by {
-                By::Comment => "a comment",
+                By::Comment(_) => "a comment",
                 By::Configuration => "the configuration",
             };
             out += &format!("silenced by {by}: {code} {name}: {message}\n");

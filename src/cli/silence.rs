@@ -18,9 +18,10 @@ pub(super) struct Silenced {
 }
 
 /// What silences a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum By {
-    Comment,
+    /// A comment, which may say why.
+    Comment(Option<String>),
     /// `per-file-ignores`.
     Configuration,
 }
@@ -45,10 +46,10 @@ pub(super) fn silence(
         let file = package.files.get(finding.file);
         let line = file.position(finding.span.start()).line;
         let found = comments.get_mut(&finding.file);
-        let in_comments = found.is_some_and(|found| mark_used(found, finding, line));
+        let comment = found.and_then(|found| mark_used(found, finding, line));
         let path = package.root.join(file.path());
-        if in_comments {
-            by.push(By::Comment);
+        if let Some(comment) = comment {
+            by.push(By::Comment(comment.reason.clone()));
         } else if settings.is_silenced(finding.rule, &path) {
             by.push(By::Configuration);
         } else {
@@ -82,16 +83,21 @@ fn comments(package: &Package) -> BTreeMap<FileId, Vec<Comment>> {
         .collect()
 }
 
-/// Whether a comment covers `finding`. A finding that nobody would see makes no comment useful.
-fn mark_used(comments: &mut [Comment], finding: &Finding, line: LineNumber) -> bool {
-    let mut covered = false;
+/// The first comment that covers `finding`. A finding that nobody would see makes no comment
+/// useful.
+fn mark_used<'c>(
+    comments: &'c mut [Comment],
+    finding: &Finding,
+    line: LineNumber,
+) -> Option<&'c Suppression> {
+    let mut first = None;
     for comment in comments {
         if comment.suppression.covers(finding.rule, line) {
             comment.used |= !matches!(finding.outcome, Outcome::Safe(_));
-            covered = true;
+            first = first.or(Some(&comment.suppression));
         }
     }
-    covered
+    first
 }
 
 fn report(file: &SourceFile, comments: &[Comment], settings: &Settings, talk: &Talk) {

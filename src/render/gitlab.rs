@@ -15,6 +15,7 @@ fn issue(view: View<'_>, named: Named<'_>) -> Value {
     let Named {
         finding,
         fingerprint,
+        ..
     } = named;
     let region = Region::new(view.package.files.get(finding.file), finding.span);
     json!({

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::place::Region;
-use super::{Named, View};
-use crate::edit::{Confidence, Edit};
+use super::{Named, Results, View};
+use crate::edit::{Confidence, Edit, Fix};
 use crate::rule::{Note, Outcome};
 use crate::source::{ByteSpan, FileId};
 
@@ -77,6 +77,9 @@ enum JsonOutcome<'a> {
         assumptions: &'a [String],
         /// All changes, by file and place.
         edits: Vec<JsonEdit<'a>>,
+        /// A file that is not there yet and that the changes need.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        new_file: Option<JsonNewFile>,
     },
     /// Proven safe as it is; only with `--show-safe`.
     Safe {
@@ -112,8 +115,20 @@ struct JsonEdit<'a> {
     text: Cow<'a, str>,
 }
 
-pub(super) fn findings(view: View<'_>, findings: &[Named<'_>]) -> String {
-    let list: Vec<_> = findings.iter().map(|named| convert(view, *named)).collect();
+/// A file to be made. Other fixes may need more of it: for several, write it with what any of them
+/// needs (`ungil diff` does).
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "NewFile")]
+struct JsonNewFile {
+    /// Its path, relative to the folder the program runs in.
+    path: String,
+    /// What it holds for this fix alone.
+    text: String,
+}
+
+pub(super) fn findings(results: Results<'_>) -> String {
+    let findings = results.findings.iter();
+    let list: Vec<_> = findings.map(|named| convert(results, *named)).collect();
     let text = serde_json::to_string_pretty(&list).expect("strings and numbers always serialise");
     text + "\n"
 }
@@ -133,10 +148,12 @@ pub(super) fn schema_of<T: JsonSchema>(title: &str) -> String {
     format!("{:#}\n", schema.to_value())
 }
 
-fn convert<'a>(view: View<'_>, named: Named<'a>) -> JsonFinding<'a> {
+fn convert<'a>(results: Results<'_>, named: Named<'a>) -> JsonFinding<'a> {
+    let view = results.view;
     let Named {
         finding,
         fingerprint,
+        ..
     } = named;
     let note = |note: &'a Note| JsonNote {
         message: &note.text,
@@ -151,11 +168,12 @@ fn convert<'a>(view: View<'_>, named: Named<'a>) -> JsonFinding<'a> {
         function: finding.function.as_deref(),
         api: finding.api,
         notes: finding.notes.iter().map(note).collect(),
-        outcome: outcome(view, &finding.outcome),
+        outcome: outcome(results, &finding.outcome),
     }
 }
 
-fn outcome<'a>(view: View<'_>, outcome: &'a Outcome) -> JsonOutcome<'a> {
+fn outcome<'a>(results: Results<'_>, outcome: &'a Outcome) -> JsonOutcome<'a> {
+    let view = results.view;
     match outcome {
         Outcome::Safe(reason) => JsonOutcome::Safe { reason },
         Outcome::Manual(reason) => JsonOutcome::Manual { reason },
@@ -167,8 +185,17 @@ fn outcome<'a>(view: View<'_>, outcome: &'a Outcome) -> JsonOutcome<'a> {
             title: &fix.title,
             assumptions: &fix.assumptions,
             edits: fix.edits.iter().map(|edit| json_edit(view, edit)).collect(),
+            new_file: new_file(results, fix),
         },
     }
+}
+
+fn new_file(results: Results<'_>, fix: &Fix) -> Option<JsonNewFile> {
+    let file = results.analysis.new_file.as_ref()?.of([fix])?;
+    Some(JsonNewFile {
+        path: results.view.absent_path(&file.path),
+        text: String::from_utf8_lossy(&file.bytes).into_owned(),
+    })
 }
 
 fn json_edit<'a>(view: View<'_>, edit: &'a Edit) -> JsonEdit<'a> {

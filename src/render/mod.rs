@@ -63,7 +63,12 @@ impl View<'_> {
     /// The path of `file` as the user would write it.
     #[must_use]
     pub fn path(&self, file: FileId) -> String {
-        let absolute = self.package.root.join(self.package.files.get(file).path());
+        self.absent_path(self.package.files.get(file).path())
+    }
+
+    /// The same for a file that is not there yet; `path` is relative to the package's root.
+    fn absent_path(&self, path: &Path) -> String {
+        let absolute = self.package.root.join(path);
         relative_to(self.folder, &absolute).display().to_string()
     }
 
@@ -81,6 +86,17 @@ pub struct Named<'a> {
     pub finding: &'a Finding,
     /// Its name, of [`crate::rule::fingerprints`].
     pub fingerprint: &'a str,
+    /// Why it is not to be reported; SARIF tells of such findings all the same.
+    pub silenced: Option<Silence<'a>>,
+}
+
+/// What keeps a finding from being reported.
+#[derive(Debug, Clone, Copy)]
+pub enum Silence<'a> {
+    /// A comment, which may say why.
+    Comment(Option<&'a str>),
+    /// The configuration.
+    Configuration,
 }
 
 /// What there is to write.
@@ -107,7 +123,7 @@ pub fn render(format: OutputFormat, results: Results<'_>) -> String {
     match format {
         OutputFormat::Full => each(excerpt),
         OutputFormat::Concise => each(concise),
-        OutputFormat::Json => json::findings(view, findings),
+        OutputFormat::Json => json::findings(results),
         OutputFormat::Sarif => sarif::log(results),
         OutputFormat::Github => each(github::command),
         OutputFormat::Gitlab => gitlab::report(view, findings),

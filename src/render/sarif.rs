@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::place::Region;
-use super::{Named, Results, View, whole_message};
+use super::{Named, Results, Silence, View, whole_message};
 use crate::diff::slashed;
 use crate::edit::{Edit, Fix};
 use crate::engine::{Coverage, NewFile};
@@ -76,6 +76,7 @@ fn result(results: Results<'_>, named: Named<'_>) -> Value {
     let Named {
         finding,
         fingerprint,
+        silenced,
     } = named;
     let index = transforms::ALL
         .iter()
@@ -92,6 +93,7 @@ fn result(results: Results<'_>, named: Named<'_>) -> Value {
         "message": {"text": whole_message(finding)},
         "locations": [primary_location(view, finding)],
         "partialFingerprints": {"ungil/v1": fingerprint},
+        "suppressions": silenced.into_iter().map(suppression).collect::<Vec<_>>(),
     });
     let mut add = |key: &str, value: Value| result[key] = value;
     if let Some(index) = index {
@@ -108,6 +110,16 @@ fn result(results: Results<'_>, named: Named<'_>) -> Value {
         add("fixes", json!([fix]));
     }
     result
+}
+
+fn suppression(silenced: Silence<'_>) -> Value {
+    match silenced {
+        Silence::Comment(None) => json!({"kind": "inSource"}),
+        Silence::Comment(Some(reason)) => json!({"kind": "inSource", "justification": reason}),
+        Silence::Configuration => {
+            json!({"kind": "external", "justification": "per-file-ignores of the configuration"})
+        }
+    }
 }
 
 fn primary_location(view: View<'_>, finding: &Finding) -> Value {

@@ -104,6 +104,7 @@ fn shown(format: OutputFormat, text: &[u8], target: &[u8], outcome: Outcome) -> 
     let named = Named {
         finding: &finding,
         fingerprint: "0123456789abcdef",
+        silenced: None,
     };
     render(
         format,

@@ -14,13 +14,13 @@ use crate::source::FileSet;
 /// without its blanks; of findings that are equal in all of this, also of their number by place.
 /// So it survives edits elsewhere, also in the same function, and new layout of its own line.
 #[must_use]
-pub fn fingerprints(files: &FileSet, findings: &[Finding]) -> Vec<String> {
+pub fn fingerprints(files: &FileSet, findings: &[&Finding]) -> Vec<String> {
     let mut by_place: Vec<usize> = (0..findings.len()).collect();
     by_place.sort_by_key(|&at| (findings[at].file, findings[at].span));
     let mut names = vec![String::new(); findings.len()];
     let mut ordinals = BTreeMap::<[u8; 20], u32>::new();
     for at in by_place {
-        let common = common_hash(files, &findings[at]);
+        let common = common_hash(files, findings[at]);
         let ordinal = ordinals.entry(common).or_default();
         let own = Sha1::digest([&common[..], &ordinal.to_le_bytes()].concat());
         *ordinal += 1;
@@ -81,7 +81,8 @@ mod tests {
             notes: Vec::new(),
             outcome: Outcome::Manual(String::new()),
         };
-        fingerprints(&files, &places.map(finding).collect::<Vec<_>>())
+        let findings: Vec<Finding> = places.map(finding).collect();
+        fingerprints(&files, &findings.iter().collect::<Vec<_>>())
     }
 
     #[test]

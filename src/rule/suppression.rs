@@ -20,6 +20,8 @@ pub struct Suppression {
     lines: Option<(LineNumber, LineNumber)>,
     /// Rules that it names, or what is wrong with it.
     rules: Result<Vec<Selector>, String>,
+    /// Why, as it says behind `--`.
+    pub reason: Option<String>,
 }
 
 impl Suppression {
@@ -81,6 +83,7 @@ fn own(
         span: ByteSpan::new(mark.0, mark.0 + 6),
         lines: (!whole_file).then(|| covered_lines(file, tokens, mark)),
         rules: parse(&text, rules),
+        reason: reason(&text),
     })
 }
 
@@ -95,6 +98,7 @@ fn foreign(file: &SourceFile, mark: ByteOffset, rules: &[&Rule]) -> Suppression 
         span: ByteSpan::new(mark.0, mark.0 + 4),
         lines: Some((line, line)),
         rules: Ok(borrowed.filter_map(selector).collect()),
+        reason: None,
     }
 }
 
@@ -113,6 +117,12 @@ fn parse(text: &str, rules: &[&Rule]) -> Result<Vec<Selector>, String> {
     list.split(',')
         .map(|text| Selector::new(text.trim(), rules).map_err(|error| error.to_string()))
         .collect()
+}
+
+fn reason(text: &str) -> Option<String> {
+    let (_, reason) = text.split_once("--")?;
+    let reason = reason.split("*/").next().unwrap_or(reason).trim();
+    (!reason.is_empty()).then(|| reason.to_owned())
 }
 
 fn to_offset(at: usize) -> ByteOffset {

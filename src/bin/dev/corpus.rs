@@ -71,9 +71,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 /// The release build of `ungil` beside this program's profile, or the one of the same profile.
 fn ungil_binary() -> Result<PathBuf> {
     let own = env::current_exe()?;
-    let profile = own.parent().context("a program is in a folder")?;
-    let target = profile
-        .parent()
+    // An example is at `target/PROFILE/examples`.
+    let mut folders = own.ancestors().skip(2);
+    let profile = folders.next().context("an example is in a folder")?;
+    let target = folders
+        .next()
         .context("cargo builds in a folder of the target folder")?;
     let name = format!("ungil{}", env::consts::EXE_SUFFIX);
     let candidates = [target.join("release").join(&name), profile.join(&name)];
