@@ -52,6 +52,21 @@ fn one_static() -> Open {
     open
 }
 
+fn one_gap() -> Coverage {
+    Coverage {
+        build_files_not_read: Vec::new(),
+        files: 1,
+        functions: 2,
+        not_understood: vec![NotUnderstood {
+            file: FileId(0),
+            line: LineNumber(1),
+            function: "g".into(),
+            reason: "syntax error".into(),
+        }],
+        headers_not_found: vec!["own.h".into()],
+    }
+}
+
 fn shown(format: OutputFormat, text: &[u8], target: &[u8], outcome: Outcome) -> String {
     let package = package(text);
     let start = memchr::memmem::find(text, target).unwrap();
@@ -80,18 +95,7 @@ fn shown(format: OutputFormat, text: &[u8], target: &[u8], outcome: Outcome) -> 
         styled: false,
     };
     let analysis = Analysis {
-        coverage: Coverage {
-            build_files_not_read: Vec::new(),
-            files: 1,
-            functions: 2,
-            not_understood: vec![NotUnderstood {
-                file: FileId(0),
-                line: LineNumber(1),
-                function: "g".into(),
-                reason: "syntax error".into(),
-            }],
-            headers_not_found: vec!["own.h".into()],
-        },
+        coverage: one_gap(),
         modules: vec![ModuleStatus {
             name: "m".into(),
             file: FileId(0),

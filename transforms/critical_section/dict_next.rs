@@ -2,6 +2,7 @@
 
 mod exits;
 mod operand;
+mod path;
 mod plan;
 mod private;
 mod references;
@@ -130,7 +131,7 @@ fn unite(found: Vec<Finding>, found_with_gil: Vec<Finding>) -> Vec<Finding> {
     for finding in found {
         let place = (finding.file, finding.span);
         match by_place.get_mut(&place) {
-            Some(known) => known.outcome = agreed(&known.outcome, finding.outcome),
+            Some(known) => join(known, finding),
             None => {
                 by_place.insert(place, finding);
             }
@@ -139,14 +140,22 @@ fn unite(found: Vec<Finding>, found_with_gil: Vec<Finding>) -> Vec<Finding> {
     for mut finding in found_with_gil {
         match by_place.get_mut(&(finding.file, finding.span)) {
             Some(known) if matches!(known.outcome, Outcome::Safe(_)) => {}
-            Some(known) => known.outcome = agreed(&known.outcome, finding.outcome),
+            Some(known) => join(known, finding),
             None => {
+                finding.notes.clear();
                 finding.outcome = Outcome::Safe("where it is compiled there is a GIL".into());
                 by_place.insert((finding.file, finding.span), finding);
             }
         }
     }
     by_place.into_values().collect()
+}
+
+fn join(known: &mut Finding, other: Finding) {
+    known.outcome = agreed(&known.outcome, other.outcome);
+    if known.notes.is_empty() {
+        known.notes = other.notes;
+    }
 }
 
 /// What to do where two configurations may ask for different things.
@@ -338,7 +347,14 @@ impl<'a> Sites<'a> {
             function: Some(scope.function.name.clone()),
             api: Some(API),
             message,
-            notes: Vec::new(),
+            notes: match outcome {
+                Outcome::Safe(_) => Vec::new(),
+                Outcome::Fix(_) | Outcome::Manual(_) => {
+                    let mut sites = self.read.iter().filter_map(|site| site.as_ref().ok());
+                    let site = sites.find(|site| site.call == call);
+                    path::path(scope, call, site, (file, span))
+                }
+            },
             outcome,
         })
     }

@@ -60,7 +60,7 @@ pub(super) fn uses(scope: &Scope<'_>, site: &Site) -> Uses {
 
 /// Whether a call may run Python code or wait for a lock, so that the section is suspended.
 /// Functions that are not known may.
-fn suspends(callee: &Callee) -> bool {
+pub(super) fn suspends(callee: &Callee) -> bool {
     let Callee::Named(name) = callee else {
         return true;
     };

@@ -18,6 +18,8 @@ names(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     7: `d` is iterated over without holding its lock
+      7: `d`, which the caller passes in: another thread can change it between two calls
+      8: `Py_DECREF` can run Python code, which may change it as well
       by hand: the dict is released in the loop, but a critical section needs it until its end: release it behind the loop
     "##);
 }
@@ -40,6 +42,7 @@ f(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
+      9: `d`, which the caller passes in: another thread can change it between two calls
       by hand: the macro `CHECK` leaves the loop, which would leave the critical section open: move the loop into a function of its own and call that between begin and end, or iterate over `PyDict_Copy`
     "##);
 }
@@ -62,6 +65,7 @@ f(PyObject *d, PyObject *e)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     2: a dict is iterated over without holding its lock
+      2: `d`, which the caller passes in: another thread can change it between two calls
       by hand: the call is made by a macro: put the critical section into the `#define`
     "##);
 }
@@ -90,12 +94,16 @@ f(Iter *self, PyObject *d, int n)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `self->dict` is iterated over without holding its lock
+      8: `self->dict`, a field that other threads can reach: another thread can change it between two calls
       by hand: the position is kept outside of this function: put a critical section around the call and take `Py_NewRef` of key and value before it ends
     11: `d` is iterated over without holding its lock
+      11: `d`, which the caller passes in: another thread can change it between two calls
       by hand: the loop around this call is the iteration, but not its condition: write it as `while (PyDict_Next(…))`, or put all of it into a critical section
     14: `d` is iterated over without holding its lock
+      14: `d`, which the caller passes in: another thread can change it between two calls
       by hand: key and value are used after the call: put a critical section around both, and take `Py_NewRef` of what is needed after its end
     15: `d` is iterated over without holding its lock
+      15: `d`, which the caller passes in: another thread can change it between two calls
       by hand: key and value are used after the call: put a critical section around both, and take `Py_NewRef` of what is needed after its end
     "##);
 }
@@ -120,6 +128,7 @@ inside:
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     10: `d` is iterated over without holding its lock
+      10: `d`, which the caller passes in: another thread can change it between two calls
       by hand: `goto inside` jumps into the loop, and nothing may jump into a critical section: move the label out of the loop first
     "##);
 }
@@ -145,8 +154,10 @@ f(PyObject *d, PyObject *e)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `e` is iterated over without holding its lock
+      9: `e`, which the caller passes in: another thread can change it between two calls
       by hand: the loop begins or ends in an `#if`: put it into a critical section by hand, in each branch
     11: `d` is iterated over without holding its lock
+      11: `d`, which the caller passes in: another thread can change it between two calls
       by hand: the loop begins or ends in an `#if`: put it into a critical section by hand, in each branch
     "##);
 }
@@ -171,6 +182,8 @@ f(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
+      10: `RELEASE_GIL` can run Python code, which may change it as well
       by hand: `RELEASE_GIL` in the loop may detach the thread, and no critical section may end without a thread state: iterate over a copy (`PyDict_Copy`)
     "##);
 }

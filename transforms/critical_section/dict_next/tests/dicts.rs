@@ -18,6 +18,7 @@ count(Cache *self)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `self->data` is iterated over without holding its lock
+      8: `self->data`, a field that other threads can reach: another thread can change it between two calls
       review: hold `self->data` in a critical section while it is iterated over
       assumes that no other code sets `self->data` while the loop runs
     @@
@@ -46,6 +47,7 @@ count(Cache *self)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     7: `self->data` is iterated over without holding its lock
+      7: `self->data`, a field that other threads can reach: another thread can change it between two calls
       by hand: `self->data` is assigned in the loop, so that no single section holds it: iterate over a copy (`PyDict_Copy`)
     "##);
 }
@@ -66,6 +68,7 @@ count(PyObject *module)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `PyModule_GetDict(module)` is iterated over without holding its lock
+      8: the dict of a module or type: another thread can change it between two calls
       review: hold `PyModule_GetDict(module)` in a critical section while it is iterated over
       assumes that `PyModule_GetDict(module)` gives the same dict each time, and it stays alive
     @@
@@ -99,6 +102,7 @@ count(DictObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     7: `d` is iterated over without holding its lock
+      7: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
          Py_ssize_t pos = 0;
@@ -127,6 +131,7 @@ count(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     7: `d` is iterated over without holding its lock
+      7: `d`, which the caller passes in: another thread can change it between two calls
       review: hold `d` in a critical section while it is iterated over
       assumes that `d` is not NULL here
     @@
@@ -163,8 +168,10 @@ common(PyObject *a, PyObject *b)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `a` is iterated over without holding its lock
+      9: `a`, which the caller passes in: another thread can change it between two calls
       safe: hold `a` and `b` in a critical section while they are iterated over
     11: `b` is iterated over without holding its lock
+      11: `b`, which the caller passes in: another thread can change it between two calls
       safe: hold `a` and `b` in a critical section while they are iterated over
     @@
          int n = 0;
@@ -202,8 +209,10 @@ pairs(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     10: `d` is iterated over without holding its lock
+      10: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
          PyObject *k, *l;
@@ -251,8 +260,10 @@ deep(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
+      9: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     11: `inner` is iterated over without holding its lock
+      11: the result of `PyDict_Next()`: another thread can change it between two calls
       by hand: a section of its own would suspend the one around it at each turn of the outer loop: iterate over a copy (`PyDict_Copy`)
     @@
          int n = 0;
@@ -319,6 +330,7 @@ f(Cache *self)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
+      9: a container made here and given away on line 8: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
      
@@ -354,6 +366,7 @@ f(PyObject *d, PyObject *e)
     9: `d` is iterated over without holding its lock
       safe as it is: the critical section that begins on line 8 locks the container as long as the value is in use
     11: `e` is iterated over without holding its lock
+      11: `e`, which the caller passes in: another thread can change it between two calls
       by hand: the critical section around it is on another object, and one inside of it would suspend that: lock both with `Py_BEGIN_CRITICAL_SECTION2`
     "##);
 }

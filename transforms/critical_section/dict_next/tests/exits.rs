@@ -24,6 +24,7 @@ all_str(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
          PyObject *key, *value;
@@ -74,6 +75,7 @@ done:
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
+      9: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
          Py_ssize_t pos = 0;
@@ -119,6 +121,8 @@ check(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
+      9: `d`, which the caller passes in: another thread can change it between two calls
+      11: `PyErr_Format` can run Python code, which may change it as well
       safe: hold `d` in a critical section while it is iterated over
     @@
          PyObject *key;
@@ -178,6 +182,7 @@ error:
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
          PyObject *key, *value;
@@ -243,6 +248,7 @@ find(PyObject *d, PyObject **table, int n)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
+      9: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
          Py_ssize_t pos = 0;
@@ -298,6 +304,7 @@ has_none(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
+      9: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
          int found = 0;
@@ -338,6 +345,7 @@ each(PyObject *d, int n)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     10: `d` is iterated over without holding its lock
+      10: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
      
@@ -393,6 +401,8 @@ names(PyObject *o)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
+      9: the result of `PyObject_GetAttrString()`: another thread can change it between two calls
+      11: `Py_DECREF` can run Python code, which may change it as well
       safe: hold `d` in a critical section while it is iterated over
     @@
          PyObject *key;
@@ -441,8 +451,10 @@ both(PyObject *a, PyObject *b)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `a` is iterated over without holding its lock
+      8: `a`, which the caller passes in: another thread can change it between two calls
       safe: hold `a` in a critical section while it is iterated over
     13: `b` is iterated over without holding its lock
+      13: `b`, which the caller passes in: another thread can change it between two calls
       safe: hold `b` in a critical section while it is iterated over
     @@
          PyObject *key;
@@ -501,6 +513,7 @@ again:
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     11: `d` is iterated over without holding its lock
+      11: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
          PyObject *key;
@@ -546,6 +559,7 @@ f(PyObject *d, PyObject *wanted)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
          Py_ssize_t pos = 0;
@@ -581,24 +595,25 @@ done:
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-        8: `d` is iterated over without holding its lock
-          safe: hold `d` in a critical section while it is iterated over
-        @@
-             Py_ssize_t pos = 0;
-         
-        +    Py_BEGIN_CRITICAL_SECTION(d);
-             while (PyDict_Next(d, &pos, &key, NULL)) {
-                 while (n--)
-                     if (key == wanted)
-        -                goto done;
-        +                goto end_section;
-             }
-        -done:
-        +end_section: ;
-        +    Py_END_CRITICAL_SECTION();
-             return n;
+    8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         Py_ssize_t pos = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, &key, NULL)) {
+             while (n--)
+                 if (key == wanted)
+    -                goto done;
+    +                goto end_section;
          }
-        ");
+    -done:
+    +end_section: ;
+    +    Py_END_CRITICAL_SECTION();
+         return n;
+     }
+    ");
 }
 
 #[test]
@@ -622,24 +637,25 @@ done:
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-        9: `d` is iterated over without holding its lock
-          safe: hold `d` in a critical section while it is iterated over
-        @@
-             int n = 0;
-         
-        +    Py_BEGIN_CRITICAL_SECTION(d);
-             while (PyDict_Next(d, &pos, &key, NULL)) {
-                 if (key == Py_None)
-        -            goto done;
-        +            break;
-                 n++;
-             }
-        +    Py_END_CRITICAL_SECTION();
-         
-        -done:
-             return n;
+    9: `d` is iterated over without holding its lock
+      9: `d`, which the caller passes in: another thread can change it between two calls
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         int n = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, &key, NULL)) {
+             if (key == Py_None)
+    -            goto done;
+    +            break;
+             n++;
          }
-        ");
+    +    Py_END_CRITICAL_SECTION();
+     
+    -done:
+         return n;
+     }
+    ");
 }
 
 #[test]
@@ -664,20 +680,21 @@ done:
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-        11: `d` is iterated over without holding its lock
-          safe: hold `d` in a critical section while it is iterated over
-        @@
-             if (d == Py_None)
-                 goto done;
-        +    Py_BEGIN_CRITICAL_SECTION(d);
-             while (PyDict_Next(d, &pos, &key, NULL)) {
-                 if (key == Py_None)
-        -            goto done;
-        +            break;
-                 n++;
-             }
-        +    Py_END_CRITICAL_SECTION();
-         done:
-             return n;
-        ");
+    11: `d` is iterated over without holding its lock
+      11: `d`, which the caller passes in: another thread can change it between two calls
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         if (d == Py_None)
+             goto done;
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, &key, NULL)) {
+             if (key == Py_None)
+    -            goto done;
+    +            break;
+             n++;
+         }
+    +    Py_END_CRITICAL_SECTION();
+     done:
+         return n;
+    ");
 }

@@ -29,6 +29,7 @@ none:
 "#;
     insta::assert_snapshot!(helper(text), @"
     8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
       review: hold `d` in a critical section while `all_str_lock_held` runs
       assumes that `d` is not NULL when `all_str` is called
     @@
@@ -75,6 +76,8 @@ call_all(PyObject *d, PyObject *f)
 "#;
     insta::assert_snapshot!(helper(text), @"
     7: `d` is iterated over without holding its lock
+      7: `d`, which the caller passes in: another thread can change it between two calls
+      8: `PyObject_CallOneArg` can run Python code, which may change it as well
       review: hold `d` in a critical section while `call_all_lock_held` runs
       assumes that `d` is not NULL when `call_all` is called
     @@

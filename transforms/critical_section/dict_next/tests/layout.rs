@@ -22,6 +22,7 @@ count(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
+      9: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
          int n = 0;
@@ -54,6 +55,7 @@ count(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
          int n = 0;
@@ -84,6 +86,7 @@ sum(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
+      9: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
          Py_ssize_t n;
@@ -119,6 +122,7 @@ f(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     11: `d` is iterated over without holding its lock
+      11: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
          pos = 0;
@@ -160,6 +164,7 @@ f(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
+      9: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
      	Py_ssize_t pos = 0;
@@ -206,6 +211,7 @@ f(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
        PyObject *key;
@@ -255,6 +261,7 @@ f(PyObject *d, int n)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     10: `d` is iterated over without holding its lock
+      10: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
      
@@ -294,6 +301,7 @@ count(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
          int n = 0;
@@ -323,6 +331,8 @@ f(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
+      10: `visit` can run Python code, which may change it as well
       safe: hold `d` in a critical section while it is iterated over
     @@
          Py_ssize_t pos = 0;
@@ -358,6 +368,7 @@ f(PyObject *d, int failed)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
          PyObject *key;

@@ -25,6 +25,8 @@ visit_all(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
+      11: `visit` can run Python code, which may change it as well
       safe: hold `d` in a critical section while it is iterated over
     @@
          PyObject *key, *value;
@@ -84,6 +86,8 @@ visit_all(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
+      9: `d`, which the caller passes in: another thread can change it between two calls
+      10: `PyErr_Clear` can run Python code, which may change it as well
       safe: hold `d` in a critical section while it is iterated over
     @@
          int n = 0;
@@ -124,6 +128,8 @@ copy(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     11: `d` is iterated over without holding its lock
+      11: `d`, which the caller passes in: another thread can change it between two calls
+      12: `PyDict_SetItem` can run Python code, which may change it as well
       safe: hold `d` in a critical section while it is iterated over
     @@
          PyObject *key, *value, *result;
@@ -175,6 +181,8 @@ first(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
+      9: `PyObject_Repr` can run Python code, which may change it as well
       safe: hold `d` in a critical section while it is iterated over
     @@
          PyObject *key;
@@ -219,6 +227,8 @@ visit_all(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     7: `d` is iterated over without holding its lock
+      7: `d`, which the caller passes in: another thread can change it between two calls
+      10: `visit` can run Python code, which may change it as well
       safe: hold `d` in a critical section while it is iterated over
     @@
          PyObject *key;
@@ -267,6 +277,8 @@ last(PyObject *d, PyObject **out)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     7: `d` is iterated over without holding its lock
+      7: `d`, which the caller passes in: another thread can change it between two calls
+      9: `visit` can run Python code, which may change it as well
       safe: hold `d` in a critical section while it is iterated over
     @@
          PyObject *value;
@@ -298,6 +310,7 @@ last(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     7: `d` is iterated over without holding its lock
+      7: `d`, which the caller passes in: another thread can change it between two calls
       review: hold `d` in a critical section while it is iterated over
       assumes that something keeps `value` alive where it is used after the section
     @@
@@ -326,6 +339,7 @@ fill(PyObject *d, PyObject **out)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     7: `d` is iterated over without holding its lock
+      7: `d`, which the caller passes in: another thread can change it between two calls
       review: hold `d` in a critical section while it is iterated over
       assumes that something keeps `value` alive where it is used after the section
     @@
@@ -359,6 +373,8 @@ names(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     7: `d` is iterated over without holding its lock
+      7: `d`, which the caller passes in: another thread can change it between two calls
+      10: `PyErr_Clear` can run Python code, which may change it as well
       safe: hold `d` in a critical section while it is iterated over
     @@
          PyObject *key;
@@ -406,6 +422,8 @@ show(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     7: `d` is iterated over without holding its lock
+      7: `d`, which the caller passes in: another thread can change it between two calls
+      8: `Py_BuildValue` can run Python code, which may change it as well
       review: hold `d` in a critical section while it is iterated over
       assumes that `v` stays in its dict while calls in the loop run Python code
     @@
@@ -447,6 +465,8 @@ f(PyObject *d, PyObject *key)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
+      9: `d`, which the caller passes in: another thread can change it between two calls
+      8: `visit` can run Python code, which may change it as well
       review: hold `d` in a critical section while it is iterated over
       assumes that `key` stays in its dict while calls in the loop run Python code
       assumes that `d` is not NULL here
@@ -483,6 +503,8 @@ f(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
+      9: `visit` can run Python code, which may change it as well
       safe: hold `d` in a critical section while it is iterated over
     @@
          Py_ssize_t pos = 0;
@@ -522,6 +544,8 @@ f(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     10: `d` is iterated over without holding its lock
+      10: `d`, which the caller passes in: another thread can change it between two calls
+      11: `visit` can run Python code, which may change it as well
       safe: hold `d` in a critical section while it is iterated over
     @@
          int n = 0;
@@ -557,6 +581,8 @@ f(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
+      9: `visit` can run Python code, which may change it as well
       review: hold `d` in a critical section while it is iterated over
       assumes that `key` stays in its dict while calls in the loop run Python code
     @@
