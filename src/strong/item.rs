@@ -6,9 +6,10 @@ use super::contract::OWN;
 use super::plan::Planned;
 use super::reason::Reason;
 use super::scene::{Parent, Scene, graph};
-use super::{emit, hand_out, plan, snapshot};
+use super::shape::{Shape, shape};
+use super::{emit, hand_out, plan, presence, snapshot};
 use crate::ast::{BinaryOp, ExprId, ExprKind};
-use crate::capi::{self, Absent, Replacement};
+use crate::capi::{self, Absent, Form, Replacement};
 use crate::edit::Fix;
 use crate::provenance::{SharedKind, Verdict};
 use crate::rule::{CallSite, ItemId, Outcome, PackageCx};
@@ -152,9 +153,24 @@ fn shared(
 }
 
 /// The outcome of a lookup that needs no look at the paths.
-fn without_group(scene: &Scene<'_>, call: ExprId, replacement: &Replacement) -> Option<Outcome> {
-    (replacement.absent == Absent::None && is_compared(scene, call))
-        .then(|| Outcome::Safe("the pointer is only compared".to_owned()))
+fn without_group(
+    scene: &Scene<'_>,
+    call: ExprId,
+    replacement: &'static Replacement,
+) -> Option<Outcome> {
+    // Lists and macros read memory that another thread may free meanwhile.
+    let is_guarded = replacement.absent == Absent::None || replacement.form == Form::Out { arg: 2 };
+    if !is_guarded || replacement.caution.is_some() {
+        return None;
+    }
+    let why = match shape(scene, call, replacement, &BTreeSet::new()) {
+        Ok(Shape::Presence(..)) => {
+            let better = presence::is_possible(scene, call, replacement);
+            (!better).then_some("only whether the key is there is asked")
+        }
+        _ => is_compared(scene, call).then_some("the pointer is only compared"),
+    };
+    why.map(|why| Outcome::Safe(why.to_owned()))
 }
 
 fn emitted(scene: &Scene<'_>, group: &[Planned]) -> Group {
@@ -165,13 +181,22 @@ fn emitted(scene: &Scene<'_>, group: &[Planned]) -> Group {
     }
 }
 
-/// Whether the result of `call` is an operand of `==` or `!=`.
+/// Whether the result of `call` is compared with what is no result of a call itself.
 fn is_compared(scene: &Scene<'_>, call: ExprId) -> bool {
-    matches!(scene.parent_of_expr(call), Some(Parent::Expr(outer))
-    if matches!(scene.tree.expr(outer).kind, ExprKind::Binary {
-        op: BinaryOp::Equals | BinaryOp::NotEquals,
-        ..
-    }))
+    let Some(Parent::Expr(outer)) = scene.parent_of_expr(call) else {
+        return false;
+    };
+    match scene.tree.expr(outer).kind {
+        ExprKind::Binary {
+            op: BinaryOp::Equals | BinaryOp::NotEquals,
+            lhs,
+            rhs,
+        } => {
+            let other = if lhs == call { rhs } else { lhs };
+            !matches!(scene.tree.expr(other).kind, ExprKind::Call { .. })
+        }
+        _ => false,
+    }
 }
 
 fn manual(reason: &Reason) -> Outcome {

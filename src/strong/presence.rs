@@ -18,6 +18,7 @@ use super::reason::Reason;
 use super::scene::{Parent, Scene};
 use super::shape::runs_first;
 use crate::ast::{ExprId, StmtId};
+use crate::capi::{OldErrors, Replacement};
 use crate::program::CallSite;
 use crate::source::ByteSpan;
 
@@ -46,7 +47,6 @@ pub(super) fn rewrite(
     let args = draft.text(ByteSpan::new(parts.callee.end().0, parts.whole.end().0));
     let call = format!("{}{args}", contains(lookup));
     let comparison = if test.1 { "== 1" } else { "!= 1" };
-    doubt_dict(draft, lookup);
     let answer = match front(draft.scene, parts.call) {
         Some(stmt) if parts.handles_errors() => {
             let at = draft.scene.stmt_span(stmt).ok_or_else(in_macro)?;
@@ -56,32 +56,21 @@ pub(super) fn rewrite(
             draft.before(stmt, clear);
             name.to_owned()
         }
-        _ => {
-            if parts.handles_errors() {
-                draft.fix.assume(
-                    "an error of the key's hash or comparison, which the old call cleared, may \
-                     stay set",
-                );
-            }
-            call
-        }
+        _ => call,
     };
     draft.replace(span, format!("{answer} {comparison}"));
     Ok(())
 }
 
-/// Up to Python 3.13 `PyDict_Contains` reads any object as if it were a dict.
-fn doubt_dict(draft: &mut Draft<'_, '_>, lookup: &Lookup) {
-    let scene = draft.scene;
+/// Whether `PyDict_Contains` can answer for the lookup `call`: it is made of a dict, which the
+/// function does not check up to Python 3.13, and its errors can be cleared.
+pub(super) fn is_possible(scene: &Scene<'_>, call: ExprId, replacement: &Replacement) -> bool {
     let site = CallSite {
         item: scene.item,
-        expr: lookup.call,
+        expr: call,
     };
-    if !scene.cx.is_dict(site, 0) {
-        draft
-            .fix
-            .assume("the first argument is a dict, which the new call does not check");
-    }
+    let has_place = replacement.errors != OldErrors::Swallowed || front(scene, call).is_some();
+    has_place && scene.cx.is_dict(site, 0)
 }
 
 /// The statement of the lookup, if the lookup can as well be made in front of it.
@@ -92,7 +81,7 @@ fn front(scene: &Scene<'_>, call: ExprId) -> Option<StmtId> {
 }
 
 /// Whether the compiler may leave the call out.
-pub(super) fn is_asserted(scene: &Scene<'_>, call: ExprId) -> bool {
+fn is_asserted(scene: &Scene<'_>, call: ExprId) -> bool {
     let mut at = scene.parent_of_expr(call);
     while let Some(Parent::Expr(outer)) = at {
         if scene.call(outer).is_some_and(|(name, _)| name == "assert") {

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::presence::is_asserted;
 use super::reason::Reason;
 use super::scene::{Parent, Scene};
 use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, UnaryOp};
 use crate::capi::{Form, OldErrors, Replacement};
 use crate::cfg::{InstrKind, Source};
 use crate::preprocess::Place;
-use crate::program::CallSite;
 
 /// Where the result of a call goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,13 +123,7 @@ fn of_statement(scene: &Scene<'_>, stmt: StmtId, value: ExprId) -> Result<Shape,
         }
         StmtKind::Expr(_) => Err(Reason::Discarded),
         StmtKind::Return(_) => Err(Reason::ReturnedBorrowed),
-        StmtKind::If { .. } => Ok(presence(
-            scene,
-            stmt,
-            value,
-            (value, true),
-            &BTreeSet::new(),
-        )),
+        StmtKind::If { .. } => Ok(Shape::Presence(value, true)),
         StmtKind::While { .. } | StmtKind::DoWhile { .. } | StmtKind::For { .. } => {
             Ok(Shape::Presence(value, true))
         }
@@ -164,31 +156,10 @@ fn nested(
     if let Some((test, when)) = null_test(scene, call)
         && matches!(replacement.form, Form::Out { arg: 2 })
     {
-        return Ok(presence(scene, stmt, call, (test, when), moved));
+        return Ok(Shape::Presence(test, when));
     }
     runs_first(scene, stmt, call, moved)?;
     Ok(Shape::Nested(stmt))
-}
-
-/// A lookup of which only the presence of the key is asked. What may be no dict is better looked
-/// up: `PyDict_Contains` does not check that.
-fn presence(
-    scene: &Scene<'_>,
-    stmt: StmtId,
-    call: ExprId,
-    (test, when): (ExprId, bool),
-    moved: &BTreeSet<ExprId>,
-) -> Shape {
-    let site = CallSite {
-        item: scene.item,
-        expr: call,
-    };
-    let may_move = !is_asserted(scene, call) && runs_first(scene, stmt, call, moved).is_ok();
-    if !scene.cx.is_dict(site, 0) && may_move {
-        Shape::Nested(stmt)
-    } else {
-        Shape::Presence(test, when)
-    }
 }
 
 /// The expression that compares `value` with `NULL`, and its outcome if `value` is not.

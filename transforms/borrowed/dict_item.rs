@@ -21,8 +21,9 @@ declare_rule! {
     /// ## What it does
     /// Replaces the lookup with `PyDict_GetItemRef` or `PyDict_GetItemStringRef`, and releases the value on
     /// every path after its last use. Where only the presence of a key is asked for, `PyDict_Contains`
-    /// answers that without a reference. Errors stay what they were: those that the old function cleared
-    /// are cleared, those that it left set stay set.
+    /// answers that without a reference. A lookup that cannot be written so, and one whose result is only
+    /// compared with another pointer, is left alone: nothing reads the object. Errors stay what they were:
+    /// those that the old function cleared are cleared, those that it left set stay set.
     ///
     /// With `--errors propagate` the function leaves with an error that the old one cleared, by its own
     /// failure exit and after the same releases. That is a change of behaviour asked for, so it lowers no
@@ -51,9 +52,7 @@ declare_rule! {
     ///
     /// ## Confidence
     /// Safe, if no exception was set before the function was entered: `PyErr_Clear` would drop it. Review
-    /// where the function shows that one may be pending (a failed call, `PyErr_SetString`), and where a
-    /// presence test becomes `PyDict_Contains` on what is not known to be a dict: up to Python 3.13 that
-    /// crashes. In the middle of a condition it also leaves the errors set that the old function cleared.
+    /// where the function shows that one may be pending (a failed call, `PyErr_SetString`).
     ///
     /// ## Declines
     /// - The reference is returned or stored without a reference of its own: callers must change.

@@ -108,28 +108,22 @@ static PyObject *has(PyObject *self, PyObject *key)
     return show(PyDict_GetItem(more, key));
 }
 "), @"
+    5: safe: only whether the key is there is asked
     @@
      static PyObject *has(PyObject *self, PyObject *key)
      {
     +    PyObject *value;
-    +    PyObject *value2;
     +    PyObject *result;
          if (PyObject_Hash(key) == -1)
              return NULL;
-    -    if (PyDict_GetItem(cache, key) != NULL)
-    +    if (PyDict_GetItemRef(cache, key, &value) < 0) {
-    +        return NULL;
-    +    }
-    +    if (value != NULL) {
-    +        Py_DECREF(value);
+         if (PyDict_GetItem(cache, key) != NULL)
              Py_RETURN_TRUE;
     -    return show(PyDict_GetItem(more, key));
-    +    }
-    +    if (PyDict_GetItemRef(more, key, &value2) < 0) {
+    +    if (PyDict_GetItemRef(more, key, &value) < 0) {
     +        return NULL;
     +    }
-    +    result = show(value2);
-    +    Py_XDECREF(value2);
+    +    result = show(value);
+    +    Py_XDECREF(value);
     +    return result;
      }
     ");
