@@ -90,6 +90,23 @@ impl Fix {
         }
     }
 
+    /// Adds all of another fix, but for edits that are there already.
+    pub fn include(&mut self, other: &Self) {
+        let known = self.edits.clone();
+        let fresh = other.edits.iter().filter(|edit| !known.contains(edit));
+        self.edits.extend(fresh.cloned());
+        self.edits.sort_by_key(|edit| (edit.file, edit.span));
+        for need in &other.needs {
+            if !self.needs.contains(need) {
+                self.needs.push(need.clone());
+            }
+        }
+        for assumption in &other.assumptions {
+            self.assume(assumption.clone());
+        }
+        self.confidence = self.confidence.min(other.confidence);
+    }
+
     /// Adds the replacement of `span` by `text`.
     pub fn replace(&mut self, file: FileId, span: ByteSpan, text: impl Into<Vec<u8>>) {
         self.edits.push(Edit {

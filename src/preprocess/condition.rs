@@ -328,7 +328,7 @@ fn solve_both(sides: [&Cond; 2], wanted: bool, config: &mut Config) -> bool {
     })
 }
 
-fn binary(op: &str, left: i64, right: i64) -> i64 {
+pub(super) fn binary(op: &str, left: i64, right: i64) -> i64 {
     let shift = u32::try_from(right).unwrap_or(0);
     match op {
         "|" => left | right,

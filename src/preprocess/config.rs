@@ -136,7 +136,7 @@ const IS_DEFINED: &[&str] = &[
 ];
 
 /// Names that are never defined in the code we analyse: another language, another Python.
-const NEVER: &[&str] = &[
+pub(super) const NEVER: &[&str] = &[
     "__cplusplus",
     "IS_PY2",
     "PYTHON2",

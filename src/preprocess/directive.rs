@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashSet;
+
 use super::macros::{self, MacroDef};
 use crate::lex::{Token, TokenKind};
-use crate::source::{ByteSpan, FileId};
+use crate::source::{ByteOffset, ByteSpan, FileId};
 
 /// A stretch of a file.
 #[derive(Debug, Clone)]
@@ -24,12 +26,15 @@ pub(crate) enum Segment {
 /// One branch of a conditional.
 #[derive(Debug, Clone)]
 pub(crate) struct Branch {
+    /// Where its directive begins.
+    pub at: ByteOffset,
     /// What opens it.
     pub kind: BranchKind,
     /// Index of the segment with the next branch of the same conditional, or its `#endif`. For
     /// `#endif` itself, and where it is missing, the segment after the conditional.
     pub next: u32,
-    /// Whether any text token stands between this branch and the next one.
+    /// Whether any text token stands between this branch and the next one, or the branch defines
+    /// macros and another one of the conditional has text: one is what the other stands for.
     pub has_text: bool,
 }
 
@@ -58,6 +63,7 @@ pub(crate) fn segments(bytes: &[u8], tokens: &[Token], file: FileId) -> Vec<Segm
         tokens,
         file,
         out: Vec::new(),
+        hash: ByteOffset(0),
         open: Vec::new(),
         texts: 0,
     };
@@ -77,6 +83,8 @@ struct Builder<'a> {
     tokens: &'a [Token],
     file: FileId,
     out: Vec<Segment>,
+    /// Where the directive begins that is looked at.
+    hash: ByteOffset,
     /// Branches that wait for their `next`, innermost conditional last.
     open: Vec<OpenBranch>,
     /// How many segments of `out` are text, or include some.
@@ -87,6 +95,8 @@ struct Builder<'a> {
 struct OpenBranch {
     /// Index of its segment.
     segment: u32,
+    /// Index of the segment of the conditional's first branch.
+    first: u32,
     /// Value of [`Builder::texts`] where it begins.
     texts_before: u32,
 }
@@ -115,6 +125,7 @@ impl Builder<'_> {
 
     fn directive(&mut self, hash: usize) -> usize {
         let end = self.line_end(hash);
+        self.hash = self.tokens[hash].span.start();
         let name = hash + 1;
         if name >= end {
             return end;
@@ -134,7 +145,7 @@ impl Builder<'_> {
                 self.out.push(Segment::Include(rest));
                 self.texts += 1;
             }
-            b"if" => self.open_branch(BranchKind::If(rest)),
+            b"if" => self.open_branch(BranchKind::If(rest), index(self.out.len())),
             b"ifdef" => self.open_named(operand, true),
             b"ifndef" => self.open_named(operand, false),
             b"elif" => self.next_branch(BranchKind::Elif(rest)),
@@ -161,7 +172,7 @@ impl Builder<'_> {
 
     fn open_named(&mut self, name: Option<Token>, wanted: bool) {
         let span = name.map_or_else(ByteSpan::default, |token| token.span);
-        self.open_branch(BranchKind::IfDefined(span, wanted));
+        self.open_branch(BranchKind::IfDefined(span, wanted), index(self.out.len()));
     }
 
     fn next_named(&mut self, name: Option<Token>, wanted: bool) {
@@ -169,13 +180,15 @@ impl Builder<'_> {
         self.next_branch(BranchKind::ElifDefined(span, wanted));
     }
 
-    fn open_branch(&mut self, kind: BranchKind) {
+    fn open_branch(&mut self, kind: BranchKind, first: u32) {
         let segment = index(self.out.len());
         self.open.push(OpenBranch {
             segment,
+            first,
             texts_before: self.texts,
         });
         self.out.push(Segment::Branch(Branch {
+            at: self.hash,
             kind,
             next: 0,
             has_text: false,
@@ -190,12 +203,58 @@ impl Builder<'_> {
         self.link(last, here);
         if kind == BranchKind::Endif {
             self.out.push(Segment::Branch(Branch {
+                at: self.hash,
                 kind,
                 next: here + 1,
                 has_text: false,
             }));
+            self.compare_branches(last.first);
         } else {
-            self.open_branch(kind);
+            self.open_branch(kind, last.first);
+        }
+    }
+
+    /// A macro that stands for a function of another branch is as good as text.
+    ///
+    /// ```c
+    /// #if PY_VERSION_HEX >= 0x030A0000
+    /// static PyObject *lookup(PyObject *d, PyObject *k) { … }
+    /// #else
+    /// #define lookup(d, k) PyDict_GetItem(d, k)
+    /// #endif
+    /// ```
+    fn compare_branches(&mut self, first: u32) {
+        let mut bounds = vec![first as usize];
+        while let Some(Segment::Branch(branch)) = bounds.last().map(|at| &self.out[*at])
+            && branch.kind != BranchKind::Endif
+        {
+            bounds.push(branch.next as usize);
+        }
+        let is_bare = |at: &usize| match &self.out[*at] {
+            Segment::Branch(branch) => !branch.has_text && branch.kind != BranchKind::Endif,
+            _ => false,
+        };
+        if bounds.len() < 3 || !bounds.iter().any(is_bare) {
+            return;
+        }
+        let of_conditional = &self.out[first as usize..];
+        let texts = of_conditional.iter().filter_map(|segment| match segment {
+            Segment::Text(range) => Some(range.start as usize..range.end as usize),
+            _ => None,
+        });
+        let tokens = texts.flat_map(|range| &self.tokens[range]);
+        let words: FxHashSet<&[u8]> = tokens.map(|token| self.text_of(*token)).collect();
+        let stands_in = |segment: &Segment| match segment {
+            Segment::Define(def) => words.contains(&self.bytes[def.name.range()]),
+            _ => false,
+        };
+        let branches = bounds.windows(2);
+        let found = branches.filter(|pair| self.out[pair[0]..pair[1]].iter().any(stands_in));
+        let found: Vec<usize> = found.map(|pair| pair[0]).collect();
+        for at in found {
+            if let Segment::Branch(branch) = &mut self.out[at] {
+                branch.has_text = true;
+            }
         }
     }
 

@@ -4,10 +4,12 @@
 //! to see every live `#if` branch once; the result of each is a list of top-level items, each a
 //! list of expanded tokens with their origins.
 
+mod branches;
 mod condition;
 mod config;
 mod directive;
 mod expand;
+mod gil;
 mod include;
 mod index;
 mod items;
@@ -25,6 +27,8 @@ pub use items::RawItem;
 pub use origin::{Expansion, ExpansionId, ItemTokens, Place, PpToken, Spelling};
 pub use stream::Sources;
 pub use typedefs::Typedef;
+
+use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
@@ -44,6 +48,8 @@ pub struct Unit {
     pub configs: Vec<Config>,
     /// Live branches that no configuration reached.
     pub unreached: Vec<(FileId, u32)>,
+    /// Branches that were read, and whether only builds with the GIL read them.
+    pub branches: BTreeMap<(FileId, u32), bool>,
 }
 
 /// An item and where it was seen.
@@ -68,9 +74,9 @@ pub fn preprocess(
         items: Vec::new(),
         configs: Vec::new(),
         unreached: Vec::new(),
+        branches: BTreeMap::new(),
     };
     let mut seen_items = FxHashSet::default();
-    let mut taken: FxHashSet<BranchId> = FxHashSet::default();
     let mut tried: FxHashSet<BranchId> = FxHashSet::default();
     let mut dead: FxHashSet<BranchId> = FxHashSet::default();
     let mut waiting: Vec<Missed> = Vec::new();
@@ -90,10 +96,15 @@ pub fn preprocess(
                 });
             }
         });
-        taken.extend(expander.source.taken);
+        for (branch, needs_gil) in expander.source.taken {
+            *unit.branches.entry(branch).or_insert(true) &= needs_gil;
+        }
         waiting.extend(expander.source.missed);
         unit.configs.push(config);
-        waiting.retain(|missed| !taken.contains(&missed.branch) && !dead.contains(&missed.branch));
+        let branches = &unit.branches;
+        waiting.retain(|Missed { branch, .. }| {
+            !branches.contains_key(branch) && !dead.contains(branch)
+        });
         if unit.configs.len() < MAX_CONFIGS {
             next = next_config(range, &waiting, &mut tried, &mut dead);
         }
@@ -144,26 +155,4 @@ fn next_config(
         }
     }
     any.then_some(config)
-}
-
-impl FileIndex {
-    /// Where the branch with this segment index begins, for messages.
-    #[must_use]
-    pub fn branch_offset(&self, segment: u32) -> crate::source::ByteOffset {
-        use directive::{BranchKind, Segment};
-        let range = match self.segments.get(segment as usize) {
-            Some(Segment::Branch(branch)) => match &branch.kind {
-                BranchKind::If(range) | BranchKind::Elif(range) => range.clone(),
-                BranchKind::IfDefined(span, _) | BranchKind::ElifDefined(span, _) => {
-                    return span.start();
-                }
-                BranchKind::Else | BranchKind::Endif => return self.branch_offset(segment - 1),
-            },
-            Some(Segment::Text(range)) => range.clone(),
-            _ => return crate::source::ByteOffset(0),
-        };
-        self.tokens
-            .get(range.start as usize)
-            .map_or_else(Default::default, |t| t.span.start())
-    }
 }

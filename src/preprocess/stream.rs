@@ -7,6 +7,7 @@ use super::condition::{self, Cond, CondToken};
 use super::config::Config;
 use super::directive::{Branch, BranchKind, Segment};
 use super::expand;
+use super::gil;
 use super::include::Includes;
 use super::index::FileIndex;
 use super::macros::MacroDef;
@@ -58,8 +59,8 @@ pub(crate) struct Stream<'a> {
     config: &'a Config,
     frames: Vec<Frame>,
     pub(crate) macros: MacroTable<'a>,
-    /// Branches whose text was read.
-    pub(crate) taken: FxHashSet<BranchId>,
+    /// Branches whose text was read, and whether each time only a build with the GIL reads it.
+    pub(crate) taken: FxHashMap<BranchId, bool>,
     /// Branches that were passed over.
     pub(crate) missed: Vec<Missed>,
     /// Conditions of the branches the stream stands in.
@@ -88,7 +89,7 @@ impl<'a> Stream<'a> {
             config,
             frames: Vec::new(),
             macros: MacroTable::default(),
-            taken: FxHashSet::default(),
+            taken: FxHashMap::default(),
             missed: Vec::new(),
             path: Vec::new(),
             once: FxHashSet::default(),
@@ -236,7 +237,9 @@ impl<'a> Stream<'a> {
                 let path = refused.iter().cloned().chain([(cond.clone(), true)]);
                 self.path.extend(path);
                 self.frames.last_mut().expect("as above").open.push(added);
-                self.taken.insert((file, to_u32(at)));
+                let needs_gil = gil::need_gil(&self.path);
+                let known = self.taken.entry((file, to_u32(at))).or_insert(true);
+                *known &= needs_gil;
             } else if with_text && branch.has_text && index.guard != Some(to_u32(first)) {
                 let own = chosen.map_or(0, |(_, added)| added);
                 self.miss((file, to_u32(at)), &refused, &cond, own);
@@ -262,7 +265,7 @@ impl<'a> Stream<'a> {
     /// Notes a branch that was passed over; the last `own` entries of `path` belong to the branch
     /// of the same conditional that was taken.
     fn miss(&mut self, branch: BranchId, refused: &[(Cond, bool)], cond: &Cond, own: usize) {
-        if self.taken.contains(&branch) {
+        if self.taken.contains_key(&branch) {
             return;
         }
         let mut wanted = self.path[..self.path.len() - own].to_vec();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{FileIndex, Includes, Place, Sources, Unit, VersionRange, preprocess};
 use crate::ast::TokenRange;
-use crate::source::{FileId, FileSet, SourceFile};
+use crate::source::{ByteOffset, FileId, FileSet, SourceFile};
 
 const RANGE: VersionRange = VersionRange {
     min: 0x0309_0000,
@@ -188,4 +188,38 @@ fn branches_for_old_versions_share_no_configuration_with_others() {
         2 int extra ;
         unreached 0
         ");
+}
+
+#[test]
+fn a_macro_for_the_function_of_another_branch_is_seen() {
+    let text = "#if A\nint get(int n) { return n; }\n#else\n#define get(n) (n)\n#endif\n\
+                #if B\nint more;\n#else\n#define OTHER 1\n#endif\n\
+                int use(void) { return get(2); }\n";
+    insta::assert_snapshot!(show(&[("a.c", text)]), @"
+    0 use: int use ( void ) { return ( 2 ) ; }
+    1 get: int get ( int n ) { return n ; }
+    1 int more ;
+    1 use: int use ( void ) { return get ( 2 ) ; }
+    unreached 0
+    ");
+}
+
+#[test]
+fn branches_are_found_by_what_stands_in_them() {
+    let text = "int a;\n#if X\nint b;\n#ifdef Y\nint c;\n#else\n#endif\nint d;\n#endif\nint e;\n";
+    let file = SourceFile::new("a.c".into(), text.as_bytes().to_vec());
+    let index = FileIndex::new(FileId(0), &file);
+    let at = |word: &str| {
+        ByteOffset(u32::try_from(text.find(word).expect("it is there")).expect("short"))
+    };
+    let branch = |word: &str| {
+        let branch = index.branch_at(at(word))?;
+        Some(file.position(index.branch_offset(branch)).line.0)
+    };
+    let lines = ["a;", "b;", "c;", "d;", "e;"].map(branch);
+    assert_eq!(lines, [None, Some(2), Some(4), Some(2), None]);
+    let stretch = |word: &str| Some(file.text(index.stretch_at(at(word))?).into_owned());
+    assert_eq!(stretch("#if X"), Some("int a;".to_owned()));
+    assert_eq!(stretch("int d"), Some("int d;".to_owned()));
+    assert_eq!(stretch("#endif"), None);
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Body, Gap, Program, ProgramItem};
+use super::{Body, Gap, Program, ProgramItem, WithGil};
 use crate::ast::Item;
 use crate::facts::{Functions, declared};
 use crate::lower;
@@ -65,6 +65,7 @@ pub fn load<'a>(
         facts,
         items: Vec::new(),
         gaps: Vec::new(),
+        with_gil: WithGil::default(),
         functions_total: 0,
         functions_understood: 0,
     };
@@ -86,6 +87,7 @@ pub fn load<'a>(
     let mut seen = FxHashSet::default();
     let mut raw = Vec::new();
     for (&root, unit) in roots.iter().zip(units) {
+        program.with_gil.add(&unit.branches);
         let configs = unit.configs;
         let fresh = unit
             .items

@@ -5,10 +5,12 @@ mod load;
 #[cfg(test)]
 pub(crate) mod testing;
 mod types;
+mod with_gil;
 
 pub use calls::{CallIndex, CallSite, ItemId};
 pub use load::{Demand, Options, Places, load};
 pub use types::Types;
+pub use with_gil::WithGil;
 
 use crate::ast::{Declaration, Function};
 use crate::facts::Functions;
@@ -33,6 +35,8 @@ pub struct Program<'a> {
     pub items: Vec<ProgramItem>,
     /// What could not be understood.
     pub gaps: Vec<Gap>,
+    /// Text that only builds with the GIL compile.
+    pub with_gil: WithGil,
     /// Distinct functions as written: variants of other configurations are not counted again.
     pub functions_total: usize,
     /// Of those, how many were understood in all of their variants.

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::item::{Solved, solve};
 use super::reason::Reason;
+use super::variants;
 use crate::ast::{ExprId, ExprKind};
 use crate::capi::{Absent, Form, OldErrors, PyVersion, REPLACEMENTS, Replacement};
 use crate::edit::{Edit, Fix};
@@ -49,6 +50,7 @@ pub(super) fn outcomes(cx: &PackageCx<'_>) -> Lookups {
     let together = search.run();
     let fixes = merge(cx, &search.helpers, &together);
     solved.extend(together);
+    let plans = variants::plans(&solved);
     let mut lookups = Lookups::new();
     for (item, solved) in solved {
         let mut outcomes = solved.into_outcomes();
@@ -60,6 +62,7 @@ pub(super) fn outcomes(cx: &PackageCx<'_>) -> Lookups {
         search.explain(item, &mut outcomes);
         lookups.insert(item, outcomes);
     }
+    variants::join(cx, &plans, &mut lookups);
     lookups
 }
 
@@ -303,7 +306,7 @@ fn merge(
         let fix = bundle.fix(cx);
         let outcome = match are_disjoint(&fix.edits) {
             true => Outcome::Fix(fix),
-            false => Outcome::Manual(Reason::Variants.to_string()),
+            false => Outcome::Manual(Reason::Uses.to_string()),
         };
         for (item, call) in bundle.calls {
             outcomes
@@ -353,24 +356,8 @@ impl Bundle {
         let mut fix = Fix::safe(format!("return new references from {}", names.join(", ")));
         for part in &self.parts {
             // Configurations of one function ask for the same edits.
-            let known = fix.edits.len();
-            for edit in &part.edits {
-                if !fix.edits[..known].contains(edit) {
-                    fix.edits.push(edit.clone());
-                }
-            }
-            for need in &part.needs {
-                if !fix.needs.contains(need) {
-                    fix.needs.push(need.clone());
-                }
-            }
-            for assumption in &part.assumptions {
-                if !fix.assumptions.contains(assumption) {
-                    fix.assume(assumption.clone());
-                }
-            }
+            fix.include(part);
         }
-        fix.edits.sort_by_key(|edit| (edit.file, edit.span));
         for name in &self.names {
             if cx
                 .definitions(name)

@@ -35,6 +35,17 @@ pub(super) struct Group {
 }
 
 impl Solved {
+    /// All changes.
+    pub(super) fn fixes(&self) -> impl Iterator<Item = &Fix> {
+        let alone = self.outcomes.values().filter_map(|outcome| match outcome {
+            Outcome::Fix(fix) => Some(fix),
+            Outcome::Safe(_) | Outcome::Manual(_) => None,
+        });
+        let groups = self.groups.iter().map(|group| &group.fix);
+        let parts = groups.chain(&self.returns);
+        alone.chain(parts.filter_map(|fix| fix.as_ref().ok()))
+    }
+
     /// What becomes of each call.
     pub(super) fn into_outcomes(self) -> BTreeMap<ExprId, Outcome> {
         let mut outcomes = self.outcomes;
@@ -127,6 +138,14 @@ pub(super) fn solve(cx: &PackageCx<'_>, item: ItemId, helpers: &BTreeSet<String>
     solved
 }
 
+const WITH_GIL: &str = "only builds with the GIL compile it: the `#if` around it says so";
+
+/// Whether only builds with the GIL compile a call.
+pub(super) fn needs_gil(cx: &PackageCx<'_>, site: CallSite) -> bool {
+    let place = cx.place(site.item, site.expr);
+    place.is_some_and(|place| cx.program.place_needs_gil(&place))
+}
+
 /// The lookups in containers that other threads may change; what the others come to goes to
 /// `outcomes`.
 fn shared(
@@ -140,6 +159,9 @@ fn shared(
             continue;
         };
         match verdict {
+            _ if needs_gil(cx, CallSite { item, expr }) => {
+                outcomes.insert(expr, Outcome::Safe(WITH_GIL.to_owned()));
+            }
             Verdict::Safe(proof) => {
                 outcomes.insert(expr, Outcome::Safe(proof.sentence));
             }

@@ -58,6 +58,7 @@ mod title;
 mod types;
 mod undo;
 mod undone;
+mod variants;
 mod weak;
 mod web;
 

@@ -141,8 +141,10 @@ pub(super) enum Reason {
     #[error("the call is never reached")]
     Unreachable,
     #[error(
-        "the configurations of this function need different changes: change each branch of \
-         the `#if` by hand"
+        "the configurations that the branch at line {0} tells apart need different changes: change \
+         each branch by hand"
     )]
-    Variants,
+    Variants(u32),
+    #[error("the places where this text is compiled need different changes: change it by hand")]
+    Uses,
 }

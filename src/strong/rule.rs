@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::contract::outcomes;
-use super::item::replacement_of;
+use super::item::{needs_gil, replacement_of};
 use super::reason::Reason;
 use crate::preprocess::Place;
 use crate::provenance::{Exposure, Verdict};
@@ -41,7 +41,7 @@ pub fn check(
     findings.extend(found.into_values());
 }
 
-/// One finding a place: the same text in another configuration must ask for the same change.
+/// One finding a place: a macro may make the call in several functions.
 fn note(found: &mut BTreeMap<(FileId, ByteSpan), Finding>, finding: Finding) {
     use std::collections::btree_map::Entry;
     match found.entry((finding.file, finding.span)) {
@@ -56,7 +56,7 @@ fn note(found: &mut BTreeMap<(FileId, ByteSpan), Finding>, finding: Finding) {
                     known.outcome = finding.outcome;
                 }
                 (Outcome::Fix(one), Outcome::Fix(other)) if one != other => {
-                    known.outcome = Outcome::Manual(Reason::Variants.to_string());
+                    known.outcome = Outcome::Manual(Reason::Uses.to_string());
                 }
                 _ => {}
             }
@@ -78,7 +78,13 @@ fn finding(cx: &PackageCx<'_>, rule: &'static Rule, site: CallSite, outcome: Out
         span,
         function: cx.function(site.item).map(|function| function.name.clone()),
         api,
-        message: message(api.unwrap_or_default(), verdict.as_ref(), &outcome),
+        message: match needs_gil(cx, site) {
+            true => format!(
+                "`{}` gives a borrowed reference where there is a GIL",
+                api.unwrap_or_default()
+            ),
+            false => message(api.unwrap_or_default(), verdict.as_ref(), &outcome),
+        },
         notes,
         outcome,
     }

@@ -36,6 +36,7 @@ pub(super) struct Scene<'a> {
     errno: OnceCell<Errno<'a>>,
     /// The texts of all tokens.
     words: OnceCell<FxHashSet<&'a [u8]>>,
+    mixes_declarations: OnceCell<bool>,
 }
 
 /// What a node hangs on.
@@ -103,6 +104,7 @@ impl<'a> Scene<'a> {
             pending: OnceCell::new(),
             errno: OnceCell::new(),
             words: OnceCell::new(),
+            mixes_declarations: OnceCell::new(),
         })
     }
 
@@ -325,17 +327,26 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// Whether the function declares variables behind other statements.
+    /// Whether the function declares variables behind other statements, in any configuration.
     pub(super) fn mixes_declarations(&self) -> bool {
-        mixes_declarations(self.tree)
+        *self.mixes_declarations.get_or_init(|| {
+            let span = self.cx.item(self.item).place.1;
+            self.functions_of_file()
+                .filter(|(place, _)| place.start() < span.end() && span.start() < place.end())
+                .any(|(_, function)| mixes_declarations(&function.tree))
+        })
+    }
+
+    fn functions_of_file(&self) -> impl Iterator<Item = (ByteSpan, &'a Function)> {
+        let functions = self.cx.program.functions();
+        let of_file = functions.filter(|(item, _)| item.place.0 == self.file);
+        of_file.map(|(item, function)| (item.place.1, function))
     }
 
     /// Whether any function of the file does: it is no C89.
     pub(super) fn file_mixes_declarations(&self) -> bool {
-        let functions = self.cx.program.functions();
-        functions
-            .filter(|(item, _)| item.place.0 == self.file)
-            .any(|(_, function)| mixes_declarations(&function.tree))
+        let mut functions = self.functions_of_file();
+        functions.any(|(_, function)| mixes_declarations(&function.tree))
     }
 }
 

@@ -8,6 +8,7 @@ mod alternatives;
 mod contract;
 mod domains;
 mod proof;
+mod variants;
 mod wrapper;
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Failure, contract, domains, wrapper};
+use super::{Failure, contract, domains, variants, wrapper};
 use crate::ast::{ExprId, ExprKind, Function, Name, UnaryOp};
 use crate::capi::{self, Form, REPLACEMENTS};
 use crate::cfg;
@@ -99,6 +99,7 @@ pub(super) fn failures(
         }
     }
     failures.extend(contract::failures(original, result, applied, &handing));
+    failures.extend(variants::failures(original, result, applied, &handing));
     failures.extend(domains::failures(original, applied));
     if author == Author::Rule {
         failures.extend(wrapper::failures(original, result, applied));
@@ -392,7 +393,7 @@ fn describe(function: &Function, seeds: &[Seed], trouble: &Trouble) -> String {
             ExprKind::Call { callee, .. } => function.tree.callee_name(*callee),
             _ => None,
         },
-        Origin::Param(_) => None,
+        Origin::Param(_) | Origin::Local(_) => None,
     };
     let name = name.unwrap_or("the call");
     let what = match trouble.problem {
@@ -401,6 +402,7 @@ fn describe(function: &Function, seeds: &[Seed], trouble: &Trouble) -> String {
         Problem::UseAfterRelease => "is used after its release on some path",
         Problem::ReleaseOfNull => "is released where it is NULL",
         Problem::ReleaseOfUnset => "is released where its variable has no value yet",
+        Problem::UseOfUnset => "is used where its variable has no value yet",
         Problem::AddressTaken => "can be changed through a pointer that leaves the function",
         Problem::DerivedEscapes => "dies while a pointer into it lives on",
         Problem::MayOutlive => "is released before the last use of what a function made of it",

@@ -94,6 +94,96 @@ static int f(PyObject *l) { PyObject *v = find(l); use(v); Py_XDECREF(v); return
     assert_eq!(wrong(before, &[STRONG, ("Py_XINCREF(v);", "")]), [""; 0]);
 }
 
+const BRANCHES: &str = "
+static PyObject *f(PyObject *l, PyObject *d) {
+    PyObject *v;
+#ifdef A
+    v = PyList_GetItem(l, 0);
+#elif defined(B)
+    v = PySequence_GetItem(l, 0);
+#else
+    v = d;
+#endif
+    if (!v) return NULL;
+    use(v);
+#if defined(B) && !defined(A)
+    Py_DECREF(v);
+#endif
+    return PyObject_Str(l);
+}
+";
+const TWICE: (&str, &str) = ("use(v);\n", "use(v);\n    Py_DECREF(v);\n");
+
+#[test]
+fn a_release_in_text_of_other_configurations_is_found() {
+    assert_eq!(
+        wrong(BRANCHES, &[STRONG, TWICE]),
+        [
+            "in `f`, `v` is not counted as before where the branch at line 4 is not compiled",
+            "in `f`, `v` is not counted as before where the branch at line 6 is compiled"
+        ]
+    );
+    let once = (
+        "use(v);\n#if def",
+        "use(v);\n#ifdef A\n    Py_DECREF(v);\n#endif\n#if def",
+    );
+    assert_eq!(wrong(BRANCHES, &[STRONG, once]), [""; 0]);
+}
+
+#[test]
+fn a_count_that_leaves_other_configurations_is_found() {
+    let before = BRANCHES.replace("use(v);", "Py_INCREF(v);");
+    let taken = ("    Py_INCREF(v);\n", "");
+    assert_eq!(
+        wrong(&before, &[STRONG, taken]),
+        [
+            "in `f`, the reference from `PyList_GetItemRef` is not released on every path",
+            "in `f`, `v` is not counted as before where the branch at line 4 is not compiled",
+            "in `f`, `v` is not counted as before where the branch at line 6 is compiled"
+        ]
+    );
+}
+
+#[test]
+fn a_release_of_what_another_branch_declares_is_found() {
+    let before = "
+static int f(PyObject *l) {
+#ifdef A
+    PyObject *v = PyList_GetItem(l, 0);
+    if (!v) return -1;
+    use(v);
+#endif
+    return use(l);
+}
+";
+    let release = ("return use(l);", "Py_DECREF(v); return use(l);");
+    assert_eq!(
+        wrong(before, &[STRONG, release]),
+        ["in `f`, `v` is declared in other branches of an `#if` only"]
+    );
+}
+
+#[test]
+fn a_release_of_what_another_branch_sets_is_found() {
+    let before = "
+static int f(PyObject *l, int n) {
+    PyObject *v;
+#ifdef A
+    v = NULL;
+    if (n) v = PyList_GetItem(l, 0);
+#endif
+    use(l);
+    return 0;
+}
+";
+    let release = ("use(l);", "use(l); Py_XDECREF(v);");
+    let found = wrong(before, &[STRONG, release]);
+    assert_eq!(
+        found,
+        ["in `f`, `v` is not counted as before where the branch at line 4 is not compiled"]
+    );
+}
+
 const BUFFER: &str = "
 typedef struct { char *data; char *more; } Buf;
 static char *spare;

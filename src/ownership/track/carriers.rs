@@ -14,6 +14,12 @@ use crate::cfg::{Cfg, Instr, InstrKind, Operand, Source, TempId};
 /// ```
 pub(super) fn carriers(cfg: &Cfg, seeds: &[Seed]) -> FxHashSet<LocalId> {
     let mut found = Found::default();
+    found
+        .locals
+        .extend(seeds.iter().filter_map(|seed| match seed.origin {
+            Origin::Local(local) => Some(local),
+            Origin::Call(_) | Origin::Param(_) => None,
+        }));
     loop {
         let before = (found.locals.len(), found.temps.len());
         for instr in cfg.iter().flat_map(|(_, block)| &block.instrs) {

@@ -97,6 +97,12 @@ pub(super) enum CountEffect {
     Steal(StealWhen),
 }
 
+/// Whether a call takes, releases or consumes a reference to its argument `arg`.
+#[must_use]
+pub fn counts(callees: &dyn Callees, name: &str, arg: usize) -> bool {
+    count_effect(callees, name, arg).is_some()
+}
+
 /// The effect of a call on its argument `arg`.
 pub(super) fn count_effect(callees: &dyn Callees, name: &str, arg: usize) -> Option<CountEffect> {
     match (name, arg) {

@@ -18,8 +18,9 @@ mod state;
 mod step;
 #[cfg(test)]
 mod tests;
+mod watch;
 
-pub use effects::{Callees, Keeps, KnownCallees};
+pub use effects::{Callees, Keeps, KnownCallees, counts};
 pub use facts::{is_number, is_plain_pointer};
 pub use run::{Followed, follow, run};
 
@@ -46,6 +47,9 @@ pub enum Origin {
     Call(ExprId),
     /// The caller passes it; it is not `NULL`.
     Param(LocalId),
+    /// Whatever the variable holds where it is read, if it is not known otherwise. Whether the
+    /// function owns it is not known, so what comes of it only tells in comparison.
+    Local(LocalId),
 }
 
 /// What is followed.
@@ -104,6 +108,8 @@ pub enum Problem {
     ReleaseOfNull,
     /// `Py_XDECREF` of a variable that has no value there.
     ReleaseOfUnset,
+    /// A variable of [`Origin::Local`] is read before it has a value.
+    UseOfUnset,
     /// The address of the variable that holds it leaves the function.
     AddressTaken,
     /// A pointer into it is returned or stored.

@@ -159,12 +159,20 @@ impl State {
             .any(|value| value.instance() == Some(id))
     }
 
-    /// Drops balanced instances that nothing mentions and numbers the others in a fixed order.
+    /// Drops balanced instances that nothing mentions, and of those with the same end all but one,
+    /// and numbers the others in a fixed order.
     pub(super) fn normalize(&mut self) {
-        let keep: Vec<InstanceId> = (0..self.instances.len())
-            .filter(|&id| self.instances[id].count != 0 || self.is_mentioned(id))
-            .collect();
-        let mut order = keep;
+        let mut ended: Vec<Instance> = Vec::new();
+        let keep = (0..self.instances.len()).filter(|&id| {
+            let instance = self.instances[id];
+            if self.is_mentioned(id) {
+                return true;
+            }
+            let is_kept = instance.count != 0 && !ended.contains(&instance);
+            ended.push(instance);
+            is_kept
+        });
+        let mut order: Vec<InstanceId> = keep.collect();
         order.sort_by_key(|&id| (self.instances[id], self.first_mention(id)));
         let renamed: BTreeMap<InstanceId, InstanceId> = order
             .iter()

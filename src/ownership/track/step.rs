@@ -69,7 +69,13 @@ impl<'a> Stepper<'a> {
             InstrKind::Call { dst, callee, args } => {
                 return self.call(state, *dst, callee, args, instr.source, out);
             }
-            InstrKind::Load { dst, place } => self.load(&mut state, *dst, place, instr.source),
+            InstrKind::Load { dst, place } => {
+                if let Some(mut null) = self.watch(&mut state, place, instr.source) {
+                    self.load(&mut null, *dst, place, instr.source);
+                    out.push(null);
+                }
+                self.load(&mut state, *dst, place, instr.source);
+            }
             InstrKind::Store { place, value } => {
                 self.store(&mut state, place, value, instr.source);
             }
@@ -93,8 +99,9 @@ impl<'a> Stepper<'a> {
             }
             InstrKind::Declare { local } => {
                 // Who releases a reference of the caller's was there before any fix.
-                let is_owned = self.seeds.iter().any(|seed| seed.owned);
-                let value = if is_owned && self.carriers.contains(local) {
+                let is_wanted = |seed: &Seed| seed.owned || matches!(seed.origin, Origin::Local(_));
+                let is_wanted = self.seeds.iter().any(is_wanted);
+                let value = if is_wanted && self.carriers.contains(local) {
                     Value::Unset
                 } else {
                     Value::Unknown

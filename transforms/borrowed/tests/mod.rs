@@ -23,6 +23,7 @@ mod pending;
 mod presence;
 mod snapshots;
 mod undo;
+mod variants;
 mod weakrefs;
 
 use crate::testing;

@@ -1,0 +1,51 @@
+//! Variables that are followed wherever their values come from.
+
+use super::state::{Instance, State, Value};
+use super::step::Stepper;
+use super::{Origin, Problem, Trouble};
+use crate::cfg::{Place, Source};
+
+impl Stepper<'_> {
+    /// Gives what a variable of [`Origin::Local`] holds an instance where that is not followed yet;
+    /// the other state is that in which it is `NULL`.
+    pub(super) fn watch(
+        &mut self,
+        state: &mut State,
+        place: &Place,
+        source: Source,
+    ) -> Option<State> {
+        let local = place.as_local()?;
+        let mut seeds = self.seeds.iter();
+        let seed = seeds.position(|seed| seed.origin == Origin::Local(local))?;
+        let value = state.local(local);
+        match value {
+            Value::Instance(_) | Value::Null | Value::Int(_) => return None,
+            Value::Unset => {
+                let trouble = Trouble {
+                    seed,
+                    problem: Problem::UseOfUnset,
+                    at: Some(source),
+                };
+                if !self.troubles.contains(&trouble) {
+                    self.troubles.push(trouble);
+                }
+                return None;
+            }
+            _ if !self.holds_pointer(local) => return None,
+            Value::Unknown
+            | Value::NonNull
+            | Value::None
+            | Value::Derived(_)
+            | Value::MaybeDerived(_) => {}
+        }
+        let null = (value == Value::Unknown).then(|| {
+            let mut null = state.clone();
+            null.set_local(local, Value::Null);
+            null
+        });
+        let id = state.instances.len();
+        state.instances.push(Instance::new(seed, false));
+        state.set_local(local, Value::Instance(id));
+        null
+    }
+}

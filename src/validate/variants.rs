@@ -1,0 +1,389 @@
+//! Text around the branches of an `#if` belongs to several configurations of a function: what is
+//! right in the one with the lookup may be wrong in another.
+//!
+//! ```c
+//! #ifdef Py_LIMITED_API
+//!     v = PySequence_GetItem(l, i);
+//! #else
+//!     v = PyList_GetItem(l, i);        /* becomes strong: */
+//! #endif
+//!     r = PyNumber_Long(v);
+//!     Py_DECREF(v);                    /* … and this is new in both */
+//! ```
+//!
+//! Each configuration is compared with what it was: what becomes of the variables whose counts the
+//! change touches must be the same at each way out, but for what new calls give.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Failure;
+use super::proof::{
+    Failed, Original, borrowed_seeds, calls, graph, is_inserted, original_span, seeds,
+};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Tree};
+use crate::edit::Applied;
+use crate::ownership::track::{self, Exit, Gives, Handed, Origin, Problem, Seed};
+use crate::preprocess::Spelling;
+use crate::program::{Program, ProgramItem};
+use crate::source::{ByteOffset, ByteSpan, FileId};
+
+/// A function in one configuration.
+type Variant<'p> = (&'p ProgramItem, &'p Function);
+
+/// What is wrong with configurations that share text which `applied` changes.
+pub(super) fn failures(
+    original: &Original<'_>,
+    result: &Program<'_>,
+    applied: &BTreeMap<FileId, Applied>,
+    handing: &BTreeSet<String>,
+) -> Vec<Failed> {
+    let mut failures = Vec::new();
+    for (&file, applied) in applied {
+        let news = functions_of(result, file);
+        let olds = functions_of(original.program, file);
+        let change = Change {
+            original,
+            result,
+            applied,
+            file,
+            handing,
+        };
+        for &new in &news {
+            let beside = |other: &&Variant<'_>| overlap(other.0.place.1, new.0.place.1);
+            let siblings: Vec<Variant<'_>> = news.iter().filter(beside).copied().collect();
+            if siblings.len() > 1 {
+                failures.extend(change.undeclared(new, &siblings));
+                failures.extend(change.unequal(new, &olds));
+            }
+        }
+    }
+    failures
+}
+
+fn functions_of<'p>(program: &'p Program<'_>, file: FileId) -> Vec<Variant<'p>> {
+    let functions = program.functions();
+    functions.filter(|(item, _)| item.place.0 == file).collect()
+}
+
+fn overlap(one: ByteSpan, other: ByteSpan) -> bool {
+    one.start() < other.end() && other.start() < one.end()
+}
+
+/// A change of one file.
+struct Change<'a> {
+    original: &'a Original<'a>,
+    result: &'a Program<'a>,
+    applied: &'a Applied,
+    file: FileId,
+    handing: &'a BTreeSet<String>,
+}
+
+impl Change<'_> {
+    /// New text that names a variable which only other configurations declare.
+    fn undeclared(&self, new: Variant<'_>, siblings: &[Variant<'_>]) -> Option<Failed> {
+        let others = siblings.iter().flat_map(|other| self.new_names(*other));
+        let locals = others.filter(|(_, name)| matches!(name, Name::Local(_)));
+        let locals: BTreeSet<ByteOffset> = locals.map(|(at, _)| at).collect();
+        self.new_names(new).into_iter().find_map(|(at, name)| {
+            let Name::Global(name) = name else {
+                return None;
+            };
+            let reason = format!(
+                "in `{}`, `{name}` is declared in other branches of an `#if` only",
+                new.1.name
+            );
+            let failed = || self.failed(new, at, Failure::Wrong(reason));
+            locals.contains(&at).then(failed)
+        })
+    }
+
+    /// The names in new text by their place.
+    fn new_names<'p>(&self, (item, function): Variant<'p>) -> BTreeMap<ByteOffset, &'p Name> {
+        let names = function.tree.exprs.iter().filter_map(|expr| {
+            let ExprKind::Name(name) = &expr.kind else {
+                return None;
+            };
+            if !is_inserted(item, self.applied, expr.range.start) {
+                return None;
+            }
+            Some((written(item, self.file, expr.range.start)?, name))
+        });
+        names.collect()
+    }
+
+    /// Variables that end otherwise than before.
+    fn unequal(&self, new: Variant<'_>, olds: &[Variant<'_>]) -> Vec<Failed> {
+        let span = original_span(self.applied, new.0.place.1);
+        let near = |old: &&Variant<'_>| overlap(old.0.place.1, span) && self.is_same(**old, new);
+        let mut failures = Vec::new();
+        for &old in olds.iter().filter(near) {
+            for (name, at) in self.counted(old, new) {
+                let failure = match self.compare(old, new, name) {
+                    Some(true) => continue,
+                    Some(false) => Failure::Wrong(format!(
+                        "in `{}`, `{name}` is not counted as before {}",
+                        new.1.name,
+                        self.side(old, olds)
+                    )),
+                    None => Failure::Unknown(format!(
+                        "`{}` has too many paths to prove that `{name}` is counted as before {}",
+                        new.1.name,
+                        self.side(old, olds)
+                    )),
+                };
+                failures.push(self.failed(new, at, failure));
+            }
+        }
+        failures
+    }
+
+    /// Where a configuration is compiled that another one is not, for messages.
+    fn side(&self, old: Variant<'_>, olds: &[Variant<'_>]) -> String {
+        let own: BTreeSet<ByteOffset> = tokens(old.0, self.file).into_iter().collect();
+        let program = self.original.program;
+        let index = &program.index[self.file.index()];
+        let near = |other: &&Variant<'_>| overlap(other.0.place.1, old.0.place.1);
+        let branch = olds.iter().filter(near).find_map(|other| {
+            let other = tokens(other.0, self.file).into_iter().collect();
+            let mut different = own.symmetric_difference(&other);
+            different.find_map(|at| Some((index.branch_at(*at)?, own.contains(at))))
+        });
+        let Some((branch, is_inside)) = branch else {
+            return "where other macros are defined".to_owned();
+        };
+        let place = index.branch_offset(branch);
+        let line = program.files.get(self.file).position(place).line.0;
+        match is_inside {
+            true => format!("where the branch at line {line} is compiled"),
+            false => format!("where the branch at line {line} is not compiled"),
+        }
+    }
+
+    /// A failure that new text at `at` of the result brought about.
+    fn failed(&self, (item, _): Variant<'_>, at: ByteOffset, failure: Failure) -> Failed {
+        let place = item.place.1;
+        Failed {
+            file: self.file,
+            original: vec![self.origin(at), original_span(self.applied, place)],
+            result: place,
+            failure,
+        }
+    }
+
+    /// The original bytes around what stands at `at` of the result.
+    fn origin(&self, at: ByteOffset) -> ByteSpan {
+        let original = |at: u32| self.applied.map.to_original(ByteOffset(at));
+        let length = u32::try_from(self.applied.bytes.len()).expect("files are indexed by u32");
+        let first = (0..at.0).rev().find_map(original);
+        let last = (at.0..length).find_map(original);
+        ByteSpan::new(
+            first.map_or(0, |first| first.0),
+            last.map_or(u32::MAX, |last| last.0 + 1),
+        )
+    }
+
+    /// Whether two variants are the same configuration before and after: all tokens that the
+    /// change leaves alone are in both or in neither.
+    fn is_same(&self, old: Variant<'_>, new: Variant<'_>) -> bool {
+        let map = &self.applied.map;
+        let before = tokens(old.0, self.file);
+        let after = tokens(new.0, self.file);
+        let stays = |program: &Program<'_>, at: ByteOffset| {
+            let tokens = program.index[self.file.index()].tokens();
+            let found = tokens.binary_search_by_key(&at, |token| token.span.start());
+            found.is_ok()
+        };
+        let kept = before.iter().filter_map(|at| map.to_new(*at));
+        let mut kept = kept.filter(|at| stays(self.result, *at));
+        let came = |at: &&ByteOffset| {
+            let from = map.to_original(**at);
+            from.is_some_and(|from| stays(self.original.program, from))
+        };
+        let mut left = after.iter().filter(came);
+        loop {
+            match (kept.next(), left.next()) {
+                (Some(one), Some(other)) if one == *other => {}
+                (None, None) => return true,
+                _ => return false,
+            }
+        }
+    }
+
+    /// The variables of which calls that came or went take or release a reference, with a place
+    /// in the result.
+    fn counted<'p>(&self, old: Variant<'p>, new: Variant<'p>) -> BTreeMap<&'p str, ByteOffset> {
+        let came = |at: ByteOffset| self.applied.map.to_original(at).is_none().then_some(at);
+        let went = |at: ByteOffset| {
+            let map = &self.applied.map;
+            let before = || (0..at.0).rev().find_map(|at| map.to_new(ByteOffset(at)));
+            match map.to_new(at) {
+                Some(_) => None,
+                None => Some(before().unwrap_or_default()),
+            }
+        };
+        let mut names = self.counts(new, &came);
+        for (name, at) in self.counts(old, &went) {
+            names.entry(name).or_insert(at);
+        }
+        names
+    }
+
+    /// The variables that are counted by calls of which a token is `changed`.
+    fn counts<'p>(
+        &self,
+        (item, function): Variant<'p>,
+        changed: &dyn Fn(ByteOffset) -> Option<ByteOffset>,
+    ) -> BTreeMap<&'p str, ByteOffset> {
+        let tree = &function.tree;
+        let changed = |expr: ExprId| {
+            let at = written(item, self.file, tree.expr(expr).range.start)?;
+            changed(at)
+        };
+        let mut names = BTreeMap::new();
+        for (call, name) in calls(function) {
+            let ExprKind::Call { callee, args } = &tree.expr(call).kind else {
+                continue;
+            };
+            for (at, &arg) in args.iter().enumerate() {
+                if let Some(local) = variable(tree, arg)
+                    && track::counts(&self.original.callees, name, at)
+                    && let Some(at) = changed(*callee).or_else(|| changed(arg))
+                {
+                    names.entry(&*tree.local(local).name).or_insert(at);
+                }
+            }
+        }
+        names
+    }
+
+    /// Whether the variables called `name` end as before, where it is not the fix that gives them
+    /// a reference; `None` if there are too many paths.
+    fn compare(&self, old: Variant<'_>, new: Variant<'_>, name: &str) -> Option<bool> {
+        let owned = seeds(new.0, new.1, self.applied, self.handing);
+        let ends = |(_, function): Variant<'_>, seeds: &[Seed]| {
+            Ends::new(self.original, function, name, seeds)
+        };
+        if owned.is_empty() {
+            return Some(ends(old, &[])?.are_those_of(&ends(new, &[])?));
+        }
+        let borrowed = borrowed_seeds(old.1, self.handing);
+        match (ends(old, &borrowed), ends(new, &owned)) {
+            (Some(before), Some(after)) => Some(after.counts.is_subset(&before.counts)),
+            // The references of the fix are followed elsewhere.
+            _ => Some(true),
+        }
+    }
+}
+
+/// The tokens of an item that stand in `file` as they are, by where they begin.
+fn tokens(item: &ProgramItem, file: FileId) -> Vec<ByteOffset> {
+    let tokens = &item.tokens.tokens;
+    let own = tokens.iter().filter(|token| token.expansion.is_none());
+    let places = own.filter_map(|token| match token.spelling {
+        Spelling::File(of, span) if of == file => Some(span.start()),
+        Spelling::File(..) | Spelling::Synthetic(_) => None,
+    });
+    places.collect()
+}
+
+/// Where a token is written in `file`.
+fn written(item: &ProgramItem, file: FileId, token: u32) -> Option<ByteOffset> {
+    match item.tokens.tokens.get(token as usize)?.spelling {
+        Spelling::File(of, span) if of == file => Some(span.start()),
+        Spelling::File(..) | Spelling::Synthetic(_) => None,
+    }
+}
+
+/// The variable that an argument is, under casts or not.
+fn variable(tree: &Tree, arg: ExprId) -> Option<LocalId> {
+    match &tree.expr(arg).kind {
+        ExprKind::Name(Name::Local(local)) => Some(*local),
+        ExprKind::Cast { operand, .. } => variable(tree, *operand),
+        _ => None,
+    }
+}
+
+/// How the variables of one name fare along the paths of a function.
+#[derive(PartialEq, Eq)]
+struct Ends {
+    /// What is wrong, if the function owns nothing of what they get.
+    problems: BTreeSet<Problem>,
+    /// For each way out what kind of value is returned, and the counts.
+    exits: BTreeSet<(Kind, Vec<i8>)>,
+    /// All counts that are not 0.
+    counts: BTreeSet<i8>,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Null,
+    Int(i64),
+    Other,
+}
+
+impl Ends {
+    /// Follows what the variables get from elsewhere than `seeds`; `None` if there are too many
+    /// paths.
+    fn new(
+        original: &Original<'_>,
+        function: &Function,
+        name: &str,
+        seeds: &[Seed],
+    ) -> Option<Self> {
+        let first = seeds.len();
+        let locals = (0u32..).zip(&function.tree.locals);
+        let locals = locals.filter(|(_, local)| local.name == name);
+        let watched = locals.map(|(at, _)| Seed {
+            origin: Origin::Local(LocalId(at)),
+            gives: Gives::Result,
+            owned: false,
+        });
+        let seeds: Vec<Seed> = seeds.iter().copied().chain(watched).collect();
+        let graph = graph(function);
+        let followed = track::follow(&graph, &function.tree, &seeds, &original.callees)?;
+        let troubles = followed.troubles.iter().filter(|t| t.seed >= first);
+        let exits = followed.exits.iter();
+        let exits: BTreeSet<_> = exits
+            .map(|exit| (kind(exit), counts(exit, first)))
+            .collect();
+        Some(Self {
+            problems: troubles.map(|trouble| trouble.problem).collect(),
+            counts: exits
+                .iter()
+                .flat_map(|(_, counts)| counts)
+                .copied()
+                .collect(),
+            exits,
+        })
+    }
+
+    fn are_those_of(&self, after: &Self) -> bool {
+        self.exits == after.exits && after.problems.is_subset(&self.problems)
+    }
+}
+
+fn kind(exit: &Exit) -> Kind {
+    match exit.value {
+        Handed::Null | Handed::Int(0) => Kind::Null,
+        Handed::Int(number) => Kind::Int(number),
+        Handed::Instance { .. } | Handed::Inside(_) | Handed::Other => Kind::Other,
+    }
+}
+
+/// References that are taken and not released, where not 0: negative where more are released, or
+/// handed to the caller, than were taken.
+fn counts(exit: &Exit, first: usize) -> Vec<i8> {
+    let of_seeds = exit.counts.iter().filter(|(seed, _)| *seed >= first);
+    let mut counts: Vec<i8> = of_seeds.map(|(_, count)| *count).collect();
+    if let Handed::Instance { seed, count } = exit.value
+        && seed >= first
+    {
+        if let Some(at) = counts.iter().position(|other| *other == count) {
+            counts.remove(at);
+        }
+        counts.push(count.saturating_sub(1));
+    }
+    counts.retain(|count| *count != 0);
+    counts.sort_unstable();
+    counts
+}

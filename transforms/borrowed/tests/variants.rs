@@ -1,0 +1,191 @@
+//! Lookups in branches of an `#if`.
+
+use crate::testing;
+use crate::transforms::ALL;
+
+fn run(text: &str) -> String {
+    testing::run(ALL, text.trim_start_matches('\n'))
+}
+
+#[test]
+fn a_dual_path_is_left_alone() {
+    insta::assert_snapshot!(run("
+static PyObject *f(PyObject *d, PyObject *k)
+{
+    PyObject *v, *r;
+#if PY_VERSION_HEX >= 0x030D0000
+    if (PyDict_GetItemRef(d, k, &v) < 0)
+        return NULL;
+#else
+    v = PyDict_GetItemWithError(d, k);
+    if (v == NULL && PyErr_Occurred())
+        return NULL;
+#endif
+    r = v ? PyObject_Str(v) : PyUnicode_FromString(\"\");
+#if PY_VERSION_HEX >= 0x030D0000
+    Py_XDECREF(v);
+#endif
+    return r;
+}
+"), @"8: safe: only builds with the GIL compile it: the `#if` around it says so");
+}
+
+#[test]
+fn other_interpreters_and_builds_with_the_gil_are_left_alone() {
+    insta::assert_snapshot!(run("
+static int f(PyObject *l)
+{
+#ifndef Py_GIL_DISABLED
+    PyObject *a = PyList_GetItem(l, 0);
+    if (a == NULL || use(a) < 0)
+        return -1;
+#endif
+#ifdef PYPY_VERSION
+    PyObject *b = PyList_GetItem(l, 1);
+    if (b == NULL || use(b) < 0)
+        return -1;
+#endif
+    return 0;
+}
+"), @"
+    4: safe: only builds with the GIL compile it: the `#if` around it says so
+    9: safe: only builds with the GIL compile it: the `#if` around it says so
+    ");
+}
+
+#[test]
+fn a_branch_that_may_have_no_gil_is_not() {
+    insta::assert_snapshot!(run("
+static int f(PyObject *l)
+{
+#ifdef Py_LIMITED_API
+    PyObject *a = PyList_GetItem(l, 0);
+    if (a == NULL || use(a) < 0)
+        return -1;
+#endif
+    return 0;
+}
+"), @"
+    @@
+     {
+     #ifdef Py_LIMITED_API
+    -    PyObject *a = PyList_GetItem(l, 0);
+    -    if (a == NULL || use(a) < 0)
+    +    PyObject *a = PyList_GetItemRef(l, 0);
+    +    if (a == NULL || use(a) < 0) {
+    +        Py_XDECREF(a);
+             return -1;
+    +    }
+    +    Py_DECREF(a);
+     #endif
+         return 0;
+    ");
+}
+
+#[test]
+fn what_one_branch_gives_is_not_released_for_the_other() {
+    insta::assert_snapshot!(run("
+static PyObject *f(PyObject *l, PyObject *d)
+{
+    PyObject *v;
+#ifdef Py_LIMITED_API
+    v = PySequence_GetItem(l, 0);
+#else
+    v = PyList_GetItem(l, 0);
+#endif
+    if (v == NULL)
+        return NULL;
+    return PyObject_Str(v);
+}
+"), @"7: the configurations that the branch at line 4 tells apart need different changes: change each branch by hand");
+}
+
+#[test]
+fn what_lookups_of_one_branch_need_before_it() {
+    insta::assert_snapshot!(run("
+static int f(PyObject *l)
+{
+    PyObject *v = PyList_GetItem(l, 0);
+    int r;
+    if (v == NULL)
+        return -1;
+    r = use(v);
+#ifdef MORE
+    v = PyList_GetItem(l, 1);
+    if (v == NULL)
+        return -1;
+#endif
+    return r + use(v);
+}
+"), @"
+    3: the configurations that the branch at line 8 tells apart need different changes: change each branch by hand
+    9: the configurations that the branch at line 8 tells apart need different changes: change each branch by hand
+    ");
+}
+
+#[test]
+fn changes_that_agree_on_shared_text_become_one() {
+    insta::assert_snapshot!(run("
+static int f(PyObject *l)
+{
+    PyObject *v = PyList_GetItem(l, 0);
+    int r = 0;
+    if (v == NULL)
+        return -1;
+#ifdef MORE
+    PyObject *w = PyList_GetItem(l, 1);
+    if (w == NULL)
+        return -1;
+    r = use(w);
+#endif
+    return r + use(v);
+}
+"), @"
+    @@
+     static int f(PyObject *l)
+     {
+    -    PyObject *v = PyList_GetItem(l, 0);
+    +    PyObject *v = PyList_GetItemRef(l, 0);
+         int r = 0;
+         if (v == NULL)
+             return -1;
+     #ifdef MORE
+    -    PyObject *w = PyList_GetItem(l, 1);
+    -    if (w == NULL)
+    +    PyObject *w = PyList_GetItemRef(l, 1);
+    +    if (w == NULL) {
+    +        Py_DECREF(v);
+             return -1;
+    +    }
+         r = use(w);
+    +    Py_DECREF(w);
+     #endif
+    -    return r + use(v);
+    +    int result = r + use(v);
+    +    Py_DECREF(v);
+    +    return result;
+     }
+    ");
+}
+
+#[test]
+fn a_macro_that_stands_for_the_function_of_another_branch() {
+    insta::assert_snapshot!(run("
+#if PY_VERSION_HEX >= 0x030A0000
+static PyObject *find(PyObject *d, PyObject *k)
+{
+    return PyDict_GetItem(d, k);
+}
+#else
+#define find(d, k) PyDict_GetItem(d, k)
+#endif
+static PyObject *g(PyObject *d, PyObject *k)
+{
+    PyObject *v = find(d, k);
+    return v ? PyObject_Str(v) : NULL;
+}
+"), @"
+    4: the configurations that the branch at line 6 tells apart need different changes: change each branch by hand
+    11: the call stands in the macro `PyDict_GetItem`: change the macro together with its uses
+    ");
+}
