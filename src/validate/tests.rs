@@ -159,7 +159,10 @@ static int f(PyObject *l) {
     let release = ("return use(l);", "Py_DECREF(v); return use(l);");
     assert_eq!(
         wrong(before, &[STRONG, release]),
-        ["in `f`, `v` is declared in other branches of an `#if` only"]
+        [
+            "in `f`, `v` is not declared where it is used",
+            "in `f`, `v` is declared in other branches of an `#if` only"
+        ]
     );
 }
 
