@@ -1,6 +1,8 @@
 //! The tokens of one translation unit in one configuration, before expansion: text of the files
 //! in the order of their inclusion, with every directive acted on as it is met.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::condition::{self, Cond, CondToken};
@@ -60,7 +62,7 @@ pub(crate) struct Stream<'a> {
     frames: Vec<Frame>,
     pub(crate) macros: MacroTable<'a>,
     /// Branches whose text was read, and whether each time only a build with the GIL reads it.
-    pub(crate) taken: FxHashMap<BranchId, bool>,
+    pub(crate) taken: BTreeMap<BranchId, bool>,
     /// Branches that were passed over.
     pub(crate) missed: Vec<Missed>,
     /// Conditions of the branches the stream stands in.
@@ -89,7 +91,7 @@ impl<'a> Stream<'a> {
             config,
             frames: Vec::new(),
             macros: MacroTable::default(),
-            taken: FxHashMap::default(),
+            taken: BTreeMap::new(),
             missed: Vec::new(),
             path: Vec::new(),
             once: FxHashSet::default(),

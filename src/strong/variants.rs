@@ -55,12 +55,15 @@ pub(super) fn join(cx: &PackageCx<'_>, plans: &Plans, lookups: &mut Lookups) {
     }
 }
 
+/// Where pieces of text begin.
+type Marks = Rc<BTreeSet<ByteOffset>>;
+
 /// The functions that have text in common with others, most often their own configurations.
 struct Shared<'c, 'a> {
     cx: &'c PackageCx<'a>,
     functions: BTreeMap<FileId, Vec<(ByteSpan, ItemId)>>,
     /// Where the text of each begins piece by piece, as far as it was asked for.
-    marks: RefCell<BTreeMap<(ItemId, FileId), Rc<BTreeSet<ByteOffset>>>>,
+    marks: RefCell<BTreeMap<(ItemId, FileId), Marks>>,
 }
 
 impl<'c, 'a> Shared<'c, 'a> {
@@ -136,7 +139,7 @@ impl<'c, 'a> Shared<'c, 'a> {
     }
 
     /// Where text of `file` begins that the item was made of.
-    fn marks(&self, item: ItemId, file: FileId) -> Rc<BTreeSet<ByteOffset>> {
+    fn marks(&self, item: ItemId, file: FileId) -> Marks {
         if let Some(known) = self.marks.borrow().get(&(item, file)) {
             return Rc::clone(known);
         }
