@@ -5,6 +5,7 @@
 //! list of expanded tokens with their origins.
 
 mod branches;
+mod combine;
 mod condition;
 mod config;
 mod directive;
@@ -20,6 +21,7 @@ mod stream;
 mod tests;
 mod typedefs;
 
+pub use combine::Interest;
 pub use config::{Config, VersionRange};
 pub use include::{Includes, Inclusion, MissingHeader};
 pub use index::{Condition, Define, FileIndex};
@@ -28,11 +30,12 @@ pub use origin::{Expansion, ExpansionId, ItemTokens, Place, PpToken, Spelling};
 pub use stream::Sources;
 pub use typedefs::Typedef;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashSet;
 
-use crate::source::FileId;
+use crate::source::{ByteSpan, FileId};
+use combine::Combinations;
 use expand::Expander;
 use stream::{BranchId, Missed, Stream};
 
@@ -62,13 +65,15 @@ pub struct UnitItem {
 }
 
 /// Reads the translation unit of `root` after the files of `before` (definitions only), in the
-/// base configuration and in as many others as live branches ask for.
+/// base configuration, in as many others as live branches ask for, and in those in which branches
+/// of a function of `interest` meet.
 #[must_use]
 pub fn preprocess(
     sources: Sources<'_>,
     root: FileId,
     before: &[FileId],
     range: VersionRange,
+    interest: &Interest,
 ) -> Unit {
     let mut unit = Unit {
         items: Vec::new(),
@@ -80,6 +85,8 @@ pub fn preprocess(
     let mut tried: FxHashSet<BranchId> = FxHashSet::default();
     let mut dead: FxHashSet<BranchId> = FxHashSet::default();
     let mut waiting: Vec<Missed> = Vec::new();
+    let mut combinations = Combinations::default();
+    let mut wanted: BTreeSet<(FileId, ByteSpan)> = BTreeSet::new();
     let roots: Vec<FileId> = std::iter::once(root)
         .chain(before.iter().rev().copied())
         .collect();
@@ -90,6 +97,9 @@ pub fn preprocess(
         let mut expander = Expander::new(sources.files, stream);
         items::split(sources.files, &mut expander, |raw| {
             if seen_items.insert(raw.key) {
+                if raw.function.is_some() && interest.holds(raw.place, words(sources, &raw)) {
+                    wanted.insert(raw.place);
+                }
                 unit.items.push(UnitItem {
                     raw,
                     config: number,
@@ -100,13 +110,16 @@ pub fn preprocess(
             *unit.branches.entry(branch).or_insert(true) &= needs_gil;
         }
         waiting.extend(expander.source.missed);
+        let choices = std::mem::take(&mut expander.source.choices);
         unit.configs.push(config);
         let branches = &unit.branches;
         waiting.retain(|Missed { branch, .. }| {
             !branches.contains_key(branch) && !dead.contains(branch)
         });
         if unit.configs.len() < MAX_CONFIGS {
-            next = next_config(range, &waiting, &mut tried, &mut dead);
+            combinations.add(sources, &wanted, choices);
+            next = next_config(range, &waiting, &mut tried, &mut dead)
+                .or_else(|| combinations.next(&Config::base(range)));
         }
     }
     let live = waiting
@@ -118,6 +131,11 @@ pub fn preprocess(
     unreached.dedup();
     unit.unreached = unreached;
     unit
+}
+
+fn words<'r>(sources: Sources<'r>, raw: &'r RawItem) -> impl Iterator<Item = &'r [u8]> {
+    let count = u32::try_from(raw.tokens.tokens.len()).expect("items fit");
+    (0..count).map(move |at| raw.tokens.text(sources.files, at))
 }
 
 /// A configuration that takes the first waiting branch that no attempt was made for and as many others as fit; `None` if no

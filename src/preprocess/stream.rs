@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::combine::Choice;
 use super::condition::{self, Cond, CondToken};
 use super::config::Config;
 use super::directive::{Branch, BranchKind, Segment};
@@ -65,6 +66,8 @@ pub(crate) struct Stream<'a> {
     pub(crate) taken: BTreeMap<BranchId, bool>,
     /// Branches that were passed over.
     pub(crate) missed: Vec<Missed>,
+    /// The ways to read each conditional inside of braces.
+    pub(super) choices: Vec<Choice>,
     /// Conditions of the branches the stream stands in.
     path: Vec<(Cond, bool)>,
     once: FxHashSet<FileId>,
@@ -93,6 +96,7 @@ impl<'a> Stream<'a> {
             macros: MacroTable::default(),
             taken: BTreeMap::new(),
             missed: Vec::new(),
+            choices: Vec::new(),
             path: Vec::new(),
             once: FxHashSet::default(),
             braces: 0,
@@ -225,8 +229,10 @@ impl<'a> Stream<'a> {
         let frame = self.frames.last().expect("a segment is read from a frame");
         let (mut at, with_text) = (frame.segment, frame.with_text);
         let first = at;
+        let outer = self.path.len();
         let mut refused: Vec<(Cond, bool)> = Vec::new();
         let mut chosen = None;
+        let mut branches = Vec::new();
         while let Some(Segment::Branch(branch)) = index.segments.get(at) {
             if branch.kind == BranchKind::Endif {
                 break;
@@ -247,7 +253,12 @@ impl<'a> Stream<'a> {
                 self.miss((file, to_u32(at)), &refused, &cond, own);
             }
             refused.push((cond, false));
+            branches.push((file, to_u32(at)));
             at = branch.next as usize;
+        }
+        if with_text && self.braces > 0 {
+            let taken = chosen.map(|(at, _)| (file, to_u32(at)));
+            self.note_choices(outer, &branches, &refused, taken);
         }
         let frame = self.frames.last_mut().expect("as above");
         match chosen {
@@ -274,6 +285,32 @@ impl<'a> Stream<'a> {
         wanted.extend_from_slice(refused);
         wanted.push((cond.clone(), true));
         self.missed.push(Missed { branch, wanted });
+    }
+
+    /// Notes the ways to read a conditional of `branches`, whose conditions stand in `refused`;
+    /// `outer` is how many conditions are on `path` without its own.
+    fn note_choices(
+        &mut self,
+        outer: usize,
+        branches: &[BranchId],
+        refused: &[(Cond, bool)],
+        taken: Option<BranchId>,
+    ) {
+        let Some(&conditional) = branches.first() else {
+            return;
+        };
+        let ends = branches.iter().map(|branch| Some(*branch)).chain([None]);
+        for (at, branch) in ends.enumerate() {
+            let mut wanted = [&self.path[..outer], &refused[..at]].concat();
+            let own = refused.get(at).filter(|_| branch.is_some());
+            wanted.extend(own.map(|(cond, _)| (cond.clone(), true)));
+            self.choices.push(Choice {
+                conditional,
+                branch,
+                wanted,
+                is_taken: branch == taken,
+            });
+        }
     }
 
     fn condition(&self, file: FileId, kind: &BranchKind) -> Cond {

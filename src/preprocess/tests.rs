@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{FileIndex, Includes, Place, Sources, Unit, VersionRange, preprocess};
+use super::{FileIndex, Includes, Interest, Place, Sources, Unit, VersionRange, preprocess};
 use crate::ast::TokenRange;
 use crate::source::{ByteOffset, FileId, FileSet, SourceFile};
 
@@ -29,7 +29,7 @@ fn run(texts: &[(&str, &str)]) -> (FileSet, Unit) {
         index: &index,
         includes: &includes,
     };
-    let unit = preprocess(sources, FileId(0), &[], RANGE);
+    let unit = preprocess(sources, FileId(0), &[], RANGE, &Interest::default());
     (files, unit)
 }
 
@@ -222,4 +222,36 @@ fn branches_are_found_by_what_stands_in_them() {
     assert_eq!(stretch("#if X"), Some("int a;".to_owned()));
     assert_eq!(stretch("int d"), Some("int d;".to_owned()));
     assert_eq!(stretch("#endif"), None);
+}
+
+#[test]
+fn branches_of_a_function_of_interest_meet_in_pairs() {
+    let text = "int f(void) {\n#ifdef A\n a();\n#else\n b();\n#endif\n#ifdef B\n c();\n#endif\n\
+                #if !defined(A)\n d();\n#endif\n}\n";
+    let file = SourceFile::new("a.c".into(), text.as_bytes().to_vec());
+    let mut files = FileSet::default();
+    let root = files.add(file);
+    let index = [FileIndex::new(root, files.get(root))];
+    let sources = Sources {
+        files: &files,
+        index: &index,
+        includes: &Includes::new(&files, &index, &[]),
+    };
+    let interest = Interest {
+        words: [&b"a"[..]].into_iter().collect(),
+        ..Interest::default()
+    };
+    let calls = |interest: &Interest| {
+        let unit = preprocess(sources, root, &[], RANGE, interest);
+        let items = unit.items.iter().map(|item| {
+            let tokens = &item.raw.tokens;
+            let names = (0..tokens.tokens.len())
+                .map(|at| tokens.text(&files, u32::try_from(at).expect("few")));
+            let names = names.filter(|name| matches!(name, [b'a'..=b'd']));
+            String::from_utf8(names.flatten().copied().collect()).expect("letters")
+        });
+        items.collect::<Vec<_>>()
+    };
+    assert_eq!(calls(&Interest::default()), ["bd", "ac"]);
+    assert_eq!(calls(&interest), ["bd", "ac", "a", "bcd"]);
 }

@@ -7,11 +7,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Body, Gap, Program, ProgramItem, WithGil};
 use crate::ast::Item;
+use crate::capi::REPLACEMENTS;
 use crate::facts::{Functions, declared};
 use crate::lower;
 use crate::parse::TypeNames;
 use crate::preprocess::{
-    self, FileIndex, Includes, ItemTokens, RawItem, Sources, Unit, VersionRange,
+    self, FileIndex, Includes, Interest, ItemTokens, RawItem, Sources, Unit, VersionRange,
 };
 use crate::source::{ByteSpan, FileId, FileSet};
 
@@ -80,9 +81,12 @@ pub fn load<'a>(
         headers.retain(|id| !index[id.index()].has_code());
         roots.extend(headers);
     }
+    let interest = interest(&options.demand);
     let units: Vec<Unit> = roots
         .par_iter()
-        .map(|&root| preprocess::preprocess(sources, root, &options.before, options.range))
+        .map(|&root| {
+            preprocess::preprocess(sources, root, &options.before, options.range, &interest)
+        })
         .collect();
     let mut seen = FxHashSet::default();
     let mut raw = Vec::new();
@@ -109,6 +113,21 @@ pub fn load<'a>(
         .collect();
     collect(&mut program, parsed);
     program
+}
+
+/// Where the branches of functions are looked at in pairs: where a fix for a reference may be, or
+/// has come.
+fn interest(demand: &Demand) -> Interest {
+    let words = REPLACEMENTS
+        .iter()
+        .flat_map(|row| [row.borrowed, row.strong]);
+    Interest {
+        words: words.map(str::as_bytes).collect(),
+        places: match demand {
+            Demand::Places(places) => places.clone(),
+            Demand::Everything | Demand::Words(_) => Places::new(),
+        },
+    }
 }
 
 fn type_names(index: &[FileIndex]) -> TypeNames {

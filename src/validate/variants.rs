@@ -116,6 +116,9 @@ impl Change<'_> {
         let span = original_span(self.applied, new.0.place.1);
         let near = |old: &&Variant<'_>| overlap(old.0.place.1, span) && self.is_same(**old, new);
         let mut failures = Vec::new();
+        if !olds.iter().any(|old| near(&old)) {
+            failures.extend(self.unknown(new));
+        }
         for &old in olds.iter().filter(near) {
             for (name, at) in self.counted(old, new) {
                 let failure = match self.compare(old, new, name) {
@@ -135,6 +138,22 @@ impl Change<'_> {
             }
         }
         failures
+    }
+
+    /// Counts that the fix changes in a configuration without anything of its own, of which it is
+    /// not known what it was.
+    fn unknown(&self, new: Variant<'_>) -> Option<Failed> {
+        let (item, function) = new;
+        if !seeds(item, function, self.applied, self.handing).is_empty() {
+            return None;
+        }
+        let came = |at: ByteOffset| self.applied.map.to_original(at).is_none().then_some(at);
+        let (name, at) = self.counts(new, &came).into_iter().next()?;
+        let reason = format!(
+            "`{name}` is counted as before in each configuration of `{}`",
+            function.name
+        );
+        Some(self.failed(new, at, Failure::Unknown(reason)))
     }
 
     /// Where a configuration is compiled that another one is not, for messages.

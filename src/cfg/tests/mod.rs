@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use crate::ast::{Function, Item};
 use crate::lower::parse_and_lower;
 use crate::parse::TypeNames;
-use crate::preprocess::{FileIndex, Includes, Sources, VersionRange, preprocess};
+use crate::preprocess::{FileIndex, Includes, Interest, Sources, VersionRange, preprocess};
 use crate::source::{FileSet, SourceFile};
 
 use super::{Cfg, build, dump};
@@ -42,7 +42,7 @@ fn function(text: &str) -> Function {
         index: &index,
         includes: &includes,
     };
-    let unit = preprocess(sources, root, &[], RANGE);
+    let unit = preprocess(sources, root, &[], RANGE, &Interest::default());
     let tokens = &unit.items[0].raw.tokens;
     match parse_and_lower(tokens, &files, &TypeNames::new()).unwrap() {
         Item::Function(function) => function,

@@ -189,3 +189,25 @@ static PyObject *g(PyObject *d, PyObject *k)
     11: the call stands in the macro `PyDict_GetItem`: change the macro together with its uses
     ");
 }
+
+#[test]
+fn branches_that_meet_only_where_both_are_asked_for() {
+    insta::assert_snapshot!(run("
+static int f(PyObject *l, PyObject *d)
+{
+    PyObject *v;
+#ifdef A
+    v = PyList_GetItem(l, 0);
+    if (v == NULL)
+        return -1;
+#else
+    v = d;
+#endif
+#ifdef B
+    if (use(v) < 0)
+        return -1;
+#endif
+    return 0;
+}
+"), @"5: the configurations that the branch at line 4 tells apart need different changes: change each branch by hand");
+}
