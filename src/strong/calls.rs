@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::contract::is_own;
+use super::declarations;
 use super::emit::Draft;
 use super::exit::Failure;
 use super::other_type;
@@ -195,8 +196,13 @@ fn initialised(
     local: LocalId,
 ) -> Result<(), Reason> {
     take_value(draft, stmt, local)?;
-    let last = last_declaration(draft, stmt);
-    let lines = parts.statement(draft, name, span_of(draft, last)?);
+    let mut last = last_declaration(draft, stmt);
+    let mut later = Vec::new();
+    if declares_next(draft, last) && !draft.scene.file_mixes_declarations() {
+        (last, later) = declarations::assign_later(draft, stmt)?;
+    }
+    let mut lines = parts.statement(draft, name, span_of(draft, last)?);
+    lines.append(&mut later);
     // The lookup comes first of all that stands behind the declaration.
     draft.after_first(last, lines);
     Ok(())
@@ -249,7 +255,7 @@ pub(super) fn last_declaration(draft: &Draft<'_, '_>, stmt: StmtId) -> StmtId {
 }
 
 /// Whether a declaration does nothing but declare, or give constants.
-fn is_idle(draft: &Draft<'_, '_>, decl: StmtId) -> bool {
+pub(super) fn is_idle(draft: &Draft<'_, '_>, decl: StmtId) -> bool {
     let scene = draft.scene;
     let (Some(start), Some(end)) = (scene.cfg.before(decl), scene.cfg.after(decl)) else {
         return false;

@@ -28,7 +28,7 @@ impl Draft<'_, '_> {
         for value in owned {
             let no_place = || Reason::NoPlace(planned.home.name.clone());
             let span = self.scene.span(value).ok_or_else(no_place)?;
-            let function = if self.is_never_null(value) {
+            let function = if self.scene.is_never_null(value) {
                 "Py_NewRef"
             } else {
                 "Py_XNewRef"
@@ -63,15 +63,6 @@ impl Draft<'_, '_> {
             .and_then(|(_, args)| scene.as_local(*args.first()?));
         let same = rhs == value && counted == scene.as_local(lhs);
         (same && counted.is_some() && counts.contains(&next)).then_some(next)
-    }
-
-    fn is_never_null(&self, value: ExprId) -> bool {
-        match &self.scene.tree.expr(value).kind {
-            ExprKind::Name(crate::ast::Name::Global(name)) => name.starts_with("Py_"),
-            ExprKind::Unary { .. } => true,
-            ExprKind::Cast { operand, .. } => self.is_never_null(*operand),
-            _ => false,
-        }
     }
 
     /// `Py_NewRef(v)` turns into `v`.

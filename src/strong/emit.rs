@@ -9,7 +9,7 @@ use super::failing::breaks;
 use super::plan::{Home, Lookup, Planned};
 use super::presence;
 use super::reason::Reason;
-use super::scene::Scene;
+use super::scene::{Parent, Scene};
 use super::shape::Shape;
 use super::snapshot::is_made_here;
 use super::title::title;
@@ -197,12 +197,14 @@ impl Draft<'_, '_> {
     /// Declares a variable in front of `stmt`, with a value if C89 allows it there. Gives the
     /// statement that assigns to it, or would, up to the value: `int n =`, `n =`.
     pub(super) fn declare(&mut self, stmt: StmtId, prefix: &str, name: &str) -> String {
-        let alone = self.scene.siblings(stmt).is_none();
+        let labelled = self.scene.is_labelled(stmt);
+        let alone = self.scene.siblings(stmt).is_none() && !labelled;
         let is_decl = matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Decl(_));
         let only_declares = |around: &Around| around.before.iter().all(|line| declares(line));
         let starts_block = self.around.get(&stmt).is_none_or(only_declares)
             && (alone || self.scene.siblings(stmt).is_some_and(|(_, at)| at == 0));
-        if starts_block || is_decl || self.scene.mixes_declarations() {
+        // Before C23 no declaration may follow a label.
+        if starts_block || is_decl || self.scene.mixes_declarations() && !labelled {
             return format!("{prefix}{name} =");
         }
         if alone {
@@ -227,9 +229,12 @@ impl Draft<'_, '_> {
 
     /// Adds a declaration to those at the top of the block of `stmt`.
     fn declare_on_top(&mut self, stmt: StmtId, declaration: String) {
-        let (stmts, _) = self.scene.siblings(stmt).unwrap_or_default();
+        let stmts = block_around(self.scene, stmt);
         let is_decl = |id: &&StmtId| matches!(self.scene.tree.stmt(**id).kind, StmtKind::Decl(_));
-        let last = stmts.iter().take_while(is_decl).last();
+        let decls = stmts.iter().take_while(is_decl);
+        let last = decls
+            .filter(|id| self.scene.stmt_span(**id).is_some())
+            .last();
         if let Some(&stmt) = last.or(stmts.first()) {
             let around = self.around.entry(stmt).or_default();
             let lines = match last {
@@ -362,6 +367,21 @@ impl Draft<'_, '_> {
         self.fix.edits.sort_by_key(|edit| (edit.file, edit.span));
         Ok(self.fix)
     }
+}
+
+/// The statements of the innermost block around `stmt` that is no body of a `switch`: what stands
+/// there in front of the first `case` is never reached.
+fn block_around<'a>(scene: &Scene<'a>, stmt: StmtId) -> &'a [StmtId] {
+    let mut at = stmt;
+    while let Some(Parent::Stmt(parent)) = scene.parent_of_stmt(at) {
+        let is_switch = matches!(scene.parent_of_stmt(parent), Some(Parent::Stmt(outer))
+            if matches!(scene.tree.stmt(outer).kind, StmtKind::Switch { .. }));
+        match scene.siblings(at) {
+            Some((stmts, _)) if !is_switch => return stmts,
+            _ => at = parent,
+        }
+    }
+    &[]
 }
 
 /// Whether a line that this module wrote declares a variable: `PyObject *item;`, `int n = f(v);`.

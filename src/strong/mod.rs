@@ -21,6 +21,7 @@ mod chain;
 mod contract;
 mod counting;
 mod counts;
+mod declarations;
 mod emit;
 mod entered;
 mod errno;

@@ -40,8 +40,12 @@ impl Draft<'_, '_> {
             }
             if self.take_branch(stmt, &whole).is_none() {
                 let span = self.scene.stmt_span(stmt).ok_or_else(no_place)?;
-                let edit = self.scene.layout.remove(span);
-                self.fix.edits.push(edit);
+                if self.is_empty_then(stmt) {
+                    self.replace(span, "{ }");
+                } else {
+                    let edit = self.scene.layout.remove(span);
+                    self.fix.edits.push(edit);
+                }
             }
         }
         Ok(())
@@ -66,6 +70,13 @@ impl Draft<'_, '_> {
             || matches!(self.scene.parent_of_stmt(stmt), Some(Parent::Stmt(outer)) if is_if(outer))
     }
 
+    /// Whether `stmt` is what an `if` with an `else` does first of all.
+    fn is_empty_then(&self, stmt: StmtId) -> bool {
+        matches!(self.scene.parent_of_stmt(stmt), Some(Parent::Stmt(outer))
+            if matches!(self.scene.tree.stmt(outer).kind,
+                StmtKind::If { then, otherwise: Some(_), .. } if then == stmt))
+    }
+
     fn gets_text_inside(&self, stmt: StmtId) -> bool {
         let inner = self.scene.inner_stmts(stmt);
         inner.iter().any(|inner| self.around.contains_key(inner))
@@ -87,9 +98,12 @@ impl Draft<'_, '_> {
         };
         let [kept, span] = [then, otherwise].map(|stmt| self.scene.stmt_span(stmt));
         let (kept, span) = (kept?, span?);
+        if stmt == then && self.scene.is_else_if(otherwise) {
+            return self.join_else_if(outer, cond, otherwise);
+        }
         let removed = if stmt == otherwise {
             ByteSpan::new(kept.end().0, span.end().0)
-        } else if self.scene.is_else_if(otherwise) || whole.contains(&otherwise) {
+        } else if whole.contains(&otherwise) {
             return None;
         } else {
             ByteSpan::new(kept.start().0, span.start().0)
@@ -105,6 +119,42 @@ impl Draft<'_, '_> {
             self.replace(span, negated);
         }
         self.replace(removed, "");
+        Some(())
+    }
+
+    /// `if (v) … else if (c) a; else b;` turns into `if (!v && c) a; else if (!v) b;`.
+    fn join_else_if(&mut self, outer: StmtId, cond: ExprId, inner: StmtId) -> Option<()> {
+        let StmtKind::If {
+            cond: second,
+            otherwise,
+            ..
+        } = self.scene.tree.stmt(inner).kind
+        else {
+            return None;
+        };
+        let (first, last) = (self.scene.span(cond)?, self.scene.span(second)?);
+        let between = self
+            .scene
+            .text(ByteSpan::new(first.end().0, last.start().0));
+        let is_chain = otherwise.is_some_and(|other| self.scene.is_else_if(other));
+        let has_note = ["/*", "//", "#"].iter().any(|mark| between.contains(mark));
+        if is_chain || has_note || self.gets_text_inside(outer) || !is_idle(self.scene, cond) {
+            return None;
+        }
+        let negated = self.negated(cond)?;
+        let text = self.scene.text(last);
+        let binds = matches!(
+            self.scene.tree.expr(second).kind,
+            ExprKind::Name(_) | ExprKind::Call { .. } | ExprKind::Unary { .. }
+        );
+        let text = if binds { text } else { format!("({text})") };
+        if let Some(other) = otherwise {
+            let keyword = self.scene.stmt_span(other)?.start();
+            let end = self.scene.layout.token_end_before(keyword);
+            self.insert(end, format!(" if ({negated})"));
+        }
+        let whole = ByteSpan::new(first.start().0, last.end().0);
+        self.replace(whole, format!("{negated} && {text}"));
         Some(())
     }
 

@@ -10,8 +10,8 @@ use super::errno::Errno;
 use super::pending::Pending;
 use super::raising::helpers;
 use crate::ast::{
-    ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Storage, Tree, Visitor, walk_expr,
-    walk_stmt,
+    BinaryOp, ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Storage, TokenRange,
+    Tree, UnaryOp, Visitor, walk_expr, walk_stmt,
 };
 use crate::capi;
 use crate::cfg::{self, Cfg, Liveness, Point};
@@ -217,6 +217,65 @@ impl<'a> Scene<'a> {
             ExprKind::Cast { operand, .. } => self.is_null(*operand),
             _ => false,
         }
+    }
+
+    /// Whether a value is not `NULL`, as far as the code around it says.
+    pub(super) fn is_never_null(&self, value: ExprId) -> bool {
+        match &self.tree.expr(value).kind {
+            ExprKind::Cast { operand, .. } => self.is_never_null(*operand),
+            ExprKind::Unary { op, .. } => *op == UnaryOp::AddressOf,
+            ExprKind::Name(Name::Global(name)) => {
+                const OBJECTS: [&str; 5] = [
+                    "Py_None",
+                    "Py_True",
+                    "Py_False",
+                    "Py_NotImplemented",
+                    "Py_Ellipsis",
+                ];
+                OBJECTS.contains(&&**name) || name.starts_with("PyExc_")
+            }
+            ExprKind::Name(Name::Local(local)) => self.is_tested_around(value, *local),
+            _ => false,
+        }
+    }
+
+    /// Whether `value` stands in the branch of an `if (local)` that does not set the variable.
+    fn is_tested_around(&self, value: ExprId, local: LocalId) -> bool {
+        let tests = |cond: ExprId| match self.tree.expr(cond).kind {
+            ExprKind::Binary {
+                op: BinaryOp::NotEquals,
+                lhs,
+                rhs,
+            } => self.as_local(lhs) == Some(local) && self.is_null(rhs),
+            _ => self.as_local(cond) == Some(local),
+        };
+        let mut at = self.stmt_of(value);
+        while let Some(stmt) = at {
+            let Some(Parent::Stmt(outer)) = self.parent_of_stmt(stmt) else {
+                return false;
+            };
+            if let StmtKind::If { cond, then, .. } = self.tree.stmt(outer).kind
+                && then == stmt
+                && tests(cond)
+            {
+                return !self.sets(local, self.tree.stmt(then).range);
+            }
+            at = Some(outer);
+        }
+        false
+    }
+
+    /// Whether the code in `within` may set `local`.
+    fn sets(&self, local: LocalId, within: TokenRange) -> bool {
+        let inside = |range: TokenRange| within.start <= range.start && range.end <= within.end;
+        self.tree.exprs.iter().any(|expr| match expr.kind {
+            ExprKind::Assign { lhs, .. } | ExprKind::Unary { operand: lhs, .. } => {
+                let is_read = matches!(expr.kind, ExprKind::Unary { op, .. }
+                    if matches!(op, UnaryOp::Not | UnaryOp::Deref));
+                inside(expr.range) && !is_read && self.as_local(lhs) == Some(local)
+            }
+            _ => false,
+        })
     }
 
     /// The end of the name in the declaration of a pointer that gets no value there: `PyObject *v;`.

@@ -6,7 +6,7 @@ use super::reason::Reason;
 use super::slots::Slot;
 use super::types::is_number;
 use super::web::Given;
-use crate::ast::{BinaryOp, ExprId, LocalId, StmtId, StmtKind, Storage};
+use crate::ast::{BinaryOp, LocalId, StmtId, StmtKind, Storage};
 use crate::cfg::{
     Base, Comparison, Condition, Instr, InstrKind, Op, Operand, Place, Point, Source, TempId,
 };
@@ -187,7 +187,7 @@ impl Follower<'_, '_> {
                     return state.fail(Reason::OwnedOnSomePaths(self.name.to_owned()));
                 };
                 sink.owned.insert(value);
-                let null = !self.is_never_null(value);
+                let null = !self.scene.is_never_null(value);
                 Hold::Held { count: 0, null }
             }
         };
@@ -315,22 +315,6 @@ impl Follower<'_, '_> {
     pub(super) fn is_static(&self, local: LocalId) -> bool {
         let local = self.scene.tree.local(local);
         local.storage != Storage::None || local.thread_local
-    }
-
-    fn is_never_null(&self, value: ExprId) -> bool {
-        use crate::ast::{ExprKind, Name, UnaryOp};
-        match &self.scene.tree.expr(value).kind {
-            ExprKind::Cast { operand, .. } => self.is_never_null(*operand),
-            ExprKind::Unary {
-                op: UnaryOp::AddressOf,
-                ..
-            } => true,
-            ExprKind::Name(Name::Global(name)) => matches!(
-                &**name,
-                "Py_None" | "Py_True" | "Py_False" | "Py_NotImplemented" | "Py_Ellipsis"
-            ),
-            _ => false,
-        }
     }
 }
 

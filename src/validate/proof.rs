@@ -187,11 +187,18 @@ fn call_of(
 /// declaration and the beginning of a block at the same place can hide one from the other.
 fn undeclared(item: &ProgramItem, function: &Function, applied: &Applied) -> Option<String> {
     let tree = &function.tree;
+    // `busy = 0;` may be copied from another exit.
+    let names_itself = |name: &str| {
+        tree.exprs.iter().any(|expr| {
+            matches!(&expr.kind, ExprKind::Name(Name::Global(other)) if **other == *name)
+                && !is_inserted(item, applied, expr.range.start)
+        })
+    };
     let unknown = |expr: ExprId| {
         let target = tree.expr(expr);
         let is_new = || is_inserted(item, applied, target.range.start);
         match &target.kind {
-            ExprKind::Name(Name::Global(name)) if is_new() => Some(name),
+            ExprKind::Name(Name::Global(name)) if is_new() && !names_itself(name) => Some(name),
             _ => None,
         }
     };

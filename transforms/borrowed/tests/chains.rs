@@ -125,7 +125,7 @@ fn a_value_that_the_chain_uses_later() {
         -    else if ((value = PyDict_GetItemWithError(dict, key)) != NULL)
         -        Py_INCREF(value);
         +    else if (PyDict_GetItemRef(dict, key, &value) > 0)
-        +        ;
+        +        { }
              else if (PyErr_Occurred())
                  return NULL;
         ");

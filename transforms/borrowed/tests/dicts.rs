@@ -106,11 +106,13 @@ fn initialised_before_a_call() {
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
         -    PyObject *value = PyDict_GetItemString(dict, "x");
+        -    int n = count();
         +    PyObject *value;
+        +    int n;
         +    if (PyDict_GetItemStringRef(dict, "x", &value) < 0) {
         +        PyErr_Clear();
         +    }
-             int n = count();
+        +    n = count();
              if (value && n)
                  use(value);
         +    Py_XDECREF(value);

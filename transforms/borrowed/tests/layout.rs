@@ -127,7 +127,7 @@ fn conditions_with_effects_stay() {
         -        Py_XINCREF(item);
         -    else
         -        Py_XINCREF(item);
-        +        ;
+        +        { }
              return item;
          }
         ");
@@ -297,6 +297,125 @@ error:
          error:
         +    Py_DECREF(item);
              return -1;
+         }
+        ");
+}
+
+#[test]
+fn results_behind_a_case_are_declared_outside_of_the_switch() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value = PyDict_GetItemWithError(dict, key);
+    switch (i) {
+    case 1:
+        return PyObject_IsTrue(value);
+    default:
+        break;
+    }
+    return 0;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *value = PyDict_GetItemWithError(dict, key);
+        +    PyObject *value;
+        +    int result;
+        +    (void)PyDict_GetItemRef(dict, key, &value);
+             switch (i) {
+             case 1:
+        -        return PyObject_IsTrue(value);
+        +        result = PyObject_IsTrue(value);
+        +        Py_XDECREF(value);
+        +        return result;
+             default:
+        +        Py_XDECREF(value);
+                 break;
+             }
+        ");
+}
+
+#[test]
+fn an_else_if_takes_the_condition_of_an_emptied_branch() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *value = PyDict_GetItemWithError(dict, key);
+    if (value != NULL)
+        Py_INCREF(value);
+    else if (PyErr_Occurred())
+        return NULL;
+    else
+        value = PyUnicode_FromString("");
+    return value;
+"#
+    ), @r#"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *value = PyDict_GetItemWithError(dict, key);
+        -    if (value != NULL)
+        -        Py_INCREF(value);
+        -    else if (PyErr_Occurred())
+        +    PyObject *value;
+        +    (void)PyDict_GetItemRef(dict, key, &value);
+        +    if (value == NULL && PyErr_Occurred())
+                 return NULL;
+        -    else
+        +    else if (value == NULL)
+                 value = PyUnicode_FromString("");
+             return value;
+        "#);
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *value = PyDict_GetItemWithError(dict, key);
+    if (value) { Py_INCREF(value); } else if (i > 1 || !PyErr_Occurred()) { value = PyLong_FromLong(0); }
+    return value;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *value = PyDict_GetItemWithError(dict, key);
+        -    if (value) { Py_INCREF(value); } else if (i > 1 || !PyErr_Occurred()) { value = PyLong_FromLong(0); }
+        +    PyObject *value;
+        +    (void)PyDict_GetItemRef(dict, key, &value);
+        +    if (!value && (i > 1 || !PyErr_Occurred())) { value = PyLong_FromLong(0); }
+             return value;
+         }
+        ");
+}
+
+#[test]
+fn references_taken_behind_a_test_are_never_null() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *value = PyDict_GetItemWithError(dict, key);
+    if (value == NULL) {
+        if (list)
+            value = list;
+        else
+            value = PyExc_KeyError;
+    }
+    Py_INCREF(value);
+    return value;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *value = PyDict_GetItemWithError(dict, key);
+        +    PyObject *value;
+        +    (void)PyDict_GetItemRef(dict, key, &value);
+             if (value == NULL) {
+                 if (list)
+        -            value = list;
+        +            value = Py_NewRef(list);
+                 else
+        -            value = PyExc_KeyError;
+        +            value = Py_NewRef(PyExc_KeyError);
+             }
+        -    Py_INCREF(value);
+             return value;
          }
         ");
 }

@@ -180,6 +180,42 @@ error:
 }
 
 #[test]
+fn a_variable_of_the_file_is_reset() {
+    insta::assert_snapshot!(crate::testing::run(&[&super::super::list_macro::UNCHECKED_LIST_ITEM], r#"static int depth;
+static PyObject *f(PyObject *self, PyObject *list)
+{
+    PyObject *item;
+    depth = 1;
+    item = PyList_GET_ITEM(list, 0);
+    if (PyObject_SetItem(self, item, item) < 0) {
+        depth = 0;
+        return NULL;
+    }
+    depth = 0;
+    Py_RETURN_NONE;
+}
+"#), @"
+        @@
+             PyObject *item;
+             depth = 1;
+        -    item = PyList_GET_ITEM(list, 0);
+        +    item = PyList_GetItemRef(list, 0);
+        +    if (item == NULL) {
+        +        depth = 0;
+        +        return NULL;
+        +    }
+             if (PyObject_SetItem(self, item, item) < 0) {
+        +        Py_DECREF(item);
+                 depth = 0;
+                 return NULL;
+             }
+        +    Py_DECREF(item);
+             depth = 0;
+             Py_RETURN_NONE;
+        ");
+}
+
+#[test]
 fn what_cannot_be_told_is_left() {
     // It may be open, or not.
     insta::assert_snapshot!(object(
