@@ -308,7 +308,8 @@ impl Layout<'_> {
     }
 
     /// Whether the token at `offset` is the first on its line.
-    fn begins_line(&self, offset: ByteOffset) -> bool {
+    #[must_use]
+    pub fn begins_line(&self, offset: ByteOffset) -> bool {
         self.tokens
             .get(self.index(offset))
             .is_some_and(|token| token.first_on_line)

@@ -318,7 +318,7 @@ impl Draft<'_, '_> {
         }
     }
 
-    /// The `if` statements of `else if` that get something around them.
+    /// The `if` statements of `else if` that get something around them and move.
     fn chains(&self) -> Result<Chains, Reason> {
         let scene = self.scene;
         let stmts = self.around.keys().filter(|&&stmt| scene.is_else_if(stmt));
@@ -333,7 +333,9 @@ impl Draft<'_, '_> {
         if spans.iter().any(has_directive) {
             return Err(Reason::ElseIf);
         }
-        Ok(Chains::new(spans))
+        // An `if` on a line of its own is as far to the right as it needs to be.
+        let moves = |span: &ByteSpan| !scene.layout.begins_line(span.start());
+        Ok(Chains::new(spans.into_iter().filter(moves).collect()))
     }
 
     fn finish(mut self) -> Result<Fix, Reason> {

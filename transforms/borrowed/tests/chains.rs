@@ -183,3 +183,35 @@ fn both_of_a_chain() {
          }
         ");
 }
+
+#[test]
+fn an_if_on_a_line_of_its_own_stays_there() {
+    insta::assert_snapshot!(int(
+        r#"
+    if (i == 0)
+        return 0;
+    else /* why */
+        if (check(PyList_GetItem(list, i)))
+            i = 1;
+        else
+            i = 2;
+    return i;
+"#
+    ), @"
+        @@
+             if (i == 0)
+                 return 0;
+        -    else /* why */
+        -        if (check(PyList_GetItem(list, i)))
+        +    else { /* why */
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        if (check(item))
+                     i = 1;
+                 else
+                     i = 2;
+        +        Py_XDECREF(item);
+        +    }
+             return i;
+         }
+        ");
+}
