@@ -35,6 +35,7 @@ pub static ALL: &[&Rule] = &[
     &thread_state::unattached_thread::UNATTACHED_THREAD,
     &thread_state::blocking::ATTACHED_BLOCKING_CALL,
     &thread_state::held_lock::LOCK_HELD_OVER_PYTHON,
+    &thread_state::left_out::THREAD_CALL_LEFT_OUT,
     &unsafe_access::list_store::UNLOCKED_LIST_STORE,
     &unsafe_access::object_field::DIRECT_OBJECT_FIELD,
     &unsafe_access::count_test::REFERENCE_COUNT_TEST,

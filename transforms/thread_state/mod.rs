@@ -5,6 +5,7 @@ mod calls;
 pub mod detached_call;
 mod flow;
 pub mod held_lock;
+pub mod left_out;
 mod package;
 pub mod unattached_thread;
 

@@ -3,6 +3,7 @@
 use super::blocking::ATTACHED_BLOCKING_CALL;
 use super::detached_call::DETACHED_API_CALL;
 use super::held_lock::LOCK_HELD_OVER_PYTHON;
+use super::left_out::THREAD_CALL_LEFT_OUT;
 use super::unattached_thread::UNATTACHED_THREAD;
 use crate::testing::report;
 
@@ -160,4 +161,88 @@ static PyObject *f(Self *self, PyObject *arg)
       5: it is locked here
       by hand: give the lock back before, with a reference of its own to what is used, or use a critical section
     ");
+}
+
+#[test]
+fn calls_that_only_builds_with_the_gil_make_are_told() {
+    insta::assert_snapshot!(report(&THREAD_CALL_LEFT_OUT, r#"
+#ifdef Py_GIL_DISABLED
+#define Py_BLOCK_THREADS
+#define LEAVE
+#else
+#define LEAVE PyThreadState *state = PyEval_SaveThread();
+#endif
+static void *worker(void *arg)
+{
+#if !defined(Py_GIL_DISABLED)
+    PyGILState_STATE state = PyGILState_Ensure();
+#endif
+    PyErr_Clear();
+#if !defined(Py_GIL_DISABLED)
+    PyGILState_Release(state);
+#endif
+    return arg;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+#ifdef Py_GIL_DISABLED
+    lock(self);
+#else
+    Py_BEGIN_ALLOW_THREADS
+#ifdef POLL
+    wait(self);
+#endif
+    Py_END_ALLOW_THREADS
+#endif
+    Py_RETURN_NONE;
+}
+"#), @"
+    3: `Py_BLOCK_THREADS` is left out of builds without the GIL
+      by hand: keep it in both builds: a thread attaches and detaches without the GIL too
+    6: `PyEval_SaveThread` is left out of builds without the GIL
+      by hand: keep it in both builds: a thread attaches and detaches without the GIL too
+    11: `PyGILState_Ensure` is left out of builds without the GIL
+      by hand: keep it in both builds: a thread attaches and detaches without the GIL too
+    15: `PyGILState_Release` is left out of builds without the GIL
+      by hand: keep it in both builds: a thread attaches and detaches without the GIL too
+    24: `Py_BEGIN_ALLOW_THREADS` is left out of builds without the GIL
+      by hand: keep it in both builds: a thread attaches and detaches without the GIL too
+    28: `Py_END_ALLOW_THREADS` is left out of builds without the GIL
+      by hand: keep it in both builds: a thread attaches and detaches without the GIL too
+    ");
+}
+
+#[test]
+fn a_counterpart_and_other_questions_leave_nothing_out() {
+    assert_eq!(
+        report(
+            &THREAD_CALL_LEFT_OUT,
+            r#"
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+#ifdef Py_GIL_DISABLED
+    PyThreadState *state = PyEval_SaveThread();
+    wait(self);
+    PyEval_RestoreThread(state);
+#else
+    Py_BEGIN_ALLOW_THREADS
+    wait(self);
+    Py_END_ALLOW_THREADS
+#endif
+#if defined(Py_GIL_DISABLED) && defined(QUICK)
+    peek(self);
+#else
+    Py_BEGIN_ALLOW_THREADS
+    wait(self);
+    Py_END_ALLOW_THREADS
+#endif
+#ifndef Py_GIL_DISABLED
+    count++;
+#endif
+    Py_RETURN_NONE;
+}
+"#
+        ),
+        ""
+    );
 }
