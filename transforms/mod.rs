@@ -39,6 +39,7 @@ pub static ALL: &[&Rule] = &[
     &unsafe_access::list_store::UNLOCKED_LIST_STORE,
     &unsafe_access::object_field::DIRECT_OBJECT_FIELD,
     &unsafe_access::count_test::REFERENCE_COUNT_TEST,
+    &unsafe_access::size_again::SIZE_ASKED_AGAIN,
     &module::UNDECLARED_MULTI_PHASE_MODULE,
     &module::UNDECLARED_SINGLE_PHASE_MODULE,
     &build_files::limited_api::UNCONDITIONAL_LIMITED_API,
@@ -54,6 +55,7 @@ pub static FOLLOWED: &[&[&str]] = &[
     &["Py_BEGIN_ALLOW_THREADS", "NPY_BEGIN_THREADS"],
     thread_state::unattached_thread::TRIGGERS,
     thread_state::blocking::BLOCKING,
+    unsafe_access::size_again::SIZES,
 ];
 
 /// Triggers of those that look at the types that its headers define as well.

@@ -7,7 +7,7 @@ use crate::program::Types;
 use crate::provenance::{SharedKind, Verdict};
 use crate::rule::{CallSite, Finding, Outcome, PackageCx};
 
-use super::{settle, told_at};
+use super::{settle, told_at, words};
 
 /// Names without which the rule has nothing to say.
 pub const NAMES: &[&str] = &["PyList_SET_ITEM"];
@@ -95,13 +95,12 @@ fn finding(cx: &PackageCx<'_>, types: &Types<'_>, site: CallSite) -> Option<Find
 
 /// `self->rows = PyList_New(n);` somewhere before in the same function, spelled the same.
 fn is_made_here(cx: &PackageCx<'_>, site: CallSite, tree: &Tree, list: ExprId) -> bool {
-    let Some(spelled) = words(cx, site, tree, list) else {
-        return false;
-    };
+    let spell = |expr: ExprId| words(cx, site.item, tree.expr(expr).range);
+    let spelled = spell(list);
     let start = tree.expr(list).range.start;
     tree.exprs.iter().any(|expr| match expr.kind {
         ExprKind::Assign { op: None, lhs, rhs } if expr.range.end <= start => {
-            makes_list(tree, rhs) && words(cx, site, tree, lhs).as_ref() == Some(&spelled)
+            makes_list(tree, rhs) && spell(lhs) == spelled
         }
         _ => false,
     })
@@ -131,15 +130,6 @@ fn makes_list(tree: &Tree, expr: ExprId) -> bool {
         ExprKind::Assign { rhs, .. } => makes_list(tree, *rhs),
         _ => false,
     }
-}
-
-/// The tokens of an expression.
-fn words(cx: &PackageCx<'_>, site: CallSite, tree: &Tree, expr: ExprId) -> Option<Vec<Vec<u8>>> {
-    let range = tree.expr(expr).range;
-    let tokens = &cx.item(site.item).tokens;
-    let words = (range.start..range.end).map(|at| tokens.text(cx.program.files, at).to_vec());
-    let words: Vec<_> = words.collect();
-    (!words.is_empty()).then_some(words)
 }
 
 fn outcome(cx: &PackageCx<'_>, site: CallSite, tree: &Tree) -> Outcome {

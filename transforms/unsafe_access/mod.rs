@@ -4,6 +4,7 @@
 pub mod count_test;
 pub mod list_store;
 pub mod object_field;
+pub mod size_again;
 
 use crate::ast::{ExprId, ExprKind, TokenRange, Tree};
 use crate::preprocess::Place;
@@ -46,6 +47,17 @@ fn is_asserted(tree: &Tree, expr: ExprId) -> bool {
         }
         _ => false,
     })
+}
+
+/// Tokens as written.
+type Words = Vec<Vec<u8>>;
+
+fn words(cx: &PackageCx<'_>, item: ItemId, range: TokenRange) -> Words {
+    let tokens = &cx.item(item).tokens;
+    let words = range.start..range.end;
+    words
+        .map(|at| tokens.text(cx.program.files, at).to_vec())
+        .collect()
 }
 
 /// Sorts the findings by place; variants for other configurations, and uses of one macro, say the

@@ -3,6 +3,7 @@
 use super::count_test::REFERENCE_COUNT_TEST;
 use super::list_store::UNLOCKED_LIST_STORE;
 use super::object_field::DIRECT_OBJECT_FIELD;
+use super::size_again::SIZE_ASKED_AGAIN;
 use crate::testing::{report, run_triaged};
 
 #[test]
@@ -166,4 +167,84 @@ static void f(PyObject *a, PyObject *b)
     6: this count does not prove that nobody else has the object
       by hand: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object, else a lock
     ");
+}
+
+#[test]
+fn memory_filled_by_a_later_size_is_told() {
+    insta::assert_snapshot!(report(&SIZE_ASKED_AGAIN, r#"
+typedef struct { PyObject_HEAD PyObject *rows; double *values; } Table;
+static PyObject *direct(Table *self, PyObject *unused)
+{
+    Py_ssize_t i;
+    self->values = PyMem_New(double, PyList_GET_SIZE(self->rows));
+    for (i = 0; i < PyList_GET_SIZE(self->rows); i++)
+        self->values[i] = read(self->rows, i);
+    Py_RETURN_NONE;
+}
+static PyObject *kept(PyObject *module, PyObject *dict)
+{
+    Py_ssize_t pos = 0, i = 0, n = PyDict_Size(dict);
+    PyObject *key, *value;
+    PyObject *keys = PyTuple_New(n);
+    while (PyDict_Next(dict, &pos, &key, &value))
+        PyTuple_SET_ITEM(keys, i++, Py_NewRef(key));
+    return keys;
+}
+static PyMethodDef methods[] = {
+    {"direct", (PyCFunction)direct, METH_NOARGS, NULL}, {"kept", kept, METH_O, NULL}, {NULL}
+};
+"#), @"
+    7: this may go on for longer than the memory that the loop fills
+      6: the memory is made here, for an earlier size
+      by hand: go by the size that the memory was made for, and stop where there is nothing left; or hold a critical section from there to the end of the loop
+    16: this may go on for longer than the memory that the loop fills
+      15: the memory is made here, for an earlier size
+      by hand: go by the size that the memory was made for, and stop where there is nothing left; or hold a critical section from there to the end of the loop
+    ");
+}
+
+#[test]
+fn memory_filled_by_its_own_size_or_with_a_look_at_it_is_not_told() {
+    assert_eq!(
+        report(
+            &SIZE_ASKED_AGAIN,
+            r#"
+static PyObject *same(PyObject *module, PyObject *list)
+{
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    int *values = malloc(n * sizeof(int));
+    for (i = 0; i < n; i++)
+        values[i] = read(list, i);
+    for (i = 0; i < PyList_GET_SIZE(list); i++)
+        show(list, i);
+    return finish(values);
+}
+static PyObject *looks(PyObject *module, PyObject *dict)
+{
+    Py_ssize_t pos = 0, i = 0, n = PyDict_Size(dict);
+    PyObject *key, *value;
+    PyObject **keys = malloc(n * sizeof(PyObject *));
+    while (PyDict_Next(dict, &pos, &key, &value)) {
+        if (i == n)
+            break;
+        keys[i++] = Py_NewRef(key);
+    }
+    return finish(keys);
+}
+static PyObject *other(PyObject *module, PyObject *list)
+{
+    Py_ssize_t i;
+    PyObject *copy = PyList_New(PyList_GET_SIZE(list));
+    for (i = 0; i < PyList_GET_SIZE(copy); i++)
+        PyList_SET_ITEM(copy, i, Py_None);
+    return copy;
+}
+static PyMethodDef methods[] = {
+    {"same", same, METH_O, NULL}, {"looks", looks, METH_O, NULL}, {"other", other, METH_O, NULL},
+    {NULL}
+};
+"#
+        ),
+        ""
+    );
 }

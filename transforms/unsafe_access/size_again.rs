@@ -1,0 +1,330 @@
+//! UG704: memory is made for as many items as a container has, and filled for as many as it has
+//! later.
+
+use std::collections::BTreeSet;
+
+use crate::ast::{
+    ExprId, ExprKind, Function, Init, LocalId, Name, StmtId, StmtKind, TokenRange, Tree,
+};
+use crate::declare_rule;
+use crate::preprocess::Place;
+use crate::program::Body;
+use crate::provenance::Verdict;
+use crate::rule::{CallSite, Finding, ItemId, Note, Outcome, PackageCx};
+
+use super::{Words, settle, told_at, words};
+
+/// Functions that measure a container, their first argument.
+pub const SIZES: &[&str] = &[
+    "PyList_GET_SIZE",
+    "PyList_Size",
+    "PySequence_Fast_GET_SIZE",
+    "PyDict_Size",
+    "PyDict_GET_SIZE",
+];
+
+/// What a loop goes by: the size, or the dict itself.
+const BOUNDS: &[&str] = &[
+    "PyList_GET_SIZE",
+    "PyList_Size",
+    "PySequence_Fast_GET_SIZE",
+    "PyDict_Next",
+];
+
+/// Stores that do not look at the index; the first argument is what they fill.
+const STORES: &[&str] = &["PyList_SET_ITEM", "PyTuple_SET_ITEM"];
+
+declare_rule! {
+    /// ## What it does
+    /// Finds memory that is made for the items of a list or dict (`malloc`, `PyMem_New`,
+    /// `PyTuple_New`, …) and filled in a loop that goes by the container again: by
+    /// `i < PyList_GET_SIZE(list)`, or by `PyDict_Next`.
+    ///
+    /// ## Why is this bad?
+    /// Another thread can add items between the two. The loop then writes behind the end of the
+    /// memory. A reference of its own for each item does not help against that.
+    ///
+    /// ## Example
+    /// ```c
+    /// values = PyMem_New(double, PyList_GET_SIZE(list));
+    /// for (i = 0; i < PyList_GET_SIZE(list); i++)
+    ///     values[i] = number_of(list, i);
+    /// ```
+    /// Use instead, where `number_of` copes with an item that is not there any more:
+    /// ```c
+    /// n = PyList_GET_SIZE(list);
+    /// values = PyMem_New(double, n);
+    /// for (i = 0; i < n; i++)
+    ///     values[i] = number_of(list, i);
+    /// ```
+    ///
+    /// ## Confidence
+    /// There is no fix: what a shorter container means for the rest of the function is for the
+    /// author to say. A loop that also compares with the first answer is not told of.
+    ///
+    /// ## References
+    /// - <https://docs.python.org/3/howto/free-threading-extensions.html#container-thread-safety>
+    pub static SIZE_ASKED_AGAIN {
+        code: "UG704",
+        name: "size-asked-again",
+        summary: "memory is filled by another size of a container than it was made for",
+        since: "0.1.0",
+        best: None,
+        triggers: SIZES,
+        check: check,
+    }
+}
+
+fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    let asked: BTreeSet<ItemId> = SIZES
+        .iter()
+        .flat_map(|name| cx.calls_to(name))
+        .map(|site| site.item)
+        .collect();
+    let mut found = Vec::new();
+    for item in asked {
+        if let Some(Body::Function(function)) = &cx.item(item).body {
+            let look = Look {
+                cx,
+                item,
+                function,
+                tree: &function.tree,
+            };
+            look.findings(&mut found);
+        }
+    }
+    settle(found, findings);
+}
+
+/// Memory that was made for the items of a container.
+struct Memory {
+    /// What holds it, as written.
+    target: Words,
+    container: Words,
+    /// The variable that the size was kept in.
+    size: Option<LocalId>,
+    made_at: ExprId,
+}
+
+struct Look<'a> {
+    cx: &'a PackageCx<'a>,
+    item: ItemId,
+    function: &'a Function,
+    tree: &'a Tree,
+}
+
+impl Look<'_> {
+    fn findings(&self, found: &mut Vec<Finding>) {
+        let assigned = self.assigned();
+        let memory: Vec<Memory> = assigned
+            .iter()
+            .filter_map(|(target, value)| self.memory(*target, *value, &assigned))
+            .collect();
+        if memory.is_empty() {
+            return;
+        }
+        for stmt in &self.tree.stmts {
+            let (cond, body) = match stmt.kind {
+                StmtKind::While { cond, body } => (cond, body),
+                StmtKind::For {
+                    cond: Some(cond),
+                    body,
+                    ..
+                } => (cond, body),
+                _ => continue,
+            };
+            let fills = |memory: &&Memory| self.fills(memory, stmt.range, body);
+            for memory in memory.iter().filter(fills) {
+                let bound = self.calls(self.tree.expr(cond).range, BOUNDS);
+                let again = bound
+                    .into_iter()
+                    .find(|call| self.container(*call).as_ref() == Some(&memory.container));
+                found.extend(again.and_then(|call| self.finding(call, memory)));
+            }
+        }
+    }
+
+    /// All assignments and initialisers: the tokens of the target, and the value.
+    fn assigned(&self) -> Vec<(TokenRange, ExprId)> {
+        let mut all: Vec<(TokenRange, ExprId)> = Vec::new();
+        for stmt in &self.tree.stmts {
+            let StmtKind::Decl(locals) = &stmt.kind else {
+                continue;
+            };
+            for each in locals {
+                if let Some(Init::Expr(value)) = each.init {
+                    all.push((self.tree.local(each.local).name_range, value));
+                }
+            }
+        }
+        all.extend(self.tree.exprs.iter().filter_map(|expr| match expr.kind {
+            ExprKind::Assign { op: None, lhs, rhs } => Some((self.tree.expr(lhs).range, rhs)),
+            _ => None,
+        }));
+        all
+    }
+
+    /// `value` as memory for a container, whose size it asks for or finds in a variable.
+    fn memory(
+        &self,
+        target: TokenRange,
+        value: ExprId,
+        assigned: &[(TokenRange, ExprId)],
+    ) -> Option<Memory> {
+        let range = self.tree.expr(value).range;
+        let made_at = self.call_in(range, makes_memory)?;
+        let inside = self.tree.expr(made_at).range;
+        let direct = self.calls(inside, SIZES).first().copied();
+        let (size, call) = match direct {
+            Some(call) => (None, call),
+            None => self.locals(inside).find_map(|local| {
+                let name = self.tree.local(local).name.as_bytes();
+                let own = assigned.iter().filter(|(target, _)| {
+                    target.end <= inside.start && self.words(*target) == [name]
+                });
+                let (_, value) = own.last()?;
+                let calls = self.calls(self.tree.expr(*value).range, SIZES);
+                Some((Some(local), *calls.first()?))
+            })?,
+        };
+        Some(Memory {
+            target: self.words(target),
+            container: self.container(call)?,
+            size,
+            made_at,
+        })
+    }
+
+    /// Whether the loop stores into the memory without a look at the size that was kept.
+    fn fills(&self, memory: &Memory, whole: TokenRange, body: StmtId) -> bool {
+        let body = self.tree.stmt(body).range;
+        let is_later = self.tree.expr(memory.made_at).range.end <= whole.start;
+        let asks = memory
+            .size
+            .is_some_and(|size| self.locals(whole).any(|local| local == size));
+        let stores = self.tree.exprs.iter().any(|expr| match &expr.kind {
+            ExprKind::Assign { lhs, .. } if holds(body, expr.range) => {
+                self.is_slot(*lhs, &memory.target)
+            }
+            ExprKind::Call { callee, args } if holds(body, expr.range) => {
+                let name = self.tree.callee_name(*callee);
+                name.is_some_and(|name| STORES.contains(&name))
+                    && args.first().is_some_and(|first| {
+                        self.words(self.tree.expr(*first).range) == memory.target
+                    })
+            }
+            _ => false,
+        });
+        is_later && !asks && stores
+    }
+
+    /// `target[i]`, `target[i].field`.
+    fn is_slot(&self, expr: ExprId, target: &Words) -> bool {
+        match &self.tree.expr(expr).kind {
+            ExprKind::Index { base, .. } => self.words(self.tree.expr(*base).range) == *target,
+            ExprKind::Member {
+                base, arrow: false, ..
+            } => self.is_slot(*base, target),
+            _ => false,
+        }
+    }
+
+    fn finding(&self, call: ExprId, memory: &Memory) -> Option<Finding> {
+        let (file, span) = told_at(self.cx, self.item, call)?;
+        let site = CallSite {
+            item: self.item,
+            expr: call,
+        };
+        let outcome = match self.cx.provenance(site, 0) {
+            Verdict::Safe(proof) => Outcome::Safe(proof.sentence),
+            Verdict::Shared(_) if self.cx.runs_at_init_only(&self.function.name) => return None,
+            Verdict::Shared(_) => Outcome::Manual(
+                "go by the size that the memory was made for, and stop where there is nothing \
+                 left; or hold a critical section from there to the end of the loop"
+                    .to_owned(),
+            ),
+        };
+        let note = self.cx.place(self.item, memory.made_at).map(|place| {
+            let (file, span) = match place {
+                Place::File(file, span) | Place::Argument { file, span, .. } => (file, span),
+                Place::Macro { call, .. } => call,
+            };
+            let text = "the memory is made here, for an earlier size".to_owned();
+            Note { file, span, text }
+        });
+        Some(Finding {
+            rule: &SIZE_ASKED_AGAIN,
+            file,
+            span,
+            function: Some(self.function.name.clone()),
+            api: None,
+            message: "this may go on for longer than the memory that the loop fills".to_owned(),
+            notes: note.into_iter().collect(),
+            outcome,
+        })
+    }
+
+    fn words(&self, range: TokenRange) -> Words {
+        words(self.cx, self.item, range)
+    }
+
+    /// The first argument of a call.
+    fn container(&self, call: ExprId) -> Option<Words> {
+        let ExprKind::Call { args, .. } = &self.tree.expr(call).kind else {
+            return None;
+        };
+        let words = self.words(self.tree.expr(*args.first()?).range);
+        (!words.is_empty()).then_some(words)
+    }
+
+    /// The calls of one of `names` in `range`.
+    fn calls(&self, range: TokenRange, names: &[&str]) -> Vec<ExprId> {
+        let all = (0u32..).zip(&self.tree.exprs);
+        let calls = all.filter(|(_, expr)| match &expr.kind {
+            ExprKind::Call { callee, .. } => {
+                let name = self.tree.callee_name(*callee);
+                holds(range, expr.range) && name.is_some_and(|name| names.contains(&name))
+            }
+            _ => false,
+        });
+        calls.map(|(at, _)| ExprId(at)).collect()
+    }
+
+    fn call_in(&self, range: TokenRange, is_it: fn(&str) -> bool) -> Option<ExprId> {
+        let mut all = (0u32..).zip(&self.tree.exprs);
+        let found = all.find(|(_, expr)| match &expr.kind {
+            ExprKind::Call { callee, .. } => {
+                holds(range, expr.range) && self.tree.callee_name(*callee).is_some_and(is_it)
+            }
+            _ => false,
+        });
+        found.map(|(at, _)| ExprId(at))
+    }
+
+    /// The variables that stand in `range`.
+    fn locals(&self, range: TokenRange) -> impl Iterator<Item = LocalId> {
+        self.tree
+            .exprs
+            .iter()
+            .filter_map(move |expr| match expr.kind {
+                ExprKind::Name(Name::Local(local)) if holds(range, expr.range) => Some(local),
+                _ => None,
+            })
+    }
+}
+
+/// `malloc`, `PyMem_New`, `g_malloc0`, `PyTuple_New`.
+fn makes_memory(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["malloc", "calloc", "realloc"]
+        .iter()
+        .any(|word| name.contains(word))
+        || matches!(
+            &*name,
+            "pymem_new" | "pymem_resize" | "pytuple_new" | "pylist_new"
+        )
+}
+
+fn holds(outer: TokenRange, inner: TokenRange) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
