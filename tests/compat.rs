@@ -25,6 +25,7 @@ const FUNCTIONS: &[&str] = &[
     "PyDict_ContainsString",
     "PyWeakref_GetRef",
     "PyImport_AddModuleRef",
+    "PyUnstable_Object_IsUniquelyReferenced",
     "Py_BEGIN_CRITICAL_SECTION",
     "Py_BEGIN_CRITICAL_SECTION2",
 ];
@@ -59,6 +60,11 @@ check(PyObject *self, PyObject *args)
     HOLDS(PyWeakref_GetRef(target, &v) == -1 && v == NULL); PyErr_Clear();
     v = PyImport_AddModuleRef("sys");
     HOLDS(v != NULL); Py_DECREF(v);
+    v = PyList_New(0);
+    HOLDS(PyUnstable_Object_IsUniquelyReferenced(v));
+    Py_INCREF(v); HOLDS(!PyUnstable_Object_IsUniquelyReferenced(v));
+    Py_DECREF(v); HOLDS(PyUnstable_Object_IsUniquelyReferenced(v));
+    Py_DECREF(v); HOLDS(!PyUnstable_Object_IsUniquelyReferenced(Py_None));
     v = Py_NewRef(target); HOLDS(v == target); Py_DECREF(v);
     HOLDS(Py_XNewRef(NULL) == NULL);
     Py_BEGIN_CRITICAL_SECTION(dict);

@@ -13,6 +13,7 @@ use support::{free_threaded_python, headers, run};
 
 const ACCESS: &str = include_str!("unsafe_access/access.c");
 const COUNTS: &str = include_str!("unsafe_access/counts.c");
+const UNIQUE: &str = include_str!("unsafe_access/unique.c");
 
 /// Compiles `source` as the module `name` in `folder`; whether that works is told by the output.
 fn compile(folder: &Path, name: &str, source: &str) -> Output {
@@ -89,4 +90,47 @@ fn counts_are_read_where_the_field_is_gone() {
     assert!(said.contains("ob_refcnt"), "{said}");
     let after = python("counts", &rewritten(COUNTS), "read_counts.py");
     assert_eq!(after, "True []\n");
+}
+
+/// What `whose.py` prints under `python` with the module in `folder`.
+fn whose(folder: &Path, python: &Path) -> String {
+    let mut compiler = Command::new("gcc");
+    compiler
+        .current_dir(folder)
+        .args(["-Wall", "-Werror", "-shared", "-fPIC", "-O1", "-g"])
+        .args(["-isystem", &headers(python), "-o", "unique.so", "unique.c"]);
+    run(&mut compiler);
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/unsafe_access");
+    let mut python = Command::new(python);
+    python.arg(tests.join("whose.py")).env("PYTHONPATH", folder);
+    String::from_utf8(run(&mut python).stdout).unwrap()
+}
+
+#[test]
+fn what_another_thread_made_is_shared() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::write(path.join("unique.c"), UNIQUE).unwrap();
+    let (with, without) = (Path::new("python3"), free_threaded_python());
+    let before = "True False False\n";
+    assert_eq!(whose(path, with), before);
+    assert_eq!(whose(path, &without), before);
+
+    let mut ungil = Command::new(env!("CARGO_BIN_EXE_ungil"));
+    let options = [
+        "--select",
+        "UG703",
+        "--unsafe-fixes",
+        "--allow-no-vcs",
+        "--min-python=3.9",
+    ];
+    let _ = ungil
+        .current_dir(path)
+        .arg("migrate")
+        .args(options)
+        .output();
+    let new = fs::read_to_string(path.join("unique.c")).unwrap();
+    assert_eq!(new.matches("Py_REFCNT").count(), 0, "{new}");
+    assert_eq!(whose(path, with), before, "with the GIL nothing changes");
+    assert_eq!(whose(path, &without), "True False True\n");
 }

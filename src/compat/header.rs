@@ -21,9 +21,9 @@ struct Shim {
 
 /// In the order in which they stand in the header: a shim after those it uses.
 ///
-/// Each keeps the conventions of the native function on the Pythons that have a GIL, which are the
-/// only ones it is compiled for: 1, 0 or -1, and `*result` always written. Facts: the C-API pages
-/// of Python 3.15 on list, dict, weakref, import, synchronization.
+/// Each keeps the conventions of the native function on the Pythons it is compiled for: 1, 0 or -1,
+/// and `*result` always written. Those Pythons have a GIL, but for what is newer than 3.13. Facts:
+/// the C-API pages of Python 3.15 on list, dict, weakref, import, object, synchronization.
 const SHIMS: &[Shim] = &[
     Shim {
         name: "Py_NewRef",
@@ -211,6 +211,28 @@ PyImport_AddModuleRef(const char *name)
     PyObject *module = PyImport_AddModule(name);
     Py_XINCREF(module);
     return module;
+}
+",
+    },
+    // The free-threaded 3.13 keeps the count of the thread that made the object apart from that of
+    // all others, with flags in the latter.
+    Shim {
+        name: "PyUnstable_Object_IsUniquelyReferenced",
+        since: 0x030E_00B1,
+        uses: &[],
+        text: "\
+static inline int
+PyUnstable_Object_IsUniquelyReferenced(PyObject *object)
+{
+#ifdef Py_GIL_DISABLED
+    if (!_Py_IsOwnedByCurrentThread(object)) {
+        return 0;
+    }
+    return _Py_atomic_load_ssize_relaxed(&object->ob_ref_shared) == 0
+        && _Py_atomic_load_uint32_relaxed(&object->ob_ref_local) == 1;
+#else
+    return Py_REFCNT(object) == 1;
+#endif
 }
 ",
     },

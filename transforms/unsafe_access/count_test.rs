@@ -1,17 +1,22 @@
 //! UG703: the reference count is taken for a proof that nobody else has the object.
 
-use crate::ast::{BinaryOp, ExprId, ExprKind, Tree};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Function, Tree, Type};
 use crate::declare_rule;
+use crate::edit::{Confidence, Fix, Need};
+use crate::program::{Body, Types};
 use crate::rule::{Finding, ItemId, Outcome, PackageCx};
 
 use super::{is_asserted, settle, stands_for_api, told_at};
 
 const TRIGGERS: &[&str] = &["Py_REFCNT", "ob_refcnt"];
 
+const UNIQUE: &str = "PyUnstable_Object_IsUniquelyReferenced";
+
 declare_rule! {
     /// ## What it does
-    /// Finds comparisons of a reference count with 1 or 2 that decide something:
-    /// `Py_REFCNT(x) == 1`, `Py_REFCNT(x) > 1`.
+    /// Finds comparisons of a reference count with 1 or 2 that decide something, and turns
+    /// `Py_REFCNT(x) == 1` and `Py_REFCNT(x) > 1` into calls of
+    /// `PyUnstable_Object_IsUniquelyReferenced`.
     ///
     /// ## Why is this bad?
     /// On the free-threaded build the count is kept in two parts, and some references are not
@@ -19,20 +24,27 @@ declare_rule! {
     /// argument of a function may have a count of 1 although the caller still uses it.
     ///
     /// ## Example
-    /// ```c
-    /// if (Py_REFCNT(result) == 1)
-    ///     reuse(result);
-    /// ```
-    /// Use instead:
-    /// ```c
-    /// if (PyUnstable_Object_IsUniquelyReferenced(result))
-    ///     reuse(result);
-    /// ```
+    /// Before:
+    ///
+    ///     if (Py_REFCNT(result) == 1)
+    ///         reuse(result);
+    ///
+    /// After:
+    ///
+    ///     if (PyUnstable_Object_IsUniquelyReferenced(result))
+    ///         reuse(result);
     ///
     /// ## Confidence
-    /// There is no fix: the function is new in 3.14 (`pythoncapi_compat.h` has it for older
-    /// Pythons), and an object that other threads reach through a container may be seen by them
-    /// right after the test.
+    /// Review: with the GIL the two are the same. Without it the call is true only if this thread
+    /// made the object and holds its one reference; an object that others reach through a container
+    /// may be seen by them right after the test. The function is new in 3.14; older Pythons get it
+    /// from the compatibility header.
+    ///
+    /// ## Declines
+    /// - The comparison is with 2: which of the two references others may use cannot be seen.
+    /// - It is made by the body of a macro.
+    /// - On 3.14 an argument of a function may have a count of 1 although its caller still uses it:
+    ///   `PyUnstable_Object_IsUniqueReferencedTemporary` is for those.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/object.html#c.PyUnstable_Object_IsUniquelyReferenced>
@@ -41,71 +53,171 @@ declare_rule! {
         name: "reference-count-test",
         summary: "a reference count is taken for a proof that nobody else has the object",
         since: "0.1.0",
-        best: None,
+        best: Some(Confidence::Review),
         triggers: TRIGGERS,
         check: check,
     }
 }
 
+/// The function that is looked at.
+#[derive(Clone, Copy)]
+struct Look<'a> {
+    types: &'a Types<'a>,
+    item: ItemId,
+    function: &'a Function,
+}
+
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    let types = Types::new(cx.program);
     let mut found = Vec::new();
     for (at, item) in (0u32..).zip(&cx.program.items) {
-        let Some(crate::program::Body::Function(function)) = &item.body else {
+        let Some(Body::Function(function)) = &item.body else {
             continue;
         };
         if cx.runs_at_init_only(&function.name) || stands_for_api(&function.name) {
             continue;
         }
+        let look = Look {
+            types: &types,
+            item: ItemId(at),
+            function,
+        };
         for (number, _) in (0u32..).zip(&function.tree.exprs) {
             let expr = ExprId(number);
-            if is_test(&function.tree, expr) && !is_asserted(&function.tree, expr) {
-                found.extend(finding(cx, ItemId(at), expr, &function.name));
+            let test = test_of(&function.tree, expr);
+            if let Some(test) = test.filter(|_| !is_asserted(&function.tree, expr)) {
+                found.extend(finding(cx, look, expr, test));
             }
         }
     }
     settle(found, findings);
 }
 
-fn is_test(tree: &Tree, expr: ExprId) -> bool {
+/// What a comparison says of a count.
+#[derive(Debug, Clone, Copy)]
+struct Test {
+    /// The count: a call of `Py_REFCNT`, or the field.
+    count: ExprId,
+    /// Whether the comparison holds for a count of 1 and for no other, or for all others; `None`
+    /// if it tells other counts apart.
+    is_one: Option<bool>,
+    /// Whether a count of 0 is told apart from 1 as well.
+    is_exact: bool,
+}
+
+fn test_of(tree: &Tree, expr: ExprId) -> Option<Test> {
     let ExprKind::Binary { op, lhs, rhs } = &tree.expr(expr).kind else {
-        return false;
+        return None;
     };
-    let compares = matches!(
-        op,
-        BinaryOp::Equals
+    let small = |side: ExprId| match tree.expr(side).kind {
+        ExprKind::Int(Some(number @ (1 | 2))) => Some(number),
+        _ => None,
+    };
+    let (count, op, number) = match (small(*lhs), small(*rhs)) {
+        (None, Some(number)) => (*lhs, *op, number),
+        (Some(number), None) => (*rhs, mirrored(*op), number),
+        _ => return None,
+    };
+    let is_one = match (op, number) {
+        (BinaryOp::Equals | BinaryOp::LessOrEqual, 1) | (BinaryOp::Less, 2) => Some(true),
+        (BinaryOp::NotEquals | BinaryOp::Greater, 1) | (BinaryOp::GreaterOrEqual, 2) => Some(false),
+        (
+            BinaryOp::Equals
             | BinaryOp::NotEquals
             | BinaryOp::Less
             | BinaryOp::LessOrEqual
             | BinaryOp::Greater
-            | BinaryOp::GreaterOrEqual
-    );
-    let small = |side: ExprId| matches!(tree.expr(side).kind, ExprKind::Int(Some(1 | 2)));
-    compares && (is_count(tree, *lhs) && small(*rhs) || small(*lhs) && is_count(tree, *rhs))
+            | BinaryOp::GreaterOrEqual,
+            _,
+        ) => None,
+        _ => return None,
+    };
+    object_of(tree, count)?;
+    Some(Test {
+        count,
+        is_one,
+        is_exact: matches!(op, BinaryOp::Equals | BinaryOp::NotEquals),
+    })
 }
 
-fn is_count(tree: &Tree, expr: ExprId) -> bool {
-    match &tree.expr(expr).kind {
-        ExprKind::Call { callee, .. } => tree.callee_name(*callee) == Some("Py_REFCNT"),
-        ExprKind::Member { field, .. } => &**field == "ob_refcnt",
-        ExprKind::Cast { operand, .. } => is_count(tree, *operand),
-        _ => false,
+/// The operator for the sides the other way round.
+fn mirrored(op: BinaryOp) -> BinaryOp {
+    match op {
+        BinaryOp::Less => BinaryOp::Greater,
+        BinaryOp::LessOrEqual => BinaryOp::GreaterOrEqual,
+        BinaryOp::Greater => BinaryOp::Less,
+        BinaryOp::GreaterOrEqual => BinaryOp::LessOrEqual,
+        same => same,
     }
 }
 
-fn finding(cx: &PackageCx<'_>, item: ItemId, expr: ExprId, function: &str) -> Option<Finding> {
-    let (file, span) = told_at(cx, item, expr)?;
+/// The object whose count an expression is, or the `struct` that holds it.
+fn object_of(tree: &Tree, count: ExprId) -> Option<ExprId> {
+    match &tree.expr(count).kind {
+        ExprKind::Call { callee, args } if tree.callee_name(*callee) == Some("Py_REFCNT") => {
+            args.first().copied()
+        }
+        ExprKind::Member { base, field, .. } if &**field == "ob_refcnt" => Some(*base),
+        ExprKind::Cast { operand, .. } => object_of(tree, *operand),
+        _ => None,
+    }
+}
+
+fn finding(cx: &PackageCx<'_>, look: Look<'_>, expr: ExprId, test: Test) -> Option<Finding> {
+    let (file, span) = told_at(cx, look.item, expr)?;
+    let by_hand = || {
+        "use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only \
+         this thread can reach the object, else a lock"
+            .to_owned()
+    };
+    let fix = fix(cx, look, expr, test);
     Some(Finding {
         rule: &REFERENCE_COUNT_TEST,
         file,
         span,
-        function: Some(function.to_owned()),
+        function: Some(look.function.name.clone()),
         api: None,
         message: "this count does not prove that nobody else has the object".to_owned(),
         notes: Vec::new(),
-        outcome: Outcome::Manual(
-            "use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only \
-             this thread can reach the object, else a lock"
-                .to_owned(),
-        ),
+        outcome: fix.map_or_else(|| Outcome::Manual(by_hand()), Outcome::Fix),
     })
+}
+
+/// A comparison with 1, written as a question for the only reference.
+fn fix(cx: &PackageCx<'_>, look: Look<'_>, expr: ExprId, test: Test) -> Option<Fix> {
+    let tree = &look.function.tree;
+    let is_one = test.is_one?;
+    let object = object_of(tree, test.count)?;
+    if matches!(
+        tree.expr(test.count).kind,
+        ExprKind::Member { arrow: false, .. }
+    ) {
+        return None; // `self->ob_base.ob_refcnt`: no pointer to pass on.
+    }
+    let (file, span) = cx.span(look.item, expr)?;
+    let (_, inner) = cx.span(look.item, object)?;
+    let mut text = cx.file(file).text(inner).into_owned();
+    let ty = look.types.of(tree, object);
+    if !ty.is_some_and(Type::is_py_object_pointer) {
+        let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        text = match is_plain {
+            true => format!("(PyObject *){text}"),
+            false => format!("(PyObject *)({text})"),
+        };
+    }
+    let not = if is_one { "" } else { "!" };
+    let mut fix = Fix::safe(format!("ask `{UNIQUE}`"));
+    fix.replace(file, span, format!("{not}{UNIQUE}({text})"));
+    fix.assume(
+        "no other thread can find the object, through a container, a field or a weak reference, \
+         while this one takes it for its own",
+    );
+    if !test.is_exact {
+        fix.assume("the object is not being taken down: its count is not 0");
+    }
+    fix.needs.push(Need::Compat {
+        file,
+        function: UNIQUE,
+    });
+    Some(fix)
 }

@@ -147,7 +147,7 @@ static PyObject *f(PyObject *list, PyObject *tuple)
 
 #[test]
 fn counts_that_decide_are_told() {
-    insta::assert_snapshot!(report(&REFERENCE_COUNT_TEST, r#"
+    insta::assert_snapshot!(run_triaged(&REFERENCE_COUNT_TEST, r#"
 #define UNIQUE(x) (Py_REFCNT(x) == 1)
 static void f(PyObject *a, PyObject *b)
 {
@@ -156,16 +156,40 @@ static void f(PyObject *a, PyObject *b)
         reuse(a);
     if (UNIQUE(b) && UNIQUE(a))
         reuse(b);
+    if (Py_REFCNT(a) == 2 || Py_REFCNT(((Thing *)b)) <= 1 || 2 <= Py_REFCNT(table[0]))
+        reuse(a);
     if (Py_REFCNT(a) > 0)
         printf("%zd", Py_REFCNT(a));
 }
-"#), @r"
+"#), @"
     2: this count does not prove that nobody else has the object
       by hand: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object, else a lock
     6: this count does not prove that nobody else has the object
-      by hand: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object, else a lock
+      review: ask `PyUnstable_Object_IsUniquelyReferenced`
+      assumes that no other thread can find the object, through a container, a field or a weak reference, while this one takes it for its own
     6: this count does not prove that nobody else has the object
+      review: ask `PyUnstable_Object_IsUniquelyReferenced`
+      assumes that no other thread can find the object, through a container, a field or a weak reference, while this one takes it for its own
+    10: this count does not prove that nobody else has the object
       by hand: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object, else a lock
+    10: this count does not prove that nobody else has the object
+      review: ask `PyUnstable_Object_IsUniquelyReferenced`
+      assumes that no other thread can find the object, through a container, a field or a weak reference, while this one takes it for its own
+    10: this count does not prove that nobody else has the object
+      review: ask `PyUnstable_Object_IsUniquelyReferenced`
+      assumes that no other thread can find the object, through a container, a field or a weak reference, while this one takes it for its own
+    @@
+     {
+         assert(Py_REFCNT(a) == 1);
+    -    if (Py_REFCNT(a) == 1 || 1 < b->ob_refcnt)
+    +    if (PyUnstable_Object_IsUniquelyReferenced(a) || !PyUnstable_Object_IsUniquelyReferenced(b))
+             reuse(a);
+         if (UNIQUE(b) && UNIQUE(a))
+             reuse(b);
+    -    if (Py_REFCNT(a) == 2 || Py_REFCNT(((Thing *)b)) <= 1 || 2 <= Py_REFCNT(table[0]))
+    +    if (Py_REFCNT(a) == 2 || PyUnstable_Object_IsUniquelyReferenced((PyObject *)((Thing *)b)) || !PyUnstable_Object_IsUniquelyReferenced((PyObject *)(table[0])))
+             reuse(a);
+         if (Py_REFCNT(a) > 0)
     ");
 }
 
