@@ -9,6 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use support::tree::Tree;
 use support::{free_threaded_python, headers, run};
 
 const ACCESS: &str = include_str!("unsafe_access/access.c");
@@ -133,4 +134,27 @@ fn what_another_thread_made_is_shared() {
     assert_eq!(new.matches("Py_REFCNT").count(), 0, "{new}");
     assert_eq!(whose(path, with), before, "with the GIL nothing changes");
     assert_eq!(whose(path, &without), "True False True\n");
+}
+
+/// A test of the field is a test of the count and a read of the field.
+#[test]
+fn a_tested_field_is_asked_for_once() {
+    let source = "#include <Python.h>\nint f(PyObject *a)\n{\n    return a->ob_refcnt == 1;\n}\n";
+    let tree = Tree::new(&[("m.c", source.as_bytes())]);
+    let written = |more: &[&str]| {
+        let common = [
+            "migrate",
+            "--allow-no-vcs",
+            "--min-python=3.14",
+            "--select=UG7",
+        ];
+        tree.ungil(&[&common, more].concat());
+        let line = tree.text("m.c").lines().nth(3).unwrap().trim().to_owned();
+        line
+    };
+    assert_eq!(written(&[]), "return Py_REFCNT(a) == 1;");
+    tree.write("m.c", source);
+    let question = "return PyUnstable_Object_IsUniquelyReferenced(a);";
+    assert_eq!(written(&["--unsafe-fixes"]), question);
+    assert_eq!(written(&["--unsafe-fixes"]), question);
 }

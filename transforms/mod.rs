@@ -37,8 +37,9 @@ pub static ALL: &[&Rule] = &[
     &thread_state::held_lock::LOCK_HELD_OVER_PYTHON,
     &thread_state::left_out::THREAD_CALL_LEFT_OUT,
     &unsafe_access::list_store::UNLOCKED_LIST_STORE,
-    &unsafe_access::object_field::DIRECT_OBJECT_FIELD,
+    // A test of `x->ob_refcnt` is a read of the field too.
     &unsafe_access::count_test::REFERENCE_COUNT_TEST,
+    &unsafe_access::object_field::DIRECT_OBJECT_FIELD,
     &unsafe_access::size_again::SIZE_ASKED_AGAIN,
     &module::UNDECLARED_MULTI_PHASE_MODULE,
     &module::UNDECLARED_SINGLE_PHASE_MODULE,

@@ -170,14 +170,17 @@ static void f(PyObject *a, PyObject *b)
     6: this count does not prove that nobody else has the object
       review: ask `PyUnstable_Object_IsUniquelyReferenced`
       assumes that no other thread can find the object, through a container, a field or a weak reference, while this one takes it for its own
+      assumes that the object is not being taken down: its count is not 0
     10: this count does not prove that nobody else has the object
       by hand: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object, else a lock
     10: this count does not prove that nobody else has the object
       review: ask `PyUnstable_Object_IsUniquelyReferenced`
       assumes that no other thread can find the object, through a container, a field or a weak reference, while this one takes it for its own
+      assumes that the object is not being taken down: its count is not 0
     10: this count does not prove that nobody else has the object
       review: ask `PyUnstable_Object_IsUniquelyReferenced`
       assumes that no other thread can find the object, through a container, a field or a weak reference, while this one takes it for its own
+      assumes that the object is not being taken down: its count is not 0
     @@
      {
          assert(Py_REFCNT(a) == 1);
