@@ -165,3 +165,59 @@ fn errors_are_propagated_by_flag_or_file_and_said_where_not() {
     let (_, found, said) = ungil(&[("m.c", code)], &flag);
     assert!(found.contains(note), "{said}");
 }
+
+#[test]
+fn comments_silence_findings_in_build_files() {
+    let setup = "from setuptools import Extension, setup\n\
+                 # ungil: ignore[UG804] -- each .pyx has the directive\n\
+                 setup(ext_modules=cythonize(\"a.pyx\"))\n";
+    let toml = "[build-system]\nrequires = [\n  \"setuptools<70\",  # ungil: ignore[wrong-gil-define]\n]\n";
+    let cfg =
+        "[bdist_wheel]\npy_limited_api = cp39  # ungil: ignore[UG801] -- no free-threaded builds\n";
+    let meson = "# ungil: ignore[UG801]\npy.extension_module('a', 'a.c', limited_api: '3.9')\n";
+    let cmake = "# ungil: ignore[UG804] -- it is for tests\nnanobind_add_module(ext ext.cpp)\n\
+                 Python_add_library(b MODULE USE_SABI 3.9) # ungil: ignore[UG801]\n";
+    let workflow = "jobs:\n  wheels:\n    steps:\n      - uses: pypa/cibuildwheel@v2.20.0  # ungil: ignore[UG802]\n";
+    let cpp = "// ungil: ignore[UG804] -- a module for debugging\nPYBIND11_MODULE(x, m) {}\n\
+               PYBIND11_MODULE(y, m) {} // ungil: ignore[UG804]\n";
+    let files = [
+        ("setup.py", setup),
+        ("pyproject.toml", toml),
+        ("setup.cfg", cfg),
+        ("meson.build", meson),
+        ("CMakeLists.txt", cmake),
+        (".github/workflows/wheels.yml", workflow),
+        ("x.cpp", cpp),
+    ];
+    let bare = files.map(|(name, text)| (name, text.replace("ungil:", "")));
+    let bare: Vec<(&str, &str)> = bare
+        .iter()
+        .map(|(name, text)| (*name, text.as_str()))
+        .collect();
+    let check = ["check", "--select=UG8", "--output-format=concise"];
+    let (_, before, _) = ungil(&bare, &check);
+    let told: Vec<&str> = before
+        .lines()
+        .filter_map(|line| line.split(": ").next())
+        .collect();
+    insta::assert_debug_snapshot!(told, @r#"
+    [
+        ".github/workflows/wheels.yml:4:20",
+        "CMakeLists.txt:2:1",
+        "CMakeLists.txt:3:29",
+        "meson.build:2:33",
+        "pyproject.toml:3:3",
+        "setup.cfg:2:1",
+        "setup.py:3:19",
+        "x.cpp:2:1",
+        "x.cpp:3:1",
+    ]
+    "#);
+    let (status, after, said) = ungil(&files, &check);
+    insta::assert_snapshot!(format!("{status}\n{after}{said}"), @"
+    0
+    No findings
+    Coverage: 0 of 0 functions in 0 files understood
+    Not analysed: 1 file of C++
+    ");
+}

@@ -85,13 +85,17 @@ fn rewritten_with_helper() -> String {
     text
 }
 
-fn python(folder: &tempfile::TempDir, script: &str) -> String {
+fn python(folder: &tempfile::TempDir, name: &str) -> String {
+    text(run(&mut script(folder, name)))
+}
+
+fn script(folder: &tempfile::TempDir, name: &str) -> Command {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sections");
     let mut python = Command::new(free_threaded_python());
     python
-        .arg(tests.join(script))
+        .arg(tests.join(name))
         .env("PYTHONPATH", folder.path());
-    text(run(&mut python))
+    python
 }
 
 #[test]
@@ -117,6 +121,14 @@ fn rewritten_loops_give_the_same_results() {
 #[test]
 fn rewritten_loops_survive_changes_by_other_threads() {
     for new in [rewritten(), rewritten_with_helper()] {
-        assert_eq!(python(&build(&new), "threads.py"), "survived\n");
+        let folder = build(&new);
+        assert_eq!(python(&folder, "meet.py"), "survived\n");
+        assert_eq!(python(&folder, "threads.py"), "survived\n");
     }
+}
+
+#[test]
+fn a_value_dies_while_the_loop_uses_it() {
+    let ended = script(&build(LOOPS), "meet.py").output().unwrap();
+    assert!(!ended.status.success(), "{ended:?}");
 }

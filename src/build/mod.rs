@@ -8,7 +8,7 @@ use std::path::Path;
 
 pub use python::Python;
 pub use toml::Toml;
-pub use words::{Word, words};
+pub use words::{Word, comment, words};
 
 use crate::source::{ByteSpan, FileId, SourceFile};
 

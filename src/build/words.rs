@@ -28,6 +28,14 @@ pub fn words(bytes: &[u8]) -> Vec<Word<'_>> {
     found
 }
 
+/// Where the `#` of the comment of a line stands; `None` if there is none, or the line is not UTF-8.
+#[must_use]
+pub fn comment(line: &[u8]) -> Option<usize> {
+    let line = std::str::from_utf8(line).ok()?;
+    let code = code(line).len();
+    (code < line.len()).then_some(code)
+}
+
 /// The line without its comment. A `#` in quotes begins none, nor one behind a letter, as in
 /// `a#b`.
 fn code(line: &str) -> &str {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::config::Settings;
 use super::talk::Talk;
 use crate::engine::Analysis;
-use crate::package::Package;
-use crate::rule::{Finding, Outcome, Suppression, suppressions};
+use crate::package::{FileKind, Package};
+use crate::rule::{Finding, Outcome, Suppression, build_suppressions, suppressions};
 use crate::source::{FileId, LineNumber, SourceFile};
 use crate::transforms;
 
@@ -68,18 +68,19 @@ pub(super) fn silence(
 }
 
 fn comments(package: &Package) -> BTreeMap<FileId, Vec<Comment>> {
-    let selected = package
-        .analysed()
-        .filter(|(id, _)| package.info(*id).selected);
+    let files = package.files.iter();
+    let selected = files.filter(|(id, _)| package.info(*id).selected);
     let comment = |suppression| Comment {
         suppression,
         used: false,
     };
+    let of = |id, file| match package.info(id).kind {
+        FileKind::C | FileKind::Header | FileKind::Cpp => suppressions(file, transforms::ALL),
+        FileKind::Build(_) => build_suppressions(file, transforms::ALL),
+        FileKind::ObjectiveC | FileKind::Template | FileKind::Generated(_) => Vec::new(),
+    };
     selected
-        .map(|(id, file)| {
-            let found = suppressions(file, transforms::ALL);
-            (id, found.into_iter().map(comment).collect())
-        })
+        .map(|(id, file)| (id, of(id, file).into_iter().map(comment).collect()))
         .collect()
 }
 

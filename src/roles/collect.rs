@@ -92,7 +92,10 @@ impl<'t> Tables<'t> {
         };
         let mut next = 0;
         let mut values: Vec<(&str, ExprId)> = Vec::new();
-        for entry in &row.entries {
+        for (at, entry) in row.entries.iter().enumerate() {
+            if at == 1 && type_name == "PyTypeObject" && self.is_size(&entry.value) {
+                continue;
+            }
             let name = match entry.designators.as_slice() {
                 [Designator::Field(name)] => name.as_str(),
                 [] => members.get(next).copied().unwrap_or_default(),
@@ -105,6 +108,12 @@ impl<'t> Tables<'t> {
             }
         }
         self.functions(type_name, &values);
+    }
+
+    /// The `0` of `PyObject_HEAD_INIT(NULL) 0, "name", …`, which stands where the name of a type
+    /// would.
+    fn is_size(&self, value: &Init) -> bool {
+        matches!(value, Init::Expr(value) if matches!(self.tree.expr(*value).kind, ExprKind::Int(_)))
     }
 
     fn functions(&mut self, type_name: &str, values: &[(&str, ExprId)]) {

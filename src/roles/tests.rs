@@ -149,3 +149,19 @@ PyMODINIT_FUNC PyInit_a(void) {{ fill(); return 0; }}
     // Text that was not understood may hand it on.
     assert_eq!(table("keep(fill);"), "PyInit_a");
 }
+
+#[test]
+fn a_size_of_its_own_behind_the_head_moves_no_slot() {
+    let text = "\
+static void gone(Thing *self) { free(self); }
+static PyTypeObject Thing_Type = {
+    PyObject_HEAD_INIT(NULL)
+    0,
+    \"m.Thing\",
+    sizeof(Thing),
+    0,
+    (destructor)gone,
+};
+";
+    assert_eq!(roles(text), "gone: [Slot(\"tp_dealloc\")]\n");
+}

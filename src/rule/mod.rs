@@ -13,7 +13,7 @@ pub use context::{Errors, Lookups, PackageCx};
 pub use finding::{Finding, Note, Outcome};
 pub use fingerprint::fingerprints;
 pub use selection::{Selection, Selector, UnknownRule};
-pub use suppression::{Suppression, suppressions};
+pub use suppression::{Suppression, build_suppressions, suppressions};
 
 pub use crate::program::{CallSite, ItemId};
 

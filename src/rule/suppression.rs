@@ -4,6 +4,7 @@
 use memchr::memmem;
 
 use super::{Rule, Selector};
+use crate::build::comment;
 use crate::facts::{self, MARK, covered_lines, directive, is_in_token};
 use crate::lex::{Token, lex};
 use crate::source::{ByteOffset, ByteSpan, LineNumber, SourceFile};
@@ -65,6 +66,53 @@ pub fn suppressions(file: &SourceFile, rules: &[&Rule]) -> Vec<Suppression> {
     let mut found: Vec<_> = own.collect();
     found.extend(in_comments(noqa).map(|mark| foreign(file, mark, rules)));
     found
+}
+
+/// All such comments of a build file, whose comments begin with `#`. One that stands alone on its
+/// line is for the next line that holds more than a comment.
+#[must_use]
+pub fn build_suppressions(file: &SourceFile, rules: &[&Rule]) -> Vec<Suppression> {
+    let marks = memmem::find_iter(file.bytes(), MARK).map(to_offset);
+    marks
+        .filter_map(|mark| in_build_file(file, mark, rules))
+        .collect()
+}
+
+fn in_build_file(file: &SourceFile, mark: ByteOffset, rules: &[&Rule]) -> Option<Suppression> {
+    let line = file.position(mark).line;
+    let span = file.lines().span(line);
+    let start = comment(file.slice(span))?;
+    if start > mark.index() - span.start().index() {
+        return None; // in a string in front of the comment
+    }
+    let text = directive(file, mark);
+    let code = &file.slice(span)[..start];
+    let last = match code.trim_ascii().is_empty() {
+        true => next_code(file, line),
+        false => line,
+    };
+    Some(Suppression {
+        span: ByteSpan::new(mark.0, mark.0 + 6),
+        lines: (!text.starts_with("ignore-file")).then_some((line, last)),
+        rules: parse(&text, rules),
+    })
+}
+
+/// The first line behind `line` that holds more than a comment; `line` itself if a blank one or
+/// the end comes before.
+fn next_code(file: &SourceFile, line: LineNumber) -> LineNumber {
+    let count = u32::try_from(file.lines().count()).expect("lines are fewer than bytes");
+    for next in (line.0 + 1..=count).map(LineNumber) {
+        let text = file.slice(file.lines().span(next));
+        let code = &text[..comment(text).unwrap_or(text.len())];
+        if !code.trim_ascii().is_empty() {
+            return next;
+        }
+        if text.trim_ascii().is_empty() {
+            break;
+        }
+    }
+    line
 }
 
 /// A comment with our mark; `None` if it states a fact.
@@ -226,6 +274,17 @@ mod tests {
             silenced("b; // noqa: borrowed-ref - manual fix needed\n"),
             [0; 0]
         );
+    }
+
+    #[test]
+    fn build_files_have_comments_of_their_own() {
+        let text = "a = 1\n# ungil: ignore[UG1] -- why\n# more\nb = [\n  2,  # ungil: ignore[UG1]\n]\n\
+                    c = '# ungil: ignore[UG1]'\n# ungil: ignore[UG1]\n\nd = 1\n";
+        let file = SourceFile::new(PathBuf::from("setup.py"), text.into());
+        let found = super::build_suppressions(&file, &[&LIST]);
+        let is_silenced = |&line: &u32| found.iter().any(|s| s.covers(&LIST, LineNumber(line)));
+        let silenced: Vec<u32> = (1..12).filter(is_silenced).collect();
+        assert_eq!(silenced, [2, 3, 4, 5, 8]);
     }
 
     #[test]

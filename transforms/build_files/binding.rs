@@ -136,9 +136,9 @@ fn pybind11(id: FileId, file: &SourceFile) -> Vec<Finding> {
     }
     let tokens = lex(file.bytes());
     let text = |token: &Token| file.slice(token.span);
-    let uses = (1..tokens.len()).filter(|&at| {
-        let is_defined = text(&tokens[at - 1]) == b"define";
-        text(&tokens[at]) == MODULE && !is_defined
+    let uses = (0..tokens.len()).filter(|&at| {
+        let before = at.checked_sub(1).map(|before| text(&tokens[before]));
+        text(&tokens[at]) == MODULE && before != Some(b"define")
     });
     let without = uses.filter(|&at| {
         let arguments = tokens[at..].iter().take_while(|token| text(token) != b"{");

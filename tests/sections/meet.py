@@ -1,0 +1,47 @@
+"""Another thread empties a dict while Python code runs for one of its items, again and again."""
+
+import sys
+import threading
+
+import loops
+
+assert not sys._is_gil_enabled()
+
+MEETINGS = 20
+meeting = threading.Barrier(2)
+
+
+class Value:
+    __slots__ = ("number",)
+
+    def __bool__(self):
+        return self.number == 1
+
+
+def filled():
+    value = Value()
+    value.number = 1
+    return {"only": value}
+
+
+def empty():
+    for shared in dicts:
+        meeting.wait()
+        shared.clear()
+        meeting.wait()
+
+
+def look(key, value):
+    meeting.wait()
+    meeting.wait()
+    return True
+
+
+dicts = [filled() for _ in range(MEETINGS)]
+thread = threading.Thread(target=empty)
+thread.start()
+for shared in dicts:
+    # `call_each` asks for the truth of the value once `look` is done with it.
+    loops.call_each(shared, look)
+thread.join()
+print("survived")
