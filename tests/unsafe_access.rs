@@ -149,8 +149,7 @@ fn a_tested_field_is_asked_for_once() {
             "--select=UG7",
         ];
         tree.ungil(&[&common, more].concat());
-        let line = tree.text("m.c").lines().nth(3).unwrap().trim().to_owned();
-        line
+        tree.text("m.c").lines().nth(3).unwrap().trim().to_owned()
     };
     assert_eq!(written(&[]), "return Py_REFCNT(a) == 1;");
     tree.write("m.c", source);

@@ -1,14 +1,15 @@
 //! Puts a mutex around the test and the assignment that fill a static pointer.
 
+use super::fill::{Fill, is_empty_test, is_variable};
 use super::{is_used_elsewhere, text_at};
-use crate::ast::{BinaryOp, ExprId, ExprKind, Function, Name, StmtId, StmtKind, Tree, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Function, StmtKind, TokenRange};
 use crate::capi::effects;
 use crate::edit::{Edit, Fix, Layout, Need};
 use crate::modules::uses_limited_api;
 use crate::program::Body;
 use crate::rule::{ItemId, PackageCx};
 use crate::source::{ByteSpan, FileId};
-use crate::state::{Lazy, Variable, root};
+use crate::state::{Lazy, Variable};
 
 /// The fix, or why there is none.
 pub(super) fn fix(
@@ -24,7 +25,7 @@ pub(super) fn fix(
     let layout = cx.layout(site.file, cx.item(site.item).place.1);
     let mut fix = Fix::safe(format!("fill `{}` under a mutex", variable.name));
     fix.edits = declaration(cx, variable, &site, &layout, &mutex)?;
-    fix.edits.extend(site.edits(&layout, &mutex)?);
+    fix.edits.extend(site.edits(cx, &layout, &mutex)?);
     fix.edits.sort_by_key(|edit| (edit.file, edit.span));
     fix.needs.push(Need::Compat {
         file: site.file,
@@ -53,11 +54,11 @@ struct Site<'a> {
     /// `if (x == NULL)` with its branch.
     test: ByteSpan,
     first_token: u32,
-    /// `x = value;`
-    fill: ByteSpan,
-    value: ExprId,
-    /// Whether `if (x == NULL)` follows in the branch.
-    is_checked: bool,
+    /// The statement that holds `x = value`.
+    filled: ByteSpan,
+    /// What is evaluated under the mutex.
+    made: TokenRange,
+    fill: Fill,
 }
 
 impl<'a> Site<'a> {
@@ -86,8 +87,12 @@ impl<'a> Site<'a> {
         if !is_empty_test(tree, cond, variable) {
             return Err("the test asks for more than whether it is empty");
         }
-        let (fill, is_checked) = branch(tree, then, lazy.write, variable)
+        let fill = Fill::read(tree, then, lazy.write, variable)
             .ok_or("the branch does more than fill it and leave if that failed")?;
+        let made = match fill {
+            Fill::Several(_) => tree.stmt(then).range,
+            _ => tree.expr(lazy.value).range,
+        };
         let span = |stmt| cx.stmt_span(item, stmt).ok_or("a macro fills it");
         let (file, test_span) = span(test)?;
         Ok(Self {
@@ -96,34 +101,102 @@ impl<'a> Site<'a> {
             file,
             test: test_span,
             first_token: tree.stmt(test).range.start,
-            fill: span(fill)?.1,
-            value: lazy.value,
-            is_checked,
+            filled: span(fill.stmt())?.1,
+            made,
+            fill,
         })
     }
 
     /// The lock around the test; what leaves the function goes behind it.
-    fn edits(&self, layout: &Layout<'_>, mutex: &str) -> Result<Vec<Edit>, &'static str> {
+    fn edits(
+        &self,
+        cx: &PackageCx<'_>,
+        layout: &Layout<'_>,
+        mutex: &str,
+    ) -> Result<Vec<Edit>, &'static str> {
         let lock = format!("PyMutex_Lock(&{mutex});");
         let unlock = format!("PyMutex_Unlock(&{mutex});");
-        if !self.is_checked {
+        if matches!(self.fill, Fill::Plain(_) | Fill::Several(_)) {
             return Ok(layout.surround(self.test, &[&lock], &[&unlock]));
         }
         if layout.braceless_head(self.test).is_some() {
             return Err("the branch is part of another one without braces");
         }
         let mut edits = layout.insert_before(self.test, &[&lock]);
-        edits.push(self.move_check(layout, &unlock)?);
+        match self.fill {
+            Fill::Tested {
+                assignment, cond, ..
+            } => edits.extend(self.take_out(cx, layout, assignment, cond, &unlock)?),
+            _ => edits.push(self.move_check(layout, &unlock)?),
+        }
         Ok(edits)
+    }
+
+    /// Leaves the assignment of `if ((x = value) == NULL) …` in the branch, and puts the test of
+    /// its result behind the mutex.
+    fn take_out(
+        &self,
+        cx: &PackageCx<'_>,
+        layout: &Layout<'_>,
+        assignment: ExprId,
+        cond: ExprId,
+        unlock: &str,
+    ) -> Result<[Edit; 2], &'static str> {
+        let macros = "a macro fills it";
+        let ExprKind::Assign { lhs, .. } = self.function.tree.expr(assignment).kind else {
+            return Err(macros);
+        };
+        let span = |expr| {
+            let found = cx.span(self.item, expr).ok_or(macros);
+            found.map(|(_, span)| span)
+        };
+        let (whole, name, cond) = (span(assignment)?, span(lhs)?, span(cond)?);
+        let file = cx.file(self.file);
+        // `(x = value) == NULL` without the assignment and its parentheses.
+        let (before, after) = (
+            ByteSpan::new(cond.start().0, whole.start().0),
+            ByteSpan::new(whole.end().0, cond.end().0),
+        );
+        let before = file.text(before).into_owned();
+        let after = file.text(after).into_owned();
+        let before = before.trim_end().strip_suffix('(').unwrap_or(&before);
+        let after = after.trim_start().strip_prefix(')').unwrap_or(&after);
+        let name = file.text(name);
+        let rest = ByteSpan::new(cond.end().0, self.filled.end().0);
+        let outer = layout.indentation(self.test.start());
+        let inner = layout.indentation(self.filled.start());
+        let ending = layout.line_ending(self.test.start());
+        let mut check = [
+            ending.as_bytes(),
+            outer,
+            unlock.as_bytes(),
+            ending.as_bytes(),
+            outer,
+        ]
+        .concat();
+        check.extend(format!("if ({before}{name}{after}").bytes());
+        check.extend(moved(layout.text_of(rest), inner, outer));
+        Ok([
+            Edit {
+                file: self.file,
+                span: self.filled,
+                text: [file.slice(whole), b";"].concat(),
+            },
+            Edit {
+                file: self.file,
+                span: ByteSpan::empty(self.test.end()),
+                text: check,
+            },
+        ])
     }
 
     /// Closes the branch behind the assignment, and takes what followed there out of it.
     fn move_check(&self, layout: &Layout<'_>, unlock: &str) -> Result<Edit, &'static str> {
         let outer = layout.indentation(self.test.start());
-        let inner = layout.indentation(self.fill.start());
+        let inner = layout.indentation(self.filled.start());
         let ending = layout.line_ending(self.test.start());
         // Without the brace that ends the branch.
-        let rest = ByteSpan::new(self.fill.end().0, self.test.end().0 - 1);
+        let rest = ByteSpan::new(self.filled.end().0, self.test.end().0 - 1);
         let text = layout.text_of(rest);
         let line_end = memchr::memchr(b'\n', text).ok_or("the branch stands on one line")?;
         let (comment, moved) = text.split_at(line_end);
@@ -152,10 +225,9 @@ impl<'a> Site<'a> {
     /// The first function that makes the value and may run Python code.
     fn runs_python(&self, cx: &PackageCx<'_>) -> Option<String> {
         let tree = &self.function.tree;
-        let range = tree.expr(self.value).range;
         let inside = |id: &ExprId| {
             let inner = tree.expr(*id).range;
-            range.start <= inner.start && inner.end <= range.end
+            self.made.start <= inner.start && inner.end <= self.made.end
         };
         let mut all = (0u32..).map(ExprId).take(tree.exprs.len()).filter(inside);
         all.find_map(|id| match &tree.expr(id).kind {
@@ -180,75 +252,25 @@ impl<'a> Site<'a> {
     }
 }
 
+/// Lines with the indentation `outer` in place of `inner`; the first line is the rest of one.
+fn moved(text: &[u8], inner: &[u8], outer: &[u8]) -> Vec<u8> {
+    let mut lines = text.split(|&byte| byte == b'\n');
+    let mut new = lines.next().unwrap_or_default().to_vec();
+    for line in lines {
+        new.push(b'\n');
+        match line.strip_prefix(inner) {
+            Some(deeper) => new.extend([outer, deeper].concat()),
+            None => new.extend(line),
+        }
+    }
+    new
+}
+
 /// Whether a call may run Python code, or is not known not to.
 fn runs_python(cx: &PackageCx<'_>, name: &str) -> bool {
     const PLAIN: &[&str] = &["malloc", "calloc", "strdup", "getenv"];
     let is_own = cx.definitions(name).next().is_some();
     is_own || !PLAIN.contains(&name) && effects(name).is_none_or(|effects| effects.runs_python)
-}
-
-/// The statement that fills the variable, if the branch holds it and at most a test of the result
-/// behind it; whether it holds that.
-fn branch(tree: &Tree, then: StmtId, write: ExprId, variable: &Variable) -> Option<(StmtId, bool)> {
-    let is_fill =
-        |stmt: StmtId| matches!(tree.stmt(stmt).kind, StmtKind::Expr(expr) if expr == write);
-    if is_fill(then) {
-        return Some((then, false));
-    }
-    let StmtKind::Block(stmts) = &tree.stmt(then).kind else {
-        return None;
-    };
-    match stmts[..] {
-        [fill] if is_fill(fill) => Some((fill, false)),
-        [fill, check] if is_fill(fill) => {
-            let StmtKind::If {
-                cond,
-                otherwise: None,
-                ..
-            } = tree.stmt(check).kind
-            else {
-                return None;
-            };
-            is_empty_test(tree, cond, variable).then_some((fill, true))
-        }
-        _ => None,
-    }
-}
-
-/// `x == NULL`, `NULL == x`, `!x`.
-fn is_empty_test(tree: &Tree, cond: ExprId, variable: &Variable) -> bool {
-    match &tree.expr(cond).kind {
-        ExprKind::Unary {
-            op: UnaryOp::Not,
-            operand,
-        } => is_variable(tree, *operand, variable),
-        ExprKind::Binary {
-            op: BinaryOp::Equals,
-            lhs,
-            rhs,
-        } => {
-            is_variable(tree, *lhs, variable) && is_null(tree, *rhs)
-                || is_variable(tree, *rhs, variable) && is_null(tree, *lhs)
-        }
-        _ => false,
-    }
-}
-
-fn is_variable(tree: &Tree, expr: ExprId, variable: &Variable) -> bool {
-    match (root(tree, expr), variable.local) {
-        (Some((Name::Local(local), _)), Some(own)) => *local == own,
-        (Some((Name::Global(name), _)), None) => **name == *variable.name,
-        _ => false,
-    }
-}
-
-fn is_null(tree: &Tree, expr: ExprId) -> bool {
-    match &tree.expr(expr).kind {
-        ExprKind::Int(value) => *value == Some(0),
-        ExprKind::Name(Name::Global(name)) => &**name == "NULL",
-        ExprKind::Cast { operand, .. } => is_null(tree, *operand),
-        _ => false,
-    }
 }
 
 /// `static PyMutex x_mutex;` behind the declaration of the variable.

@@ -42,8 +42,12 @@ declare_rule! {
     /// Below Python 3.13, which has no `PyMutex`, the compatibility header makes the calls empty:
     /// there the GIL does the same.
     ///
+    /// A value that is tested where it is assigned, `if ((name = make()) == NULL) return NULL;`, is
+    /// tested behind the mutex too; several values that one branch makes share one.
+    ///
     /// ## When it declines
-    /// - The branch does more than fill the one variable and leave if that failed.
+    /// - The branch does more than fill variables and leave if that failed: it imports a module and
+    ///   takes the value from there.
     /// - Several places fill the variable, or the place is made by a macro.
     /// - The package uses the limited API, which has no `PyMutex`.
     ///

@@ -1,5 +1,6 @@
 //! Rules about data that threads share without a lock: static variables and fields of objects.
 
+mod fill;
 mod guard;
 pub mod lazy_cache;
 pub mod object_state;

@@ -544,3 +544,141 @@ static PyObject *twice(PyObject *self, PyObject *arg) { return bump((Counter *)s
     assert!(of("").contains("its field `count` without a lock"));
     assert_eq!(of("/* ungil: guarded-by(counter_lock) */"), "");
 }
+
+#[test]
+fn a_value_that_is_tested_where_it_is_assigned_is_tested_behind_the_mutex() {
+    insta::assert_snapshot!(cache(r#"
+static PyObject *f(PyObject *self, PyObject *unused)
+{
+    static PyObject *plain = NULL;
+
+    if (plain == NULL)
+    {
+        /* Once is enough. */
+        if ((plain = PyTuple_Pack(1, &PyLong_Type)) == NULL)
+            return NULL;
+    }
+    return Py_NewRef(plain);
+}
+"#), @"
+    4: `plain` is filled on first use: two threads may both fill it
+      9: `f` writes it here
+      safe: fill `plain` under a mutex
+    @@
+     {
+         static PyObject *plain = NULL;
+    +    static PyMutex plain_mutex;
+     
+    +    PyMutex_Lock(&plain_mutex);
+         if (plain == NULL)
+         {
+             /* Once is enough. */
+    -        if ((plain = PyTuple_Pack(1, &PyLong_Type)) == NULL)
+    -            return NULL;
+    +        plain = PyTuple_Pack(1, &PyLong_Type);
+         }
+    +    PyMutex_Unlock(&plain_mutex);
+    +    if (plain == NULL)
+    +        return NULL;
+         return Py_NewRef(plain);
+     }
+    ");
+}
+
+#[test]
+fn a_test_of_an_assignment_is_taken_out_of_a_branch_without_braces() {
+    insta::assert_snapshot!(cache(r#"
+static PyObject *f(PyObject *self, PyObject *unused)
+{
+    static PyObject *nested, *not;
+
+    if (NULL == nested)
+        if (NULL == (nested = PyTuple_Pack(1, &PyLong_Type))) {
+            PyErr_Clear();
+            return NULL;
+        }
+    if (!not)
+        if (!(not = PyTuple_Pack(1, &PyLong_Type))) return NULL;
+    return PyTuple_Pack(2, nested, not);
+}
+"#), @"
+    4: `nested` is filled on first use: two threads may both fill it
+      7: `f` writes it here
+      safe: fill `nested` under a mutex
+    4: `not` is filled on first use: two threads may both fill it
+      12: `f` writes it here
+      safe: fill `not` under a mutex
+    @@
+     {
+         static PyObject *nested, *not;
+    +    static PyMutex nested_mutex;
+    +    static PyMutex not_mutex;
+     
+    +    PyMutex_Lock(&nested_mutex);
+         if (NULL == nested)
+    -        if (NULL == (nested = PyTuple_Pack(1, &PyLong_Type))) {
+    -            PyErr_Clear();
+    -            return NULL;
+    -        }
+    +        nested = PyTuple_Pack(1, &PyLong_Type);
+    +    PyMutex_Unlock(&nested_mutex);
+    +    if (NULL == nested) {
+    +        PyErr_Clear();
+    +        return NULL;
+    +    }
+    +    PyMutex_Lock(&not_mutex);
+         if (!not)
+    -        if (!(not = PyTuple_Pack(1, &PyLong_Type))) return NULL;
+    +        not = PyTuple_Pack(1, &PyLong_Type);
+    +    PyMutex_Unlock(&not_mutex);
+    +    if (!not) return NULL;
+         return PyTuple_Pack(2, nested, not);
+     }
+    ");
+}
+
+#[test]
+fn several_values_that_are_made_at_once_share_a_mutex() {
+    insta::assert_snapshot!(run_triaged(&LAZY_STATIC_CACHE, r#"
+static PyObject *names(PyObject *self, PyObject *arg)
+{
+    static PyObject *first = NULL;
+    static PyObject *second = NULL;
+    static PyObject *made = NULL;
+    if (!first) {
+        first = PyUnicode_InternFromString("first");
+        second = PyUnicode_InternFromString("second");
+    }
+    if (!made) {
+        PyObject *module = PyImport_ImportModule("m");
+        if (module == NULL)
+            return NULL;
+        made = PyObject_GetAttrString(module, "made");
+        Py_DECREF(module);
+    }
+    return PyTuple_Pack(3, first, second, made);
+}
+static PyMethodDef methods[] = {{"names", names, METH_O, NULL}, {NULL}};
+"#), @r#"
+    4: `first` is filled on first use: two threads may both fill it
+      8: `names` writes it here
+      safe: fill `first` under a mutex
+    6: `made` is filled on first use: two threads may both fill it
+      15: `names` writes it here
+      by hand: the branch does more than fill it and leave if that failed: fill it while the module is made, or make the value first and store it under a `PyMutex` if the variable is still empty
+    @@
+     {
+         static PyObject *first = NULL;
+    +    static PyMutex first_mutex;
+         static PyObject *second = NULL;
+         static PyObject *made = NULL;
+    +    PyMutex_Lock(&first_mutex);
+         if (!first) {
+             first = PyUnicode_InternFromString("first");
+             second = PyUnicode_InternFromString("second");
+         }
+    +    PyMutex_Unlock(&first_mutex);
+         if (!made) {
+             PyObject *module = PyImport_ImportModule("m");
+    "#);
+}

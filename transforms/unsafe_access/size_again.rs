@@ -179,10 +179,10 @@ impl Look<'_> {
             Some(call) => (None, call),
             None => self.locals(inside).find_map(|local| {
                 let name = self.tree.local(local).name.as_bytes();
-                let own = assigned.iter().filter(|(target, _)| {
+                let mut own = assigned.iter().filter(|(target, _)| {
                     target.end <= inside.start && self.words(*target) == [name]
                 });
-                let (_, value) = own.last()?;
+                let (_, value) = own.next_back()?;
                 let calls = self.calls(self.tree.expr(*value).range, SIZES);
                 Some((Some(local), *calls.first()?))
             })?,
