@@ -104,6 +104,39 @@ static void start(void *arg)
 }
 
 #[test]
+fn functions_that_libraries_run_on_their_threads_are_told() {
+    insta::assert_snapshot!(report(&UNATTACHED_THREAD, r#"
+static void work(uv_work_t *request) { Py_INCREF((PyObject *)request->data); }
+static void done(uv_work_t *request, int status) { PyErr_Clear(); }
+static void notify(union sigval value)
+{
+    PyObject_CallNoArgs((PyObject *)value.sival_ptr);
+}
+static Uint32 tick(Uint32 interval, void *arg)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyErr_Clear();
+    PyGILState_Release(state);
+    return interval;
+}
+static void start(uv_loop_t *loop, uv_work_t *request)
+{
+    struct sigevent event;
+    uv_queue_work(loop, request, work, done);
+    event.sigev_notify_function = &notify;
+    SDL_AddTimer(10, tick, NULL);
+}
+"#), @"
+    2: the thread `work` needs to be attached for this
+      18: the thread is started here
+      by hand: attach with `PyGILState_Ensure()` before, and call `PyGILState_Release()` after
+    6: the thread `notify` needs to be attached for this
+      19: the thread is started here
+      by hand: attach with `PyGILState_Ensure()` before, and call `PyGILState_Release()` after
+    ");
+}
+
+#[test]
 fn waiting_attached_is_told_where_python_calls() {
     insta::assert_snapshot!(report(&ATTACHED_BLOCKING_CALL, r#"
 static void pause_a_little(void) { usleep(1000); PyErr_CheckSignals(); }

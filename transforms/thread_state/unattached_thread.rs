@@ -2,40 +2,84 @@
 
 use crate::ast::{ExprId, ExprKind, Name, UnaryOp};
 use crate::declare_rule;
-use crate::rule::{CallSite, Finding, Note, Outcome, PackageCx};
+use crate::rule::{CallSite, Finding, ItemId, Note, Outcome, PackageCx};
 
 use super::package::Package;
 use super::{finding, settle};
 
-/// Functions that start a thread, with the argument that is its function.
+/// Functions that run another one on a thread of its own, or of a library, with the argument that
+/// is that function.
 const STARTERS: &[(&str, usize)] = &[
     ("pthread_create", 2),
+    ("pthread_key_create", 1),
     ("thrd_create", 1),
     ("CreateThread", 2),
     ("_beginthread", 0),
     ("_beginthreadex", 2),
+    ("QueueUserWorkItem", 0),
+    ("RegisterWaitForSingleObject", 2),
+    ("CreateTimerQueueTimer", 2),
+    ("CreateThreadpoolWork", 0),
+    ("dispatch_async_f", 2),
+    ("g_thread_new", 1),
+    ("g_thread_try_new", 1),
+    ("apr_thread_create", 2),
     ("uv_thread_create", 1),
+    ("uv_thread_create_ex", 2),
+    ("uv_queue_work", 2),
+    ("SDL_CreateThread", 0),
+    ("SDL_AddTimer", 1),
+    ("Mix_ChannelFinished", 0),
+    ("Mix_HookMusicFinished", 0),
+    ("Pa_OpenStream", 6),
+    ("Pa_OpenDefaultStream", 6),
+    ("jack_set_process_callback", 1),
+    ("rd_kafka_conf_set_background_event_cb", 1),
     ("PyThread_start_new_thread", 0),
     ("PyThread_start_joinable_thread", 0),
 ];
 
+/// The field of a `struct sigevent` that names the function a timer or queue runs on a new thread.
+const NOTIFY: &str = "sigev_notify_function";
+
 /// Names without which the rule has nothing to say.
 pub const TRIGGERS: &[&str] = &[
     "pthread_create",
+    "pthread_key_create",
     "thrd_create",
     "CreateThread",
     "_beginthread",
     "_beginthreadex",
+    "QueueUserWorkItem",
+    "RegisterWaitForSingleObject",
+    "CreateTimerQueueTimer",
+    "CreateThreadpoolWork",
+    "dispatch_async_f",
+    "g_thread_new",
+    "g_thread_try_new",
+    "apr_thread_create",
     "uv_thread_create",
+    "uv_thread_create_ex",
+    "uv_queue_work",
+    "SDL_CreateThread",
+    "SDL_AddTimer",
+    "Mix_ChannelFinished",
+    "Mix_HookMusicFinished",
+    "Pa_OpenStream",
+    "Pa_OpenDefaultStream",
+    "jack_set_process_callback",
+    "rd_kafka_conf_set_background_event_cb",
     "PyThread_start_new_thread",
     "PyThread_start_joinable_thread",
+    NOTIFY,
 ];
 
 declare_rule! {
     /// ## What it does
     /// Finds functions that are started as threads (`pthread_create`, `CreateThread`,
-    /// `PyThread_start_new_thread`, …) and call the C API, or a function of the package that does,
-    /// before they attach with `PyGILState_Ensure`.
+    /// `PyThread_start_new_thread`, …), or handed to a library that runs them on a thread of its own
+    /// (`uv_queue_work`, `SDL_AddTimer`, `Pa_OpenStream`, `sigev_notify_function`, …), and call the C
+    /// API, or a function of the package that does, before they attach with `PyGILState_Ensure`.
     ///
     /// ## Why is this bad?
     /// A thread that C started has no thread state. "Nobody holds the GIL anyway" is no reason to
@@ -80,7 +124,11 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let starts: Vec<(CallSite, &str)> = STARTERS
         .iter()
         .flat_map(|&(name, arg)| cx.calls_to(name).iter().map(move |site| (*site, arg)))
-        .filter_map(|(site, arg)| Some((site, entry(cx, site, arg)?)))
+        .filter_map(|(site, arg)| {
+            let function = *cx.call(site).1.get(arg)?;
+            Some((site, entry(cx, site.item, function)?))
+        })
+        .chain(notified(cx))
         .collect();
     if starts.is_empty() {
         return;
@@ -112,10 +160,31 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     settle(findings, start);
 }
 
-/// The function that the call starts, if it is named there.
-fn entry<'a>(cx: &PackageCx<'a>, site: CallSite, arg: usize) -> Option<&'a str> {
-    let tree = cx.tree(site.item)?;
-    let mut expr: ExprId = *cx.call(site).1.get(arg)?;
+/// `event.sigev_notify_function = f;`, with the assignment in place of a call.
+fn notified<'a>(cx: &PackageCx<'a>) -> Vec<(CallSite, &'a str)> {
+    let mut found = Vec::new();
+    for (at, _) in (0u32..).zip(&cx.program.items) {
+        let item = ItemId(at);
+        let Some(function) = cx.function(item) else {
+            continue;
+        };
+        let tree = &function.tree;
+        for (at, expr) in (0u32..).zip(&tree.exprs) {
+            if let ExprKind::Assign { op: None, lhs, rhs } = expr.kind
+                && let ExprKind::Member { field, .. } = &tree.expr(lhs).kind
+                && &**field == NOTIFY
+            {
+                let expr = ExprId(at);
+                found.extend(entry(cx, item, rhs).map(|name| (CallSite { item, expr }, name)));
+            }
+        }
+    }
+    found
+}
+
+/// The function that `expr` names, if it does.
+fn entry<'a>(cx: &PackageCx<'a>, item: ItemId, mut expr: ExprId) -> Option<&'a str> {
+    let tree = cx.tree(item)?;
     loop {
         match &tree.expr(expr).kind {
             ExprKind::Cast { operand, .. }
