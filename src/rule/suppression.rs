@@ -95,6 +95,7 @@ fn in_build_file(file: &SourceFile, mark: ByteOffset, rules: &[&Rule]) -> Option
         span: ByteSpan::new(mark.0, mark.0 + 6),
         lines: (!text.starts_with("ignore-file")).then_some((line, last)),
         rules: parse(&text, rules),
+        reason: reason(&text),
     })
 }
 
