@@ -1,5 +1,6 @@
 //! UG702: fields of objects that the API gives by functions.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::ast::{ExprId, ExprKind, Function, Name, StmtKind, Tree, UnaryOp};
@@ -86,23 +87,26 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
 /// Leaves out what the fix of another finding rewrites as well: `a->ob_type` in
 /// `a->ob_type = b->ob_type;` and in `((PyObject *)a->ob_type)->ob_type`.
 fn drop_inner(found: &mut Vec<Finding>) {
-    let rewritten: BTreeSet<(FileId, ByteSpan)> = found
-        .iter()
-        .filter_map(|finding| match &finding.outcome {
-            Outcome::Fix(fix) => fix.edits.first().map(|edit| (edit.file, edit.span)),
-            Outcome::Safe(_) | Outcome::Manual(_) => None,
-        })
-        .collect();
-    found.retain(|finding| {
-        let own = match &finding.outcome {
-            Outcome::Fix(fix) => fix.edits.first().map(|edit| (edit.file, edit.span)),
-            Outcome::Safe(_) | Outcome::Manual(_) => None,
-        };
-        !own.is_some_and(|(file, span)| {
-            let mut others = rewritten.iter();
-            others.any(|other| other.0 == file && other.1 != span && other.1.contains(span))
-        })
-    });
+    let rewritten = |finding: &Finding| match &finding.outcome {
+        Outcome::Fix(fix) => fix.edits.first().map(|edit| (edit.file, edit.span)),
+        Outcome::Safe(_) | Outcome::Manual(_) => None,
+    };
+    let mut places: Vec<(FileId, ByteSpan)> = found.iter().filter_map(rewritten).collect();
+    // Outer ones come before what they hold.
+    places.sort_by_key(|(file, span)| (*file, span.start(), Reverse(span.end())));
+    let mut inner = BTreeSet::new();
+    let mut outer: Option<(FileId, ByteSpan)> = None;
+    for place in places {
+        match outer {
+            Some((file, span)) if file == place.0 && span.contains(place.1) => {
+                if span != place.1 {
+                    inner.insert(place);
+                }
+            }
+            _ => outer = Some(place),
+        }
+    }
+    found.retain(|finding| rewritten(finding).is_none_or(|place| !inner.contains(&place)));
 }
 
 /// Expressions that are more than read: targets of assignments, `++`, `&`.
