@@ -8,6 +8,8 @@ use crate::state::Own;
 
 /// What the name of the body ends in.
 const SUFFIX: &str = "_lock_held";
+/// What the body begins with.
+const STATIC: &str = "static ";
 
 /// Why a function cannot be split.
 pub(super) type Refusal = &'static str;
@@ -83,7 +85,7 @@ impl<'a> Split<'a> {
     pub(super) fn edits(&self, locked: usize, others: &[Split<'_>]) -> Vec<Edit> {
         let mut edits = vec![self.edit(ByteSpan::empty(self.name.end()), SUFFIX)];
         if !self.function.is_static {
-            edits.push(self.edit(ByteSpan::empty(self.whole.start()), "static "));
+            edits.push(self.edit(ByteSpan::empty(self.whole.start()), STATIC));
         }
         edits.extend(self.aligned_lines());
         edits.extend(self.calls(others));
@@ -100,6 +102,8 @@ impl<'a> Split<'a> {
             .rposition(|&byte| byte == b'\n')
             .map_or(0, |at| at + 1);
         let column = self.name.end().index() + 1 - line;
+        let gets_static = !self.function.is_static && line <= self.whole.start().index();
+        let shift = SUFFIX.len() + if gets_static { STATIC.len() } else { 0 };
         let mut edits = Vec::new();
         let parameters = self.name.end().index()..self.head.end().index();
         for newline in memchr::memchr_iter(b'\n', &text[parameters.clone()]) {
@@ -110,7 +114,7 @@ impl<'a> Split<'a> {
                 .count();
             if blanks == column {
                 let start = ByteOffset(u32::try_from(at + 1).expect("files fit"));
-                edits.push(self.edit(ByteSpan::empty(start), " ".repeat(SUFFIX.len())));
+                edits.push(self.edit(ByteSpan::empty(start), " ".repeat(shift)));
             }
         }
         edits

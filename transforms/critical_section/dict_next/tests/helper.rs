@@ -121,6 +121,24 @@ call_all(PyObject *d, PyObject *f)
 }
 
 #[test]
+fn parameters_stay_in_their_column() {
+    let text = "
+int has(PyObject *self,
+        PyObject *d)
+{
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(d, &pos, NULL, NULL))
+        return 1;
+    return 0;
+}
+";
+    let text = helper(text);
+    let head =
+        "+static int has_lock_held(PyObject *self,\n+                         PyObject *d)\n";
+    assert!(text.contains(head), "{text}");
+}
+
+#[test]
 fn there_is_no_helper_where_it_would_not_hold() {
     let function = |head: &str, before: &str, body: &str| {
         format!(
