@@ -10,6 +10,7 @@
 //! }
 //! ```
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::branch::stmts;
@@ -24,8 +25,8 @@ pub(super) fn merged(follower: &mut Follower<'_, '_>, mut decisions: Decisions) 
     let mut chains: Vec<StmtId> = stmts(scene)
         .filter(|&stmt| matches!(scene.tree.stmt(stmt).kind, StmtKind::If { .. }))
         .collect();
-    // What comes together behind an outer one need not come together behind an inner one.
-    chains.sort_by_key(|&stmt| scene.stmt_span(stmt).map(|span| span.start()));
+    // What came together behind an inner one can come together with more behind an outer one.
+    chains.sort_by_key(|&stmt| Reverse(scene.stmt_span(stmt).map(|span| span.start())));
     for chain in chains {
         if looks_up_inside(follower, chain) {
             continue;
