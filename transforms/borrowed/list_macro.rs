@@ -41,8 +41,8 @@ declare_rule! {
     ///
     /// ## Confidence
     /// Safe. Where a list got shorter meanwhile the macro read what was no item of it; the new code raises
-    /// `IndexError` there. Review in a `void` function where more depends on the size of the list than
-    /// the end of one loop and the size of buffers: it tells `sys.unraisablehook` and returns early.
+    /// `IndexError` there, or ends a loop to which that is all. A `void` function tells
+    /// `sys.unraisablehook` and returns.
     ///
     /// ## Declines
     /// - No exit fits: nothing tells what the function returns after an error, or who owns what it holds;
