@@ -38,16 +38,31 @@ impl Draft<'_, '_> {
             if self.around.contains_key(&stmt) && self.scene.siblings(stmt).is_none() {
                 return Err(no_place());
             }
-            if self.take_branch(stmt, &whole).is_none() {
-                let span = self.scene.stmt_span(stmt).ok_or_else(no_place)?;
-                if self.is_empty_then(stmt) {
+            if self.take_branch(stmt, &whole).is_some() {
+                continue;
+            }
+            // A comment stays, and so do the braces around it.
+            let inner = self.scene.inner_stmts(stmt).into_iter();
+            let inner: Vec<StmtId> = inner.filter(|inner| gone.contains(inner)).collect();
+            match self.is_half_of_if(stmt) {
+                true if inner.is_empty() => {
+                    let span = self.scene.stmt_span(stmt).ok_or_else(no_place)?;
                     self.replace(span, "{ }");
-                } else {
-                    let edit = self.scene.layout.remove(span);
-                    self.fix.edits.push(edit);
                 }
+                true => inner
+                    .into_iter()
+                    .try_for_each(|stmt| self.remove_stmt(stmt, name))?,
+                false => self.remove_stmt(stmt, name)?,
             }
         }
+        Ok(())
+    }
+
+    fn remove_stmt(&mut self, stmt: StmtId, name: &str) -> Result<(), Reason> {
+        let span = self.scene.stmt_span(stmt);
+        let span = span.ok_or_else(|| Reason::NoPlace(name.to_owned()))?;
+        let edit = self.scene.layout.remove(span);
+        self.fix.edits.push(edit);
         Ok(())
     }
 
@@ -70,11 +85,12 @@ impl Draft<'_, '_> {
             || matches!(self.scene.parent_of_stmt(stmt), Some(Parent::Stmt(outer)) if is_if(outer))
     }
 
-    /// Whether `stmt` is what an `if` with an `else` does first of all.
-    fn is_empty_then(&self, stmt: StmtId) -> bool {
+    /// Whether `stmt` is one of the two branches of an `if`.
+    fn is_half_of_if(&self, stmt: StmtId) -> bool {
         matches!(self.scene.parent_of_stmt(stmt), Some(Parent::Stmt(outer))
             if matches!(self.scene.tree.stmt(outer).kind,
-                StmtKind::If { then, otherwise: Some(_), .. } if then == stmt))
+                StmtKind::If { then, otherwise: Some(otherwise), .. }
+                    if then == stmt || otherwise == stmt))
     }
 
     fn gets_text_inside(&self, stmt: StmtId) -> bool {
@@ -109,8 +125,7 @@ impl Draft<'_, '_> {
             ByteSpan::new(kept.start().0, span.start().0)
         };
         let text = self.scene.text(removed);
-        if ["/*", "//", "#"].iter().any(|mark| text.contains(mark)) || self.gets_text_inside(outer)
-        {
+        if text.contains('#') || says_more(&text) || self.gets_text_inside(outer) {
             return None;
         }
         if stmt == then {
@@ -178,6 +193,26 @@ impl Draft<'_, '_> {
             _ => format!("!({})", text(cond)?),
         })
     }
+}
+
+/// Whether a comment in `text` says something that is not about the count which goes.
+fn says_more(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(start) = rest.find("/*").into_iter().chain(rest.find("//")).min() {
+        let end = if rest[start..].starts_with("/*") {
+            "*/"
+        } else {
+            "\n"
+        };
+        let (comment, after) = rest[start + 2..].split_once(end).unwrap_or((rest, ""));
+        let comment = comment.to_ascii_lowercase();
+        let about_counts = ["borrow", "incref", "own it", "own a ref", "own the ref"];
+        if !about_counts.iter().any(|words| comment.contains(words)) {
+            return true;
+        }
+        rest = after;
+    }
+    false
 }
 
 /// Whether nothing of `stmt` is left without `gone`.

@@ -8,6 +8,7 @@ mod alternatives;
 mod contract;
 mod domains;
 mod proof;
+mod structure;
 mod variants;
 mod wrapper;
 

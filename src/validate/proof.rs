@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Failure, contract, domains, variants, wrapper};
+use super::{Failure, contract, domains, structure, variants, wrapper};
 use crate::ast::{ExprId, ExprKind, Function, Name, UnaryOp};
 use crate::capi::{self, Form, REPLACEMENTS};
 use crate::cfg;
@@ -102,6 +102,7 @@ pub(super) fn failures(
     failures.extend(variants::failures(original, result, applied, &handing));
     failures.extend(domains::failures(original, applied));
     if author == Author::Rule {
+        failures.extend(structure::failures(original, result, applied));
         failures.extend(wrapper::failures(original, result, applied));
     }
     failures

@@ -343,3 +343,28 @@ fn a_body_is_called_where_its_object_is_locked() {
         ["`twice_lock_held` calls `get_lock_held` for an object that it has not locked"]
     );
 }
+
+#[test]
+fn a_statement_that_comes_under_another_test_is_found() {
+    let text = "
+static int f(T *self, PyObject *l) {
+    PyObject *v = PyList_GetItem(l, 0);
+    if (v == NULL)
+        return -1;
+    else {
+        /* own it */
+        Py_INCREF(v);
+    }
+    Py_XDECREF(self->last);
+    self->last = v;
+    return 0;
+}
+";
+    let block = "{\n        /* own it */\n        Py_INCREF(v);\n    }";
+    assert_eq!(
+        wrong(text, &[STRONG, (block, "")]),
+        ["in `f`, the statement at line 10 comes under another test or loop"]
+    );
+    assert_eq!(wrong(text, &[STRONG, (block, "{ }")]), [""; 0]);
+    assert_eq!(wrong(text, &[STRONG, (block, ";")]), [""; 0]);
+}

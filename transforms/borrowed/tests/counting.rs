@@ -281,3 +281,69 @@ done:
          done:
         ");
 }
+
+#[test]
+fn a_branch_goes_with_what_it_says_about_counts_alone() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyDict_GetItem(dict, key);
+    if (item == NULL) {
+        item = PyDict_New();
+    }
+    else {
+        /* PyDict_GetItem gives a borrowed reference. Own it. */
+        Py_INCREF(item);
+    }
+    check(item);
+    return item;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyDict_GetItem(dict, key);
+        +    PyObject *item;
+        +    if (PyDict_GetItemRef(dict, key, &item) < 0) {
+        +        PyErr_Clear();
+        +    }
+             if (item == NULL) {
+                 item = PyDict_New();
+        -    }
+        -    else {
+        -        /* PyDict_GetItem gives a borrowed reference. Own it. */
+        -        Py_INCREF(item);
+             }
+             check(item);
+        ");
+}
+
+#[test]
+fn other_comments_of_a_branch_stay_in_it() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyDict_GetItem(dict, key);
+    if (item != NULL) {
+        /* the usual case */
+        Py_INCREF(item);
+    } else {
+        item = PyDict_New();
+    }
+    check(item);
+    return item;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyDict_GetItem(dict, key);
+        +    PyObject *item;
+        +    if (PyDict_GetItemRef(dict, key, &item) < 0) {
+        +        PyErr_Clear();
+        +    }
+             if (item != NULL) {
+                 /* the usual case */
+        -        Py_INCREF(item);
+             } else {
+                 item = PyDict_New();
+        ");
+}
