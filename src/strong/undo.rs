@@ -20,8 +20,8 @@ use super::branch::{is_same, stmts};
 use super::error_value::ErrorValue;
 use super::scene::{Parent, Scene};
 use super::types::is_number;
-use super::undone::{Undone, undone};
-use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
+use super::undone::{Undone, changed, undone};
+use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
 use crate::cfg::{Base, Cfg, Instr, InstrKind, Operand, Place, Point, Source};
 
 /// What an exit at a point has to do.
@@ -183,10 +183,8 @@ fn begins<'s>(
         _ => false,
     };
     let is_place = |source: Source| match source {
-        Source::Expr(expr) => match scene.tree.expr(expr).kind {
-            ExprKind::Assign { lhs, .. } => one.places.iter().any(|&it| is_same(scene, it, lhs)),
-            _ => false,
-        },
+        Source::Expr(expr) => changed(scene, expr)
+            .is_some_and(|set| one.places.iter().any(|&it| is_same(scene, it, set))),
         Source::Stmt(_) => false,
     };
     let begins = move |instr: &Instr| match &instr.kind {

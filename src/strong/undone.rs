@@ -4,7 +4,7 @@
 use super::held::frees;
 use super::scene::Scene;
 use super::types::is_number;
-use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, UnaryOp};
 
 /// `close(fd);`, `self->busy = 0;`, `PyMem_Free(self->items);`
 #[derive(Debug, Clone)]
@@ -32,9 +32,11 @@ pub(super) fn undone(scene: &Scene<'_>, stmt: StmtId) -> Option<Undone> {
         resets: false,
         frees: false,
     };
-    if let ExprKind::Assign { op: None, lhs, rhs } = scene.tree.expr(expr).kind {
-        undone.places.extend(is_outside(scene, lhs).then_some(lhs));
-        undone.resets = scene.is_null(rhs) || is_false(scene, rhs);
+    if let Some(place) = changed(scene, expr) {
+        undone
+            .places
+            .extend(is_outside(scene, place).then_some(place));
+        undone.resets = resets(scene, expr);
         return (!undone.places.is_empty()).then_some(undone);
     }
     let (name, args) = scene.call(expr)?;
@@ -61,6 +63,34 @@ pub(super) fn undone(scene: &Scene<'_>, stmt: StmtId) -> Option<Undone> {
         false => args.len() <= 2 && !name.starts_with("Py") && ends(name),
     };
     undoes.then_some(undone)
+}
+
+/// The place that an expression sets or counts: `self->busy = 0`, `level--`.
+pub(super) fn changed(scene: &Scene<'_>, expr: ExprId) -> Option<ExprId> {
+    match scene.tree.expr(expr).kind {
+        ExprKind::Assign { lhs, .. } => Some(lhs),
+        ExprKind::Unary {
+            op:
+                UnaryOp::PreIncrement
+                | UnaryOp::PreDecrement
+                | UnaryOp::PostIncrement
+                | UnaryOp::PostDecrement,
+            operand,
+        } => Some(operand),
+        _ => None,
+    }
+}
+
+/// Whether an expression sets a place to 0, or counts down what it counted up.
+fn resets(scene: &Scene<'_>, expr: ExprId) -> bool {
+    match scene.tree.expr(expr).kind {
+        ExprKind::Assign { op: None, rhs, .. } => scene.is_null(rhs) || is_false(scene, rhs),
+        ExprKind::Assign { op, .. } => op == Some(BinaryOp::Minus),
+        ExprKind::Unary { op, .. } => {
+            matches!(op, UnaryOp::PreDecrement | UnaryOp::PostDecrement)
+        }
+        _ => false,
+    }
 }
 
 /// Whether a place lies outside of the function's variables.

@@ -216,6 +216,41 @@ static PyObject *f(PyObject *self, PyObject *list)
 }
 
 #[test]
+fn a_count_goes_down_again() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item;
+    ((Foo *)self)->level++;
+    item = PyList_GET_ITEM(list, i);
+    if (PyObject_SetItem(dict, key, item) < 0) {
+        ((Foo *)self)->level--;
+        return NULL;
+    }
+    ((Foo *)self)->level--;
+    Py_RETURN_NONE;
+"#
+    ), @"
+        @@
+             PyObject *item;
+             ((Foo *)self)->level++;
+        -    item = PyList_GET_ITEM(list, i);
+        +    item = PyList_GetItemRef(list, i);
+        +    if (item == NULL) {
+        +        ((Foo *)self)->level--;
+        +        return NULL;
+        +    }
+             if (PyObject_SetItem(dict, key, item) < 0) {
+        +        Py_DECREF(item);
+                 ((Foo *)self)->level--;
+                 return NULL;
+             }
+        +    Py_DECREF(item);
+             ((Foo *)self)->level--;
+             Py_RETURN_NONE;
+        ");
+}
+
+#[test]
 fn what_cannot_be_told_is_left() {
     // It may be open, or not.
     insta::assert_snapshot!(object(
