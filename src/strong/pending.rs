@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::hold::Carrier;
 use super::later::Later;
 use super::raising::{
-    ASKED, Helpers, NEGATIVE, NONZERO, Signs, ZERO, ZERO_OBJECT, error_values, raises, signs,
-    takes_exception,
+    ASKED, Helpers, NEGATIVE, NONZERO, Signs, ZERO, ZERO_OBJECT, checks_result, error_values,
+    raises, signs, takes_exception,
 };
 use crate::ast::Tree;
 use crate::capi;
@@ -79,9 +79,15 @@ impl<'a> Pending<'a> {
     /// Whether an exception may be pending right before the step at `point`: one that a test has
     /// shown, or that the code behind the point still asks for.
     pub(super) fn at(&self, point: Point, liveness: &Liveness<'_>) -> bool {
-        let Some(state) = self.state(point) else {
+        let Some(mut state) = self.state(point) else {
             return true;
         };
+        let instrs = &self.flow.cfg.block(point.block).instrs;
+        if let Some(InstrKind::Call { callee, args, .. }) =
+            instrs.get(point.index).map(|it| &it.kind)
+        {
+            survive(callee, args, &mut state);
+        }
         if state.pending || state.open.is_empty() {
             return state.pending;
         }
@@ -177,7 +183,10 @@ impl Analysis for Flow<'_> {
 impl Flow<'_> {
     fn step(&self, instr: &Instr, state: &mut State) {
         match &instr.kind {
-            InstrKind::Call { dst, callee, .. } => self.call(*dst, callee, state),
+            InstrKind::Call { dst, callee, args } => {
+                survive(callee, args, state);
+                self.call(*dst, callee, state);
+            }
             InstrKind::Load { dst, place } => {
                 let local = place.as_local().map(Carrier::Local);
                 let value = local.and_then(|local| state.values.get(&local).cloned());
@@ -208,10 +217,11 @@ impl Flow<'_> {
         };
         let helper = self.helpers.get(name).copied();
         let signs = helper.unwrap_or_else(|| signs(name));
-        if takes_exception(name) {
+        if takes_exception(name) || checks_result(name) {
             state.pending = false;
             state.open.clear();
-        } else {
+        }
+        if !takes_exception(name) {
             state.pending |= raises(name);
             if helper.is_some() || signs & !ASKED != 0 {
                 state.open.insert(dst);
@@ -236,6 +246,32 @@ fn of(operand: &Operand, state: &State) -> Value {
         _ => None,
     };
     value.unwrap_or_default()
+}
+
+/// Takes into account that a call comes back: one that looks into `NULL` does not.
+///
+/// ```c
+/// dict = make_dict();
+/// v = PyDict_GetItemString(dict, "path");       /* so there is a dict */
+/// ```
+fn survive(callee: &Callee, args: &[Operand], state: &mut State) {
+    let Callee::Named(name) = callee else {
+        return;
+    };
+    let looked_into = match &**name {
+        "PyDict_SetItem" | "PyDict_SetItemString" => args,
+        "PyModule_GetDict" => &args[..1.min(args.len())],
+        name if name.starts_with("PyDict_") || name.starts_with("PyList_") => {
+            &args[..1.min(args.len())]
+        }
+        _ => return,
+    };
+    for arg in looked_into {
+        let Value { signs, calls } = of(arg, state);
+        if signs & !(ZERO | ZERO_OBJECT) == 0 {
+            state.open.retain(|call| !calls.contains(call));
+        }
+    }
 }
 
 /// Adds what the outcome of a test says.

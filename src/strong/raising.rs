@@ -55,6 +55,16 @@ pub(super) fn takes_exception(name: &str) -> bool {
         )
 }
 
+/// Whether the result of `name` alone says whether an exception is pending behind the call: to give
+/// an object with an exception set is a `SystemError` (`_Py_CheckFunctionResult`).
+pub(super) fn checks_result(name: &str) -> bool {
+    let is_call = ["PyObject_Call", "PyObject_Vectorcall"]
+        .iter()
+        .any(|start| name.starts_with(start));
+    is_call && !name.starts_with("PyObject_CallFinalizer")
+        || matches!(name, "PyImport_Import" | "PyImport_ImportModule")
+}
+
 /// What the result of `name` says.
 pub(super) fn signs(name: &str) -> Signs {
     // Their `NULL` is an answer.

@@ -256,3 +256,41 @@ fn lookups_that_keep_their_errors_do_not_matter() {
     return 0;"
     ));
 }
+
+/// A lookup behind `head` in a function that asks for exceptions at its end.
+fn asked_behind(head: &str) -> bool {
+    is_doubted(&format!(
+        "
+    PyObject *value, *made;
+    {head}
+    value = PyDict_GetItem(dict, key);
+    if (value != NULL)
+        use(value);
+    return PyErr_Occurred() ? -1 : 0;"
+    ))
+}
+
+#[test]
+fn what_comes_back_has_looked_into_its_arguments() {
+    let make = "made = PyRun_String(\"1\", 258, dict, dict);";
+    assert!(asked_behind(make));
+    assert!(!asked_behind(&format!(
+        "{make} if (PyDict_SetItemString(list, \"made\", made) < 0) return -1;"
+    )));
+    assert!(asked_behind(&format!(
+        "{make} PyDict_Size(list); use(made);"
+    )));
+    assert!(!asked_behind("dict = PyObject_GetAttr(self, key);"));
+}
+
+#[test]
+fn a_call_that_gives_an_object_leaves_no_exception() {
+    let failed = "if (PyObject_SetAttr(self, key, list) < 0)";
+    let made = "made = PyObject_CallNoArgs(self); if (!made) return -1; Py_DECREF(made);";
+    assert!(behind(failed));
+    assert!(asked_behind(&format!("{failed} log_it(self);")));
+    assert!(!asked_behind(&format!("{failed} log_it(self); {made}")));
+    assert!(asked_behind(&format!("{made} {failed} log_it(self);")));
+    let last = "PyObject_CallFinalizer(self);";
+    assert!(asked_behind(&format!("{failed} log_it(self); {last}")));
+}
