@@ -3,6 +3,7 @@
 use super::Status;
 use super::args::CheckArgs;
 use super::baseline::Baseline;
+use super::interrupt::Interrupt;
 use super::output::deliver;
 use super::session::{Ledger, Session};
 use super::silence::By;
@@ -13,7 +14,7 @@ use crate::engine::{Declared, ModuleStatus};
 use crate::render::{Named, OutputFormat, Results, Silence, render, statistics};
 use crate::rule::{Finding, Outcome, fingerprints};
 
-pub(super) fn run(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Status> {
+pub(super) fn run(args: &CheckArgs, talk: &Talk, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let session = Session::counting(&args.analysis, ledger(args), talk)?;
     session.write_stats(&args.analysis.options)?;
     let all: Vec<&Finding> = with_silenced(&session)
@@ -39,7 +40,10 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Status> {
         OutputFormat::Sarif => &named,
         _ => &open,
     };
-    write(args, &session, written, talk)?;
+    {
+        let _held = args.output_file.as_ref().map(|_| interrupt.hold());
+        write(args, &session, written, talk)?;
+    }
     summarize(&session, &open, talk);
     if args.stats {
         write_results(session.stats().to_text().as_bytes())?;

@@ -31,7 +31,10 @@ pub(super) fn run(args: &DiffArgs, talk: &Talk, interrupt: &Interrupt) -> anyhow
     let plan = Plan::make(&args.analysis, talk)?;
     match &args.output_dir {
         Some(folder) => {
-            let written = write_series(&plan, args, folder)?;
+            let written = {
+                let _held = interrupt.hold();
+                write_series(&plan, args, folder)?
+            };
             page(written.as_bytes(), false, interrupt)?;
         }
         None => page(&shown(&plan, args, talk), !args.no_pager, interrupt)?,

@@ -91,7 +91,7 @@ fn dispatch(cli: &Cli, talk: &Talk) -> anyhow::Result<Status> {
     let interrupt = Interrupt::install()?;
     match &cli.command {
         Command::Check(args) if args.abi3t => abi3t::run(args, talk),
-        Command::Check(args) => check::run(args, talk),
+        Command::Check(args) => check::run(args, talk, &interrupt),
         Command::Diff(args) => diff::run(args, talk, &interrupt),
         Command::Migrate(args) => migrate::run(args, talk, &interrupt),
         Command::Review(args) => review::run(args, talk, &interrupt),
