@@ -25,6 +25,9 @@ const FUNCTIONS: &[&str] = &[
     "PyDict_ContainsString",
     "PyWeakref_GetRef",
     "PyImport_AddModuleRef",
+    "PyEval_GetFrameGlobals",
+    "PyEval_GetFrameBuiltins",
+    "PySys_GetOptionalAttrString",
     "PyUnstable_Object_IsUniquelyReferenced",
     "Py_BEGIN_CRITICAL_SECTION",
     "Py_BEGIN_CRITICAL_SECTION2",
@@ -65,6 +68,12 @@ check(PyObject *self, PyObject *args)
     Py_INCREF(v); HOLDS(!PyUnstable_Object_IsUniquelyReferenced(v));
     Py_DECREF(v); HOLDS(PyUnstable_Object_IsUniquelyReferenced(v));
     Py_DECREF(v); HOLDS(!PyUnstable_Object_IsUniquelyReferenced(Py_None));
+    v = PyEval_GetFrameGlobals();
+    HOLDS(v != NULL && PyDict_Check(v)); Py_DECREF(v);
+    v = PyEval_GetFrameBuiltins();
+    HOLDS(v != NULL); Py_DECREF(v);
+    HOLDS(PySys_GetOptionalAttrString("path", &v) == 1 && PyList_Check(v)); Py_DECREF(v);
+    HOLDS(PySys_GetOptionalAttrString("no such name", &v) == 0 && v == NULL && !PyErr_Occurred());
     v = Py_NewRef(target); HOLDS(v == target); Py_DECREF(v);
     HOLDS(Py_XNewRef(NULL) == NULL);
     Py_BEGIN_CRITICAL_SECTION(dict);
@@ -261,4 +270,26 @@ PyObject *name(void) { static PyObject *x; if (!x) { x = Py_BuildValue(\"[]\"); 
         ["PyList_GetItemRef", "PyMutex_Lock"]
     );
     assert_eq!(header(&["--split-by", "fix"]), ["PyList_GetItemRef"]);
+}
+
+#[test]
+fn a_header_that_others_include_wants_a_look() {
+    let source = b"#include <Python.h>
+static inline PyObject *first(PyObject *list) { return Py_XNewRef(PyList_GetItem(list, 0)); }
+PyObject *take(PyObject *list);
+" as &[u8];
+    let told = |name: &str| {
+        let user = format!(
+            "#include <Python.h>\n#include \"{name}\"\nPyObject *take(PyObject *l) {{ return first(l); }}\n"
+        );
+        let tree = Tree::new(&[(name, source), ("m.c", user.as_bytes())]);
+        let ran = tree.ungil(&["check"]);
+        ran.text()
+            .contains(&format!("`ungil_compat.h` is installed with `{name}`"))
+            || ran
+                .text()
+                .contains(&format!("ungil_compat.h` is installed with `{name}`"))
+    };
+    assert!(told("include/m.h"));
+    assert!(!told("src/m.h"));
 }

@@ -214,6 +214,48 @@ PyImport_AddModuleRef(const char *name)
 }
 ",
     },
+    Shim {
+        name: "PyEval_GetFrameGlobals",
+        since: 0x030D_00B1,
+        uses: &[],
+        text: "\
+static inline PyObject *
+PyEval_GetFrameGlobals(void)
+{
+    PyObject *globals = PyEval_GetGlobals();
+    Py_XINCREF(globals);
+    return globals;
+}
+",
+    },
+    Shim {
+        name: "PyEval_GetFrameBuiltins",
+        since: 0x030D_00B1,
+        uses: &[],
+        text: "\
+static inline PyObject *
+PyEval_GetFrameBuiltins(void)
+{
+    PyObject *builtins = PyEval_GetBuiltins();
+    Py_XINCREF(builtins);
+    return builtins;
+}
+",
+    },
+    Shim {
+        name: "PySys_GetOptionalAttrString",
+        since: 0x030F_00A1,
+        uses: &[],
+        text: "\
+static inline int
+PySys_GetOptionalAttrString(const char *name, PyObject **result)
+{
+    *result = PySys_GetObject(name);
+    Py_XINCREF(*result);
+    return *result != NULL;
+}
+",
+    },
     // The free-threaded 3.13 keeps the count of the thread that made the object apart from that of
     // all others, with flags in the latter.
     Shim {
@@ -331,6 +373,7 @@ pub fn header(functions: &BTreeSet<&str>, full: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::{header, is_needed, with_uses};
+    use crate::capi::{PyVersion, REPLACEMENTS};
 
     #[test]
     fn only_what_is_used_is_written() {
@@ -374,6 +417,14 @@ mod tests {
 
     #[test]
     fn new_pythons_need_nothing() {
+        for row in REPLACEMENTS {
+            let is_new = row.caution.is_none() && row.since > PyVersion::new(3, 9);
+            assert!(
+                !is_new || is_needed(row.strong, 0x0309_0000),
+                "{}",
+                row.strong
+            );
+        }
         assert!(is_needed("PyList_GetItemRef", 0x0309_0000));
         assert!(!is_needed("PyList_GetItemRef", 0x030D_00F0));
         assert!(!is_needed("PyDict_Contains", 0x0306_0000));

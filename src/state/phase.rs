@@ -49,17 +49,18 @@ pub(super) fn reachable<'a>(cx: &PackageCx<'a>) -> Option<BTreeSet<&'a str>> {
             open.push(name);
         }
     }
-    if open.is_empty() {
+    let others = words_of_others(cx);
+    // Every program has a `main` of its own.
+    let is_named = |name: &&&str| **name != "main" && others.contains(name.as_bytes());
+    open.extend(named.keys().filter(is_named));
+    // The tables may all be in generated code: then only that starts anything.
+    if open.is_empty() && others.is_empty() {
         return None;
     }
     for (_, declaration) in cx.program.declarations() {
         open.extend(names(&declaration.tree));
     }
     open.extend(named.keys().filter(|name| cx.call_index().is_in_gap(name)));
-    let others = words_of_others(cx);
-    // Every program has a `main` of its own.
-    let is_named = |name: &&&str| **name != "main" && others.contains(name.as_bytes());
-    open.extend(named.keys().filter(is_named));
     let mut reached = BTreeSet::new();
     while let Some(name) = open.pop() {
         if reached.insert(name) {

@@ -29,6 +29,9 @@ pub(super) fn rewrite(
     if parts.handles_errors() && !matches!(lookup.failure, Failure::Exit(_)) {
         draft.doubt_clear(lookup.call);
     }
+    if lookup.replacement.strong == "PySequence_GetItem" {
+        draft.doubt_entry(lookup.call, lookup.replacement.strong);
+    }
     match (lookup.shape, lookup.replacement.form) {
         (Shape::Presence(test, when), _) => {
             presence::rewrite(draft, &parts, name, lookup, (test, when))

@@ -305,6 +305,17 @@ impl Draft<'_, '_> {
         }
     }
 
+    /// Notes that `call` turns into a call that must not meet an exception, which the macro did not
+    /// mind: with assertions, Python stops there.
+    pub(super) fn doubt_entry(&mut self, call: ExprId, function: &str) {
+        if self.scene.is_pending(call) {
+            self.fix.assume(format!(
+                "no exception is pending where `{function}` is called: a debug build of Python \
+                 stops there"
+            ));
+        }
+    }
+
     pub(super) fn compat(&mut self, function: &'static str) {
         if function == "PyDict_Contains" {
             return;

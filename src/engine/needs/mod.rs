@@ -98,6 +98,13 @@ fn needs(fix: &Fix, oldest: u32) -> impl Iterator<Item = Wanted> {
 /// Lets the header be included where `file` needs it, and writes into it what it lacks.
 fn add_edits(placer: &Placer<'_>, fix: &mut Fix, file: FileId) {
     let (workspace, header) = (placer.workspace, placer.header);
+    if !matches!(header, Header::Full(_)) && is_installed(workspace.files.get(file).path()) {
+        fix.assume(format!(
+            "`{}` is installed with `{}`",
+            header.path(workspace).display(),
+            workspace.files.get(file).path().display()
+        ));
+    }
     if let Header::Own(own, text) = header {
         let old = workspace.files.get(*own);
         if old.bytes() != text.as_bytes() {
@@ -114,4 +121,11 @@ fn add_edits(placer: &Placer<'_>, fix: &mut Fix, file: FileId) {
             header.path(workspace).display()
         )),
     }
+}
+
+/// Whether other packages may include the file: a header below a folder `include`.
+fn is_installed(path: &Path) -> bool {
+    let is_header = path.extension().is_some_and(|extension| extension == "h");
+    let mut folders = path.parent().into_iter().flat_map(Path::components);
+    is_header && folders.any(|folder| folder.as_os_str() == "include")
 }

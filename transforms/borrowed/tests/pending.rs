@@ -294,3 +294,31 @@ fn a_call_that_gives_an_object_leaves_no_exception() {
     let last = "PyObject_CallFinalizer(self);";
     assert!(asked_behind(&format!("{failed} log_it(self); {last}")));
 }
+
+#[test]
+fn a_slot_is_not_called_with_an_exception() {
+    let looped = |test: &str| {
+        int(&format!(
+            "
+    PyObject *fast = PySequence_Fast(self, \"a sequence\");
+    double sum = 0;
+    if (!fast)
+        return -1;
+    for (i = 0; i < PySequence_Fast_GET_SIZE(fast); i++) {{
+        sum += PyFloat_AsDouble(PySequence_Fast_GET_ITEM(fast, i));
+        {test}
+    }}
+    Py_DECREF(fast);
+    if (PyErr_Occurred())
+        return -1;
+    return use(sum);"
+        ))
+    };
+    let doubt = "no exception is pending where `PySequence_GetItem` is called";
+    assert!(looped("").contains(doubt));
+    let tested = looped("if (PyErr_Occurred()) { Py_DECREF(fast); return -1; }");
+    assert!(
+        tested.contains("PySequence_GetItem(fast, i)") && !tested.contains(doubt),
+        "{tested}"
+    );
+}
