@@ -53,8 +53,8 @@ pub(super) fn reachable<'a>(cx: &PackageCx<'a>) -> Option<BTreeSet<&'a str>> {
     // Every program has a `main` of its own.
     let is_named = |name: &&&str| **name != "main" && others.contains(name.as_bytes());
     open.extend(named.keys().filter(is_named));
-    // The tables may all be in generated code: then only that starts anything.
-    if open.is_empty() && others.is_empty() {
+    // The tables may all be in generated code, which names what it calls.
+    if open.is_empty() {
         return None;
     }
     for (_, declaration) in cx.program.declarations() {
