@@ -142,3 +142,38 @@ static PyMethodDef methods[] = {{\"f\", f, METH_O, NULL}, {NULL}};
         ran.text()
     );
 }
+
+/// A module whose type hands `argument` to a function that nobody here sees.
+fn declaration_of(argument: &str) -> String {
+    let text = format!(
+        r#"
+#include <Python.h>
+typedef struct {{ PyObject_HEAD void *state; int mode; }} Hash;
+static PyObject *Hash_update(Hash *self, PyObject *data)
+{{
+    hash_update({argument});
+    Py_RETURN_NONE;
+}}
+static PyMethodDef Hash_methods[] = {{{{"update", (PyCFunction)Hash_update, METH_O, NULL}}, {{NULL}}}};
+static PyTypeObject Hash_Type = {{
+    PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Hash", .tp_methods = Hash_methods,
+}};
+static struct PyModuleDef def = {{PyModuleDef_HEAD_INIT, "m", NULL, -1, NULL}};
+PyMODINIT_FUNC PyInit_m(void)
+{{
+    if (PyType_Ready(&Hash_Type) < 0)
+        return NULL;
+    return PyModule_Create(&def);
+}}
+"#
+    );
+    let tree = Tree::new(&[("m.c", text.as_bytes())]);
+    tree.ungil(&["check"]).text().to_owned()
+}
+
+#[test]
+fn a_module_with_state_in_a_library_is_not_declared_without_a_look() {
+    let doubt = "threads may run these on the state of one object at the same time: `hash_update`";
+    assert!(declaration_of("self->state, data").contains(doubt));
+    assert!(!declaration_of("data").contains(doubt));
+}

@@ -188,6 +188,12 @@ fn readiness(module: &ModuleStatus) -> String {
     if !module.open.is_complete {
         return format!("Module `{name}`: not all rules about races ran");
     }
+    if module.open.is_up_to_libraries() && module.declared == Declared::Review {
+        return format!(
+            "Module `{name}` is ready to run without the GIL as far as its own code goes; see what \
+             the fix that declares it asks"
+        );
+    }
     let declared = match module.declared {
         Declared::Already => "and says so",
         Declared::Safe | Declared::Review => "and a fix makes it say so",

@@ -12,6 +12,7 @@ use crate::edit::Confidence;
 use crate::package::Package;
 use crate::rule::{Finding, Outcome, PackageCx, Rule, Suppression, suppressions};
 use crate::source::FileId;
+use crate::state::library_calls;
 use crate::transforms;
 
 /// Most names that an assumption lists.
@@ -91,6 +92,8 @@ pub struct Open {
     pub is_complete: bool,
     /// Static variables by name.
     statics: BTreeSet<String>,
+    /// Functions of libraries that methods hand state of their object to.
+    libraries: BTreeSet<String>,
 }
 
 impl Open {
@@ -98,6 +101,12 @@ impl Open {
     #[must_use]
     pub fn count(&self) -> usize {
         self.kinds.values().sum()
+    }
+
+    /// Whether threads might only meet in what libraries keep for an object.
+    #[must_use]
+    pub fn is_up_to_libraries(&self) -> bool {
+        self.kinds.is_empty() && !self.libraries.is_empty()
     }
 
     /// The counts in words: `2 borrowed references, 1 static variable`.
@@ -112,6 +121,12 @@ impl Open {
 
     /// What a person has to settle; `None` if nothing is open.
     fn sentence(&self) -> Option<String> {
+        if self.is_up_to_libraries() {
+            return Some(format!(
+                "threads may run these on the state of one object at the same time: {}",
+                shown(&self.libraries)
+            ));
+        }
         if self.kinds.is_empty() {
             return (!self.is_complete).then(|| {
                 "nothing else in this module keeps shared mutable state without a lock: static \
@@ -121,15 +136,22 @@ impl Open {
         }
         let mut sentence = format!("left to settle: {}", self.in_words());
         if !self.statics.is_empty() {
-            let names = self.statics.iter().take(SHOWN);
-            let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-            let more = match self.statics.len().saturating_sub(SHOWN) {
-                0 => String::new(),
-                n => format!(" and {n} more"),
-            };
-            sentence += &format!(" (static: {}{more})", names.join(", "));
+            sentence += &format!(" (static: {})", shown(&self.statics));
         }
         Some(sentence)
+    }
+}
+
+/// The first few names.
+fn shown(names: &BTreeSet<String>) -> String {
+    let first: Vec<String> = names
+        .iter()
+        .take(SHOWN)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    match names.len().saturating_sub(SHOWN) {
+        0 => first.join(", "),
+        n => format!("{} and {n} more", first.join(", ")),
     }
 }
 
@@ -140,6 +162,8 @@ pub(super) struct Readiness<'c, 'a> {
     comments: BTreeMap<FileId, Vec<Suppression>>,
     /// The files of the modules, by the file of their `PyInit_` function.
     files: BTreeMap<FileId, FxHashSet<FileId>>,
+    /// Functions of libraries that methods hand state of their object to, with the methods' file.
+    libraries: BTreeSet<(FileId, String)>,
 }
 
 impl<'c, 'a> Readiness<'c, 'a> {
@@ -156,6 +180,7 @@ impl<'c, 'a> Readiness<'c, 'a> {
             is_complete,
             comments: comments.collect(),
             files: files_of_modules(cx, package),
+            libraries: library_calls(cx),
         }
     }
 
@@ -163,8 +188,11 @@ impl<'c, 'a> Readiness<'c, 'a> {
     pub(super) fn open(&self, findings: &[Finding], file: FileId) -> Open {
         let none = FxHashSet::default();
         let own = self.files.get(&file).unwrap_or(&none);
+        let libraries = self.libraries.iter();
+        let libraries = libraries.filter(|(file, _)| own.contains(file));
         let mut open = Open {
             is_complete: self.is_complete,
+            libraries: libraries.map(|(_, name)| name.clone()).collect(),
             ..Open::default()
         };
         for finding in findings

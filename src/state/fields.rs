@@ -113,7 +113,7 @@ fn state(type_name: String, methods: &[(ItemId, BTreeSet<Access>, bool)]) -> Opt
 }
 
 /// The functions that Python calls on an object that others may have; whether it asks for the hash.
-fn entries<'a>(cx: &PackageCx<'a>) -> Vec<(ItemId, &'a Function, bool)> {
+pub(super) fn entries<'a>(cx: &PackageCx<'a>) -> Vec<(ItemId, &'a Function, bool)> {
     let Some(roles) = cx.roles() else {
         return Vec::new();
     };

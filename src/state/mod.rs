@@ -3,6 +3,7 @@
 
 mod fields;
 mod kind;
+mod libraries;
 mod locks;
 mod own;
 mod phase;
@@ -12,6 +13,7 @@ mod writes;
 
 pub use fields::{Method, ObjectState, object_states};
 pub use kind::{Kind, Lazy};
+pub use libraries::library_calls;
 pub use locks::Locks;
 pub use own::Own;
 pub use roots::{Path, root};
