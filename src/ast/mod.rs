@@ -75,6 +75,25 @@ impl Tree {
         &self.locals[id.0 as usize]
     }
 
+    /// An expression without the casts around it.
+    #[must_use]
+    pub fn without_casts(&self, mut expr: ExprId) -> ExprId {
+        while let ExprKind::Cast { operand, .. } = self.expr(expr).kind {
+            expr = operand;
+        }
+        expr
+    }
+
+    /// Whether an expression is `NULL`, `0` or one of them under a cast.
+    #[must_use]
+    pub fn is_null(&self, expr: ExprId) -> bool {
+        match &self.expr(self.without_casts(expr)).kind {
+            ExprKind::Int(Some(0)) => true,
+            ExprKind::Name(Name::Global(name)) => matches!(&**name, "NULL" | "nullptr"),
+            _ => false,
+        }
+    }
+
     /// Name of the function that the call `callee(…)` names directly, through parentheses but
     /// not through a pointer; `None` for locals.
     #[must_use]

@@ -21,8 +21,6 @@ pub struct Replacement {
     pub since: PyVersion,
     /// The first limited API that has it; `None` if none does.
     pub limited_since: Option<PyVersion>,
-    /// `pythoncapi_compat.h` provides it below this `PY_VERSION_HEX`; `None` if it does not.
-    pub compat_below: Option<u32>,
     /// Why the call cannot be swapped by name and result alone; `None` if it can.
     pub caution: Option<&'static str>,
 }
@@ -85,7 +83,6 @@ const DICT: Replacement = Replacement {
     errors: OldErrors::Raised,
     since: V3_13,
     limited_since: Some(V3_13),
-    compat_below: Some(0x030D_00A1),
     caution: None,
 };
 
@@ -103,7 +100,6 @@ const LIST: Replacement = Replacement {
     errors: OldErrors::Raised,
     since: V3_13,
     limited_since: Some(V3_13),
-    compat_below: Some(0x030D_00A4),
     caution: None,
 };
 
@@ -115,7 +111,6 @@ const WEAKREF: Replacement = Replacement {
     errors: OldErrors::Raised,
     since: V3_13,
     limited_since: Some(V3_13),
-    compat_below: Some(0x030D_0000),
     caution: None,
 };
 
@@ -127,7 +122,6 @@ const FRAME_GLOBALS: Replacement = Replacement {
     errors: OldErrors::Raised,
     since: V3_13,
     limited_since: Some(V3_13),
-    compat_below: None,
     caution: None,
 };
 
@@ -180,7 +174,6 @@ pub const REPLACEMENTS: &[Replacement] = &[
         form: Form::Out { arg: 3 },
         absent: Absent::Error,
         limited_since: Some(V3_15),
-        compat_below: Some(0x030D_00A4),
         ..DICT
     },
     WEAKREF,
@@ -192,7 +185,6 @@ pub const REPLACEMENTS: &[Replacement] = &[
     Replacement {
         borrowed: "PyImport_AddModule",
         strong: "PyImport_AddModuleRef",
-        compat_below: Some(0x030D_00A0),
         ..LIST
     },
     Replacement {
@@ -200,7 +192,6 @@ pub const REPLACEMENTS: &[Replacement] = &[
         strong: "PyImport_GetModule",
         since: V3_7,
         limited_since: Some(V3_8),
-        compat_below: None,
         caution: Some("the strong function does not create a missing module"),
         ..LIST
     },
@@ -211,7 +202,6 @@ pub const REPLACEMENTS: &[Replacement] = &[
         errors: OldErrors::Unchecked,
         since: V3_6,
         limited_since: None,
-        compat_below: None,
         ..LIST
     },
     Replacement {
@@ -220,7 +210,6 @@ pub const REPLACEMENTS: &[Replacement] = &[
         errors: OldErrors::Unchecked,
         since: V3_6,
         limited_since: Some(V3_6),
-        compat_below: None,
         ..LIST
     },
     Replacement {
@@ -230,7 +219,6 @@ pub const REPLACEMENTS: &[Replacement] = &[
         errors: OldErrors::Swallowed,
         since: V3_15,
         limited_since: Some(V3_15),
-        compat_below: Some(0x030F_0000),
         ..DICT
     },
     FRAME_GLOBALS,
@@ -251,7 +239,6 @@ pub const REPLACEMENTS: &[Replacement] = &[
         strong: "PyThreadState_GetFrame",
         since: V3_9,
         limited_since: Some(V3_10),
-        compat_below: Some(0x0309_00B1),
         caution: Some("the strong function takes the thread state: `PyThreadState_Get()`"),
         ..FRAME_GLOBALS
     },

@@ -1,6 +1,7 @@
 //! Whether a module is ready to be declared: nothing is open in its files that threads could race
 //! for.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -92,7 +93,8 @@ pub struct Open {
     pub is_complete: bool,
     /// Static variables by name.
     statics: BTreeSet<String>,
-    /// Functions of libraries that methods hand state of their object to.
+    /// Functions of libraries that methods hand state of their object to; empty while anything
+    /// else is open.
     libraries: BTreeSet<String>,
 }
 
@@ -162,8 +164,9 @@ pub(super) struct Readiness<'c, 'a> {
     comments: BTreeMap<FileId, Vec<Suppression>>,
     /// The files of the modules, by the file of their `PyInit_` function.
     files: BTreeMap<FileId, FxHashSet<FileId>>,
-    /// Functions of libraries that methods hand state of their object to, with the methods' file.
-    libraries: BTreeSet<(FileId, String)>,
+    /// Functions of libraries that methods hand state of their object to, with the methods' file;
+    /// looked for once a module has nothing else open.
+    libraries: OnceCell<BTreeSet<(FileId, String)>>,
 }
 
 impl<'c, 'a> Readiness<'c, 'a> {
@@ -180,7 +183,7 @@ impl<'c, 'a> Readiness<'c, 'a> {
             is_complete,
             comments: comments.collect(),
             files: files_of_modules(cx, package),
-            libraries: library_calls(cx),
+            libraries: OnceCell::new(),
         }
     }
 
@@ -188,11 +191,8 @@ impl<'c, 'a> Readiness<'c, 'a> {
     pub(super) fn open(&self, findings: &[Finding], file: FileId) -> Open {
         let none = FxHashSet::default();
         let own = self.files.get(&file).unwrap_or(&none);
-        let libraries = self.libraries.iter();
-        let libraries = libraries.filter(|(file, _)| own.contains(file));
         let mut open = Open {
             is_complete: self.is_complete,
-            libraries: libraries.map(|(_, name)| name.clone()).collect(),
             ..Open::default()
         };
         for finding in findings
@@ -216,6 +216,11 @@ impl<'c, 'a> Readiness<'c, 'a> {
             .collect();
         if !gaps.is_empty() {
             open.kinds.insert(OpenKind::NotUnderstood, gaps.len());
+        }
+        if open.kinds.is_empty() {
+            let libraries = self.libraries.get_or_init(|| library_calls(self.cx)).iter();
+            let libraries = libraries.filter(|(file, _)| own.contains(file));
+            open.libraries = libraries.map(|(_, name)| name.clone()).collect();
         }
         open
     }

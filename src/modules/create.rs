@@ -78,7 +78,7 @@ fn form(cx: &PackageCx<'_>, item: ItemId, call: ExprId) -> Result<Form, &'static
     let (&stmt, outer) = path.split_last().ok_or("the call stands in no statement")?;
     let parent = outer.last().copied();
     match &tree.stmt(stmt).kind {
-        StmtKind::Return(Some(value)) if strip(tree, *value) == call => {
+        StmtKind::Return(Some(value)) if tree.without_casts(*value) == call => {
             match parent.filter(|&parent| is_block(tree, parent)) {
                 Some(block) => Ok(Form::Returned {
                     stmt,
@@ -90,7 +90,7 @@ fn form(cx: &PackageCx<'_>, item: ItemId, call: ExprId) -> Result<Form, &'static
         }
         StmtKind::Expr(expr) => stored(cx, item, tree, &path, &targets(tree, *expr, call)),
         StmtKind::Decl(decls) => {
-            let is_value = |init: &Init| matches!(init, Init::Expr(e) if strip(tree, *e) == call);
+            let is_value = |init: &Init| matches!(init, Init::Expr(e) if tree.without_casts(*e) == call);
             let decl = decls
                 .iter()
                 .find(|decl| decl.init.as_ref().is_some_and(is_value));
@@ -250,21 +250,13 @@ fn path_to(tree: &Tree, body: StmtId, range: TokenRange) -> Vec<StmtId> {
     }
 }
 
-/// `expr` without casts.
-pub(super) fn strip(tree: &Tree, mut expr: ExprId) -> ExprId {
-    while let ExprKind::Cast { operand, .. } = tree.expr(expr).kind {
-        expr = operand;
-    }
-    expr
-}
-
 /// What `m = a = (T)call` stores the result in, the variable nearest to the call first.
 fn targets(tree: &Tree, expr: ExprId, call: ExprId) -> Vec<String> {
     let mut targets = Vec::new();
-    let mut value = strip(tree, expr);
+    let mut value = tree.without_casts(expr);
     while let ExprKind::Assign { op: None, lhs, rhs } = tree.expr(value).kind {
         targets.extend(designation(tree, lhs));
-        value = strip(tree, rhs);
+        value = tree.without_casts(rhs);
     }
     if value != call {
         targets.clear();

@@ -1,9 +1,9 @@
 //! Tests for `NULL` right behind a call.
 
 use super::NullCheck;
-use super::create::{is_declaration, strip};
+use super::create::is_declaration;
 use super::symbols::designation;
-use crate::ast::{BinaryOp, ExprId, ExprKind, Name, StmtId, StmtKind, Tree, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, StmtId, StmtKind, Tree, UnaryOp};
 
 /// What the statement `stmt` says of `target` being `NULL`.
 pub(super) fn check(tree: &Tree, stmt: StmtId, target: &str) -> NullCheck {
@@ -111,23 +111,15 @@ impl Test<'_> {
     }
 
     fn is_pair(&self, lhs: ExprId, rhs: ExprId) -> bool {
-        (self.is_target(lhs) && self.is_null(rhs)) || (self.is_null(lhs) && self.is_target(rhs))
+        (self.is_target(lhs) && self.tree.is_null(rhs)) || (self.tree.is_null(lhs) && self.is_target(rhs))
     }
 
     fn is_target(&self, expr: ExprId) -> bool {
-        let expr = strip(self.tree, expr);
+        let expr = self.tree.without_casts(expr);
         let place = match self.tree.expr(expr).kind {
             ExprKind::Assign { lhs, rhs, .. } => return self.is_target(lhs) || self.is_target(rhs),
             _ => expr,
         };
         designation(self.tree, place).is_some_and(|name| name == self.target)
-    }
-
-    fn is_null(&self, expr: ExprId) -> bool {
-        match &self.tree.expr(strip(self.tree, expr)).kind {
-            ExprKind::Int(Some(0)) => true,
-            ExprKind::Name(Name::Global(name)) => matches!(&**name, "NULL" | "nullptr"),
-            _ => false,
-        }
     }
 }

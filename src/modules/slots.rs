@@ -117,7 +117,7 @@ fn argument<'a>(cx: &PackageCx<'a>, item: ItemId, call: ExprId) -> Option<&'a Na
     let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
         return None;
     };
-    match &tree.expr(strip_casts(tree, *args.first()?)).kind {
+    match &tree.expr(tree.without_casts(*args.first()?)).kind {
         ExprKind::Unary {
             op: UnaryOp::AddressOf,
             operand,
@@ -169,7 +169,7 @@ fn named_arrays(
     value: ExprId,
 ) -> Result<Vec<Slots>, String> {
     let tree = cx.tree(item).ok_or("the `PyModuleDef` has no tree")?;
-    let name = match &tree.expr(strip_casts(tree, value)).kind {
+    let name = match &tree.expr(tree.without_casts(value)).kind {
         ExprKind::Name(name) => name,
         ExprKind::Compound { init, .. } => {
             let array = Array {
@@ -252,21 +252,10 @@ fn members(list: &InitList) -> Vec<(usize, InitEntry)> {
     found
 }
 
-fn strip_casts(tree: &Tree, mut expr: ExprId) -> ExprId {
-    while let ExprKind::Cast { operand, .. } = tree.expr(expr).kind {
-        expr = operand;
-    }
-    expr
-}
-
 /// Whether an initialiser is `0` or `NULL`.
 fn is_zero(tree: &Tree, value: &Init) -> bool {
     match value {
-        Init::Expr(expr) => match &tree.expr(strip_casts(tree, *expr)).kind {
-            ExprKind::Int(Some(0)) => true,
-            ExprKind::Name(Name::Global(name)) => matches!(&**name, "NULL" | "nullptr"),
-            _ => false,
-        },
+        Init::Expr(expr) => tree.is_null(*expr),
         Init::List(_) => false,
     }
 }

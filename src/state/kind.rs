@@ -141,7 +141,7 @@ fn lazies(cx: &PackageCx<'_>, variable: &Variable) -> Option<Vec<Lazy>> {
         if write.path != Path::Whole {
             return None;
         }
-        if is_zero(tree, value) {
+        if tree.is_null(value) {
             // In the branch that failed to fill it this leaves it as it was.
             let is_filled_there = |lazy: &Lazy| lazy.test.is_some() && lazy.test == test;
             if found.iter().any(is_filled_there) {
@@ -243,15 +243,6 @@ fn is_constant(tree: &Tree, expr: ExprId) -> bool {
             operand,
         }
         | ExprKind::Cast { operand, .. } => is_constant(tree, *operand),
-        _ => false,
-    }
-}
-
-fn is_zero(tree: &Tree, expr: ExprId) -> bool {
-    match &tree.expr(expr).kind {
-        ExprKind::Int(value) => *value == Some(0),
-        ExprKind::Name(Name::Global(name)) => &**name == "NULL",
-        ExprKind::Cast { operand, .. } => is_zero(tree, *operand),
         _ => false,
     }
 }

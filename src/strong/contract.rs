@@ -31,7 +31,6 @@ pub(super) static OWN: Replacement = Replacement {
     errors: OldErrors::Raised,
     since: PyVersion::new(3, 6),
     limited_since: None,
-    compat_below: None,
     caution: None,
 };
 

@@ -211,12 +211,7 @@ impl<'a> Scene<'a> {
 
     /// Whether an expression is `NULL`, `0` or one of them under a cast.
     pub(super) fn is_null(&self, expr: ExprId) -> bool {
-        match &self.tree.expr(expr).kind {
-            ExprKind::Name(Name::Global(name)) => matches!(&**name, "NULL" | "nullptr"),
-            ExprKind::Int(Some(0)) => true,
-            ExprKind::Cast { operand, .. } => self.is_null(*operand),
-            _ => false,
-        }
+        self.tree.is_null(expr)
     }
 
     /// Whether a value is not `NULL`, as far as the code around it says.

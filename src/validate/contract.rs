@@ -68,11 +68,9 @@ fn gave_borrowed(
     names: &BTreeSet<String>,
 ) -> bool {
     let span = original_span(applied, item.place.1);
-    let mut olds = original.program.functions();
-    olds.any(|(old_item, old)| {
-        old_item.place.0 == item.place.0
-            && span.contains(old_item.place.1)
-            && old.name == function.name
+    let mut olds = original.functions_within(item.place.0, span);
+    olds.any(|(_, old)| {
+        old.name == function.name
             && gives(original, old, &borrowed_seeds(old, names), |count| {
                 count <= 0
             })

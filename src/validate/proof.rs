@@ -28,6 +28,16 @@ impl<'a> Original<'a> {
             callees: Summaries::of_helpers(program),
         }
     }
+
+    /// The functions of `file` that begin within `span`.
+    pub(super) fn functions_within(
+        &self,
+        file: FileId,
+        span: ByteSpan,
+    ) -> impl Iterator<Item = (&ProgramItem, &Function)> {
+        let functions = self.program.functions();
+        functions.filter(move |(item, _)| item.place.0 == file && span.contains(item.place.1))
+    }
 }
 
 /// A part of the result that is not proven.
@@ -261,10 +271,7 @@ fn old_troubles(
     handing: &BTreeSet<String>,
 ) -> Vec<(Problem, ByteOffset)> {
     let mut old = Vec::new();
-    for (item, function) in original.program.functions() {
-        if item.place.0 != file || !span.contains(item.place.1) {
-            continue;
-        }
+    for (item, function) in original.functions_within(file, span) {
         let seeds = borrowed_seeds(function, handing);
         if let Report::Complete(troubles) = follow(function, &seeds, &original.callees) {
             old.extend(

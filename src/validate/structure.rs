@@ -60,11 +60,9 @@ pub(super) fn failures(
 /// The statements of the original functions within `span`.
 fn originals(original: &Original<'_>, file: FileId, span: ByteSpan) -> Statements {
     let mut all = Statements::new();
-    for (item, function) in original.program.functions() {
-        if item.place.0 == file && span.contains(item.place.1) {
-            for (start, around) in statements(item, function) {
-                all.entry(start).or_default().extend(around);
-            }
+    for (item, function) in original.functions_within(file, span) {
+        for (start, around) in statements(item, function) {
+            all.entry(start).or_default().extend(around);
         }
     }
     all

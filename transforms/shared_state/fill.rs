@@ -121,7 +121,7 @@ fn tested(tree: &Tree, cond: ExprId) -> Option<ExprId> {
             op: BinaryOp::Equals,
             lhs,
             rhs,
-        } => match (is_null(tree, *lhs), is_null(tree, *rhs)) {
+        } => match (tree.is_null(*lhs), tree.is_null(*rhs)) {
             (false, true) => Some(*lhs),
             (true, false) => Some(*rhs),
             _ => None,
@@ -138,11 +138,3 @@ pub(super) fn is_variable(tree: &Tree, expr: ExprId, variable: &Variable) -> boo
     }
 }
 
-fn is_null(tree: &Tree, expr: ExprId) -> bool {
-    match &tree.expr(expr).kind {
-        ExprKind::Int(value) => *value == Some(0),
-        ExprKind::Name(Name::Global(name)) => &**name == "NULL",
-        ExprKind::Cast { operand, .. } => is_null(tree, *operand),
-        _ => false,
-    }
-}
