@@ -90,7 +90,8 @@ fn form(cx: &PackageCx<'_>, item: ItemId, call: ExprId) -> Result<Form, &'static
         }
         StmtKind::Expr(expr) => stored(cx, item, tree, &path, &targets(tree, *expr, call)),
         StmtKind::Decl(decls) => {
-            let is_value = |init: &Init| matches!(init, Init::Expr(e) if tree.without_casts(*e) == call);
+            let is_value =
+                |init: &Init| matches!(init, Init::Expr(e) if tree.without_casts(*e) == call);
             let decl = decls
                 .iter()
                 .find(|decl| decl.init.as_ref().is_some_and(is_value));

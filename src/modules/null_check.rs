@@ -111,7 +111,8 @@ impl Test<'_> {
     }
 
     fn is_pair(&self, lhs: ExprId, rhs: ExprId) -> bool {
-        (self.is_target(lhs) && self.tree.is_null(rhs)) || (self.tree.is_null(lhs) && self.is_target(rhs))
+        (self.is_target(lhs) && self.tree.is_null(rhs))
+            || (self.tree.is_null(lhs) && self.is_target(rhs))
     }
 
     fn is_target(&self, expr: ExprId) -> bool {

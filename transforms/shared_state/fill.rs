@@ -137,4 +137,3 @@ pub(super) fn is_variable(tree: &Tree, expr: ExprId, variable: &Variable) -> boo
         _ => false,
     }
 }
-
