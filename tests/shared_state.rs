@@ -19,20 +19,19 @@ fn text(output: Output) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The module with its caches: making the value takes long enough for others to come in.
+/// The module with more of its first cache.
 fn source() -> String {
-    let caches = (0..CACHES).map(|n| {
-        format!(
-            "static PyObject *\n\
-             cache_{n}(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))\n\
-             {{\n    static PyObject *items;\n    if (items == NULL)\n        \
-             items = PyTuple_New(LENGTH);\n    return Py_XNewRef(items);\n}}\n\n"
-        )
-    });
-    let table = (0..CACHES).map(|n| format!("{{\"cache_{n}\", cache_{n}, METH_NOARGS, NULL}},\n"));
-    include_str!("shared_state/state.c")
-        .replace("/* CACHES */", &caches.collect::<String>())
-        .replace("/* TABLE */", &table.collect::<String>())
+    let text = include_str!("shared_state/state.c");
+    let start = text.find("/* A cache").unwrap();
+    let end = text.find("/* END */").unwrap();
+    let entry = "    {\"cache_0\", cache_0, METH_NOARGS, NULL},\n";
+    let copies = |one: &str| -> String {
+        let copy = |n: usize| one.replace("cache_0", &format!("cache_{n}"));
+        (1..CACHES).map(copy).collect()
+    };
+    let mut all = text.replace(entry, &format!("{entry}{}", copies(entry)));
+    all.insert_str(end, &copies(&text[start..end]));
+    all
 }
 
 /// A folder with the extension module made from `source`.

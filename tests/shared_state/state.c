@@ -5,7 +5,16 @@
 
 #define LENGTH 500000
 
-/* CACHES */
+/* A cache that takes long to fill: others come in meanwhile. The test has many of them. */
+static PyObject *
+cache_0(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    static PyObject *items;
+    if (items == NULL)
+        items = PyTuple_New(LENGTH);
+    return Py_XNewRef(items);
+}
+/* END */
 
 /* Filled on first use, with a check that leaves the branch. */
 static PyObject *
@@ -172,7 +181,7 @@ static PyTypeObject Counter_Type = {
 };
 
 static PyMethodDef methods[] = {
-    /* TABLE */
+    {"cache_0", cache_0, METH_NOARGS, NULL},
     {"name", name, METH_NOARGS, NULL},
     {"failing", failing, METH_O, NULL},
     {"nested", nested, METH_O, NULL},
