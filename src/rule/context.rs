@@ -20,6 +20,24 @@ use crate::source::{ByteSpan, FileId, SourceFile};
 /// references on.
 pub type Lookups = BTreeMap<ItemId, BTreeMap<ExprId, Outcome>>;
 
+/// What is known of the functions of a package that raise or meet exceptions, by name.
+#[derive(Debug, Default)]
+pub struct Exceptions {
+    /// Those that may be called while one is pending.
+    pub entered: BTreeSet<Box<str>>,
+    /// What those that return numbers return with one.
+    pub numbers: BTreeMap<Box<str>, ErrorNumbers>,
+}
+
+/// The numbers that a function returns with an exception, and no others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ErrorNumbers {
+    /// At least one.
+    pub numbers: BTreeSet<i64>,
+    /// Whether it returns 0, and only 0, without an exception.
+    pub else_zero: bool,
+}
+
 /// What becomes of an error that a function of the C API swallowed, where its strong form reports
 /// it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
@@ -46,7 +64,7 @@ pub struct PackageCx<'a> {
     summaries: OnceLock<Summaries>,
     macros: OnceLock<FxHashSet<Box<[u8]>>>,
     lookups: OnceLock<Lookups>,
-    entered: OnceLock<BTreeSet<Box<str>>>,
+    exceptions: OnceLock<Exceptions>,
     definitions: OnceLock<FxHashMap<Box<str>, Vec<ItemId>>>,
     /// By [`FileId`].
     styles: Vec<OnceLock<Style>>,
@@ -65,7 +83,7 @@ impl<'a> PackageCx<'a> {
             summaries: OnceLock::new(),
             macros: OnceLock::new(),
             lookups: OnceLock::new(),
-            entered: OnceLock::new(),
+            exceptions: OnceLock::new(),
             definitions: OnceLock::new(),
             styles: program.index.iter().map(|_| OnceLock::new()).collect(),
         }
@@ -98,13 +116,9 @@ impl<'a> PackageCx<'a> {
         self.lookups.get_or_init(|| plan(self))
     }
 
-    /// The functions that may be called while an exception is pending, as `find` says for the first
-    /// rule that asks.
-    pub fn entered_with_exception(
-        &self,
-        find: impl FnOnce(&Self) -> BTreeSet<Box<str>>,
-    ) -> &BTreeSet<Box<str>> {
-        self.entered.get_or_init(|| find(self))
+    /// What is known of exceptions, as `find` says for the first rule that asks.
+    pub fn exceptions(&self, find: impl FnOnce(&Self) -> Exceptions) -> &Exceptions {
+        self.exceptions.get_or_init(|| find(self))
     }
 
     /// The layout of the function that stands at `place` of `file`.

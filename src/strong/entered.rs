@@ -6,21 +6,36 @@
 //!     cb = PyDict_GetItem(self->callbacks, key);        log_error(self, key);
 //! ```
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::outcomes::error_numbers;
 use super::pending::Pending;
-use super::raising::helpers;
+use super::raising::{Helpers, helpers};
 use super::scene::graph;
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{OldErrors, REPLACEMENTS};
 use crate::cfg::{Cfg, Liveness};
-use crate::rule::{ItemId, PackageCx};
+use crate::rule::{ErrorNumbers, Exceptions, ItemId, PackageCx};
 
-/// The functions with lookups that swallow errors, and those that call them, which may be called
-/// with an exception: some function of the package does, or it is a destructor. Python calls all
-/// others without one.
-pub(super) fn entered(cx: &PackageCx<'_>) -> BTreeSet<Box<str>> {
+/// What is known of exceptions and the functions of the package.
+///
+/// Of those with lookups that swallow errors, and those that call them, some may be called with an
+/// exception: a function of the package does, or it is a destructor. Python calls all others
+/// without one.
+pub(super) fn exceptions(cx: &PackageCx<'_>) -> Exceptions {
     let names = callers(cx);
+    let mut called: Vec<&str> = swallowing().collect();
+    called.extend(names.iter().map(|name| &**name));
+    let numbers = error_numbers(cx, &called);
+    let entered = entered(cx, &names, &numbers);
+    Exceptions { entered, numbers }
+}
+
+fn entered(
+    cx: &PackageCx<'_>,
+    names: &BTreeSet<Box<str>>,
+    numbers: &BTreeMap<Box<str>, ErrorNumbers>,
+) -> BTreeSet<Box<str>> {
     let functions: Vec<(&Function, Cfg)> = names
         .iter()
         .flat_map(|name| cx.definitions(name))
@@ -34,8 +49,8 @@ pub(super) fn entered(cx: &PackageCx<'_>) -> BTreeSet<Box<str>> {
     loop {
         let before = found.len();
         for (function, cfg) in &functions {
-            let more = called_with_exception(cx, function, cfg, &names, &found);
-            found.extend(more);
+            let helpers = helpers(cx, &function.tree, numbers);
+            found.extend(called_with_exception(function, cfg, helpers, names, &found));
         }
         if found.len() == before {
             return found;
@@ -43,13 +58,17 @@ pub(super) fn entered(cx: &PackageCx<'_>) -> BTreeSet<Box<str>> {
     }
 }
 
+/// The lookups that swallow errors.
+fn swallowing() -> impl Iterator<Item = &'static str> {
+    let rows = REPLACEMENTS.iter();
+    rows.filter(|row| row.errors == OldErrors::Swallowed)
+        .map(|row| row.borrowed)
+}
+
 /// The functions with lookups that swallow errors, those that call them, and so on.
 fn callers(cx: &PackageCx<'_>) -> BTreeSet<Box<str>> {
-    let swallowing = REPLACEMENTS
-        .iter()
-        .filter(|row| row.errors == OldErrors::Swallowed);
     let mut names = BTreeSet::new();
-    let mut open: Vec<&str> = swallowing.map(|row| row.borrowed).collect();
+    let mut open: Vec<&str> = swallowing().collect();
     while let Some(name) = open.pop() {
         for site in cx.calls_to(name) {
             let caller = cx.function(site.item).map(|function| &*function.name);
@@ -65,9 +84,9 @@ fn callers(cx: &PackageCx<'_>) -> BTreeSet<Box<str>> {
 
 /// Which of `names` the function calls with an exception, if those `found` are called with one.
 fn called_with_exception(
-    cx: &PackageCx<'_>,
     function: &Function,
     cfg: &Cfg,
+    helpers: Helpers,
     names: &BTreeSet<Box<str>>,
     found: &BTreeSet<Box<str>>,
 ) -> Vec<Box<str>> {
@@ -84,7 +103,7 @@ fn called_with_exception(
         return Vec::new();
     }
     let entered = found.contains(&*function.name);
-    let pending = Pending::new(cfg, tree, helpers(cx, tree), entered);
+    let pending = Pending::new(cfg, tree, helpers, entered);
     let liveness = Liveness::new(cfg, tree.locals.len());
     calls
         .filter(|(call, _)| {

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use super::raising::{NEGATIVE, NONZERO, Signs, error_values};
+use super::raising::Signs;
 use crate::ast::LocalId;
 use crate::cfg::{
     Block, BlockId, Callee, Cfg, Comparison, Condition, InstrKind, Operand, Point, TempId,
@@ -46,7 +46,7 @@ impl Later {
     }
 
     /// Whether a variable that says `signs` of an error is asked for it.
-    pub(super) fn tests(&self, local: LocalId, signs: Signs) -> bool {
+    pub(super) fn tests(&self, local: LocalId, signs: &Signs) -> bool {
         let mut tests = self.tests.iter().filter(|(of, _)| *of == local);
         tests.any(|(_, test)| match test {
             Test::Handed => true,
@@ -109,17 +109,11 @@ fn is_failure(condition: &Condition, holds: bool) -> bool {
 }
 
 /// Whether a comparison tells the errors of a value that says `signs` from its other values.
-fn is_error_test(comparison: Comparison, rhs: &Operand, signs: Signs) -> bool {
-    let number = match rhs {
-        Operand::Null => 0,
-        Operand::Int(number) => *number,
-        _ => return false,
-    };
-    match comparison {
-        Comparison::Equal | Comparison::NotEqual => {
-            error_values(signs).any(|error| error == number) || number == 0 && signs & NONZERO != 0
-        }
-        _ => signs & NEGATIVE != 0 && matches!(number, -1 | 0),
+fn is_error_test(comparison: Comparison, rhs: &Operand, signs: &Signs) -> bool {
+    match rhs {
+        Operand::Null => signs.asked_by(comparison, 0),
+        Operand::Int(number) => signs.asked_by(comparison, *number),
+        _ => false,
     }
 }
 

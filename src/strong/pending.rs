@@ -10,19 +10,17 @@
 //! if (n == -1 && PyErr_Occurred())          /* and only here that shows */
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::hold::Carrier;
 use super::later::Later;
-use super::raising::{
-    ASKED, Helpers, NEGATIVE, NONZERO, Signs, ZERO, ZERO_OBJECT, checks_result, error_values,
-    raises, signs, takes_exception,
-};
-use crate::ast::Tree;
+use super::raising::{self, Helpers, checks_result, raises, restores, takes_exception};
+use super::same_value::{forwarded, held_at_end};
+use super::worlds::{Known, Value, World, Worlds};
+use crate::ast::{BinaryOp, LocalId, Tree, UnaryOp};
 use crate::capi;
 use crate::cfg::{
-    Callee, Cfg, Comparison, Condition, Instr, InstrKind, Liveness, Operand, Point, TempId,
-    Terminator,
+    Callee, Cfg, Comparison, Instr, InstrKind, Liveness, Op, Operand, Point, TempId, Terminator,
 };
 use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
 
@@ -30,40 +28,15 @@ use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
 #[derive(Debug)]
 pub(super) struct Pending<'a> {
     flow: Flow<'a>,
-    solution: Option<Solution<State>>,
-}
-
-/// What is known at a point.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct State {
-    /// On some path a test shows an exception, or the function raised it.
-    pending: bool,
-    /// Calls that may have failed, and whose results no test has shown to be fine.
-    open: BTreeSet<TempId>,
-    values: BTreeMap<Carrier, Value>,
-}
-
-/// What a variable or temporary says of the calls that gave it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Value {
-    signs: Signs,
-    calls: BTreeSet<TempId>,
-}
-
-impl State {
-    /// What `carrier` says of the errors of open calls; 0 for nothing.
-    fn open_signs(&self, value: &Value) -> Signs {
-        match value.calls.is_disjoint(&self.open) {
-            true => 0,
-            false => value.signs,
-        }
-    }
+    solution: Option<Solution<Worlds>>,
 }
 
 impl<'a> Pending<'a> {
     /// Computes them for a function; `entered` says whether it may be called with an exception.
     pub(super) fn new(cfg: &'a Cfg, tree: &Tree, helpers: Helpers, entered: bool) -> Self {
         let locals = tree.locals.iter();
+        let unsure = cfg.address_taken().into_iter().collect();
+        let blocks = cfg.iter().map(|(_, block)| block);
         let flow = Flow {
             cfg,
             objects: locals
@@ -71,6 +44,9 @@ impl<'a> Pending<'a> {
                 .collect(),
             helpers,
             entered,
+            forwarded: forwarded(cfg),
+            tested: blocks.map(|block| held_at_end(block, &unsure)).collect(),
+            unsure,
         };
         let solution = dataflow::solve(cfg, &flow).ok();
         Self { flow, solution }
@@ -86,21 +62,29 @@ impl<'a> Pending<'a> {
         if let Some(InstrKind::Call { callee, args, .. }) =
             instrs.get(point.index).map(|it| &it.kind)
         {
-            survive(callee, args, &mut state);
+            state
+                .iter_mut()
+                .for_each(|world| survive(callee, args, world));
         }
-        if state.pending || state.open.is_empty() {
-            return state.pending;
+        match &state.clean {
+            _ if state.shown.is_some() => true,
+            Some(world) if !world.open.is_empty() => self.is_asked_for(world, point, liveness),
+            _ => false,
         }
+    }
+
+    /// Whether the code behind `point` asks for errors of the calls before it.
+    fn is_asked_for(&self, world: &World, point: Point, liveness: &Liveness<'_>) -> bool {
         let later = Later::new(self.flow.cfg, point);
-        let mut values = state.values.iter();
-        let is_tested = values.any(|(carrier, value)| match *carrier {
+        let is_tested = world.values().any(|(carrier, value)| match carrier {
             Carrier::Local(local) => {
-                let signs = state.open_signs(value);
-                signs != 0 && liveness.is_live(local, point) && later.tests(local, signs)
+                world.is_open(value)
+                    && liveness.is_live(local, point)
+                    && later.tests(local, &value.signs)
             }
             Carrier::Temp(_) => false,
         });
-        is_tested || later.asks && state.open.iter().any(|&call| self.runs_python(call))
+        is_tested || later.asks && world.open.iter().any(|&call| self.runs_python(call))
     }
 
     fn runs_python(&self, call: TempId) -> bool {
@@ -120,7 +104,7 @@ impl<'a> Pending<'a> {
     }
 
     /// What is known right before the step at `point`; `None` if nothing is.
-    fn state(&self, point: Point) -> Option<State> {
+    pub(super) fn state(&self, point: Point) -> Option<Worlds> {
         let solution = self.solution.as_ref()?;
         let mut state = solution.input(point.block.index()).clone();
         for instr in &self.flow.cfg.block(point.block).instrs[..point.index] {
@@ -138,114 +122,157 @@ struct Flow<'a> {
     helpers: Helpers,
     /// Whether the function may be called with an exception.
     entered: bool,
+    /// What loads give that read what was stored just before.
+    forwarded: FxHashMap<TempId, Operand>,
+    /// By block, what holds the value that it ends with a test of.
+    tested: Vec<Vec<Carrier>>,
+    /// Variables that change behind the function's back.
+    unsure: FxHashSet<LocalId>,
 }
 
 impl Analysis for Flow<'_> {
-    type Domain = State;
+    type Domain = Worlds;
     const DIRECTION: Direction = Direction::Forward;
 
-    fn bottom(&self) -> State {
-        State::default()
+    fn bottom(&self) -> Worlds {
+        Worlds::default()
     }
 
-    fn boundary(&self) -> State {
-        State {
-            pending: self.entered,
-            ..State::default()
-        }
+    fn boundary(&self) -> Worlds {
+        Worlds::at_entry(self.entered)
     }
 
-    fn transfer(&self, node: NodeId, state: &mut State) {
+    fn transfer(&self, node: NodeId, state: &mut Worlds) {
         for instr in &self.cfg.blocks[node].instrs {
             self.step(instr, state);
         }
     }
 
-    fn edge(&self, node: NodeId, edge: usize, state: &mut State) {
+    fn edge(&self, node: NodeId, edge: usize, state: &mut Worlds) {
         if let Terminator::Branch { condition, .. } = &self.cfg.blocks[node].terminator {
-            refine(condition, edge == 0, state);
+            state.follow(condition, &self.tested[node], edge == 0);
         }
     }
 
-    fn join(&self, into: &mut State, from: &State) -> bool {
-        let before = into.clone();
-        into.pending |= from.pending;
-        into.open.extend(&from.open);
-        for (&carrier, value) in &from.values {
-            let known = into.values.entry(carrier).or_default();
-            known.signs |= value.signs;
-            known.calls.extend(&value.calls);
-        }
-        *into != before
+    fn join(&self, into: &mut Worlds, from: &Worlds) -> bool {
+        into.join(from)
     }
 }
 
 impl Flow<'_> {
-    fn step(&self, instr: &Instr, state: &mut State) {
+    fn step(&self, instr: &Instr, state: &mut Worlds) {
         match &instr.kind {
             InstrKind::Call { dst, callee, args } => {
-                survive(callee, args, state);
+                for world in state.iter_mut() {
+                    survive(callee, args, world);
+                }
                 self.call(*dst, callee, state);
             }
+            kind => {
+                for world in state.iter_mut() {
+                    self.compute(kind, world);
+                }
+            }
+        }
+    }
+
+    /// A step that calls nothing.
+    fn compute(&self, kind: &InstrKind, world: &mut World) {
+        match kind {
             InstrKind::Load { dst, place } => {
-                let local = place.as_local().map(Carrier::Local);
-                let value = local.and_then(|local| state.values.get(&local).cloned());
-                set(state, Carrier::Temp(*dst), value.unwrap_or_default());
+                let (value, known) = match (place.as_local(), self.forwarded.get(dst)) {
+                    (Some(local), _) => {
+                        let local = Carrier::Local(local);
+                        (world.of_carrier(local), world.known(local))
+                    }
+                    (None, Some(stored)) => (world.of(stored), world.known_of(stored)),
+                    (None, None) => Default::default(),
+                };
+                world.set(Carrier::Temp(*dst), value, known);
             }
             InstrKind::Copy { dst, src } | InstrKind::Cast { dst, src, .. } => {
-                let value = of(src, state);
-                set(state, Carrier::Temp(*dst), value);
+                let (value, known) = (world.of(src), world.known_of(src));
+                world.set(Carrier::Temp(*dst), value, known);
+            }
+            InstrKind::Op { dst, op, operands } => {
+                let (value, known) = compared(*op, operands, world).unwrap_or_default();
+                world.set(Carrier::Temp(*dst), value, known);
             }
             InstrKind::Store { place, value } => {
                 if let Some(local) = place.as_local() {
-                    let mut value = of(value, state);
-                    if value.signs == ZERO_OBJECT {
-                        let is_object = self.objects[local.0 as usize];
-                        value.signs = if is_object { ZERO } else { 0 };
-                    }
-                    set(state, Carrier::Local(local), value);
+                    let Value { signs, calls } = world.of(value);
+                    let signs = signs.stored(self.objects[local.0 as usize]);
+                    let known = world.known_of(value);
+                    let known = known.filter(|_| !self.unsure.contains(&local));
+                    world.set(Carrier::Local(local), Value { signs, calls }, known);
                 }
+            }
+            InstrKind::Declare { local } => {
+                world.set(Carrier::Local(*local), Value::default(), None);
             }
             _ => {}
         }
     }
 
-    fn call(&self, dst: TempId, callee: &Callee, state: &mut State) {
-        let Callee::Named(name) = callee else {
-            state.open.insert(dst);
-            return set(state, Carrier::Temp(dst), Value::default());
-        };
-        let helper = self.helpers.get(name).copied();
-        let signs = helper.unwrap_or_else(|| signs(name));
-        if takes_exception(name) || checks_result(name) {
-            state.pending = false;
-            state.open.clear();
-        }
-        if !takes_exception(name) {
-            state.pending |= raises(name);
-            if helper.is_some() || signs & !ASKED != 0 {
-                state.open.insert(dst);
+    fn call(&self, dst: TempId, callee: &Callee, state: &mut Worlds) {
+        let (mut signs, mut is_open) = (Default::default(), true);
+        if let Callee::Named(name) = callee {
+            let helper = self.helpers.get(name);
+            signs = helper.cloned().unwrap_or_else(|| raising::signs(name));
+            is_open = helper.is_some() || !signs.is_empty() && !signs.asks();
+            if takes_exception(name) || checks_result(name) {
+                state.clear();
+            }
+            if takes_exception(name) {
+                is_open = false;
+            } else if raises(name) {
+                state.raise(!restores(name));
             }
         }
-        let calls = BTreeSet::from([dst]);
-        set(state, Carrier::Temp(dst), Value { signs, calls });
+        let is_asked = signs.asks();
+        let calls = [dst].into();
+        let value = Value { signs, calls };
+        for world in state.iter_mut() {
+            if is_open {
+                world.open.insert(dst);
+            }
+            world.set(Carrier::Temp(dst), value.clone(), None);
+        }
+        if is_asked && let Some(world) = &mut state.shown {
+            world.set(Carrier::Temp(dst), value, Some(Known::NonZero));
+        }
     }
 }
 
-fn set(state: &mut State, carrier: Carrier, value: Value) {
-    if value.signs == 0 {
-        state.values.remove(&carrier);
-    } else {
-        state.values.insert(carrier, value);
-    }
-}
-
-fn of(operand: &Operand, state: &State) -> Value {
-    let value = match operand {
-        Operand::Temp(temp) => state.values.get(&Carrier::Temp(*temp)).cloned(),
-        _ => None,
+/// What the result of a comparison says, and what it is: `ok = f(o) == 0`.
+fn compared(op: Op, operands: &[Operand], world: &World) -> Option<(Value, Option<Known>)> {
+    let (comparison, number) = match (op, operands) {
+        (Op::Unary(UnaryOp::Not), _) => (Comparison::Equal, 0),
+        (Op::Binary(op), [_, Operand::Int(number)]) => (comparison(op)?, *number),
+        (Op::Binary(op), [_, Operand::Null]) => (comparison(op)?, 0),
+        _ => return None,
     };
-    value.unwrap_or_default()
+    let tested = operands.first()?;
+    let Value { signs, calls } = world.of(tested);
+    let known = world.known_of(tested);
+    let known = known.and_then(|known| known.holds(comparison, number));
+    let signs = signs.compared(comparison, number);
+    Some((
+        Value { signs, calls },
+        known.map(|holds| Known::Number(i64::from(holds))),
+    ))
+}
+
+fn comparison(op: BinaryOp) -> Option<Comparison> {
+    match op {
+        BinaryOp::Equals => Some(Comparison::Equal),
+        BinaryOp::NotEquals => Some(Comparison::NotEqual),
+        BinaryOp::Less => Some(Comparison::Less),
+        BinaryOp::LessOrEqual => Some(Comparison::LessOrEqual),
+        BinaryOp::Greater => Some(Comparison::Greater),
+        BinaryOp::GreaterOrEqual => Some(Comparison::GreaterOrEqual),
+        _ => None,
+    }
 }
 
 /// Takes into account that a call comes back: one that looks into `NULL` does not.
@@ -254,7 +281,7 @@ fn of(operand: &Operand, state: &State) -> Value {
 /// dict = make_dict();
 /// v = PyDict_GetItemString(dict, "path");       /* so there is a dict */
 /// ```
-fn survive(callee: &Callee, args: &[Operand], state: &mut State) {
+fn survive(callee: &Callee, args: &[Operand], world: &mut World) {
     let Callee::Named(name) = callee else {
         return;
     };
@@ -267,44 +294,9 @@ fn survive(callee: &Callee, args: &[Operand], state: &mut State) {
         _ => return,
     };
     for arg in looked_into {
-        let Value { signs, calls } = of(arg, state);
-        if signs & !(ZERO | ZERO_OBJECT) == 0 {
-            state.open.retain(|call| !calls.contains(call));
+        let value = world.of(arg);
+        if value.signs.is_null_only() {
+            world.fine(&value);
         }
     }
-}
-
-/// Adds what the outcome of a test says.
-fn refine(condition: &Condition, holds: bool, state: &mut State) {
-    let Value { signs, calls } = of(&condition.lhs, state);
-    if error_values(signs).all(|error| excludes(condition, holds, error)) {
-        state.open.retain(|call| !calls.contains(call));
-    }
-    let minus_one = condition.rhs == Operand::Int(-1);
-    let zero = condition.rhs.is_zero();
-    let (equal, less) = match (condition.comparison, holds) {
-        (Comparison::Equal, true) | (Comparison::NotEqual, false) => (true, false),
-        (Comparison::Less, true) | (Comparison::GreaterOrEqual, false) => (false, true),
-        (Comparison::Equal, false) | (Comparison::NotEqual, true) if zero => {
-            state.pending |= signs & (NONZERO | ASKED) != 0;
-            return;
-        }
-        _ => return,
-    };
-    if equal && zero && signs == ASKED {
-        state.pending = false;
-        state.open.clear();
-    }
-    state.pending |= equal && zero && signs & ZERO != 0;
-    state.pending |= (less && zero || equal && minus_one) && signs & NEGATIVE != 0;
-}
-
-/// Whether a value of which this test has that outcome is not `error`.
-fn excludes(condition: &Condition, holds: bool, error: i64) -> bool {
-    let rhs = match condition.rhs {
-        Operand::Null => 0,
-        Operand::Int(number) => number,
-        _ => return false,
-    };
-    condition.comparison.holds(error, rhs) != holds
 }

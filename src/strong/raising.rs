@@ -1,25 +1,127 @@
 //! What calls, by their names, say of a pending exception.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use rustc_hash::FxHashMap;
 
 use super::types::is_number;
 use crate::ast::{Expr, ExprKind, Function, Tree, Type};
 use crate::capi::{self, OldErrors, Returns};
-use crate::rule::{ItemId, PackageCx};
+use crate::cfg::Comparison;
+use crate::rule::{ErrorNumbers, ItemId, PackageCx};
 
-/// What a value says of a pending exception: the union of these over all paths.
-pub(super) type Signs = u8;
+/// What a value says of a pending exception, over all paths.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Signs {
+    /// The union of [`ZERO`] and those below it.
+    ways: u8,
+    /// Numbers with which a function of the package returns an exception.
+    numbers: BTreeSet<i64>,
+}
 
 /// 0 says that one was raised.
-pub(super) const ZERO: Signs = 1;
+const ZERO: u8 = 1;
 /// A negative number says so.
-pub(super) const NEGATIVE: Signs = 2;
+const NEGATIVE: u8 = 2;
 /// Anything but 0 says so.
-pub(super) const NONZERO: Signs = 4;
+const NONZERO: u8 = 4;
 /// Anything but 0 says so, and 0 that there is none: `PyErr_Occurred`.
-pub(super) const ASKED: Signs = 8;
+const ASKED: u8 = 8;
 /// 0 says that one was raised, if the value is an object: a function of the package.
-pub(super) const ZERO_OBJECT: Signs = 16;
+const ZERO_OBJECT: u8 = 16;
+
+impl From<u8> for Signs {
+    fn from(ways: u8) -> Self {
+        let numbers = BTreeSet::new();
+        Self { ways, numbers }
+    }
+}
+
+impl Signs {
+    /// Those of a value that is 1 or 0: whether this one compares so with `number`.
+    pub(super) fn compared(&self, comparison: Comparison, number: i64) -> Self {
+        let outcomes = self.errors().map(|error| comparison.holds(error, number));
+        Self {
+            ways: 0,
+            numbers: outcomes.map(i64::from).collect(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ways == 0 && self.numbers.is_empty()
+    }
+
+    pub(super) fn extend(&mut self, other: &Self) {
+        self.ways |= other.ways;
+        self.numbers.extend(&other.numbers);
+    }
+
+    /// The numbers that say of an exception, if they are all that says so.
+    pub(super) fn exact(&self) -> Option<&BTreeSet<i64>> {
+        (self.ways & !NONZERO == 0).then_some(&self.numbers)
+    }
+
+    /// Whether the value, if it is one of a call, asks for any exception: `PyErr_Occurred()`.
+    pub(super) fn asks(&self) -> bool {
+        self.ways == ASKED
+    }
+
+    /// Whether only null says of an exception.
+    pub(super) fn is_null_only(&self) -> bool {
+        self.ways & !(ZERO | ZERO_OBJECT) == 0 && self.numbers.is_empty()
+    }
+
+    /// Those of a variable that gets the value.
+    pub(super) fn stored(mut self, in_object: bool) -> Self {
+        if self.ways == ZERO_OBJECT {
+            self.ways = if in_object { ZERO } else { 0 };
+        }
+        self
+    }
+
+    /// The values that may say of an exception; some negative number stands for all.
+    pub(super) fn errors(&self) -> impl Iterator<Item = i64> {
+        let zero = (self.ways & (ZERO | ZERO_OBJECT) != 0).then_some(0);
+        let is_negative = self.ways & NEGATIVE != 0;
+        let minus_one = is_negative || self.ways & NONZERO != 0 && self.numbers.is_empty();
+        let numbers = self.numbers.iter().copied();
+        zero.into_iter()
+            .chain(minus_one.then_some(-1))
+            .chain(numbers)
+    }
+
+    /// Whether a comparison with `number` that has this outcome shows an exception.
+    pub(super) fn shown_by(&self, comparison: Comparison, number: i64, holds: bool) -> bool {
+        match (comparison, holds) {
+            (Comparison::Equal, true) | (Comparison::NotEqual, false) => {
+                number == 0 && self.ways & ZERO != 0
+                    || number == -1 && self.ways & NEGATIVE != 0
+                    || self.numbers.contains(&number)
+            }
+            (Comparison::Equal, false) | (Comparison::NotEqual, true) => {
+                number == 0 && self.ways & (NONZERO | ASKED) != 0
+            }
+            _ => {
+                let is_so = |value| comparison.holds(value, number) == holds;
+                !is_so(0) && self.errors().any(is_so)
+            }
+        }
+    }
+
+    /// Whether a comparison with `number` tells errors from other values.
+    pub(super) fn asked_by(&self, comparison: Comparison, number: i64) -> bool {
+        match comparison {
+            Comparison::Equal | Comparison::NotEqual => {
+                self.errors().any(|error| error == number)
+                    || number == 0 && self.ways & NONZERO != 0
+            }
+            _ if self.ways & NEGATIVE != 0 => matches!(number, -1 | 0),
+            _ => [true, false]
+                .iter()
+                .any(|&holds| self.shown_by(comparison, number, holds)),
+        }
+    }
+}
 
 /// Whether the call of `name` leaves an exception set.
 pub(super) fn raises(name: &str) -> bool {
@@ -33,6 +135,11 @@ pub(super) fn raises(name: &str) -> bool {
     .iter()
     .any(|start| name.starts_with(start))
         && !takes_exception(name)
+}
+
+/// Whether the call of `name` leaves one set only if its argument is one: it was saved before.
+pub(super) fn restores(name: &str) -> bool {
+    matches!(name, "PyErr_Restore" | "PyErr_SetRaisedException")
 }
 
 /// Whether no exception is pending after the call of `name`.
@@ -69,17 +176,13 @@ pub(super) fn checks_result(name: &str) -> bool {
 pub(super) fn signs(name: &str) -> Signs {
     // Their `NULL` is an answer.
     const ANSWERS: [&str; 3] = ["PyIter_Next", "PyFrame_GetBack", "PyThreadState_GetFrame"];
-    if matches!(name, "PyErr_Occurred" | "PyErr_ExceptionMatches") {
-        return if name == "PyErr_Occurred" {
-            ASKED
-        } else {
-            NONZERO
-        };
-    }
     let Some(effects) = capi::effects(name) else {
-        return ZERO_OBJECT;
+        return ZERO_OBJECT.into();
     };
-    match effects.returns {
+    let ways = match effects.returns {
+        _ if name == "PyErr_Occurred" => ASKED,
+        _ if name == "PyErr_ExceptionMatches" => NONZERO,
+        _ if never_fails(name) => 0,
         Returns::New if !ANSWERS.contains(&name) => ZERO,
         Returns::Borrowed { .. } => {
             let raising =
@@ -90,7 +193,22 @@ pub(super) fn signs(name: &str) -> Signs {
         Returns::Plain if is_status(name) => NEGATIVE | NONZERO,
         Returns::Plain => NEGATIVE,
         Returns::New | Returns::Null | Returns::Void => 0,
-    }
+    };
+    ways.into()
+}
+
+/// Whether the function only looks, at what is there in any case.
+fn never_fails(name: &str) -> bool {
+    let is_check = name.ends_with("Check") || name.ends_with("_CheckExact");
+    is_check && name != "PyABIInfo_Check"
+        || name.contains("_GET_")
+        || ["PyMem_", "Py_IS_", "Py_Is", "PyGILState_"]
+            .iter()
+            .any(|start| name.starts_with(start))
+        || matches!(
+            name,
+            "Py_SIZE" | "Py_REFCNT" | "Py_TYPE" | "PyEval_SaveThread"
+        )
 }
 
 /// Whether the function `name` gives 0, or -1 with an exception.
@@ -100,18 +218,15 @@ pub(super) fn is_status(name: &str) -> bool {
         .any(|part| name.contains(part))
 }
 
-/// The values of a result that may say of an exception.
-pub(super) fn error_values(signs: Signs) -> impl Iterator<Item = i64> {
-    let zero = (signs & (ZERO | ZERO_OBJECT) != 0).then_some(0);
-    let minus_one = (signs & (NEGATIVE | NONZERO) != 0).then_some(-1);
-    zero.into_iter().chain(minus_one)
-}
-
 /// Functions of the package that may raise, with what their results say.
 pub(super) type Helpers = FxHashMap<Box<str>, Signs>;
 
-/// Those that `tree` calls.
-pub(super) fn helpers(cx: &PackageCx<'_>, tree: &Tree) -> Helpers {
+/// Those that `tree` calls; `known` says of some of them what numbers they return.
+pub(super) fn helpers(
+    cx: &PackageCx<'_>,
+    tree: &Tree,
+    known: &BTreeMap<Box<str>, ErrorNumbers>,
+) -> Helpers {
     let mut helpers = Helpers::default();
     for expr in &tree.exprs {
         let ExprKind::Call { callee, .. } = expr.kind else {
@@ -124,23 +239,33 @@ pub(super) fn helpers(cx: &PackageCx<'_>, tree: &Tree) -> Helpers {
         if !helpers.contains_key(name)
             && let Some((_, function)) = cx.definitions(name).find(may_raise)
         {
-            helpers.insert(name.into(), signs_of(&function.ret));
+            let signs = known.get(name).map(signs_of_numbers);
+            let signs = signs.unwrap_or_else(|| signs_of(&function.ret));
+            helpers.insert(name.into(), signs);
         }
     }
     helpers
 }
 
-/// What the result of a function of the package says.
-fn signs_of(ret: &Type) -> Signs {
-    match ret {
-        ret if ret.is_py_object_pointer() => ZERO,
-        ret if ret.is_void() || !is_number(ret) => 0,
-        _ => NEGATIVE,
+fn signs_of_numbers(known: &ErrorNumbers) -> Signs {
+    Signs {
+        ways: if known.else_zero { NONZERO } else { 0 },
+        numbers: known.numbers.clone(),
     }
 }
 
+/// What the result of a function of the package says.
+fn signs_of(ret: &Type) -> Signs {
+    let ways = match ret {
+        ret if ret.is_py_object_pointer() => ZERO,
+        ret if ret.is_void() || !is_number(ret) => 0,
+        _ => NEGATIVE,
+    };
+    ways.into()
+}
+
 /// Whether a function may raise: it works on objects, or calls what raises.
-fn may_raise(function: &Function) -> bool {
+pub(super) fn may_raise(function: &Function) -> bool {
     let tree = &function.tree;
     let mut params = function.params.iter();
     let has_object = params.any(|&param| tree.local(param).ty.is_py_object_pointer());

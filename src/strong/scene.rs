@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
-use super::entered::entered;
+use super::entered::exceptions;
 use super::errno::Errno;
 use super::pending::Pending;
 use super::raising::helpers;
@@ -117,9 +117,10 @@ impl<'a> Scene<'a> {
     /// Whether an exception may be pending where `call` is made.
     pub(super) fn is_pending(&self, call: ExprId) -> bool {
         let pending = self.pending.get_or_init(|| {
-            let entered = self.cx.entered_with_exception(entered);
-            let entered = entered.contains(&*self.function.name);
-            Pending::new(self.cfg, self.tree, helpers(self.cx, self.tree), entered)
+            let exceptions = self.cx.exceptions(exceptions);
+            let entered = exceptions.entered.contains(&*self.function.name);
+            let helpers = helpers(self.cx, self.tree, &exceptions.numbers);
+            Pending::new(self.cfg, self.tree, helpers, entered)
         });
         let point = self.cfg.call(call);
         point.is_none_or(|point| pending.at(point, &self.liveness))

@@ -16,6 +16,8 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+pub(crate) use order::callees_first;
+
 use super::track::{Callees, Keeps, KnownCallees};
 use crate::ast::Function;
 use crate::capi::{self, REPLACEMENTS, Returns, StealWhen};
@@ -71,7 +73,7 @@ impl Summaries {
     /// Sums up the functions that those with a call of `names` call, and their callees.
     #[must_use]
     pub fn new(program: &Program<'_>, names: &[&str]) -> Self {
-        let graphs = order::callees_first(program, names);
+        let graphs = callees_first(program, names);
         let mut summaries = Self {
             functions: BTreeMap::new(),
             facts: program.facts.clone(),

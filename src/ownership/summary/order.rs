@@ -8,11 +8,11 @@ use crate::cfg::Cfg;
 use crate::program::Program;
 
 /// A function's name with its definitions.
-pub(super) type Variants<'p> = (&'p str, Vec<(&'p Function, Cfg)>);
+pub(crate) type Variants<'p> = (&'p str, Vec<(&'p Function, Cfg)>);
 
 /// The functions of the package that are called, directly or not, by those that call one of
 /// `names`; each behind its callees, but where they call each other.
-pub(super) fn callees_first<'p>(program: &'p Program<'_>, names: &[&str]) -> Vec<Variants<'p>> {
+pub(crate) fn callees_first<'p>(program: &'p Program<'_>, names: &[&str]) -> Vec<Variants<'p>> {
     let mut definitions: BTreeMap<&str, Vec<&Function>> = BTreeMap::new();
     for (_, function) in program.functions() {
         definitions

@@ -322,3 +322,102 @@ fn a_slot_is_not_called_with_an_exception() {
         "{tested}"
     );
 }
+
+#[test]
+fn a_flag_keeps_a_lookup_from_running_with_an_exception() {
+    let two = "PyObject *a = PySequence_GetItem(list, 0);
+        PyObject *b = a ? PySequence_GetItem(list, 1) : 0;";
+    let stored = "other = PyObject_Str(key); rc = other != NULL;";
+    let set = "rc = 1; other = PyObject_Str(key); if (!other) rc = 0;";
+    assert!(!behind(&format!("{stored} if (rc)")));
+    assert!(behind(&format!("{stored} if (!rc)")));
+    assert!(!behind(&format!("{set} if (rc)")));
+    assert!(behind(&format!("{set} if (!rc)")));
+    assert!(behind(&format!("{set} if (i)")));
+    assert!(behind(&format!("{set} set_flag(&rc); if (rc)")));
+    assert!(!behind(&format!("{two} rc = (a != 0 && b != 0); if (rc)")));
+    assert!(behind(&format!("{two} rc = (a != 0 && b != 0); if (!rc)")));
+    assert!(!behind(&format!(
+        "{two} rc = a != 0 && b != 0; rc = rc && !helper(a); if (rc)"
+    )));
+}
+
+#[test]
+fn a_field_that_was_just_set_is_as_good_as_a_variable() {
+    let made = "self->made = PyObject_Str(key); if (self->made == NULL)";
+    assert!(behind(made));
+    assert!(!asked_behind(&format!("{made} return -1;")));
+    assert!(asked_behind(&format!("{made} puts(\"none\");")));
+}
+
+#[test]
+fn a_flag_tells_of_errors_in_a_loop() {
+    assert!(!behind(
+        "while (i-- > 0) {
+            PyObject *a = PySequence_GetItem(list, i);
+            rc = a != 0;
+            rc = rc && !helper(a);
+            Py_XDECREF(a);
+            if (!rc)
+                return -1;
+        }"
+    ));
+    assert!(is_doubted(
+        "
+    PyObject *a, *value;
+    while (i-- > 0) {
+        a = PySequence_GetItem(list, i);
+        if (a) {
+            value = PyDict_GetItem(dict, a);
+            if (value != NULL)
+                use(value);
+        }
+        Py_XDECREF(a);
+    }
+    return 0;"
+    ));
+}
+
+/// A lookup behind a test of `helper(key)`.
+fn behind_helper(helper: &str, test: &str) -> bool {
+    let text = format!(
+        "static int helper(PyObject *o)
+{{
+    {helper}
+}}
+PyObject *f(PyObject *dict, PyObject *key)
+{{
+    int rc = helper(key);
+    if ({test}) {{
+        PyObject *value = PyDict_GetItem(dict, key);
+        if (value != NULL) {{
+            use(value);
+        }}
+    }}
+    return NULL;
+}}
+"
+    );
+    testing::run(&[&BORROWED_DICT_ITEM], &text).contains(DOUBT)
+}
+
+#[test]
+fn functions_of_the_package_tell_of_errors_in_their_own_way() {
+    let one = "long n = PyObject_IsTrue(o); if (n < 0) return 1; touch(o); return 0;";
+    assert!(behind_helper(one, "rc"));
+    assert!(behind_helper(one, "rc == 1"));
+    assert!(!behind_helper(one, "!rc"));
+    assert!(!behind_helper(one, "rc == 0"));
+    let zero = "PyObject *s = PyObject_Str(o); if (!s) return 0; Py_DECREF(s); return 1;";
+    assert!(behind_helper(zero, "!rc"));
+    assert!(!behind_helper(zero, "rc"));
+    let minus_two = "PyObject *s = PyObject_Str(o); int n = -1, rc = -2;
+        if (!s) goto done; n = count(s); rc = n; done: Py_XDECREF(s); return rc;";
+    assert!(behind_helper(minus_two, "rc == -2"));
+    assert!(behind_helper(minus_two, "rc < 0"));
+    assert!(!behind_helper(minus_two, "rc != -2"));
+    assert!(!behind_helper(minus_two, "rc == -1"));
+    let usual = "return PyObject_IsTrue(o);";
+    assert!(behind_helper(usual, "rc < 0"));
+    assert!(!behind_helper(usual, "rc"));
+}

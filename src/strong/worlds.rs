@@ -1,0 +1,284 @@
+//! What is known of exceptions at a point, apart for the paths on which one is pending.
+//!
+//! Two worlds, because the same flag that says of an exception keeps code from running with it:
+//!
+//! ```c
+//! ok = first(o, &i) == 0;
+//! if (ok && lookup(dict, key) …                  /* never in the world with the exception */
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::hold::Carrier;
+use super::raising::Signs;
+use crate::cfg::{Comparison, Condition, Operand, TempId};
+
+/// What is known at a point.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Worlds {
+    /// On the paths on which nothing shows an exception; `None` without such a path.
+    pub clean: Option<World>,
+    /// On those on which a test shows one, or the function raised it.
+    pub shown: Option<World>,
+}
+
+/// What is known on some of the paths that lead to a point.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct World {
+    /// Calls that may have failed, and whose results no test has shown to be fine.
+    pub open: BTreeSet<TempId>,
+    values: BTreeMap<Carrier, Value>,
+    known: BTreeMap<Carrier, Known>,
+}
+
+/// What a variable or temporary says of the calls that gave it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Value {
+    pub signs: Signs,
+    pub calls: BTreeSet<TempId>,
+}
+
+/// What a variable or temporary is on all paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// `NULL` is 0.
+    Number(i64),
+    NonZero,
+}
+
+/// What a branch says of a world.
+enum Followed {
+    /// None of its paths goes there.
+    Impossible,
+    /// Nothing new.
+    Possible,
+    /// The outcome says that there is an exception; but -1 may be a number like any other.
+    Shown,
+    /// There is one.
+    Certain,
+}
+
+impl Worlds {
+    /// Those of a function that may be called with an exception if it is `entered` so.
+    pub(super) fn at_entry(entered: bool) -> Self {
+        Self {
+            clean: Some(World::default()),
+            shown: entered.then(World::default),
+        }
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut World> {
+        self.clean.iter_mut().chain(&mut self.shown)
+    }
+
+    /// No exception is pending any more.
+    pub(super) fn clear(&mut self) {
+        join(&mut self.clean, self.shown.take().as_ref());
+        if let Some(world) = &mut self.clean {
+            world.open.clear();
+        }
+    }
+
+    /// One is pending from here on; maybe, if it is not `certain`.
+    pub(super) fn raise(&mut self, certain: bool) {
+        join(&mut self.shown, self.clean.as_ref());
+        if certain {
+            self.clean = None;
+        }
+    }
+
+    /// Adds the paths of `from`; whether that changes anything.
+    pub(super) fn join(&mut self, from: &Self) -> bool {
+        let clean = join(&mut self.clean, from.clean.as_ref());
+        join(&mut self.shown, from.shown.as_ref()) | clean
+    }
+
+    /// Keeps the paths on which `condition`, of which `carriers` are the left side, turns out so.
+    pub(super) fn follow(&mut self, condition: &Condition, carriers: &[Carrier], holds: bool) {
+        if let Some(world) = &mut self.shown
+            && matches!(
+                world.follow(condition, carriers, holds),
+                Followed::Impossible
+            )
+        {
+            self.shown = None;
+        }
+        let Some(mut world) = self.clean.take() else {
+            return;
+        };
+        match world.follow(condition, carriers, holds) {
+            Followed::Impossible => {}
+            Followed::Possible => self.clean = Some(world),
+            Followed::Shown => {
+                join(&mut self.shown, Some(&world));
+                let tested = world.of(&condition.lhs);
+                world.fine(&tested);
+                self.clean = Some(world);
+            }
+            Followed::Certain => {
+                join(&mut self.shown, Some(&world));
+            }
+        }
+    }
+}
+
+/// Adds the paths of `from`; whether that changes anything.
+fn join(into: &mut Option<World>, from: Option<&World>) -> bool {
+    match (into.as_mut(), from) {
+        (_, None) => false,
+        (None, Some(from)) => {
+            *into = Some(from.clone());
+            true
+        }
+        (Some(into), Some(from)) => into.join(from),
+    }
+}
+
+impl World {
+    fn join(&mut self, from: &Self) -> bool {
+        let before = self.clone();
+        self.open.extend(&from.open);
+        for (&carrier, value) in &from.values {
+            let own = self.values.entry(carrier).or_default();
+            own.signs.extend(&value.signs);
+            own.calls.extend(&value.calls);
+        }
+        self.known.retain(|carrier, known| {
+            let both = from.known.get(carrier).and_then(|&it| known.join(it));
+            both.inspect(|&both| *known = both).is_some()
+        });
+        *self != before
+    }
+
+    /// What is known where a test of `carriers`, all of which hold its left side, turns out so.
+    fn follow(&mut self, condition: &Condition, carriers: &[Carrier], holds: bool) -> Followed {
+        let number = match condition.rhs {
+            Operand::Null => 0,
+            Operand::Int(number) => number,
+            _ => return Followed::Possible,
+        };
+        let comparison = condition.comparison;
+        let mut known = carriers.iter().filter_map(|it| self.known.get(it));
+        if known.any(|known| known.holds(comparison, number) == Some(!holds)) {
+            return Followed::Impossible;
+        }
+        let is_equal = (comparison == Comparison::Equal) == holds;
+        let learnt = match comparison {
+            Comparison::Equal | Comparison::NotEqual if is_equal => Some(Known::Number(number)),
+            Comparison::Equal | Comparison::NotEqual => (number == 0).then_some(Known::NonZero),
+            _ => (comparison.holds(0, number) != holds).then_some(Known::NonZero),
+        };
+        if let Some(learnt) = learnt {
+            self.known
+                .extend(carriers.iter().map(|&carrier| (carrier, learnt)));
+        }
+        self.tell(&condition.lhs, comparison, number, holds)
+    }
+
+    /// What such a test of `tested` says of exceptions.
+    fn tell(
+        &mut self,
+        tested: &Operand,
+        comparison: Comparison,
+        number: i64,
+        holds: bool,
+    ) -> Followed {
+        let value = self.of(tested);
+        if value.signs.asks() {
+            if value.signs.shown_by(comparison, number, holds) {
+                return Followed::Certain;
+            }
+            if number == 0 {
+                self.open.clear();
+            }
+            return Followed::Possible;
+        }
+        if value.calls.is_disjoint(&self.open) {
+            return Followed::Possible;
+        }
+        let mut errors = value.signs.errors();
+        if errors.all(|error| comparison.holds(error, number) != holds) {
+            self.fine(&value);
+        }
+        match value.signs.shown_by(comparison, number, holds) {
+            true => Followed::Shown,
+            false => Followed::Possible,
+        }
+    }
+
+    /// Whether the calls that gave `value` are among those that may have failed.
+    pub(super) fn is_open(&self, value: &Value) -> bool {
+        !value.calls.is_disjoint(&self.open)
+    }
+
+    /// The calls that gave `value` have not failed.
+    pub(super) fn fine(&mut self, value: &Value) {
+        self.open.retain(|call| !value.calls.contains(call));
+    }
+
+    /// The variables and temporaries that say something.
+    pub(super) fn values(&self) -> impl Iterator<Item = (Carrier, &Value)> {
+        self.values.iter().map(|(&carrier, value)| (carrier, value))
+    }
+
+    /// What an operand says.
+    pub(super) fn of(&self, operand: &Operand) -> Value {
+        let value = match operand {
+            Operand::Temp(temp) => self.values.get(&Carrier::Temp(*temp)).cloned(),
+            _ => None,
+        };
+        value.unwrap_or_default()
+    }
+
+    /// What a variable says.
+    pub(super) fn of_carrier(&self, carrier: Carrier) -> Value {
+        self.values.get(&carrier).cloned().unwrap_or_default()
+    }
+
+    pub(super) fn known(&self, carrier: Carrier) -> Option<Known> {
+        self.known.get(&carrier).copied()
+    }
+
+    /// What an operand is.
+    pub(super) fn known_of(&self, operand: &Operand) -> Option<Known> {
+        match operand {
+            Operand::Temp(temp) => self.known(Carrier::Temp(*temp)),
+            Operand::Null => Some(Known::Number(0)),
+            Operand::Int(number) => Some(Known::Number(*number)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn set(&mut self, carrier: Carrier, value: Value, known: Option<Known>) {
+        if value.signs.is_empty() {
+            self.values.remove(&carrier);
+        } else {
+            self.values.insert(carrier, value);
+        }
+        match known {
+            Some(known) => self.known.insert(carrier, known),
+            None => self.known.remove(&carrier),
+        };
+    }
+}
+
+impl Known {
+    fn join(self, other: Self) -> Option<Self> {
+        let is_zero = |known| known == Self::Number(0);
+        match (self, other) {
+            _ if self == other => Some(self),
+            _ if is_zero(self) || is_zero(other) => None,
+            _ => Some(Self::NonZero),
+        }
+    }
+
+    /// Whether the comparison with `number` holds, if that is known.
+    pub(super) fn holds(self, comparison: Comparison, number: i64) -> Option<bool> {
+        match (self, comparison) {
+            (Self::Number(own), _) => Some(comparison.holds(own, number)),
+            (Self::NonZero, Comparison::Equal) if number == 0 => Some(false),
+            (Self::NonZero, Comparison::NotEqual) if number == 0 => Some(true),
+            _ => None,
+        }
+    }
+}
