@@ -47,10 +47,9 @@ static int f(PyObject *from, PyObject *to) {
     if (item == NULL)
         return -1;
     Py_INCREF(item);
-    if (PyList_SetItem(to, 0, item) < 0) {
-        Py_DECREF(item);
+    if (PyList_SetItem(to, 0, item) < 0)
         return -1;
-    }
+    Py_DECREF(item);
     return 0;
 }
 ",

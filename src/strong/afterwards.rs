@@ -2,12 +2,54 @@
 
 use std::collections::BTreeSet;
 
-use super::scene::Scene;
-use crate::ast::LocalId;
-use crate::cfg::{Base, BlockId, Callee, Instr, InstrKind, Operand, Point};
+use super::branch::is_failure;
+use super::follow::Follower;
+use super::hold::State;
+use super::scene::{Parent, Scene};
+use crate::ast::{ExprId, LocalId, StmtKind};
+use crate::cfg::{Base, BlockId, Callee, Instr, InstrKind, Operand, Point, Source};
 
-/// Whether every read of `local` behind `point` is for its release. What it held is given away
-/// there, so that release is one too many, with the new reference as without it:
+impl Follower<'_, '_> {
+    /// The releases of the object where the call `taker` failed, which took it nevertheless.
+    pub(super) fn released_though_taken(
+        &self,
+        state: &State,
+        point: Point,
+        taker: ExprId,
+    ) -> BTreeSet<ExprId> {
+        let index = point.index + 1;
+        let after = Point { index, ..point };
+        let releases = state
+            .locals()
+            .filter_map(|(local, _)| only_releases(self.scene, local, after));
+        let releases: BTreeSet<ExprId> = releases.flatten().collect();
+        let mut all = releases.iter();
+        match all.all(|&release| is_where_it_failed(self.scene, release, taker)) {
+            true => releases,
+            false => BTreeSet::new(),
+        }
+    }
+}
+
+/// Whether `release` is a statement of the block that runs if the call `taker` failed.
+fn is_where_it_failed(scene: &Scene<'_>, release: ExprId, taker: ExprId) -> bool {
+    let stmt = match scene.parent_of_expr(release) {
+        Some(Parent::Stmt(stmt)) if scene.siblings(stmt).is_some() => stmt,
+        _ => return false,
+    };
+    let Some(test) = scene.stmt_of(taker) else {
+        return false;
+    };
+    match scene.tree.stmt(test).kind {
+        StmtKind::If { cond, then, .. } => {
+            scene.parent_of_stmt(stmt) == Some(Parent::Stmt(then)) && is_failure(scene, test, cond)
+        }
+        _ => false,
+    }
+}
+
+/// The releases of `local` behind `point`; `None` if it is read there for anything else. What it
+/// held is given away at `point`, so that they are too many, with the new reference as without it:
 ///
 /// ```c
 /// Py_INCREF(item);
@@ -16,13 +58,18 @@ use crate::cfg::{Base, BlockId, Callee, Instr, InstrKind, Operand, Point};
 ///     return -1;
 /// }
 /// ```
-pub(super) fn is_only_released(scene: &Scene<'_>, local: LocalId, point: Point) -> bool {
+pub(super) fn only_releases(
+    scene: &Scene<'_>,
+    local: LocalId,
+    point: Point,
+) -> Option<BTreeSet<ExprId>> {
+    let mut releases = BTreeSet::new();
     let mut seen = BTreeSet::new();
     let mut waiting = vec![point];
     while let Some(point) = waiting.pop() {
         let block = scene.cfg.block(point.block);
-        match walk(&block.instrs[point.index..], local) {
-            Walk::Used => return false,
+        match walk(&block.instrs[point.index..], local, &mut releases) {
+            Walk::Used => return None,
             Walk::Ended => {}
             Walk::GoesOn => {
                 let next = block.terminator.targets().into_iter();
@@ -31,7 +78,7 @@ pub(super) fn is_only_released(scene: &Scene<'_>, local: LocalId, point: Point) 
             }
         }
     }
-    true
+    Some(releases)
 }
 
 enum Walk {
@@ -41,18 +88,19 @@ enum Walk {
     GoesOn,
 }
 
-fn walk(instrs: &[Instr], local: LocalId) -> Walk {
+fn walk(instrs: &[Instr], local: LocalId, releases: &mut BTreeSet<ExprId>) -> Walk {
     for (at, instr) in instrs.iter().enumerate() {
         match &instr.kind {
             InstrKind::Load { dst, place } if place.base == Base::Local(local) => {
-                let releases = instrs.get(at + 1).is_some_and(|next| {
+                let release = instrs.get(at + 1).filter(|next| {
                     matches!(&next.kind, InstrKind::Call { callee: Callee::Named(name), args, .. }
                         if matches!(&**name, "Py_DECREF" | "Py_XDECREF")
                             && matches!(args[..], [Operand::Temp(arg)] if arg == *dst))
                 });
-                if !releases {
-                    return Walk::Used;
-                }
+                match release.map(|release| release.source) {
+                    Some(Source::Expr(call)) => releases.insert(call),
+                    _ => return Walk::Used,
+                };
             }
             InstrKind::Store { place, .. } if place.as_local() == Some(local) => {
                 return Walk::Ended;

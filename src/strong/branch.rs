@@ -102,7 +102,7 @@ pub(super) fn raised_returns(scene: &Scene<'_>) -> Vec<ExprId> {
 }
 
 /// Whether the condition of `stmt` is that a function of the C API raised an exception.
-fn is_failure(scene: &Scene<'_>, stmt: StmtId, cond: ExprId) -> bool {
+pub(super) fn is_failure(scene: &Scene<'_>, stmt: StmtId, cond: ExprId) -> bool {
     match scene.tree.expr(cond).kind {
         ExprKind::Binary {
             op: BinaryOp::LogicalOr,

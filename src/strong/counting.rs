@@ -21,6 +21,7 @@ impl Draft<'_, '_> {
                 owned.remove(&value);
             }
         }
+        removed.extend(planned.decisions.taken.keys());
         self.remove(&removed, &planned.home.name)?;
         for &call in &planned.decisions.unwrapped {
             self.unwrap(call, &planned.home.name)?;

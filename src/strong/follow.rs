@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::afterwards::is_only_released;
+use super::afterwards::only_releases;
 use super::hold::{Carrier, Hold, Kind, State};
 use super::reason::Reason;
 use super::scene::Scene;
@@ -93,6 +93,9 @@ pub(super) struct Decisions {
     pub held: BTreeMap<ExprId, (Option<LocalId>, bool)>,
     /// Whether the declaration of the variable gets `= NULL`.
     pub starts_null: bool,
+    /// Releases that go because the function of this name took the reference before, although it
+    /// failed.
+    pub taken: BTreeMap<ExprId, String>,
     /// New `else` branches which some path enters with `NULL`.
     else_null: BTreeSet<Slot>,
     /// New `else` branches which some path enters without anything to release.
@@ -305,7 +308,8 @@ impl Follower<'_, '_> {
         let index = point.index + 1;
         let after = Point { index, ..point };
         state.locals().any(|(local, _)| {
-            self.scene.liveness.is_live(local, after) && !is_only_released(self.scene, local, after)
+            self.scene.liveness.is_live(local, after)
+                && only_releases(self.scene, local, after).is_none()
         })
     }
 

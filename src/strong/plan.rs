@@ -333,6 +333,7 @@ fn touched(scene: &Scene<'_>, planned: &Planned) -> BTreeSet<StmtId> {
     let lookups = planned.home.lookups.iter().map(|lookup| lookup.call);
     let exprs = planned.decisions.removed.iter().copied();
     let exprs = exprs
+        .chain(planned.decisions.taken.keys().copied())
         .chain(planned.decisions.unwrapped.iter().copied())
         .chain(lookups);
     let starts = planned.decisions.starts_null.then_some(planned.home.local);

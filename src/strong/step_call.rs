@@ -156,6 +156,10 @@ impl Follower<'_, '_> {
                 } else {
                     Reason::StolenBorrowed(name.to_owned())
                 };
+                if self.mode == Mode::Adopt && count == 1 && !own {
+                    let taken = self.released_though_taken(state, point, expr).into_iter();
+                    sink.taken.extend(taken.map(|call| (call, name.to_owned())));
+                }
                 self.give(needed, kind, reason, state);
             }
             Effect::StealOnSuccess => state.fail(Reason::StealsOnSuccess(name.to_owned())),

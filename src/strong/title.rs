@@ -1,5 +1,7 @@
 //! What a fix says that it does.
 
+use std::collections::BTreeSet;
+
 use super::exit::Failure;
 use super::plan::{Lookup, Planned};
 use super::presence;
@@ -35,5 +37,15 @@ pub(super) fn title(scene: &Scene<'_>, group: &[Planned]) -> String {
         }
         Errors::Propagate | Errors::Preserve => "",
     };
-    format!("{what}: {}{note}", names.join(", "))
+    let takers = group.iter().flat_map(|planned| planned.decisions.taken.values());
+    let takers: BTreeSet<String> = takers.map(|name| format!("`{name}`")).collect();
+    let takers: Vec<String> = takers.into_iter().collect();
+    let repair = match &takers[..] {
+        [] => String::new(),
+        names => format!(
+            "; take out a release that was too many: {} releases the item itself if it fails",
+            names.join(" or ")
+        ),
+    };
+    format!("{what}: {}{note}{repair}", names.join(", "))
 }
