@@ -264,6 +264,21 @@ impl Cfg {
     }
 }
 
+impl Cfg {
+    /// The steps that take the address of `local` or of a part of it; a block's end comes behind
+    /// its steps.
+    pub fn addressing(&self, local: LocalId) -> impl Iterator<Item = Point> + '_ {
+        self.iter().flat_map(move |(block, content)| {
+            let takes = move |operand: &Operand| addressed_local(operand) == Some(local);
+            let instrs = content.instrs.iter();
+            let steps = instrs.map(move |instr| instr.operands().into_iter().any(takes));
+            let end = content.terminator.operands().into_iter().any(takes);
+            let all = (0..).zip(steps.chain([end]));
+            all.filter_map(move |(index, found)| found.then_some(Point { block, index }))
+        })
+    }
+}
+
 /// The variable of which `operand` is the address or part of it.
 fn addressed_local(operand: &Operand) -> Option<LocalId> {
     match operand {

@@ -46,6 +46,7 @@ mod placing;
 mod plan;
 mod presence;
 mod raising;
+mod reach;
 mod reason;
 mod releases;
 mod removal;

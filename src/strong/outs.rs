@@ -7,12 +7,13 @@
 
 use super::follow::Follower;
 use super::hold::{Carrier, Kind, State};
+use super::reach::reaches;
 use super::reason::Reason;
 use super::scene::Scene;
 use super::types::{can_hold_pointer, is_number, may_point_inside};
 use crate::ast::{ExprId, ExprKind, LocalId, Name, TypeKind, UnaryOp};
 use crate::capi::{OutKind, Stored, stored};
-use crate::cfg::Operand;
+use crate::cfg::{InstrKind, Operand, Point};
 
 /// What the argument of a call is the address of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +96,31 @@ impl Follower<'_, '_> {
         let variable = self.scene.tree.local(local);
         !is_number(&variable.ty) && (variable.is_param || can_hold_pointer(&variable.ty))
     }
+}
+
+/// Whether other code may know the address of `local` while it holds the result of `call`. What a
+/// call gets later is found on the way there.
+///
+/// ```c
+/// if (PyDict_Check(all)) {
+///     while (PyDict_Next(all, &pos, &key, &item))     /* never meets the lookup */
+///         …
+/// } else {
+///     item = PyList_GET_ITEM(all, i);
+/// ```
+pub(super) fn is_shared(scene: &Scene<'_>, local: LocalId, call: ExprId) -> bool {
+    let Some(lookup) = scene.cfg.call(call) else {
+        return true;
+    };
+    let is_argument = |at: Point| {
+        let instr = scene.cfg.block(at.block).instrs.get(at.index);
+        instr.is_some_and(|instr| matches!(instr.kind, InstrKind::Call { .. }))
+    };
+    let mut points = scene.cfg.addressing(local);
+    points.any(|at| {
+        reaches(scene.cfg, at, lookup, &[])
+            || !is_argument(at) && reaches(scene.cfg, lookup, at, &[])
+    })
 }
 
 /// What `arg` points at.

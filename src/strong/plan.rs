@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::exit::{Failure, failure};
 use super::follow::{Decisions, Strong};
+use super::outs::is_shared;
 use super::reason::Reason;
 use super::releases::follow;
 use super::scene::Scene;
@@ -105,7 +106,7 @@ fn lookup(
     replacement: &'static Replacement,
     moved: &BTreeSet<ExprId>,
 ) -> Result<Lookup, Reason> {
-    let shape = fits(scene, replacement, shape(scene, call, replacement, moved)?)?;
+    let shape = fits(scene, call, replacement, shape(scene, call, replacement, moved)?)?;
     Ok(Lookup {
         call,
         replacement,
@@ -132,6 +133,7 @@ fn calls_of(home: &Home) -> Vec<ExprId> {
 /// Whether the strong function can stand where the borrowed one does.
 fn fits(
     scene: &Scene<'_>,
+    call: ExprId,
     replacement: &'static Replacement,
     shape: Shape,
 ) -> Result<Shape, Reason> {
@@ -161,7 +163,7 @@ fn fits(
     if variable.storage != crate::ast::Storage::None || variable.thread_local {
         return Err(Reason::Static(variable.name.clone()));
     }
-    if scene.cfg.address_taken().contains(&local) {
+    if is_shared(scene, local, call) {
         return Err(Reason::AddressTaken(variable.name.clone()));
     }
     let out = matches!(replacement.form, Form::Out { .. });

@@ -14,15 +14,14 @@
 //! }
 //! ```
 
-use std::collections::BTreeSet;
-
 use super::branch::{is_same, stmts};
 use super::error_value::ErrorValue;
+use super::reach::reaches;
 use super::scene::{Parent, Scene};
 use super::types::is_number;
 use super::undone::{Undone, changed, undone};
 use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
-use crate::cfg::{Base, Cfg, Instr, InstrKind, Operand, Place, Point, Source};
+use crate::cfg::{Base, Instr, InstrKind, Operand, Place, Point, Source};
 
 /// What an exit at a point has to do.
 #[derive(Debug, Default)]
@@ -278,25 +277,4 @@ fn unlabelled(scene: &Scene<'_>, stmt: StmtId) -> StmtId {
 fn same_text(scene: &Scene<'_>, one: StmtId, other: StmtId) -> bool {
     let text = |stmt| scene.stmt_span(stmt).map(|span| scene.text(span));
     one == other || text(one).is_some_and(|text_of_one| text(other) == Some(text_of_one))
-}
-
-/// Whether a path leads from one point to another and passes none of `barriers` on its way.
-fn reaches(cfg: &Cfg, from: Point, to: Point, barriers: &[Point]) -> bool {
-    let mut seen = BTreeSet::new();
-    let mut open = vec![from];
-    while let Some(at) = open.pop() {
-        let ahead = |point: &Point| point.block == at.block && point.index >= at.index;
-        let barrier = barriers.iter().filter(|point| ahead(point)).min();
-        if ahead(&to) && barrier.is_none_or(|barrier| to <= *barrier) {
-            return true;
-        }
-        if barrier.is_none() {
-            let next = cfg.block(at.block).successors.iter().copied();
-            open.extend(
-                next.filter(|&block| seen.insert(block))
-                    .map(|block| Point { block, index: 0 }),
-            );
-        }
-    }
-    false
 }

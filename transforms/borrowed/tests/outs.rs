@@ -116,3 +116,97 @@ static int f(PyObject *dict, PyObject *key)"
     insta::assert_snapshot!(of("*out = strdup(PyBytes_AsString(v)); return 0;"), @"safe: own the reference: `PyDict_GetItemRef`");
     insta::assert_snapshot!(of("*number = PyLong_AsLong(v); return 0;"), @"safe: own the reference: `PyDict_GetItemRef`");
 }
+
+/// `PyDict_Next` has the variable on paths of its own.
+#[test]
+fn the_address_is_passed_where_the_lookup_never_comes() {
+    insta::assert_snapshot!(crate::testing::run(super::ALL, r#"
+static int f(PyObject *all)
+{
+    PyObject *key, *item;
+    Py_ssize_t pos = 0;
+
+    if (PyTuple_Check(all)) {
+        while (next_pair(all, &pos, &key, &item)) {
+            if (use(key, item) < 0)
+                return -1;
+        }
+    }
+    else {
+        for (pos = 0; pos < PyList_GET_SIZE(all); pos++) {
+            item = PyList_GET_ITEM(all, pos);
+            if (use(NULL, item) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+"#), @"
+        @@
+             else {
+                 for (pos = 0; pos < PyList_GET_SIZE(all); pos++) {
+        -            item = PyList_GET_ITEM(all, pos);
+        -            if (use(NULL, item) < 0)
+        +            item = PyList_GetItemRef(all, pos);
+        +            if (item == NULL) {
+        +                PyErr_Clear();
+        +                break;
+        +            }
+        +            if (use(NULL, item) < 0) {
+        +                Py_DECREF(item);
+                         return -1;
+        +            }
+        +            Py_DECREF(item);
+                 }
+             }
+        ");
+}
+
+/// Other code may read or replace what the variable holds.
+#[test]
+fn the_address_is_known_at_the_lookup() {
+    insta::assert_snapshot!(crate::testing::run(super::ALL, r#"
+static int before(PyObject *list)
+{
+    PyObject *item = NULL;
+    remember(&item);
+    item = PyList_GetItem(list, 0);
+    return use(item);
+}
+
+static int later(PyObject *list)
+{
+    PyObject *item = PyList_GetItem(list, 0), **place;
+    place = &item;
+    *place = NULL;
+    return use(item);
+}
+
+static int in_loop(PyObject *list, Py_ssize_t n)
+{
+    PyObject *item;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        item = PyList_GetItem(list, i);
+        if (use(item) < 0)
+            return -1;
+        item = NULL;
+        fill(&item);
+    }
+    return 0;
+}
+
+static int replaced(PyObject *list)
+{
+    PyObject *item = PyList_GetItem(list, 0);
+    if (use(item) < 0)
+        return -1;
+    item = NULL;
+    return fill(&item);
+}
+"#), @"
+        6: the address of `item` is passed on, so other code may read or replace it: give the lookup a variable of its own
+        12: the address of `item` is passed on, so other code may read or replace it: give the lookup a variable of its own
+        22: the address of `item` is passed on, so other code may read or replace it: give the lookup a variable of its own
+        33: the address of `item` is passed on, so other code may read or replace it: give the lookup a variable of its own
+        ");
+}
