@@ -36,30 +36,61 @@ pub(super) fn bounded_loop(scene: &Scene<'_>, call: ExprId) -> Option<Bound> {
         return None;
     };
     let (outer, cond, body) = loop_around(scene, call)?;
-    let ExprKind::Binary {
-        op: BinaryOp::Less,
-        lhs,
-        rhs,
-    } = scene.tree.expr(cond).kind
-    else {
-        return None;
-    };
-    if !is_same(scene, lhs, *index) {
-        return None;
-    }
-    let asks = is_size(scene, rhs, *list);
-    let size = (!asks).then_some(rhs);
-    let bound = Bound {
+    let bound = |size| Bound {
         outer,
         body,
         index: *index,
         size,
     };
-    let ends_there = size.is_none_or(|size| {
-        // Other sequences are better read from a copy.
-        name == "PyList_GET_ITEM" && bound.is_remembered(scene, call, *list, size)
-    });
-    ends_there.then_some(bound)
+    terms(scene, cond).into_iter().find_map(|term| {
+        if scene.is_null(*index) {
+            let asks = not_empty(scene, term).is_some_and(|size| is_size(scene, size, *list));
+            return Some(bound(None)).filter(|it| asks && it.is_untouched(scene, call));
+        }
+        let ExprKind::Binary {
+            op: BinaryOp::Less,
+            lhs,
+            rhs,
+        } = scene.tree.expr(term).kind
+        else {
+            return None;
+        };
+        let asks = is_size(scene, rhs, *list);
+        let bound = bound((!asks).then_some(rhs));
+        let ends_there = match bound.size {
+            None => bound.is_untouched(scene, call),
+            // Other sequences are better read from a copy.
+            Some(size) => {
+                name == "PyList_GET_ITEM" && bound.is_remembered(scene, call, *list, size)
+            }
+        };
+        (is_same(scene, lhs, *index) && ends_there).then_some(bound)
+    })
+}
+
+/// The conditions that `cond` joins by `&&`: none of them holds any more where one does not.
+fn terms(scene: &Scene<'_>, cond: ExprId) -> Vec<ExprId> {
+    match scene.tree.expr(cond).kind {
+        ExprKind::Binary {
+            op: BinaryOp::LogicalAnd,
+            lhs,
+            rhs,
+        } => [terms(scene, lhs), terms(scene, rhs)].concat(),
+        _ => vec![cond],
+    }
+}
+
+/// The number of which `term` says that it is not 0.
+fn not_empty(scene: &Scene<'_>, term: ExprId) -> Option<ExprId> {
+    match scene.tree.expr(term).kind {
+        ExprKind::Call { .. } => Some(term),
+        ExprKind::Binary {
+            op: BinaryOp::Greater | BinaryOp::NotEquals,
+            lhs,
+            rhs,
+        } if scene.is_null(rhs) => Some(lhs),
+        _ => None,
+    }
 }
 
 /// The innermost loop around `call`, its condition and its body, if the call stands in that.
@@ -109,10 +140,6 @@ impl Bound {
             start: scene.tree.expr(value).range.end,
             end: range(self.outer).start,
         };
-        let so_far = TokenRange {
-            start: range(self.body).start,
-            end: scene.tree.expr(call).range.start,
-        };
         let asked = unwrapped(scene, value);
         let asked_once =
             exprs(scene).all(|(id, _)| unwrapped(scene, id) == asked || !is_size(scene, id, list));
@@ -123,7 +150,60 @@ impl Bound {
             && mentions(scene, size, range(self.outer)).all(|id| id == size)
             && !changes_list(scene, list, until_loop)
             && !changes_list(scene, list, range(self.body))
-            && has_no_effect(scene, so_far)
+            && self.is_untouched(scene, call)
+    }
+
+    /// Whether a pass changes nothing that was there before until it comes to `call`: it just
+    /// makes objects, in variables that are not read behind the loop.
+    pub(super) fn is_untouched(&self, scene: &Scene<'_>, call: ExprId) -> bool {
+        let so_far = TokenRange {
+            start: scene.tree.stmt(self.body).range.start,
+            end: scene.tree.expr(call).range.start,
+        };
+        let Some(end) = scene.cfg.after(self.outer) else {
+            return false;
+        };
+        let index = scene.as_local(self.index);
+        let is_own = |place: ExprId| {
+            let local = scene.as_local(place);
+            local.is_some_and(|local| {
+                Some(local) != index && !scene.liveness.is_live(local, end)
+            })
+        };
+        let passed = passed(scene, self.body, call);
+        let makes = |local: LocalId| {
+            let mut made = inside(scene, so_far).filter_map(|(_, expr)| match expr.kind {
+                ExprKind::Assign { lhs, rhs, .. } if scene.as_local(lhs) == Some(local) => Some(rhs),
+                _ => None,
+            });
+            made.any(|value| scene.call(value).is_some_and(|(name, _)| only_makes(name)))
+        };
+        let harmless = |id: ExprId, expr: &Expr| match expr.kind {
+            ExprKind::Call { .. } => scene.call(id).is_some_and(|(name, args)| match name {
+                "PyList_SET_ITEM" | "PyTuple_SET_ITEM" => args
+                    .first()
+                    .and_then(|&filled| scene.as_local(filled))
+                    .is_some_and(makes),
+                _ => name.ends_with("_Check") || is_item(name) || only_makes(name),
+            }),
+            ExprKind::Assign { lhs, .. } => is_own(lhs),
+            ExprKind::Unary {
+                op:
+                    UnaryOp::PostIncrement
+                    | UnaryOp::PostDecrement
+                    | UnaryOp::PreIncrement
+                    | UnaryOp::PreDecrement,
+                operand,
+            } => is_own(operand),
+            _ => true,
+        };
+        let mut parts = inside(scene, so_far);
+        parts.all(|(id, expr)| {
+            let skipped = passed.iter().any(|range| {
+                range.start <= expr.range.start && expr.range.end <= range.end
+            });
+            skipped || harmless(id, expr)
+        })
     }
 
     /// The call that asks for the size, in a statement before the loop and in the same block.
@@ -249,34 +329,37 @@ fn changes_list(scene: &Scene<'_>, list: ExprId, within: TokenRange) -> bool {
     })
 }
 
-/// Whether the code in `within` only looks: it stores nothing that was there before, and calls
-/// nothing but the C API's tests.
-fn has_no_effect(scene: &Scene<'_>, within: TokenRange) -> bool {
-    inside(scene, within).all(|(id, expr)| match expr.kind {
-        ExprKind::Call { .. } => scene
-            .call(id)
-            .is_some_and(|(name, _)| name.ends_with("_Check") || is_item(name)),
-        ExprKind::Assign { op: None, lhs, .. } => scene
-            .as_local(lhs)
-            .is_some_and(|local| is_object(scene, local)),
-        ExprKind::Assign { .. } => false,
-        ExprKind::Unary { op, .. } => !matches!(
-            op,
-            UnaryOp::PostIncrement
-                | UnaryOp::PostDecrement
-                | UnaryOp::PreIncrement
-                | UnaryOp::PreDecrement
-        ),
-        _ => true,
-    })
+/// What stands in front of `call` in `body` and does not run before it: the first branch of an `if`
+/// around it, where it is in the second.
+fn passed(scene: &Scene<'_>, body: StmtId, call: ExprId) -> Vec<TokenRange> {
+    let mut passed = Vec::new();
+    let mut at = scene.stmt_of(call);
+    while let Some(stmt) = at.filter(|&stmt| stmt != body) {
+        let Some(Parent::Stmt(outer)) = scene.parent_of_stmt(stmt) else {
+            break;
+        };
+        match scene.tree.stmt(outer).kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } if otherwise == Some(stmt) => passed.push(scene.tree.stmt(then).range),
+            _ => {}
+        }
+        at = Some(outer);
+    }
+    passed
+}
+
+/// Whether a function of the C API makes an object and runs no other code.
+fn only_makes(name: &str) -> bool {
+    const TYPES: [&str; 6] = ["List", "Tuple", "Dict", "Float", "Long", "Bytes"];
+    let of_type = TYPES.iter().find_map(|ty| name.strip_prefix("Py")?.strip_prefix(ty));
+    matches!(
+        of_type,
+        Some("_New" | "_FromDouble" | "_FromLong" | "_FromSsize_t" | "_FromString")
+    ) || name == "PyUnicode_FromString"
 }
 
 /// Another lookup of the same pass.
 fn is_item(name: &str) -> bool {
     matches!(name, "PyList_GET_ITEM" | "PyTuple_GET_ITEM")
-}
-
-/// Whether `local` is no index.
-fn is_object(scene: &Scene<'_>, local: LocalId) -> bool {
-    scene.tree.local(local).ty.pointee().is_some()
 }

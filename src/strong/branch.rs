@@ -18,6 +18,8 @@ pub(super) struct Branch {
     pub jump: StmtId,
     /// It is taken with an exception set, for all to see.
     pub evident: bool,
+    /// It clears the exception.
+    clears: bool,
 }
 
 pub(super) fn stmts<'s>(scene: &'s Scene<'_>) -> impl Iterator<Item = StmtId> + 's {
@@ -32,6 +34,7 @@ pub(super) fn branches(scene: &Scene<'_>) -> Vec<Branch> {
             StmtKind::If { cond, then, .. } => {
                 let mut branch = branch(scene, stmt, then)?;
                 branch.evident |= is_failure(scene, stmt, cond);
+                branch.evident &= !branch.clears;
                 Some(branch)
             }
             _ => None,
@@ -57,6 +60,7 @@ pub(super) fn branch(scene: &Scene<'_>, test: StmtId, then: StmtId) -> Option<Br
         releases: Vec::new(),
         jump,
         evident: false,
+        clears: false,
     };
     for &stmt in before {
         let StmtKind::Expr(expr) = scene.tree.stmt(stmt).kind else {
@@ -64,7 +68,7 @@ pub(super) fn branch(scene: &Scene<'_>, test: StmtId, then: StmtId) -> Option<Br
         };
         match scene.call(expr).map(|(name, _)| name) {
             Some(name) if raises(name) => branch.evident = true,
-            Some("PyErr_Clear") => {}
+            Some("PyErr_Clear") => branch.clears = true,
             Some("Py_DECREF" | "Py_XDECREF" | "Py_CLEAR") => branch.releases.push(stmt),
             Some(name) if frees(name) => branch.releases.push(stmt),
             _ if undone(scene, stmt).is_some() => branch.releases.push(stmt),

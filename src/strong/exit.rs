@@ -106,6 +106,7 @@ fn with_error(scene: &Scene<'_>, exits: &Exits<'_, '_>) -> Option<Vec<String>> {
     exits
         .copied()
         .or_else(|| exits.neighbour())
+        .or_else(|| exits.previous())
         .or_else(|| exits.common_label())
         .or_else(|| exits.made())
         .filter(|_| !scene.function.ret.is_void())

@@ -6,20 +6,19 @@
 use super::bound::bounded_loop;
 use super::branch::{Branch, branches, raised_returns, stmts};
 use super::error_value::ErrorValue;
-use super::held::{Held, State, fails_cleanly};
+use super::held::{Held, Owned, State, fails_cleanly};
 use super::locks::may_hold;
-use super::made_exit::{made_results, never_given_up, releases, results};
+use super::made_exit::{made_results, never_given_up, release, releases, results};
 use super::scene::{Parent, Scene};
 use super::types::is_number;
 use super::undo::Undo;
 use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
-use crate::capi::{self, Returns};
-use crate::cfg::{Base, BlockId, Callee, InstrKind};
+use crate::cfg::BlockId;
 
 /// What the exits of a function are good for at one call.
 pub(super) struct Exits<'s, 'a> {
-    scene: &'s Scene<'a>,
-    call: ExprId,
+    pub(super) scene: &'s Scene<'a>,
+    pub(super) call: ExprId,
     /// Gets the result of the call.
     local: Option<LocalId>,
     held: Held<'s, 'a>,
@@ -124,7 +123,7 @@ impl<'s, 'a> Exits<'s, 'a> {
     }
 
     /// Whether `branch` undoes what is to be undone here, and nothing else.
-    fn undoes(&self, branch: &Branch) -> bool {
+    pub(super) fn undoes(&self, branch: &Branch) -> bool {
         let label = self.label(branch);
         self.undo.is_done_by(self.scene, &branch.releases, label)
     }
@@ -148,35 +147,6 @@ impl<'s, 'a> Exits<'s, 'a> {
         fails_cleanly(self.scene, self.error, block, self.state.clone())
     }
 
-    /// The exit that the function takes if the next thing it does fails: it is right if nothing
-    /// was taken or given back in between.
-    pub(super) fn neighbour(&self) -> Option<Vec<String>> {
-        let scene = self.scene;
-        let stmt = scene.stmt_of(self.call)?;
-        let (siblings, at) = scene.siblings(stmt)?;
-        let mut next = siblings[at..].iter().copied();
-        let test =
-            next.find(|&other| is_if(scene, other) || other != stmt && !only_looks(scene, other))?;
-        // `r = f(item);` may be one statement before `if (r < 0)`.
-        let tests = [Some(test), next.next().filter(|_| test != stmt)];
-        let mut tests = tests.into_iter().flatten();
-        let branch =
-            tests.find_map(|test| self.branches.iter().find(|branch| branch.test == test))?;
-        // What the block declares is not seen outside of it.
-        let stays = match &scene.tree.stmt(branch.jump).kind {
-            StmtKind::Goto(label) => label_of(scene, label)
-                .is_none_or(|label| scene.parent_of_stmt(label) == scene.parent_of_stmt(stmt)),
-            _ => false,
-        };
-        let apart = if stays || !branch.releases.is_empty() {
-            Vec::new()
-        } else {
-            declared(scene, siblings)
-        };
-        let same = self.is_same_at(branch, &apart) && self.undoes(branch);
-        if same { text(scene, branch) } else { None }
-    }
-
     /// A jump to a label that is jumped to before the call, with the same things to release, and
     /// behind it.
     pub(super) fn common_label(&self) -> Option<Vec<String>> {
@@ -193,23 +163,47 @@ impl<'s, 'a> Exits<'s, 'a> {
         let again = gotos.iter().any(|branch| {
             at(branch) > Some(here) && line(scene, branch.jump).as_ref() == Some(&jump)
         });
-        let same = before.releases.is_empty() && self.is_same_at(before, &[]);
+        let unread = self.unread_at(self.label(before)?);
+        let same = before.releases.is_empty() && self.is_same_at(before, &unread);
         (again && same && self.undoes(before)).then(|| vec![jump])
+    }
+
+    /// The variables that are not read from `label` on and need no release here.
+    fn unread_at(&self, label: StmtId) -> Vec<LocalId> {
+        let scene = self.scene;
+        let Some(start) = scene.cfg.before(label) else {
+            return Vec::new();
+        };
+        let owned = self.state.owned();
+        let is_owned = |local| owned.iter().any(|owned| owned.local == local);
+        let locals = (0u32..).zip(&scene.tree.locals);
+        let locals = locals.map(|(at, _)| LocalId(at));
+        locals
+            .filter(|&local| !scene.liveness.is_live(local, start) && !is_owned(local))
+            .collect()
     }
 
     /// Whether the function holds the same at the start of `branch`. What numbers and the
     /// variables `apart` hold does not matter, but for an error that a label returns.
-    fn is_same_at(&self, branch: &Branch, apart: &[LocalId]) -> bool {
+    pub(super) fn is_same_at(&self, branch: &Branch, apart: &[LocalId]) -> bool {
+        let jumps = matches!(self.scene.tree.stmt(branch.jump).kind, StmtKind::Goto(_));
+        let fails = !jumps || results(self.scene).all(|local| self.is_error(local));
+        fails && self.agrees_at(branch, apart)
+    }
+
+    /// Whether a variable holds the error that the function returns.
+    pub(super) fn is_error(&self, local: LocalId) -> bool {
+        self.state.is_error(local, self.error)
+    }
+
+    /// The same without a look at what a label returns.
+    pub(super) fn agrees_at(&self, branch: &Branch, apart: &[LocalId]) -> bool {
         let scene = self.scene;
         let start = scene.cfg.before(branch.then);
         let Some(then) = start.and_then(|start| self.held.at(start)) else {
             return false;
         };
         let then = self.known(then);
-        let jumps = matches!(scene.tree.stmt(branch.jump).kind, StmtKind::Goto(_));
-        if jumps && !results(scene).all(|local| self.state.is_error(local, self.error)) {
-            return false;
-        }
         (0u32..).zip(&scene.tree.locals).all(|(at, local)| {
             let id = LocalId(at);
             is_number(&local.ty)
@@ -220,28 +214,37 @@ impl<'s, 'a> Exits<'s, 'a> {
     }
 
     /// The end of a loop through all of the list: what it would have done, had it asked for the
-    /// size a moment later.
+    /// size a moment later. What this pass made is released.
     pub(super) fn end_of_loop(&self) -> Option<(StmtId, Vec<String>)> {
         let scene = self.scene;
         let bound = bounded_loop(scene, self.call)?;
         let outer = bound.outer;
         let (start, end) = (scene.cfg.before(bound.body)?, scene.cfg.after(outer)?);
         let start = self.known(self.held.at(start)?);
-        let inner = scene.inner_stmts(outer);
-        let here = declared(scene, &inner);
-        let same = (0u32..).zip(&scene.tree.locals).all(|(at, _)| {
-            let id = LocalId(at);
-            Some(id) == self.local || here.contains(&id) || self.state.agrees(&start, id)
+        let here = declared(scene, &scene.inner_stmts(outer));
+        let is_read = |local: LocalId| scene.liveness.is_live(local, end);
+        let owned_before = |local: LocalId| start.owned().iter().any(|it| it.local == local);
+        let locals = (0u32..).zip(&scene.tree.locals).map(|(at, _)| LocalId(at));
+        let changed = locals.filter(|&local| {
+            let is_own = Some(local) == self.local;
+            !is_own && (here.contains(&local) || !self.state.agrees(&start, local))
         });
-        let owned = self.state.owned();
-        let leaks = owned.iter().any(|owned| here.contains(&owned.local));
-        let is_read = self
-            .local
-            .is_some_and(|local| scene.liveness.is_live(local, end));
-        let mut lines = vec!["PyErr_Clear();".to_owned()];
+        let changed: Vec<LocalId> = changed.collect();
+        let mut outer_ones = changed.iter().filter(|local| !here.contains(local));
+        let stays = outer_ones.all(|&local| !is_read(local) && !owned_before(local));
+        let made = self.state.owned().into_iter();
+        let made: Vec<Owned> = made.filter(|owned| changed.contains(&owned.local)).collect();
+        let undone = made.is_empty() || bound.is_untouched(scene, self.call);
+        if !stays || !undone || self.local.is_some_and(is_read) {
+            return None;
+        }
+        let releases: Option<Vec<String>> =
+            made.into_iter().map(|owned| release(scene, owned)).collect();
+        let mut lines = releases?;
+        lines.push("PyErr_Clear();".to_owned());
         lines.extend(bound.correction(scene));
         lines.push("break;".to_owned());
-        (same && !leaks && !is_read).then_some((outer, lines))
+        Some((outer, lines))
     }
 
     /// An exit of a function that has no way to tell its caller.
@@ -292,7 +295,7 @@ fn leads_to(scene: &Scene<'_>, branch: &Branch, error: ErrorValue) -> bool {
 }
 
 /// The releases and the jump of a branch, if each is one line.
-fn text(scene: &Scene<'_>, branch: &Branch) -> Option<Vec<String>> {
+pub(super) fn text(scene: &Scene<'_>, branch: &Branch) -> Option<Vec<String>> {
     let stmts = branch.releases.iter().chain([&branch.jump]);
     stmts.map(|&stmt| line(scene, stmt)).collect()
 }
@@ -301,12 +304,8 @@ fn is_return(scene: &Scene<'_>, stmt: StmtId) -> bool {
     matches!(scene.tree.stmt(stmt).kind, StmtKind::Return(_))
 }
 
-fn is_if(scene: &Scene<'_>, stmt: StmtId) -> bool {
-    matches!(scene.tree.stmt(stmt).kind, StmtKind::If { .. })
-}
-
 /// The variables that a block declares: no label outside of it sees them.
-fn declared(scene: &Scene<'_>, stmts: &[StmtId]) -> Vec<LocalId> {
+pub(super) fn declared(scene: &Scene<'_>, stmts: &[StmtId]) -> Vec<LocalId> {
     let decls = stmts
         .iter()
         .flat_map(|&stmt| match &scene.tree.stmt(stmt).kind {
@@ -316,43 +315,13 @@ fn declared(scene: &Scene<'_>, stmts: &[StmtId]) -> Vec<LocalId> {
     decls.map(|decl| decl.local).collect()
 }
 
-/// Whether a statement declares variables without a value, or just computes.
-fn only_looks(scene: &Scene<'_>, stmt: StmtId) -> bool {
-    let (Some(start), Some(end)) = (scene.cfg.before(stmt), scene.cfg.after(stmt)) else {
-        return false;
-    };
-    start.block == end.block
-        && !is_if(scene, stmt)
-        && scene.cfg.block(start.block).instrs[start.index..end.index]
-            .iter()
-            .all(|instr| match &instr.kind {
-                InstrKind::Call {
-                    callee: Callee::Named(name),
-                    ..
-                } => looks(name),
-                InstrKind::Call { .. } | InstrKind::Asm => false,
-                InstrKind::Store { place, .. } => matches!(place.base, Base::Local(_)),
-                _ => true,
-            })
-}
-
-/// Whether a function of the C API gives nothing that has to be released, and takes nothing.
-fn looks(name: &str) -> bool {
-    capi::effects(name).is_some_and(|effects| {
-        effects.returns != Returns::New && effects.steals.is_empty() && effects.outs.is_empty()
-    }) && !matches!(
-        name,
-        "Py_INCREF" | "Py_XINCREF" | "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR"
-    ) && !name.contains("lloc")
-}
-
 /// The statement's own text if it is one line of the file.
-fn line(scene: &Scene<'_>, stmt: StmtId) -> Option<String> {
+pub(super) fn line(scene: &Scene<'_>, stmt: StmtId) -> Option<String> {
     let text = scene.text(scene.stmt_span(stmt)?);
     (!text.contains('\n')).then_some(text)
 }
 
-fn label_of(scene: &Scene<'_>, label: &str) -> Option<StmtId> {
+pub(super) fn label_of(scene: &Scene<'_>, label: &str) -> Option<StmtId> {
     stmts(scene).find(
         |&id| matches!(&scene.tree.stmt(id).kind, StmtKind::Label { name, .. } if &**name == label),
     )

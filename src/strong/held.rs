@@ -427,7 +427,10 @@ fn filled(scene: &Scene<'_>, name: &str, at: usize, local: LocalId, before: Cont
         return before & OWNED | OTHER;
     }
     let Some(effects) = capi::effects(name) else {
-        return OWNED | NULL;
+        // A struct that holds something keeps it, whatever else it gets.
+        let is_pointer = scene.tree.local(local).ty.pointee().is_some();
+        let keeps = !is_pointer && before & OWNED != 0;
+        return if keeps { before } else { OWNED | NULL };
     };
     let out = effects
         .outs

@@ -34,7 +34,8 @@ pub(super) fn made_results(scene: &Scene<'_>) -> Vec<LocalId> {
         .collect()
 }
 
-fn release(scene: &Scene<'_>, owned: Owned) -> Option<String> {
+/// The statement that releases what a variable owns; `None` if it cannot be told how, or whether.
+pub(super) fn release(scene: &Scene<'_>, owned: Owned) -> Option<String> {
     let name = scene.name(owned.local);
     let is_pointer = scene.tree.local(owned.local).ty.pointee().is_some();
     if !owned.for_sure || !is_pointer || fate(scene, owned.local) != Fate::GivenUp {

@@ -14,6 +14,7 @@
 
 mod afterwards;
 mod around;
+mod beside;
 mod bound;
 mod branch;
 mod calls;

@@ -21,7 +21,7 @@ use super::scene::{Parent, Scene};
 use super::types::is_number;
 use super::undone::{Undone, changed, undone};
 use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
-use crate::cfg::{Base, Instr, InstrKind, Operand, Place, Point, Source};
+use crate::cfg::{Base, Cfg, Instr, InstrKind, Operand, Place, Point, Source, Terminator};
 
 /// What an exit at a point has to do.
 #[derive(Debug, Default)]
@@ -121,6 +121,8 @@ struct Facts {
     asks: bool,
     /// It is undone at the end of a failure exit.
     in_exit: bool,
+    /// The function may go on from there and end without undoing it.
+    stays: bool,
 }
 
 impl Facts {
@@ -147,6 +149,7 @@ impl Facts {
             undone: from_ends.any(|end| reaches(cfg, end, point, &begins)),
             asks: same.iter().any(|&stmt| is_asked(scene, stmt, one)),
             in_exit: same.iter().any(|stmt| exits.contains(stmt)),
+            stays: ends_of(cfg).any(|end| reaches(cfg, point, end, &ends)),
         }
     }
 
@@ -159,7 +162,7 @@ impl Facts {
         if !self.in_exit && !is_handle {
             // The end of the function undoes it, or succeeds.
             let begun = self.begins && (one.resets || !one.locals.is_empty());
-            return if begun { Verdict::Unsure } else { Verdict::Not };
+            return if begun && !self.stays { Verdict::Unsure } else { Verdict::Not };
         }
         let is_clear = self.begins && !self.after && !self.undone && !self.asks;
         if is_clear && scene.stmt_span(one.stmt).is_some() {
@@ -168,6 +171,18 @@ impl Facts {
             Verdict::Unsure
         }
     }
+}
+
+/// The points at which the function ends.
+fn ends_of(cfg: &Cfg) -> impl Iterator<Item = Point> + '_ {
+    let blocks = cfg.iter();
+    blocks.filter_map(|(block, content)| match content.terminator {
+        Terminator::Return(..) => Some(Point {
+            block,
+            index: content.instrs.len(),
+        }),
+        _ => None,
+    })
 }
 
 /// The points behind the steps that may begin what `one` undoes: they set or fill the same

@@ -203,3 +203,210 @@ fn something_else_depends_on_the_size() {
         Py_ssize_t n = PyList_Size(list); n--; : leaves the function
         ");
 }
+
+/// The first item goes until there is none.
+#[test]
+fn the_list_is_emptied() {
+    insta::assert_snapshot!(of(
+        "int",
+        r#"
+    struct queue *queue = (struct queue *)self;
+    while (queue->waiting && PyList_GET_SIZE(queue->waiting)) {
+        PyObject *done = NULL, *first = PyList_GET_ITEM(queue->waiting, 0);
+        done = PyObject_CallNoArgs(first);
+        Py_XDECREF(done);
+        PyList_SetSlice(queue->waiting, 0, 1, NULL);
+    }
+    return 0;
+"#
+    ), @"
+        @@
+             struct queue *queue = (struct queue *)self;
+             while (queue->waiting && PyList_GET_SIZE(queue->waiting)) {
+        -        PyObject *done = NULL, *first = PyList_GET_ITEM(queue->waiting, 0);
+        +        PyObject *done = NULL, *first = PyList_GetItemRef(queue->waiting, 0);
+        +        if (first == NULL) {
+        +            PyErr_Clear();
+        +            break;
+        +        }
+                 done = PyObject_CallNoArgs(first);
+        +        Py_DECREF(first);
+                 Py_XDECREF(done);
+                 PyList_SetSlice(queue->waiting, 0, 1, NULL);
+        ");
+}
+
+/// The pass has done something already, or the size says nothing of the first item.
+#[test]
+fn the_list_is_not_just_emptied() {
+    insta::assert_snapshot!(of(
+        "int",
+        r#"
+    struct queue *queue = (struct queue *)self;
+    while (PyList_GET_SIZE(list) > 0) {
+        queue->taken++;
+        use(PyList_GET_ITEM(list, 0));
+        PyList_SetSlice(list, 0, 1, NULL);
+    }
+    while (queue->open || PyList_GET_SIZE(list)) {
+        use(PyList_GET_ITEM(list, 0));
+        PyList_SetSlice(list, 0, 1, NULL);
+    }
+    while (PyList_GET_SIZE(dict)) {
+        use(PyList_GET_ITEM(list, 0));
+        PyList_SetSlice(list, 0, 1, NULL);
+    }
+    while (PyList_GET_SIZE(list) > 0) {
+        use(PyList_GET_ITEM(list, 1));
+        PyList_SetSlice(list, 0, 1, NULL);
+    }
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        queue->taken++;
+        use(PyList_GET_ITEM(list, i));
+    }
+    return 0;
+"#
+    ), @"
+        6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        10: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        14: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        18: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        23: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        ");
+}
+
+#[test]
+fn what_the_pass_made_is_released() {
+    insta::assert_snapshot!(of(
+        "PyObject *",
+        r#"
+    PyObject *row;
+    Py_ssize_t k, n = PyList_Size(list);
+    for (i = 0; i < n; i++) {
+        row = PyList_New(2);
+        for (k = 0; k < 2; k++)
+            PyList_SET_ITEM(row, k, PyLong_FromLong(0));
+        PyDict_SetItem(dict, PyList_GET_ITEM(list, i), row);
+        Py_DECREF(row);
+    }
+    Py_RETURN_NONE;
+"#
+    ), @"
+        @@
+             Py_ssize_t k, n = PyList_Size(list);
+             for (i = 0; i < n; i++) {
+        +        PyObject *item;
+                 row = PyList_New(2);
+                 for (k = 0; k < 2; k++)
+                     PyList_SET_ITEM(row, k, PyLong_FromLong(0));
+        -        PyDict_SetItem(dict, PyList_GET_ITEM(list, i), row);
+        +        item = PyList_GetItemRef(list, i);
+        +        if (item == NULL) {
+        +            Py_XDECREF(row);
+        +            PyErr_Clear();
+        +            break;
+        +        }
+        +        PyDict_SetItem(dict, item, row);
+        +        Py_DECREF(item);
+                 Py_DECREF(row);
+             }
+        ");
+}
+
+/// Others have seen it, or it is read behind the loop.
+#[test]
+fn what_the_pass_made_is_not_its_own() {
+    insta::assert_snapshot!(of(
+        "PyObject *",
+        r#"
+    PyObject *row = NULL;
+    Py_ssize_t k = 0, n = PyList_Size(list);
+    for (i = 0; i < n; i++) {
+        row = PyList_New(2);
+        publish(row);
+        PyDict_SetItem(dict, PyList_GET_ITEM(list, i), row);
+        Py_DECREF(row);
+    }
+    n = PyList_Size(list);
+    for (i = 0; i < n; i++) {
+        PyList_SET_ITEM(row, 0, PyLong_FromLong(0));
+        use(PyList_GET_ITEM(list, i));
+    }
+    n = PyList_Size(list);
+    for (i = 0; i < n; i++) {
+        k++;
+        use(PyList_GET_ITEM(list, i));
+    }
+    use_number(k);
+    n = PyList_Size(list);
+    for (i = 0; i < n; i++) {
+        row = PyList_New(2);
+        PyDict_SetItem(dict, PyList_GET_ITEM(list, i), row);
+    }
+    return row;
+"#
+    ), @"
+        8: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        14: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        19: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        25: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        ");
+}
+
+#[test]
+fn the_other_branch_does_not_run_before() {
+    insta::assert_snapshot!(of(
+        "void",
+        r#"
+    int found = 0;
+    Py_ssize_t n = PyList_Size(list);
+    for (i = 0; i < n; i++) {
+        if (self == NULL) {
+            if (matches(PyList_GET_ITEM(list, i))) {
+                found = 1;
+                break;
+            }
+        }
+        else {
+            if (matches(PyUnicode_AsUTF8(PyList_GET_ITEM(list, i)))) {
+                found = 1;
+                break;
+            }
+        }
+    }
+    tell(found);
+"#
+    ), @"
+        @@
+             for (i = 0; i < n; i++) {
+                 if (self == NULL) {
+        -            if (matches(PyList_GET_ITEM(list, i))) {
+        +            PyObject *item = PyList_GetItemRef(list, i);
+        +            if (item == NULL) {
+        +                PyErr_Clear();
+        +                break;
+        +            }
+        +            if (matches(item)) {
+        +                Py_DECREF(item);
+                         found = 1;
+                         break;
+                     }
+        +            Py_DECREF(item);
+                 }
+                 else {
+        -            if (matches(PyUnicode_AsUTF8(PyList_GET_ITEM(list, i)))) {
+        +            PyObject *item = PyList_GetItemRef(list, i);
+        +            if (item == NULL) {
+        +                PyErr_Clear();
+        +                break;
+        +            }
+        +            if (matches(PyUnicode_AsUTF8(item))) {
+        +                Py_DECREF(item);
+                         found = 1;
+                         break;
+                     }
+        +            Py_DECREF(item);
+                 }
+             }
+        ");
+}

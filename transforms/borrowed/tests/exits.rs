@@ -448,3 +448,176 @@ static int f(PyObject *self, visitproc visit, void *arg) {
         3: a traverse function runs while all threads are stopped, and must not change counts: visit the container itself
         ");
 }
+
+/// A label that looks at the state finds the same as a moment before.
+#[test]
+fn the_exit_before_is_as_right() {
+    insta::assert_snapshot!(super::of(
+        "struct window *",
+        r#"
+    struct window *window = find(self);
+    PyObject *made = NULL;
+    made = make(key);
+    if (!made)
+        goto finally;
+    if (PyList_Check(made)) {
+        if (PyList_GET_SIZE(made) != 5) {
+            PyErr_SetString(PyExc_TypeError, "five items");
+            goto finally;
+        }
+        window->value = Py_NewRef(PyList_GET_ITEM(made, 0));
+    }
+    window->state = READY;
+finally:
+    Py_XDECREF(made);
+    if (window->state == READY)
+        return window;
+    forget(window);
+    return NULL;
+"#
+    ), @r#"
+        @@
+                 goto finally;
+             if (PyList_Check(made)) {
+        +        PyObject *item;
+                 if (PyList_GET_SIZE(made) != 5) {
+                     PyErr_SetString(PyExc_TypeError, "five items");
+                     goto finally;
+                 }
+        -        window->value = Py_NewRef(PyList_GET_ITEM(made, 0));
+        +        item = PyList_GetItemRef(made, 0);
+        +        if (item == NULL) {
+        +            goto finally;
+        +        }
+        +        window->value = item;
+             }
+             window->state = READY;
+        "#);
+}
+
+/// The test changes something, the variable that is returned says of success, or more has happened.
+#[test]
+fn the_exit_before_is_another() {
+    insta::assert_snapshot!(super::int(
+        r#"
+    struct window *window = find(self);
+    int status = 0;
+    if (next_state(window) < 0) {
+        PyErr_SetString(PyExc_TypeError, "no state");
+        goto finally;
+    }
+    use(PyList_GET_ITEM(list, 0));
+    if (window->size != 5) {
+        PyErr_SetString(PyExc_TypeError, "five items");
+        goto finally;
+    }
+    window->state = READY;
+    use(PyList_GET_ITEM(list, 1));
+    if (status < 0) {
+        PyErr_SetString(PyExc_TypeError, "no status");
+        goto finally;
+    }
+    use(PyList_GET_ITEM(list, 2));
+finally:
+    if (window->state == READY)
+        return status;
+    return -1;
+"#
+    ), @r#"
+        9: the checked call can fail where the macro could not, and `window->state = READY;` on line 14 undoes what may have begun before it: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors there
+        @@
+             struct window *window = find(self);
+             int status = 0;
+        +    PyObject *item;
+        +    PyObject *item2;
+             if (next_state(window) < 0) {
+                 PyErr_SetString(PyExc_TypeError, "no state");
+        @@
+             }
+             window->state = READY;
+        -    use(PyList_GET_ITEM(list, 1));
+        +    item = PyList_GetItemRef(list, 1);
+        +    if (item == NULL) {
+        +        return -1;
+        +    }
+        +    use(item);
+        +    Py_DECREF(item);
+             if (status < 0) {
+                 PyErr_SetString(PyExc_TypeError, "no status");
+                 goto finally;
+             }
+        -    use(PyList_GET_ITEM(list, 2));
+        +    item2 = PyList_GetItemRef(list, 2);
+        +    if (item2 == NULL) {
+        +        return -1;
+        +    }
+        +    use(item2);
+        +    Py_DECREF(item2);
+         finally:
+             if (window->state == READY)
+        "#);
+}
+
+/// What the label does not read does not matter to it.
+#[test]
+fn variables_that_the_label_does_not_read() {
+    insta::assert_snapshot!(super::int(
+        r#"
+    struct graph graph = {0};
+    PyObject **place;
+    int result = -1;
+    if (!(graph.seen = PySet_New(NULL)))
+        goto done;
+    for (i = 0; i < count(list); i++) {
+        place = place_of(self);
+        if (PySet_Add(graph.seen, *place) == -1)
+            goto done;
+    }
+    for (i = 0; i < count(list); i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        walk(self, &graph);
+        if (PySet_Add(graph.seen, item) == -1)
+            goto done;
+    }
+    result = 0;
+done:
+    Py_XDECREF(graph.seen);
+    return result;
+"#
+    ), @"
+        @@
+             }
+             for (i = 0; i < count(list); i++) {
+        -        PyObject *item = PyList_GET_ITEM(list, i);
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        if (item == NULL) {
+        +            goto done;
+        +        }
+                 walk(self, &graph);
+        -        if (PySet_Add(graph.seen, item) == -1)
+        +        if (PySet_Add(graph.seen, item) == -1) {
+        +            Py_DECREF(item);
+                     goto done;
+        +        }
+        +        Py_DECREF(item);
+             }
+             result = 0;
+        ");
+}
+
+/// Who clears the exception does not fail.
+#[test]
+fn an_exit_that_clears_the_exception_is_none() {
+    insta::assert_snapshot!(super::int(
+        r#"
+    if (PyObject_SetItem(dict, key, self) < 0) {
+        PyErr_Clear();
+        return -1;
+    }
+    use(PyList_GET_ITEM(list, i));
+    return 0;
+"#
+    ), @"
+        7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        ");
+}

@@ -310,3 +310,56 @@ fn a_number_with_a_point_may_be_the_error() {
                      return -1.0;
         ");
 }
+
+/// Where the function may end without it, an exit may as well.
+#[test]
+fn what_the_function_leaves_as_it_is() {
+    insta::assert_snapshot!(of(
+        "void",
+        r#"
+    struct voices *all = (struct voices *)self;
+    Py_ssize_t k;
+    for (k = 0; k < all->count; k++) {
+        if (is_over(PyList_GET_ITEM(list, k)))
+            all->busy[i] = 0;
+        else
+            all->busy[i] = 1;
+    }
+"#
+    ), @"
+        @@
+             Py_ssize_t k;
+             for (k = 0; k < all->count; k++) {
+        -        if (is_over(PyList_GET_ITEM(list, k)))
+        +        PyObject *item = PyList_GetItemRef(list, k);
+        +        if (item == NULL) {
+        +            PyErr_WriteUnraisable(NULL);
+        +            return;
+        +        }
+        +        if (is_over(item))
+                     all->busy[i] = 0;
+                 else
+                     all->busy[i] = 1;
+        +        Py_DECREF(item);
+             }
+         }
+        ");
+}
+
+#[test]
+fn what_the_function_sets_back_in_any_case() {
+    insta::assert_snapshot!(of(
+        "void",
+        r#"
+    struct voices *all = (struct voices *)self;
+    Py_ssize_t k;
+    all->busy = 1;
+    for (k = 0; k < all->count; k++) {
+        use(PyList_GET_ITEM(list, k));
+    }
+    all->busy = 0;
+"#
+    ), @"
+        7: the checked call can fail where the macro could not, and `all->busy = 0;` on line 9 undoes what may have begun before it: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors there
+        ");
+}
