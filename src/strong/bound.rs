@@ -166,14 +166,14 @@ impl Bound {
         let index = scene.as_local(self.index);
         let is_own = |place: ExprId| {
             let local = scene.as_local(place);
-            local.is_some_and(|local| {
-                Some(local) != index && !scene.liveness.is_live(local, end)
-            })
+            local.is_some_and(|local| Some(local) != index && !scene.liveness.is_live(local, end))
         };
         let passed = passed(scene, self.body, call);
         let makes = |local: LocalId| {
             let mut made = inside(scene, so_far).filter_map(|(_, expr)| match expr.kind {
-                ExprKind::Assign { lhs, rhs, .. } if scene.as_local(lhs) == Some(local) => Some(rhs),
+                ExprKind::Assign { lhs, rhs, .. } if scene.as_local(lhs) == Some(local) => {
+                    Some(rhs)
+                }
                 _ => None,
             });
             made.any(|value| scene.call(value).is_some_and(|(name, _)| only_makes(name)))
@@ -199,9 +199,9 @@ impl Bound {
         };
         let mut parts = inside(scene, so_far);
         parts.all(|(id, expr)| {
-            let skipped = passed.iter().any(|range| {
-                range.start <= expr.range.start && expr.range.end <= range.end
-            });
+            let skipped = passed
+                .iter()
+                .any(|range| range.start <= expr.range.start && expr.range.end <= range.end);
             skipped || harmless(id, expr)
         })
     }
@@ -352,7 +352,9 @@ fn passed(scene: &Scene<'_>, body: StmtId, call: ExprId) -> Vec<TokenRange> {
 /// Whether a function of the C API makes an object and runs no other code.
 fn only_makes(name: &str) -> bool {
     const TYPES: [&str; 6] = ["List", "Tuple", "Dict", "Float", "Long", "Bytes"];
-    let of_type = TYPES.iter().find_map(|ty| name.strip_prefix("Py")?.strip_prefix(ty));
+    let of_type = TYPES
+        .iter()
+        .find_map(|ty| name.strip_prefix("Py")?.strip_prefix(ty));
     matches!(
         of_type,
         Some("_New" | "_FromDouble" | "_FromLong" | "_FromSsize_t" | "_FromString")

@@ -233,13 +233,17 @@ impl<'s, 'a> Exits<'s, 'a> {
         let mut outer_ones = changed.iter().filter(|local| !here.contains(local));
         let stays = outer_ones.all(|&local| !is_read(local) && !owned_before(local));
         let made = self.state.owned().into_iter();
-        let made: Vec<Owned> = made.filter(|owned| changed.contains(&owned.local)).collect();
+        let made: Vec<Owned> = made
+            .filter(|owned| changed.contains(&owned.local))
+            .collect();
         let undone = made.is_empty() || bound.is_untouched(scene, self.call);
         if !stays || !undone || self.local.is_some_and(is_read) {
             return None;
         }
-        let releases: Option<Vec<String>> =
-            made.into_iter().map(|owned| release(scene, owned)).collect();
+        let releases: Option<Vec<String>> = made
+            .into_iter()
+            .map(|owned| release(scene, owned))
+            .collect();
         let mut lines = releases?;
         lines.push("PyErr_Clear();".to_owned());
         lines.extend(bound.correction(scene));

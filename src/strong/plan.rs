@@ -106,7 +106,12 @@ fn lookup(
     replacement: &'static Replacement,
     moved: &BTreeSet<ExprId>,
 ) -> Result<Lookup, Reason> {
-    let shape = fits(scene, call, replacement, shape(scene, call, replacement, moved)?)?;
+    let shape = fits(
+        scene,
+        call,
+        replacement,
+        shape(scene, call, replacement, moved)?,
+    )?;
     Ok(Lookup {
         call,
         replacement,

@@ -37,7 +37,9 @@ pub(super) fn title(scene: &Scene<'_>, group: &[Planned]) -> String {
         }
         Errors::Propagate | Errors::Preserve => "",
     };
-    let takers = group.iter().flat_map(|planned| planned.decisions.taken.values());
+    let takers = group
+        .iter()
+        .flat_map(|planned| planned.decisions.taken.values());
     let takers: BTreeSet<String> = takers.map(|name| format!("`{name}`")).collect();
     let takers: Vec<String> = takers.into_iter().collect();
     let repair = match &takers[..] {

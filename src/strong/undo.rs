@@ -162,7 +162,11 @@ impl Facts {
         if !self.in_exit && !is_handle {
             // The end of the function undoes it, or succeeds.
             let begun = self.begins && (one.resets || !one.locals.is_empty());
-            return if begun && !self.stays { Verdict::Unsure } else { Verdict::Not };
+            return if begun && !self.stays {
+                Verdict::Unsure
+            } else {
+                Verdict::Not
+            };
         }
         let is_clear = self.begins && !self.after && !self.undone && !self.asks;
         if is_clear && scene.stmt_span(one.stmt).is_some() {
