@@ -59,7 +59,7 @@ static int f(PyObject *from, PyObject *to) {
         [
             "4: safe",
             "7: review in `f`, the reference from `PyList_GetItemRef` is released or given away \
-             once too often on some path, as it was before (line 12)",
+             once too often on some path, as it was before (line 13)",
         ]
     );
 }
