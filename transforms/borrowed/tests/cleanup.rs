@@ -223,8 +223,7 @@ static int f(PyObject *from, PyObject *to, Py_ssize_t n) {
         ");
 }
 
-/// Of what is taken where the call succeeds, or released behind a label for others as well, a
-/// person has to think.
+/// What is released where the call succeeded, or without braces.
 #[test]
 fn other_releases_too_many_stay() {
     insta::assert_snapshot!(crate::testing::run(
@@ -241,6 +240,46 @@ static int f(PyObject *from, PyObject *to) {
     return 0;
 }
 
+static int one_line(PyObject *from, PyObject *to) {
+    PyObject *item = PyList_GetItem(from, 0);
+    if (item == NULL)
+        return -1;
+    Py_INCREF(item);
+    if (PyList_SetItem(to, 0, item) < 0)
+        Py_DECREF(item);
+    return 0;
+}
+"#
+    ), @"
+        @@
+         
+         static int f(PyObject *from, PyObject *to) {
+        -    PyObject *item = PyList_GetItem(from, 0);
+        +    PyObject *item = PyList_GetItemRef(from, 0);
+             if (item == NULL)
+                 return -1;
+        -    Py_INCREF(item);
+             if (PyList_SetItem(to, 0, item) < 0)
+                 return -1;
+        @@
+         
+         static int one_line(PyObject *from, PyObject *to) {
+        -    PyObject *item = PyList_GetItem(from, 0);
+        +    PyObject *item = PyList_GetItemRef(from, 0);
+             if (item == NULL)
+                 return -1;
+        -    Py_INCREF(item);
+             if (PyList_SetItem(to, 0, item) < 0)
+                 Py_DECREF(item);
+        ");
+}
+
+/// The release is right for those who come there from elsewhere.
+#[test]
+fn a_release_that_is_too_many_for_some() {
+    insta::assert_snapshot!(crate::testing::run(
+        super::ALL,
+        r#"
 static int g(PyObject *from, PyObject *to) {
     PyObject *item = PyList_GetItem(from, 0);
     if (item == NULL)
@@ -267,40 +306,10 @@ static int h(PyObject *from, PyObject *to) {
     }
     return 0;
 }
-
-static int one_line(PyObject *from, PyObject *to) {
-    PyObject *item = PyList_GetItem(from, 0);
-    if (item == NULL)
-        return -1;
-    Py_INCREF(item);
-    if (PyList_SetItem(to, 0, item) < 0)
-        Py_DECREF(item);
-    return 0;
-}
 "#
     ), @"
-        14: whether the function owns what `item` holds depends on the path: make it own the reference on all of them
-        29: whether the function owns what `item` holds depends on the path: make it own the reference on all of them
-        @@
-         
-         static int f(PyObject *from, PyObject *to) {
-        -    PyObject *item = PyList_GetItem(from, 0);
-        +    PyObject *item = PyList_GetItemRef(from, 0);
-             if (item == NULL)
-                 return -1;
-        -    Py_INCREF(item);
-             if (PyList_SetItem(to, 0, item) < 0)
-                 return -1;
-        @@
-         
-         static int one_line(PyObject *from, PyObject *to) {
-        -    PyObject *item = PyList_GetItem(from, 0);
-        +    PyObject *item = PyList_GetItemRef(from, 0);
-             if (item == NULL)
-                 return -1;
-        -    Py_INCREF(item);
-             if (PyList_SetItem(to, 0, item) < 0)
-                 Py_DECREF(item);
+        3: whether the function owns what `item` holds depends on the path: make it own the reference on all of them
+        18: whether the function owns what `item` holds depends on the path: make it own the reference on all of them
         ");
 }
 
