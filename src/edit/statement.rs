@@ -153,6 +153,13 @@ impl Layout<'_> {
         is_blank.then(|| to_offset(line.index() + length + 1))
     }
 
+    /// Whether the line behind that of `offset` is blank.
+    #[must_use]
+    pub fn is_blank_line_behind(&self, offset: ByteOffset) -> bool {
+        let next = self.next_line(offset);
+        next.is_some_and(|next| self.blank_line_at(next).is_some())
+    }
+
     fn follows_blank_line(&self, line: ByteOffset) -> bool {
         let Some(before) = line.0.checked_sub(1) else {
             return false;

@@ -68,18 +68,23 @@ pub(crate) fn parse_define(bytes: &[u8], tokens: &[Token], file: FileId) -> Opti
     })
 }
 
-/// Whether a generated compatibility header gives its stand-in a name of its own, which must not
-/// hide what the function is:
+/// Whether a compatibility header gives its stand-in a name of its own, which must not hide what
+/// the function is:
 ///
 /// ```c
 /// #define PyDict_GetItemRef ungil_PyDict_GetItemRef
+/// #define Py_NewRef(obj) _Py_NewRef(_PyObject_CAST(obj))
 /// ```
 pub(crate) fn is_own_name(bytes: &[u8], def: &MacroDef) -> bool {
-    let [only] = def.body[..] else {
-        return false;
-    };
-    let own = bytes[only.token.span.range()].strip_prefix(b"ungil_");
-    def.params.is_none() && own == Some(&bytes[def.name.range()])
+    let name = &bytes[def.name.range()];
+    let word = |token: &BodyToken| &bytes[token.token.span.range()];
+    match (&def.params, &def.body[..]) {
+        (None, [only]) => word(only).strip_prefix(b"ungil_") == Some(name),
+        (Some(_), [first, ..]) => {
+            name.starts_with(b"Py_") && word(first).strip_prefix(b"_") == Some(name)
+        }
+        _ => false,
+    }
 }
 
 fn parse_params<'a>(bytes: &'a [u8], tokens: &[Token], names: &mut Vec<&'a [u8]>) -> Params {

@@ -7,6 +7,7 @@
 mod alternatives;
 mod contract;
 mod domains;
+mod ends;
 mod proof;
 mod structure;
 mod variants;

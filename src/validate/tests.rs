@@ -368,3 +368,5 @@ static int f(T *self, PyObject *l) {
     assert_eq!(wrong(text, &[STRONG, (block, "{ }")]), [""; 0]);
     assert_eq!(wrong(text, &[STRONG, (block, ";")]), [""; 0]);
 }
+
+mod taken;

@@ -17,12 +17,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Failure;
-use super::proof::{
-    Failed, Original, borrowed_seeds, calls, graph, is_inserted, original_span, seeds,
-};
+use super::ends::Ends;
+use super::proof::{Failed, Original, borrowed_seeds, calls, is_inserted, original_span, seeds};
 use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Tree};
 use crate::edit::Applied;
-use crate::ownership::track::{self, Exit, Gives, Handed, Origin, Problem, Seed};
+use crate::ownership::track::{self, Seed};
 use crate::preprocess::Spelling;
 use crate::program::{Program, ProgramItem};
 use crate::source::{ByteOffset, ByteSpan, FileId};
@@ -54,6 +53,8 @@ pub(super) fn failures(
             if siblings.len() > 1 {
                 failures.extend(change.undeclared(new, &siblings));
                 failures.extend(change.unequal(new, &olds));
+            } else {
+                failures.extend(change.taken(new, &olds));
             }
         }
     }
@@ -140,6 +141,43 @@ impl Change<'_> {
         failures
     }
 
+    /// Keys and values that new text takes a reference to, and that end otherwise than before.
+    fn taken(&self, new: Variant<'_>, olds: &[Variant<'_>]) -> Vec<Failed> {
+        let came = |at: ByteOffset| self.applied.map.to_original(at).is_none().then_some(at);
+        let mut taken = self.counts(new, &["Py_INCREF"], &came);
+        taken.retain(|name, _| is_lent(new.1, name));
+        if taken.is_empty() {
+            return Vec::new();
+        }
+        let span = original_span(self.applied, new.0.place.1);
+        let Some(&old) = olds.iter().find(|old| overlap(old.0.place.1, span)) else {
+            return Vec::new();
+        };
+        let taken = taken.into_iter();
+        taken
+            .filter_map(|(name, at)| Some(self.failed(new, at, self.doubt_about(old, new, name)?)))
+            .collect()
+    }
+
+    /// What is wrong with the variables of a name that new text takes references to.
+    fn doubt_about(&self, old: Variant<'_>, new: Variant<'_>, name: &str) -> Option<Failure> {
+        let function = &new.1.name;
+        let ends = |(_, function): Variant<'_>| Ends::rough(self.original, function, name);
+        let (Some(before), Some(after)) = (ends(old), ends(new)) else {
+            return Some(Failure::Unknown(format!(
+                "`{function}` has too many paths to prove that `{name}` is counted as before"
+            )));
+        };
+        if before.count_matters() {
+            return Some(Failure::Unknown(format!(
+                "in `{function}`, the reference to `{name}` is one more than code that looks at \
+                 the reference count expects"
+            )));
+        }
+        let reason = || format!("in `{function}`, `{name}` is not counted as before");
+        (!before.has_counts_of(&after)).then(|| Failure::Wrong(reason()))
+    }
+
     /// Counts that the fix changes in a configuration without anything of its own, of which it is
     /// not known what it was.
     fn unknown(&self, new: Variant<'_>) -> Option<Failed> {
@@ -148,7 +186,7 @@ impl Change<'_> {
             return None;
         }
         let came = |at: ByteOffset| self.applied.map.to_original(at).is_none().then_some(at);
-        let (name, at) = self.counts(new, &came).into_iter().next()?;
+        let (name, at) = self.counts(new, &[], &came).into_iter().next()?;
         let reason = format!(
             "`{name}` is counted as before in each configuration of `{}`",
             function.name
@@ -240,17 +278,19 @@ impl Change<'_> {
                 None => Some(before().unwrap_or_default()),
             }
         };
-        let mut names = self.counts(new, &came);
-        for (name, at) in self.counts(old, &went) {
+        let mut names = self.counts(new, &[], &came);
+        for (name, at) in self.counts(old, &[], &went) {
             names.entry(name).or_insert(at);
         }
         names
     }
 
-    /// The variables that are counted by calls of which a token is `changed`.
+    /// The variables that are counted by calls (of these functions, or of any if there are none)
+    /// of which a token is `changed`.
     fn counts<'p>(
         &self,
         (item, function): Variant<'p>,
+        only: &[&str],
         changed: &dyn Fn(ByteOffset) -> Option<ByteOffset>,
     ) -> BTreeMap<&'p str, ByteOffset> {
         let tree = &function.tree;
@@ -259,7 +299,8 @@ impl Change<'_> {
             changed(at)
         };
         let mut names = BTreeMap::new();
-        for (call, name) in calls(function) {
+        let wanted = |name: &str| only.is_empty() || only.contains(&name);
+        for (call, name) in calls(function).filter(|(_, name)| wanted(name)) {
             let ExprKind::Call { callee, args } = &tree.expr(call).kind else {
                 continue;
             };
@@ -294,6 +335,23 @@ impl Change<'_> {
     }
 }
 
+/// Whether `PyDict_Next` fills a variable of this name.
+fn is_lent(function: &Function, name: &str) -> bool {
+    let tree = &function.tree;
+    let mut loops = calls(function).filter(|(_, callee)| *callee == "PyDict_Next");
+    loops.any(|(call, _)| {
+        let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
+            return false;
+        };
+        args.iter().any(|&arg| match &tree.expr(arg).kind {
+            ExprKind::Unary { operand, .. } => {
+                variable(tree, *operand).is_some_and(|local| tree.local(local).name == name)
+            }
+            _ => false,
+        })
+    })
+}
+
 /// The tokens of an item that stand in `file` as they are, by where they begin.
 fn tokens(item: &ProgramItem, file: FileId) -> Vec<ByteOffset> {
     let tokens = &item.tokens.tokens;
@@ -320,89 +378,4 @@ fn variable(tree: &Tree, arg: ExprId) -> Option<LocalId> {
         ExprKind::Cast { operand, .. } => variable(tree, *operand),
         _ => None,
     }
-}
-
-/// How the variables of one name fare along the paths of a function.
-#[derive(PartialEq, Eq)]
-struct Ends {
-    /// What is wrong, if the function owns nothing of what they get.
-    problems: BTreeSet<Problem>,
-    /// For each way out what kind of value is returned, and the counts.
-    exits: BTreeSet<(Kind, Vec<i8>)>,
-    /// All counts that are not 0.
-    counts: BTreeSet<i8>,
-}
-
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Null,
-    Int(i64),
-    Other,
-}
-
-impl Ends {
-    /// Follows what the variables get from elsewhere than `seeds`; `None` if there are too many
-    /// paths.
-    fn new(
-        original: &Original<'_>,
-        function: &Function,
-        name: &str,
-        seeds: &[Seed],
-    ) -> Option<Self> {
-        let first = seeds.len();
-        let locals = (0u32..).zip(&function.tree.locals);
-        let locals = locals.filter(|(_, local)| local.name == name);
-        let watched = locals.map(|(at, _)| Seed {
-            origin: Origin::Local(LocalId(at)),
-            gives: Gives::Result,
-            owned: false,
-        });
-        let seeds: Vec<Seed> = seeds.iter().copied().chain(watched).collect();
-        let graph = graph(function);
-        let followed = track::follow(&graph, &function.tree, &seeds, &original.callees)?;
-        let troubles = followed.troubles.iter().filter(|t| t.seed >= first);
-        let exits = followed.exits.iter();
-        let exits: BTreeSet<_> = exits
-            .map(|exit| (kind(exit), counts(exit, first)))
-            .collect();
-        Some(Self {
-            problems: troubles.map(|trouble| trouble.problem).collect(),
-            counts: exits
-                .iter()
-                .flat_map(|(_, counts)| counts)
-                .copied()
-                .collect(),
-            exits,
-        })
-    }
-
-    fn are_those_of(&self, after: &Self) -> bool {
-        self.exits == after.exits && after.problems.is_subset(&self.problems)
-    }
-}
-
-fn kind(exit: &Exit) -> Kind {
-    match exit.value {
-        Handed::Null | Handed::Int(0) => Kind::Null,
-        Handed::Int(number) => Kind::Int(number),
-        Handed::Instance { .. } | Handed::Inside(_) | Handed::Other => Kind::Other,
-    }
-}
-
-/// References that are taken and not released, where not 0: negative where more are released, or
-/// handed to the caller, than were taken.
-fn counts(exit: &Exit, first: usize) -> Vec<i8> {
-    let of_seeds = exit.counts.iter().filter(|(seed, _)| *seed >= first);
-    let mut counts: Vec<i8> = of_seeds.map(|(_, count)| *count).collect();
-    if let Handed::Instance { seed, count } = exit.value
-        && seed >= first
-    {
-        if let Some(at) = counts.iter().position(|other| *other == count) {
-            counts.remove(at);
-        }
-        counts.push(count.saturating_sub(1));
-    }
-    counts.retain(|count| *count != 0);
-    counts.sort_unstable();
-    counts
 }

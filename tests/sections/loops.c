@@ -271,6 +271,116 @@ call_and_count(PyObject *Py_UNUSED(self), PyObject *args)
     return Py_BuildValue("in", stopped, calls);
 }
 
+static PyObject *
+show_each(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key, *value, *shown;
+    Py_ssize_t pos = 0;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    shown = PyList_New(0);
+    if (shown == NULL)
+        return NULL;
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        int failed;
+
+        if (value == Py_None)
+            continue;
+        key = PyObject_Str(key);
+        if (key == NULL)
+            goto error;
+        value = PyObject_Repr(value);
+        if (value == NULL) {
+            Py_DECREF(key);
+            goto error;
+        }
+        failed = PyList_Append(shown, key) < 0 || PyList_Append(shown, value) < 0;
+        Py_DECREF(key);
+        Py_DECREF(value);
+        if (failed)
+            goto error;
+        if (PyList_GET_SIZE(shown) > 4)
+            break;
+    }
+    return shown;
+error:
+    Py_DECREF(shown);
+    return NULL;
+}
+
+static PyObject *
+all_true(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key, *value;
+    Py_ssize_t pos = 0;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        const int is_known = PyObject_HasAttr(f, key);
+        int is_true = PyObject_IsTrue(value);
+
+        if (is_true < 0)
+            return NULL;
+        if (!is_true)
+            return PyUnicode_FromFormat("%R is false, %d", key, is_known);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+any_true(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key, *value;
+    Py_ssize_t pos = 0;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        int is_true = PyObject_RichCompareBool(value,
+                                               Py_True,
+                                               Py_EQ);
+
+        if (is_true < 0)
+            return NULL;
+        if (is_true)
+            return Py_NewRef(key);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *registry;
+
+static PyObject *
+call_registered(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key, *value, *result, *saved;
+    Py_ssize_t pos = 0;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    saved = registry;
+    registry = Py_NewRef(d);
+    while (PyDict_Next(registry, &pos, &key, &value)) {
+        result = PyObject_CallFunctionObjArgs(f, key, value, NULL);
+        if (result == NULL) {
+            Py_XSETREF(registry, saved);
+            return NULL;
+        }
+        Py_DECREF(result);
+    }
+    Py_XSETREF(registry, saved);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+forget(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args))
+{
+    Py_XSETREF(registry, PyDict_New());
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"count_strings", count_strings, METH_VARARGS, NULL},
     {"only_strings", only_strings, METH_VARARGS, NULL},
@@ -283,6 +393,11 @@ static PyMethodDef methods[] = {
     {"copy_into", copy_into, METH_VARARGS, NULL},
     {"first_pair", first_pair, METH_VARARGS, NULL},
     {"call_and_count", call_and_count, METH_VARARGS, NULL},
+    {"show_each", show_each, METH_VARARGS, NULL},
+    {"all_true", all_true, METH_VARARGS, NULL},
+    {"any_true", any_true, METH_VARARGS, NULL},
+    {"call_registered", call_registered, METH_VARARGS, NULL},
+    {"forget", forget, METH_VARARGS, NULL},
     {"count_globals", count_globals, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

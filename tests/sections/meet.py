@@ -44,4 +44,13 @@ for shared in dicts:
     # `call_each` asks for the truth of the value once `look` is done with it.
     loops.call_each(shared, look)
 thread.join()
+
+
+def forget(key, value):
+    # The variable of the module held the last reference to the dict.
+    loops.forget()
+    return True
+
+
+loops.call_registered(filled(), forget)
 print("survived")

@@ -37,6 +37,9 @@ def iterate():
             loops.copy_into(shared, target)
             loops.count_strings(shared, None)
             loops.first_pair(shared, None)
+            loops.show_each(shared, None)
+            loops.all_true(shared, None)
+            loops.any_true(shared, None)
     except BaseException as error:
         errors.append(error)
 

@@ -1,6 +1,7 @@
 //! UG301: iterations with `PyDict_Next` over dicts that other threads can change.
 
 mod exits;
+mod field;
 mod operand;
 mod path;
 mod plan;
@@ -25,6 +26,7 @@ use crate::rule::{Finding, Outcome, PackageCx};
 use crate::source::{ByteSpan, FileId};
 
 use exits::Exits;
+use field::keeps_its_dict;
 use operand::Operand;
 use plan::Plan;
 use references::References;
@@ -71,11 +73,14 @@ declare_rule! {
     /// ```
     /// No `return`, `goto` or outer `break` may leave a section, so each becomes an outcome that
     /// is acted on behind it. A call that may run Python code can suspend the section; key and
-    /// value that it gets, or that are used after it, are held by references of their own.
+    /// value that it gets, or that are used after it, are held by references of their own. So is a
+    /// dict that is a field or a variable of the file: `PyObject *data = Py_NewRef(self->data);`.
     ///
     /// ## Confidence
-    /// `safe` if all of that is proven. `review` if the dict is a field that other code may set,
-    /// or if key or value are used where no reference of the loop can hold them. No fix for
+    /// `safe` if all of that is proven. `review` if code that the loop runs may set the field that
+    /// holds the dict (the loop then stays with the old dict, where it went on in the new one with
+    /// the position of the old; functions that build or destroy the object do not count), or if
+    /// key or value are used where no reference of the loop can hold them. No fix for
     /// iterations by hand, exits made by macros, and loops that detach the thread. A loop that adds
     /// or removes keys of its dict is undefined with and without the section; that stays.
     ///
@@ -177,8 +182,13 @@ fn agreed(known: &Outcome, other: Outcome) -> Outcome {
                 alternatives: one.alternatives.clone(),
                 ..other
             };
-            if one == other {
+            // What one has beside the other stands in a branch that the other knows nothing of: an
+            // exit in an `#if`. That it holds for both is proven on the result.
+            if holds_all_of(&one, &other) {
                 return Outcome::Fix(one);
+            }
+            if holds_all_of(&other, &one) {
+                return Outcome::Fix(other);
             }
             Outcome::Manual(
                 "the loop differs between `#if` branches: put it into a critical section by hand"
@@ -186,6 +196,16 @@ fn agreed(known: &Outcome, other: Outcome) -> Outcome {
             )
         }
     }
+}
+
+/// Whether `one` makes each edit of `other`, and assumes as much.
+fn holds_all_of(one: &Fix, other: &Fix) -> bool {
+    let assumptions = other.assumptions.iter();
+    one.confidence <= other.confidence
+        && one.title == other.title
+        && assumptions.clone().all(|own| one.assumptions.contains(own))
+        && other.needs.iter().all(|need| one.needs.contains(need))
+        && other.edits.iter().all(|edit| one.edits.contains(edit))
 }
 
 /// The iterations of one function.
@@ -280,12 +300,12 @@ impl<'a> Sites<'a> {
 
     fn fix(&self, site: &Site, names: &mut Names) -> Result<Fix, String> {
         let scope = self.scope;
-        let operand = Operand::read(scope, site, scope.range(site.region))?;
+        let operand = Operand::read(scope, site, scope.range(site.region))?.held(scope, site);
         let exits = Exits::collect(scope, site)?;
         let plan = Plan::new(scope, site, &exits)?;
         let uses = values::uses(scope, site);
         let needed = uses.suspended & !uses.outlives;
-        let references = References::new(scope, site, &exits, needed);
+        let references = References::new(scope, site, &exits, needed, names);
         let second = self.second(site);
         let none = References::default();
         let section = Section {
@@ -309,8 +329,10 @@ impl<'a> Sites<'a> {
                 &mut fix,
             );
         }
-        let operands = std::iter::once(&operand).chain(second.as_ref().map(|(_, o)| o));
-        operands.for_each(|operand| assume_operand(operand, &mut fix));
+        assume_operand(scope, site, &operand, &mut fix);
+        if let Some((inner, operand)) = &second {
+            assume_operand(scope, inner, operand, &mut fix);
+        }
         if !site.is_unconditional {
             fix.assume(format!("`{}` is not NULL here", operand.text()));
         }
@@ -401,10 +423,11 @@ fn assume_values(scope: &Scope<'_>, site: &Site, outlives: Set, unheld: Set, fix
     }
 }
 
-fn assume_operand(operand: &Operand, fix: &mut Fix) {
+fn assume_operand(scope: &Scope<'_>, site: &Site, operand: &Operand, fix: &mut Fix) {
     match operand {
         Operand::Variable(_) => {}
-        Operand::Shared(text) => {
+        Operand::Held { .. } if keeps_its_dict(scope, site) => {}
+        Operand::Held { text, .. } | Operand::Shared(text) => {
             fix.assume(format!("no other code sets `{text}` while the loop runs"))
         }
         Operand::Bound(text) => fix.assume(format!(

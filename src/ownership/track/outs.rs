@@ -1,11 +1,12 @@
 //! What calls store through the addresses they get.
 
 use super::Problem;
+use super::carriers::addressed;
 use super::state::{InstanceId, State, Value};
 use super::step::Stepper;
 use crate::ast::{ExprKind, LocalId};
 use crate::capi::{OutKind, Stored, stored};
-use crate::cfg::{Operand, Source};
+use crate::cfg::{Operand, Source, TempId};
 
 impl Stepper<'_> {
     /// Variables whose address is passed may hold anything after the call, what lives in another
@@ -52,6 +53,7 @@ impl Stepper<'_> {
     fn address(&mut self, state: &State, name: &str, at: usize, local: LocalId, source: Source) {
         if let Value::Instance(id) = state.local(local)
             && !self.callees.fills(name, at)
+            && name != "PyDict_Next"
         {
             self.trouble(state, id, Problem::AddressTaken, Some(source));
         }
@@ -73,6 +75,21 @@ impl Stepper<'_> {
             Stored::Unknown => name.starts_with("PyArg_"),
         }
     }
+}
+
+/// `PyDict_Next(dict, &pos, &key, &value)` stores a key and a value, or, where it `ended`, nothing.
+pub(super) fn next_item(
+    mut ended: State,
+    mut found: State,
+    dst: TempId,
+    args: &[Operand],
+    out: &mut Vec<State>,
+) {
+    let key_and_value = args.iter().skip(2).filter_map(addressed);
+    key_and_value.for_each(|local| found.set_local(local, Value::NonNull));
+    ended.set_temp(dst, Value::Int(0), None);
+    found.set_temp(dst, Value::Int(1), None);
+    out.extend([found, ended]);
 }
 
 fn derived(owner: Option<(usize, InstanceId)>) -> Value {

@@ -59,6 +59,19 @@ pub fn follow(cfg: &Cfg, tree: &Tree, seeds: &[Seed], callees: &dyn Callees) -> 
     Walk::new(&facts, seeds, callees, false).run(&mut 0)
 }
 
+/// As [`follow`], but where there are many paths the values of variables that are not followed are
+/// forgotten, which makes more paths possible, never fewer.
+#[must_use]
+pub fn follow_roughly(
+    cfg: &Cfg,
+    tree: &Tree,
+    seeds: &[Seed],
+    callees: &dyn Callees,
+) -> Option<Followed> {
+    let facts = Facts::new(cfg, tree);
+    Walk::new(&facts, seeds, callees, true).run(&mut 0)
+}
+
 /// One walk along all paths.
 struct Walk<'a> {
     stepper: Stepper<'a>,

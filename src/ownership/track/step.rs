@@ -9,6 +9,7 @@ use super::effects::{
     self, Callees, CountEffect, Keeps, build_format, count_effect, stolen_by_format,
 };
 use super::facts::Facts;
+use super::outs::next_item;
 use super::state::{Instance, InstanceId, State, Value};
 use super::{Exit, Followed, Gives, Origin, Problem, Seed, Trouble};
 use crate::ast::{ExprKind, LocalId, Name};
@@ -203,7 +204,11 @@ impl<'a> Stepper<'a> {
         let seed = self.seeds.iter().position(
             |seed| matches!(seed.origin, Origin::Call(call) if source == Source::Expr(call)),
         );
+        let before = (name == "PyDict_Next").then(|| state.clone());
         self.addresses(&mut state, name, args, &values, source);
+        if let Some(ended) = before {
+            return next_item(ended, state, dst, args, out);
+        }
         if let Some(seed) = seed {
             return self.give(state, seed, dst, args, out);
         }

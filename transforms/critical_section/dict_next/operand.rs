@@ -12,6 +12,13 @@ pub(super) enum Operand {
     Variable(String),
     /// As it stands: a field or file-scope variable, which other code may set.
     Shared(String),
+    /// The same, kept in a new variable by a reference of its own.
+    Held {
+        /// As it stands.
+        text: String,
+        /// The last word of it, which the variable is called after.
+        field: String,
+    },
     /// What a call gives, kept in a new variable.
     Bound(String),
 }
@@ -44,7 +51,38 @@ impl Operand {
     /// The expression as written.
     pub(super) fn text(&self) -> &str {
         match self {
-            Self::Variable(text) | Self::Shared(text) | Self::Bound(text) => text,
+            Self::Variable(text)
+            | Self::Shared(text)
+            | Self::Held { text, .. }
+            | Self::Bound(text) => text,
+        }
+    }
+
+    /// What the new variable gets.
+    pub(super) fn value(&self) -> String {
+        match self {
+            Self::Variable(text) | Self::Shared(text) | Self::Bound(text) => text.clone(),
+            Self::Held { text, .. } => format!("Py_NewRef({text})"),
+        }
+    }
+
+    /// With a reference of its own where other code may set what holds the dict: the section must
+    /// not outlive it.
+    pub(super) fn held(self, scope: &Scope<'_>, site: &Site) -> Self {
+        let Self::Shared(text) = &self else {
+            return self;
+        };
+        if !site.is_unconditional {
+            // It may be `NULL`.
+            return self;
+        }
+        let field = match &scope.expr(site.dict).kind {
+            ExprKind::Member { field, .. } => field.to_string(),
+            _ => String::from("dict"),
+        };
+        Self::Held {
+            text: text.clone(),
+            field,
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) struct Departure {
 pub(super) struct ResultType {
     /// `PyObject *` or `int `: the name follows directly.
     pub(super) prefix: String,
-    /// ` = NULL`, or nothing where no constant is known to fit.
+    /// `NULL`, or nothing where no constant is known to fit.
     pub(super) initial: &'static str,
 }
 
@@ -159,12 +159,12 @@ fn result_type(ty: &Type) -> Option<ResultType> {
             let constant = if ty.is_const { "const " } else { "" };
             Some(ResultType {
                 prefix: format!("{inner}*{constant}"),
-                initial: " = NULL",
+                initial: "NULL",
             })
         }
         TypeKind::Named(name) => Some(ResultType {
             prefix: format!("{}{name} ", if ty.is_const { "const " } else { "" }),
-            initial: if is_arithmetic(name) { " = 0" } else { "" },
+            initial: if is_arithmetic(name) { "0" } else { "" },
         }),
         TypeKind::Struct(_)
         | TypeKind::Enum(_)

@@ -1,72 +1,136 @@
 //! Strong references to key and value while the body of the loop runs.
 
-use crate::ast::{StmtId, StmtKind};
-use crate::source::ByteSpan;
+use crate::ast::{ExprKind, Init, StmtId, StmtKind, Storage};
+use crate::edit::Need;
+use crate::source::{ByteSpan, FileId};
 
 use super::exits::Exits;
-use super::scope::Scope;
+use super::rewrite::Names;
+use super::scope::{Scope, inside};
 use super::site::{Kind, Site};
-use super::text::is_whole_in_every_branch;
+use super::text::has_directive;
 use super::values::{KEY, Set, VALUE};
 
 /// References that are taken at the top of the body and released wherever it is left.
 #[derive(Debug, Default)]
 pub(super) struct References {
-    /// The variables, in the order in which they are taken.
-    pub(super) names: Vec<String>,
-    /// How many declarations of the body come before the first statement.
-    pub(super) leading: usize,
+    /// What is held, in the order in which it is taken.
+    pub(super) held: Vec<Held>,
+    pub(super) at: At,
     /// `break` and `continue` of the loop itself.
     pub(super) jumps: Vec<StmtId>,
     /// Whether the body can end by its end.
     pub(super) falls_through: bool,
 }
 
+/// A reference to a key or value.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// The variable that the iteration fills.
+    variable: String,
+    /// The variable that keeps the reference where the body gives the other a value of its own.
+    own: Option<String>,
+}
+
+/// Where references are taken.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum At {
+    /// In front of the statement of this index, or of a body that is no block.
+    Statement(usize),
+    /// Right behind the brace: an `#if` comes before the first statement.
+    #[default]
+    Brace,
+    /// Before the declaration of this index, the last one, gives its value.
+    ///
+    /// ```c
+    /// int n = check(key);         /* int n;            */
+    ///                             /* Py_INCREF(key);   */
+    ///                             /* n = check(key);   */
+    /// ```
+    Value(usize),
+}
+
 impl References {
     /// References to the items in `needed`; `None` if they cannot be released on every path.
-    pub(super) fn new(scope: &Scope<'_>, site: &Site, exits: &Exits, needed: Set) -> Option<Self> {
+    pub(super) fn new(
+        scope: &Scope<'_>,
+        site: &Site,
+        exits: &Exits,
+        needed: Set,
+        names: &mut Names<'_>,
+    ) -> Option<Self> {
         let mut references = Self::default();
-        for (local, set) in [(site.key, KEY), (site.value, VALUE)] {
+        let mut last = site.body;
+        let mut is_declared = false;
+        references.at = At::Statement(0);
+        if let StmtKind::Block(stmts) = scope.stmt(site.body) {
+            last = *stmts.last()?;
+            (references.at, is_declared) = place(scope, site.body, stmts)?;
+        }
+        for (local, set, name) in [
+            (site.key, KEY, "dict_key"),
+            (site.value, VALUE, "dict_value"),
+        ] {
             let Some(local) = local.filter(|_| needed & set != 0) else {
                 continue;
             };
             let elsewhere = |expr| scope.mentions(expr, local);
             let is_elsewhere = site.step.is_some_and(elsewhere)
                 || (site.cond != site.call && elsewhere_in_condition(scope, site, local));
-            if is_elsewhere || scope.is_written(local, scope.range(site.body), None) {
+            if is_elsewhere {
                 return None;
             }
-            references.names.push(scope.name(local).to_owned());
+            let is_set = scope.is_written(local, scope.range(site.body), None);
+            references.held.push(Held {
+                variable: scope.name(local).to_owned(),
+                own: (is_set || is_declared).then(|| names.fresh(name)),
+            });
         }
-        if references.names.is_empty() {
-            return Some(references);
+        if references.held.is_empty() {
+            return Some(Self::default());
+        }
+        if looks_at_counts(scope, site) {
+            return None;
         }
         if !site.is_body_after_item(scope) || site.kind == Kind::DoLoop {
             return None;
-        }
-        let mut last = site.body;
-        if let StmtKind::Block(stmts) = scope.stmt(site.body) {
-            last = *stmts.last()?;
-            references.leading = leading_declarations(scope, stmts)?;
-            if is_conditional(scope, site.body, stmts[references.leading]) {
-                return None;
-            }
         }
         references.falls_through = completes(scope, last);
         references.jumps.clone_from(&exits.own);
         Some(references)
     }
 
+    /// The declarations of new variables, which take their references.
+    pub(super) fn declare(&self) -> Vec<String> {
+        let owned = self.held.iter().filter_map(|held| {
+            let own = held.own.as_ref()?;
+            Some(format!("PyObject *{own} = Py_NewRef({});", held.variable))
+        });
+        owned.collect()
+    }
+
+    /// The statements that take the other references.
     pub(super) fn acquire(&self) -> Vec<String> {
-        self.names
-            .iter()
-            .map(|name| format!("Py_INCREF({name});"))
+        let plain = self.held.iter().filter(|held| held.own.is_none());
+        plain
+            .map(|held| format!("Py_INCREF({});", held.variable))
             .collect()
     }
 
+    /// What the text needs where it stands in `file`.
+    pub(super) fn need(&self, file: FileId) -> Option<Need> {
+        let function = "Py_NewRef";
+        let is_new = self.held.iter().any(|held| held.own.is_some());
+        is_new.then_some(Need::Compat { file, function })
+    }
+
     pub(super) fn release(&self) -> Vec<String> {
-        let names = self.names.iter().rev();
-        names.map(|name| format!("Py_DECREF({name});")).collect()
+        let held = self.held.iter().rev();
+        held.map(|held| {
+            let name = held.own.as_ref().unwrap_or(&held.variable);
+            format!("Py_DECREF({name});")
+        })
+        .collect()
     }
 }
 
@@ -75,28 +139,78 @@ fn elsewhere_in_condition(scope: &Scope<'_>, site: &Site, local: crate::ast::Loc
     scope.mentions_outside(site.cond, local, call)
 }
 
-/// How many declarations stand in front of the references; `None` if they call something and the
-/// function is C89: the references would come too late behind them.
-fn leading_declarations(scope: &Scope<'_>, stmts: &[StmtId]) -> Option<usize> {
+/// Where references come first in `block`, and whether only declarations can take them there;
+/// `None` if there is no such place, or configurations would disagree about it.
+///
+/// ```c
+/// PyObject *dict_key = Py_NewRef(key);
+/// const int n = check(key);           /* C89 has no statement in front of it */
+/// ```
+fn place(scope: &Scope<'_>, block: StmtId, stmts: &[StmtId]) -> Option<(At, bool)> {
     let is_decl = |stmt: &&StmtId| matches!(scope.stmt(**stmt), StmtKind::Decl(_));
     let leading = stmts.iter().take_while(is_decl).count();
     let calls = stmts[..leading]
         .iter()
         .position(|&stmt| scope.stmt_calls(stmt));
-    match calls {
-        None => (leading < stmts.len()).then_some(leading),
-        Some(first) => scope.declares_anywhere().then_some(first),
+    let is_c99 = scope.declares_anywhere();
+    let is_last = |at: usize| at + 1 == leading && late_value(scope, stmts[at]).is_some();
+    let (at, index) = match calls {
+        None => (At::Statement(leading), leading),
+        Some(first) if is_c99 => (At::Statement(first), first),
+        Some(first) if is_last(first) => (At::Value(first), first),
+        Some(first) => (At::Statement(first), first),
+    };
+    let is_declared = at == At::Statement(index) && calls == Some(index) && !is_c99;
+    match is_behind_directive(scope, block, *stmts.get(index)?) {
+        false => Some((at, is_declared)),
+        true if leading == 0 || is_c99 => Some((At::Brace, false)),
+        true => None,
     }
 }
 
-/// Whether `stmt` stands in an `#if` of its block.
-fn is_conditional(scope: &Scope<'_>, block: StmtId, stmt: StmtId) -> bool {
+/// The name and the value of the variable that a declaration gives one, if an assignment can do it
+/// later.
+pub(super) fn late_value(scope: &Scope<'_>, stmt: StmtId) -> Option<(ByteSpan, ByteSpan)> {
+    let StmtKind::Decl(decls) = scope.stmt(stmt) else {
+        return None;
+    };
+    let (decl, others) = decls.split_last()?;
+    let variable = scope.tree().local(decl.local);
+    let is_plain = variable.storage == Storage::None && !variable.ty.is_const;
+    let Some(Init::Expr(value)) = decl.init else {
+        return None;
+    };
+    if !is_plain || others.iter().any(|other| other.init.is_some()) {
+        return None;
+    }
+    let tokens = &scope.cx.item(scope.item).tokens;
+    let (_, name) = tokens.file_span(variable.name_range)?;
+    let (_, value) = scope.cx.span(scope.item, value)?;
+    Some((name, value))
+}
+
+/// Whether a directive stands between the brace of `block` and `stmt`.
+fn is_behind_directive(scope: &Scope<'_>, block: StmtId, stmt: StmtId) -> bool {
     let (Some((file, block)), Some((_, stmt))) = (scope.span(block), scope.span(stmt)) else {
         return true;
     };
     let above = ByteSpan::new(block.start().0, stmt.start().0);
     let tokens = &scope.cx.program.index[file.index()].tokens;
-    !is_whole_in_every_branch(scope.cx.file(file).bytes(), tokens, above)
+    has_directive(scope.cx.file(file).bytes(), tokens, above)
+}
+
+/// Whether the body asks how many references something has: one more would show.
+fn looks_at_counts(scope: &Scope<'_>, site: &Site) -> bool {
+    let tree = scope.tree();
+    let body = scope.range(site.body);
+    tree.exprs.iter().any(|expr| {
+        let asks = match &expr.kind {
+            ExprKind::Member { field, .. } => &**field == "ob_refcnt",
+            ExprKind::Call { callee, .. } => tree.callee_name(*callee) == Some("Py_REFCNT"),
+            _ => false,
+        };
+        asks && inside(expr.range, body)
+    })
 }
 
 /// Whether flow comes out behind `stmt`.

@@ -3,23 +3,25 @@
 mod act;
 mod declare;
 mod helper;
+mod hold;
 mod label;
 
 use rustc_hash::FxHashSet;
 
-use crate::ast::{StmtId, StmtKind};
+use crate::ast::{ExprKind, Name, StmtId};
 use crate::edit::{Edit, Fix, Layout, Need};
 use crate::lex::Token;
 use crate::rule::PackageCx;
-use crate::source::{ByteOffset, ByteSpan, FileId};
+use crate::source::{ByteSpan, FileId};
 
+use self::declare::Variable;
 use super::exits::Reach;
 use super::operand::Operand;
 use super::plan::{Departure, Plan};
 use super::references::References;
 use super::scope::Scope;
 use super::site::Site;
-use super::text::{gil_word, is_whole_in_every_branch, token_before_comment};
+use super::text::{gil_word, is_whole_in_every_branch};
 
 /// Names that are taken in a function, new ones included.
 pub(super) struct Names<'a> {
@@ -36,12 +38,26 @@ impl<'a> Names<'a> {
     }
 
     /// `name`, or `name2`, `name3`, … if it is taken.
-    fn fresh(&mut self, name: &str) -> String {
+    pub(super) fn fresh(&mut self, name: &str) -> String {
         let numbered = (2..).map(|n: u32| format!("{name}{n}"));
         let mut names = std::iter::once(name.to_owned()).chain(numbered);
         let free = names
             .find(|name| !self.cx.is_macro(name) && self.words.insert(name.clone().into_bytes()));
         free.expect("there is no end of numbers")
+    }
+
+    /// The name of a field for a variable; another one if something else has that.
+    fn like_field(&mut self, scope: &Scope<'_>, field: &str) -> String {
+        let tree = scope.tree();
+        let is_taken = tree.locals.iter().any(|local| local.name == field)
+            || tree.exprs.iter().any(
+                |expr| matches!(&expr.kind, ExprKind::Name(Name::Global(name)) if **name == *field),
+            )
+            || self.cx.is_macro(field);
+        match is_taken {
+            true => self.fresh("dict"),
+            false => field.to_owned(),
+        }
     }
 }
 
@@ -107,6 +123,10 @@ impl Section<'_> {
             "Py_BEGIN_CRITICAL_SECTION"
         };
         fix.needs.push(Need::Compat { file, function });
+        if self.references.need(file).is_some() || matches!(self.operand, Operand::Held { .. }) {
+            let function = "Py_NewRef";
+            fix.needs.push(Need::Compat { file, function });
+        }
         Ok(fix)
     }
 
@@ -125,17 +145,34 @@ impl Section<'_> {
     }
 
     fn choose_names(&self, names: &mut Names<'_>) -> NewNames {
-        let mut new = NewNames::default();
-        if let Operand::Bound(_) = self.operand {
-            new.dict = Some(names.fresh("dict"));
-        }
+        let dict = match self.operand {
+            Operand::Variable(_) | Operand::Shared(_) => None,
+            Operand::Bound(_) => Some(names.fresh("dict")),
+            Operand::Held { field, .. } => Some(names.like_field(self.scope, field)),
+        };
+        let mut new = NewNames {
+            dict,
+            ..NewNames::default()
+        };
         let plan = self.plan;
         if plan.happens_anyway {
             // What comes next does what the exits did.
         } else if let [action] = &plan.actions[..] {
             let text = action.last().map_or("", String::as_str);
             let fails = text.starts_with("goto") || text == "return NULL;" || text == "return -1;";
-            new.flag = Some(names.fresh(if fails { "failed" } else { "stopped" }));
+            let name = if fails { "failed" } else { "stopped" };
+            // A list of what failed is something else.
+            let is_local = self
+                .scope
+                .tree()
+                .locals
+                .iter()
+                .any(|local| local.name == name);
+            new.flag = Some(names.fresh(if is_local && fails {
+                "has_failed"
+            } else {
+                name
+            }));
         } else if !plan.actions.is_empty() {
             new.flag = Some(names.fresh("outcome"));
         }
@@ -164,8 +201,7 @@ struct Rewrite<'a> {
     openers: Vec<Edit>,
     /// Edits behind statements, in the order in which they were asked for: outer before inner.
     closers: Vec<Edit>,
-    /// Declarations, with their initial values.
-    declared: Vec<String>,
+    declared: Vec<Variable>,
 }
 
 impl<'a> Rewrite<'a> {
@@ -194,28 +230,7 @@ impl<'a> Rewrite<'a> {
 
     fn region(&mut self, span: ByteSpan) -> Result<(), String> {
         let section = self.section;
-        let mut before = Vec::new();
-        let mut assigned = Vec::new();
-        let mut declare = |prefix: &str, name: &str, value: &str| {
-            let value = if value.is_empty() {
-                String::new()
-            } else {
-                format!(" = {value}")
-            };
-            self.declared.push(format!("{prefix}{name}{value};"));
-        };
-        if let (Some(name), Operand::Bound(text)) = (&self.names.dict, section.operand) {
-            declare("PyObject *", name, "");
-            assigned.push(format!("{name} = {text};"));
-        }
-        if let Some(flag) = &self.names.flag {
-            declare("int ", flag, "0");
-        }
-        if let (Some(name), Some(ty)) = (&self.names.result, &section.plan.result) {
-            declare(&ty.prefix, name, ty.initial.trim_start_matches(" = "));
-        }
-        before.extend(self.declare()?);
-        before.append(&mut assigned);
+        let mut before = self.declarations()?;
         let operand = self.names.dict.as_deref().unwrap_or(section.operand.text());
         let (begin, end) = match section.second {
             Some(second) => (
@@ -233,9 +248,12 @@ impl<'a> Rewrite<'a> {
             after.push(format!("{label}: ;"));
         }
         after.push(end.to_owned());
+        if let (Some(name), Operand::Held { .. }) = (&self.names.dict, section.operand) {
+            after.push(format!("Py_DECREF({name});"));
+        }
         after.extend(self.actions(span));
         self.surround(span, &before, &after);
-        if let (Some(name), Operand::Bound(_)) = (&self.names.dict, section.operand)
+        if let Some(name) = &self.names.dict
             && let Some((_, span)) = section.scope.cx.span(section.scope.item, section.site.dict)
         {
             self.replace(span, name.clone());
@@ -243,22 +261,26 @@ impl<'a> Rewrite<'a> {
         Ok(())
     }
 
-    /// Inserts `lines` in front of the first statement of a block, and of the comment on it.
-    fn insert_first(&mut self, statement: ByteSpan, lines: &[String]) {
-        let Some(before) = token_before_comment(self.bytes, self.tokens, statement) else {
-            self.surround(statement, lines, &[]);
-            return;
+    /// Declares the new variables of the section; gives what has to stand right before it.
+    fn declarations(&mut self) -> Result<Vec<String>, String> {
+        let section = self.section;
+        let mut declare = |prefix: &str, name: &str, value: &str, is_constant: bool| {
+            self.declared.push(Variable {
+                declaration: format!("{prefix}{name}"),
+                value: value.to_owned(),
+                is_constant,
+            });
         };
-        let indentation = self.layout.indentation(statement.start());
-        let indentation = String::from_utf8_lossy(indentation);
-        let ending = self.layout.line_ending(statement.start());
-        let lines: Vec<String> = lines
-            .iter()
-            .map(|line| format!("{indentation}{line}"))
-            .collect();
-        let at = before.span.start();
-        self.openers
-            .push(self.layout.insert_line_after(at, &lines.join(ending)));
+        if let Some(name) = &self.names.dict {
+            declare("PyObject *", name, &section.operand.value(), false);
+        }
+        if let Some(flag) = &self.names.flag {
+            declare("int ", flag, "0", true);
+        }
+        if let (Some(name), Some(ty)) = (&self.names.result, &section.plan.result) {
+            declare(&ty.prefix, name, ty.initial, true);
+        }
+        self.declare()
     }
 
     /// The text of a statement.
@@ -266,66 +288,6 @@ impl<'a> Rewrite<'a> {
         let span = self.section.scope.span(stmt);
         span.map(|(_, span)| span)
             .ok_or_else(|| "a part of the loop is made by a macro".to_owned())
-    }
-
-    /// Takes strong references to the items that need them for as long as the body runs.
-    fn references(&mut self) -> Result<(), String> {
-        let references = self.section.references;
-        if references.names.is_empty() {
-            return Ok(());
-        }
-        let acquire = references.acquire();
-        let release = references.release();
-        let scope = self.section.scope;
-        let body = self.section.site.body;
-        let span = self.span(body)?;
-        if let StmtKind::Block(stmts) = scope.stmt(body) {
-            let first = self.span(stmts[references.leading])?;
-            self.insert_first(first, &acquire);
-            if references.falls_through {
-                self.insert_last(span, first, stmts[stmts.len() - 1], &release)?;
-            }
-        } else {
-            let release = if references.falls_through {
-                &release[..]
-            } else {
-                &[]
-            };
-            self.surround(span, &acquire, release);
-        }
-        for &jump in &references.jumps {
-            let span = self.span(jump)?;
-            self.surround(span, &release, &[]);
-        }
-        Ok(())
-    }
-
-    /// Inserts `lines` at the end of `block`, also where its last statement stands in an `#if`.
-    fn insert_last(
-        &mut self,
-        block: ByteSpan,
-        first: ByteSpan,
-        last: StmtId,
-        lines: &[String],
-    ) -> Result<(), String> {
-        let last = self.span(last)?;
-        let rest = ByteSpan::new(last.end().0, block.end().0);
-        let has_directive = self.bytes[rest.range()].contains(&b'#');
-        if !has_directive {
-            self.surround(last, &[], lines);
-            return Ok(());
-        }
-        let indentation = self.layout.indentation(first.start());
-        let indentation = String::from_utf8_lossy(indentation);
-        let ending = self.layout.line_ending(first.start());
-        let lines: Vec<String> = lines
-            .iter()
-            .map(|line| format!("{indentation}{line}"))
-            .collect();
-        let brace = ByteOffset(block.end().0 - 1);
-        let edit = self.layout.insert_line_before(brace, &lines.join(ending));
-        self.closers.push(edit);
-        Ok(())
     }
 
     fn departure(&mut self, departure: &Departure) -> Result<(), String> {

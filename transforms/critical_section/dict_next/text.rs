@@ -25,6 +25,12 @@ pub(super) fn is_whole_in_every_branch(bytes: &[u8], tokens: &[Token], span: Byt
     depth == 0
 }
 
+/// Whether a directive begins in `span`.
+pub(super) fn has_directive(bytes: &[u8], tokens: &[Token], span: ByteSpan) -> bool {
+    let mut inside = tokens.iter().filter(|token| span.contains(token.span));
+    inside.any(|token| token.first_on_line && bytes[token.span.range()] == *b"#")
+}
+
 /// The token in front of `statement`, if a comment of its own lines stands between the two: what
 /// is said there is said of the statement.
 pub(super) fn token_before_comment<'t>(

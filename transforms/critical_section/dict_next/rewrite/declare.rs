@@ -5,6 +5,33 @@ use crate::ast::{StmtId, StmtKind};
 use crate::source::ByteSpan;
 use crate::transforms::critical_section::dict_next::text::is_whole_in_every_branch;
 
+/// A new variable.
+pub(super) struct Variable {
+    /// `int failed`
+    pub(super) declaration: String,
+    /// What it has before the section; empty if nothing.
+    pub(super) value: String,
+    /// Whether it can have that from the beginning of the function on.
+    pub(super) is_constant: bool,
+}
+
+impl Variable {
+    fn declared(&self) -> String {
+        match &*self.value {
+            "" => format!("{};", self.declaration),
+            value => format!("{} = {value};", self.declaration),
+        }
+    }
+
+    /// The declaration without the value, and the assignment.
+    fn split(&self) -> (String, Option<String>) {
+        let name = self.declaration.rsplit([' ', '*']).next();
+        let name = name.unwrap_or_default();
+        let assigned = (!self.value.is_empty()).then(|| format!("{name} = {};", self.value));
+        (format!("{};", self.declaration), assigned)
+    }
+}
+
 impl Rewrite<'_> {
     /// Declares the new variables; gives what has to stand right before the section.
     ///
@@ -15,25 +42,26 @@ impl Rewrite<'_> {
         if declared.is_empty() {
             return Ok(Vec::new());
         }
+        let in_place = || declared.iter().map(Variable::declared).collect();
         let scope = self.section.scope;
         let region = self.section.site.region;
         let parent = scope.parent(region);
         let stmts = match parent.map(|parent| scope.stmt(parent)) {
             Some(StmtKind::Block(stmts)) => &stmts[..],
             Some(StmtKind::Label { .. } | StmtKind::Case { .. } | StmtKind::Default { .. }) => {
-                return self.declare_above(&declared);
+                return self.declare_above(&declared, false);
             }
             // The only statement of an `if` or loop: it gets braces.
-            _ => return Ok(declared),
+            _ => return Ok(in_place()),
         };
         let is_decl = |stmt: &StmtId| matches!(scope.stmt(*stmt), StmtKind::Decl(_));
         let leading = stmts.iter().take_while(|stmt| is_decl(stmt)).count();
         let is_first = stmts.get(leading) == Some(&region);
-        let joins_others = leading > 0 && !self.has_labels_before();
-        if scope.declares_anywhere() || (is_first && !joins_others) {
-            return Ok(declared);
+        let joins_others = is_first && leading > 0 && !self.has_labels_before();
+        if !joins_others && (is_first || scope.declares_anywhere()) {
+            return Ok(in_place());
         }
-        self.declare_above(&declared)
+        self.declare_above(&declared, joins_others)
     }
 
     /// Whether a jump may lead past declarations at the top of a block.
@@ -49,9 +77,14 @@ impl Rewrite<'_> {
         })
     }
 
-    /// Declares at the top of the enclosing block; gives the assignments that jumps into the
-    /// block would otherwise miss.
-    fn declare_above(&mut self, declared: &[String]) -> Result<Vec<String>, String> {
+    /// Declares at the top of the enclosing block, which ends `right_before` the section or
+    /// earlier; gives the assignments that come too soon there, and those that jumps into the block
+    /// would miss.
+    fn declare_above(
+        &mut self,
+        declared: &[Variable],
+        right_before: bool,
+    ) -> Result<Vec<String>, String> {
         let scope = self.section.scope;
         let region = self.section.site.region;
         let mut blocks = scope.ancestors(region);
@@ -62,11 +95,18 @@ impl Rewrite<'_> {
         let (block, stmts) = block.ok_or("the loop is in no block")?;
         let is_decl = |stmt: &&StmtId| matches!(scope.stmt(**stmt), StmtKind::Decl(_));
         let last = stmts.iter().take_while(is_decl).last();
-        let (lines, assigned) = if self.has_labels_before() {
-            split_assignments(declared)
-        } else {
-            (declared.to_vec(), Vec::new())
-        };
+        let has_labels = self.has_labels_before();
+        let mut assigned = Vec::new();
+        let mut lines = Vec::new();
+        for variable in declared {
+            if right_before || (variable.is_constant && !has_labels) {
+                lines.push(variable.declared());
+            } else {
+                let (line, assignment) = variable.split();
+                lines.push(line);
+                assigned.extend(assignment);
+            }
+        }
         let span = self.span(*last.unwrap_or(&stmts[0]))?;
         let block = self.span(block)?;
         let above = ByteSpan::new(block.start().0, span.start().0);
@@ -85,21 +125,4 @@ impl Rewrite<'_> {
         }
         Ok(assigned)
     }
-}
-
-/// `int failed = 0;` as `int failed;` and `failed = 0;`.
-fn split_assignments(declared: &[String]) -> (Vec<String>, Vec<String>) {
-    let mut lines = Vec::new();
-    let mut assigned = Vec::new();
-    for line in declared {
-        match line.split_once(" = ") {
-            Some((declaration, value)) => {
-                let name = declaration.rsplit([' ', '*']).next().unwrap_or_default();
-                lines.push(format!("{declaration};"));
-                assigned.push(format!("{name} = {value}"));
-            }
-            None => lines.push(line.clone()),
-        }
-    }
-    (lines, assigned)
 }

@@ -53,6 +53,7 @@ impl Section<'_> {
             file,
             function: "Py_BEGIN_CRITICAL_SECTION",
         });
+        fix.needs.extend(self.references.need(file));
         fix.assume(format!(
             "`{}` is not NULL when `{}` is called",
             scope.name(dict),

@@ -3,7 +3,7 @@
 use super::diff;
 
 #[test]
-fn a_field_is_locked_as_it_stands_after_review() {
+fn the_dict_of_a_field_is_held_by_a_reference() {
     let text = r#"
 static int
 count(Cache *self)
@@ -16,21 +16,23 @@ count(Cache *self)
     return n;
 }
 "#;
-    insta::assert_snapshot!(diff(text), @r##"
+    insta::assert_snapshot!(diff(text), @"
     8: `self->data` is iterated over without holding its lock
       8: `self->data`, a field that other threads can reach: another thread can change it between two calls
-      review: hold `self->data` in a critical section while it is iterated over
-      assumes that no other code sets `self->data` while the loop runs
+      safe: hold `self->data` in a critical section while it is iterated over
     @@
          Py_ssize_t pos = 0;
          int n = 0;
-    +    Py_BEGIN_CRITICAL_SECTION(self->data);
-         while (PyDict_Next(self->data, &pos, &key, NULL))
+    -    while (PyDict_Next(self->data, &pos, &key, NULL))
+    +    PyObject *data = Py_NewRef(self->data);
+    +    Py_BEGIN_CRITICAL_SECTION(data);
+    +    while (PyDict_Next(data, &pos, &key, NULL))
              n++;
     +    Py_END_CRITICAL_SECTION();
+    +    Py_DECREF(data);
          return n;
      }
-    "##);
+    ");
 }
 
 #[test]
@@ -420,4 +422,203 @@ traverse(Cache *self, visitproc visit, void *arg)
     8: `self->data` is iterated over without holding its lock
       safe as it is: the garbage collector stops all other threads while it traverses
     "##);
+}
+
+const CACHE: &str = r#"
+static int
+cache_init(Cache *self, PyObject *args, PyObject *kwargs)
+{
+    self->data = PyDict_New();
+    return 0;
+}
+
+static void
+cache_dealloc(Cache *self)
+{
+    Py_CLEAR(self->data);
+}
+
+static PyObject *
+cache_show(Cache *self, PyObject *data)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(self->data, &pos, &key, NULL)) {
+        if (PyObject_CallOneArg(data, key) == NULL)
+            return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyType_Slot slots[] = {
+    {Py_tp_init, cache_init},
+    {Py_tp_dealloc, cache_dealloc},
+    {0, NULL},
+};
+"#;
+
+#[test]
+fn a_field_that_only_builders_set_needs_no_review() {
+    insta::assert_snapshot!(diff(CACHE), @"
+    21: `self->data` is iterated over without holding its lock
+      21: `self->data`, a field that other threads can reach: another thread can change it between two calls
+      22: `PyObject_CallOneArg` can run Python code, which may change it as well
+      safe: hold `self->data` in a critical section while it is iterated over
+    @@
+         PyObject *key;
+         Py_ssize_t pos = 0;
+    +    PyObject *dict = Py_NewRef(self->data);
+    +    int failed = 0;
+     
+    -    while (PyDict_Next(self->data, &pos, &key, NULL)) {
+    -        if (PyObject_CallOneArg(data, key) == NULL)
+    -            return NULL;
+    +    Py_BEGIN_CRITICAL_SECTION(dict);
+    +    while (PyDict_Next(dict, &pos, &key, NULL)) {
+    +        Py_INCREF(key);
+    +        if (PyObject_CallOneArg(data, key) == NULL) {
+    +            Py_DECREF(key);
+    +            failed = 1;
+    +            break;
+    +        }
+    +        Py_DECREF(key);
+         }
+    +    Py_END_CRITICAL_SECTION();
+    +    Py_DECREF(dict);
+    +    if (failed)
+    +        return NULL;
+         Py_RETURN_NONE;
+     }
+    ");
+}
+
+#[test]
+fn a_field_that_a_method_sets_needs_review() {
+    let method = r#"
+static PyObject *
+cache_reset(Cache *self, PyObject *data)
+{
+    Py_XSETREF(self->data, PyDict_New());
+    Py_RETURN_NONE;
+}
+"#;
+    let said = diff(&format!("{CACHE}{method}"));
+    assert!(said.contains("no other code sets `self->data` while the loop runs"));
+}
+
+#[test]
+fn a_field_that_python_code_can_set_needs_review() {
+    let member = |flags| {
+        let text = format!(
+            "static PyMemberDef members[] = {{\n    {{\"data\", T_OBJECT, \
+             offsetof(Cache, data), {flags}}},\n    {{NULL}},\n}};\n"
+        );
+        diff(&format!("{CACHE}{text}")).contains("no other code sets `self->data`")
+    };
+    assert!(member("0"));
+    assert!(!member("READONLY"));
+}
+
+#[test]
+fn a_helper_of_a_builder_that_a_method_calls_too_needs_review() {
+    let text = CACHE
+        .replace("self->data = PyDict_New();", "fill(self);")
+        .replace("Py_RETURN_NONE;", "fill(self);\n    Py_RETURN_NONE;");
+    let fill = "static void fill(Cache *self) { self->data = PyDict_New(); }";
+    assert!(diff(&format!("{fill}{text}")).contains("no other code sets `self->data`"));
+    let text = CACHE.replace("self->data = PyDict_New();", "fill(self);");
+    assert!(!diff(&format!("{fill}{text}")).contains("no other code sets `self->data`"));
+}
+
+#[test]
+fn a_variable_of_the_file_is_held_under_another_name() {
+    let text = r#"
+static PyObject *types;
+
+int
+forget(PyObject *type)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+    if (type == NULL)
+        return 0;
+    while (PyDict_Next(types, &pos, &key, &value)) {
+        if (key == type)
+            return 1;
+    }
+    Py_CLEAR(types);
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @"
+    11: `types` is iterated over without holding its lock
+      11: `types`, a variable that all threads share: another thread can change it between two calls
+      safe: hold `types` in a critical section while it is iterated over
+    @@
+         PyObject *key, *value;
+         Py_ssize_t pos = 0;
+    +    PyObject *dict;
+    +    int stopped = 0;
+         if (type == NULL)
+             return 0;
+    -    while (PyDict_Next(types, &pos, &key, &value)) {
+    -        if (key == type)
+    -            return 1;
+    +    dict = Py_NewRef(types);
+    +    Py_BEGIN_CRITICAL_SECTION(dict);
+    +    while (PyDict_Next(dict, &pos, &key, &value)) {
+    +        if (key == type) {
+    +            stopped = 1;
+    +            break;
+    +        }
+         }
+    +    Py_END_CRITICAL_SECTION();
+    +    Py_DECREF(dict);
+    +    if (stopped)
+    +        return 1;
+         Py_CLEAR(types);
+         return 0;
+    ");
+}
+
+#[test]
+fn a_first_item_is_held_with_its_dict() {
+    let text = r#"
+static PyObject *
+first(Cache *self)
+{
+    PyObject *key, *value, *result = NULL;
+    Py_ssize_t pos = 0;
+
+    if (PyDict_Next(self->data, &pos, &key, &value)) {
+        result = PyObject_CallOneArg(key, value);
+    }
+    return result;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @"
+    8: `self->data` is iterated over without holding its lock
+      8: `self->data`, a field that other threads can reach: another thread can change it between two calls
+      9: `PyObject_CallOneArg` can run Python code, which may change it as well
+      safe: hold `self->data` in a critical section while it is iterated over
+    @@
+         PyObject *key, *value, *result = NULL;
+         Py_ssize_t pos = 0;
+    +    PyObject *data = Py_NewRef(self->data);
+     
+    -    if (PyDict_Next(self->data, &pos, &key, &value)) {
+    +    Py_BEGIN_CRITICAL_SECTION(data);
+    +    if (PyDict_Next(data, &pos, &key, &value)) {
+    +        Py_INCREF(key);
+    +        Py_INCREF(value);
+             result = PyObject_CallOneArg(key, value);
+    +        Py_DECREF(value);
+    +        Py_DECREF(key);
+         }
+    +    Py_END_CRITICAL_SECTION();
+    +    Py_DECREF(data);
+         return result;
+     }
+    ");
 }

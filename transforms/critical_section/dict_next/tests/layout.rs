@@ -351,7 +351,7 @@ f(PyObject *d)
 }
 
 #[test]
-fn names_that_are_taken_get_numbers() {
+fn names_that_are_taken_give_way() {
     let text = r#"
 static int
 f(PyObject *d, int failed)
@@ -373,19 +373,19 @@ f(PyObject *d, int failed)
     @@
          PyObject *key;
          Py_ssize_t pos = 0;
-    +    int failed2 = 0;
+    +    int has_failed = 0;
      
     +    Py_BEGIN_CRITICAL_SECTION(d);
          while (PyDict_Next(d, &pos, &key, NULL)) {
     -        if (!PyUnicode_Check(key))
     -            return -1;
     +        if (!PyUnicode_Check(key)) {
-    +            failed2 = 1;
+    +            has_failed = 1;
     +            break;
     +        }
          }
     +    Py_END_CRITICAL_SECTION();
-    +    if (failed2)
+    +    if (has_failed)
     +        return -1;
          return failed;
      }

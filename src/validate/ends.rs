@@ -1,0 +1,124 @@
+//! How variables fare along the paths of a function, to compare two versions of it.
+
+use std::collections::BTreeSet;
+
+use super::proof::{Original, graph};
+use crate::ast::{Function, LocalId, Tree};
+use crate::cfg::Cfg;
+use crate::ownership::track::{
+    self, Callees, Exit, Followed, Gives, Handed, Origin, Problem, Seed,
+};
+
+/// A way to follow seeds through a function.
+type Follow = fn(&Cfg, &Tree, &[Seed], &dyn Callees) -> Option<Followed>;
+
+/// How the variables of one name fare along the paths of a function.
+pub(super) struct Ends {
+    /// What is wrong, if the function owns nothing of what they get.
+    problems: BTreeSet<Problem>,
+    /// For each way out what kind of value is returned, and the counts.
+    exits: BTreeSet<(Kind, Vec<i8>)>,
+    /// All counts that are not 0.
+    pub(super) counts: BTreeSet<i8>,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Null,
+    Int(i64),
+    Other,
+}
+
+impl Ends {
+    /// Follows what the variables get from elsewhere than `seeds`; `None` if there are too many
+    /// paths.
+    pub(super) fn new(
+        original: &Original<'_>,
+        function: &Function,
+        name: &str,
+        seeds: &[Seed],
+    ) -> Option<Self> {
+        Self::following(original, function, name, seeds, track::follow)
+    }
+
+    /// As [`Self::new`] without seeds, over more paths than there are where there are many.
+    pub(super) fn rough(original: &Original<'_>, function: &Function, name: &str) -> Option<Self> {
+        Self::following(original, function, name, &[], track::follow_roughly)
+    }
+
+    fn following(
+        original: &Original<'_>,
+        function: &Function,
+        name: &str,
+        seeds: &[Seed],
+        follow: Follow,
+    ) -> Option<Self> {
+        let first = seeds.len();
+        let locals = (0u32..).zip(&function.tree.locals);
+        let locals = locals.filter(|(_, local)| local.name == name);
+        let watched = locals.map(|(at, _)| Seed {
+            origin: Origin::Local(LocalId(at)),
+            gives: Gives::Result,
+            owned: false,
+        });
+        let seeds: Vec<Seed> = seeds.iter().copied().chain(watched).collect();
+        let graph = graph(function);
+        let followed = follow(&graph, &function.tree, &seeds, &original.callees)?;
+        let troubles = followed.troubles.iter().filter(|t| t.seed >= first);
+        let exits = followed.exits.iter();
+        let exits: BTreeSet<_> = exits
+            .map(|exit| (kind(exit), counts(exit, first)))
+            .collect();
+        Some(Self {
+            problems: troubles.map(|trouble| trouble.problem).collect(),
+            counts: exits
+                .iter()
+                .flat_map(|(_, counts)| counts)
+                .copied()
+                .collect(),
+            exits,
+        })
+    }
+
+    /// Whether each way out of the other version does what one of this does, and nothing new is
+    /// wrong.
+    pub(super) fn are_those_of(&self, after: &Self) -> bool {
+        self.exits == after.exits && after.problems.is_subset(&self.problems)
+    }
+
+    /// Whether the other version ends with no other counts, and nothing new is wrong.
+    pub(super) fn has_counts_of(&self, after: &Self) -> bool {
+        after.counts.is_subset(&self.counts) && after.problems.is_subset(&self.problems)
+    }
+
+    /// Whether the code asks how many references one of them has.
+    pub(super) fn count_matters(&self) -> bool {
+        self.problems.contains(&Problem::CountMatters)
+    }
+}
+
+fn kind(exit: &Exit) -> Kind {
+    match exit.value {
+        Handed::Null | Handed::Int(0) => Kind::Null,
+        Handed::Int(number) => Kind::Int(number),
+        Handed::Instance { .. } | Handed::Inside(_) | Handed::Other => Kind::Other,
+    }
+}
+
+/// References that are taken and not released, where not 0: negative where more are released, or
+/// handed to the caller, than were taken.
+fn counts(exit: &Exit, first: usize) -> Vec<i8> {
+    let of_seeds = exit.counts.iter().filter(|(seed, _)| *seed >= first);
+    let mut counts: Vec<i8> = of_seeds.map(|(_, count)| *count).collect();
+    if let Handed::Instance { seed, count } = exit.value
+        && seed >= first
+    {
+        if let Some(at) = counts.iter().position(|other| *other == count) {
+            counts.remove(at);
+        }
+        counts.push(count.saturating_sub(1));
+    }
+    counts.retain(|count| *count != 0);
+    counts.sort_unstable();
+    counts
+}

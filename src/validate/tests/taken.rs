@@ -1,0 +1,104 @@
+//! References that new text takes by itself, for as long as the body of a loop runs.
+
+use super::wrong;
+
+const LOOP: &str = "
+static int f(PyObject *d, PyObject *g) {
+    PyObject *k;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(d, &pos, &k, NULL)) {
+        if (skip(g)) continue;
+        if (look(g, k)) return -1;
+        /* end */
+    }
+    return 0;
+}
+";
+const TAKE: (&str, &str) = (
+    "if (skip(g)) continue;",
+    "Py_INCREF(k); if (skip(g)) { Py_DECREF(k); continue; }",
+);
+const OUT: (&str, &str) = (
+    "if (look(g, k)) return -1;",
+    "if (look(g, k)) { Py_DECREF(k); return -1; }",
+);
+const END: (&str, &str) = ("/* end */", "Py_DECREF(k);");
+
+#[test]
+fn what_is_released_on_every_way_out_is_counted_as_before() {
+    assert_eq!(wrong(LOOP, &[TAKE, OUT, END]), [""; 0]);
+}
+
+#[test]
+fn a_way_out_without_a_release_is_found() {
+    let is_found = |changes: &[(&str, &str)]| {
+        assert_eq!(
+            wrong(LOOP, changes),
+            ["in `f`, `k` is not counted as before"],
+            "{changes:?}"
+        );
+    };
+    is_found(&[TAKE, OUT]);
+    is_found(&[TAKE, END]);
+    is_found(&[("if (skip", "Py_INCREF(k); if (skip"), OUT, END]);
+    let twice = ("/* end */", "Py_DECREF(k); Py_DECREF(k);");
+    is_found(&[TAKE, OUT, twice]);
+}
+
+#[test]
+fn a_release_before_the_next_use_is_found() {
+    let early = (
+        "if (look(g, k)) return -1;",
+        "Py_DECREF(k); if (look(g, k)) return -1;",
+    );
+    assert_eq!(
+        wrong(LOOP, &[TAKE, early]),
+        ["in `f`, `k` is not counted as before"]
+    );
+}
+
+#[test]
+fn a_count_that_is_looked_at_is_doubted() {
+    let text = LOOP.replace("look(g, k)", "look(g, k->ob_refcnt)");
+    let out = (
+        "if (look(g, k->ob_refcnt)) return -1;",
+        "if (look(g, k->ob_refcnt)) { Py_DECREF(k); return -1; }",
+    );
+    assert_eq!(
+        wrong(&text, &[TAKE, out, END]),
+        [
+            "unknown: in `f`, the reference to `k` is one more than code that looks at the \
+             reference count expects"
+        ]
+    );
+}
+
+#[test]
+fn a_variable_that_holds_what_the_other_had_is_followed() {
+    let text = LOOP.replace("if (skip(g)) continue;", "k = make(k);");
+    let take = ("k = make(k);", "PyObject *own = Py_NewRef(k); k = make(k);");
+    let out = ("return -1;", "{ Py_DECREF(own); return -1; }");
+    assert_eq!(
+        wrong(&text, &[take, out, ("/* end */", "Py_DECREF(own);")]),
+        [""; 0]
+    );
+    assert_eq!(
+        wrong(&text, &[take, ("/* end */", "Py_DECREF(own);")]),
+        ["in `f`, the reference from `Py_NewRef` is not released on every path"]
+    );
+}
+
+#[test]
+fn the_stand_in_of_a_compatibility_header_is_the_function() {
+    let text = format!(
+        "static inline PyObject *_Py_NewRef(PyObject *o) {{ Py_INCREF(o); return o; }}
+#define Py_NewRef(o) _Py_NewRef(_PyObject_CAST(o))
+{LOOP}"
+    );
+    let take = ("if (skip(g)) continue;", "PyObject *own = Py_NewRef(k);");
+    let out = ("return -1;", "{ Py_DECREF(own); return -1; }");
+    assert_eq!(
+        wrong(&text, &[take, out, ("/* end */", "Py_DECREF(own);")]),
+        [""; 0]
+    );
+}

@@ -1,0 +1,154 @@
+//! Whether code that the loop runs may set the field or variable that holds its dict.
+
+use std::collections::BTreeSet;
+
+use crate::ast::{Declaration, ExprId, ExprKind, Function, Name, Tree, UnaryOp};
+use crate::cfg::InstrKind;
+use crate::cfg::Source;
+use crate::program::ProgramItem;
+use crate::roles::{Role, reached_only_from};
+
+use super::scope::Scope;
+use super::site::Site;
+use super::values::suspends;
+
+/// Fields of objects of Python itself that Python code can set: `f.__dict__ = {}`.
+const SET_BY_PYTHON: [&str; 5] = [
+    "func_dict",
+    "func_kwdefaults",
+    "func_annotations",
+    "cm_dict",
+    "sm_dict",
+];
+
+/// Whether nothing can set what the dict of `site` is read from as long as its loop runs: the
+/// loop runs no code but the API's own, or only functions that build or destroy objects or the
+/// module set it.
+///
+/// An `__init__` counts as one that builds, though Python can call it again in the middle of the
+/// loop: that loop would go on in another dict with the position of the first.
+pub(super) fn keeps_its_dict(scope: &Scope<'_>, site: &Site) -> bool {
+    let mut names = BTreeSet::new();
+    names_in(scope.tree(), site.dict, &mut names);
+    let cx = scope.cx;
+    let unknown = |name: &&str| SET_BY_PYTHON.contains(name) || cx.is_in_gap(name);
+    if names.iter().any(unknown) {
+        return false;
+    }
+    if !runs_code(scope, site) {
+        return true;
+    }
+    let (Some(roles), program) = (cx.roles(), cx.program) else {
+        return false;
+    };
+    let mut shown = program.declarations();
+    if shown.any(|(item, declaration)| is_shown(scope, item, declaration, &names)) {
+        return false;
+    }
+    let builds =
+        |_: &str, of: &[&Role]| !of.is_empty() && of.iter().all(|role| builds_or_ends(role));
+    let builders = reached_only_from(program, cx.call_index(), roles, &builds);
+    let mut others = program.functions();
+    others.all(|(_, function)| builders.contains(&*function.name) || !sets(function, &names))
+}
+
+/// Whether the loop calls more than functions that run no Python code.
+fn runs_code(scope: &Scope<'_>, site: &Site) -> bool {
+    let mut steps = scope.steps_in(scope.range(site.region));
+    steps.any(|step| match &step.kind {
+        InstrKind::Call { callee, .. } => {
+            suspends(callee) && step.source != Source::Expr(site.call)
+        }
+        _ => false,
+    })
+}
+
+fn builds_or_ends(role: &Role) -> bool {
+    let builds = matches!(role, Role::Slot(slot) if matches!(&**slot, "tp_new" | "tp_init"));
+    builds || role.is_destructor() || role.is_module_init()
+}
+
+/// Whether a table shows one of the fields to Python, which may then set it:
+/// `{"data", T_OBJECT, offsetof(Cache, data)}`.
+fn is_shown(
+    scope: &Scope<'_>,
+    item: &ProgramItem,
+    declaration: &Declaration,
+    names: &BTreeSet<&str>,
+) -> bool {
+    if declaration
+        .declarators
+        .iter()
+        .all(|each| each.init.is_none())
+    {
+        return false;
+    }
+    let files = scope.cx.program.files;
+    let count = u32::try_from(item.tokens.tokens.len()).expect("items fit");
+    let text = |at| item.tokens.text(files, at);
+    let is_name = |at| std::str::from_utf8(text(at)).is_ok_and(|word| names.contains(word));
+    let is_fixed = |at| {
+        let row = (at..count).map(text).take_while(|word| *word != b"}");
+        row.into_iter()
+            .any(|word| matches!(word, b"READONLY" | b"Py_READONLY"))
+    };
+    (0..count).any(|at| is_name(at) && !is_fixed(at))
+}
+
+/// Whether a function sets one of the fields or variables, or lets others do so.
+fn sets(function: &Function, names: &BTreeSet<&str>) -> bool {
+    let tree = &function.tree;
+    let is_one = |expr: ExprId| {
+        let mut found = BTreeSet::new();
+        target_in(tree, expr, &mut found);
+        found.iter().any(|name| names.contains(name))
+    };
+    tree.exprs.iter().any(|expr| match &expr.kind {
+        ExprKind::Assign { lhs, .. } => is_one(*lhs),
+        ExprKind::Unary {
+            op: UnaryOp::AddressOf,
+            operand,
+        } => is_one(*operand),
+        ExprKind::Call { callee, args } => {
+            let replaces = matches!(
+                tree.callee_name(*callee),
+                Some("Py_CLEAR" | "Py_SETREF" | "Py_XSETREF")
+            );
+            replaces && args.first().is_some_and(|&arg| is_one(arg))
+        }
+        _ => false,
+    })
+}
+
+/// The field or variable that an assignment to `expr` sets, or whose elements it sets.
+fn target_in<'t>(tree: &'t Tree, expr: ExprId, names: &mut BTreeSet<&'t str>) {
+    match &tree.expr(expr).kind {
+        ExprKind::Name(Name::Global(name)) => {
+            names.insert(name);
+        }
+        ExprKind::Member { field, .. } => {
+            names.insert(field);
+        }
+        ExprKind::Index { base, .. } => target_in(tree, *base, names),
+        ExprKind::Cast { operand, .. } => target_in(tree, *operand, names),
+        _ => {}
+    }
+}
+
+/// The fields and file-scope variables that an expression reads.
+fn names_in<'t>(tree: &'t Tree, expr: ExprId, names: &mut BTreeSet<&'t str>) {
+    match &tree.expr(expr).kind {
+        ExprKind::Name(Name::Global(name)) => {
+            names.insert(name);
+        }
+        ExprKind::Member { base, field, .. } => {
+            names.insert(field);
+            names_in(tree, *base, names);
+        }
+        ExprKind::Index { base, .. } => names_in(tree, *base, names),
+        ExprKind::Unary { operand, .. } | ExprKind::Cast { operand, .. } => {
+            names_in(tree, *operand, names);
+        }
+        _ => {}
+    }
+}
