@@ -234,7 +234,7 @@ fn a_letter_says_why() {
       that it runs without the GIL: importing it switches the GIL on
 
     To confirm:
-    - left to settle: 1 borrowed reference, 1 missing or wrong section
+    - left to settle: 1 borrowed reference
 
     The result was parsed again. It is correct as far as can be seen; what
     must be confirmed stands above.
