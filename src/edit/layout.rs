@@ -6,7 +6,7 @@ use crate::lex::Token;
 use crate::source::{ByteOffset, ByteSpan, FileId};
 
 /// Columns from one tab stop to the next.
-const TAB: usize = 8;
+pub(super) const TAB: usize = 8;
 
 /// Where the opening brace of a control statement stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -144,6 +144,12 @@ impl<'a> Layout<'a> {
             .take_while(|byte| matches!(byte, b' ' | b'\t'))
             .count();
         &rest[..length]
+    }
+
+    /// How many columns the line of `offset` is indented.
+    #[must_use]
+    pub fn indented_columns(&self, offset: ByteOffset) -> usize {
+        width(self.indentation(offset))
     }
 
     /// How the line of `offset` ends; the line before it decides where it is the last one and has
@@ -286,8 +292,8 @@ fn most_voted<K: Copy>(votes: &BTreeMap<K, usize>) -> Option<K> {
         .map(|(&key, _)| key)
 }
 
-/// Columns that blanks take.
-fn width(blanks: &[u8]) -> usize {
+/// Columns that blanks and other text take.
+pub(super) fn width(blanks: &[u8]) -> usize {
     blanks.iter().fold(0, |column, &byte| match byte {
         b'\t' => (column / TAB + 1) * TAB,
         _ => column + 1,

@@ -1,5 +1,6 @@
 //! What is to change: edits over original bytes, grouped into atomic fixes.
 
+mod align;
 mod apply;
 mod compose;
 mod difference;

@@ -145,6 +145,22 @@ impl Layout<'_> {
         self.edit(span, "")
     }
 
+    /// The comment that alone fills the rest of the line behind `end`, with the blanks before it.
+    #[must_use]
+    pub fn comment_behind(&self, end: ByteOffset) -> Option<ByteSpan> {
+        let rest = &self.bytes[end.index()..];
+        let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
+        let line = line.trim_ascii_end();
+        let comment = line.trim_ascii_start();
+        let is_whole = match comment.strip_prefix(b"/*") {
+            Some(text) => text
+                .strip_suffix(b"*/")
+                .is_some_and(|text| memchr::memmem::find(text, b"*/").is_none()),
+            None => comment.starts_with(b"//"),
+        };
+        is_whole.then(|| ByteSpan::new(end.0, to_offset(end.index() + line.len()).0))
+    }
+
     /// Where the line behind `line` begins, if `line` is blank.
     fn blank_line_at(&self, line: ByteOffset) -> Option<ByteOffset> {
         let text = &self.bytes[line.index()..];

@@ -96,11 +96,19 @@ impl Parts {
         })
     }
 
-    /// The call of the strong function that stores into `name`.
-    fn out_call(&self, draft: &Draft<'_, '_>, name: &str) -> String {
+    /// The call of the strong function that stores into `name`, for a place at `column`.
+    fn out_call(&self, draft: &Draft<'_, '_>, name: &str, column: usize) -> String {
         let (args, rest) = self.split(draft);
-        let (args, rest) = (draft.text(args), draft.text(rest));
-        format!("{}{args}, &{name}{rest}", self.strong)
+        let args = format!("{}, &{name}{}", draft.text(args), draft.text(rest));
+        self.with_args(draft, &args, column)
+    }
+
+    /// The call of the strong function with the arguments `args`, for a place at `column`.
+    fn with_args(&self, draft: &Draft<'_, '_>, args: &str, column: usize) -> String {
+        let column = column + self.strong.len();
+        let layout = &draft.scene.layout;
+        let args = layout.moved_to(column, self.callee.end(), args);
+        format!("{}{args}", self.strong)
     }
 
     /// The text behind the name up to the end of the last argument, and what follows in the call.
@@ -120,11 +128,13 @@ impl Parts {
         name: &str,
         stmt: ByteSpan,
     ) -> Vec<String> {
-        let call = self.out_call(draft, name);
+        let indented = draft.scene.layout.indented_columns(stmt.start());
+        let call = |head: &str| self.out_call(draft, name, indented + head.len());
         if self.handles_errors() {
-            draft.block_of(&format!("if ({call} < 0)"), &self.on_error, stmt)
+            let head = format!("if ({} < 0)", call("if ("));
+            draft.block_of(&head, &self.on_error, stmt)
         } else {
-            vec![format!("(void){call};")]
+            vec![format!("(void){};", call("(void)"))]
         }
     }
 
@@ -173,7 +183,9 @@ pub(super) fn status_test(
 ) -> Result<(), Reason> {
     let made = || Reason::InMacro("around it".to_owned());
     let parts = Parts::of(draft, lookup)?;
-    let call = format!("{} < 0", parts.out_call(draft, name));
+    let cond = draft.scene.span(cond).ok_or_else(made)?;
+    let column = draft.scene.layout.column(cond.start());
+    let call = format!("{} < 0", parts.out_call(draft, name, column));
     match lookup.shape {
         Shape::Assigned(stmt, _) => {
             let span = span_of(draft, stmt)?;
@@ -185,7 +197,6 @@ pub(super) fn status_test(
             return Err(made());
         }
     }
-    let cond = draft.scene.span(cond).ok_or_else(made)?;
     draft.replace(cond, call);
     Ok(())
 }
@@ -298,8 +309,9 @@ fn inside(
     };
     let span = draft.scene.span(test).ok_or_else(made)?;
     let comparison = if when { "> 0" } else { "<= 0" };
-    let call = format!("{} {comparison}", parts.out_call(draft, name));
     let span = if test == assignment { whole } else { span };
+    let column = draft.scene.layout.column(span.start());
+    let call = format!("{} {comparison}", parts.out_call(draft, name, column));
     draft.replace(span, call);
     Ok(())
 }
@@ -377,9 +389,10 @@ fn nested_return(
     stmt: StmtId,
 ) -> Result<(), Reason> {
     let args = ByteSpan::new(parts.callee.end().0, parts.whole.end().0);
-    let call = format!("{}{}", parts.strong, draft.text(args));
     let head = draft.declare(stmt, "PyObject *", name);
     let span = span_of(draft, stmt)?;
+    let column = draft.scene.layout.indented_columns(span.start()) + head.len() + 1;
+    let call = parts.with_args(draft, &draft.text(args), column);
     let test = draft.null_exit(lookup, name, span);
     draft.before(stmt, [format!("{head} {call};")]);
     if let StmtKind::Decl(decls) = &draft.scene.tree.stmt(stmt).kind

@@ -80,6 +80,8 @@ pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
         draft.weak_tests(&planned.home)?;
         draft.counting(planned)?;
         draft.needs(&planned.home.lookups);
+        let lookups = planned.home.lookups.iter();
+        lookups.for_each(|lookup| draft.drop_comment(lookup));
     }
     draft.finish()
 }
@@ -376,8 +378,10 @@ impl Draft<'_, '_> {
         }
         edits.append(&mut self.fix.edits);
         edits.extend(chains.lines(self.scene, &edits));
+        edits.sort_by_key(|edit| (edit.file, edit.span));
+        edits.extend(self.scene.layout.realign(&edits));
+        edits.sort_by_key(|edit| (edit.file, edit.span));
         self.fix.edits = edits;
-        self.fix.edits.sort_by_key(|edit| (edit.file, edit.span));
         Ok(self.fix)
     }
 }

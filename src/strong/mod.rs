@@ -19,6 +19,7 @@ mod bound;
 mod branch;
 mod calls;
 mod chain;
+mod comments;
 mod contract;
 mod counting;
 mod counts;

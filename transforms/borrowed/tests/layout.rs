@@ -192,7 +192,7 @@ fn gnu_braces_are_indented() {
         -                      i);
         +        {
         +          int result = check (value,
-        +                        i);
+        +                              i);
         +          Py_DECREF(value);
         +          return result;
         +        }

@@ -1,5 +1,6 @@
 //! What C becomes which C.
 
+mod aligned;
 mod bounds;
 mod chains;
 mod cleanup;
