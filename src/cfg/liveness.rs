@@ -18,6 +18,8 @@ use super::{
 pub struct Liveness<'a> {
     cfg: &'a Cfg,
     solution: Solution<FixedBitSet>,
+    /// What is live on entry to each block, which is asked for most.
+    entries: Vec<FixedBitSet>,
     n_locals: usize,
 }
 
@@ -25,11 +27,19 @@ impl<'a> Liveness<'a> {
     /// Computes liveness for the `n_locals` variables of the function.
     #[must_use]
     pub fn new(cfg: &'a Cfg, n_locals: usize) -> Self {
-        let solution = dataflow::solve(cfg, &Live { cfg, n_locals })
+        let analysis = Live { cfg, n_locals };
+        let solution = dataflow::solve(cfg, &analysis)
             .expect("sets of variables only grow, once a variable");
+        let entry = |block: BlockId| {
+            let mut live = solution.input(block.index()).clone();
+            analysis.transfer(block.index(), &mut live);
+            live
+        };
+        let entries = cfg.iter().map(|(block, _)| entry(block)).collect();
         Self {
             cfg,
             solution,
+            entries,
             n_locals,
         }
     }
@@ -37,7 +47,10 @@ impl<'a> Liveness<'a> {
     /// Whether `local` is live at `point`.
     #[must_use]
     pub fn is_live(&self, local: LocalId, point: Point) -> bool {
-        self.at(point).contains(local.0 as usize)
+        match point.index {
+            0 => self.entries[point.block.index()].contains(local.0 as usize),
+            _ => self.at(point).contains(local.0 as usize),
+        }
     }
 
     /// The variables live at `point`, ascending. Takes time linear in the block.

@@ -141,8 +141,9 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
     let new_file = needs::serve(package, config, &workspace, &mut findings);
     let files = &workspace.files;
     let reload: &Reload<'_> = &|files, places, look| workspace.reload(files, places, look);
-    let validation = validate(files, &program, &mut findings, reload);
-    validate_alternatives(files, &program, &mut findings, reload);
+    let callees = cx.summaries();
+    let validation = validate(files, &program, callees, &mut findings, reload);
+    validate_alternatives(files, &program, callees, &mut findings, reload);
     let readiness = Readiness::new(&cx, package, config);
     readiness.tell(&mut findings);
     let modules = modules::statuses(&cx, package, &readiness, &findings);

@@ -24,13 +24,13 @@ pub(super) fn error_numbers(
     names: &[&str],
 ) -> BTreeMap<Box<str>, ErrorNumbers> {
     let mut known = BTreeMap::new();
-    for (name, variants) in callees_first(cx.program, names) {
+    for called in callees_first(cx.program, names) {
+        let variants = called.variants.iter();
         let found = variants
-            .iter()
             .map(|(function, cfg)| of_function(cx, function, cfg, &known))
             .reduce(|one, other| one?.both(other?));
         if let Some(numbers) = found.flatten().and_then(Returned::errors) {
-            known.insert(name.into(), numbers);
+            known.insert(called.name.into(), numbers);
         }
     }
     known

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Failure, Reload, fix_of, round};
 use crate::edit::{Confidence, Edit, Fix};
+use crate::ownership::summary::Summaries;
 use crate::program::Program;
 use crate::rule::{Finding, Outcome};
 use crate::source::{FileId, FileSet};
@@ -16,6 +17,7 @@ use crate::validate::proof::Original;
 pub fn validate_alternatives(
     files: &FileSet,
     original: &Program<'_>,
+    callees: &Summaries,
     findings: &mut [Finding],
     reload: &Reload<'_>,
 ) {
@@ -24,7 +26,10 @@ pub fn validate_alternatives(
     if most == 0 {
         return;
     }
-    let original = Original::new(original);
+    let original = Original {
+        program: original,
+        callees,
+    };
     // From the last one on: what is dropped moves only those that are done.
     for nth in (0..most).rev() {
         drop_entangled(findings, nth);

@@ -56,7 +56,7 @@ fn gives(
 
 fn exits(original: &Original<'_>, function: &Function, seeds: &[Seed]) -> Option<BTreeSet<Exit>> {
     let graph = graph(function);
-    let followed = track::follow(&graph, &function.tree, seeds, &original.callees)?;
+    let followed = track::follow(&graph, &function.tree, seeds, original.callees)?;
     Some(followed.exits)
 }
 

@@ -63,7 +63,7 @@ impl Ends {
         });
         let seeds: Vec<Seed> = seeds.iter().copied().chain(watched).collect();
         let graph = graph(function);
-        let followed = follow(&graph, &function.tree, &seeds, &original.callees)?;
+        let followed = follow(&graph, &function.tree, &seeds, original.callees)?;
         let troubles = followed.troubles.iter().filter(|t| t.seed >= first);
         let exits = followed.exits.iter();
         let exits: BTreeSet<_> = exits

@@ -19,6 +19,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::edit::{Applied, Confidence, EditSet, Fix, FixId, apply};
+use crate::ownership::summary::Summaries;
 use crate::program::{Places, Program};
 use crate::rule::{Finding, Outcome};
 use crate::source::{ByteSpan, FileId, FileSet};
@@ -51,10 +52,12 @@ const MAX_ROUNDS: usize = 6;
 pub type Reload<'a> = dyn Fn(&FileSet, Places, &mut dyn FnMut(&Program<'_>)) + 'a;
 
 /// Validates all fixes among `findings`: first the safe ones by themselves, as they can be applied
-/// without the others, then all together. `reload` runs the front end over changed files.
+/// without the others, then all together. `callees` is what the functions of the package do with
+/// their arguments; `reload` runs the front end over changed files.
 pub fn validate(
     files: &FileSet,
     original: &Program<'_>,
+    callees: &Summaries,
     findings: &mut [Finding],
     reload: &Reload<'_>,
 ) -> Validation {
@@ -63,7 +66,10 @@ pub fn validate(
         .filter(|finding| fix_of(finding).is_some())
         .count();
     let mut demoted = 0;
-    let original = Original::new(original);
+    let original = Original {
+        program: original,
+        callees,
+    };
     let mut all_hold = false;
     for least in [Confidence::Safe, Confidence::Review] {
         let mut fixes = findings.iter().filter_map(fix_of);
@@ -176,13 +182,11 @@ pub fn prove(files: &FileSet, edits: &EditSet, reload: &Reload<'_>) -> Vec<Doubt
     let touched: Places = edits.files().map(|file| (file, spans(file))).collect();
     let mut failures = Vec::new();
     reload(files, touched, &mut |original| {
-        failures = failures_of(
-            files,
-            &Original::new(original),
-            edits,
-            Author::Person,
-            reload,
-        );
+        let original = Original {
+            program: original,
+            callees: &Summaries::of_helpers(original),
+        };
+        failures = failures_of(files, &original, edits, Author::Person, reload);
     });
     let doubt = |failed: Failed| {
         let (wrong, reason) = match failed.failure {

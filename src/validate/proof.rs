@@ -18,17 +18,10 @@ use crate::source::{ByteOffset, ByteSpan, FileId};
 pub(super) struct Original<'a> {
     pub(super) program: &'a Program<'a>,
     /// What its functions do with their arguments.
-    pub(super) callees: Summaries,
+    pub(super) callees: &'a Summaries,
 }
 
-impl<'a> Original<'a> {
-    pub(super) fn new(program: &'a Program<'a>) -> Self {
-        Self {
-            program,
-            callees: Summaries::of_helpers(program),
-        }
-    }
-
+impl Original<'_> {
     /// The functions of `file` that begin within `span`.
     pub(super) fn functions_within(
         &self,
@@ -131,7 +124,7 @@ fn unreleased(
     if seeds.is_empty() {
         return Vec::new();
     }
-    let Report::Complete(troubles) = follow(function, &seeds, &original.callees) else {
+    let Report::Complete(troubles) = follow(function, &seeds, original.callees) else {
         let reason = "the function has too many paths to prove that each reference is released \
                       exactly once";
         return vec![(None, Failure::Unknown(reason.to_owned()))];
@@ -273,7 +266,7 @@ fn old_troubles(
     let mut old = Vec::new();
     for (item, function) in original.functions_within(file, span) {
         let seeds = borrowed_seeds(function, handing);
-        if let Report::Complete(troubles) = follow(function, &seeds, &original.callees) {
+        if let Report::Complete(troubles) = follow(function, &seeds, original.callees) {
             old.extend(
                 troubles.iter().filter_map(|trouble| {
                     Some((trouble.problem, start_of(item, function, trouble)?))

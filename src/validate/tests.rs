@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Failure;
 use super::proof::{Author, Original, failures};
 use crate::edit::{Edit, apply};
+use crate::ownership::summary::Summaries;
 use crate::program::testing::with_program;
 use crate::source::{ByteSpan, FileId};
 
@@ -30,7 +31,11 @@ fn wrong(before: &str, changes: &[(&str, &str)]) -> Vec<String> {
     let applied = BTreeMap::from([(FILE, applied)]);
     with_program(&[("a.c", before)], |original| {
         with_program(&[("a.c", &after)], |result| {
-            let found = failures(&Original::new(original), result, &applied, Author::Rule);
+            let original = Original {
+                program: original,
+                callees: &Summaries::of_helpers(original),
+            };
+            let found = failures(&original, result, &applied, Author::Rule);
             let reasons = found.into_iter().map(|failed| match failed.failure {
                 Failure::Wrong(reason) => reason,
                 Failure::Unknown(reason) => format!("unknown: {reason}"),

@@ -306,7 +306,7 @@ impl Change<'_> {
             };
             for (at, &arg) in args.iter().enumerate() {
                 if let Some(local) = variable(tree, arg)
-                    && track::counts(&self.original.callees, name, at)
+                    && track::counts(self.original.callees, name, at)
                     && let Some(at) = changed(*callee).or_else(|| changed(arg))
                 {
                     names.entry(&*tree.local(local).name).or_insert(at);

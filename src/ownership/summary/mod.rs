@@ -14,8 +14,9 @@ mod order;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use order::Called;
 pub(crate) use order::callees_first;
 
 use super::track::{Callees, Keeps, KnownCallees};
@@ -73,29 +74,26 @@ impl Summaries {
     /// Sums up the functions that those with a call of `names` call, and their callees.
     #[must_use]
     pub fn new(program: &Program<'_>, names: &[&str]) -> Self {
-        let graphs = callees_first(program, names);
+        let called = callees_first(program, names);
         let mut summaries = Self {
             functions: BTreeMap::new(),
             facts: program.facts.clone(),
         };
-        for (name, variants) in &graphs {
-            summaries.refine(name, variants);
-        }
-        let mut rounds = 0;
-        let changed = |summaries: &mut Self| {
-            let mut any = false;
-            for (name, variants) in &graphs {
-                any |= summaries.refine(name, variants);
+        let mut stale = vec![true; called.len()];
+        for _ in 0..=MAX_ROUNDS {
+            for (at, function) in called.iter().enumerate() {
+                let is_stale = std::mem::take(&mut stale[at]);
+                if is_stale && summaries.refine(function.name, &function.variants) {
+                    for &caller in &function.callers {
+                        stale[caller] = true;
+                    }
+                }
             }
-            any
-        };
-        while changed(&mut summaries) {
-            rounds += 1;
-            if rounds == MAX_ROUNDS {
-                summaries.give_up();
-                break;
+            if !stale.contains(&true) {
+                return summaries;
             }
         }
+        summaries.give_up(&called, stale);
         summaries
     }
 
@@ -118,9 +116,21 @@ impl Summaries {
         changed
     }
 
-    /// Nothing is certain of functions whose calls of each other do not settle.
-    fn give_up(&mut self) {
-        for (name, summary) in &mut self.functions {
+    /// Nothing is certain of functions whose calls of each other do not settle, and of who calls
+    /// them.
+    fn give_up(&mut self, called: &[Called<'_>], unsettled: Vec<bool>) {
+        let first = (0..called.len()).filter(|&at| unsettled[at]);
+        let mut waiting: Vec<usize> = first.collect();
+        let mut seen = BTreeSet::new();
+        while let Some(at) = waiting.pop() {
+            if !seen.insert(at) {
+                continue;
+            }
+            waiting.extend(&called[at].callers);
+            let name = called[at].name;
+            let Some(summary) = self.functions.get_mut(name) else {
+                continue;
+            };
             let params = summary.params.len();
             summary.params = vec![Param::Unsure; params];
             summary.result_of = (0..params).collect();

@@ -7,12 +7,18 @@ use crate::ast::{ExprKind, Function};
 use crate::cfg::Cfg;
 use crate::program::Program;
 
-/// A function's name with its definitions.
-pub(crate) type Variants<'p> = (&'p str, Vec<(&'p Function, Cfg)>);
+/// A function that others call.
+pub(crate) struct Called<'p> {
+    pub(crate) name: &'p str,
+    /// Its definitions.
+    pub(crate) variants: Vec<(&'p Function, Cfg)>,
+    /// Which of the list call it, itself included where it does.
+    pub(crate) callers: BTreeSet<usize>,
+}
 
 /// The functions of the package that are called, directly or not, by those that call one of
 /// `names`; each behind its callees, but where they call each other.
-pub(crate) fn callees_first<'p>(program: &'p Program<'_>, names: &[&str]) -> Vec<Variants<'p>> {
+pub(crate) fn callees_first<'p>(program: &'p Program<'_>, names: &[&str]) -> Vec<Called<'p>> {
     let mut definitions: BTreeMap<&str, Vec<&Function>> = BTreeMap::new();
     for (_, function) in program.functions() {
         definitions
@@ -27,16 +33,21 @@ pub(crate) fn callees_first<'p>(program: &'p Program<'_>, names: &[&str]) -> Vec
     for root in callers.flat_map(callees) {
         visit(root, &definitions, &mut seen, &mut order);
     }
-    let with_graphs = |name: &'p str| {
-        let variants = definitions[name].iter();
-        (
-            name,
-            variants
-                .map(|&function| (function, graph(function)))
-                .collect(),
-        )
-    };
-    order.into_iter().map(with_graphs).collect()
+    let mut callers: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for (at, name) in order.iter().enumerate() {
+        for callee in definitions[name].iter().copied().flat_map(callees) {
+            callers.entry(callee).or_default().insert(at);
+        }
+    }
+    let called = order.into_iter().map(|name| Called {
+        name,
+        variants: definitions[name]
+            .iter()
+            .map(|&function| (function, graph(function)))
+            .collect(),
+        callers: callers.remove(name).unwrap_or_default(),
+    });
+    called.collect()
 }
 
 /// Adds what `root` calls, then `root` itself. Without recursion: chains of calls may be long.
