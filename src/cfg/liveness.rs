@@ -28,8 +28,8 @@ impl<'a> Liveness<'a> {
     #[must_use]
     pub fn new(cfg: &'a Cfg, n_locals: usize) -> Self {
         let analysis = Live { cfg, n_locals };
-        let solution = dataflow::solve(cfg, &analysis)
-            .expect("sets of variables only grow, once a variable");
+        let solution =
+            dataflow::solve(cfg, &analysis).expect("sets of variables only grow, once a variable");
         let entry = |block: BlockId| {
             let mut live = solution.input(block.index()).clone();
             analysis.transfer(block.index(), &mut live);

@@ -34,17 +34,69 @@ pub(super) fn merged(follower: &mut Follower<'_, '_>, mut decisions: Decisions) 
         let slots = slots_within(scene, chain);
         let used = |slot: &&Slot| decisions.releases.contains_key(slot);
         let used: Vec<&Slot> = slots.iter().filter(used).collect();
-        if used.len() < 2 && !matches!(used[..], [Slot::Else(_)]) {
+        let new_else = matches!(used[..], [Slot::Else(_)]);
+        if used.len() < 2 && !new_else {
             continue;
         }
-        let before = follower.suppressed.clone();
-        follower.suppressed.extend(slots);
-        match follower.run() {
-            Ok(other) if length(&other) < length(&decisions) => decisions = other,
-            _ => follower.suppressed = before,
+        let is_shorter = shorten(follower, &mut decisions, slots);
+        if !is_shorter && new_else {
+            shorten(follower, &mut decisions, slots_up_to_jumps(scene, chain));
         }
     }
     decisions
+}
+
+/// Does without `slots` from here on, if that is shorter.
+fn shorten(
+    follower: &mut Follower<'_, '_>,
+    decisions: &mut Decisions,
+    slots: BTreeSet<Slot>,
+) -> bool {
+    let before = follower.suppressed.clone();
+    follower.suppressed.extend(slots);
+    match follower.run() {
+        Ok(other) if length(&other) < length(decisions) => *decisions = other,
+        _ => {
+            follower.suppressed = before;
+            return false;
+        }
+    }
+    true
+}
+
+/// All slots of an `if` without `else` but those in front of jumps out of it.
+///
+/// ```c
+/// if (is_alive(v)) {              if (is_alive(v)) {
+///     Py_DECREF(v);                   if (found(self)) {
+///     if (found(self))                    Py_DECREF(v);
+///         break;                          break;
+/// } else {                            }
+///     Py_DECREF(v);               }
+/// }                               Py_DECREF(v);
+/// ```
+fn slots_up_to_jumps(scene: &Scene<'_>, chain: StmtId) -> BTreeSet<Slot> {
+    let inner = scene.inner_stmts(chain);
+    let around = inner
+        .iter()
+        .flat_map(|&stmt| [Slot::Before(stmt), Slot::After(stmt), Slot::Else(stmt)]);
+    let mut slots: BTreeSet<Slot> = around.chain([Slot::Else(chain)]).collect();
+    for &jump in inner.iter().filter(|&&stmt| leaves(scene, stmt)) {
+        slots.remove(&Slot::Before(jump));
+        if let Some((stmts, at)) = scene.siblings(jump)
+            && let Some(before) = at.checked_sub(1)
+        {
+            slots.remove(&Slot::After(stmts[before]));
+        }
+    }
+    slots
+}
+
+fn leaves(scene: &Scene<'_>, stmt: StmtId) -> bool {
+    matches!(
+        scene.tree.stmt(stmt).kind,
+        StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::Break | StmtKind::Continue
+    )
 }
 
 /// Whether the reference, and with it perhaps its variable, is there in a branch only.
@@ -58,7 +110,7 @@ fn looks_up_inside(follower: &Follower<'_, '_>, chain: StmtId) -> bool {
 }
 
 /// How much is written; a new `else` for a release is longer than a release.
-fn length(decisions: &Decisions) -> usize {
+pub(super) fn length(decisions: &Decisions) -> usize {
     let slots = decisions.releases.keys();
     let elses = slots.filter(|slot| matches!(slot, Slot::Else(_))).count();
     decisions.releases.len() + decisions.held.len() + elses

@@ -36,6 +36,7 @@ mod hand_out;
 mod held;
 mod hold;
 mod item;
+mod labels;
 mod later;
 mod locks;
 mod made_exit;

@@ -13,19 +13,17 @@
 //!     Py_XDECREF(v);
 //! ```
 
-use std::collections::BTreeSet;
-
 use super::exit::Failure;
 use super::follow::{Decisions, Follower, Mode, Strong};
-use super::merge::merged;
+use super::labels::at_label;
+use super::merge::{length, merged};
 use super::plan::{Home, Lookup};
 use super::reason::Reason;
 use super::scene::Scene;
 use super::shape::Shape;
-use super::slots::{Slot, Slots};
+use super::slots::Slots;
 use super::weak::adapt;
 use super::web::Given;
-use crate::ast::{StmtId, StmtKind};
 use crate::capi::{Absent, OldErrors};
 
 /// What must change for the lookups of `home`.
@@ -86,9 +84,9 @@ fn follow_as(
     }
     let at_label = at_label(&mut follower, home);
     match (direct, at_label) {
-        (Ok(_), Some(one)) if one.releases.len() == 1 => Ok(one),
-        (Err(_), Some(one)) => Ok(one),
-        (Ok(direct), _) => Ok(direct),
+        (Ok(direct), Some(other)) if length(&other) >= length(&direct) => Ok(direct),
+        (_, Some(other)) => Ok(other),
+        (Ok(direct), None) => Ok(direct),
         (Err(reason), None) => {
             follower.suppressed.clear();
             let found = starting_null(&mut follower);
@@ -134,35 +132,8 @@ fn meeting(follower: &mut Follower<'_, '_>) -> Result<Decisions, Reason> {
     Err(first.expect("the first run, which failed, gave a reason"))
 }
 
-/// Releases behind the last label alone.
-fn at_label(follower: &mut Follower<'_, '_>, home: &Home) -> Option<Decisions> {
-    // A fresh variable may be out of scope at the label.
-    home.local?;
-    follower.suppressed = slots_before_label(follower.scene)?;
-    let found = follower.run().ok().or_else(|| starting_null(follower));
-    // New exits of lookups that can fail now jump to the label as well, or release by themselves.
-    let new_exit = |lookup: &Lookup| matches!(lookup.failure, Failure::Exit(_));
-    found.filter(|it| it.held.is_empty() && !home.lookups.iter().any(new_exit))
-}
-
-/// The slots of all statements in front of the last label.
-fn slots_before_label(scene: &Scene<'_>) -> Option<BTreeSet<Slot>> {
-    let labels = scene.tree.stmts.iter().filter_map(|stmt| match stmt.kind {
-        StmtKind::Label { body, .. } => scene.stmt_span(body),
-        _ => None,
-    });
-    let last = labels.map(|span| span.start()).max()?;
-    let stmts = (0u32..).zip(&scene.tree.stmts).map(|(at, _)| StmtId(at));
-    let before = stmts.filter(|&stmt| {
-        let span = scene.stmt_span(stmt);
-        span.is_some_and(|span| span.start() < last)
-    });
-    let slots = before.flat_map(|stmt| [Slot::Before(stmt), Slot::After(stmt), Slot::Else(stmt)]);
-    Some(slots.collect())
-}
-
 /// With a variable that is `NULL` from its declaration on, where it holds nothing now.
-fn starting_null(follower: &mut Follower<'_, '_>) -> Option<Decisions> {
+pub(super) fn starting_null(follower: &mut Follower<'_, '_>) -> Option<Decisions> {
     let local = follower.home?;
     follower.scene.undefined_at_declaration(local)?;
     follower.starts_null = true;

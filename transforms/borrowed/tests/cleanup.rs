@@ -367,3 +367,132 @@ cleanup:
                  PyErr_Print();
         ");
 }
+
+/// The way that ends well comes by no label.
+#[test]
+fn one_release_at_the_label_and_one_on_the_way_that_ends_well() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return -1;
+    for (i = 0; i < 3; i++) {
+        if (check(item) < 0)
+            goto error;
+        if (!PyLong_Check(item)) {
+            PyErr_SetString(PyExc_TypeError, "no number");
+            goto error;
+        }
+        if (check_more(self, item) < 0) goto error;
+    }
+    return 0;
+error:
+    log_end(self);
+    return -1;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (item == NULL)
+                 return -1;
+        @@
+                 if (check_more(self, item) < 0) goto error;
+             }
+        +    Py_DECREF(item);
+             return 0;
+         error:
+        +    Py_DECREF(item);
+             log_end(self);
+             return -1;
+        ");
+}
+
+#[test]
+fn a_loop_keeps_its_releases_where_the_label_may_come_later() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item;
+    for (; i > 0; i--) {
+        if (prepare(self) < 0)
+            goto error;
+        item = PyList_GetItem(list, i);
+        if (item == NULL || check(item) < 0)
+            goto error;
+        if (check_more(self, item) < 0)
+            goto error;
+        if (check_more(item, self) < 0)
+            goto error;
+    }
+    return 0;
+error:
+    log_end(self);
+    return -1;
+"#
+    ), @"
+        @@
+                 if (prepare(self) < 0)
+                     goto error;
+        -        item = PyList_GetItem(list, i);
+        -        if (item == NULL || check(item) < 0)
+        +        item = PyList_GetItemRef(list, i);
+        +        if (item == NULL || check(item) < 0) {
+        +            Py_XDECREF(item);
+                     goto error;
+        -        if (check_more(self, item) < 0)
+        +        }
+        +        if (check_more(self, item) < 0) {
+        +            Py_DECREF(item);
+                     goto error;
+        -        if (check_more(item, self) < 0)
+        +        }
+        +        if (check_more(item, self) < 0) {
+        +            Py_DECREF(item);
+                     goto error;
+        +        }
+        +        Py_DECREF(item);
+             }
+             return 0;
+        ");
+}
+
+/// A new `else` for the release alone reads worse than one more release in front of the jump.
+#[test]
+fn a_release_behind_the_if_and_one_in_front_of_its_break() {
+    insta::assert_snapshot!(int(
+        r#"
+    for (; i > 0; i--) {
+        PyObject *item = PyList_GetItem(list, i);
+        if (item == NULL)
+            return -1;
+        if (check(item)) {
+            if (key == self) {
+                PyList_SetSlice(list, i, i + 1, NULL);
+                break;
+            }
+        }
+    }
+    return 0;
+"#
+    ), @"
+        @@
+         {
+             for (; i > 0; i--) {
+        -        PyObject *item = PyList_GetItem(list, i);
+        +        PyObject *item = PyList_GetItemRef(list, i);
+                 if (item == NULL)
+                     return -1;
+        @@
+                     if (key == self) {
+                         PyList_SetSlice(list, i, i + 1, NULL);
+        +                Py_DECREF(item);
+                         break;
+                     }
+                 }
+        +        Py_DECREF(item);
+             }
+             return 0;
+        ");
+}
