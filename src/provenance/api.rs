@@ -24,7 +24,8 @@ pub(super) enum Gives {
 pub(super) fn gives(name: &str) -> Option<Gives> {
     Some(match name {
         "PyList_New" | "PyList_GetSlice" | "PySequence_List" | "PyDict_New" | "PyDict_Copy"
-        | "PyDict_Keys" | "PyDict_Values" | "PyDict_Items"
+        | "PyDict_Keys" | "PyDict_Values" | "PyDict_Items" | "PyObject_Dir"
+        | "PyUnicode_Split" | "PyUnicode_RSplit" | "PyUnicode_Splitlines"
         // Before Python 3.7 whatever the method gave; no such Python is without a GIL.
         | "PyMapping_Keys" | "PyMapping_Values" | "PyMapping_Items" => Gives::Fresh,
         "PyTuple_New"
@@ -32,7 +33,9 @@ pub(super) fn gives(name: &str) -> Option<Gives> {
         | "PyTuple_GetSlice"
         | "PySequence_Tuple"
         | "PyList_AsTuple"
-        | "PyStructSequence_New" => Gives::Immutable,
+        | "PyStructSequence_New"
+        | "PyUnicode_Partition"
+        | "PyUnicode_RPartition" => Gives::Immutable,
         "Py_NewRef" | "Py_XNewRef" => Gives::Same(0),
         "PySequence_Fast" => Gives::SameOrFresh(0),
         "PyModule_GetDict" => Gives::ModuleDict(0),

@@ -236,8 +236,8 @@ impl Cx<'_> {
             Until::Forever => Until::Forever,
         };
         let sites = self.calls.calls_to(name).iter();
-        let verdicts = sites.map(|call| {
-            let unknown = Verdict::Shared(SharedKind::Unknown);
+        let verdicts = sites.filter_map(|call| {
+            let unknown = Some(Verdict::Shared(SharedKind::Unknown));
             let Some(flow) = self.flow(call.item) else {
                 return unknown;
             };
@@ -246,14 +246,16 @@ impl Cx<'_> {
                 return unknown;
             };
             match flow.call(site) {
+                // No container, so nothing is read there.
+                Some((_, args)) if args.get(index).is_some_and(Operand::is_zero) => None,
                 Some((_, args)) if index < args.len() => {
                     match self.container(flow, &args[index], site, until, at.depth - 1) {
                         Verdict::Safe(mut proof) => {
                             proof.sentence =
                                 format!("in `{}()`: {}", flow.function.name, proof.sentence);
-                            Verdict::Safe(proof)
+                            Some(Verdict::Safe(proof))
                         }
-                        shared @ Verdict::Shared(_) => shared,
+                        shared @ Verdict::Shared(_) => Some(shared),
                     }
                 }
                 _ => unknown,

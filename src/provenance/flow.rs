@@ -100,18 +100,35 @@ impl<'a> Flow<'a> {
 
     /// The field that the function pointer of an indirect call is read from: `tp_alloc`.
     pub(super) fn called_field(&self, point: Point) -> Option<&str> {
+        last_field(self.called_place(self.cfg.instr(point)?)?)
+    }
+
+    /// Whether a slot of one of Python's own types makes or fills an object:
+    /// `PyList_Type.tp_new(type, args, kwargs)`.
+    pub(super) fn calls_slot_of_python(&self, call: &Instr) -> bool {
+        let Some(place) = self.called_place(call) else {
+            return false;
+        };
+        let of_python = match &place.base {
+            Base::Global(name) => name.starts_with("Py") && name.ends_with("_Type"),
+            _ => false,
+        };
+        of_python && matches!(last_field(place), Some("tp_new" | "tp_init"))
+    }
+
+    /// Where the function pointer of an indirect call is read from.
+    fn called_place<'i>(&'i self, call: &'i Instr) -> Option<&'i Place> {
         let InstrKind::Call {
             callee: Callee::Indirect(Operand::Temp(temp)),
             ..
-        } = &self.cfg.instr(point)?.kind
+        } = &call.kind
         else {
             return None;
         };
         let [definition] = self.definitions[temp.0 as usize].as_slice() else {
             return None;
         };
-        let place = self.cfg.instr(*definition)?.place()?;
-        last_field(place)
+        self.cfg.instr(*definition)?.place()
     }
 
     /// The name of the variable that `operand` was just read from, for messages.

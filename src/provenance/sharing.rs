@@ -129,6 +129,10 @@ impl<'f> Copies<'f> {
                     Callee::Named(name) if address_of_local(&args[at]).is_none() => {
                         cx.argument_use(name, at, depth)
                     }
+                    // `PyList_Type.tp_new(type, args, kwargs)` reads what it is given.
+                    Callee::Indirect(_) if at > 0 && self.flow.calls_slot_of_python(instr) => {
+                        Use::Read
+                    }
                     _ => Use::Share,
                 })
                 .max()

@@ -39,8 +39,11 @@ pub(super) fn merged(follower: &mut Follower<'_, '_>, mut decisions: Decisions) 
             continue;
         }
         let is_shorter = shorten(follower, &mut decisions, slots);
-        if !is_shorter && new_else {
-            shorten(follower, &mut decisions, slots_up_to_jumps(scene, chain));
+        if !is_shorter
+            && new_else
+            && let Some(slots) = slots_up_to_jumps(scene, chain)
+        {
+            shorten(follower, &mut decisions, slots);
         }
     }
     decisions
@@ -64,7 +67,8 @@ fn shorten(
     true
 }
 
-/// All slots of an `if` without `else` but those in front of jumps out of it.
+/// All slots of an `if` without `else` but those in front of jumps out of it; `None` if one of these
+/// stands without braces.
 ///
 /// ```c
 /// if (is_alive(v)) {              if (is_alive(v)) {
@@ -75,21 +79,21 @@ fn shorten(
 ///     Py_DECREF(v);               }
 /// }                               Py_DECREF(v);
 /// ```
-fn slots_up_to_jumps(scene: &Scene<'_>, chain: StmtId) -> BTreeSet<Slot> {
+fn slots_up_to_jumps(scene: &Scene<'_>, chain: StmtId) -> Option<BTreeSet<Slot>> {
     let inner = scene.inner_stmts(chain);
     let around = inner
         .iter()
         .flat_map(|&stmt| [Slot::Before(stmt), Slot::After(stmt), Slot::Else(stmt)]);
     let mut slots: BTreeSet<Slot> = around.chain([Slot::Else(chain)]).collect();
     for &jump in inner.iter().filter(|&&stmt| leaves(scene, stmt)) {
+        // One without braces around it would need them.
+        let (stmts, at) = scene.siblings(jump)?;
         slots.remove(&Slot::Before(jump));
-        if let Some((stmts, at)) = scene.siblings(jump)
-            && let Some(before) = at.checked_sub(1)
-        {
+        if let Some(before) = at.checked_sub(1) {
             slots.remove(&Slot::After(stmts[before]));
         }
     }
-    slots
+    Some(slots)
 }
 
 fn leaves(scene: &Scene<'_>, stmt: StmtId) -> bool {

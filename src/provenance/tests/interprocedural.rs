@@ -121,3 +121,16 @@ fn namesakes_in_other_files_are_other_functions_with_the_same_risk() {
     let b = "static void look(PyObject *d) { }\nvoid g(PyObject *p) { look(p); }\n";
     insta::assert_snapshot!(verdicts(&[("a.c", a), ("b.c", b)]), @"look: shared, `p`, which the caller passes in");
 }
+
+#[test]
+fn a_caller_without_a_container_does_not_count() {
+    let text = format!(
+        "{HELPER}void f(PyObject *p) {{ PyObject *l = PySequence_List(p); look(l); }}\nvoid g(void) {{ look(NULL); }}\n"
+    );
+    insta::assert_snapshot!(of(&text), @"
+        look: Fresh, in `f()`: the container is made by `PySequence_List()` on line 2 and nobody else has it while the value is in use
+        ");
+    insta::assert_snapshot!(of(&format!("{HELPER}void g(void) {{ look(NULL); }}\n")), @"
+        look: shared, a container of unknown origin
+        ");
+}

@@ -188,3 +188,21 @@ fn a_key_is_not_kept_by_a_reference_to_its_value() {
     let body = "    PyObject *d = PyDict_Copy(p), *k;\n    Py_ssize_t i = 0;\n    while (PyDict_Next(d, &i, &k, &v)) {\n        Py_INCREF(v);\n        publish(d);\n        use(k);\n    }\n    return NULL;\n";
     insta::assert_snapshot!(with_list(body), @"f: shared, a container made here and given away on line 7");
 }
+
+/// What a type of Python does with the keywords is known; what another does is not.
+#[test]
+fn keyword_arguments_that_go_to_the_base_type_first() {
+    insta::assert_snapshot!(with_kwargs("    PyList_Type.tp_new(type, args, kwargs);\n    v = PyDict_GetItemString(kwargs, \"a\");\n    return NULL;\n"), @"
+        f: Kwargs, `kwargs` holds the keyword arguments and is made for this call
+        ");
+    insta::assert_snapshot!(with_kwargs("    type->tp_base->tp_new(type, args, kwargs);\n    v = PyDict_GetItemString(kwargs, \"a\");\n    return NULL;\n"), @"
+        f: shared, `kwargs`, which the caller passes in
+        ");
+}
+
+#[test]
+fn parts_of_a_string() {
+    insta::assert_snapshot!(with_kwargs("    PyObject *parts = PyUnicode_RSplit(self, dot, 1);\n    v = PyList_GetItem(parts, 0);\n    return PyLong_FromLong(PyLong_AsLong(v));\n"), @"
+        f: Fresh, the container is made by `PyUnicode_RSplit()` on line 3 and nobody else has it while the value is in use
+        ");
+}

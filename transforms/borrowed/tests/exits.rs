@@ -242,20 +242,16 @@ error:
         +    PyObject *item = PyList_GetItemRef(list, i);
              if (item == NULL)
                  goto error;
-             tmp = PyObject_Str(item);
-        -    if (tmp == NULL)
-        +    if (tmp == NULL) {
-        +        Py_DECREF(item);
+        @@
+             if (use(item, tmp) < 0)
                  goto error;
-        -    if (use(item, tmp) < 0)
-        +    }
-        +    if (use(item, tmp) < 0) {
-        +        Py_DECREF(item);
-                 goto error;
-        +    }
         +    Py_DECREF(item);
              Py_DECREF(tmp);
              return 0;
+         error:
+        +    Py_XDECREF(item);
+             Py_XDECREF(tmp);
+             return -1;
         ");
 }
 
