@@ -41,9 +41,14 @@ impl Ends {
         Self::following(original, function, name, seeds, track::follow)
     }
 
-    /// As [`Self::new`] without seeds, over more paths than there are where there are many.
-    pub(super) fn rough(original: &Original<'_>, function: &Function, name: &str) -> Option<Self> {
-        Self::following(original, function, name, &[], track::follow_roughly)
+    /// As [`Self::new`], over more paths than there are where there are many.
+    pub(super) fn rough(
+        original: &Original<'_>,
+        function: &Function,
+        name: &str,
+        seeds: &[Seed],
+    ) -> Option<Self> {
+        Self::following(original, function, name, seeds, track::follow_roughly)
     }
 
     fn following(

@@ -162,8 +162,13 @@ impl Change<'_> {
     /// What is wrong with the variables of a name that new text takes references to.
     fn doubt_about(&self, old: Variant<'_>, new: Variant<'_>, name: &str) -> Option<Failure> {
         let function = &new.1.name;
-        let ends = |(_, function): Variant<'_>| Ends::rough(self.original, function, name);
-        let (Some(before), Some(after)) = (ends(old), ends(new)) else {
+        let ends = |(_, function): Variant<'_>, seeds: &[Seed]| {
+            Ends::rough(self.original, function, name, seeds)
+        };
+        // The variable may hold the result of a lookup elsewhere.
+        let borrowed = borrowed_seeds(old.1, self.handing);
+        let owned = seeds(new.0, new.1, self.applied, self.handing);
+        let (Some(before), Some(after)) = (ends(old, &borrowed), ends(new, &owned)) else {
             return Some(Failure::Unknown(format!(
                 "`{function}` has too many paths to prove that `{name}` is counted as before"
             )));

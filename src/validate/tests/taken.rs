@@ -102,3 +102,21 @@ fn the_stand_in_of_a_compatibility_header_is_the_function() {
         [""; 0]
     );
 }
+
+#[test]
+fn a_variable_that_also_gets_a_new_reference_is_followed() {
+    let head = "    PyObject *k;
+    Py_ssize_t pos = 0;
+";
+    let lookup = format!(
+        "{head}    k = PyList_GetItem(g, 0);\n    if (k == NULL) return -1;\n    use(k);\n"
+    );
+    let text = LOOP.replace(head, &lookup);
+    let strong = ("PyList_GetItem", "PyList_GetItemRef");
+    let release = ("use(k);", "use(k); Py_DECREF(k);");
+    assert_eq!(wrong(&text, &[strong, release, TAKE, OUT, END]), [""; 0]);
+    assert_eq!(
+        wrong(&text, &[strong, release, TAKE, OUT]),
+        ["in `f`, `k` is not counted as before"]
+    );
+}
