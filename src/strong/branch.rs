@@ -3,10 +3,12 @@
 use super::error_value::is_minus_one;
 use super::held::frees;
 use super::raising::is_status;
+use super::reach::{ends_of, reaches};
 use super::scene::Scene;
 use super::undone::undone;
 use crate::ast::{BinaryOp, ExprId, ExprKind, Init, StmtId, StmtKind, UnaryOp};
 use crate::capi::Returns;
+use crate::cfg::Point;
 
 /// `if (failed) { releases; jump; }`; what it undoes beside references is among the releases.
 #[derive(Debug, Clone)]
@@ -83,6 +85,31 @@ fn raises(name: &str) -> bool {
     const STARTS: [&str; 4] = ["PyErr_Set", "PyErr_Format", "PyErr_NoMemory", "PyErr_Bad"];
     STARTS.iter().any(|start| name.starts_with(start))
         || name.to_ascii_lowercase().contains("raise")
+}
+
+/// Whether the function ends on some path with an exception that it raised itself.
+pub(super) fn leaves_exception(scene: &Scene<'_>) -> bool {
+    const HANDLES: [&str; 7] = [
+        "PyErr_WriteUnraisable",
+        "PyErr_FormatUnraisable",
+        "PyErr_Print",
+        "PyErr_PrintEx",
+        "PyErr_Clear",
+        "PyErr_Fetch",
+        "PyErr_GetRaisedException",
+    ];
+    let points = |is_wanted: fn(&str) -> bool| {
+        let exprs = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+        let calls = exprs.filter(move |&expr| scene.call(expr).is_some_and(|it| is_wanted(it.0)));
+        calls.filter_map(|call| scene.cfg.call(call)).collect()
+    };
+    let handled: Vec<Point> = points(|name| HANDLES.contains(&name));
+    let raised: Vec<Point> = points(|name| name.starts_with("PyErr_") && raises(name));
+    let mut ends = ends_of(scene.cfg);
+    ends.any(|end| {
+        let mut raised = raised.iter();
+        raised.any(|&raise| reaches(scene.cfg, raise, end, &handled))
+    })
 }
 
 /// The values that the function returns right after it raised.

@@ -11,7 +11,7 @@ use super::plan::{Lookup, takes_result};
 use super::presence;
 use super::reason::Reason;
 use super::shape::{Shape, null_test, runs_first};
-use crate::ast::{ExprId, ExprKind, Init, LocalDecl, LocalId, StmtId, StmtKind};
+use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
 use crate::capi::{Form, OldErrors};
 use crate::cfg::InstrKind;
 use crate::source::{ByteOffset, ByteSpan};
@@ -260,7 +260,7 @@ pub(super) fn last_declaration(draft: &Draft<'_, '_>, stmt: StmtId) -> StmtId {
     }
     let run: Vec<StmtId> = stmts[at..].iter().take_while(is_decl).copied().collect();
     let last = *run.last().unwrap_or(&stmt);
-    let idle = run[1..].iter().all(|&decl| is_idle(draft, decl));
+    let idle = run[1..].iter().all(|&decl| is_idle(draft, decl, stmt));
     if idle && draft.scene.stmt_span(last).is_some() {
         last
     } else {
@@ -268,20 +268,26 @@ pub(super) fn last_declaration(draft: &Draft<'_, '_>, stmt: StmtId) -> StmtId {
     }
 }
 
-/// Whether a declaration does nothing but declare, or give constants.
-pub(super) fn is_idle(draft: &Draft<'_, '_>, decl: StmtId) -> bool {
+/// Whether a declaration does nothing but declare, or give values that are the same before and
+/// behind the declaration `first`: constants, and those of variables from before it.
+pub(super) fn is_idle(draft: &Draft<'_, '_>, decl: StmtId, first: StmtId) -> bool {
     let scene = draft.scene;
+    let start_of = |stmt| scene.tree.stmt(stmt).range.start;
+    let is_older = |local: LocalId| {
+        let declared = scene.tree.local(local).decl;
+        declared.is_none_or(|decl| start_of(decl) < start_of(first))
+            && scene.cfg.addressing(local).next().is_none()
+    };
     let (Some(start), Some(end)) = (scene.cfg.before(decl), scene.cfg.after(decl)) else {
         return false;
     };
     start.block == end.block
         && scene.cfg.block(start.block).instrs[start.index..end.index]
             .iter()
-            .all(|instr| {
-                !matches!(
-                    instr.kind,
-                    InstrKind::Call { .. } | InstrKind::Load { .. } | InstrKind::Asm
-                )
+            .all(|instr| match &instr.kind {
+                InstrKind::Call { .. } | InstrKind::Asm => false,
+                InstrKind::Load { place, .. } => place.as_local().is_some_and(is_older),
+                _ => true,
             })
 }
 
@@ -400,37 +406,15 @@ fn nested_return(
         && !draft.scene.mixes_declarations()
     {
         draft.name_result(parts.whole, name);
-        return assign_later(draft, stmt, decls, test);
+        return declarations::assign_behind(draft, stmt, decls, test);
     }
     draft.before(stmt, test);
     draft.name_result(parts.whole, name);
     Ok(())
 }
 
-/// `int n = f(item);` behind a test that C89 does not allow there turns into `int n;`, the test,
-/// and `n = f(item);`.
-fn assign_later(
-    draft: &mut Draft<'_, '_>,
-    stmt: StmtId,
-    decls: &[LocalDecl],
-    test: Vec<String>,
-) -> Result<(), Reason> {
-    let made = || Reason::InMacro("around it".to_owned());
-    let ([decl], Some(Init::Expr(value))) = (decls, decls[0].init.as_ref()) else {
-        return Err(Reason::Declared);
-    };
-    if declares_next(draft, stmt) {
-        return Err(Reason::Declared);
-    }
-    let value = draft.scene.span(*value).ok_or_else(made)?;
-    let assignment = format!("{} = {};", draft.scene.name(decl.local), draft.text(value));
-    take_value(draft, stmt, decl.local)?;
-    draft.after_first(stmt, [test, vec![assignment]].concat());
-    Ok(())
-}
-
 /// Whether `stmt` and what follows it are declarations.
-fn declares_next(draft: &Draft<'_, '_>, stmt: StmtId) -> bool {
+pub(super) fn declares_next(draft: &Draft<'_, '_>, stmt: StmtId) -> bool {
     let is_decl = |stmt: StmtId| matches!(draft.scene.tree.stmt(stmt).kind, StmtKind::Decl(_));
     let next = draft
         .scene

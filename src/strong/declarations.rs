@@ -10,23 +10,24 @@
 //!                                          n = v ? PyLong_AsLong(v) : 0;
 //! ```
 
-use super::calls::{is_idle, take_value};
+use super::calls::{declares_next, is_idle, take_value};
 use super::emit::Draft;
 use super::reason::Reason;
-use crate::ast::{ExprKind, Init, StmtId, StmtKind, Storage};
+use crate::ast::{ExprKind, Init, LocalDecl, StmtId, StmtKind, Storage};
 use crate::capi;
+use crate::source::ByteSpan;
 
-/// Takes the values out of the declarations behind `stmt` that do more than give constants. Gives
+/// Takes the values out of the declarations behind `first` that do more than give constants. Gives
 /// the last of the declarations, and the assignments of the values.
 ///
 /// # Errors
 /// A value cannot be assigned later.
 pub(super) fn assign_later(
     draft: &mut Draft<'_, '_>,
-    stmt: StmtId,
+    first: StmtId,
 ) -> Result<(StmtId, Vec<String>), Reason> {
     let scene = draft.scene;
-    let (stmts, at) = scene.siblings(stmt).ok_or(Reason::Declared)?;
+    let (stmts, at) = scene.siblings(first).ok_or(Reason::Declared)?;
     let is_decl = |id: &&StmtId| matches!(scene.tree.stmt(**id).kind, StmtKind::Decl(_));
     let run: Vec<StmtId> = stmts[at + 1..]
         .iter()
@@ -35,7 +36,7 @@ pub(super) fn assign_later(
         .collect();
     let mut assignments = Vec::new();
     for &stmt in &run {
-        if !is_idle(draft, stmt) {
+        if !is_idle(draft, stmt, first) {
             assignments.push(assignment(draft, stmt)?);
         }
     }
@@ -72,4 +73,56 @@ fn assignment(draft: &mut Draft<'_, '_>, stmt: StmtId) -> Result<String, Reason>
     }
     take_value(draft, stmt, decl.local)?;
     Ok(format!("{} = {text};", variable.name))
+}
+
+/// `int n = f(item);` behind a test that C89 does not allow there turns into `int n;`, the test,
+/// and `n = f(item);`.
+///
+/// # Errors
+/// A value cannot be assigned later.
+pub(super) fn assign_behind(
+    draft: &mut Draft<'_, '_>,
+    stmt: StmtId,
+    decls: &[LocalDecl],
+    test: Vec<String>,
+) -> Result<(), Reason> {
+    let made = || Reason::InMacro("around it".to_owned());
+    let ([decl], Some(Init::Expr(value))) = (decls, decls[0].init.as_ref()) else {
+        return Err(Reason::Declared);
+    };
+    let (last, later) = match declares_next(draft, stmt) {
+        true => assign_later(draft, stmt)?,
+        false => (stmt, Vec::new()),
+    };
+    let value = draft.scene.span(*value).ok_or_else(made)?;
+    let text = on_one_line(draft, value);
+    let assignment = format!("{} = {text};", draft.scene.name(decl.local));
+    take_value(draft, stmt, decl.local)?;
+    draft.after_first(last, [test, vec![assignment], later].concat());
+    Ok(())
+}
+
+/// The text of a span, with its lines joined if the result is short: there was more on them.
+fn on_one_line(draft: &Draft<'_, '_>, span: ByteSpan) -> String {
+    const SHORT: usize = 60;
+    let text = draft.text(span);
+    let joined = text
+        .lines()
+        .map(str::trim)
+        .fold(String::new(), |all, line| {
+            let gap = if all.is_empty() || all.ends_with('(') {
+                ""
+            } else {
+                " "
+            };
+            all + gap + line
+        });
+    let has_note = ["//", "/*", "#", "\""]
+        .iter()
+        .any(|mark| text.contains(mark));
+    if has_note || joined.len() > SHORT {
+        text
+    } else {
+        joined
+    }
 }

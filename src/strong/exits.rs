@@ -4,7 +4,7 @@
 //! the function owns at the call, and returns an error. Else it is made of the same parts.
 
 use super::bound::bounded_loop;
-use super::branch::{Branch, branches, raised_returns, stmts};
+use super::branch::{Branch, branches, leaves_exception, raised_returns, stmts};
 use super::error_value::ErrorValue;
 use super::held::{Held, Owned, State, fails_cleanly};
 use super::locks::may_hold;
@@ -251,10 +251,13 @@ impl<'s, 'a> Exits<'s, 'a> {
         Some((outer, lines))
     }
 
-    /// An exit of a function that has no way to tell its caller.
+    /// An exit of a function that has no way to tell its caller, or tells it by an exception alone.
     pub(super) fn stop(&self) -> Option<Vec<String>> {
         let mut lines = self.undo()?;
-        lines.extend(["PyErr_WriteUnraisable(NULL);", "return;"].map(str::to_owned));
+        if !leaves_exception(self.scene) {
+            lines.push("PyErr_WriteUnraisable(NULL);".to_owned());
+        }
+        lines.push("return;".to_owned());
         Some(lines)
     }
 

@@ -62,6 +62,8 @@ pub(super) struct Follower<'s, 'a> {
     pub lookups: BTreeMap<ExprId, bool>,
     /// Calls whose results are owned after the change, those above included.
     pub strong: &'s Strong<'s>,
+    /// What is chosen where a lookup is not: `None` of `ok ? lookup() : Py_None`.
+    pub others: BTreeSet<ExprId>,
     /// The variable the lookups assign to; `None` if a fresh one gets the result.
     pub home: Option<LocalId>,
     /// Its name.

@@ -10,9 +10,11 @@
 //! ```
 
 use super::held::{Owned, State, frees};
+use super::reach::{ends_of, reaches};
 use super::scene::{Parent, Scene};
 use crate::ast::{ExprId, ExprKind, Init, LocalId, StmtKind, TypeKind, UnaryOp};
 use crate::capi::{self, Returns};
+use crate::cfg::Point;
 use crate::ownership::summary::Param;
 
 /// The statements that release what the function owns in this state; `None` if it cannot be told
@@ -45,7 +47,11 @@ pub(super) fn release(scene: &Scene<'_>, owned: Owned) -> Option<String> {
     let mut functions = makers
         .iter()
         .map(|&value| release_of(scene, value, owned.null));
-    let function = match functions.next()? {
+    let first = match functions.next() {
+        None if !is_always_consumed(scene, owned.local) => return None,
+        first => first.flatten(),
+    };
+    let function = match first {
         Some(first) if functions.all(|other| other == Some(first)) => first,
         _ => own_release(scene, owned)?,
     };
@@ -75,6 +81,24 @@ pub(super) fn consumption<'s>(scene: &'s Scene<'_>, param: LocalId) -> Option<&'
         return None;
     }
     calls_with(scene, param).find(|name| frees(name))
+}
+
+/// Whether each path through the function releases what the caller gave away with a parameter: some
+/// functions take it over only where they succeed.
+fn is_always_consumed(scene: &Scene<'_>, param: LocalId) -> bool {
+    let exprs = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+    let releases = exprs.filter(|&expr| match scene.call(expr) {
+        Some((name, [arg])) => {
+            frees(name) && scene.as_local(without_casts(scene, *arg)) == Some(param)
+        }
+        _ => false,
+    });
+    let releases: Vec<Point> = releases.filter_map(|call| scene.cfg.call(call)).collect();
+    let Some(start) = scene.cfg.before(scene.function.body) else {
+        return false;
+    };
+    let mut ends = ends_of(scene.cfg);
+    scene.tree.local(param).is_param && !ends.any(|end| reaches(scene.cfg, start, end, &releases))
 }
 
 /// The functions that are called with the variable as their only argument.

@@ -13,6 +13,7 @@
 //! ```
 
 mod afterwards;
+mod arms;
 mod around;
 mod beside;
 mod bound;

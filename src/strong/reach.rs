@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::cfg::{Cfg, Point};
+use crate::cfg::{Cfg, Point, Terminator};
 
 /// Whether a path leads from one point to another and passes none of `barriers` on its way.
 pub(super) fn reaches(cfg: &Cfg, from: Point, to: Point, barriers: &[Point]) -> bool {
@@ -23,4 +23,16 @@ pub(super) fn reaches(cfg: &Cfg, from: Point, to: Point, barriers: &[Point]) -> 
         }
     }
     false
+}
+
+/// The points at which the function ends.
+pub(super) fn ends_of(cfg: &Cfg) -> impl Iterator<Item = Point> + '_ {
+    let blocks = cfg.iter();
+    blocks.filter_map(|(block, content)| match content.terminator {
+        Terminator::Return(..) => Some(Point {
+            block,
+            index: content.instrs.len(),
+        }),
+        _ => None,
+    })
 }

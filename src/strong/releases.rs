@@ -13,6 +13,7 @@
 //!     Py_XDECREF(v);
 //! ```
 
+use super::arms;
 use super::exit::Failure;
 use super::follow::{Decisions, Follower, Mode, Strong};
 use super::labels::at_label;
@@ -67,6 +68,11 @@ fn follow_as(
             .map(|lookup| (lookup.call, may_be_null(lookup)))
             .collect(),
         strong,
+        others: home
+            .lookups
+            .iter()
+            .filter_map(|lookup| arms::other(scene, lookup.call))
+            .collect(),
         home: home.local,
         name: &home.name,
         web: home.web.clone(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::arms;
 use super::reason::Reason;
 use super::scene::{Parent, Scene};
 use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, UnaryOp};
@@ -61,6 +62,12 @@ pub(super) fn shape(
         && matches!(scene.tree.expr(outer).kind, ExprKind::Cast { .. })
     {
         value = outer;
+    }
+    if replacement.form == Form::Return
+        && replacement.errors != OldErrors::Unchecked
+        && let Some(choice) = arms::choice(scene, call)
+    {
+        value = choice;
     }
     match scene.parent_of_expr(value) {
         Some(Parent::Stmt(stmt)) if returns(scene, stmt) && scene.hands_out => {

@@ -31,6 +31,9 @@ impl Follower<'_, '_> {
             InstrKind::Store { place, value } => {
                 self.store(point, place, value, instr, state, sink)
             }
+            InstrKind::Copy { dst, .. } if self.other_arm(instr).is_some() => {
+                self.choose_other(*dst, instr, state, sink);
+            }
             InstrKind::Copy { dst, src } | InstrKind::Cast { dst, src, .. } => {
                 if let Some(kind) = kind_of(state, src) {
                     state.carriers.insert(Carrier::Temp(*dst), kind);

@@ -16,12 +16,12 @@
 
 use super::branch::{is_same, stmts};
 use super::error_value::ErrorValue;
-use super::reach::reaches;
+use super::reach::{ends_of, reaches};
 use super::scene::{Parent, Scene};
 use super::types::is_number;
 use super::undone::{Undone, changed, undone};
 use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
-use crate::cfg::{Base, Cfg, Instr, InstrKind, Operand, Place, Point, Source, Terminator};
+use crate::cfg::{Base, Instr, InstrKind, Operand, Place, Point, Source};
 
 /// What an exit at a point has to do.
 #[derive(Debug, Default)]
@@ -175,18 +175,6 @@ impl Facts {
             Verdict::Unsure
         }
     }
-}
-
-/// The points at which the function ends.
-fn ends_of(cfg: &Cfg) -> impl Iterator<Item = Point> + '_ {
-    let blocks = cfg.iter();
-    blocks.filter_map(|(block, content)| match content.terminator {
-        Terminator::Return(..) => Some(Point {
-            block,
-            index: content.instrs.len(),
-        }),
-        _ => None,
-    })
 }
 
 /// The points behind the steps that may begin what `one` undoes: they set or fill the same

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::arms;
 use super::scene::{Parent, Scene};
 use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtKind};
 use crate::capi::Returns;
@@ -113,6 +114,11 @@ fn classify(scene: &Scene<'_>, value: ExprId, lookups: &BTreeSet<ExprId>) -> Giv
     }
     match &scene.tree.expr(value).kind {
         ExprKind::Cast { operand, .. } => classify(scene, *operand, lookups),
+        ExprKind::Conditional { .. } => {
+            let mut lookups = lookups.iter();
+            let chosen = lookups.find(|&&call| arms::choice(scene, call) == Some(value));
+            chosen.map_or(Given::New, |&call| Given::Lookup(call))
+        }
         // `a = b = lookup()`
         ExprKind::Assign { op: None, rhs, .. } => match classify(scene, *rhs, lookups) {
             Given::Borrowed(_) => Given::Borrowed(value),

@@ -13,7 +13,7 @@ declare_rule! {
     /// the last use of the item. Where the new call fails, the function leaves as it does elsewhere: by an
     /// exit of its own that releases just what it owns here, or by one made of the releases that it does
     /// on its way and the `NULL`, -1 or 0 that it returns after an error. In a function that cannot fail, a loop
-    /// through all of the list just ends; where it got the size from a variable or field that is read
+    /// through all of the list, or one that goes on while the list has a first item, just ends; where it got the size from a variable or field that is read
     /// later, it sets that to the number of items it has seen, as if the list had been that short.
     ///
     /// ## Why
@@ -42,7 +42,7 @@ declare_rule! {
     /// ## Confidence
     /// Safe. Where a list got shorter meanwhile the macro read what was no item of it; the new code raises
     /// `IndexError` there, or ends a loop to which that is all. A `void` function tells
-    /// `sys.unraisablehook` and returns.
+    /// `sys.unraisablehook` and returns; if it tells its callers by exceptions, it leaves that to them.
     ///
     /// ## Declines
     /// - No exit fits: nothing tells what the function returns after an error, or who owns what it holds;
@@ -50,7 +50,8 @@ declare_rule! {
     /// - The reference is returned or stored without a reference of its own: callers must change.
     /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
     /// - The call is made by the body of a macro, or in the middle of a condition.
-    /// - The test of the result would stand between declarations, in a file of C89.
+    /// - The test of the result would stand between declarations whose values cannot be assigned later, in a
+    ///   file of C89.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/list.html#c.PyList_GetItemRef>

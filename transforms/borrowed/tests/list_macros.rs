@@ -921,7 +921,22 @@ fn inside_of_one_of_several_declarations() {
     }
     return 0;
 "#
-    ), @"4: a test would have to stand between declarations: declare the variable first, and assign to it later");
+    ), @"
+        @@
+         {
+             for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        -        Py_ssize_t size = PyObject_Size(PyList_GET_ITEM(list, i));
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        Py_ssize_t size;
+                 int status;
+        +        if (item == NULL) {
+        +            return -1;
+        +        }
+        +        size = PyObject_Size(item);
+        +        Py_DECREF(item);
+                 if (size < 0)
+                     return -1;
+        ");
 }
 
 #[test]
@@ -937,5 +952,102 @@ fn a_test_between_declarations() {
     ), @"
         3: a test would have to stand between declarations: declare the variable first, and assign to it later
         4: a test would have to stand between declarations: declare the variable first, and assign to it later
+        ");
+}
+
+#[test]
+fn values_of_earlier_variables_stay_in_their_declarations() {
+    insta::assert_snapshot!(int(
+        r#"
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        int n = (int)PyLong_AsLong(PyList_GET_ITEM(list, i));
+        long bit = 1l << i;
+        long twice = n + bit;
+        if (use(n, bit, twice) < 0)
+            return -1;
+    }
+    return 0;
+"#
+    ), @"
+        @@
+         {
+             for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        -        int n = (int)PyLong_AsLong(PyList_GET_ITEM(list, i));
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        int n;
+                 long bit = 1l << i;
+        -        long twice = n + bit;
+        +        long twice;
+        +        if (item == NULL) {
+        +            PyErr_Clear();
+        +            break;
+        +        }
+        +        n = (int)PyLong_AsLong(item);
+        +        twice = n + bit;
+        +        Py_DECREF(item);
+                 if (use(n, bit, twice) < 0)
+                     return -1;
+        ");
+}
+
+/// The exception is how the function tells its caller.
+#[test]
+fn a_void_function_that_raises() {
+    insta::assert_snapshot!(of(
+        "void",
+        r#"
+    if (PyList_GET_SIZE(list) == 1) {
+        PyObject *detail = describe(
+                PyList_GET_ITEM(list, 0));
+        if (detail != NULL) {
+            PyErr_SetObject(PyExc_TypeError, detail);
+            Py_DECREF(detail);
+        }
+    }
+    Py_XDECREF(list);
+"#
+    ), @"
+        @@
+         {
+             if (PyList_GET_SIZE(list) == 1) {
+        -        PyObject *detail = describe(
+        -                PyList_GET_ITEM(list, 0));
+        +        PyObject *item = PyList_GetItemRef(list, 0);
+        +        PyObject *detail;
+        +        if (item == NULL) {
+        +            Py_XDECREF(list);
+        +            return;
+        +        }
+        +        detail = describe(item);
+        +        Py_DECREF(item);
+                 if (detail != NULL) {
+                     PyErr_SetObject(PyExc_TypeError, detail);
+        ");
+}
+
+#[test]
+fn a_void_function_that_tells_of_what_it_raises() {
+    insta::assert_snapshot!(of(
+        "void",
+        r#"
+    if (PyList_GET_SIZE(list) == 1) {
+        PyErr_SetObject(PyExc_TypeError, PyList_GET_ITEM(list, 0));
+        PyErr_WriteUnraisable(NULL);
+    }
+"#
+    ), @"
+        @@
+         {
+             if (PyList_GET_SIZE(list) == 1) {
+        -        PyErr_SetObject(PyExc_TypeError, PyList_GET_ITEM(list, 0));
+        +        PyObject *item = PyList_GetItemRef(list, 0);
+        +        if (item == NULL) {
+        +            PyErr_WriteUnraisable(NULL);
+        +            return;
+        +        }
+        +        PyErr_SetObject(PyExc_TypeError, item);
+        +        Py_DECREF(item);
+                 PyErr_WriteUnraisable(NULL);
+             }
         ");
 }

@@ -641,3 +641,89 @@ fn releases_of_two_variables_share_a_new_else() {
          }
         ");
 }
+
+#[test]
+fn chosen_by_a_condition() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *out = PyList_New(1), *item;
+    item = i > 0 ? PyList_GetItem(list, i) : Py_None;
+    if (item == NULL) {
+        Py_DECREF(out);
+        return NULL;
+    }
+    Py_INCREF(item);
+    PyList_SET_ITEM(out, 0, item);
+    return out;
+"#
+    ), @"
+        @@
+         {
+             PyObject *out = PyList_New(1), *item;
+        -    item = i > 0 ? PyList_GetItem(list, i) : Py_None;
+        +    item = i > 0 ? PyList_GetItemRef(list, i) : Py_NewRef(Py_None);
+             if (item == NULL) {
+                 Py_DECREF(out);
+                 return NULL;
+             }
+        -    Py_INCREF(item);
+             PyList_SET_ITEM(out, 0, item);
+             return out;
+        ");
+}
+
+#[test]
+fn chosen_by_a_condition_in_a_declaration() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = self ? NULL : (PyObject *)PyList_GetItem(list, i);
+    PyObject *other = self ? key : PyList_GetItem(list, i + 1);
+    if (item == NULL || other == NULL)
+        return -1;
+    return use(item, other);
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = self ? NULL : (PyObject *)PyList_GetItem(list, i);
+        -    PyObject *other = self ? key : PyList_GetItem(list, i + 1);
+        -    if (item == NULL || other == NULL)
+        +    PyObject *item = self ? NULL : (PyObject *)PyList_GetItemRef(list, i);
+        +    PyObject *other = self ? Py_XNewRef(key) : PyList_GetItemRef(list, i + 1);
+        +    int result;
+        +    if (item == NULL || other == NULL) {
+        +        Py_XDECREF(item);
+        +        Py_XDECREF(other);
+                 return -1;
+        -    return use(item, other);
+        +    }
+        +    result = use(item, other);
+        +    Py_DECREF(item);
+        +    Py_DECREF(other);
+        +    return result;
+         }
+        ");
+}
+
+/// The other value is owned already, or another lookup.
+#[test]
+fn chosen_among_others() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = self ? PyLong_FromLong(0) : PyList_GetItem(list, i);
+    PyObject *other = self ? PyTuple_GET_ITEM(key, 0) : PyList_GetItem(list, i + 1);
+    PyObject *third = self ? PyList_GetItem(list, 0) : PyList_GetItem(list, 1);
+    PyObject *last = self ? key : i ? dict : PyList_GetItem(list, 2);
+    use(self ? key : PyList_GetItem(list, 3));
+    return use(item, other, third, last);
+"#
+    ), @"
+        3: a condition runs before the call in the same expression: give the lookup a statement of its own
+        4: a condition runs before the call in the same expression: give the lookup a statement of its own
+        5: a condition runs before the call in the same expression: give the lookup a statement of its own
+        5: a condition runs before the call in the same expression: give the lookup a statement of its own
+        6: a condition runs before the call in the same expression: give the lookup a statement of its own
+        7: a condition runs before the call in the same expression: give the lookup a statement of its own
+        ");
+}
