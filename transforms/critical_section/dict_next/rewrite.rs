@@ -225,6 +225,9 @@ impl<'a> Rewrite<'a> {
     fn edits(mut self) -> Vec<Edit> {
         self.closers.reverse();
         self.closers.append(&mut self.openers);
+        let mut sorted = self.closers.clone();
+        sorted.sort_by_key(|edit| edit.span);
+        self.closers.extend(self.layout.realign(&sorted));
         self.closers
     }
 

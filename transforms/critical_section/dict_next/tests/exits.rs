@@ -135,11 +135,12 @@ check(PyObject *d)
          while (PyDict_Next(d, &pos, &key, NULL)) {
     -        if (!PyUnicode_Check(key))
     -            return PyErr_Format(PyExc_TypeError,
-    +        if (!PyUnicode_Check(key)) {
-    +            result = PyErr_Format(PyExc_TypeError,
-                                     "keys must be strings");
+    -                                "keys must be strings");
     -        if (PyUnicode_GET_LENGTH(key) == 0)
     -            return NULL;
+    +        if (!PyUnicode_Check(key)) {
+    +            result = PyErr_Format(PyExc_TypeError,
+    +                                  "keys must be strings");
     +            stopped = 1;
     +            break;
     +        }
