@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::lex::Token;
+use crate::lex::{Token, TokenKind};
 use crate::source::{ByteOffset, ByteSpan, FileId};
 
 /// Columns from one tab stop to the next.
@@ -48,15 +48,17 @@ pub struct Head {
     pub end: ByteOffset,
 }
 
-/// How somebody indents and sets braces.
+/// How somebody indents, sets braces, and declares pointers.
 #[derive(Debug, Clone, Copy)]
 pub struct Style {
     step: IndentStep,
     braces: BraceStyle,
+    /// `PyObject* v`, not `PyObject *v`.
+    star_at_type: bool,
 }
 
 impl Default for Style {
-    /// Four blanks, braces behind the head.
+    /// Four blanks, braces behind the head, stars at the variable.
     fn default() -> Self {
         Self {
             step: IndentStep {
@@ -64,6 +66,7 @@ impl Default for Style {
                 tabs: false,
             },
             braces: BraceStyle::SameLine,
+            star_at_type: false,
         }
     }
 }
@@ -102,10 +105,15 @@ impl<'a> Layout<'a> {
     }
 
     fn adapted(self, range: std::ops::Range<usize>) -> Self {
-        let Style { step, braces } = self.style;
+        let Style {
+            step,
+            braces,
+            star_at_type,
+        } = self.style;
         let style = Style {
             step: self.vote_step(range.clone()).unwrap_or(step),
-            braces: self.vote_braces(range).unwrap_or(braces),
+            braces: self.vote_braces(range.clone()).unwrap_or(braces),
+            star_at_type: self.vote_star(range).unwrap_or(star_at_type),
         };
         Self { style, ..self }
     }
@@ -126,6 +134,19 @@ impl<'a> Layout<'a> {
     #[must_use]
     pub fn braces(&self) -> BraceStyle {
         self.style.braces
+    }
+
+    /// What stands in front of a variable in its declaration, `PyObject *`, with the star where it
+    /// stands elsewhere: `PyObject* `.
+    #[must_use]
+    pub fn pointer(&self, prefix: &str) -> String {
+        let ty = prefix.trim_end_matches('*');
+        match ty.strip_suffix(' ') {
+            Some(base) if self.style.star_at_type && ty.len() < prefix.len() => {
+                format!("{base}{} ", &prefix[ty.len()..])
+            }
+            _ => prefix.to_owned(),
+        }
     }
 
     /// The bytes of `span`.
@@ -239,6 +260,24 @@ impl<'a> Layout<'a> {
         most_voted(&votes)
     }
 
+    /// Whether most declarations of pointers to objects and text have the star at the type.
+    fn vote_star(&self, range: std::ops::Range<usize>) -> Option<bool> {
+        let mut votes = BTreeMap::<bool, usize>::new();
+        for index in range.start.max(1)..range.end {
+            let is_type =
+                self.text(index - 1).starts_with(b"Py") || self.text(index - 1) == b"char";
+            let Some(next) = self.tokens.get(index + 1) else {
+                break;
+            };
+            let is_pointer = is_type && self.text(index) == b"*" && next.kind == TokenKind::Ident;
+            let behind_type = !self.tokens[index].space_before;
+            if is_pointer && behind_type == next.space_before {
+                *votes.entry(behind_type).or_default() += 1;
+            }
+        }
+        most_voted(&votes)
+    }
+
     /// Where the last token before `offset` ends.
     #[must_use]
     pub fn token_end_before(&self, offset: ByteOffset) -> ByteOffset {
@@ -323,6 +362,17 @@ mod tests {
         );
         assert_eq!(deeper("f()\n{\n\ty;\n}\n", b"\t"), b"\t\t");
         assert_eq!(deeper("int x;\n", b""), b"    ");
+    }
+
+    #[test]
+    fn stars_stand_where_most_of_them_stand() {
+        let pointer = |text, prefix| with_layout(text, |layout| layout.pointer(prefix));
+        let left = "PyObject* f(PyObject* a, char *b) { PyObject*c; return a * b; }\n";
+        assert_eq!(pointer(left, "PyObject *"), "PyObject* ");
+        assert_eq!(pointer(left, "const char **"), "const char** ");
+        assert_eq!(pointer(left, "int "), "int ");
+        let right = "static PyObject *\nf(PyObject *a)\n{\n}\n";
+        assert_eq!(pointer(right, "PyObject *"), "PyObject *");
     }
 
     #[test]

@@ -434,7 +434,8 @@ pub(super) fn nested_out(
     let head = draft.declare(stmt, "PyObject *", name);
     let mut lines = parts.statement(draft, name, span);
     if head.starts_with("PyObject") {
-        lines.insert(0, format!("PyObject *{name};"));
+        let prefix = draft.scene.layout.pointer("PyObject *");
+        lines.insert(0, format!("{prefix}{name};"));
     }
     draft.before(stmt, lines);
     draft.name_result(parts.whole, name);

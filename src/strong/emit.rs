@@ -199,6 +199,7 @@ impl Draft<'_, '_> {
     /// Declares a variable in front of `stmt`, with a value if C89 allows it there. Gives the
     /// statement that assigns to it, or would, up to the value: `int n =`, `n =`.
     pub(super) fn declare(&mut self, stmt: StmtId, prefix: &str, name: &str) -> String {
+        let prefix = self.scene.layout.pointer(prefix);
         let labelled = self.scene.is_labelled(stmt);
         let alone = self.scene.siblings(stmt).is_none() && !labelled;
         let is_decl = matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Decl(_));

@@ -56,7 +56,8 @@ fn initialised(
     let last = last_declaration(draft, stmt);
     let mut lines = parts.statement(draft, name, span_of(draft, last)?);
     lines.push(assignment);
-    draft.declare_behind(last, format!("PyObject *{name};"));
+    let prefix = draft.scene.layout.pointer("PyObject *");
+    draft.declare_behind(last, format!("{prefix}{name};"));
     draft.after_first(last, lines);
     Ok(())
 }

@@ -27,7 +27,8 @@ pub(super) fn store_result(
     let item = cx.item(create.item);
     let lines = Lines::new(cx, item.place);
     let name = free_name(cx, item.place).ok_or("no short name is free for the module")?;
-    let declared = declaration(cx.file(file).bytes(), name);
+    let prefix = cx.layout(file, item.place.1).pointer("PyObject *");
+    let declared = format!("{prefix}{name}");
     let indentation = lines.indentation(span.start());
     let before = statements_before(tree, block, stmt);
     let at_top = before.iter().any(|&stmt| !is_declaration(tree, stmt)) && !mixes(cx, file);
@@ -67,17 +68,6 @@ fn free_name(cx: &PackageCx<'_>, (file, function): (FileId, ByteSpan)) -> Option
     ["m", "module", "mod", "new_module"]
         .into_iter()
         .find(|name| !words.contains(name))
-}
-
-/// `PyObject *m`, or `PyObject* m` where the file is written so.
-fn declaration(bytes: &[u8], name: &str) -> String {
-    let count = |text: &[u8]| memchr::memmem::find_iter(bytes, text).count();
-    let star_at_type = count(b"PyObject* ") > count(b"PyObject *");
-    if star_at_type {
-        format!("PyObject* {name}")
-    } else {
-        format!("PyObject *{name}")
-    }
 }
 
 fn statements_before(tree: &Tree, block: StmtId, stmt: StmtId) -> Vec<StmtId> {

@@ -1,6 +1,8 @@
 //! Lines that are aligned to what moves, and comments that would be wrong.
 
+use super::super::dict_item::BORROWED_DICT_ITEM;
 use super::{int, object};
+use crate::testing;
 
 #[test]
 fn arguments_stay_below_each_other() {
@@ -246,4 +248,43 @@ fn comments_that_only_say_borrowed_go() {
              return 0;
          }
         ");
+}
+
+#[test]
+fn stars_stand_where_the_function_has_them() {
+    let text = r#"
+static PyObject* f(PyObject* self, PyObject* dict, PyObject *key)
+{
+    PyObject* value = PyDict_GetItem(dict, key);
+    if (value == NULL)
+        return NULL;
+    log_it(PyDict_GetItemString(dict, "name"));
+    return PyObject_Str(value);
+}
+"#;
+    insta::assert_snapshot!(testing::run(&[&BORROWED_DICT_ITEM], text), @r#"
+        @@
+         static PyObject* f(PyObject* self, PyObject* dict, PyObject *key)
+         {
+        -    PyObject* value = PyDict_GetItem(dict, key);
+        +    PyObject* value;
+        +    PyObject* result;
+        +    PyObject* value2;
+        +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
+        +        PyErr_Clear();
+        +    }
+             if (value == NULL)
+                 return NULL;
+        -    log_it(PyDict_GetItemString(dict, "name"));
+        -    return PyObject_Str(value);
+        +    if (PyDict_GetItemStringRef(dict, "name", &value2) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    log_it(value2);
+        +    Py_XDECREF(value2);
+        +    result = PyObject_Str(value);
+        +    Py_DECREF(value);
+        +    return result;
+         }
+        "#);
 }

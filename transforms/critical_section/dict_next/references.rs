@@ -1,7 +1,7 @@
 //! Strong references to key and value while the body of the loop runs.
 
 use crate::ast::{ExprKind, Init, StmtId, StmtKind, Storage};
-use crate::edit::Need;
+use crate::edit::{Layout, Need};
 use crate::source::{ByteSpan, FileId};
 
 use super::exits::Exits;
@@ -101,10 +101,11 @@ impl References {
     }
 
     /// The declarations of new variables, which take their references.
-    pub(super) fn declare(&self) -> Vec<String> {
+    pub(super) fn declare(&self, layout: &Layout<'_>) -> Vec<String> {
+        let prefix = layout.pointer("PyObject *");
         let owned = self.held.iter().filter_map(|held| {
             let own = held.own.as_ref()?;
-            Some(format!("PyObject *{own} = Py_NewRef({});", held.variable))
+            Some(format!("{prefix}{own} = Py_NewRef({});", held.variable))
         });
         owned.collect()
     }

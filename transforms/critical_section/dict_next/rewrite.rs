@@ -267,9 +267,10 @@ impl<'a> Rewrite<'a> {
     /// Declares the new variables of the section; gives what has to stand right before it.
     fn declarations(&mut self) -> Result<Vec<String>, String> {
         let section = self.section;
+        let layout = self.layout;
         let mut declare = |prefix: &str, name: &str, value: &str, is_constant: bool| {
             self.declared.push(Variable {
-                declaration: format!("{prefix}{name}"),
+                declaration: format!("{}{name}", layout.pointer(prefix)),
                 value: value.to_owned(),
                 is_constant,
             });

@@ -50,7 +50,7 @@ impl Rewrite<'_> {
     fn taking(&self, statement: StmtId, span: ByteSpan) -> Vec<String> {
         let references = self.section.references;
         let is_decl = matches!(self.section.scope.stmt(statement), StmtKind::Decl(_));
-        let mut lines = references.declare();
+        let mut lines = references.declare(&self.layout);
         if let Some(last) = lines.last_mut()
             && self.layout.begins_line(span.start())
             && !is_decl
@@ -69,7 +69,7 @@ impl Rewrite<'_> {
             return Ok(first);
         }
         let references = self.section.references;
-        let declared = references.declare();
+        let declared = references.declare(&self.layout);
         if !declared.is_empty() {
             let declared: Vec<&str> = declared.iter().map(String::as_str).collect();
             let above = self.span(stmts[index - 1])?;
@@ -83,7 +83,7 @@ impl Rewrite<'_> {
     fn take_behind_brace(&mut self, block: ByteSpan, stmts: &[StmtId]) -> Result<ByteSpan, String> {
         let first = self.span(stmts[0])?;
         let references = self.section.references;
-        let lines = [references.declare(), references.acquire()].concat();
+        let lines = [references.declare(&self.layout), references.acquire()].concat();
         let text = self.indented(first, &lines);
         self.openers
             .push(self.layout.insert_line_after(block.start(), &text));
@@ -96,7 +96,7 @@ impl Rewrite<'_> {
             .ok_or("a declaration calls something before references can be taken")?;
         let whole = self.span(declaration)?;
         let references = self.section.references;
-        let mut lines = references.declare();
+        let mut lines = references.declare(&self.layout);
         if self.layout.is_blank_line_behind(whole.end()) {
             lines.push(String::new());
         }
