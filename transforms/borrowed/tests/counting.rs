@@ -347,3 +347,89 @@ fn other_comments_of_a_branch_stay_in_it() {
                  item = PyDict_New();
         ");
 }
+
+#[test]
+fn the_note_above_an_incref_goes_with_it() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *a = PyList_GetItem(list, 0);
+    PyObject *b = PyList_GetItem(list, 1);
+    PyObject *c = PyList_GetItem(list, 2);
+    if (!a || !b || !c)
+        return NULL;
+    // convert borrowed reference to new reference
+    Py_INCREF(a);
+    /* Numbers are borrowed from the list,
+       so take one. */
+    Py_INCREF(b);
+    use(b);      /* borrowed */
+    /* The caller wants the last one, too. */
+    Py_INCREF(c);
+    Py_DECREF(b);
+    Py_DECREF(c);
+    return a;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *a = PyList_GetItem(list, 0);
+        -    PyObject *b = PyList_GetItem(list, 1);
+        -    PyObject *c = PyList_GetItem(list, 2);
+        -    if (!a || !b || !c)
+        +    PyObject *a = PyList_GetItemRef(list, 0);
+        +    PyObject *b = PyList_GetItemRef(list, 1);
+        +    PyObject *c = PyList_GetItemRef(list, 2);
+        +    if (!a || !b || !c) {
+        +        Py_XDECREF(a);
+        +        Py_XDECREF(b);
+        +        Py_XDECREF(c);
+                 return NULL;
+        -    // convert borrowed reference to new reference
+        -    Py_INCREF(a);
+        -    /* Numbers are borrowed from the list,
+        -       so take one. */
+        -    Py_INCREF(b);
+        +    }
+             use(b);      /* borrowed */
+             /* The caller wants the last one, too. */
+        -    Py_INCREF(c);
+             Py_DECREF(b);
+             Py_DECREF(c);
+        ");
+}
+
+#[test]
+fn a_branch_goes_with_its_note_although_the_other_changes() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *a = PyList_GetItem(list, 0);
+    if (a) {
+        if (a == Py_None) {
+            PyErr_SetString(PyExc_ValueError, "none");
+            a = NULL;
+        } else {
+            // convert borrowed reference to new reference
+            Py_INCREF(a);
+        }
+    }
+    return a;
+"#
+    ), @r#"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *a = PyList_GetItem(list, 0);
+        +    PyObject *a = PyList_GetItemRef(list, 0);
+             if (a) {
+                 if (a == Py_None) {
+        +            Py_DECREF(a);
+                     PyErr_SetString(PyExc_ValueError, "none");
+                     a = NULL;
+        -        } else {
+        -            // convert borrowed reference to new reference
+        -            Py_INCREF(a);
+                 }
+             }
+        "#);
+}
