@@ -55,6 +55,8 @@ pub struct Style {
     braces: BraceStyle,
     /// `PyObject* v`, not `PyObject *v`.
     star_at_type: bool,
+    /// Whether a blank stands between `if` and its condition.
+    spaced_if: bool,
 }
 
 impl Default for Style {
@@ -67,6 +69,7 @@ impl Default for Style {
             },
             braces: BraceStyle::SameLine,
             star_at_type: false,
+            spaced_if: true,
         }
     }
 }
@@ -105,15 +108,12 @@ impl<'a> Layout<'a> {
     }
 
     fn adapted(self, range: std::ops::Range<usize>) -> Self {
-        let Style {
-            step,
-            braces,
-            star_at_type,
-        } = self.style;
+        let known = self.style;
         let style = Style {
-            step: self.vote_step(range.clone()).unwrap_or(step),
-            braces: self.vote_braces(range.clone()).unwrap_or(braces),
-            star_at_type: self.vote_star(range).unwrap_or(star_at_type),
+            step: self.vote_step(range.clone()).unwrap_or(known.step),
+            braces: self.vote_braces(range.clone()).unwrap_or(known.braces),
+            star_at_type: self.vote_star(range.clone()).unwrap_or(known.star_at_type),
+            spaced_if: self.vote_if(range).unwrap_or(known.spaced_if),
         };
         Self { style, ..self }
     }
@@ -147,6 +147,12 @@ impl<'a> Layout<'a> {
             }
             _ => prefix.to_owned(),
         }
+    }
+
+    /// `if (` or `if(`.
+    #[must_use]
+    pub fn if_open(&self) -> &'static str {
+        if self.style.spaced_if { "if (" } else { "if(" }
     }
 
     /// The bytes of `span`.
@@ -273,6 +279,17 @@ impl<'a> Layout<'a> {
             let behind_type = !self.tokens[index].space_before;
             if is_pointer && behind_type == next.space_before {
                 *votes.entry(behind_type).or_default() += 1;
+            }
+        }
+        most_voted(&votes)
+    }
+
+    /// Whether most `if`s have a blank behind them.
+    fn vote_if(&self, range: std::ops::Range<usize>) -> Option<bool> {
+        let mut votes = BTreeMap::<bool, usize>::new();
+        for index in range.start..range.end.min(self.tokens.len().saturating_sub(1)) {
+            if self.text(index) == b"if" && self.text(index + 1) == b"(" {
+                *votes.entry(self.tokens[index + 1].space_before).or_default() += 1;
             }
         }
         most_voted(&votes)

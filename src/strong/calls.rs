@@ -131,7 +131,8 @@ impl Parts {
         let indented = draft.scene.layout.indented_columns(stmt.start());
         let call = |head: &str| self.out_call(draft, name, indented + head.len());
         if self.handles_errors() {
-            let head = format!("if ({} < 0)", call("if ("));
+            let open = draft.scene.layout.if_open();
+            let head = format!("{open}{} < 0)", call(open));
             draft.block_of(&head, &self.on_error, stmt)
         } else {
             vec![format!("(void){};", call("(void)"))]
@@ -159,7 +160,8 @@ fn assigned(
     let span = span_of(draft, stmt)?;
     let (head, tail) = if parts.handles_errors() {
         let lines = draft.block_of(")", &parts.on_error, span);
-        ("if (", format!(" < 0{}", draft.joined(&lines, span)))
+        let open = draft.scene.layout.if_open();
+        (open, format!(" < 0{}", draft.joined(&lines, span)))
     } else {
         ("(void)", ";".to_owned())
     };
@@ -333,31 +335,25 @@ fn tested(draft: &Draft<'_, '_>, value: ExprId) -> Option<(ExprId, bool)> {
 }
 
 /// The span with the parentheses directly around it.
-fn with_parentheses(draft: &Draft<'_, '_>, span: ByteSpan) -> ByteSpan {
+fn with_parentheses(draft: &Draft<'_, '_>, mut span: ByteSpan) -> ByteSpan {
     let bytes = draft.scene.cx.file(draft.scene.file).bytes();
-    let before = bytes[..span.start().index()]
-        .iter()
-        .rposition(|byte| !byte.is_ascii_whitespace());
-    let behind = bytes[span.end().index()..]
-        .iter()
-        .position(|byte| !byte.is_ascii_whitespace())
-        .map(|at| span.end().index() + at);
-    // The parentheses of `if (…)` and of calls stay: a name or keyword stands before them.
-    let is_own = |at: usize| {
-        bytes[..at]
-            .iter()
-            .rfind(|byte| !byte.is_ascii_whitespace())
-            .is_some_and(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
-    };
-    match (before, behind) {
-        (Some(open), Some(close))
-            if bytes[open] == b'(' && bytes[close] == b')' && is_own(open) =>
-        {
-            let offset = |at: usize| u32::try_from(at).expect("files are indexed by u32");
-            ByteSpan::new(offset(open), offset(close + 1))
-        }
-        _ => span,
+    while let Some(wider) = parenthesized(bytes, span) {
+        span = wider;
     }
+    span
+}
+
+fn parenthesized(bytes: &[u8], span: ByteSpan) -> Option<ByteSpan> {
+    let is_text = |byte: &u8| !byte.is_ascii_whitespace();
+    let open = bytes[..span.start().index()].iter().rposition(is_text)?;
+    let behind = bytes[span.end().index()..].iter().position(is_text)?;
+    let close = span.end().index() + behind;
+    // The parentheses of `if (…)` and of calls stay: a name or keyword stands before them.
+    let before = bytes[..open].iter().rfind(|byte| is_text(byte))?;
+    let is_own = !before.is_ascii_alphanumeric() && *before != b'_';
+    let offset = |at: usize| u32::try_from(at).expect("files are indexed by u32");
+    (is_own && bytes[open] == b'(' && bytes[close] == b')')
+        .then(|| ByteSpan::new(offset(open), offset(close + 1)))
 }
 
 /// Tests the result where the strong function can fail and the borrowed one could not.

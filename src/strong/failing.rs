@@ -28,7 +28,8 @@ impl Draft<'_, '_> {
         };
         let releases = self.at_exit.get(&lookup.call).cloned().unwrap_or_default();
         let body = [releases, jump.clone()].concat();
-        self.block_of(&format!("if ({name} == NULL)"), &body, stmt)
+        let open = self.scene.layout.if_open();
+        self.block_of(&format!("{open}{name} == NULL)"), &body, stmt)
     }
 
     /// What is done about an error of `lookup` that the borrowed form swallowed.

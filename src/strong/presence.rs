@@ -51,7 +51,8 @@ pub(super) fn rewrite(
         Some(stmt) if parts.handles_errors() => {
             let at = draft.scene.stmt_span(stmt).ok_or_else(in_macro)?;
             let head = draft.declare(stmt, "int ", name);
-            let clear = draft.block_of(&format!("if ({name} < 0)"), &parts.on_error, at);
+            let open = draft.scene.layout.if_open();
+            let clear = draft.block_of(&format!("{open}{name} < 0)"), &parts.on_error, at);
             draft.before(stmt, [format!("{head} {call};")]);
             draft.before(stmt, clear);
             name.to_owned()

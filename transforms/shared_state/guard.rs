@@ -174,7 +174,7 @@ impl<'a> Site<'a> {
             outer,
         ]
         .concat();
-        check.extend(format!("if ({before}{name}{after}").bytes());
+        check.extend(format!("{}{before}{name}{after}", layout.if_open()).bytes());
         check.extend(moved(layout.text_of(rest), inner, outer));
         Ok([
             Edit {

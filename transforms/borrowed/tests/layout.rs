@@ -419,3 +419,44 @@ fn references_taken_behind_a_test_are_never_null() {
          }
         ");
 }
+
+/// New `if`s look like those of the function, and parentheses that are left go.
+#[test]
+fn no_blank_between_if_and_its_condition() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *v;
+    PyObject *last = PyList_GET_ITEM(list, i);
+    if(! ((v = PyDict_GetItem(dict, key)))) {
+        return -1;
+    }
+    if(PyDict_GetItem(dict, last)) {
+        return 1;
+    }
+    return use(v);
+"#
+    ), @"
+        4: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        8: safe: only whether the key is there is asked
+        @@
+             PyObject *v;
+             PyObject *last = PyList_GET_ITEM(list, i);
+        -    if(! ((v = PyDict_GetItem(dict, key)))) {
+        +    int result;
+        +    if(PyDict_GetItemRef(dict, key, &v) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    if(! v) {
+                 return -1;
+             }
+             if(PyDict_GetItem(dict, last)) {
+        +        Py_DECREF(v);
+                 return 1;
+             }
+        -    return use(v);
+        +    result = use(v);
+        +    Py_DECREF(v);
+        +    return result;
+         }
+        ");
+}

@@ -42,13 +42,14 @@ impl Rewrite<'_> {
             format!("{ending}{inner}{line}")
         };
         let body: String = action.iter().map(line).collect();
+        let open = self.layout.if_open();
         if action.len() == 1 && !self.always_braces() {
-            return format!("if ({condition}){body}");
+            return format!("{open}{condition}){body}");
         }
         match self.layout.braces() {
-            BraceStyle::SameLine => format!("if ({condition}) {{{body}{ending}{outer}}}"),
+            BraceStyle::SameLine => format!("{open}{condition}) {{{body}{ending}{outer}}}"),
             BraceStyle::NextLine => {
-                format!("if ({condition}){ending}{outer}{{{body}{ending}{outer}}}")
+                format!("{open}{condition}){ending}{outer}{{{body}{ending}{outer}}}")
             }
             BraceStyle::Indented => {
                 let step = inner.strip_prefix(&*outer).unwrap_or_default();
@@ -56,7 +57,7 @@ impl Rewrite<'_> {
                     &format!("{ending}{inner}"),
                     &format!("{ending}{inner}{step}"),
                 );
-                format!("if ({condition}){ending}{inner}{{{body}{ending}{inner}}}")
+                format!("{open}{condition}){ending}{inner}{{{body}{ending}{inner}}}")
             }
         }
     }
