@@ -174,5 +174,7 @@ PyMODINIT_FUNC PyInit_m(void)
 fn a_module_with_state_in_a_library_is_not_declared_without_a_look() {
     let doubt = "threads may run these on the state of one object at the same time: `hash_update`";
     assert!(declaration_of("self->state, data").contains(doubt));
+    assert!(declaration_of("((Hash *)data)->state, data").contains(doubt));
+    assert!(!declaration_of("((Hash *)data)->mode, data").contains(doubt));
     assert!(!declaration_of("data").contains(doubt));
 }

@@ -1,18 +1,25 @@
-//! Library functions that methods hand state of their object to.
+//! Library functions that methods hand state of an object to.
 //!
 //! ```c
 //! static PyObject *
 //! Hash_update(Hash *self, PyObject *data)
 //! {
 //!     XXH32_update(self->state, …);     /* may write it; nobody here sees */
+//!
+//! static PyObject *
+//! close_stream(PyObject *module, PyObject *args)
+//! {
+//!     PaStream *stream = ((Stream *)arg)->stream;
+//!     Pa_CloseStream(stream);           /* another thread may be writing to it */
 //! ```
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::fields::entries;
 use super::locks::Locks;
-use super::own::Own;
-use crate::ast::{ExprId, ExprKind, Function, Tree};
+use super::own::{Own, values};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Tree};
+use crate::program::Types;
 use crate::rule::{ItemId, PackageCx};
 use crate::source::FileId;
 
@@ -42,40 +49,98 @@ const C_LIBRARY: &[&str] = &[
     "__builtin_",
 ];
 
-/// The functions of libraries that get a field of the object from a method, without a lock, with
-/// the file of the method.
+/// The functions of libraries that get a pointer field of an object from a method, without a lock,
+/// with the file of the method.
 #[must_use]
 pub fn library_calls(cx: &PackageCx<'_>) -> BTreeSet<(FileId, String)> {
-    let locks = Locks::new(cx);
+    let finder = Finder {
+        cx,
+        locks: Locks::new(cx),
+        types: Types::new(cx.program),
+    };
     let mut calls = BTreeSet::new();
     for (item, function, _) in entries(cx) {
-        let Some(own) = Own::new(function, 0) else {
-            continue;
-        };
-        let found = outside(cx, &locks, item, function, &own);
-        calls.extend(found.map(|name| (cx.item(item).place.0, name.to_owned())));
+        let file = cx.item(item).place.0;
+        let found = finder.outside(item, function).into_iter();
+        calls.extend(found.map(|name| (file, name.to_owned())));
     }
     calls
 }
 
-fn outside<'a>(
-    cx: &'a PackageCx<'_>,
-    locks: &'a Locks<'_, '_>,
-    item: ItemId,
-    function: &'a Function,
-    own: &'a Own,
-) -> impl Iterator<Item = &'a str> {
-    let tree = &function.tree;
-    let calls = (0u32..).zip(&tree.exprs);
-    calls.filter_map(move |(at, expr)| {
-        let ExprKind::Call { callee, args } = &expr.kind else {
-            return None;
+struct Finder<'c, 'a> {
+    cx: &'c PackageCx<'a>,
+    locks: Locks<'c, 'a>,
+    types: Types<'c>,
+}
+
+impl Finder<'_, '_> {
+    fn outside<'f>(&self, item: ItemId, function: &'f Function) -> Vec<&'f str> {
+        let state = State {
+            types: &self.types,
+            tree: &function.tree,
+            own: Own::new(function, 0),
+            values: values(&function.tree),
         };
-        let name = tree.callee_name(*callee)?;
-        let mut given = (0..args.len()).filter(|&at| is_field(tree, own, args[at]));
-        let may_write = is_library(name) && given.any(|at| may_write(cx, name, at));
-        (may_write && !locks.is_held(item, ExprId(at))).then_some(name)
-    })
+        let calls = (0u32..).zip(&function.tree.exprs);
+        let found = calls.filter_map(|(at, expr)| {
+            let ExprKind::Call { callee, args } = &expr.kind else {
+                return None;
+            };
+            let name = function.tree.callee_name(*callee)?;
+            let mut given = (0..args.len()).filter(|&at| state.is_field(args[at]));
+            let may_write = is_library(name) && given.any(|at| may_write(self.cx, name, at));
+            (may_write && !self.locks.is_held(item, ExprId(at))).then_some(name)
+        });
+        found.collect()
+    }
+}
+
+/// What a method knows of the state of objects.
+struct State<'f, 'c> {
+    types: &'f Types<'c>,
+    tree: &'f Tree,
+    own: Option<Own>,
+    values: BTreeMap<LocalId, Vec<ExprId>>,
+}
+
+impl State<'_, '_> {
+    /// Whether `arg` is a field of an object that may point to more, or a variable that holds one.
+    fn is_field(&self, arg: ExprId) -> bool {
+        let is_number = |ty| self.types.is_number(ty);
+        if self.types.of(self.tree, arg).is_some_and(is_number) {
+            return false;
+        }
+        match &self.tree.expr(arg).kind {
+            ExprKind::Name(Name::Local(local)) => {
+                let values = self.values.get(local);
+                values.is_some_and(|all| all.iter().any(|&value| self.names_field(value)))
+            }
+            _ => self.names_field(arg),
+        }
+    }
+
+    /// `self->field`, `&other->field`, `(T)self->field`, `self->part.field`.
+    fn names_field(&self, expr: ExprId) -> bool {
+        match &self.tree.expr(expr).kind {
+            ExprKind::Cast { operand: inner, .. }
+            | ExprKind::Unary { operand: inner, .. }
+            | ExprKind::Index { base: inner, .. }
+            | ExprKind::Member {
+                base: inner,
+                arrow: false,
+                ..
+            } => self.names_field(*inner),
+            ExprKind::Member {
+                base, arrow: true, ..
+            } => {
+                let own = self.own.as_ref();
+                let is_object = |ty| self.types.is_object_pointer(ty);
+                own.is_some_and(|own| own.field(self.tree, expr).is_some())
+                    || self.types.of(self.tree, *base).is_some_and(is_object)
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Whether a function of this name may write what its argument `at` points to: a library that
@@ -90,14 +155,6 @@ fn may_write(cx: &PackageCx<'_>, name: &str, at: usize) -> bool {
                 .and_then(|ty| ty.pointee())
                 .is_some_and(|pointee| !pointee.is_const)
         })
-}
-
-fn is_field(tree: &Tree, own: &Own, arg: ExprId) -> bool {
-    match &tree.expr(arg).kind {
-        ExprKind::Cast { operand, .. } => is_field(tree, own, *operand),
-        ExprKind::Unary { operand, .. } => is_field(tree, own, *operand),
-        _ => own.field(tree, arg).is_some(),
-    }
 }
 
 /// Whether a function of this name belongs neither to Python nor to the C library.

@@ -105,7 +105,7 @@ fn struct_name(ty: &Type) -> Option<&str> {
 }
 
 /// All values that locals are given, by local.
-fn values(tree: &Tree) -> BTreeMap<LocalId, Vec<ExprId>> {
+pub(super) fn values(tree: &Tree) -> BTreeMap<LocalId, Vec<ExprId>> {
     let mut values: BTreeMap<LocalId, Vec<ExprId>> = BTreeMap::new();
     for stmt in &tree.stmts {
         let StmtKind::Decl(decls) = &stmt.kind else {

@@ -62,7 +62,10 @@ impl Draft<'_, '_> {
         let span = self.scene.stmt_span(stmt);
         let span = span.ok_or_else(|| Reason::NoPlace(name.to_owned()))?;
         let start = self.comment_above(span).unwrap_or(span.start());
-        let edit = self.scene.layout.remove(ByteSpan::new(start.0, span.end().0));
+        let edit = self
+            .scene
+            .layout
+            .remove(ByteSpan::new(start.0, span.end().0));
         self.fix.edits.push(edit);
         Ok(())
     }
@@ -151,7 +154,9 @@ impl Draft<'_, '_> {
         };
         let text = self.scene.text(removed);
         let gets_text = self.gets_text_inside(stmt)
-            || [then, otherwise].iter().any(|stmt| self.around.contains_key(stmt));
+            || [then, otherwise]
+                .iter()
+                .any(|stmt| self.around.contains_key(stmt));
         if text.contains('#') || says_more(&text) || gets_text {
             return None;
         }
