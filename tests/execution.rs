@@ -14,11 +14,17 @@ use std::process::Command;
 use serde_json::Value;
 use support::{free_threaded_python, headers, run};
 
-const MODULES: [&str; 7] = [
-    "lists", "exits", "dicts", "presence", "mixed", "jumps", "variants",
+const MODULES: [&str; 8] = [
+    "lists", "exits", "dicts", "presence", "mixed", "jumps", "variants", "owners",
 ];
 /// Functions with lookups of shared containers that must be rewritten, of those there are.
-const REWRITTEN_AT_LEAST: usize = 113;
+const REWRITTEN_AT_LEAST: usize = 120;
+/// Functions that lost references before, and lose none after.
+const REPAIRED: [&str; 3] = [
+    "owners.made_and_lost",
+    "owners.made_and_counted",
+    "owners.in_a_switch",
+];
 /// What the interpreter's own caches may add to the count of references in 300 calls.
 const NOISE: i64 = 60;
 
@@ -85,7 +91,7 @@ fn migrate(folder: &Path, errors: &str) {
     };
     let first = ungil("migrate", &["--allow-no-vcs", "--allow-dirty"]);
     let said = String::from_utf8_lossy(&first.stderr);
-    assert!(said.contains("fixes written to 8 files"), "{said}");
+    assert!(said.contains("fixes written to 9 files"), "{said}");
     let second = ungil("diff", &[]);
     assert!(second.status.success(), "{second:?}");
     assert!(second.stdout.is_empty(), "{second:?}");
@@ -164,7 +170,16 @@ fn rewritten_functions_keep_results_and_references() {
     for folder in [before.path(), after.path()] {
         for line in drive(folder, "drift", &trusting) {
             let drift = line["drift"].as_i64().unwrap();
-            assert!(drift.abs() <= NOISE, "{line}");
+            let name = line["name"].as_str().unwrap();
+            let loses = folder == before.path() && REPAIRED.contains(&name);
+            assert!(
+                if loses {
+                    drift > NOISE
+                } else {
+                    drift.abs() <= NOISE
+                },
+                "{line}"
+            );
         }
     }
 

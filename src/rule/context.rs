@@ -11,7 +11,7 @@ use crate::edit::{Layout, Style};
 use crate::lex::Token;
 use crate::ownership::summary::Summaries;
 use crate::preprocess::{Place, VersionRange};
-use crate::program::{Body, CallIndex, CallSite, ItemId, Program, ProgramItem};
+use crate::program::{Body, CallIndex, CallSite, ItemId, Program, ProgramItem, Types};
 use crate::provenance::{Exposure, SharedKind, Triage, Verdict};
 use crate::roles::Roles;
 use crate::source::{ByteSpan, FileId, SourceFile};
@@ -60,6 +60,7 @@ pub struct PackageCx<'a> {
     /// What becomes of errors that were swallowed.
     pub errors: Errors,
     calls: CallIndex,
+    types: Types<'a>,
     triage: Option<&'a dyn Triage>,
     summaries: OnceLock<Summaries>,
     macros: OnceLock<FxHashSet<Box<[u8]>>>,
@@ -79,6 +80,7 @@ impl<'a> PackageCx<'a> {
             range,
             errors: Errors::default(),
             calls: CallIndex::new(program),
+            types: Types::new(program),
             triage: None,
             summaries: OnceLock::new(),
             macros: OnceLock::new(),
@@ -187,6 +189,12 @@ impl<'a> PackageCx<'a> {
     #[must_use]
     pub fn roles(&self) -> Option<&Roles> {
         self.triage.map(Triage::roles)
+    }
+
+    /// What the package declares.
+    #[must_use]
+    pub fn types(&self) -> &Types<'a> {
+        &self.types
     }
 
     /// Who calls which function.

@@ -1,22 +1,22 @@
 //! The call itself in its new form.
 
-use std::collections::BTreeSet;
-
 use super::contract::is_own;
 use super::declarations;
 use super::emit::Draft;
 use super::exit::Failure;
+use super::inside::inside;
 use super::other_type;
 use super::plan::{Lookup, takes_result};
 use super::presence;
 use super::reason::Reason;
-use super::shape::{Shape, null_test, runs_first};
+use super::shape::Shape;
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
-use crate::capi::{Form, OldErrors};
+use crate::capi::{Absent, Form, OldErrors};
 use crate::cfg::InstrKind;
 use crate::source::{ByteOffset, ByteSpan};
 
-/// Rewrites one lookup; `name` is the variable that gets the result.
+/// Rewrites one lookup; `name` is the variable that gets the result, and `Py_None` for a dead
+/// referent if it `keeps_none`.
 ///
 /// # Errors
 /// Why its new form cannot be written where it stands.
@@ -24,10 +24,19 @@ pub(super) fn rewrite(
     draft: &mut Draft<'_, '_>,
     name: &str,
     lookup: &Lookup,
+    keeps_none: bool,
 ) -> Result<(), Reason> {
-    let parts = Parts::of(draft, lookup)?;
-    if parts.handles_errors() && !matches!(lookup.failure, Failure::Exit(_)) {
+    let mut parts = Parts::of(draft, lookup)?;
+    let swallows = lookup.replacement.errors == OldErrors::Swallowed;
+    if swallows && !matches!(lookup.failure, Failure::Exit(_)) {
         draft.doubt_clear(lookup.call);
+    }
+    if keeps_none && lookup.replacement.absent == Absent::None {
+        parts.handled = Some(Handled {
+            status: "== 0",
+            body: vec![format!("{name} = Py_NewRef(Py_None);")],
+        });
+        draft.compat("Py_NewRef");
     }
     if lookup.replacement.strong == "PySequence_GetItem" {
         draft.doubt_entry(lookup.call, lookup.replacement.strong);
@@ -61,12 +70,17 @@ pub(super) fn rewrite(
     }
 }
 
+/// What is done about an outcome of the new call that the old one hid.
+pub(super) struct Handled {
+    /// The outcome: `< 0` is an error, `== 0` a dead referent.
+    status: &'static str,
+    pub body: Vec<String>,
+}
+
 /// The text of a call.
 pub(super) struct Parts {
     strong: String,
-    errors: OldErrors,
-    /// What is done about an error that the old call swallowed.
-    pub on_error: Vec<String>,
+    pub handled: Option<Handled>,
     pub call: ExprId,
     /// `name`
     pub callee: ByteSpan,
@@ -88,8 +102,10 @@ impl Parts {
         };
         Ok(Self {
             strong,
-            errors: lookup.replacement.errors,
-            on_error: draft.on_error(lookup),
+            handled: (lookup.replacement.errors == OldErrors::Swallowed).then(|| Handled {
+                status: "< 0",
+                body: draft.on_error(lookup),
+            }),
             call: lookup.call,
             callee,
             whole: draft.scene.span(lookup.call).ok_or_else(in_macro)?,
@@ -97,7 +113,7 @@ impl Parts {
     }
 
     /// The call of the strong function that stores into `name`, for a place at `column`.
-    fn out_call(&self, draft: &Draft<'_, '_>, name: &str, column: usize) -> String {
+    pub(super) fn out_call(&self, draft: &Draft<'_, '_>, name: &str, column: usize) -> String {
         let (args, rest) = self.split(draft);
         let args = format!("{}, &{name}{}", draft.text(args), draft.text(rest));
         self.with_args(draft, &args, column)
@@ -130,18 +146,13 @@ impl Parts {
     ) -> Vec<String> {
         let indented = draft.scene.layout.indented_columns(stmt.start());
         let call = |head: &str| self.out_call(draft, name, indented + head.len());
-        if self.handles_errors() {
-            let open = draft.scene.layout.if_open();
-            let head = format!("{open}{} < 0)", call(open));
-            draft.block_of(&head, &self.on_error, stmt)
-        } else {
-            vec![format!("(void){};", call("(void)"))]
+        match &self.handled {
+            Some(Handled { status, body }) => {
+                let open = draft.scene.layout.if_open();
+                draft.block_of(&format!("{open}{} {status})", call(open)), body, stmt)
+            }
+            None => vec![format!("(void){};", call("(void)"))],
         }
-    }
-
-    /// Whether the old call swallowed errors, so that something is to be done about them.
-    pub(super) fn handles_errors(&self) -> bool {
-        self.errors == OldErrors::Swallowed
     }
 }
 
@@ -158,19 +169,20 @@ fn assigned(
     stmt: StmtId,
 ) -> Result<(), Reason> {
     let span = span_of(draft, stmt)?;
-    let (head, tail) = if parts.handles_errors() {
-        let lines = draft.block_of(")", &parts.on_error, span);
-        let open = draft.scene.layout.if_open();
-        (open, format!(" < 0{}", draft.joined(&lines, span)))
-    } else {
-        ("(void)", ";".to_owned())
+    let (head, tail) = match &parts.handled {
+        Some(Handled { status, body }) => {
+            let lines = draft.block_of(")", body, span);
+            let open = draft.scene.layout.if_open();
+            (open, format!(" {status}{}", draft.joined(&lines, span)))
+        }
+        None => ("(void)", ";".to_owned()),
     };
     let start = ByteSpan::new(span.start().0, parts.callee.end().0);
     draft.replace(start, format!("{head}{}", parts.strong));
     let (args, _) = parts.split(draft);
     draft.insert(args.end(), format!(", &{name}"));
     draft.replace(ByteSpan::new(parts.whole.end().0, span.end().0), tail);
-    if parts.handles_errors() {
+    if parts.handled.is_some() {
         draft.needs_braces(stmt);
     }
     Ok(())
@@ -291,69 +303,6 @@ pub(super) fn is_idle(draft: &Draft<'_, '_>, decl: StmtId, first: StmtId) -> boo
                 InstrKind::Load { place, .. } => place.as_local().is_some_and(is_older),
                 _ => true,
             })
-}
-
-/// `if ((v = call(d, k)) == NULL)` turns into `if (callRef(d, k, &v) <= 0)`; where errors are to
-/// be cleared the lookup moves in front of the statement.
-fn inside(
-    draft: &mut Draft<'_, '_>,
-    parts: &Parts,
-    name: &str,
-    stmt: StmtId,
-    assignment: ExprId,
-) -> Result<(), Reason> {
-    let made = || Reason::InMacro("around it".to_owned());
-    let whole = draft.scene.span(assignment).ok_or_else(made)?;
-    if parts.handles_errors() {
-        runs_first(draft.scene, stmt, parts.call, &BTreeSet::new())?;
-        let lines = parts.statement(draft, name, span_of(draft, stmt)?);
-        draft.before(stmt, lines);
-        let whole = with_parentheses(draft, whole);
-        draft.replace(whole, name);
-        return Ok(());
-    }
-    let Some((test, when)) = tested(draft, assignment) else {
-        return Err(Reason::NotEvaluatedFirst("another part".to_owned()));
-    };
-    let span = draft.scene.span(test).ok_or_else(made)?;
-    let comparison = if when { "> 0" } else { "<= 0" };
-    let span = if test == assignment { whole } else { span };
-    let column = draft.scene.layout.column(span.start());
-    let call = format!("{} {comparison}", parts.out_call(draft, name, column));
-    draft.replace(span, call);
-    Ok(())
-}
-
-/// The expression that tests the value of `value` for `NULL`, and its outcome if it is not.
-fn tested(draft: &Draft<'_, '_>, value: ExprId) -> Option<(ExprId, bool)> {
-    use super::scene::Parent;
-    match draft.scene.parent_of_expr(value) {
-        Some(Parent::Stmt(_)) => Some((value, true)),
-        Some(Parent::Expr(_)) => null_test(draft.scene, value),
-        None => None,
-    }
-}
-
-/// The span with the parentheses directly around it.
-fn with_parentheses(draft: &Draft<'_, '_>, mut span: ByteSpan) -> ByteSpan {
-    let bytes = draft.scene.cx.file(draft.scene.file).bytes();
-    while let Some(wider) = parenthesized(bytes, span) {
-        span = wider;
-    }
-    span
-}
-
-fn parenthesized(bytes: &[u8], span: ByteSpan) -> Option<ByteSpan> {
-    let is_text = |byte: &u8| !byte.is_ascii_whitespace();
-    let open = bytes[..span.start().index()].iter().rposition(is_text)?;
-    let behind = bytes[span.end().index()..].iter().position(is_text)?;
-    let close = span.end().index() + behind;
-    // The parentheses of `if (…)` and of calls stay: a name or keyword stands before them.
-    let before = bytes[..open].iter().rfind(|byte| is_text(byte))?;
-    let is_own = !before.is_ascii_alphanumeric() && *before != b'_';
-    let offset = |at: usize| u32::try_from(at).expect("files are indexed by u32");
-    (is_own && bytes[open] == b'(' && bytes[close] == b')')
-        .then(|| ByteSpan::new(offset(open), offset(close + 1)))
 }
 
 /// Tests the result where the strong function can fail and the borrowed one could not.

@@ -6,14 +6,14 @@ use super::around::Around;
 use super::calls;
 use super::chain::Chains;
 use super::failing::breaks;
-use super::plan::{Home, Lookup, Planned};
+use super::plan::{Lookup, Planned};
 use super::presence;
 use super::reason::Reason;
 use super::scene::{Parent, Scene};
 use super::shape::Shape;
 use super::snapshot::is_made_here;
 use super::title::title;
-use super::weak::adapt;
+use super::weak::{Weak, adapt};
 use crate::ast::{ExprId, StmtId, StmtKind};
 use crate::capi::PyVersion;
 use crate::edit::{BraceStyle, Edit, Fix, Need};
@@ -29,6 +29,9 @@ pub(super) struct Draft<'s, 'a> {
     taken: BTreeSet<String>,
     /// Releases of other references where a lookup fails.
     pub(super) at_exit: BTreeMap<ExprId, Vec<String>>,
+    /// Assignments that release what their variable held, and wait for their new form; whether
+    /// that may be `NULL`.
+    pub(super) replaced: BTreeMap<StmtId, bool>,
     /// Lookups whose failure leaves just a loop.
     pub(super) breaks: BTreeMap<ExprId, StmtId>,
     /// The lines of `else` branches that statements get.
@@ -45,6 +48,7 @@ pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
     let mut draft = Draft::new(scene, title(scene, group));
     draft.breaks = breaks(group);
     for planned in group {
+        draft.replaced.extend(&planned.decisions.replaced);
         draft.releases(planned)?;
         draft.null_at_declaration(planned);
     }
@@ -63,27 +67,40 @@ pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
     // Inner lookups first: the text of an outer one holds their new names.
     lookups.sort_by_key(|(lookup, _)| scene.span(lookup.call).map(|span| span.end()));
     for (lookup, name) in lookups {
-        let home = group
-            .iter()
-            .map(|planned| &planned.home)
-            .find(|home| home.lookups.iter().any(|other| other.call == lookup.call));
-        let weak = home
-            .and_then(|home| adapt(scene, home).transpose())
-            .transpose()?;
-        match weak.and_then(|weak| weak.error_test) {
+        let planned = group.iter().find(|planned| {
+            let mut lookups = planned.home.lookups.iter();
+            lookups.any(|other| other.call == lookup.call)
+        });
+        if draft.replaced_by_lookup(name, lookup)? {
+            continue;
+        }
+        let weak = planned.and_then(|planned| tests_of(scene, planned).transpose());
+        match weak.transpose()?.and_then(|weak| weak.error_test) {
             Some((_, cond)) => calls::status_test(&mut draft, name, lookup, cond)?,
-            None => calls::rewrite(&mut draft, name, lookup)?,
+            None => {
+                let keeps_none = planned.is_some_and(|planned| planned.decisions.keeps_none);
+                calls::rewrite(&mut draft, name, lookup, keeps_none)?;
+            }
         }
     }
     for planned in group {
         draft.returns(planned)?;
-        draft.weak_tests(&planned.home)?;
+        draft.replaced_by_others(planned)?;
+        draft.weak_tests(planned)?;
         draft.counting(planned)?;
         draft.needs(&planned.home.lookups);
         let lookups = planned.home.lookups.iter();
         lookups.for_each(|lookup| draft.drop_comment(lookup));
     }
     draft.finish()
+}
+
+/// The tests of a referent that change with it.
+fn tests_of(scene: &Scene<'_>, planned: &Planned) -> Result<Option<Weak>, Reason> {
+    match planned.decisions.keeps_none {
+        true => Ok(None),
+        false => adapt(scene, &planned.home),
+    }
 }
 
 impl<'s, 'a> Draft<'s, 'a> {
@@ -94,6 +111,7 @@ impl<'s, 'a> Draft<'s, 'a> {
             around: BTreeMap::new(),
             taken: BTreeSet::new(),
             at_exit: BTreeMap::new(),
+            replaced: BTreeMap::new(),
             breaks: BTreeMap::new(),
             elses: BTreeMap::new(),
             named: Vec::new(),
@@ -280,11 +298,11 @@ impl Draft<'_, '_> {
     }
 
     /// Tests of referents for `Py_None` turn into tests for `NULL`.
-    fn weak_tests(&mut self, home: &Home) -> Result<(), Reason> {
-        let Some(weak) = adapt(self.scene, home)? else {
+    fn weak_tests(&mut self, planned: &Planned) -> Result<(), Reason> {
+        let Some(weak) = tests_of(self.scene, planned)? else {
             return Ok(());
         };
-        let no_place = || Reason::NoneEscapes(home.name.clone());
+        let no_place = || Reason::NoneEscapes(planned.home.name.clone());
         for (whole, kept) in weak.pairs {
             let whole = self.scene.span(whole).ok_or_else(no_place)?;
             let kept = self.scene.span(kept).ok_or_else(no_place)?;

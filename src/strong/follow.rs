@@ -1,9 +1,10 @@
 //! Follows one object along the paths of a function and finds what must change.
 //!
-//! Two ways to fit the new reference to what the code does already are tried. In
+//! Three ways to fit the new reference to what the code does already are tried. In
 //! [`Mode::Adopt`] the first `Py_INCREF` on a path is what the new call does already: it goes, and
 //! so does a `Py_DECREF` behind which the object is still used. In [`Mode::Keep`] all of them
-//! stay, and the new reference lives beside theirs.
+//! stay, and the new reference lives beside theirs. In [`Mode::Own`] the variable owns what a
+//! lookup gave just as what another call made, where the two come together.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +16,7 @@ use super::scene::Scene;
 use super::slots::{Slot, Slots};
 use super::weak::Weak;
 use super::web::Given;
-use crate::ast::{ExprId, LocalId};
+use crate::ast::{ExprId, LocalId, StmtId};
 use crate::cfg::{BlockId, Point, Terminator};
 
 /// How existing reference counting is treated.
@@ -25,6 +26,8 @@ pub(super) enum Mode {
     Adopt,
     /// The new reference is one more.
     Keep,
+    /// The variable owns an object that was made as well as one that was looked up.
+    Own,
 }
 
 /// Calls whose results are owned after a change, with a note of those that made a difference to
@@ -79,6 +82,15 @@ pub(super) struct Follower<'s, 'a> {
     pub suppressed: BTreeSet<Slot>,
 }
 
+/// What a change mends beside the borrowed reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Repair {
+    /// What was made in place of it was never released on some path.
+    Lost,
+    /// On some path the code released or returned a reference that it did not have.
+    Missing,
+}
+
 /// What must change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Decisions {
@@ -93,11 +105,17 @@ pub(super) struct Decisions {
     /// Calls that get a failure exit while the reference is held: the variable to release there
     /// (`None` for the fresh one), and whether it may be `NULL`.
     pub held: BTreeMap<ExprId, (Option<LocalId>, bool)>,
+    /// Assignments of a new object that release the one before it; whether that may be `NULL`.
+    pub replaced: BTreeMap<StmtId, bool>,
+    /// What else is mended.
+    pub repairs: BTreeSet<Repair>,
     /// Whether the declaration of the variable gets `= NULL`.
     pub starts_null: bool,
     /// Releases that go because the function of this name took the reference before, although it
     /// failed.
     pub taken: BTreeMap<ExprId, String>,
+    /// Whether a dead referent turns into `Py_None` again, as the code around expects it.
+    pub keeps_none: bool,
     /// New `else` branches which some path enters with `NULL`.
     else_null: BTreeSet<Slot>,
     /// New `else` branches which some path enters without anything to release.
@@ -257,7 +275,7 @@ impl Follower<'_, '_> {
         if unfit || self.is_needed(state, point) || self.scene.is_errno_wanted(point) {
             return;
         }
-        if self.mode == Mode::Adopt && count > 0 {
+        if self.mode != Mode::Keep && count > 0 {
             // The code has given its own reference to something that is not followed.
             return state.clear();
         }
@@ -266,6 +284,9 @@ impl Follower<'_, '_> {
 
     pub(super) fn release(&self, slot: Slot, null: bool, state: &mut State, sink: &mut Decisions) {
         if let Some(variable) = self.holder(state) {
+            if self.owns(state) && state.sources.unreleased {
+                sink.repairs.insert(Repair::Lost);
+            }
             sink.releases.insert(slot, (variable, null));
             state.clear();
             state.released.insert(slot);

@@ -47,6 +47,17 @@ pub(super) enum Hold {
     Broken(Reason),
 }
 
+/// Where the followed object may come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Sources {
+    /// A lookup, or another place that gives no reference.
+    pub looked_up: bool,
+    /// A call that gives a new reference.
+    pub made: bool,
+    /// Such a call, behind which the code has not released the reference on some path.
+    pub unreleased: bool,
+}
+
 /// A point of the function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct State {
@@ -55,6 +66,8 @@ pub(super) struct State {
     /// Whether the thread is not attached on some path: nothing can be released there.
     pub detached: bool,
     pub hold: Hold,
+    /// Where the object may come from, if there is one.
+    pub sources: Sources,
     pub carriers: BTreeMap<Carrier, Kind>,
     /// Where the last object was released on the paths that lead here.
     pub released: BTreeSet<Slot>,
@@ -65,6 +78,11 @@ impl State {
         reached: false,
         detached: false,
         hold: Hold::Nothing,
+        sources: Sources {
+            looked_up: false,
+            made: false,
+            unreleased: false,
+        },
         carriers: BTreeMap::new(),
         released: BTreeSet::new(),
     };
@@ -97,6 +115,7 @@ impl State {
     /// Forgets the object: released, given away, or gone with its path.
     pub(super) fn clear(&mut self) {
         self.hold = Hold::Nothing;
+        self.sources = Sources::default();
         self.carriers.clear();
         self.released.clear();
     }
@@ -122,6 +141,9 @@ impl State {
         self.detached |= other.detached;
         self.released.extend(&other.released);
         self.hold = join_holds(&self.hold, &other.hold, name);
+        self.sources.looked_up |= other.sources.looked_up;
+        self.sources.made |= other.sources.made;
+        self.sources.unreleased |= other.sources.unreleased;
         match self.hold {
             Hold::Nothing | Hold::Broken(_) => self.carriers.clear(),
             Hold::Null | Hold::Held { .. } => self.join_carriers(&other.carriers),

@@ -125,10 +125,15 @@ fn braced(scene: &Scene<'_>, homes: &[Home]) -> BTreeSet<StmtId> {
     let lookups = homes.iter().flat_map(|home| &home.lookups);
     let moved = lookups.filter_map(|lookup| match lookup.shape {
         Shape::Nested(stmt) => Some(stmt),
-        Shape::Inside(stmt, ..) if lookup.replacement.errors == OldErrors::Swallowed => Some(stmt),
+        Shape::Inside(stmt, ..) if moves_in_front(lookup.replacement) => Some(stmt),
         _ => None,
     });
     moved.filter(|&stmt| scene.is_else_if(stmt)).collect()
+}
+
+/// Whether the lookup takes a statement of its own where it is part of a condition.
+pub(super) fn moves_in_front(replacement: &Replacement) -> bool {
+    replacement.errors == OldErrors::Swallowed || replacement.absent == Absent::None
 }
 
 fn calls_of(home: &Home) -> Vec<ExprId> {
@@ -155,12 +160,6 @@ fn fits(
         return Err(Reason::NotEvaluatedFirst("the condition".to_owned()));
     }
     let is_stored = matches!(shape, Shape::Assigned(..) | Shape::Initialised(..));
-    if replacement.absent == Absent::None && !is_stored {
-        return Err(Reason::NoSwap(
-            "a dead referent is `NULL` where it was `Py_None`: use `PyWeakref_GetRef`, and adapt \
-             each use",
-        ));
-    }
     let Some(local) = shape.local() else {
         return Ok(shape);
     };
@@ -232,12 +231,9 @@ fn fresh_name(
     lookup: &Lookup,
     names: &mut Vec<(String, Option<StmtId>)>,
 ) -> String {
-    let stem = match lookup.replacement.strong {
-        _ if matches!(lookup.shape, Shape::Presence(..)) => "found",
-        name if name.starts_with("PyList") || name.starts_with("PySequence") => "item",
-        name if name.starts_with("PyImport") => "module",
-        name if name.starts_with("PyWeakref") => "referent",
-        _ => "value",
+    let stem = match lookup.shape {
+        Shape::Presence(..) => "found",
+        _ => stem(lookup.replacement),
     };
     let stmt = scene.stmt_of(lookup.call);
     let visible = names
@@ -247,6 +243,16 @@ fn fresh_name(
     let name = scene.unused_name(stem, &mut taken);
     names.push((name.clone(), stmt));
     name
+}
+
+/// What a variable for the result is called.
+pub(super) fn stem(replacement: &Replacement) -> &'static str {
+    match replacement.strong {
+        name if name.starts_with("PyList") || name.starts_with("PySequence") => "item",
+        name if name.starts_with("PyImport") => "module",
+        name if name.starts_with("PyWeakref") => "referent",
+        _ => "value",
+    }
 }
 
 type Failures = Vec<(usize, Reason)>;
@@ -349,6 +355,7 @@ fn touched(scene: &Scene<'_>, planned: &Planned) -> BTreeSet<StmtId> {
         .and_then(|local| scene.tree.local(local).decl);
     let mut stmts: BTreeSet<StmtId> = releases
         .chain(exprs.filter_map(|expr| scene.stmt_of(expr)))
+        .chain(planned.decisions.replaced.keys().copied())
         .chain(declaration)
         .collect();
     // The lines of an `else if` that gets braces move.

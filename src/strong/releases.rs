@@ -23,14 +23,14 @@ use super::reason::Reason;
 use super::scene::Scene;
 use super::shape::Shape;
 use super::slots::Slots;
-use super::weak::adapt;
+use super::weak::{Weak, adapt};
 use super::web::Given;
 use crate::capi::{Absent, OldErrors};
 
 /// What must change for the lookups of `home`.
 ///
 /// # Errors
-/// Why no change is correct; of both ways to treat existing counting, what stopped the first.
+/// Why no change is correct; of all ways to treat existing counting, what stopped the first.
 pub(super) fn follow(
     scene: &Scene<'_>,
     slots: &Slots,
@@ -43,8 +43,20 @@ pub(super) fn follow(
     if home.web.values().any(|given| *given == Given::Parameter) {
         return Err(Reason::OverwritesParameter(home.name.clone()));
     }
-    follow_as(Mode::Adopt, scene, slots, home, strong)
-        .or_else(|reason| follow_as(Mode::Keep, scene, slots, home, strong).map_err(|_| reason))
+    let follow_with = |weak: Option<Weak>| {
+        let as_mode = |mode| follow_as(mode, scene, slots, home, strong, weak.clone());
+        let others = |_| as_mode(Mode::Keep).or_else(|_| as_mode(Mode::Own));
+        as_mode(Mode::Adopt).or_else(|reason| others(()).map_err(|_| reason))
+    };
+    match adapt(scene, home).and_then(follow_with) {
+        // `return o;` must still give `Py_None`.
+        Err(Reason::NoneEscapes(_)) => {
+            let mut decisions = follow_with(None)?;
+            decisions.keeps_none = true;
+            Ok(decisions)
+        }
+        other => other,
+    }
 }
 
 fn follow_as(
@@ -53,6 +65,7 @@ fn follow_as(
     slots: &Slots,
     home: &Home,
     strong: &Strong<'_>,
+    weak: Option<Weak>,
 ) -> Result<Decisions, Reason> {
     let may_be_null = |lookup: &Lookup| {
         lookup.failure == Failure::Tested
@@ -63,7 +76,7 @@ fn follow_as(
     let mut follower = Follower {
         scene,
         slots,
-        weak: adapt(scene, home)?,
+        weak,
         lookups: lookups
             .map(|lookup| (lookup.call, may_be_null(lookup)))
             .collect(),
@@ -90,7 +103,12 @@ fn follow_as(
     }
     let at_label = at_label(&mut follower, home);
     match (direct, at_label) {
-        (Ok(direct), Some(other)) if length(&other) >= length(&direct) => Ok(direct),
+        (Ok(direct), Some(other))
+            if length(&other) >= length(&direct)
+                || other.replaced.len() > direct.replaced.len() =>
+        {
+            Ok(direct)
+        }
         (_, Some(other)) => Ok(other),
         (Ok(direct), None) => Ok(direct),
         (Err(reason), None) => {

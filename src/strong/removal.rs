@@ -34,6 +34,14 @@ impl Draft<'_, '_> {
             .iter()
             .map(|&stmt| self.outermost(stmt, &gone))
             .collect();
+        let scene = self.scene;
+        let conditions = whole
+            .iter()
+            .filter_map(|&stmt| match scene.tree.stmt(stmt).kind {
+                StmtKind::If { cond, .. } => Some(cond),
+                _ => None,
+            });
+        self.remove_flags(&conditions.collect::<Vec<ExprId>>());
         for &stmt in &whole {
             if self.around.contains_key(&stmt) && self.scene.siblings(stmt).is_none() {
                 return Err(no_place());

@@ -27,8 +27,8 @@ pub fn check(
     if sites.is_empty() {
         return;
     }
-    // Stable: within an item by name.
-    sites.sort_by_key(|site| site.item);
+    // Stable: within an item by name. What is compiled without the GIL has the first word.
+    sites.sort_by_key(|site| (cx.item(site.item).needs_gil, site.item));
     let lookups = cx.lookups(outcomes);
     let mut found: BTreeMap<(FileId, ByteSpan), Finding> = BTreeMap::new();
     for site in sites {
@@ -36,13 +36,15 @@ pub fn check(
             .get(&site.item)
             .and_then(|outcomes| outcomes.get(&site.expr).cloned())
             .unwrap_or_else(|| Outcome::Manual(Reason::Unreachable.to_string()));
-        note(&mut found, finding(cx, rule, site, outcome));
+        let with_gil = cx.item(site.item).needs_gil;
+        note(&mut found, finding(cx, rule, site, outcome), with_gil);
     }
     findings.extend(found.into_values());
 }
 
-/// One finding a place: a macro may make the call in several functions.
-fn note(found: &mut BTreeMap<(FileId, ByteSpan), Finding>, finding: Finding) {
+/// One finding a place: a macro may make the call in several functions, and several configurations
+/// may compile it. Those that need the GIL ask for nothing; but a fix has to hold in them as well.
+fn note(found: &mut BTreeMap<(FileId, ByteSpan), Finding>, finding: Finding, with_gil: bool) {
     use std::collections::btree_map::Entry;
     match found.entry((finding.file, finding.span)) {
         Entry::Vacant(entry) => {
@@ -51,6 +53,7 @@ fn note(found: &mut BTreeMap<(FileId, ByteSpan), Finding>, finding: Finding) {
         Entry::Occupied(mut entry) => {
             let known = entry.get_mut();
             match (&known.outcome, &finding.outcome) {
+                (Outcome::Safe(_), _) if with_gil => {}
                 (_, Outcome::Manual(_)) | (Outcome::Safe(_), Outcome::Fix(_)) => {
                     known.message = finding.message;
                     known.outcome = finding.outcome;

@@ -1,12 +1,12 @@
 //! What one step of the function does to the followed object.
 
-use super::follow::{Decisions, Follower, Mode};
-use super::hold::{Carrier, Hold, Kind, State};
+use super::follow::{Decisions, Follower, Mode, Repair};
+use super::hold::{Carrier, Hold, Kind, Sources, State};
 use super::reason::Reason;
 use super::slots::Slot;
 use super::types::is_number;
 use super::web::Given;
-use crate::ast::{BinaryOp, LocalId, StmtId, StmtKind, Storage};
+use crate::ast::{BinaryOp, ExprId, LocalId, StmtId, StmtKind, Storage};
 use crate::cfg::{
     Base, Comparison, Condition, Instr, InstrKind, Op, Operand, Place, Point, Source, TempId,
 };
@@ -26,7 +26,9 @@ impl Follower<'_, '_> {
                 {
                     self.check_alive(state);
                 }
-                load(*dst, place, state);
+                if !self.is_number(instr.source) {
+                    load(*dst, place, state);
+                }
             }
             InstrKind::Store { place, value } => {
                 self.store(point, place, value, instr, state, sink)
@@ -40,6 +42,11 @@ impl Follower<'_, '_> {
                 }
             }
             InstrKind::Op { dst, op, operands } => {
+                if let Op::Binary(BinaryOp::Equals | BinaryOp::NotEquals) = op
+                    && let Source::Expr(test) = instr.source
+                {
+                    self.compared(test, operands, state);
+                }
                 let pointer = matches!(op, Op::Binary(BinaryOp::Plus | BinaryOp::Minus));
                 let inside = operands
                     .iter()
@@ -105,7 +112,7 @@ impl Follower<'_, '_> {
     ) {
         let kind = kind_of(state, value);
         let Some(local) = place.as_local() else {
-            return self.store_in_memory(point, place, kind, state);
+            return self.store_in_memory(point, place, kind, instr.source, state);
         };
         let carrier = Carrier::Local(local);
         match kind {
@@ -126,10 +133,7 @@ impl Follower<'_, '_> {
                 state.carriers.insert(carrier, Kind::Inside);
                 self.redefined(point, local, instr, state, sink, true);
             }
-            Some(Kind::Inside) | None => {
-                state.carriers.remove(&carrier);
-                self.redefined(point, local, instr, state, sink, false);
-            }
+            Some(Kind::Inside) | None => self.redefined(point, local, instr, state, sink, false),
         }
     }
 
@@ -158,15 +162,22 @@ impl Follower<'_, '_> {
         sink: &mut Decisions,
         inside: bool,
     ) {
-        if Some(local) != self.home {
-            return;
-        }
-        if inside {
+        let is_home = Some(local) == self.home;
+        if inside && is_home {
             // `v = PyTuple_GET_ITEM(v, 0)`: what is needed is lost.
             return self.check_kept(state, || Reason::DerivedOutlives(self.name.to_owned()));
         }
-        if state.is_held() {
-            return state.fail(Reason::TwoAtOnce(self.name.to_owned()));
+        if is_home && state.is_held() {
+            let value = super::web::assigned(self.scene, instr.source, local);
+            if !value.is_some_and(|value| self.replace(value, state, sink)) {
+                return state.fail(Reason::TwoAtOnce(self.name.to_owned()));
+            }
+        }
+        if !inside {
+            state.carriers.remove(&Carrier::Local(local));
+        }
+        if !is_home {
+            return;
         }
         let null = matches!(&instr.kind, InstrKind::Store { value, .. } if value.is_zero());
         let given = match self.web.get(&Some(point)) {
@@ -175,19 +186,21 @@ impl Follower<'_, '_> {
             None if null => &Given::Null,
             None => return state.clear(),
         };
+        let some_paths = || Reason::OwnedOnSomePaths(self.name.to_owned());
         let hold = match given {
             Given::Lookup(_) | Given::Parameter => return,
             Given::Null => Hold::Null,
-            Given::New if self.mode == Mode::Keep => {
-                return state.fail(Reason::OwnedOnSomePaths(self.name.to_owned()));
+            Given::New if self.mode == Mode::Keep => return state.fail(some_paths()),
+            Given::New if self.mode == Mode::Own && !self.makes(local, instr.source) => {
+                return state.fail(some_paths());
             }
             Given::New => Hold::Held {
-                count: 1,
+                count: u8::from(self.mode == Mode::Adopt),
                 null: true,
             },
             Given::Borrowed(_) => {
                 let Some(value) = super::web::assigned(self.scene, instr.source, local) else {
-                    return state.fail(Reason::OwnedOnSomePaths(self.name.to_owned()));
+                    return state.fail(some_paths());
                 };
                 sink.owned.insert(value);
                 let null = !self.scene.is_never_null(value);
@@ -195,6 +208,11 @@ impl Follower<'_, '_> {
             }
         };
         state.clear();
+        state.sources = Sources {
+            looked_up: matches!(given, Given::Borrowed(_)),
+            made: *given == Given::New,
+            unreleased: *given == Given::New,
+        };
         state.hold = hold;
         state.carriers.insert(Carrier::Local(local), Kind::Same);
     }
@@ -208,14 +226,46 @@ impl Follower<'_, '_> {
         }
     }
 
-    fn store_in_memory(&self, point: Point, place: &Place, kind: Option<Kind>, state: &mut State) {
+    /// `o == other`: that may be `Py_None`, too.
+    fn compared(&self, test: ExprId, operands: &[Operand], state: &mut State) {
+        let weak = self.weak.as_ref();
+        let is_rewritten = weak.is_some_and(|weak| weak.is_none_test(test));
+        let is_object = |operand| kind_of(state, operand) == Some(Kind::Same);
+        if !is_rewritten && operands.iter().any(is_object) {
+            self.check_alive(state);
+        }
+    }
+
+    /// Whether what is read or assigned is a number, as far as the declarations of the package tell:
+    /// `child->count`.
+    fn is_number(&self, source: Source) -> bool {
+        let Source::Expr(expr) = source else {
+            return false;
+        };
+        let types = self.scene.cx.types();
+        let ty = types.of(self.scene.tree, expr);
+        ty.is_some_and(|ty| types.is_number(ty))
+    }
+
+    fn store_in_memory(
+        &self,
+        point: Point,
+        place: &Place,
+        kind: Option<Kind>,
+        source: Source,
+        state: &mut State,
+    ) {
         match kind {
-            Some(Kind::Inside) => match place.base {
-                Base::Local(local) if !self.is_static(local) => {
+            Some(Kind::Inside) if self.is_number(source) => {}
+            Some(Kind::Inside) => match &place.base {
+                &Base::Local(local) if !self.is_static(local) => {
                     state.carriers.insert(Carrier::Local(local), Kind::Inside);
                 }
+                // `((PyLongObject *)v)->ob_digit[0] += 1`: it lives as long as the object.
+                Base::Deref(pointer) if kind_of(state, pointer) == Some(Kind::Same) => {}
                 _ => state.fail(Reason::DerivedEscapes(self.name.to_owned())),
             },
+            Some(_) if self.lacks_reference(state) => state.fail(Reason::StoredBorrowed),
             Some(kind) => {
                 let needed = self.is_needed_after(state, point);
                 self.give(needed, kind, Reason::StoredBorrowed, state);
@@ -234,13 +284,14 @@ impl Follower<'_, '_> {
         if kind == Kind::MaybeSame {
             return state.fail(Reason::Alias(self.name.to_owned()));
         }
+        let count = count + u8::from(count == 0 && self.owns(state));
         let Some(count) = count.checked_sub(1) else {
             return state.fail(reason);
         };
         match self.mode {
-            Mode::Adopt if count == 0 && needed => state.fail(reason),
-            Mode::Adopt if count == 0 => state.clear(),
-            Mode::Adopt | Mode::Keep => state.hold = Hold::Held { count, null },
+            Mode::Adopt | Mode::Own if count == 0 && needed => state.fail(reason),
+            Mode::Adopt | Mode::Own if count == 0 => state.clear(),
+            Mode::Adopt | Mode::Own | Mode::Keep => state.hold = Hold::Held { count, null },
         }
     }
 
@@ -259,14 +310,20 @@ impl Follower<'_, '_> {
             }
             Some(Kind::Inside) | None => {}
             Some(Kind::Same) if self.scene.hands_out => return self.hand_out(state),
+            // What was looked up is returned as if it were new: only Python is sure to own it.
+            Some(_) if self.lacks_reference(state) && !self.is_called_by_python() => {
+                return state.fail(Reason::OwnedByCallerToo);
+            }
             Some(kind) => {
+                let lacks = self.lacks_reference(state);
+                sink.repairs.extend(lacks.then_some(Repair::Missing));
                 self.give(false, kind, Reason::ReturnedBorrowed, state);
             }
         }
         let Hold::Held { count, null } = state.hold else {
             return;
         };
-        if self.mode == Mode::Adopt && count > 0 {
+        if self.mode != Mode::Keep && count > 0 {
             return state.clear();
         }
         let writable = matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Return(Some(_)))
@@ -293,6 +350,10 @@ impl Follower<'_, '_> {
             Comparison::NotEqual => !holds,
             _ => return true,
         };
+        if !condition.rhs.is_zero() {
+            let operands = [condition.lhs.clone(), condition.rhs.clone()];
+            self.compared(condition.expr, &operands, state);
+        }
         let weak = self.weak.as_ref();
         let for_none = weak.is_some_and(|weak| weak.is_none_test(condition.expr));
         let is_null_test = condition.rhs.is_zero() || for_none;

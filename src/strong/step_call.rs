@@ -1,7 +1,7 @@
 //! What one call does to the followed object.
 
 use super::counts::{Effect, effect};
-use super::follow::{Decisions, Follower, Mode};
+use super::follow::{Decisions, Follower, Mode, Repair};
 use super::hold::{Carrier, Hold, Kind, State};
 use super::reason::Reason;
 use super::scene::Parent;
@@ -30,10 +30,11 @@ impl Follower<'_, '_> {
             attach(name, state);
         }
         if let Some(&null) = self.lookups.get(&expr) {
-            if state.is_held() {
+            if state.is_held() && !self.replace(expr, state, sink) {
                 return state.fail(Reason::TwoAtOnce(self.name.to_owned()));
             }
             state.clear();
+            state.sources.looked_up = true;
             state.hold = Hold::Held { count: 0, null };
             state.carriers.insert(Carrier::Temp(dst), Kind::Same);
             return;
@@ -60,6 +61,9 @@ impl Follower<'_, '_> {
         for (at, kind) in kinds.iter().enumerate() {
             if let Some(kind @ (Kind::Same | Kind::MaybeSame)) = kind {
                 let effect = effect(self.scene, name, args, at);
+                if self.owns(state) && effect == Effect::Use && self.may_keep(name, at) {
+                    return state.fail(Reason::KeptBorrowed(name.to_owned()));
+                }
                 self.argument(point, name, expr, effect, *kind, state, sink);
             }
             if *kind == Some(Kind::Inside) && self.keeps(name, at) {
@@ -106,7 +110,7 @@ impl Follower<'_, '_> {
     ) {
         let adopted = matches!(state.hold, Hold::Held { count: 0, .. });
         match effect {
-            Effect::Take if adopted && self.mode == Mode::Adopt => {}
+            Effect::Take if adopted && self.mode != Mode::Keep => {}
             Effect::Clear => {}
             Effect::Release if name == "Py_XDECREF" => {}
             _ => self.check_alive(state),
@@ -128,8 +132,15 @@ impl Follower<'_, '_> {
         }
         match effect {
             Effect::Use | Effect::KeepInside => {}
+            // It may be for something that is not followed.
+            Effect::Take | Effect::Copy if self.owns(state) && !state.sources.looked_up => {
+                state.fail(Reason::OwnedOnSomePaths(self.name.to_owned()));
+            }
             Effect::Take | Effect::Copy => {
-                if self.mode == Mode::Adopt && count == 0 {
+                if self.owns(state) && state.sources.unreleased {
+                    sink.repairs.insert(Repair::Lost);
+                }
+                if self.mode != Mode::Keep && count == 0 {
                     match effect {
                         Effect::Take => sink.removed.insert(expr),
                         _ => sink.unwrapped.insert(expr),
@@ -139,7 +150,7 @@ impl Follower<'_, '_> {
                 state.hold = Hold::Held { count, null };
             }
             Effect::Release => self.existing_release(point, expr, count, null, state, sink),
-            Effect::Clear if count == 1 && self.mode == Mode::Adopt => {
+            Effect::Clear if self.is_last(count, state) => {
                 let home = self.home.map(Carrier::Local);
                 state.clear();
                 state.hold = Hold::Null;
@@ -175,16 +186,21 @@ impl Follower<'_, '_> {
         state: &mut State,
         sink: &mut Decisions,
     ) {
-        let Some(left) = count.checked_sub(1) else {
-            return state.fail(Reason::OverRelease(self.name.to_owned()));
-        };
-        if self.mode == Mode::Adopt && left == 0 {
-            if !self.is_needed_after(state, point) {
+        if self.is_last(count, state) {
+            let lacks = self.lacks_reference(state);
+            let flagged = lacks && self.is_flagged(expr);
+            if !flagged && !self.is_needed_after(state, point) {
+                sink.repairs.extend(lacks.then_some(Repair::Missing));
                 return state.clear();
             }
             sink.removed.insert(expr);
+            state.sources.unreleased = false;
         }
-        state.hold = Hold::Held { count: left, null };
+        match count.checked_sub(1) {
+            Some(left) => state.hold = Hold::Held { count: left, null },
+            None if self.owns(state) => {}
+            None => state.fail(Reason::OverRelease(self.name.to_owned())),
+        }
     }
 
     fn result(

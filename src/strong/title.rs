@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::exit::Failure;
+use super::follow::Repair;
 use super::plan::{Lookup, Planned};
 use super::presence;
 use super::scene::Scene;
@@ -49,5 +50,27 @@ pub(super) fn title(scene: &Scene<'_>, group: &[Planned]) -> String {
             names.join(" or ")
         ),
     };
-    format!("{what}: {}{note}{repair}", names.join(", "))
+    format!(
+        "{what}: {}{note}{repair}{}",
+        names.join(", "),
+        owned_everywhere(group)
+    )
+}
+
+/// What else the fix mends where a variable comes to own what it holds on all paths.
+fn owned_everywhere(group: &[Planned]) -> String {
+    let repairs =
+        group.iter().flat_map(|planned| {
+            let name = &planned.home.name;
+            planned.decisions.repairs.iter().map(move |repair| match repair {
+            Repair::Lost => {
+                format!("; what else `{name}` may hold, and was never released, is released too")
+            }
+            Repair::Missing => format!(
+                "; `{name}` was released or returned on some paths without owning a reference, \
+                 and owns one now"
+            ),
+        })
+        });
+    repairs.collect()
 }

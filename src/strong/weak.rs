@@ -7,10 +7,21 @@
 //! if (o == Py_None)                     return 0;
 //!     return 0;
 //! ```
+//!
+//! Where the code does more with it than to test it, a dead one turns into `Py_None` again:
+//!
+//! ```c
+//! use(PyWeakref_GetObject(w));      PyObject *o;
+//!                                   if (PyWeakref_GetRef(w, &o) == 0) {
+//!                                       o = Py_NewRef(Py_None);
+//!                                   }
+//!                                   use(o);
+//!                                   Py_XDECREF(o);
+//! ```
 
 use std::collections::BTreeSet;
 
-use super::plan::Home;
+use super::plan::{Home, Lookup};
 use super::reason::Reason;
 use super::scene::{Parent, Scene};
 use super::shape::Shape;
@@ -59,6 +70,10 @@ pub(super) fn adapt(scene: &Scene<'_>, home: &Home) -> Result<Option<Weak>, Reas
     }
     let unclear = || Reason::NoneEscapes(home.name.clone());
     let local = home.local.ok_or_else(unclear)?;
+    let in_condition = |lookup: &Lookup| matches!(lookup.shape, Shape::Inside(..));
+    if home.lookups.iter().any(in_condition) {
+        return Err(unclear());
+    }
     let own = |given: &Given| matches!(given, Given::Lookup(_) | Given::Null);
     let all_weak = home
         .lookups

@@ -8,7 +8,7 @@ use crate::ownership::summary::Summaries;
 use crate::program::Program;
 use crate::rule::{Finding, Outcome};
 use crate::source::{FileId, FileSet};
-use crate::validate::proof::Original;
+use crate::validate::original::Original;
 
 /// Validates the alternatives of all fixes among `findings`, as [`validate`](super::validate) does
 /// the fixes themselves, and drops those that do not hold.
@@ -26,10 +26,7 @@ pub fn validate_alternatives(
     if most == 0 {
         return;
     }
-    let original = Original {
-        program: original,
-        callees,
-    };
+    let original = Original::new(original, callees);
     // From the last one on: what is dropped moves only those that are done.
     for nth in (0..most).rev() {
         drop_entangled(findings, nth);

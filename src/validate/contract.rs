@@ -5,7 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Failure;
-use super::proof::{Failed, Original, borrowed_seeds, calls, graph, original_span, seeds};
+use super::original::Original;
+use super::proof::{Failed, borrowed_seeds, calls, graph, original_span, seeds};
 use crate::ast::Function;
 use crate::capi::Returns;
 use crate::edit::Applied;
@@ -27,7 +28,8 @@ pub(super) fn changed(
                 continue;
             };
             let new = seeds(item, function, applied, &names);
-            if gives(original, function, &new, |count| count > 0)
+            if !original.is_method(item, function)
+                && gives(original, function, &new, |count| count > 0)
                 && gave_borrowed(original, item, function, applied, &names)
             {
                 names.insert(function.name.clone());

@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 
 use super::Failure;
-use super::proof::{Failed, Original, calls};
+use super::original::Original;
+use super::proof::{Failed, calls};
 use crate::ast::{ExprId, ExprKind, Function, Init, Name, StmtKind, Tree};
 use crate::edit::Applied;
 use crate::preprocess::Spelling;

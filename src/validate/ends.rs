@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::proof::{Original, graph};
+use super::original::Original;
+use super::proof::graph;
 use crate::ast::{Function, LocalId, Tree};
 use crate::cfg::Cfg;
 use crate::ownership::track::{

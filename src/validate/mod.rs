@@ -8,6 +8,8 @@ mod alternatives;
 mod contract;
 mod domains;
 mod ends;
+mod made;
+mod original;
 mod proof;
 mod structure;
 mod variants;
@@ -24,7 +26,8 @@ use crate::program::{Places, Program};
 use crate::rule::{Finding, Outcome};
 use crate::source::{ByteSpan, FileId, FileSet};
 pub use alternatives::validate_alternatives;
-use proof::{Author, Failed, Original};
+use original::Original;
+use proof::{Author, Failed};
 
 /// How fixes fared when their result was analysed again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -66,10 +69,7 @@ pub fn validate(
         .filter(|finding| fix_of(finding).is_some())
         .count();
     let mut demoted = 0;
-    let original = Original {
-        program: original,
-        callees,
-    };
+    let original = Original::new(original, callees);
     let mut all_hold = false;
     for least in [Confidence::Safe, Confidence::Review] {
         let mut fixes = findings.iter().filter_map(fix_of);
@@ -127,8 +127,14 @@ fn round(
         };
         let span = failed.original.iter().find(has_fix).copied();
         let span = span.unwrap_or_default();
-        let open = |fix: &Fix| touches(fix, failed.file, span) && !is_known(fix, &failed.failure);
-        for (id, _) in fixes.iter().filter(|(_, fix)| open(fix)) {
+        let touching = fixes
+            .iter()
+            .filter(|(_, fix)| touches(fix, failed.file, span));
+        // The safe ones have been proven without those for review.
+        let is_doubted = |(_, fix): &&(FixId, &Fix)| fix.confidence == Confidence::Review;
+        let any_doubted = touching.clone().any(|fix| is_doubted(&fix));
+        let guilty = touching.filter(|fix| !any_doubted || is_doubted(fix));
+        for (id, _) in guilty.filter(|(_, fix)| !is_known(fix, &failed.failure)) {
             let kept = failures
                 .entry(id.0 as usize)
                 .or_insert_with(|| failed.failure.clone());
@@ -182,10 +188,8 @@ pub fn prove(files: &FileSet, edits: &EditSet, reload: &Reload<'_>) -> Vec<Doubt
     let touched: Places = edits.files().map(|file| (file, spans(file))).collect();
     let mut failures = Vec::new();
     reload(files, touched, &mut |original| {
-        let original = Original {
-            program: original,
-            callees: &Summaries::of_helpers(original),
-        };
+        let callees = Summaries::of_helpers(original);
+        let original = Original::new(original, &callees);
         failures = failures_of(files, &original, edits, Author::Person, reload);
     });
     let doubt = |failed: Failed| {

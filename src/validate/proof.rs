@@ -2,36 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Failure, contract, domains, structure, variants, wrapper};
+use super::original::Original;
+use super::{Failure, contract, domains, made, structure, variants, wrapper};
 use crate::ast::{ExprId, ExprKind, Function, Name, UnaryOp};
 use crate::capi::{self, Form, REPLACEMENTS};
 use crate::cfg;
 use crate::edit::Applied;
-use crate::ownership::summary::Summaries;
 use crate::ownership::track::{self, Callees, Gives, Origin, Problem, Report, Seed, Trouble};
 use crate::preprocess::{Place, Spelling};
 use crate::program::{Gap, Program, ProgramItem};
 use crate::sections::{Section, check_balance};
 use crate::source::{ByteOffset, ByteSpan, FileId};
-
-/// The package before the change.
-pub(super) struct Original<'a> {
-    pub(super) program: &'a Program<'a>,
-    /// What its functions do with their arguments.
-    pub(super) callees: &'a Summaries,
-}
-
-impl Original<'_> {
-    /// The functions of `file` that begin within `span`.
-    pub(super) fn functions_within(
-        &self,
-        file: FileId,
-        span: ByteSpan,
-    ) -> impl Iterator<Item = (&ProgramItem, &Function)> {
-        let functions = self.program.functions();
-        functions.filter(move |(item, _)| item.place.0 == file && span.contains(item.place.1))
-    }
-}
 
 /// A part of the result that is not proven.
 pub(super) struct Failed {
@@ -92,7 +73,9 @@ pub(super) fn failures(
         if let Some(reason) = misplaced.or_else(|| unbalanced(item, function, applied)) {
             add(file, vec![span], place, Failure::Wrong(reason));
         }
-        for (call, failure) in unreleased(original, item, function, applied, &handing) {
+        let of_made = made::failure(original, item, function, applied, &handing);
+        let unreleased = unreleased(original, item, function, applied, &handing);
+        for (call, failure) in unreleased.into_iter().chain(of_made) {
             add(
                 file,
                 call.into_iter().chain([span]).collect(),
@@ -146,7 +129,7 @@ fn unreleased(
         old.contains(&(trouble.problem, at)).then_some(at)
     };
     let mut all = troubles.iter();
-    if let Some(trouble) = all.find(|t| before(t).is_none() && !is_doubt(t)) {
+    if let Some(trouble) = all.find(|t| before(t).is_none() && !t.problem.is_doubt()) {
         let reason = describe(function, &seeds, trouble);
         return vec![(None, Failure::Wrong(reason))];
     }
@@ -156,7 +139,7 @@ fn unreleased(
     }
     let doubts = first.into_values().map(|trouble| {
         let mut reason = describe(function, &seeds, trouble);
-        if let Some(at) = before(trouble).filter(|_| !is_doubt(trouble)) {
+        if let Some(at) = before(trouble).filter(|_| !trouble.problem.is_doubt()) {
             let line = original.program.files.get(item.place.0).position(at).line.0;
             reason += &format!(", as it was before (line {line})");
         }
@@ -166,15 +149,8 @@ fn unreleased(
     doubts.collect()
 }
 
-fn is_doubt(trouble: &Trouble) -> bool {
-    matches!(
-        trouble.problem,
-        Problem::MayOutlive | Problem::MayBeKept | Problem::CountMatters
-    )
-}
-
 /// The call that made a reference, in the original.
-fn call_of(
+pub(super) fn call_of(
     item: &ProgramItem,
     function: &Function,
     applied: &Applied,
@@ -250,7 +226,7 @@ fn unbalanced(item: &ProgramItem, function: &Function, applied: &Applied) -> Opt
     Some(format!("in `{}`, a path {what}", function.name))
 }
 
-fn follow(function: &Function, seeds: &[Seed], callees: &dyn Callees) -> Report {
+pub(super) fn follow(function: &Function, seeds: &[Seed], callees: &dyn Callees) -> Report {
     let graph = graph(function);
     track::run(&graph, &function.tree, seeds, callees)
 }
@@ -303,7 +279,11 @@ pub(super) fn graph(function: &Function) -> cfg::Cfg {
 }
 
 /// Where the step begins at which a trouble shows; for what a macro makes, where it is used.
-fn start_of(item: &ProgramItem, function: &Function, trouble: &Trouble) -> Option<ByteOffset> {
+pub(super) fn start_of(
+    item: &ProgramItem,
+    function: &Function,
+    trouble: &Trouble,
+) -> Option<ByteOffset> {
     let range = match trouble.at? {
         cfg::Source::Expr(id) => function.tree.expr(id).range,
         cfg::Source::Stmt(id) => function.tree.stmt(id).range,
@@ -386,7 +366,12 @@ pub(super) fn is_inserted(item: &ProgramItem, applied: &Applied, token: u32) -> 
 }
 
 /// A release of what is not there, in code that was there before, is not the fix's doing.
-fn is_new(item: &ProgramItem, function: &Function, applied: &Applied, trouble: &Trouble) -> bool {
+pub(super) fn is_new(
+    item: &ProgramItem,
+    function: &Function,
+    applied: &Applied,
+    trouble: &Trouble,
+) -> bool {
     let (Problem::ReleaseOfNull | Problem::ReleaseOfUnset, Some(cfg::Source::Expr(at))) =
         (trouble.problem, trouble.at)
     else {
@@ -395,7 +380,7 @@ fn is_new(item: &ProgramItem, function: &Function, applied: &Applied, trouble: &
     is_inserted(item, applied, function.tree.expr(at).range.start)
 }
 
-fn describe(function: &Function, seeds: &[Seed], trouble: &Trouble) -> String {
+pub(super) fn describe(function: &Function, seeds: &[Seed], trouble: &Trouble) -> String {
     let name = match seeds[trouble.seed].origin {
         Origin::Call(call) => match &function.tree.expr(call).kind {
             ExprKind::Call { callee, .. } => function.tree.callee_name(*callee),

@@ -12,7 +12,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Failure;
-use super::proof::{Failed, Original, original_span};
+use super::original::Original;
+use super::proof::{Failed, original_span};
 use crate::ast::{Function, StmtId, StmtKind, Tree, Visitor, walk_stmt};
 use crate::edit::Applied;
 use crate::preprocess::Spelling;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Failure;
-use super::proof::{Author, Original, failures};
+use super::original::Original;
+use super::proof::{Author, failures};
 use crate::edit::{Edit, apply};
 use crate::ownership::summary::Summaries;
 use crate::program::testing::with_program;
@@ -31,10 +32,8 @@ fn wrong(before: &str, changes: &[(&str, &str)]) -> Vec<String> {
     let applied = BTreeMap::from([(FILE, applied)]);
     with_program(&[("a.c", before)], |original| {
         with_program(&[("a.c", &after)], |result| {
-            let original = Original {
-                program: original,
-                callees: &Summaries::of_helpers(original),
-            };
+            let callees = Summaries::of_helpers(original);
+            let original = Original::new(original, &callees);
             let found = failures(&original, result, &applied, Author::Rule);
             let reasons = found.into_iter().map(|failed| match failed.failure {
                 Failure::Wrong(reason) => reason,

@@ -18,7 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Failure;
 use super::ends::Ends;
-use super::proof::{Failed, Original, borrowed_seeds, calls, is_inserted, original_span, seeds};
+use super::original::Original;
+use super::proof::{Failed, borrowed_seeds, calls, is_inserted, original_span, seeds};
 use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Tree};
 use crate::edit::Applied;
 use crate::ownership::track::{self, Seed};

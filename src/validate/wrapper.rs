@@ -18,7 +18,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Failure;
-use super::proof::{Failed, Original, calls, is_inserted, original_span};
+use super::original::Original;
+use super::proof::{Failed, calls, is_inserted, original_span};
 use crate::ast::{ExprId, ExprKind, Function, Init, LocalId, Name, StmtKind, Tree, Type};
 use crate::edit::Applied;
 use crate::program::{Program, ProgramItem};

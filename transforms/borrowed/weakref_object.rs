@@ -35,13 +35,18 @@ declare_rule! {
     ///     use(object);
     ///     Py_DECREF(object);
     ///
+    /// Where the code does more with a referent that may be dead than to test it, it gets `Py_None` as before:
+    ///
+    ///     if (PyWeakref_GetRef(ref, &object) == 0) {
+    ///         object = Py_NewRef(Py_None);
+    ///     }
+    ///     return object;
+    ///
     /// ## Confidence
     /// Safe. A referent that is only compared with another pointer is left alone.
     ///
     /// ## Declines
-    /// - The referent is used, passed on, stored or returned where it may be dead: as `Py_None` till now.
-    /// - A test for `NULL` that does not stand right behind the call, or beside one for `Py_None`.
-    /// - The call is nested, or its variable gets other values too.
+    /// - A condition runs before the call in the same expression.
     /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
     ///
     /// ## References

@@ -124,6 +124,17 @@ pub enum Problem {
     CountMatters,
 }
 
+impl Problem {
+    /// Whether it may be none, for all that is known of the functions that are called.
+    #[must_use]
+    pub const fn is_doubt(self) -> bool {
+        matches!(
+            self,
+            Self::MayOutlive | Self::MayBeKept | Self::CountMatters
+        )
+    }
+}
+
 /// A problem, the seed it is about (by index) and where it shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trouble {

@@ -32,7 +32,7 @@ pub struct Followed {
 
 /// Follows `seeds` through the function: all together, or one by one if that makes too many
 /// states. Not to know the values of the other seeds makes more paths possible, never fewer, so
-/// what is clean then is clean.
+/// what is clean then, or doubtful at most, is no worse.
 #[must_use]
 pub fn run(cfg: &Cfg, tree: &Tree, seeds: &[Seed], callees: &dyn Callees) -> Report {
     let facts = Facts::new(cfg, tree);
@@ -42,14 +42,21 @@ pub fn run(cfg: &Cfg, tree: &Tree, seeds: &[Seed], callees: &dyn Callees) -> Rep
         return Report::Complete(followed.troubles);
     }
     visits = 0;
-    let mut alone = seeds
-        .iter()
-        .map(|seed| Walk::new(&facts, std::slice::from_ref(seed), callees, true));
-    let is_clean = |followed: Followed| followed.troubles.is_empty();
-    if alone.all(|walk| walk.run(&mut visits).is_some_and(is_clean)) {
-        return Report::Complete(Vec::new());
+    let mut doubts = Vec::new();
+    for (at, seed) in seeds.iter().enumerate() {
+        let walk = Walk::new(&facts, std::slice::from_ref(seed), callees, true);
+        let troubles = walk.run(&mut visits).map(|followed| followed.troubles);
+        match troubles {
+            Some(troubles) if troubles.iter().all(|trouble| trouble.problem.is_doubt()) => {
+                doubts.extend(troubles.iter().map(|&trouble| Trouble {
+                    seed: at,
+                    ..trouble
+                }));
+            }
+            _ => return Report::TooComplex,
+        }
     }
-    Report::TooComplex
+    Report::Complete(doubts)
 }
 
 /// Follows `seeds` together; `None` if there are too many paths.

@@ -156,7 +156,51 @@ lookup(LB* self, PyObject* provided, PyObject* name)
         return NULL;
     return PyObject_GetItem(cache, name);
 }
-"), @"6: the function returns the borrowed reference, so its callers (m.c:27, m.c:31) must be changed with it, and that cannot be done here: in `getcache` at m.c:27, the object of an earlier pass or lookup is still used when `cache` gets the next one: keep each in a variable of its own");
+"), @"
+        @@
+             PyObject* sub;
+         
+        -    sub = PyDict_GetItem(cache, key);
+        +    if (PyDict_GetItemRef(cache, key, &sub) < 0) {
+        +        PyErr_Clear();
+        +    }
+             if (sub == NULL) {
+                 int status;
+        @@
+                     return NULL;
+                 status = PyDict_SetItem(cache, key, sub);
+        -        Py_DECREF(sub);
+        -        if (status < 0)
+        +        if (status < 0) {
+        +            Py_DECREF(sub);
+                     return NULL;
+        +        }
+             }
+         
+        @@
+             if (cache == NULL)
+                 return NULL;
+        -    if (name != NULL && PyObject_IsTrue(name))
+        -        cache = subcache(cache, name);
+        +    if (name != NULL && PyObject_IsTrue(name)) {
+        +        PyObject *value = subcache(cache, name);
+        +        Py_DECREF(cache);
+        +        cache = value;
+        +    }
+             return cache;
+         }
+        @@
+         {
+             PyObject *cache = getcache(self, provided, name);
+        +    PyObject *result;
+             if (cache == NULL)
+                 return NULL;
+        -    return PyObject_GetItem(cache, name);
+        +    result = PyObject_GetItem(cache, name);
+        +    Py_DECREF(cache);
+        +    return result;
+         }
+        ");
 }
 
 #[test]

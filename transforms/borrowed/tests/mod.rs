@@ -19,6 +19,7 @@ mod merged;
 mod negative;
 mod other_types;
 mod outs;
+mod owners;
 mod path;
 mod pending;
 mod presence;

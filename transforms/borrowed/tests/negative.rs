@@ -97,16 +97,23 @@ fn chained_lookups_in_one_variable() {
     return check(value);
 "#
     ), @r#"
-        3: the object of an earlier pass or lookup is still used when `value` gets the next one: keep each in a variable of its own
         @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
-             PyObject *value = PyDict_GetItemString(dict, "a");
+        -    PyObject *value = PyDict_GetItemString(dict, "a");
         -    value = PyDict_GetItem(value, key);
         -    return check(value);
+        +    PyObject *value;
+        +    PyObject *value2;
         +    int result;
-        +    if (PyDict_GetItemRef(value, key, &value) < 0) {
+        +    if (PyDict_GetItemStringRef(dict, "a", &value) < 0) {
         +        PyErr_Clear();
         +    }
+        +    if (PyDict_GetItemRef(value, key, &value2) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    Py_XDECREF(value);
+        +    value = value2;
         +    result = check(value);
         +    Py_XDECREF(value);
         +    return result;

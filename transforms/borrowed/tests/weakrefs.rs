@@ -172,7 +172,18 @@ fn none_is_passed_on() {
     return 0;
 "#
     ), @"
-        3: a dead referent in `o` is `NULL` where it was `Py_None`, and is used as such: adapt each use by hand
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *o = PyWeakref_GET_OBJECT(self);
+        +    PyObject *o;
+        +    if (PyWeakref_GetRef(self, &o) == 0) {
+        +        o = Py_NewRef(Py_None);
+        +    }
+             use(o);
+        +    Py_XDECREF(o);
+             return 0;
+         }
         ");
 }
 
@@ -185,7 +196,17 @@ fn none_is_returned() {
     return o;
 "#
     ), @"
-        3: a dead referent in `o` is `NULL` where it was `Py_None`, and is used as such: adapt each use by hand
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *o = PyWeakref_GetObject(self);
+        -    Py_XINCREF(o);
+        +    PyObject *o;
+        +    if (PyWeakref_GetRef(self, &o) == 0) {
+        +        o = Py_NewRef(Py_None);
+        +    }
+             return o;
+         }
         ");
 }
 
@@ -199,7 +220,57 @@ fn none_is_used_where_it_is_dead() {
     return 0;
 "#
     ), @"
-        3: a dead referent in `o` is `NULL` where it was `Py_None`, and is used as such: adapt each use by hand
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *o = PyWeakref_GET_OBJECT(self);
+        +    PyObject *o;
+        +    if (PyWeakref_GetRef(self, &o) == 0) {
+        +        o = Py_NewRef(Py_None);
+        +    }
+             if (o == Py_None)
+                 report(o);
+        +    Py_XDECREF(o);
+             return 0;
+         }
+        ");
+}
+
+#[test]
+fn none_is_compared_with_another_object() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *o;
+    int n = 0;
+    while (--i >= 0 && !n) {
+        o = PyWeakref_GetObject(PyList_GetItem(list, i));
+        if (o == key) {
+            if (PySequence_DelItem(list, i) < 0)
+                return -1;
+            n = 1;
+        }
+    }
+    return n;
+"#
+    ), @"
+        @@
+             int n = 0;
+             while (--i >= 0 && !n) {
+        -        o = PyWeakref_GetObject(PyList_GetItem(list, i));
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        if (PyWeakref_GetRef(item, &o) == 0) {
+        +            o = Py_NewRef(Py_None);
+        +        }
+        +        Py_XDECREF(item);
+                 if (o == key) {
+        +            Py_XDECREF(o);
+                     if (PySequence_DelItem(list, i) < 0)
+                         return -1;
+                     n = 1;
+        +        } else {
+        +            Py_XDECREF(o);
+                 }
+             }
         ");
 }
 
@@ -214,7 +285,94 @@ fn null_means_an_error_later() {
     return 0;
 "#
     ), @"
-        3: a dead referent in `o` is `NULL` where it was `Py_None`, and is used as such: adapt each use by hand
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *o = PyWeakref_GetObject(self);
+        +    PyObject *o;
+        +    if (PyWeakref_GetRef(self, &o) == 0) {
+        +        o = Py_NewRef(Py_None);
+        +    }
+             prepare();
+             if (o == NULL)
+                 return -1;
+        +    Py_DECREF(o);
+             return 0;
+         }
+        ");
+}
+
+#[test]
+fn none_is_stolen() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *tuple, *o;
+    tuple = PyTuple_New(i);
+    if (!tuple)
+        return NULL;
+    while (i-- > 0) {
+        o = PyWeakref_GetObject(PyList_GetItem(list, i));
+        Py_INCREF(o);
+        PyTuple_SetItem(tuple, i, o);
+    }
+    return tuple;
+"#
+    ), @"
+        @@
+                 return NULL;
+             while (i-- > 0) {
+        -        o = PyWeakref_GetObject(PyList_GetItem(list, i));
+        -        Py_INCREF(o);
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        if (PyWeakref_GetRef(item, &o) == 0) {
+        +            o = Py_NewRef(Py_None);
+        +        }
+        +        Py_XDECREF(item);
+                 PyTuple_SetItem(tuple, i, o);
+             }
+        ");
+}
+
+#[test]
+fn none_in_a_condition() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *o;
+    if (key == Py_True) {
+        o = self;
+        Py_INCREF(o);
+    }
+    else if (key == NULL)
+        o = NULL;
+    else if ((o = PyWeakref_GetObject(key)) == NULL)
+        return NULL;
+    else
+        Py_INCREF(o);
+    if (o == Py_None) {
+        Py_DECREF(o);
+        Py_RETURN_FALSE;
+    }
+    i += use(o);
+    Py_XDECREF(o);
+    return PyLong_FromSsize_t(i);
+"#
+    ), @"
+        @@
+             else if (key == NULL)
+                 o = NULL;
+        -    else if ((o = PyWeakref_GetObject(key)) == NULL)
+        -        return NULL;
+        -    else
+        -        Py_INCREF(o);
+        +    else {
+        +        if (PyWeakref_GetRef(key, &o) == 0) {
+        +            o = Py_NewRef(Py_None);
+        +        }
+        +        if (o == NULL)
+        +            return NULL;
+        +    }
+             if (o == Py_None) {
+                 Py_DECREF(o);
         ");
 }
 
@@ -226,6 +384,17 @@ fn nested() {
     return 0;
 "#
     ), @"
-        3: a dead referent is `NULL` where it was `Py_None`: use `PyWeakref_GetRef`, and adapt each use
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    use(PyWeakref_GetObject(self));
+        +    PyObject *referent;
+        +    if (PyWeakref_GetRef(self, &referent) == 0) {
+        +        referent = Py_NewRef(Py_None);
+        +    }
+        +    use(referent);
+        +    Py_XDECREF(referent);
+             return 0;
+         }
         ");
 }

@@ -1,0 +1,182 @@
+//! Objects that the function makes itself and keeps in a variable that now owns what is looked up,
+//! too: what becomes of them may have changed as well.
+//!
+//! ```c
+//! v = PyDict_GetItemRef(…);
+//! if (v == NULL)
+//!     v = PyList_New(0);       /* this one */
+//! ```
+
+use std::collections::BTreeSet;
+
+use super::Failure;
+use super::original::Original;
+use super::proof::{
+    borrowed_seeds, call_of, describe, follow, is_new, original_span, seeds, start_of,
+};
+use crate::ast::{ExprId, ExprKind, Function, Init, LocalId, Name, StmtKind, UnaryOp};
+use crate::capi::{self, Returns};
+use crate::edit::Applied;
+use crate::ownership::track::{Gives, Origin, Problem, Report, Seed, Trouble};
+use crate::program::ProgramItem;
+use crate::source::{ByteOffset, ByteSpan};
+
+/// What is wrong with such objects in the result, and was not before.
+pub(super) fn failure(
+    original: &Original<'_>,
+    item: &ProgramItem,
+    function: &Function,
+    applied: &Applied,
+    handing: &BTreeSet<String>,
+) -> Option<(Option<ByteSpan>, Failure)> {
+    let strong = seeds(item, function, applied, handing);
+    let made = made_seeds(function, &strong);
+    if made.is_empty() {
+        return None;
+    }
+    let old = old_troubles(original, item, applied, handing);
+    let is_known = |trouble: &Trouble| {
+        let start = start_of(item, function, trouble);
+        let at = start.and_then(|start| applied.map.to_original(start));
+        old.contains(&(trouble.problem, at)) && at.is_some() == start.is_some()
+    };
+    made.iter().find_map(|seed| {
+        let seeds = std::slice::from_ref(seed);
+        let call = call_of(item, function, applied, seed);
+        let Report::Complete(troubles) = follow(function, seeds, original.callees) else {
+            let reason = "the function has too many paths to prove that each reference is \
+                          released exactly once";
+            return Some((call, Failure::Unknown(reason.to_owned())));
+        };
+        let mut troubles = troubles.iter();
+        let wrong = troubles.find(|trouble| {
+            let is_mine = is_new(item, function, applied, trouble) && !trouble.problem.is_doubt();
+            is_mine && !is_known(trouble)
+        });
+        wrong.map(|trouble| (call, Failure::Wrong(describe(function, seeds, trouble))))
+    })
+}
+
+fn old_troubles(
+    original: &Original<'_>,
+    item: &ProgramItem,
+    applied: &Applied,
+    handing: &BTreeSet<String>,
+) -> Vec<(Problem, Option<ByteOffset>)> {
+    let span = original_span(applied, item.place.1);
+    let mut old = Vec::new();
+    for (before, function) in original.functions_within(item.place.0, span) {
+        for seed in made_seeds(function, &borrowed_seeds(function, handing)) {
+            let report = follow(function, &[seed], original.callees);
+            if let Report::Complete(troubles) = report {
+                let places = troubles
+                    .iter()
+                    .map(|trouble| (trouble.problem, start_of(before, function, trouble)));
+                old.extend(places);
+            }
+        }
+    }
+    old
+}
+
+/// The calls that give new references to variables which `lookups` set as well.
+fn made_seeds(function: &Function, lookups: &[Seed]) -> Vec<Seed> {
+    let stores = stores(function);
+    let mut targets: BTreeSet<LocalId> = lookups
+        .iter()
+        .filter_map(|seed| match (seed.origin, seed.gives) {
+            (Origin::Call(call), Gives::Out(arg)) => addressed(function, call, usize::from(arg)),
+            (Origin::Call(call), _) => target(&stores, call),
+            _ => None,
+        })
+        .collect();
+    // PyObject *item = PyList_GetItemRef(v, i); Py_DECREF(v); v = item;
+    loop {
+        let passed = stores.iter().filter_map(|&(local, value)| {
+            let from = local_of(function, value)?;
+            targets.contains(&from).then_some(local)
+        });
+        let more: BTreeSet<LocalId> = passed.collect();
+        if more.is_subset(&targets) {
+            break;
+        }
+        targets.extend(more);
+    }
+    let is_lookup = |call| {
+        let mut lookups = lookups.iter();
+        lookups.any(|seed| seed.origin == Origin::Call(call))
+    };
+    let made = stores.iter().filter(|&&(local, value)| {
+        targets.contains(&local) && makes(function, value) && !is_lookup(value)
+    });
+    made.map(|&(_, call)| Seed {
+        origin: Origin::Call(call),
+        gives: Gives::Result,
+        owned: true,
+    })
+    .collect()
+}
+
+/// All `local = value`, values without casts.
+fn stores(function: &Function) -> Vec<(LocalId, ExprId)> {
+    let tree = &function.tree;
+    let assigned = tree.exprs.iter().filter_map(|expr| match expr.kind {
+        ExprKind::Assign { op: None, lhs, rhs } => Some((local_of(function, lhs)?, rhs)),
+        _ => None,
+    });
+    let declared = tree.stmts.iter().flat_map(|stmt| match &stmt.kind {
+        StmtKind::Decl(decls) => decls.as_slice(),
+        _ => &[],
+    });
+    let initialised = declared.filter_map(|decl| match decl.init {
+        Some(Init::Expr(value)) => Some((decl.local, value)),
+        _ => None,
+    });
+    let stores = assigned.chain(initialised);
+    stores
+        .map(|(local, value)| (local, uncast(function, value)))
+        .collect()
+}
+
+fn target(stores: &[(LocalId, ExprId)], call: ExprId) -> Option<LocalId> {
+    let mut stores = stores.iter();
+    stores
+        .find(|(_, value)| *value == call)
+        .map(|(local, _)| *local)
+}
+
+fn addressed(function: &Function, call: ExprId, arg: usize) -> Option<LocalId> {
+    let ExprKind::Call { args, .. } = &function.tree.expr(call).kind else {
+        return None;
+    };
+    match function.tree.expr(*args.get(arg)?).kind {
+        ExprKind::Unary {
+            op: UnaryOp::AddressOf,
+            operand,
+        } => local_of(function, operand),
+        _ => None,
+    }
+}
+
+fn makes(function: &Function, value: ExprId) -> bool {
+    let ExprKind::Call { callee, .. } = function.tree.expr(value).kind else {
+        return false;
+    };
+    let name = function.tree.callee_name(callee);
+    name.and_then(capi::effects)
+        .is_some_and(|effects| effects.returns == Returns::New)
+}
+
+fn uncast(function: &Function, value: ExprId) -> ExprId {
+    match function.tree.expr(value).kind {
+        ExprKind::Cast { operand, .. } => uncast(function, operand),
+        _ => value,
+    }
+}
+
+fn local_of(function: &Function, expr: ExprId) -> Option<LocalId> {
+    match function.tree.expr(expr).kind {
+        ExprKind::Name(Name::Local(local)) => Some(local),
+        _ => None,
+    }
+}

@@ -1,0 +1,48 @@
+//! The package before the change.
+
+use std::cell::OnceCell;
+
+use crate::ast::Function;
+use crate::ownership::summary::Summaries;
+use crate::program::{CallIndex, Program, ProgramItem};
+use crate::roles::{Role, Roles};
+use crate::source::{ByteSpan, FileId};
+
+/// The package before the change.
+pub(super) struct Original<'a> {
+    pub(super) program: &'a Program<'a>,
+    /// What its functions do with their arguments.
+    pub(super) callees: &'a Summaries,
+    /// What Python calls, when first asked for.
+    python: OnceCell<(Roles, CallIndex)>,
+}
+
+impl<'a> Original<'a> {
+    pub(super) fn new(program: &'a Program<'a>, callees: &'a Summaries) -> Self {
+        Self {
+            program,
+            callees,
+            python: OnceCell::new(),
+        }
+    }
+
+    /// The functions of `file` that begin within `span`.
+    pub(super) fn functions_within(
+        &self,
+        file: FileId,
+        span: ByteSpan,
+    ) -> impl Iterator<Item = (&ProgramItem, &Function)> {
+        let functions = self.program.functions();
+        functions.filter(move |(item, _)| item.place.0 == file && span.contains(item.place.1))
+    }
+
+    /// Whether Python alone calls the function, as a method: it owns what is returned.
+    pub(super) fn is_method(&self, item: &ProgramItem, function: &Function) -> bool {
+        let (roles, calls) = self
+            .python
+            .get_or_init(|| (Roles::new(self.program), CallIndex::new(self.program)));
+        let mut roles = roles.of(item, function);
+        roles.any(|role| matches!(role, Role::Method(_) | Role::Getter))
+            && calls.calls_to(&function.name).is_empty()
+    }
+}
