@@ -302,6 +302,25 @@ impl<'a> Layout<'a> {
         last.map_or(ByteOffset(0), |last| self.tokens[last].span.end())
     }
 
+    /// Whether a comment stands directly above `statement`, or behind it on its line.
+    #[must_use]
+    pub fn is_commented(&self, statement: ByteSpan) -> bool {
+        let line = self.line_start(statement.start());
+        let above = ByteSpan::new(
+            self.token_end_before(statement.start()).0.min(line.0),
+            line.0,
+        );
+        let above = self.text_of(above).trim_ascii_start();
+        let blank = above
+            .iter()
+            .rev()
+            .take_while(|byte| byte.is_ascii_whitespace());
+        let lines = blank.filter(|&&byte| byte == b'\n').count();
+        let rest = &self.bytes[statement.end().index()..];
+        let rest = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
+        !above.is_empty() && lines < 2 || matches!(rest.trim_ascii_start(), [b'/', ..])
+    }
+
     /// The style of the brace that is token `index`, behind `head`.
     fn brace_style(&self, index: usize, head: Head) -> BraceStyle {
         let brace = self.tokens[index];

@@ -64,7 +64,7 @@ pub struct Fix {
     /// Helpers it relies on.
     pub needs: Vec<Need>,
     /// Other fixes of the same finding, of which a person may take one in place of this. They
-    /// have none of their own, and share its needs.
+    /// have none of their own.
     pub alternatives: Vec<Fix>,
 }
 

@@ -161,6 +161,21 @@ impl Layout<'_> {
         is_whole.then(|| ByteSpan::new(end.0, to_offset(end.index() + line.len()).0))
     }
 
+    /// As [`Self::remove`]; at the top of a block the blank line behind goes as well.
+    #[must_use]
+    pub fn remove_paragraph(&self, statement: ByteSpan) -> Edit {
+        let mut edit = self.remove(statement);
+        let opens = self.index(statement.start()).checked_sub(1);
+        let is_first = opens.is_some_and(|brace| self.text(brace) == b"{");
+        if is_first
+            && edit.text.is_empty()
+            && let Some(next) = self.blank_line_at(edit.span.end())
+        {
+            edit.span = ByteSpan::new(edit.span.start().0, next.0);
+        }
+        edit
+    }
+
     /// Where the line behind `line` begins, if `line` is blank.
     fn blank_line_at(&self, line: ByteOffset) -> Option<ByteOffset> {
         let text = &self.bytes[line.index()..];

@@ -11,6 +11,7 @@ mod ends;
 mod made;
 mod original;
 mod proof;
+mod statics;
 mod structure;
 mod variants;
 mod wrapper;

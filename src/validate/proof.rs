@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::original::Original;
-use super::{Failure, contract, domains, made, structure, variants, wrapper};
+use super::{Failure, contract, domains, made, statics, structure, variants, wrapper};
 use crate::ast::{ExprId, ExprKind, Function, Name, UnaryOp};
 use crate::capi::{self, Form, REPLACEMENTS};
 use crate::cfg;
@@ -13,6 +13,7 @@ use crate::preprocess::{Place, Spelling};
 use crate::program::{Gap, Program, ProgramItem};
 use crate::sections::{Section, check_balance};
 use crate::source::{ByteOffset, ByteSpan, FileId};
+use crate::validate::statics::Kept;
 
 /// A part of the result that is not proven.
 pub(super) struct Failed {
@@ -67,7 +68,7 @@ pub(super) fn failures(
         };
         let span = original_span(applied, place);
         let misplaced = match author {
-            Author::Rule => undeclared(item, function, applied),
+            Author::Rule => undeclared(original, result, item, function, applied),
             Author::Person => None,
         };
         if let Some(reason) = misplaced.or_else(|| unbalanced(item, function, applied)) {
@@ -88,6 +89,7 @@ pub(super) fn failures(
     failures.extend(variants::failures(original, result, applied, &handing));
     failures.extend(domains::failures(original, applied));
     if author == Author::Rule {
+        failures.extend(statics::failures(original, result, applied));
         failures.extend(structure::failures(original, result, applied));
         failures.extend(wrapper::failures(original, result, applied));
     }
@@ -165,8 +167,22 @@ pub(super) fn call_of(
 
 /// A variable that new text sets or releases and that is not declared there: fixes that put a
 /// declaration and the beginning of a block at the same place can hide one from the other.
-fn undeclared(item: &ProgramItem, function: &Function, applied: &Applied) -> Option<String> {
+fn undeclared(
+    original: &Original<'_>,
+    result: &Program<'_>,
+    item: &ProgramItem,
+    function: &Function,
+    applied: &Applied,
+) -> Option<String> {
     let tree = &function.tree;
+    let of_file = |name: &str| {
+        let all = original.program.declarations().chain(result.declarations());
+        let mut own = all.filter(|(other, _)| other.unit == item.unit);
+        own.any(|(_, declaration)| {
+            let mut names = declaration.declarators.iter();
+            names.any(|declarator| declarator.name == name)
+        })
+    };
     // `busy = 0;` may be copied from another exit.
     let names_itself = |name: &str| {
         tree.exprs.iter().any(|expr| {
@@ -178,7 +194,9 @@ fn undeclared(item: &ProgramItem, function: &Function, applied: &Applied) -> Opt
         let target = tree.expr(expr);
         let is_new = || is_inserted(item, applied, target.range.start);
         match &target.kind {
-            ExprKind::Name(Name::Global(name)) if is_new() && !names_itself(name) => Some(name),
+            ExprKind::Name(Name::Global(name)) if is_new() && !names_itself(name) => {
+                (!of_file(name)).then_some(name)
+            }
             _ => None,
         }
     };
@@ -306,7 +324,7 @@ fn is_old(original: &Program<'_>, gap: &Gap) -> bool {
 }
 
 /// The calls that hand out a reference of their own, but did not before: what the edits brought
-/// in, and the functions `handing`.
+/// in, those whose result goes to a variable that they brought in, and the functions `handing`.
 pub(super) fn seeds(
     item: &ProgramItem,
     function: &Function,
@@ -317,9 +335,13 @@ pub(super) fn seeds(
         let first = function.tree.expr(call).range.start;
         is_inserted(item, applied, first)
     };
+    let kept = Kept::new(function, &is_inserted);
     let seed = |(call, name): (ExprId, &str)| {
         let gives = match gives(name) {
+            // What is kept is followed from where it was made.
+            Some(_) if kept.uses.contains(&call) => return None,
             Some(gives) if is_inserted(call) => gives,
+            None if kept.calls.contains(&call) => Gives::Result,
             _ if handing.contains(name) => Gives::Result,
             _ => return None,
         };

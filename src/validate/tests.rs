@@ -373,4 +373,5 @@ static int f(T *self, PyObject *l) {
     assert_eq!(wrong(text, &[STRONG, (block, ";")]), [""; 0]);
 }
 
+mod statics;
 mod taken;

@@ -20,6 +20,7 @@ use super::Failure;
 use super::ends::Ends;
 use super::original::Original;
 use super::proof::{Failed, borrowed_seeds, calls, is_inserted, original_span, seeds};
+use super::statics::Kept;
 use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Tree};
 use crate::edit::Applied;
 use crate::ownership::track::{self, Seed};
@@ -113,6 +114,10 @@ impl Change<'_> {
         names.collect()
     }
 
+    fn is_inserted(&self, (item, function): Variant<'_>, expr: ExprId) -> bool {
+        is_inserted(item, self.applied, function.tree.expr(expr).range.start)
+    }
+
     /// Variables that end otherwise than before.
     fn unequal(&self, new: Variant<'_>, olds: &[Variant<'_>]) -> Vec<Failed> {
         let span = original_span(self.applied, new.0.place.1);
@@ -121,8 +126,16 @@ impl Change<'_> {
         if !olds.iter().any(|old| near(&old)) {
             failures.extend(self.unknown(new));
         }
+        // What only new variables hold is followed from where it is made.
+        let is_inserted = |expr| self.is_inserted(new, expr);
+        let kept = Kept::new(new.1, &is_inserted).locals;
+        let is_kept = |name: &str| {
+            let mut names = kept.iter().map(|&local| &new.1.tree.local(local).name);
+            names.any(|kept| kept == name)
+        };
         for &old in olds.iter().filter(near) {
-            for (name, at) in self.counted(old, new) {
+            let counted = self.counted(old, new).into_iter();
+            for (name, at) in counted.filter(|(name, _)| !is_kept(name)) {
                 let failure = match self.compare(old, new, name) {
                     Some(true) => continue,
                     Some(false) => Failure::Wrong(format!(

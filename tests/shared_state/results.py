@@ -25,6 +25,9 @@ def counted():
 
 CALLS = {
     "name": lambda: (state.name(), state.name() is state.name()),
+    "constant": lambda: state.constant({"a key": 1}),
+    "no constant": lambda: state.constant({}),
+    "imported": lambda: (type(state.imported()), state.imported() is state.imported()),
     "failing": lambda: state.failing(1),
     "failing quietly": lambda: state.failing(None),
     "nested": lambda: (state.nested(None) in (None, []), state.nested(1), state.nested(None)),

@@ -31,6 +31,37 @@ name(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return Py_NewRef(text);
 }
 
+/* The same each time. */
+static PyObject *
+constant(PyObject *Py_UNUSED(module), PyObject *argument)
+{
+    static PyObject *key = NULL;
+
+    if (key == NULL) {
+        key = PyUnicode_InternFromString("a key");
+        if (key == NULL)
+            return NULL;
+    }
+    return PyObject_GetItem(argument, key);
+}
+
+/* Python code runs meanwhile, and comes back to this function. */
+static PyObject *
+imported(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    static PyObject *made = NULL;
+    if (made == NULL) {
+        PyObject *slow = PyImport_ImportModule("slow");
+        if (slow == NULL)
+            return NULL;
+        made = PyObject_GetAttrString(slow, "made");
+        Py_DECREF(slow);
+        if (made == NULL)
+            return NULL;
+    }
+    return Py_NewRef(made);
+}
+
 /* Never filled: each call fails again. */
 static PyObject *
 failing(PyObject *Py_UNUSED(module), PyObject *argument)
@@ -183,6 +214,8 @@ static PyTypeObject Counter_Type = {
 static PyMethodDef methods[] = {
     {"cache_0", cache_0, METH_NOARGS, NULL},
     {"name", name, METH_NOARGS, NULL},
+    {"constant", constant, METH_O, NULL},
+    {"imported", imported, METH_NOARGS, NULL},
     {"failing", failing, METH_O, NULL},
     {"nested", nested, METH_O, NULL},
     {"label", label, METH_O, NULL},

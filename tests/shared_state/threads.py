@@ -1,4 +1,4 @@
-"""Threads fill caches, count, and replace attributes of one object at the same time. Prints what
+"""Threads fill caches, import, count, and replace attributes of one object at the same time. Prints what
 was lost."""
 
 import sys
@@ -44,6 +44,20 @@ def fill(number, start):
 together(fill)
 differ = sum(len({id(row[at]) for row in found}) > 1 for at in range(len(caches)))
 print("caches:", "each filled once" if differ == 0 else "filled more than once")
+
+objects = [None] * THREADS
+
+
+def ask(number, start):
+    start.wait()
+    objects[number] = state.imported()
+
+
+together(ask)
+import slow
+
+same = all(made is slow.seen for made in objects)
+print("imported:", "the first one stays" if same else "made again")
 
 counter = state.Counter()
 

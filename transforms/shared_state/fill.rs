@@ -111,7 +111,7 @@ pub(super) fn is_empty_test(tree: &Tree, cond: ExprId, variable: &Variable) -> b
 }
 
 /// What a condition finds empty.
-fn tested(tree: &Tree, cond: ExprId) -> Option<ExprId> {
+pub(super) fn tested(tree: &Tree, cond: ExprId) -> Option<ExprId> {
     match &tree.expr(cond).kind {
         ExprKind::Unary {
             op: UnaryOp::Not,

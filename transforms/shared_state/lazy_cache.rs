@@ -1,10 +1,12 @@
 //! UG501: static pointers that are filled on first use.
 
-use super::{finding, guard};
+use super::site::{Site, runs_python};
+use super::{at_init, finding, guard, publish};
 use crate::declare_rule;
-use crate::edit::Confidence;
+use crate::edit::{Confidence, Fix};
+use crate::modules::uses_limited_api;
 use crate::rule::{Finding, Outcome, PackageCx};
-use crate::state::{Kind, inventory};
+use crate::state::{Kind, Lazy, Variable, inventory};
 
 declare_rule! {
     /// ## What it does
@@ -78,7 +80,7 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             "`{}` is filled on first use: two threads may both fill it",
             variable.name
         );
-        let outcome = match guard::fix(cx, variable, &lazies) {
+        let outcome = match fix(cx, variable, &lazies) {
             Ok(fix) => Outcome::Fix(fix),
             Err(why) => Outcome::Manual(format!(
                 "{why}: fill it while the module is made, or make the value first and store it \
@@ -86,5 +88,41 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             )),
         };
         findings.push(finding(cx, &LAZY_STATIC_CACHE, variable, message, outcome));
+    }
+}
+
+/// The best of the repairs that the place allows, with the next one as its alternative.
+fn fix(cx: &PackageCx<'_>, variable: &Variable, lazies: &[Lazy]) -> Result<Fix, &'static str> {
+    let site = Site::new(cx, variable, lazies)?;
+    let mut forms: Vec<Fix> = at_init::fix(cx, variable, &site).into_iter().collect();
+    let mutexes = match uses_limited_api(cx) {
+        true => Err("the limited API has no `PyMutex`"),
+        false => under_mutex(cx, variable, &site),
+    };
+    match mutexes {
+        Ok(more) => forms.extend(more),
+        Err(why) if forms.is_empty() => return Err(why),
+        Err(_) => {}
+    }
+    let mut best = forms.remove(0);
+    best.alternatives = forms;
+    Ok(best)
+}
+
+/// The repairs with a mutex, at least one: code that may run Python code runs with the mutex free
+/// if that is possible.
+fn under_mutex(
+    cx: &PackageCx<'_>,
+    variable: &Variable,
+    site: &Site<'_>,
+) -> Result<Vec<Fix>, &'static str> {
+    let guarded = guard::fix(cx, variable, site);
+    let published = publish::fix(cx, variable, site);
+    let value = site.function.tree.expr(site.lazy.value).range;
+    let waits = site.call_in(value, |name| runs_python(cx, name)).is_some();
+    match (guarded, published) {
+        (Ok(guarded), Ok(published)) if waits => Ok(vec![published, guarded]),
+        (Ok(fix), _) | (Err(_), Ok(fix)) => Ok(vec![fix]),
+        (Err(_), Err(why)) => Err(why),
     }
 }

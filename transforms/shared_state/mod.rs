@@ -1,9 +1,13 @@
 //! Rules about data that threads share without a lock: static variables and fields of objects.
 
+mod at_init;
+mod branch;
 mod fill;
 mod guard;
 pub mod lazy_cache;
 pub mod object_state;
+mod publish;
+mod site;
 pub mod static_buffer;
 pub mod static_variable;
 

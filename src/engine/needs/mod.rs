@@ -55,7 +55,8 @@ pub(super) fn serve(
         Compat::Auto | Compat::None => workspace.range.min,
     };
     let fixes = findings.iter().filter_map(fix_of);
-    let wanted = fixes.flat_map(|fix| needs(fix, oldest)).collect();
+    let forms = fixes.flat_map(|fix| std::iter::once(fix).chain(&fix.alternatives));
+    let wanted = forms.flat_map(|fix| needs(fix, oldest)).collect();
     let supply = Supply::new(package, workspace, &wanted);
     for finding in findings.iter_mut() {
         let Outcome::Fix(fix) = &mut finding.outcome else {

@@ -155,6 +155,11 @@ impl<'a> Stepper<'a> {
         let value = self.value(state, value);
         if let Some(local) = place.as_local() {
             let value = match value {
+                // static PyObject *cache; … cache = v;
+                Value::Instance(id) if self.facts.own_memory(place).is_none() => {
+                    self.give_away(state, id, Some(source));
+                    Value::Unknown
+                }
                 Value::Derived(_) | Value::MaybeDerived(_) if !self.holds_pointer(local) => {
                     Value::Unknown
                 }

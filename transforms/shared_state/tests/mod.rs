@@ -1,5 +1,8 @@
 //! Static variables in, findings out.
 
+mod at_init;
+mod publish;
+
 use super::lazy_cache::LAZY_STATIC_CACHE;
 use super::object_state::UNLOCKED_OBJECT_STATE;
 use super::static_buffer::STATIC_BUFFER;
@@ -102,7 +105,7 @@ f(PyObject *self, PyObject *unused)
 }
 
 #[test]
-fn code_that_runs_under_the_mutex_needs_a_review() {
+fn an_import_runs_with_the_mutex_free() {
     insta::assert_snapshot!(cache("\
 static PyObject *decimal;
 static PyObject *
@@ -116,24 +119,32 @@ f(PyObject *self, PyObject *unused)
 }
 static PyObject *g(PyObject *self) { return decimal; }
 "), @r#"
-    1: `decimal` is filled on first use: two threads may both fill it
-      6: `f` writes it here
-      review: fill `decimal` under a mutex
-      assumes that nothing that `PyImport_ImportModule` runs comes back to `f`: it would wait for its own mutex
-      assumes that where `decimal` is read without the mutex, it was filled before
-    @@
-     static PyObject *decimal;
-    +static PyMutex decimal_mutex;
-     static PyObject *
-     f(PyObject *self, PyObject *unused)
-     {
-    +    PyMutex_Lock(&decimal_mutex);
-         if (decimal == NULL)
-             decimal = PyImport_ImportModule("decimal");
-    +    PyMutex_Unlock(&decimal_mutex);
-         if (decimal == NULL)
-             return NULL;
-    "#);
+        1: `decimal` is filled on first use: two threads may both fill it
+          6: `f` writes it here
+          review: make the value of `decimal` first, and store it under a mutex
+          assumes that where `decimal` is read without the mutex, it was filled before
+        @@
+         static PyObject *decimal;
+        +static PyMutex decimal_mutex;
+         static PyObject *
+         f(PyObject *self, PyObject *unused)
+         {
+        -    if (decimal == NULL)
+        -        decimal = PyImport_ImportModule("decimal");
+        +    PyObject *new_decimal = NULL;
+        +    PyMutex_Lock(&decimal_mutex);
+        +    if (decimal == NULL) {
+        +        PyMutex_Unlock(&decimal_mutex);
+        +        new_decimal = PyImport_ImportModule("decimal");
+        +        PyMutex_Lock(&decimal_mutex);
+        +        if (decimal == NULL)
+        +            decimal = Py_XNewRef(new_decimal);
+        +    }
+        +    PyMutex_Unlock(&decimal_mutex);
+        +    Py_XDECREF(new_decimal);
+             if (decimal == NULL)
+                 return NULL;
+        "#);
 }
 
 #[test]
@@ -155,14 +166,41 @@ f(PyObject *self, PyObject *unused)
     more = PyDict_New();
     return more;
 }
-"), @"
-    1: `type` is filled on first use: two threads may both fill it
-      9: `f` writes it here
-      by hand: the branch does more than fill it and leave if that failed: fill it while the module is made, or make the value first and store it under a `PyMutex` if the variable is still empty
-    1: `more` is filled on first use: two threads may both fill it
-      14: `f` writes it here
-      by hand: it is filled behind a return: fill it while the module is made, or make the value first and store it under a `PyMutex` if the variable is still empty
-    ");
+"), @r#"
+        1: `type` is filled on first use: two threads may both fill it
+          9: `f` writes it here
+          safe: make the value of `type` first, and store it under a mutex
+        1: `more` is filled on first use: two threads may both fill it
+          14: `f` writes it here
+          by hand: it is filled behind a return: fill it while the module is made, or make the value first and store it under a `PyMutex` if the variable is still empty
+        @@
+         static PyObject *type, *more;
+        +static PyMutex type_mutex;
+         static PyObject *
+         f(PyObject *self, PyObject *unused)
+         {
+        +    PyObject *new_type = NULL;
+        +    PyMutex_Lock(&type_mutex);
+             if (type == NULL) {
+        -        PyObject *module = PyImport_ImportModule("decimal");
+        +        PyObject *module;
+        +        PyMutex_Unlock(&type_mutex);
+        +        module = PyImport_ImportModule("decimal");
+                 if (module == NULL)
+                     return NULL;
+        -        type = PyObject_GetAttrString(module, "Decimal");
+        +        new_type = PyObject_GetAttrString(module, "Decimal");
+                 Py_DECREF(module);
+        +        PyMutex_Lock(&type_mutex);
+        +        if (type == NULL) {
+        +            type = Py_XNewRef(new_type);
+        +        }
+             }
+        +    PyMutex_Unlock(&type_mutex);
+        +    Py_XDECREF(new_type);
+             if (more != NULL)
+                 return more;
+        "#);
 }
 
 #[test]
@@ -660,25 +698,45 @@ static PyObject *names(PyObject *self, PyObject *arg)
 }
 static PyMethodDef methods[] = {{"names", names, METH_O, NULL}, {NULL}};
 "#), @r#"
-    4: `first` is filled on first use: two threads may both fill it
-      8: `names` writes it here
-      safe: fill `first` under a mutex
-    6: `made` is filled on first use: two threads may both fill it
-      15: `names` writes it here
-      by hand: the branch does more than fill it and leave if that failed: fill it while the module is made, or make the value first and store it under a `PyMutex` if the variable is still empty
-    @@
-     {
-         static PyObject *first = NULL;
-    +    static PyMutex first_mutex;
-         static PyObject *second = NULL;
-         static PyObject *made = NULL;
-    +    PyMutex_Lock(&first_mutex);
-         if (!first) {
-             first = PyUnicode_InternFromString("first");
-             second = PyUnicode_InternFromString("second");
+        4: `first` is filled on first use: two threads may both fill it
+          8: `names` writes it here
+          safe: fill `first` under a mutex
+        6: `made` is filled on first use: two threads may both fill it
+          15: `names` writes it here
+          safe: make the value of `made` first, and store it under a mutex
+        @@
+         {
+             static PyObject *first = NULL;
+        +    static PyMutex first_mutex;
+             static PyObject *second = NULL;
+             static PyObject *made = NULL;
+        +    PyObject *new_made = NULL;
+        +    static PyMutex made_mutex;
+        +    PyMutex_Lock(&first_mutex);
+             if (!first) {
+                 first = PyUnicode_InternFromString("first");
+                 second = PyUnicode_InternFromString("second");
+             }
+        +    PyMutex_Unlock(&first_mutex);
+        +    PyMutex_Lock(&made_mutex);
+             if (!made) {
+        -        PyObject *module = PyImport_ImportModule("m");
+        +        PyObject *module;
+        +        PyMutex_Unlock(&made_mutex);
+        +        module = PyImport_ImportModule("m");
+                 if (module == NULL)
+                     return NULL;
+        -        made = PyObject_GetAttrString(module, "made");
+        +        new_made = PyObject_GetAttrString(module, "made");
+                 Py_DECREF(module);
+        +        PyMutex_Lock(&made_mutex);
+        +        if (!made) {
+        +            made = Py_XNewRef(new_made);
+        +        }
+             }
+        +    PyMutex_Unlock(&made_mutex);
+        +    Py_XDECREF(new_made);
+             return PyTuple_Pack(3, first, second, made);
          }
-    +    PyMutex_Unlock(&first_mutex);
-         if (!made) {
-             PyObject *module = PyImport_ImportModule("m");
-    "#);
+        "#);
 }

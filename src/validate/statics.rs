@@ -1,0 +1,161 @@
+//! Static variables that a change fills somewhere else: they are filled still, on every path there.
+//!
+//! ```c
+//! static PyObject *name;
+//! /* f() */  if (name == NULL) name = PyUnicode_InternFromString("name");     /* goes */
+//! /* exec */ name = PyUnicode_InternFromString("name");                       /* comes */
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Failure;
+use super::original::Original;
+use super::proof::{Failed, calls, original_span};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, StmtKind, Storage, Tree, UnaryOp};
+use crate::capi::{self, Returns};
+use crate::edit::Applied;
+use crate::program::Program;
+use crate::source::FileId;
+
+/// Variables that functions of `original` fill and no function of `result` does.
+pub(super) fn failures(
+    original: &Original<'_>,
+    result: &Program<'_>,
+    applied: &BTreeMap<FileId, Applied>,
+) -> Vec<Failed> {
+    let mut filled: BTreeMap<FileId, BTreeSet<&str>> = BTreeMap::new();
+    for (item, function) in result.functions() {
+        let all = filled.entry(item.place.0).or_default();
+        all.extend(on_every_path(function));
+    }
+    let mut failures = Vec::new();
+    for (item, function) in result.functions() {
+        let (file, place) = item.place;
+        let Some(applied) = applied.get(&file) else {
+            continue;
+        };
+        let span = original_span(applied, place);
+        let here: BTreeSet<&str> = fills(&function.tree).map(|(name, _)| name).collect();
+        let before = original.functions_within(file, span);
+        let lost = before
+            .flat_map(|(_, before)| fills(&before.tree))
+            .find(|(name, _)| !here.contains(name) && !filled[&file].contains(name));
+        if let Some((name, _)) = lost {
+            failures.push(Failed {
+                file,
+                original: vec![span],
+                result: place,
+                failure: Failure::Wrong(format!(
+                    "in `{}`, `{name}` is not filled any more",
+                    function.name
+                )),
+            });
+        }
+    }
+    failures
+}
+
+/// The static variables that a function assigns to, or whose address it takes.
+fn fills(tree: &Tree) -> impl Iterator<Item = (&str, ExprId)> {
+    (0u32..)
+        .map(ExprId)
+        .zip(&tree.exprs)
+        .filter_map(|(id, expr)| {
+            let place = match expr.kind {
+                ExprKind::Assign { lhs, .. } => lhs,
+                ExprKind::Unary {
+                    op: UnaryOp::AddressOf,
+                    operand,
+                } => operand,
+                _ => return None,
+            };
+            match &tree.expr(place).kind {
+                ExprKind::Name(Name::Global(name)) => Some((&**name, id)),
+                ExprKind::Name(Name::Local(local)) => {
+                    let local = tree.local(*local);
+                    (local.storage == Storage::Static).then_some((local.name.as_str(), id))
+                }
+                _ => None,
+            }
+        })
+}
+
+/// Those that the statements of its own block assign to: under no test and in no loop.
+fn on_every_path(function: &Function) -> impl Iterator<Item = &str> {
+    let tree = &function.tree;
+    let stmts = match &tree.stmt(function.body).kind {
+        StmtKind::Block(stmts) => stmts.as_slice(),
+        _ => &[],
+    };
+    let is_statement = |id: &ExprId| {
+        let mut all = stmts.iter();
+        all.any(|&stmt| matches!(tree.stmt(stmt).kind, StmtKind::Expr(expr) if expr == *id))
+    };
+    fills(tree)
+        .filter(move |(_, id)| is_statement(id))
+        .map(|(name, _)| name)
+}
+
+/// New references that static variables held at once, and that new variables hold first:
+/// `made = f(); … x = Py_NewRef(made);` where it was `x = f();`.
+pub(super) struct Kept {
+    /// `f()`
+    pub(super) calls: Vec<ExprId>,
+    /// `Py_NewRef(made)`
+    pub(super) uses: Vec<ExprId>,
+    /// `made`
+    pub(super) locals: Vec<LocalId>,
+}
+
+impl Kept {
+    /// Looks for them in `function`, of which `is_inserted` knows the new expressions.
+    pub(super) fn new(function: &Function, is_inserted: &dyn Fn(ExprId) -> bool) -> Self {
+        let tree = &function.tree;
+        let mut kept = Self {
+            calls: Vec::new(),
+            uses: Vec::new(),
+            locals: Vec::new(),
+        };
+        let news: Vec<(ExprId, LocalId)> = calls(function)
+            .filter(|(call, name)| {
+                matches!(*name, "Py_NewRef" | "Py_XNewRef") && is_inserted(*call)
+            })
+            .filter_map(|(call, _)| match &tree.expr(call).kind {
+                ExprKind::Call { args, .. } => Some((call, local(tree, *args.first()?)?)),
+                _ => None,
+            })
+            .collect();
+        for expr in &tree.exprs {
+            let ExprKind::Assign { op: None, lhs, rhs } = expr.kind else {
+                continue;
+            };
+            let call = tree.without_casts(rhs);
+            let held = local(tree, lhs).filter(|_| is_inserted(lhs) && !is_inserted(call));
+            let uses = news.iter().filter(|(_, local)| Some(*local) == held);
+            let uses: Vec<ExprId> = uses.map(|(call, _)| *call).collect();
+            if !uses.is_empty() && gives_new(tree, call) {
+                kept.calls.push(call);
+                kept.uses.extend(uses);
+                kept.locals.extend(held);
+            }
+        }
+        kept
+    }
+}
+
+fn local(tree: &Tree, expr: ExprId) -> Option<LocalId> {
+    match tree.expr(expr).kind {
+        ExprKind::Name(Name::Local(local)) => Some(local),
+        _ => None,
+    }
+}
+
+fn gives_new(tree: &Tree, call: ExprId) -> bool {
+    match tree.expr(call).kind {
+        ExprKind::Call { callee, .. } => tree
+            .callee_name(callee)
+            .and_then(capi::effects)
+            .is_some_and(|effects| effects.returns == Returns::New),
+        _ => false,
+    }
+}

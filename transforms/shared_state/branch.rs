@@ -1,0 +1,201 @@
+//! What the branch that fills a static pointer does besides: whether its value can be made with the
+//! mutex free.
+
+use super::fill::{is_empty_test, is_variable, tested};
+use crate::ast::{
+    ExprId, ExprKind, Name, StmtId, StmtKind, Storage, Tree, UnaryOp, Visitor, walk_expr, walk_stmt,
+};
+use crate::capi::{Returns, effects};
+use crate::state::{Variable, root};
+
+/// A branch that makes one new reference, keeps it in the variable, and leaves without it only if
+/// that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Branch {
+    /// Whether it leaves where the value is `NULL`: at its end there is one.
+    pub(super) is_tested: bool,
+}
+
+impl Branch {
+    /// Reads the branch `then` of `if (x == NULL)`, or says why a local cannot stand for `x` in it.
+    pub(super) fn read(
+        tree: &Tree,
+        then: StmtId,
+        variable: &Variable,
+    ) -> Result<Self, &'static str> {
+        let mut reader = Reader {
+            variable,
+            is_made: false,
+            is_tested: false,
+            empty: 0,
+            nested: 0,
+            refused: None,
+        };
+        match &tree.stmt(then).kind {
+            StmtKind::Block(stmts) => {
+                for &stmt in stmts {
+                    reader.visit_stmt(tree, stmt);
+                }
+            }
+            _ => reader.visit_stmt(tree, then),
+        }
+        match reader.refused {
+            Some(why) => Err(why),
+            None if !reader.is_made => Err("the branch keeps no new reference"),
+            None => Ok(Self {
+                is_tested: reader.is_tested,
+            }),
+        }
+    }
+}
+
+struct Reader<'v> {
+    variable: &'v Variable,
+    /// Whether the value was assigned further up.
+    is_made: bool,
+    is_tested: bool,
+    /// How many tests around that find the value to be `NULL`.
+    empty: u32,
+    /// How many other tests around.
+    nested: u32,
+    refused: Option<&'static str>,
+}
+
+impl Reader<'_> {
+    fn refuse(&mut self, why: &'static str) {
+        self.refused = self.refused.or(Some(why));
+    }
+
+    fn is_it(&self, tree: &Tree, expr: ExprId) -> bool {
+        matches!(tree.expr(expr).kind, ExprKind::Name(_)) && is_variable(tree, expr, self.variable)
+    }
+
+    /// `if (x == NULL)`, `if ((x = value) == NULL)`
+    fn finds_empty(&self, tree: &Tree, cond: ExprId) -> bool {
+        let assigns = |expr| match tree.expr(expr).kind {
+            ExprKind::Assign { op: None, lhs, .. } => self.is_it(tree, lhs),
+            _ => false,
+        };
+        is_empty_test(tree, cond, self.variable) || tested(tree, cond).is_some_and(assigns)
+    }
+
+    fn branches(&mut self, tree: &Tree, cond: ExprId, then: StmtId, otherwise: Option<StmtId>) {
+        self.visit_expr(tree, cond);
+        let empty = self.finds_empty(tree, cond);
+        let depth = if empty {
+            &mut self.empty
+        } else {
+            &mut self.nested
+        };
+        *depth += 1;
+        self.visit_stmt(tree, then);
+        let depth = if empty {
+            &mut self.empty
+        } else {
+            &mut self.nested
+        };
+        *depth -= 1;
+        if let Some(otherwise) = otherwise {
+            self.nested += 1;
+            self.visit_stmt(tree, otherwise);
+            self.nested -= 1;
+        }
+        let is_sure = self.nested == 0 && self.is_made;
+        self.is_tested |= empty && is_sure && leaves(tree, then);
+    }
+
+    fn assignment(&mut self, tree: &Tree, lhs: ExprId, rhs: ExprId) {
+        if self.is_it(tree, lhs) {
+            if tree.is_null(rhs) {
+                return;
+            }
+            if self.is_made || !gives_new(tree, rhs) {
+                self.refuse("what it is filled with is no new reference, or made twice");
+            }
+            self.is_made = true;
+        } else if is_shared(tree, lhs) {
+            self.refuse("the branch writes other data that threads share");
+        }
+    }
+
+    fn call(&mut self, tree: &Tree, callee: ExprId, args: &[ExprId]) {
+        let name = tree.callee_name(callee).unwrap_or_default();
+        let counts = matches!(
+            name,
+            "Py_INCREF" | "Py_XINCREF" | "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR" | "Py_SETREF"
+        );
+        let steals = effects(name).is_some_and(|effects| !effects.steals.is_empty());
+        if (counts || steals)
+            && args
+                .iter()
+                .any(|&arg| self.is_it(tree, tree.without_casts(arg)))
+        {
+            self.refuse("the branch counts references of it");
+        }
+    }
+}
+
+impl Visitor for Reader<'_> {
+    fn visit_stmt(&mut self, tree: &Tree, id: StmtId) {
+        match &tree.stmt(id).kind {
+            StmtKind::If {
+                cond,
+                then,
+                otherwise,
+            } => return self.branches(tree, *cond, *then, *otherwise),
+            StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::Break | StmtKind::Continue
+                if self.is_made && self.empty == 0 =>
+            {
+                self.refuse("the branch leaves with the value made");
+            }
+            StmtKind::While { .. }
+            | StmtKind::DoWhile { .. }
+            | StmtKind::For { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Label { .. } => self.refuse("the branch loops or has labels"),
+            _ => {}
+        }
+        walk_stmt(self, tree, id);
+    }
+
+    fn visit_expr(&mut self, tree: &Tree, id: ExprId) {
+        match &tree.expr(id).kind {
+            ExprKind::Assign { lhs, rhs, .. } => self.assignment(tree, *lhs, *rhs),
+            ExprKind::Call { callee, args } => self.call(tree, *callee, args),
+            ExprKind::Unary {
+                op: UnaryOp::AddressOf,
+                operand,
+            } if self.is_it(tree, *operand) => self.refuse("the branch takes its address"),
+            ExprKind::Stmt(_) => self.refuse("the branch holds a block in an expression"),
+            _ => {}
+        }
+        walk_expr(self, tree, id);
+    }
+}
+
+/// Whether a call of the C API makes a reference.
+fn gives_new(tree: &Tree, value: ExprId) -> bool {
+    match tree.expr(tree.without_casts(value)).kind {
+        ExprKind::Call { callee, .. } => tree
+            .callee_name(callee)
+            .and_then(effects)
+            .is_some_and(|effects| effects.returns == Returns::New),
+        _ => false,
+    }
+}
+
+/// Whether `place` belongs to a variable that is not the function's own.
+fn is_shared(tree: &Tree, place: ExprId) -> bool {
+    match root(tree, place) {
+        Some((Name::Local(local), _)) => tree.local(*local).storage == Storage::Static,
+        _ => true,
+    }
+}
+
+fn leaves(tree: &Tree, stmt: StmtId) -> bool {
+    match &tree.stmt(stmt).kind {
+        StmtKind::Return(_) | StmtKind::Goto(_) => true,
+        StmtKind::Block(stmts) => stmts.last().is_some_and(|&last| leaves(tree, last)),
+        _ => false,
+    }
+}

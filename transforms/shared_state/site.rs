@@ -1,0 +1,192 @@
+//! The one place that fills a static pointer, and what all repairs of it need.
+
+use super::fill::{is_empty_test, is_variable};
+use super::text_at;
+use crate::ast::{ExprId, ExprKind, Function, StmtId, StmtKind, TokenRange};
+use crate::capi::effects;
+use crate::edit::{Edit, Layout};
+use crate::program::Body;
+use crate::rule::{ItemId, PackageCx};
+use crate::source::{ByteSpan, FileId};
+use crate::state::{Lazy, Variable};
+
+/// `if (x == NULL)` with the branch that fills `x`.
+pub(super) struct Site<'a> {
+    pub(super) item: ItemId,
+    pub(super) function: &'a Function,
+    pub(super) file: FileId,
+    /// The `if`.
+    pub(super) stmt: StmtId,
+    /// Its text.
+    pub(super) span: ByteSpan,
+    /// Its branch.
+    pub(super) then: StmtId,
+    /// The assignment in it.
+    pub(super) lazy: Lazy,
+}
+
+impl<'a> Site<'a> {
+    pub(super) fn new(
+        cx: &PackageCx<'a>,
+        variable: &Variable,
+        lazies: &[Lazy],
+    ) -> Result<Self, &'static str> {
+        let mut places: Vec<_> = variable
+            .late
+            .iter()
+            .map(|write| text_at(cx, write))
+            .collect();
+        places.dedup();
+        let (Some(&lazy), 1) = (lazies.first(), places.len()) else {
+            return Err("several places write it");
+        };
+        let item = variable.late[0].item;
+        let function = cx.function(item).ok_or("its function was not understood")?;
+        let tree = &function.tree;
+        let stmt = lazy.test.ok_or("it is filled behind a return")?;
+        let StmtKind::If {
+            cond,
+            then,
+            otherwise: None,
+        } = tree.stmt(stmt).kind
+        else {
+            return Err("the branch has an `else`");
+        };
+        if !is_empty_test(tree, cond, variable) {
+            return Err("the test asks for more than whether it is empty");
+        }
+        let (file, span) = cx.stmt_span(item, stmt).ok_or("a macro fills it")?;
+        Ok(Self {
+            item,
+            function,
+            file,
+            stmt,
+            span,
+            then,
+            lazy,
+        })
+    }
+
+    pub(super) fn layout(&self, cx: &PackageCx<'a>) -> Layout<'a> {
+        cx.layout(self.file, cx.item(self.item).place.1)
+    }
+
+    /// The test as it is written, if that is on one line: `x == NULL`, `!x`.
+    pub(super) fn condition(&self, cx: &PackageCx<'_>) -> Option<String> {
+        let StmtKind::If { cond, .. } = self.function.tree.stmt(self.stmt).kind else {
+            return None;
+        };
+        self.text(cx, cond)
+    }
+
+    /// The text of an expression, if it stands on one line of the file.
+    pub(super) fn text(&self, cx: &PackageCx<'_>, expr: ExprId) -> Option<String> {
+        let (file, span) = cx.span(self.item, expr)?;
+        let text = cx.file(file).text(span).into_owned();
+        Some(text).filter(|text| !text.contains('\n'))
+    }
+
+    /// All expressions within `range`, outer ones and inner ones.
+    pub(super) fn exprs_in(&self, range: TokenRange) -> impl Iterator<Item = ExprId> + use<'a> {
+        let tree = &self.function.tree;
+        (0u32..)
+            .map(ExprId)
+            .take(tree.exprs.len())
+            .filter(move |id| {
+                let inner = tree.expr(*id).range;
+                range.start <= inner.start && inner.end <= range.end
+            })
+    }
+
+    /// The first function that `range` calls and for which `is_met` holds; what is not called by
+    /// name counts as well.
+    pub(super) fn call_in(
+        &self,
+        range: TokenRange,
+        is_met: impl Fn(&str) -> bool,
+    ) -> Option<String> {
+        let tree = &self.function.tree;
+        self.exprs_in(range)
+            .find_map(|id| match &tree.expr(id).kind {
+                ExprKind::Call { callee, .. } => match tree.callee_name(*callee) {
+                    Some(name) => is_met(name).then(|| name.to_owned()),
+                    None => Some("the function".to_owned()),
+                },
+                // Statement expressions can do anything.
+                ExprKind::Stmt(_) => Some("the block".to_owned()),
+                _ => None,
+            })
+    }
+
+    /// Whether the function looks at the variable in front of the test.
+    pub(super) fn is_read_before(&self, variable: &Variable) -> bool {
+        let tree = &self.function.tree;
+        let first = tree.stmt(self.stmt).range.start;
+        let mut all = (0u32..).map(ExprId).take(tree.exprs.len());
+        all.any(|id| {
+            tree.expr(id).range.start < first
+                && matches!(tree.expr(id).kind, ExprKind::Name(_))
+                && is_variable(tree, id, variable)
+        })
+    }
+
+    /// The text of the declaration of the variable, in front of the test.
+    pub(super) fn declaration(
+        &self,
+        cx: &PackageCx<'_>,
+        variable: &Variable,
+    ) -> Result<ByteSpan, &'static str> {
+        let from_macro = "its declaration comes from a macro";
+        let (file, span) = match (&cx.item(variable.item).body, variable.local) {
+            (Some(Body::Function(function)), Some(local)) => {
+                let decl = function.tree.local(local).decl.ok_or(from_macro)?;
+                cx.stmt_span(variable.item, decl).ok_or(from_macro)?
+            }
+            (Some(Body::Declaration(declaration)), None) => {
+                let tokens = &cx.item(variable.item).tokens;
+                tokens.file_span(declaration.range).ok_or(from_macro)?
+            }
+            _ => return Err(from_macro),
+        };
+        if file != self.file || span.start() > self.span.start() {
+            return Err("it is declared in another file");
+        }
+        Ok(span)
+    }
+
+    /// `static PyMutex x_mutex;` behind the declaration of the variable, in front of statements that
+    /// another fix puts there.
+    pub(super) fn declare_mutex(
+        &self,
+        cx: &PackageCx<'_>,
+        variable: &Variable,
+        layout: &Layout<'_>,
+        mutex: &str,
+    ) -> Result<Edit, &'static str> {
+        let line = format!("static PyMutex {mutex};");
+        Ok(layout.declare_after(self.declaration(cx, variable)?, &[&line]))
+    }
+
+    /// A name that no text of the file holds.
+    pub(super) fn mutex_name(
+        &self,
+        cx: &PackageCx<'_>,
+        variable: &Variable,
+    ) -> Result<String, &'static str> {
+        let names = ["_mutex", "_lock", "_guard"].map(|end| format!("{}{end}", variable.name));
+        let mut free = names.into_iter().filter(|name| self.is_free(cx, name));
+        free.next().ok_or("no name is free for a mutex")
+    }
+
+    /// Whether no text of the file holds `name`.
+    pub(super) fn is_free(&self, cx: &PackageCx<'_>, name: &str) -> bool {
+        memchr::memmem::find(cx.file(self.file).bytes(), name.as_bytes()).is_none()
+    }
+}
+
+/// Whether a call may run Python code, or is not known not to.
+pub(super) fn runs_python(cx: &PackageCx<'_>, name: &str) -> bool {
+    const PLAIN: &[&str] = &["malloc", "calloc", "strdup", "getenv"];
+    let is_own = cx.definitions(name).next().is_some();
+    is_own || !PLAIN.contains(&name) && effects(name).is_none_or(|effects| effects.runs_python)
+}
