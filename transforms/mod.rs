@@ -24,6 +24,7 @@ pub static ALL: &[&Rule] = &[
     &borrowed::cell_content::BORROWED_CELL_CONTENT,
     &critical_section::dict_next::UNLOCKED_DICT_ITERATION,
     &critical_section::unbalanced_section::UNBALANCED_CRITICAL_SECTION,
+    &critical_section::set_iteration::UNLOCKED_SET_ITERATION,
     &memory::buffer::BUFFER_IN_OBJECT_DOMAIN,
     &memory::mismatch::MISMATCHED_ALLOCATOR,
     &memory::object::OBJECT_OUTSIDE_OBJECT_DOMAIN,

@@ -13,6 +13,7 @@ mod original;
 mod proof;
 mod statics;
 mod structure;
+mod undeclared;
 mod variants;
 mod wrapper;
 

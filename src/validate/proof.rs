@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::original::Original;
-use super::{Failure, contract, domains, made, statics, structure, variants, wrapper};
-use crate::ast::{ExprId, ExprKind, Function, Name, UnaryOp};
+use super::{
+    Failure, contract, domains, made, statics, structure, undeclared, variants, wrapper,
+};
+use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, Form, REPLACEMENTS};
 use crate::cfg;
 use crate::edit::Applied;
@@ -68,7 +70,7 @@ pub(super) fn failures(
         };
         let span = original_span(applied, place);
         let misplaced = match author {
-            Author::Rule => undeclared(original, result, item, function, applied),
+            Author::Rule => undeclared::undeclared(original, result, item, function, applied),
             Author::Person => None,
         };
         if let Some(reason) = misplaced.or_else(|| unbalanced(item, function, applied)) {
@@ -163,64 +165,6 @@ pub(super) fn call_of(
     };
     let (_, span) = item.tokens.file_span(function.tree.expr(call).range)?;
     Some(changed_span(applied, span))
-}
-
-/// A variable that new text sets or releases and that is not declared there: fixes that put a
-/// declaration and the beginning of a block at the same place can hide one from the other.
-fn undeclared(
-    original: &Original<'_>,
-    result: &Program<'_>,
-    item: &ProgramItem,
-    function: &Function,
-    applied: &Applied,
-) -> Option<String> {
-    let tree = &function.tree;
-    let of_file = |name: &str| {
-        let all = original.program.declarations().chain(result.declarations());
-        let mut own = all.filter(|(other, _)| other.unit == item.unit);
-        own.any(|(_, declaration)| {
-            let mut names = declaration.declarators.iter();
-            names.any(|declarator| declarator.name == name)
-        })
-    };
-    // `busy = 0;` may be copied from another exit.
-    let names_itself = |name: &str| {
-        tree.exprs.iter().any(|expr| {
-            matches!(&expr.kind, ExprKind::Name(Name::Global(other)) if **other == *name)
-                && !is_inserted(item, applied, expr.range.start)
-        })
-    };
-    let unknown = |expr: ExprId| {
-        let target = tree.expr(expr);
-        let is_new = || is_inserted(item, applied, target.range.start);
-        match &target.kind {
-            ExprKind::Name(Name::Global(name)) if is_new() && !names_itself(name) => {
-                (!of_file(name)).then_some(name)
-            }
-            _ => None,
-        }
-    };
-    let name = tree.exprs.iter().find_map(|expr| match &expr.kind {
-        ExprKind::Assign { lhs, .. } => unknown(*lhs),
-        ExprKind::Call { callee, args } => match (tree.callee_name(*callee)?, &args[..]) {
-            ("Py_DECREF" | "Py_XDECREF", [arg]) => unknown(*arg),
-            (name, [.., last]) if REPLACEMENTS.iter().any(|row| row.strong == name) => {
-                match tree.expr(*last).kind {
-                    ExprKind::Unary {
-                        op: UnaryOp::AddressOf,
-                        operand,
-                    } => unknown(operand),
-                    _ => None,
-                }
-            }
-            _ => None,
-        },
-        _ => None,
-    })?;
-    Some(format!(
-        "in `{}`, `{name}` is not declared where it is used",
-        function.name
-    ))
 }
 
 /// What is wrong with the critical sections and the mutexes of a function, if the edits brought in

@@ -47,19 +47,47 @@ declare_rule! {
     /// A value that is tested where it is assigned, `if ((name = make()) == NULL) return NULL;`, is
     /// tested behind the mutex too; several values that one branch makes share one.
     ///
-    /// ## When it declines
-    /// - The branch does more than fill variables and leave if that failed: it imports a module and
-    ///   takes the value from there.
-    /// - Several places fill the variable, or the place is made by a macro.
-    /// - The package uses the limited API, which has no `PyMutex`.
+    /// A constant made of literals needs no mutex where the file has the function that makes its
+    /// module, and nothing asks for it before: the variable moves up to the file if it has to, and
+    /// `PyInit_name`, or the function that `Py_mod_exec` names, fills it first of all. The mutex is
+    /// the alternative in `ungil review`.
     ///
-    /// Filling the variable while the module is made is often the better repair, at the price of a
-    /// slower import.
+    /// What runs Python code, an import above all, is made with the mutex free: it may come back to
+    /// this function, or wait for a thread that does. The first value stays:
+    /// ```c
+    /// PyObject *new_frozen = NULL;
+    /// PyMutex_Lock(&frozen_mutex);
+    /// if (frozen == NULL) {
+    ///     PyObject *module;
+    ///     PyMutex_Unlock(&frozen_mutex);
+    ///     module = PyImport_ImportModule("bits");
+    ///     if (module == NULL)
+    ///         return NULL;
+    ///     new_frozen = PyObject_GetAttrString(module, "frozen");
+    ///     Py_DECREF(module);
+    ///     if (new_frozen == NULL)
+    ///         return NULL;
+    ///     PyMutex_Lock(&frozen_mutex);
+    ///     if (frozen == NULL) {
+    ///         frozen = Py_NewRef(new_frozen);
+    ///     }
+    /// }
+    /// PyMutex_Unlock(&frozen_mutex);
+    /// Py_XDECREF(new_frozen);
+    /// ```
+    ///
+    /// ## When it declines
+    /// - The branch loops, leaves with the value made, fills it with a borrowed reference, or
+    ///   writes other static variables beside it.
+    /// - Several places fill the variable, or the place is made by a macro.
+    /// - The package uses the limited API, which has no `PyMutex`, and the value is no constant.
     ///
     /// ## Confidence
-    /// `safe` if the value is made without running Python code and only this function uses the
-    /// variable. Otherwise `review`: code that runs while the mutex is held and comes back to this
-    /// function would wait for itself.
+    /// `safe` if only this function uses the variable, and the value is made without running
+    /// Python code, or by imports and attributes, of which a second result can be dropped. An
+    /// import fails where a constant cannot be made, in place of the first call; a module that is
+    /// executed again makes it again. Otherwise `review`: two threads may make the value at the
+    /// same time; or, under the mutex, code that comes back to this function would wait for itself.
     pub static LAZY_STATIC_CACHE {
         code: "UG501",
         name: "lazy-static-cache",

@@ -1,0 +1,65 @@
+//! Variables that new text names and nobody declares.
+
+use super::proof::{Original, is_inserted};
+use crate::ast::{ExprId, ExprKind, Function, Name, UnaryOp};
+use crate::capi::REPLACEMENTS;
+use crate::edit::Applied;
+use crate::program::{Program, ProgramItem};
+
+/// A variable that new text sets or releases and that is not declared there: fixes that put a
+/// declaration and the beginning of a block at the same place can hide one from the other.
+pub(super) fn undeclared(
+    original: &Original<'_>,
+    result: &Program<'_>,
+    item: &ProgramItem,
+    function: &Function,
+    applied: &Applied,
+) -> Option<String> {
+    let tree = &function.tree;
+    let of_file = |name: &str| {
+        let all = original.program.declarations().chain(result.declarations());
+        let mut own = all.filter(|(other, _)| other.unit == item.unit);
+        own.any(|(_, declaration)| {
+            let mut names = declaration.declarators.iter();
+            names.any(|declarator| declarator.name == name)
+        })
+    };
+    // `busy = 0;` may be copied from another exit.
+    let names_itself = |name: &str| {
+        tree.exprs.iter().any(|expr| {
+            matches!(&expr.kind, ExprKind::Name(Name::Global(other)) if **other == *name)
+                && !is_inserted(item, applied, expr.range.start)
+        })
+    };
+    let unknown = |expr: ExprId| {
+        let target = tree.expr(expr);
+        let is_new = || is_inserted(item, applied, target.range.start);
+        match &target.kind {
+            ExprKind::Name(Name::Global(name)) if is_new() && !names_itself(name) => {
+                (!of_file(name)).then_some(name)
+            }
+            _ => None,
+        }
+    };
+    let name = tree.exprs.iter().find_map(|expr| match &expr.kind {
+        ExprKind::Assign { lhs, .. } => unknown(*lhs),
+        ExprKind::Call { callee, args } => match (tree.callee_name(*callee)?, &args[..]) {
+            ("Py_DECREF" | "Py_XDECREF", [arg]) => unknown(*arg),
+            (name, [.., last]) if REPLACEMENTS.iter().any(|row| row.strong == name) => {
+                match tree.expr(*last).kind {
+                    ExprKind::Unary {
+                        op: UnaryOp::AddressOf,
+                        operand,
+                    } => unknown(operand),
+                    _ => None,
+                }
+            }
+            _ => None,
+        },
+        _ => None,
+    })?;
+    Some(format!(
+        "in `{}`, `{name}` is not declared where it is used",
+        function.name
+    ))
+}

@@ -1,0 +1,121 @@
+//! UG303: iterations over sets with private functions.
+
+use crate::declare_rule;
+use crate::preprocess::Place;
+use crate::program::CallSite;
+use crate::provenance::Verdict;
+use crate::rule::{Finding, Outcome, PackageCx};
+
+declare_rule! {
+    /// ## What it does
+    /// Finds iterations with the private functions `_PySet_NextEntry` and `_PySet_Next` over a set
+    /// that other threads can reach.
+    ///
+    /// ## Why is this bad?
+    /// They take no lock, and the key that they give is borrowed. On the free-threaded build another
+    /// thread may change the set between two calls, or free the key.
+    ///
+    /// ## Example
+    /// ```c
+    /// while (_PySet_NextEntry(set, &pos, &key, &hash))
+    ///     total += hash;
+    /// ```
+    ///
+    /// ## Confidence
+    /// There is no fix. `PyObject_GetIter` and `PyIter_Next` are the public way, which fails if the
+    /// set changes on the way; a critical section around the loop goes with the private functions,
+    /// which later Pythons do not have.
+    ///
+    /// A set that no other thread knows, and one that a section locks, need neither.
+    pub static UNLOCKED_SET_ITERATION {
+        code: "UG303",
+        name: "unlocked-set-iteration",
+        summary: "iteration with private functions over a set that other threads can change",
+        since: "0.1.0",
+        best: None,
+        triggers: NAMES,
+        check: check,
+    }
+}
+
+const NAMES: &[&str] = &["_PySet_NextEntry", "_PySet_Next"];
+
+fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    let sites = |name| cx.calls_to(name).iter().map(move |&site| (name, site));
+    let found = NAMES.iter().flat_map(|&name| sites(name));
+    let mut found: Vec<Finding> = found
+        .filter(|(_, site)| !cx.item(site.item).needs_gil)
+        .filter_map(|(name, site)| finding(cx, name, site))
+        .collect();
+    // Variants of a function for other configurations say the same again.
+    found.sort_by_key(|finding| (finding.file, finding.span));
+    found.dedup_by_key(|finding| (finding.file, finding.span));
+    findings.extend(found);
+}
+
+fn finding(cx: &PackageCx<'_>, name: &'static str, site: CallSite) -> Option<Finding> {
+    let (file, span) = match cx.place(site.item, site.expr)? {
+        Place::File(file, span) | Place::Argument { file, span, .. } => (file, span),
+        Place::Macro { call, .. } => call,
+    };
+    let outcome = match cx.provenance(site, 0) {
+        Verdict::Safe(proof) => Outcome::Safe(proof.sentence),
+        Verdict::Shared(_) => Outcome::Manual(
+            "iterate with `PyObject_GetIter` and `PyIter_Next`, or over a copy that \
+             `PyFrozenSet_New` makes"
+                .to_owned(),
+        ),
+    };
+    Some(Finding {
+        rule: &UNLOCKED_SET_ITERATION,
+        file,
+        span,
+        function: cx.function(site.item).map(|function| function.name.clone()),
+        api: Some(name),
+        message: format!("`{name}` goes over a set without a lock"),
+        notes: Vec::new(),
+        outcome,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::UNLOCKED_SET_ITERATION;
+    use crate::testing::report;
+
+    const METHODS: &str = "static PyMethodDef methods[] = {{\"f\", f, METH_O, NULL}, {NULL}};\n";
+
+    fn said(body: &str) -> String {
+        let function = format!(
+            "static PyObject *f(PyObject *self, PyObject *set)\n{{\n    PyObject *key;\n    \
+             Py_ssize_t pos = 0;\n    Py_hash_t hash;\n{body}    Py_RETURN_NONE;\n}}\n"
+        );
+        report(&UNLOCKED_SET_ITERATION, &format!("{function}{METHODS}"))
+    }
+
+    #[test]
+    fn a_set_of_the_caller_may_change() {
+        insta::assert_snapshot!(said("    while (_PySet_NextEntry(set, &pos, &key, &hash))\n        look(key);\n"), @"
+        6: `_PySet_NextEntry` goes over a set without a lock
+          by hand: iterate with `PyObject_GetIter` and `PyIter_Next`, or over a copy that `PyFrozenSet_New` makes
+        ");
+    }
+
+    #[test]
+    fn a_lock_and_a_set_of_its_own_are_enough() {
+        let locked = said(
+            "    Py_BEGIN_CRITICAL_SECTION(set);\n    \
+             while (_PySet_NextEntry(set, &pos, &key, &hash))\n        count(hash);\n    \
+             Py_END_CRITICAL_SECTION();\n",
+        );
+        assert!(
+            locked.contains("safe as it is: the critical section that begins"),
+            "{locked}"
+        );
+        let own = said(
+            "    PyObject *copy = PySet_New(set);\n    \
+             while (_PySet_Next(copy, &pos, &key))\n        count(pos);\n    Py_DECREF(copy);\n",
+        );
+        assert!(own.contains("safe as it is"), "{own}");
+    }
+}
