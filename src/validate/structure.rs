@@ -107,13 +107,22 @@ struct Collect<'a> {
 }
 
 impl Collect<'_> {
-    /// Where the statement starts, unless a macro makes it.
+    /// Where the statement starts in the text of the function, or the use of the macro that makes
+    /// it.
     fn start(&self, tree: &Tree, id: StmtId) -> Option<ByteOffset> {
-        let first = tree.stmt(id).range.start;
-        match self.item.tokens.tokens.get(first as usize)?.spelling {
-            Spelling::File(file, span) if file == self.item.place.0 => Some(span.start()),
-            _ => None,
-        }
+        let tokens = &self.item.tokens;
+        let first = tokens.tokens.get(tree.stmt(id).range.start as usize)?;
+        let (file, function) = self.item.place;
+        let in_function = |at: &(FileId, ByteSpan)| at.0 == file && function.contains(at.1);
+        let spelled = match first.spelling {
+            Spelling::File(file, span) => Some((file, span)),
+            Spelling::Synthetic(_) => None,
+        };
+        let used = || first.expansion.map(|id| tokens.root(id).call);
+        let at = spelled
+            .filter(in_function)
+            .or_else(|| used().filter(in_function));
+        at.map(|(_, span)| span.start())
     }
 }
 

@@ -94,6 +94,35 @@ call_each(PyObject *Py_UNUSED(self), PyObject *args)
     Py_RETURN_NONE;
 }
 
+#define RAISE(type, text) \
+    do { \
+        PyErr_Format(type, "%s after %zd", text, seen); \
+        return NULL; \
+    } while (0)
+
+static PyObject *
+truths(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key, *value;
+    Py_ssize_t pos = 0, seen = 0;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        if (!PyUnicode_Check(key))
+            RAISE(PyExc_TypeError, "no name");
+        switch (PyObject_IsTrue(value)) {
+        case -1:
+            return NULL;
+        case 0:
+            RAISE(PyExc_ValueError,
+                  "not true");
+        }
+        seen++;
+    }
+    return PyLong_FromSsize_t(seen);
+}
+
 static PyObject *
 find(PyObject *Py_UNUSED(self), PyObject *args)
 {
@@ -386,6 +415,7 @@ static PyMethodDef methods[] = {
     {"only_strings", only_strings, METH_VARARGS, NULL},
     {"sum_until", sum_until, METH_VARARGS, NULL},
     {"call_each", call_each, METH_VARARGS, NULL},
+    {"truths", truths, METH_VARARGS, NULL},
     {"find", find, METH_VARARGS, NULL},
     {"find_in_tuples", find_in_tuples, METH_VARARGS, NULL},
     {"attribute_names", attribute_names, METH_VARARGS, NULL},

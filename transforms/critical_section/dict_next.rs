@@ -2,6 +2,7 @@
 
 mod exits;
 mod field;
+mod leaving;
 mod operand;
 mod path;
 mod plan;
@@ -81,7 +82,7 @@ declare_rule! {
     /// holds the dict (the loop then stays with the old dict, where it went on in the new one with
     /// the position of the old; functions that build or destroy the object do not count), or if
     /// key or value are used where no reference of the loop can hold them. No fix for
-    /// iterations by hand, exits made by macros, and loops that detach the thread. A loop that adds
+    /// iterations by hand, macros that leave on some paths only, and loops that detach the thread. A loop that adds
     /// or removes keys of its dict is undefined with and without the section; that stays.
     ///
     /// A dict that no other thread knows (`kwargs`, a new one) needs no section.

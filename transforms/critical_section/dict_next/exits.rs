@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{ExprId, StmtId, StmtKind, Tree, Visitor, walk_stmt};
+use crate::ast::{ExprId, StmtId, StmtKind, TokenRange, Tree, Visitor, walk_stmt};
 
+use super::leaving::{always_leaves, is_same_behind};
 use super::scope::{Scope, inside};
 use super::site::{Kind, Site};
 
@@ -31,6 +32,8 @@ pub(super) enum Reach {
 pub(super) enum ExitKind {
     Return(Option<ExprId>),
     Goto(Box<str>),
+    /// The use of a macro that always leaves.
+    Macro,
     /// `break` of a loop or `switch` around the region.
     Break,
     /// `continue` of a loop around the region.
@@ -53,6 +56,8 @@ impl Exits {
     /// Why there can be no section around the region: jumps into it, or out of it by a macro.
     pub(super) fn collect(scope: &Scope<'_>, site: &Site) -> Result<Self, String> {
         let mut collector = Collector {
+            scope,
+            region: scope.range(site.region),
             last: last_statement(scope, site),
             is_loop: site.kind != Kind::If,
             loops: 0,
@@ -70,7 +75,7 @@ impl Exits {
         }
         jump_into(scope, site, &collector.labels)?;
         for exit in &collector.exits.out {
-            written_out(scope, exit)?;
+            written_out(scope, site, exit)?;
         }
         Ok(collector.exits)
     }
@@ -105,8 +110,11 @@ fn jump_into(scope: &Scope<'_>, site: &Site, labels: &BTreeSet<Box<str>>) -> Res
     Ok(())
 }
 
-/// An error if a macro of the project makes the exit.
-fn written_out(scope: &Scope<'_>, exit: &Exit) -> Result<(), String> {
+/// An error if a macro of the project makes the exit, and cannot be used behind the region instead.
+fn written_out(scope: &Scope<'_>, site: &Site, exit: &Exit) -> Result<(), String> {
+    if exit.kind == ExitKind::Macro && is_same_behind(scope, site, exit.stmt) {
+        return Ok(());
+    }
     let text = scope.stmt_text(exit.stmt);
     let is_plain = text.as_deref().is_some_and(|text| {
         let word = text
@@ -152,7 +160,9 @@ fn last_statement(scope: &Scope<'_>, site: &Site) -> Option<StmtId> {
     }
 }
 
-struct Collector {
+struct Collector<'s, 'a> {
+    scope: &'s Scope<'a>,
+    region: TokenRange,
     last: Option<StmtId>,
     is_loop: bool,
     /// Loops of the region around the present statement.
@@ -166,7 +176,7 @@ struct Collector {
     exits: Exits,
 }
 
-impl Collector {
+impl Collector<'_, '_> {
     fn exit(&self, stmt: StmtId, kind: ExitKind) -> Exit {
         Exit {
             stmt,
@@ -228,8 +238,12 @@ impl Collector {
     }
 }
 
-impl Visitor for Collector {
+impl Visitor for Collector<'_, '_> {
     fn visit_stmt(&mut self, tree: &Tree, id: StmtId) {
+        if always_leaves(self.scope, self.region, id) {
+            let exit = self.exit(id, ExitKind::Macro);
+            return self.exits.out.push(exit);
+        }
         let kind = &tree.stmt(id).kind;
         self.note_jump(id, kind);
         let (loops, switches) = match kind {

@@ -103,6 +103,7 @@ impl Plan {
         action.push(match &exit.kind {
             ExitKind::Return(_) if has_value => RETURN_RESULT.to_owned(),
             ExitKind::Return(_) => text,
+            ExitKind::Macro => unindented(scope, exit.stmt, &text),
             ExitKind::Goto(label) => format!("goto {label};"),
             ExitKind::Break => "break;".to_owned(),
             ExitKind::Continue => "continue;".to_owned(),
@@ -120,6 +121,19 @@ impl Plan {
         });
         Ok(())
     }
+}
+
+/// The lines of a statement, each as far to the right of the first as it stands.
+fn unindented(scope: &Scope<'_>, stmt: StmtId, text: &str) -> String {
+    let place = scope.span(stmt);
+    let blanks = place.map_or(&b""[..], |(file, span)| {
+        scope.cx.layout(file, span).indentation(span.start())
+    });
+    let blanks = String::from_utf8_lossy(blanks);
+    let lines = text
+        .lines()
+        .map(|line| line.strip_prefix(&*blanks).unwrap_or(line));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Whether the exit returns something that must be computed where it stands.

@@ -21,7 +21,7 @@ use super::plan::{Departure, Plan};
 use super::references::References;
 use super::scope::Scope;
 use super::site::Site;
-use super::text::{gil_word, is_whole_in_every_branch};
+use super::text::{fails, gil_word, is_whole_in_every_branch};
 
 /// Names that are taken in a function, new ones included.
 pub(super) struct Names<'a> {
@@ -159,7 +159,7 @@ impl Section<'_> {
             // What comes next does what the exits did.
         } else if let [action] = &plan.actions[..] {
             let text = action.last().map_or("", String::as_str);
-            let fails = text.starts_with("goto") || text == "return NULL;" || text == "return -1;";
+            let fails = fails(text);
             let name = if fails { "failed" } else { "stopped" };
             // A list of what failed is something else.
             let is_local = self

@@ -143,6 +143,14 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// Whether a label of this name stands inside `range`.
+    pub(super) fn has_label(&self, name: &str, range: TokenRange) -> bool {
+        self.tree().stmts.iter().any(|stmt| {
+            matches!(&stmt.kind, StmtKind::Label { name: own, .. } if &**own == name)
+                && inside(stmt.range, range)
+        })
+    }
+
     /// The steps made from nodes inside `range`.
     pub(super) fn steps_in(&self, range: TokenRange) -> impl Iterator<Item = &Instr> {
         let instrs = self.cfg.blocks.iter().flat_map(|block| &block.instrs);

@@ -62,3 +62,14 @@ pub(super) fn gil_word<'b>(bytes: &'b [u8], tokens: &[Token], span: ByteSpan) ->
         detaches.contains(word) || parts.any(|part| part == b"GIL" || part == b"gil")
     })
 }
+
+/// Whether a statement that leaves says that something went wrong: `goto error;`, `return NULL;`,
+/// `RAISE(PyExc_TypeError);`.
+pub(super) fn fails(statement: &str) -> bool {
+    let name = statement.split('(').next().unwrap_or_default();
+    let name = name.to_ascii_uppercase();
+    let words = ["ERR", "FAIL", "RAISE"];
+    statement.starts_with("goto")
+        || matches!(statement, "return NULL;" | "return -1;")
+        || words.iter().any(|word| name.contains(word))
+}

@@ -39,6 +39,7 @@ impl Rewrite<'_> {
         let result = self.names.result.as_deref().unwrap_or_default();
         let line = |line: &String| {
             let line = line.replace(RETURN_RESULT, &format!("return {result};"));
+            let line = line.replace('\n', &format!("{ending}{inner}"));
             format!("{ending}{inner}{line}")
         };
         let body: String = action.iter().map(line).collect();

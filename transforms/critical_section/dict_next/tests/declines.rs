@@ -48,6 +48,65 @@ f(PyObject *d)
 }
 
 #[test]
+fn what_a_macro_that_leaves_does_may_belong_to_the_item() {
+    let loop_with = |macros: &str, body: &str| {
+        diff(&format!(
+            r#"
+{macros}
+static int
+f(PyObject *d)
+{{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+    const char *name = NULL;
+
+    while (PyDict_Next(d, &pos, &key, &value)) {{
+        int own = PyUnicode_Check(key);
+        name = PyUnicode_AsUTF8(key);
+        if (value != Py_None)
+            continue;
+        {body}
+    }}
+    return 0;
+}}
+"#
+        ))
+    };
+    let fail = "#define FAIL(what) do { report(what); return -1; } while (0)";
+    let cases = [
+        (fail, "FAIL(key);"),
+        (fail, "FAIL(name);"),
+        (fail, "FAIL(own);"),
+        (
+            "#define FAIL do { report(value); return -1; } while (0)",
+            "FAIL;",
+        ),
+        ("#define FAIL { report(0); return -1; }", "FAIL"),
+        ("#define FAIL { report(0); return -1; }", "FAIL;"),
+        (
+            "#define FAIL do { if (pos) break; return -1; } while (0)",
+            "FAIL;",
+        ),
+        (
+            "#define FAIL do { goto next; } while (0)",
+            "FAIL; next: pos++;",
+        ),
+        ("#define FAIL if (pos) return -1", "FAIL;"),
+        (
+            "#define FAIL if (pos) return -1; else return 2",
+            "pos++; FAIL;",
+        ),
+    ];
+    let fixed = cases.map(|(macros, body)| loop_with(macros, body).contains("safe: "));
+    assert_eq!(
+        fixed,
+        [
+            false, false, false, false, false, false, false, true, false, true
+        ]
+    );
+}
+
+#[test]
 fn loops_in_macros_are_told_at_their_definition() {
     let text = r#"
 #define EACH(d) while (PyDict_Next(d, &pos, &key, NULL)) n++
