@@ -700,9 +700,7 @@ done:
     ");
 }
 
-#[test]
-fn macros_that_always_leave_are_used_behind_the_section() {
-    let text = r#"
+const LEAVING: &str = r#"
 #define FAIL(text) \
     do { \
         report(text, __LINE__); \
@@ -731,7 +729,10 @@ next:
     return n;
 }
 "#;
-    insta::assert_snapshot!(diff(text), @r#"
+
+#[test]
+fn macros_that_always_leave_are_used_behind_the_section() {
+    insta::assert_snapshot!(diff(LEAVING), @r#"
         15: `d` is iterated over without holding its lock
           15: `d`, which the caller passes in: another thread can change it between two calls
           safe: hold `d` in a critical section while it is iterated over
