@@ -278,18 +278,23 @@ fn a_header_that_others_include_wants_a_look() {
 static inline PyObject *first(PyObject *list) { return Py_XNewRef(PyList_GetItem(list, 0)); }
 PyObject *take(PyObject *list);
 " as &[u8];
-    let told = |name: &str| {
+    let told = |name: &str, setup: &str| {
         let user = format!(
             "#include <Python.h>\n#include \"{name}\"\nPyObject *take(PyObject *l) {{ return first(l); }}\n"
         );
-        let tree = Tree::new(&[(name, source), ("m.c", user.as_bytes())]);
+        let files = [
+            (name, source),
+            ("m.c", user.as_bytes()),
+            ("setup.py", setup.as_bytes()),
+        ];
+        let tree = Tree::new(&files[..if setup.is_empty() { 2 } else { 3 }]);
         let ran = tree.ungil(&["check"]);
-        ran.text()
-            .contains(&format!("`ungil_compat.h` is installed with `{name}`"))
-            || ran
-                .text()
-                .contains(&format!("ungil_compat.h` is installed with `{name}`"))
+        let doubt = format!("ungil_compat.h` is installed with `{name}`");
+        ran.text().contains(&doubt)
     };
-    assert!(told("include/m.h"));
-    assert!(!told("src/m.h"));
+    assert!(told("include/m.h", ""));
+    assert!(told("include/m.h", "setup(headers=['include/m.h'])"));
+    assert!(!told("include/m.h", "setup(packages=['m'])"));
+    assert!(told("m/include/m.h", "setup(packages=['m'])"));
+    assert!(!told("src/m.h", ""));
 }

@@ -1,6 +1,7 @@
 //! The stages in order, for a whole package; pure.
 
 mod abi3t;
+mod bodies;
 mod build;
 mod config;
 mod converge;
@@ -135,6 +136,7 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         .with_errors(config.errors);
     let mut findings = run(&rules, &cx, package, config);
     converge::join(package, config, &mut findings);
+    bodies::solve(package, config, &workspace, &program, &mut findings);
     if !config.alternatives {
         forget_alternatives(&mut findings);
     }
@@ -176,6 +178,30 @@ fn find(package: &Package, config: &Config) -> Vec<Finding> {
         .with_triage(&triage)
         .with_errors(config.errors);
     run(&rules, &cx, package, config)
+}
+
+/// What the rules say of the places of `package`, whose workspace is known, that are wanted: each
+/// fix proven, without what it needs beside.
+fn prove_alone(
+    package: &Package,
+    config: &Config,
+    workspace: &Workspace,
+    is_wanted: &dyn Fn(&Finding) -> bool,
+) -> Vec<Finding> {
+    let rules = rules(config);
+    let (demand, headers) = demand(workspace, &rules, config);
+    let program = workspace.load(demand, headers);
+    let calls = CallIndex::new(&program);
+    let roles = Roles::new(&program);
+    let triage = provenance::Cx::new(&program, &calls, &roles);
+    let cx = PackageCx::new(&program, workspace.range)
+        .with_triage(&triage)
+        .with_errors(config.errors);
+    let mut findings = run(&rules, &cx, package, config);
+    findings.retain(is_wanted);
+    let reload: &Reload<'_> = &|files, places, look| workspace.reload(files, places, look);
+    validate(&workspace.files, &program, &mut findings, reload);
+    findings
 }
 
 fn rules(config: &Config) -> Vec<&'static Rule> {

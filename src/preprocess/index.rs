@@ -1,9 +1,10 @@
 //! What is learnt of a file once, whoever includes it.
 
 use super::directive::{self, BranchKind, Segment};
+use super::macros::MacroDef;
 use super::typedefs::{Typedef, typedefs};
 use crate::lex::{self, Token, TokenKind};
-use crate::source::{ByteSpan, FileId, SourceFile};
+use crate::source::{ByteOffset, ByteSpan, FileId, SourceFile};
 
 /// A file's tokens and segments.
 #[derive(Debug, Clone)]
@@ -106,6 +107,27 @@ impl FileIndex {
             }
         }
         found
+    }
+
+    /// The `#define` whose text from its name on is `span`.
+    pub(crate) fn define_at(&self, span: ByteSpan) -> Option<&MacroDef> {
+        self.segments.iter().find_map(|segment| match segment {
+            Segment::Define(def) if def.span == span => Some(def),
+            _ => None,
+        })
+    }
+
+    /// Where `name` stands in text, in any branch; `None` if it stands in the body of a macro.
+    pub(crate) fn uses_of(&self, file: &SourceFile, name: &[u8]) -> Option<Vec<ByteOffset>> {
+        let is_name =
+            |token: &Token| token.kind == TokenKind::Ident && file.slice(token.span) == name;
+        let in_macro = self.segments.iter().any(|segment| match segment {
+            Segment::Define(def) => def.body.iter().any(|body| is_name(&body.token)),
+            _ => false,
+        });
+        let uses = self.text_tokens().filter(|token| is_name(token));
+        let uses = uses.map(|token| token.span.start());
+        (!in_macro).then(|| uses.collect())
     }
 
     fn condition(&self, file: &SourceFile, kind: &BranchKind) -> Condition {

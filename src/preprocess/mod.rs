@@ -26,6 +26,7 @@ pub use config::{Config, VersionRange};
 pub use include::{Includes, Inclusion, MissingHeader};
 pub use index::{Condition, Define, FileIndex};
 pub use items::RawItem;
+pub(crate) use macros::{BodyToken, MacroDef};
 pub use origin::{Expansion, ExpansionId, ItemTokens, Place, PpToken, Spelling};
 pub use stream::Sources;
 pub use typedefs::Typedef;

@@ -24,7 +24,7 @@ pub type Places = BTreeMap<FileId, Vec<ByteSpan>>;
 pub enum Demand {
     /// All: for the coverage ledger.
     Everything,
-    /// Those that one of these places touches.
+    /// Those that one of these places touches, or the definition of a macro they use.
     Places(Places),
     /// Those that hold one of these words after expansion.
     Words(FxHashSet<String>),
@@ -213,11 +213,14 @@ fn is_wanted(files: &FileSet, raw: &RawItem, demand: &Demand) -> bool {
     let words = match demand {
         Demand::Everything => return true,
         Demand::Places(places) => {
-            let (file, item) = raw.place;
-            let spans = places.get(&file).map_or(&[][..], Vec::as_slice);
-            return spans
-                .iter()
-                .any(|span| span.start() <= item.end() && item.start() <= span.end());
+            let touches = |(file, text): (FileId, ByteSpan)| {
+                let spans = places.get(&file).map_or(&[][..], Vec::as_slice);
+                let mut spans = spans.iter();
+                spans.any(|span| span.start() <= text.end() && text.start() <= span.end())
+            };
+            let mut expansions = raw.tokens.expansions.iter();
+            return touches(raw.place)
+                || expansions.any(|expansion| expansion.definition.is_some_and(touches));
         }
         Demand::Words(words) => words,
     };

@@ -50,6 +50,11 @@ pub(super) enum Reason {
     #[error("the call stands in the macro `{0}`: change the macro together with its uses")]
     InMacro(String),
     #[error(
+        "the macro `{0}` makes the call, but what it gives belongs to the function: write the call \
+         out here"
+    )]
+    ByMacro(String),
+    #[error(
         "statements would have to stand in front of an `else if`: make it an `else` with an `if` \
          inside, or do the lookup before the chain"
     )]

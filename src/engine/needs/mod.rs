@@ -1,5 +1,6 @@
 //! Serves what fixes need beside their own edits: the compatibility header and its `#include`.
 
+mod installed;
 mod new_file;
 mod place;
 mod supply;
@@ -13,6 +14,7 @@ use crate::edit::{Fix, Need};
 use crate::package::Package;
 use crate::rule::{Finding, Outcome};
 use crate::source::{ByteOffset, ByteSpan, FileId};
+use installed::is_installed;
 pub use new_file::NewFile;
 use place::Placer;
 use supply::Supply;
@@ -99,7 +101,9 @@ fn needs(fix: &Fix, oldest: u32) -> impl Iterator<Item = Wanted> {
 /// Lets the header be included where `file` needs it, and writes into it what it lacks.
 fn add_edits(placer: &Placer<'_>, fix: &mut Fix, file: FileId) {
     let (workspace, header) = (placer.workspace, placer.header);
-    if !matches!(header, Header::Full(_)) && is_installed(workspace.files.get(file).path()) {
+    if !matches!(header, Header::Full(_))
+        && is_installed(workspace, workspace.files.get(file).path())
+    {
         fix.assume(format!(
             "`{}` is installed with `{}`",
             header.path(workspace).display(),
@@ -122,11 +126,4 @@ fn add_edits(placer: &Placer<'_>, fix: &mut Fix, file: FileId) {
             header.path(workspace).display()
         )),
     }
-}
-
-/// Whether other packages may include the file: a header below a folder `include`.
-fn is_installed(path: &Path) -> bool {
-    let is_header = path.extension().is_some_and(|extension| extension == "h");
-    let mut folders = path.parent().into_iter().flat_map(Path::components);
-    is_header && folders.any(|folder| folder.as_os_str() == "include")
 }

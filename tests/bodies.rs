@@ -1,0 +1,171 @@
+//! Borrowed references in the bodies of macros.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use support::tree::Tree;
+
+/// The patch of a tree with these files, with all fixes, and the reasons where there is none.
+fn patch(files: &[(&str, &str)]) -> String {
+    let files: Vec<(&str, &[u8])> = files
+        .iter()
+        .map(|(name, text)| (*name, text.as_bytes()))
+        .collect();
+    let tree = Tree::new(&files);
+    let options = ["--select", "UG1,UG301", "--min-python", "3.13"];
+    let patch = tree.ungil(&[&["diff"][..], &options].concat());
+    let told = tree.ungil(&[&["check"][..], &options].concat());
+    let text = told.text();
+    let by_hand = text.lines().filter(|line| line.contains("manual: "));
+    let lines = patch.text();
+    let lines = lines
+        .lines()
+        .filter(|line| !line.starts_with("diff ") && !line.starts_with("index "));
+    let all: Vec<&str> = lines.chain(by_hand).map(str::trim_end).collect();
+    all.join("\n")
+}
+
+const TABLE: &str = r#"#include <Python.h>
+#define SET_DATA \
+    Py_ssize_t i; \
+    if (!PyList_Check(arg)) { \
+        PyErr_SetString(PyExc_TypeError, "no list"); \
+        return NULL; \
+    } \
+    for (i = 0; i < self->size; i++) \
+        self->data[i] = PyFloat_AsDouble(PyList_GetItem(arg, i)); \
+    Py_RETURN_NONE;
+typedef struct { PyObject_HEAD Py_ssize_t size; double *data; } Table;
+"#;
+
+#[test]
+fn the_body_of_functions_is_changed_once() {
+    let user = r#"#include "table.h"
+static PyObject *one(Table *self, PyObject *arg) { SET_DATA }
+static PyObject *two(Table *self, PyObject *arg) { SET_DATA }
+"#;
+    insta::assert_snapshot!(patch(&[("table.h", TABLE), ("one.c", user)]), @r#"
+        --- a/table.h
+        +++ b/table.h
+        @@ -5,7 +5,10 @@
+                 PyErr_SetString(PyExc_TypeError, "no list"); \
+                 return NULL; \
+             } \
+        -    for (i = 0; i < self->size; i++) \
+        -        self->data[i] = PyFloat_AsDouble(PyList_GetItem(arg, i)); \
+        +    for (i = 0; i < self->size; i++) { \
+        +        PyObject *item = PyList_GetItemRef(arg, i); \
+        +        self->data[i] = PyFloat_AsDouble(item); \
+        +        Py_XDECREF(item); \
+        +    } \
+             Py_RETURN_NONE;
+         typedef struct { PyObject_HEAD Py_ssize_t size; double *data; } Table;
+        "#);
+}
+
+#[test]
+fn backslashes_stay_in_their_column() {
+    let text = r#"#include <Python.h>
+#define TAKE(into, what)                              \
+    do {                                              \
+        PyObject *found = PyDict_GetItem(dict, what); \
+        if (!found)                                   \
+            goto missing;                             \
+        into += PyObject_Size(found);                 \
+    } while (0)
+Py_ssize_t sizes(PyObject *dict, PyObject *a, PyObject *b)
+{
+    Py_ssize_t n = 0;
+    TAKE(n, a);
+    TAKE(n, b);
+    return n;
+missing:
+    return -1;
+}
+"#;
+    insta::assert_snapshot!(patch(&[("m.c", text)]), @r"
+        --- a/m.c
+        +++ b/m.c
+        @@ -1,10 +1,14 @@
+         #include <Python.h>
+         #define TAKE(into, what)                              \
+             do {                                              \
+        -        PyObject *found = PyDict_GetItem(dict, what); \
+        +        PyObject *found;                              \
+        +        if (PyDict_GetItemRef(dict, what, &found) < 0) { \
+        +            PyErr_Clear();                            \
+        +        }                                             \
+                 if (!found)                                   \
+                     goto missing;                             \
+                 into += PyObject_Size(found);                 \
+        +        Py_DECREF(found);                             \
+             } while (0)
+         Py_ssize_t sizes(PyObject *dict, PyObject *a, PyObject *b)
+         {
+        ");
+}
+
+#[test]
+fn what_the_uses_do_not_agree_on_is_left() {
+    let text = r#"#include <Python.h>
+#define SIZE(list) \
+    item = PyList_GetItem(list, 0); \
+    if (item == NULL) \
+        return -1; \
+    n = PyObject_Size(item);
+Py_ssize_t one(PyObject *l)
+{
+    PyObject *item;
+    Py_ssize_t n;
+    SIZE(l)
+    return n;
+}
+Py_ssize_t two(PyObject *l)
+{
+    PyObject *item;
+    Py_ssize_t n;
+    SIZE(l)
+    return n + PyObject_Hash(item);
+}
+"#;
+    insta::assert_snapshot!(patch(&[("m.c", text)]), @"
+           = help: manual: the call stands in the macro `SIZE`, and the functions that use it would have to change around it: write the call out in them
+        ");
+}
+
+#[test]
+fn an_expression_is_to_be_written_out() {
+    let text = r#"#include <Python.h>
+#define GET(list, i) PyList_GetItem(list, i)
+Py_ssize_t one(PyObject *l)
+{
+    PyObject *item = GET(l, 0);
+    return item ? PyObject_Size(item) : -1;
+}
+"#;
+    insta::assert_snapshot!(patch(&[("m.c", text)]), @"
+          = help: manual: the macro `GET` makes the call, but what it gives belongs to the function: write the call out here
+        ");
+}
+
+#[test]
+fn code_that_was_not_seen_may_use_the_macro() {
+    let user = r#"#include "table.h"
+static PyObject *one(Table *self, PyObject *arg) { SET_DATA }
+#if 0
+static PyObject *two(Table *self, PyObject *arg) { SET_DATA }
+#endif
+"#;
+    insta::assert_snapshot!(patch(&[("table.h", TABLE), ("one.c", user)]), @"
+          = help: manual: the call stands in the macro `SET_DATA`: change the macro together with its uses
+        ");
+    let user = r#"#include "table.h"
+static PyObject *one(Table *self, PyObject *arg) { SET_DATA }
+#define TWICE SET_DATA
+static PyObject *two(Table *self, PyObject *arg) { TWICE }
+"#;
+    insta::assert_snapshot!(patch(&[("table.h", TABLE), ("one.c", user)]), @"
+          = help: manual: the call stands in the macro `SET_DATA`: change the macro together with its uses
+        ");
+}
