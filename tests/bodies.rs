@@ -22,7 +22,10 @@ fn patch(files: &[(&str, &str)]) -> String {
     let lines = lines
         .lines()
         .filter(|line| !line.starts_with("diff ") && !line.starts_with("index "));
-    let all: Vec<&str> = lines.chain(by_hand).map(str::trim_end).collect();
+    let all: Vec<&str> = lines
+        .map(str::trim_end)
+        .chain(by_hand.map(str::trim))
+        .collect();
     all.join("\n")
 }
 
@@ -167,5 +170,76 @@ static PyObject *two(Table *self, PyObject *arg) { TWICE }
 "#;
     insta::assert_snapshot!(patch(&[("table.h", TABLE), ("one.c", user)]), @"
           = help: manual: the call stands in the macro `SET_DATA`: change the macro together with its uses
+        ");
+}
+
+const MAY_LEAVE: &str = r#"#include <Python.h>
+#define FAIL(code) do { report(code); return code; } while (0)
+#define CHECK(call) \
+        do { \
+                int failed = (call); \
+                if (failed) { \
+                        FAIL(failed); \
+                } \
+        } while (0)
+int prepare(void);
+void report(int code);
+int one(PyObject *dict, PyObject *key, Py_ssize_t *size)
+{
+    PyObject *item;
+    CHECK(prepare());
+    item = PyDict_GetItem(dict, key);
+    if (item == NULL)
+        FAIL(-1);
+    CHECK(prepare());
+    if (*size < 0)
+        CHECK(prepare());
+    else
+        *size = PyObject_Size(item);
+    CHECK(prepare());
+    return 0;
+}
+"#;
+
+#[test]
+fn a_macro_that_may_leave_is_written_out_around_the_release() {
+    insta::assert_snapshot!(patch(&[("m.c", MAY_LEAVE)]), @"
+        --- a/m.c
+        +++ b/m.c
+        @@ -13,14 +13,29 @@ int one(PyObject *dict, PyObject *key, Py_ssize_t *size)
+         {
+             PyObject *item;
+             CHECK(prepare());
+        -    item = PyDict_GetItem(dict, key);
+        +    if (PyDict_GetItemRef(dict, key, &item) < 0) {
+        +        PyErr_Clear();
+        +    }
+             if (item == NULL)
+                 FAIL(-1);
+        -    CHECK(prepare());
+        -    if (*size < 0)
+        -        CHECK(prepare());
+        -    else
+        +    {
+        +        int failed = prepare();
+        +        if (failed) {
+        +            Py_DECREF(item);
+        +            FAIL(failed);
+        +        }
+        +    }
+        +    if (*size < 0) {
+        +        int failed = prepare();
+        +        Py_DECREF(item);
+        +        if (failed) {
+        +            FAIL(failed);
+        +        }
+        +    }
+        +    else {
+                 *size = PyObject_Size(item);
+        +        Py_DECREF(item);
+        +    }
+             CHECK(prepare());
+             return 0;
+         }
         ");
 }

@@ -136,6 +136,7 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         .with_errors(config.errors);
     let mut findings = run(&rules, &cx, package, config);
     converge::join(package, config, &mut findings);
+    bodies::opened::solve(package, config, &cx, &mut findings);
     bodies::solve(package, config, &workspace, &program, &mut findings);
     if !config.alternatives {
         forget_alternatives(&mut findings);
@@ -200,7 +201,13 @@ fn prove_alone(
     let mut findings = run(&rules, &cx, package, config);
     findings.retain(is_wanted);
     let reload: &Reload<'_> = &|files, places, look| workspace.reload(files, places, look);
-    validate(&workspace.files, &program, &mut findings, reload);
+    validate(
+        &workspace.files,
+        &program,
+        cx.summaries(),
+        &mut findings,
+        reload,
+    );
     findings
 }
 

@@ -9,11 +9,10 @@ use super::other_type;
 use super::plan::{Lookup, takes_result};
 use super::presence;
 use super::reason::Reason;
-use super::shape::Shape;
+use super::shape::{Shape, made_by};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
 use crate::capi::{Absent, Form, OldErrors};
 use crate::cfg::InstrKind;
-use crate::preprocess::Place;
 use crate::source::{ByteOffset, ByteSpan};
 
 /// Rewrites one lookup; `name` is the variable that gets the result, and `Py_None` for a dead
@@ -95,10 +94,7 @@ impl Parts {
         let ExprKind::Call { callee, .. } = draft.scene.tree.expr(lookup.call).kind else {
             return Err(in_macro());
         };
-        let by_macro = || match draft.scene.cx.place(draft.scene.item, callee) {
-            Some(Place::Macro { name, .. }) => Reason::ByMacro(name.to_string()),
-            _ => in_macro(),
-        };
+        let by_macro = || made_by(draft.scene, callee);
         let callee = draft.scene.span(callee).ok_or_else(by_macro)?;
         let strong = if is_own(lookup.replacement) {
             draft.scene.text(callee)

@@ -75,4 +75,5 @@ mod weak;
 mod web;
 mod worlds;
 
+pub use reason::is_left_by_macro;
 pub use rule::check;

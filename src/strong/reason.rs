@@ -1,5 +1,14 @@
 //! Why a lookup cannot be rewritten, in words that say what to do.
 
+/// How the reason begins for which a lookup is left where a macro leaves the function.
+const LEFT_BY_MACRO: &str = "a macro leaves the function";
+
+/// Whether a lookup was left because a macro leaves the function.
+#[must_use]
+pub fn is_left_by_macro(reason: &str) -> bool {
+    reason.starts_with(LEFT_BY_MACRO)
+}
+
 /// Why there is no fix. Names are those of variables, functions and macros.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(super) enum Reason {
@@ -32,10 +41,7 @@ pub(super) enum Reason {
     Declared,
     #[error("the result is not used: take the call out")]
     Discarded,
-    #[error(
-        "a macro leaves the function while `{0}` holds the reference: release it there by \
-         hand"
-    )]
+    #[error("{left} while `{0}` holds the reference: release it there by hand", left = LEFT_BY_MACRO)]
     ExitInMacro(String),
     #[error(
         "the borrowed reference is stored in memory that outlives the call: decide who owns \

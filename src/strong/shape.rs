@@ -112,6 +112,14 @@ fn plain_name(scene: &Scene<'_>, call: ExprId) -> Result<(), Reason> {
     }
 }
 
+/// Why a call stays as it is whose `callee` a macro makes.
+pub(super) fn made_by(scene: &Scene<'_>, callee: ExprId) -> Reason {
+    match scene.cx.place(scene.item, callee) {
+        Some(Place::Macro { name, .. }) => Reason::ByMacro(name.to_string()),
+        _ => Reason::InMacro("of another file".to_owned()),
+    }
+}
+
 fn returns(scene: &Scene<'_>, stmt: StmtId) -> bool {
     matches!(scene.tree.stmt(stmt).kind, StmtKind::Return(_))
 }

@@ -1,6 +1,7 @@
 //! Variables that new text names and nobody declares.
 
-use super::proof::{Original, is_inserted};
+use super::original::Original;
+use super::proof::is_inserted;
 use crate::ast::{ExprId, ExprKind, Function, Name, UnaryOp};
 use crate::capi::REPLACEMENTS;
 use crate::edit::Applied;

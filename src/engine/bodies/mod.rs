@@ -12,6 +12,7 @@
 
 mod continued;
 mod copy;
+pub(super) mod opened;
 mod same;
 mod uses;
 mod written_out;

@@ -83,7 +83,8 @@ fn is_complete(
     })
 }
 
-fn used(program: &Program<'_>, def: &MacroDef, (file, span): Place) -> Option<Use> {
+/// The use of `def` at a place; `None` where it cannot be written out.
+pub(super) fn used(program: &Program<'_>, def: &MacroDef, (file, span): Place) -> Option<Use> {
     let bytes = program.files.get(file).bytes();
     let arguments = match &def.params {
         None => Vec::new(),

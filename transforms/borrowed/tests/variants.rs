@@ -186,7 +186,7 @@ static PyObject *g(PyObject *d, PyObject *k)
 }
 "), @"
     4: the configurations that the branch at line 6 tells apart need different changes: change each branch by hand
-    11: the call stands in the macro `PyDict_GetItem`: change the macro together with its uses
+    11: the macro `find` makes the call, but what it gives belongs to the function: write the call out here
     ");
 }
 

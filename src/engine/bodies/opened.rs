@@ -1,0 +1,344 @@
+//! Uses of macros that leave the function on some path, written out where a reference has to be
+//! released on it.
+//!
+//! ```c
+//! #define CHECK(call) do { int failed = (call); if (failed) return failed; } while (0)
+//!
+//! CHECK(resize(v, 1));                 {
+//! total = PyObject_Size(item);             int failed = resize(v, 1);
+//!                                          if (failed) {
+//!                                              Py_DECREF(item);
+//!                                              return failed;
+//!                                          }
+//!                                      }
+//!                                      total = PyObject_Size(item);
+//!                                      Py_DECREF(item);
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::uses::{Use, used};
+use crate::ast::{StmtId, StmtKind, Tree};
+use crate::edit::{BraceStyle, Edit, Fix, Layout, apply, compose};
+use crate::engine::workspace::Workspace;
+use crate::engine::{Config, prove_alone};
+use crate::lex::lex;
+use crate::package::Package;
+use crate::program::ProgramItem;
+use crate::rule::{Finding, Outcome, PackageCx};
+use crate::source::{ByteOffset, ByteSpan, FileId};
+use crate::strong;
+
+/// Looks again at lookups that have no fix because a macro leaves the function.
+pub(in crate::engine) fn solve(
+    package: &Package,
+    config: &Config,
+    cx: &PackageCx<'_>,
+    findings: &mut [Finding],
+) {
+    let open: Vec<usize> = (0..findings.len())
+        .filter(|&at| is_open(&findings[at]))
+        .collect();
+    let places = open
+        .iter()
+        .map(|&at| (findings[at].file, findings[at].span));
+    let mut written = leaving(cx, &places.collect::<Vec<_>>());
+    // Of all uses first, then of those alone in which something is released.
+    for is_last in [false, true] {
+        if written.is_empty() {
+            return;
+        }
+        let copy = Copy::new(package, &written);
+        let fixes = copy.fixes(config, &open, findings);
+        if is_last {
+            for (at, fix) in fixes {
+                findings[at].outcome = Outcome::Fix(copy.composed(package, fix));
+            }
+            return;
+        }
+        written = copy.touched(fixes.values());
+    }
+}
+
+fn is_open(finding: &Finding) -> bool {
+    matches!(&finding.outcome, Outcome::Manual(reason) if strong::is_left_by_macro(reason))
+}
+
+/// The uses of macros in the functions around `places` that can be written out, as edits.
+fn leaving(cx: &PackageCx<'_>, places: &[(FileId, ByteSpan)]) -> Vec<Edit> {
+    let mut edits: BTreeMap<(FileId, ByteSpan), BTreeSet<Option<Edit>>> = BTreeMap::new();
+    for (item, function) in cx.program.functions() {
+        let (file, span) = item.place;
+        if !places
+            .iter()
+            .any(|(of, at)| *of == file && span.contains(*at))
+        {
+            continue;
+        }
+        let stmts = (0u32..).zip(&function.tree.stmts);
+        for (at, _) in stmts {
+            if let Some((place, edit)) = written_out(cx, item, &function.tree, StmtId(at)) {
+                edits.entry(place).or_default().insert(edit);
+            }
+        }
+    }
+    let mut all: Vec<Edit> = Vec::new();
+    for (_, mut edits) in edits {
+        // Configurations agree on what the macro is, and no use holds another.
+        if let (1, Some(Some(edit))) = (edits.len(), edits.pop_first())
+            && all
+                .last()
+                .is_none_or(|last| last.file != edit.file || last.span.end() <= edit.span.start())
+        {
+            all.push(edit);
+        }
+    }
+    all
+}
+
+/// Where `stmt` is the use of a macro that may leave, and the use written out if that is possible.
+fn written_out(
+    cx: &PackageCx<'_>,
+    item: &ProgramItem,
+    tree: &Tree,
+    stmt: StmtId,
+) -> Option<((FileId, ByteSpan), Option<Edit>)> {
+    let range = tree.stmt(stmt).range;
+    let (first, last) = (
+        item.tokens.tokens.get(range.start as usize)?,
+        item.tokens.tokens.get(range.end.checked_sub(1)? as usize)?,
+    );
+    let root = item.tokens.root(first.expansion?);
+    let is_use = root.tokens.start == range.start
+        && root.tokens.end + 1 == range.end
+        && last.expansion.is_none();
+    let (file, span) = item.tokens.file_span(range)?;
+    if !is_use || !may_leave(tree, stmt) || file != item.place.0 {
+        return None;
+    }
+    let text = || {
+        let (of, define) = root.definition?;
+        let def = cx.program.index[of.index()].define_at(define)?;
+        let is_plain = def
+            .body
+            .iter()
+            .all(|token| !token.paste && !token.stringize);
+        let used = used(cx.program, def, root.call).filter(|_| is_plain)?;
+        Some(in_place(&cx.layout(file, span), span, &used))
+    };
+    let edit = text()
+        .flatten()
+        .map(|(span, text)| Edit { file, span, text });
+    Some(((file, span), edit))
+}
+
+/// The edit that writes out the statement at `span`: as the body of an `if` without braces it goes
+/// where its braces go.
+fn in_place(layout: &Layout<'_>, span: ByteSpan, used: &Use) -> Option<(ByteSpan, Vec<u8>)> {
+    let head = layout.braceless_head(span).filter(|head| {
+        let between = layout.text_of(ByteSpan::new(head.end.0, span.start().0));
+        between.iter().all(u8::is_ascii_whitespace)
+    });
+    let Some(head) = head.filter(|_| layout.braces() != BraceStyle::Indented) else {
+        return Some((span, block(layout, span.start(), used)?));
+    };
+    let block = block(layout, head.start, used)?;
+    let outer = layout.indentation(head.start);
+    let ending = layout.line_ending(head.start).as_bytes();
+    let before = match layout.braces() {
+        BraceStyle::NextLine => [ending, outer].concat(),
+        BraceStyle::SameLine | BraceStyle::Indented => b" ".to_vec(),
+    };
+    let text = [before, block].concat();
+    Some((ByteSpan::new(head.end.0, span.end().0), text))
+}
+
+/// Whether `stmt` returns or jumps on some path only, and can be written without its `do` and
+/// `while (0)`.
+fn may_leave(tree: &Tree, stmt: StmtId) -> bool {
+    let outer = tree.stmt(stmt);
+    if always_leaves(tree, stmt) {
+        return false;
+    }
+    let inside = tree.stmts.iter().filter(|inner| {
+        outer.range.start <= inner.range.start && inner.range.end <= outer.range.end
+    });
+    let mut leaves = false;
+    for inner in inside {
+        match inner.kind {
+            StmtKind::Return(_) | StmtKind::Goto(_) => leaves = true,
+            StmtKind::Break | StmtKind::Continue | StmtKind::Label { .. } => return false,
+            _ => {}
+        }
+    }
+    leaves && matches!(outer.kind, StmtKind::DoWhile { .. })
+}
+
+/// Whether `stmt` ends in a jump: what has to be released can be released in front of it.
+fn always_leaves(tree: &Tree, stmt: StmtId) -> bool {
+    match &tree.stmt(stmt).kind {
+        StmtKind::Return(_) | StmtKind::Goto(_) => true,
+        StmtKind::Block(stmts) => stmts.last().is_some_and(|&last| always_leaves(tree, last)),
+        StmtKind::DoWhile { body, .. } => always_leaves(tree, *body),
+        _ => false,
+    }
+}
+
+/// The block of `do { … } while (0)`, indented as the line of `place`.
+fn block(layout: &Layout<'_>, place: ByteOffset, used: &Use) -> Option<Vec<u8>> {
+    let text = &used.written.text;
+    let tokens = lex(text);
+    let words: Vec<&[u8]> = tokens
+        .iter()
+        .map(|token| &text[token.span.range()])
+        .collect();
+    let [b"do", b"{", .., b"}", b"while", b"(", b"0", b")"] = words[..] else {
+        return None;
+    };
+    let (open, close) = (
+        tokens[1].span.start().index(),
+        tokens[tokens.len() - 5].span.end().index(),
+    );
+    let text = without_parentheses(&text[open..close], &used.arguments);
+    let lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
+    let outer = layout.indentation(place);
+    let blanks = |line: &[u8]| line.iter().take_while(|byte| **byte == b' ').count();
+    let [first, middle @ .., last] = &lines[..] else {
+        return None;
+    };
+    let base = blanks(last);
+    let step = blanks(middle.first()?)
+        .checked_sub(base)
+        .filter(|&step| step > 0)?;
+    let mut new = [first.trim_ascii_end(), b"\n"].concat();
+    for line in middle.iter().chain([last]) {
+        let levels = blanks(line).checked_sub(base)? / step;
+        let indentation =
+            (0..levels).fold(outer.to_vec(), |blanks, _| layout.step().deeper(&blanks));
+        new.extend_from_slice(&indentation);
+        new.extend_from_slice(line.trim_ascii());
+        new.push(b'\n');
+    }
+    new.pop();
+    let ending = layout.line_ending(place).as_bytes();
+    let lines: Vec<&[u8]> = new.split(|&byte| byte == b'\n').collect();
+    Some(lines.join(ending))
+}
+
+/// `failed = (f(x));` as `failed = f(x);`
+fn without_parentheses(text: &[u8], arguments: &[Vec<u8>]) -> Vec<u8> {
+    let mut text = text.to_vec();
+    for argument in arguments {
+        let guarded = [b"= (", &argument[..], b");"].concat();
+        while let Some(at) = memchr::memmem::find(&text, &guarded) {
+            let bare = [b"= ", &argument[..], b";"].concat();
+            text.splice(at..at + guarded.len(), bare);
+        }
+    }
+    text
+}
+
+/// The package with some uses of macros written out.
+struct Copy<'e> {
+    package: Package,
+    written: &'e [Edit],
+}
+
+impl<'e> Copy<'e> {
+    fn new(package: &Package, written: &'e [Edit]) -> Self {
+        let mut copy = package.clone();
+        let files: BTreeSet<FileId> = written.iter().map(|edit| edit.file).collect();
+        for file in files {
+            let edits = written.iter().filter(|edit| edit.file == file);
+            let applied = apply(package.files.get(file).bytes(), edits);
+            copy.files.replace(file, applied.bytes);
+        }
+        Self {
+            package: copy,
+            written,
+        }
+    }
+
+    /// The proven fixes that the rules have on the copy for open findings, by the numbers of all
+    /// findings that they are the fixes of.
+    fn fixes(&self, config: &Config, open: &[usize], findings: &[Finding]) -> BTreeMap<usize, Fix> {
+        let start = |finding: &Finding| self.moved(finding.file, finding.span.start());
+        let is_near = |finding: &Finding| {
+            let mut open = open.iter().map(|&at| &findings[at]);
+            open.any(|it| it.file == finding.file && it.function == finding.function)
+        };
+        let near = findings.iter().enumerate().filter(|(_, it)| is_near(it));
+        let starts: Vec<(usize, ByteOffset)> = near.map(|(at, it)| (at, start(it))).collect();
+        let number = |found: &Finding| {
+            let same = starts.iter().find(|(at, start)| {
+                let finding = &findings[*at];
+                (finding.rule.code, finding.file, *start)
+                    == (found.rule.code, found.file, found.span.start())
+            });
+            same.map(|(at, _)| *at)
+        };
+        let workspace = Workspace::new(&self.package, config);
+        let found = prove_alone(&self.package, config, &workspace, &|found| {
+            number(found).is_some()
+        });
+        let fixes = found.into_iter().filter_map(|found| {
+            let at = number(&found)?;
+            match found.outcome {
+                Outcome::Fix(fix) => Some((at, fix)),
+                Outcome::Safe(_) | Outcome::Manual(_) => None,
+            }
+        });
+        let mut fixes: BTreeMap<usize, Fix> = fixes.collect();
+        let asked = fixes.iter().filter(|(at, _)| open.contains(at));
+        let asked: Vec<Fix> = asked.map(|(_, fix)| fix.clone()).collect();
+        fixes.retain(|_, fix| asked.contains(fix));
+        fixes
+    }
+
+    /// Where the byte at `offset` of the original went, which no edit replaced.
+    fn moved(&self, file: FileId, offset: ByteOffset) -> ByteOffset {
+        let before = self.written.iter();
+        let before = before.filter(|edit| edit.file == file && edit.span.end() <= offset);
+        let shift = before.fold(0i64, |shift, edit| shift + growth(edit));
+        let new = i64::from(offset.0) + shift;
+        ByteOffset(u32::try_from(new).expect("the copy is about as long"))
+    }
+
+    /// What was written out and is changed inside by one of `fixes`.
+    fn touched<'f>(&self, fixes: impl Iterator<Item = &'f Fix> + Clone) -> Vec<Edit> {
+        let is_touched = |written: &&Edit| {
+            let start = self.moved(written.file, written.span.start());
+            let end = start.0 + to_u32(written.text.len());
+            let mut edits = fixes.clone().flat_map(|fix| &fix.edits);
+            edits.any(|edit| {
+                edit.file == written.file && start < edit.span.start() && edit.span.end().0 < end
+            })
+        };
+        self.written.iter().filter(is_touched).cloned().collect()
+    }
+
+    /// A fix of the copy as one of `package`.
+    fn composed(&self, package: &Package, mut fix: Fix) -> Fix {
+        // Stable: insertions at one place keep their order.
+        fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+        let files: BTreeSet<FileId> = fix.edits.iter().map(|edit| edit.file).collect();
+        let all = std::mem::take(&mut fix.edits);
+        for file in files {
+            let of_file = |edit: &&Edit| edit.file == file;
+            let first: Vec<&Edit> = self.written.iter().filter(of_file).collect();
+            let second: Vec<Edit> = all.iter().filter(of_file).cloned().collect();
+            let composed = compose(package.files.get(file).bytes(), &first, &second);
+            fix.edits.extend(composed.edits);
+        }
+        fix.alternatives.clear();
+        fix
+    }
+}
+
+fn growth(edit: &Edit) -> i64 {
+    i64::from(to_u32(edit.text.len())) - i64::from(to_u32(edit.span.len()))
+}
+
+fn to_u32(n: usize) -> u32 {
+    u32::try_from(n).expect("files are at most MAX_FILE_BYTES long")
+}
