@@ -9,7 +9,7 @@ use super::other_type;
 use super::plan::{Lookup, takes_result};
 use super::presence;
 use super::reason::Reason;
-use super::shape::{Shape, made_by};
+use super::shape::Shape;
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
 use crate::capi::{Absent, Form, OldErrors};
 use crate::cfg::InstrKind;
@@ -94,7 +94,7 @@ impl Parts {
         let ExprKind::Call { callee, .. } = draft.scene.tree.expr(lookup.call).kind else {
             return Err(in_macro());
         };
-        let by_macro = || made_by(draft.scene, callee);
+        let by_macro = || super::shape::made_by(draft.scene, callee);
         let callee = draft.scene.span(callee).ok_or_else(by_macro)?;
         let strong = if is_own(lookup.replacement) {
             draft.scene.text(callee)
