@@ -34,7 +34,7 @@ use references::References;
 use rewrite::{Names, Section};
 use scope::{Scope, inside};
 use site::Site;
-use values::{KEY, Set, VALUE};
+use values::{KEY, Set, Uses, VALUE};
 
 declare_rule! {
     /// ## What it does
@@ -319,16 +319,11 @@ impl<'a> Sites<'a> {
         };
         let mut fix = section.fix(names)?;
         let unheld = if references.is_none() { needed } else { 0 };
-        assume_values(scope, site, uses.outlives, unheld, &mut fix);
+        assume_values(scope, site, uses, unheld, &mut fix);
         if let Some((inner, _)) = &second {
             let uses = values::uses(scope, inner);
-            assume_values(
-                scope,
-                inner,
-                uses.outlives,
-                uses.suspended & !uses.outlives,
-                &mut fix,
-            );
+            let unheld = uses.suspended & !uses.outlives;
+            assume_values(scope, inner, uses, unheld, &mut fix);
         }
         assume_operand(scope, site, &operand, &mut fix);
         if let Some((inner, operand)) = &second {
@@ -387,17 +382,17 @@ impl<'a> Sites<'a> {
 fn read(scope: &Scope<'_>, call: ExprId) -> Result<Site, Box<Outcome>> {
     let safe = |reason| Err(Box::new(Outcome::Safe(reason)));
     let by_hand = |advice| Box::new(Outcome::Manual(advice));
-    if scope.cx.span(scope.item, call).is_none() {
-        return Err(by_hand(
-            "the call is made by a macro: put the critical section into the `#define`".into(),
-        ));
-    }
     if let Some(reason) = private::is_private(scope, call) {
         return safe(reason);
     }
     let existing = private::existing_section(scope, call);
     if let Some(Ok(reason)) = existing {
         return safe(reason);
+    }
+    if scope.cx.span(scope.item, call).is_none() {
+        return Err(by_hand(
+            "the call is made by a macro: put the critical section into the `#define`".into(),
+        ));
     }
     let site = Site::read(scope, call).map_err(by_hand)?;
     match existing {
@@ -406,15 +401,16 @@ fn read(scope: &Scope<'_>, call: ExprId) -> Result<Site, Box<Outcome>> {
     }
 }
 
-fn assume_values(scope: &Scope<'_>, site: &Site, outlives: Set, unheld: Set, fix: &mut Fix) {
+fn assume_values(scope: &Scope<'_>, site: &Site, uses: Uses, unheld: Set, fix: &mut Fix) {
     for (local, set) in [(site.key, KEY), (site.value, VALUE)] {
         let Some(local) = local else {
             continue;
         };
         let name = scope.name(local);
-        if outlives & set != 0 {
+        if uses.outlives & set != 0 {
             fix.assume(format!(
-                "something keeps `{name}` alive where it is used after the section"
+                "something keeps `{name}` alive where it is used after the section{}",
+                uses.line_of(scope, set)
             ));
         } else if unheld & set != 0 {
             fix.assume(format!(

@@ -31,6 +31,34 @@ pub(super) struct Uses {
     pub(super) suspended: Set,
     /// Used after the section or for another item, or stored where that may happen.
     pub(super) outlives: Set,
+    /// A place where the key, and one where the value is.
+    places: [Option<Source>; 2],
+}
+
+impl Uses {
+    fn outlive(&mut self, set: Set, source: Source) {
+        self.outlives |= set & (KEY | VALUE);
+        for (place, of) in self.places.iter_mut().zip([KEY, VALUE]) {
+            if set & of != 0 {
+                place.get_or_insert(source);
+            }
+        }
+    }
+
+    /// ` (line 12)`: where the key or the value outlives the section; nothing if a macro makes that
+    /// use.
+    pub(super) fn line_of(&self, scope: &Scope<'_>, set: Set) -> String {
+        let [key, value] = self.places;
+        let place = if set == KEY { key } else { value };
+        let line = place.and_then(|source| {
+            let (file, span) = match source {
+                Source::Expr(expr) => scope.cx.span(scope.item, expr)?,
+                Source::Stmt(stmt) => scope.span(stmt)?,
+            };
+            Some(scope.cx.file(file).position(span.start()).line.0)
+        });
+        line.map_or_else(String::new, |line| format!(" (line {line})"))
+    }
 }
 
 /// Follows the values that the call of `site` gives through the function.
@@ -43,6 +71,7 @@ pub(super) fn uses(scope: &Scope<'_>, site: &Site) -> Uses {
         return Uses {
             suspended: KEY | VALUE,
             outlives: KEY | VALUE,
+            places: [None, None],
         };
     };
     let mut uses = Uses::default();
@@ -51,8 +80,8 @@ pub(super) fn uses(scope: &Scope<'_>, site: &Site) -> Uses {
         for (index, instr) in body.instrs.iter().enumerate() {
             flow.step(&mut state, Point { block, index }, instr, &mut uses);
         }
-        if let Terminator::Return(Some(value), _) = &body.terminator {
-            uses.outlives |= state.of(value) & (KEY | VALUE);
+        if let Terminator::Return(Some(value), stmt) = &body.terminator {
+            uses.outlive(state.of(value), Source::Stmt(*stmt));
         }
     }
     uses
@@ -182,8 +211,10 @@ impl Flow<'_> {
                     .fold(0, |set, operand| set | state.of(operand));
                 state.set_temp(*dst, if moves { set } else { 0 });
             }
-            InstrKind::Store { place, value } => store(state, place, value, uses),
-            InstrKind::Call { dst, callee, args } => self.call(state, *dst, callee, args, uses),
+            InstrKind::Store { place, value } => store(state, place, value, instr.source, uses),
+            InstrKind::Call { dst, callee, args } => {
+                self.call(state, (*dst, instr.source), callee, args, uses);
+            }
             InstrKind::Declare { local } => state.set_local(*local, 0),
             InstrKind::ScopeEnd { locals } => {
                 locals.iter().for_each(|local| state.set_local(*local, 0));
@@ -207,7 +238,7 @@ impl Flow<'_> {
         let values = set & (KEY | VALUE);
         let region = self.scope.range(self.site.region);
         if set & OLD != 0 || !self.scope.is_inside(source, region) {
-            uses.outlives |= values;
+            uses.outlive(values, source);
         } else if state.was_suspended {
             uses.suspended |= values;
         }
@@ -216,7 +247,7 @@ impl Flow<'_> {
     fn call(
         &self,
         state: &mut State,
-        dst: TempId,
+        (dst, source): (TempId, Source),
         callee: &Callee,
         args: &[Operand],
         uses: &mut Uses,
@@ -238,7 +269,7 @@ impl Flow<'_> {
             let stolen = args
                 .get(usize::from(steal.arg))
                 .map_or(0, |arg| state.of(arg));
-            uses.outlives |= stolen & (KEY | VALUE);
+            uses.outlive(stolen, source);
         }
         if suspends(callee) {
             uses.suspended |= set;
@@ -261,7 +292,7 @@ impl Flow<'_> {
     }
 }
 
-fn store(state: &mut State, place: &Place, value: &Operand, uses: &mut Uses) {
+fn store(state: &mut State, place: &Place, value: &Operand, source: Source, uses: &mut Uses) {
     let set = state.of(value);
     match (&place.base, place.as_local()) {
         (_, Some(local)) => state.set_local(local, set),
@@ -270,7 +301,7 @@ fn store(state: &mut State, place: &Place, value: &Operand, uses: &mut Uses) {
             state.set_local(*local, held | set);
         }
         // `self->last = value;`
-        _ => uses.outlives |= set & (KEY | VALUE),
+        _ => uses.outlive(set, source),
     }
 }
 

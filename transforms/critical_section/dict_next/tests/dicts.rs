@@ -622,3 +622,33 @@ first(Cache *self)
      }
     ");
 }
+
+#[test]
+fn a_private_dict_in_a_macro_needs_no_section() {
+    let text = r#"
+#define COUNT(dict) \
+    while (PyDict_Next(dict, &pos, NULL, NULL)) \
+        n++
+
+static PyObject *
+f(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    Py_ssize_t pos = 0, n = 0;
+
+    COUNT(kwargs);
+    return PyLong_FromSsize_t(n);
+}
+
+static PyMethodDef methods[] = {
+    {"f", (PyCFunction)f, METH_VARARGS | METH_KEYWORDS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+"#;
+    insta::assert_snapshot!(diff(text), @"
+    2: a dict is iterated over without holding its lock
+      safe as it is: `kwargs` holds the keyword arguments and is made for this call
+    ");
+    let shared = text.replace("COUNT(kwargs);", "COUNT(kwargs);\n    COUNT(self);");
+    let said = diff(&shared);
+    assert!(said.contains("the call is made by a macro"), "{said}");
+}

@@ -308,11 +308,11 @@ last(PyObject *d)
     return Py_XNewRef(value);
 }
 "#;
-    insta::assert_snapshot!(diff(text), @r##"
+    insta::assert_snapshot!(diff(text), @"
     7: `d` is iterated over without holding its lock
       7: `d`, which the caller passes in: another thread can change it between two calls
       review: hold `d` in a critical section while it is iterated over
-      assumes that something keeps `value` alive where it is used after the section
+      assumes that something keeps `value` alive where it is used after the section (line 9)
     @@
          PyObject *value = NULL;
          Py_ssize_t pos = 0;
@@ -322,7 +322,7 @@ last(PyObject *d)
     +    Py_END_CRITICAL_SECTION();
          return Py_XNewRef(value);
      }
-    "##);
+    ");
 }
 
 #[test]
@@ -337,11 +337,11 @@ fill(PyObject *d, PyObject **out)
         *out++ = value;
 }
 "#;
-    insta::assert_snapshot!(diff(text), @r##"
+    insta::assert_snapshot!(diff(text), @"
     7: `d` is iterated over without holding its lock
       7: `d`, which the caller passes in: another thread can change it between two calls
       review: hold `d` in a critical section while it is iterated over
-      assumes that something keeps `value` alive where it is used after the section
+      assumes that something keeps `value` alive where it is used after the section (line 8)
     @@
          PyObject *value;
          Py_ssize_t pos = 0;
@@ -350,7 +350,7 @@ fill(PyObject *d, PyObject **out)
              *out++ = value;
     +    Py_END_CRITICAL_SECTION();
      }
-    "##);
+    ");
 }
 
 #[test]
