@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Config, find};
 use crate::edit::{Applied, Edit, EditSet, Fix, FixId, apply, compose};
 use crate::package::Package;
-use crate::rule::{Finding, Outcome};
+use crate::rule::{Finding, Outcome, Selection, Selector};
 use crate::source::{ByteOffset, FileId};
 
 /// Most fixes that are joined into one.
@@ -126,7 +126,7 @@ fn round(
     if !conflicts.is_empty() {
         return false;
     }
-    let again = find(&changed, config);
+    let again = find(&changed, &only_asked(config, findings, pairs));
     let mut any = false;
     for &(kept, rejected) in pairs {
         let Some(one) = fix_of(&findings[kept]).cloned() else {
@@ -148,6 +148,20 @@ fn round(
         }
     }
     any
+}
+
+/// `config` with the rules alone whose fixes are made anew.
+fn only_asked(config: &Config, findings: &[Finding], pairs: &[(usize, usize)]) -> Config {
+    let mut rules: Vec<_> = pairs.iter().map(|&(_, at)| findings[at].rule).collect();
+    rules.sort_by_key(|rule| rule.code);
+    rules.dedup_by_key(|rule| rule.code);
+    Config {
+        selection: Selection {
+            select: rules.into_iter().map(Selector::of).collect(),
+            ignore: Vec::new(),
+        },
+        ..config.clone()
+    }
 }
 
 /// The fix that the same rule has for the same place of the result.
