@@ -8,7 +8,7 @@ mod label;
 
 use rustc_hash::FxHashSet;
 
-use crate::ast::{ExprKind, Name, StmtId};
+use crate::ast::StmtId;
 use crate::edit::{Edit, Fix, Layout, Need};
 use crate::lex::Token;
 use crate::rule::PackageCx;
@@ -46,15 +46,15 @@ impl<'a> Names<'a> {
         free.expect("there is no end of numbers")
     }
 
-    /// The name of a field for a variable; another one if something else has that.
+    /// The name of a field for a variable; another one if anything else in the function has that,
+    /// a type included.
     fn like_field(&mut self, scope: &Scope<'_>, field: &str) -> String {
-        let tree = scope.tree();
-        let is_taken = tree.locals.iter().any(|local| local.name == field)
-            || tree.exprs.iter().any(
-                |expr| matches!(&expr.kind, ExprKind::Name(Name::Global(name)) if **name == *field),
-            )
-            || self.cx.is_macro(field);
-        match is_taken {
+        let tokens = &scope.cx.item(scope.item).tokens;
+        let count = u32::try_from(tokens.tokens.len()).expect("items fit");
+        let text = |at| tokens.text(scope.cx.program.files, at);
+        let is_member = |at: u32| at > 0 && matches!(text(at - 1), b"." | b"->");
+        let is_taken = (0..count).any(|at| text(at) == field.as_bytes() && !is_member(at));
+        match is_taken || self.cx.is_macro(field) {
             true => self.fresh("dict"),
             false => field.to_owned(),
         }

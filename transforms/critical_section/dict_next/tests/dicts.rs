@@ -652,3 +652,27 @@ static PyMethodDef methods[] = {
     let said = diff(&shared);
     assert!(said.contains("the call is made by a macro"), "{said}");
 }
+
+#[test]
+fn a_type_keeps_its_name() {
+    let text = r#"
+typedef struct { PyObject *entries; } data;
+typedef struct { PyObject *data; } Cache;
+
+static PyObject *
+count(Cache *self)
+{
+    Py_ssize_t pos = 0, n = 0;
+
+    while (PyDict_Next(self->data, &pos, NULL, NULL))
+        n++;
+    ((data *)self)->entries = NULL;
+    return PyLong_FromSsize_t(n);
+}
+"#;
+    let said = diff(text);
+    assert!(
+        said.contains("PyObject *dict = Py_NewRef(self->data);"),
+        "{said}"
+    );
+}
