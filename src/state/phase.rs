@@ -15,8 +15,12 @@ const AT_EXIT: &[&str] = &["atexit", "Py_AtExit", "pthread_atfork"];
 
 /// The functions, by name, that no other thread can meet: those that make a module or take it
 /// down, programs with their `main`, what `pthread_once` calls, constructors of the compiler, and
-/// all that only these call.
-pub(super) fn alone<'a>(cx: &PackageCx<'a>) -> BTreeSet<&'a str> {
+/// all that only these call. What is not `reachable` (the API of a build into Python itself, under
+/// `#ifdef Py_BUILD_CORE`) meets nobody.
+pub(super) fn alone<'a>(
+    cx: &PackageCx<'a>,
+    reachable: Option<&BTreeSet<&str>>,
+) -> BTreeSet<&'a str> {
     let Some(roles) = cx.roles() else {
         return BTreeSet::new();
     };
@@ -24,7 +28,10 @@ pub(super) fn alone<'a>(cx: &PackageCx<'a>) -> BTreeSet<&'a str> {
     entries.extend(programs(cx));
     entries.extend(constructors(cx));
     let is_entry = |name: &str, of: &[&Role]| match of {
-        [] => entries.contains(name),
+        [] => {
+            let is_never_called = reachable.is_some_and(|reached| !reached.contains(name));
+            entries.contains(name) || is_never_called
+        }
         _ => of.iter().all(|role| is_alone(role)),
     };
     reached_only_from(cx.program, cx.call_index(), roles, &is_entry)

@@ -58,8 +58,8 @@ pub struct Write {
 pub fn inventory(cx: &PackageCx<'_>) -> Vec<Variable> {
     let mut inventory = Inventory::new(cx);
     let writers = Writers::new(cx.program);
-    let alone = alone(cx);
     let reachable = reachable(cx);
+    let alone = alone(cx, reachable.as_ref());
     let locks = Locks::new(cx);
     for (item, at) in cx.program.items.iter().zip(0u32..) {
         let Some(Body::Function(function)) = &item.body else {

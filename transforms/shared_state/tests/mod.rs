@@ -740,3 +740,25 @@ static PyMethodDef methods[] = {{"names", names, METH_O, NULL}, {NULL}};
          }
         "#);
 }
+
+#[test]
+fn a_caller_that_nothing_calls_hides_no_caller_that_makes_the_module() {
+    let text = |other: &str| {
+        format!(
+            "\
+static char table[4];
+static void fill(void) {{ int i; for (i = 0; i < 4; i++) table[i] = i; }}
+static int setup(PyObject *m) {{ fill(); return 0; }}
+#ifdef Py_BUILD_CORE
+int PyTables_Init(void) {{ fill(); return 0; }}
+#endif
+{other}
+static PyObject *f(PyObject *s, PyObject *unused) {{ return PyLong_FromLong(table[1]); }}
+"
+        )
+    };
+    assert_eq!(buffer(&text("")), "");
+    let method = "static PyObject *g(PyObject *s, PyObject *u) { fill(); return NULL; }
+static PyMethodDef more[] = {{\"g\", g, METH_NOARGS, NULL}, {NULL}};";
+    assert!(buffer(&text(method)).contains("`fill` writes it here"));
+}
