@@ -289,7 +289,9 @@ impl<'a> Layout<'a> {
         let mut votes = BTreeMap::<bool, usize>::new();
         for index in range.start..range.end.min(self.tokens.len().saturating_sub(1)) {
             if self.text(index) == b"if" && self.text(index + 1) == b"(" {
-                *votes.entry(self.tokens[index + 1].space_before).or_default() += 1;
+                *votes
+                    .entry(self.tokens[index + 1].space_before)
+                    .or_default() += 1;
             }
         }
         most_voted(&votes)

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::original::Original;
-use super::{
-    Failure, contract, domains, made, statics, structure, undeclared, variants, wrapper,
-};
+use super::{Failure, contract, domains, made, statics, structure, undeclared, variants, wrapper};
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, Form, REPLACEMENTS};
 use crate::cfg;
