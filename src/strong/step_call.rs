@@ -97,6 +97,26 @@ impl Follower<'_, '_> {
         }
     }
 
+    /// What becomes of a reference that the code takes itself, its `count`th.
+    fn existing_count(
+        &self,
+        expr: ExprId,
+        effect: Effect,
+        count: u8,
+        state: &State,
+        sink: &mut Decisions,
+    ) {
+        if self.owns(state) && state.sources.unreleased {
+            sink.repairs.insert(Repair::Lost);
+        }
+        if self.mode != Mode::Keep && count == 0 {
+            match effect {
+                Effect::Take => sink.removed.insert(expr),
+                _ => sink.unwrapped.insert(expr),
+            };
+        }
+    }
+
     #[allow(clippy::too_many_arguments, reason = "the parts of one call")]
     fn argument(
         &self,
@@ -137,15 +157,7 @@ impl Follower<'_, '_> {
                 state.fail(Reason::OwnedOnSomePaths(self.name.to_owned()));
             }
             Effect::Take | Effect::Copy => {
-                if self.owns(state) && state.sources.unreleased {
-                    sink.repairs.insert(Repair::Lost);
-                }
-                if self.mode != Mode::Keep && count == 0 {
-                    match effect {
-                        Effect::Take => sink.removed.insert(expr),
-                        _ => sink.unwrapped.insert(expr),
-                    };
-                }
+                self.existing_count(expr, effect, count, state, sink);
                 let count = count.saturating_add(1);
                 state.hold = Hold::Held { count, null };
             }

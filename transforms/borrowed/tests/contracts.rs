@@ -111,9 +111,7 @@ static int f(PyObject *v)
     ");
 }
 
-#[test]
-fn a_value_that_is_made_where_there_is_none() {
-    insta::assert_snapshot!(run("
+const CACHES: &str = "
 static PyObject*
 subcache(PyObject* cache, PyObject* key)
 {
@@ -156,7 +154,11 @@ lookup(LB* self, PyObject* provided, PyObject* name)
         return NULL;
     return PyObject_GetItem(cache, name);
 }
-"), @"
+";
+
+#[test]
+fn a_value_that_is_made_where_there_is_none() {
+    insta::assert_snapshot!(run(CACHES), @"
         @@
              PyObject* sub;
          
@@ -183,7 +185,7 @@ lookup(LB* self, PyObject* provided, PyObject* name)
         -    if (name != NULL && PyObject_IsTrue(name))
         -        cache = subcache(cache, name);
         +    if (name != NULL && PyObject_IsTrue(name)) {
-        +        PyObject *value = subcache(cache, name);
+        +        PyObject* value = subcache(cache, name);
         +        Py_DECREF(cache);
         +        cache = value;
         +    }
@@ -192,7 +194,7 @@ lookup(LB* self, PyObject* provided, PyObject* name)
         @@
          {
              PyObject *cache = getcache(self, provided, name);
-        +    PyObject *result;
+        +    PyObject* result;
              if (cache == NULL)
                  return NULL;
         -    return PyObject_GetItem(cache, name);
