@@ -178,6 +178,9 @@ impl<'a> Entry<'a> {
                 return None;
             }
             let lines = Lines::new(cx, cx.item(item).place);
+            if !lines.layout().begins_line(span.start()) {
+                return None;
+            }
             let indentation = lines.indentation(span.start());
             let text = self.lines(cx, variable, site, &lines, &indentation)?;
             Some(lines.before(span.start(), &text, &indentation))

@@ -38,7 +38,10 @@ pub(super) fn fix(
         "make the value of `{name}` first, and store it under a mutex"
     ));
     fix.edits = publish.edits(cx)?;
-    fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+    let sort = |edits: &mut Vec<Edit>| edits.sort_by_key(|edit| (edit.file, edit.span));
+    sort(&mut fix.edits);
+    fix.edits.extend(publish.layout.realign(&fix.edits));
+    sort(&mut fix.edits);
     for function in ["PyMutex", publish.new_ref()] {
         fix.needs.push(Need::Compat {
             file: site.file,
@@ -114,11 +117,10 @@ impl<'s, 'a> Publish<'s, 'a> {
     fn edits(&self, cx: &PackageCx<'_>) -> Result<Vec<Edit>, &'static str> {
         let lock = format!("PyMutex_Lock(&{});", self.mutex);
         let unlock = format!("PyMutex_Unlock(&{});", self.mutex);
-        let mut edits = vec![self.declare(cx)?];
-        edits.push(
-            self.site
-                .declare_mutex(cx, self.variable, &self.layout, &self.mutex)?,
-        );
+        let mutex = self
+            .site
+            .declare_mutex(cx, self.variable, &self.layout, &self.mutex)?;
+        let mut edits = vec![mutex, self.declare(cx)?];
         edits.extend(self.renamed(cx)?);
         edits.extend(self.inside(cx, &lock, &unlock)?);
         let release = format!("Py_XDECREF({});", self.local);
@@ -148,7 +150,11 @@ impl<'s, 'a> Publish<'s, 'a> {
         let (_, span) = cx
             .stmt_span(self.site.item, *last.unwrap_or(first))
             .ok_or("a macro makes the top of its block")?;
-        let line = format!("PyObject *{} = NULL;", self.local);
+        let line = format!(
+            "{}{} = NULL;",
+            self.layout.pointer("PyObject *"),
+            self.local
+        );
         Ok(match last {
             Some(_) => self.layout.declare_after(span, &[&line]),
             None => self.layout.declare_before(span, &[&line]),

@@ -157,6 +157,11 @@ fn what_runs_before_the_module_is_made_keeps_its_test() {
         // Something is made that an exit would have to release.
         ("*module;", "*module = PyList_New(0);"),
         ("*module;", "*module = f(NULL, NULL);"),
+        // The body stands on one line.
+        (
+            "{\n    PyObject *module;\n\n    module =",
+            "{ PyObject *module; module =",
+        ),
         // Another function has a variable of that name.
         (
             "/* Attributes. */",

@@ -710,8 +710,8 @@ static PyMethodDef methods[] = {{"names", names, METH_O, NULL}, {NULL}};
         +    static PyMutex first_mutex;
              static PyObject *second = NULL;
              static PyObject *made = NULL;
-        +    PyObject *new_made = NULL;
         +    static PyMutex made_mutex;
+        +    PyObject *new_made = NULL;
         +    PyMutex_Lock(&first_mutex);
              if (!first) {
                  first = PyUnicode_InternFromString("first");

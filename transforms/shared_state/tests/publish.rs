@@ -16,7 +16,8 @@ f(PyObject *self, PyObject *unused)
 
         if ((module = PyImport_ImportModule(\"m\")) == NULL)
             return NULL;
-        frozen = PyObject_GetAttrString(module, \"frozen\");
+        frozen = PyObject_GetAttrString(module,
+                                        \"frozen\");
         Py_DECREF(module);
         if (frozen == NULL)
             return NULL;
@@ -42,8 +43,10 @@ f(PyObject *self, PyObject *unused)
         +        PyMutex_Unlock(&frozen_mutex);
                  if ((module = PyImport_ImportModule("m")) == NULL)
                      return NULL;
-        -        frozen = PyObject_GetAttrString(module, "frozen");
-        +        new_frozen = PyObject_GetAttrString(module, "frozen");
+        -        frozen = PyObject_GetAttrString(module,
+        -                                        "frozen");
+        +        new_frozen = PyObject_GetAttrString(module,
+        +                                            "frozen");
                  Py_DECREF(module);
         -        if (frozen == NULL)
         +        if (new_frozen == NULL)
