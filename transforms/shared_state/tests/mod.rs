@@ -689,8 +689,7 @@ static PyObject *names(PyObject *self, PyObject *arg)
     }
     if (!made) {
         PyObject *module = PyImport_ImportModule("m");
-        if (module == NULL)
-            return NULL;
+        if (module == NULL) return NULL;
         made = PyObject_GetAttrString(module, "made");
         Py_DECREF(module);
     }
@@ -702,7 +701,7 @@ static PyMethodDef methods[] = {{"names", names, METH_O, NULL}, {NULL}};
           8: `names` writes it here
           safe: fill `first` under a mutex
         6: `made` is filled on first use: two threads may both fill it
-          15: `names` writes it here
+          14: `names` writes it here
           safe: make the value of `made` first, and store it under a mutex
         @@
          {
@@ -724,8 +723,7 @@ static PyMethodDef methods[] = {{"names", names, METH_O, NULL}, {NULL}};
         +        PyObject *module;
         +        PyMutex_Unlock(&made_mutex);
         +        module = PyImport_ImportModule("m");
-                 if (module == NULL)
-                     return NULL;
+                 if (module == NULL) return NULL;
         -        made = PyObject_GetAttrString(module, "made");
         +        new_made = PyObject_GetAttrString(module, "made");
                  Py_DECREF(module);

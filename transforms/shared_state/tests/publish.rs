@@ -74,9 +74,7 @@ f(PyObject *self, PyObject *unused)
 \t{
 \t\tPyObject *json = PyImport_ImportModule(\"json\");
 \t\tif (!json)
-\t\t{
 \t\t\treturn NULL;
-\t\t}
 \t\tif (!(loads = PyObject_GetAttrString(json, \"loads\")))
 \t\t{
 \t\t\tPy_DECREF(json);
@@ -88,7 +86,7 @@ f(PyObject *self, PyObject *unused)
 }
 "), @r#"
         1: `loads` is filled on first use: two threads may both fill it
-          12: `f` writes it here
+          10: `f` writes it here
           safe: make the value of `loads` first, and store it under a mutex
         @@
          static PyObject *loads;
@@ -105,9 +103,7 @@ f(PyObject *self, PyObject *unused)
         +		PyMutex_Unlock(&loads_mutex);
         +		json = PyImport_ImportModule("json");
          		if (!json)
-         		{
          			return NULL;
-         		}
         -		if (!(loads = PyObject_GetAttrString(json, "loads")))
         +		if (!(new_loads = PyObject_GetAttrString(json, "loads")))
          		{
