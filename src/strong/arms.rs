@@ -7,13 +7,14 @@
 
 use super::follow::{Decisions, Follower};
 use super::hold::{Carrier, Hold, Kind, State};
+use super::plan::takes_result;
 use super::reason::Reason;
 use super::scene::{Parent, Scene};
-use crate::ast::{ExprId, ExprKind};
+use crate::ast::{ExprId, ExprKind, Name};
 use crate::cfg::{Instr, Source, TempId};
 
 /// The conditional expression that has the result of `call` as one of its two values, with casts
-/// around it; `None` if the other value is more than a name.
+/// around it; `None` if the other value is neither `NULL` nor the name of an object.
 pub(super) fn choice(scene: &Scene<'_>, call: ExprId) -> Option<ExprId> {
     other(scene, call)?;
     let outer = outermost(scene, call);
@@ -42,8 +43,17 @@ pub(super) fn other(scene: &Scene<'_>, call: ExprId) -> Option<ExprId> {
         _ if value == otherwise => then,
         _ => return None,
     };
-    let is_name = matches!(scene.tree.expr(other).kind, ExprKind::Name(_));
-    (is_name || scene.is_null(other)).then_some(other)
+    let has_same_type = value == call && is_object(scene, other);
+    (has_same_type || scene.is_null(other)).then_some(other)
+}
+
+/// Whether `value` names a `PyObject *`: a reference taken to another type would need a cast.
+fn is_object(scene: &Scene<'_>, value: ExprId) -> bool {
+    match &scene.tree.expr(value).kind {
+        ExprKind::Name(Name::Local(local)) => takes_result(scene, *local),
+        ExprKind::Name(Name::Global(name)) => matches!(&**name, "Py_None" | "Py_True" | "Py_False"),
+        _ => false,
+    }
 }
 
 /// `value` with the casts around it.

@@ -706,7 +706,7 @@ fn chosen_by_a_condition_in_a_declaration() {
         ");
 }
 
-/// The other value is owned already, or another lookup.
+/// The other value is owned already, another lookup, or of another type.
 #[test]
 fn chosen_among_others() {
     insta::assert_snapshot!(int(
@@ -716,7 +716,9 @@ fn chosen_among_others() {
     PyObject *third = self ? PyList_GetItem(list, 0) : PyList_GetItem(list, 1);
     PyObject *last = self ? key : i ? dict : PyList_GetItem(list, 2);
     use(self ? key : PyList_GetItem(list, 3));
-    return use(item, other, third, last);
+    struct node *node = self ? root : (struct node *)PyList_GetItem(list, 4);
+    struct node *next = self ? node : (struct node *)PyList_GetItem(list, 5);
+    return use(item, other, third, last, node, next);
 "#
     ), @"
         3: a condition runs before the call in the same expression: give the lookup a statement of its own
@@ -725,5 +727,7 @@ fn chosen_among_others() {
         5: a condition runs before the call in the same expression: give the lookup a statement of its own
         6: a condition runs before the call in the same expression: give the lookup a statement of its own
         7: a condition runs before the call in the same expression: give the lookup a statement of its own
+        8: a condition runs before the call in the same expression: give the lookup a statement of its own
+        9: a condition runs before the call in the same expression: give the lookup a statement of its own
         ");
 }
