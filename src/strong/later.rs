@@ -10,93 +10,116 @@ use std::collections::BTreeSet;
 use super::raising::Signs;
 use crate::ast::LocalId;
 use crate::cfg::{
-    Block, BlockId, Callee, Cfg, Comparison, Condition, InstrKind, Operand, Point, TempId,
+    Block, BlockId, Callee, Cfg, Comparison, Condition, Instr, InstrKind, Operand, Point, TempId,
     Terminator,
 };
 
 /// What is asked for behind a point.
-#[derive(Debug, Default)]
-pub(super) struct Later {
-    /// Variables, with the tests of them.
-    tests: Vec<(LocalId, Test)>,
+#[derive(Debug)]
+pub(super) struct Later<'a> {
+    cfg: &'a Cfg,
+    from: Point,
     /// Whether it asks for errors without saying of what.
     pub asks: bool,
 }
 
-#[derive(Debug)]
-enum Test {
-    Compared(Comparison, Operand),
-    /// It is returned, or decides whether to ask for an error.
-    Handed,
-}
-
-impl Later {
-    pub(super) fn new(cfg: &Cfg, from: Point) -> Self {
-        let mut later = Self::default();
-        later.block(cfg, from.block, from.index);
-        let mut entered = BTreeSet::new();
-        let mut open = cfg.block(from.block).successors.clone();
-        while let Some(block) = open.pop() {
-            if entered.insert(block) {
-                later.block(cfg, block, 0);
-                open.extend(&cfg.block(block).successors);
-            }
-        }
+impl<'a> Later<'a> {
+    pub(super) fn new(cfg: &'a Cfg, from: Point) -> Self {
+        let mut later = Self {
+            cfg,
+            from,
+            asks: false,
+        };
+        later.asks = later.walk(
+            |block, instrs| match asks(instrs) && !is_guarded(cfg, block) {
+                true => Found::Yes,
+                false => Found::NotYet,
+            },
+        );
         later
     }
 
-    /// Whether a variable that says `signs` of an error is asked for it.
+    /// Whether the value that `local` has at the point, which says `signs` of an error, is asked
+    /// for it, before the variable gets another one.
     pub(super) fn tests(&self, local: LocalId, signs: &Signs) -> bool {
-        let mut tests = self.tests.iter().filter(|(of, _)| *of == local);
-        tests.any(|(_, test)| match test {
-            Test::Handed => true,
-            Test::Compared(comparison, rhs) => is_error_test(*comparison, rhs, signs),
+        self.walk(|block, instrs| {
+            let gets_another = instrs.iter().any(|instr| match &instr.kind {
+                InstrKind::Store { place, .. } => place.as_local() == Some(local),
+                InstrKind::Declare { local: declared } => *declared == local,
+                _ => false,
+            });
+            match gets_another {
+                true => Found::NoMore,
+                false if self.is_tested_by(block, local, signs) => Found::Yes,
+                false => Found::NotYet,
+            }
         })
     }
 
-    /// Notes what `block` asks for from the instruction `first` on.
-    fn block(&mut self, cfg: &Cfg, id: BlockId, first: usize) {
-        let block = cfg.block(id);
+    /// Whether the end of `block` asks `local` for an error, or hands it on, or decides by it
+    /// whether to ask.
+    fn is_tested_by(&self, block: &Block, local: LocalId, signs: &Signs) -> bool {
         match &block.terminator {
             Terminator::Branch { condition, .. } => {
-                let compared = Test::Compared(condition.comparison, condition.rhs.clone());
-                let local = local_of(block, &condition.lhs);
-                self.tests.extend(local.map(|local| (local, compared)));
+                let asked = |target: &BlockId| {
+                    let target = self.cfg.block(*target);
+                    asks(&target.instrs) && is_guarded(self.cfg, target)
+                };
+                local_of(block, &condition.lhs) == Some(local)
+                    && (is_error_test(condition.comparison, &condition.rhs, signs)
+                        || block.successors.iter().any(asked))
             }
-            Terminator::Return(Some(value), _) => {
-                let local = local_of(block, value);
-                self.tests.extend(local.map(|local| (local, Test::Handed)));
-            }
-            _ => {}
-        }
-        let asks = block.instrs[first..].iter().any(|instr| {
-            matches!(&instr.kind, InstrKind::Call { callee: Callee::Named(name), .. }
-                if &**name == "PyErr_Occurred")
-        });
-        if asks {
-            self.asks |= !self.is_guarded(cfg, block);
+            Terminator::Return(Some(value), _) => local_of(block, value) == Some(local),
+            _ => false,
         }
     }
 
-    /// Whether a test of some value leads to `block`: it asks for the error of that.
-    fn is_guarded(&mut self, cfg: &Cfg, block: &Block) -> bool {
-        let mut guarded = !block.predecessors.is_empty();
-        for &before in &block.predecessors {
-            let before = cfg.block(before);
-            let Terminator::Branch {
-                condition, then, ..
-            } = &before.terminator
-            else {
-                guarded = false;
-                continue;
-            };
-            let holds = std::ptr::eq(cfg.block(*then), block);
-            guarded &= is_failure(condition, holds);
-            let local = local_of(before, &condition.lhs);
-            self.tests.extend(local.map(|local| (local, Test::Handed)));
+    /// Whether `look`, which gets each block behind the point with its steps there, finds it.
+    fn walk(&self, mut look: impl FnMut(&Block, &[Instr]) -> Found) -> bool {
+        let mut entered = BTreeSet::new();
+        let mut open = vec![self.from];
+        while let Some(Point { block, index }) = open.pop() {
+            let block = self.cfg.block(block);
+            match look(block, &block.instrs[index..]) {
+                Found::Yes => return true,
+                Found::NoMore => {}
+                Found::NotYet => {
+                    let next = block
+                        .successors
+                        .iter()
+                        .filter(|&&next| entered.insert(next));
+                    open.extend(next.map(|&block| Point { block, index: 0 }));
+                }
+            }
         }
-        guarded
+        false
     }
+}
+
+/// Whether a walk has found what it looks for.
+enum Found {
+    Yes,
+    NotYet,
+    /// It is not there, nor behind it.
+    NoMore,
+}
+
+fn asks(instrs: &[Instr]) -> bool {
+    instrs.iter().any(|instr| {
+        matches!(&instr.kind, InstrKind::Call { callee: Callee::Named(name), .. }
+            if &**name == "PyErr_Occurred")
+    })
+}
+
+/// Whether a test of some value leads to `block`: it asks for the error of that.
+fn is_guarded(cfg: &Cfg, block: &Block) -> bool {
+    let is_guard = |before: &BlockId| match &cfg.block(*before).terminator {
+        Terminator::Branch {
+            condition, then, ..
+        } => is_failure(condition, std::ptr::eq(cfg.block(*then), block)),
+        _ => false,
+    };
+    !block.predecessors.is_empty() && block.predecessors.iter().all(is_guard)
 }
 
 /// Whether the outcome of a test may say of an error: equal to something, or less.

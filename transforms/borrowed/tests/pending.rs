@@ -362,6 +362,22 @@ fn a_flag_tells_of_errors_in_a_loop() {
                 return -1;
         }"
     ));
+    assert!(!behind(
+        "while (i-- > 0) {
+            PyObject *a = PySequence_GetItem(list, i);
+            PyObject *b = a ? PySequence_GetItem(list, 1) : 0;
+            rc = a != 0 && b != 0;
+            if (rc) {
+                PyObject *v = PyDict_GetItem(dict, a);
+                if (v != NULL)
+                    use(v);
+            }
+            Py_XDECREF(a);
+            Py_XDECREF(b);
+            if (!rc)
+                return -1;
+        }"
+    ));
     assert!(is_doubted(
         "
     PyObject *a, *value;
