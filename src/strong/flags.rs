@@ -24,6 +24,9 @@ impl Draft<'_, '_> {
         flags.sort_unstable();
         flags.dedup();
         for flag in flags {
+            if is_named_elsewhere(self.scene, flag) {
+                continue;
+            }
             let Some(mut removed) = stores(self.scene, flag, gone) else {
                 continue;
             };
@@ -42,6 +45,20 @@ impl Draft<'_, '_> {
             }
         }
     }
+}
+
+/// Whether the text of the function names `flag` where this configuration does not: in another
+/// branch of an `#if`, or in a macro.
+fn is_named_elsewhere(scene: &Scene<'_>, flag: LocalId) -> bool {
+    let name = scene.name(flag);
+    let text = scene.text(scene.cx.item(scene.item).place.1);
+    let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let named = words.filter(|word| *word == name).count();
+    let is_use =
+        |kind: &ExprKind| matches!(kind, ExprKind::Name(Name::Local(local)) if *local == flag);
+    let exprs = scene.tree.exprs.iter();
+    let used = exprs.filter(|expr| is_use(&expr.kind)).count();
+    named != used + 1
 }
 
 enum Removal {

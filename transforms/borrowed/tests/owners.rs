@@ -130,6 +130,46 @@ fn released_if_a_flag_says_so() {
 }
 
 #[test]
+fn the_flag_stays_where_another_branch_names_it() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *v;
+    int is_new = 0;
+    v = PyDict_GetItem(dict, key);
+    if (v == NULL) {
+        v = PyList_New(0);
+        is_new = 1;
+    }
+    PyList_Append(v, key);
+    if (is_new)
+        Py_DECREF(v);
+#ifdef DEBUG
+    log_flag(is_new);
+#endif
+    return 0;
+"#
+    ), @"
+        @@
+             PyObject *v;
+             int is_new = 0;
+        -    v = PyDict_GetItem(dict, key);
+        +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
+        +        PyErr_Clear();
+        +    }
+             if (v == NULL) {
+                 v = PyList_New(0);
+        @@
+             }
+             PyList_Append(v, key);
+        -    if (is_new)
+        -        Py_DECREF(v);
+        +    Py_XDECREF(v);
+         #ifdef DEBUG
+             log_flag(is_new);
+        ");
+}
+
+#[test]
 fn the_flag_stays_where_more_depends_on_it() {
     insta::assert_snapshot!(int(
         r#"
