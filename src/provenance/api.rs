@@ -51,6 +51,15 @@ pub(super) fn gives(name: &str) -> Option<Gives> {
     })
 }
 
+/// Whether the call gives a new list that has an item in every slot.
+pub(super) fn is_full_list(name: &str) -> bool {
+    gives(name) == Some(Gives::Fresh)
+        && !matches!(
+            name,
+            "PyList_New" | "PyDict_New" | "PyDict_Copy" | "PySet_New"
+        )
+}
+
 /// Whether the call makes a new object that only the caller knows.
 pub(super) fn allocates(name: &str) -> bool {
     matches!(

@@ -4,7 +4,7 @@ use crate::cfg::{Operand, Point};
 use crate::roles::{Param, Role};
 
 use super::Cx;
-use super::api::{Gives, Use, gives};
+use super::api::{Gives, Use, gives, is_full_list};
 use super::flow::{Flow, Origin};
 use super::sharing::{Root, Until};
 use super::verdict::{SafeReason, SharedKind, Verdict, safe};
@@ -110,6 +110,7 @@ impl Cx<'_> {
 
     fn fresh(&self, at: At<'_, '_>, point: Point, name: &str) -> Verdict {
         match self.shared_at(at.flow, Root::Step(point), at.site, at.until, at.depth) {
+            Some(_) if is_full_list(name) => Verdict::Shared(SharedKind::FromCall(name.into())),
             Some(shared) => Verdict::Shared(SharedKind::Published(self.line(at.flow, shared))),
             None => safe(
                 SafeReason::Fresh,

@@ -15,7 +15,7 @@ use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, StmtKind, Storage, T
 use crate::capi::{self, Returns};
 use crate::edit::Applied;
 use crate::program::Program;
-use crate::source::FileId;
+use crate::source::{ByteSpan, FileId};
 
 /// Variables that functions of `original` fill and no function of `result` does.
 pub(super) fn failures(
@@ -24,9 +24,13 @@ pub(super) fn failures(
     applied: &BTreeMap<FileId, Applied>,
 ) -> Vec<Failed> {
     let mut filled: BTreeMap<FileId, BTreeSet<&str>> = BTreeMap::new();
+    // Of the variants of a function, one may fill what another does not have.
+    let mut here: BTreeMap<(FileId, ByteSpan), BTreeSet<&str>> = BTreeMap::new();
     for (item, function) in result.functions() {
         let all = filled.entry(item.place.0).or_default();
         all.extend(on_every_path(function));
+        let all = here.entry(item.place).or_default();
+        all.extend(fills(&function.tree).map(|(name, _)| name));
     }
     let mut failures = Vec::new();
     for (item, function) in result.functions() {
@@ -35,12 +39,12 @@ pub(super) fn failures(
             continue;
         };
         let span = original_span(applied, place);
-        let here: BTreeSet<&str> = fills(&function.tree).map(|(name, _)| name).collect();
-        let before = original.functions_within(file, span);
-        let lost = before
-            .flat_map(|(_, before)| fills(&before.tree))
-            .find(|(name, _)| !here.contains(name) && !filled[&file].contains(name));
-        if let Some((name, _)) = lost {
+        let is_filled =
+            |name: &str| here[&item.place].contains(name) || filled[&file].contains(name);
+        let mut before = original
+            .functions_within(file, span)
+            .flat_map(|(_, before)| fills(&before.tree));
+        if let Some((name, _)) = before.find(|(name, _)| !is_filled(name)) {
             failures.push(Failed {
                 file,
                 original: vec![span],
