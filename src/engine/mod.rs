@@ -124,61 +124,43 @@ pub struct ModuleStatus {
 /// Needs threads with 64 MiB of stack: the parser recurses.
 #[must_use]
 pub fn analyze(package: &Package, config: &Config) -> Analysis {
-    let rules = rules(config);
     let workspace = Workspace::new(package, config);
-    let (demand, headers) = demand(&workspace, &rules, config);
-    let program = workspace.load(demand, headers);
-    let calls = CallIndex::new(&program);
-    let roles = Roles::new(&program);
-    let triage = provenance::Cx::new(&program, &calls, &roles);
-    let cx = PackageCx::new(&program, workspace.range)
-        .with_triage(&triage)
-        .with_errors(config.errors);
-    let mut findings = run(&rules, &cx, package, config);
-    converge::join(package, config, &mut findings);
-    bodies::opened::solve(package, config, &cx, &mut findings);
-    bodies::solve(package, config, &workspace, &program, &mut findings);
-    if !config.alternatives {
-        forget_alternatives(&mut findings);
-    }
-    let new_file = needs::serve(package, config, &workspace, &mut findings);
-    let files = &workspace.files;
-    let reload: &Reload<'_> = &|files, places, look| workspace.reload(files, places, look);
-    let callees = cx.summaries();
-    let validation = validate(files, &program, callees, &mut findings, reload);
-    validate_alternatives(files, &program, callees, &mut findings, reload);
-    let readiness = Readiness::new(&cx, package, config);
-    readiness.tell(&mut findings);
-    let modules = modules::statuses(&cx, package, &readiness, &findings);
-    let build_files = build::files(package);
-    let about_builds = build::findings(&build_files, &cx, config, &rules, &modules);
-    findings.extend(
-        about_builds
-            .into_iter()
-            .filter(|finding| is_written(package, finding)),
-    );
-    Analysis {
-        validation,
-        new_file,
-        coverage: coverage(package, &program, &build_files),
-        modules,
-        findings,
-    }
+    examine(config, &workspace, |cx, rules| {
+        let mut findings = run(rules, cx, package, config);
+        converge::join(package, config, &mut findings);
+        bodies::opened::solve(package, config, cx, &mut findings);
+        bodies::solve(package, config, &workspace, cx.program, &mut findings);
+        if !config.alternatives {
+            forget_alternatives(&mut findings);
+        }
+        let new_file = needs::serve(package, config, &workspace, &mut findings);
+        let validation = prove_all(&workspace, cx, &mut findings);
+        let readiness = Readiness::new(cx, package, config);
+        readiness.tell(&mut findings);
+        let modules = modules::statuses(cx, package, &readiness, &findings);
+        let build_files = build::files(package);
+        let about_builds = build::findings(&build_files, cx, config, rules, &modules);
+        findings.extend(
+            about_builds
+                .into_iter()
+                .filter(|finding| is_written(package, finding)),
+        );
+        Analysis {
+            validation,
+            new_file,
+            coverage: coverage(package, cx.program, &build_files),
+            modules,
+            findings,
+        }
+    })
 }
 
 /// What the rules say of `package`: fixes as they were made, without what they need beside.
 fn find(package: &Package, config: &Config) -> Vec<Finding> {
-    let rules = rules(config);
     let workspace = Workspace::new(package, config);
-    let (demand, headers) = demand(&workspace, &rules, config);
-    let program = workspace.load(demand, headers);
-    let calls = CallIndex::new(&program);
-    let roles = Roles::new(&program);
-    let triage = provenance::Cx::new(&program, &calls, &roles);
-    let cx = PackageCx::new(&program, workspace.range)
-        .with_triage(&triage)
-        .with_errors(config.errors);
-    run(&rules, &cx, package, config)
+    examine(config, &workspace, |cx, rules| {
+        run(rules, cx, package, config)
+    })
 }
 
 /// What the rules say of the places of `package`, whose workspace is known, that are wanted: each
@@ -189,6 +171,22 @@ fn prove_alone(
     workspace: &Workspace,
     is_wanted: &dyn Fn(&Finding) -> bool,
 ) -> Vec<Finding> {
+    examine(config, workspace, |cx, rules| {
+        let mut findings = run(rules, cx, package, config);
+        findings.retain(is_wanted);
+        let reload: &Reload<'_> = &|files, places, look| workspace.reload(files, places, look);
+        let files = &workspace.files;
+        validate(files, cx.program, cx.summaries(), &mut findings, reload);
+        findings
+    })
+}
+
+/// Loads what the rules ask for, and looks at it with all that is known of the whole package.
+fn examine<R>(
+    config: &Config,
+    workspace: &Workspace,
+    look: impl FnOnce(&PackageCx<'_>, &[&'static Rule]) -> R,
+) -> R {
     let rules = rules(config);
     let (demand, headers) = demand(workspace, &rules, config);
     let program = workspace.load(demand, headers);
@@ -198,17 +196,16 @@ fn prove_alone(
     let cx = PackageCx::new(&program, workspace.range)
         .with_triage(&triage)
         .with_errors(config.errors);
-    let mut findings = run(&rules, &cx, package, config);
-    findings.retain(is_wanted);
+    look(&cx, &rules)
+}
+
+/// Proves all fixes and their alternatives; those that fail lose confidence.
+fn prove_all(workspace: &Workspace, cx: &PackageCx<'_>, findings: &mut [Finding]) -> Validation {
+    let files = &workspace.files;
     let reload: &Reload<'_> = &|files, places, look| workspace.reload(files, places, look);
-    validate(
-        &workspace.files,
-        &program,
-        cx.summaries(),
-        &mut findings,
-        reload,
-    );
-    findings
+    let validation = validate(files, cx.program, cx.summaries(), findings, reload);
+    validate_alternatives(files, cx.program, cx.summaries(), findings, reload);
+    validation
 }
 
 fn rules(config: &Config) -> Vec<&'static Rule> {
@@ -240,7 +237,8 @@ fn run(
 ///
 /// Triage follows containers through helpers, fields and method tables, and takes what was never
 /// parsed for not there; so do the rules that follow calls. So a package with a single borrowed
-/// reference is parsed in whole; others only where a rule has a word to say. Rules that follow memory ask for the types as well.
+/// reference is parsed in whole; others only where a rule has a word to say. Rules that follow
+/// memory ask for the types as well.
 fn demand(workspace: &Workspace, rules: &[&Rule], config: &Config) -> (Demand, bool) {
     let words: FxHashSet<&str> = rules
         .iter()

@@ -4,8 +4,10 @@
 //! continuations, form feeds, foreign bytes outside tokens stay tokens of kind `Other`). The lexer
 //! cannot fail: an unterminated string or comment ends at the end of its line or of the file.
 
+mod branches;
 mod scan;
 
+pub use branches::open_branches;
 pub use scan::lex;
 
 use crate::source::ByteSpan;

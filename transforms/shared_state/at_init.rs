@@ -5,6 +5,7 @@ use super::site::Site;
 use crate::ast::{ExprId, ExprKind, Function, Init, StmtId, StmtKind, Tree, UnaryOp};
 use crate::capi::{Returns, effects};
 use crate::edit::{Edit, Fix};
+use crate::lex::open_branches;
 use crate::modules::{Lines, Module, Route, find_modules, identifiers};
 use crate::roles::Role;
 use crate::rule::{ItemId, PackageCx};
@@ -294,23 +295,6 @@ fn first_statement(function: &Function) -> Option<StmtId> {
 /// Whether a branch of an `#if` that begins in front of `span` ends in it: what the branch declares
 /// is not known behind.
 fn leaves_a_branch(cx: &PackageCx<'_>, site: &Site<'_>, span: ByteSpan) -> bool {
-    let bytes = cx.file(site.file).bytes();
     let tokens = cx.program.index[site.file.index()].tokens();
-    let mut depth = 0i32;
-    let inside = tokens.windows(2).filter(|pair| span.contains(pair[0].span));
-    for pair in inside {
-        if !pair[0].first_on_line || bytes[pair[0].span.range()] != *b"#" {
-            continue;
-        }
-        match &bytes[pair[1].span.range()] {
-            b"if" | b"ifdef" | b"ifndef" => depth += 1,
-            b"endif" => depth -= 1,
-            b"else" | b"elif" if depth == 0 => return true,
-            _ => {}
-        }
-        if depth < 0 {
-            return true;
-        }
-    }
-    false
+    open_branches(cx.file(site.file).bytes(), tokens, span).is_none()
 }

@@ -1,28 +1,12 @@
 //! What the text around statements shows that the tree does not: directives, comments, words.
 
-use crate::lex::{Token, TokenKind};
+use crate::lex::{Token, TokenKind, open_branches};
 use crate::source::ByteSpan;
 
 /// Whether every `#if` that begins in `span` ends there, and none of its branches begins or ends
 /// the statement.
 pub(super) fn is_whole_in_every_branch(bytes: &[u8], tokens: &[Token], span: ByteSpan) -> bool {
-    let inside = tokens.windows(2).filter(|pair| span.contains(pair[0].span));
-    let mut depth = 0i32;
-    for pair in inside {
-        if !pair[0].first_on_line || bytes[pair[0].span.range()] != *b"#" {
-            continue;
-        }
-        match &bytes[pair[1].span.range()] {
-            b"if" | b"ifdef" | b"ifndef" => depth += 1,
-            b"endif" => depth -= 1,
-            b"else" | b"elif" if depth == 0 => return false,
-            _ => {}
-        }
-        if depth < 0 {
-            return false;
-        }
-    }
-    depth == 0
+    open_branches(bytes, tokens, span) == Some(0)
 }
 
 /// Whether a directive begins in `span`.
