@@ -67,7 +67,8 @@ impl Summaries {
     /// Sums up the functions that those with a borrowed reference call, and their callees.
     #[must_use]
     pub fn of_helpers(program: &Program<'_>) -> Self {
-        let names: Vec<&str> = REPLACEMENTS.iter().map(|row| row.borrowed).collect();
+        let borrowed = REPLACEMENTS.iter().map(|row| row.borrowed);
+        let names: Vec<&str> = borrowed.chain(["PyDict_Next"]).collect();
         Self::new(program, &names)
     }
 

@@ -10,6 +10,7 @@ use crate::cfg::{
     Terminator,
 };
 use crate::dataflow::{self, Analysis, Direction, NodeId};
+use crate::ownership::track::{Callees, Keeps};
 
 use super::scope::Scope;
 use super::site::Site;
@@ -270,6 +271,13 @@ impl Flow<'_> {
                 .get(usize::from(steal.arg))
                 .map_or(0, |arg| state.of(arg));
             uses.outlive(stolen, source);
+        }
+        // `static void append(List *list, PyObject *v) { list->items[list->size++] = v; }`
+        let own = self.scope.cx.summaries();
+        for (at, arg) in args.iter().enumerate() {
+            if matches!(own.keeps(name, at), Some(Keeps::Reference | Keeps::Inside)) {
+                uses.outlive(state.of(arg), source);
+            }
         }
         if suspends(callee) {
             uses.suspended |= set;

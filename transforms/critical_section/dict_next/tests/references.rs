@@ -872,3 +872,39 @@ show(PyObject *d)
      }
     ");
 }
+
+/// The list keeps what it does not own: a reference for the time of one pass is not enough.
+#[test]
+fn a_helper_that_keeps_the_value_makes_it_outlive_the_section() {
+    let text = r#"
+typedef struct { PyObject *items[8]; int size; } List;
+static void
+append(List *list, PyObject *value)
+{
+    list->items[list->size++] = value;
+}
+static void
+fill(List *list, PyObject *d)
+{
+    PyObject *value;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(d, &pos, NULL, &value))
+        append(list, value);
+}
+"#;
+    insta::assert_snapshot!(diff(text), @"
+        13: `d` is iterated over without holding its lock
+          13: `d`, which the caller passes in: another thread can change it between two calls
+          14: `append` can run Python code, which may change it as well
+          review: hold `d` in a critical section while it is iterated over
+          assumes that something keeps `value` alive where it is used after the section (line 14)
+        @@
+             PyObject *value;
+             Py_ssize_t pos = 0;
+        +    Py_BEGIN_CRITICAL_SECTION(d);
+             while (PyDict_Next(d, &pos, NULL, &value))
+                 append(list, value);
+        +    Py_END_CRITICAL_SECTION();
+         }
+        ");
+}
