@@ -184,7 +184,8 @@ impl<'a> Entry<'a> {
             }
             let indentation = lines.indentation(span.start());
             let text = self.lines(cx, variable, site, &lines, &indentation)?;
-            Some(lines.before(span.start(), &text, &indentation))
+            let edit = lines.before(span.start(), &text, &indentation);
+            Some(behind_blanks(edit, cx.file(file).bytes(), &indentation))
         });
         let mut edits: Vec<Edit> = edits.collect::<Option<_>>()?;
         edits.dedup();
@@ -212,6 +213,25 @@ impl<'a> Entry<'a> {
             all.push(format!("{}{}", lines.deeper(indentation), self.failure));
         }
         Some(all)
+    }
+}
+
+/// The same lines, put in behind the blanks of the line they come before: what a declaration of
+/// another fix puts in front of these blanks then stands above.
+fn behind_blanks(edit: Edit, bytes: &[u8], indentation: &str) -> Edit {
+    let start = edit.span.start().0;
+    let blanks = indentation.as_bytes();
+    let line = &bytes[edit.span.start().index()..];
+    match edit.text.strip_prefix(blanks) {
+        Some(text) if edit.span.is_empty() && line.starts_with(blanks) => {
+            let length = u32::try_from(blanks.len()).expect("files are shorter than 4 GiB");
+            Edit {
+                span: ByteSpan::new(start + length, start + length),
+                text: [text, blanks].concat(),
+                ..edit
+            }
+        }
+        _ => edit,
     }
 }
 

@@ -205,3 +205,59 @@ fn a_branch_that_ends_before_the_module_is_made_keeps_its_variable() {
     let said = run_triaged(&LAZY_STATIC_CACHE, &text);
     assert!(said.contains("safe: fill `name` under a mutex"), "{said}");
 }
+
+/// What the declaration of the module declares stands above.
+#[test]
+fn a_module_that_is_declared_as_well() {
+    insta::assert_snapshot!(crate::testing::run(crate::transforms::ALL, r#"
+static PyObject *f(PyObject *self, PyObject *unused)
+{
+    static PyObject *name;
+    if (name == NULL) {
+        name = PyUnicode_InternFromString("name");
+        if (name == NULL)
+            return NULL;
+    }
+    return Py_NewRef(name);
+}
+static PyMethodDef methods[] = {{"f", f, METH_NOARGS, NULL}, {NULL}};
+static struct PyModuleDef def = {PyModuleDef_HEAD_INIT, "m", NULL, -1, methods};
+PyMODINIT_FUNC PyInit_m(void)
+{
+    /* The module. */
+    return PyModule_Create(&def);
+}
+"#), @r#"
+        @@
+         
+        +static PyObject *name;
+        +
+         static PyObject *f(PyObject *self, PyObject *unused)
+         {
+        -    static PyObject *name;
+        -    if (name == NULL) {
+        -        name = PyUnicode_InternFromString("name");
+        -        if (name == NULL)
+        -            return NULL;
+        -    }
+             return Py_NewRef(name);
+         }
+        @@
+         PyMODINIT_FUNC PyInit_m(void)
+         {
+        +    name = PyUnicode_InternFromString("name");
+        +    if (name == NULL) {
+        +        return NULL;
+        +    }
+             /* The module. */
+        -    return PyModule_Create(&def);
+        +    PyObject *m = PyModule_Create(&def);
+        +#if defined(Py_GIL_DISABLED) && !defined(Py_LIMITED_API)
+        +    if (m != NULL) {
+        +        PyUnstable_Module_SetGIL(m, Py_MOD_GIL_NOT_USED);
+        +    }
+        +#endif
+        +    return m;
+         }
+        "#);
+}
