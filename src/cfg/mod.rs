@@ -68,6 +68,8 @@ pub use loops::{Loop, Loops};
 pub use operand::{Base, Operand, Place, Projection, TempId};
 pub use terminator::{CaseLabel, Comparison, Condition, Terminator};
 
+use rustc_hash::FxHashSet;
+
 use crate::ast::{ExprId, LocalId, StmtId};
 use crate::dataflow::{Graph, NodeId, reverse_post_order};
 
@@ -265,6 +267,32 @@ impl Cfg {
 }
 
 impl Cfg {
+    /// Temporaries that are used in another block than the one that makes them.
+    #[must_use]
+    pub fn crossing_temps(&self) -> FxHashSet<TempId> {
+        let mut crossing = FxHashSet::default();
+        for (_, block) in self.iter() {
+            let mut made = FxHashSet::default();
+            let mut note = |operand: &Operand, made: &FxHashSet<TempId>| {
+                if let Operand::Temp(temp) = operand
+                    && !made.contains(temp)
+                {
+                    crossing.insert(*temp);
+                }
+            };
+            for instr in &block.instrs {
+                instr.operands().for_each(|operand| note(operand, &made));
+                // The arms of `?:` make one temporary in several blocks.
+                if !matches!(instr.kind, InstrKind::Copy { .. }) {
+                    made.extend(instr.dst());
+                }
+            }
+            let last = block.terminator.operands().into_iter();
+            last.for_each(|operand| note(operand, &made));
+        }
+        crossing
+    }
+
     /// The steps that take the address of `local` or of a part of it; a block's end comes behind
     /// its steps.
     pub fn addressing(&self, local: LocalId) -> impl Iterator<Item = Point> + '_ {

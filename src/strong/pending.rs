@@ -45,6 +45,7 @@ impl<'a> Pending<'a> {
             helpers,
             entered,
             forwarded: forwarded(cfg),
+            crossing: cfg.crossing_temps(),
             tested: blocks.map(|block| held_at_end(block, &unsure)).collect(),
             unsure,
         };
@@ -128,6 +129,8 @@ struct Flow<'a> {
     tested: Vec<Vec<Carrier>>,
     /// Variables that change behind the function's back.
     unsure: FxHashSet<LocalId>,
+    /// Temporaries that outlive their block.
+    crossing: FxHashSet<TempId>,
 }
 
 impl Analysis for Flow<'_> {
@@ -151,6 +154,9 @@ impl Analysis for Flow<'_> {
     fn edge(&self, node: NodeId, edge: usize, state: &mut Worlds) {
         if let Terminator::Branch { condition, .. } = &self.cfg.blocks[node].terminator {
             state.follow(condition, &self.tested[node], edge == 0);
+        }
+        for world in state.iter_mut() {
+            world.forget_temps(&self.crossing);
         }
     }
 

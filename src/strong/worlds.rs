@@ -9,6 +9,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashSet;
+
 use super::hold::Carrier;
 use super::raising::Signs;
 use crate::cfg::{Comparison, Condition, Operand, TempId};
@@ -214,6 +216,16 @@ impl World {
     /// The calls that gave `value` have not failed.
     pub(super) fn fine(&mut self, value: &Value) {
         self.open.retain(|call| !value.calls.contains(call));
+    }
+
+    /// Forgets all temporaries but these.
+    pub(super) fn forget_temps(&mut self, but: &FxHashSet<TempId>) {
+        let stays = |carrier: &Carrier| match carrier {
+            Carrier::Temp(temp) => but.contains(temp),
+            Carrier::Local(_) => true,
+        };
+        self.values.retain(|carrier, _| stays(carrier));
+        self.known.retain(|carrier, _| stays(carrier));
     }
 
     /// The variables and temporaries that say something.

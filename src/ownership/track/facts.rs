@@ -24,7 +24,7 @@ impl<'a> Facts<'a> {
             cfg,
             liveness: Liveness::new(cfg, tree.locals.len()),
             address_taken: cfg.address_taken().into_iter().collect(),
-            crossing: crossing(cfg),
+            crossing: cfg.crossing_temps(),
             addresses: addresses(cfg),
         }
     }
@@ -101,33 +101,6 @@ fn addresses(cfg: &Cfg) -> FxHashMap<TempId, &Place> {
         addresses.extend(instr.dst().zip(place));
     }
     addresses
-}
-
-fn crossing(cfg: &Cfg) -> FxHashSet<TempId> {
-    let mut crossing = FxHashSet::default();
-    for (_, block) in cfg.iter() {
-        let mut made = FxHashSet::default();
-        let mut note = |operand: &Operand, made: &FxHashSet<TempId>| {
-            if let Operand::Temp(temp) = operand
-                && !made.contains(temp)
-            {
-                crossing.insert(*temp);
-            }
-        };
-        for instr in &block.instrs {
-            instr.operands().for_each(|operand| note(operand, &made));
-            // The arms of `?:` make one temporary in several blocks.
-            if !matches!(instr.kind, InstrKind::Copy { .. }) {
-                made.extend(instr.dst());
-            }
-        }
-        block
-            .terminator
-            .operands()
-            .into_iter()
-            .for_each(|operand| note(operand, &made));
-    }
-    crossing
 }
 
 /// Whether values of the type are numbers, which point nowhere; `void` counts as one.
