@@ -243,3 +243,14 @@ fn a_macro_that_may_leave_is_written_out_around_the_release() {
          }
         ");
 }
+
+/// What is written out would be what one of the builds has.
+#[test]
+fn a_macro_with_two_definitions_stays() {
+    let verified = "#ifdef VERIFY\n#define CHECK(call) verify(call)\n#else\n#define CHECK(call) \\";
+    let text = MAY_LEAVE.replacen("#define CHECK(call) \\", verified, 1);
+    let text = text.replacen("while (0)\n", "while (0)\n#endif\n", 1);
+    assert!(text.contains("#endif"), "{text}");
+    let patch = patch(&[("m.c", &text)]);
+    assert!(!patch.contains("int failed = prepare()"), "{patch}");
+}

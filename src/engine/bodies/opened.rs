@@ -119,6 +119,9 @@ fn written_out(
     let text = || {
         let (of, define) = root.definition?;
         let def = cx.program.index[of.index()].define_at(define)?;
+        if !is_defined_once(cx, cx.file(of).slice(def.name)) {
+            return None;
+        }
         let is_plain = def
             .body
             .iter()
@@ -130,6 +133,14 @@ fn written_out(
         .flatten()
         .map(|(span, text)| Edit { file, span, text });
     Some(((file, span), edit))
+}
+
+/// Whether the package defines the macro in one place: what is written out is what every build
+/// has there.
+fn is_defined_once(cx: &PackageCx<'_>, name: &[u8]) -> bool {
+    let files = cx.program.files.iter().zip(cx.program.index);
+    let defines = files.map(|((_, file), index)| index.defines(file, name).len());
+    defines.sum::<usize>() == 1
 }
 
 /// The edit that writes out the statement at `span`: as the body of an `if` without braces it goes
