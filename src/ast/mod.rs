@@ -431,6 +431,20 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
+    /// Whether it compares: `==`, `!=`, `<`, `<=`, `>`, `>=`.
+    #[must_use]
+    pub fn is_comparison(self) -> bool {
+        matches!(
+            self,
+            Self::Equals
+                | Self::NotEquals
+                | Self::Less
+                | Self::LessOrEqual
+                | Self::Greater
+                | Self::GreaterOrEqual
+        )
+    }
+
     /// How it is written in C.
     #[must_use]
     pub fn symbol(self) -> &'static str {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{BinaryOp, LocalId, UnaryOp};
+use crate::ast::{LocalId, UnaryOp};
 use crate::capi::{self, Returns};
 use crate::cfg::{Base, Callee, Instr, InstrKind, Liveness, Op, Operand, Point, TempId};
 
@@ -215,15 +215,7 @@ fn outs(instr: &Instr) -> impl Iterator<Item = LocalId> {
 fn is_test(op: Op) -> bool {
     match op {
         Op::Unary(op) => op == UnaryOp::Not,
-        Op::Binary(op) => matches!(
-            op,
-            BinaryOp::Equals
-                | BinaryOp::NotEquals
-                | BinaryOp::Less
-                | BinaryOp::LessOrEqual
-                | BinaryOp::Greater
-                | BinaryOp::GreaterOrEqual
-        ),
+        Op::Binary(op) => op.is_comparison(),
         Op::VaArg => false,
     }
 }

@@ -238,13 +238,33 @@ impl Cluster {
         self.fixes.iter().flat_map(|fix| &fix.edits)
     }
 
-    /// All fixes as one.
+    /// All fixes as one; one of them where two put different text in one place.
     fn fix(&self) -> Fix {
         let longest = self.fixes.iter().max_by_key(|fix| fix.edits.len());
         let mut joined = Fix::safe(longest.map_or_else(String::new, |fix| fix.title.clone()));
         for fix in &self.fixes {
-            joined.include(fix);
+            if !contradicts(&joined, fix) {
+                joined.include(fix);
+            }
         }
         joined
     }
+}
+
+/// Whether two fixes put text in one place of which neither has all that the other has: they are
+/// for configurations in which the way out of a failure differs, say, and both would stand there.
+fn contradicts(one: &Fix, other: &Fix) -> bool {
+    let texts = |fix: &Fix| {
+        let mut texts: BTreeMap<(FileId, ByteSpan), BTreeSet<Vec<u8>>> = BTreeMap::new();
+        for edit in fix.edits.iter().filter(|edit| edit.span.is_empty()) {
+            let all = texts.entry((edit.file, edit.span)).or_default();
+            all.insert(edit.text.clone());
+        }
+        texts
+    };
+    let (one, other) = (texts(one), texts(other));
+    one.iter().any(|(place, texts)| {
+        let others = other.get(place);
+        others.is_some_and(|it| !it.is_subset(texts) && !texts.is_subset(it))
+    })
 }

@@ -35,14 +35,14 @@ name(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 static PyObject *
 constant(PyObject *Py_UNUSED(module), PyObject *argument)
 {
-    static PyObject *key = NULL;
+    static PyObject *item_key = NULL;
 
-    if (key == NULL) {
-        key = PyUnicode_InternFromString("a key");
-        if (key == NULL)
+    if (item_key == NULL) {
+        item_key = PyUnicode_InternFromString("a key");
+        if (item_key == NULL)
             return NULL;
     }
-    return PyObject_GetItem(argument, key);
+    return PyObject_GetItem(argument, item_key);
 }
 
 /* Python code runs meanwhile, and comes back to this function. */

@@ -11,6 +11,7 @@ mod references;
 mod rewrite;
 mod scope;
 mod site;
+mod size;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -81,9 +82,11 @@ declare_rule! {
     /// `safe` if all of that is proven. `review` if code that the loop runs may set the field that
     /// holds the dict (the loop then stays with the old dict, where it went on in the new one with
     /// the position of the old; functions that build or destroy the object do not count), or if
-    /// key or value are used where no reference of the loop can hold them. No fix for
-    /// iterations by hand, macros that leave on some paths only, and loops that detach the thread. A loop that adds
-    /// or removes keys of its dict is undefined with and without the section; that stays.
+    /// key or value are used where no reference of the loop can hold them, or if the size of
+    /// the dict is asked for outside of the section: what is made of it may be too small by then.
+    /// No fix for iterations by hand, macros that leave on some paths only, and loops that detach
+    /// the thread. A loop that adds or removes keys of its dict is undefined with and without the
+    /// section; that stays.
     ///
     /// A dict that no other thread knows (`kwargs`, a new one) needs no section.
     ///
@@ -328,6 +331,12 @@ impl<'a> Sites<'a> {
         assume_operand(scope, site, &operand, &mut fix);
         if let Some((inner, operand)) = &second {
             assume_operand(scope, inner, operand, &mut fix);
+        }
+        if let Some(name) = size::asked_outside(scope, site) {
+            fix.assume(format!(
+                "`{}` has no more items in the loop than `{name}` says outside of it",
+                operand.text()
+            ));
         }
         if !site.is_unconditional {
             fix.assume(format!("`{}` is not NULL here", operand.text()));

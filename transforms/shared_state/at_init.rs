@@ -27,7 +27,9 @@ pub(super) fn fix(cx: &PackageCx<'_>, variable: &Variable, site: &Site<'_>) -> O
     let tree = &site.function.tree;
     let fill = Fill::read(tree, site.then, site.lazy.write, variable)?;
     let is_plain = !matches!(fill, Fill::Several(_));
-    if !is_plain || !is_constant(tree, site.lazy.value) || !variable.early.is_empty() {
+    let is_constant = is_constant(tree, site.lazy.value) && means_the_same(cx, site);
+    if !is_plain || !is_constant || !variable.early.is_empty() || is_pointed_at(cx, variable, site)
+    {
         return None;
     }
     let declaration = Declaration::new(cx, variable, site)?;
@@ -60,6 +62,29 @@ fn is_constant(tree: &Tree, value: ExprId) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether the value is the same elsewhere in the file, and cannot fail for what its text says:
+/// no macro, which may be defined anew, and plain characters.
+fn means_the_same(cx: &PackageCx<'_>, site: &Site<'_>) -> bool {
+    let Some((file, span)) = cx.span(site.item, site.lazy.value) else {
+        return false;
+    };
+    let text = cx.file(file).text(span);
+    text.is_ascii()
+        && !text.contains('\\')
+        && !identifiers(cx, file, span).any(|word| cx.is_macro(word))
+}
+
+/// Whether the file takes the address of the variable: what is set to `NULL` through it is filled
+/// again on the next use, and by nothing else.
+fn is_pointed_at(cx: &PackageCx<'_>, variable: &Variable, site: &Site<'_>) -> bool {
+    let bytes = cx.file(site.file).bytes();
+    let tokens = cx.program.index[site.file.index()].tokens();
+    tokens.windows(2).any(|pair| {
+        bytes[pair[0].span.range()] == *b"&"
+            && bytes[pair[1].span.range()] == *variable.name.as_bytes()
+    })
 }
 
 /// The statement at `span` with its line; `None` if a comment or a directive would lose its place,
@@ -100,7 +125,9 @@ impl Declaration {
         let words = identifiers(cx, file, whole).filter(|word| **word == variable.name);
         let own = identifiers(cx, file, function).filter(|word| **word == variable.name);
         let is_only = words.count() == own.count() && !is_declared(cx, &variable.name);
-        (decls.len() == 1 && is_only).then(|| Self {
+        // A short word may be a function of the C library: `index`, `time`, `y1`.
+        let is_own_name = variable.name.contains('_');
+        (decls.len() == 1 && is_only && is_own_name).then(|| Self {
             moved: Some(span),
             end: function.start(),
         })
@@ -137,6 +164,8 @@ struct Entry<'a> {
     variants: Vec<(ItemId, &'a Function)>,
     /// How it says that it failed.
     failure: &'static str,
+    /// Whether it is the one that makes the module.
+    makes_module: bool,
 }
 
 impl<'a> Entry<'a> {
@@ -157,10 +186,11 @@ impl<'a> Entry<'a> {
         };
         let variants: Vec<_> = cx.definitions(&name).collect();
         let is_here = |(item, _): &(ItemId, &Function)| cx.item(*item).place.0 == site.file;
-        variants
-            .iter()
-            .all(is_here)
-            .then_some(Self { variants, failure })
+        variants.iter().all(is_here).then_some(Self {
+            variants,
+            failure,
+            makes_module: matches!(module.route, Route::Single(_)),
+        })
     }
 
     /// The assignment with a test, as the first statements: nothing was made yet that an exit
@@ -173,7 +203,12 @@ impl<'a> Entry<'a> {
         declared: ByteOffset,
     ) -> Option<Edit> {
         let edits = self.variants.iter().map(|&(item, function)| {
-            let (file, span) = cx.stmt_span(item, first_statement(function)?)?;
+            let first = first_statement(function)?;
+            // `return PyModule_Create(&def);` may get a declaration in front of it.
+            if matches!(function.tree.stmt(first).kind, StmtKind::Return(_)) && self.makes_module {
+                return None;
+            }
+            let (file, span) = cx.stmt_span(item, first)?;
             let known = ByteSpan::new(declared.0, span.start().0.max(declared.0));
             if file != site.file || known.is_empty() || leaves_a_branch(cx, site, known) {
                 return None;
@@ -192,8 +227,8 @@ impl<'a> Entry<'a> {
         edits.pop().filter(|_| edits.is_empty())
     }
 
-    /// `x = value;`, and the way out if that failed, with the words and braces of the place it
-    /// comes from.
+    /// `if (x == NULL) { x = value; … }` with the way out if that failed, in the words and braces of
+    /// the place it comes from.
     fn lines(
         &self,
         cx: &PackageCx<'_>,
@@ -205,13 +240,18 @@ impl<'a> Entry<'a> {
         let tree = &site.function.tree;
         let (cond, value) = (site.condition(cx)?, site.text(cx, site.lazy.value)?);
         let head = format!("if ({cond})");
-        let mut all = vec![format!("{indentation}{} = {value};", variable.name)];
+        let deeper = lines.deeper(indentation);
+        let mut inner = vec![format!("{deeper}{} = {value};", variable.name)];
         if matches!(tree.stmt(site.then).kind, StmtKind::Block(_)) {
-            all.extend(lines.block(indentation, &head, self.failure));
+            inner.extend(lines.block(&deeper, &head, self.failure));
         } else {
-            all.push(format!("{indentation}{head}"));
-            all.push(format!("{}{}", lines.deeper(indentation), self.failure));
+            inner.push(format!("{deeper}{head}"));
+            inner.push(format!("{}{}", lines.deeper(&deeper), self.failure));
         }
+        // A module may be made again.
+        let mut all = lines.block(indentation, &head, "");
+        let body = all.iter().position(|line| line.trim().is_empty())?;
+        all.splice(body..=body, inner);
         Some(all)
     }
 }

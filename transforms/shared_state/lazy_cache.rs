@@ -85,8 +85,7 @@ declare_rule! {
     /// ## Confidence
     /// `safe` if only this function uses the variable, and the value is made without running
     /// Python code, or by imports and attributes, of which a second result can be dropped. An
-    /// import fails where a constant cannot be made, in place of the first call; a module that is
-    /// executed again makes it again. Otherwise `review`: two threads may make the value at the
+    /// import fails where a constant cannot be made, in place of the first call. Otherwise `review`: two threads may make the value at the
     /// same time; or, under the mutex, code that comes back to this function would wait for itself.
     pub static LAZY_STATIC_CACHE {
         code: "UG501",

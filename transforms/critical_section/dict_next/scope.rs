@@ -7,7 +7,7 @@ use crate::ast::{
     walk_expr, walk_stmt,
 };
 use crate::capi;
-use crate::cfg::{self, Base, Cfg, Instr, InstrKind, Operand, Projection, Source};
+use crate::cfg::{self, Base, Callee, Cfg, Instr, InstrKind, Operand, Projection, Source};
 use crate::program::ItemId;
 use crate::rule::PackageCx;
 use crate::source::{ByteSpan, FileId};
@@ -171,8 +171,30 @@ impl<'a> Scope<'a> {
                 && instr
                     .operands()
                     .any(|operand| is_address_of(operand, local));
-            stored || shared
+            stored || shared || self.is_reset(instr, local)
         })
+    }
+
+    /// Whether `instr` is `Py_SETREF(local, …)`, or another macro that assigns to its argument.
+    fn is_reset(&self, instr: &Instr, local: LocalId) -> bool {
+        let InstrKind::Call {
+            callee: Callee::Named(name),
+            ..
+        } = &instr.kind
+        else {
+            return false;
+        };
+        let Source::Expr(call) = instr.source else {
+            return false;
+        };
+        let resets = matches!(&**name, "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF");
+        resets
+            && match &self.expr(call).kind {
+                ExprKind::Call { args, .. } => args.first().is_some_and(|&arg| {
+                    matches!(self.expr(self.uncast(arg)).kind, ExprKind::Name(Name::Local(it)) if it == local)
+                }),
+                _ => false,
+            }
     }
 
     /// Whether a field of this name is assigned inside `range`.

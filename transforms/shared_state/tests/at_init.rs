@@ -35,16 +35,16 @@ const NAME: &str = "\
 static PyObject *
 f(PyObject *self, PyObject *unused)
 {
-    static PyObject *name = NULL;
+    static PyObject *str_name = NULL;
 
-    if (name == NULL) {
-        name = PyUnicode_InternFromString(\"name\");
-        if (name == NULL) {
+    if (str_name == NULL) {
+        str_name = PyUnicode_InternFromString(\"name\");
+        if (str_name == NULL) {
             return NULL;
         }
     }
 
-    return PyObject_GetAttr(self, name);
+    return PyObject_GetAttr(self, str_name);
 }
 ";
 
@@ -55,33 +55,35 @@ fn cache(text: &str, module: &str) -> String {
 #[test]
 fn an_interned_string_is_made_with_its_module() {
     insta::assert_snapshot!(cache(NAME, SINGLE), @r#"
-        5: `name` is filled on first use: two threads may both fill it
+        5: `str_name` is filled on first use: two threads may both fill it
           8: `f` writes it here
-          safe: fill `name` while the module is made
+          safe: fill `str_name` while the module is made
         @@
-        +static PyObject *name = NULL;
+        +static PyObject *str_name = NULL;
         +
          /* Attributes. */
          static PyObject *
          f(PyObject *self, PyObject *unused)
          {
-        -    static PyObject *name = NULL;
+        -    static PyObject *str_name = NULL;
         -
-        -    if (name == NULL) {
-        -        name = PyUnicode_InternFromString("name");
-        -        if (name == NULL) {
+        -    if (str_name == NULL) {
+        -        str_name = PyUnicode_InternFromString("name");
+        -        if (str_name == NULL) {
         -            return NULL;
         -        }
         -    }
         -
-             return PyObject_GetAttr(self, name);
+             return PyObject_GetAttr(self, str_name);
          }
         @@
              PyObject *module;
          
-        +    name = PyUnicode_InternFromString("name");
-        +    if (name == NULL) {
-        +        return NULL;
+        +    if (str_name == NULL) {
+        +        str_name = PyUnicode_InternFromString("name");
+        +        if (str_name == NULL) {
+        +            return NULL;
+        +        }
         +    }
              module = PyModule_Create(&def);
              return module;
@@ -122,12 +124,16 @@ static PyObject *f(PyObject *self, PyObject *unused)
         @@
          static int exec(PyObject *m)
          {
-        +    one = PyLong_FromLong(-1);
-        +    if (!one)
-        +        return -1;
-        +    other = PyUnicode_FromString("other");
-        +    if (!other)
-        +        return -1;
+        +    if (!one) {
+        +        one = PyLong_FromLong(-1);
+        +        if (!one)
+        +            return -1;
+        +    }
+        +    if (!other) {
+        +        other = PyUnicode_FromString("other");
+        +        if (!other)
+        +            return -1;
+        +    }
              /* A constant of the module. */
              return PyModule_AddIntConstant(m, "one", 1);
         "#);
@@ -136,7 +142,10 @@ static PyObject *f(PyObject *self, PyObject *unused)
 #[test]
 fn a_mutex_is_the_alternative() {
     let said = run_alternative(&LAZY_STATIC_CACHE, &format!("{NAME}{SINGLE}"));
-    assert!(said.contains("safe: fill `name` under a mutex"), "{said}");
+    assert!(
+        said.contains("safe: fill `str_name` under a mutex"),
+        "{said}"
+    );
 }
 
 /// What is done where the text differs in `from`, which becomes `to`.
@@ -150,8 +159,8 @@ fn title_with(from: &str, to: &str) -> String {
 
 #[test]
 fn what_runs_before_the_module_is_made_keeps_its_test() {
-    let moved = "safe: fill `name` while the module is made";
-    let guarded = "safe: fill `name` under a mutex";
+    let moved = "safe: fill `str_name` while the module is made";
+    let guarded = "safe: fill `str_name` under a mutex";
     assert_eq!(title_with("/* Attributes. */", ""), moved);
     for (from, to) in [
         // Something is made that an exit would have to release.
@@ -165,13 +174,13 @@ fn what_runs_before_the_module_is_made_keeps_its_test() {
         // Another function has a variable of that name.
         (
             "/* Attributes. */",
-            "static int g(int name) { return name; }",
+            "static int g(int str_name) { return str_name; }",
         ),
-        ("/* Attributes. */", "#define name 3\n#undef name"),
+        ("/* Attributes. */", "#define str_name 3\n#undef str_name"),
         // What is said of the statement would stay behind.
         (
-            "    if (name == NULL) {\n        name",
-            "    /* Once. */\n    if (name == NULL) {\n        name",
+            "    if (str_name == NULL) {\n        str_name",
+            "    /* Once. */\n    if (str_name == NULL) {\n        str_name",
         ),
         (
             "            return NULL;",
@@ -179,10 +188,13 @@ fn what_runs_before_the_module_is_made_keeps_its_test() {
         ),
         ("name = NULL;", "name = NULL; /* interned */"),
         ("name = NULL;", "name = NULL, *other;"),
+        // It may be reset through a pointer, or fail for what it says.
+        ("(self, str_name)", "(self, *where(&str_name))"),
+        ("(\"name\")", "(\"n\\xe9\")"),
         // Not everybody makes it.
         (
-            "        name = PyUnicode",
-            "#ifdef X\n        other();\n#endif\n        name = PyUnicode",
+            "        str_name = PyUnicode",
+            "#ifdef X\n        other();\n#endif\n        str_name = PyUnicode",
         ),
         // The value is not always the same.
         ("String(\"name\")", "String(getenv(\"name\"))"),
@@ -203,7 +215,10 @@ fn a_branch_that_ends_before_the_module_is_made_keeps_its_variable() {
          #else\n    return NULL;\n#endif\n}\nstatic PyMethodDef",
     );
     let said = run_triaged(&LAZY_STATIC_CACHE, &text);
-    assert!(said.contains("safe: fill `name` under a mutex"), "{said}");
+    assert!(
+        said.contains("safe: fill `str_name` under a mutex"),
+        "{said}"
+    );
 }
 
 /// What the declaration of the module declares stands above.
@@ -212,46 +227,52 @@ fn a_module_that_is_declared_as_well() {
     insta::assert_snapshot!(crate::testing::run(crate::transforms::ALL, r#"
 static PyObject *f(PyObject *self, PyObject *unused)
 {
-    static PyObject *name;
-    if (name == NULL) {
-        name = PyUnicode_InternFromString("name");
-        if (name == NULL)
+    static PyObject *str_name;
+    if (str_name == NULL) {
+        str_name = PyUnicode_InternFromString("name");
+        if (str_name == NULL)
             return NULL;
     }
-    return Py_NewRef(name);
+    return Py_NewRef(str_name);
 }
 static PyMethodDef methods[] = {{"f", f, METH_NOARGS, NULL}, {NULL}};
 static struct PyModuleDef def = {PyModuleDef_HEAD_INIT, "m", NULL, -1, methods};
 PyMODINIT_FUNC PyInit_m(void)
 {
-    /* The module. */
+    /* Once a process. */
+    puts("m");
     return PyModule_Create(&def);
 }
 "#), @r#"
         @@
          
-        +static PyObject *name;
+        +static PyObject *str_name;
         +
          static PyObject *f(PyObject *self, PyObject *unused)
          {
-        -    static PyObject *name;
-        -    if (name == NULL) {
-        -        name = PyUnicode_InternFromString("name");
-        -        if (name == NULL)
+        -    static PyObject *str_name;
+        -    if (str_name == NULL) {
+        -        str_name = PyUnicode_InternFromString("name");
+        -        if (str_name == NULL)
         -            return NULL;
         -    }
-             return Py_NewRef(name);
+             return Py_NewRef(str_name);
          }
         @@
          PyMODINIT_FUNC PyInit_m(void)
          {
-        +    name = PyUnicode_InternFromString("name");
-        +    if (name == NULL) {
-        +        return NULL;
+        +    PyObject *m;
+        +
+        +    if (str_name == NULL) {
+        +        str_name = PyUnicode_InternFromString("name");
+        +        if (str_name == NULL) {
+        +            return NULL;
+        +        }
         +    }
-             /* The module. */
+             /* Once a process. */
+             puts("m");
         -    return PyModule_Create(&def);
-        +    PyObject *m = PyModule_Create(&def);
+        +    m = PyModule_Create(&def);
         +#if defined(Py_GIL_DISABLED) && !defined(Py_LIMITED_API)
         +    if (m != NULL) {
         +        PyUnstable_Module_SetGIL(m, Py_MOD_GIL_NOT_USED);

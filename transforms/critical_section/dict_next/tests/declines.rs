@@ -246,3 +246,24 @@ f(PyObject *d)
       by hand: `RELEASE_GIL` in the loop may detach the thread, and no critical section may end without a thread state: iterate over a copy (`PyDict_Copy`)
     "##);
 }
+
+#[test]
+fn a_dict_that_the_loop_replaces_is_declined() {
+    let text = "
+static void
+names(PyObject *d)
+{
+    Py_ssize_t pos = 0;
+    PyObject *key;
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        Py_SETREF(d, PyDict_New());
+    }
+}
+";
+    insta::assert_snapshot!(diff(text), @"
+        7: `d` is iterated over without holding its lock
+          7: `d`, which the caller passes in: another thread can change it between two calls
+          8: `Py_SETREF` can run Python code, which may change it as well
+          by hand: `d` is assigned in the loop, so that no single section holds it: iterate over a copy (`PyDict_Copy`)
+        ");
+}

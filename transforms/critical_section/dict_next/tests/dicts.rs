@@ -676,3 +676,40 @@ count(Cache *self)
         "{said}"
     );
 }
+
+#[test]
+fn a_size_that_was_asked_before_may_be_too_small() {
+    let with = |condition: &str| {
+        diff(&format!(
+            "
+static int
+fill(PyObject *d, long *hashes)
+{{
+    Py_ssize_t pos = 0;
+    PyObject *key;
+    {condition}
+    while (PyDict_Next(d, &pos, &key, NULL))
+        *hashes++ = 1;
+    return 0;
+}}
+"
+        ))
+    };
+    insta::assert_snapshot!(with("hashes = malloc(PyDict_Size(d) * sizeof(*hashes));"), @"
+        8: `d` is iterated over without holding its lock
+          8: `d`, which the caller passes in: another thread can change it between two calls
+          review: hold `d` in a critical section while it is iterated over
+          assumes that `d` has no more items in the loop than `PyDict_Size` says outside of it
+        @@
+             PyObject *key;
+             hashes = malloc(PyDict_Size(d) * sizeof(*hashes));
+        +    Py_BEGIN_CRITICAL_SECTION(d);
+             while (PyDict_Next(d, &pos, &key, NULL))
+                 *hashes++ = 1;
+        +    Py_END_CRITICAL_SECTION();
+             return 0;
+         }
+        ");
+    let compared = with("if (PyDict_Size(d) == 0) return 0;");
+    assert!(compared.contains("safe: hold `d`"), "{compared}");
+}
