@@ -3,7 +3,7 @@
 //! ```c
 //! static PyObject *name;
 //! /* f() */  if (name == NULL) name = PyUnicode_InternFromString("name");     /* goes */
-//! /* exec */ name = PyUnicode_InternFromString("name");                       /* comes */
+//! /* exec */ if (name == NULL) name = PyUnicode_InternFromString("name");     /* comes */
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Failure;
 use super::original::Original;
 use super::proof::{Failed, calls, original_span};
-use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, StmtKind, Storage, Tree, UnaryOp};
+use crate::ast::{
+    BinaryOp, ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Storage, Tree, UnaryOp,
+};
 use crate::capi::{self, Returns};
 use crate::edit::Applied;
 use crate::program::Program;
@@ -84,20 +86,54 @@ fn fills(tree: &Tree) -> impl Iterator<Item = (&str, ExprId)> {
         })
 }
 
-/// Those that the statements of its own block assign to: under no test and in no loop.
+/// Those that the statements of its own block assign to: in no loop, and under no test but whether
+/// they are empty.
 fn on_every_path(function: &Function) -> impl Iterator<Item = &str> {
     let tree = &function.tree;
-    let stmts = match &tree.stmt(function.body).kind {
-        StmtKind::Block(stmts) => stmts.as_slice(),
-        _ => &[],
-    };
-    let is_statement = |id: &ExprId| {
-        let mut all = stmts.iter();
-        all.any(|&stmt| matches!(tree.stmt(stmt).kind, StmtKind::Expr(expr) if expr == *id))
-    };
+    let own = statements(tree, function.body);
     fills(tree)
-        .filter(move |(_, id)| is_statement(id))
+        .filter(move |(name, id)| own.iter().any(|&stmt| is_filled_by(tree, stmt, name, *id)))
         .map(|(name, _)| name)
+}
+
+/// `name = value;`, alone or first behind `if (name == NULL)`.
+fn is_filled_by(tree: &Tree, stmt: StmtId, name: &str, fill: ExprId) -> bool {
+    let assigns = |stmt| matches!(tree.stmt(stmt).kind, StmtKind::Expr(expr) if expr == fill);
+    match tree.stmt(stmt).kind {
+        StmtKind::If { cond, then, .. } => {
+            let first = statements(tree, then).first().copied();
+            is_empty_test(tree, cond, name) && first.is_some_and(assigns)
+        }
+        _ => assigns(stmt),
+    }
+}
+
+/// The statements of a block, or the one that stands in its place.
+fn statements(tree: &Tree, stmt: StmtId) -> Vec<StmtId> {
+    match &tree.stmt(stmt).kind {
+        StmtKind::Block(stmts) => stmts.clone(),
+        _ => vec![stmt],
+    }
+}
+
+/// `name == NULL`, `NULL == name`, `!name`.
+fn is_empty_test(tree: &Tree, cond: ExprId, name: &str) -> bool {
+    let is_it = |expr| match &tree.expr(expr).kind {
+        ExprKind::Name(Name::Global(global)) => **global == *name,
+        _ => false,
+    };
+    match tree.expr(cond).kind {
+        ExprKind::Unary {
+            op: UnaryOp::Not,
+            operand,
+        } => is_it(operand),
+        ExprKind::Binary {
+            op: BinaryOp::Equals,
+            lhs,
+            rhs,
+        } => is_it(lhs) && tree.is_null(rhs) || tree.is_null(lhs) && is_it(rhs),
+        _ => false,
+    }
 }
 
 /// New references that static variables held at once, and that new variables hold first:
