@@ -47,5 +47,8 @@ fn a_variable_that_is_filled_elsewhere_is_filled_on_every_path_there() {
     assert_eq!(moved(&format!("m = create(); if (m) {fill}")), lost);
     let others = moved(&format!("if (!made) {{ {fill} }} m = create();"));
     assert_eq!(others, [""; 0]);
-    assert_eq!(moved(&format!("if (made) {{ {fill} }} m = create();")), lost);
+    assert_eq!(
+        moved(&format!("if (made) {{ {fill} }} m = create();")),
+        lost
+    );
 }
