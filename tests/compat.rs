@@ -29,65 +29,13 @@ const FUNCTIONS: &[&str] = &[
     "PyEval_GetFrameBuiltins",
     "PySys_GetOptionalAttrString",
     "PyUnstable_Object_IsUniquelyReferenced",
+    "PyMutex",
     "Py_BEGIN_CRITICAL_SECTION",
     "Py_BEGIN_CRITICAL_SECTION2",
 ];
 
-/// Fails with the number of the line that does not hold.
-const EXTENSION: &str = r#"
-#define HOLDS(x) do { if (!(x)) { PyErr_Format(PyExc_AssertionError, "line %d", __LINE__); return NULL; } } while (0)
-
-static PyObject *
-check(PyObject *self, PyObject *args)
-{
-    PyObject *dict, *list, *unhashable, *key, *v, *ref, *target;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "OOOOOO", &dict, &list, &unhashable, &key, &ref, &target))
-        return NULL;
-    v = PyList_GetItemRef(list, 0);
-    HOLDS(v != NULL); Py_DECREF(v);
-    v = PyList_GetItemRef(list, 9);
-    HOLDS(v == NULL && PyErr_ExceptionMatches(PyExc_IndexError)); PyErr_Clear();
-    HOLDS(PyDict_GetItemRef(dict, key, &v) == 1 && v != NULL); Py_DECREF(v);
-    HOLDS(PyDict_GetItemRef(dict, list, &v) == -1 && v == NULL && PyErr_Occurred()); PyErr_Clear();
-    HOLDS(PyDict_GetItemRef(dict, Py_None, &v) == 0 && v == NULL && !PyErr_Occurred());
-    HOLDS(PyDict_GetItemStringRef(dict, "key", &v) == 1); Py_DECREF(v);
-    HOLDS(PyDict_GetItemStringRef(dict, "none", &v) == 0 && v == NULL);
-    HOLDS(PyDict_GetItemStringRef(dict, "\xff", &v) == -1 && v == NULL); PyErr_Clear();
-    HOLDS(PyDict_ContainsString(dict, "key") == 1 && PyDict_ContainsString(dict, "none") == 0);
-    HOLDS(PyDict_SetDefaultRef(dict, key, Py_None, &v) == 1 && v != Py_None); Py_DECREF(v);
-    HOLDS(PyDict_SetDefaultRef(dict, Py_True, target, &v) == 0 && v == target); Py_DECREF(v);
-    HOLDS(PyDict_SetDefaultRef(dict, Py_True, key, NULL) == 1);
-    HOLDS(PyDict_SetDefaultRef(dict, unhashable, key, &v) == -1 && v == NULL); PyErr_Clear();
-    HOLDS(PyWeakref_GetRef(ref, &v) == 1 && v == target); Py_DECREF(v);
-    HOLDS(PyWeakref_GetRef(target, &v) == -1 && v == NULL); PyErr_Clear();
-    v = PyImport_AddModuleRef("sys");
-    HOLDS(v != NULL); Py_DECREF(v);
-    v = PyList_New(0);
-    HOLDS(PyUnstable_Object_IsUniquelyReferenced(v));
-    Py_INCREF(v); HOLDS(!PyUnstable_Object_IsUniquelyReferenced(v));
-    Py_DECREF(v); HOLDS(PyUnstable_Object_IsUniquelyReferenced(v));
-    Py_DECREF(v); HOLDS(!PyUnstable_Object_IsUniquelyReferenced(Py_None));
-    v = PyEval_GetFrameGlobals();
-    HOLDS(v != NULL && PyDict_Check(v)); Py_DECREF(v);
-    v = PyEval_GetFrameBuiltins();
-    HOLDS(v != NULL); Py_DECREF(v);
-    HOLDS(PySys_GetOptionalAttrString("path", &v) == 1 && PyList_Check(v)); Py_DECREF(v);
-    HOLDS(PySys_GetOptionalAttrString("no such name", &v) == 0 && v == NULL && !PyErr_Occurred());
-    v = Py_NewRef(target); HOLDS(v == target); Py_DECREF(v);
-    HOLDS(Py_XNewRef(NULL) == NULL);
-    Py_BEGIN_CRITICAL_SECTION(dict);
-    Py_BEGIN_CRITICAL_SECTION2(dict, list);
-    HOLDS(dict != list);
-    Py_END_CRITICAL_SECTION2();
-    Py_END_CRITICAL_SECTION();
-    Py_RETURN_NONE;
-}
-
-static PyMethodDef methods[] = {{"check", check, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
-static struct PyModuleDef def = {PyModuleDef_HEAD_INIT, "m", NULL, -1, methods, NULL, NULL, NULL, NULL};
-PyMODINIT_FUNC PyInit_m(void) { return PyModule_Create(&def); }
-"#;
+/// Asks each function for what the native one gives.
+const EXTENSION: &str = include_str!("compat/conventions.c");
 
 const SCRIPT: &str = "
 import gc, m, sys
@@ -104,18 +52,20 @@ assert sys.getrefcount(target) == before, 'a reference to the target is lost'
 
 /// A copy of `pythoncapi_compat.h` that has `functions`.
 fn full_header(functions: &BTreeSet<&str>) -> String {
-    let text = header(functions, None).replace("UNGIL_COMPAT_H", "PYTHONCAPI_COMPAT");
+    let text = header(functions, None, false).replace("UNGIL_COMPAT_H", "PYTHONCAPI_COMPAT");
     let banner = "// Header file providing new C API functions to old Python versions.\n";
     banner.to_owned() + &text.replace("Written by ungil", "Made by hand")
 }
 
 /// Compiles `m.c` of `folder`; a warning fails.
 fn build(folder: &Path, python: &Path) {
-    let include = headers(python);
+    compile(folder, Path::new(&headers(python)), &[]);
+}
+
+fn compile(folder: &Path, include: &Path, options: &[&str]) {
     assert!(
-        Path::new(&include).join("Python.h").exists(),
-        "needs the headers of {}: {include}",
-        python.display()
+        include.join("Python.h").exists(),
+        "no headers in {include:?}"
     );
     let strict = [
         "-Wall",
@@ -127,7 +77,8 @@ fn build(folder: &Path, python: &Path) {
     ];
     let mut gcc = Command::new("gcc");
     gcc.current_dir(folder).args(strict);
-    run(gcc.args(["-isystem", &include, "m.c", "-o", "m.so"]));
+    gcc.args(options).arg("-isystem").arg(include);
+    run(gcc.args(["m.c", "-o", "m.so"]));
 }
 
 fn pythons() -> [PathBuf; 2] {
@@ -151,7 +102,7 @@ fn holds(includes: &str, files: &[(&str, &str)]) {
 
 #[test]
 fn the_header_keeps_the_conventions_of_the_native_functions() {
-    let own = header(&FUNCTIONS.iter().copied().collect(), None);
+    let own = header(&FUNCTIONS.iter().copied().collect(), None, false);
     holds("#include \"ungil_compat.h\"\n", &[("ungil_compat.h", &own)]);
 }
 
@@ -160,7 +111,7 @@ fn it_stands_beside_older_and_newer_copies_of_the_full_header() {
     let all: BTreeSet<&str> = FUNCTIONS.iter().copied().collect();
     let (old, new): (BTreeSet<&str>, _) = (["Py_NewRef", "Py_XNewRef"].into(), all.clone());
     let lacked = &all - &old;
-    let own = header(&lacked, Some("pythoncapi_compat.h"));
+    let own = header(&lacked, Some("pythoncapi_compat.h"), false);
     for full in [&old, &new] {
         let full = full_header(full);
         let files = [("ungil_compat.h", &*own), ("pythoncapi_compat.h", &*full)];
@@ -173,6 +124,91 @@ fn it_stands_beside_older_and_newer_copies_of_the_full_header() {
             &files,
         );
     }
+}
+
+/// The headers of a free-threaded Python as its build with the GIL has them.
+fn headers_with_gil(folder: &Path) -> PathBuf {
+    let include = folder.join("include");
+    let original = headers(&free_threaded_python());
+    run(Command::new("cp").args(["-r", &original]).arg(&include));
+    let config = fs::read_to_string(include.join("pyconfig.h")).unwrap();
+    let config = config.replace("#define Py_GIL_DISABLED 1\n", "");
+    fs::write(include.join("pyconfig.h"), config).unwrap();
+    include
+}
+
+#[test]
+fn headers_of_3_13_make_a_library_for_the_limited_api_of_3_9() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = header(&FUNCTIONS.iter().copied().collect(), None, true);
+    fs::write(folder.path().join("ungil_compat.h"), own).unwrap();
+    let source = "#include \"ungil_compat.h\"\n".to_owned() + EXTENSION;
+    fs::write(folder.path().join("m.c"), source).unwrap();
+    let include = headers_with_gil(folder.path());
+    // `PyWeakref_GetObject` is deprecated: older libraries have nothing else.
+    let build = |version: &str| {
+        let define = format!("-DPy_LIMITED_API={version}");
+        compile(
+            folder.path(),
+            &include,
+            &[&define, "-Wno-deprecated-declarations"],
+        );
+    };
+    build("0x030D0000");
+    build("0x030B0000");
+    build("0x03090000");
+    let mut nm = Command::new("nm");
+    let symbols = run(nm
+        .args(["-D", "--undefined-only", "m.so"])
+        .current_dir(&folder));
+    let symbols = String::from_utf8(symbols.stdout).unwrap();
+    let newer: Vec<&str> = symbols
+        .split_whitespace()
+        .filter(|word| FUNCTIONS.contains(word) || word.starts_with("PyCriticalSection"))
+        .collect();
+    assert_eq!(newer, [""; 0]);
+    run(Command::new("python3")
+        .args(["-c", SCRIPT])
+        .current_dir(&folder));
+}
+
+/// One that asks for the limited API.
+const LIMITED: &str = include_str!("compat/limited.c");
+const TOTAL: &str = "
+import m, sys
+value = 12345678
+def once():
+    assert m.total({'a': value, 'b': 2.5, 'c': None}, ['a', 'b']) == (value + 2.5, 1)
+    for names in (['a', 'x'], ['c'], [[]]):
+        try: m.total({'a': value, 'c': None}, names)
+        except (KeyError, TypeError): pass
+        else: assert False
+for _ in range(3): once()
+before = sys.getrefcount(value)
+for _ in range(100): once()
+assert sys.getrefcount(value) == before
+";
+
+#[test]
+fn an_extension_for_the_limited_api_stays_one() {
+    let tree = Tree::new(&[("m.c", LIMITED.as_bytes())]);
+    let write = ["migrate", "--select", "UG1,UG3", "--allow-no-vcs"];
+    let ran = tree.ungil(&write);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let changed = [
+        "PyList_GetItemRef",
+        "PyDict_GetItemRef",
+        "Py_BEGIN_CRITICAL_SECTION",
+    ];
+    for name in changed {
+        assert!(tree.text("m.c").contains(name), "{}", tree.text("m.c"));
+    }
+    // With the GIL: without it, headers of 3.13 refuse the limited API.
+    let include = headers_with_gil(tree.path());
+    compile(tree.path(), &include, &[]);
+    run(Command::new("python3")
+        .args(["-c", TOTAL])
+        .current_dir(tree.path()));
 }
 
 /// A unit in pieces: `cache.c` has no `#include` of its own.

@@ -3,6 +3,7 @@
 
 mod header;
 mod include;
+mod shims;
 
-pub use header::{FULL_HEADER_NAME, HEADER_NAME, header, is_needed, provided, with_uses};
+pub use header::{FULL_HEADER_NAME, HEADER_NAME, Target, header, provided, with_uses};
 pub use include::{Include, Places, include_below, places, relative};

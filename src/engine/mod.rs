@@ -5,6 +5,7 @@ mod bodies;
 mod build;
 mod config;
 mod converge;
+mod limited;
 mod modules;
 mod needs;
 mod polyfills;

@@ -2,7 +2,6 @@
 //! and without the GIL share.
 
 mod scan;
-mod version;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::whose::files_of_modules;
 use super::workspace::Workspace;
-use super::{Config, build};
+use super::{Config, build, limited};
 use crate::capi::{FIRST_ABI3T, PyVersion};
 use crate::modules::{Module, find_modules};
 use crate::package::Package;
@@ -121,12 +120,13 @@ pub fn abi3t(package: &Package, config: &Config) -> Abi3t {
     let program = workspace.load(Demand::Everything, true);
     let mut found = Found::new();
     scan::scan(&program, &target, &mut found);
-    version::add(
-        &workspace.files,
-        &workspace.index,
-        &build::files(package),
-        &mut found,
-    );
+    let builds = build::files(package);
+    for request in limited::requests(&workspace.files, &workspace.index, &builds) {
+        if let Some(version) = request.version.filter(|version| *version < PYTHON) {
+            let key = (ObstacleKind::OlderVersion, version.to_string());
+            found.entry(key).or_default().insert(request.place);
+        }
+    }
     let modules = modules(package, config);
     let modules = modules.into_iter().map(|(module, files)| ModuleAbi {
         obstacles: obstacles(&found, package, &files),

@@ -8,8 +8,8 @@ mod supply;
 use std::path::Path;
 
 use super::workspace::Workspace;
-use super::{Compat, Config};
-use crate::compat;
+use super::{Compat, Config, limited};
+use crate::compat::Target;
 use crate::edit::{Fix, Need};
 use crate::package::Package;
 use crate::rule::{Finding, Outcome};
@@ -56,17 +56,18 @@ pub(super) fn serve(
         Compat::Header => 0,
         Compat::Auto | Compat::None => workspace.range.min,
     };
+    let target = limited::target(package, workspace, oldest);
     let fixes = findings.iter().filter_map(fix_of);
     let forms = fixes.flat_map(|fix| std::iter::once(fix).chain(&fix.alternatives));
-    let wanted = forms.flat_map(|fix| needs(fix, oldest)).collect();
-    let supply = Supply::new(package, workspace, &wanted);
+    let wanted = forms.flat_map(|fix| needs(fix, target)).collect();
+    let supply = Supply::new(package, workspace, target, &wanted);
     for finding in findings.iter_mut() {
         let Outcome::Fix(fix) = &mut finding.outcome else {
             continue;
         };
         let mut alternatives = std::mem::take(&mut fix.alternatives);
         for fix in std::iter::once(&mut *fix).chain(&mut alternatives) {
-            let wanted = needs(fix, oldest).collect();
+            let wanted = needs(fix, target).collect();
             for (header, files) in supply.of(&wanted) {
                 let placer = Placer {
                     package,
@@ -90,11 +91,11 @@ fn fix_of(finding: &Finding) -> Option<&Fix> {
     }
 }
 
-/// Files and functions of the needs that the supported Pythons make real.
-fn needs(fix: &Fix, oldest: u32) -> impl Iterator<Item = Wanted> {
+/// Files and functions of the needs that `target` makes real.
+fn needs(fix: &Fix, target: Target) -> impl Iterator<Item = Wanted> {
     fix.needs.iter().filter_map(move |need| {
         let Need::Compat { file, function } = need;
-        compat::is_needed(function, oldest).then_some((*file, *function))
+        target.lacks(function).then_some((*file, *function))
     })
 }
 

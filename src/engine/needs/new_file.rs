@@ -52,6 +52,8 @@ pub(super) struct Contents {
     pub full: Option<String>,
     /// The functions that this one has.
     pub given: BTreeSet<&'static str>,
+    /// Whether it is compiled for the limited API.
+    pub limited: bool,
 }
 
 impl Contents {
@@ -61,6 +63,6 @@ impl Contents {
         let mut functions = compat::with_uses(&functions);
         functions.retain(|name| !self.given.contains(name));
         functions.extend(kept);
-        compat::header(&functions, self.full.as_deref())
+        compat::header(&functions, self.full.as_deref(), self.limited)
     }
 }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 
 use super::new_file::{Contents, NewFile};
 use super::{Header, Wanted};
-use crate::compat::{self, HEADER_NAME};
+use crate::compat::{self, HEADER_NAME, Target};
 use crate::engine::workspace::Workspace;
 use crate::package::Package;
 use crate::source::FileId;
@@ -24,8 +24,17 @@ pub(super) struct Supply {
 }
 
 impl Supply {
-    pub(super) fn new(package: &Package, workspace: &Workspace, wanted: &BTreeSet<Wanted>) -> Self {
-        let stock = Stock { package, workspace };
+    pub(super) fn new(
+        package: &Package,
+        workspace: &Workspace,
+        target: Target,
+        wanted: &BTreeSet<Wanted>,
+    ) -> Self {
+        let stock = Stock {
+            package,
+            workspace,
+            limited: target.limited,
+        };
         let mut full: BTreeMap<FileId, (Header, BTreeSet<Wanted>)> = BTreeMap::new();
         let mut rest = wanted.clone();
         for file in wanted.iter().map(|need| need.0).collect::<BTreeSet<_>>() {
@@ -77,6 +86,8 @@ impl Supply {
 struct Stock<'a> {
     package: &'a Package,
     workspace: &'a Workspace,
+    /// Whether the package is compiled for the limited API.
+    limited: bool,
 }
 
 impl Stock<'_> {
@@ -99,7 +110,11 @@ impl Stock<'_> {
         all.then(|| (header, given(header)))
     }
 
+    /// None for the limited API: such a header does not compile there.
     fn nearest_header(&self, file: FileId) -> Option<FileId> {
+        if self.limited {
+            return None;
+        }
         let folder = |id| self.workspace.files.get(id).path().parent();
         let folder = |id| folder(id).unwrap_or(Path::new(""));
         let shared = |id| shared_folder(folder(file), folder(id)).components().count();
@@ -193,6 +208,7 @@ impl Stock<'_> {
             wanted: wanted.clone(),
             full: full.map(|header| compat::relative(folder, header)),
             given,
+            limited: self.limited,
         }
     }
 }

@@ -1,8 +1,11 @@
-//! Which version of the limited API C and build files ask for.
+//! Which versions of the limited API C and build files ask for.
 
-use super::{Found, ObstacleKind, PYTHON};
+use super::build;
+use super::workspace::Workspace;
 use crate::build::{BuildFile, words};
 use crate::capi::PyVersion;
+use crate::compat::Target;
+use crate::package::{FileKind, Package};
 use crate::preprocess::FileIndex;
 use crate::source::{ByteSpan, FileId, FileSet};
 
@@ -16,37 +19,55 @@ const OPTIONS: &[&str] = &[
     "USE_SABI",
 ];
 
-/// Adds the places that ask for a version before [`PYTHON`].
-pub(super) fn add(
+/// One place that asks for the limited API.
+pub(super) struct Request {
+    /// `None` where it does not say which version, or says it in other words.
+    pub version: Option<PyVersion>,
+    pub place: (FileId, ByteSpan),
+}
+
+/// All of them, in C and then in build files.
+pub(super) fn requests(
     files: &FileSet,
     index: &[FileIndex],
     builds: &[BuildFile<'_>],
-    found: &mut Found,
-) {
+) -> Vec<Request> {
+    let mut requests = Vec::new();
     for (id, file) in files.iter() {
-        for define in index[id.index()].defines(file, b"Py_LIMITED_API") {
-            let value = version(&file.text(define.body));
-            note(value, (id, define.name), found);
-        }
+        let defines = index[id.index()].defines(file, b"Py_LIMITED_API");
+        requests.extend(defines.into_iter().map(|define| Request {
+            version: version(&file.text(define.body)),
+            place: (id, define.name),
+        }));
     }
     for build in builds {
         let words = words(build.source.bytes());
-        for word in words
-            .iter()
-            .filter(|word| OPTIONS.contains(&word.text.trim_start_matches("-D")))
-        {
-            let place = (build.id, build.span(word.range.clone()));
-            note(version(word.rest), place, found);
-        }
+        let options = words.iter().filter(|word| is_option(word.text));
+        requests.extend(options.map(|word| Request {
+            version: version(word.rest),
+            place: (build.id, build.span(word.range.clone())),
+        }));
     }
+    requests
 }
 
-fn note(version: Option<PyVersion>, place: (FileId, ByteSpan), found: &mut Found) {
-    let Some(version) = version.filter(|version| *version < PYTHON) else {
-        return;
-    };
-    let key = (ObstacleKind::OlderVersion, version.to_string());
-    found.entry(key).or_default().insert(place);
+fn is_option(word: &str) -> bool {
+    OPTIONS.contains(&word.trim_start_matches("-D"))
+}
+
+/// What the functions that the fixes of a package call have to be there for, if the oldest Python
+/// is `oldest`. What generated files ask for is not for those that fixes change.
+pub(super) fn target(package: &Package, workspace: &Workspace, oldest: u32) -> Target {
+    let mut requests = requests(&workspace.files, &workspace.index, &build::files(package));
+    requests.retain(|request| {
+        let info = package.info_of(request.place.0);
+        !info.is_some_and(|info| matches!(info.kind, FileKind::Generated(_)))
+    });
+    let versions = requests.iter().filter_map(|request| request.version);
+    Target {
+        oldest: versions.map(PyVersion::hex).fold(oldest, u32::min),
+        limited: !requests.is_empty(),
+    }
 }
 
 /// The first version of Python 3 in `text`, however it is spelled: `0x03090000`, `cp39`, `3.9`, or
