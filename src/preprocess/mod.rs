@@ -44,7 +44,7 @@ use stream::{BranchId, Missed, Stream};
 const MAX_CONFIGS: usize = 32;
 
 /// A translation unit, read in all of its configurations.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Unit {
     /// Every distinct item, in the order of first appearance, configuration by configuration.
     pub items: Vec<UnitItem>,
@@ -76,21 +76,15 @@ pub fn preprocess(
     range: VersionRange,
     interest: &Interest,
 ) -> Unit {
-    let mut unit = Unit {
-        items: Vec::new(),
-        configs: Vec::new(),
-        unreached: Vec::new(),
-        branches: BTreeMap::new(),
-    };
+    let mut unit = Unit::default();
     let mut seen_items = FxHashSet::default();
     let mut tried: FxHashSet<BranchId> = FxHashSet::default();
     let mut dead: FxHashSet<BranchId> = FxHashSet::default();
     let mut waiting: Vec<Missed> = Vec::new();
     let mut combinations = Combinations::default();
     let mut wanted: BTreeSet<(FileId, ByteSpan)> = BTreeSet::new();
-    let roots: Vec<FileId> = std::iter::once(root)
-        .chain(before.iter().rev().copied())
-        .collect();
+    let before = before.iter().rev().copied();
+    let roots: Vec<FileId> = std::iter::once(root).chain(before).collect();
     let mut next = Some(Config::base(range));
     while let Some(config) = next.take() {
         let number = unit.configs.len();
@@ -127,10 +121,7 @@ pub fn preprocess(
         .iter()
         .map(|missed| missed.branch)
         .filter(|branch| !dead.contains(branch));
-    let mut unreached: Vec<BranchId> = live.collect();
-    unreached.sort_unstable();
-    unreached.dedup();
-    unit.unreached = unreached;
+    unit.unreached = live.collect::<BTreeSet<_>>().into_iter().collect();
     unit
 }
 
