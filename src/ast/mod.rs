@@ -94,6 +94,16 @@ impl Tree {
         }
     }
 
+    /// The calls that name a function, in the order of their ids, with that name.
+    pub fn calls(&self) -> impl Iterator<Item = (ExprId, &str)> {
+        let ids = (0u32..).map(ExprId);
+        ids.zip(&self.exprs)
+            .filter_map(|(id, expr)| match expr.kind {
+                ExprKind::Call { callee, .. } => Some((id, self.callee_name(callee)?)),
+                _ => None,
+            })
+    }
+
     /// Name of the function that the call `callee(…)` names directly, through parentheses but
     /// not through a pointer; `None` for locals.
     #[must_use]

@@ -4,6 +4,7 @@ mod exits;
 mod field;
 mod leaving;
 mod operand;
+mod owner;
 mod path;
 mod plan;
 mod private;
@@ -16,6 +17,7 @@ mod size;
 mod tests;
 mod text;
 mod values;
+mod wide;
 
 use std::collections::BTreeMap;
 
@@ -83,7 +85,8 @@ declare_rule! {
     /// holds the dict (the loop then stays with the old dict, where it went on in the new one with
     /// the position of the old; functions that build or destroy the object do not count), or if
     /// key or value are used where no reference of the loop can hold them, or if the size of
-    /// the dict is asked for outside of the section: what is made of it may be too small by then.
+    /// the dict is asked for where the section cannot begin: what is made of it may be too small by
+    /// then.
     /// No fix for iterations by hand, macros that leave on some paths only, and loops that detach
     /// the thread. A loop that adds or removes keys of its dict is undefined with and without the
     /// section; that stays.
@@ -247,21 +250,20 @@ impl<'a> Sites<'a> {
 
     /// The outermost iteration around `site` that gets a section.
     fn outer(&self, site: &Site) -> Option<usize> {
-        let region = self.scope.range(site.region);
+        let region = site.range(self.scope);
         self.read.iter().position(|other| {
             other.as_ref().is_ok_and(|other| {
-                other.call != site.call && inside(region, self.scope.range(other.region))
+                other.call != site.call && inside(region, other.range(self.scope))
             })
         })
     }
 
     /// Iterations inside of that of `site`.
     fn inner(&self, site: &Site) -> impl Iterator<Item = &Site> {
-        let region = self.scope.range(site.region);
+        let region = site.range(self.scope);
         let sites = self.read.iter().filter_map(|site| site.as_ref().ok());
-        sites.filter(move |other| {
-            other.call != site.call && inside(self.scope.range(other.region), region)
-        })
+        sites
+            .filter(move |other| other.call != site.call && inside(other.range(self.scope), region))
     }
 
     /// The dict that the section of `site` has to hold as well.
@@ -273,7 +275,7 @@ impl<'a> Sites<'a> {
         if others.any(|third| !self.scope.is_same_text(third.dict, other.dict)) {
             return None;
         }
-        let operand = Operand::read(self.scope, other, self.scope.range(site.region)).ok()?;
+        let operand = Operand::read(self.scope, other, site.range(self.scope)).ok()?;
         (!matches!(operand, Operand::Bound(_))).then_some((other, operand))
     }
 
@@ -304,7 +306,35 @@ impl<'a> Sites<'a> {
 
     fn fix(&self, site: &Site, names: &mut Names) -> Result<Fix, String> {
         let scope = self.scope;
-        let operand = Operand::read(scope, site, scope.range(site.region))?.held(scope, site);
+        let asked = size::asked_outside(scope, site);
+        if let Some(wide) = wide::with_sizes(scope, site, &asked, self.calls) {
+            let mut tried = names.clone();
+            if let Ok(mut fix) = self.section(&wide, &mut tried) {
+                *names = tried;
+                if let (Some(name), Some(dict)) = (wide::waits(scope, &wide), scope.text(site.dict))
+                {
+                    fix.assume(format!(
+                        "no other thread adds to `{dict}` while `{name}` waits for a lock, which \
+                         suspends the section"
+                    ));
+                }
+                return Ok(fix);
+            }
+        }
+        let mut fix = self.section(site, names)?;
+        if let (Some(asked), Some(dict)) = (asked.first(), scope.text(site.dict)) {
+            fix.assume(format!(
+                "`{dict}` has no more items in the loop than `{}` says outside of it",
+                asked.name
+            ));
+        }
+        Ok(fix)
+    }
+
+    /// The fix that puts the region of `site` into a section.
+    fn section(&self, site: &Site, names: &mut Names) -> Result<Fix, String> {
+        let scope = self.scope;
+        let operand = Operand::read(scope, site, site.range(scope))?.held(scope, site);
         let exits = Exits::collect(scope, site)?;
         let plan = Plan::new(scope, site, &exits)?;
         let uses = values::uses(scope, site);
@@ -331,12 +361,6 @@ impl<'a> Sites<'a> {
         assume_operand(scope, site, &operand, &mut fix);
         if let Some((inner, operand)) = &second {
             assume_operand(scope, inner, operand, &mut fix);
-        }
-        if let Some(name) = size::asked_outside(scope, site) {
-            fix.assume(format!(
-                "`{}` has no more items in the loop than `{name}` says outside of it",
-                operand.text()
-            ));
         }
         if !site.is_unconditional {
             fix.assume(format!("`{}` is not NULL here", operand.text()));

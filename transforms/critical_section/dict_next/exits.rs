@@ -57,18 +57,18 @@ impl Exits {
     pub(super) fn collect(scope: &Scope<'_>, site: &Site) -> Result<Self, String> {
         let mut collector = Collector {
             scope,
-            region: scope.range(site.region),
+            region: site.range(scope),
+            iteration: (site.kind != Kind::If).then_some(site.iteration),
             last: last_statement(scope, site),
-            is_loop: site.kind != Kind::If,
-            loops: 0,
-            breakables: 0,
-            switches: 0,
+            around: Vec::new(),
             labels: BTreeSet::new(),
             gotos: Vec::new(),
             obstacle: None,
             exits: Self::default(),
         };
-        collector.visit_stmt(scope.tree(), site.region);
+        for stmt in scope.statements(site.region.first, site.region.last) {
+            collector.visit_stmt(scope.tree(), stmt);
+        }
         collector.resolve_gotos();
         if let Some(obstacle) = collector.obstacle {
             return Err(obstacle.to_owned());
@@ -83,7 +83,7 @@ impl Exits {
 
 /// An error if a `goto` from outside leads to a label inside.
 fn jump_into(scope: &Scope<'_>, site: &Site, labels: &BTreeSet<Box<str>>) -> Result<(), String> {
-    let region = scope.range(site.region);
+    let region = site.range(scope);
     let outside = scope
         .tree()
         .stmts
@@ -151,25 +151,46 @@ pub(super) fn is_return_macro(text: &str) -> bool {
     )
 }
 
-/// The last statement of an `if`; a loop goes on behind its last.
+/// What the region goes on to its end behind: its loop, if that is the last thing in it, or the last
+/// statement of its `if`.
 fn last_statement(scope: &Scope<'_>, site: &Site) -> Option<StmtId> {
+    if !is_last(scope, site) {
+        return None;
+    }
     match scope.stmt(site.body) {
-        _ if site.kind != Kind::If => None,
+        _ if site.kind != Kind::If => Some(site.iteration),
         StmtKind::Block(stmts) => stmts.last().copied(),
         _ => Some(site.body),
     }
 }
 
+/// Whether nothing of the region runs behind the iteration.
+fn is_last(scope: &Scope<'_>, site: &Site) -> bool {
+    let mut at = site.iteration;
+    while at != site.region.last {
+        let Some(parent) = scope.parent(at) else {
+            return false;
+        };
+        let ends = match scope.stmt(parent) {
+            StmtKind::Block(stmts) => stmts.last() == Some(&at),
+            kind => matches!(kind, StmtKind::If { .. } | StmtKind::Label { .. }),
+        };
+        if !ends {
+            return false;
+        }
+        at = parent;
+    }
+    true
+}
+
 struct Collector<'s, 'a> {
     scope: &'s Scope<'a>,
     region: TokenRange,
+    /// The loop that iterates.
+    iteration: Option<StmtId>,
     last: Option<StmtId>,
-    is_loop: bool,
-    /// Loops of the region around the present statement.
-    loops: u32,
-    /// Loops and `switch`es.
-    breakables: u32,
-    switches: u32,
+    /// Loops and `switch`es of the region around the present statement, innermost last.
+    around: Vec<StmtId>,
     labels: BTreeSet<Box<str>>,
     gotos: Vec<Exit>,
     obstacle: Option<&'static str>,
@@ -181,16 +202,24 @@ impl Collector<'_, '_> {
         Exit {
             stmt,
             kind,
-            reach: match self.breakables {
-                1 if self.is_loop => Reach::Break,
+            reach: match self.around[..] {
+                [only] if self.iteration == Some(only) && self.last == Some(only) => Reach::Break,
                 _ if self.last == Some(stmt) => Reach::End,
                 _ => Reach::Jump,
             },
         }
     }
 
+    /// What `break` (or `continue`) leads to the end of; `None` if that is around the region.
+    fn target(&self, kind: &StmtKind) -> Option<StmtId> {
+        let mut around = self.around.iter().rev().copied();
+        match kind {
+            StmtKind::Break => around.next(),
+            _ => around.find(|&stmt| self.scope.is_loop(stmt)),
+        }
+    }
+
     fn note_jump(&mut self, id: StmtId, kind: &StmtKind) {
-        let own = u32::from(self.is_loop);
         match kind {
             StmtKind::Return(value) => {
                 let exit = self.exit(id, ExitKind::Return(*value));
@@ -200,21 +229,23 @@ impl Collector<'_, '_> {
                 let exit = self.exit(id, ExitKind::Goto(label.clone()));
                 self.gotos.push(exit);
             }
-            StmtKind::Break if self.breakables < own.max(1) => {
-                let exit = self.exit(id, ExitKind::Break);
-                self.exits.out.push(exit);
-            }
-            StmtKind::Continue if self.loops < own.max(1) => {
-                let exit = self.exit(id, ExitKind::Continue);
-                self.exits.out.push(exit);
-            }
-            StmtKind::Break if self.is_loop && self.breakables == 1 => self.exits.own.push(id),
-            StmtKind::Continue if self.is_loop && self.loops == 1 => self.exits.own.push(id),
+            StmtKind::Break | StmtKind::Continue => match self.target(kind) {
+                None => {
+                    let kind = match kind {
+                        StmtKind::Break => ExitKind::Break,
+                        _ => ExitKind::Continue,
+                    };
+                    let exit = self.exit(id, kind);
+                    self.exits.out.push(exit);
+                }
+                target if target == self.iteration => self.exits.own.push(id),
+                Some(_) => {}
+            },
             StmtKind::ComputedGoto(_) => {
                 self.obstacle =
                     Some("a computed `goto` may leave the loop: iterate over `PyDict_Copy`");
             }
-            StmtKind::Case { .. } | StmtKind::Default { .. } if self.switches == 0 => {
+            StmtKind::Case { .. } | StmtKind::Default { .. } if !self.is_in_switch() => {
                 self.obstacle = Some(
                     "a `case` label leads into the loop, and nothing may jump into a critical \
                      section",
@@ -225,6 +256,10 @@ impl Collector<'_, '_> {
             }
             _ => {}
         }
+    }
+
+    fn is_in_switch(&self) -> bool {
+        self.around.iter().any(|&stmt| !self.scope.is_loop(stmt))
     }
 
     fn resolve_gotos(&mut self) {
@@ -246,17 +281,13 @@ impl Visitor for Collector<'_, '_> {
         }
         let kind = &tree.stmt(id).kind;
         self.note_jump(id, kind);
-        let (loops, switches) = match kind {
-            StmtKind::While { .. } | StmtKind::For { .. } | StmtKind::DoWhile { .. } => (1, 0),
-            StmtKind::Switch { .. } => (0, 1),
-            _ => (0, 0),
-        };
-        self.loops += loops;
-        self.switches += switches;
-        self.breakables += loops + switches;
+        let is_around = self.scope.is_loop(id) || matches!(kind, StmtKind::Switch { .. });
+        if is_around {
+            self.around.push(id);
+        }
         walk_stmt(self, tree, id);
-        self.loops -= loops;
-        self.switches -= switches;
-        self.breakables -= loops + switches;
+        if is_around {
+            self.around.pop();
+        }
     }
 }

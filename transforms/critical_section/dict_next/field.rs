@@ -54,7 +54,7 @@ pub(super) fn keeps_its_dict(scope: &Scope<'_>, site: &Site) -> bool {
 
 /// Whether the loop calls more than functions that run no Python code.
 fn runs_code(scope: &Scope<'_>, site: &Site) -> bool {
-    let mut steps = scope.steps_in(scope.range(site.region));
+    let mut steps = scope.steps_in(site.range(scope));
     steps.any(|step| match &step.kind {
         InstrKind::Call { callee, .. } => {
             suspends(callee) && step.source != Source::Expr(site.call)

@@ -73,7 +73,7 @@ fn is_cut_short(scope: &Scope<'_>, body: StmtId) -> bool {
 /// Whether `stmt` does behind the region what it does in it: it names no variable of the region,
 /// nor key or value, nor a pointer that the region sets.
 pub(super) fn is_same_behind(scope: &Scope<'_>, site: &Site, stmt: StmtId) -> bool {
-    let (region, own) = (scope.range(site.region), scope.range(stmt));
+    let (region, own) = (site.range(scope), scope.range(stmt));
     let named = scope
         .tree()
         .exprs

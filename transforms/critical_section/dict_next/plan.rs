@@ -3,6 +3,7 @@
 use crate::ast::{ExprKind, Name, StmtId, StmtKind, Type, TypeKind, UnaryOp};
 
 use super::exits::{Exit, ExitKind, Exits, is_return_macro};
+use super::owner::keeps_dict;
 use super::scope::{Scope, inside};
 use super::site::Site;
 
@@ -75,11 +76,11 @@ impl Plan {
         let [action] = &action[..] else {
             return false;
         };
-        let Some(StmtKind::Block(stmts)) = scope.parent(site.region).map(|at| scope.stmt(at))
+        let Some(StmtKind::Block(stmts)) = scope.parent(site.region.last).map(|at| scope.stmt(at))
         else {
             return false;
         };
-        let region = stmts.iter().position(|&stmt| stmt == site.region);
+        let region = stmts.iter().position(|&stmt| stmt == site.region.last);
         let next = region.and_then(|at| stmts.get(at + 1));
         next.is_some_and(|&next| match scope.stmt(next) {
             StmtKind::Label { name, .. } => *action == format!("goto {name};"),
@@ -153,7 +154,7 @@ fn is_simple(scope: &Scope<'_>, site: &Site, value: crate::ast::ExprId) -> bool 
             .chars()
             .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_'),
         ExprKind::Name(Name::Local(local)) => {
-            let region = scope.range(site.region);
+            let region = site.range(scope);
             let decl = scope.tree().local(*local).decl;
             decl.is_none_or(|decl| !inside(scope.range(decl), region))
         }
@@ -222,12 +223,12 @@ fn releases_before(scope: &Scope<'_>, site: &Site, exit: &Exit) -> Vec<StmtId> {
         .collect();
     tail.reverse();
     let first = tail.iter().position(|&stmt| {
-        released(scope, stmt).is_some_and(|object| scope.is_same_text(object, site.dict))
+        released(scope, stmt).is_some_and(|object| keeps_dict(scope, site, object))
     });
     first.map_or_else(Vec::new, |first| tail.split_off(first))
 }
 
-/// What `Py_DECREF(x);` releases.
+/// What `Py_DECREF(x);` or `free(x);` gives up.
 fn released(scope: &Scope<'_>, stmt: StmtId) -> Option<crate::ast::ExprId> {
     let StmtKind::Expr(expr) = scope.stmt(stmt) else {
         return None;
@@ -236,7 +237,9 @@ fn released(scope: &Scope<'_>, stmt: StmtId) -> Option<crate::ast::ExprId> {
         return None;
     };
     let name = scope.tree().callee_name(*callee)?;
-    matches!(name, "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR")
+    const RELEASES: &[&str] = &["Py_DECREF", "Py_XDECREF", "Py_CLEAR", "free", "PyMem_Free"];
+    RELEASES
+        .contains(&name)
         .then(|| args.first().copied())
         .flatten()
 }
@@ -244,7 +247,7 @@ fn released(scope: &Scope<'_>, stmt: StmtId) -> Option<crate::ast::ExprId> {
 /// An error if the dict is released in the region other than right before an exit, or if what is
 /// moved behind the section does not exist there.
 fn releases_in_order(scope: &Scope<'_>, site: &Site, plan: &Plan) -> Result<(), String> {
-    let region = scope.range(site.region);
+    let region = site.range(scope);
     for (stmt, id) in scope.tree().stmts.iter().zip((0..).map(StmtId)) {
         if !inside(stmt.range, region) {
             continue;
@@ -256,7 +259,7 @@ fn releases_in_order(scope: &Scope<'_>, site: &Site, plan: &Plan) -> Result<(), 
             .exits
             .iter()
             .find(|departure| departure.moved.contains(&id));
-        if departure.is_none() && scope.is_same_text(object, site.dict) {
+        if departure.is_none() && keeps_dict(scope, site, object) {
             return Err(
                 "the dict is released in the loop, but a critical section needs it until \
                  its end: release it behind the loop"

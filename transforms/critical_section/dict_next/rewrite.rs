@@ -19,11 +19,12 @@ use super::exits::Reach;
 use super::operand::Operand;
 use super::plan::{Departure, Plan};
 use super::references::References;
-use super::scope::Scope;
+use super::scope::{Scope, inside};
 use super::site::Site;
 use super::text::{fails, gil_word, is_whole_in_every_branch};
 
 /// Names that are taken in a function, new ones included.
+#[derive(Clone)]
 pub(super) struct Names<'a> {
     cx: &'a PackageCx<'a>,
     words: FxHashSet<Vec<u8>>,
@@ -88,8 +89,8 @@ impl Section<'_> {
     /// What to do by hand.
     pub(super) fn fix(&self, names: &mut Names<'_>) -> Result<Fix, String> {
         let (file, region) = self
-            .scope
-            .span(self.site.region)
+            .site
+            .span(self.scope)
             .ok_or("the loop is made by a macro: put the critical section into the `#define`")?;
         let bytes = self.scope.cx.file(file).bytes();
         let tokens = &self.scope.cx.program.index[file.index()].tokens;
@@ -301,7 +302,12 @@ impl<'a> Rewrite<'a> {
             self.openers.push(self.layout.remove(span));
         }
         let flag = self.names.flag.as_deref().unwrap_or_default();
-        let mut record = self.section.references.release();
+        let Section { scope, site, .. } = self.section;
+        let mut record = match inside(scope.range(departure.exit.stmt), scope.range(site.body)) {
+            true => self.section.references.release(),
+            // `if (!keys) return NULL;` in front of the loop.
+            false => Vec::new(),
+        };
         match self.section.plan.actions.len() {
             _ if self.names.flag.is_none() => {}
             1 => record.push(format!("{flag} = 1;")),

@@ -63,6 +63,19 @@ impl<'a> Scope<'a> {
         std::iter::successors(self.parent(stmt), |&at| self.parent(at))
     }
 
+    /// The statements of one block from `first` to `last`.
+    pub(super) fn statements(&self, first: StmtId, last: StmtId) -> Vec<StmtId> {
+        let block = self.parent(last).map(|block| self.stmt(block));
+        let Some(StmtKind::Block(stmts)) = block.filter(|_| first != last) else {
+            return vec![last];
+        };
+        let at = |stmt| stmts.iter().position(|&other| other == stmt);
+        match (at(first), at(last)) {
+            (Some(from), Some(to)) if from <= to => stmts[from..=to].to_vec(),
+            _ => vec![last],
+        }
+    }
+
     pub(super) fn is_loop(&self, stmt: StmtId) -> bool {
         matches!(
             self.stmt(stmt),

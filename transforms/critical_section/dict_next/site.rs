@@ -1,6 +1,7 @@
 //! What a call of `PyDict_Next` iterates over, and the statement that is the iteration.
 
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind, TokenRange, UnaryOp};
+use crate::source::{ByteSpan, FileId};
 
 use super::scope::{Scope, inside};
 
@@ -15,8 +16,10 @@ pub(super) struct Site {
     pub(super) key: Option<LocalId>,
     /// The variable that gets the value, if any.
     pub(super) value: Option<LocalId>,
-    /// The statement to put into a section.
-    pub(super) region: StmtId,
+    /// The statement that iterates.
+    pub(super) iteration: StmtId,
+    /// The statements to put into a section.
+    pub(super) region: Region,
     /// The statement that runs for each item.
     pub(super) body: StmtId,
     /// The condition that holds the call.
@@ -28,7 +31,14 @@ pub(super) struct Site {
     pub(super) is_unconditional: bool,
 }
 
-/// Which statement a region is.
+/// Statements of one block, from the first to the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Region {
+    pub(super) first: StmtId,
+    pub(super) last: StmtId,
+}
+
+/// Which statement iterates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// `while` or `for`.
@@ -53,7 +63,7 @@ impl Site {
             "the position is kept outside of this function: put a critical section around the \
              call and take `Py_NewRef` of key and value before it ends",
         )?;
-        let region = scope
+        let iteration = scope
             .stmt_of(call)
             .ok_or("the call is not in a function body")?;
         let site = Self {
@@ -61,7 +71,7 @@ impl Site {
             dict: scope.uncast(args[0]),
             key: out_local(scope, args[2])?,
             value: out_local(scope, args[3])?,
-            ..shape(scope, region, call)?
+            ..shape(scope, iteration, call)?
         };
         if site.kind == Kind::If && !site.is_body_after_item(scope) {
             return Err(USED_AFTER.into());
@@ -76,6 +86,21 @@ impl Site {
         Ok(site)
     }
 
+    /// The tokens of the region.
+    pub(super) fn range(&self, scope: &Scope<'_>) -> TokenRange {
+        TokenRange {
+            start: scope.range(self.region.first).start,
+            end: scope.range(self.region.last).end,
+        }
+    }
+
+    /// The text of the region; `None` if a macro makes an end of it.
+    pub(super) fn span(&self, scope: &Scope<'_>) -> Option<(FileId, ByteSpan)> {
+        let (file, first) = scope.span(self.region.first)?;
+        let (other, last) = scope.span(self.region.last)?;
+        (file == other).then(|| (file, first.join(last)))
+    }
+
     /// Whether the body runs only after the call gave an item.
     pub(super) fn is_body_after_item(&self, scope: &Scope<'_>) -> bool {
         self.kind != Kind::DoLoop && holds_only_after(scope, self.cond, self.call)
@@ -85,8 +110,8 @@ impl Site {
 const USED_AFTER: &str = "key and value are used after the call: put a critical section around \
      both, and take `Py_NewRef` of what is needed after its end";
 
-fn shape(scope: &Scope<'_>, region: StmtId, call: ExprId) -> Result<Site, String> {
-    let (cond, body, step, kind) = match *scope.stmt(region) {
+fn shape(scope: &Scope<'_>, iteration: StmtId, call: ExprId) -> Result<Site, String> {
+    let (cond, body, step, kind) = match *scope.stmt(iteration) {
         StmtKind::While { cond, body } => (cond, body, None, Kind::Loop),
         StmtKind::For {
             cond: Some(cond),
@@ -109,7 +134,11 @@ fn shape(scope: &Scope<'_>, region: StmtId, call: ExprId) -> Result<Site, String
         dict: call,
         key: None,
         value: None,
-        region,
+        iteration,
+        region: Region {
+            first: iteration,
+            last: iteration,
+        },
         body,
         cond,
         step,
@@ -148,7 +177,7 @@ fn out_local(scope: &Scope<'_>, arg: ExprId) -> Result<Option<LocalId>, String> 
 
 /// Whether an `if` stands in a loop that goes on with the same position.
 fn is_stepped_by_outer_loop(scope: &Scope<'_>, site: &Site, position: LocalId) -> bool {
-    let mut ancestors = scope.ancestors(site.region);
+    let mut ancestors = scope.ancestors(site.iteration);
     let around = ancestors.find(|&stmt| scope.is_loop(stmt));
     around.is_some_and(|outer| !scope.is_written(position, scope.range(outer), Some(site.call)))
 }

@@ -6,6 +6,7 @@ mod exits;
 mod helper;
 mod layout;
 mod references;
+mod sizes;
 
 use super::UNLOCKED_DICT_ITERATION;
 use crate::testing::run_triaged;

@@ -237,7 +237,7 @@ impl Flow<'_> {
 
     fn note_use(&self, state: &State, set: Set, source: Source, uses: &mut Uses) {
         let values = set & (KEY | VALUE);
-        let region = self.scope.range(self.site.region);
+        let region = self.scope.range(self.site.iteration);
         if set & OLD != 0 || !self.scope.is_inside(source, region) {
             uses.outlive(values, source);
         } else if state.was_suspended {

@@ -44,8 +44,8 @@ impl Rewrite<'_> {
         }
         let in_place = || declared.iter().map(Variable::declared).collect();
         let scope = self.section.scope;
-        let region = self.section.site.region;
-        let parent = scope.parent(region);
+        let first = self.section.site.region.first;
+        let parent = scope.parent(first);
         let stmts = match parent.map(|parent| scope.stmt(parent)) {
             Some(StmtKind::Block(stmts)) => &stmts[..],
             Some(StmtKind::Label { .. } | StmtKind::Case { .. } | StmtKind::Default { .. }) => {
@@ -56,7 +56,7 @@ impl Rewrite<'_> {
         };
         let is_decl = |stmt: &StmtId| matches!(scope.stmt(*stmt), StmtKind::Decl(_));
         let leading = stmts.iter().take_while(|stmt| is_decl(stmt)).count();
-        let is_first = stmts.get(leading) == Some(&region);
+        let is_first = stmts.get(leading) == Some(&first);
         let joins_others = is_first && leading > 0 && !self.has_labels_before();
         if !joins_others && (is_first || scope.declares_anywhere()) {
             return Ok(in_place());
@@ -67,7 +67,7 @@ impl Rewrite<'_> {
     /// Whether a jump may lead past declarations at the top of a block.
     fn has_labels_before(&self) -> bool {
         let scope = self.section.scope;
-        let start = scope.range(self.section.site.region).start;
+        let start = scope.range(self.section.site.region.first).start;
         scope.tree().stmts.iter().any(|stmt| {
             let is_label = matches!(
                 stmt.kind,
@@ -86,8 +86,8 @@ impl Rewrite<'_> {
         right_before: bool,
     ) -> Result<Vec<String>, String> {
         let scope = self.section.scope;
-        let region = self.section.site.region;
-        let mut blocks = scope.ancestors(region);
+        let first = self.section.site.region.first;
+        let mut blocks = scope.ancestors(first);
         let block = blocks.find_map(|stmt| match scope.stmt(stmt) {
             StmtKind::Block(stmts) => Some((stmt, stmts)),
             _ => None,

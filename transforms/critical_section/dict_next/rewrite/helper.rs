@@ -16,8 +16,9 @@
 use super::{Rewrite, Section};
 use crate::ast::ExprKind;
 use crate::edit::{Edit, Fix, Need};
-use crate::transforms::critical_section::dict_next::exits::Exits;
+use crate::transforms::critical_section::dict_next::exits::{Exit, Exits};
 use crate::transforms::critical_section::dict_next::plan::is_computed;
+use crate::transforms::critical_section::dict_next::scope::inside;
 use crate::transforms::critical_section::dict_next::text::gil_word;
 use crate::transforms::split::Split;
 
@@ -79,7 +80,9 @@ impl Section<'_> {
         let release = self.references.release();
         if !release.is_empty() {
             rewrite.references().ok()?;
-            for exit in &exits.out {
+            let body = self.scope.range(self.site.body);
+            let in_body = |exit: &&Exit| inside(self.scope.range(exit.stmt), body);
+            for exit in exits.out.iter().filter(in_body) {
                 if is_computed(self.scope, self.site, exit) {
                     return None;
                 }
