@@ -2,6 +2,7 @@
 
 mod align;
 mod apply;
+mod comments;
 mod compose;
 mod difference;
 mod layout;

@@ -133,11 +133,7 @@ impl Layout<'_> {
         let span = match (leading == line, ends_line) {
             (true, true) => {
                 let end = self.next_line(statement.end()).unwrap_or(trailing);
-                // Of the blank lines around it one stays.
-                let behind = self
-                    .blank_line_at(end)
-                    .filter(|_| self.follows_blank_line(line));
-                ByteSpan::new(line.0, behind.unwrap_or(end).0)
+                self.with_blank_line(ByteSpan::new(line.0, end.0))
             }
             (false, true) => ByteSpan::new(leading.0, statement.end().0),
             (_, false) => ByteSpan::new(statement.start().0, trailing.0),
@@ -145,35 +141,31 @@ impl Layout<'_> {
         self.edit(span, "")
     }
 
-    /// The comment that alone fills the rest of the line behind `end`, with the blanks before it.
-    #[must_use]
-    pub fn comment_behind(&self, end: ByteOffset) -> Option<ByteSpan> {
-        let rest = &self.bytes[end.index()..];
-        let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
-        let line = line.trim_ascii_end();
-        let comment = line.trim_ascii_start();
-        let is_whole = match comment.strip_prefix(b"/*") {
-            Some(text) => text
-                .strip_suffix(b"*/")
-                .is_some_and(|text| memchr::memmem::find(text, b"*/").is_none()),
-            None => comment.starts_with(b"//"),
-        };
-        is_whole.then(|| ByteSpan::new(end.0, to_offset(end.index() + line.len()).0))
+    /// Whole `lines` that are to go, with a blank line beside them where there would be two, or one
+    /// behind `{` or in front of `}`.
+    fn with_blank_line(&self, lines: ByteSpan) -> ByteSpan {
+        let (start, end) = (lines.start(), lines.end());
+        let (first, next) = (self.index(start), self.index(end));
+        let above = self.blank_line_above(start);
+        let closing = self
+            .tokens
+            .get(next)
+            .map_or(end, |token| token.span.start());
+        let closes = self.text(next) == b"}" && self.is_blank(end, closing);
+        if closes && let Some(above) = above {
+            return ByteSpan::new(above.0, end.0);
+        }
+        let opens = first > 0
+            && self.text(first - 1) == b"{"
+            && self.is_blank(self.tokens[first - 1].span.end(), start);
+        match self.blank_line_at(end).filter(|_| opens || above.is_some()) {
+            Some(behind) => ByteSpan::new(start.0, behind.0),
+            None => lines,
+        }
     }
 
-    /// As [`Self::remove`]; at the top of a block the blank line behind goes as well.
-    #[must_use]
-    pub fn remove_paragraph(&self, statement: ByteSpan) -> Edit {
-        let mut edit = self.remove(statement);
-        let opens = self.index(statement.start()).checked_sub(1);
-        let is_first = opens.is_some_and(|brace| self.text(brace) == b"{");
-        if is_first
-            && edit.text.is_empty()
-            && let Some(next) = self.blank_line_at(edit.span.end())
-        {
-            edit.span = ByteSpan::new(edit.span.start().0, next.0);
-        }
-        edit
+    fn is_blank(&self, from: ByteOffset, to: ByteOffset) -> bool {
+        self.bytes[from.index()..to.index()].trim_ascii().is_empty()
     }
 
     /// Where the line behind `line` begins, if `line` is blank.
@@ -191,12 +183,10 @@ impl Layout<'_> {
         next.is_some_and(|next| self.blank_line_at(next).is_some())
     }
 
-    fn follows_blank_line(&self, line: ByteOffset) -> bool {
-        let Some(before) = line.0.checked_sub(1) else {
-            return false;
-        };
-        let start = self.line_start(ByteOffset(before));
-        self.blank_line_at(start) == Some(line)
+    /// Where the line above `line` begins, if it is blank.
+    fn blank_line_above(&self, line: ByteOffset) -> Option<ByteOffset> {
+        let above = self.line_start(ByteOffset(line.0.checked_sub(1)?));
+        (self.blank_line_at(above) == Some(line)).then_some(above)
     }
 
     fn before(&self, statement: ByteSpan, lines: &[&str]) -> Edit {

@@ -38,6 +38,8 @@ pub(super) struct Draft<'s, 'a> {
     pub(super) elses: BTreeMap<StmtId, Vec<String>>,
     /// Lookups that turned into the name of a variable.
     named: Vec<(ByteSpan, String)>,
+    /// Whether a comment stays that speaks of a borrowed reference.
+    pub(super) says_borrowed: bool,
 }
 
 /// The fix for homes that change together.
@@ -89,8 +91,7 @@ pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
         draft.weak_tests(planned)?;
         draft.counting(planned)?;
         draft.needs(&planned.home.lookups);
-        let lookups = planned.home.lookups.iter();
-        lookups.for_each(|lookup| draft.drop_comment(lookup));
+        draft.drop_comments(planned);
     }
     draft.finish()
 }
@@ -115,6 +116,7 @@ impl<'s, 'a> Draft<'s, 'a> {
             breaks: BTreeMap::new(),
             elses: BTreeMap::new(),
             named: Vec::new(),
+            says_borrowed: false,
         }
     }
 }
@@ -401,6 +403,10 @@ impl Draft<'_, '_> {
         edits.extend(self.scene.layout.realign(&edits));
         edits.sort_by_key(|edit| (edit.file, edit.span));
         self.fix.edits = edits;
+        if self.says_borrowed {
+            let more = "; a comment beside it still speaks of a borrowed reference";
+            self.fix.title.push_str(more);
+        }
         Ok(self.fix)
     }
 }

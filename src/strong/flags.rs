@@ -96,22 +96,8 @@ fn stores(scene: &Scene<'_>, flag: LocalId, gone: &[ExprId]) -> Option<Vec<Remov
 
 /// The statement with the comment behind it, which is about nothing else.
 fn with_comment(scene: &Scene<'_>, span: ByteSpan) -> ByteSpan {
-    let bytes = scene.cx.file(scene.file).bytes();
-    let rest = &bytes[span.end().index()..];
-    let line = rest.split(|byte| matches!(byte, b'\n' | b'\r')).next();
-    let line = line.unwrap_or_default().trim_ascii_end();
-    let text = line.trim_ascii_start();
-    let is_comment =
-        text.starts_with(b"//") || text.starts_with(b"/*") && text.ends_with(b"*/") && is_one(text);
-    let length = if is_comment { line.len() } else { 0 };
-    let length = u32::try_from(length).expect("files are indexed by u32");
-    ByteSpan::new(span.start().0, span.end().0 + length)
-}
-
-/// Whether a text that begins and ends as a comment is one comment.
-fn is_one(text: &[u8]) -> bool {
-    let closings = text.windows(2).filter(|pair| pair == b"*/");
-    closings.count() == 1
+    let behind = scene.layout.comment_behind(span.end());
+    behind.map_or(span, |behind| span.join(behind))
 }
 
 fn is_one_of_more(scene: &Scene<'_>, stmt: StmtId) -> bool {

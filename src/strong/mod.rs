@@ -20,6 +20,7 @@ mod bound;
 mod branch;
 mod calls;
 mod chain;
+mod claims;
 mod comments;
 mod contract;
 mod counting;

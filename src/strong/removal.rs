@@ -9,11 +9,12 @@
 
 use std::collections::BTreeSet;
 
+use super::claims::says_more;
 use super::emit::Draft;
 use super::reason::Reason;
 use super::scene::{Parent, Scene};
 use crate::ast::{BinaryOp, ExprId, ExprKind, StmtId, StmtKind, UnaryOp};
-use crate::source::{ByteOffset, ByteSpan};
+use crate::source::ByteSpan;
 
 impl Draft<'_, '_> {
     /// Takes the statements `call;` out. `name` is the variable, for messages.
@@ -69,37 +70,9 @@ impl Draft<'_, '_> {
     fn remove_stmt(&mut self, stmt: StmtId, name: &str) -> Result<(), Reason> {
         let span = self.scene.stmt_span(stmt);
         let span = span.ok_or_else(|| Reason::NoPlace(name.to_owned()))?;
-        let start = self.comment_above(span).unwrap_or(span.start());
-        let edit = self
-            .scene
-            .layout
-            .remove(ByteSpan::new(start.0, span.end().0));
+        let edit = self.scene.layout.remove(self.with_comments(span));
         self.fix.edits.push(edit);
         Ok(())
-    }
-
-    /// Where the lines of comment above a statement begin, if they say no more than that it counts.
-    ///
-    /// ```c
-    /// /* PyDict_GetItem gives a borrowed reference */
-    /// Py_INCREF(v);
-    /// ```
-    fn comment_above(&self, stmt: ByteSpan) -> Option<ByteOffset> {
-        let before = self.scene.layout.token_end_before(stmt.start());
-        let gap = self.scene.text(ByteSpan::new(before.0, stmt.start().0));
-        // What stands on its line belongs to the statement before.
-        let (line, above) = gap.split_once('\n')?;
-        let is_closed = line.contains("/*") == line.contains("*/");
-        let (lines, _) = above.rsplit_once('\n')?;
-        let comment = above.trim_start();
-        let is_note = comment.starts_with("/*") || comment.starts_with("//");
-        let has_gap = lines.lines().any(|line| line.trim().is_empty());
-        if !is_closed || !is_note || has_gap || says_more(comment) {
-            return None;
-        }
-        let offset = gap.len() - comment.len();
-        let start = before.0 + u32::try_from(offset).expect("files are shorter than 4 GiB");
-        Some(ByteOffset(start))
     }
 
     /// The largest statement around `stmt` of which nothing is left.
@@ -233,26 +206,6 @@ impl Draft<'_, '_> {
             _ => format!("!({})", text(cond)?),
         })
     }
-}
-
-/// Whether a comment in `text` says something that is not about the count which goes.
-fn says_more(text: &str) -> bool {
-    let mut rest = text;
-    while let Some(start) = rest.find("/*").into_iter().chain(rest.find("//")).min() {
-        let end = if rest[start..].starts_with("/*") {
-            "*/"
-        } else {
-            "\n"
-        };
-        let (comment, after) = rest[start + 2..].split_once(end).unwrap_or((rest, ""));
-        let comment = comment.to_ascii_lowercase();
-        let about_counts = ["borrow", "incref", "own it", "own a ref", "own the ref"];
-        if !about_counts.iter().any(|words| comment.contains(words)) {
-            return true;
-        }
-        rest = after;
-    }
-    false
 }
 
 /// Whether nothing of `stmt` is left without `gone`.

@@ -95,7 +95,7 @@ fn removal(cx: &PackageCx<'_>, site: &Site<'_>, span: ByteSpan) -> Option<Edit> 
     let has = |what: &[u8]| memchr::memmem::find(statement, what).is_some();
     let says_more = [&b"/*"[..], b"//", b"\n#"].into_iter().any(has) || layout.is_commented(span);
     let is_alone = layout.braceless_head(span).is_none();
-    (is_alone && !says_more).then(|| layout.remove_paragraph(span))
+    (is_alone && !says_more).then(|| layout.remove(span))
 }
 
 /// The declaration of the variable.

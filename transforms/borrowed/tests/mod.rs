@@ -4,6 +4,7 @@ mod aligned;
 mod bounds;
 mod chains;
 mod cleanup;
+mod comments;
 mod contracts;
 mod counting;
 mod dicts;
