@@ -29,7 +29,9 @@ impl Draft<'_, '_> {
             for span in ends.into_iter().flatten() {
                 self.drop_behind(span.end(), planned);
             }
-            stmt.map(|stmt| self.drop_above(stmt, planned));
+            if let Some(stmt) = stmt {
+                self.drop_above(stmt, planned);
+            }
         }
         for stmt in self
             .declaration(planned)
