@@ -5,7 +5,9 @@ mod apply;
 mod comments;
 mod compose;
 mod difference;
+mod labels;
 mod layout;
+mod remove;
 mod set;
 mod statement;
 

@@ -124,14 +124,16 @@ impl Draft<'_, '_> {
         let [kept, span] = [then, otherwise].map(|stmt| self.scene.stmt_span(stmt));
         let (kept, span) = (kept?, span?);
         if stmt == then && self.scene.is_else_if(otherwise) {
-            return self.join_else_if(outer, cond, otherwise);
+            return self
+                .join_else_if(outer, cond, otherwise)
+                .or_else(|| self.turn_chain(cond, then, otherwise));
         }
         let removed = if stmt == otherwise {
             ByteSpan::new(kept.end().0, span.end().0)
         } else if whole.contains(&otherwise) {
             return None;
         } else {
-            ByteSpan::new(kept.start().0, span.start().0)
+            self.up_to_else(then, otherwise)?
         };
         let text = self.scene.text(removed);
         let gets_text = self.gets_text_inside(stmt)
@@ -147,6 +149,33 @@ impl Draft<'_, '_> {
             self.replace(span, negated);
         }
         self.replace(removed, "");
+        Some(())
+    }
+
+    /// The first branch of an `if` and the `else` behind it.
+    fn up_to_else(&self, then: StmtId, otherwise: StmtId) -> Option<ByteSpan> {
+        let layout = &self.scene.layout;
+        let [first, second] = [then, otherwise].map(|stmt| self.scene.stmt_span(stmt));
+        let start = layout.token_end_before(first?.start());
+        let end = layout.token_end_before(second?.start());
+        Some(ByteSpan::new(start.0, end.0))
+    }
+
+    /// `if (v) … else if (c) a; else if (d) b;` turns into `if (!v) { if (c) a; else if (d) b; }`.
+    fn turn_chain(&mut self, cond: ExprId, then: StmtId, chain: StmtId) -> Option<()> {
+        let removed = self.up_to_else(then, chain)?;
+        let has_note = ["/*", "//", "#"]
+            .iter()
+            .any(|mark| self.scene.text(removed).contains(mark));
+        let is_free = is_idle(self.scene, cond) && !self.around.contains_key(&then);
+        if has_note || !is_free || self.gets_text_inside(then) {
+            return None;
+        }
+        let span = self.scene.span(cond)?;
+        let negated = self.negated(cond)?;
+        self.replace(span, negated);
+        self.replace(removed, "");
+        self.needs_braces(chain);
         Some(())
     }
 

@@ -460,3 +460,103 @@ fn no_blank_between_if_and_its_condition() {
          }
         ");
 }
+
+#[test]
+fn a_release_behind_a_label_gets_a_line() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *v = NULL, *r = NULL;
+    v = PyDict_GetItemWithError(dict, key);
+    if (!v) return NULL;
+    if (check(v)) goto done;
+    r = make(self,
+             v);
+done:if (!r)
+        log_failure(self,
+                    key);
+    return r;
+"#
+    ), @"
+        @@
+         {
+             PyObject *v = NULL, *r = NULL;
+        -    v = PyDict_GetItemWithError(dict, key);
+        +    (void)PyDict_GetItemRef(dict, key, &v);
+             if (!v) return NULL;
+             if (check(v)) goto done;
+             r = make(self,
+                      v);
+        -done:if (!r)
+        +done:
+        +    Py_DECREF(v);
+        +    if (!r)
+                 log_failure(self,
+                             key);
+        ");
+}
+
+#[test]
+fn the_last_branch_of_a_count_turns_round() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *v = PyDict_GetItem(dict, key);
+    if (v)
+        Py_INCREF(v);
+    else {
+        v = make(key);
+    }
+    return v;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *v = PyDict_GetItem(dict, key);
+        -    if (v)
+        -        Py_INCREF(v);
+        -    else {
+        +    PyObject *v;
+        +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    if (!v) {
+                 v = make(key);
+             }
+        ");
+}
+
+#[test]
+fn a_chain_behind_a_count_gets_braces() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *v = PyDict_GetItemWithError(dict, key);
+    if (v) { Py_INCREF(v); }
+    else if (PyErr_Occurred()) return NULL;
+    else if (key == Py_None) v = NULL;
+    else {
+        v = make(key);
+    }
+    return v;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *v = PyDict_GetItemWithError(dict, key);
+        -    if (v) { Py_INCREF(v); }
+        -    else if (PyErr_Occurred()) return NULL;
+        -    else if (key == Py_None) v = NULL;
+        -    else {
+        -        v = make(key);
+        +    PyObject *v;
+        +    (void)PyDict_GetItemRef(dict, key, &v);
+        +    if (!v) {
+        +        if (PyErr_Occurred()) return NULL;
+        +        else if (key == Py_None) v = NULL;
+        +        else {
+        +            v = make(key);
+        +        }
+             }
+             return v;
+        ");
+}
