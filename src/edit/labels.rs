@@ -60,29 +60,31 @@ impl Layout<'_> {
         (self.is_label(label) && !self.begins_line(start)).then_some(label)
     }
 
-    /// The indentation of the statements of the block around `start`, labels apart.
+    /// The indentation of the statements of the block around `start`: that of the last one before
+    /// it which begins a line.
     fn block_indentation(&self, start: ByteOffset) -> Vec<u8> {
         let mut depth = 0;
-        for index in (0..self.index(start)).rev() {
+        for index in (1..self.index(start)).rev() {
             match self.text(index) {
                 b"}" => depth += 1,
                 b"{" if depth > 0 => depth -= 1,
                 b"{" => {
-                    let first = index + 1;
-                    let own_line = self.tokens.get(first).filter(|token| token.first_on_line);
-                    return match own_line {
-                        Some(token) if !self.is_label(first) => {
-                            self.indentation(token.span.start()).to_vec()
-                        }
-                        _ => {
-                            let brace = self.tokens[index].span.start();
-                            self.step().deeper(self.indentation(brace))
-                        }
-                    };
+                    let brace = self.tokens[index].span.start();
+                    return self.step().deeper(self.indentation(brace));
+                }
+                _ if depth == 0 && self.begins_statement(index) => {
+                    return self.indentation(self.tokens[index].span.start()).to_vec();
                 }
                 _ => {}
             }
         }
         self.indentation(start).to_vec()
+    }
+
+    /// Whether token `index` begins a line and a statement of a block, without a label.
+    fn begins_statement(&self, index: usize) -> bool {
+        let is_next = matches!(self.text(index - 1), b"{" | b"}" | b";");
+        let has_label = matches!(self.text(index), b"case" | b"default") || self.is_label(index);
+        is_next && !has_label && self.tokens[index].first_on_line
     }
 }
