@@ -198,10 +198,17 @@ impl<'a> Layout<'a> {
     pub fn braceless_head(&self, statement: ByteSpan) -> Option<Head> {
         let before = self.index(statement.start()).checked_sub(1)?;
         let starts_with_brace = self.text(before + 1) == b"{";
-        if starts_with_brace {
+        if starts_with_brace || self.is_in_directive(before) {
             return None;
         }
         self.head_ending_at(before)
+    }
+
+    /// Whether a token stands in a directive: the last one of `#else` or `#if (X)` is no head.
+    fn is_in_directive(&self, index: usize) -> bool {
+        let mut line = self.tokens[..=index].iter();
+        let first = line.rposition(|token| token.first_on_line);
+        first.is_some_and(|first| self.text(first) == b"#")
     }
 
     /// The control head whose last token is `index`.

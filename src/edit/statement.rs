@@ -483,6 +483,16 @@ mod tests {
     }
 
     #[test]
+    fn a_directive_is_no_head() {
+        for directive in ["#else", "#if (X)", "#  else  /* !X */"] {
+            assert_eq!(
+                around(&format!("{{\n{directive}\n    f();\n#endif\n}}\n"), "f();"),
+                format!("{{\n{directive}\n    <;\n    f();\n    >;\n#endif\n}}\n")
+            );
+        }
+    }
+
+    #[test]
     fn removing_a_statement_takes_its_line() {
         assert_eq!(
             removed("{\n    f();\r\n    g();\n}\n", "f();"),

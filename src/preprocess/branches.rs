@@ -1,8 +1,17 @@
 //! Where the branches of a file's `#if`s stand.
 
-use super::directive::{BranchKind, Segment};
+use super::directive::{Branch, BranchKind, Segment};
 use super::index::FileIndex;
 use crate::source::{ByteOffset, ByteSpan};
+
+/// An `#if` with an `#else`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Conditional {
+    /// From each directive to the next.
+    pub branches: Vec<ByteSpan>,
+    /// Where its `#endif` begins.
+    pub endif: ByteOffset,
+}
 
 impl FileIndex {
     /// The innermost branch around what stands at `at`, by the index of its segment.
@@ -46,6 +55,37 @@ impl FileIndex {
             .checked_sub(1)
             .and_then(stretch)
             .or_else(|| stretch(behind))
+    }
+
+    /// The conditional of which a branch ends at `at`, with nothing but blanks and comments between
+    /// that and the next directive. `None` for one without `#else`.
+    #[must_use]
+    pub fn conditional_ending_at(&self, at: ByteOffset) -> Option<Conditional> {
+        let behind = self.tokens.partition_point(|token| token.span.start() < at);
+        let next = self.tokens.get(behind)?.span.start();
+        let mut open: Vec<Vec<&Branch>> = Vec::new();
+        for segment in &self.segments {
+            let Segment::Branch(branch) = segment else {
+                continue;
+            };
+            if matches!(branch.kind, BranchKind::If(_) | BranchKind::IfDefined(..)) {
+                open.push(Vec::new());
+            }
+            open.last_mut()?.push(branch);
+            if branch.kind == BranchKind::Endif {
+                let directives = open.pop()?;
+                let has_else = directives.iter().any(|it| it.kind == BranchKind::Else);
+                if directives[1..].iter().any(|it| it.at == next) {
+                    let branches = directives.windows(2);
+                    let branches = branches.map(|it| ByteSpan::new(it[0].at.0, it[1].at.0));
+                    return has_else.then(|| Conditional {
+                        branches: branches.collect(),
+                        endif: branch.at,
+                    });
+                }
+            }
+        }
+        None
     }
 
     /// Where the directive that opens a branch begins.

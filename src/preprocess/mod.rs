@@ -21,6 +21,7 @@ mod stream;
 mod tests;
 mod typedefs;
 
+pub use branches::Conditional;
 pub use combine::Interest;
 pub use config::{Config, VersionRange};
 pub use include::{Includes, Inclusion, MissingHeader};

@@ -61,7 +61,7 @@ pub(super) fn outcomes(cx: &PackageCx<'_>) -> Lookups {
         search.explain(item, &mut outcomes);
         lookups.insert(item, outcomes);
     }
-    variants::join(cx, &plans, &mut lookups);
+    variants::join(cx, plans, &mut lookups);
     lookups
 }
 

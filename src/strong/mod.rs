@@ -15,6 +15,7 @@
 mod afterwards;
 mod arms;
 mod around;
+mod behind;
 mod beside;
 mod bound;
 mod branch;

@@ -17,6 +17,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use super::behind;
 use super::item::Solved;
 use super::reason::Reason;
 use crate::ast::ExprId;
@@ -40,8 +41,10 @@ pub(super) fn plans(solved: &BTreeMap<ItemId, Solved>) -> Plans {
 
 /// Joins fixes that ask for the same edits in several configurations, and takes back those that
 /// another configuration does not agree with.
-pub(super) fn join(cx: &PackageCx<'_>, plans: &Plans, lookups: &mut Lookups) {
+pub(super) fn join(cx: &PackageCx<'_>, mut plans: Plans, lookups: &mut Lookups) {
     let shared = Shared::new(cx);
+    move_behind(&shared, &mut plans, lookups);
+    let plans = &plans;
     for cluster in clusters(&shared, lookups) {
         let outcome = match shared.dissent(plans, &cluster) {
             Some(line) => Outcome::Manual(Reason::Variants(line).to_string()),
@@ -55,11 +58,33 @@ pub(super) fn join(cx: &PackageCx<'_>, plans: &Plans, lookups: &mut Lookups) {
     }
 }
 
+/// Releases once behind an `#endif` what all of its branches release.
+fn move_behind(shared: &Shared<'_, '_>, plans: &mut Plans, lookups: &mut Lookups) {
+    let moves = behind::moves(shared.cx, shared, plans);
+    if moves.is_empty() {
+        return;
+    }
+    let moved = |edit: &Edit| moves.get(edit).unwrap_or(edit).clone();
+    for edits in plans.values_mut() {
+        *edits = edits.iter().map(moved).collect();
+    }
+    for outcome in lookups.values_mut().flat_map(BTreeMap::values_mut) {
+        if let Outcome::Fix(fix) = outcome {
+            for edit in &mut fix.edits {
+                *edit = moved(edit);
+            }
+            // Stable: it stays in front of what goes before the next statement.
+            fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+            fix.edits.dedup();
+        }
+    }
+}
+
 /// Where pieces of text begin.
 type Marks = Rc<BTreeSet<ByteOffset>>;
 
 /// The functions that have text in common with others, most often their own configurations.
-struct Shared<'c, 'a> {
+pub(super) struct Shared<'c, 'a> {
     cx: &'c PackageCx<'a>,
     functions: BTreeMap<FileId, Vec<(ByteSpan, ItemId)>>,
     /// Where the text of each begins piece by piece, as far as it was asked for.
@@ -94,6 +119,18 @@ impl<'c, 'a> Shared<'c, 'a> {
             functions,
             marks: RefCell::default(),
         }
+    }
+
+    /// The functions around `edit` that have text in `stretch`.
+    pub(super) fn compiling<'s>(
+        &'s self,
+        edit: &'s Edit,
+        stretch: ByteSpan,
+    ) -> impl Iterator<Item = ItemId> + 's {
+        self.around(edit).filter(move |&item| {
+            let marks = self.marks(item, edit.file);
+            marks.range(stretch.start()..stretch.end()).next().is_some()
+        })
     }
 
     /// Those around an edit, in any configuration.

@@ -211,3 +211,147 @@ static int f(PyObject *l, PyObject *d)
 }
 "), @"5: the configurations that the branch at line 4 tells apart need different changes: change each branch by hand");
 }
+
+#[test]
+fn what_all_branches_release_is_released_behind_them() {
+    insta::assert_snapshot!(run("
+static long f(PyObject *l)
+{
+    PyObject *v = PyList_GetItem(l, 0);
+    long n;
+    if (v == NULL)
+        return -1;
+#ifdef A
+    n = one(v);
+#elif defined(B)
+    n = two(v);
+#else
+    n = three(v);
+#endif  /* A */
+    return n;
+}
+"), @"
+        @@
+         static long f(PyObject *l)
+         {
+        -    PyObject *v = PyList_GetItem(l, 0);
+        +    PyObject *v = PyList_GetItemRef(l, 0);
+             long n;
+             if (v == NULL)
+        @@
+             n = three(v);
+         #endif  /* A */
+        +    Py_DECREF(v);
+             return n;
+         }
+        ");
+}
+
+#[test]
+fn a_branch_for_older_pythons_leaks_nothing() {
+    insta::assert_snapshot!(run("
+static long f(PyObject *l)
+{
+    PyObject *v = PyList_GetItem(l, 0);
+    long n;
+    if (v == NULL)
+        return -1;
+#if PY_MAJOR_VERSION >= 3
+    n = PyLong_AsLong(v);
+#else
+    n = PyInt_AsLong(v);
+#endif
+    return n;
+}
+"), @"
+        @@
+         static long f(PyObject *l)
+         {
+        -    PyObject *v = PyList_GetItem(l, 0);
+        +    PyObject *v = PyList_GetItemRef(l, 0);
+             long n;
+             if (v == NULL)
+        @@
+             n = PyInt_AsLong(v);
+         #endif
+        +    Py_DECREF(v);
+             return n;
+         }
+        ");
+}
+
+#[test]
+fn a_branch_that_releases_itself_or_leaves_is_left_alone() {
+    insta::assert_snapshot!(run("
+static long f(PyObject *l)
+{
+    PyObject *v = PyList_GetItem(l, 0);
+    PyObject *w;
+    long n;
+    if (v == NULL)
+        return -1;
+#if PY_MAJOR_VERSION >= 3
+    n = PyLong_AsLong(v);
+#else
+    n = PyInt_AsLong(v);
+    if (n < 0)
+        return -2;
+#endif
+#if PY_MAJOR_VERSION >= 3
+    w = PyList_GetItem(l, 1);
+    if (w == NULL)
+        return -1;
+    n += PyLong_AsLong(w);
+#else
+    n += 1;
+#endif
+    return n;
+}
+"), @"
+        @@
+         static long f(PyObject *l)
+         {
+        -    PyObject *v = PyList_GetItem(l, 0);
+        +    PyObject *v = PyList_GetItemRef(l, 0);
+             PyObject *w;
+             long n;
+        @@
+         #if PY_MAJOR_VERSION >= 3
+             n = PyLong_AsLong(v);
+        +    Py_DECREF(v);
+         #else
+             n = PyInt_AsLong(v);
+        @@
+         #endif
+         #if PY_MAJOR_VERSION >= 3
+        -    w = PyList_GetItem(l, 1);
+        +    w = PyList_GetItemRef(l, 1);
+             if (w == NULL)
+                 return -1;
+             n += PyLong_AsLong(w);
+        +    Py_DECREF(w);
+         #else
+             n += 1;
+        ");
+}
+
+#[test]
+fn branches_that_need_different_releases_keep_them() {
+    insta::assert_snapshot!(run("
+static long f(PyObject *l, PyObject *t)
+{
+    PyObject *v = PyList_GetItem(l, 0);
+    long n;
+    if (v == NULL)
+        return -1;
+#ifdef A
+    n = one(v);
+#else
+    return two(v);
+#endif
+    return n;
+}
+"), @"
+        3: the configurations that the branch at line 7 tells apart need different changes: change each branch by hand
+        ");
+}
