@@ -113,6 +113,26 @@ pub fn never_returns(name: &str) -> bool {
         )
 }
 
+/// Whether the function, if its only argument is `NULL`, raises an exception and returns what it
+/// returns for an object that it cannot convert: so in Python 3.8 to 3.14.
+#[must_use]
+pub fn raises_for_null(name: &str) -> bool {
+    matches!(
+        name,
+        "PyFloat_AsDouble"
+            | "PyLong_AsDouble"
+            | "PyLong_AsInt"
+            | "PyLong_AsLong"
+            | "PyLong_AsLongLong"
+            | "PyLong_AsSize_t"
+            | "PyLong_AsSsize_t"
+            | "PyLong_AsUnsignedLong"
+            | "PyLong_AsUnsignedLongLong"
+            | "PyLong_AsUnsignedLongLongMask"
+            | "PyLong_AsUnsignedLongMask"
+    )
+}
+
 fn rows() -> impl Iterator<Item = &'static str> {
     let lines = include_str!("effects.tsv").lines();
     lines.filter(|line| !line.starts_with('#')).skip(1)

@@ -8,7 +8,9 @@ mod stable;
 mod version;
 
 pub use arg_format::{Stored, stored};
-pub use effects::{Effects, Out, OutKind, Returns, Steal, StealWhen, effects, never_returns};
+pub use effects::{
+    Effects, Out, OutKind, Returns, Steal, StealWhen, effects, never_returns, raises_for_null,
+};
 pub use replacements::{Absent, Form, OldErrors, REPLACEMENTS, Replacement, replacement};
 pub use stable::{FIRST_ABI3T, OutsideAbi3t};
 pub use version::{BadVersion, PyVersion};

@@ -345,6 +345,7 @@ fn nested_return(
     let span = span_of(draft, stmt)?;
     let column = draft.scene.layout.indented_columns(span.start()) + head.len() + 1;
     let call = parts.with_args(draft, &draft.text(args), column);
+    let call = draft.unless_null(lookup, call);
     let test = draft.null_exit(lookup, name, span);
     draft.before(stmt, [format!("{head} {call};")]);
     if let StmtKind::Decl(decls) = &draft.scene.tree.stmt(stmt).kind

@@ -6,6 +6,7 @@ use super::around::Around;
 use super::calls;
 use super::chain::Chains;
 use super::failing::breaks;
+use super::passed_on::passed_on;
 use super::plan::{Lookup, Planned};
 use super::presence;
 use super::reason::Reason;
@@ -34,6 +35,8 @@ pub(super) struct Draft<'s, 'a> {
     pub(super) replaced: BTreeMap<StmtId, bool>,
     /// Lookups whose failure leaves just a loop.
     pub(super) breaks: BTreeMap<ExprId, StmtId>,
+    /// Lookups whose failure the function that gets the result tells.
+    pub(super) passed_on: BTreeSet<ExprId>,
     /// The lines of `else` branches that statements get.
     pub(super) elses: BTreeMap<StmtId, Vec<String>>,
     /// Lookups that turned into the name of a variable.
@@ -49,6 +52,7 @@ pub(super) struct Draft<'s, 'a> {
 pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
     let mut draft = Draft::new(scene, title(scene, group));
     draft.breaks = breaks(group);
+    draft.passed_on = passed_on(scene, group)?;
     for planned in group {
         draft.replaced.extend(&planned.decisions.replaced);
         draft.releases(planned)?;
@@ -114,6 +118,7 @@ impl<'s, 'a> Draft<'s, 'a> {
             at_exit: BTreeMap::new(),
             replaced: BTreeMap::new(),
             breaks: BTreeMap::new(),
+            passed_on: BTreeSet::new(),
             elses: BTreeMap::new(),
             named: Vec::new(),
             says_borrowed: false,

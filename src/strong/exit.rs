@@ -3,6 +3,7 @@
 use super::branch::{branch, branches};
 use super::error_value::ErrorValue;
 use super::exits::Exits;
+use super::passed_on::is_passed_on;
 use super::plan::takes_result;
 use super::reason::Reason;
 use super::scene::{Parent, Scene};
@@ -25,6 +26,9 @@ pub(super) enum Failure {
     Break(StmtId, Vec<String>),
     /// The statements that leave a function which cannot tell its caller.
     Stop(Vec<String>),
+    /// The borrowed one could not, and the function that gets the result raises an exception for
+    /// `NULL`: the code does about that what it does about other errors of that function.
+    PassedOn,
 }
 
 /// What to do about `NULL` from the strong function.
@@ -70,10 +74,14 @@ pub(super) fn failure(
         ));
     }
     let no_exit = || Reason::NoExit(replacement.strong);
-    let exits = Exits::new(scene, call, shape.local()).ok_or_else(no_exit)?;
-    exit(scene, &exits, replacement).ok_or_else(|| match exits.unsure() {
-        Some(stmt) => undoes(scene, stmt, replacement),
-        None => no_exit(),
+    let exits = Exits::new(scene, call, shape.local());
+    let found = exits
+        .as_ref()
+        .and_then(|exits| exit(scene, exits, replacement));
+    let passed_on = || is_passed_on(scene, call, shape, replacement).then_some(Failure::PassedOn);
+    found.or_else(passed_on).ok_or_else(|| {
+        let unsure = exits.and_then(|exits| exits.unsure());
+        unsure.map_or_else(no_exit, |stmt| undoes(scene, stmt, replacement))
     })
 }
 

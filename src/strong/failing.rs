@@ -23,7 +23,7 @@ impl Draft<'_, '_> {
     /// could not be before. No lines if there is no need.
     pub(super) fn null_exit(&mut self, lookup: &Lookup, name: &str, stmt: ByteSpan) -> Vec<String> {
         let jump = match &lookup.failure {
-            Failure::AsBefore | Failure::Tested => return Vec::new(),
+            Failure::AsBefore | Failure::Tested | Failure::PassedOn => return Vec::new(),
             Failure::Exit(jump) | Failure::Break(_, jump) | Failure::Stop(jump) => jump,
         };
         let releases = self.at_exit.get(&lookup.call).cloned().unwrap_or_default();

@@ -140,7 +140,8 @@ fn release_of(scene: &Scene<'_>, value: ExprId, null: bool) -> Option<&'static s
     }
 }
 
-fn without_casts(scene: &Scene<'_>, mut value: ExprId) -> ExprId {
+/// `value` without the casts around it.
+pub(super) fn without_casts(scene: &Scene<'_>, mut value: ExprId) -> ExprId {
     while let ExprKind::Cast { operand, .. } = scene.tree.expr(value).kind {
         value = operand;
     }

@@ -50,6 +50,7 @@ mod other_type;
 mod outcomes;
 mod outs;
 mod own;
+mod passed_on;
 mod pending;
 mod placing;
 mod plan;

@@ -68,7 +68,7 @@ fn follow_as(
     weak: Option<Weak>,
 ) -> Result<Decisions, Reason> {
     let may_be_null = |lookup: &Lookup| {
-        lookup.failure == Failure::Tested
+        matches!(lookup.failure, Failure::Tested | Failure::PassedOn)
             || lookup.replacement.errors != OldErrors::Unchecked
             || lookup.replacement.absent != Absent::Error
     };

@@ -14,7 +14,9 @@ declare_rule! {
     /// exit of its own that releases just what it owns here, or by one made of the releases that it does
     /// on its way and the `NULL`, -1 or 0 that it returns after an error. In a function that cannot fail, a loop
     /// through all of the list, or one that goes on while the list has a first item, just ends; where it got the size from a variable or field that is read
-    /// later, it sets that to the number of items it has seen, as if the list had been that short.
+    /// later, it sets that to the number of items it has seen, as if the list had been that short. Where no exit
+    /// fits, but the item goes straight to `PyFloat_AsDouble` or a function of `PyLong_As…`, that gets the `NULL`: it
+    /// raises, and the code does what it does about an item that is no number.
     ///
     /// ## Why
     /// Between the test of the size and the read another thread can shorten the list: the macro then reads

@@ -21,6 +21,7 @@ mod negative;
 mod other_types;
 mod outs;
 mod owners;
+mod passed_on;
 mod path;
 mod pending;
 mod presence;
