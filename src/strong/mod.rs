@@ -69,6 +69,7 @@ mod slots;
 mod snapshot;
 mod step;
 mod step_call;
+mod stored;
 mod title;
 mod types;
 mod undo;

@@ -238,40 +238,13 @@ impl Follower<'_, '_> {
 
     /// Whether what is read or assigned is a number, as far as the declarations of the package tell:
     /// `child->count`.
-    fn is_number(&self, source: Source) -> bool {
+    pub(super) fn is_number(&self, source: Source) -> bool {
         let Source::Expr(expr) = source else {
             return false;
         };
         let types = self.scene.cx.types();
         let ty = types.of(self.scene.tree, expr);
         ty.is_some_and(|ty| types.is_number(ty))
-    }
-
-    fn store_in_memory(
-        &self,
-        point: Point,
-        place: &Place,
-        kind: Option<Kind>,
-        source: Source,
-        state: &mut State,
-    ) {
-        match kind {
-            Some(Kind::Inside) if self.is_number(source) => {}
-            Some(Kind::Inside) => match &place.base {
-                &Base::Local(local) if !self.is_static(local) => {
-                    state.carriers.insert(Carrier::Local(local), Kind::Inside);
-                }
-                // `((PyLongObject *)v)->ob_digit[0] += 1`: it lives as long as the object.
-                Base::Deref(pointer) if kind_of(state, pointer) == Some(Kind::Same) => {}
-                _ => state.fail(Reason::DerivedEscapes(self.name.to_owned())),
-            },
-            Some(_) if self.lacks_reference(state) => state.fail(Reason::StoredBorrowed),
-            Some(kind) => {
-                let needed = self.is_needed_after(state, point);
-                self.give(needed, kind, Reason::StoredBorrowed, state);
-            }
-            None => {}
-        }
     }
 
     /// A reference to the object goes elsewhere: it is stored, returned or stolen. `needed` tells

@@ -196,6 +196,93 @@ fn stored_in_a_field() {
 }
 
 #[test]
+fn stored_before_it_is_counted() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return -1;
+    ((Foo *)self)->items[i] = item;
+    Py_INCREF(item);
+    return 0;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (item == NULL)
+                 return -1;
+             ((Foo *)self)->items[i] = item;
+        -    Py_INCREF(item);
+             return 0;
+         }
+        ");
+}
+
+#[test]
+fn stored_twice_before_it_is_counted() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return -1;
+    ((Foo *)self)->first = item;
+    ((Foo *)self)->last = item;
+    Py_INCREF(item);
+    return 0;
+"#
+    ), @"
+        3: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
+        ");
+}
+
+#[test]
+fn used_after_it_was_stored_and_counted() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return -1;
+    ((Foo *)self)->item = item;
+    Py_INCREF(item);
+    return check(item);
+"#
+    ), @"
+        3: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
+        ");
+}
+
+#[test]
+fn a_number_inside_is_changed() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return -1;
+    ((PyLongObject *)item)->long_value.ob_digit[0] += 1;
+    return --((struct Foo *)item)->head.uses;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    int result;
+             if (item == NULL)
+                 return -1;
+             ((PyLongObject *)item)->long_value.ob_digit[0] += 1;
+        -    return --((struct Foo *)item)->head.uses;
+        +    result = --((struct Foo *)item)->head.uses;
+        +    Py_DECREF(item);
+        +    return result;
+         }
+        ");
+}
+
+#[test]
 fn build_value_o_and_n() {
     insta::assert_snapshot!(object(
         r#"

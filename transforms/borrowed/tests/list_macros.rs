@@ -851,7 +851,7 @@ set_choice(PyObject *self, PyObject *list)
 {
     Py_ssize_t i, n = count_of(self);
     for (i = 0; i < n; i++)
-        take(PyFloat_AsDouble(PyList_GET_ITEM(list, i)));
+        take(PyObject_Size(PyList_GET_ITEM(list, i)));
     return NULL;
 }
 "#), @"
@@ -871,7 +871,7 @@ thing_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTuple(args, "O", &list))
         return NULL;
     self->stream->owner = self;
-    self->first = PyFloat_AsDouble(PyList_GET_ITEM(list, 0));
+    self->first = PyObject_Size(PyList_GET_ITEM(list, 0));
     return (PyObject *)self;
 }
 static PyTypeObject type = {.tp_new = thing_new};
