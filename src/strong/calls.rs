@@ -4,6 +4,7 @@ use super::contract::is_own;
 use super::declarations;
 use super::emit::Draft;
 use super::exit::Failure;
+use super::guarded;
 use super::inside::inside;
 use super::other_type;
 use super::plan::{Lookup, takes_result};
@@ -47,6 +48,7 @@ pub(super) fn rewrite(
         }
         (Shape::Nested(stmt), Form::Return) => nested_return(draft, &parts, name, lookup, stmt),
         (Shape::Nested(stmt), Form::Out { .. }) => nested_out(draft, &parts, name, stmt),
+        (Shape::Guarded(stmt), _) => guarded::rewrite(draft, &parts, name, lookup, stmt),
         // `shape` gives it to what returns its result alone.
         (Shape::Returned, Form::Out { .. }) => Err(Reason::ReturnedBorrowed),
         (shape, Form::Return) => {
@@ -126,6 +128,12 @@ impl Parts {
         let layout = &draft.scene.layout;
         let args = layout.moved_to(column, self.callee.end(), args);
         format!("{}{args}", self.strong)
+    }
+
+    /// The call of the strong function with the arguments as they are.
+    pub(super) fn call_text(&self, draft: &Draft<'_, '_>) -> String {
+        let args = ByteSpan::new(self.callee.end().0, self.whole.end().0);
+        format!("{}{}", self.strong, draft.text(args))
     }
 
     /// The text behind the name up to the end of the last argument, and what follows in the call.
@@ -208,7 +216,11 @@ pub(super) fn status_test(
             draft.fix.edits.push(edit);
         }
         Shape::Initialised(stmt, local) => take_value(draft, stmt, local)?,
-        Shape::Inside(..) | Shape::Nested(_) | Shape::Returned | Shape::Presence(..) => {
+        Shape::Inside(..)
+        | Shape::Nested(_)
+        | Shape::Guarded(_)
+        | Shape::Returned
+        | Shape::Presence(..) => {
             return Err(made());
         }
     }
@@ -316,7 +328,11 @@ fn returned(
     let stmt = match shape {
         Shape::Assigned(stmt, _) => stmt,
         Shape::Initialised(stmt, _) => last_declaration(draft, stmt),
-        Shape::Inside(..) | Shape::Nested(_) | Shape::Returned | Shape::Presence(..) => {
+        Shape::Inside(..)
+        | Shape::Nested(_)
+        | Shape::Guarded(_)
+        | Shape::Returned
+        | Shape::Presence(..) => {
             return Ok(());
         }
     };

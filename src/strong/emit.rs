@@ -95,6 +95,7 @@ pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
         draft.weak_tests(planned)?;
         draft.counting(planned)?;
         draft.needs(&planned.home.lookups);
+        draft.doubt_repairs(planned);
         draft.drop_comments(planned);
     }
     draft.finish()

@@ -1,10 +1,11 @@
 //! Follows one object along the paths of a function and finds what must change.
 //!
-//! Three ways to fit the new reference to what the code does already are tried. In
+//! Four ways to fit the new reference to what the code does already are tried. In
 //! [`Mode::Adopt`] the first `Py_INCREF` on a path is what the new call does already: it goes, and
 //! so does a `Py_DECREF` behind which the object is still used. In [`Mode::Keep`] all of them
 //! stay, and the new reference lives beside theirs. In [`Mode::Own`] the variable owns what a
-//! lookup gave just as what another call made, where the two come together.
+//! lookup gave just as what another call made, where the two come together. Where none of them fits,
+//! the code gives away or releases what it does not have, and in [`Mode::Mend`] has from then on.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +29,8 @@ pub(super) enum Mode {
     Keep,
     /// The variable owns an object that was made as well as one that was looked up.
     Own,
+    /// The new reference is that which the code gives away or releases without having it.
+    Mend,
 }
 
 /// Calls whose results are owned after a change, with a note of those that made a difference to
@@ -89,6 +92,8 @@ pub(super) enum Repair {
     Lost,
     /// On some path the code released or returned a reference that it did not have.
     Missing,
+    /// The code gave away or released a reference that it did not have, as if it had one.
+    Presumed,
 }
 
 /// What must change.
@@ -275,7 +280,7 @@ impl Follower<'_, '_> {
         if unfit || self.is_needed(state, point) || self.scene.is_errno_wanted(point) {
             return;
         }
-        if self.mode != Mode::Keep && count > 0 {
+        if !self.keeps_counting() && count > 0 {
             // The code has given its own reference to something that is not followed.
             return state.clear();
         }
@@ -314,7 +319,7 @@ impl Follower<'_, '_> {
     /// the code's own exits release it already.
     pub(super) fn at_exit(&self, expr: ExprId, state: &mut State, sink: &mut Decisions) {
         if let Hold::Held { count, null } = state.hold
-            && (count == 0 || self.mode == Mode::Keep)
+            && (count == 0 || self.keeps_counting())
             && let Some(variable) = self.holder(state)
         {
             sink.held.insert(expr, (variable, null));

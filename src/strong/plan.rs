@@ -233,6 +233,7 @@ fn fresh_name(
 ) -> String {
     let stem = match lookup.shape {
         Shape::Presence(..) => "found",
+        Shape::Guarded(_) => "holds",
         _ => stem(lookup.replacement),
     };
     let stmt = scene.stmt_of(lookup.call);

@@ -17,6 +17,7 @@ use super::arms;
 use super::exit::Failure;
 use super::follow::{Decisions, Follower, Mode, Strong};
 use super::labels::at_label;
+use super::mend::may_mend;
 use super::merge::{length, merged};
 use super::plan::{Home, Lookup};
 use super::reason::Reason;
@@ -37,7 +38,10 @@ pub(super) fn follow(
     home: &Home,
     strong: &Strong<'_>,
 ) -> Result<Decisions, Reason> {
-    if matches!(home.lookups[0].shape, Shape::Presence(..)) {
+    if matches!(
+        home.lookups[0].shape,
+        Shape::Presence(..) | Shape::Guarded(_)
+    ) {
         return Ok(Decisions::default());
     }
     if home.web.values().any(|given| *given == Given::Parameter) {
@@ -45,7 +49,14 @@ pub(super) fn follow(
     }
     let follow_with = |weak: Option<Weak>| {
         let as_mode = |mode| follow_as(mode, scene, slots, home, strong, weak.clone());
-        let others = |_| as_mode(Mode::Keep).or_else(|_| as_mode(Mode::Own));
+        let mended = |reason| match may_mend(scene, home) {
+            true => as_mode(Mode::Mend),
+            false => Err(reason),
+        };
+        let others = |_| {
+            let counted = as_mode(Mode::Keep).or_else(|_| as_mode(Mode::Own));
+            counted.or_else(mended)
+        };
         as_mode(Mode::Adopt).or_else(|reason| others(()).map_err(|_| reason))
     };
     match adapt(scene, home).and_then(follow_with) {

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::arms;
+use super::guarded::guarded;
 use super::reason::Reason;
 use super::scene::{Parent, Scene};
 use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, UnaryOp};
-use crate::capi::{Form, OldErrors, Replacement};
+use crate::capi::{Absent, Form, OldErrors, Replacement};
 use crate::cfg::{InstrKind, Source};
 use crate::preprocess::Place;
 
@@ -21,6 +22,9 @@ pub(super) enum Shape {
     Inside(StmtId, LocalId, ExprId),
     /// `f(call())`: the result gets a variable of its own in front of the statement.
     Nested(StmtId),
+    /// `if (ok && f(call()))`: the result gets a variable in a block of its own, in front of the
+    /// statement.
+    Guarded(StmtId),
     /// `return call();` of a function that is changed to return a new reference.
     Returned,
     /// `if (call())`: only asked whether there is one. The expression that asks, and whether it
@@ -35,7 +39,7 @@ impl Shape {
             Self::Assigned(_, local) | Self::Initialised(_, local) | Self::Inside(_, local, _) => {
                 Some(local)
             }
-            Self::Nested(_) | Self::Returned | Self::Presence(..) => None,
+            Self::Nested(_) | Self::Guarded(_) | Self::Returned | Self::Presence(..) => None,
         }
     }
 }
@@ -173,8 +177,13 @@ fn nested(
     {
         return Ok(Shape::Presence(test, when));
     }
-    runs_first(scene, stmt, call, moved)?;
-    Ok(Shape::Nested(stmt))
+    match runs_first(scene, stmt, call, moved) {
+        Ok(()) => Ok(Shape::Nested(stmt)),
+        Err(_) if replacement.absent != Absent::None && guarded(scene, stmt, call).is_some() => {
+            Ok(Shape::Guarded(stmt))
+        }
+        Err(reason) => Err(reason),
+    }
 }
 
 /// The expression that compares `value` with `NULL`, and its outcome if `value` is not.

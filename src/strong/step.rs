@@ -19,6 +19,10 @@ impl Follower<'_, '_> {
         state: &mut State,
         sink: &mut Decisions,
     ) {
+        // No later definition mends it.
+        if matches!(state.hold, Hold::Broken(_)) {
+            return;
+        }
         match &instr.kind {
             InstrKind::Load { dst, place } => {
                 if let Base::Deref(pointer) = &place.base
@@ -190,7 +194,7 @@ impl Follower<'_, '_> {
         let hold = match given {
             Given::Lookup(_) | Given::Parameter => return,
             Given::Null => Hold::Null,
-            Given::New if self.mode == Mode::Keep => return state.fail(some_paths()),
+            Given::New if self.keeps_counting() => return state.fail(some_paths()),
             Given::New if self.mode == Mode::Own && !self.makes(local, instr.source) => {
                 return state.fail(some_paths());
             }
@@ -264,7 +268,9 @@ impl Follower<'_, '_> {
         match self.mode {
             Mode::Adopt | Mode::Own if count == 0 && needed => state.fail(reason),
             Mode::Adopt | Mode::Own if count == 0 => state.clear(),
-            Mode::Adopt | Mode::Own | Mode::Keep => state.hold = Hold::Held { count, null },
+            Mode::Adopt | Mode::Own | Mode::Keep | Mode::Mend => {
+                state.hold = Hold::Held { count, null }
+            }
         }
     }
 
@@ -296,7 +302,7 @@ impl Follower<'_, '_> {
         let Hold::Held { count, null } = state.hold else {
             return;
         };
-        if self.mode != Mode::Keep && count > 0 {
+        if !self.keeps_counting() && count > 0 {
             return state.clear();
         }
         let writable = matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Return(Some(_)))

@@ -109,7 +109,7 @@ impl Follower<'_, '_> {
         if self.owns(state) && state.sources.unreleased {
             sink.repairs.insert(Repair::Lost);
         }
-        if self.mode != Mode::Keep && count == 0 {
+        if !self.keeps_counting() && count == 0 {
             match effect {
                 Effect::Take => sink.removed.insert(expr),
                 _ => sink.unwrapped.insert(expr),
@@ -130,7 +130,7 @@ impl Follower<'_, '_> {
     ) {
         let adopted = matches!(state.hold, Hold::Held { count: 0, .. });
         match effect {
-            Effect::Take if adopted && self.mode != Mode::Keep => {}
+            Effect::Take if adopted && !self.keeps_counting() => {}
             Effect::Clear => {}
             Effect::Release if name == "Py_XDECREF" => {}
             _ => self.check_alive(state),
@@ -179,6 +179,9 @@ impl Follower<'_, '_> {
                 } else {
                     Reason::StolenBorrowed(name.to_owned())
                 };
+                if !own && !needed && self.presumes(count, state, sink) {
+                    return;
+                }
                 if self.mode == Mode::Adopt && count == 1 && !own {
                     let taken = self.released_though_taken(state, point, expr).into_iter();
                     sink.taken.extend(taken.map(|call| (call, name.to_owned())));
@@ -211,6 +214,7 @@ impl Follower<'_, '_> {
         match count.checked_sub(1) {
             Some(left) => state.hold = Hold::Held { count: left, null },
             None if self.owns(state) => {}
+            None if !self.is_needed_after(state, point) && self.presumes(count, state, sink) => {}
             None => state.fail(Reason::OverRelease(self.name.to_owned())),
         }
     }

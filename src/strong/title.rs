@@ -59,10 +59,9 @@ pub(super) fn title(scene: &Scene<'_>, group: &[Planned]) -> String {
 
 /// What else the fix mends where a variable comes to own what it holds on all paths.
 fn owned_everywhere(group: &[Planned]) -> String {
-    let repairs =
-        group.iter().flat_map(|planned| {
-            let name = &planned.home.name;
-            planned.decisions.repairs.iter().map(move |repair| match repair {
+    let repairs = group.iter().flat_map(|planned| {
+        let name = &planned.home.name;
+        planned.decisions.repairs.iter().map(move |repair| match repair {
             Repair::Lost => {
                 format!("; what else `{name}` may hold, and was never released, is released too")
             }
@@ -70,7 +69,10 @@ fn owned_everywhere(group: &[Planned]) -> String {
                 "; `{name}` was released or returned on some paths without owning a reference, \
                  and owns one now"
             ),
+            Repair::Presumed => format!(
+                "; `{name}` was given away or released without owning a reference, and owns one now"
+            ),
         })
-        });
+    });
     repairs.collect()
 }

@@ -1,0 +1,88 @@
+//! Items that the code gives away or releases as if it owned them.
+
+use super::{int, object};
+
+#[test]
+fn given_to_a_tuple() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *pair = PyTuple_New(1);
+    if (pair == NULL)
+        return NULL;
+    PyTuple_SET_ITEM(pair, 0, PyDict_GetItem(dict, key));
+    return pair;
+"#
+    ), @"
+        6: review: no other code takes a reference too many for `value`, which is given away or released here without one today
+        @@
+         {
+             PyObject *pair = PyTuple_New(1);
+        +    PyObject *value;
+             if (pair == NULL)
+                 return NULL;
+        -    PyTuple_SET_ITEM(pair, 0, PyDict_GetItem(dict, key));
+        +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    PyTuple_SET_ITEM(pair, 0, value);
+             return pair;
+         }
+        ");
+}
+
+#[test]
+fn released_where_it_is_there() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value = PyDict_GetItem(dict, key);
+    if (value) {
+        Py_DECREF(value);
+        PyErr_SetString(PyExc_ValueError, "there already");
+        return -1;
+    }
+    return 0;
+"#
+    ), @"
+        3: review: no other code takes a reference too many for `value`, which is given away or released here without one today
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *value = PyDict_GetItem(dict, key);
+        +    PyObject *value;
+        +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
+        +        PyErr_Clear();
+        +    }
+             if (value) {
+                 Py_DECREF(value);
+        ");
+}
+
+#[test]
+fn used_after_it_was_given_away() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *pair = PyTuple_New(1), *value = PyDict_GetItem(dict, key);
+    if (pair == NULL)
+        return NULL;
+    PyTuple_SET_ITEM(pair, 0, value);
+    use(value);
+    return pair;
+"#
+    ), @"
+        3: `PyTuple_SET_ITEM` takes over a reference that the function does not own: check the code as it is
+        ");
+}
+
+#[test]
+fn the_slot_is_filled_anew() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *last = PyList_GetItem(list, i);
+    Py_DECREF(last);
+    PyList_SET_ITEM(list, i, key);
+    return 0;
+"#
+    ), @"
+        3: the reference in `last` is already released, or given away, where the function has none: check the code as it is
+        ");
+}
