@@ -17,9 +17,11 @@ use super::hold::State;
 use super::plan::{Home, Planned};
 use super::scene::Scene;
 use crate::ast::ExprId;
+use crate::capi::REPLACEMENTS;
 
 /// Whether it may be by mistake that the items of `home` are given away: no slot of their container
-/// gets another item behind the back of the counts.
+/// gets another item behind the back of the counts. Nor do lookups look into the items, which would
+/// have to wait for what a person says.
 ///
 /// ```c
 /// Py_DECREF(PyList_GET_ITEM(list, 0));     /* the reference of the list … */
@@ -27,11 +29,18 @@ use crate::ast::ExprId;
 /// ```
 pub(super) fn may_mend(scene: &Scene<'_>, home: &Home) -> bool {
     let container = |call: ExprId| scene.call(call)?.1.first().copied();
+    let is_lookup = |name: &str| {
+        let mut rows = REPLACEMENTS.iter();
+        rows.any(|row| row.borrowed == name || row.strong == name)
+    };
     let mut calls = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
     !calls.any(|call| match scene.call(call) {
         Some(("PyList_SET_ITEM", [filled, ..])) => home.lookups.iter().any(|lookup| {
             container(lookup.call).is_some_and(|container| is_same(scene, container, *filled))
         }),
+        Some((name, [first, ..])) if is_lookup(name) => {
+            home.local.is_some() && scene.as_local(*first) == home.local
+        }
         _ => false,
     })
 }

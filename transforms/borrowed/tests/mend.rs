@@ -86,3 +86,30 @@ fn the_slot_is_filled_anew() {
         3: the reference in `last` is already released, or given away, where the function has none: check the code as it is
         ");
 }
+
+#[test]
+fn others_do_without_it() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *row = PyList_GetItem(list, i);
+    while (i-- > 0)
+        take(PyFloat_AsDouble(PyList_GET_ITEM(row, i)));
+    Py_DECREF(row);
+    return 0;
+"#
+    ), @"
+        3: the reference in `row` is already released, or given away, where the function has none: check the code as it is
+        @@
+         {
+             PyObject *row = PyList_GetItem(list, i);
+        -    while (i-- > 0)
+        -        take(PyFloat_AsDouble(PyList_GET_ITEM(row, i)));
+        +    while (i-- > 0) {
+        +        PyObject *item = PyList_GetItemRef(row, i);
+        +        take(PyFloat_AsDouble(item));
+        +        Py_XDECREF(item);
+        +    }
+             Py_DECREF(row);
+             return 0;
+        ");
+}
