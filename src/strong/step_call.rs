@@ -174,10 +174,9 @@ impl Follower<'_, '_> {
             Effect::Steal => {
                 let needed = self.is_used_after(state, point);
                 let own = self.scene.cx.summaries().knows(name);
-                let reason = if own {
-                    Reason::KeptBorrowed(name.to_owned())
-                } else {
-                    Reason::StolenBorrowed(name.to_owned())
+                let reason = match own {
+                    true => Reason::KeptBorrowed(name.to_owned()),
+                    false => Reason::StolenBorrowed(name.to_owned()),
                 };
                 if !own && !needed && self.presumes(count, state, sink) {
                     return;
