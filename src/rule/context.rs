@@ -25,8 +25,19 @@ pub type Lookups = BTreeMap<ItemId, BTreeMap<ExprId, Outcome>>;
 pub struct Exceptions {
     /// Those that may be called while one is pending.
     pub entered: BTreeSet<Box<str>>,
-    /// What those that return numbers return with one.
-    pub numbers: BTreeMap<Box<str>, ErrorNumbers>,
+    /// How those that others call come back where something fails.
+    pub returns: BTreeMap<Box<str>, ErrorReturn>,
+}
+
+/// How a function comes back where something in it fails.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ErrorReturn {
+    /// What it returns with an exception; `None` if it is no number, or not known.
+    pub numbers: Option<ErrorNumbers>,
+    /// Whether it may come back with an exception of which its result does not tell.
+    pub silent: bool,
+    /// Whether it always comes back with an exception.
+    pub always: bool,
 }
 
 /// The numbers that a function returns with an exception, and no others.

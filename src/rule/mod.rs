@@ -9,7 +9,7 @@ mod selection;
 mod suppression;
 
 pub use check::{BuildCx, Check};
-pub use context::{ErrorNumbers, Errors, Exceptions, Lookups, PackageCx};
+pub use context::{ErrorNumbers, ErrorReturn, Errors, Exceptions, Lookups, PackageCx};
 pub use finding::{Finding, Note, Outcome};
 pub use fingerprint::fingerprints;
 pub use selection::{Selection, Selector, UnknownRule};

@@ -327,10 +327,13 @@ impl Draft<'_, '_> {
     /// Notes that errors of `call` are cleared, which may drop another exception.
     pub(super) fn doubt_clear(&mut self, call: ExprId) {
         if self.scene.is_pending(call) {
-            self.fix.assume(
-                "no lookup fails while an exception is pending: `PyErr_Clear` would drop that \
-                 one, too",
-            );
+            let pending = match self.scene.lost_before(call) {
+                Some(name) => format!("the exception of an earlier `{name}`"),
+                None => "an exception".to_owned(),
+            };
+            self.fix.assume(format!(
+                "no lookup fails while {pending} is pending: `PyErr_Clear` would drop that one, too"
+            ));
         }
     }
 

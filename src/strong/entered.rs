@@ -8,14 +8,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::outcomes::error_numbers;
+use super::outcomes::error_returns;
 use super::pending::Pending;
 use super::raising::{Helpers, helpers};
 use super::scene::graph;
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{OldErrors, REPLACEMENTS};
 use crate::cfg::{Cfg, Liveness};
-use crate::rule::{ErrorNumbers, Exceptions, ItemId, PackageCx};
+use crate::rule::{ErrorReturn, Exceptions, ItemId, PackageCx};
 
 /// What is known of exceptions and the functions of the package.
 ///
@@ -26,15 +26,15 @@ pub(super) fn exceptions(cx: &PackageCx<'_>) -> Exceptions {
     let names = callers(cx);
     let mut called: Vec<&str> = swallowing().collect();
     called.extend(names.iter().map(|name| &**name));
-    let numbers = error_numbers(cx, &called);
-    let entered = entered(cx, &names, &numbers);
-    Exceptions { entered, numbers }
+    let returns = error_returns(cx, &called);
+    let entered = entered(cx, &names, &returns);
+    Exceptions { entered, returns }
 }
 
 fn entered(
     cx: &PackageCx<'_>,
     names: &BTreeSet<Box<str>>,
-    numbers: &BTreeMap<Box<str>, ErrorNumbers>,
+    returns: &BTreeMap<Box<str>, ErrorReturn>,
 ) -> BTreeSet<Box<str>> {
     let functions: Vec<(&Function, Cfg)> = names
         .iter()
@@ -49,7 +49,7 @@ fn entered(
     loop {
         let before = found.len();
         for (function, cfg) in &functions {
-            let helpers = helpers(cx, &function.tree, numbers);
+            let helpers = helpers(cx, &function.tree, returns);
             found.extend(called_with_exception(function, cfg, helpers, names, &found));
         }
         if found.len() == before {

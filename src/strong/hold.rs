@@ -12,7 +12,7 @@ use crate::ast::LocalId;
 use crate::cfg::TempId;
 
 /// Something that holds the object or a pointer into it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Carrier {
     Local(LocalId),
     Temp(TempId),

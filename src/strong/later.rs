@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::raising::Signs;
+use super::worlds::compared;
 use crate::ast::LocalId;
 use crate::cfg::{
     Block, BlockId, Callee, Cfg, Comparison, Condition, Instr, InstrKind, Operand, Point, TempId,
@@ -43,14 +44,27 @@ impl<'a> Later<'a> {
     /// for it, before the variable gets another one.
     pub(super) fn tests(&self, local: LocalId, signs: &Signs) -> bool {
         self.walk(|block, instrs| {
-            let gets_another = instrs.iter().any(|instr| match &instr.kind {
-                InstrKind::Store { place, .. } => place.as_local() == Some(local),
-                InstrKind::Declare { local: declared } => *declared == local,
-                _ => false,
-            });
-            match gets_another {
-                true => Found::NoMore,
-                false if self.is_tested_by(block, local, signs) => Found::Yes,
+            for instr in instrs {
+                match &instr.kind {
+                    InstrKind::Store { place, .. } if place.as_local() == Some(local) => {
+                        return Found::NoMore;
+                    }
+                    InstrKind::Declare { local: declared } if *declared == local => {
+                        return Found::NoMore;
+                    }
+                    InstrKind::Op { op, operands, .. } => {
+                        if let Some((tested, comparison, number)) = compared(*op, operands)
+                            && local_of(block, tested) == Some(local)
+                            && signs.asked_by(comparison, number)
+                        {
+                            return Found::Yes;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            match self.is_tested_by(block, local, signs) {
+                true => Found::Yes,
                 false => Found::NotYet,
             }
         })

@@ -27,6 +27,7 @@ mod contract;
 mod counting;
 mod counts;
 mod declarations;
+mod dropped;
 mod emit;
 mod entered;
 mod errno;

@@ -1,4 +1,5 @@
-//! The numbers with which functions of the package tell of an exception, as their bodies show.
+//! How functions of the package come back where something fails, as their bodies show: the numbers
+//! with which they tell of an exception, and whether they tell of each.
 //!
 //! ```c
 //! if (PyLong_Check(o) == 0) {
@@ -12,25 +13,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::pending::Pending;
 use super::raising::{helpers, may_raise};
 use super::types::is_number;
-use super::worlds::Known;
-use crate::ast::Function;
-use crate::cfg::{Cfg, Point, Terminator};
+use super::worlds::{Known, World, Worlds};
+use crate::ast::{Function, Type};
+use crate::cfg::{Cfg, Operand, Point, Terminator};
 use crate::ownership::summary::callees_first;
-use crate::rule::{ErrorNumbers, PackageCx};
+use crate::rule::{ErrorNumbers, ErrorReturn, PackageCx};
 
 /// Those of the functions that functions with calls of `names` call, and of their callees.
-pub(super) fn error_numbers(
-    cx: &PackageCx<'_>,
-    names: &[&str],
-) -> BTreeMap<Box<str>, ErrorNumbers> {
+pub(super) fn error_returns(cx: &PackageCx<'_>, names: &[&str]) -> BTreeMap<Box<str>, ErrorReturn> {
     let mut known = BTreeMap::new();
     for called in callees_first(cx.program, names) {
         let variants = called.variants.iter();
         let found = variants
             .map(|(function, cfg)| of_function(cx, function, cfg, &known))
-            .reduce(|one, other| one?.both(other?));
-        if let Some(numbers) = found.flatten().and_then(Returned::errors) {
-            known.insert(called.name.into(), numbers);
+            .reduce(|one, other| Some(one?.both(other?)));
+        if let (Some(returned), Some((function, _))) = (found.flatten(), called.variants.first()) {
+            known.insert(called.name.into(), returned.of(&function.ret));
         }
     }
     known
@@ -39,22 +37,81 @@ pub(super) fn error_numbers(
 /// What a function returns.
 #[derive(Default)]
 struct Returned {
-    with_exception: BTreeSet<i64>,
-    /// `None` for what is not known.
+    /// With an exception; `None` for what is not known.
+    with_exception: BTreeSet<Option<i64>>,
+    /// With one that something left of which nothing tells.
+    with_lost: BTreeSet<Option<i64>>,
     without: BTreeSet<Option<i64>>,
 }
 
 impl Returned {
-    fn both(mut self, other: Self) -> Option<Self> {
+    fn both(mut self, other: Self) -> Self {
         self.with_exception.extend(other.with_exception);
+        self.with_lost.extend(other.with_lost);
         self.without.extend(other.without);
-        Some(self)
+        self
     }
 
-    /// `None` if nothing shows an exception, or 0 and another number come with one: then it is not
-    /// the result that tells.
-    fn errors(self) -> Option<ErrorNumbers> {
-        let numbers = self.with_exception;
+    /// Adds what is returned as `value`.
+    fn add(&mut self, value: Option<&Operand>, worlds: &Worlds) {
+        let number = |world: &World| match world.known_of(value?) {
+            Some(Known::Number(number)) => Some(number),
+            _ => None,
+        };
+        if let Some(world) = &worlds.shown {
+            self.with_exception.insert(number(world));
+        }
+        let Some(world) = &worlds.clean else {
+            return;
+        };
+        let said = value.map(|value| world.of(value)).unwrap_or_default();
+        if world.is_open(&said) {
+            let exact = said.signs.exact();
+            self.with_exception.extend(match exact {
+                Some(numbers) => numbers.iter().copied().map(Some).collect(),
+                None => vec![None],
+            });
+        }
+        if !world.lost.is_empty() {
+            self.with_lost.insert(number(world));
+        }
+        self.without.insert(number(world));
+    }
+
+    fn of(self, ret: &Type) -> ErrorReturn {
+        ErrorReturn {
+            silent: self.is_silent(ret),
+            always: self.is_always(ret),
+            numbers: self.numbers().filter(|_| !ret.is_void() && is_number(ret)),
+        }
+    }
+
+    /// Whether the result does not tell of some exception.
+    fn is_silent(&self, ret: &Type) -> bool {
+        if ret.is_void() {
+            return !self.with_exception.is_empty() || !self.with_lost.is_empty();
+        }
+        let is_told = |number: &Option<i64>| match number {
+            Some(number) if is_number(ret) => {
+                *number < 0 || self.with_exception.contains(&Some(*number))
+            }
+            Some(number) => *number == 0,
+            None => false,
+        };
+        !self.with_lost.iter().all(is_told)
+    }
+
+    /// Whether there is an exception on all paths.
+    fn is_always(&self, ret: &Type) -> bool {
+        let only_null = || self.without.iter().all(|number| *number == Some(0));
+        !self.with_exception.is_empty()
+            && (self.without.is_empty() || ret.is_py_object_pointer() && only_null())
+    }
+
+    /// `None` if nothing shows an exception, or what comes with one is not known, or 0 and another
+    /// number come with one: then it is not the result that tells.
+    fn numbers(self) -> Option<ErrorNumbers> {
+        let numbers: BTreeSet<i64> = self.with_exception.into_iter().collect::<Option<_>>()?;
         if numbers.contains(&0) && numbers.len() > 1 {
             return None;
         }
@@ -69,40 +126,23 @@ impl Returned {
     }
 }
 
-/// `None` if some result that comes with an exception is not known.
+/// `None` if the function never raises, or it is not known what it does.
 fn of_function(
     cx: &PackageCx<'_>,
     function: &Function,
     cfg: &Cfg,
-    known: &BTreeMap<Box<str>, ErrorNumbers>,
+    known: &BTreeMap<Box<str>, ErrorReturn>,
 ) -> Option<Returned> {
-    if function.ret.is_void() || !is_number(&function.ret) || !may_raise(function) {
+    if !may_raise(function) {
         return None;
     }
     let helpers = helpers(cx, &function.tree, known);
     let pending = Pending::new(cfg, &function.tree, helpers, false);
     let mut returned = Returned::default();
     for (id, block) in cfg.iter() {
-        let Terminator::Return(Some(value), _) = &block.terminator else {
-            continue;
-        };
-        let index = block.instrs.len();
-        let worlds = pending.state(Point { block: id, index })?;
-        if let Some(world) = worlds.shown {
-            let Some(Known::Number(number)) = world.known_of(value) else {
-                return None;
-            };
-            returned.with_exception.insert(number);
-        }
-        if let Some(world) = worlds.clean {
-            let said = world.of(value);
-            if world.is_open(&said) {
-                returned.with_exception.extend(said.signs.exact()?);
-            }
-            returned.without.insert(match world.known_of(value) {
-                Some(Known::Number(number)) => Some(number),
-                _ => None,
-            });
+        if let Terminator::Return(value, _) = &block.terminator {
+            let index = block.instrs.len();
+            returned.add(value.as_ref(), &pending.state(Point { block: id, index })?);
         }
     }
     Some(returned)

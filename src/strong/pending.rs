@@ -12,12 +12,13 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::dropped::dropped;
 use super::hold::Carrier;
 use super::later::Later;
-use super::raising::{self, Helpers, checks_result, raises, restores, takes_exception};
+use super::raising::{self, Helpers, Signs, checks_result, raises, restores, takes_exception};
 use super::same_value::{forwarded, held_at_end};
-use super::worlds::{Known, Value, World, Worlds};
-use crate::ast::{BinaryOp, LocalId, Tree, UnaryOp};
+use super::worlds::{Known, Value, World, Worlds, compared};
+use crate::ast::{LocalId, Tree};
 use crate::capi;
 use crate::cfg::{
     Callee, Cfg, Comparison, Instr, InstrKind, Liveness, Op, Operand, Point, TempId, Terminator,
@@ -46,6 +47,7 @@ impl<'a> Pending<'a> {
             entered,
             forwarded: forwarded(cfg),
             crossing: cfg.crossing_temps(),
+            dropped: dropped(cfg),
             tested: blocks.map(|block| held_at_end(block, &unsure)).collect(),
             unsure,
         };
@@ -54,7 +56,7 @@ impl<'a> Pending<'a> {
     }
 
     /// Whether an exception may be pending right before the step at `point`: one that a test has
-    /// shown, or that the code behind the point still asks for.
+    /// shown, or that the code behind the point still asks for, or of which nothing tells.
     pub(super) fn at(&self, point: Point, liveness: &Liveness<'_>) -> bool {
         let Some(mut state) = self.state(point) else {
             return true;
@@ -69,8 +71,24 @@ impl<'a> Pending<'a> {
         }
         match &state.clean {
             _ if state.shown.is_some() => true,
+            Some(world) if !world.lost.is_empty() => true,
             Some(world) if !world.open.is_empty() => self.is_asked_for(world, point, liveness),
             _ => false,
+        }
+    }
+
+    /// A call before `point` that may have left an exception of which nothing tells.
+    pub(super) fn lost_at(&self, point: Point) -> Option<&str> {
+        let clean = self.state(point)?.clean?;
+        let lost = clean.lost.first()?;
+        let instrs = self.flow.cfg.iter().flat_map(|(_, block)| &block.instrs);
+        let mut calls = instrs.filter_map(|instr| match &instr.kind {
+            InstrKind::Call { dst, callee, .. } if dst == lost => Some(callee),
+            _ => None,
+        });
+        match calls.next()? {
+            Callee::Named(name) => Some(name),
+            Callee::Indirect(_) => None,
         }
     }
 
@@ -131,6 +149,8 @@ struct Flow<'a> {
     unsure: FxHashSet<LocalId>,
     /// Temporaries that outlive their block.
     crossing: FxHashSet<TempId>,
+    /// Results that nothing looks at.
+    dropped: FxHashSet<TempId>,
 }
 
 impl Analysis for Flow<'_> {
@@ -201,7 +221,10 @@ impl Flow<'_> {
                 world.set(Carrier::Temp(*dst), value, known);
             }
             InstrKind::Op { dst, op, operands } => {
-                let (value, known) = compared(*op, operands, world).unwrap_or_default();
+                let outcome = compared(*op, operands);
+                let outcome = outcome
+                    .map(|(tested, comparison, number)| world.outcome(tested, comparison, number));
+                let (value, known) = outcome.unwrap_or_default();
                 world.set(Carrier::Temp(*dst), value, known);
             }
             InstrKind::Store { place, value } => {
@@ -221,20 +244,20 @@ impl Flow<'_> {
     }
 
     fn call(&self, dst: TempId, callee: &Callee, state: &mut Worlds) {
-        let (mut signs, mut is_open) = (Default::default(), true);
         if let Callee::Named(name) = callee {
-            let helper = self.helpers.get(name);
-            signs = helper.cloned().unwrap_or_else(|| raising::signs(name));
-            is_open = helper.is_some() || !signs.is_empty() && !signs.asks();
             if takes_exception(name) || checks_result(name) {
                 state.clear();
             }
-            if takes_exception(name) {
-                is_open = false;
-            } else if raises(name) {
+            if raises(name) {
                 state.raise(!restores(name));
             }
+            if self.helpers.get(name).is_some_and(|helper| helper.always) {
+                state.raise(true);
+            }
         }
+        let signs = self.signs(callee);
+        let is_open = self.may_fail(callee, &signs);
+        let is_lost = self.fails_silently(dst, callee, &signs);
         let is_asked = signs.asks();
         let calls = [dst].into();
         let value = Value { signs, calls };
@@ -242,42 +265,51 @@ impl Flow<'_> {
             if is_open {
                 world.open.insert(dst);
             }
+            if is_lost {
+                world.lost.insert(dst);
+            }
             world.set(Carrier::Temp(dst), value.clone(), None);
         }
         if is_asked && let Some(world) = &mut state.shown {
             world.set(Carrier::Temp(dst), value, Some(Known::NonZero));
         }
     }
-}
 
-/// What the result of a comparison says, and what it is: `ok = f(o) == 0`.
-fn compared(op: Op, operands: &[Operand], world: &World) -> Option<(Value, Option<Known>)> {
-    let (comparison, number) = match (op, operands) {
-        (Op::Unary(UnaryOp::Not), _) => (Comparison::Equal, 0),
-        (Op::Binary(op), [_, Operand::Int(number)]) => (comparison(op)?, *number),
-        (Op::Binary(op), [_, Operand::Null]) => (comparison(op)?, 0),
-        _ => return None,
-    };
-    let tested = operands.first()?;
-    let Value { signs, calls } = world.of(tested);
-    let known = world.known_of(tested);
-    let known = known.and_then(|known| known.holds(comparison, number));
-    let signs = signs.compared(comparison, number);
-    Some((
-        Value { signs, calls },
-        known.map(|holds| Known::Number(i64::from(holds))),
-    ))
-}
+    /// What the result of a call says.
+    fn signs(&self, callee: &Callee) -> Signs {
+        match callee {
+            Callee::Named(name) => match self.helpers.get(name) {
+                Some(helper) => helper.signs.clone(),
+                None => raising::signs(name),
+            },
+            Callee::Indirect(_) => Signs::default(),
+        }
+    }
 
-fn comparison(op: BinaryOp) -> Option<Comparison> {
-    match op {
-        BinaryOp::Equals => Some(Comparison::Equal),
-        BinaryOp::NotEquals => Some(Comparison::NotEqual),
-        BinaryOp::Less => Some(Comparison::Less),
-        BinaryOp::LessOrEqual => Some(Comparison::LessOrEqual),
-        BinaryOp::Greater => Some(Comparison::Greater),
-        BinaryOp::GreaterOrEqual => Some(Comparison::GreaterOrEqual),
-        _ => None,
+    /// Whether a call may leave an exception, of which its result says `signs`.
+    fn may_fail(&self, callee: &Callee, signs: &Signs) -> bool {
+        match callee {
+            Callee::Named(name) => {
+                let tells = !signs.is_empty() && !signs.asks();
+                !takes_exception(name) && (tells || self.helpers.contains_key(name))
+            }
+            Callee::Indirect(_) => true,
+        }
+    }
+
+    /// Whether a call may leave an exception of which nothing tells; not for missing memory alone.
+    fn fails_silently(&self, dst: TempId, callee: &Callee, signs: &Signs) -> bool {
+        let Callee::Named(name) = callee else {
+            return false;
+        };
+        let is_dropped = self.dropped.contains(&dst) && !takes_exception(name);
+        match self.helpers.get(name) {
+            Some(helper) => helper.silent || is_dropped && signs.is_sure(),
+            None => {
+                let runs_python = capi::effects(name).is_some_and(|effects| effects.runs_python);
+                is_dropped && runs_python && !signs.is_empty() && !signs.asks()
+            }
+        }
     }
 }
 

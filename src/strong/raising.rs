@@ -8,7 +8,7 @@ use super::types::is_number;
 use crate::ast::{Expr, ExprKind, Function, Tree, Type};
 use crate::capi::{self, OldErrors, Returns};
 use crate::cfg::Comparison;
-use crate::rule::{ErrorNumbers, ItemId, PackageCx};
+use crate::rule::{ErrorNumbers, ErrorReturn, ItemId, PackageCx};
 
 /// What a value says of a pending exception, over all paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,6 +64,11 @@ impl Signs {
     /// Whether the value, if it is one of a call, asks for any exception: `PyErr_Occurred()`.
     pub(super) fn asks(&self) -> bool {
         self.ways == ASKED
+    }
+
+    /// Whether it is known which values say of an exception.
+    pub(super) fn is_sure(&self) -> bool {
+        self.ways & ZERO != 0 || !self.numbers.is_empty()
     }
 
     /// Whether only null says of an exception.
@@ -202,7 +207,7 @@ fn never_fails(name: &str) -> bool {
     let is_check = name.ends_with("Check") || name.ends_with("_CheckExact");
     is_check && name != "PyABIInfo_Check"
         || name.contains("_GET_")
-        || ["PyMem_", "Py_IS_", "Py_Is", "PyGILState_"]
+        || ["PyMem_", "Py_IS_", "Py_Is", "PyGILState_", "PyThreadState_"]
             .iter()
             .any(|start| name.starts_with(start))
         || matches!(
@@ -218,14 +223,25 @@ pub(super) fn is_status(name: &str) -> bool {
         .any(|part| name.contains(part))
 }
 
-/// Functions of the package that may raise, with what their results say.
-pub(super) type Helpers = FxHashMap<Box<str>, Signs>;
+/// Functions of the package that may raise.
+pub(super) type Helpers = FxHashMap<Box<str>, Helper>;
 
-/// Those that `tree` calls; `known` says of some of them what numbers they return.
+/// A function of the package that may raise.
+#[derive(Debug)]
+pub(super) struct Helper {
+    /// What its result says.
+    pub signs: Signs,
+    /// Whether its result does not tell of some exception.
+    pub silent: bool,
+    /// Whether it always comes back with one.
+    pub always: bool,
+}
+
+/// Those that `tree` calls; `known` says how some of them come back.
 pub(super) fn helpers(
     cx: &PackageCx<'_>,
     tree: &Tree,
-    known: &BTreeMap<Box<str>, ErrorNumbers>,
+    known: &BTreeMap<Box<str>, ErrorReturn>,
 ) -> Helpers {
     let mut helpers = Helpers::default();
     for expr in &tree.exprs {
@@ -239,9 +255,15 @@ pub(super) fn helpers(
         if !helpers.contains_key(name)
             && let Some((_, function)) = cx.definitions(name).find(may_raise)
         {
-            let signs = known.get(name).map(signs_of_numbers);
-            let signs = signs.unwrap_or_else(|| signs_of(&function.ret));
-            helpers.insert(name.into(), signs);
+            let known = known.get(name);
+            let numbers = known.and_then(|known| known.numbers.as_ref());
+            let signs = numbers.map(signs_of_numbers);
+            let helper = Helper {
+                signs: signs.unwrap_or_else(|| signs_of(&function.ret)),
+                silent: known.is_some_and(|known| known.silent),
+                always: known.is_some_and(|known| known.always),
+            };
+            helpers.insert(name.into(), helper);
         }
     }
     helpers

@@ -116,14 +116,22 @@ impl<'a> Scene<'a> {
 
     /// Whether an exception may be pending where `call` is made.
     pub(super) fn is_pending(&self, call: ExprId) -> bool {
-        let pending = self.pending.get_or_init(|| {
+        let point = self.cfg.call(call);
+        point.is_none_or(|point| self.pending().at(point, &self.liveness))
+    }
+
+    /// A call that may have left an exception of which nothing tells where `call` is made.
+    pub(super) fn lost_before(&self, call: ExprId) -> Option<&str> {
+        self.pending().lost_at(self.cfg.call(call)?)
+    }
+
+    fn pending(&self) -> &Pending<'a> {
+        self.pending.get_or_init(|| {
             let exceptions = self.cx.exceptions(exceptions);
             let entered = exceptions.entered.contains(&*self.function.name);
-            let helpers = helpers(self.cx, self.tree, &exceptions.numbers);
+            let helpers = helpers(self.cx, self.tree, &exceptions.returns);
             Pending::new(self.cfg, self.tree, helpers, entered)
-        });
-        let point = self.cfg.call(call);
-        point.is_none_or(|point| pending.at(point, &self.liveness))
+        })
     }
 
     pub(super) fn parent_of_expr(&self, expr: ExprId) -> Option<Parent> {

@@ -13,7 +13,8 @@ use rustc_hash::FxHashSet;
 
 use super::hold::Carrier;
 use super::raising::Signs;
-use crate::cfg::{Comparison, Condition, Operand, TempId};
+use crate::ast::{BinaryOp, UnaryOp};
+use crate::cfg::{Comparison, Condition, Op, Operand, TempId};
 
 /// What is known at a point.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub(super) struct Worlds {
 pub(super) struct World {
     /// Calls that may have failed, and whose results no test has shown to be fine.
     pub open: BTreeSet<TempId>,
+    /// Calls that may have failed without that anything tells of it.
+    pub lost: BTreeSet<TempId>,
     values: BTreeMap<Carrier, Value>,
     known: BTreeMap<Carrier, Known>,
 }
@@ -77,7 +80,7 @@ impl Worlds {
     pub(super) fn clear(&mut self) {
         join(&mut self.clean, self.shown.take().as_ref());
         if let Some(world) = &mut self.clean {
-            world.open.clear();
+            world.settle();
         }
     }
 
@@ -140,6 +143,7 @@ impl World {
     fn join(&mut self, from: &Self) -> bool {
         let before = self.clone();
         self.open.extend(&from.open);
+        self.lost.extend(&from.lost);
         for (&carrier, value) in &from.values {
             let own = self.values.entry(carrier).or_default();
             own.signs.extend(&value.signs);
@@ -191,7 +195,7 @@ impl World {
                 return Followed::Certain;
             }
             if number == 0 {
-                self.open.clear();
+                self.settle();
             }
             return Followed::Possible;
         }
@@ -208,9 +212,31 @@ impl World {
         }
     }
 
+    /// What the result of a comparison says, and what it is: `ok = f(o) == 0`.
+    pub(super) fn outcome(
+        &self,
+        tested: &Operand,
+        comparison: Comparison,
+        number: i64,
+    ) -> (Value, Option<Known>) {
+        let Value { signs, calls } = self.of(tested);
+        let holds = self
+            .known_of(tested)
+            .and_then(|known| known.holds(comparison, number));
+        let signs = signs.compared(comparison, number);
+        let known = holds.map(|holds| Known::Number(i64::from(holds)));
+        (Value { signs, calls }, known)
+    }
+
     /// Whether the calls that gave `value` are among those that may have failed.
     pub(super) fn is_open(&self, value: &Value) -> bool {
         !value.calls.is_disjoint(&self.open)
+    }
+
+    /// No call has failed.
+    fn settle(&mut self) {
+        self.open.clear();
+        self.lost.clear();
     }
 
     /// The calls that gave `value` have not failed.
@@ -271,6 +297,29 @@ impl World {
             Some(known) => self.known.insert(carrier, known),
             None => self.known.remove(&carrier),
         };
+    }
+}
+
+/// The value that an operation compares with a number: `!rc`, `rc == 0`.
+pub(super) fn compared(op: Op, operands: &[Operand]) -> Option<(&Operand, Comparison, i64)> {
+    let (comparison, number) = match (op, operands) {
+        (Op::Unary(UnaryOp::Not), _) => (Comparison::Equal, 0),
+        (Op::Binary(op), [_, Operand::Int(number)]) => (comparison(op)?, *number),
+        (Op::Binary(op), [_, Operand::Null]) => (comparison(op)?, 0),
+        _ => return None,
+    };
+    Some((operands.first()?, comparison, number))
+}
+
+fn comparison(op: BinaryOp) -> Option<Comparison> {
+    match op {
+        BinaryOp::Equals => Some(Comparison::Equal),
+        BinaryOp::NotEquals => Some(Comparison::NotEqual),
+        BinaryOp::Less => Some(Comparison::Less),
+        BinaryOp::LessOrEqual => Some(Comparison::LessOrEqual),
+        BinaryOp::Greater => Some(Comparison::Greater),
+        BinaryOp::GreaterOrEqual => Some(Comparison::GreaterOrEqual),
+        _ => None,
     }
 }
 

@@ -52,7 +52,8 @@ declare_rule! {
     ///
     /// ## Confidence
     /// Safe, if no exception was set before the function was entered: `PyErr_Clear` would drop it. Review
-    /// where the function shows that one may be pending (a failed call, `PyErr_SetString`).
+    /// where the function shows that one may be pending (a failed call, a call whose result nothing looks
+    /// at, `PyErr_SetString`).
     ///
     /// ## Declines
     /// - The reference is returned or stored without a reference of its own: callers must change.

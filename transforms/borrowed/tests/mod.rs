@@ -16,6 +16,7 @@ mod helpers;
 mod layout;
 mod list_macros;
 mod lists;
+mod lost;
 mod meeting;
 mod mend;
 mod merged;

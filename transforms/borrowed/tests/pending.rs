@@ -4,7 +4,7 @@ use super::super::dict_item::BORROWED_DICT_ITEM;
 use super::int;
 use crate::testing;
 
-const DOUBT: &str = "no lookup fails while an exception is pending";
+const DOUBT: &str = "`PyErr_Clear` would drop that one, too";
 
 fn is_doubted(body: &str) -> bool {
     int(body).contains(DOUBT)
