@@ -14,6 +14,7 @@ use super::scene::{Parent, Scene};
 use super::shape::Shape;
 use super::snapshot::is_made_here;
 use super::title::title;
+use super::unasked::meets_exception;
 use super::weak::{Weak, adapt};
 use crate::ast::{ExprId, StmtId, StmtKind};
 use crate::capi::PyVersion;
@@ -340,7 +341,7 @@ impl Draft<'_, '_> {
     /// Notes that `call` turns into a call that must not meet an exception, which the macro did not
     /// mind: with assertions, Python stops there.
     pub(super) fn doubt_entry(&mut self, call: ExprId, function: &str) {
-        if self.scene.is_pending(call) {
+        if meets_exception(self.scene, call) {
             self.fix.assume(format!(
                 "no exception is pending where `{function}` is called: a debug build of Python \
                  stops there"

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use super::raising::Signs;
 use super::worlds::compared;
 use crate::ast::LocalId;
+use crate::capi::{self, Returns};
 use crate::cfg::{
     Block, BlockId, Callee, Cfg, Comparison, Condition, Instr, InstrKind, Operand, Point, TempId,
     Terminator,
@@ -70,6 +71,17 @@ impl<'a> Later<'a> {
         })
     }
 
+    /// Whether all that is returned behind the point is an object, if memory is not missing.
+    pub(super) fn returns_object(&self) -> bool {
+        !self.walk(|block, _| match &block.terminator {
+            Terminator::Return(value, _) => match value {
+                Some(Operand::Temp(value)) if is_new_object(block, *value) => Found::NotYet,
+                _ => Found::Yes,
+            },
+            _ => Found::NotYet,
+        })
+    }
+
     /// Whether the end of `block` asks `local` for an error, or hands it on, or decides by it
     /// whether to ask.
     fn is_tested_by(&self, block: &Block, local: LocalId, signs: &Signs) -> bool {
@@ -119,13 +131,35 @@ enum Found {
 }
 
 fn asks(instrs: &[Instr]) -> bool {
-    instrs.iter().any(|instr| {
-        matches!(&instr.kind, InstrKind::Call { callee: Callee::Named(name), .. }
-            if &**name == "PyErr_Occurred")
+    calls(instrs).any(is_asking)
+}
+
+fn calls(instrs: &[Instr]) -> impl Iterator<Item = &Callee> {
+    instrs.iter().filter_map(|instr| match &instr.kind {
+        InstrKind::Call { callee, .. } => Some(callee),
+        _ => None,
     })
 }
 
-/// Whether a test of some value leads to `block`: it asks for the error of that.
+fn is_asking(callee: &Callee) -> bool {
+    matches!(callee, Callee::Named(name) if &**name == "PyErr_Occurred")
+}
+
+/// Whether `value` is what a call in `block` makes, which fails for nothing but missing memory.
+fn is_new_object(block: &Block, value: TempId) -> bool {
+    block.instrs.iter().any(|instr| match &instr.kind {
+        InstrKind::Call {
+            dst,
+            callee: Callee::Named(name),
+            ..
+        } if *dst == value => capi::effects(name)
+            .is_some_and(|effects| effects.returns == Returns::New && !effects.runs_python),
+        _ => false,
+    })
+}
+
+/// Whether `block` asks for the error of a value, a test of which leads there, and of nothing that
+/// it calls itself.
 fn is_guarded(cfg: &Cfg, block: &Block) -> bool {
     let is_guard = |before: &BlockId| match &cfg.block(*before).terminator {
         Terminator::Branch {
@@ -133,7 +167,9 @@ fn is_guarded(cfg: &Cfg, block: &Block) -> bool {
         } => is_failure(condition, std::ptr::eq(cfg.block(*then), block)),
         _ => false,
     };
-    !block.predecessors.is_empty() && block.predecessors.iter().all(is_guard)
+    calls(&block.instrs).next().is_none_or(is_asking)
+        && !block.predecessors.is_empty()
+        && block.predecessors.iter().all(is_guard)
 }
 
 /// Whether the outcome of a test may say of an error: equal to something, or less.

@@ -75,6 +75,7 @@ mod step_call;
 mod stored;
 mod title;
 mod types;
+mod unasked;
 mod undo;
 mod undone;
 mod variants;

@@ -20,9 +20,7 @@ use super::same_value::{forwarded, held_at_end};
 use super::worlds::{Known, Value, World, Worlds, compared};
 use crate::ast::{LocalId, Tree};
 use crate::capi;
-use crate::cfg::{
-    Callee, Cfg, Comparison, Instr, InstrKind, Liveness, Op, Operand, Point, TempId, Terminator,
-};
+use crate::cfg::{Callee, Cfg, Instr, InstrKind, Liveness, Operand, Point, TempId, Terminator};
 use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
 
 /// Exceptions that may be pending at the points of a function.
@@ -80,16 +78,32 @@ impl<'a> Pending<'a> {
     /// A call before `point` that may have left an exception of which nothing tells.
     pub(super) fn lost_at(&self, point: Point) -> Option<&str> {
         let clean = self.state(point)?.clean?;
-        let lost = clean.lost.first()?;
-        let instrs = self.flow.cfg.iter().flat_map(|(_, block)| &block.instrs);
-        let mut calls = instrs.filter_map(|instr| match &instr.kind {
-            InstrKind::Call { dst, callee, .. } if dst == lost => Some(callee),
-            _ => None,
-        });
-        match calls.next()? {
+        match self.callee(*clean.lost.first()?)? {
             Callee::Named(name) => Some(name),
             Callee::Indirect(_) => None,
         }
+    }
+
+    /// Whether a number was made of an object before `point`, and nothing has asked for its error,
+    /// nor ever does.
+    pub(super) fn is_unasked(&self, point: Point) -> bool {
+        let clean = self.state(point).and_then(|worlds| worlds.clean);
+        clean.is_some_and(|world| {
+            let mut open = world.open.iter();
+            open.any(|&call| match self.callee(call) {
+                Some(Callee::Named(name)) => raising::converts(name),
+                _ => false,
+            })
+        })
+    }
+
+    /// What the call with the result `call` calls.
+    fn callee(&self, call: TempId) -> Option<&Callee> {
+        let mut instrs = self.flow.cfg.iter().flat_map(|(_, block)| &block.instrs);
+        instrs.find_map(|instr| match &instr.kind {
+            InstrKind::Call { dst, callee, .. } if *dst == call => Some(callee),
+            _ => None,
+        })
     }
 
     /// Whether the code behind `point` asks for errors of the calls before it.
@@ -107,19 +121,14 @@ impl<'a> Pending<'a> {
     }
 
     fn runs_python(&self, call: TempId) -> bool {
-        let instrs = self.flow.cfg.iter().flat_map(|(_, block)| &block.instrs);
-        let mut calls = instrs.filter_map(|instr| match &instr.kind {
-            InstrKind::Call { dst, callee, .. } => Some((*dst, callee)),
-            _ => None,
-        });
-        calls.any(|(dst, callee)| match callee {
-            _ if dst != call => false,
-            Callee::Named(name) => {
+        match self.callee(call) {
+            Some(Callee::Named(name)) => {
                 capi::effects(name).is_some_and(|effects| effects.runs_python)
                     || self.flow.helpers.contains_key(name)
             }
-            Callee::Indirect(_) => true,
-        })
+            Some(Callee::Indirect(_)) => true,
+            None => false,
+        }
     }
 
     /// What is known right before the step at `point`; `None` if nothing is.

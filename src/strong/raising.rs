@@ -216,6 +216,13 @@ fn never_fails(name: &str) -> bool {
         )
 }
 
+/// Whether the function `name` makes a number of an object, which may run Python code.
+pub(super) fn converts(name: &str) -> bool {
+    let runs_python = capi::effects(name).is_some_and(|effects| effects.runs_python);
+    let is_size = ["_Size", "_Length"].iter().any(|part| name.contains(part));
+    runs_python && !is_size && signs(name).ways & NEGATIVE != 0
+}
+
 /// Whether the function `name` gives 0, or -1 with an exception.
 pub(super) fn is_status(name: &str) -> bool {
     ["_Set", "_Append", "_Insert", "_Del", "_Ready", "_GetBuffer"]

@@ -125,7 +125,8 @@ impl<'a> Scene<'a> {
         self.pending().lost_at(self.cfg.call(call)?)
     }
 
-    fn pending(&self) -> &Pending<'a> {
+    /// Exceptions that may be pending at the points of the function.
+    pub(super) fn pending(&self) -> &Pending<'a> {
         self.pending.get_or_init(|| {
             let exceptions = self.cx.exceptions(exceptions);
             let entered = exceptions.entered.contains(&*self.function.name);

@@ -96,6 +96,40 @@ fn slots_of_what_is_made_here_are_there() {
     assert!(filled("PySequence_Tuple(list)"));
 }
 
+#[test]
+fn keys_that_are_made_here_raise_nothing() {
+    let stored = |key: &str| {
+        behind(&format!(
+            "other = {key};
+            if (other == NULL) return -1;
+            PyDict_SetItem(dict, other, list);
+            Py_DECREF(other);"
+        ))
+    };
+    assert!(!stored("PyLong_FromSsize_t(i)"));
+    assert!(!stored(
+        "i ? PyLong_FromSsize_t(i) : PyUnicode_FromString(\"none\")"
+    ));
+    assert!(stored("PyObject_Str(key)"));
+    assert!(stored("i ? PyLong_FromSsize_t(i) : Py_NewRef(key)"));
+    assert!(behind(
+        "if (i) key = PyLong_FromSsize_t(i); PyDict_SetItem(dict, key, list);"
+    ));
+    let later = "if (i) other = PyObject_Str(key); use(other); Py_DECREF(other);";
+    assert!(!behind(&format!(
+        "other = PyLong_FromSsize_t(i); PyDict_SetItem(dict, other, list); {later}"
+    )));
+    assert!(behind(&format!(
+        "other = PyLong_FromSsize_t(i); {later} PyDict_SetItem(dict, other, list);"
+    )));
+    assert!(behind("PyDict_SetItem(dict, self->name, list);"));
+    assert!(!behind("PyDict_SetItemString(dict, \"name\", list);"));
+    assert!(behind(
+        "PyDict_SetItemString(dict, PyModule_GetName(self), list);"
+    ));
+    assert!(behind("PyDict_DelItemString(dict, \"name\");"));
+}
+
 /// A lookup behind a call of `helper(dict, key)`.
 fn behind_helper(helper: &str, call: &str) -> bool {
     let text = format!(

@@ -1,6 +1,7 @@
 //! Exceptions that are pending where a lookup clears its own.
 
 use super::super::dict_item::BORROWED_DICT_ITEM;
+use super::super::sequence_fast_item::BORROWED_SEQUENCE_FAST_ITEM;
 use super::int;
 use crate::testing;
 
@@ -321,6 +322,66 @@ fn a_slot_is_not_called_with_an_exception() {
         tested.contains("PySequence_GetItem(fast, i)") && !tested.contains(doubt),
         "{tested}"
     );
+}
+
+/// Two items of a sequence made into numbers, one after the other.
+fn point_of(before: &str, behind: &str, result: &str) -> String {
+    int(&format!(
+        "
+    struct point *point = (struct point *)self;
+    PyObject *fast = PySequence_Fast(list, \"a sequence\");
+    if (!fast)
+        return -1;
+    if (PySequence_Fast_GET_SIZE(fast) != 2) {{
+        Py_DECREF(fast);
+        return -1;
+    }}
+    {before}
+    point->x = PyFloat_AsDouble(PySequence_Fast_GET_ITEM(fast, 0));
+    point->y = PyFloat_AsDouble(PySequence_Fast_GET_ITEM(fast, 1));
+    {behind}
+    Py_DECREF(fast);
+    return {result};"
+    ))
+}
+
+#[test]
+fn a_slot_is_not_called_between_a_conversion_and_what_asks_for_its_error() {
+    let doubt = "no exception is pending where `PySequence_GetItem` is called";
+    let asked = "if (PyErr_Occurred()) { Py_DECREF(fast); return -1; }";
+    let found = |before: &str, behind: &str| {
+        let text = point_of(before, behind, "0");
+        assert!(text.contains("PySequence_GetItem(fast, 1)"), "{text}");
+        text.matches(doubt).count()
+    };
+    assert_eq!(found("", asked), 1);
+    assert_eq!(found(asked, asked), 1);
+    assert_eq!(found("", ""), 1, "the caller may ask");
+    assert_eq!(found("point->z = PyFloat_AsDouble(key);", ""), 2);
+}
+
+#[test]
+fn what_python_calls_cannot_give_an_object_with_an_exception() {
+    let doubted = |result: &str| {
+        let text = format!(
+            "static PyObject *length(PyObject *self, PyObject *pair)
+{{
+    double x, y;
+    x = PyFloat_AsDouble(PySequence_Fast_GET_ITEM(pair, 0));
+    y = PyFloat_AsDouble(PySequence_Fast_GET_ITEM(pair, 1));
+    return {result};
+}}
+static PyMethodDef methods[] = {{{{\"length\", length, METH_O, NULL}}, {{NULL}}}};
+"
+        );
+        let rule = &BORROWED_SEQUENCE_FAST_ITEM;
+        let found = testing::run_triaged(rule, &text);
+        assert!(found.contains("PySequence_GetItem(pair, 1)"), "{found}");
+        found.contains("no exception is pending where")
+    };
+    assert!(!doubted("PyFloat_FromDouble(x * y)"));
+    assert!(doubted("x > y ? NULL : PyFloat_FromDouble(x * y)"));
+    assert!(doubted("make(x, y)"));
 }
 
 #[test]
