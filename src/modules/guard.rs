@@ -61,8 +61,7 @@ fn is_version_test(guard: &str) -> bool {
 }
 
 /// Whether a file of the package defines `Py_LIMITED_API`.
-#[must_use]
-pub fn uses_limited_api(cx: &PackageCx<'_>) -> bool {
+fn uses_limited_api(cx: &PackageCx<'_>) -> bool {
     let mut files = cx.program.files.iter();
     files.any(|(id, file)| {
         let tokens = &cx.program.index[id.index()].tokens;

@@ -12,7 +12,7 @@ mod symbols;
 
 pub use create::{Create, Form, NullCheck};
 pub use find::find_modules;
-pub use guard::{set_gil_guard, slot_guard, uses_limited_api};
+pub use guard::{set_gil_guard, slot_guard};
 pub use lines::{Lines, identifiers};
 pub use slots::{Array, Def, NoSlots, Slots};
 

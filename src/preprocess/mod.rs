@@ -45,7 +45,7 @@ use stream::{BranchId, Missed, Stream};
 const MAX_CONFIGS: usize = 32;
 
 /// A translation unit, read in all of its configurations.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Unit {
     /// Every distinct item, in the order of first appearance, configuration by configuration.
     pub items: Vec<UnitItem>,
@@ -77,15 +77,21 @@ pub fn preprocess(
     range: VersionRange,
     interest: &Interest,
 ) -> Unit {
-    let mut unit = Unit::default();
+    let mut unit = Unit {
+        items: Vec::new(),
+        configs: Vec::new(),
+        unreached: Vec::new(),
+        branches: BTreeMap::new(),
+    };
     let mut seen_items = FxHashSet::default();
     let mut tried: FxHashSet<BranchId> = FxHashSet::default();
     let mut dead: FxHashSet<BranchId> = FxHashSet::default();
     let mut waiting: Vec<Missed> = Vec::new();
     let mut combinations = Combinations::default();
     let mut wanted: BTreeSet<(FileId, ByteSpan)> = BTreeSet::new();
-    let before = before.iter().rev().copied();
-    let roots: Vec<FileId> = std::iter::once(root).chain(before).collect();
+    let roots: Vec<FileId> = std::iter::once(root)
+        .chain(before.iter().rev().copied())
+        .collect();
     let mut next = Some(Config::base(range));
     while let Some(config) = next.take() {
         let number = unit.configs.len();
@@ -122,7 +128,10 @@ pub fn preprocess(
         .iter()
         .map(|missed| missed.branch)
         .filter(|branch| !dead.contains(branch));
-    unit.unreached = live.collect::<BTreeSet<_>>().into_iter().collect();
+    let mut unreached: Vec<BranchId> = live.collect();
+    unreached.sort_unstable();
+    unreached.dedup();
+    unit.unreached = unreached;
     unit
 }
 

@@ -75,7 +75,12 @@ pub fn load<'a>(
         index,
         includes,
     };
-    let roots = roots(&sources, options);
+    let mut roots = roots(&sources, options);
+    if options.headers {
+        let mut headers = options.roots.clone();
+        headers.retain(|id| !index[id.index()].has_code());
+        roots.extend(headers);
+    }
     let interest = interest(&options.demand);
     let units: Vec<Unit> = roots
         .par_iter()
@@ -83,22 +88,10 @@ pub fn load<'a>(
             preprocess::preprocess(sources, root, &options.before, options.range, &interest)
         })
         .collect();
-    for unit in &units {
-        program.with_gil.add(&unit.branches);
-    }
-    let parsed: Vec<Parsed> = distinct(&roots, units)
-        .into_par_iter()
-        .map(|(head, raw)| parse(&program, &options.demand, head, raw))
-        .collect();
-    collect(&mut program, parsed);
-    program
-}
-
-/// The items of all units, each once: a header gives the same to all that include it.
-fn distinct(roots: &[FileId], units: Vec<Unit>) -> Vec<(Head, RawItem)> {
     let mut seen = FxHashSet::default();
     let mut raw = Vec::new();
     for (&root, unit) in roots.iter().zip(units) {
+        program.with_gil.add(&unit.branches);
         let configs = unit.configs;
         let fresh = unit
             .items
@@ -114,7 +107,12 @@ fn distinct(roots: &[FileId], units: Vec<Unit>) -> Vec<(Head, RawItem)> {
             (head, item.raw)
         }));
     }
-    raw
+    let parsed: Vec<Parsed> = raw
+        .into_par_iter()
+        .map(|(head, raw)| parse(&program, &options.demand, head, raw))
+        .collect();
+    collect(&mut program, parsed);
+    program
 }
 
 /// Where the branches of functions are looked at in pairs: where a fix for a reference may be, or
@@ -139,7 +137,7 @@ fn type_names(index: &[FileIndex]) -> TypeNames {
 }
 
 /// The files that translation units begin with: those with code that no other file includes, and
-/// of files that include each other in a circle the first; behind them the headers, if asked for.
+/// of files that include each other in a circle the first.
 fn roots(sources: &Sources<'_>, options: &Options) -> Vec<FileId> {
     let code = options.roots.iter().copied();
     let code = code.filter(|id| sources.index[id.index()].has_code());
@@ -155,10 +153,6 @@ fn roots(sources: &Sources<'_>, options: &Options) -> Vec<FileId> {
         sources.includes.reach(id, &mut reached);
     }
     roots.sort_unstable();
-    if options.headers {
-        let headers = options.roots.iter().copied();
-        roots.extend(headers.filter(|id| !sources.index[id.index()].has_code()));
-    }
     roots
 }
 

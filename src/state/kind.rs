@@ -7,6 +7,7 @@ use crate::ast::{
     BinaryOp, ExprId, ExprKind, Function, Name, StmtId, StmtKind, TokenRange, Tree, Type, TypeKind,
     UnaryOp, Visitor, walk_stmt,
 };
+use crate::program::ItemId;
 use crate::rule::PackageCx;
 
 /// What a variable that is written after import is for.
@@ -37,6 +38,8 @@ pub enum Kind {
 /// An assignment that fills an empty variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lazy {
+    /// The function.
+    pub item: ItemId,
     /// The assignment.
     pub write: ExprId,
     /// The value.
@@ -125,15 +128,15 @@ fn lazies(cx: &PackageCx<'_>, variable: &Variable) -> Option<Vec<Lazy>> {
         let tree = &function.tree;
         let tests = tests(function, variable);
         let range = tree.expr(write.expr).range;
-        let around = tests
-            .iter()
-            .find(|test| contains(tree.stmt(test.then).range, range));
+        // The tests stand in the order of their text: the innermost one is the last.
+        let around = |test: &&Test| contains(tree.stmt(test.then).range, range);
+        let innermost = tests.iter().rfind(around);
         let before = || {
             tests
                 .iter()
                 .any(|test| test.leaves && tree.stmt(test.then).range.end <= range.start)
         };
-        let test = match around {
+        let test = match innermost {
             Some(test) => Some(test.stmt),
             None if before() => None,
             None => return None,
@@ -143,13 +146,15 @@ fn lazies(cx: &PackageCx<'_>, variable: &Variable) -> Option<Vec<Lazy>> {
         }
         if tree.is_null(value) {
             // In the branch that failed to fill it this leaves it as it was.
-            let is_filled_there = |lazy: &Lazy| lazy.test.is_some() && lazy.test == test;
-            if found.iter().any(is_filled_there) {
+            let is_filled_there =
+                |test: &Test| found.iter().any(|lazy| lazy.test == Some(test.stmt));
+            if tests.iter().filter(around).any(is_filled_there) {
                 continue;
             }
             return None;
         }
         found.push(Lazy {
+            item: write.item,
             write: write.expr,
             value,
             test,

@@ -12,7 +12,8 @@ use super::Failure;
 use super::original::Original;
 use super::proof::{Failed, calls, original_span};
 use crate::ast::{
-    BinaryOp, ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Storage, Tree, UnaryOp,
+    BinaryOp, ExprId, ExprKind, Function, Init, LocalId, Name, StmtId, StmtKind, Storage, Tree,
+    UnaryOp,
 };
 use crate::capi::{self, Returns};
 use crate::edit::Applied;
@@ -169,7 +170,7 @@ impl Kept {
             let ExprKind::Assign { op: None, lhs, rhs } = expr.kind else {
                 continue;
             };
-            let call = tree.without_casts(rhs);
+            let call = made_by(tree, tree.without_casts(rhs));
             let held = local(tree, lhs).filter(|_| is_inserted(lhs) && !is_inserted(call));
             let uses = news.iter().filter(|(_, local)| Some(*local) == held);
             let uses: Vec<ExprId> = uses.map(|(call, _)| *call).collect();
@@ -180,6 +181,33 @@ impl Kept {
             }
         }
         kept
+    }
+}
+
+/// The call that makes what `value` names, if only one does: `module = f(); made = module;`.
+fn made_by(tree: &Tree, value: ExprId) -> ExprId {
+    let Some(held) = local(tree, value) else {
+        return value;
+    };
+    let assigned = tree.exprs.iter().filter_map(|expr| match expr.kind {
+        ExprKind::Assign { op: None, lhs, rhs } => (local(tree, lhs) == Some(held)).then_some(rhs),
+        _ => None,
+    });
+    let declared = tree.stmts.iter().flat_map(|stmt| match &stmt.kind {
+        StmtKind::Decl(decls) => decls.as_slice(),
+        _ => &[],
+    });
+    let declared = declared.filter_map(|decl| match decl.init {
+        Some(Init::Expr(init)) if decl.local == held => Some(init),
+        _ => None,
+    });
+    let all = assigned
+        .chain(declared)
+        .map(|made| tree.without_casts(made));
+    let mut calls = all.filter(|&made| gives_new(tree, made));
+    match (calls.next(), calls.next()) {
+        (Some(only), None) => only,
+        _ => value,
     }
 }
 

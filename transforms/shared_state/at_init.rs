@@ -26,9 +26,11 @@ const MAKERS: &[&str] = &[
 pub(super) fn fix(cx: &PackageCx<'_>, variable: &Variable, site: &Site<'_>) -> Option<Fix> {
     let tree = &site.function.tree;
     let fill = Fill::read(tree, site.then, site.lazy.write, variable)?;
-    let is_plain = !matches!(fill, Fill::Several(_));
     let is_constant = is_constant(tree, site.lazy.value) && means_the_same(cx, site);
-    if !is_plain || !is_constant || !variable.early.is_empty() || is_pointed_at(cx, variable, site)
+    if !fill.is_alone()
+        || !is_constant
+        || !variable.early.is_empty()
+        || is_pointed_at(cx, variable, site)
     {
         return None;
     }

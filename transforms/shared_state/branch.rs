@@ -3,7 +3,8 @@
 
 use super::fill::{is_empty_test, is_variable, tested};
 use crate::ast::{
-    ExprId, ExprKind, Name, StmtId, StmtKind, Storage, Tree, UnaryOp, Visitor, walk_expr, walk_stmt,
+    ExprId, ExprKind, Init, LocalId, Name, StmtId, StmtKind, Storage, Tree, UnaryOp, Visitor,
+    walk_expr, walk_stmt,
 };
 use crate::capi::{Returns, effects};
 use crate::state::{Variable, root};
@@ -25,7 +26,9 @@ impl Branch {
     ) -> Result<Self, &'static str> {
         let mut reader = Reader {
             variable,
+            then,
             is_made: false,
+            tested: Vec::new(),
             is_tested: false,
             empty: 0,
             nested: 0,
@@ -51,8 +54,11 @@ impl Branch {
 
 struct Reader<'v> {
     variable: &'v Variable,
+    then: StmtId,
     /// Whether the value was assigned further up.
     is_made: bool,
+    /// Locals that are not `NULL` from here on.
+    tested: Vec<LocalId>,
     is_tested: bool,
     /// How many tests around that find the value to be `NULL`.
     empty: u32,
@@ -100,8 +106,12 @@ impl Reader<'_> {
             self.visit_stmt(tree, otherwise);
             self.nested -= 1;
         }
-        let is_sure = self.nested == 0 && self.is_made;
-        self.is_tested |= empty && is_sure && leaves(tree, then);
+        if self.nested > 0 || !leaves(tree, then) {
+            return;
+        }
+        self.is_tested |= empty && self.is_made;
+        self.tested
+            .extend(tested(tree, cond).and_then(|expr| assigned(tree, expr)));
     }
 
     fn assignment(&mut self, tree: &Tree, lhs: ExprId, rhs: ExprId) {
@@ -109,10 +119,12 @@ impl Reader<'_> {
             if tree.is_null(rhs) {
                 return;
             }
-            if self.is_made || !gives_new(tree, rhs) {
+            let held = own_local(tree, self.then, rhs);
+            if self.is_made || held.is_none() && !gives_new(tree, rhs) {
                 self.refuse("what it is filled with is no new reference, or made twice");
             }
             self.is_made = true;
+            self.is_tested |= held.is_some_and(|held| self.tested.contains(&held));
         } else if is_shared(tree, lhs) {
             self.refuse("the branch writes other data that threads share");
         }
@@ -182,6 +194,53 @@ fn gives_new(tree: &Tree, value: ExprId) -> bool {
             .is_some_and(|effects| effects.returns == Returns::New),
         _ => false,
     }
+}
+
+/// The local variable that `expr` names or assigns to.
+fn assigned(tree: &Tree, expr: ExprId) -> Option<LocalId> {
+    match tree.expr(expr).kind {
+        ExprKind::Name(Name::Local(local)) => Some(local),
+        ExprKind::Assign { op: None, lhs, .. } => assigned(tree, lhs),
+        _ => None,
+    }
+}
+
+/// The local variable that `value` names, if all it is for is to hold the new reference until then:
+///
+/// ```c
+/// module = PyImport_ImportModule("m");
+/// if (module == NULL) return NULL;
+/// x = module;
+/// ```
+fn own_local(tree: &Tree, then: StmtId, value: ExprId) -> Option<LocalId> {
+    let local = match tree.expr(value).kind {
+        ExprKind::Name(Name::Local(local)) => local,
+        _ => return None,
+    };
+    let is_it = |expr: ExprId| matches!(tree.expr(expr).kind, ExprKind::Name(Name::Local(other)) if other == local);
+    let ids = || (0u32..).map(ExprId).take(tree.exprs.len());
+    let made = ids().filter(|&id| match tree.expr(id).kind {
+        ExprKind::Assign { op: None, lhs, rhs } => is_it(lhs) && gives_new(tree, rhs),
+        _ => false,
+    });
+    let tests = ids().filter(|&id| tested(tree, id).is_some_and(is_it));
+    let declared = tree.stmts.iter().filter(|stmt| match &stmt.kind {
+        StmtKind::Decl(decls) => decls.iter().any(|decl| match decl.init {
+            Some(Init::Expr(init)) => decl.local == local && gives_new(tree, init),
+            _ => false,
+        }),
+        _ => false,
+    });
+    let (made, declared) = (made.count(), declared.count());
+    let range = tree.stmt(then).range;
+    let is_inside = |id: ExprId| {
+        let inner = tree.expr(id).range;
+        range.start <= inner.start && inner.end <= range.end
+    };
+    let uses: Vec<ExprId> = ids().filter(|&id| is_it(id)).collect();
+    let is_own = uses.iter().all(|&id| is_inside(id)) && !tree.local(local).is_param;
+    let is_held = made + declared == 1 && uses.len() == made + tests.count() + 1;
+    (is_own && is_held && tree.local(local).storage == Storage::None).then_some(local)
 }
 
 /// Whether `place` belongs to a variable that is not the function's own.

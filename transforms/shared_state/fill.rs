@@ -1,6 +1,8 @@
 //! What stands in the branch that fills a static pointer.
 
-use crate::ast::{BinaryOp, ExprId, ExprKind, Name, StmtId, StmtKind, Storage, Tree, UnaryOp};
+use crate::ast::{
+    BinaryOp, ExprId, ExprKind, Name, StmtId, StmtKind, Storage, Tree, UnaryOp, Visitor, walk_stmt,
+};
 use crate::state::{Variable, root};
 
 /// The branch behind `if (x == NULL)`.
@@ -21,6 +23,8 @@ pub(super) enum Fill {
     },
     /// `x = value;` with other assignments: `y = other;`.
     Several(StmtId),
+    /// Other statements, none of which leaves the branch.
+    Closed(StmtId),
 }
 
 impl Fill {
@@ -39,16 +43,24 @@ impl Fill {
         };
         match stmts {
             [fill] if is_fill(*fill) => Some(Self::Plain(*fill)),
-            [stmt] => Self::tested(tree, *stmt, write),
+            [stmt] => Self::tested(tree, *stmt, write).or_else(|| Self::closed(tree, then)),
             [fill, check] if is_fill(*fill) && is_check(tree, *check, variable) => {
                 Some(Self::Checked(*fill))
             }
             all => {
-                let fill = all.iter().copied().find(|stmt| is_fill(*stmt))?;
                 let assigns = |stmt: &StmtId| is_assignment(tree, *stmt);
-                all.iter().all(assigns).then_some(Self::Several(fill))
+                match all.iter().copied().find(|stmt| is_fill(*stmt)) {
+                    Some(fill) if all.iter().all(assigns) => Some(Self::Several(fill)),
+                    _ => Self::closed(tree, then),
+                }
             }
         }
+    }
+
+    fn closed(tree: &Tree, then: StmtId) -> Option<Self> {
+        let mut exits = Exits::default();
+        exits.visit_stmt(tree, then);
+        (!exits.found).then_some(Self::Closed(then))
     }
 
     fn tested(tree: &Tree, stmt: StmtId, write: ExprId) -> Option<Self> {
@@ -67,14 +79,51 @@ impl Fill {
         })
     }
 
-    /// The statement that holds the assignment.
+    /// Whether nothing else is done but to ask what came of it.
+    pub(super) fn is_alone(self) -> bool {
+        !matches!(self, Self::Several(_) | Self::Closed(_))
+    }
+
+    /// The statement that holds the assignment, or all.
     pub(super) fn stmt(self) -> StmtId {
         match self {
             Self::Plain(stmt)
             | Self::Checked(stmt)
             | Self::Several(stmt)
+            | Self::Closed(stmt)
             | Self::Tested { stmt, .. } => stmt,
         }
+    }
+}
+
+/// Looks for ways out of a statement, and in.
+#[derive(Default)]
+struct Exits {
+    loops: u32,
+    switches: u32,
+    found: bool,
+}
+
+impl Visitor for Exits {
+    fn visit_stmt(&mut self, tree: &Tree, id: StmtId) {
+        let kind = &tree.stmt(id).kind;
+        let is_loop = matches!(
+            kind,
+            StmtKind::While { .. } | StmtKind::DoWhile { .. } | StmtKind::For { .. }
+        );
+        let is_switch = matches!(kind, StmtKind::Switch { .. });
+        self.found |= match kind {
+            StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::Label { .. } => true,
+            StmtKind::Break => self.loops + self.switches == 0,
+            StmtKind::Continue => self.loops == 0,
+            StmtKind::Case { .. } | StmtKind::Default { .. } => self.switches == 0,
+            _ => false,
+        };
+        self.loops += u32::from(is_loop);
+        self.switches += u32::from(is_switch);
+        walk_stmt(self, tree, id);
+        self.loops -= u32::from(is_loop);
+        self.switches -= u32::from(is_switch);
     }
 }
 
@@ -128,6 +177,21 @@ pub(super) fn tested(tree: &Tree, cond: ExprId) -> Option<ExprId> {
         },
         _ => None,
     }
+}
+
+/// Whether `x = NULL;` stands in `stmt`.
+pub(super) fn is_emptied(tree: &Tree, stmt: StmtId, variable: &Variable) -> bool {
+    let range = tree.stmt(stmt).range;
+    let mut inner = tree
+        .exprs
+        .iter()
+        .filter(|expr| range.start <= expr.range.start && expr.range.end <= range.end);
+    inner.any(|expr| match expr.kind {
+        ExprKind::Assign { op: None, lhs, rhs } => {
+            tree.is_null(rhs) && is_variable(tree, lhs, variable)
+        }
+        _ => false,
+    })
 }
 
 pub(super) fn is_variable(tree: &Tree, expr: ExprId, variable: &Variable) -> bool {

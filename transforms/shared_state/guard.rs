@@ -1,6 +1,6 @@
 //! Puts a mutex around the test and the assignment that fill a static pointer.
 
-use super::fill::Fill;
+use super::fill::{Fill, is_emptied};
 use super::is_used_elsewhere;
 use super::site::{Site, runs_python};
 use crate::ast::{ExprId, ExprKind};
@@ -36,6 +36,11 @@ pub(super) fn fix(
     Ok(fix)
 }
 
+/// Whether code that may run Python code would run under the mutex.
+pub(super) fn waits(cx: &PackageCx<'_>, variable: &Variable, site: &Site<'_>) -> bool {
+    Guard::new(cx, variable, site).is_ok_and(|guard| guard.runs_python(cx).is_some())
+}
+
 /// What is assumed of code that reads the variable without the mutex.
 pub(super) fn assume_filled(
     cx: &PackageCx<'_>,
@@ -67,6 +72,10 @@ impl<'s, 'a> Guard<'s, 'a> {
         let tree = &site.function.tree;
         let fill = Fill::read(tree, site.then, site.lazy.write, variable)
             .ok_or("the branch does more than fill it and leave if that failed")?;
+        let is_emptied = is_emptied(tree, site.then, variable);
+        if is_emptied && !matches!(fill, Fill::Closed(_)) {
+            return Err("the branch empties it again");
+        }
         let filled = cx.stmt_span(site.item, fill.stmt());
         let (_, filled) = filled.ok_or("a macro fills it")?;
         Ok(Self { site, filled, fill })
@@ -76,7 +85,7 @@ impl<'s, 'a> Guard<'s, 'a> {
     fn runs_python(&self, cx: &PackageCx<'_>) -> Option<String> {
         let tree = &self.site.function.tree;
         let made = match self.fill {
-            Fill::Several(_) => tree.stmt(self.site.then).range,
+            Fill::Several(_) | Fill::Closed(_) => tree.stmt(self.site.then).range,
             _ => tree.expr(self.site.lazy.value).range,
         };
         self.site.call_in(made, |name| runs_python(cx, name))
@@ -91,7 +100,10 @@ impl<'s, 'a> Guard<'s, 'a> {
     ) -> Result<Vec<Edit>, &'static str> {
         let lock = format!("PyMutex_Lock(&{mutex});");
         let unlock = format!("PyMutex_Unlock(&{mutex});");
-        if matches!(self.fill, Fill::Plain(_) | Fill::Several(_)) {
+        if matches!(
+            self.fill,
+            Fill::Plain(_) | Fill::Several(_) | Fill::Closed(_)
+        ) {
             return Ok(layout.surround(self.site.span, &[&lock], &[&unlock]));
         }
         if layout.braceless_head(self.site.span).is_some() {

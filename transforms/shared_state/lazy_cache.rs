@@ -1,10 +1,9 @@
 //! UG501: static pointers that are filled on first use.
 
-use super::site::{Site, runs_python};
+use super::site::Site;
 use super::{at_init, finding, guard, publish};
 use crate::declare_rule;
 use crate::edit::{Confidence, Fix};
-use crate::modules::uses_limited_api;
 use crate::rule::{Finding, Outcome, PackageCx};
 use crate::state::{Kind, Lazy, Variable, inventory};
 
@@ -41,11 +40,12 @@ declare_rule! {
     ///     return NULL;
     /// }
     /// ```
-    /// Below Python 3.13, which has no `PyMutex`, the compatibility header makes the calls empty:
-    /// there the GIL does the same.
+    /// Below Python 3.13 and in the limited API, which have no `PyMutex`, the compatibility header
+    /// makes the calls empty: there the GIL does the same.
     ///
     /// A value that is tested where it is assigned, `if ((name = make()) == NULL) return NULL;`, is
-    /// tested behind the mutex too; several values that one branch makes share one.
+    /// tested behind the mutex too; several values that one branch makes share one, and so do several
+    /// places that fill the same variable. A branch that nothing leaves runs under the mutex as it is.
     ///
     /// A constant made of literals needs no mutex where the file has the function that makes its
     /// module, and nothing asks for it before: the variable moves up to the file if it has to, and
@@ -77,16 +77,17 @@ declare_rule! {
     /// ```
     ///
     /// ## When it declines
-    /// - The branch loops, leaves with the value made, fills it with a borrowed reference, or
-    ///   writes other static variables beside it.
-    /// - Several places fill the variable, or the place is made by a macro.
-    /// - The package uses the limited API, which has no `PyMutex`, and the value is no constant.
+    /// - The branch has ways out with the value made or other statics half made, or is left in
+    ///   the middle and fills it with a borrowed reference.
+    /// - The function returns where the variable is filled already, one branch fills it in several
+    ///   ways, it is declared in another file, or the place is made by a macro.
     ///
     /// ## Confidence
-    /// `safe` if only this function uses the variable, and the value is made without running
+    /// `safe` if only functions that fill the variable use it, and the value is made without running
     /// Python code, or by imports and attributes, of which a second result can be dropped. An
-    /// import fails where a constant cannot be made, in place of the first call. Otherwise `review`: two threads may make the value at the
-    /// same time; or, under the mutex, code that comes back to this function would wait for itself.
+    /// import fails where a constant cannot be made, in place of the first call. Otherwise `review`:
+    /// two threads may make the value at the same time; or, under the mutex, code that comes back to
+    /// this function would wait for itself.
     pub static LAZY_STATIC_CACHE {
         code: "UG501",
         name: "lazy-static-cache",
@@ -118,15 +119,14 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The best of the repairs that the place allows, with the next one as its alternative.
+/// The best of the repairs that the places allow, with the next one as its alternative.
 fn fix(cx: &PackageCx<'_>, variable: &Variable, lazies: &[Lazy]) -> Result<Fix, &'static str> {
-    let site = Site::new(cx, variable, lazies)?;
-    let mut forms: Vec<Fix> = at_init::fix(cx, variable, &site).into_iter().collect();
-    let mutexes = match uses_limited_api(cx) {
-        true => Err("the limited API has no `PyMutex`"),
-        false => under_mutex(cx, variable, &site),
-    };
-    match mutexes {
+    let sites = Site::all(cx, variable, lazies)?;
+    let mut forms = Vec::new();
+    if let [site] = sites.as_slice() {
+        forms.extend(at_init::fix(cx, variable, site));
+    }
+    match under_mutex(cx, variable, &sites) {
         Ok(more) => forms.extend(more),
         Err(why) if forms.is_empty() => return Err(why),
         Err(_) => {}
@@ -141,15 +141,37 @@ fn fix(cx: &PackageCx<'_>, variable: &Variable, lazies: &[Lazy]) -> Result<Fix, 
 fn under_mutex(
     cx: &PackageCx<'_>,
     variable: &Variable,
-    site: &Site<'_>,
+    sites: &[Site<'_>],
 ) -> Result<Vec<Fix>, &'static str> {
-    let guarded = guard::fix(cx, variable, site);
-    let published = publish::fix(cx, variable, site);
-    let value = site.function.tree.expr(site.lazy.value).range;
-    let waits = site.call_in(value, |name| runs_python(cx, name)).is_some();
+    let each = |make: fn(_, _, _) -> _| {
+        let fixes = sites.iter().map(|site| make(cx, variable, site));
+        fixes.collect::<Result<Vec<Fix>, _>>().map(together)
+    };
+    let guarded = each(guard::fix);
+    let published = each(publish::fix);
+    let waits = sites.iter().any(|site| guard::waits(cx, variable, site));
     match (guarded, published) {
         (Ok(guarded), Ok(published)) if waits => Ok(vec![published, guarded]),
         (Ok(fix), _) | (Err(_), Ok(fix)) => Ok(vec![fix]),
         (Err(_), Err(why)) => Err(why),
     }
+}
+
+/// One fix for all places that fill a variable: they share its mutex.
+fn together(fixes: Vec<Fix>) -> Fix {
+    let mut fixes = fixes.into_iter();
+    let mut all = fixes.next().expect("a cache is filled somewhere");
+    for fix in fixes {
+        for assumption in &fix.assumptions {
+            if !all.assumptions.contains(assumption) {
+                all.assume(assumption.clone());
+            }
+        }
+        all.edits.extend(fix.edits);
+        all.needs.extend(fix.needs);
+    }
+    all.edits.sort_by_key(|edit| (edit.file, edit.span));
+    // Each declares the mutex.
+    all.edits.dedup();
+    all
 }

@@ -1,7 +1,6 @@
 //! The one place that fills a static pointer, and what all repairs of it need.
 
 use super::fill::{is_empty_test, is_variable};
-use super::text_at;
 use crate::ast::{ExprId, ExprKind, Function, StmtId, StmtKind, TokenRange};
 use crate::capi::effects;
 use crate::edit::{Edit, Layout};
@@ -26,24 +25,34 @@ pub(super) struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    pub(super) fn new(
+    /// The places that fill `variable`, each once; at least one.
+    pub(super) fn all(
         cx: &PackageCx<'a>,
         variable: &Variable,
         lazies: &[Lazy],
-    ) -> Result<Self, &'static str> {
-        let mut places: Vec<_> = variable
-            .late
-            .iter()
-            .map(|write| text_at(cx, write))
-            .collect();
-        places.dedup();
-        let (Some(&lazy), 1) = (lazies.first(), places.len()) else {
-            return Err("several places write it");
-        };
-        let item = variable.late[0].item;
+    ) -> Result<Vec<Self>, &'static str> {
+        let mut sites: Vec<Self> = Vec::new();
+        for &lazy in lazies {
+            let site = Self::new(cx, variable, lazy)?;
+            let place = |site: &Self| cx.span(site.item, site.lazy.write);
+            let is_same = |old: &&Self| (old.file, old.span) == (site.file, site.span);
+            match sites.iter().find(is_same) {
+                None => sites.push(site),
+                // The same in another configuration.
+                Some(old) if place(old) == place(&site) => {}
+                Some(_) => return Err("one branch fills it in several ways"),
+            }
+        }
+        Ok(sites)
+    }
+
+    fn new(cx: &PackageCx<'a>, variable: &Variable, lazy: Lazy) -> Result<Self, &'static str> {
+        let item = lazy.item;
         let function = cx.function(item).ok_or("its function was not understood")?;
         let tree = &function.tree;
-        let stmt = lazy.test.ok_or("it is filled behind a return")?;
+        let stmt = lazy
+            .test
+            .ok_or("the function returns where it is filled already")?;
         let StmtKind::If {
             cond,
             then,

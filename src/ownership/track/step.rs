@@ -242,8 +242,9 @@ impl<'a> Stepper<'a> {
         on_success: &mut Vec<InstanceId>,
     ) {
         let effect = count_effect(self.callees, name, at);
-        let is_derived = matches!(value, Value::Derived(_) | Value::MaybeDerived(_));
-        if effect == Some(CountEffect::Take) && is_derived {
+        if effect == Some(CountEffect::Take)
+            && matches!(value, Value::Derived(_) | Value::MaybeDerived(_))
+        {
             // Py_INCREF(PyTuple_GET_ITEM(v, 0)): from here on it lives by itself.
             self.use_value(state, value, source);
             return self.set_argument(state, source, Value::NonNull);
@@ -253,9 +254,33 @@ impl<'a> Stepper<'a> {
             (Value::None, Some(CountEffect::Release { .. })) => state.owned_none().unwrap_or(value),
             _ => value,
         };
-        self.kept(state, name, at, value, source);
+        if let Value::Instance(id) = value
+            && effects::needs_only_owner(name, at)
+        {
+            self.trouble(state, id, Problem::CountMatters, Some(source));
+        }
+        match (self.callees.keeps(name, at), value) {
+            (Some(_), Value::Derived(id)) | (Some(Keeps::Inside), Value::Instance(id)) => {
+                self.trouble(state, id, Problem::DerivedEscapes, Some(source));
+            }
+            (Some(Keeps::Unsure), Value::Instance(id)) => {
+                self.trouble(state, id, Problem::MayBeKept, Some(source));
+            }
+            _ => {}
+        }
         let Value::Instance(id) = value else {
-            self.counted_nothing(effect, value, source);
+            let problem = match (effect, value) {
+                (Some(CountEffect::Release { null: false }), Value::Null) => {
+                    Some(Problem::ReleaseOfNull)
+                }
+                (Some(CountEffect::Release { .. }), Value::Unset) => Some(Problem::ReleaseOfUnset),
+                _ => None,
+            };
+            self.troubles.extend(problem.map(|problem| Trouble {
+                seed: 0,
+                problem,
+                at: Some(source),
+            }));
             return self.use_value(state, value, source);
         };
         match effect {
@@ -274,40 +299,6 @@ impl<'a> Stepper<'a> {
             }
             None => self.use_value(state, value, source),
         }
-    }
-
-    /// What the callee does with an argument beside counting it: it asks for the count, or keeps a
-    /// pointer.
-    fn kept(&mut self, state: &State, name: &str, at: usize, value: Value, source: Source) {
-        if let Value::Instance(id) = value
-            && effects::needs_only_owner(name, at)
-        {
-            self.trouble(state, id, Problem::CountMatters, Some(source));
-        }
-        match (self.callees.keeps(name, at), value) {
-            (Some(_), Value::Derived(id)) | (Some(Keeps::Inside), Value::Instance(id)) => {
-                self.trouble(state, id, Problem::DerivedEscapes, Some(source));
-            }
-            (Some(Keeps::Unsure), Value::Instance(id)) => {
-                self.trouble(state, id, Problem::MayBeKept, Some(source));
-            }
-            _ => {}
-        }
-    }
-
-    /// A release of what holds no object that was counted.
-    fn counted_nothing(&mut self, effect: Option<CountEffect>, value: Value, source: Source) {
-        let problem = match (effect, value) {
-            (Some(CountEffect::Release { null: false }), Value::Null) => Problem::ReleaseOfNull,
-            (Some(CountEffect::Release { .. }), Value::Unset) => Problem::ReleaseOfUnset,
-            _ => return,
-        };
-        let at = Some(source);
-        self.troubles.push(Trouble {
-            seed: 0,
-            problem,
-            at,
-        });
     }
 
     /// `Py_BuildValue("N", v)` consumes `v`.

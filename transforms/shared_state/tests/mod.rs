@@ -172,7 +172,7 @@ f(PyObject *self, PyObject *unused)
           safe: make the value of `type` first, and store it under a mutex
         1: `more` is filled on first use: two threads may both fill it
           14: `f` writes it here
-          by hand: it is filled behind a return: fill it while the module is made, or make the value first and store it under a `PyMutex` if the variable is still empty
+          by hand: the function returns where it is filled already: fill it while the module is made, or make the value first and store it under a `PyMutex` if the variable is still empty
         @@
          static PyObject *type, *more;
         +static PyMutex type_mutex;
@@ -673,6 +673,64 @@ static PyObject *f(PyObject *self, PyObject *unused)
          return PyTuple_Pack(2, nested, not);
      }
     ");
+}
+
+#[test]
+fn a_branch_that_nothing_leaves_runs_under_the_mutex() {
+    let text = |more: &str| {
+        format!(
+            "static PyInterpreterState *first;\nstatic PyObject *f(PyObject *self, PyObject *unused)\n{{\n    \
+             if (first == NULL) {{\n        PyInterpreterState *one = PyInterpreterState_Head();\n        \
+             while (PyInterpreterState_Next(one)) {{\n            {more}\n            \
+             one = PyInterpreterState_Next(one);\n        }}\n        first = one;\n    }}\n    \
+             return PyBool_FromLong(first == PyInterpreterState_Get());\n}}\n"
+        )
+    };
+    insta::assert_snapshot!(cache(&text("if (one == first) break;")), @"
+        1: `first` is filled on first use: two threads may both fill it
+          10: `f` writes it here
+          safe: fill `first` under a mutex
+        @@
+         static PyInterpreterState *first;
+        +static PyMutex first_mutex;
+         static PyObject *f(PyObject *self, PyObject *unused)
+         {
+        +    PyMutex_Lock(&first_mutex);
+             if (first == NULL) {
+                 PyInterpreterState *one = PyInterpreterState_Head();
+        @@
+                 first = one;
+             }
+        +    PyMutex_Unlock(&first_mutex);
+             return PyBool_FromLong(first == PyInterpreterState_Get());
+         }
+        ");
+    let last_line = |more: &str| {
+        let said = cache(&text(more));
+        let mut lines = said.lines();
+        lines.nth(2).unwrap_or_default().trim().to_owned()
+    };
+    assert_eq!(last_line("g();"), "review: fill `first` under a mutex");
+    assert!(last_line("if (one == NULL) return NULL;").starts_with("by hand"));
+    assert!(last_line("goto end; end:").starts_with("by hand"));
+}
+
+#[test]
+fn a_value_that_the_branch_may_drop_again() {
+    let text = |more: &str| {
+        format!(
+            "static PyObject *loop;\nstatic PyObject *f(PyObject *self, PyObject *unused)\n{{\n    \
+             if (loop == NULL) {{\n        loop = PyList_New(0);\n        {more}\n    }}\n    \
+             return Py_XNewRef(loop);\n}}\n"
+        )
+    };
+    let said = cache(&text("if (loop == NULL) { loop = NULL; return NULL; }"));
+    assert!(said.contains("make the value of `loop` first"), "{said}");
+    let said = cache(&text("").replace("PyObject *loop", "void *loop"));
+    assert!(said.contains("safe: fill `loop` under a mutex"), "{said}");
+    let emptied = text("if (loop == NULL) { loop = NULL; return NULL; }");
+    let said = cache(&emptied.replace("PyObject *loop", "void *loop"));
+    assert!(said.contains("by hand: "), "{said}");
 }
 
 #[test]

@@ -123,3 +123,106 @@ f(PyObject *self, PyObject *unused)
          }
         "#);
 }
+
+#[test]
+fn a_local_that_holds_it_first_in_two_functions() {
+    insta::assert_snapshot!(cache("\
+static PyObject *row;
+static PyObject *
+g(PyObject *self, PyObject *unused)
+{
+    PyObject *module;
+
+    if (row == NULL) {
+        module = PyImport_ImportModule(\"row\");
+        if (module == NULL)
+            return NULL;
+        row = module;
+    }
+    return PyObject_GetAttrString(row, \"g\");
+}
+static PyObject *
+f(PyObject *self, PyObject *unused)
+{
+    if (row == NULL) {
+        PyObject *module = PyImport_ImportModule(\"row\");
+        row = module;
+        if (row == NULL)
+            return NULL;
+    }
+    Py_XDECREF(g(self, unused));
+    return PyObject_GetAttrString(row, \"f\");
+}
+"), @r#"
+        1: `row` is filled on first use: two threads may both fill it
+          11: `g` writes it here
+          20: `f` writes it here
+          safe: make the value of `row` first, and store it under a mutex
+        @@
+         static PyObject *row;
+        +static PyMutex row_mutex;
+         static PyObject *
+         g(PyObject *self, PyObject *unused)
+         {
+             PyObject *module;
+        +    PyObject *new_row = NULL;
+         
+        +    PyMutex_Lock(&row_mutex);
+             if (row == NULL) {
+        +        PyMutex_Unlock(&row_mutex);
+                 module = PyImport_ImportModule("row");
+                 if (module == NULL)
+                     return NULL;
+        -        row = module;
+        +        new_row = module;
+        +        PyMutex_Lock(&row_mutex);
+        +        if (row == NULL) {
+        +            row = Py_NewRef(new_row);
+        +        }
+             }
+        +    PyMutex_Unlock(&row_mutex);
+        +    Py_XDECREF(new_row);
+             return PyObject_GetAttrString(row, "g");
+         }
+        @@
+         f(PyObject *self, PyObject *unused)
+         {
+        +    PyObject *new_row = NULL;
+        +    PyMutex_Lock(&row_mutex);
+             if (row == NULL) {
+        -        PyObject *module = PyImport_ImportModule("row");
+        -        row = module;
+        -        if (row == NULL)
+        +        PyObject *module;
+        +        PyMutex_Unlock(&row_mutex);
+        +        module = PyImport_ImportModule("row");
+        +        new_row = module;
+        +        if (new_row == NULL)
+                     return NULL;
+        +        PyMutex_Lock(&row_mutex);
+        +        if (row == NULL) {
+        +            row = Py_NewRef(new_row);
+        +        }
+             }
+        +    PyMutex_Unlock(&row_mutex);
+        +    Py_XDECREF(new_row);
+             Py_XDECREF(g(self, unused));
+             return PyObject_GetAttrString(row, "f");
+        "#);
+}
+
+#[test]
+fn a_local_that_is_used_otherwise_does_not_give_its_reference_away() {
+    let text = |more: &str| {
+        format!(
+            "static PyObject *row;\nstatic PyObject *f(PyObject *self, PyObject *unused)\n{{\n    \
+             PyObject *m;\n    if (row == NULL) {{\n        m = PyImport_ImportModule(\"m\");\n        \
+             row = m;\n        {more}\n    }}\n    return Py_XNewRef(row);\n}}\n"
+        )
+    };
+    let refused = |more: &str| !cache(&text(more)).contains("make the value of `row` first");
+    assert!(!refused("if (m == NULL) PyErr_Clear();"));
+    assert!(refused("PyObject_SetAttrString(self, \"m\", m);"));
+    assert!(refused("m = PyImport_ImportModule(\"n\");"));
+    assert!(refused("Py_XINCREF(m);"));
+}
