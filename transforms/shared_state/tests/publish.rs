@@ -124,9 +124,7 @@ f(PyObject *self, PyObject *unused)
         "#);
 }
 
-#[test]
-fn a_local_that_holds_it_first_in_two_functions() {
-    insta::assert_snapshot!(cache("\
+const ROW: &str = "\
 static PyObject *row;
 static PyObject *
 g(PyObject *self, PyObject *unused)
@@ -153,7 +151,11 @@ f(PyObject *self, PyObject *unused)
     Py_XDECREF(g(self, unused));
     return PyObject_GetAttrString(row, \"f\");
 }
-"), @r#"
+";
+
+#[test]
+fn a_local_that_holds_it_first_in_two_functions() {
+    insta::assert_snapshot!(cache(ROW), @r#"
         1: `row` is filled on first use: two threads may both fill it
           11: `g` writes it here
           20: `f` writes it here
