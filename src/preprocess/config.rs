@@ -78,6 +78,7 @@ impl Config {
     pub(crate) fn assume(&mut self, name: &str, value: Option<i64>) -> bool {
         match name {
             "PY_VERSION_HEX" | "PY_MAJOR_VERSION" => return self.value(name) == value,
+            _ if FIXED.contains(&name) => return self.value(name) == value,
             _ if NEVER.contains(&name) && value.is_some() => return false,
             _ if ALWAYS.contains(&name) && value.is_none() => return false,
             _ => {}
@@ -153,6 +154,16 @@ pub(super) const NEVER: &[&str] = &[
 /// Names that are defined with every supported Python.
 const ALWAYS: &[&str] = &["Py_PYTHON_H", "WITH_THREAD", "NULL", "Py_USING_UNICODE"];
 
+/// Names that have the same value on every platform that Python runs on.
+const FIXED: &[&str] = &[
+    "CHAR_BIT",
+    "SIZEOF_SHORT",
+    "SIZEOF_INT",
+    "SIZEOF_LONG_LONG",
+    "SIZEOF_FLOAT",
+    "SIZEOF_DOUBLE",
+];
+
 #[cfg(test)]
 mod tests {
     use super::{Config, VersionRange};
@@ -168,5 +179,7 @@ mod tests {
         assert!(config.assume_version(0, 0x030B_FFFF));
         assert_eq!(config.value("PY_MINOR_VERSION"), Some(11));
         assert_eq!(config.value("Py_GIL_DISABLED"), None);
+        assert!(config.assume("SIZEOF_LONG", Some(4)));
+        assert!(!config.assume("SIZEOF_INT", Some(2)));
     }
 }

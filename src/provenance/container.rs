@@ -12,6 +12,22 @@ use super::verdict::{SafeReason, SharedKind, Verdict, safe};
 /// Helpers with more callers are not followed: `insint(d, "NAME", NAME)` a thousand times.
 const MAX_CALLERS: usize = 100;
 
+/// Whether a value of this origin is `None`, a number or text, out of which nobody takes items:
+/// `case TEXT: return PyUnicode_FromString(s); case LIST: return list_of(l);`.
+fn is_scalar(flow: &Flow<'_>, origin: &Origin) -> bool {
+    const TYPES: &[&str] = &["PyLong_", "PyFloat_", "PyBool_", "PyUnicode_", "PyBytes_"];
+    match origin {
+        Origin::Call(made) => {
+            let name = flow.call(*made).and_then(|(name, _)| name);
+            name.is_some_and(|name| TYPES.iter().any(|start| name.starts_with(start)))
+        }
+        Origin::Global(name) | Origin::Address(name) => {
+            matches!(&**name, "Py_None" | "_Py_NoneStruct")
+        }
+        _ => false,
+    }
+}
+
 /// A function and the step at which its container is looked at.
 #[derive(Clone, Copy)]
 struct At<'f, 'b> {
@@ -134,8 +150,9 @@ impl Cx<'_> {
                 return false;
             };
             for (_, value) in flow.returns() {
-                for origin in flow.origins(value) {
-                    if !self.is_fresh_value(flow, &origin, depth - 1) {
+                let origins = flow.origins(value);
+                for origin in origins.iter().filter(|origin| !is_scalar(flow, origin)) {
+                    if !self.is_fresh_value(flow, origin, depth - 1) {
                         return false;
                     }
                     any = true;

@@ -126,6 +126,14 @@ fn the_howto_names_every_rule_and_no_other() {
         let has_test = cells[2].contains(".rs)");
         assert!(has_test || cells[1].starts_with("non-goal"), "{row}");
     }
+
+    // Each test is there under its name.
+    let test = regex::Regex::new(r"\[`(\w+)`\]\(([^)]*\.rs)\)").unwrap();
+    for found in test.captures_iter(&text) {
+        let code = fs::read_to_string(root().join("docs").join(&found[2])).unwrap();
+        let function = format!("fn {}(", &found[1]);
+        assert!(code.contains(&function), "{} of {}", &found[1], &found[2]);
+    }
 }
 
 #[test]

@@ -98,6 +98,9 @@ declare_rule! {
     /// as they are: the function becomes a helper `name_lock_held`, and a new function under the
     /// old name calls it in a critical section.
     ///
+    /// By hand, a loop over a copy (`PyDict_Copy`) needs none of the assumptions: nobody else has the
+    /// copy, its size stays, and keys and values live as long as it does.
+    ///
     /// ## References
     /// <https://docs.python.org/3/c-api/dict.html#c.PyDict_Next>
     pub static UNLOCKED_DICT_ITERATION {

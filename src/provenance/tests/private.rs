@@ -206,3 +206,31 @@ fn parts_of_a_string() {
         f: Fresh, the container is made by `PyUnicode_RSplit()` on line 3 and nobody else has it while the value is in use
         ");
 }
+
+#[test]
+fn a_helper_that_makes_a_list_or_no_container() {
+    let with = |other: &str| {
+        of(&format!(
+            "static PyObject *made(int kind) {{\n    if (kind == 1) {{ {other} }}\n    \
+             return PyList_New(0);\n}}\n\
+             PyObject *f(int kind) {{\n    PyObject *list = made(kind);\n    \
+             PyObject *v = PyList_GetItem(list, 0);\n    use(v);\n    return list;\n}}\n"
+        ))
+    };
+    for other in [
+        "return NULL;",
+        "return PyLong_FromLong(1);",
+        "Py_RETURN_NONE;",
+    ] {
+        assert!(
+            with(other).starts_with("f: Fresh"),
+            "{other}: {}",
+            with(other)
+        );
+    }
+    assert!(
+        with("return known;").starts_with("f: shared"),
+        "{}",
+        with("return known;")
+    );
+}
