@@ -28,6 +28,7 @@ pub(super) fn fix(cx: &PackageCx<'_>, variable: &Variable, site: &Site<'_>) -> O
     let fill = Fill::read(tree, site.then, site.lazy.write, variable)?;
     let is_constant = is_constant(tree, site.lazy.value) && means_the_same(cx, site);
     if !fill.is_alone()
+        || site.is_of_several()
         || !is_constant
         || !variable.early.is_empty()
         || is_pointed_at(cx, variable, site)

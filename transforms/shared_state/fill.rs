@@ -23,6 +23,8 @@ pub(super) enum Fill {
     },
     /// `x = value;` with other assignments: `y = other;`.
     Several(StmtId),
+    /// The same with a test of what came of them; the last of the assignments.
+    SeveralChecked(StmtId),
     /// Other statements, none of which leaves the branch.
     Closed(StmtId),
 }
@@ -49,8 +51,16 @@ impl Fill {
             }
             all => {
                 let assigns = |stmt: &StmtId| is_assignment(tree, *stmt);
-                match all.iter().copied().find(|stmt| is_fill(*stmt)) {
-                    Some(fill) if all.iter().all(assigns) => Some(Self::Several(fill)),
+                let fill = all.iter().copied().find(|stmt| is_fill(*stmt));
+                match (fill, all) {
+                    (Some(fill), all) if all.iter().all(assigns) => Some(Self::Several(fill)),
+                    (Some(_), [made @ .., last, check])
+                        if made.iter().all(assigns)
+                            && assigns(last)
+                            && asks_again(tree, *check, variable) =>
+                    {
+                        Some(Self::SeveralChecked(*last))
+                    }
                     _ => Self::closed(tree, then),
                 }
             }
@@ -81,7 +91,10 @@ impl Fill {
 
     /// Whether nothing else is done but to ask what came of it.
     pub(super) fn is_alone(self) -> bool {
-        !matches!(self, Self::Several(_) | Self::Closed(_))
+        matches!(
+            self,
+            Self::Plain(_) | Self::Checked(_) | Self::Tested { .. }
+        )
     }
 
     /// The statement that holds the assignment, or all.
@@ -90,6 +103,7 @@ impl Fill {
             Self::Plain(stmt)
             | Self::Checked(stmt)
             | Self::Several(stmt)
+            | Self::SeveralChecked(stmt)
             | Self::Closed(stmt)
             | Self::Tested { stmt, .. } => stmt,
         }
@@ -136,6 +150,35 @@ fn is_check(tree: &Tree, stmt: StmtId, variable: &Variable) -> bool {
             ..
         } => is_empty_test(tree, cond, variable),
         _ => false,
+    }
+}
+
+/// `if (x == NULL || y == NULL) …`
+fn asks_again(tree: &Tree, stmt: StmtId, variable: &Variable) -> bool {
+    match tree.stmt(stmt).kind {
+        StmtKind::If {
+            cond,
+            otherwise: None,
+            ..
+        } => empty_tests(tree, cond)
+            .is_some_and(|all| all.iter().any(|&one| is_variable(tree, one, variable))),
+        _ => false,
+    }
+}
+
+/// What `x == NULL || !y` finds empty, in this order; `None` if it asks for anything else.
+pub(super) fn empty_tests(tree: &Tree, cond: ExprId) -> Option<Vec<ExprId>> {
+    match tree.expr(cond).kind {
+        ExprKind::Binary {
+            op: BinaryOp::LogicalOr,
+            lhs,
+            rhs,
+        } => {
+            let mut all = empty_tests(tree, lhs)?;
+            all.extend(empty_tests(tree, rhs)?);
+            Some(all)
+        }
+        _ => tested(tree, cond).map(|one| vec![one]),
     }
 }
 

@@ -18,7 +18,10 @@ pub(super) fn fix(
     let guard = Guard::new(cx, variable, site)?;
     let mutex = site.mutex_name(cx, variable)?;
     let layout = site.layout(cx);
-    let mut fix = Fix::safe(format!("fill `{}` under a mutex", variable.name));
+    let mut fix = Fix::safe(match site.is_of_several() {
+        true => "fill the variables under a mutex".to_owned(),
+        false => format!("fill `{}` under a mutex", variable.name),
+    });
     fix.edits = vec![site.declare_mutex(cx, variable, &layout, &mutex)?];
     fix.edits.extend(guard.edits(cx, &layout, &mutex)?);
     fix.edits.sort_by_key(|edit| (edit.file, edit.span));
@@ -85,7 +88,9 @@ impl<'s, 'a> Guard<'s, 'a> {
     fn runs_python(&self, cx: &PackageCx<'_>) -> Option<String> {
         let tree = &self.site.function.tree;
         let made = match self.fill {
-            Fill::Several(_) | Fill::Closed(_) => tree.stmt(self.site.then).range,
+            Fill::Several(_) | Fill::SeveralChecked(_) | Fill::Closed(_) => {
+                tree.stmt(self.site.then).range
+            }
             _ => tree.expr(self.site.lazy.value).range,
         };
         self.site.call_in(made, |name| runs_python(cx, name))

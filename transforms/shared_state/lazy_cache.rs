@@ -44,8 +44,9 @@ declare_rule! {
     /// makes the calls empty: there the GIL does the same.
     ///
     /// A value that is tested where it is assigned, `if ((name = make()) == NULL) return NULL;`, is
-    /// tested behind the mutex too; several values that one branch makes share one, and so do several
-    /// places that fill the same variable. A branch that nothing leaves runs under the mutex as it is.
+    /// tested behind the mutex too. Several values share one mutex if one branch makes them, or one
+    /// test asks for them, and so do several places that fill the same variable. A branch that
+    /// nothing leaves runs under the mutex as it is.
     ///
     /// A constant made of literals needs no mutex where the file has the function that makes its
     /// module, and nothing asks for it before: the variable moves up to the file if it has to, and

@@ -80,6 +80,9 @@ impl<'s, 'a> Publish<'s, 'a> {
         if !matches!(&variable.ty.kind, TypeKind::Pointer(to) if to.name() == Some("PyObject")) {
             return Err("it is no pointer to an object");
         }
+        if site.is_of_several() {
+            return Err("the test asks for more than whether it is empty");
+        }
         let text = cx.file(site.file).slice(site.span);
         if memchr::memmem::find(text, b"\n#").is_some() {
             return Err("an `#if` stands in the branch");

@@ -1,7 +1,9 @@
 //! The one place that fills a static pointer, and what all repairs of it need.
 
-use super::fill::{is_empty_test, is_variable};
-use crate::ast::{ExprId, ExprKind, Function, StmtId, StmtKind, TokenRange};
+use super::fill::{empty_tests, is_empty_test, is_variable};
+use crate::ast::{
+    ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Storage, TokenRange, Tree,
+};
 use crate::capi::effects;
 use crate::edit::{Edit, Layout};
 use crate::program::Body;
@@ -22,6 +24,8 @@ pub(super) struct Site<'a> {
     pub(super) then: StmtId,
     /// The assignment in it.
     pub(super) lazy: Lazy,
+    /// Of several static variables of the function that the test asks for, the first.
+    first: Option<LocalId>,
 }
 
 impl<'a> Site<'a> {
@@ -61,9 +65,8 @@ impl<'a> Site<'a> {
         else {
             return Err("the branch has an `else`");
         };
-        if !is_empty_test(tree, cond, variable) {
-            return Err("the test asks for more than whether it is empty");
-        }
+        let first = first_tested(tree, cond, variable)
+            .ok_or("the test asks for more than whether it is empty")?;
         let (file, span) = cx.stmt_span(item, stmt).ok_or("a macro fills it")?;
         Ok(Self {
             item,
@@ -73,7 +76,13 @@ impl<'a> Site<'a> {
             span,
             then,
             lazy,
+            first,
         })
+    }
+
+    /// Whether the test asks for several variables, which the branch fills together.
+    pub(super) fn is_of_several(&self) -> bool {
+        self.first.is_some()
     }
 
     pub(super) fn layout(&self, cx: &PackageCx<'a>) -> Layout<'a> {
@@ -146,7 +155,8 @@ impl<'a> Site<'a> {
         variable: &Variable,
     ) -> Result<ByteSpan, &'static str> {
         let from_macro = "its declaration comes from a macro";
-        let (file, span) = match (&cx.item(variable.item).body, variable.local) {
+        let local = self.first.or(variable.local);
+        let (file, span) = match (&cx.item(variable.item).body, local) {
             (Some(Body::Function(function)), Some(local)) => {
                 let decl = function.tree.local(local).decl.ok_or(from_macro)?;
                 cx.stmt_span(variable.item, decl).ok_or(from_macro)?
@@ -182,7 +192,11 @@ impl<'a> Site<'a> {
         cx: &PackageCx<'_>,
         variable: &Variable,
     ) -> Result<String, &'static str> {
-        let names = ["_mutex", "_lock", "_guard"].map(|end| format!("{}{end}", variable.name));
+        let name = match self.first {
+            Some(first) => &self.function.tree.local(first).name,
+            None => &variable.name,
+        };
+        let names = ["_mutex", "_lock", "_guard"].map(|end| format!("{name}{end}"));
         let mut free = names.into_iter().filter(|name| self.is_free(cx, name));
         free.next().ok_or("no name is free for a mutex")
     }
@@ -191,6 +205,24 @@ impl<'a> Site<'a> {
     pub(super) fn is_free(&self, cx: &PackageCx<'_>, name: &str) -> bool {
         memchr::memmem::find(cx.file(self.file).bytes(), name.as_bytes()).is_none()
     }
+}
+
+/// Whether `cond` asks whether `variable` is empty: `None` if it asks for anything else, else the
+/// first of several static variables of the function that it asks for.
+fn first_tested(tree: &Tree, cond: ExprId, variable: &Variable) -> Option<Option<LocalId>> {
+    if is_empty_test(tree, cond, variable) {
+        return Some(None);
+    }
+    let all = empty_tests(tree, cond)?;
+    let locals = all.iter().map(|&one| match tree.expr(one).kind {
+        ExprKind::Name(Name::Local(local)) => {
+            (tree.local(local).storage == Storage::Static).then_some(local)
+        }
+        _ => None,
+    });
+    let locals: Vec<LocalId> = locals.collect::<Option<_>>()?;
+    let is_asked = variable.local.is_some_and(|own| locals.contains(&own));
+    is_asked.then(|| locals.first().copied())
 }
 
 /// Whether a call may run Python code, or is not known not to.

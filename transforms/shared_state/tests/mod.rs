@@ -734,6 +734,73 @@ fn a_value_that_the_branch_may_drop_again() {
 }
 
 #[test]
+fn several_values_that_one_test_asks_for_share_a_mutex() {
+    insta::assert_snapshot!(cache("\
+static PyObject *f(PyObject *self, PyObject *unused)
+{
+    static PyObject *open = NULL;
+    static PyObject *close = NULL;
+
+    if (open == NULL || close == NULL) {
+        open = PyUnicode_InternFromString(\"{\");
+        close = PyUnicode_InternFromString(\"}\");
+        if (open == NULL || close == NULL)
+            return NULL;
+    }
+    return PyTuple_Pack(2, open, close);
+}
+"), @r#"
+        3: `open` is filled on first use: two threads may both fill it
+          7: `f` writes it here
+          safe: fill the variables under a mutex
+        4: `close` is filled on first use: two threads may both fill it
+          8: `f` writes it here
+          safe: fill the variables under a mutex
+        @@
+         {
+             static PyObject *open = NULL;
+        +    static PyMutex open_mutex;
+             static PyObject *close = NULL;
+         
+        +    PyMutex_Lock(&open_mutex);
+             if (open == NULL || close == NULL) {
+                 open = PyUnicode_InternFromString("{");
+                 close = PyUnicode_InternFromString("}");
+        -        if (open == NULL || close == NULL)
+        -            return NULL;
+             }
+        +    PyMutex_Unlock(&open_mutex);
+        +    if (open == NULL || close == NULL)
+        +        return NULL;
+             return PyTuple_Pack(2, open, close);
+         }
+        "#);
+}
+
+#[test]
+fn a_test_of_variables_of_the_file_is_left() {
+    let said = cache(
+        "\
+static PyObject *open;
+static PyObject *f(PyObject *self, PyObject *unused)
+{
+    static PyObject *close;
+    if (open == NULL || close == NULL) {
+        open = PyTuple_New(0);
+        close = PyTuple_New(0);
+    }
+    return PyTuple_Pack(2, open, close);
+}
+",
+    );
+    assert_eq!(
+        said.matches("by hand: the test asks for more").count(),
+        2,
+        "{said}"
+    );
+}
+
+#[test]
 fn several_values_that_are_made_at_once_share_a_mutex() {
     insta::assert_snapshot!(run_triaged(&LAZY_STATIC_CACHE, r#"
 static PyObject *names(PyObject *self, PyObject *arg)
