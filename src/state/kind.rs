@@ -58,6 +58,7 @@ impl Kind {
         if late.clone().any(of_type) || variable.ty.name().is_some_and(|n| n == "PyTypeObject") {
             return Self::Type;
         }
+        let is_number = |ty: &Type| is_number(ty) || cx.types().is_number(ty);
         let is_scalar = is_number(&variable.ty);
         if is_scalar && late.all(|write| write.how == How::Step) {
             return Self::Counter;
@@ -79,7 +80,8 @@ impl Kind {
     }
 }
 
-/// Numbers and characters by the names of their types; unknown names are structs more often.
+/// Numbers and characters by the names of their types, for names that the package does not define;
+/// other unknown names are structs more often.
 fn is_number(ty: &Type) -> bool {
     const NAMES: &[&str] = &[
         "_Bool",

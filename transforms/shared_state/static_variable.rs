@@ -1,7 +1,11 @@
 //! UG503: static variables that are written while other threads may use them.
 
+use std::collections::BTreeMap;
+
 use super::finding;
+use crate::ast::Function;
 use crate::declare_rule;
+use crate::program::ItemId;
 use crate::rule::{Finding, Outcome, PackageCx};
 use crate::state::{Kind, Variable, inventory};
 
@@ -10,7 +14,7 @@ declare_rule! {
     /// Finds static variables (of files and of functions) that are written without a lock by
     /// functions that run after import: counters, options, hooks, free lists, tables, static
     /// types, references that are replaced. One finding names the variable and the places that
-    /// write it.
+    /// write it; a function that keeps four or more numbers or structs static gets one for all.
     ///
     /// Variables that are only written while the module is made or taken down, `const` and
     /// thread-local data, atomics and locks are fine and not named. Neither is a variable whose
@@ -48,14 +52,63 @@ declare_rule! {
     }
 }
 
+/// From how many variables on a function gets one finding for all of them.
+const MANY: usize = 4;
+
+/// How many of these the finding names.
+const NAMED: usize = 3;
+
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    for variable in inventory(cx).iter().filter(|v| !v.late.is_empty()) {
-        if let Some((message, advice)) = describe(&Kind::of(cx, variable), variable) {
+    let rule = &SHARED_STATIC_VARIABLE;
+    let inventory = inventory(cx);
+    let late = inventory
+        .iter()
+        .filter(|variable| !variable.late.is_empty());
+    let mut scratch: BTreeMap<ItemId, Vec<&Variable>> = BTreeMap::new();
+    let mut others = Vec::new();
+    for (variable, kind) in late.map(|variable| (variable, Kind::of(cx, variable))) {
+        if variable.local.is_some() && is_plain(&kind) {
+            scratch.entry(variable.item).or_default().push(variable);
+        } else {
+            others.push((variable, kind));
+        }
+    }
+    for (item, variables) in scratch {
+        match cx.function(item).filter(|_| variables.len() >= MANY) {
+            Some(function) => findings.push(together(cx, function, &variables)),
+            None => others.extend(variables.iter().map(|&it| (it, Kind::of(cx, it)))),
+        }
+    }
+    for (variable, kind) in others {
+        if let Some((message, advice)) = describe(&kind, variable) {
             let outcome = Outcome::Manual(advice.to_owned());
-            let rule = &SHARED_STATIC_VARIABLE;
             findings.push(finding(cx, rule, variable, message, outcome));
         }
     }
+}
+
+/// Numbers and structs, which no reference depends on.
+fn is_plain(kind: &Kind) -> bool {
+    matches!(kind, Kind::Option | Kind::Counter | Kind::Struct)
+}
+
+/// One finding for a function that keeps all of its variables static, as translated Fortran does.
+fn together(cx: &PackageCx<'_>, function: &Function, variables: &[&Variable]) -> Finding {
+    let names = variables.iter().take(NAMED);
+    let names: Vec<_> = names
+        .map(|variable| format!("`{}`", variable.name))
+        .collect();
+    let message = format!(
+        "`{}` keeps {} variables static that all threads write without a lock: {} and {} more",
+        function.name,
+        variables.len(),
+        names.join(", "),
+        variables.len() - NAMED
+    );
+    let advice = "leave `static` out where no value has to last from one call to the next, or hold \
+                  a `PyMutex` around each call of the function";
+    let outcome = Outcome::Manual(advice.to_owned());
+    finding(cx, &SHARED_STATIC_VARIABLE, variables[0], message, outcome)
 }
 
 /// What is wrong with a variable of this kind, and what can be done; `None` if another rule says.

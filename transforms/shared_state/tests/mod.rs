@@ -885,3 +885,37 @@ static PyObject *f(PyObject *s, PyObject *unused) {{ return PyLong_FromLong(tabl
 static PyMethodDef more[] = {{\"g\", g, METH_NOARGS, NULL}, {NULL}};";
     assert!(buffer(&text(method)).contains("`fill` writes it here"));
 }
+
+#[test]
+fn a_function_with_many_static_variables_is_told_once() {
+    let with = |names: &[&str]| {
+        let lines =
+            |line: fn(&str) -> String| -> String { names.iter().map(|n| line(n)).collect() };
+        let declared = lines(|name| format!("    static real {name};\n"));
+        let written = lines(|name| format!("    {name} = 1;\n"));
+        variable(&format!(
+            "typedef double real;
+static PyObject *f(PyObject *self, PyObject *unused)
+{{
+{declared}{written}    return NULL;
+}}
+"
+        ))
+    };
+    insta::assert_snapshot!(with(&["a", "b", "c"]), @"
+        4: `a` is set by one thread while others may read it
+          7: `f` writes it here
+          by hand: make it atomic, keep one for each thread, or set it while the module is made
+        5: `b` is set by one thread while others may read it
+          8: `f` writes it here
+          by hand: make it atomic, keep one for each thread, or set it while the module is made
+        6: `c` is set by one thread while others may read it
+          9: `f` writes it here
+          by hand: make it atomic, keep one for each thread, or set it while the module is made
+        ");
+    insta::assert_snapshot!(with(&["a", "b", "c", "d", "e"]), @"
+        4: `f` keeps 5 variables static that all threads write without a lock: `a`, `b`, `c` and 2 more
+          9: `f` writes it here
+          by hand: leave `static` out where no value has to last from one call to the next, or hold a `PyMutex` around each call of the function
+        ");
+}
