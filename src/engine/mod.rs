@@ -35,7 +35,7 @@ use crate::roles::Roles;
 use crate::rule::{Finding, Outcome, PackageCx, Rule};
 use crate::source::{FileId, LineNumber};
 use crate::transforms;
-use crate::validate::{Reload, Validation, validate, validate_alternatives};
+use crate::validate::{Reload, Validation, Validator};
 use readiness::Readiness;
 use workspace::Workspace;
 
@@ -176,8 +176,7 @@ fn prove_alone(
         let mut findings = run(rules, cx, package, config);
         findings.retain(is_wanted);
         let reload: &Reload<'_> = &|files, places, look| workspace.reload(files, places, look);
-        let files = &workspace.files;
-        validate(files, cx.program, cx.summaries(), &mut findings, reload);
+        Validator::new(&workspace.files, cx.program, cx.summaries(), reload).fixes(&mut findings);
         findings
     })
 }
@@ -202,10 +201,10 @@ fn examine<R>(
 
 /// Proves all fixes and their alternatives; those that fail lose confidence.
 fn prove_all(workspace: &Workspace, cx: &PackageCx<'_>, findings: &mut [Finding]) -> Validation {
-    let files = &workspace.files;
     let reload: &Reload<'_> = &|files, places, look| workspace.reload(files, places, look);
-    let validation = validate(files, cx.program, cx.summaries(), findings, reload);
-    validate_alternatives(files, cx.program, cx.summaries(), findings, reload);
+    let mut validator = Validator::new(&workspace.files, cx.program, cx.summaries(), reload);
+    let validation = validator.fixes(findings);
+    validator.alternatives(findings);
     validation
 }
 

@@ -117,6 +117,16 @@ impl FileIndex {
         })
     }
 
+    /// Whether `span` lies in the text of a `#define`, from its name on.
+    pub(crate) fn is_in_define(&self, span: ByteSpan) -> bool {
+        self.segments.iter().any(|segment| match segment {
+            Segment::Define(def) => {
+                def.span.start() <= span.start() && span.end() <= def.span.end()
+            }
+            _ => false,
+        })
+    }
+
     /// Where `name` stands in text, in any branch; `None` if it stands in the body of a macro.
     pub(crate) fn uses_of(&self, file: &SourceFile, name: &[u8]) -> Option<Vec<ByteOffset>> {
         let is_name =

@@ -2,38 +2,26 @@
 
 use std::collections::BTreeSet;
 
-use super::{Failure, Reload, fix_of, round};
+use super::{Failure, Validator, fix_of};
 use crate::edit::{Confidence, Edit, Fix};
-use crate::ownership::summary::Summaries;
-use crate::program::Program;
 use crate::rule::{Finding, Outcome};
-use crate::source::{FileId, FileSet};
-use crate::validate::original::Original;
+use crate::source::FileId;
 
-/// Validates the alternatives of all fixes among `findings`, as [`validate`](super::validate) does
-/// the fixes themselves, and drops those that do not hold.
-///
-/// Call it after that: an alternative is tried among the other fixes that are left.
-pub fn validate_alternatives(
-    files: &FileSet,
-    original: &Program<'_>,
-    callees: &Summaries,
-    findings: &mut [Finding],
-    reload: &Reload<'_>,
-) {
-    let counts = findings.iter().filter_map(fix_of);
-    let most = counts.map(|fix| fix.alternatives.len()).max().unwrap_or(0);
-    if most == 0 {
-        return;
-    }
-    let original = Original::new(original, callees);
-    // From the last one on: what is dropped moves only those that are done.
-    for nth in (0..most).rev() {
-        drop_entangled(findings, nth);
-        for least in [Confidence::Safe, Confidence::Review] {
-            let trial = trial(findings, nth);
-            for (at, failure) in round(files, &original, &trial, least, reload) {
-                settle(&mut findings[at], nth, failure);
+impl Validator<'_> {
+    /// Validates the alternatives of all fixes among `findings` and drops those that do not hold.
+    ///
+    /// Call it after [`fixes`](Self::fixes): an alternative is tried among the other fixes that
+    /// are left.
+    pub fn alternatives(&mut self, findings: &mut [Finding]) {
+        let counts = findings.iter().filter_map(fix_of);
+        let most = counts.map(|fix| fix.alternatives.len()).max().unwrap_or(0);
+        // From the last one on: what is dropped moves only those that are done.
+        for nth in (0..most).rev() {
+            drop_entangled(findings, nth);
+            for least in [Confidence::Safe, Confidence::Review] {
+                for (at, failure) in self.round(&trial(findings, nth), least) {
+                    settle(&mut findings[at], nth, failure);
+                }
             }
         }
     }

@@ -7,6 +7,7 @@
 //!     v = PyList_New(0);       /* this one */
 //! ```
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use super::Failure;
@@ -34,27 +35,25 @@ pub(super) fn failure(
     if made.is_empty() {
         return None;
     }
-    let old = old_troubles(original, item, applied, handing);
+    let old = OnceCell::new();
     let is_known = |trouble: &Trouble| {
+        let old = old.get_or_init(|| old_troubles(original, item, applied, handing));
         let start = start_of(item, function, trouble);
         let at = start.and_then(|start| applied.map.to_original(start));
         old.contains(&(trouble.problem, at)) && at.is_some() == start.is_some()
     };
-    made.iter().find_map(|seed| {
-        let seeds = std::slice::from_ref(seed);
-        let call = call_of(item, function, applied, seed);
-        let Report::Complete(troubles) = follow(function, seeds, original.callees) else {
-            let reason = "the function has too many paths to prove that each reference is \
-                          released exactly once";
-            return Some((call, Failure::Unknown(reason.to_owned())));
-        };
-        let mut troubles = troubles.iter();
-        let wrong = troubles.find(|trouble| {
-            let is_mine = is_new(item, function, applied, trouble) && !trouble.problem.is_doubt();
-            is_mine && !is_known(trouble)
-        });
-        wrong.map(|trouble| (call, Failure::Wrong(describe(function, seeds, trouble))))
-    })
+    let Report::Complete(troubles) = follow(function, &made, original.callees) else {
+        let call = call_of(item, function, applied, &made[0]);
+        let reason = "the function has too many paths to prove that each reference is released \
+                      exactly once";
+        return Some((call, Failure::Unknown(reason.to_owned())));
+    };
+    let wrong = troubles.iter().find(|trouble| {
+        let is_mine = is_new(item, function, applied, trouble) && !trouble.problem.is_doubt();
+        is_mine && !is_known(trouble)
+    })?;
+    let call = call_of(item, function, applied, &made[wrong.seed]);
+    Some((call, Failure::Wrong(describe(function, &made, wrong))))
 }
 
 fn old_troubles(
@@ -66,14 +65,12 @@ fn old_troubles(
     let span = original_span(applied, item.place.1);
     let mut old = Vec::new();
     for (before, function) in original.functions_within(item.place.0, span) {
-        for seed in made_seeds(function, &borrowed_seeds(function, handing)) {
-            let report = follow(function, &[seed], original.callees);
-            if let Report::Complete(troubles) = report {
-                let places = troubles
-                    .iter()
-                    .map(|trouble| (trouble.problem, start_of(before, function, trouble)));
-                old.extend(places);
-            }
+        let seeds = made_seeds(function, &borrowed_seeds(function, handing));
+        if let Report::Complete(troubles) = follow(function, &seeds, original.callees) {
+            let places = troubles
+                .iter()
+                .map(|trouble| (trouble.problem, start_of(before, function, trouble)));
+            old.extend(places);
         }
     }
     old

@@ -11,6 +11,7 @@ mod ends;
 mod made;
 mod original;
 mod proof;
+mod proven;
 mod statics;
 mod structure;
 mod undeclared;
@@ -27,9 +28,9 @@ use crate::ownership::summary::Summaries;
 use crate::program::{Places, Program};
 use crate::rule::{Finding, Outcome};
 use crate::source::{ByteSpan, FileId, FileSet};
-pub use alternatives::validate_alternatives;
 use original::Original;
 use proof::{Author, Failed};
+use proven::Proven;
 
 /// How fixes fared when their result was analysed again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -56,44 +57,83 @@ const MAX_ROUNDS: usize = 6;
 /// program to the last argument.
 pub type Reload<'a> = dyn Fn(&FileSet, Places, &mut dyn FnMut(&Program<'_>)) + 'a;
 
-/// Validates all fixes among `findings`: first the safe ones by themselves, as they can be applied
-/// without the others, then all together. `callees` is what the functions of the package do with
-/// their arguments; `reload` runs the front end over changed files.
-pub fn validate(
-    files: &FileSet,
-    original: &Program<'_>,
-    callees: &Summaries,
-    findings: &mut [Finding],
-    reload: &Reload<'_>,
-) -> Validation {
-    let before: usize = findings
-        .iter()
-        .filter(|finding| fix_of(finding).is_some())
-        .count();
-    let mut demoted = 0;
-    let original = Original::new(original, callees);
-    let mut all_hold = false;
-    for least in [Confidence::Safe, Confidence::Review] {
-        let mut fixes = findings.iter().filter_map(fix_of);
-        if all_hold && fixes.all(|fix| fix.confidence > least) {
-            // With nothing to review, all together are the safe ones by themselves.
-            break;
-        }
-        for _ in 0..MAX_ROUNDS {
-            let failures = round(files, &original, findings, least, reload);
-            all_hold = failures.is_empty();
-            if all_hold {
-                break;
-            }
-            demoted += failures.len();
-            for (index, failure) in failures {
-                demote(&mut findings[index], failure);
-            }
+/// Proves fixes of one package.
+pub struct Validator<'a> {
+    files: &'a FileSet,
+    original: Original<'a>,
+    reload: &'a Reload<'a>,
+    proven: Proven<'a>,
+}
+
+impl<'a> Validator<'a> {
+    /// `callees` is what the functions of the package do with their arguments; `reload` runs the
+    /// front end over changed files.
+    #[must_use]
+    pub fn new(
+        files: &'a FileSet,
+        original: &'a Program<'a>,
+        callees: &'a Summaries,
+        reload: &'a Reload<'a>,
+    ) -> Self {
+        Self {
+            files,
+            original: Original::new(original, callees),
+            reload,
+            proven: Proven::new(original),
         }
     }
-    Validation {
-        validated: before - demoted.min(before),
-        demoted,
+
+    /// Validates all fixes among `findings`: first the safe ones by themselves, as they can be
+    /// applied without the others, then all together.
+    pub fn fixes(&mut self, findings: &mut [Finding]) -> Validation {
+        let before = findings.iter().filter_map(fix_of).count();
+        let mut demoted = 0;
+        let mut all_hold = false;
+        for least in [Confidence::Safe, Confidence::Review] {
+            let mut fixes = findings.iter().filter_map(fix_of);
+            if all_hold && fixes.all(|fix| fix.confidence > least) {
+                // With nothing to review, all together are the safe ones by themselves.
+                break;
+            }
+            for _ in 0..MAX_ROUNDS {
+                let failures = self.round(findings, least);
+                all_hold = failures.is_empty();
+                if all_hold {
+                    break;
+                }
+                demoted += failures.len();
+                for (index, failure) in failures {
+                    demote(&mut findings[index], failure);
+                }
+            }
+        }
+        Validation {
+            validated: before - demoted.min(before),
+            demoted,
+        }
+    }
+
+    /// Proves all fixes of at least this confidence together; gives those that fail.
+    fn round(&mut self, findings: &[Finding], least: Confidence) -> BTreeMap<usize, Failure> {
+        let fixes = (0u32..).zip(findings).filter_map(|(at, finding)| {
+            let fix = fix_of(finding).filter(|fix| fix.confidence >= least)?;
+            Some((FixId(at), fix))
+        });
+        let fixes: Vec<(FixId, &Fix)> = fixes.collect();
+        // What clashes is left out here as it is left out when it is applied.
+        let (edits, conflicts) = EditSet::merge(fixes.iter().copied());
+        let rejected = |id: FixId| conflicts.iter().any(|conflict| conflict.rejected == id);
+        let fixes: Vec<_> = fixes.into_iter().filter(|(id, _)| !rejected(*id)).collect();
+        let open = self.proven.open(fixes.iter().map(|(_, fix)| *fix));
+        let change = Change {
+            files: self.files,
+            edits: &edits,
+            is_open: &|file, span| open.contains(file, span),
+            author: Author::Rule,
+        };
+        let failures = failures_of(&change, &self.original, self.reload);
+        self.proven.add(open, &failures);
+        guilty(&fixes, &failures)
     }
 }
 
@@ -104,25 +144,10 @@ fn fix_of(finding: &Finding) -> Option<&Fix> {
     }
 }
 
-/// Proves all fixes of at least this confidence together; gives those that fail.
-fn round(
-    files: &FileSet,
-    original: &Original<'_>,
-    findings: &[Finding],
-    least: Confidence,
-    reload: &Reload<'_>,
-) -> BTreeMap<usize, Failure> {
-    let fixes = (0u32..).zip(findings).filter_map(|(at, finding)| {
-        let fix = fix_of(finding).filter(|fix| fix.confidence >= least)?;
-        Some((FixId(at), fix))
-    });
-    let fixes: Vec<(FixId, &Fix)> = fixes.collect();
-    // What clashes is left out here as it is left out when it is applied.
-    let (edits, conflicts) = EditSet::merge(fixes.iter().copied());
-    let rejected = |id: FixId| conflicts.iter().any(|conflict| conflict.rejected == id);
-    let fixes: Vec<_> = fixes.into_iter().filter(|(id, _)| !rejected(*id)).collect();
-    let mut failures = BTreeMap::new();
-    for failed in failures_of(files, original, &edits, Author::Rule, reload) {
+/// The fixes that brought about what failed, each with the worst of it.
+fn guilty(fixes: &[(FixId, &Fix)], failures: &[Failed]) -> BTreeMap<usize, Failure> {
+    let mut guilty = BTreeMap::new();
+    for failed in failures {
         let has_fix = |span: &&ByteSpan| {
             let mut fixes = fixes.iter();
             fixes.any(|(_, fix)| touches(fix, failed.file, **span))
@@ -135,36 +160,40 @@ fn round(
         // The safe ones have been proven without those for review.
         let is_doubted = |(_, fix): &&(FixId, &Fix)| fix.confidence == Confidence::Review;
         let any_doubted = touching.clone().any(|fix| is_doubted(&fix));
-        let guilty = touching.filter(|fix| !any_doubted || is_doubted(fix));
-        for (id, _) in guilty.filter(|(_, fix)| !is_known(fix, &failed.failure)) {
-            let kept = failures
+        let blamed = touching.filter(|fix| !any_doubted || is_doubted(fix));
+        for (id, _) in blamed.filter(|(_, fix)| !is_known(fix, &failed.failure)) {
+            let kept = guilty
                 .entry(id.0 as usize)
                 .or_insert_with(|| failed.failure.clone());
             *kept = failed.failure.clone().min(kept.clone());
         }
     }
-    failures
+    guilty
 }
 
-/// Applies `edits`, runs the front end over the result, and says what is not proven of it.
-fn failures_of(
-    files: &FileSet,
-    original: &Original<'_>,
-    edits: &EditSet,
+/// Edits that are to be proven.
+struct Change<'a> {
+    files: &'a FileSet,
+    edits: &'a EditSet,
+    /// Which of them: those at these places of the original.
+    is_open: &'a dyn Fn(FileId, ByteSpan) -> bool,
     author: Author,
-    reload: &Reload<'_>,
-) -> Vec<Failed> {
-    let mut changed = files.clone();
+}
+
+/// Applies the edits, runs the front end over the result, and says what is not proven of it.
+fn failures_of(change: &Change<'_>, original: &Original<'_>, reload: &Reload<'_>) -> Vec<Failed> {
+    let mut changed = change.files.clone();
     let mut results: BTreeMap<FileId, Applied> = BTreeMap::new();
-    for file in edits.files() {
-        let applied = apply(files.get(file).bytes(), edits.edits(file));
+    for file in change.edits.files() {
+        let applied = apply(change.files.get(file).bytes(), change.edits.edits(file));
         changed.replace(file, applied.bytes.clone());
         results.insert(file, applied);
     }
     let mut failures = Vec::new();
-    if !results.is_empty() {
-        reload(&changed, places(&results, edits), &mut |program| {
-            failures = proof::failures(original, program, &results, author);
+    let places = places(change);
+    if !places.is_empty() {
+        reload(&changed, places, &mut |program| {
+            failures = proof::failures(original, program, &results, change.author);
         });
     }
     failures
@@ -192,7 +221,13 @@ pub fn prove(files: &FileSet, edits: &EditSet, reload: &Reload<'_>) -> Vec<Doubt
     reload(files, touched, &mut |original| {
         let callees = Summaries::of_helpers(original);
         let original = Original::new(original, &callees);
-        failures = failures_of(files, &original, edits, Author::Person, reload);
+        let change = Change {
+            files,
+            edits,
+            is_open: &|_, _| true,
+            author: Author::Person,
+        };
+        failures = failures_of(&change, &original, reload);
     });
     let doubt = |failed: Failed| {
         let (wrong, reason) = match failed.failure {
@@ -216,19 +251,25 @@ pub fn prove(files: &FileSet, edits: &EditSet, reload: &Reload<'_>) -> Vec<Doubt
     doubts
 }
 
-/// Where the new text stands in the result: no other item of it is of interest.
-fn places(results: &BTreeMap<FileId, Applied>, edits: &EditSet) -> Places {
+/// Where the new text that is to be proven stands in the result: no other item of it is of
+/// interest.
+fn places(change: &Change<'_>) -> Places {
     let mut places = Places::default();
-    for &file in results.keys() {
+    for file in change.edits.files() {
         let mut shift = 0i64;
-        let spans = edits.edits(file).map(|edit| {
+        let mut spans = Vec::new();
+        for edit in change.edits.edits(file) {
             let start = i64::from(edit.span.start().0) + shift;
             let length = i64::try_from(edit.text.len()).expect("texts of edits are short");
             shift += length - i64::try_from(edit.span.len()).expect("files fit");
             let offset = |at: i64| u32::try_from(at).expect("results are about as long as files");
-            ByteSpan::new(offset(start), offset(start + length))
-        });
-        places.insert(file, spans.collect());
+            if (change.is_open)(file, edit.span) {
+                spans.push(ByteSpan::new(offset(start), offset(start + length)));
+            }
+        }
+        if !spans.is_empty() {
+            places.insert(file, spans);
+        }
     }
     places
 }
