@@ -8,20 +8,25 @@ use super::comment::{MARK, covered_lines, directive, marks, stated};
 use super::{Functions, Reference, Stated};
 use crate::lex::{Token, TokenKind};
 use crate::preprocess::FileIndex;
-use crate::source::{FileSet, LineNumber, SourceFile};
+use crate::source::{FileId, FileSet, LineNumber, SourceFile};
 
 /// The functions of `files` of which a comment or an attribute says something.
 #[must_use]
 pub fn declared(files: &FileSet, index: &[FileIndex]) -> Functions {
-    let all = || files.iter().map(|(id, file)| (file, &index[id.index()]));
-    let words = Words::of(all());
+    let all = || {
+        files
+            .iter()
+            .map(|(id, file)| (id, file, &index[id.index()]))
+    };
+    let words = Words::of(all().map(|(_, file, index)| (file, index)));
     let mut functions = Functions::default();
-    for (file, index) in all().filter(|(file, _)| words.may_be_in(file)) {
+    for (id, file, index) in all().filter(|(_, file, _)| words.may_be_in(file)) {
         for head in heads(file, index) {
-            head.note(&words, &mut functions);
+            head.note(id, &words, &mut functions);
         }
     }
-    for (file, index) in all().filter(|(file, _)| memmem::find(file.bytes(), MARK).is_some()) {
+    for (_, file, index) in all().filter(|(_, file, _)| memmem::find(file.bytes(), MARK).is_some())
+    {
         comments(file, index, &mut functions);
     }
     functions
@@ -153,12 +158,21 @@ impl Head<'_> {
     }
 
     /// Adds what the words in the head say.
-    fn note(&self, words: &Words, functions: &mut Functions) {
+    fn note(&self, id: FileId, words: &Words, functions: &mut Functions) {
         let mut stated = Stated::default();
+        let mut marks = Vec::new();
+        let mut depth = 0u32;
         for at in 0..self.tokens.len() {
             let text = self.text(at);
-            if words.borrowed.contains(text) {
-                stated.returns = Some(Reference::Borrowed);
+            match text {
+                b"(" => depth += 1,
+                b")" => depth = depth.saturating_sub(1),
+                // `BORROWED PyObject *f(void);`, not `__attribute__((…))`
+                _ if words.borrowed.contains(text) && depth == 0 => {
+                    marks.push((id, self.tokens[at].span));
+                }
+                _ if words.borrowed.contains(text) => stated.returns = Some(Reference::Borrowed),
+                _ => {}
             }
             let number = || {
                 std::str::from_utf8(self.text(at + 2))
@@ -172,9 +186,13 @@ impl Head<'_> {
                 stated.add_stolen(arg);
             }
         }
-        if stated != Stated::default()
-            && let Some(name) = self.function(Some(words))
-        {
+        if stated == Stated::default() && marks.is_empty() {
+            return;
+        }
+        if let Some(name) = self.function(Some(words)) {
+            for mark in marks {
+                functions.mark_borrowed(&name, mark);
+            }
             functions.amend(&name, &stated);
         }
     }

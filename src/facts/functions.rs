@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::source::{ByteSpan, FileId};
+
 /// Who owns the reference that a function returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -41,12 +43,34 @@ impl Stated {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Functions {
     by_name: BTreeMap<Box<str>, Stated>,
+    /// Words that say no more than that a function returns a borrowed reference; `None` where it is
+    /// also said in another way.
+    marks: BTreeMap<Box<str>, Option<Vec<(FileId, ByteSpan)>>>,
 }
 
 impl Functions {
     /// Adds what is said of `name`; it wins over what was said before.
     pub fn amend(&mut self, name: &str, stated: &Stated) {
         self.by_name.entry(name.into()).or_default().amend(stated);
+        if stated.returns.is_some() {
+            self.marks.insert(name.into(), None);
+        }
+    }
+
+    /// Notes a word that says no more than that `name` returns a borrowed reference.
+    pub fn mark_borrowed(&mut self, name: &str, mark: (FileId, ByteSpan)) {
+        let stated = self.by_name.entry(name.into()).or_default();
+        stated.returns = Some(Reference::Borrowed);
+        let marks = self.marks.entry(name.into());
+        if let Some(marks) = marks.or_insert_with(|| Some(Vec::new())) {
+            marks.push(mark);
+        }
+    }
+
+    /// The words without which nothing is said of what `name` returns, if words say it.
+    #[must_use]
+    pub fn borrowed_marks(&self, name: &str) -> Option<&[(FileId, ByteSpan)]> {
+        self.marks.get(name)?.as_deref()
     }
 
     /// Adds what `other` says; it wins.

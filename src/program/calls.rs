@@ -22,10 +22,28 @@ pub struct CallSite {
 #[derive(Debug, Default)]
 pub struct CallIndex {
     calls: BTreeMap<Box<str>, Vec<CallSite>>,
-    mentioned: BTreeSet<Box<str>>,
+    /// Where each name first stands other than as what is called.
+    mentioned: BTreeMap<Box<str>, CallSite>,
     /// Words of text that was not understood, and whether they stand there other than as the name
     /// of the function that the text is.
-    not_understood: BTreeMap<Box<str>, bool>,
+    not_understood: BTreeMap<Box<str>, Unread>,
+}
+
+/// A word of text that was not understood.
+#[derive(Debug, Clone, Copy)]
+struct Unread {
+    /// The index of the first such text.
+    gap: usize,
+    beyond_head: bool,
+}
+
+/// Where a function is named without being called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mention {
+    /// An expression takes its address.
+    Address(CallSite),
+    /// Text that was not understood has its name; the index of the gap.
+    Gap(usize),
 }
 
 impl CallIndex {
@@ -40,13 +58,18 @@ impl CallIndex {
                 None => {}
             }
         }
-        for gap in &program.gaps {
+        for (at, gap) in program.gaps.iter().enumerate() {
             let text = program.files.get(gap.file).text(gap.span);
             let mut own_name = gap.function.as_deref();
             for word in text.split(|c: char| c != '_' && !c.is_ascii_alphanumeric()) {
                 let is_name = own_name == Some(word);
                 own_name = own_name.filter(|_| !is_name);
-                *index.not_understood.entry(word.into()).or_default() |= !is_name;
+                let known = index.not_understood.entry(word.into());
+                let unread = known.or_insert(Unread {
+                    gap: at,
+                    beyond_head: false,
+                });
+                unread.beyond_head |= !is_name;
             }
         }
         index
@@ -62,14 +85,22 @@ impl CallIndex {
     /// or in text that was not understood.
     #[must_use]
     pub fn is_mentioned(&self, name: &str) -> bool {
-        self.mentioned.contains(name) || self.is_in_gap(name)
+        self.mention(name).is_some()
+    }
+
+    /// The first place for which [`Self::is_mentioned`] holds.
+    #[must_use]
+    pub fn mention(&self, name: &str) -> Option<Mention> {
+        let address = self.mentioned.get(name).copied().map(Mention::Address);
+        address.or_else(|| Some(Mention::Gap(self.not_understood.get(name)?.gap)))
     }
 
     /// Like [`Self::is_mentioned`], but the name in the head of the function itself does not count
     /// where one of its variants was not understood: that variant calls nothing by it.
     #[must_use]
     pub fn is_mentioned_elsewhere(&self, name: &str) -> bool {
-        self.mentioned.contains(name) || self.not_understood.get(name) == Some(&true)
+        let unread = self.not_understood.get(name);
+        self.mentioned.contains_key(name) || unread.is_some_and(|unread| unread.beyond_head)
     }
 
     /// Whether text that was not understood holds the word.
@@ -97,7 +128,9 @@ impl CallIndex {
             if let ExprKind::Name(Name::Global(name)) = &expr.kind
                 && !callees.contains(&ExprId(at))
             {
-                self.mentioned.insert(name.clone());
+                let expr = ExprId(at);
+                let first = self.mentioned.entry(name.clone());
+                first.or_insert(CallSite { item, expr });
             }
         }
     }

@@ -7,7 +7,7 @@ pub(crate) mod testing;
 mod types;
 mod with_gil;
 
-pub use calls::{CallIndex, CallSite, ItemId};
+pub use calls::{CallIndex, CallSite, ItemId, Mention};
 pub use load::{Demand, Options, Places, load};
 pub use types::Types;
 pub use with_gil::WithGil;

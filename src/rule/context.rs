@@ -11,7 +11,7 @@ use crate::edit::{Layout, Style};
 use crate::lex::Token;
 use crate::ownership::summary::Summaries;
 use crate::preprocess::{Place, VersionRange};
-use crate::program::{Body, CallIndex, CallSite, ItemId, Program, ProgramItem, Types};
+use crate::program::{Body, CallIndex, CallSite, ItemId, Mention, Program, ProgramItem, Types};
 use crate::provenance::{Exposure, SharedKind, Triage, Verdict};
 use crate::roles::Roles;
 use crate::source::{ByteSpan, FileId, SourceFile};
@@ -239,10 +239,10 @@ impl<'a> PackageCx<'a> {
         self.calls.is_in_gap(word)
     }
 
-    /// Whether the name stands somewhere without being called, or in text that was not understood.
+    /// Where the name stands without being called, or in text that was not understood.
     #[must_use]
-    pub fn is_mentioned(&self, name: &str) -> bool {
-        self.calls.is_mentioned(name)
+    pub fn mention(&self, name: &str) -> Option<Mention> {
+        self.calls.mention(name)
     }
 
     /// The function a call stands in; `None` in the initialiser of a file-scope variable.

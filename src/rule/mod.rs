@@ -15,7 +15,7 @@ pub use fingerprint::fingerprints;
 pub use selection::{Selection, Selector, UnknownRule};
 pub use suppression::{Suppression, build_suppressions, suppressions};
 
-pub use crate::program::{CallSite, ItemId};
+pub use crate::program::{CallSite, ItemId, Mention};
 
 use crate::edit::Confidence;
 

@@ -14,6 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::item::{Solved, solve};
+use super::named::{mentioned, place};
 use super::reason::Reason;
 use super::variants;
 use crate::ast::{ExprId, ExprKind};
@@ -108,17 +109,19 @@ impl<'c, 'a> Search<'c, 'a> {
 
     /// Adds a function, or notes why it cannot change.
     fn add(&mut self, name: String) {
-        let known = self.cx.is_mentioned(&name);
-        let calls = self.cx.calls_to(&name);
+        let (calls, facts) = (self.cx.calls_to(&name), &self.cx.program.facts);
         let is_object =
             |(_, function): (ItemId, &crate::ast::Function)| function.ret.is_py_object_pointer();
-        let why = if known {
-            "it is in a table, or passed on, or named in code that was not understood"
+        let mention = self.cx.mention(&name).map(|it| mentioned(self.cx, it));
+        let why = if let Some(why) = &mention {
+            why
         } else if calls.is_empty() {
             "nothing here calls it"
         } else if !self.cx.definitions(&name).all(is_object) {
             "it has namesakes that return something else"
-        } else if self.cx.program.facts.returns(&name) == Some(Reference::Borrowed) {
+        } else if facts.returns(&name) == Some(Reference::Borrowed)
+            && facts.borrowed_marks(&name).is_none()
+        {
             "the project says that it does so"
         } else {
             self.helpers.insert(name);
@@ -252,19 +255,6 @@ fn failures(solved: &Solved) -> impl Iterator<Item = (ExprId, &Reason)> {
     declined.chain(groups)
 }
 
-/// `FILE:LINE` of a call.
-fn place(cx: &PackageCx<'_>, site: CallSite) -> String {
-    use crate::preprocess::Place;
-    let (file, span) = match cx.place(site.item, site.expr) {
-        Some(Place::File(file, span) | Place::Argument { file, span, .. }) => (file, span),
-        Some(Place::Macro { call, .. }) => call,
-        None => cx.item(site.item).place,
-    };
-    let source = cx.file(file);
-    let line = source.position(span.start()).line.0;
-    format!("{}:{line}", source.path().display())
-}
-
 /// For each call that changes with a helper the one outcome for all of them.
 fn merge(
     cx: &PackageCx<'_>,
@@ -364,7 +354,12 @@ impl Bundle {
             {
                 fix.assume(format!("only the C code that was looked at calls `{name}`"));
             }
+            let marks = cx.program.facts.borrowed_marks(name).unwrap_or_default();
+            for &(file, span) in marks {
+                fix.edits.push(cx.layout(file, span).remove(span));
+            }
         }
+        fix.edits.sort_by_key(|edit| (edit.file, edit.span));
         fix
     }
 }

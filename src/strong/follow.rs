@@ -156,6 +156,10 @@ impl Follower<'_, '_> {
         let mut inputs = vec![State::UNREACHED; cfg.blocks.len()];
         if let Some(first) = inputs.first_mut() {
             *first = State::entry();
+            // A fresh variable would be declared on top.
+            if self.starts_null && self.home.is_none() {
+                first.hold = Hold::Null;
+            }
         }
         let mut dirty: BTreeSet<usize> = (0..order.len()).collect();
         let rank: BTreeMap<BlockId, usize> = order.iter().copied().zip(0..).collect();

@@ -49,6 +49,7 @@ mod locks;
 mod made_exit;
 mod mend;
 mod merge;
+mod named;
 mod other_type;
 mod outcomes;
 mod outs;
@@ -81,6 +82,7 @@ mod undone;
 mod variants;
 mod weak;
 mod web;
+mod why;
 mod worlds;
 
 pub use reason::is_left_by_macro;

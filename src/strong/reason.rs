@@ -25,6 +25,11 @@ pub(super) enum Reason {
     #[error("a macro assigns to `{0}` and releases what it held: take the reference by hand")]
     ClearedByMacro(String),
     #[error(
+        "the function looks at the reference count of what `{0}` holds, to which a reference of \
+         its own would add: change the tests of the count with it"
+    )]
+    Counted(String),
+    #[error(
         "a pointer into the object of `{0}` is returned or stored, and would dangle once the \
          reference is released: keep the reference as long as the pointer"
     )]
@@ -55,6 +60,11 @@ pub(super) enum Reason {
     KeptBorrowed(String),
     #[error("the call stands in the macro `{0}`: change the macro together with its uses")]
     InMacro(String),
+    #[error(
+        "the macro `{0}` gets the name of the function and may make another one of it: give it the \
+         strong function, and define whatever `{0}` makes of that name"
+    )]
+    NameInMacro(String),
     #[error(
         "the macro `{0}` makes the call, but what it gives belongs to the function: write the call \
          out here"

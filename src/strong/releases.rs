@@ -26,6 +26,7 @@ use super::shape::Shape;
 use super::slots::Slots;
 use super::weak::{Weak, adapt};
 use super::web::Given;
+use super::why::truer;
 use crate::capi::{Absent, OldErrors};
 
 /// What must change for the lookups of `home`.
@@ -124,8 +125,10 @@ fn follow_as(
         (Ok(direct), None) => Ok(direct),
         (Err(reason), None) => {
             follower.suppressed.clear();
-            let found = starting_null(&mut follower);
-            found.map(|it| merged(&mut follower, it)).ok_or(reason)
+            match starting_null(&mut follower) {
+                Some(found) => Ok(merged(&mut follower, found)),
+                None => Err(truer(&mut follower, reason, |it| meeting(it).err())),
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ use super::emit::Draft;
 use super::reason::Reason;
 use super::scene::{Parent, Scene};
 use crate::ast::{BinaryOp, ExprId, ExprKind, StmtId, StmtKind, UnaryOp};
-use crate::source::ByteSpan;
+use crate::source::{ByteOffset, ByteSpan};
 
 impl Draft<'_, '_> {
     /// Takes the statements `call;` out. `name` is the variable, for messages.
@@ -136,11 +136,14 @@ impl Draft<'_, '_> {
             self.up_to_else(then, otherwise)?
         };
         let text = self.scene.text(removed);
-        let gets_text = self.gets_text_inside(stmt)
-            || [then, otherwise]
-                .iter()
-                .any(|stmt| self.around.contains_key(stmt));
-        if text.contains('#') || says_more(&text) || gets_text {
+        let gets_inside = self.gets_text_inside(stmt) || self.around.contains_key(&stmt);
+        if text.contains('#') || says_more(&text) || gets_inside {
+            return None;
+        }
+        if self.around.contains_key(&then) {
+            return self.take_line_of_else(removed);
+        }
+        if self.around.contains_key(&otherwise) {
             return None;
         }
         if stmt == then {
@@ -176,6 +179,22 @@ impl Draft<'_, '_> {
         self.replace(span, negated);
         self.replace(removed, "");
         self.needs_braces(chain);
+        Some(())
+    }
+
+    /// Takes the end of `removed`, from an `else` that begins its line: the text in front of it gets
+    /// a brace there.
+    fn take_line_of_else(&mut self, removed: ByteSpan) -> Option<()> {
+        let text = self.scene.text(removed);
+        let from = text.trim_start();
+        let offset = u32::try_from(text.len() - from.len()).expect("files are below 4 GiB");
+        let keyword = ByteOffset(removed.start().0 + offset);
+        let layout = &self.scene.layout;
+        if !from.starts_with("else") || !layout.begins_line(keyword) {
+            return None;
+        }
+        let edit = layout.remove(ByteSpan::new(keyword.0, removed.end().0));
+        self.fix.edits.push(edit);
         Some(())
     }
 

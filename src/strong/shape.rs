@@ -110,9 +110,14 @@ fn plain_name(scene: &Scene<'_>, call: ExprId) -> Result<(), Reason> {
         return Ok(());
     };
     let text = scene.span(callee).map(|span| scene.text(span));
-    match text.as_deref().and_then(|text| text.split_once('(')) {
-        Some((name, _)) if !name.is_empty() => Err(Reason::InMacro(name.trim().to_owned())),
-        _ => Ok(()),
+    let Some((name, rest)) = text.as_deref().and_then(|text| text.split_once('(')) else {
+        return Ok(());
+    };
+    let (name, whole) = (name.trim().to_owned(), rest.trim_end_matches(')').trim());
+    match scene.tree.callee_name(callee) == Some(whole) {
+        _ if name.is_empty() => Ok(()),
+        true => Err(Reason::NameInMacro(name)),
+        false => Err(Reason::InMacro(name)),
     }
 }
 

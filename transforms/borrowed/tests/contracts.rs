@@ -270,7 +270,7 @@ static int f(PyObject *key)
 {
     return use(find(key));
 }
-"), @"3: the function returns the borrowed reference, so its callers (m.c:10) must be changed with it, and that cannot be done here: it is in a table, or passed on, or named in code that was not understood");
+"), @"3: the function returns the borrowed reference, so its callers (m.c:10) must be changed with it, and that cannot be done here: its address is taken at m.c:6");
     insta::assert_snapshot!(run("
 static PyObject *find(PyObject *key)
 {

@@ -104,3 +104,43 @@ static PyObject *f(PyObject *self, PyObject *dict)
     4: the function returns the borrowed reference, so its callers (m.c:8) must be changed with it, and that cannot be done here: the project says that it does so
     ");
 }
+
+#[test]
+fn a_mark_that_is_true_no_more_goes() {
+    insta::assert_snapshot!(crate::testing::run(ALL, "\
+#define BORROWED __attribute__((cpychecker_returns_borrowed_ref))
+static BORROWED PyObject *find(PyObject *dict, PyObject *key);
+BORROWED
+static PyObject *
+find(PyObject *dict, PyObject *key)
+{
+    return PyDict_GetItemWithError(dict, key);
+}
+static PyObject *f(PyObject *self, PyObject *dict)
+{
+    return PyObject_Str(find(dict, self));
+}
+"), @"
+        @@
+         #define BORROWED __attribute__((cpychecker_returns_borrowed_ref))
+        -static BORROWED PyObject *find(PyObject *dict, PyObject *key);
+        -BORROWED
+        +static PyObject *find(PyObject *dict, PyObject *key);
+         static PyObject *
+         find(PyObject *dict, PyObject *key)
+         {
+        -    return PyDict_GetItemWithError(dict, key);
+        +    PyObject *value;
+        +    (void)PyDict_GetItemRef(dict, key, &value);
+        +    return value;
+         }
+         static PyObject *f(PyObject *self, PyObject *dict)
+         {
+        -    return PyObject_Str(find(dict, self));
+        +    PyObject *value = find(dict, self);
+        +    PyObject *result = PyObject_Str(value);
+        +    Py_XDECREF(value);
+        +    return result;
+         }
+        ");
+}

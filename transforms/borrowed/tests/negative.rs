@@ -237,7 +237,7 @@ static int f(PyObject *list)
 }
 "#;
     insta::assert_snapshot!(crate::testing::run(crate::transforms::ALL, text), @"
-        6: the call stands in the macro `F`: change the macro together with its uses
+        6: the macro `F` gets the name of the function and may make another one of it: give it the strong function, and define whatever `F` makes of that name
         7: the call stands in the macro `GET`: change the macro together with its uses
         ");
 }
@@ -280,6 +280,66 @@ fn stored_without_a_reference_before_another_lookup() {
         +    result = check(item);
         +    Py_XDECREF(item);
         +    return result;
+         }
+        ");
+}
+
+#[test]
+fn a_pointer_into_the_object_is_returned_where_paths_meet() {
+    let text = |body: &str| {
+        let text =
+            format!("static const char *f(PyObject *dict, PyObject *key, int i)\n{{\n{body}}}\n");
+        crate::testing::run(crate::transforms::ALL, &text)
+    };
+    insta::assert_snapshot!(text("    const char *text = NULL;
+    PyObject *value;
+    if (i) {
+        value = PyDict_GetItem(dict, key);
+        if (value != NULL)
+            text = PyBytes_AsString(value);
+    }
+    return text;
+"), @"
+        6: a pointer into the object of `value` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer
+        ");
+    insta::assert_snapshot!(text("    const char *text;
+    if (i)
+        text = PyBytes_AsString(PyDict_GetItem(dict, key));
+    else
+        text = other(dict);
+    return text;
+"), @"
+        5: a pointer into the object of `value` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer
+        ");
+}
+
+#[test]
+fn the_count_is_asked_for() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *v = PyDict_GetItem(dict, key);
+    assert(v->ob_refcnt == 0);
+    Py_INCREF(v);
+    Py_INCREF(v);
+    if (PyDict_DelItem(dict, key) < 0)
+        Py_DECREF(v);
+    assert(v->ob_refcnt == 1);
+    return 0;
+"#
+    ), @"
+        3: the function looks at the reference count of what `v` holds, to which a reference of its own would add: change the tests of the count with it
+        @@
+         {
+             PyObject *v = PyDict_GetItem(dict, key);
+        -    assert(v->ob_refcnt == 0);
+        +    assert(Py_REFCNT(v) == 0);
+             Py_INCREF(v);
+             Py_INCREF(v);
+             if (PyDict_DelItem(dict, key) < 0)
+                 Py_DECREF(v);
+        -    assert(v->ob_refcnt == 1);
+        +    assert(Py_REFCNT(v) == 1);
+             return 0;
          }
         ");
 }

@@ -350,10 +350,9 @@ fn counted_in_one_branch_for_something_else() {
         +    if (PyList_Check(v)) {
         +        Py_DECREF(v);
                  i--;
-        +    }
-             else
+        -    else
         -        Py_INCREF(v);
-        +        { }
+        +    }
              return PyDict_DelItem(dict, key);
          }
         ");
@@ -585,14 +584,13 @@ fn in_c89_without_braces() {
              n = use(v);
         -    if (n > 0)
         -        v = PyObject_GetAttr(v, key);
+        -    else
+        -        Py_INCREF(v);
         +    if (n > 0) {
         +        PyObject *next = PyObject_GetAttr(v, key);
         +        Py_DECREF(v);
         +        v = next;
         +    }
-             else
-        -        Py_INCREF(v);
-        +        { }
              if (v == NULL)
                  return -1;
         ");
