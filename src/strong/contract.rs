@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::item::{Solved, solve};
 use super::named::{mentioned, place};
 use super::reason::Reason;
+use super::told;
 use super::variants;
 use crate::ast::{ExprId, ExprKind};
 use crate::capi::{Absent, Form, OldErrors, PyVersion, REPLACEMENTS, Replacement};
@@ -354,12 +355,17 @@ impl Bundle {
             {
                 fix.assume(format!("only the C code that was looked at calls `{name}`"));
             }
+            for (item, _) in cx.definitions(name) {
+                fix.edits.extend(told::edits(cx, item));
+            }
             let marks = cx.program.facts.borrowed_marks(name).unwrap_or_default();
             for &(file, span) in marks {
                 fix.edits.push(cx.layout(file, span).remove(span));
             }
         }
         fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+        // Variants of a function have one comment.
+        fix.edits.dedup();
         fix
     }
 }

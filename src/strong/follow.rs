@@ -81,6 +81,9 @@ pub(super) struct Follower<'s, 'a> {
     pub weak: Option<Weak>,
     /// Whether the variable gets `NULL` in its declaration.
     pub starts_null: bool,
+    /// Whether paths without an object are taken to have `NULL`: so what else stands against a
+    /// change comes to light.
+    pub supposes_null: bool,
     /// Slots not to be used.
     pub suppressed: BTreeSet<Slot>,
 }
@@ -156,8 +159,7 @@ impl Follower<'_, '_> {
         let mut inputs = vec![State::UNREACHED; cfg.blocks.len()];
         if let Some(first) = inputs.first_mut() {
             *first = State::entry();
-            // A fresh variable would be declared on top.
-            if self.starts_null && self.home.is_none() {
+            if self.supposes_null {
                 first.hold = Hold::Null;
             }
         }

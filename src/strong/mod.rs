@@ -75,6 +75,7 @@ mod step;
 mod step_call;
 mod stored;
 mod title;
+mod told;
 mod types;
 mod unasked;
 mod undo;

@@ -103,6 +103,7 @@ fn follow_as(
         web: home.web.clone(),
         mode,
         starts_null: false,
+        supposes_null: false,
         suppressed: slots.last_choices().clone(),
     };
     let direct = meeting(&mut follower).or_else(|_| {

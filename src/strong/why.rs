@@ -20,8 +20,7 @@ pub(super) fn truer(
     {
         return Reason::Counted(name.clone());
     }
-    // `NULL` on the other paths, what the object is needed for comes to light.
-    follower.starts_null = true;
+    follower.supposes_null = true;
     match meeting(follower) {
         Some(other @ (Reason::DerivedEscapes(_) | Reason::DerivedOutlives(_))) => other,
         _ => reason,

@@ -110,6 +110,8 @@ fn a_mark_that_is_true_no_more_goes() {
     insta::assert_snapshot!(crate::testing::run(ALL, "\
 #define BORROWED __attribute__((cpychecker_returns_borrowed_ref))
 static BORROWED PyObject *find(PyObject *dict, PyObject *key);
+/* What KEY stands for, as a *borrowed reference*; NULL if
+ * there is nothing. */
 BORROWED
 static PyObject *
 find(PyObject *dict, PyObject *key)
@@ -124,8 +126,11 @@ static PyObject *f(PyObject *self, PyObject *dict)
         @@
          #define BORROWED __attribute__((cpychecker_returns_borrowed_ref))
         -static BORROWED PyObject *find(PyObject *dict, PyObject *key);
-        -BORROWED
+        -/* What KEY stands for, as a *borrowed reference*; NULL if
         +static PyObject *find(PyObject *dict, PyObject *key);
+        +/* What KEY stands for, as a *new reference*; NULL if
+          * there is nothing. */
+        -BORROWED
          static PyObject *
          find(PyObject *dict, PyObject *key)
          {
