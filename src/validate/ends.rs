@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::original::Original;
 use super::proof::graph;
-use crate::ast::{Function, LocalId, Tree};
-use crate::cfg::Cfg;
+use crate::ast::{ExprKind, Function, LocalId, Name, Tree};
+use crate::cfg::{Cfg, Source};
 use crate::ownership::track::{
-    self, Callees, Exit, Followed, Gives, Handed, Origin, Problem, Seed,
+    self, Callees, Exit, Followed, Gives, Handed, Origin, Problem, Seed, Trouble,
 };
 
 /// A way to follow seeds through a function.
@@ -70,7 +70,11 @@ impl Ends {
         let seeds: Vec<Seed> = seeds.iter().copied().chain(watched).collect();
         let graph = graph(function);
         let followed = follow(&graph, &function.tree, &seeds, original.callees)?;
-        let troubles = followed.troubles.iter().filter(|t| t.seed >= first);
+        let troubles = followed.troubles.iter().filter(|t| match t.problem {
+            // No seed gave what is released there.
+            Problem::ReleaseOfNull | Problem::ReleaseOfUnset => releases(&function.tree, t, name),
+            _ => t.seed >= first,
+        });
         let exits = followed.exits.iter();
         let exits: BTreeSet<_> = exits
             .map(|exit| (kind(exit), counts(exit, first)))
@@ -101,6 +105,21 @@ impl Ends {
     pub(super) fn count_matters(&self) -> bool {
         self.problems.contains(&Problem::CountMatters)
     }
+}
+
+/// Whether the trouble shows where a call counts a variable of this name.
+fn releases(tree: &Tree, trouble: &Trouble, name: &str) -> bool {
+    let Some(Source::Expr(call)) = trouble.at else {
+        return false;
+    };
+    let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
+        return false;
+    };
+    args.iter()
+        .any(|&arg| match tree.expr(tree.without_casts(arg)).kind {
+            ExprKind::Name(Name::Local(local)) => &*tree.local(local).name == name,
+            _ => false,
+        })
 }
 
 fn kind(exit: &Exit) -> Kind {

@@ -120,3 +120,22 @@ fn a_variable_that_also_gets_a_new_reference_is_followed() {
         ["in `f`, `k` is not counted as before"]
     );
 }
+
+#[test]
+fn a_release_of_something_else_that_is_null_is_not_of_the_key() {
+    let head = "    PyObject *k;
+    Py_ssize_t pos = 0;
+";
+    let lookup = format!(
+        "{head}    PyObject *first = PyDict_GetItem(d, g), *text = PyObject_Repr(g);
+    if (first == NULL) return -1;
+    if (text == NULL) Py_DECREF(text);
+"
+    );
+    let text = LOOP.replace(head, &lookup);
+    assert_eq!(wrong(&text, &[TAKE, OUT, END]), [""; 0]);
+    assert_eq!(
+        wrong(&text, &[TAKE, OUT]),
+        ["in `f`, `k` is not counted as before"]
+    );
+}
