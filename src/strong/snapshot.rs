@@ -1,7 +1,9 @@
 //! A list that is read through `PySequence_Fast` turns into a tuple: a copy that never changes.
 
+use super::reach::reaches;
 use super::scene::{Parent, Scene};
 use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtKind, UnaryOp};
+use crate::cfg::{Cfg, Point};
 use crate::edit::Fix;
 use crate::source::ByteSpan;
 
@@ -52,11 +54,19 @@ pub(super) fn is_made_here(scene: &Scene<'_>, read: ExprId) -> bool {
     let Some((_, [sequence, _])) = scene.call(read) else {
         return false;
     };
-    let local = scene.as_local(*sequence);
-    local.is_some_and(|local| {
-        let made = makers(scene, local).is_some_and(|made| !made.is_empty());
-        made && !scene.tree.local(local).is_param
-    })
+    let Some((local, read)) = scene.as_local(*sequence).zip(scene.cfg.call(read)) else {
+        return false;
+    };
+    let made = makers(scene, local).unwrap_or_default();
+    let points: Option<Vec<_>> = made.iter().map(|&call| scene.cfg.call(call)).collect();
+    // `items = PySequence_Fast(items, "no sequence");`
+    let entry = Point {
+        block: Cfg::ENTRY,
+        index: 0,
+    };
+    let is_passed_in = scene.tree.local(local).is_param
+        && points.is_none_or(|points| reaches(&scene.cfg, entry, read, &points));
+    !made.is_empty() && !is_passed_in
 }
 
 /// The calls whose results `local` gets; `None` if it gets anything else but `NULL`.
