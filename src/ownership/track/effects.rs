@@ -62,7 +62,7 @@ impl Callees for KnownCallees {
     }
 
     fn may_derive(&self, name: &str, _: usize) -> bool {
-        capi::effects(name).is_none()
+        !is_copy(name) && capi::effects(name).is_none()
     }
 
     fn gives_pointer(&self, _: &str) -> bool {
@@ -72,6 +72,11 @@ impl Callees for KnownCallees {
     fn keeps(&self, _: &str, _: usize) -> Option<Keeps> {
         None
     }
+}
+
+/// Whether a function of the C library gives memory of its own.
+fn is_copy(name: &str) -> bool {
+    matches!(name, "strdup" | "strndup" | "_strdup" | "wcsdup")
 }
 
 fn out_kind(name: &str, arg: usize) -> Option<OutKind> {

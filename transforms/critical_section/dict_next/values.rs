@@ -10,7 +10,7 @@ use crate::cfg::{
     Terminator,
 };
 use crate::dataflow::{self, Analysis, Direction, NodeId};
-use crate::ownership::track::{Callees, Keeps};
+use crate::ownership::track::Callees;
 
 use super::scope::Scope;
 use super::site::Site;
@@ -275,7 +275,7 @@ impl Flow<'_> {
         // `static void append(List *list, PyObject *v) { list->items[list->size++] = v; }`
         let own = self.scope.cx.summaries();
         for (at, arg) in args.iter().enumerate() {
-            if matches!(own.keeps(name, at), Some(Keeps::Reference | Keeps::Inside)) {
+            if own.keeps(name, at).is_some() {
                 uses.outlive(state.of(arg), source);
             }
         }

@@ -908,3 +908,33 @@ fill(List *list, PyObject *d)
          }
         ");
 }
+
+#[test]
+fn a_helper_that_keeps_the_value_on_some_paths_or_a_copy_of_its_text() {
+    let with = |store: &str| {
+        diff(&format!(
+            "
+typedef struct {{ PyObject *items[8]; char *names[8]; int size; }} List;
+static void
+append(List *list, PyObject *value)
+{{
+    {store}
+}}
+static void
+fill(List *list, PyObject *d)
+{{
+    PyObject *value;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(d, &pos, NULL, &value))
+        append(list, value);
+}}
+"
+        ))
+    };
+    let sometimes = with("if (list->size < 8) list->items[list->size++] = value;");
+    assert!(sometimes.contains("keeps `value` alive"), "{sometimes}");
+    let copied = with("list->names[list->size++] = strdup(PyUnicode_AsUTF8(value));");
+    assert!(copied.contains("safe: hold `d`"), "{copied}");
+    let same = with("list->names[list->size++] = (char *)PyUnicode_AsUTF8(value);");
+    assert!(same.contains("keeps `value` alive"), "{same}");
+}
