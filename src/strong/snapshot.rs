@@ -65,7 +65,7 @@ pub(super) fn is_made_here(scene: &Scene<'_>, read: ExprId) -> bool {
         index: 0,
     };
     let is_passed_in = scene.tree.local(local).is_param
-        && points.is_none_or(|points| reaches(&scene.cfg, entry, read, &points));
+        && points.is_none_or(|points| reaches(scene.cfg, entry, read, &points));
     !made.is_empty() && !is_passed_in
 }
 
