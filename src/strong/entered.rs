@@ -14,7 +14,7 @@ use super::raising::{Helpers, helpers};
 use super::scene::graph;
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{OldErrors, REPLACEMENTS};
-use crate::cfg::{Cfg, Liveness};
+use crate::cfg::Cfg;
 use crate::rule::{ErrorReturn, Exceptions, ItemId, PackageCx};
 
 /// What is known of exceptions and the functions of the package.
@@ -46,13 +46,18 @@ fn entered(
         .filter(|name| is_destructor(cx, name))
         .cloned()
         .collect();
+    // Whether it was entered when it was looked at: it takes another look once it is.
+    let mut looked_at = vec![None; functions.len()];
     loop {
-        let before = found.len();
-        for (function, cfg) in &functions {
-            let helpers = helpers(cx, &function.tree, returns);
-            found.extend(called_with_exception(function, cfg, helpers, names, &found));
+        let before = looked_at.clone();
+        for ((function, cfg), looked_at) in functions.iter().zip(&mut looked_at) {
+            let is_entered = found.contains(&*function.name);
+            if looked_at.replace(is_entered) != Some(is_entered) {
+                let helpers = helpers(cx, &function.tree, returns);
+                found.extend(called_with_exception(function, cfg, helpers, names, &found));
+            }
         }
-        if found.len() == before {
+        if looked_at == before {
             return found;
         }
     }
@@ -104,11 +109,10 @@ fn called_with_exception(
     }
     let entered = found.contains(&*function.name);
     let pending = Pending::new(cfg, tree, helpers, entered);
-    let liveness = Liveness::new(cfg, tree.locals.len());
     calls
         .filter(|(call, _)| {
             let point = cfg.call(*call);
-            point.is_some_and(|point| pending.at(point, &liveness))
+            point.is_some_and(|point| pending.at(point))
         })
         .map(|(_, name)| name.into())
         .collect()

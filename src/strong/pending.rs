@@ -10,6 +10,8 @@
 //! if (n == -1 && PyErr_Occurred())          /* and only here that shows */
 //! ```
 
+use std::rc::Rc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::dropped::dropped;
@@ -45,6 +47,7 @@ impl<'a> Pending<'a> {
             entered,
             forwarded: forwarded(cfg),
             crossing: cfg.crossing_temps(),
+            liveness: Liveness::new(cfg, tree.locals.len()),
             dropped: dropped(cfg),
             tested: blocks.map(|block| held_at_end(block, &unsure)).collect(),
             unsure,
@@ -55,7 +58,7 @@ impl<'a> Pending<'a> {
 
     /// Whether an exception may be pending right before the step at `point`: one that a test has
     /// shown, or that the code behind the point still asks for, or of which nothing tells.
-    pub(super) fn at(&self, point: Point, liveness: &Liveness<'_>) -> bool {
+    pub(super) fn at(&self, point: Point) -> bool {
         let Some(mut state) = self.state(point) else {
             return true;
         };
@@ -70,7 +73,7 @@ impl<'a> Pending<'a> {
         match &state.clean {
             _ if state.shown.is_some() => true,
             Some(world) if !world.lost.is_empty() => true,
-            Some(world) if !world.open.is_empty() => self.is_asked_for(world, point, liveness),
+            Some(world) if !world.open.is_empty() => self.is_asked_for(world, point),
             _ => false,
         }
     }
@@ -78,7 +81,7 @@ impl<'a> Pending<'a> {
     /// A call before `point` that may have left an exception of which nothing tells.
     pub(super) fn lost_at(&self, point: Point) -> Option<&str> {
         let clean = self.state(point)?.clean?;
-        match self.callee(*clean.lost.first()?)? {
+        match self.callee(clean.lost.iter().next()?)? {
             Callee::Named(name) => Some(name),
             Callee::Indirect(_) => None,
         }
@@ -90,7 +93,7 @@ impl<'a> Pending<'a> {
         let clean = self.state(point).and_then(|worlds| worlds.clean);
         clean.is_some_and(|world| {
             let mut open = world.open.iter();
-            open.any(|&call| match self.callee(call) {
+            open.any(|call| match self.callee(call) {
                 Some(Callee::Named(name)) => raising::converts(name),
                 _ => false,
             })
@@ -107,17 +110,17 @@ impl<'a> Pending<'a> {
     }
 
     /// Whether the code behind `point` asks for errors of the calls before it.
-    fn is_asked_for(&self, world: &World, point: Point, liveness: &Liveness<'_>) -> bool {
+    fn is_asked_for(&self, world: &World, point: Point) -> bool {
         let later = Later::new(self.flow.cfg, point);
         let is_tested = world.values().any(|(carrier, value)| match carrier {
             Carrier::Local(local) => {
                 world.is_open(value)
-                    && liveness.is_live(local, point)
+                    && self.flow.liveness.is_live(local, point)
                     && later.tests(local, &value.signs)
             }
             Carrier::Temp(_) => false,
         });
-        is_tested || later.asks && world.open.iter().any(|&call| self.runs_python(call))
+        is_tested || later.asks && world.open.iter().any(|call| self.runs_python(call))
     }
 
     fn runs_python(&self, call: TempId) -> bool {
@@ -158,6 +161,8 @@ struct Flow<'a> {
     unsure: FxHashSet<LocalId>,
     /// Temporaries that outlive their block.
     crossing: FxHashSet<TempId>,
+    /// The others say nothing that anybody asks for.
+    liveness: Liveness<'a>,
     /// Results that nothing looks at.
     dropped: FxHashSet<TempId>,
 }
@@ -184,8 +189,12 @@ impl Analysis for Flow<'_> {
         if let Terminator::Branch { condition, .. } = &self.cfg.blocks[node].terminator {
             state.follow(condition, &self.tested[node], edge == 0);
         }
+        let next = self.cfg.blocks[node].successors[edge];
         for world in state.iter_mut() {
-            world.forget_temps(&self.crossing);
+            world.keep(|carrier| match carrier {
+                Carrier::Temp(temp) => self.crossing.contains(temp),
+                Carrier::Local(local) => self.liveness.is_live_into(*local, next),
+            });
         }
     }
 
@@ -238,15 +247,14 @@ impl Flow<'_> {
             }
             InstrKind::Store { place, value } => {
                 if let Some(local) = place.as_local() {
-                    let Value { signs, calls } = world.of(value);
-                    let signs = signs.stored(self.objects[local.0 as usize]);
+                    let said = world.of(value).stored(self.objects[local.0 as usize]);
                     let known = world.known_of(value);
                     let known = known.filter(|_| !self.unsure.contains(&local));
-                    world.set(Carrier::Local(local), Value { signs, calls }, known);
+                    world.set(Carrier::Local(local), said, known);
                 }
             }
             InstrKind::Declare { local } => {
-                world.set(Carrier::Local(*local), Value::default(), None);
+                world.set(Carrier::Local(*local), Rc::default(), None);
             }
             _ => {}
         }
@@ -269,7 +277,7 @@ impl Flow<'_> {
         let is_lost = self.fails_silently(dst, callee, &signs);
         let is_asked = signs.asks();
         let calls = [dst].into();
-        let value = Value { signs, calls };
+        let value = Rc::new(Value { signs, calls });
         for world in state.iter_mut() {
             if is_open {
                 world.open.insert(dst);

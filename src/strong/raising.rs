@@ -51,6 +51,11 @@ impl Signs {
         self.ways == 0 && self.numbers.is_empty()
     }
 
+    /// Whether they hold all of `other`.
+    pub(super) fn holds(&self, other: &Self) -> bool {
+        self.ways & other.ways == other.ways && self.numbers.is_superset(&other.numbers)
+    }
+
     pub(super) fn extend(&mut self, other: &Self) {
         self.ways |= other.ways;
         self.numbers.extend(&other.numbers);

@@ -117,7 +117,7 @@ impl<'a> Scene<'a> {
     /// Whether an exception may be pending where `call` is made.
     pub(super) fn is_pending(&self, call: ExprId) -> bool {
         let point = self.cfg.call(call);
-        point.is_none_or(|point| self.pending().at(point, &self.liveness))
+        point.is_none_or(|point| self.pending().at(point))
     }
 
     /// A call that may have left an exception of which nothing tells where `call` is made.

@@ -7,9 +7,11 @@
 //! if (ok && lookup(dict, key) …                  /* never in the world with the exception */
 //! ```
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
-use rustc_hash::FxHashSet;
+use fixedbitset::FixedBitSet;
 
 use super::hold::Carrier;
 use super::raising::Signs;
@@ -17,7 +19,7 @@ use crate::ast::{BinaryOp, UnaryOp};
 use crate::cfg::{Comparison, Condition, Op, Operand, TempId};
 
 /// What is known at a point.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Worlds {
     /// On the paths on which nothing shows an exception; `None` without such a path.
     pub clean: Option<World>,
@@ -26,22 +28,26 @@ pub(super) struct Worlds {
 }
 
 /// What is known on some of the paths that lead to a point.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct World {
     /// Calls that may have failed, and whose results no test has shown to be fine.
-    pub open: BTreeSet<TempId>,
+    pub open: Calls,
     /// Calls that may have failed without that anything tells of it.
-    pub lost: BTreeSet<TempId>,
-    values: BTreeMap<Carrier, Value>,
+    pub lost: Calls,
+    values: BTreeMap<Carrier, Rc<Value>>,
     known: BTreeMap<Carrier, Known>,
 }
 
 /// What a variable or temporary says of the calls that gave it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Value {
     pub signs: Signs,
     pub calls: BTreeSet<TempId>,
 }
+
+/// Calls, named by their results.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Calls(FixedBitSet);
 
 /// What a variable or temporary is on all paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,19 +147,26 @@ fn join(into: &mut Option<World>, from: Option<&World>) -> bool {
 
 impl World {
     fn join(&mut self, from: &Self) -> bool {
-        let before = self.clone();
-        self.open.extend(&from.open);
-        self.lost.extend(&from.lost);
+        let mut grew = self.open.join(&from.open) | self.lost.join(&from.lost);
         for (&carrier, value) in &from.values {
-            let own = self.values.entry(carrier).or_default();
-            own.signs.extend(&value.signs);
-            own.calls.extend(&value.calls);
+            match self.values.entry(carrier) {
+                Entry::Vacant(entry) => {
+                    entry.insert(Rc::clone(value));
+                    grew = true;
+                }
+                Entry::Occupied(mut entry) if !entry.get().holds(value) => {
+                    Rc::make_mut(entry.get_mut()).extend(value);
+                    grew = true;
+                }
+                Entry::Occupied(_) => {}
+            }
         }
         self.known.retain(|carrier, known| {
             let both = from.known.get(carrier).and_then(|&it| known.join(it));
+            grew |= both != Some(*known);
             both.inspect(|&both| *known = both).is_some()
         });
-        *self != before
+        grew
     }
 
     /// What is known where a test of `carriers`, all of which hold its left side, turns out so.
@@ -199,7 +212,7 @@ impl World {
             }
             return Followed::Possible;
         }
-        if value.calls.is_disjoint(&self.open) {
+        if !self.is_open(&value) {
             return Followed::Possible;
         }
         let mut errors = value.signs.errors();
@@ -218,19 +231,22 @@ impl World {
         tested: &Operand,
         comparison: Comparison,
         number: i64,
-    ) -> (Value, Option<Known>) {
-        let Value { signs, calls } = self.of(tested);
+    ) -> (Rc<Value>, Option<Known>) {
+        let tested_value = self.of(tested);
         let holds = self
             .known_of(tested)
             .and_then(|known| known.holds(comparison, number));
-        let signs = signs.compared(comparison, number);
+        let value = Value {
+            signs: tested_value.signs.compared(comparison, number),
+            calls: tested_value.calls.clone(),
+        };
         let known = holds.map(|holds| Known::Number(i64::from(holds)));
-        (Value { signs, calls }, known)
+        (Rc::new(value), known)
     }
 
     /// Whether the calls that gave `value` are among those that may have failed.
     pub(super) fn is_open(&self, value: &Value) -> bool {
-        !value.calls.is_disjoint(&self.open)
+        value.calls.iter().any(|&call| self.open.contains(call))
     }
 
     /// No call has failed.
@@ -241,35 +257,31 @@ impl World {
 
     /// The calls that gave `value` have not failed.
     pub(super) fn fine(&mut self, value: &Value) {
-        self.open.retain(|call| !value.calls.contains(call));
+        value.calls.iter().for_each(|&call| self.open.remove(call));
     }
 
-    /// Forgets all temporaries but these.
-    pub(super) fn forget_temps(&mut self, but: &FxHashSet<TempId>) {
-        let stays = |carrier: &Carrier| match carrier {
-            Carrier::Temp(temp) => but.contains(temp),
-            Carrier::Local(_) => true,
-        };
+    /// Forgets all variables and temporaries but these.
+    pub(super) fn keep(&mut self, stays: impl Fn(&Carrier) -> bool) {
         self.values.retain(|carrier, _| stays(carrier));
         self.known.retain(|carrier, _| stays(carrier));
     }
 
     /// The variables and temporaries that say something.
     pub(super) fn values(&self) -> impl Iterator<Item = (Carrier, &Value)> {
-        self.values.iter().map(|(&carrier, value)| (carrier, value))
+        let values = self.values.iter();
+        values.map(|(&carrier, value)| (carrier, &**value))
     }
 
     /// What an operand says.
-    pub(super) fn of(&self, operand: &Operand) -> Value {
-        let value = match operand {
-            Operand::Temp(temp) => self.values.get(&Carrier::Temp(*temp)).cloned(),
-            _ => None,
-        };
-        value.unwrap_or_default()
+    pub(super) fn of(&self, operand: &Operand) -> Rc<Value> {
+        match operand {
+            Operand::Temp(temp) => self.of_carrier(Carrier::Temp(*temp)),
+            _ => Rc::default(),
+        }
     }
 
     /// What a variable says.
-    pub(super) fn of_carrier(&self, carrier: Carrier) -> Value {
+    pub(super) fn of_carrier(&self, carrier: Carrier) -> Rc<Value> {
         self.values.get(&carrier).cloned().unwrap_or_default()
     }
 
@@ -287,7 +299,7 @@ impl World {
         }
     }
 
-    pub(super) fn set(&mut self, carrier: Carrier, value: Value, known: Option<Known>) {
+    pub(super) fn set(&mut self, carrier: Carrier, value: Rc<Value>, known: Option<Known>) {
         if value.signs.is_empty() {
             self.values.remove(&carrier);
         } else {
@@ -297,6 +309,68 @@ impl World {
             Some(known) => self.known.insert(carrier, known),
             None => self.known.remove(&carrier),
         };
+    }
+}
+
+impl Value {
+    /// What a variable says that gets the value.
+    pub(super) fn stored(self: Rc<Self>, in_object: bool) -> Rc<Self> {
+        let signs = self.signs.clone().stored(in_object);
+        if signs == self.signs {
+            return self;
+        }
+        let calls = self.calls.clone();
+        Rc::new(Self { signs, calls })
+    }
+
+    /// Whether it says all that `other` does.
+    fn holds(&self, other: &Rc<Self>) -> bool {
+        std::ptr::eq(self, &**other)
+            || self.signs.holds(&other.signs) && self.calls.is_superset(&other.calls)
+    }
+
+    fn extend(&mut self, other: &Self) {
+        self.signs.extend(&other.signs);
+        self.calls.extend(&other.calls);
+    }
+}
+
+impl Calls {
+    pub(super) fn insert(&mut self, call: TempId) {
+        self.0.grow_and_insert(call.0 as usize);
+    }
+
+    fn remove(&mut self, call: TempId) {
+        if self.contains(call) {
+            self.0.remove(call.0 as usize);
+        }
+    }
+
+    fn contains(&self, call: TempId) -> bool {
+        self.0.contains(call.0 as usize)
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Adds those of `from`; whether any is new.
+    fn join(&mut self, from: &Self) -> bool {
+        let grows = !from.0.is_subset(&self.0);
+        if grows {
+            self.0.union_with(&from.0);
+        }
+        grows
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_clear()
+    }
+
+    /// The calls, in the order of the function's text.
+    pub(super) fn iter(&self) -> impl Iterator<Item = TempId> {
+        let name = |call| TempId(u32::try_from(call).expect("temporaries are u32"));
+        self.0.ones().map(name)
     }
 }
 

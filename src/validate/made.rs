@@ -7,7 +7,7 @@
 //!     v = PyList_New(0);       /* this one */
 //! ```
 
-use std::cell::OnceCell;
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use super::Failure;
@@ -35,9 +35,9 @@ pub(super) fn failure(
     if made.is_empty() {
         return None;
     }
-    let old = OnceCell::new();
+    // To follow the original, too, is only worth it where something is wrong.
+    let old = LazyCell::new(|| old_troubles(original, item, applied, handing));
     let is_known = |trouble: &Trouble| {
-        let old = old.get_or_init(|| old_troubles(original, item, applied, handing));
         let start = start_of(item, function, trouble);
         let at = start.and_then(|start| applied.map.to_original(start));
         old.contains(&(trouble.problem, at)) && at.is_some() == start.is_some()

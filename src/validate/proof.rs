@@ -118,6 +118,9 @@ fn unreleased(
         .into_iter()
         .filter(|t| is_new(item, function, applied, t))
         .collect();
+    if troubles.is_empty() {
+        return Vec::new();
+    }
     let old = old_troubles(
         original,
         item.place.0,
