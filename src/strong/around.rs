@@ -20,13 +20,14 @@ impl Around {
         let [on_top, before, declared, after] =
             [&self.on_top, &self.before, &self.declared, &self.after]
                 .map(|lines| lines.iter().map(String::as_str).collect::<Vec<&str>>());
-        let mut edits = Vec::new();
-        if !on_top.is_empty() {
-            edits.push(layout.declare_before(span, &on_top));
-        }
-        if !declared.is_empty() {
-            edits.push(layout.declare_after(span, &declared));
-        }
+        // One edit each: another change may ask for some of them.
+        let on_top = on_top
+            .iter()
+            .map(|line| layout.declare_before(span, &[line]));
+        let declared = declared
+            .iter()
+            .map(|line| layout.declare_after(span, &[line]));
+        let mut edits: Vec<Edit> = on_top.chain(declared).collect();
         let only_declares = before.is_empty() && after.is_empty() && !edits.is_empty();
         if !only_declares {
             edits.extend(layout.surround(span, &before, &after));

@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 
 use super::emit::Draft;
 use super::plan::Planned;
+use super::reach::{ends_of, reaches};
 use super::reason::Reason;
+use super::web::{Given, definitions};
 use crate::ast::{ExprId, ExprKind, StmtKind};
+use crate::cfg::Point;
 use crate::source::ByteSpan;
 
 impl Draft<'_, '_> {
@@ -29,11 +32,8 @@ impl Draft<'_, '_> {
         for value in owned {
             let no_place = || Reason::NoPlace(planned.home.name.clone());
             let span = self.scene.span(value).ok_or_else(no_place)?;
-            let function = if self.scene.is_never_null(value) {
-                "Py_NewRef"
-            } else {
-                "Py_XNewRef"
-            };
+            let is_there = self.scene.is_never_null(value) || self.is_counted(planned, value);
+            let function = if is_there { "Py_NewRef" } else { "Py_XNewRef" };
             self.insert(span.start(), format!("{function}("));
             self.insert(span.end(), ")");
             self.compat(function);
@@ -64,6 +64,35 @@ impl Draft<'_, '_> {
             .and_then(|(_, args)| scene.as_local(*args.first()?));
         let same = rhs == value && counted == scene.as_local(lhs);
         (same && counted.is_some() && counts.contains(&next)).then_some(next)
+    }
+
+    /// Whether the code counts what `value` gives the variable on all paths: it is not `NULL`.
+    ///
+    /// ```c
+    /// result = kind;
+    /// Py_INCREF(result);      /* goes */
+    /// ```
+    fn is_counted(&self, planned: &Planned, value: ExprId) -> bool {
+        let (scene, home) = (self.scene, &planned.home);
+        let Some(local) = home.local else {
+            return false;
+        };
+        let mut stored = home.web.iter();
+        let Some((&Some(at), _)) = stored.find(|(_, given)| **given == Given::Borrowed(value))
+        else {
+            return false;
+        };
+        let counts = planned.decisions.removed.iter().copied();
+        let counts = counts.filter(|&call| match scene.call(call) {
+            Some(("Py_INCREF", [arg])) => scene.as_local(*arg) == Some(local),
+            _ => false,
+        });
+        let counts: Vec<Point> = counts.filter_map(|call| scene.cfg.call(call)).collect();
+        let others = definitions(scene, local, &BTreeSet::new());
+        let others = others.into_iter().filter_map(|(at, _)| at);
+        let mut lost = others.chain(ends_of(scene.cfg));
+        let index = at.index + 1;
+        !lost.any(|end| reaches(scene.cfg, Point { index, ..at }, end, &counts))
     }
 
     /// `Py_NewRef(v)` turns into `v`.

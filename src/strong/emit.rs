@@ -5,18 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::around::Around;
 use super::calls;
 use super::chain::Chains;
+use super::declare::declares;
 use super::failing::breaks;
 use super::passed_on::passed_on;
 use super::plan::{Lookup, Planned};
 use super::presence;
 use super::reason::Reason;
-use super::scene::{Parent, Scene};
+use super::scene::Scene;
 use super::shape::Shape;
 use super::snapshot::is_made_here;
 use super::title::title;
 use super::unasked::meets_exception;
 use super::weak::{Weak, adapt};
-use crate::ast::{ExprId, StmtId, StmtKind};
+use crate::ast::{ExprId, StmtId};
 use crate::capi::PyVersion;
 use crate::edit::{BraceStyle, Edit, Fix, Need};
 use crate::source::{ByteOffset, ByteSpan};
@@ -29,6 +30,8 @@ pub(super) struct Draft<'s, 'a> {
     /// New statements around a statement. An entry without any asks for braces.
     pub(super) around: BTreeMap<StmtId, Around>,
     taken: BTreeSet<String>,
+    /// Names of new variables that other changes of the block declare, too.
+    pub(super) shared: BTreeSet<String>,
     /// Releases of other references where a lookup fails.
     pub(super) at_exit: BTreeMap<ExprId, Vec<String>>,
     /// Assignments that release what their variable held, and wait for their new form; whether
@@ -54,6 +57,8 @@ pub(super) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix, Reason> {
     let mut draft = Draft::new(scene, title(scene, group));
     draft.breaks = breaks(group);
     draft.passed_on = passed_on(scene, group)?;
+    let shared = group.iter().filter(|planned| planned.home.is_shared);
+    draft.shared = shared.map(|planned| planned.home.name.clone()).collect();
     for planned in group {
         draft.replaced.extend(&planned.decisions.replaced);
         draft.releases(planned)?;
@@ -117,6 +122,7 @@ impl<'s, 'a> Draft<'s, 'a> {
             fix: Fix::safe(title),
             around: BTreeMap::new(),
             taken: BTreeSet::new(),
+            shared: BTreeSet::new(),
             at_exit: BTreeMap::new(),
             replaced: BTreeMap::new(),
             breaks: BTreeMap::new(),
@@ -221,71 +227,6 @@ impl Draft<'_, '_> {
         let ending = self.scene.layout.line_ending(stmt.start());
         let blanks = self.scene.layout.indentation(stmt.start());
         lines.join(&format!("{ending}{}", String::from_utf8_lossy(blanks)))
-    }
-
-    /// Declares a variable in front of `stmt`, with a value if C89 allows it there. Gives the
-    /// statement that assigns to it, or would, up to the value: `int n =`, `n =`.
-    pub(super) fn declare(&mut self, stmt: StmtId, prefix: &str, name: &str) -> String {
-        let prefix = self.scene.layout.pointer(prefix);
-        let labelled = self.scene.is_labelled(stmt);
-        let alone = self.scene.siblings(stmt).is_none() && !labelled;
-        let is_decl = matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Decl(_));
-        let only_declares = |around: &Around| around.before.iter().all(|line| declares(line));
-        let starts_block = self.around.get(&stmt).is_none_or(only_declares)
-            && (alone || self.scene.siblings(stmt).is_some_and(|(_, at)| at == 0));
-        // Before C23 no declaration may follow a label.
-        if starts_block || is_decl || self.scene.mixes_declarations() && !labelled {
-            return format!("{prefix}{name} =");
-        }
-        if alone {
-            // It gets a block of its own, which begins with what stands in front of it.
-            let before = &mut self.around.entry(stmt).or_default().before;
-            let end = before.iter().take_while(|line| declares(line)).count();
-            before.insert(end, format!("{prefix}{name};"));
-        } else {
-            self.declare_on_top(stmt, format!("{prefix}{name};"));
-        }
-        format!("{name} =")
-    }
-
-    /// Declares a variable behind the declaration `stmt`.
-    pub(super) fn declare_behind(&mut self, stmt: StmtId, declaration: String) {
-        self.around
-            .entry(stmt)
-            .or_default()
-            .declared
-            .push(declaration);
-    }
-
-    /// Adds a declaration to those at the top of the block of `stmt`.
-    fn declare_on_top(&mut self, stmt: StmtId, declaration: String) {
-        let stmts = block_around(self.scene, stmt);
-        let is_decl = |id: &&StmtId| matches!(self.scene.tree.stmt(**id).kind, StmtKind::Decl(_));
-        let decls = stmts.iter().take_while(is_decl);
-        let last = decls
-            .filter(|id| self.scene.stmt_span(**id).is_some())
-            .last();
-        if let Some(&stmt) = last.or(stmts.first()) {
-            let around = self.around.entry(stmt).or_default();
-            let lines = match last {
-                Some(_) => &mut around.declared,
-                None => &mut around.on_top,
-            };
-            lines.push(declaration);
-        }
-    }
-
-    /// `PyObject *v;` turns into `PyObject *v = NULL;`.
-    fn null_at_declaration(&mut self, planned: &Planned) {
-        let local = planned.home.local.filter(|_| planned.decisions.starts_null);
-        let end = local.and_then(|local| self.scene.undefined_at_declaration(local));
-        let is_new = |end: &ByteOffset| {
-            let mut edits = self.fix.edits.iter();
-            !edits.any(|edit| edit.span == ByteSpan::new(end.0, end.0))
-        };
-        if let Some(end) = end.filter(is_new) {
-            self.insert(end, " = NULL");
-        }
     }
 
     fn needs(&mut self, lookups: &[Lookup]) {
@@ -419,25 +360,4 @@ impl Draft<'_, '_> {
         }
         Ok(self.fix)
     }
-}
-
-/// The statements of the innermost block around `stmt` that is no body of a `switch`: what stands
-/// there in front of the first `case` is never reached.
-fn block_around<'a>(scene: &Scene<'a>, stmt: StmtId) -> &'a [StmtId] {
-    let mut at = stmt;
-    while let Some(Parent::Stmt(parent)) = scene.parent_of_stmt(at) {
-        let is_switch = matches!(scene.parent_of_stmt(parent), Some(Parent::Stmt(outer))
-            if matches!(scene.tree.stmt(outer).kind, StmtKind::Switch { .. }));
-        match scene.siblings(at) {
-            Some((stmts, _)) if !is_switch => return stmts,
-            _ => at = parent,
-        }
-    }
-    &[]
-}
-
-/// Whether a line that this module wrote declares a variable: `PyObject *item;`, `int n = f(v);`.
-fn declares(line: &str) -> bool {
-    let target = line.split('=').next().unwrap_or_default();
-    !target.contains('(') && target.split_whitespace().count() > 1
 }

@@ -2,7 +2,7 @@
 
 use super::branch::{branch, branches};
 use super::error_value::ErrorValue;
-use super::exits::Exits;
+use super::exits::{Exits, text};
 use super::passed_on::is_passed_on;
 use super::plan::takes_result;
 use super::reason::Reason;
@@ -78,11 +78,64 @@ pub(super) fn failure(
     let found = exits
         .as_ref()
         .and_then(|exits| exit(scene, exits, replacement));
+    if let (Some(Failure::Exit(lines)), Some(local)) = (&found, shape.local())
+        && leaves_next(scene, stmt, local, lines)
+    {
+        return Ok(Failure::Tested);
+    }
     let passed_on = || is_passed_on(scene, call, shape, replacement).then_some(Failure::PassedOn);
     found.or_else(passed_on).ok_or_else(|| {
         let unsure = exits.and_then(|exits| exits.unsure());
         unsure.map_or_else(no_exit, |stmt| undoes(scene, stmt, replacement))
     })
+}
+
+/// Whether the statement behind `stmt` does the same as `lines` if `local` is `NULL`, and may do it
+/// for other reasons: `if (v == NULL || check(v) < 0) goto error;`.
+fn leaves_next(scene: &Scene<'_>, stmt: StmtId, local: LocalId, lines: &[String]) -> bool {
+    let next = scene
+        .siblings(stmt)
+        .and_then(|(stmts, at)| stmts.get(at + 1).copied());
+    let Some(test) = next else {
+        return false;
+    };
+    let StmtKind::If { cond, then, .. } = scene.tree.stmt(test).kind else {
+        return false;
+    };
+    let mut first = cond;
+    while let ExprKind::Binary {
+        op: BinaryOp::LogicalOr,
+        lhs,
+        ..
+    } = scene.tree.expr(first).kind
+    {
+        first = lhs;
+    }
+    let is_asked = null_tested(scene, first).is_some_and(|it| scene.as_local(it) == Some(local));
+    let Some(branch) = branch(scene, test, then).filter(|_| is_asked) else {
+        return false;
+    };
+    let does_no_more = match &scene.tree.stmt(then).kind {
+        StmtKind::Block(stmts) => stmts.len() == branch.releases.len() + 1,
+        _ => true,
+    };
+    does_no_more && text(scene, &branch).is_some_and(|same| same == lines)
+}
+
+/// What a condition finds to be `NULL`: `!v`, `v == NULL`.
+fn null_tested(scene: &Scene<'_>, cond: ExprId) -> Option<ExprId> {
+    match scene.tree.expr(cond).kind {
+        ExprKind::Unary {
+            op: UnaryOp::Not,
+            operand,
+        } => Some(operand),
+        ExprKind::Binary {
+            op: BinaryOp::Equals,
+            lhs,
+            rhs,
+        } if scene.is_null(rhs) => Some(lhs),
+        _ => None,
+    }
 }
 
 /// Another exit does `stmt`, and whether this one has to cannot be told.
@@ -130,17 +183,8 @@ fn is_tested(scene: &Scene<'_>, stmt: StmtId, local: LocalId) -> bool {
         let StmtKind::If { cond, then, .. } = scene.tree.stmt(stmt).kind else {
             return false;
         };
-        let tested = match scene.tree.expr(cond).kind {
-            ExprKind::Unary {
-                op: UnaryOp::Not,
-                operand,
-            } => operand,
-            ExprKind::Binary {
-                op: BinaryOp::Equals,
-                lhs,
-                rhs,
-            } if scene.is_null(rhs) => lhs,
-            _ => return false,
+        let Some(tested) = null_tested(scene, cond) else {
+            return false;
         };
         let tested = match scene.tree.expr(tested).kind {
             ExprKind::Assign { op: None, lhs, .. } => lhs,

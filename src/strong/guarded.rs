@@ -19,7 +19,8 @@
 use super::calls::{Parts, span_of};
 use super::emit::Draft;
 use super::exit::Failure;
-use super::plan::{Lookup, stem};
+use super::names::stem;
+use super::plan::Lookup;
 use super::reason::Reason;
 use super::scene::{Parent, Scene};
 use super::types::is_number;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::exit::{Failure, failure};
 use super::follow::{Decisions, Strong};
+use super::names::{name_fresh, wished};
 use super::outs::is_shared;
 use super::reason::Reason;
 use super::releases::follow;
@@ -27,10 +28,12 @@ pub(super) struct Lookup {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Home {
     pub local: Option<LocalId>,
-    /// The variable's name; for a fresh one the name it gets.
+    /// The variable's name; for a fresh one what it is called if that is free.
     pub name: String,
     pub lookups: Vec<Lookup>,
     pub web: Web,
+    /// Whether others of the block use the fresh variable as well.
+    pub is_shared: bool,
 }
 
 /// A home and what must change around it.
@@ -64,6 +67,7 @@ pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) 
         known = done;
         if failed.is_empty() {
             plan.groups = group(scene, &slots, known, &strong);
+            name_fresh(scene, &mut plan.groups);
             return plan;
         }
         for (at, reason) in failed {
@@ -194,15 +198,15 @@ fn is_traverse(scene: &Scene<'_>) -> bool {
 fn homes(scene: &Scene<'_>, lookups: &[Lookup]) -> Vec<Home> {
     let mut homes = Vec::new();
     let mut by_local: BTreeMap<LocalId, Vec<Lookup>> = BTreeMap::new();
-    let mut names = Vec::new();
     for lookup in lookups {
         match lookup.shape.local() {
             Some(local) => by_local.entry(local).or_default().push(lookup.clone()),
             None => homes.push(Home {
                 local: None,
-                name: fresh_name(scene, lookup, &mut names),
+                name: wished(lookup).to_owned(),
                 lookups: vec![lookup.clone()],
                 web: Web::new(),
+                is_shared: false,
             }),
         }
     }
@@ -218,42 +222,11 @@ fn homes(scene: &Scene<'_>, lookups: &[Lookup]) -> Vec<Home> {
                 name: scene.name(local).to_owned(),
                 lookups: lookups.iter().filter(of_web).cloned().collect(),
                 web,
+                is_shared: false,
             });
         }
     }
     homes
-}
-
-/// A name for a new variable in the block of the lookup. `names` are those given already, each
-/// with the statement in front of which it is declared.
-fn fresh_name(
-    scene: &Scene<'_>,
-    lookup: &Lookup,
-    names: &mut Vec<(String, Option<StmtId>)>,
-) -> String {
-    let stem = match lookup.shape {
-        Shape::Presence(..) => "found",
-        Shape::Guarded(_) => "holds",
-        _ => stem(lookup.replacement),
-    };
-    let stmt = scene.stmt_of(lookup.call);
-    let visible = names
-        .iter()
-        .filter(|(_, other)| scene.share_scope(stmt, *other));
-    let mut taken = visible.map(|(name, _)| name.clone()).collect();
-    let name = scene.unused_name(stem, &mut taken);
-    names.push((name.clone(), stmt));
-    name
-}
-
-/// What a variable for the result is called.
-pub(super) fn stem(replacement: &Replacement) -> &'static str {
-    match replacement.strong {
-        name if name.starts_with("PyList") || name.starts_with("PySequence") => "item",
-        name if name.starts_with("PyImport") => "module",
-        name if name.starts_with("PyWeakref") => "referent",
-        _ => "value",
-    }
 }
 
 type Failures = Vec<(usize, Reason)>;

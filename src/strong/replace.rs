@@ -11,11 +11,13 @@ use super::calls;
 use super::emit::Draft;
 use super::follow::{Decisions, Follower};
 use super::hold::{Carrier, Hold, Kind, State};
-use super::plan::{Lookup, Planned, stem};
+use super::names::stem;
+use super::plan::{Lookup, Planned};
 use super::reason::Reason;
 use super::scene::{Parent, Scene};
 use super::shape::Shape;
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
+use crate::source::{ByteOffset, ByteSpan};
 
 impl Follower<'_, '_> {
     /// Notes that `home = value;` releases what the variable held; whether it can.
@@ -107,12 +109,28 @@ impl Draft<'_, '_> {
             let value = self.scene.span(rhs).ok_or_else(made)?;
             let fresh = self.unused_name(&["next"]);
             let head = self.declare(stmt, "PyObject *", &fresh);
-            let call = self.text(value);
+            let call = self.aligned(stmt, value, head.len() + 1);
             let release = release_of(&planned.home.name, null);
             self.before(stmt, [format!("{head} {call};"), release]);
             self.name_result(value, &fresh);
         }
         Ok(())
+    }
+
+    /// The text of a call for `stmt`'s line, behind `head` columns: lines that are aligned to its
+    /// parenthesis move along.
+    fn aligned(&self, stmt: StmtId, call: ByteSpan, head: usize) -> String {
+        let (text, layout) = (self.text(call), &self.scene.layout);
+        let callee = text.find('(').and_then(|at| text.get(..at));
+        let callee = callee.filter(|callee| self.scene.text(call).starts_with(callee));
+        let (Some(callee), Some(stmt)) = (callee, self.scene.stmt_span(stmt)) else {
+            return text;
+        };
+        let length = u32::try_from(callee.len()).expect("files are shorter than 4 GiB");
+        let paren = ByteOffset(call.start().0 + length);
+        let column = layout.indented_columns(stmt.start()) + head + callee.len();
+        let args = layout.moved_to(column, paren, &text[callee.len()..]);
+        format!("{callee}{args}")
     }
 }
 

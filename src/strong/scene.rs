@@ -246,14 +246,6 @@ impl<'a> Scene<'a> {
 
     /// Whether `value` stands in the branch of an `if (local)` that does not set the variable.
     fn is_tested_around(&self, value: ExprId, local: LocalId) -> bool {
-        let tests = |cond: ExprId| match self.tree.expr(cond).kind {
-            ExprKind::Binary {
-                op: BinaryOp::NotEquals,
-                lhs,
-                rhs,
-            } => self.as_local(lhs) == Some(local) && self.is_null(rhs),
-            _ => self.as_local(cond) == Some(local),
-        };
         let mut at = self.stmt_of(value);
         while let Some(stmt) = at {
             let Some(Parent::Stmt(outer)) = self.parent_of_stmt(stmt) else {
@@ -261,13 +253,30 @@ impl<'a> Scene<'a> {
             };
             if let StmtKind::If { cond, then, .. } = self.tree.stmt(outer).kind
                 && then == stmt
-                && tests(cond)
+                && self.asks_for(cond, local)
             {
                 return !self.sets(local, self.tree.stmt(then).range);
             }
             at = Some(outer);
         }
         false
+    }
+
+    /// Whether a condition holds only if `local` is not `NULL`.
+    fn asks_for(&self, cond: ExprId, local: LocalId) -> bool {
+        match self.tree.expr(cond).kind {
+            ExprKind::Binary {
+                op: BinaryOp::LogicalAnd,
+                lhs,
+                rhs,
+            } => self.asks_for(lhs, local) || self.asks_for(rhs, local),
+            ExprKind::Binary {
+                op: BinaryOp::NotEquals,
+                lhs,
+                rhs,
+            } => self.as_local(lhs) == Some(local) && self.is_null(rhs),
+            _ => self.as_local(cond) == Some(local),
+        }
     }
 
     /// Whether the code in `within` may set `local`.

@@ -2,6 +2,7 @@
 
 use super::follow::{Decisions, Follower, Mode, Repair};
 use super::hold::{Carrier, Hold, Kind, Sources, State};
+use super::itself::names_itself;
 use super::reason::Reason;
 use super::slots::Slot;
 use super::types::is_number;
@@ -230,12 +231,13 @@ impl Follower<'_, '_> {
         }
     }
 
-    /// `o == other`: that may be `Py_None`, too.
+    /// `o == other`: that may be `Py_None`, too, if it is not the function's own object.
     fn compared(&self, test: ExprId, operands: &[Operand], state: &mut State) {
         let weak = self.weak.as_ref();
         let is_rewritten = weak.is_some_and(|weak| weak.is_none_test(test));
         let is_object = |operand| kind_of(state, operand) == Some(Kind::Same);
-        if !is_rewritten && operands.iter().any(is_object) {
+        let is_free = is_rewritten || weak.is_some() && names_itself(self.scene, test);
+        if !is_free && operands.iter().any(is_object) {
             self.check_alive(state);
         }
     }

@@ -520,3 +520,87 @@ fn a_branch_goes_with_its_note_although_the_other_changes() {
              }
         "#);
 }
+
+#[test]
+fn what_is_counted_anyway_is_not_null() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *v = PyDict_GetItemWithError(dict, key);
+    if (v == NULL)
+        v = key;
+    Py_INCREF(v);
+    return v;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *v = PyDict_GetItemWithError(dict, key);
+        +    PyObject *v;
+        +    (void)PyDict_GetItemRef(dict, key, &v);
+             if (v == NULL)
+        -        v = key;
+        -    Py_INCREF(v);
+        +        v = Py_NewRef(key);
+             return v;
+         }
+        ");
+}
+
+#[test]
+fn what_may_not_be_counted_may_be_null() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *v = PyDict_GetItemWithError(dict, key);
+    if (v == NULL) {
+        v = key;
+        if (i)
+            v = list;
+    }
+    Py_INCREF(v);
+    return v;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *v = PyDict_GetItemWithError(dict, key);
+        +    PyObject *v;
+        +    (void)PyDict_GetItemRef(dict, key, &v);
+             if (v == NULL) {
+        -        v = key;
+        -        if (i)
+        -            v = list;
+        +        v = Py_XNewRef(key);
+        +        if (i) {
+        +            Py_XDECREF(v);
+        +            v = Py_NewRef(list);
+        +        }
+             }
+        -    Py_INCREF(v);
+             return v;
+         }
+        ");
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *v = PyDict_GetItemWithError(dict, key);
+    if (v == NULL && list != NULL)
+        v = list;
+    Py_XINCREF(v);
+    return v;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *v = PyDict_GetItemWithError(dict, key);
+        +    PyObject *v;
+        +    (void)PyDict_GetItemRef(dict, key, &v);
+             if (v == NULL && list != NULL)
+        -        v = list;
+        -    Py_XINCREF(v);
+        +        v = Py_NewRef(list);
+             return v;
+         }
+        ");
+}

@@ -525,7 +525,6 @@ finally:
              struct window *window = find(self);
              int status = 0;
         +    PyObject *item;
-        +    PyObject *item2;
              if (next_state(window) < 0) {
                  PyErr_SetString(PyExc_TypeError, "no state");
         @@
@@ -543,12 +542,12 @@ finally:
                  goto finally;
              }
         -    use(PyList_GET_ITEM(list, 2));
-        +    item2 = PyList_GetItemRef(list, 2);
-        +    if (item2 == NULL) {
+        +    item = PyList_GetItemRef(list, 2);
+        +    if (item == NULL) {
         +        return -1;
         +    }
-        +    use(item2);
-        +    Py_DECREF(item2);
+        +    use(item);
+        +    Py_DECREF(item);
          finally:
              if (window->state == READY)
         "#);

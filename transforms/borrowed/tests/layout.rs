@@ -560,3 +560,80 @@ fn a_chain_behind_a_count_gets_braces() {
              return v;
         ");
 }
+
+#[test]
+fn statements_of_a_block_share_a_variable() {
+    insta::assert_snapshot!(int(
+        r#"
+    double x, y, z;
+    if (PyList_Size(list) != 3)
+        return -1;
+    x = PyFloat_AsDouble(PyList_GetItem(list, 0));
+    y = PyFloat_AsDouble(PyList_GetItem(list, 1));
+    z = scale(PyList_GetItem(list, 2), PyList_GetItem(list, 3));
+    return x + y + z < 0;
+"#
+    ), @"
+        @@
+         {
+             double x, y, z;
+        +    PyObject *item;
+        +    PyObject *item2;
+        +    PyObject *item3;
+             if (PyList_Size(list) != 3)
+                 return -1;
+        -    x = PyFloat_AsDouble(PyList_GetItem(list, 0));
+        -    y = PyFloat_AsDouble(PyList_GetItem(list, 1));
+        -    z = scale(PyList_GetItem(list, 2), PyList_GetItem(list, 3));
+        +    item = PyList_GetItemRef(list, 0);
+        +    x = PyFloat_AsDouble(item);
+        +    Py_XDECREF(item);
+        +    item = PyList_GetItemRef(list, 1);
+        +    y = PyFloat_AsDouble(item);
+        +    Py_XDECREF(item);
+        +    item2 = PyList_GetItemRef(list, 2);
+        +    item3 = PyList_GetItemRef(list, 3);
+        +    z = scale(item2, item3);
+        +    Py_XDECREF(item2);
+        +    Py_XDECREF(item3);
+             return x + y + z < 0;
+         }
+        ");
+}
+
+#[test]
+fn lines_of_a_call_that_moves_stay_aligned() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *v = PyDict_GetItem(dict, key);
+    if (v != NULL) {
+        v = PyUnicode_FromFormat("%s: %s",
+                                 name_of(self),
+                                 PyUnicode_AsUTF8(v));
+    }
+    else
+        v = PyObject_Str(key);
+    return v;
+"#
+    ), @r#"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *v = PyDict_GetItem(dict, key);
+        +    PyObject *v;
+        +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
+        +        PyErr_Clear();
+        +    }
+             if (v != NULL) {
+        -        v = PyUnicode_FromFormat("%s: %s",
+        -                                 name_of(self),
+        -                                 PyUnicode_AsUTF8(v));
+        +        PyObject *next = PyUnicode_FromFormat("%s: %s",
+        +                                              name_of(self),
+        +                                              PyUnicode_AsUTF8(v));
+        +        Py_DECREF(v);
+        +        v = next;
+             }
+             else
+        "#);
+}

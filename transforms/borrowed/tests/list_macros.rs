@@ -1051,3 +1051,41 @@ fn a_void_function_that_tells_of_what_it_raises() {
              }
         ");
 }
+
+#[test]
+fn a_test_that_is_there_already_serves() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item;
+    PyObject *seq = PySequence_Fast(list, "a sequence");
+    if (seq == NULL)
+        return -1;
+    for (i = 0; i < 3; i++) {
+        item = PySequence_Fast_GET_ITEM(seq, i);
+        if (item == NULL || PyObject_SetItem(dict, key, item) < 0)
+            goto error;
+    }
+    if (PyObject_IsTrue(key) < 0)
+        goto error;
+    Py_DECREF(seq);
+    return 0;
+error:
+    Py_DECREF(seq);
+    return -1;
+"#
+    ), @"
+        @@
+                 return -1;
+             for (i = 0; i < 3; i++) {
+        -        item = PySequence_Fast_GET_ITEM(seq, i);
+        -        if (item == NULL || PyObject_SetItem(dict, key, item) < 0)
+        +        item = PySequence_GetItem(seq, i);
+        +        if (item == NULL || PyObject_SetItem(dict, key, item) < 0) {
+        +            Py_XDECREF(item);
+                     goto error;
+        +        }
+        +        Py_DECREF(item);
+             }
+             if (PyObject_IsTrue(key) < 0)
+        ");
+}

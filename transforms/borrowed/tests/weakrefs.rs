@@ -1,6 +1,8 @@
 //! Weak references: a dead referent is `NULL` where it was `Py_None`.
 
 use super::{int, object};
+use crate::testing::run_triaged;
+use crate::transforms::borrowed::weakref_object::BORROWED_WEAKREF_OBJECT;
 
 #[test]
 fn dead_is_null() {
@@ -395,6 +397,75 @@ fn nested() {
         +    use(referent);
         +    Py_XDECREF(referent);
              return 0;
+         }
+        ");
+}
+
+#[test]
+fn the_own_object_is_neither_null_nor_none() {
+    insta::assert_snapshot!(run_triaged(&BORROWED_WEAKREF_OBJECT, r#"
+typedef struct { PyObject_HEAD } List;
+static int owns(List *self, PyObject *ref)
+{
+    PyObject *list = PyWeakref_GetObject(ref);
+    if (list != (PyObject *)self)
+        return 0;
+    return 1;
+}
+static PyObject *add(List *self, PyObject *ref)
+{
+    return PyBool_FromLong(owns(self, ref));
+}
+static PyMethodDef methods[] = {{"add", (PyCFunction)add, METH_O}, {NULL}};
+"#), @"
+        5: `PyWeakref_GetObject` gives a borrowed reference out of a weak reference, which keeps nothing alive: another thread can free it
+          safe: own the reference: `PyWeakref_GetRef`
+        @@
+         static int owns(List *self, PyObject *ref)
+         {
+        -    PyObject *list = PyWeakref_GetObject(ref);
+        -    if (list != (PyObject *)self)
+        +    PyObject *list;
+        +    (void)PyWeakref_GetRef(ref, &list);
+        +    if (list != (PyObject *)self) {
+        +        Py_XDECREF(list);
+                 return 0;
+        +    }
+        +    Py_XDECREF(list);
+             return 1;
+         }
+        ");
+}
+
+#[test]
+fn a_static_method_has_no_own_object() {
+    insta::assert_snapshot!(run_triaged(&BORROWED_WEAKREF_OBJECT, r#"
+static PyObject *same(PyObject *self, PyObject *ref)
+{
+    PyObject *list = PyWeakref_GetObject(ref);
+    if (list != self)
+        return NULL;
+    Py_RETURN_NONE;
+}
+static PyMethodDef methods[] = {{"same", same, METH_O | METH_STATIC}, {NULL}};
+"#), @"
+        4: `PyWeakref_GetObject` gives a borrowed reference out of a weak reference, which keeps nothing alive: another thread can free it
+          safe: own the reference: `PyWeakref_GetRef`
+        @@
+         static PyObject *same(PyObject *self, PyObject *ref)
+         {
+        -    PyObject *list = PyWeakref_GetObject(ref);
+        -    if (list != self)
+        +    PyObject *list;
+        +    if (PyWeakref_GetRef(ref, &list) == 0) {
+        +        list = Py_NewRef(Py_None);
+        +    }
+        +    if (list != self) {
+        +        Py_XDECREF(list);
+                 return NULL;
+        +    }
+        +    Py_XDECREF(list);
+             Py_RETURN_NONE;
          }
         ");
 }
