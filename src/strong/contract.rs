@@ -13,10 +13,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::comments::told;
 use super::item::{Solved, solve};
-use super::named::{mentioned, place};
 use super::reason::Reason;
-use super::told;
+use super::reason::named::{mentioned, place};
 use super::variants;
 use crate::ast::{ExprId, ExprKind};
 use crate::capi::{Absent, Form, OldErrors, PyVersion, REPLACEMENTS, Replacement};

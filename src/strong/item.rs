@@ -3,11 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::contract::OWN;
+use super::emit;
+use super::emit::hand_out;
+use super::emit::presence;
+use super::plan;
 use super::plan::Planned;
 use super::reason::Reason;
 use super::scene::{Parent, Scene, graph};
 use super::shape::{Shape, shape};
-use super::{emit, hand_out, plan, presence, snapshot};
+use super::snapshot;
 use crate::ast::{BinaryOp, ExprId, ExprKind};
 use crate::capi::{self, Absent, Form, Replacement};
 use crate::edit::Fix;

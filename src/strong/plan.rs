@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::exit::{Failure, failure};
+use super::emit::names::{name_fresh, wished};
+use super::exits::exit::{Failure, failure};
+use super::follow::outs::is_shared;
+use super::follow::slots::{Slot, Slots};
+use super::follow::web::{Given, Web, webs};
 use super::follow::{Decisions, Strong};
-use super::names::{name_fresh, wished};
-use super::outs::is_shared;
 use super::reason::Reason;
 use super::releases::follow;
 use super::scene::Scene;
 use super::shape::{Shape, shape};
-use super::slots::{Slot, Slots};
-use super::web::{Given, Web, webs};
 use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
 use crate::capi::{Absent, Form, OldErrors, Replacement};
 

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
-use super::entered::exceptions;
-use super::errno::Errno;
 use super::pending::Pending;
-use super::raising::helpers;
+use super::pending::entered::exceptions;
+use super::pending::errno::Errno;
+use super::pending::raising::helpers;
 use crate::ast::{
     BinaryOp, ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Storage, TokenRange,
     Tree, UnaryOp, Visitor, walk_expr, walk_stmt,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::arms;
-use super::guarded::guarded;
+use super::emit::guarded::guarded;
+use super::follow::arms;
 use super::reason::Reason;
 use super::scene::{Parent, Scene};
 use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, UnaryOp};

@@ -1,6 +1,6 @@
 //! A list that is read through `PySequence_Fast` turns into a tuple: a copy that never changes.
 
-use super::reach::reaches;
+use super::exits::reach::reaches;
 use super::scene::{Parent, Scene};
 use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtKind, UnaryOp};
 use crate::cfg::{Cfg, Point};

@@ -21,11 +21,11 @@
 
 use std::collections::BTreeSet;
 
+use super::follow::web::Given;
 use super::plan::{Home, Lookup};
 use super::reason::Reason;
 use super::scene::{Parent, Scene};
 use super::shape::Shape;
-use super::web::Given;
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, UnaryOp};
 use crate::capi::Absent;
 

@@ -1,0 +1,36 @@
+//! Comments that tell of a borrowed reference which a function returns no more.
+
+use crate::edit::Edit;
+use crate::rule::{ItemId, PackageCx};
+use crate::source::ByteSpan;
+
+/// Makes the comment right above a function say `new` where it said `borrowed`.
+///
+/// ```c
+/// /* The value of KEY: a borrowed reference. */
+/// ```
+pub(in crate::strong) fn edits(cx: &PackageCx<'_>, item: ItemId) -> Vec<Edit> {
+    let (file, span) = cx.item(item).place;
+    let above = cx.layout(file, span).token_end_before(span.start());
+    let gap = ByteSpan::new(above.0, span.start().0);
+    let text = cx.file(file).slice(gap);
+    let many = memchr::memmem::find_iter(text, b"/*").count() > 1;
+    // A comment with a blank line below it, or one behind a brace, is about something else.
+    let lines = text.split(|byte| *byte == b'\n');
+    let blanks = lines.filter(|line| line.trim_ascii().is_empty()).count();
+    let is_apart = text.trim_ascii_end().len() + 2 < text.len();
+    if many || is_apart || blanks < 2 && above.0 > 0 {
+        return Vec::new();
+    }
+    let words = memchr::memmem::find_iter(text, b"borrowed ref");
+    words
+        .map(|at| {
+            let start = above.0 + u32::try_from(at).expect("files are below 4 GiB");
+            Edit {
+                file,
+                span: ByteSpan::new(start, start + 8),
+                text: b"new".to_vec(),
+            }
+        })
+        .collect()
+}

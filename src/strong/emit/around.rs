@@ -1,0 +1,37 @@
+//! New lines around one statement.
+
+use crate::edit::{Edit, Layout};
+use crate::source::ByteSpan;
+
+/// Statements without indentation, each a line.
+#[derive(Default)]
+pub(in crate::strong) struct Around {
+    /// Declarations in front of the first statement of a block.
+    pub on_top: Vec<String>,
+    pub before: Vec<String>,
+    /// Declarations behind a declaration.
+    pub declared: Vec<String>,
+    pub after: Vec<String>,
+}
+
+impl Around {
+    /// The edits around the statement at `span`.
+    pub(in crate::strong) fn edits(&self, layout: &Layout<'_>, span: ByteSpan) -> Vec<Edit> {
+        let [on_top, before, declared, after] =
+            [&self.on_top, &self.before, &self.declared, &self.after]
+                .map(|lines| lines.iter().map(String::as_str).collect::<Vec<&str>>());
+        // One edit each: another change may ask for some of them.
+        let on_top = on_top
+            .iter()
+            .map(|line| layout.declare_before(span, &[line]));
+        let declared = declared
+            .iter()
+            .map(|line| layout.declare_after(span, &[line]));
+        let mut edits: Vec<Edit> = on_top.chain(declared).collect();
+        let only_declares = before.is_empty() && after.is_empty() && !edits.is_empty();
+        if !only_declares {
+            edits.extend(layout.surround(span, &before, &after));
+        }
+        edits
+    }
+}

@@ -1,0 +1,411 @@
+//! The call itself in its new form.
+
+use super::Draft;
+use super::declarations;
+use super::guarded;
+use super::inside::inside;
+use super::other_type;
+use super::presence;
+use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
+use crate::capi::{Absent, Form, OldErrors};
+use crate::cfg::InstrKind;
+use crate::source::{ByteOffset, ByteSpan};
+use crate::strong::contract::is_own;
+use crate::strong::exits::exit::Failure;
+use crate::strong::plan::{Lookup, takes_result};
+use crate::strong::reason::Reason;
+use crate::strong::shape::Shape;
+
+/// Rewrites one lookup; `name` is the variable that gets the result, and `Py_None` for a dead
+/// referent if it `keeps_none`.
+///
+/// # Errors
+/// Why its new form cannot be written where it stands.
+pub(in crate::strong) fn rewrite(
+    draft: &mut Draft<'_, '_>,
+    name: &str,
+    lookup: &Lookup,
+    keeps_none: bool,
+) -> Result<(), Reason> {
+    let mut parts = Parts::of(draft, lookup)?;
+    let swallows = lookup.replacement.errors == OldErrors::Swallowed;
+    if swallows && !matches!(lookup.failure, Failure::Exit(_)) {
+        draft.doubt_clear(lookup.call);
+    }
+    if keeps_none && lookup.replacement.absent == Absent::None {
+        parts.handled = Some(Handled {
+            status: "== 0",
+            body: vec![format!("{name} = Py_NewRef(Py_None);")],
+        });
+        draft.compat("Py_NewRef");
+    }
+    if lookup.replacement.strong == "PySequence_GetItem" {
+        draft.doubt_entry(lookup.call, lookup.replacement.strong);
+    }
+    match (lookup.shape, lookup.replacement.form) {
+        (Shape::Presence(test, when), _) => {
+            presence::rewrite(draft, &parts, name, lookup, (test, when))
+        }
+        (Shape::Nested(stmt), Form::Return) => nested_return(draft, &parts, name, lookup, stmt),
+        (Shape::Nested(stmt), Form::Out { .. }) => nested_out(draft, &parts, name, stmt),
+        (Shape::Guarded(stmt), _) => guarded::rewrite(draft, &parts, name, lookup, stmt),
+        // `shape` gives it to what returns its result alone.
+        (Shape::Returned, Form::Out { .. }) => Err(Reason::ReturnedBorrowed),
+        (shape, Form::Return) => {
+            if !is_own(lookup.replacement) {
+                draft.replace(parts.callee, parts.strong.clone());
+            }
+            returned(draft, name, lookup, shape)
+        }
+        (Shape::Assigned(stmt, local) | Shape::Initialised(stmt, local), Form::Out { .. })
+            if !takes_result(draft.scene, local) =>
+        {
+            other_type::rewrite(draft, &parts, stmt, local)
+        }
+        (Shape::Assigned(stmt, _), Form::Out { .. }) => assigned(draft, &parts, name, stmt),
+        (Shape::Initialised(stmt, local), Form::Out { .. }) => {
+            initialised(draft, &parts, name, stmt, local)
+        }
+        (Shape::Inside(stmt, _, assignment), Form::Out { .. }) => {
+            inside(draft, &parts, name, stmt, assignment)
+        }
+    }
+}
+
+/// What is done about an outcome of the new call that the old one hid.
+pub(in crate::strong) struct Handled {
+    /// The outcome: `< 0` is an error, `== 0` a dead referent.
+    status: &'static str,
+    pub body: Vec<String>,
+}
+
+/// The text of a call.
+pub(in crate::strong) struct Parts {
+    strong: String,
+    pub handled: Option<Handled>,
+    pub call: ExprId,
+    /// `name`
+    pub callee: ByteSpan,
+    /// `name(args)`
+    pub whole: ByteSpan,
+}
+
+impl Parts {
+    fn of(draft: &Draft<'_, '_>, lookup: &Lookup) -> Result<Self, Reason> {
+        let in_macro = || Reason::InMacro(lookup.replacement.borrowed.to_owned());
+        let ExprKind::Call { callee, .. } = draft.scene.tree.expr(lookup.call).kind else {
+            return Err(in_macro());
+        };
+        let by_macro = || crate::strong::shape::made_by(draft.scene, callee);
+        let callee = draft.scene.span(callee).ok_or_else(by_macro)?;
+        let strong = if is_own(lookup.replacement) {
+            draft.scene.text(callee)
+        } else {
+            lookup.replacement.strong.to_owned()
+        };
+        Ok(Self {
+            strong,
+            handled: (lookup.replacement.errors == OldErrors::Swallowed).then(|| Handled {
+                status: "< 0",
+                body: draft.on_error(lookup),
+            }),
+            call: lookup.call,
+            callee,
+            whole: draft.scene.span(lookup.call).ok_or_else(in_macro)?,
+        })
+    }
+
+    /// The call of the strong function that stores into `name`, for a place at `column`.
+    pub(in crate::strong) fn out_call(
+        &self,
+        draft: &Draft<'_, '_>,
+        name: &str,
+        column: usize,
+    ) -> String {
+        let (args, rest) = self.split(draft);
+        let args = format!("{}, &{name}{}", draft.text(args), draft.text(rest));
+        self.with_args(draft, &args, column)
+    }
+
+    /// The call of the strong function with the arguments `args`, for a place at `column`.
+    fn with_args(&self, draft: &Draft<'_, '_>, args: &str, column: usize) -> String {
+        let column = column + self.strong.len();
+        let layout = &draft.scene.layout;
+        let args = layout.moved_to(column, self.callee.end(), args);
+        format!("{}{args}", self.strong)
+    }
+
+    /// The call of the strong function with the arguments as they are.
+    pub(in crate::strong) fn call_text(&self, draft: &Draft<'_, '_>) -> String {
+        let args = ByteSpan::new(self.callee.end().0, self.whole.end().0);
+        format!("{}{}", self.strong, draft.text(args))
+    }
+
+    /// The text behind the name up to the end of the last argument, and what follows in the call.
+    fn split(&self, draft: &Draft<'_, '_>) -> (ByteSpan, ByteSpan) {
+        let closing = ByteOffset(self.whole.end().0 - 1);
+        let last = draft.scene.layout.token_end_before(closing);
+        (
+            ByteSpan::new(self.callee.end().0, last.0),
+            ByteSpan::new(last.0, self.whole.end().0),
+        )
+    }
+
+    /// The statement that looks up into `name`.
+    pub(in crate::strong) fn statement(
+        &self,
+        draft: &Draft<'_, '_>,
+        name: &str,
+        stmt: ByteSpan,
+    ) -> Vec<String> {
+        let indented = draft.scene.layout.indented_columns(stmt.start());
+        let call = |head: &str| self.out_call(draft, name, indented + head.len());
+        match &self.handled {
+            Some(Handled { status, body }) => {
+                let open = draft.scene.layout.if_open();
+                draft.block_of(&format!("{open}{} {status})", call(open)), body, stmt)
+            }
+            None => vec![format!("(void){};", call("(void)"))],
+        }
+    }
+}
+
+pub(in crate::strong) fn span_of(draft: &Draft<'_, '_>, stmt: StmtId) -> Result<ByteSpan, Reason> {
+    let made = || Reason::InMacro("around it".to_owned());
+    draft.scene.stmt_span(stmt).ok_or_else(made)
+}
+
+/// `v = call(d, k);` turns into `if (callRef(d, k, &v) < 0) { PyErr_Clear(); }`.
+fn assigned(
+    draft: &mut Draft<'_, '_>,
+    parts: &Parts,
+    name: &str,
+    stmt: StmtId,
+) -> Result<(), Reason> {
+    let span = span_of(draft, stmt)?;
+    let (head, tail) = match &parts.handled {
+        Some(Handled { status, body }) => {
+            let lines = draft.block_of(")", body, span);
+            let open = draft.scene.layout.if_open();
+            (open, format!(" {status}{}", draft.joined(&lines, span)))
+        }
+        None => ("(void)", ";".to_owned()),
+    };
+    let start = ByteSpan::new(span.start().0, parts.callee.end().0);
+    draft.replace(start, format!("{head}{}", parts.strong));
+    let (args, _) = parts.split(draft);
+    draft.insert(args.end(), format!(", &{name}"));
+    draft.replace(ByteSpan::new(parts.whole.end().0, span.end().0), tail);
+    if parts.handled.is_some() {
+        draft.needs_braces(stmt);
+    }
+    Ok(())
+}
+
+/// `v = call(w); if (v == NULL)` turns into `if (callRef(w, &v) < 0)`.
+pub(in crate::strong) fn status_test(
+    draft: &mut Draft<'_, '_>,
+    name: &str,
+    lookup: &Lookup,
+    cond: ExprId,
+) -> Result<(), Reason> {
+    let made = || Reason::InMacro("around it".to_owned());
+    let parts = Parts::of(draft, lookup)?;
+    let cond = draft.scene.span(cond).ok_or_else(made)?;
+    let column = draft.scene.layout.column(cond.start());
+    let call = format!("{} < 0", parts.out_call(draft, name, column));
+    match lookup.shape {
+        Shape::Assigned(stmt, _) => {
+            let span = span_of(draft, stmt)?;
+            let edit = draft.scene.layout.remove(span);
+            draft.fix.edits.push(edit);
+        }
+        Shape::Initialised(stmt, local) => take_value(draft, stmt, local)?,
+        Shape::Inside(..)
+        | Shape::Nested(_)
+        | Shape::Guarded(_)
+        | Shape::Returned
+        | Shape::Presence(..) => {
+            return Err(made());
+        }
+    }
+    draft.replace(cond, call);
+    Ok(())
+}
+
+/// `PyObject *v = call(d, k);` turns into `PyObject *v;` and a statement.
+fn initialised(
+    draft: &mut Draft<'_, '_>,
+    parts: &Parts,
+    name: &str,
+    stmt: StmtId,
+    local: LocalId,
+) -> Result<(), Reason> {
+    take_value(draft, stmt, local)?;
+    let mut last = last_declaration(draft, stmt);
+    let mut later = Vec::new();
+    if declares_next(draft, last) && !draft.scene.file_mixes_declarations() {
+        (last, later) = declarations::assign_later(draft, stmt)?;
+    }
+    let mut lines = parts.statement(draft, name, span_of(draft, last)?);
+    lines.append(&mut later);
+    // The lookup comes first of all that stands behind the declaration.
+    draft.after_first(last, lines);
+    Ok(())
+}
+
+/// `PyObject *v = call(d, k);` turns into `PyObject *v;`.
+pub(in crate::strong) fn take_value(
+    draft: &mut Draft<'_, '_>,
+    stmt: StmtId,
+    local: LocalId,
+) -> Result<(), Reason> {
+    let made = || Reason::InMacro("around it".to_owned());
+    let StmtKind::Decl(decls) = &draft.scene.tree.stmt(stmt).kind else {
+        return Err(made());
+    };
+    let at = decls.iter().position(|decl| decl.local == local);
+    let at = at.ok_or_else(made)?;
+    let tokens = &draft.scene.cx.item(draft.scene.item).tokens;
+    let text = |range| tokens.file_span(range).map(|(_, span)| span);
+    let declarator = text(decls[at].range).ok_or_else(made)?;
+    let variable = text(draft.scene.tree.local(local).name_range).ok_or_else(made)?;
+    let later_value = decls[at + 1..].iter().any(|decl| decl.init.is_some());
+    if later_value {
+        return Err(Reason::NotEvaluatedFirst(
+            "the value of another variable of the declaration".to_owned(),
+        ));
+    }
+    draft.replace(ByteSpan::new(variable.end().0, declarator.end().0), "");
+    Ok(())
+}
+
+/// The last of the declarations that follow `stmt` and may run before the lookup; C89 has no
+/// statement between declarations.
+pub(in crate::strong) fn last_declaration(draft: &Draft<'_, '_>, stmt: StmtId) -> StmtId {
+    let Some((stmts, at)) = draft.scene.siblings(stmt) else {
+        return stmt;
+    };
+    let is_decl = |id: &&StmtId| matches!(draft.scene.tree.stmt(**id).kind, StmtKind::Decl(_));
+    if !stmts[..at].iter().all(|id| is_decl(&id)) {
+        return stmt;
+    }
+    let run: Vec<StmtId> = stmts[at..].iter().take_while(is_decl).copied().collect();
+    let last = *run.last().unwrap_or(&stmt);
+    let idle = run[1..].iter().all(|&decl| is_idle(draft, decl, stmt));
+    if idle && draft.scene.stmt_span(last).is_some() {
+        last
+    } else {
+        stmt
+    }
+}
+
+/// Whether a declaration does nothing but declare, or give values that are the same before and
+/// behind the declaration `first`: constants, and those of variables from before it.
+pub(in crate::strong) fn is_idle(draft: &Draft<'_, '_>, decl: StmtId, first: StmtId) -> bool {
+    let scene = draft.scene;
+    let start_of = |stmt| scene.tree.stmt(stmt).range.start;
+    let is_older = |local: LocalId| {
+        let declared = scene.tree.local(local).decl;
+        declared.is_none_or(|decl| start_of(decl) < start_of(first))
+            && scene.cfg.addressing(local).next().is_none()
+    };
+    let (Some(start), Some(end)) = (scene.cfg.before(decl), scene.cfg.after(decl)) else {
+        return false;
+    };
+    start.block == end.block
+        && scene.cfg.block(start.block).instrs[start.index..end.index]
+            .iter()
+            .all(|instr| match &instr.kind {
+                InstrKind::Call { .. } | InstrKind::Asm => false,
+                InstrKind::Load { place, .. } => place.as_local().is_some_and(is_older),
+                _ => true,
+            })
+}
+
+/// Tests the result where the strong function can fail and the borrowed one could not.
+fn returned(
+    draft: &mut Draft<'_, '_>,
+    name: &str,
+    lookup: &Lookup,
+    shape: Shape,
+) -> Result<(), Reason> {
+    let stmt = match shape {
+        Shape::Assigned(stmt, _) => stmt,
+        Shape::Initialised(stmt, _) => last_declaration(draft, stmt),
+        Shape::Inside(..)
+        | Shape::Nested(_)
+        | Shape::Guarded(_)
+        | Shape::Returned
+        | Shape::Presence(..) => {
+            return Ok(());
+        }
+    };
+    let span = span_of(draft, stmt)?;
+    let test = draft.null_exit(lookup, name, span);
+    if test.is_empty() {
+        return Ok(());
+    }
+    if declares_next(draft, stmt) && !draft.scene.file_mixes_declarations() {
+        return Err(Reason::Declared);
+    }
+    draft.after_first(stmt, test);
+    Ok(())
+}
+
+/// `f(call(l, i));` turns into `PyObject *item = callRef(l, i); f(item);`.
+fn nested_return(
+    draft: &mut Draft<'_, '_>,
+    parts: &Parts,
+    name: &str,
+    lookup: &Lookup,
+    stmt: StmtId,
+) -> Result<(), Reason> {
+    let args = ByteSpan::new(parts.callee.end().0, parts.whole.end().0);
+    let head = draft.declare(stmt, "PyObject *", name);
+    let span = span_of(draft, stmt)?;
+    let column = draft.scene.layout.indented_columns(span.start()) + head.len() + 1;
+    let call = parts.with_args(draft, &draft.text(args), column);
+    let call = draft.unless_null(lookup, call);
+    let test = draft.null_exit(lookup, name, span);
+    draft.before(stmt, [format!("{head} {call};")]);
+    if let StmtKind::Decl(decls) = &draft.scene.tree.stmt(stmt).kind
+        && !test.is_empty()
+        && !draft.scene.mixes_declarations()
+    {
+        draft.name_result(parts.whole, name);
+        return declarations::assign_behind(draft, stmt, decls, test);
+    }
+    draft.before(stmt, test);
+    draft.name_result(parts.whole, name);
+    Ok(())
+}
+
+/// Whether `stmt` and what follows it are declarations.
+pub(in crate::strong) fn declares_next(draft: &Draft<'_, '_>, stmt: StmtId) -> bool {
+    let is_decl = |stmt: StmtId| matches!(draft.scene.tree.stmt(stmt).kind, StmtKind::Decl(_));
+    let next = draft
+        .scene
+        .siblings(stmt)
+        .and_then(|(stmts, at)| stmts.get(at + 1).copied());
+    is_decl(stmt) && next.is_some_and(is_decl)
+}
+
+/// The same for a lookup that hands its result out through a pointer.
+pub(in crate::strong) fn nested_out(
+    draft: &mut Draft<'_, '_>,
+    parts: &Parts,
+    name: &str,
+    stmt: StmtId,
+) -> Result<(), Reason> {
+    let span = span_of(draft, stmt)?;
+    let head = draft.declare(stmt, "PyObject *", name);
+    let mut lines = parts.statement(draft, name, span);
+    if head.starts_with("PyObject") {
+        let prefix = draft.scene.layout.pointer("PyObject *");
+        lines.insert(0, format!("{prefix}{name};"));
+    }
+    draft.before(stmt, lines);
+    draft.name_result(parts.whole, name);
+    Ok(())
+}

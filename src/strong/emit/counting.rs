@@ -1,0 +1,109 @@
+//! Counting that goes or comes with a new reference.
+
+use std::collections::BTreeSet;
+
+use super::Draft;
+use crate::ast::{ExprId, ExprKind, StmtKind};
+use crate::cfg::Point;
+use crate::source::ByteSpan;
+use crate::strong::exits::reach::{ends_of, reaches};
+use crate::strong::follow::web::{Given, definitions};
+use crate::strong::plan::Planned;
+use crate::strong::reason::Reason;
+
+impl Draft<'_, '_> {
+    /// Takes out the counting that the new reference makes needless, and adds what it needs.
+    pub(in crate::strong) fn counting(&mut self, planned: &Planned) -> Result<(), Reason> {
+        let (mut removed, mut owned) = (
+            planned.decisions.removed.clone(),
+            planned.decisions.owned.clone(),
+        );
+        for &value in &planned.decisions.owned {
+            if let Some(count) = self.counted_next(value, &planned.decisions.removed) {
+                removed.remove(&count);
+                owned.remove(&value);
+            }
+        }
+        removed.extend(planned.decisions.taken.keys());
+        self.remove(&removed, &planned.home.name)?;
+        for &call in &planned.decisions.unwrapped {
+            self.unwrap(call, &planned.home.name)?;
+        }
+        for value in owned {
+            let no_place = || Reason::NoPlace(planned.home.name.clone());
+            let span = self.scene.span(value).ok_or_else(no_place)?;
+            let is_there = self.scene.is_never_null(value) || self.is_counted(planned, value);
+            let function = if is_there { "Py_NewRef" } else { "Py_XNewRef" };
+            self.insert(span.start(), format!("{function}("));
+            self.insert(span.end(), ")");
+            self.compat(function);
+        }
+        Ok(())
+    }
+
+    /// The one of `counts` that follows the assignment of `value` at once, and so may stay.
+    ///
+    /// ```c
+    /// v = PyTuple_GET_ITEM(pair, 0);
+    /// Py_INCREF(v);
+    /// ```
+    fn counted_next(&self, value: ExprId, counts: &BTreeSet<ExprId>) -> Option<ExprId> {
+        let (scene, stmt) = (self.scene, self.scene.stmt_of(value)?);
+        let StmtKind::Expr(assignment) = scene.tree.stmt(stmt).kind else {
+            return None;
+        };
+        let ExprKind::Assign { op: None, lhs, rhs } = scene.tree.expr(assignment).kind else {
+            return None;
+        };
+        let (stmts, at) = scene.siblings(stmt)?;
+        let StmtKind::Expr(next) = scene.tree.stmt(*stmts.get(at + 1)?).kind else {
+            return None;
+        };
+        let counted = scene
+            .call(next)
+            .and_then(|(_, args)| scene.as_local(*args.first()?));
+        let same = rhs == value && counted == scene.as_local(lhs);
+        (same && counted.is_some() && counts.contains(&next)).then_some(next)
+    }
+
+    /// Whether the code counts what `value` gives the variable on all paths: it is not `NULL`.
+    ///
+    /// ```c
+    /// result = kind;
+    /// Py_INCREF(result);      /* goes */
+    /// ```
+    fn is_counted(&self, planned: &Planned, value: ExprId) -> bool {
+        let (scene, home) = (self.scene, &planned.home);
+        let Some(local) = home.local else {
+            return false;
+        };
+        let mut stored = home.web.iter();
+        let Some((&Some(at), _)) = stored.find(|(_, given)| **given == Given::Borrowed(value))
+        else {
+            return false;
+        };
+        let counts = planned.decisions.removed.iter().copied();
+        let counts = counts.filter(|&call| match scene.call(call) {
+            Some(("Py_INCREF", [arg])) => scene.as_local(*arg) == Some(local),
+            _ => false,
+        });
+        let counts: Vec<Point> = counts.filter_map(|call| scene.cfg.call(call)).collect();
+        let others = definitions(scene, local, &BTreeSet::new());
+        let others = others.into_iter().filter_map(|(at, _)| at);
+        let mut lost = others.chain(ends_of(scene.cfg));
+        let index = at.index + 1;
+        !lost.any(|end| reaches(scene.cfg, Point { index, ..at }, end, &counts))
+    }
+
+    /// `Py_NewRef(v)` turns into `v`.
+    fn unwrap(&mut self, call: ExprId, name: &str) -> Result<(), Reason> {
+        let no_place = || Reason::NoPlace(name.to_owned());
+        let (_, args) = self.scene.call(call).ok_or_else(no_place)?;
+        let [arg] = args else { return Err(no_place()) };
+        let whole = self.scene.span(call).ok_or_else(no_place)?;
+        let kept = self.scene.span(*arg).ok_or_else(no_place)?;
+        self.replace(ByteSpan::new(whole.start().0, kept.start().0), "");
+        self.replace(ByteSpan::new(kept.end().0, whole.end().0), "");
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! Values of declarations that move behind a lookup, where C89 allows no statement between
+//! declarations.
+//!
+//! ```c
+//! PyObject *v = PyDict_GetItem(d, k);      PyObject *v;
+//! long n = v ? PyLong_AsLong(v) : 0;       long n;
+//!                                          if (PyDict_GetItemRef(d, k, &v) < 0) {
+//!                                              PyErr_Clear();
+//!                                          }
+//!                                          n = v ? PyLong_AsLong(v) : 0;
+//! ```
+
+use super::Draft;
+use super::calls::{declares_next, is_idle, take_value};
+use crate::ast::{ExprKind, Init, LocalDecl, StmtId, StmtKind, Storage};
+use crate::capi;
+use crate::source::ByteSpan;
+use crate::strong::reason::Reason;
+
+/// Takes the values out of the declarations behind `first` that do more than give constants. Gives
+/// the last of the declarations, and the assignments of the values.
+///
+/// # Errors
+/// A value cannot be assigned later.
+pub(in crate::strong) fn assign_later(
+    draft: &mut Draft<'_, '_>,
+    first: StmtId,
+) -> Result<(StmtId, Vec<String>), Reason> {
+    let scene = draft.scene;
+    let (stmts, at) = scene.siblings(first).ok_or(Reason::Declared)?;
+    let is_decl = |id: &&StmtId| matches!(scene.tree.stmt(**id).kind, StmtKind::Decl(_));
+    let run: Vec<StmtId> = stmts[at + 1..]
+        .iter()
+        .take_while(is_decl)
+        .copied()
+        .collect();
+    let mut assignments = Vec::new();
+    for &stmt in &run {
+        if !is_idle(draft, stmt, first) {
+            assignments.push(assignment(draft, stmt)?);
+        }
+    }
+    let last = run.last().copied().ok_or(Reason::Declared)?;
+    Ok((last, assignments))
+}
+
+/// `long n = f(v);` turns into `long n;`. Gives `n = f(v);`.
+fn assignment(draft: &mut Draft<'_, '_>, stmt: StmtId) -> Result<String, Reason> {
+    let scene = draft.scene;
+    let StmtKind::Decl(decls) = &scene.tree.stmt(stmt).kind else {
+        return Err(Reason::Declared);
+    };
+    let ([decl], Some(Init::Expr(value))) = (&decls[..], decls[0].init.as_ref()) else {
+        return Err(Reason::Declared);
+    };
+    let variable = scene.tree.local(decl.local);
+    let within = scene.tree.expr(*value).range;
+    let has_lookup = scene.tree.exprs.iter().any(|expr| {
+        let inside = within.start <= expr.range.start && expr.range.end <= within.end;
+        match expr.kind {
+            ExprKind::Call { callee, .. } => {
+                let name = scene.tree.callee_name(callee);
+                inside && name.is_some_and(|name| capi::replacement(name).is_some())
+            }
+            _ => false,
+        }
+    });
+    let span = scene.span(*value).ok_or(Reason::Declared)?;
+    let text = scene.text(span);
+    let is_plain = variable.storage == Storage::None && !variable.ty.is_const;
+    if !is_plain || has_lookup || text.contains('\n') {
+        return Err(Reason::Declared);
+    }
+    take_value(draft, stmt, decl.local)?;
+    Ok(format!("{} = {text};", variable.name))
+}
+
+/// `int n = f(item);` behind a test that C89 does not allow there turns into `int n;`, the test,
+/// and `n = f(item);`.
+///
+/// # Errors
+/// A value cannot be assigned later.
+pub(in crate::strong) fn assign_behind(
+    draft: &mut Draft<'_, '_>,
+    stmt: StmtId,
+    decls: &[LocalDecl],
+    test: Vec<String>,
+) -> Result<(), Reason> {
+    let made = || Reason::InMacro("around it".to_owned());
+    let ([decl], Some(Init::Expr(value))) = (decls, decls[0].init.as_ref()) else {
+        return Err(Reason::Declared);
+    };
+    let (last, later) = match declares_next(draft, stmt) {
+        true => assign_later(draft, stmt)?,
+        false => (stmt, Vec::new()),
+    };
+    let value = draft.scene.span(*value).ok_or_else(made)?;
+    let text = on_one_line(draft, value);
+    let assignment = format!("{} = {text};", draft.scene.name(decl.local));
+    take_value(draft, stmt, decl.local)?;
+    draft.after_first(last, [test, vec![assignment], later].concat());
+    Ok(())
+}
+
+/// The text of a span, with its lines joined if the result is short: there was more on them.
+fn on_one_line(draft: &Draft<'_, '_>, span: ByteSpan) -> String {
+    const SHORT: usize = 60;
+    let text = draft.text(span);
+    let joined = text
+        .lines()
+        .map(str::trim)
+        .fold(String::new(), |all, line| {
+            let gap = if all.is_empty() || all.ends_with('(') {
+                ""
+            } else {
+                " "
+            };
+            all + gap + line
+        });
+    let has_note = ["//", "/*", "#", "\""]
+        .iter()
+        .any(|mark| text.contains(mark));
+    if has_note || joined.len() > SHORT {
+        text
+    } else {
+        joined
+    }
+}

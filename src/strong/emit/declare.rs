@@ -1,0 +1,97 @@
+//! Where new variables are declared, as C89 or the style of the function has it.
+
+use super::Draft;
+use super::around::Around;
+use crate::ast::{StmtId, StmtKind};
+use crate::source::{ByteOffset, ByteSpan};
+use crate::strong::plan::Planned;
+use crate::strong::scene::{Parent, Scene};
+
+impl Draft<'_, '_> {
+    /// Declares a variable in front of `stmt`, with a value if C89 allows it there. Gives the
+    /// statement that assigns to it, or would, up to the value: `int n =`, `n =`.
+    pub(in crate::strong) fn declare(&mut self, stmt: StmtId, prefix: &str, name: &str) -> String {
+        let prefix = self.scene.layout.pointer(prefix);
+        let labelled = self.scene.is_labelled(stmt);
+        let alone = self.scene.siblings(stmt).is_none() && !labelled;
+        let is_decl = matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Decl(_));
+        let only_declares = |around: &Around| around.before.iter().all(|line| declares(line));
+        let starts_block = self.around.get(&stmt).is_none_or(only_declares)
+            && (alone || self.scene.siblings(stmt).is_some_and(|(_, at)| at == 0));
+        let starts_block = starts_block && !self.shared.contains(name);
+        // Before C23 no declaration may follow a label.
+        if starts_block || is_decl || self.scene.mixes_declarations() && !labelled {
+            return format!("{prefix}{name} =");
+        }
+        if alone {
+            // It gets a block of its own, which begins with what stands in front of it.
+            let before = &mut self.around.entry(stmt).or_default().before;
+            let end = before.iter().take_while(|line| declares(line)).count();
+            before.insert(end, format!("{prefix}{name};"));
+        } else {
+            self.declare_on_top(stmt, format!("{prefix}{name};"));
+        }
+        format!("{name} =")
+    }
+
+    /// Declares a variable behind the declaration `stmt`.
+    pub(in crate::strong) fn declare_behind(&mut self, stmt: StmtId, declaration: String) {
+        self.around
+            .entry(stmt)
+            .or_default()
+            .declared
+            .push(declaration);
+    }
+
+    /// Adds a declaration to those at the top of the block of `stmt`.
+    fn declare_on_top(&mut self, stmt: StmtId, declaration: String) {
+        let stmts = block_around(self.scene, stmt);
+        let is_decl = |id: &&StmtId| matches!(self.scene.tree.stmt(**id).kind, StmtKind::Decl(_));
+        let decls = stmts.iter().take_while(is_decl);
+        let last = decls
+            .filter(|id| self.scene.stmt_span(**id).is_some())
+            .last();
+        if let Some(&stmt) = last.or(stmts.first()) {
+            let around = self.around.entry(stmt).or_default();
+            let lines = match last {
+                Some(_) => &mut around.declared,
+                None => &mut around.on_top,
+            };
+            lines.push(declaration);
+        }
+    }
+
+    /// `PyObject *v;` turns into `PyObject *v = NULL;`.
+    pub(in crate::strong) fn null_at_declaration(&mut self, planned: &Planned) {
+        let local = planned.home.local.filter(|_| planned.decisions.starts_null);
+        let end = local.and_then(|local| self.scene.undefined_at_declaration(local));
+        let is_new = |end: &ByteOffset| {
+            let mut edits = self.fix.edits.iter();
+            !edits.any(|edit| edit.span == ByteSpan::new(end.0, end.0))
+        };
+        if let Some(end) = end.filter(is_new) {
+            self.insert(end, " = NULL");
+        }
+    }
+}
+
+/// The statements of the innermost block around `stmt` that is no body of a `switch`: what stands
+/// there in front of the first `case` is never reached.
+fn block_around<'a>(scene: &Scene<'a>, stmt: StmtId) -> &'a [StmtId] {
+    let mut at = stmt;
+    while let Some(Parent::Stmt(parent)) = scene.parent_of_stmt(at) {
+        let is_switch = matches!(scene.parent_of_stmt(parent), Some(Parent::Stmt(outer))
+            if matches!(scene.tree.stmt(outer).kind, StmtKind::Switch { .. }));
+        match scene.siblings(at) {
+            Some((stmts, _)) if !is_switch => return stmts,
+            _ => at = parent,
+        }
+    }
+    &[]
+}
+
+/// Whether a line that this module wrote declares a variable: `PyObject *item;`, `int n = f(v);`.
+pub(in crate::strong) fn declares(line: &str) -> bool {
+    let target = line.split('=').next().unwrap_or_default();
+    !target.contains('(') && target.split_whitespace().count() > 1
+}

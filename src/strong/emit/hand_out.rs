@@ -1,0 +1,97 @@
+//! The returns of a function that is changed to return a new reference.
+
+use std::collections::BTreeSet;
+
+use super::Draft;
+use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtKind};
+use crate::capi::Returns;
+use crate::edit::Fix;
+use crate::strong::follow::web::{Given, definitions};
+use crate::strong::reason::Reason;
+use crate::strong::scene::Scene;
+
+/// What a returned value needs.
+enum Need {
+    /// It is `NULL` or a reference of its own.
+    Nothing,
+    /// A reference, taken by this function.
+    Take(&'static str),
+}
+
+/// Takes a reference to what the function returns without one: `return Py_XNewRef(self->item);`.
+/// The results of the `strong` calls have theirs.
+///
+/// # Errors
+/// Why some return cannot give a new reference.
+pub(in crate::strong) fn fix(scene: &Scene<'_>, strong: &BTreeSet<ExprId>) -> Result<Fix, Reason> {
+    let mut draft = Draft::new(scene, String::new());
+    for stmt in &scene.tree.stmts {
+        let StmtKind::Return(Some(value)) = stmt.kind else {
+            continue;
+        };
+        let Need::Take(function) = need(scene, value, strong)? else {
+            continue;
+        };
+        let made = || Reason::InMacro("around it".to_owned());
+        let span = scene.span(value).ok_or_else(made)?;
+        draft.insert(span.start(), format!("{function}("));
+        draft.insert(span.end(), ")");
+        draft.compat(function);
+    }
+    Ok(draft.fix)
+}
+
+fn need(scene: &Scene<'_>, value: ExprId, strong: &BTreeSet<ExprId>) -> Result<Need, Reason> {
+    if scene.is_null(value) || strong.contains(&value) {
+        return Ok(Need::Nothing);
+    }
+    match &scene.tree.expr(value).kind {
+        ExprKind::Cast { operand, .. } => need(scene, *operand, strong),
+        ExprKind::Call { .. } => of_call(scene, value),
+        ExprKind::Name(Name::Local(local)) => of_local(scene, *local, strong),
+        ExprKind::Name(Name::Global(name)) if name.starts_with("Py_") => {
+            Ok(Need::Take("Py_NewRef"))
+        }
+        ExprKind::Name(Name::Global(_)) | ExprKind::Member { .. } | ExprKind::Index { .. } => {
+            Ok(Need::Take("Py_XNewRef"))
+        }
+        _ => Err(Reason::OwnedByCallerToo),
+    }
+}
+
+fn of_call(scene: &Scene<'_>, call: ExprId) -> Result<Need, Reason> {
+    let Some((name, args)) = scene.call(call) else {
+        return Err(Reason::ReturnsResultOf("a function pointer".to_owned()));
+    };
+    // `Py_RETURN_NONE;`: counting references to None changes nothing.
+    if name == "Py_NewRef" && args.len() == 1 && is_none(scene, args[0]) {
+        return Ok(Need::Nothing);
+    }
+    match scene.cx.summaries().returns(name) {
+        Some(Returns::Null) => Ok(Need::Nothing),
+        Some(Returns::Borrowed { .. }) => Ok(Need::Take("Py_XNewRef")),
+        Some(Returns::New | Returns::Void | Returns::Plain) => Err(Reason::OwnedByCallerToo),
+        None => Err(Reason::ReturnsResultOf(name.to_owned())),
+    }
+}
+
+fn is_none(scene: &Scene<'_>, value: ExprId) -> bool {
+    match &scene.tree.expr(value).kind {
+        ExprKind::Cast { operand, .. } => is_none(scene, *operand),
+        ExprKind::Name(Name::Global(name)) => &**name == "Py_None",
+        _ => false,
+    }
+}
+
+/// A variable that gets a strong result anywhere is followed along the paths.
+fn of_local(scene: &Scene<'_>, local: LocalId, strong: &BTreeSet<ExprId>) -> Result<Need, Reason> {
+    let defs = definitions(scene, local, strong);
+    let has = |wanted: fn(&Given) -> bool| defs.iter().any(|(_, given)| wanted(given));
+    if has(|given| matches!(given, Given::Lookup(_))) {
+        return Ok(Need::Nothing);
+    }
+    if has(|given| matches!(given, Given::New)) {
+        return Err(Reason::OwnedByCallerToo);
+    }
+    Ok(Need::Take("Py_XNewRef"))
+}

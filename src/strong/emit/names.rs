@@ -1,0 +1,122 @@
+//! Names of new variables that hold results of lookups.
+//!
+//! Where they are declared at the top of a block, statements that are done with theirs when they
+//! end share one:
+//!
+//! ```c
+//! x = PyFloat_AsDouble(PyList_GET_ITEM(list, 0));      item = PyList_GetItemRef(list, 0);
+//!                                                      x = PyFloat_AsDouble(item);
+//!                                                      Py_DECREF(item);
+//! y = PyFloat_AsDouble(PyList_GET_ITEM(list, 1));      item = PyList_GetItemRef(list, 1);
+//!                                                      …
+//! ```
+
+use std::collections::BTreeMap;
+
+use crate::ast::{StmtId, StmtKind};
+use crate::capi::Replacement;
+use crate::strong::follow::slots::Slot;
+use crate::strong::plan::{Lookup, Planned};
+use crate::strong::scene::{Parent, Scene};
+use crate::strong::shape::Shape;
+
+/// A name for a new variable in the block of the lookup. `names` are those given already, each
+/// with the statement in front of which it is declared.
+fn fresh_name(
+    scene: &Scene<'_>,
+    lookup: &Lookup,
+    names: &mut Vec<(String, Option<StmtId>)>,
+) -> String {
+    let stmt = scene.stmt_of(lookup.call);
+    let visible = names
+        .iter()
+        .filter(|(_, other)| scene.share_scope(stmt, *other));
+    let mut taken = visible.map(|(name, _)| name.clone()).collect();
+    let name = scene.unused_name(wished(lookup), &mut taken);
+    names.push((name.clone(), stmt));
+    name
+}
+
+/// What the variable for a lookup is called if the name is free.
+pub(in crate::strong) fn wished(lookup: &Lookup) -> &'static str {
+    match lookup.shape {
+        Shape::Presence(..) => "found",
+        Shape::Guarded(_) => "holds",
+        _ => stem(lookup.replacement),
+    }
+}
+
+/// What a variable for the result is called.
+pub(in crate::strong) fn stem(replacement: &Replacement) -> &'static str {
+    match replacement.strong {
+        name if name.starts_with("PyList") || name.starts_with("PySequence") => "item",
+        name if name.starts_with("PyImport") => "module",
+        name if name.starts_with("PyWeakref") => "referent",
+        _ => "value",
+    }
+}
+
+/// Names the fresh variables, those that can be one the same. Each change declares its own, with
+/// the same edit, which is made once.
+pub(in crate::strong) fn name_fresh(scene: &Scene<'_>, groups: &mut [Vec<Planned>]) {
+    let mut sharers: BTreeMap<(StmtId, &str), usize> = BTreeMap::new();
+    for place in groups.iter().filter_map(|group| place(scene, group)) {
+        *sharers.entry(place).or_default() += 1;
+    }
+    let mut shared: BTreeMap<(StmtId, &str), String> = BTreeMap::new();
+    let mut names = Vec::new();
+    for (group, at) in in_order(scene, groups) {
+        let place = place(scene, &groups[group]).filter(|place| sharers[place] > 1);
+        let home = &mut groups[group][at].home;
+        let fresh = |names| fresh_name(scene, &home.lookups[0], names);
+        home.is_shared = place.is_some();
+        home.name = match place {
+            Some(place) => shared
+                .entry(place)
+                .or_insert_with(|| fresh(&mut names))
+                .clone(),
+            None => fresh(&mut names),
+        };
+    }
+}
+
+/// The places in `groups` of the homes that get a fresh variable, in the order of their lookups.
+fn in_order(scene: &Scene<'_>, groups: &[Vec<Planned>]) -> Vec<(usize, usize)> {
+    let mut order = Vec::new();
+    for (at, group) in groups.iter().enumerate() {
+        for (inner, planned) in group.iter().enumerate() {
+            if planned.home.local.is_none() {
+                let call = planned.home.lookups[0].call;
+                order.push((scene.cfg.call(call), (at, inner)));
+            }
+        }
+    }
+    order.sort_unstable();
+    order.into_iter().map(|(_, place)| place).collect()
+}
+
+/// The block of a lookup whose statement is done with the fresh variable when it ends, and the
+/// function that looks up: changes of one rule are made in the order of their places.
+fn place(scene: &Scene<'_>, group: &[Planned]) -> Option<(StmtId, &'static str)> {
+    let [planned] = group else { return None };
+    let [lookup] = &planned.home.lookups[..] else {
+        return None;
+    };
+    let Shape::Nested(stmt) = lookup.shape else {
+        return None;
+    };
+    scene.siblings(stmt)?;
+    let Parent::Stmt(block) = scene.parent_of_stmt(stmt)? else {
+        return None;
+    };
+    let inner = scene.inner_stmts(stmt);
+    let is_within = |slot: &Slot| match *slot {
+        Slot::After(at) | Slot::Else(at) | Slot::InReturn(at) => at == stmt || inner.contains(&at),
+        Slot::Before(at) => inner.contains(&at),
+    };
+    let decisions = &planned.decisions;
+    let is_done = decisions.held.is_empty() && decisions.releases.keys().all(is_within);
+    let is_decl = matches!(scene.tree.stmt(stmt).kind, StmtKind::Decl(_));
+    let is_on_top = !is_decl && !scene.mixes_declarations();
+    (is_done && is_on_top).then_some((block, lookup.replacement.borrowed))
+}

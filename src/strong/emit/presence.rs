@@ -1,0 +1,98 @@
+//! Lookups of which only the presence of the key is asked.
+//!
+//! ```c
+//! if (PyDict_GetItem(d, k) != NULL)       int found = PyDict_Contains(d, k);
+//!     return 1;                           if (found < 0) {
+//!                                             PyErr_Clear();
+//!                                         }
+//!                                         if (found == 1)
+//!                                             return 1;
+//! ```
+
+use std::collections::BTreeSet;
+
+use super::Draft;
+use super::calls::Parts;
+use crate::ast::{ExprId, StmtId};
+use crate::capi::{OldErrors, Replacement};
+use crate::program::CallSite;
+use crate::source::ByteSpan;
+use crate::strong::plan::Lookup;
+use crate::strong::reason::Reason;
+use crate::strong::scene::{Parent, Scene};
+use crate::strong::shape::runs_first;
+
+/// The function that answers whether a key is there.
+pub(in crate::strong) fn contains(lookup: &Lookup) -> &'static str {
+    match lookup.replacement.strong {
+        "PyDict_GetItemStringRef" => "PyDict_ContainsString",
+        _ => "PyDict_Contains",
+    }
+}
+
+/// Rewrites an expression, which is true or false (the second of `test`) if the key is there;
+/// `name` is a variable for the answer.
+///
+/// # Errors
+/// A macro makes the test.
+pub(in crate::strong) fn rewrite(
+    draft: &mut Draft<'_, '_>,
+    parts: &Parts,
+    name: &str,
+    lookup: &Lookup,
+    test: (ExprId, bool),
+) -> Result<(), Reason> {
+    let in_macro = || Reason::InMacro("around it".to_owned());
+    let span = draft.scene.span(test.0).ok_or_else(in_macro)?;
+    let args = draft.text(ByteSpan::new(parts.callee.end().0, parts.whole.end().0));
+    let call = format!("{}{args}", contains(lookup));
+    let comparison = if test.1 { "== 1" } else { "!= 1" };
+    let answer = match (front(draft.scene, parts.call), &parts.handled) {
+        (Some(stmt), Some(handled)) => {
+            let at = draft.scene.stmt_span(stmt).ok_or_else(in_macro)?;
+            let head = draft.declare(stmt, "int ", name);
+            let open = draft.scene.layout.if_open();
+            let clear = draft.block_of(&format!("{open}{name} < 0)"), &handled.body, at);
+            draft.before(stmt, [format!("{head} {call};")]);
+            draft.before(stmt, clear);
+            name.to_owned()
+        }
+        _ => call,
+    };
+    draft.replace(span, format!("{answer} {comparison}"));
+    Ok(())
+}
+
+/// Whether `PyDict_Contains` can answer for the lookup `call`: it is made of a dict, which the
+/// function does not check up to Python 3.13, and its errors can be cleared.
+pub(in crate::strong) fn is_possible(
+    scene: &Scene<'_>,
+    call: ExprId,
+    replacement: &Replacement,
+) -> bool {
+    let site = CallSite {
+        item: scene.item,
+        expr: call,
+    };
+    let has_place = replacement.errors != OldErrors::Swallowed || front(scene, call).is_some();
+    has_place && scene.cx.is_dict(site, 0)
+}
+
+/// The statement of the lookup, if the lookup can as well be made in front of it.
+fn front(scene: &Scene<'_>, call: ExprId) -> Option<StmtId> {
+    let stmt = scene.stmt_of(call)?;
+    runs_first(scene, stmt, call, &BTreeSet::new()).ok()?;
+    (!is_asserted(scene, call)).then_some(stmt)
+}
+
+/// Whether the compiler may leave the call out.
+fn is_asserted(scene: &Scene<'_>, call: ExprId) -> bool {
+    let mut at = scene.parent_of_expr(call);
+    while let Some(Parent::Expr(outer)) = at {
+        if scene.call(outer).is_some_and(|(name, _)| name == "assert") {
+            return true;
+        }
+        at = scene.parent_of_expr(outer);
+    }
+    false
+}

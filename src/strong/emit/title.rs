@@ -1,0 +1,78 @@
+//! What a fix says that it does.
+
+use std::collections::BTreeSet;
+
+use super::presence;
+use crate::capi::OldErrors;
+use crate::rule::Errors;
+use crate::strong::exits::exit::Failure;
+use crate::strong::follow::Repair;
+use crate::strong::plan::{Lookup, Planned};
+use crate::strong::scene::Scene;
+use crate::strong::shape::Shape;
+
+/// The title of the fix for homes that change together.
+pub(in crate::strong) fn title(scene: &Scene<'_>, group: &[Planned]) -> String {
+    let lookups = || group.iter().flat_map(|planned| &planned.home.lookups);
+    let only_asks = |lookup: &Lookup| matches!(lookup.shape, Shape::Presence(..));
+    let mut names: Vec<String> = lookups()
+        .map(|lookup| match lookup.shape {
+            Shape::Presence(..) => format!("`{}`", presence::contains(lookup)),
+            _ => format!("`{}`", lookup.replacement.strong),
+        })
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names.retain(|name| name != "``");
+    let what = if lookups().all(only_asks) {
+        "ask only whether the key is there"
+    } else {
+        "own the reference"
+    };
+    let is_swallowed = |lookup: &Lookup| {
+        lookup.replacement.errors == OldErrors::Swallowed && lookup.failure == Failure::AsBefore
+    };
+    let note = match scene.cx.errors {
+        Errors::Propagate if lookups().any(is_swallowed) => {
+            "; errors are cleared as before, for no exit of the function fits"
+        }
+        Errors::Propagate | Errors::Preserve => "",
+    };
+    let takers = group
+        .iter()
+        .flat_map(|planned| planned.decisions.taken.values());
+    let takers: BTreeSet<String> = takers.map(|name| format!("`{name}`")).collect();
+    let takers: Vec<String> = takers.into_iter().collect();
+    let repair = match &takers[..] {
+        [] => String::new(),
+        names => format!(
+            "; take out a release that was too many: {} releases the item itself if it fails",
+            names.join(" or ")
+        ),
+    };
+    format!(
+        "{what}: {}{note}{repair}{}",
+        names.join(", "),
+        owned_everywhere(group)
+    )
+}
+
+/// What else the fix mends where a variable comes to own what it holds on all paths.
+fn owned_everywhere(group: &[Planned]) -> String {
+    let repairs = group.iter().flat_map(|planned| {
+        let name = &planned.home.name;
+        planned.decisions.repairs.iter().map(move |repair| match repair {
+            Repair::Lost => {
+                format!("; what else `{name}` may hold, and was never released, is released too")
+            }
+            Repair::Missing => format!(
+                "; `{name}` was released or returned on some paths without owning a reference, \
+                 and owns one now"
+            ),
+            Repair::Presumed => format!(
+                "; `{name}` was given away or released without owning a reference, and owns one now"
+            ),
+        })
+    });
+    repairs.collect()
+}

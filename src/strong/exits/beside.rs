@@ -1,0 +1,176 @@
+//! The exits that the function takes right before or behind a call: they are right for the call,
+//! too, if nothing happens in between.
+//!
+//! ```c
+//! if (PySequence_Fast_GET_SIZE(pair) != 2) {
+//!     PyErr_SetString(PyExc_ValueError, "no pair");
+//!     goto fail;
+//! }
+//! first = PySequence_Fast_GET_ITEM(pair, 0);
+//! if (add(sum, first) < 0)
+//!     goto fail;
+//! ```
+
+use super::made_exit::results;
+use super::{Exits, declared, label_of, text};
+use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
+use crate::capi::{self, Returns};
+use crate::cfg::{Base, Callee, InstrKind};
+use crate::strong::scene::Scene;
+use crate::strong::types::is_number;
+
+impl Exits<'_, '_> {
+    /// The exit that the function takes if the next thing it does fails: it is right if nothing
+    /// was taken or given back in between.
+    pub(in crate::strong) fn neighbour(&self) -> Option<Vec<String>> {
+        let scene = self.scene;
+        let stmt = scene.stmt_of(self.call)?;
+        let (siblings, at) = scene.siblings(stmt)?;
+        let mut next = siblings[at..].iter().copied();
+        let test =
+            next.find(|&other| is_if(scene, other) || other != stmt && !only_looks(scene, other))?;
+        // `r = f(item);` may be one statement before `if (r < 0)`.
+        let tests = [Some(test), next.next().filter(|_| test != stmt)];
+        let mut tests = tests.into_iter().flatten();
+        let branch =
+            tests.find_map(|test| self.branches.iter().find(|branch| branch.test == test))?;
+        // What the block declares is not seen outside of it.
+        let stays = match &scene.tree.stmt(branch.jump).kind {
+            StmtKind::Goto(label) => label_of(scene, label)
+                .is_none_or(|label| scene.parent_of_stmt(label) == scene.parent_of_stmt(stmt)),
+            _ => false,
+        };
+        let apart = if stays || !branch.releases.is_empty() {
+            Vec::new()
+        } else {
+            declared(scene, siblings)
+        };
+        let same = self.is_same_at(branch, &apart) && self.undoes(branch);
+        if same { text(scene, branch) } else { None }
+    }
+
+    /// The exit that the function takes in the statement before, after it raised an exception:
+    /// nothing has changed since.
+    pub(in crate::strong) fn previous(&self) -> Option<Vec<String>> {
+        let scene = self.scene;
+        let stmt = scene.stmt_of(self.call)?;
+        let (siblings, at) = scene.siblings(stmt)?;
+        let test = *siblings[..at].last()?;
+        let StmtKind::If {
+            cond,
+            otherwise: None,
+            ..
+        } = scene.tree.stmt(test).kind
+        else {
+            return None;
+        };
+        let mut branches = self.branches.iter();
+        let branch = branches.find(|branch| branch.test == test && branch.evident)?;
+        let same = is_quiet(scene, cond)
+            && self.is_first(stmt)
+            && self.agrees_at(branch, &[])
+            && results(scene).all(|local| self.is_as_good(local, cond));
+        if same { text(scene, branch) } else { None }
+    }
+
+    /// Whether nothing that matters runs in `stmt` before the call.
+    fn is_first(&self, stmt: StmtId) -> bool {
+        let cfg = self.scene.cfg;
+        let (Some(start), Some(call)) = (cfg.before(stmt), cfg.call(self.call)) else {
+            return false;
+        };
+        start.block == call.block
+            && cfg.block(call.block).instrs[start.index..call.index]
+                .iter()
+                .all(|instr| match &instr.kind {
+                    InstrKind::Call {
+                        callee: Callee::Named(name),
+                        ..
+                    } => only_asks(name),
+                    InstrKind::Call { .. } | InstrKind::Store { .. } | InstrKind::Asm => false,
+                    _ => true,
+                })
+    }
+
+    /// Whether a variable that a label returns says the same of success here as where `cond` holds.
+    fn is_as_good(&self, result: LocalId, cond: ExprId) -> bool {
+        let is_tested = mentions(self.scene, cond, result);
+        !is_number(&self.scene.tree.local(result).ty) || !is_tested || self.is_error(result)
+    }
+}
+
+fn mentions(scene: &Scene<'_>, within: ExprId, local: LocalId) -> bool {
+    let range = scene.tree.expr(within).range;
+    let exprs = (0u32..).zip(&scene.tree.exprs);
+    let mut inner =
+        exprs.filter(|(_, expr)| range.start <= expr.range.start && expr.range.end <= range.end);
+    inner.any(|(at, _)| scene.as_local(ExprId(at)) == Some(local))
+}
+
+/// Whether a condition changes nothing.
+fn is_quiet(scene: &Scene<'_>, cond: ExprId) -> bool {
+    match &scene.tree.expr(cond).kind {
+        ExprKind::Call { args, .. } => {
+            scene.call(cond).is_some_and(|(name, _)| only_asks(name))
+                && args.iter().all(|&arg| is_quiet(scene, arg))
+        }
+        ExprKind::Unary { op, operand } => {
+            matches!(
+                op,
+                UnaryOp::Not | UnaryOp::Minus | UnaryOp::Deref | UnaryOp::AddressOf
+            ) && is_quiet(scene, *operand)
+        }
+        ExprKind::Binary { lhs, rhs, .. } => is_quiet(scene, *lhs) && is_quiet(scene, *rhs),
+        ExprKind::Member { base, .. } => is_quiet(scene, *base),
+        ExprKind::Index { base, index } => is_quiet(scene, *base) && is_quiet(scene, *index),
+        ExprKind::Cast { operand, .. } => is_quiet(scene, *operand),
+        ExprKind::Name(_) | ExprKind::Int(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether a function of the C API runs no other code and changes nothing.
+fn only_asks(name: &str) -> bool {
+    name.starts_with("Py")
+        && ["_Check", "_CheckExact", "_GET_SIZE"]
+            .iter()
+            .any(|end| name.ends_with(end))
+        || matches!(
+            name,
+            "Py_SIZE" | "Py_TYPE" | "PyList_Size" | "PyTuple_Size" | "PyErr_Occurred"
+        )
+}
+
+fn is_if(scene: &Scene<'_>, stmt: StmtId) -> bool {
+    matches!(scene.tree.stmt(stmt).kind, StmtKind::If { .. })
+}
+
+/// Whether a statement declares variables without a value, or just computes.
+fn only_looks(scene: &Scene<'_>, stmt: StmtId) -> bool {
+    let (Some(start), Some(end)) = (scene.cfg.before(stmt), scene.cfg.after(stmt)) else {
+        return false;
+    };
+    start.block == end.block
+        && !is_if(scene, stmt)
+        && scene.cfg.block(start.block).instrs[start.index..end.index]
+            .iter()
+            .all(|instr| match &instr.kind {
+                InstrKind::Call {
+                    callee: Callee::Named(name),
+                    ..
+                } => looks(name),
+                InstrKind::Call { .. } | InstrKind::Asm => false,
+                InstrKind::Store { place, .. } => matches!(place.base, Base::Local(_)),
+                _ => true,
+            })
+}
+
+/// Whether a function of the C API gives nothing that has to be released, and takes nothing.
+fn looks(name: &str) -> bool {
+    capi::effects(name).is_some_and(|effects| {
+        effects.returns != Returns::New && effects.steals.is_empty() && effects.outs.is_empty()
+    }) && !matches!(
+        name,
+        "Py_INCREF" | "Py_XINCREF" | "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR"
+    ) && !name.contains("lloc")
+}

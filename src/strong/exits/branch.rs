@@ -1,0 +1,241 @@
+//! The branches of a function that leave it after a failure.
+
+use super::error_value::is_minus_one;
+use super::held::frees;
+use super::reach::{ends_of, reaches};
+use super::undone::undone;
+use crate::ast::{BinaryOp, ExprId, ExprKind, Init, StmtId, StmtKind, UnaryOp};
+use crate::capi::Returns;
+use crate::cfg::Point;
+use crate::strong::pending::raising::is_status;
+use crate::strong::scene::Scene;
+
+/// `if (failed) { releases; jump; }`; what it undoes beside references is among the releases.
+#[derive(Debug, Clone)]
+pub(in crate::strong) struct Branch {
+    /// The `if`.
+    pub test: StmtId,
+    pub then: StmtId,
+    pub releases: Vec<StmtId>,
+    pub jump: StmtId,
+    /// It is taken with an exception set, for all to see.
+    pub evident: bool,
+    /// It clears the exception.
+    clears: bool,
+}
+
+pub(in crate::strong) fn stmts<'s>(scene: &'s Scene<'_>) -> impl Iterator<Item = StmtId> + 's {
+    let count = u32::try_from(scene.tree.stmts.len()).expect("arenas are indexed by u32");
+    (0..count).map(StmtId)
+}
+
+/// All branches of the function that leave it by `goto`, or with a value.
+pub(in crate::strong) fn branches(scene: &Scene<'_>) -> Vec<Branch> {
+    stmts(scene)
+        .filter_map(|stmt| match scene.tree.stmt(stmt).kind {
+            StmtKind::If { cond, then, .. } => {
+                let mut branch = branch(scene, stmt, then)?;
+                branch.evident |= is_failure(scene, stmt, cond);
+                branch.evident &= !branch.clears;
+                Some(branch)
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+/// The branch `then` if it does nothing but raise, release and leave.
+pub(in crate::strong) fn branch(scene: &Scene<'_>, test: StmtId, then: StmtId) -> Option<Branch> {
+    let body = match &scene.tree.stmt(then).kind {
+        StmtKind::Block(stmts) => &stmts[..],
+        _ => &[then],
+    };
+    let (&jump, before) = body.split_last()?;
+    match scene.tree.stmt(jump).kind {
+        StmtKind::Goto(_) => {}
+        StmtKind::Return(Some(_)) => {}
+        _ => return None,
+    }
+    let mut branch = Branch {
+        test,
+        then,
+        releases: Vec::new(),
+        jump,
+        evident: false,
+        clears: false,
+    };
+    for &stmt in before {
+        let StmtKind::Expr(expr) = scene.tree.stmt(stmt).kind else {
+            return None;
+        };
+        match scene.call(expr).map(|(name, _)| name) {
+            Some(name) if raises(name) => branch.evident = true,
+            Some("PyErr_Clear") => branch.clears = true,
+            Some("Py_DECREF" | "Py_XDECREF" | "Py_CLEAR") => branch.releases.push(stmt),
+            Some(name) if frees(name) => branch.releases.push(stmt),
+            _ if undone(scene, stmt).is_some() => branch.releases.push(stmt),
+            _ => return None,
+        }
+    }
+    Some(branch)
+}
+
+/// Whether a call of this name leaves an exception behind: one of the C API, or `my_raise(…)`.
+fn raises(name: &str) -> bool {
+    const STARTS: [&str; 4] = ["PyErr_Set", "PyErr_Format", "PyErr_NoMemory", "PyErr_Bad"];
+    STARTS.iter().any(|start| name.starts_with(start))
+        || name.to_ascii_lowercase().contains("raise")
+}
+
+/// Whether the function ends on some path with an exception that it raised itself.
+pub(in crate::strong) fn leaves_exception(scene: &Scene<'_>) -> bool {
+    const HANDLES: [&str; 7] = [
+        "PyErr_WriteUnraisable",
+        "PyErr_FormatUnraisable",
+        "PyErr_Print",
+        "PyErr_PrintEx",
+        "PyErr_Clear",
+        "PyErr_Fetch",
+        "PyErr_GetRaisedException",
+    ];
+    let points = |is_wanted: fn(&str) -> bool| {
+        let exprs = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+        let calls = exprs.filter(move |&expr| scene.call(expr).is_some_and(|it| is_wanted(it.0)));
+        calls.filter_map(|call| scene.cfg.call(call)).collect()
+    };
+    let handled: Vec<Point> = points(|name| HANDLES.contains(&name));
+    let raised: Vec<Point> = points(|name| name.starts_with("PyErr_") && raises(name));
+    let mut ends = ends_of(scene.cfg);
+    ends.any(|end| {
+        let mut raised = raised.iter();
+        raised.any(|&raise| reaches(scene.cfg, raise, end, &handled))
+    })
+}
+
+/// The values that the function returns right after it raised.
+pub(in crate::strong) fn raised_returns(scene: &Scene<'_>) -> Vec<ExprId> {
+    let blocks = scene.tree.stmts.iter().filter_map(|stmt| match &stmt.kind {
+        StmtKind::Block(stmts) => Some(stmts),
+        _ => None,
+    });
+    let pairs = blocks.flat_map(|stmts| stmts.iter().zip(stmts.iter().skip(1)));
+    pairs
+        .filter_map(|(&first, &second)| {
+            match (&scene.tree.stmt(first).kind, &scene.tree.stmt(second).kind) {
+                (StmtKind::Expr(expr), StmtKind::Return(value)) => {
+                    let (name, _) = scene.call(*expr)?;
+                    value.filter(|_| raises(name))
+                }
+                _ => None,
+            }
+        })
+        .collect()
+}
+
+/// Whether the condition of `stmt` is that a function of the C API raised an exception.
+pub(in crate::strong) fn is_failure(scene: &Scene<'_>, stmt: StmtId, cond: ExprId) -> bool {
+    match scene.tree.expr(cond).kind {
+        ExprKind::Binary {
+            op: BinaryOp::LogicalOr,
+            lhs,
+            rhs,
+        } => is_failure(scene, stmt, lhs) && is_failure(scene, stmt, rhs),
+        ExprKind::Binary {
+            op: BinaryOp::LogicalAnd,
+            lhs,
+            rhs,
+        } => is_failure(scene, stmt, lhs) || is_failure(scene, stmt, rhs),
+        ExprKind::Unary {
+            op: UnaryOp::Not,
+            operand,
+        } => failed(scene, stmt, operand, Found::Zero),
+        ExprKind::Binary { op, lhs, rhs } => match op {
+            BinaryOp::Equals if scene.is_null(rhs) => failed(scene, stmt, lhs, Found::Zero),
+            BinaryOp::Equals if is_minus_one(scene, rhs) => {
+                failed(scene, stmt, lhs, Found::Negative)
+            }
+            BinaryOp::Less if scene.is_null(rhs) => failed(scene, stmt, lhs, Found::Negative),
+            BinaryOp::NotEquals if scene.is_null(rhs) => failed(scene, stmt, lhs, Found::NotZero),
+            _ => false,
+        },
+        _ => {
+            let asks = scene
+                .call(cond)
+                .is_some_and(|(name, _)| name == "PyErr_Occurred");
+            asks || failed(scene, stmt, cond, Found::NotZero)
+        }
+    }
+}
+
+/// What a test found a value to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Zero,
+    NotZero,
+    Negative,
+}
+
+/// Whether `value`, found to be that, is the result of a call that raised.
+fn failed(scene: &Scene<'_>, stmt: StmtId, value: ExprId, found: Found) -> bool {
+    let value = match scene.tree.expr(value).kind {
+        ExprKind::Assign { op: None, rhs, .. } => rhs,
+        ExprKind::Call { .. } => value,
+        _ => match value_before(scene, stmt, value) {
+            Some(value) => value,
+            None => return false,
+        },
+    };
+    let Some((name, _)) = scene.call(value) else {
+        return false;
+    };
+    let returns = scene.cx.summaries().returns(name);
+    match returns {
+        Some(Returns::New) => found == Found::Zero,
+        Some(Returns::Plain) if name.starts_with("PyArg_") => found == Found::Zero,
+        Some(Returns::Plain) => {
+            found == Found::Negative || found == Found::NotZero && is_status(name)
+        }
+        _ => false,
+    }
+}
+
+/// What the statement in front of `stmt` assigns to `target`: a variable or a member.
+/// Declarations of other variables may stand between.
+fn value_before(scene: &Scene<'_>, stmt: StmtId, target: ExprId) -> Option<ExprId> {
+    let (siblings, at) = scene.siblings(stmt)?;
+    let before = siblings[..at].iter().rev().find(|&&before| {
+        !matches!(&scene.tree.stmt(before).kind, StmtKind::Decl(decls)
+            if decls.iter().all(|decl| decl.init.is_none()))
+    })?;
+    value_set(scene, *before, target)
+}
+
+/// What `stmt` assigns to `target`, if it is an assignment or a declaration.
+pub(in crate::strong) fn value_set(
+    scene: &Scene<'_>,
+    stmt: StmtId,
+    target: ExprId,
+) -> Option<ExprId> {
+    match &scene.tree.stmt(stmt).kind {
+        StmtKind::Expr(expr) => match scene.tree.expr(*expr).kind {
+            ExprKind::Assign { op: None, lhs, rhs } if is_same(scene, lhs, target) => Some(rhs),
+            _ => None,
+        },
+        StmtKind::Decl(decls) => decls
+            .iter()
+            .find(|decl| Some(decl.local) == scene.as_local(target))
+            .and_then(|decl| match decl.init {
+                Some(Init::Expr(value)) => Some(value),
+                _ => None,
+            }),
+        _ => None,
+    }
+}
+
+/// Whether two expressions are written with the same words.
+pub(in crate::strong) fn is_same(scene: &Scene<'_>, one: ExprId, other: ExprId) -> bool {
+    match (scene.span(one), scene.span(other)) {
+        (Some(one), Some(other)) => scene.text(one) == scene.text(other),
+        _ => scene.as_local(one).is_some() && scene.as_local(one) == scene.as_local(other),
+    }
+}

@@ -1,0 +1,92 @@
+//! What a function returns where it fails.
+
+use super::branch::{Branch, raised_returns};
+use crate::ast::{ExprId, ExprKind, StmtId, StmtKind, UnaryOp};
+use crate::strong::scene::Scene;
+use crate::strong::types::is_number;
+
+/// The value that tells the caller of a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::strong) enum ErrorValue {
+    Null,
+    Number(i64),
+}
+
+impl ErrorValue {
+    /// `NULL` for pointers. For numbers -1, or what all branches that raise return if something
+    /// else is returned elsewhere: some functions give 0 for failure and 1 for success.
+    pub(in crate::strong) fn of(scene: &Scene<'_>, branches: &[Branch]) -> Self {
+        if !is_number(&scene.function.ret) {
+            return Self::Null;
+        }
+        let evident = branches.iter().filter(|branch| branch.evident);
+        let mut raised = evident
+            .filter_map(|branch| returned(scene, branch.jump))
+            .chain(raised_returns(scene))
+            .map(|value| number(scene, value));
+        let first = raised.next().flatten();
+        match first.filter(|&first| raised.all(|other| other == Some(first))) {
+            Some(error) if succeeds_otherwise(scene, error) => Self::Number(error),
+            _ => Self::Number(-1),
+        }
+    }
+
+    /// Whether `value` is the error.
+    pub(in crate::strong) fn is(self, scene: &Scene<'_>, value: ExprId) -> bool {
+        match self {
+            Self::Null => scene.is_null(value),
+            Self::Number(error) => number(scene, value) == Some(error),
+        }
+    }
+
+    /// `NULL`, `-1`, or as the function writes it: `-1.0`.
+    pub(in crate::strong) fn text(self, scene: &Scene<'_>) -> String {
+        let mut values = (0..).zip(&scene.tree.stmts).map(|(at, _)| StmtId(at));
+        let written = values.find_map(|stmt| {
+            let value = returned(scene, stmt).filter(|&value| self.is(scene, value))?;
+            scene.span(value)
+        });
+        match (written, self) {
+            (Some(span), _) => scene.text(span),
+            (None, Self::Null) => "NULL".to_owned(),
+            (None, Self::Number(error)) => error.to_string(),
+        }
+    }
+}
+
+/// Whether the function also returns something else than this number.
+fn succeeds_otherwise(scene: &Scene<'_>, error: i64) -> bool {
+    let count = u32::try_from(scene.tree.stmts.len()).expect("arenas are indexed by u32");
+    (0..count)
+        .filter_map(|at| returned(scene, StmtId(at)))
+        .any(|value| number(scene, value) != Some(error))
+}
+
+/// The value of a `return`.
+fn returned(scene: &Scene<'_>, stmt: StmtId) -> Option<ExprId> {
+    match scene.tree.stmt(stmt).kind {
+        StmtKind::Return(value) => value,
+        _ => None,
+    }
+}
+
+pub(in crate::strong) fn is_minus_one(scene: &Scene<'_>, value: ExprId) -> bool {
+    number(scene, value) == Some(-1)
+}
+
+/// The whole number that is written down: `-1`, `(int)0`, `-1.0`.
+fn number(scene: &Scene<'_>, value: ExprId) -> Option<i64> {
+    match scene.tree.expr(value).kind {
+        ExprKind::Int(number) => number,
+        ExprKind::Float => {
+            let text = scene.text(scene.span(value)?);
+            text.strip_suffix(".0")?.parse().ok()
+        }
+        ExprKind::Unary {
+            op: UnaryOp::Minus,
+            operand,
+        } => number(scene, operand)?.checked_neg(),
+        ExprKind::Cast { operand, .. } => number(scene, operand),
+        _ => None,
+    }
+}

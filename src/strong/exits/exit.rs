@@ -1,0 +1,218 @@
+//! What to do about a call that could not fail before.
+
+use super::branch::{branch, branches};
+use super::error_value::ErrorValue;
+use super::passed_on::is_passed_on;
+use super::{Exits, text};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
+use crate::capi::{Absent, OldErrors, Replacement};
+use crate::rule::Errors;
+use crate::strong::plan::takes_result;
+use crate::strong::reason::Reason;
+use crate::strong::scene::{Parent, Scene};
+use crate::strong::shape::Shape;
+
+/// What happens if the strong function gives `NULL`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::strong) enum Failure {
+    /// What happens if the borrowed one does.
+    AsBefore,
+    /// The borrowed one could not, but the code tests for it.
+    Tested,
+    /// The borrowed one could not, or swallowed the error that is to be told: the statements that
+    /// leave the function.
+    Exit(Vec<String>),
+    /// The borrowed one could not: the statements that leave this loop.
+    Break(StmtId, Vec<String>),
+    /// The statements that leave a function which cannot tell its caller.
+    Stop(Vec<String>),
+    /// The borrowed one could not, and the function that gets the result raises an exception for
+    /// `NULL`: the code does about that what it does about other errors of that function.
+    PassedOn,
+}
+
+/// What to do about `NULL` from the strong function.
+///
+/// # Errors
+/// The borrowed one never gives `NULL`, and nothing tells what to do about it.
+pub(in crate::strong) fn failure(
+    scene: &Scene<'_>,
+    call: ExprId,
+    replacement: &'static Replacement,
+    shape: Shape,
+) -> Result<Failure, Reason> {
+    let may_propagate = scene.cx.errors == Errors::Propagate;
+    if replacement.errors == OldErrors::Swallowed && may_propagate {
+        // A variable of another type would be left as it was before the lookup.
+        let local = shape.local();
+        if local.is_some_and(|local| !takes_result(scene, local)) {
+            return Ok(Failure::AsBefore);
+        }
+        let exits = Exits::new(scene, call, local);
+        let exit = exits.and_then(|exits| with_error(scene, &exits));
+        return Ok(exit.map_or(Failure::AsBefore, Failure::Exit));
+    }
+    if replacement.errors != OldErrors::Unchecked || replacement.absent != Absent::Error {
+        return Ok(Failure::AsBefore);
+    }
+    let stmt = scene.stmt_of(call).ok_or(Reason::Unreachable)?;
+    if shape
+        .local()
+        .is_some_and(|local| is_tested(scene, stmt, local))
+    {
+        return Ok(Failure::Tested);
+    }
+    let is_init = matches!(scene.parent_of_stmt(stmt), Some(Parent::Stmt(outer))
+        if matches!(scene.tree.stmt(outer).kind, StmtKind::For { init, .. } if init == Some(stmt)));
+    if is_init {
+        return Err(Reason::LoopCondition);
+    }
+    if matches!(shape, Shape::Inside(..)) {
+        return Err(Reason::NoSwap(
+            "the checked call can fail where the macro could not: give it a statement of its own, \
+             and test its result for `NULL`",
+        ));
+    }
+    let no_exit = || Reason::NoExit(replacement.strong);
+    let exits = Exits::new(scene, call, shape.local());
+    let found = exits
+        .as_ref()
+        .and_then(|exits| exit(scene, exits, replacement));
+    if let (Some(Failure::Exit(lines)), Some(local)) = (&found, shape.local())
+        && leaves_next(scene, stmt, local, lines)
+    {
+        return Ok(Failure::Tested);
+    }
+    let passed_on = || is_passed_on(scene, call, shape, replacement).then_some(Failure::PassedOn);
+    found.or_else(passed_on).ok_or_else(|| {
+        let unsure = exits.and_then(|exits| exits.unsure());
+        unsure.map_or_else(no_exit, |stmt| undoes(scene, stmt, replacement))
+    })
+}
+
+/// Whether the statement behind `stmt` does the same as `lines` if `local` is `NULL`, and may do it
+/// for other reasons: `if (v == NULL || check(v) < 0) goto error;`.
+fn leaves_next(scene: &Scene<'_>, stmt: StmtId, local: LocalId, lines: &[String]) -> bool {
+    let next = scene
+        .siblings(stmt)
+        .and_then(|(stmts, at)| stmts.get(at + 1).copied());
+    let Some(test) = next else {
+        return false;
+    };
+    let StmtKind::If { cond, then, .. } = scene.tree.stmt(test).kind else {
+        return false;
+    };
+    let mut first = cond;
+    while let ExprKind::Binary {
+        op: BinaryOp::LogicalOr,
+        lhs,
+        ..
+    } = scene.tree.expr(first).kind
+    {
+        first = lhs;
+    }
+    let is_asked = null_tested(scene, first).is_some_and(|it| scene.as_local(it) == Some(local));
+    let Some(branch) = branch(scene, test, then).filter(|_| is_asked) else {
+        return false;
+    };
+    let does_no_more = match &scene.tree.stmt(then).kind {
+        StmtKind::Block(stmts) => stmts.len() == branch.releases.len() + 1,
+        _ => true,
+    };
+    does_no_more && text(scene, &branch).is_some_and(|same| same == lines)
+}
+
+/// What a condition finds to be `NULL`: `!v`, `v == NULL`.
+fn null_tested(scene: &Scene<'_>, cond: ExprId) -> Option<ExprId> {
+    match scene.tree.expr(cond).kind {
+        ExprKind::Unary {
+            op: UnaryOp::Not,
+            operand,
+        } => Some(operand),
+        ExprKind::Binary {
+            op: BinaryOp::Equals,
+            lhs,
+            rhs,
+        } if scene.is_null(rhs) => Some(lhs),
+        _ => None,
+    }
+}
+
+/// Another exit does `stmt`, and whether this one has to cannot be told.
+fn undoes(scene: &Scene<'_>, stmt: StmtId, replacement: &Replacement) -> Reason {
+    let Some(span) = scene.stmt_span(stmt) else {
+        return Reason::NoExit(replacement.strong);
+    };
+    let line = scene.cx.file(scene.file).position(span.start()).line.0;
+    Reason::Undoes(replacement.strong, scene.text(span), line)
+}
+
+/// What to do where the call of `exits` fails; `None` if nothing fits.
+fn exit(scene: &Scene<'_>, exits: &Exits<'_, '_>, replacement: &Replacement) -> Option<Failure> {
+    let is_void = scene.function.ret.is_void();
+    // A sequence can be read from a copy, which is better than half of the work.
+    let may_stop = is_void && replacement.borrowed == "PyList_GET_ITEM";
+    let stop = || exits.stop().filter(|_| may_stop).map(Failure::Stop);
+    with_error(scene, exits)
+        .map(Failure::Exit)
+        .or_else(|| {
+            let (left, lines) = exits.end_of_loop()?;
+            Some(Failure::Break(left, lines))
+        })
+        .or_else(stop)
+}
+
+/// The statements that leave the function with an error, if some fit.
+fn with_error(scene: &Scene<'_>, exits: &Exits<'_, '_>) -> Option<Vec<String>> {
+    exits
+        .copied()
+        .or_else(|| exits.neighbour())
+        .or_else(|| exits.previous())
+        .or_else(|| exits.common_label())
+        .or_else(|| exits.made())
+        .filter(|_| !scene.function.ret.is_void())
+}
+
+/// Whether the code already leaves with an error if the result, in `local`, is `NULL`: the test is
+/// the statement behind `stmt`, or `stmt` itself.
+fn is_tested(scene: &Scene<'_>, stmt: StmtId, local: LocalId) -> bool {
+    let next = scene
+        .siblings(stmt)
+        .and_then(|(stmts, at)| stmts.get(at + 1).copied());
+    [Some(stmt), next].into_iter().flatten().any(|stmt| {
+        let StmtKind::If { cond, then, .. } = scene.tree.stmt(stmt).kind else {
+            return false;
+        };
+        let Some(tested) = null_tested(scene, cond) else {
+            return false;
+        };
+        let tested = match scene.tree.expr(tested).kind {
+            ExprKind::Assign { op: None, lhs, .. } => lhs,
+            _ => tested,
+        };
+        if scene.as_local(tested) != Some(local) {
+            return false;
+        }
+        let Some(branch) = branch(scene, stmt, then) else {
+            return goes_on(scene, then);
+        };
+        match scene.tree.stmt(branch.jump).kind {
+            StmtKind::Return(Some(value)) => {
+                ErrorValue::of(scene, &branches(scene)).is(scene, value)
+            }
+            _ => true,
+        }
+    })
+}
+
+/// Whether a block clears the error and goes on: `PyErr_Clear(); continue;`.
+fn goes_on(scene: &Scene<'_>, block: StmtId) -> bool {
+    let StmtKind::Block(stmts) = &scene.tree.stmt(block).kind else {
+        return false;
+    };
+    let clears = |stmt: &StmtId| match scene.tree.stmt(*stmt).kind {
+        StmtKind::Expr(expr) => matches!(scene.call(expr), Some(("PyErr_Clear", _))),
+        _ => false,
+    };
+    stmts.first().is_some_and(clears)
+}

@@ -1,0 +1,452 @@
+//! What the variables of a function hold at a point, and whether an exit from there is clean.
+//!
+//! ```c
+//! tuple = PyTuple_New(n);               /* owned or NULL */
+//! if (tuple == NULL)
+//!     return NULL;                      /* NULL: nothing to release */
+//! item = PyList_GET_ITEM(list, i);      /* here an exit has to release `tuple` */
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::error_value::{ErrorValue, is_minus_one};
+use super::made_exit::consumption;
+use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
+use crate::capi::{self, OutKind, Returns};
+use crate::cfg::{
+    Base, BlockId, Callee, Comparison, Condition, Instr, InstrKind, Operand, Place, Point, Source,
+    TempId, Terminator,
+};
+use crate::strong::follow::counts::{Effect, effect};
+use crate::strong::follow::web::assigned;
+use crate::strong::scene::Scene;
+use crate::strong::types::is_number;
+
+/// What a variable may hold: the union of these over all paths.
+type Contents = u8;
+
+const UNSET: Contents = 1;
+/// `NULL`, or the number 0.
+const NULL: Contents = 2;
+/// Something that the function has to release.
+const OWNED: Contents = 4;
+/// The number -1.
+const ERROR: Contents = 8;
+const OTHER: Contents = 16;
+/// A pointer that was released.
+const GONE: Contents = 32;
+
+/// Contents of all variables at a point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::strong) struct State {
+    locals: Vec<Contents>,
+    /// Temporaries of the block that hold the value of a variable.
+    temps: BTreeMap<TempId, LocalId>,
+    /// Something is released that may be `NULL`, or read that is not there.
+    broken: bool,
+}
+
+impl State {
+    fn set(&mut self, local: LocalId, contents: Contents) {
+        self.locals[local.0 as usize] = contents;
+    }
+
+    fn of(&self, local: LocalId) -> Contents {
+        self.locals[local.0 as usize]
+    }
+
+    fn local(&self, operand: &Operand) -> Option<LocalId> {
+        match operand {
+            Operand::Temp(temp) => self.temps.get(temp).copied(),
+            _ => None,
+        }
+    }
+
+    /// The state in which `local` is `NULL`.
+    pub(in crate::strong) fn with_null(mut self, local: Option<LocalId>) -> Self {
+        if let Some(local) = local {
+            self.set(local, NULL);
+        }
+        self.broken = false;
+        self
+    }
+
+    /// Whether the function has nothing to release.
+    pub(in crate::strong) fn owns_nothing(&self) -> bool {
+        self.locals.iter().all(|contents| contents & OWNED == 0)
+    }
+
+    /// What the function may have to release, in the order of declarations.
+    pub(in crate::strong) fn owned(&self) -> Vec<Owned> {
+        let locals = (0u32..).zip(&self.locals);
+        locals
+            .filter(|(_, contents)| *contents & OWNED != 0)
+            .map(|(at, contents)| Owned {
+                local: LocalId(at),
+                for_sure: contents & !(OWNED | NULL) == 0,
+                null: contents & NULL != 0,
+            })
+            .collect()
+    }
+
+    /// Takes note that the function does not own what these variables hold.
+    pub(in crate::strong) fn disown_all(&mut self, locals: &[LocalId]) {
+        for &local in locals {
+            let contents = self.of(local);
+            if contents & OWNED != 0 {
+                self.set(local, contents & !OWNED | OTHER);
+            }
+        }
+    }
+
+    /// Takes note that the function may own what these variables hold, if they hold anything.
+    pub(in crate::strong) fn may_own_all(&mut self, locals: &[LocalId]) {
+        for &local in locals {
+            let contents = self.of(local);
+            if contents & OTHER != 0 {
+                self.set(local, contents | OWNED);
+            }
+        }
+    }
+
+    /// Whether `local` holds this error and nothing else. Numbers are known if they are 0 or -1.
+    pub(in crate::strong) fn is_error(&self, local: LocalId, error: ErrorValue) -> bool {
+        match error {
+            ErrorValue::Null | ErrorValue::Number(0) => self.of(local) == NULL,
+            ErrorValue::Number(-1) => self.of(local) == ERROR,
+            ErrorValue::Number(_) => false,
+        }
+    }
+
+    /// Whether `local` holds the same in both states.
+    pub(in crate::strong) fn agrees(&self, other: &Self, local: LocalId) -> bool {
+        self.of(local) == other.of(local)
+    }
+
+    fn join(&mut self, other: &Self) -> bool {
+        let before = self.clone();
+        for (one, more) in self.locals.iter_mut().zip(&other.locals) {
+            *one |= more;
+        }
+        self.broken |= other.broken;
+        *self != before
+    }
+}
+
+/// A variable with something that the function has to release.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::strong) struct Owned {
+    pub local: LocalId,
+    /// It is so on all paths, but for those where it is `NULL`.
+    pub for_sure: bool,
+    /// It may be `NULL`.
+    pub null: bool,
+}
+
+/// The contents of variables at all points of a function.
+pub(in crate::strong) struct Held<'s, 'a> {
+    scene: &'s Scene<'a>,
+    inputs: BTreeMap<BlockId, State>,
+}
+
+impl<'s, 'a> Held<'s, 'a> {
+    pub(in crate::strong) fn new(scene: &'s Scene<'a>) -> Self {
+        let locals = (0u32..).zip(&scene.tree.locals);
+        let contents = locals.map(|(at, local)| match consumption(scene, LocalId(at)) {
+            _ if !local.is_param => UNSET,
+            None => OTHER,
+            Some("Py_XDECREF") => OWNED | NULL,
+            Some(_) => OWNED,
+        });
+        let start = State {
+            locals: contents.collect(),
+            temps: BTreeMap::new(),
+            broken: false,
+        };
+        let entry = scene.cfg.reverse_post_order().first().copied();
+        let inputs = entry.map(|entry| solve(scene, entry, start));
+        Self {
+            scene,
+            inputs: inputs.unwrap_or_default(),
+        }
+    }
+
+    /// The state in front of the step at `point`; `None` if no path leads there.
+    pub(in crate::strong) fn at(&self, point: Point) -> Option<State> {
+        let mut state = self.inputs.get(&point.block)?.clone();
+        for instr in &self.scene.cfg.block(point.block).instrs[..point.index] {
+            step(self.scene, instr, &mut state);
+        }
+        Some(state)
+    }
+}
+
+/// Whether the function, if it goes on at the start of `block` in this state, releases all it
+/// owns, and nothing else, and returns an error.
+pub(in crate::strong) fn fails_cleanly(
+    scene: &Scene<'_>,
+    error: ErrorValue,
+    block: BlockId,
+    state: State,
+) -> bool {
+    let inputs = solve(scene, block, state);
+    let mut returns = false;
+    for (&block, input) in &inputs {
+        let mut state = input.clone();
+        for instr in &scene.cfg.block(block).instrs {
+            // The end of the scopes comes with the return itself.
+            let ends = matches!(instr.kind, InstrKind::ScopeEnd { .. });
+            let leaves = matches!(scene.cfg.block(block).terminator, Terminator::Return(..));
+            if !(ends && leaves) {
+                step(scene, instr, &mut state);
+            }
+        }
+        if state.broken {
+            return false;
+        }
+        if let Terminator::Return(_, stmt) = scene.cfg.block(block).terminator {
+            returns = true;
+            if !state.owns_nothing() || !gives_error(scene, error, stmt, &state) {
+                return false;
+            }
+        }
+    }
+    returns
+}
+
+fn gives_error(scene: &Scene<'_>, error: ErrorValue, stmt: StmtId, state: &State) -> bool {
+    let StmtKind::Return(Some(value)) = scene.tree.stmt(stmt).kind else {
+        return false;
+    };
+    match scene.as_local(value) {
+        Some(local) => state.is_error(local, error),
+        None => error.is(scene, value),
+    }
+}
+
+/// The states at the starts of all blocks that are reached from `start`.
+fn solve(scene: &Scene<'_>, start: BlockId, state: State) -> BTreeMap<BlockId, State> {
+    let mut inputs = BTreeMap::from([(start, state)]);
+    let mut dirty = BTreeSet::from([start]);
+    while let Some(block) = dirty.pop_first() {
+        let mut state = inputs[&block].clone();
+        for instr in &scene.cfg.block(block).instrs {
+            step(scene, instr, &mut state);
+        }
+        let terminator = &scene.cfg.block(block).terminator;
+        for (edge, target) in terminator.targets().into_iter().enumerate() {
+            let mut next = state.clone();
+            if let Terminator::Branch { condition, .. } = terminator
+                && !refine(condition, edge == 0, &mut next)
+            {
+                continue;
+            }
+            next.temps.clear();
+            let changed = match inputs.get_mut(&target) {
+                Some(known) => known.join(&next),
+                None => inputs.insert(target, next).is_none(),
+            };
+            if changed {
+                dirty.insert(target);
+            }
+        }
+    }
+    inputs
+}
+
+/// Adds what the outcome of a test says; whether it can be at all.
+fn refine(condition: &Condition, holds: bool, state: &mut State) -> bool {
+    let zero = match condition.comparison {
+        Comparison::Equal => holds,
+        Comparison::NotEqual => !holds,
+        _ => return true,
+    };
+    let Some(local) = state.local(&condition.lhs) else {
+        return true;
+    };
+    if !condition.rhs.is_zero() {
+        return true;
+    }
+    let contents = state.of(local);
+    let left = match zero {
+        true if contents & (NULL | OTHER | UNSET) == 0 => 0,
+        true => NULL,
+        false => contents & !NULL,
+    };
+    state.set(local, left);
+    left != 0
+}
+
+fn step(scene: &Scene<'_>, instr: &Instr, state: &mut State) {
+    match &instr.kind {
+        InstrKind::Load { dst, place } => {
+            if let Some(local) = place.as_local() {
+                state.broken |= state.of(local) & (UNSET | GONE) != 0;
+                state.temps.insert(*dst, local);
+            }
+        }
+        InstrKind::Copy { dst, src } | InstrKind::Cast { dst, src, .. } => {
+            if let Some(local) = state.local(src) {
+                state.temps.insert(*dst, local);
+            }
+        }
+        InstrKind::Store { place, value } => store(scene, place, value, instr.source, state),
+        InstrKind::Call { callee, args, .. } => {
+            let name = match callee {
+                Callee::Named(name) => &**name,
+                Callee::Indirect(_) => "",
+            };
+            for (at, arg) in args.iter().enumerate() {
+                argument(scene, name, args, at, arg, state);
+            }
+        }
+        InstrKind::Declare { local } => state.set(*local, UNSET),
+        InstrKind::ScopeEnd { locals } => {
+            for &local in locals {
+                state.set(local, UNSET);
+            }
+        }
+        InstrKind::Op { .. } | InstrKind::Asm => {}
+    }
+}
+
+fn store(scene: &Scene<'_>, place: &Place, value: &Operand, source: Source, state: &mut State) {
+    let Some(local) = place.as_local() else {
+        return store_inside(scene, place, value, source, state);
+    };
+    let contents = match (value, state.local(value)) {
+        (value, _) if value.is_zero() => NULL,
+        (_, Some(from)) => state.of(from),
+        _ => assigned(scene, source, local).map_or(OTHER, |value| contents(scene, local, value)),
+    };
+    state.set(local, contents);
+    if let Operand::Temp(temp) = value {
+        state.temps.insert(*temp, local);
+    }
+}
+
+/// A store to memory, which takes the value over, or into an array or struct of the function.
+fn store_inside(
+    scene: &Scene<'_>,
+    place: &Place,
+    value: &Operand,
+    source: Source,
+    state: &mut State,
+) {
+    let given = state.local(value);
+    let Base::Local(array) = place.base else {
+        if let Some(given) = given {
+            state.set(given, OTHER);
+        }
+        return;
+    };
+    let made = match source {
+        Source::Expr(expr) => match scene.tree.expr(expr).kind {
+            ExprKind::Assign { rhs, .. } => scene.call(rhs).map_or(0, |(name, _)| result(name)),
+            _ => 0,
+        },
+        Source::Stmt(_) => 0,
+    };
+    let contents = made | given.map_or(0, |given| state.of(given));
+    let before = state.of(array);
+    state.set(array, before | contents & OWNED);
+}
+
+/// What `local` holds after `local = value`.
+fn contents(scene: &Scene<'_>, local: LocalId, value: ExprId) -> Contents {
+    let number = is_number(&scene.tree.local(local).ty);
+    match &scene.tree.expr(value).kind {
+        ExprKind::Cast { operand, .. } => contents(scene, local, *operand),
+        _ if number && is_minus_one(scene, value) => ERROR,
+        _ if number => OTHER,
+        ExprKind::Call { .. } => match scene.call(value) {
+            Some((name, _)) => result(name),
+            None => OWNED | NULL,
+        },
+        ExprKind::Conditional { .. } => OWNED | NULL,
+        _ => OTHER,
+    }
+}
+
+fn result(name: &str) -> Contents {
+    match capi::effects(name) {
+        Some(effects) => match effects.returns {
+            Returns::New => OWNED | NULL,
+            Returns::Null => NULL,
+            Returns::Plain if name.contains("lloc") => OWNED | NULL,
+            Returns::Borrowed { .. } | Returns::Void | Returns::Plain => OTHER,
+        },
+        // What a function of the project or of C gives may have to be released.
+        None => OWNED | NULL,
+    }
+}
+
+fn argument(
+    scene: &Scene<'_>,
+    name: &str,
+    args: &[Operand],
+    at: usize,
+    arg: &Operand,
+    state: &mut State,
+) {
+    if let Operand::AddressOf(place) = arg
+        && let Some(local) = place.as_local()
+    {
+        let contents = filled(scene, name, at, local, state.of(local));
+        return state.set(local, contents);
+    }
+    let Some(local) = state.local(arg) else {
+        return;
+    };
+    let contents = match effect(scene, name, args, at) {
+        Effect::Take => OWNED,
+        Effect::Release => {
+            state.broken |= name == "Py_DECREF" && state.of(local) & NULL != 0;
+            GONE
+        }
+        Effect::Clear => NULL,
+        Effect::Replace | Effect::Steal | Effect::StealOnSuccess => OTHER,
+        Effect::Use if frees(name) => GONE,
+        Effect::Use | Effect::KeepInside | Effect::Copy => return,
+    };
+    state.set(local, contents);
+}
+
+/// What `local` holds after a call got its address.
+fn filled(scene: &Scene<'_>, name: &str, at: usize, local: LocalId, before: Contents) -> Contents {
+    if name == "Py_CLEAR" {
+        return NULL;
+    }
+    if frees(name) {
+        return GONE;
+    }
+    if is_number(&scene.tree.local(local).ty) {
+        return OTHER;
+    }
+    if matches!(name, "memset" | "memcpy" | "memmove") {
+        return before & OWNED | OTHER;
+    }
+    let Some(effects) = capi::effects(name) else {
+        // A struct that holds something keeps it, whatever else it gets.
+        let is_pointer = scene.tree.local(local).ty.pointee().is_some();
+        let keeps = !is_pointer && before & OWNED != 0;
+        return if keeps { before } else { OWNED | NULL };
+    };
+    let out = effects
+        .outs
+        .iter()
+        .find(|out| usize::from(out.arg) == at || out.variadic && usize::from(out.arg) <= at);
+    match out.map(|out| out.kind) {
+        Some(OutKind::New | OutKind::Inout | OutKind::Buffer) => OWNED | NULL,
+        Some(OutKind::Borrowed | OutKind::Pointer) => OTHER,
+        // `PyArg_ParseTuple(args, FORMAT, &v)`: it may be set or not.
+        None => before | OTHER,
+    }
+}
+
+/// Whether the name is that of a function which gives back what its argument holds.
+pub(in crate::strong) fn frees(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let words = ["free", "decref", "release", "dealloc", "destroy", "close"];
+    words.iter().any(|word| name.contains(word))
+}

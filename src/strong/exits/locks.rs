@@ -1,0 +1,110 @@
+//! Whether a lock or the like is held at a point: an exit from there would have to give it back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::cfg::{BlockId, Callee, Instr, InstrKind, Point};
+use crate::strong::scene::Scene;
+
+/// What the names of calls say: one takes, the other gives back.
+const PAIRS: [(&str, &str); 7] = [
+    ("lock", "unlock"),
+    ("begin", "end"),
+    ("enter", "leave"),
+    ("enter", "exit"),
+    ("ensure", "release"),
+    ("acquire", "release"),
+    ("savethread", "restorethread"),
+];
+
+/// The calls that may have taken something and did not give it back yet, in lower case.
+type Taken = BTreeSet<String>;
+
+/// Whether some path to `point` takes a lock, attaches or detaches the thread, or begins
+/// something else that has an end, and does not end it.
+pub(in crate::strong) fn may_hold(scene: &Scene<'_>, point: Point) -> bool {
+    let Some(&entry) = scene.cfg.reverse_post_order().first() else {
+        return false;
+    };
+    let mut inputs = BTreeMap::from([(entry, Taken::new())]);
+    let mut dirty = BTreeSet::from([entry]);
+    while let Some(block) = dirty.pop_first() {
+        let output = after(&scene.cfg.block(block).instrs, &inputs[&block]);
+        for target in scene.cfg.block(block).terminator.targets() {
+            if flow(&mut inputs, target, &output) {
+                dirty.insert(target);
+            }
+        }
+    }
+    let Some(input) = inputs.get(&point.block) else {
+        return false;
+    };
+    let before = &scene.cfg.block(point.block).instrs[..point.index];
+    !after(before, input).is_empty()
+}
+
+/// Adds `output` to what flows into `target`; whether that is more than before.
+fn flow(inputs: &mut BTreeMap<BlockId, Taken>, target: BlockId, output: &Taken) -> bool {
+    let is_new = !inputs.contains_key(&target);
+    let input = inputs.entry(target).or_default();
+    let before = input.len();
+    input.extend(output.iter().cloned());
+    is_new || input.len() > before
+}
+
+fn after(instrs: &[Instr], input: &Taken) -> Taken {
+    let mut taken = input.clone();
+    for instr in instrs {
+        if let InstrKind::Call {
+            callee: Callee::Named(name),
+            ..
+        } = &instr.kind
+        {
+            let name = name.to_ascii_lowercase();
+            taken.retain(|before| !gives_back(before, &name));
+            if takes(&name) {
+                taken.insert(name);
+            }
+        }
+    }
+    taken
+}
+
+fn takes(name: &str) -> bool {
+    // `OutputBuffer_InitBlock` locks nothing.
+    let name = name.replace("block", "");
+    // `PyThread_release_lock` gives one back.
+    !name.contains("release")
+        && PAIRS
+            .iter()
+            .any(|(take, give)| name.contains(take) && !name.contains(give))
+}
+
+fn gives_back(taken: &str, name: &str) -> bool {
+    PAIRS
+        .iter()
+        .any(|(take, give)| taken.contains(take) && taken.replace(take, give) == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_what_takes_and_what_gives_back() {
+        let pairs = [
+            ("pyeval_savethread", "pyeval_restorethread"),
+            ("pygilstate_ensure", "pygilstate_release"),
+            ("pythread_acquire_lock", "pythread_release_lock"),
+            ("pthread_mutex_lock", "pthread_mutex_unlock"),
+            ("pycriticalsection_begin", "pycriticalsection_end"),
+            ("py_enterrecursivecall", "py_leaverecursivecall"),
+        ];
+        for (take, give) in pairs {
+            assert!(takes(take), "{take}");
+            assert!(!takes(give), "{give}");
+            assert!(gives_back(take, give), "{take} {give}");
+        }
+        assert!(!takes("buffer_initblock"));
+        assert!(!gives_back("pygilstate_ensure", "pybuffer_release"));
+    }
+}

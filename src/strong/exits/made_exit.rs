@@ -1,0 +1,286 @@
+//! An exit that the function does not have yet: the releases of what it owns.
+//!
+//! ```c
+//! out = PyList_New(n);
+//! item = PyList_GetItemRef(list, i);
+//! if (item == NULL) {
+//!     Py_XDECREF(out);
+//!     return NULL;
+//! }
+//! ```
+
+use super::held::{Owned, State, frees};
+use super::reach::{ends_of, reaches};
+use crate::ast::{ExprId, ExprKind, Init, LocalId, StmtKind, TypeKind, UnaryOp};
+use crate::capi::{self, Returns};
+use crate::cfg::Point;
+use crate::ownership::summary::Param;
+use crate::strong::scene::{Parent, Scene};
+
+/// The statements that release what the function owns in this state; `None` if it cannot be told
+/// how, or whether, something is to be released.
+pub(in crate::strong) fn releases(scene: &Scene<'_>, state: &State) -> Option<Vec<String>> {
+    let owned = state.owned().into_iter();
+    owned.map(|owned| release(scene, owned)).collect()
+}
+
+/// The variables with what the function makes and returns: the `self` of a `tp_new`. It owns that
+/// also when it is stored somewhere.
+pub(in crate::strong) fn made_results(scene: &Scene<'_>) -> Vec<LocalId> {
+    let is_call = |value: &ExprId| {
+        let value = without_casts(scene, *value);
+        matches!(scene.tree.expr(value).kind, ExprKind::Call { .. })
+    };
+    results(scene)
+        .filter(|&local| makers(scene, local).iter().any(is_call))
+        .collect()
+}
+
+/// The statement that releases what a variable owns; `None` if it cannot be told how, or whether.
+pub(in crate::strong) fn release(scene: &Scene<'_>, owned: Owned) -> Option<String> {
+    let name = scene.name(owned.local);
+    let is_pointer = scene.tree.local(owned.local).ty.pointee().is_some();
+    if !owned.for_sure || !is_pointer || fate(scene, owned.local) != Fate::GivenUp {
+        return None;
+    }
+    let makers = makers(scene, owned.local);
+    let mut functions = makers
+        .iter()
+        .map(|&value| release_of(scene, value, owned.null));
+    let first = match functions.next() {
+        None if !is_always_consumed(scene, owned.local) => return None,
+        first => first.flatten(),
+    };
+    let function = match first {
+        Some(first) if functions.all(|other| other == Some(first)) => first,
+        _ => own_release(scene, owned)?,
+    };
+    Some(format!("{function}({name});"))
+}
+
+/// The function by which this one releases the variable elsewhere.
+fn own_release<'s>(scene: &'s Scene<'_>, owned: Owned) -> Option<&'s str> {
+    match calls_with(scene, owned.local).find(|name| frees(name))? {
+        "Py_DECREF" | "Py_XDECREF" if owned.null => Some("Py_XDECREF"),
+        "Py_DECREF" | "Py_XDECREF" => Some("Py_DECREF"),
+        // Whether other functions take `NULL` is not known.
+        name => (!owned.null || !is_tested(scene, owned.local)).then_some(name),
+    }
+}
+
+/// The function that releases a parameter which the caller gave away: there is no call that took
+/// a reference for it.
+pub(in crate::strong) fn consumption<'s>(scene: &'s Scene<'_>, param: LocalId) -> Option<&'s str> {
+    let takes = |name| {
+        matches!(
+            name,
+            "Py_INCREF" | "Py_XINCREF" | "Py_NewRef" | "Py_XNewRef"
+        )
+    };
+    if calls_with(scene, param).any(takes) {
+        return None;
+    }
+    calls_with(scene, param).find(|name| frees(name))
+}
+
+/// Whether each path through the function releases what the caller gave away with a parameter: some
+/// functions take it over only where they succeed.
+fn is_always_consumed(scene: &Scene<'_>, param: LocalId) -> bool {
+    let exprs = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+    let releases = exprs.filter(|&expr| match scene.call(expr) {
+        Some((name, [arg])) => {
+            frees(name) && scene.as_local(without_casts(scene, *arg)) == Some(param)
+        }
+        _ => false,
+    });
+    let releases: Vec<Point> = releases.filter_map(|call| scene.cfg.call(call)).collect();
+    let Some(start) = scene.cfg.before(scene.function.body) else {
+        return false;
+    };
+    let mut ends = ends_of(scene.cfg);
+    scene.tree.local(param).is_param && !ends.any(|end| reaches(scene.cfg, start, end, &releases))
+}
+
+/// The functions that are called with the variable as their only argument.
+fn calls_with<'s>(scene: &'s Scene<'_>, local: LocalId) -> impl Iterator<Item = &'s str> {
+    let exprs = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+    exprs.filter_map(move |expr| match scene.call(expr)? {
+        (name, [arg]) if scene.as_local(without_casts(scene, *arg)) == Some(local) => Some(name),
+        _ => None,
+    })
+}
+
+/// Whether the function asks if the variable is `NULL`.
+fn is_tested(scene: &Scene<'_>, local: LocalId) -> bool {
+    uses(scene, local).any(|name| match scene.parent_of_expr(name) {
+        Some(Parent::Stmt(stmt)) => matches!(scene.tree.stmt(stmt).kind, StmtKind::If { .. }),
+        Some(Parent::Expr(outer)) => matches!(
+            scene.tree.expr(outer).kind,
+            ExprKind::Unary {
+                op: UnaryOp::Not,
+                ..
+            } | ExprKind::Binary { .. }
+        ),
+        None => false,
+    })
+}
+
+/// The function that releases what `value` makes.
+fn release_of(scene: &Scene<'_>, value: ExprId, null: bool) -> Option<&'static str> {
+    let (name, _) = scene.call(without_casts(scene, value))?;
+    let is_new = scene.cx.summaries().returns(name) == Some(Returns::New);
+    match name {
+        "malloc" | "calloc" | "realloc" | "strdup" | "strndup" => Some("free"),
+        _ if name.starts_with("PyMem_Raw") => Some("PyMem_RawFree"),
+        _ if name.starts_with("PyMem_") => Some("PyMem_Free"),
+        "PyObject_Malloc" | "PyObject_Calloc" | "PyObject_Realloc" => Some("PyObject_Free"),
+        _ if is_new && null => Some("Py_XDECREF"),
+        _ if is_new => Some("Py_DECREF"),
+        _ => None,
+    }
+}
+
+/// `value` without the casts around it.
+pub(in crate::strong) fn without_casts(scene: &Scene<'_>, mut value: ExprId) -> ExprId {
+    while let ExprKind::Cast { operand, .. } = scene.tree.expr(value).kind {
+        value = operand;
+    }
+    value
+}
+
+/// The variables that the function returns.
+pub(in crate::strong) fn results<'s>(scene: &'s Scene<'_>) -> impl Iterator<Item = LocalId> + 's {
+    let stmts = scene.tree.stmts.iter();
+    stmts.filter_map(|stmt| match stmt.kind {
+        StmtKind::Return(value) => scene.as_local(without_casts(scene, value?)),
+        _ => None,
+    })
+}
+
+/// What `local` gets anywhere in the function, apart from `NULL`.
+fn makers(scene: &Scene<'_>, local: LocalId) -> Vec<ExprId> {
+    let assigned = scene.tree.exprs.iter().filter_map(|expr| match expr.kind {
+        ExprKind::Assign { lhs, rhs, .. } if scene.as_local(lhs) == Some(local) => Some(rhs),
+        _ => None,
+    });
+    let decls = scene.tree.stmts.iter().flat_map(|stmt| match &stmt.kind {
+        StmtKind::Decl(decls) => &decls[..],
+        _ => &[],
+    });
+    let declared = decls
+        .filter(|decl| decl.local == local)
+        .filter_map(|decl| match decl.init {
+            Some(Init::Expr(value)) => Some(value),
+            _ => None,
+        });
+    let mut makers: Vec<ExprId> = assigned.chain(declared).collect();
+    makers.retain(|&value| !scene.is_null(value));
+    makers
+}
+
+/// Variables with results of calls that the function neither releases nor gives away on any path:
+/// it does not own them, or leaks them everywhere.
+pub(in crate::strong) fn never_given_up(scene: &Scene<'_>) -> Vec<LocalId> {
+    let locals = (0u32..).zip(&scene.tree.locals);
+    locals
+        .map(|(at, _)| LocalId(at))
+        .filter(|&local| match fate(scene, local) {
+            Fate::Kept => true,
+            Fate::PassedOn => {
+                let makers = makers(scene, local).into_iter();
+                let mut calls = makers.filter_map(|value| scene.call(without_casts(scene, value)));
+                calls.all(|(name, _)| only_gives_access(name))
+            }
+            Fate::GivenUp => false,
+        })
+        .collect()
+}
+
+/// What a function does with the value of a variable, on any path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    /// It only looks at it.
+    Kept,
+    /// It hands it to functions that may or may not take it over.
+    PassedOn,
+    /// It releases, returns or stores it, or hands it to a function that takes it over.
+    GivenUp,
+}
+
+fn fate(scene: &Scene<'_>, local: LocalId) -> Fate {
+    let fates = uses(scene, local).map(|name| fate_of(scene, name));
+    fates.max().unwrap_or(Fate::Kept)
+}
+
+/// Whether a function with this name may well give what its caller need not release.
+fn only_gives_access(name: &str) -> bool {
+    const WORDS: [&str; 9] = [
+        "new", "create", "make", "alloc", "copy", "dup", "open", "build", "convert",
+    ];
+    let lower = name.to_ascii_lowercase();
+    capi::effects(name).is_none_or(|effects| effects.returns != Returns::New)
+        && !WORDS.iter().any(|word| lower.contains(word))
+}
+
+/// The places that name `local`.
+fn uses<'s>(scene: &'s Scene<'_>, local: LocalId) -> impl Iterator<Item = ExprId> + 's {
+    (0u32..)
+        .zip(&scene.tree.exprs)
+        .map(|(at, _)| ExprId(at))
+        .filter(move |&expr| scene.as_local(expr) == Some(local))
+}
+
+/// What becomes of the value of `name`.
+fn fate_of(scene: &Scene<'_>, mut name: ExprId) -> Fate {
+    loop {
+        let outer = match scene.parent_of_expr(name) {
+            Some(Parent::Expr(outer)) => outer,
+            Some(Parent::Stmt(stmt)) => match scene.tree.stmt(stmt).kind {
+                StmtKind::Return(_) | StmtKind::Decl(_) => return Fate::GivenUp,
+                _ => return Fate::Kept,
+            },
+            None => return Fate::Kept,
+        };
+        match &scene.tree.expr(outer).kind {
+            ExprKind::Cast { .. } | ExprKind::Conditional { .. } => name = outer,
+            ExprKind::Assign { rhs, .. } if *rhs == name => return Fate::GivenUp,
+            ExprKind::Unary { op, .. } if *op == UnaryOp::AddressOf => name = outer,
+            ExprKind::Member { arrow: false, .. } => name = outer,
+            ExprKind::Index { base, .. } if *base == name && is_array(scene, name) => name = outer,
+            ExprKind::Call { args, .. } => {
+                let at = args.iter().position(|&arg| arg == name);
+                return at.map_or(Fate::Kept, |at| fate_in_call(scene, outer, at));
+            }
+            _ => return Fate::Kept,
+        }
+    }
+}
+
+/// Whether `name` is an array, so that its elements are the variable's own.
+fn is_array(scene: &Scene<'_>, name: ExprId) -> bool {
+    scene
+        .as_local(name)
+        .is_some_and(|local| matches!(scene.tree.local(local).ty.kind, TypeKind::Array(..)))
+}
+
+/// What `call` does with its argument `at`.
+fn fate_in_call(scene: &Scene<'_>, call: ExprId, at: usize) -> Fate {
+    let Some((name, _)) = scene.call(call) else {
+        return Fate::PassedOn;
+    };
+    let by_format = ["BuildValue", "CallFunction", "CallMethod"]
+        .iter()
+        .any(|word| name.contains(word));
+    let releases = matches!(
+        name,
+        "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF" | "Py_DecRef"
+    );
+    match capi::effects(name) {
+        _ if releases || frees(name) || by_format && at > 0 => Fate::GivenUp,
+        Some(effects) if effects.steals.iter().any(|s| usize::from(s.arg) == at) => Fate::GivenUp,
+        Some(_) => Fate::Kept,
+        // A function of the package whose body only looks at it.
+        None if scene.cx.summaries().param(name, at) == Some(Param::Used) => Fate::Kept,
+        None => Fate::PassedOn,
+    }
+}

@@ -1,0 +1,353 @@
+//! The exits that a function may take where a call fails that could not fail before.
+//!
+//! An exit is taken over from the function itself, if it is right there too: it releases all that
+//! the function owns at the call, and returns an error. Else it is made of the same parts.
+
+mod beside;
+mod bound;
+pub(super) mod branch;
+mod error_value;
+pub(super) mod exit;
+pub(super) mod failing;
+mod held;
+mod locks;
+mod made_exit;
+pub(super) mod passed_on;
+pub(super) mod reach;
+mod undo;
+mod undone;
+
+use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
+use crate::cfg::BlockId;
+use crate::strong::scene::{Parent, Scene};
+use crate::strong::types::is_number;
+use bound::bounded_loop;
+use branch::{Branch, branches, leaves_exception, raised_returns, stmts};
+use error_value::ErrorValue;
+use held::{Held, Owned, State, fails_cleanly};
+use locks::may_hold;
+use made_exit::{made_results, never_given_up, release, releases, results};
+use undo::Undo;
+
+/// What the exits of a function are good for at one call.
+pub(in crate::strong) struct Exits<'s, 'a> {
+    pub(in crate::strong) scene: &'s Scene<'a>,
+    pub(in crate::strong) call: ExprId,
+    /// Gets the result of the call.
+    local: Option<LocalId>,
+    held: Held<'s, 'a>,
+    /// What the function holds if the call fails.
+    state: State,
+    unowned: Vec<LocalId>,
+    /// What else an exit has to undo.
+    undo: Undo,
+    error: ErrorValue,
+    /// The function is known to return that value after it raised.
+    returns: bool,
+    /// Branches that leave with an error, the nearest first.
+    pub branches: Vec<Branch>,
+}
+
+impl<'s, 'a> Exits<'s, 'a> {
+    /// `None` where a lock must be given back.
+    pub(in crate::strong) fn new(
+        scene: &'s Scene<'a>,
+        call: ExprId,
+        local: Option<LocalId>,
+    ) -> Option<Self> {
+        let (point, here) = (scene.cfg.call(call)?, scene.span(call)?.start().0);
+        if may_hold(scene, point) {
+            return None;
+        }
+        let held = Held::new(scene);
+        let mut state = held.at(point)?.with_null(local);
+        let unowned = never_given_up(scene);
+        state.disown_all(&unowned);
+        state.may_own_all(&made_results(scene));
+        let mut branches = branches(scene);
+        let error = ErrorValue::of(scene, &branches);
+        branches.retain(|branch| match scene.tree.stmt(branch.jump).kind {
+            StmtKind::Return(Some(value)) => error.is(scene, value),
+            _ => true,
+        });
+        let returns = scene.cx.reports_errors(scene.item)
+            || raised_returns(scene)
+                .iter()
+                .any(|&value| error.is(scene, value))
+            || branches
+                .iter()
+                .any(|branch| branch.evident && leads_to(scene, branch, error));
+        let labels: Vec<String> = branches
+            .iter()
+            .filter(|branch| branch.evident)
+            .filter_map(|branch| line(scene, branch.jump))
+            .collect();
+        branches.retain(|branch| match scene.tree.stmt(branch.jump).kind {
+            StmtKind::Goto(_) if !scene.cx.reports_errors(scene.item) => {
+                line(scene, branch.jump).is_some_and(|jump| labels.contains(&jump))
+            }
+            StmtKind::Goto(_) => true,
+            _ => returns,
+        });
+        branches.sort_by_key(|branch| {
+            let at = scene.stmt_span(branch.jump);
+            at.map(|span| span.start().0.abs_diff(here))
+        });
+        Some(Self {
+            scene,
+            call,
+            local,
+            held,
+            state,
+            unowned,
+            undo: Undo::new(scene, point, error),
+            error,
+            returns,
+            branches,
+        })
+    }
+
+    /// The exit of a branch, with its releases or without, that is right here: one that is a jump
+    /// and no more if there is any, else the nearest.
+    pub(in crate::strong) fn copied(&self) -> Option<Vec<String>> {
+        let branches = || self.branches.iter();
+        let bare = branches().find_map(|branch| self.bare(branch));
+        bare.or_else(|| branches().find_map(|branch| self.whole(branch)))
+    }
+
+    /// The jump of `branch` without its releases.
+    fn bare(&self, branch: &Branch) -> Option<Vec<String>> {
+        let label = self.label(branch);
+        let fits = match label {
+            Some(label) => {
+                let start = self.scene.cfg.before(label)?;
+                start.index == 0 && self.fails_cleanly(start.block)
+            }
+            None => self.state.owns_nothing() && is_return(self.scene, branch.jump),
+        };
+        let fits = fits && self.undo.is_done_by(self.scene, &[], label);
+        if fits {
+            Some(vec![line(self.scene, branch.jump)?])
+        } else {
+            None
+        }
+    }
+
+    /// `branch` with its releases.
+    fn whole(&self, branch: &Branch) -> Option<Vec<String>> {
+        let start = self.scene.cfg.before(branch.then)?;
+        let fits = start.index == 0 && self.fails_cleanly(start.block) && self.undoes(branch);
+        if fits { text(self.scene, branch) } else { None }
+    }
+
+    /// Whether `branch` undoes what is to be undone here, and nothing else.
+    pub(in crate::strong) fn undoes(&self, branch: &Branch) -> bool {
+        let label = self.label(branch);
+        self.undo.is_done_by(self.scene, &branch.releases, label)
+    }
+
+    /// The label that `branch` jumps to.
+    fn label(&self, branch: &Branch) -> Option<StmtId> {
+        match &self.scene.tree.stmt(branch.jump).kind {
+            StmtKind::Goto(label) => label_of(self.scene, label),
+            _ => None,
+        }
+    }
+
+    /// The state with what is known of the whole function.
+    fn known(&self, mut state: State) -> State {
+        state.disown_all(&self.unowned);
+        state.may_own_all(&made_results(self.scene));
+        state
+    }
+
+    fn fails_cleanly(&self, block: BlockId) -> bool {
+        fails_cleanly(self.scene, self.error, block, self.state.clone())
+    }
+
+    /// A jump to a label that is jumped to before the call, with the same things to release, and
+    /// behind it.
+    pub(in crate::strong) fn common_label(&self) -> Option<Vec<String>> {
+        let scene = self.scene;
+        let here = scene.span(self.call)?.start();
+        let at = |branch: &Branch| scene.stmt_span(branch.jump).map(|span| span.start());
+        let gotos = self
+            .branches
+            .iter()
+            .filter(|branch| matches!(scene.tree.stmt(branch.jump).kind, StmtKind::Goto(_)));
+        let gotos: Vec<&Branch> = gotos.collect();
+        let before = gotos.iter().find(|branch| at(branch) < Some(here))?;
+        let jump = line(scene, before.jump)?;
+        let again = gotos.iter().any(|branch| {
+            at(branch) > Some(here) && line(scene, branch.jump).as_ref() == Some(&jump)
+        });
+        let unread = self.unread_at(self.label(before)?);
+        let same = before.releases.is_empty() && self.is_same_at(before, &unread);
+        (again && same && self.undoes(before)).then(|| vec![jump])
+    }
+
+    /// The variables that are not read from `label` on and need no release here.
+    fn unread_at(&self, label: StmtId) -> Vec<LocalId> {
+        let scene = self.scene;
+        let Some(start) = scene.cfg.before(label) else {
+            return Vec::new();
+        };
+        let owned = self.state.owned();
+        let is_owned = |local| owned.iter().any(|owned| owned.local == local);
+        let locals = (0u32..).zip(&scene.tree.locals);
+        let locals = locals.map(|(at, _)| LocalId(at));
+        locals
+            .filter(|&local| !scene.liveness.is_live(local, start) && !is_owned(local))
+            .collect()
+    }
+
+    /// Whether the function holds the same at the start of `branch`. What numbers and the
+    /// variables `apart` hold does not matter, but for an error that a label returns.
+    pub(in crate::strong) fn is_same_at(&self, branch: &Branch, apart: &[LocalId]) -> bool {
+        let jumps = matches!(self.scene.tree.stmt(branch.jump).kind, StmtKind::Goto(_));
+        let fails = !jumps || results(self.scene).all(|local| self.is_error(local));
+        fails && self.agrees_at(branch, apart)
+    }
+
+    /// Whether a variable holds the error that the function returns.
+    pub(in crate::strong) fn is_error(&self, local: LocalId) -> bool {
+        self.state.is_error(local, self.error)
+    }
+
+    /// The same without a look at what a label returns.
+    pub(in crate::strong) fn agrees_at(&self, branch: &Branch, apart: &[LocalId]) -> bool {
+        let scene = self.scene;
+        let start = scene.cfg.before(branch.then);
+        let Some(then) = start.and_then(|start| self.held.at(start)) else {
+            return false;
+        };
+        let then = self.known(then);
+        (0u32..).zip(&scene.tree.locals).all(|(at, local)| {
+            let id = LocalId(at);
+            is_number(&local.ty)
+                || Some(id) == self.local
+                || apart.contains(&id)
+                || self.state.agrees(&then, id)
+        })
+    }
+
+    /// The end of a loop through all of the list: what it would have done, had it asked for the
+    /// size a moment later. What this pass made is released.
+    pub(in crate::strong) fn end_of_loop(&self) -> Option<(StmtId, Vec<String>)> {
+        let scene = self.scene;
+        let bound = bounded_loop(scene, self.call)?;
+        let outer = bound.outer;
+        let (start, end) = (scene.cfg.before(bound.body)?, scene.cfg.after(outer)?);
+        let start = self.known(self.held.at(start)?);
+        let here = declared(scene, &scene.inner_stmts(outer));
+        let is_read = |local: LocalId| scene.liveness.is_live(local, end);
+        let owned_before = |local: LocalId| start.owned().iter().any(|it| it.local == local);
+        let locals = (0u32..).zip(&scene.tree.locals).map(|(at, _)| LocalId(at));
+        let changed = locals.filter(|&local| {
+            let is_own = Some(local) == self.local;
+            !is_own && (here.contains(&local) || !self.state.agrees(&start, local))
+        });
+        let changed: Vec<LocalId> = changed.collect();
+        let mut outer_ones = changed.iter().filter(|local| !here.contains(local));
+        let stays = outer_ones.all(|&local| !is_read(local) && !owned_before(local));
+        let made = self.state.owned().into_iter();
+        let made: Vec<Owned> = made
+            .filter(|owned| changed.contains(&owned.local))
+            .collect();
+        let undone = made.is_empty() || bound.is_untouched(scene, self.call);
+        if !stays || !undone || self.local.is_some_and(is_read) {
+            return None;
+        }
+        let releases: Option<Vec<String>> = made
+            .into_iter()
+            .map(|owned| release(scene, owned))
+            .collect();
+        let mut lines = releases?;
+        lines.push("PyErr_Clear();".to_owned());
+        lines.extend(bound.correction(scene));
+        lines.push("break;".to_owned());
+        Some((outer, lines))
+    }
+
+    /// An exit of a function that has no way to tell its caller, or tells it by an exception alone.
+    pub(in crate::strong) fn stop(&self) -> Option<Vec<String>> {
+        let mut lines = self.undo()?;
+        if !leaves_exception(self.scene) {
+            lines.push("PyErr_WriteUnraisable(NULL);".to_owned());
+        }
+        lines.push("return;".to_owned());
+        Some(lines)
+    }
+
+    /// An exit that releases what the function owns, and returns its error.
+    pub(in crate::strong) fn made(&self) -> Option<Vec<String>> {
+        let mut lines = self.undo().filter(|_| self.returns)?;
+        lines.push(format!("return {};", self.error.text(self.scene)));
+        Some(lines)
+    }
+
+    /// The statements that undo all that is to be undone, and release what the function owns.
+    fn undo(&self) -> Option<Vec<String>> {
+        if !self.undo.unsure.is_empty() {
+            return None;
+        }
+        let lines = self.undo.due.iter().map(|&stmt| line(self.scene, stmt));
+        let lines: Option<Vec<String>> = lines.collect();
+        Some([lines?, releases(self.scene, &self.state)?].concat())
+    }
+
+    /// A statement of other exits of which cannot be told whether this one needs it, too.
+    pub(in crate::strong) fn unsure(&self) -> Option<StmtId> {
+        self.undo.unsure.first().copied()
+    }
+}
+
+/// Whether `branch` returns the error, be it behind a label.
+fn leads_to(scene: &Scene<'_>, branch: &Branch, error: ErrorValue) -> bool {
+    let StmtKind::Goto(label) = &scene.tree.stmt(branch.jump).kind else {
+        return true;
+    };
+    let Some(Parent::Stmt(block)) =
+        label_of(scene, label).and_then(|label| scene.parent_of_stmt(label))
+    else {
+        return false;
+    };
+    let StmtKind::Block(stmts) = &scene.tree.stmt(block).kind else {
+        return false;
+    };
+    matches!(stmts.last().map(|&last| &scene.tree.stmt(last).kind),
+        Some(StmtKind::Return(Some(value))) if error.is(scene, *value))
+}
+
+/// The releases and the jump of a branch, if each is one line.
+pub(in crate::strong) fn text(scene: &Scene<'_>, branch: &Branch) -> Option<Vec<String>> {
+    let stmts = branch.releases.iter().chain([&branch.jump]);
+    stmts.map(|&stmt| line(scene, stmt)).collect()
+}
+
+fn is_return(scene: &Scene<'_>, stmt: StmtId) -> bool {
+    matches!(scene.tree.stmt(stmt).kind, StmtKind::Return(_))
+}
+
+/// The variables that a block declares: no label outside of it sees them.
+pub(in crate::strong) fn declared(scene: &Scene<'_>, stmts: &[StmtId]) -> Vec<LocalId> {
+    let decls = stmts
+        .iter()
+        .flat_map(|&stmt| match &scene.tree.stmt(stmt).kind {
+            StmtKind::Decl(decls) => &decls[..],
+            _ => &[],
+        });
+    decls.map(|decl| decl.local).collect()
+}
+
+/// The statement's own text if it is one line of the file.
+pub(in crate::strong) fn line(scene: &Scene<'_>, stmt: StmtId) -> Option<String> {
+    let text = scene.text(scene.stmt_span(stmt)?);
+    (!text.contains('\n')).then_some(text)
+}
+
+pub(in crate::strong) fn label_of(scene: &Scene<'_>, label: &str) -> Option<StmtId> {
+    stmts(scene).find(
+        |&id| matches!(&scene.tree.stmt(id).kind, StmtKind::Label { name, .. } if &**name == label),
+    )
+}

@@ -1,0 +1,287 @@
+//! What an exit at a point has to undo: what the function began before, and undoes where it leaves
+//! later.
+//!
+//! ```c
+//! fd = open(path, O_RDONLY);
+//! self->busy = 1;
+//! item = PyList_GetItemRef(list, i);            /* an exit here closes and resets, too */
+//! if (item == NULL)
+//!     …
+//! if (read_into(fd, item) < 0) {
+//!     close(fd);
+//!     self->busy = 0;
+//!     return NULL;
+//! }
+//! ```
+
+use super::branch::{is_same, stmts};
+use super::error_value::ErrorValue;
+use super::reach::{ends_of, reaches};
+use super::undone::{Undone, changed, undone};
+use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
+use crate::cfg::{Base, Instr, InstrKind, Operand, Place, Point, Source};
+use crate::strong::scene::{Parent, Scene};
+use crate::strong::types::is_number;
+
+/// What an exit at a point has to do.
+#[derive(Debug, Default)]
+pub(in crate::strong) struct Undo {
+    /// These, in their order.
+    pub due: Vec<StmtId>,
+    /// Whether these, cannot be told.
+    pub unsure: Vec<StmtId>,
+}
+
+impl Undo {
+    /// What an exit at `point` has to undo.
+    pub(in crate::strong) fn new(scene: &Scene<'_>, point: Point, error: ErrorValue) -> Self {
+        let all: Vec<Undone> = stmts(scene).filter_map(|id| undone(scene, id)).collect();
+        let exits = in_exits(scene, error, &all);
+        let mut undo = Self::default();
+        let mut known: Vec<StmtId> = Vec::new();
+        for one in &all {
+            if known.contains(&one.stmt) {
+                continue;
+            }
+            let same = all.iter().map(|other| other.stmt);
+            let same: Vec<StmtId> = same
+                .filter(|&stmt| same_text(scene, stmt, one.stmt))
+                .collect();
+            match Facts::of(scene, point, one, &same, &exits).verdict(scene, one) {
+                Verdict::Due => undo.due.push(one.stmt),
+                Verdict::Unsure => undo.unsure.push(one.stmt),
+                Verdict::Not => {}
+            }
+            known.extend(same);
+        }
+        undo
+    }
+
+    /// Whether an exit undoes what is due, once, and nothing else: the statements `done`, and the
+    /// code from `label` on. What that does is fine as well if it asks first:
+    /// `if (fd >= 0) close(fd);`.
+    pub(in crate::strong) fn is_done_by(
+        &self,
+        scene: &Scene<'_>,
+        done: &[StmtId],
+        label: Option<StmtId>,
+    ) -> bool {
+        let done: Vec<StmtId> = undoing(scene, done.iter().copied()).collect();
+        let behind = label.map_or_else(Vec::new, |label| behind(scene, label));
+        let once = |&due: &StmtId| has(scene, &done, due) != has(scene, &behind, due);
+        let is_due = |stmt| has(scene, &self.due, stmt);
+        let is_asked = |stmt| undone(scene, stmt).is_none_or(|one| is_asked(scene, stmt, &one));
+        self.due.iter().all(once)
+            && self.unsure.iter().all(|&stmt| has(scene, &behind, stmt))
+            && done.iter().all(|&stmt| is_due(stmt))
+            && behind.iter().all(|&stmt| is_due(stmt) || is_asked(stmt))
+    }
+}
+
+/// What the code from `label` on undoes.
+fn behind(scene: &Scene<'_>, label: StmtId) -> Vec<StmtId> {
+    let Some(start) = scene.cfg.before(label) else {
+        return Vec::new();
+    };
+    let is_behind = |&stmt: &StmtId| {
+        let at = scene.cfg.before(stmt);
+        at.is_some_and(|at| reaches(scene.cfg, start, at, &[]))
+    };
+    undoing(scene, stmts(scene)).filter(is_behind).collect()
+}
+
+fn undoing(scene: &Scene<'_>, stmts: impl Iterator<Item = StmtId>) -> impl Iterator<Item = StmtId> {
+    stmts.filter(|&stmt| undone(scene, stmt).is_some())
+}
+
+/// Whether `stmts` have one with the text of `stmt`.
+fn has(scene: &Scene<'_>, stmts: &[StmtId], stmt: StmtId) -> bool {
+    stmts.iter().any(|&other| same_text(scene, other, stmt))
+}
+
+enum Verdict {
+    Due,
+    Not,
+    Unsure,
+}
+
+/// When something was begun, as seen from a point.
+struct Facts {
+    /// It is undone on some path from there.
+    follows: bool,
+    /// Something that may begin it can be seen.
+    begins: bool,
+    /// It may have begun before.
+    before: bool,
+    /// It may begin behind the point, and before it is undone.
+    after: bool,
+    /// It may be undone already.
+    undone: bool,
+    /// The code asks first whether there is anything to undo.
+    asks: bool,
+    /// It is undone at the end of a failure exit.
+    in_exit: bool,
+    /// The function may go on from there and end without undoing it.
+    stays: bool,
+}
+
+impl Facts {
+    fn of(
+        scene: &Scene<'_>,
+        point: Point,
+        one: &Undone,
+        same: &[StmtId],
+        exits: &[StmtId],
+    ) -> Self {
+        let cfg = scene.cfg;
+        let ends: Vec<Point> = same.iter().filter_map(|&stmt| cfg.before(stmt)).collect();
+        let begins: Vec<Point> = begins(scene, one, same).collect();
+        let mut from_ends = same.iter().filter_map(|&stmt| cfg.after(stmt));
+        Self {
+            follows: ends.iter().any(|&end| reaches(cfg, point, end, &[])),
+            begins: !begins.is_empty(),
+            before: begins
+                .iter()
+                .any(|&begin| reaches(cfg, begin, point, &ends)),
+            after: begins
+                .iter()
+                .any(|&begin| reaches(cfg, point, begin, &ends)),
+            undone: from_ends.any(|end| reaches(cfg, end, point, &begins)),
+            asks: same.iter().any(|&stmt| is_asked(scene, stmt, one)),
+            in_exit: same.iter().any(|stmt| exits.contains(stmt)),
+            stays: ends_of(cfg).any(|end| reaches(cfg, point, end, &ends)),
+        }
+    }
+
+    fn verdict(&self, scene: &Scene<'_>, one: &Undone) -> Verdict {
+        if !self.follows || self.begins && !self.before {
+            return Verdict::Not;
+        }
+        let is_number = |&local: &LocalId| is_number(&scene.tree.local(local).ty);
+        let is_handle = one.frees && one.locals.iter().any(is_number);
+        if !self.in_exit && !is_handle {
+            // The end of the function undoes it, or succeeds.
+            let begun = self.begins && (one.resets || !one.locals.is_empty());
+            return if begun && !self.stays {
+                Verdict::Unsure
+            } else {
+                Verdict::Not
+            };
+        }
+        let is_clear = self.begins && !self.after && !self.undone && !self.asks;
+        if is_clear && scene.stmt_span(one.stmt).is_some() {
+            Verdict::Due
+        } else {
+            Verdict::Unsure
+        }
+    }
+}
+
+/// The points behind the steps that may begin what `one` undoes: they set or fill the same
+/// variable or place, and are not in the statements `same` that undo it.
+fn begins<'s>(
+    scene: &'s Scene<'_>,
+    one: &'s Undone,
+    same: &'s [StmtId],
+) -> impl Iterator<Item = Point> + 's {
+    let is_local = |place: &Place| match place.base {
+        Base::Local(local) => one.locals.contains(&local),
+        _ => false,
+    };
+    let is_place = |source: Source| match source {
+        Source::Expr(expr) => changed(scene, expr)
+            .is_some_and(|set| one.places.iter().any(|&it| is_same(scene, it, set))),
+        Source::Stmt(_) => false,
+    };
+    let begins = move |instr: &Instr| match &instr.kind {
+        InstrKind::Store { place, .. } => is_local(place) || is_place(instr.source),
+        InstrKind::Call { args, .. } => args.iter().any(|arg| match arg {
+            Operand::AddressOf(place) => is_local(place),
+            _ => false,
+        }),
+        _ => false,
+    };
+    let is_end = move |source: Source| match source {
+        Source::Expr(expr) => scene.stmt_of(expr).is_some_and(|stmt| same.contains(&stmt)),
+        Source::Stmt(_) => false,
+    };
+    let blocks = scene.cfg.iter();
+    blocks.flat_map(move |(block, content)| {
+        let steps = (1..).zip(&content.instrs);
+        let steps = steps.filter(move |(_, instr)| begins(instr) && !is_end(instr.source));
+        steps.map(move |(index, _)| Point { block, index })
+    })
+}
+
+/// Whether `stmt` stands in an `if` that asks for what it undoes, or in a loop that undoes as much
+/// as there is.
+fn is_asked(scene: &Scene<'_>, stmt: StmtId, one: &Undone) -> bool {
+    let mut at = scene.parent_of_stmt(stmt);
+    while let Some(Parent::Stmt(outer)) = at {
+        match scene.tree.stmt(outer).kind {
+            StmtKind::Block(_) => at = scene.parent_of_stmt(outer),
+            StmtKind::If { cond, .. } => return asks_for(scene, cond, one),
+            StmtKind::For { .. } | StmtKind::While { .. } => return true,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Whether `cond` mentions a variable or place that `one` undoes.
+fn asks_for(scene: &Scene<'_>, cond: ExprId, one: &Undone) -> bool {
+    let within = scene.tree.expr(cond).range;
+    let exprs = (0u32..).zip(&scene.tree.exprs);
+    let mut inner =
+        exprs.filter(|(_, expr)| within.start <= expr.range.start && expr.range.end <= within.end);
+    inner.any(|(at, _)| {
+        let expr = ExprId(at);
+        let is_place = one.places.iter().any(|&place| is_same(scene, place, expr));
+        is_place
+            || scene
+                .as_local(expr)
+                .is_some_and(|local| one.locals.contains(&local))
+    })
+}
+
+/// The undoing statements that stand right in front of a `goto`, or of the `return` of an error.
+fn in_exits(scene: &Scene<'_>, error: ErrorValue, all: &[Undone]) -> Vec<StmtId> {
+    let is_jump = |&stmt: &StmtId| match scene.tree.stmt(stmt).kind {
+        StmtKind::Goto(_) => true,
+        StmtKind::Return(Some(value)) => error.is(scene, value),
+        _ => false,
+    };
+    let undoes = |stmt: StmtId| all.iter().any(|one| one.stmt == stmt);
+    let mut found = Vec::new();
+    for jump in stmts(scene).filter(is_jump) {
+        let Some((siblings, at)) = scene.siblings(jump) else {
+            continue;
+        };
+        for &before in siblings[..at].iter().rev() {
+            let before = unlabelled(scene, before);
+            match scene.tree.stmt(before).kind {
+                StmtKind::Expr(_) => found.extend(undoes(before).then_some(before)),
+                StmtKind::If {
+                    otherwise: None, ..
+                } => {
+                    found.extend(scene.inner_stmts(before).into_iter().filter(|&s| undoes(s)));
+                }
+                _ => break,
+            }
+        }
+    }
+    found
+}
+
+/// The statement behind a label.
+fn unlabelled(scene: &Scene<'_>, stmt: StmtId) -> StmtId {
+    match scene.tree.stmt(stmt).kind {
+        StmtKind::Label { body, .. } => unlabelled(scene, body),
+        _ => stmt,
+    }
+}
+
+fn same_text(scene: &Scene<'_>, one: StmtId, other: StmtId) -> bool {
+    let text = |stmt| scene.stmt_span(stmt).map(|span| scene.text(span));
+    one == other || text(one).is_some_and(|text_of_one| text(other) == Some(text_of_one))
+}

@@ -1,0 +1,173 @@
+//! Statements that undo something: what a failure exit does beside references and memory of its
+//! own variables.
+
+use super::held::frees;
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, UnaryOp};
+use crate::strong::scene::Scene;
+use crate::strong::types::is_number;
+
+/// `close(fd);`, `self->busy = 0;`, `PyMem_Free(self->items);`
+#[derive(Debug, Clone)]
+pub(in crate::strong) struct Undone {
+    pub stmt: StmtId,
+    /// Variables of the function whose contents it gives back.
+    pub locals: Vec<LocalId>,
+    /// Places outside of the function's variables that it gives back or sets.
+    pub places: Vec<ExprId>,
+    /// Whether it sets a place to 0.
+    pub resets: bool,
+    /// Whether it is a call that gives back what its argument holds.
+    pub frees: bool,
+}
+
+/// What `stmt` undoes, if it is a statement of that kind.
+pub(in crate::strong) fn undone(scene: &Scene<'_>, stmt: StmtId) -> Option<Undone> {
+    let StmtKind::Expr(expr) = scene.tree.stmt(stmt).kind else {
+        return None;
+    };
+    let mut undone = Undone {
+        stmt,
+        locals: Vec::new(),
+        places: Vec::new(),
+        resets: false,
+        frees: false,
+    };
+    if let Some(place) = changed(scene, expr) {
+        undone
+            .places
+            .extend(is_outside(scene, place).then_some(place));
+        undone.resets = resets(scene, expr);
+        return (!undone.places.is_empty()).then_some(undone);
+    }
+    let (name, args) = scene.call(expr)?;
+    let releases = matches!(name, "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR") || frees(name);
+    for &arg in args {
+        let arg = pointed(scene, arg);
+        match scene.as_local(arg) {
+            Some(local) if scene.tree.local(local).is_param => {}
+            Some(local) => undone.locals.push(local),
+            None if is_outside(scene, arg) => undone.places.push(arg),
+            None => {}
+        }
+    }
+    // `free(buffer)`: such variables are followed.
+    let is_followed = args.first().is_some_and(|&arg| {
+        let local = scene.as_local(pointed(scene, arg));
+        local.is_some_and(|local| !is_number(&scene.tree.local(local).ty))
+    });
+    undone.frees = releases;
+    let has_argument = !undone.locals.is_empty() || !undone.places.is_empty();
+    let undoes = match releases {
+        true => has_argument && !is_followed,
+        // What takes more does more than to end something.
+        false => args.len() <= 2 && !name.starts_with("Py") && ends(name),
+    };
+    undoes.then_some(undone)
+}
+
+/// The place that an expression sets or counts: `self->busy = 0`, `level--`.
+pub(in crate::strong) fn changed(scene: &Scene<'_>, expr: ExprId) -> Option<ExprId> {
+    match scene.tree.expr(expr).kind {
+        ExprKind::Assign { lhs, .. } => Some(lhs),
+        ExprKind::Unary {
+            op:
+                UnaryOp::PreIncrement
+                | UnaryOp::PreDecrement
+                | UnaryOp::PostIncrement
+                | UnaryOp::PostDecrement,
+            operand,
+        } => Some(operand),
+        _ => None,
+    }
+}
+
+/// Whether an expression sets a place to 0, or counts down what it counted up.
+fn resets(scene: &Scene<'_>, expr: ExprId) -> bool {
+    match scene.tree.expr(expr).kind {
+        ExprKind::Assign { op: None, rhs, .. } => scene.is_null(rhs) || is_false(scene, rhs),
+        ExprKind::Assign { op, .. } => op == Some(BinaryOp::Minus),
+        ExprKind::Unary { op, .. } => {
+            matches!(op, UnaryOp::PreDecrement | UnaryOp::PostDecrement)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a place lies outside of the function's variables.
+fn is_outside(scene: &Scene<'_>, place: ExprId) -> bool {
+    match scene.tree.expr(place).kind {
+        ExprKind::Name(Name::Local(_)) => false,
+        ExprKind::Name(Name::Global(ref name)) => is_variable(name),
+        ExprKind::Member { arrow: true, .. } => true,
+        ExprKind::Unary {
+            op: UnaryOp::Deref, ..
+        } => true,
+        ExprKind::Member { base, .. } | ExprKind::Index { base, .. } => is_outside(scene, base),
+        _ => false,
+    }
+}
+
+/// Whether a name from outside of the function may be a variable of the package: constants are in
+/// capitals, and `Py_None` is none.
+fn is_variable(name: &str) -> bool {
+    !name.starts_with("Py") && name.bytes().any(|byte| byte.is_ascii_lowercase())
+}
+
+fn is_false(scene: &Scene<'_>, value: ExprId) -> bool {
+    matches!(&scene.tree.expr(value).kind, ExprKind::Name(Name::Global(name))
+        if matches!(&**name, "false" | "FALSE" | "False"))
+}
+
+/// `arg` without casts and `&`.
+fn pointed(scene: &Scene<'_>, arg: ExprId) -> ExprId {
+    match scene.tree.expr(arg).kind {
+        ExprKind::Cast { operand, .. }
+        | ExprKind::Unary {
+            op: UnaryOp::AddressOf,
+            operand,
+        } => pointed(scene, operand),
+        _ => arg,
+    }
+}
+
+/// Whether the name is that of a function which ends what another began.
+fn ends(name: &str) -> bool {
+    const WORDS: [&str; 22] = [
+        "end", "finish", "finalize", "fini", "leave", "exit", "unlock", "rollback", "abort",
+        "restore", "reset", "pop", "stop", "delete", "del", "cleanup", "dispose", "term", "detach",
+        "unmap", "unref", "unlink",
+    ];
+    words(name).any(|word| WORDS.contains(&&*word))
+}
+
+/// The words of a name, in lower case: `sqlite3_blob_close`, `XMLParserFree`.
+fn words(name: &str) -> impl Iterator<Item = String> {
+    let mut words = vec![String::new()];
+    let mut before = '_';
+    for letter in name.chars() {
+        if letter == '_' || letter.is_ascii_uppercase() && !before.is_ascii_uppercase() {
+            words.push(String::new());
+        }
+        if letter != '_' {
+            let word = words.last_mut().expect("there is one from the start");
+            word.push(letter.to_ascii_lowercase());
+        }
+        before = letter;
+    }
+    words.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_what_ends_something() {
+        for name in ["sqlite3_finalize", "XML_StopParser", "endScan", "cleanup"] {
+            assert!(ends(name), "{name}");
+        }
+        for name in ["append", "extend", "send_reply", "popcount", "model_of"] {
+            assert!(!ends(name), "{name}");
+        }
+    }
+}

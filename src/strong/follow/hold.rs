@@ -1,0 +1,201 @@
+//! What is known of one followed object at a point.
+//!
+//! The object is the result of the latest lookup, or of another definition of the same web. The
+//! original code *counts* references of its own to it (`Py_INCREF`, `Py_DECREF`, stealing calls);
+//! the new code has one from the start.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::slots::Slot;
+use crate::ast::LocalId;
+use crate::cfg::TempId;
+use crate::strong::reason::Reason;
+
+/// Something that holds the object or a pointer into it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(in crate::strong) enum Carrier {
+    Local(LocalId),
+    Temp(TempId),
+}
+
+/// How a carrier depends on the object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::strong) enum Kind {
+    /// It is the object.
+    Same,
+    /// On some of the paths here it is.
+    MaybeSame,
+    /// It points into the object, or dies with it.
+    Inside,
+}
+
+/// Who has a reference to the object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::strong) enum Hold {
+    /// There is no object, or it is none of our business any more.
+    Nothing,
+    /// The variable is `NULL`.
+    Null,
+    /// The object is there.
+    Held {
+        /// References that the original code holds.
+        count: u8,
+        /// Whether it may be `NULL` instead.
+        null: bool,
+    },
+    /// No change is correct.
+    Broken(Reason),
+}
+
+/// Where the followed object may come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::strong) struct Sources {
+    /// A lookup, or another place that gives no reference.
+    pub looked_up: bool,
+    /// A call that gives a new reference.
+    pub made: bool,
+    /// Such a call, behind which the code has not released the reference on some path.
+    pub unreleased: bool,
+}
+
+/// A point of the function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::strong) struct State {
+    /// Whether some path leads here.
+    pub reached: bool,
+    /// Whether the thread is not attached on some path: nothing can be released there.
+    pub detached: bool,
+    pub hold: Hold,
+    /// Where the object may come from, if there is one.
+    pub sources: Sources,
+    pub carriers: BTreeMap<Carrier, Kind>,
+    /// Where the last object was released on the paths that lead here.
+    pub released: BTreeSet<Slot>,
+}
+
+impl State {
+    pub(in crate::strong) const UNREACHED: Self = Self {
+        reached: false,
+        detached: false,
+        hold: Hold::Nothing,
+        sources: Sources {
+            looked_up: false,
+            made: false,
+            unreleased: false,
+        },
+        carriers: BTreeMap::new(),
+        released: BTreeSet::new(),
+    };
+
+    pub(in crate::strong) fn entry() -> Self {
+        Self {
+            reached: true,
+            ..Self::UNREACHED
+        }
+    }
+
+    pub(in crate::strong) fn kind(&self, carrier: Carrier) -> Option<Kind> {
+        self.carriers.get(&carrier).copied()
+    }
+
+    /// Variables that carry something.
+    pub(in crate::strong) fn locals(&self) -> impl Iterator<Item = (LocalId, Kind)> {
+        self.carriers
+            .iter()
+            .filter_map(|(carrier, &kind)| match carrier {
+                Carrier::Local(local) => Some((*local, kind)),
+                Carrier::Temp(_) => None,
+            })
+    }
+
+    pub(in crate::strong) fn is_held(&self) -> bool {
+        matches!(self.hold, Hold::Held { .. })
+    }
+
+    /// Forgets the object: released, given away, or gone with its path.
+    pub(in crate::strong) fn clear(&mut self) {
+        self.hold = Hold::Nothing;
+        self.sources = Sources::default();
+        self.carriers.clear();
+        self.released.clear();
+    }
+
+    /// Keeps the first reason.
+    pub(in crate::strong) fn fail(&mut self, reason: Reason) {
+        if !matches!(self.hold, Hold::Broken(_)) {
+            self.hold = Hold::Broken(reason);
+            self.carriers.clear();
+        }
+    }
+
+    /// Adds what another path knows; whether anything changed. `name` is for messages.
+    pub(in crate::strong) fn join(&mut self, other: &Self, name: &str) -> bool {
+        if !other.reached {
+            return false;
+        }
+        if !self.reached {
+            *self = other.clone();
+            return true;
+        }
+        let before = self.clone();
+        self.detached |= other.detached;
+        self.released.extend(&other.released);
+        self.hold = join_holds(&self.hold, &other.hold, name);
+        self.sources.looked_up |= other.sources.looked_up;
+        self.sources.made |= other.sources.made;
+        self.sources.unreleased |= other.sources.unreleased;
+        match self.hold {
+            Hold::Nothing | Hold::Broken(_) => self.carriers.clear(),
+            Hold::Null | Hold::Held { .. } => self.join_carriers(&other.carriers),
+        }
+        *self != before
+    }
+
+    fn join_carriers(&mut self, other: &BTreeMap<Carrier, Kind>) {
+        let unsure = |kind: Kind| match kind {
+            Kind::Inside => Kind::Inside,
+            Kind::Same | Kind::MaybeSame => Kind::MaybeSame,
+        };
+        for (carrier, kind) in &mut self.carriers {
+            if other.get(carrier) != Some(kind) {
+                *kind = unsure(*kind);
+            }
+        }
+        for (&carrier, &kind) in other {
+            self.carriers.entry(carrier).or_insert(unsure(kind));
+        }
+    }
+}
+
+fn join_holds(left: &Hold, right: &Hold, name: &str) -> Hold {
+    let (left, right) = if rank(left) <= rank(right) {
+        (left, right)
+    } else {
+        (right, left)
+    };
+    match (left, right) {
+        (_, Hold::Broken(_)) => right.clone(),
+        (Hold::Nothing, Hold::Nothing | Hold::Null) => Hold::Nothing,
+        (Hold::Null, Hold::Null) => Hold::Null,
+        (Hold::Null, Hold::Held { count, .. }) => Hold::Held {
+            count: *count,
+            null: true,
+        },
+        (Hold::Held { count, null }, Hold::Held { count: c, null: n }) if count == c => {
+            Hold::Held {
+                count: *count,
+                null: *null || *n,
+            }
+        }
+        _ => Hold::Broken(Reason::OwnedOnSomePaths(name.to_owned())),
+    }
+}
+
+fn rank(hold: &Hold) -> u8 {
+    match hold {
+        Hold::Nothing => 0,
+        Hold::Null => 1,
+        Hold::Held { .. } => 2,
+        Hold::Broken(_) => 3,
+    }
+}

@@ -1,0 +1,158 @@
+//! Where calls store pointers into the followed object.
+//!
+//! ```c
+//! PyBytes_AsStringAndSize(v, &text, &length);            /* a variable: `v` is needed as long */
+//! PyBytes_AsStringAndSize(v, &self->text, &self->size);  /* memory: nobody knows how long */
+//! ```
+
+use super::Follower;
+use super::hold::{Carrier, Kind, State};
+use crate::ast::{ExprId, ExprKind, LocalId, Name, TypeKind, UnaryOp};
+use crate::capi::{OutKind, Stored, stored};
+use crate::cfg::{InstrKind, Operand, Point};
+use crate::strong::exits::reach::reaches;
+use crate::strong::reason::Reason;
+use crate::strong::scene::Scene;
+use crate::strong::types::{can_hold_pointer, is_number, may_point_inside};
+
+/// What the argument of a call is the address of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Target {
+    /// A variable.
+    Local(LocalId),
+    /// A part of a variable: `&s.text`, `&texts[i]`.
+    Part(LocalId),
+    /// Memory that other code may reach.
+    Memory,
+}
+
+impl Follower<'_, '_> {
+    /// The callee may store pointers into some arguments through others.
+    pub(in crate::strong) fn outs(
+        &self,
+        name: &str,
+        call: ExprId,
+        args: &[Operand],
+        kinds: &[Option<Kind>],
+        state: &mut State,
+    ) {
+        let ExprKind::Call { args: written, .. } = &self.scene.tree.expr(call).kind else {
+            return;
+        };
+        let from_object = kinds.iter().any(Option::is_some);
+        for (at, &arg) in written.iter().enumerate() {
+            let format = |at: usize| match self.scene.tree.expr(*written.get(at)?).kind {
+                ExprKind::Str(ref text) => Some(&**text),
+                _ => None,
+            };
+            let stored = stored(name, at, format);
+            let is_pointer = match stored {
+                Stored::Known(OutKind::Pointer | OutKind::Borrowed) => true,
+                Stored::Known(_) | Stored::Nothing => false,
+                Stored::Unknown => name.starts_with("PyArg_"),
+            };
+            // What the package's own functions keep is summed up.
+            let may_be_pointer =
+                stored == Stored::Unknown && !self.scene.cx.summaries().knows(name);
+            let target = target(self.scene, arg);
+            if let Target::Local(local) = target
+                && matches!(
+                    state.kind(Carrier::Local(local)),
+                    Some(Kind::Same | Kind::MaybeSame)
+                )
+            {
+                return state.fail(Reason::AddressTaken(self.scene.name(local).to_owned()));
+            }
+            if !from_object || args.get(at).is_some_and(Operand::is_constant) {
+                continue;
+            }
+            match target {
+                Target::Local(local) | Target::Part(local)
+                    if is_pointer && self.is_static(local) =>
+                {
+                    return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+                }
+                Target::Local(local) if !self.may_point(local) => {}
+                // `make(v, &object)`: what it makes is taken to be an object of its own.
+                Target::Local(local) if !is_pointer && !self.may_point_inside(local) => {}
+                Target::Local(local) | Target::Part(local) if is_pointer || may_be_pointer => {
+                    state.carriers.insert(Carrier::Local(local), Kind::Inside);
+                }
+                Target::Memory if is_pointer => {
+                    return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+                }
+                Target::Local(_) | Target::Part(_) | Target::Memory => {}
+            }
+        }
+    }
+
+    /// Whether a function of the project may store a pointer into its arguments in a variable.
+    fn may_point_inside(&self, local: LocalId) -> bool {
+        may_point_inside(&self.scene.tree.local(local).ty)
+    }
+
+    /// Whether a variable whose address is passed may get a pointer.
+    fn may_point(&self, local: LocalId) -> bool {
+        let variable = self.scene.tree.local(local);
+        !is_number(&variable.ty) && (variable.is_param || can_hold_pointer(&variable.ty))
+    }
+}
+
+/// Whether other code may know the address of `local` while it holds the result of `call`. What a
+/// call gets later is found on the way there.
+///
+/// ```c
+/// if (PyDict_Check(all)) {
+///     while (PyDict_Next(all, &pos, &key, &item))     /* never meets the lookup */
+///         …
+/// } else {
+///     item = PyList_GET_ITEM(all, i);
+/// ```
+pub(in crate::strong) fn is_shared(scene: &Scene<'_>, local: LocalId, call: ExprId) -> bool {
+    let Some(lookup) = scene.cfg.call(call) else {
+        return true;
+    };
+    let is_argument = |at: Point| {
+        let instr = scene.cfg.block(at.block).instrs.get(at.index);
+        instr.is_some_and(|instr| matches!(instr.kind, InstrKind::Call { .. }))
+    };
+    let mut points = scene.cfg.addressing(local);
+    points.any(|at| {
+        reaches(scene.cfg, at, lookup, &[])
+            || !is_argument(at) && reaches(scene.cfg, lookup, at, &[])
+    })
+}
+
+/// What `arg` points at.
+fn target(scene: &Scene<'_>, arg: ExprId) -> Target {
+    match scene.tree.expr(arg).kind {
+        ExprKind::Cast { operand, .. } => target(scene, operand),
+        ExprKind::Unary {
+            op: UnaryOp::AddressOf,
+            operand,
+        } => match scene.as_local(operand) {
+            Some(local) => Target::Local(local),
+            None => owner(scene, operand).map_or(Target::Memory, Target::Part),
+        },
+        // `texts` of `char *texts[2];`
+        ExprKind::Name(Name::Local(local)) if is_array(scene, local) => Target::Local(local),
+        _ => Target::Memory,
+    }
+}
+
+/// The variable that `place` is a part of.
+fn owner(scene: &Scene<'_>, place: ExprId) -> Option<LocalId> {
+    match scene.tree.expr(place).kind {
+        ExprKind::Name(Name::Local(local)) => Some(local),
+        ExprKind::Member {
+            base, arrow: false, ..
+        } => owner(scene, base),
+        ExprKind::Index { base, .. } => owner(scene, base).filter(|&local| is_array(scene, local)),
+        _ => None,
+    }
+}
+
+fn is_array(scene: &Scene<'_>, local: LocalId) -> bool {
+    let variable = scene.tree.local(local);
+    !variable.is_param && matches!(variable.ty.kind, TypeKind::Array(..))
+}

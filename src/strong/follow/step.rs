@@ -1,0 +1,409 @@
+//! What one step of the function does to the followed object.
+
+use super::hold::{Carrier, Hold, Kind, Sources, State};
+use super::itself::names_itself;
+use super::slots::Slot;
+use super::web::Given;
+use super::{Decisions, Follower, Mode, Repair};
+use crate::ast::{BinaryOp, ExprId, LocalId, StmtId, StmtKind, Storage};
+use crate::cfg::{
+    Base, Comparison, Condition, Instr, InstrKind, Op, Operand, Place, Point, Source, TempId,
+};
+use crate::strong::reason::Reason;
+use crate::strong::types::is_number;
+
+impl Follower<'_, '_> {
+    pub(in crate::strong) fn step(
+        &self,
+        point: Point,
+        instr: &Instr,
+        state: &mut State,
+        sink: &mut Decisions,
+    ) {
+        // No later definition mends it.
+        if matches!(state.hold, Hold::Broken(_)) {
+            return;
+        }
+        match &instr.kind {
+            InstrKind::Load { dst, place } => {
+                if let Base::Deref(pointer) = &place.base
+                    && kind_of(state, pointer).is_some()
+                {
+                    self.check_alive(state);
+                }
+                if !self.is_number(instr.source) {
+                    load(*dst, place, state);
+                }
+            }
+            InstrKind::Store { place, value } => {
+                self.store(point, place, value, instr, state, sink)
+            }
+            InstrKind::Copy { dst, .. } if self.other_arm(instr).is_some() => {
+                self.choose_other(*dst, instr, state, sink);
+            }
+            InstrKind::Copy { dst, src } | InstrKind::Cast { dst, src, .. } => {
+                if let Some(kind) = kind_of(state, src) {
+                    state.carriers.insert(Carrier::Temp(*dst), kind);
+                }
+            }
+            InstrKind::Op { dst, op, operands } => {
+                if let Op::Binary(BinaryOp::Equals | BinaryOp::NotEquals) = op
+                    && let Source::Expr(test) = instr.source
+                {
+                    self.compared(test, operands, state);
+                }
+                let pointer = matches!(op, Op::Binary(BinaryOp::Plus | BinaryOp::Minus));
+                let inside = operands
+                    .iter()
+                    .any(|operand| kind_of(state, operand) == Some(Kind::Inside));
+                if pointer && inside {
+                    state.carriers.insert(Carrier::Temp(*dst), Kind::Inside);
+                }
+            }
+            InstrKind::Call { dst, callee, args } => {
+                self.call(point, *dst, callee, args, instr.source, state, sink);
+            }
+            InstrKind::Declare { local } => {
+                self.end(&[*local], state);
+                if self.starts_null && self.home == Some(*local) {
+                    state.clear();
+                    state.hold = Hold::Null;
+                    state.carriers.insert(Carrier::Local(*local), Kind::Same);
+                }
+            }
+            InstrKind::ScopeEnd { locals } => {
+                // A `return` ends scopes after its value is computed; the release comes there.
+                let returns = matches!(instr.source, Source::Stmt(stmt)
+                    if matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Return(_)));
+                if !returns {
+                    self.end(locals, state);
+                }
+            }
+            InstrKind::Asm => {}
+        }
+    }
+
+    fn end(&self, locals: &[LocalId], state: &mut State) {
+        for local in locals {
+            state.carriers.remove(&Carrier::Local(*local));
+        }
+        self.check_kept(state, || Reason::NoPlace(self.name.to_owned()));
+    }
+
+    /// Fails if no variable holds the object any more. A fresh variable always does.
+    fn check_kept(&self, state: &mut State, reason: impl FnOnce() -> Reason) {
+        let kept = self.home.is_none()
+            || state
+                .carriers
+                .values()
+                .any(|kind| matches!(kind, Kind::Same | Kind::MaybeSame));
+        if !kept {
+            match state.hold {
+                Hold::Held { .. } => state.fail(reason()),
+                Hold::Null => state.clear(),
+                Hold::Nothing | Hold::Broken(_) => {}
+            }
+        }
+    }
+
+    fn store(
+        &self,
+        point: Point,
+        place: &Place,
+        value: &Operand,
+        instr: &Instr,
+        state: &mut State,
+        sink: &mut Decisions,
+    ) {
+        let kind = kind_of(state, value);
+        let Some(local) = place.as_local() else {
+            return self.store_in_memory(point, place, kind, instr.source, state);
+        };
+        let carrier = Carrier::Local(local);
+        match kind {
+            Some(Kind::Same | Kind::MaybeSame) if self.is_static(local) => {
+                state.fail(Reason::Static(self.scene.name(local).to_owned()));
+            }
+            Some(kind @ (Kind::Same | Kind::MaybeSame)) => {
+                if Some(local) != self.home {
+                    self.check_alive(state);
+                }
+                state.carriers.insert(carrier, kind);
+                self.hand_over(point, local, state);
+            }
+            Some(Kind::Inside) if !is_number(&self.scene.tree.local(local).ty) => {
+                if self.is_static(local) {
+                    return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+                }
+                state.carriers.insert(carrier, Kind::Inside);
+                self.redefined(point, local, instr, state, sink, true);
+            }
+            Some(Kind::Inside) | None => self.redefined(point, local, instr, state, sink, false),
+        }
+    }
+
+    /// A reference that the code took is now that of another variable, and its own business.
+    fn hand_over(&self, point: Point, local: LocalId, state: &mut State) {
+        let counted = matches!(state.hold, Hold::Held { count: 1.., .. });
+        let after = Point {
+            index: point.index + 1,
+            ..point
+        };
+        let others = state
+            .locals()
+            .any(|(other, _)| other != local && self.scene.liveness.is_live(other, after));
+        if self.mode == Mode::Adopt && counted && Some(local) != self.home && !others {
+            state.clear();
+        }
+    }
+
+    /// `local` gets a value that has nothing to do with the object.
+    fn redefined(
+        &self,
+        point: Point,
+        local: LocalId,
+        instr: &Instr,
+        state: &mut State,
+        sink: &mut Decisions,
+        inside: bool,
+    ) {
+        let is_home = Some(local) == self.home;
+        if inside && is_home {
+            // `v = PyTuple_GET_ITEM(v, 0)`: what is needed is lost.
+            return self.check_kept(state, || Reason::DerivedOutlives(self.name.to_owned()));
+        }
+        if is_home && state.is_held() {
+            let value = super::web::assigned(self.scene, instr.source, local);
+            if !value.is_some_and(|value| self.replace(value, state, sink)) {
+                return state.fail(Reason::TwoAtOnce(self.name.to_owned()));
+            }
+        }
+        if !inside {
+            state.carriers.remove(&Carrier::Local(local));
+        }
+        if !is_home {
+            return;
+        }
+        let null = matches!(&instr.kind, InstrKind::Store { value, .. } if value.is_zero());
+        let given = match self.web.get(&Some(point)) {
+            Some(given) => given,
+            // `PyObject *v = NULL;` for the sake of a cleanup label.
+            None if null => &Given::Null,
+            None => return state.clear(),
+        };
+        let some_paths = || Reason::OwnedOnSomePaths(self.name.to_owned());
+        let hold = match given {
+            Given::Lookup(_) | Given::Parameter => return,
+            Given::Null => Hold::Null,
+            Given::New if self.keeps_counting() => return state.fail(some_paths()),
+            Given::New if self.mode == Mode::Own && !self.makes(local, instr.source) => {
+                return state.fail(some_paths());
+            }
+            Given::New => Hold::Held {
+                count: u8::from(self.mode == Mode::Adopt),
+                null: true,
+            },
+            Given::Borrowed(_) => {
+                let Some(value) = super::web::assigned(self.scene, instr.source, local) else {
+                    return state.fail(some_paths());
+                };
+                sink.owned.insert(value);
+                let null = !self.scene.is_never_null(value);
+                Hold::Held { count: 0, null }
+            }
+        };
+        state.clear();
+        state.sources = Sources {
+            looked_up: matches!(given, Given::Borrowed(_)),
+            made: *given == Given::New,
+            unreleased: *given == Given::New,
+        };
+        state.hold = hold;
+        state.carriers.insert(Carrier::Local(local), Kind::Same);
+    }
+
+    /// Fails if the object is the referent of a weak reference and may be dead: the code gets
+    /// `NULL` where it got `Py_None`.
+    pub(in crate::strong) fn check_alive(&self, state: &mut State) {
+        let may_be_dead = matches!(state.hold, Hold::Null | Hold::Held { null: true, .. });
+        if self.weak.is_some() && may_be_dead {
+            state.fail(Reason::NoneEscapes(self.name.to_owned()));
+        }
+    }
+
+    /// `o == other`: that may be `Py_None`, too, if it is not the function's own object.
+    fn compared(&self, test: ExprId, operands: &[Operand], state: &mut State) {
+        let weak = self.weak.as_ref();
+        let is_rewritten = weak.is_some_and(|weak| weak.is_none_test(test));
+        let is_object = |operand| kind_of(state, operand) == Some(Kind::Same);
+        let is_free = is_rewritten || weak.is_some() && names_itself(self.scene, test);
+        if !is_free && operands.iter().any(is_object) {
+            self.check_alive(state);
+        }
+    }
+
+    /// Whether what is read or assigned is a number, as far as the declarations of the package tell:
+    /// `child->count`.
+    pub(in crate::strong) fn is_number(&self, source: Source) -> bool {
+        let Source::Expr(expr) = source else {
+            return false;
+        };
+        let types = self.scene.cx.types();
+        let ty = types.of(self.scene.tree, expr);
+        ty.is_some_and(|ty| types.is_number(ty))
+    }
+
+    /// A reference to the object goes elsewhere: it is stored, returned or stolen. `needed` tells
+    /// whether the object is used behind that.
+    pub(in crate::strong) fn give(
+        &self,
+        needed: bool,
+        kind: Kind,
+        reason: Reason,
+        state: &mut State,
+    ) {
+        self.check_alive(state);
+        let Hold::Held { count, null } = state.hold else {
+            return;
+        };
+        if kind == Kind::MaybeSame {
+            return state.fail(Reason::Alias(self.name.to_owned()));
+        }
+        let count = count + u8::from(count == 0 && self.owns(state));
+        let Some(count) = count.checked_sub(1) else {
+            return state.fail(reason);
+        };
+        match self.mode {
+            Mode::Adopt | Mode::Own if count == 0 && needed => state.fail(reason),
+            Mode::Adopt | Mode::Own if count == 0 => state.clear(),
+            Mode::Adopt | Mode::Own | Mode::Keep | Mode::Mend => {
+                state.hold = Hold::Held { count, null }
+            }
+        }
+    }
+
+    pub(in crate::strong) fn leave_function(
+        &self,
+        value: Option<&Operand>,
+        stmt: StmtId,
+        state: &mut State,
+        sink: &mut Decisions,
+    ) {
+        match value.and_then(|value| kind_of(state, value)) {
+            Some(Kind::Inside) if !is_number(&self.scene.function.ret) => {
+                if state.is_held() {
+                    return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+                }
+            }
+            Some(Kind::Inside) | None => {}
+            Some(Kind::Same) if self.scene.hands_out => return self.hand_out(state),
+            // What was looked up is returned as if it were new: only Python is sure to own it.
+            Some(_) if self.lacks_reference(state) && !self.is_called_by_python() => {
+                return state.fail(Reason::OwnedByCallerToo);
+            }
+            Some(kind) => {
+                let lacks = self.lacks_reference(state);
+                sink.repairs.extend(lacks.then_some(Repair::Missing));
+                self.give(false, kind, Reason::ReturnedBorrowed, state);
+            }
+        }
+        let Hold::Held { count, null } = state.hold else {
+            return;
+        };
+        if !self.keeps_counting() && count > 0 {
+            return state.clear();
+        }
+        let writable = matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Return(Some(_)))
+            && self.scene.stmt_span(stmt).is_some();
+        if !writable || state.detached {
+            return state.fail(Reason::ExitInMacro(self.name.to_owned()));
+        }
+        self.release(Slot::InReturn(stmt), null, state, sink);
+    }
+
+    /// The new reference goes to the caller of a function that gave none.
+    fn hand_out(&self, state: &mut State) {
+        match state.hold {
+            Hold::Held { count: 1.., .. } => state.fail(Reason::OwnedByCallerToo),
+            Hold::Held { .. } | Hold::Null => state.clear(),
+            Hold::Nothing | Hold::Broken(_) => {}
+        }
+    }
+
+    /// Adds what the outcome of a test says; whether it can be at all.
+    pub(in crate::strong) fn refine(
+        &self,
+        condition: &Condition,
+        holds: bool,
+        state: &mut State,
+    ) -> bool {
+        let zero = match condition.comparison {
+            Comparison::Equal => holds,
+            Comparison::NotEqual => !holds,
+            _ => return true,
+        };
+        if !condition.rhs.is_zero() {
+            let operands = [condition.lhs.clone(), condition.rhs.clone()];
+            self.compared(condition.expr, &operands, state);
+        }
+        let weak = self.weak.as_ref();
+        let for_none = weak.is_some_and(|weak| weak.is_none_test(condition.expr));
+        let is_null_test = condition.rhs.is_zero() || for_none;
+        if !is_null_test || kind_of(state, &condition.lhs) != Some(Kind::Same) {
+            return true;
+        }
+        if !zero && weak.is_some_and(|weak| weak.is_error_test(self.scene, condition.expr)) {
+            // Not failed, but perhaps dead.
+            return true;
+        }
+        match (&state.hold, zero) {
+            (Hold::Held { null: true, .. }, true) => state.hold = Hold::Null,
+            (Hold::Held { count, .. }, false) => {
+                let count = *count;
+                state.hold = Hold::Held { count, null: false };
+            }
+            (Hold::Held { null: false, .. }, true) | (Hold::Null, false) => return false,
+            (Hold::Null, true) | (Hold::Nothing | Hold::Broken(_), _) => {}
+        }
+        true
+    }
+
+    pub(in crate::strong) fn is_static(&self, local: LocalId) -> bool {
+        let local = self.scene.tree.local(local);
+        local.storage != Storage::None || local.thread_local
+    }
+}
+
+pub(in crate::strong) fn kind_of(state: &State, operand: &Operand) -> Option<Kind> {
+    match operand {
+        Operand::Temp(temp) => state.kind(Carrier::Temp(*temp)),
+        Operand::AddressOf(place) => match &place.base {
+            // `&v->field`
+            Base::Deref(pointer) => kind_of(state, pointer).map(|_| Kind::Inside),
+            // A local array or struct with pointers into the object.
+            Base::Local(local) => state
+                .kind(Carrier::Local(*local))
+                .filter(|kind| *kind == Kind::Inside),
+            Base::Global(_) | Base::Unnamed(_) => None,
+        },
+        Operand::Null | Operand::Int(_) | Operand::Str(_) | Operand::Unknown => None,
+    }
+}
+
+fn load(dst: TempId, place: &Place, state: &mut State) {
+    let kind = match &place.base {
+        Base::Local(local) => {
+            let kind = state.kind(Carrier::Local(*local));
+            if place.path.is_empty() {
+                kind
+            } else {
+                kind.map(|_| Kind::Inside)
+            }
+        }
+        Base::Deref(pointer) => kind_of(state, pointer).map(|_| Kind::Inside),
+        Base::Global(_) | Base::Unnamed(_) => None,
+    };
+    if let Some(kind) = kind {
+        state.carriers.insert(Carrier::Temp(dst), kind);
+    }
+}

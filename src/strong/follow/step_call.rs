@@ -1,0 +1,301 @@
+//! What one call does to the followed object.
+
+use super::counts::{Effect, effect};
+use super::hold::{Carrier, Hold, Kind, State};
+use super::step::kind_of;
+use super::{Decisions, Follower, Mode, Repair};
+use crate::ast::{ExprId, ExprKind, LocalId, StmtKind};
+use crate::capi::{self, OldErrors, Returns, replacement};
+use crate::cfg::{Callee, Operand, Point, Source, TempId};
+use crate::ownership::summary::Param;
+use crate::rule::Errors;
+use crate::strong::reason::Reason;
+use crate::strong::scene::Parent;
+use crate::strong::types::may_point_inside;
+
+impl Follower<'_, '_> {
+    #[allow(clippy::too_many_arguments, reason = "the parts of one call")]
+    pub(in crate::strong) fn call(
+        &self,
+        point: Point,
+        dst: TempId,
+        callee: &Callee,
+        args: &[Operand],
+        source: Source,
+        state: &mut State,
+        sink: &mut Decisions,
+    ) {
+        let Source::Expr(expr) = source else { return };
+        if let Callee::Named(name) = callee {
+            attach(name, state);
+        }
+        if let Some(&null) = self.lookups.get(&expr) {
+            if state.is_held() && !self.replace(expr, state, sink) {
+                return state.fail(Reason::TwoAtOnce(self.name.to_owned()));
+            }
+            state.clear();
+            state.sources.looked_up = true;
+            state.hold = Hold::Held { count: 0, null };
+            state.carriers.insert(Carrier::Temp(dst), Kind::Same);
+            return;
+        }
+        if matches!(state.hold, Hold::Nothing | Hold::Broken(_)) {
+            return;
+        }
+        let name = match callee {
+            Callee::Named(name) => &**name,
+            Callee::Indirect(_) => "",
+        };
+        // They get an exit of their own.
+        let gets_exit = match name {
+            "PyList_GET_ITEM" | "PySequence_Fast_GET_ITEM" => true,
+            _ => {
+                self.scene.cx.errors == Errors::Propagate
+                    && replacement(name).is_some_and(|row| row.errors == OldErrors::Swallowed)
+            }
+        };
+        if gets_exit && self.strong.contains(expr) {
+            self.at_exit(expr, state, sink);
+        }
+        let kinds: Vec<Option<Kind>> = args.iter().map(|arg| kind_of(state, arg)).collect();
+        for (at, kind) in kinds.iter().enumerate() {
+            if let Some(kind @ (Kind::Same | Kind::MaybeSame)) = kind {
+                let effect = effect(self.scene, name, args, at);
+                if self.owns(state) && effect == Effect::Use && self.may_keep(name, at) {
+                    return state.fail(Reason::KeptBorrowed(name.to_owned()));
+                }
+                self.argument(point, name, expr, effect, *kind, state, sink);
+            }
+            if *kind == Some(Kind::Inside) && self.keeps(name, at) {
+                return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+            }
+            if *kind == Some(Kind::Inside)
+                && effect(self.scene, name, args, at) == Effect::Take
+                && let Some(local) = self.local_argument(expr, at)
+            {
+                // `Py_INCREF(first);`: from here on the tuple element lives by itself.
+                state.carriers.remove(&Carrier::Local(local));
+            }
+        }
+        self.outs(name, expr, args, &kinds, state);
+        if matches!(state.hold, Hold::Null | Hold::Held { .. }) && !self.strong.contains(expr) {
+            self.result(name, dst, expr, &kinds, state);
+        }
+    }
+
+    /// Whether the function of the package keeps what it gets as argument `at`, or releases it.
+    fn keeps(&self, name: &str, at: usize) -> bool {
+        let param = self.scene.cx.summaries().param(name, at);
+        matches!(param, Some(Param::Taken(_) | Param::Inside))
+    }
+
+    /// The variable that is argument `at` of a call.
+    fn local_argument(&self, call: ExprId, at: usize) -> Option<LocalId> {
+        match &self.scene.tree.expr(call).kind {
+            ExprKind::Call { args, .. } => self.scene.as_local(*args.get(at)?),
+            _ => None,
+        }
+    }
+
+    /// What becomes of a reference that the code takes itself, its `count`th.
+    fn existing_count(
+        &self,
+        expr: ExprId,
+        effect: Effect,
+        count: u8,
+        state: &State,
+        sink: &mut Decisions,
+    ) {
+        if self.owns(state) && state.sources.unreleased {
+            sink.repairs.insert(Repair::Lost);
+        }
+        if !self.keeps_counting() && count == 0 {
+            match effect {
+                Effect::Take => sink.removed.insert(expr),
+                _ => sink.unwrapped.insert(expr),
+            };
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the parts of one call")]
+    fn argument(
+        &self,
+        point: Point,
+        name: &str,
+        expr: ExprId,
+        effect: Effect,
+        kind: Kind,
+        state: &mut State,
+        sink: &mut Decisions,
+    ) {
+        let adopted = matches!(state.hold, Hold::Held { count: 0, .. });
+        match effect {
+            Effect::Take if adopted && !self.keeps_counting() => {}
+            Effect::Clear => {}
+            Effect::Release if name == "Py_XDECREF" => {}
+            _ => self.check_alive(state),
+        }
+        if effect == Effect::Use {
+            return;
+        }
+        if effect == Effect::KeepInside {
+            return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+        }
+        if effect == Effect::Clear && state.hold == Hold::Null {
+            return;
+        }
+        let Hold::Held { count, null } = state.hold else {
+            return;
+        };
+        if kind == Kind::MaybeSame {
+            return state.fail(Reason::Alias(self.name.to_owned()));
+        }
+        match effect {
+            Effect::Use | Effect::KeepInside => {}
+            // It may be for something that is not followed.
+            Effect::Take | Effect::Copy if self.owns(state) && !state.sources.looked_up => {
+                state.fail(Reason::OwnedOnSomePaths(self.name.to_owned()));
+            }
+            Effect::Take | Effect::Copy => {
+                self.existing_count(expr, effect, count, state, sink);
+                let count = count.saturating_add(1);
+                state.hold = Hold::Held { count, null };
+            }
+            Effect::Release => self.existing_release(point, expr, count, null, state, sink),
+            Effect::Clear if self.is_last(count, state) => {
+                let home = self.home.map(Carrier::Local);
+                state.clear();
+                state.hold = Hold::Null;
+                state.carriers.extend(home.map(|home| (home, Kind::Same)));
+            }
+            Effect::Clear | Effect::Replace => {
+                state.fail(Reason::ClearedByMacro(self.name.to_owned()));
+            }
+            Effect::Steal => {
+                let needed = self.is_used_after(state, point);
+                let own = self.scene.cx.summaries().knows(name);
+                let reason = match own {
+                    true => Reason::KeptBorrowed(name.to_owned()),
+                    false => Reason::StolenBorrowed(name.to_owned()),
+                };
+                if !own && !needed && self.presumes(count, state, sink) {
+                    return;
+                }
+                if self.mode == Mode::Adopt && count == 1 && !own {
+                    let taken = self.released_though_taken(state, point, expr).into_iter();
+                    sink.taken.extend(taken.map(|call| (call, name.to_owned())));
+                }
+                self.give(needed, kind, reason, state);
+            }
+            Effect::StealOnSuccess => state.fail(Reason::StealsOnSuccess(name.to_owned())),
+        }
+    }
+
+    fn existing_release(
+        &self,
+        point: Point,
+        expr: ExprId,
+        count: u8,
+        null: bool,
+        state: &mut State,
+        sink: &mut Decisions,
+    ) {
+        if self.is_last(count, state) {
+            let lacks = self.lacks_reference(state);
+            let flagged = lacks && self.is_flagged(expr);
+            if !flagged && !self.is_needed_after(state, point) {
+                sink.repairs.extend(lacks.then_some(Repair::Missing));
+                return state.clear();
+            }
+            sink.removed.insert(expr);
+            state.sources.unreleased = false;
+        }
+        match count.checked_sub(1) {
+            Some(left) => state.hold = Hold::Held { count: left, null },
+            None if self.owns(state) => {}
+            None if !self.is_needed_after(state, point) && self.presumes(count, state, sink) => {}
+            None => state.fail(Reason::OverRelease(self.name.to_owned())),
+        }
+    }
+
+    fn result(
+        &self,
+        name: &str,
+        dst: TempId,
+        expr: ExprId,
+        kinds: &[Option<Kind>],
+        state: &mut State,
+    ) {
+        let carrier = Carrier::Temp(dst);
+        if matches!(name, "Py_NewRef" | "Py_XNewRef") {
+            // `return Py_NewRef(PyTuple_GET_ITEM(v, 0));`: the element has a reference of its own.
+            if let Some(Some(kind @ (Kind::Same | Kind::MaybeSame))) = kinds.first() {
+                state.carriers.insert(carrier, *kind);
+            }
+            return;
+        }
+        let inside = match capi::effects(name) {
+            Some(effects) => {
+                let borrowed = match effects.returns {
+                    Returns::Borrowed { from } => from,
+                    Returns::New | Returns::Null | Returns::Void | Returns::Plain => None,
+                };
+                let owner = effects.derived_from.or(borrowed);
+                owner.is_some_and(|arg| kinds.get(usize::from(arg)).is_some_and(Option::is_some))
+            }
+            None => match self.scene.cx.summaries().result_of(name) {
+                Some(params) => {
+                    let of = |at: &usize| kinds.get(*at).is_some_and(Option::is_some);
+                    params.iter().any(of)
+                }
+                None => kinds.iter().any(Option::is_some) && self.may_give_pointer(name, expr),
+            },
+        };
+        if inside {
+            state.carriers.insert(carrier, Kind::Inside);
+        }
+    }
+
+    /// Whether the result of a function of the project may point into its arguments: its type
+    /// says so if its definition is known, else that of the variable which gets the result.
+    fn may_give_pointer(&self, name: &str, expr: ExprId) -> bool {
+        if let Some((_, function)) = self.scene.cx.definitions(name).next() {
+            return may_point_inside(&function.ret);
+        }
+        let mut target = self.scene.parent_of_expr(expr);
+        while let Some(Parent::Expr(outer)) = target {
+            match &self.scene.tree.expr(outer).kind {
+                ExprKind::Assign { lhs, .. } => {
+                    return self
+                        .scene
+                        .as_local(*lhs)
+                        .is_some_and(|local| may_point_inside(&self.scene.tree.local(local).ty));
+                }
+                ExprKind::Cast { .. } => target = self.scene.parent_of_expr(outer),
+                _ => return false,
+            }
+        }
+        match target {
+            Some(Parent::Stmt(stmt)) => match &self.scene.tree.stmt(stmt).kind {
+                StmtKind::Decl(decls) => decls
+                    .iter()
+                    .any(|decl| may_point_inside(&self.scene.tree.local(decl.local).ty)),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+}
+
+/// `Py_BEGIN_ALLOW_THREADS` and the like detach the thread: no object may be touched then.
+fn attach(name: &str, state: &mut State) {
+    match name {
+        "PyEval_SaveThread" | "PyGILState_Release" | "PyEval_ReleaseThread" => {
+            state.detached = true;
+        }
+        "PyEval_RestoreThread" | "PyGILState_Ensure" | "PyEval_AcquireThread" => {
+            state.detached = false;
+        }
+        _ => {}
+    }
+}

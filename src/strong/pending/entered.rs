@@ -1,0 +1,131 @@
+//! Functions that are called while an exception may be pending.
+//!
+//! ```c
+//! static void log_error(Obj *self, PyObject *key)   result = PyObject_Repr(key);
+//! {                                                 if (result == NULL) {
+//!     cb = PyDict_GetItem(self->callbacks, key);        log_error(self, key);
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Pending;
+use super::outcomes::error_returns;
+use super::raising::{Helpers, helpers};
+use crate::ast::{ExprId, ExprKind, Function};
+use crate::capi::{OldErrors, REPLACEMENTS};
+use crate::cfg::Cfg;
+use crate::rule::{ErrorReturn, Exceptions, ItemId, PackageCx};
+use crate::strong::scene::graph;
+
+/// What is known of exceptions and the functions of the package.
+///
+/// Of those with lookups that swallow errors, and those that call them, some may be called with an
+/// exception: a function of the package does, or it is a destructor. Python calls all others
+/// without one.
+pub(in crate::strong) fn exceptions(cx: &PackageCx<'_>) -> Exceptions {
+    let names = callers(cx);
+    let mut called: Vec<&str> = swallowing().collect();
+    called.extend(names.iter().map(|name| &**name));
+    let returns = error_returns(cx, &called);
+    let entered = entered(cx, &names, &returns);
+    Exceptions { entered, returns }
+}
+
+fn entered(
+    cx: &PackageCx<'_>,
+    names: &BTreeSet<Box<str>>,
+    returns: &BTreeMap<Box<str>, ErrorReturn>,
+) -> BTreeSet<Box<str>> {
+    let functions: Vec<(&Function, Cfg)> = names
+        .iter()
+        .flat_map(|name| cx.definitions(name))
+        .map(|(_, function)| (function, graph(function)))
+        .collect();
+    let mut found: BTreeSet<Box<str>> = names
+        .iter()
+        .filter(|name| is_destructor(cx, name))
+        .cloned()
+        .collect();
+    // Whether it was entered when it was looked at: it takes another look once it is.
+    let mut looked_at = vec![None; functions.len()];
+    loop {
+        let before = looked_at.clone();
+        for ((function, cfg), looked_at) in functions.iter().zip(&mut looked_at) {
+            let is_entered = found.contains(&*function.name);
+            if looked_at.replace(is_entered) != Some(is_entered) {
+                let helpers = helpers(cx, &function.tree, returns);
+                found.extend(called_with_exception(function, cfg, helpers, names, &found));
+            }
+        }
+        if looked_at == before {
+            return found;
+        }
+    }
+}
+
+/// The lookups that swallow errors.
+fn swallowing() -> impl Iterator<Item = &'static str> {
+    let rows = REPLACEMENTS.iter();
+    rows.filter(|row| row.errors == OldErrors::Swallowed)
+        .map(|row| row.borrowed)
+}
+
+/// The functions with lookups that swallow errors, those that call them, and so on.
+fn callers(cx: &PackageCx<'_>) -> BTreeSet<Box<str>> {
+    let mut names = BTreeSet::new();
+    let mut open: Vec<&str> = swallowing().collect();
+    while let Some(name) = open.pop() {
+        for site in cx.calls_to(name) {
+            let caller = cx.function(site.item).map(|function| &*function.name);
+            if let Some(caller) = caller
+                && names.insert(Box::from(caller))
+            {
+                open.push(caller);
+            }
+        }
+    }
+    names
+}
+
+/// Which of `names` the function calls with an exception, if those `found` are called with one.
+fn called_with_exception(
+    function: &Function,
+    cfg: &Cfg,
+    helpers: Helpers,
+    names: &BTreeSet<Box<str>>,
+    found: &BTreeSet<Box<str>>,
+) -> Vec<Box<str>> {
+    let tree = &function.tree;
+    let exprs = (0u32..).zip(&tree.exprs);
+    let calls = exprs.filter_map(|(at, expr)| match expr.kind {
+        ExprKind::Call { callee, .. } => Some((ExprId(at), tree.callee_name(callee)?)),
+        _ => None,
+    });
+    let mut calls = calls
+        .filter(|(_, name)| names.contains(*name) && !found.contains(*name))
+        .peekable();
+    if calls.peek().is_none() {
+        return Vec::new();
+    }
+    let entered = found.contains(&*function.name);
+    let pending = Pending::new(cfg, tree, helpers, entered);
+    calls
+        .filter(|(call, _)| {
+            let point = cfg.call(*call);
+            point.is_some_and(|point| pending.at(point))
+        })
+        .map(|(_, name)| name.into())
+        .collect()
+}
+
+/// Whether Python calls the function on an object that dies, maybe of an exception.
+fn is_destructor(cx: &PackageCx<'_>, name: &str) -> bool {
+    let Some(roles) = cx.roles() else {
+        return false;
+    };
+    let is_destructor = |(id, function): (ItemId, &Function)| {
+        let mut roles = roles.of(cx.item(id), function);
+        roles.any(|role| role.is_destructor())
+    };
+    cx.definitions(name).any(is_destructor)
+}

@@ -1,0 +1,109 @@
+//! Where `errno` is still wanted: a release may run code that sets it.
+//!
+//! ```c
+//! n = write(fd, PyBytes_AS_STRING(v), size);
+//!                                               /* here */
+//! if (n < 0)
+//!     PyErr_SetFromErrno(PyExc_OSError);
+//! Py_DECREF(v);
+//! ```
+
+use crate::cfg::{Base, Callee, Cfg, Instr, InstrKind, Point};
+use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
+
+/// The points of a function at which a later step reads the error number of an earlier one.
+#[derive(Debug)]
+pub(in crate::strong) struct Errno<'a> {
+    cfg: &'a Cfg,
+    solution: Option<Solution<bool>>,
+}
+
+impl<'a> Errno<'a> {
+    pub(in crate::strong) fn new(cfg: &'a Cfg) -> Self {
+        let solution = dataflow::solve(cfg, &Wanted(cfg)).ok();
+        Self { cfg, solution }
+    }
+
+    /// Whether it is wanted right before the step at `point`.
+    pub(in crate::strong) fn is_wanted(&self, point: Point) -> bool {
+        let Some(solution) = &self.solution else {
+            return true;
+        };
+        let mut wanted = *solution.input(point.block.index());
+        for instr in self.cfg.block(point.block).instrs[point.index..]
+            .iter()
+            .rev()
+        {
+            step(instr, &mut wanted);
+        }
+        wanted
+    }
+}
+
+struct Wanted<'a>(&'a Cfg);
+
+impl Analysis for Wanted<'_> {
+    type Domain = bool;
+    const DIRECTION: Direction = Direction::Backward;
+
+    fn bottom(&self) -> bool {
+        false
+    }
+
+    fn boundary(&self) -> bool {
+        false
+    }
+
+    fn transfer(&self, node: NodeId, wanted: &mut bool) {
+        for instr in self.0.blocks[node].instrs.iter().rev() {
+            step(instr, wanted);
+        }
+    }
+
+    fn join(&self, into: &mut bool, from: &bool) -> bool {
+        let grows = *from && !*into;
+        *into |= from;
+        grows
+    }
+}
+
+/// From the state behind `instr` to the one before it.
+fn step(instr: &Instr, wanted: &mut bool) {
+    match &instr.kind {
+        InstrKind::Load { place, .. } => {
+            *wanted |= matches!(&place.base, Base::Global(name) if &**name == "errno");
+        }
+        InstrKind::Call { callee, .. } => match callee {
+            Callee::Named(name) if reads(name) => *wanted = true,
+            Callee::Named(name) if keeps(name) => {}
+            Callee::Named(_) | Callee::Indirect(_) => *wanted = false,
+        },
+        _ => {}
+    }
+}
+
+fn reads(name: &str) -> bool {
+    const FUNCTIONS: [&str; 5] = [
+        "GetLastError",
+        "WSAGetLastError",
+        "__errno_location",
+        "_errno",
+        "perror",
+    ];
+    FUNCTIONS.contains(&name)
+        || name.starts_with("PyErr_SetFromErrno")
+        || name.starts_with("PyErr_SetFromWindowsErr")
+        || name.starts_with("PyErr_SetExcFromWindowsErr")
+}
+
+/// Whether the code takes `name` for a call that does not touch the error number.
+fn keeps(name: &str) -> bool {
+    name.starts_with("PyEval_")
+        || name.starts_with("PyGILState_")
+        || name.contains("DECREF")
+        || name.contains("INCREF")
+        || matches!(
+            name,
+            "Py_CLEAR" | "PyErr_Occurred" | "PyMem_Free" | "free" | "PyBuffer_Release"
+        )
+}

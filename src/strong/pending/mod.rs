@@ -1,0 +1,372 @@
+//! Where an exception may be pending, as far as the function itself shows.
+//!
+//! ```c
+//! v = PyObject_GetAttr(o, name);
+//! if (v == NULL) {                          /* here one is */
+//!     v = PyDict_GetItem(dict, name);       /* this call kept it */
+//!
+//! n = PyLong_AsLong(o);
+//! v = PyDict_GetItem(dict, o);              /* this one, too, */
+//! if (n == -1 && PyErr_Occurred())          /* and only here that shows */
+//! ```
+
+mod dropped;
+pub(super) mod entered;
+pub(super) mod errno;
+mod later;
+mod outcomes;
+pub(super) mod raising;
+mod same_value;
+pub(super) mod unasked;
+mod worlds;
+
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::ast::{LocalId, Tree};
+use crate::capi;
+use crate::cfg::{Callee, Cfg, Instr, InstrKind, Liveness, Operand, Point, TempId, Terminator};
+use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
+use crate::strong::follow::hold::Carrier;
+use dropped::dropped;
+use later::Later;
+use raising::{Helpers, Signs, checks_result, raises, restores, takes_exception};
+use same_value::{forwarded, held_at_end};
+use worlds::{Known, Value, World, Worlds, compared};
+
+/// Exceptions that may be pending at the points of a function.
+#[derive(Debug)]
+pub(in crate::strong) struct Pending<'a> {
+    flow: Flow<'a>,
+    solution: Option<Solution<Worlds>>,
+}
+
+impl<'a> Pending<'a> {
+    /// Computes them for a function; `entered` says whether it may be called with an exception.
+    pub(in crate::strong) fn new(
+        cfg: &'a Cfg,
+        tree: &Tree,
+        helpers: Helpers,
+        entered: bool,
+    ) -> Self {
+        let locals = tree.locals.iter();
+        let unsure = cfg.address_taken().into_iter().collect();
+        let blocks = cfg.iter().map(|(_, block)| block);
+        let flow = Flow {
+            cfg,
+            objects: locals
+                .map(|local| local.ty.is_py_object_pointer())
+                .collect(),
+            helpers,
+            entered,
+            forwarded: forwarded(cfg),
+            crossing: cfg.crossing_temps(),
+            liveness: Liveness::new(cfg, tree.locals.len()),
+            dropped: dropped(cfg),
+            tested: blocks.map(|block| held_at_end(block, &unsure)).collect(),
+            unsure,
+        };
+        let solution = dataflow::solve(cfg, &flow).ok();
+        Self { flow, solution }
+    }
+
+    /// Whether an exception may be pending right before the step at `point`: one that a test has
+    /// shown, or that the code behind the point still asks for, or of which nothing tells.
+    pub(in crate::strong) fn at(&self, point: Point) -> bool {
+        let Some(mut state) = self.state(point) else {
+            return true;
+        };
+        let instrs = &self.flow.cfg.block(point.block).instrs;
+        if let Some(InstrKind::Call { callee, args, .. }) =
+            instrs.get(point.index).map(|it| &it.kind)
+        {
+            state
+                .iter_mut()
+                .for_each(|world| survive(callee, args, world));
+        }
+        match &state.clean {
+            _ if state.shown.is_some() => true,
+            Some(world) if !world.lost.is_empty() => true,
+            Some(world) if !world.open.is_empty() => self.is_asked_for(world, point),
+            _ => false,
+        }
+    }
+
+    /// A call before `point` that may have left an exception of which nothing tells.
+    pub(in crate::strong) fn lost_at(&self, point: Point) -> Option<&str> {
+        let clean = self.state(point)?.clean?;
+        match self.callee(clean.lost.iter().next()?)? {
+            Callee::Named(name) => Some(name),
+            Callee::Indirect(_) => None,
+        }
+    }
+
+    /// Whether a number was made of an object before `point`, and nothing has asked for its error,
+    /// nor ever does.
+    pub(in crate::strong) fn is_unasked(&self, point: Point) -> bool {
+        let clean = self.state(point).and_then(|worlds| worlds.clean);
+        clean.is_some_and(|world| {
+            let mut open = world.open.iter();
+            open.any(|call| match self.callee(call) {
+                Some(Callee::Named(name)) => raising::converts(name),
+                _ => false,
+            })
+        })
+    }
+
+    /// What the call with the result `call` calls.
+    fn callee(&self, call: TempId) -> Option<&Callee> {
+        let mut instrs = self.flow.cfg.iter().flat_map(|(_, block)| &block.instrs);
+        instrs.find_map(|instr| match &instr.kind {
+            InstrKind::Call { dst, callee, .. } if *dst == call => Some(callee),
+            _ => None,
+        })
+    }
+
+    /// Whether the code behind `point` asks for errors of the calls before it.
+    fn is_asked_for(&self, world: &World, point: Point) -> bool {
+        let later = Later::new(self.flow.cfg, point);
+        let is_tested = world.values().any(|(carrier, value)| match carrier {
+            Carrier::Local(local) => {
+                world.is_open(value)
+                    && self.flow.liveness.is_live(local, point)
+                    && later.tests(local, &value.signs)
+            }
+            Carrier::Temp(_) => false,
+        });
+        is_tested || later.asks && world.open.iter().any(|call| self.runs_python(call))
+    }
+
+    fn runs_python(&self, call: TempId) -> bool {
+        match self.callee(call) {
+            Some(Callee::Named(name)) => {
+                capi::effects(name).is_some_and(|effects| effects.runs_python)
+                    || self.flow.helpers.contains_key(name)
+            }
+            Some(Callee::Indirect(_)) => true,
+            None => false,
+        }
+    }
+
+    /// What is known right before the step at `point`; `None` if nothing is.
+    pub(in crate::strong) fn state(&self, point: Point) -> Option<Worlds> {
+        let solution = self.solution.as_ref()?;
+        let mut state = solution.input(point.block.index()).clone();
+        for instr in &self.flow.cfg.block(point.block).instrs[..point.index] {
+            self.flow.step(instr, &mut state);
+        }
+        Some(state)
+    }
+}
+
+#[derive(Debug)]
+struct Flow<'a> {
+    cfg: &'a Cfg,
+    /// Which variables are `PyObject *`.
+    objects: Vec<bool>,
+    helpers: Helpers,
+    /// Whether the function may be called with an exception.
+    entered: bool,
+    /// What loads give that read what was stored just before.
+    forwarded: FxHashMap<TempId, Operand>,
+    /// By block, what holds the value that it ends with a test of.
+    tested: Vec<Vec<Carrier>>,
+    /// Variables that change behind the function's back.
+    unsure: FxHashSet<LocalId>,
+    /// Temporaries that outlive their block.
+    crossing: FxHashSet<TempId>,
+    /// The others say nothing that anybody asks for.
+    liveness: Liveness<'a>,
+    /// Results that nothing looks at.
+    dropped: FxHashSet<TempId>,
+}
+
+impl Analysis for Flow<'_> {
+    type Domain = Worlds;
+    const DIRECTION: Direction = Direction::Forward;
+
+    fn bottom(&self) -> Worlds {
+        Worlds::default()
+    }
+
+    fn boundary(&self) -> Worlds {
+        Worlds::at_entry(self.entered)
+    }
+
+    fn transfer(&self, node: NodeId, state: &mut Worlds) {
+        for instr in &self.cfg.blocks[node].instrs {
+            self.step(instr, state);
+        }
+    }
+
+    fn edge(&self, node: NodeId, edge: usize, state: &mut Worlds) {
+        if let Terminator::Branch { condition, .. } = &self.cfg.blocks[node].terminator {
+            state.follow(condition, &self.tested[node], edge == 0);
+        }
+        let next = self.cfg.blocks[node].successors[edge];
+        for world in state.iter_mut() {
+            world.keep(|carrier| match carrier {
+                Carrier::Temp(temp) => self.crossing.contains(temp),
+                Carrier::Local(local) => self.liveness.is_live_into(*local, next),
+            });
+        }
+    }
+
+    fn join(&self, into: &mut Worlds, from: &Worlds) -> bool {
+        into.join(from)
+    }
+}
+
+impl Flow<'_> {
+    fn step(&self, instr: &Instr, state: &mut Worlds) {
+        match &instr.kind {
+            InstrKind::Call { dst, callee, args } => {
+                for world in state.iter_mut() {
+                    survive(callee, args, world);
+                }
+                self.call(*dst, callee, state);
+            }
+            kind => {
+                for world in state.iter_mut() {
+                    self.compute(kind, world);
+                }
+            }
+        }
+    }
+
+    /// A step that calls nothing.
+    fn compute(&self, kind: &InstrKind, world: &mut World) {
+        match kind {
+            InstrKind::Load { dst, place } => {
+                let (value, known) = match (place.as_local(), self.forwarded.get(dst)) {
+                    (Some(local), _) => {
+                        let local = Carrier::Local(local);
+                        (world.of_carrier(local), world.known(local))
+                    }
+                    (None, Some(stored)) => (world.of(stored), world.known_of(stored)),
+                    (None, None) => Default::default(),
+                };
+                world.set(Carrier::Temp(*dst), value, known);
+            }
+            InstrKind::Copy { dst, src } | InstrKind::Cast { dst, src, .. } => {
+                let (value, known) = (world.of(src), world.known_of(src));
+                world.set(Carrier::Temp(*dst), value, known);
+            }
+            InstrKind::Op { dst, op, operands } => {
+                let outcome = compared(*op, operands);
+                let outcome = outcome
+                    .map(|(tested, comparison, number)| world.outcome(tested, comparison, number));
+                let (value, known) = outcome.unwrap_or_default();
+                world.set(Carrier::Temp(*dst), value, known);
+            }
+            InstrKind::Store { place, value } => {
+                if let Some(local) = place.as_local() {
+                    let said = world.of(value).stored(self.objects[local.0 as usize]);
+                    let known = world.known_of(value);
+                    let known = known.filter(|_| !self.unsure.contains(&local));
+                    world.set(Carrier::Local(local), said, known);
+                }
+            }
+            InstrKind::Declare { local } => {
+                world.set(Carrier::Local(*local), Rc::default(), None);
+            }
+            _ => {}
+        }
+    }
+
+    fn call(&self, dst: TempId, callee: &Callee, state: &mut Worlds) {
+        if let Callee::Named(name) = callee {
+            if takes_exception(name) || checks_result(name) {
+                state.clear();
+            }
+            if raises(name) {
+                state.raise(!restores(name));
+            }
+            if self.helpers.get(name).is_some_and(|helper| helper.always) {
+                state.raise(true);
+            }
+        }
+        let signs = self.signs(callee);
+        let is_open = self.may_fail(callee, &signs);
+        let is_lost = self.fails_silently(dst, callee, &signs);
+        let is_asked = signs.asks();
+        let calls = [dst].into();
+        let value = Rc::new(Value { signs, calls });
+        for world in state.iter_mut() {
+            if is_open {
+                world.open.insert(dst);
+            }
+            if is_lost {
+                world.lost.insert(dst);
+            }
+            world.set(Carrier::Temp(dst), value.clone(), None);
+        }
+        if is_asked && let Some(world) = &mut state.shown {
+            world.set(Carrier::Temp(dst), value, Some(Known::NonZero));
+        }
+    }
+
+    /// What the result of a call says.
+    fn signs(&self, callee: &Callee) -> Signs {
+        match callee {
+            Callee::Named(name) => match self.helpers.get(name) {
+                Some(helper) => helper.signs.clone(),
+                None => raising::signs(name),
+            },
+            Callee::Indirect(_) => Signs::default(),
+        }
+    }
+
+    /// Whether a call may leave an exception, of which its result says `signs`.
+    fn may_fail(&self, callee: &Callee, signs: &Signs) -> bool {
+        match callee {
+            Callee::Named(name) => {
+                let tells = !signs.is_empty() && !signs.asks();
+                !takes_exception(name) && (tells || self.helpers.contains_key(name))
+            }
+            Callee::Indirect(_) => true,
+        }
+    }
+
+    /// Whether a call may leave an exception of which nothing tells; not for missing memory alone.
+    fn fails_silently(&self, dst: TempId, callee: &Callee, signs: &Signs) -> bool {
+        let Callee::Named(name) = callee else {
+            return false;
+        };
+        let is_dropped = self.dropped.contains(&dst) && !takes_exception(name);
+        match self.helpers.get(name) {
+            Some(helper) => helper.silent || is_dropped && signs.is_sure(),
+            None => {
+                let runs_python = capi::effects(name).is_some_and(|effects| effects.runs_python);
+                is_dropped && runs_python && !signs.is_empty() && !signs.asks()
+            }
+        }
+    }
+}
+
+/// Takes into account that a call comes back: one that looks into `NULL` does not.
+///
+/// ```c
+/// dict = make_dict();
+/// v = PyDict_GetItemString(dict, "path");       /* so there is a dict */
+/// ```
+fn survive(callee: &Callee, args: &[Operand], world: &mut World) {
+    let Callee::Named(name) = callee else {
+        return;
+    };
+    let looked_into = match &**name {
+        "PyDict_SetItem" | "PyDict_SetItemString" => args,
+        "PyModule_GetDict" => &args[..1.min(args.len())],
+        name if name.starts_with("PyDict_") || name.starts_with("PyList_") => {
+            &args[..1.min(args.len())]
+        }
+        _ => return,
+    };
+    for arg in looked_into {
+        let value = world.of(arg);
+        if value.signs.is_null_only() {
+            world.fine(&value);
+        }
+    }
+}

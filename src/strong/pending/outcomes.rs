@@ -1,0 +1,152 @@
+//! How functions of the package come back where something fails, as their bodies show: the numbers
+//! with which they tell of an exception, and whether they tell of each.
+//!
+//! ```c
+//! if (PyLong_Check(o) == 0) {
+//!     PyErr_SetString(PyExc_TypeError, "no number");
+//!     return 1;                                  /* 1 tells of it, if others return 0 */
+//! }
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Pending;
+use super::raising::{helpers, may_raise};
+use super::worlds::{Known, World, Worlds};
+use crate::ast::{Function, Type};
+use crate::cfg::{Cfg, Operand, Point, Terminator};
+use crate::ownership::summary::callees_first;
+use crate::rule::{ErrorNumbers, ErrorReturn, PackageCx};
+use crate::strong::types::is_number;
+
+/// Those of the functions that functions with calls of `names` call, and of their callees.
+pub(in crate::strong) fn error_returns(
+    cx: &PackageCx<'_>,
+    names: &[&str],
+) -> BTreeMap<Box<str>, ErrorReturn> {
+    let mut known = BTreeMap::new();
+    for called in callees_first(cx.program, names) {
+        let variants = called.variants.iter();
+        let found = variants
+            .map(|(function, cfg)| of_function(cx, function, cfg, &known))
+            .reduce(|one, other| Some(one?.both(other?)));
+        if let (Some(returned), Some((function, _))) = (found.flatten(), called.variants.first()) {
+            known.insert(called.name.into(), returned.of(&function.ret));
+        }
+    }
+    known
+}
+
+/// What a function returns.
+#[derive(Default)]
+struct Returned {
+    /// With an exception; `None` for what is not known.
+    with_exception: BTreeSet<Option<i64>>,
+    /// With one that something left of which nothing tells.
+    with_lost: BTreeSet<Option<i64>>,
+    without: BTreeSet<Option<i64>>,
+}
+
+impl Returned {
+    fn both(mut self, other: Self) -> Self {
+        self.with_exception.extend(other.with_exception);
+        self.with_lost.extend(other.with_lost);
+        self.without.extend(other.without);
+        self
+    }
+
+    /// Adds what is returned as `value`.
+    fn add(&mut self, value: Option<&Operand>, worlds: &Worlds) {
+        let number = |world: &World| match world.known_of(value?) {
+            Some(Known::Number(number)) => Some(number),
+            _ => None,
+        };
+        if let Some(world) = &worlds.shown {
+            self.with_exception.insert(number(world));
+        }
+        let Some(world) = &worlds.clean else {
+            return;
+        };
+        let said = value.map(|value| world.of(value)).unwrap_or_default();
+        if world.is_open(&said) {
+            let exact = said.signs.exact();
+            self.with_exception.extend(match exact {
+                Some(numbers) => numbers.iter().copied().map(Some).collect(),
+                None => vec![None],
+            });
+        }
+        if !world.lost.is_empty() {
+            self.with_lost.insert(number(world));
+        }
+        self.without.insert(number(world));
+    }
+
+    fn of(self, ret: &Type) -> ErrorReturn {
+        ErrorReturn {
+            silent: self.is_silent(ret),
+            always: self.is_always(ret),
+            numbers: self.numbers().filter(|_| !ret.is_void() && is_number(ret)),
+        }
+    }
+
+    /// Whether the result does not tell of some exception.
+    fn is_silent(&self, ret: &Type) -> bool {
+        if ret.is_void() {
+            return !self.with_exception.is_empty() || !self.with_lost.is_empty();
+        }
+        let is_told = |number: &Option<i64>| match number {
+            Some(number) if is_number(ret) => {
+                *number < 0 || self.with_exception.contains(&Some(*number))
+            }
+            Some(number) => *number == 0,
+            None => false,
+        };
+        !self.with_lost.iter().all(is_told)
+    }
+
+    /// Whether there is an exception on all paths.
+    fn is_always(&self, ret: &Type) -> bool {
+        let only_null = || self.without.iter().all(|number| *number == Some(0));
+        !self.with_exception.is_empty()
+            && (self.without.is_empty() || ret.is_py_object_pointer() && only_null())
+    }
+
+    /// `None` if nothing shows an exception, or what comes with one is not known, or 0 and another
+    /// number come with one: then it is not the result that tells.
+    fn numbers(self) -> Option<ErrorNumbers> {
+        let numbers: BTreeSet<i64> = self.with_exception.into_iter().collect::<Option<_>>()?;
+        if numbers.contains(&0) && numbers.len() > 1 {
+            return None;
+        }
+        // Where a test does not prove that there is one, the same `return` counts as both.
+        let mut without = self.without.iter();
+        let else_zero = without.all(|number| match number {
+            Some(number) => *number == 0 || numbers.contains(number),
+            None => false,
+        });
+        let else_zero = else_zero && !numbers.contains(&0);
+        (!numbers.is_empty()).then_some(ErrorNumbers { numbers, else_zero })
+    }
+}
+
+/// `None` if the function never raises, or it is not known what it does.
+fn of_function(
+    cx: &PackageCx<'_>,
+    function: &Function,
+    cfg: &Cfg,
+    known: &BTreeMap<Box<str>, ErrorReturn>,
+) -> Option<Returned> {
+    if !may_raise(function) {
+        return None;
+    }
+    let helpers = helpers(cx, &function.tree, known);
+    let pending = Pending::new(cfg, &function.tree, helpers, false);
+    let mut returned = Returned::default();
+    for (id, block) in cfg.iter() {
+        if let Terminator::Return(value, _) = &block.terminator {
+            let index = block.instrs.len();
+            returned.add(value.as_ref(), &pending.state(Point { block: id, index })?);
+        }
+    }
+    Some(returned)
+}

@@ -1,0 +1,318 @@
+//! What calls, by their names, say of a pending exception.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
+
+use crate::ast::{Expr, ExprKind, Function, Tree, Type};
+use crate::capi::{self, OldErrors, Returns};
+use crate::cfg::Comparison;
+use crate::rule::{ErrorNumbers, ErrorReturn, ItemId, PackageCx};
+use crate::strong::types::is_number;
+
+/// What a value says of a pending exception, over all paths.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::strong) struct Signs {
+    /// The union of [`ZERO`] and those below it.
+    ways: u8,
+    /// Numbers with which a function of the package returns an exception.
+    numbers: BTreeSet<i64>,
+}
+
+/// 0 says that one was raised.
+const ZERO: u8 = 1;
+/// A negative number says so.
+const NEGATIVE: u8 = 2;
+/// Anything but 0 says so.
+const NONZERO: u8 = 4;
+/// Anything but 0 says so, and 0 that there is none: `PyErr_Occurred`.
+const ASKED: u8 = 8;
+/// 0 says that one was raised, if the value is an object: a function of the package.
+const ZERO_OBJECT: u8 = 16;
+
+impl From<u8> for Signs {
+    fn from(ways: u8) -> Self {
+        let numbers = BTreeSet::new();
+        Self { ways, numbers }
+    }
+}
+
+impl Signs {
+    /// Those of a value that is 1 or 0: whether this one compares so with `number`.
+    pub(in crate::strong) fn compared(&self, comparison: Comparison, number: i64) -> Self {
+        let outcomes = self.errors().map(|error| comparison.holds(error, number));
+        Self {
+            ways: 0,
+            numbers: outcomes.map(i64::from).collect(),
+        }
+    }
+
+    pub(in crate::strong) fn is_empty(&self) -> bool {
+        self.ways == 0 && self.numbers.is_empty()
+    }
+
+    /// Whether they hold all of `other`.
+    pub(in crate::strong) fn holds(&self, other: &Self) -> bool {
+        self.ways & other.ways == other.ways && self.numbers.is_superset(&other.numbers)
+    }
+
+    pub(in crate::strong) fn extend(&mut self, other: &Self) {
+        self.ways |= other.ways;
+        self.numbers.extend(&other.numbers);
+    }
+
+    /// The numbers that say of an exception, if they are all that says so.
+    pub(in crate::strong) fn exact(&self) -> Option<&BTreeSet<i64>> {
+        (self.ways & !NONZERO == 0).then_some(&self.numbers)
+    }
+
+    /// Whether the value, if it is one of a call, asks for any exception: `PyErr_Occurred()`.
+    pub(in crate::strong) fn asks(&self) -> bool {
+        self.ways == ASKED
+    }
+
+    /// Whether it is known which values say of an exception.
+    pub(in crate::strong) fn is_sure(&self) -> bool {
+        self.ways & ZERO != 0 || !self.numbers.is_empty()
+    }
+
+    /// Whether only null says of an exception.
+    pub(in crate::strong) fn is_null_only(&self) -> bool {
+        self.ways & !(ZERO | ZERO_OBJECT) == 0 && self.numbers.is_empty()
+    }
+
+    /// Those of a variable that gets the value.
+    pub(in crate::strong) fn stored(mut self, in_object: bool) -> Self {
+        if self.ways == ZERO_OBJECT {
+            self.ways = if in_object { ZERO } else { 0 };
+        }
+        self
+    }
+
+    /// The values that may say of an exception; some negative number stands for all.
+    pub(in crate::strong) fn errors(&self) -> impl Iterator<Item = i64> {
+        let zero = (self.ways & (ZERO | ZERO_OBJECT) != 0).then_some(0);
+        let is_negative = self.ways & NEGATIVE != 0;
+        let minus_one = is_negative || self.ways & NONZERO != 0 && self.numbers.is_empty();
+        let numbers = self.numbers.iter().copied();
+        zero.into_iter()
+            .chain(minus_one.then_some(-1))
+            .chain(numbers)
+    }
+
+    /// Whether a comparison with `number` that has this outcome shows an exception.
+    pub(in crate::strong) fn shown_by(
+        &self,
+        comparison: Comparison,
+        number: i64,
+        holds: bool,
+    ) -> bool {
+        match (comparison, holds) {
+            (Comparison::Equal, true) | (Comparison::NotEqual, false) => {
+                number == 0 && self.ways & ZERO != 0
+                    || number == -1 && self.ways & NEGATIVE != 0
+                    || self.numbers.contains(&number)
+            }
+            (Comparison::Equal, false) | (Comparison::NotEqual, true) => {
+                number == 0 && self.ways & (NONZERO | ASKED) != 0
+            }
+            _ => {
+                let is_so = |value| comparison.holds(value, number) == holds;
+                !is_so(0) && self.errors().any(is_so)
+            }
+        }
+    }
+
+    /// Whether a comparison with `number` tells errors from other values.
+    pub(in crate::strong) fn asked_by(&self, comparison: Comparison, number: i64) -> bool {
+        match comparison {
+            Comparison::Equal | Comparison::NotEqual => {
+                self.errors().any(|error| error == number)
+                    || number == 0 && self.ways & NONZERO != 0
+            }
+            _ if self.ways & NEGATIVE != 0 => matches!(number, -1 | 0),
+            _ => [true, false]
+                .iter()
+                .any(|&holds| self.shown_by(comparison, number, holds)),
+        }
+    }
+}
+
+/// Whether the call of `name` leaves an exception set.
+pub(in crate::strong) fn raises(name: &str) -> bool {
+    [
+        "PyErr_Set",
+        "PyErr_Format",
+        "PyErr_NoMemory",
+        "PyErr_Bad",
+        "PyErr_Restore",
+    ]
+    .iter()
+    .any(|start| name.starts_with(start))
+        && !takes_exception(name)
+}
+
+/// Whether the call of `name` leaves one set only if its argument is one: it was saved before.
+pub(in crate::strong) fn restores(name: &str) -> bool {
+    matches!(name, "PyErr_Restore" | "PyErr_SetRaisedException")
+}
+
+/// Whether no exception is pending after the call of `name`.
+pub(in crate::strong) fn takes_exception(name: &str) -> bool {
+    [
+        "PyErr_Clear",
+        "PyErr_Fetch",
+        "PyErr_GetRaised",
+        "PyErr_Print",
+        "PyErr_WriteUnraisable",
+    ]
+    .iter()
+    .any(|start| name.starts_with(start))
+        || matches!(
+            name,
+            "PyErr_FormatUnraisable"
+                | "PyErr_SetInterrupt"
+                | "PyErr_SetExcInfo"
+                | "PyErr_SetHandledException"
+        )
+}
+
+/// Whether the result of `name` alone says whether an exception is pending behind the call: to give
+/// an object with an exception set is a `SystemError` (`_Py_CheckFunctionResult`).
+pub(in crate::strong) fn checks_result(name: &str) -> bool {
+    let is_call = ["PyObject_Call", "PyObject_Vectorcall"]
+        .iter()
+        .any(|start| name.starts_with(start));
+    is_call && !name.starts_with("PyObject_CallFinalizer")
+        || matches!(name, "PyImport_Import" | "PyImport_ImportModule")
+}
+
+/// What the result of `name` says.
+pub(in crate::strong) fn signs(name: &str) -> Signs {
+    // Their `NULL` is an answer.
+    const ANSWERS: [&str; 3] = ["PyIter_Next", "PyFrame_GetBack", "PyThreadState_GetFrame"];
+    let Some(effects) = capi::effects(name) else {
+        return ZERO_OBJECT.into();
+    };
+    let ways = match effects.returns {
+        _ if name == "PyErr_Occurred" => ASKED,
+        _ if name == "PyErr_ExceptionMatches" => NONZERO,
+        _ if never_fails(name) => 0,
+        Returns::New if !ANSWERS.contains(&name) => ZERO,
+        Returns::Borrowed { .. } => {
+            let raising =
+                capi::replacement(name).is_some_and(|row| row.errors == OldErrors::Raised);
+            if raising { ZERO } else { 0 }
+        }
+        Returns::Plain if name.starts_with("PyArg_") || name.contains("_AsUTF8") => ZERO,
+        Returns::Plain if is_status(name) => NEGATIVE | NONZERO,
+        Returns::Plain => NEGATIVE,
+        Returns::New | Returns::Null | Returns::Void => 0,
+    };
+    ways.into()
+}
+
+/// Whether the function only looks, at what is there in any case.
+fn never_fails(name: &str) -> bool {
+    let is_check = name.ends_with("Check") || name.ends_with("_CheckExact");
+    is_check && name != "PyABIInfo_Check"
+        || name.contains("_GET_")
+        || ["PyMem_", "Py_IS_", "Py_Is", "PyGILState_", "PyThreadState_"]
+            .iter()
+            .any(|start| name.starts_with(start))
+        || matches!(
+            name,
+            "Py_SIZE" | "Py_REFCNT" | "Py_TYPE" | "PyEval_SaveThread"
+        )
+}
+
+/// Whether the function `name` makes a number of an object, which may run Python code.
+pub(in crate::strong) fn converts(name: &str) -> bool {
+    let runs_python = capi::effects(name).is_some_and(|effects| effects.runs_python);
+    let is_size = ["_Size", "_Length"].iter().any(|part| name.contains(part));
+    runs_python && !is_size && signs(name).ways & NEGATIVE != 0
+}
+
+/// Whether the function `name` gives 0, or -1 with an exception.
+pub(in crate::strong) fn is_status(name: &str) -> bool {
+    ["_Set", "_Append", "_Insert", "_Del", "_Ready", "_GetBuffer"]
+        .iter()
+        .any(|part| name.contains(part))
+}
+
+/// Functions of the package that may raise.
+pub(in crate::strong) type Helpers = FxHashMap<Box<str>, Helper>;
+
+/// A function of the package that may raise.
+#[derive(Debug)]
+pub(in crate::strong) struct Helper {
+    /// What its result says.
+    pub signs: Signs,
+    /// Whether its result does not tell of some exception.
+    pub silent: bool,
+    /// Whether it always comes back with one.
+    pub always: bool,
+}
+
+/// Those that `tree` calls; `known` says how some of them come back.
+pub(in crate::strong) fn helpers(
+    cx: &PackageCx<'_>,
+    tree: &Tree,
+    known: &BTreeMap<Box<str>, ErrorReturn>,
+) -> Helpers {
+    let mut helpers = Helpers::default();
+    for expr in &tree.exprs {
+        let ExprKind::Call { callee, .. } = expr.kind else {
+            continue;
+        };
+        let Some(name) = tree.callee_name(callee) else {
+            continue;
+        };
+        let may_raise = |(_, function): &(ItemId, &Function)| may_raise(function);
+        if !helpers.contains_key(name)
+            && let Some((_, function)) = cx.definitions(name).find(may_raise)
+        {
+            let known = known.get(name);
+            let numbers = known.and_then(|known| known.numbers.as_ref());
+            let signs = numbers.map(signs_of_numbers);
+            let helper = Helper {
+                signs: signs.unwrap_or_else(|| signs_of(&function.ret)),
+                silent: known.is_some_and(|known| known.silent),
+                always: known.is_some_and(|known| known.always),
+            };
+            helpers.insert(name.into(), helper);
+        }
+    }
+    helpers
+}
+
+fn signs_of_numbers(known: &ErrorNumbers) -> Signs {
+    Signs {
+        ways: if known.else_zero { NONZERO } else { 0 },
+        numbers: known.numbers.clone(),
+    }
+}
+
+/// What the result of a function of the package says.
+fn signs_of(ret: &Type) -> Signs {
+    let ways = match ret {
+        ret if ret.is_py_object_pointer() => ZERO,
+        ret if ret.is_void() || !is_number(ret) => 0,
+        _ => NEGATIVE,
+    };
+    ways.into()
+}
+
+/// Whether a function may raise: it works on objects, or calls what raises.
+pub(in crate::strong) fn may_raise(function: &Function) -> bool {
+    let tree = &function.tree;
+    let mut params = function.params.iter();
+    let has_object = params.any(|&param| tree.local(param).ty.is_py_object_pointer());
+    let calls = |expr: &Expr| match expr.kind {
+        ExprKind::Call { callee, .. } => tree.callee_name(callee).is_some_and(|name| {
+            raises(name) || capi::effects(name).is_some_and(|effects| effects.runs_python)
+        }),
+        _ => false,
+    };
+    has_object || function.ret.is_py_object_pointer() || tree.exprs.iter().any(calls)
+}

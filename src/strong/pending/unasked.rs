@@ -1,0 +1,33 @@
+//! Exceptions that the function itself never asks for, where a new call must not meet them.
+//!
+//! ```c
+//! point->x = PyFloat_AsDouble(PySequence_Fast_GET_ITEM(pair, 0));
+//! point->y = PyFloat_AsDouble(PySequence_Fast_GET_ITEM(pair, 1));
+//! return 0;                                     /* the caller asks */
+//! ```
+
+use super::later::Later;
+use crate::ast::ExprId;
+use crate::roles::Role;
+use crate::strong::scene::Scene;
+
+/// Whether an exception may be pending where `call` is made, of which the function or one that
+/// calls it may ask.
+pub(in crate::strong) fn meets_exception(scene: &Scene<'_>, call: ExprId) -> bool {
+    let Some(point) = scene.cfg.call(call) else {
+        return true;
+    };
+    let never_asked = || is_method(scene) && Later::new(scene.cfg, point).returns_object();
+    scene.is_pending(call) || scene.pending().is_unasked(point) && !never_asked()
+}
+
+/// Whether nobody but Python calls the function, which stops a debug build where it gives an object
+/// with an exception set.
+fn is_method(scene: &Scene<'_>) -> bool {
+    let Some(roles) = scene.cx.roles() else {
+        return false;
+    };
+    let mut roles = roles.of(scene.cx.item(scene.item), scene.function);
+    let is_method = roles.any(|role| matches!(role, Role::Method(_)));
+    is_method && scene.cx.calls_to(&scene.function.name).is_empty()
+}

@@ -1,0 +1,174 @@
+//! Why a lookup cannot be rewritten, in words that say what to do.
+
+pub(super) mod named;
+pub(super) mod why;
+
+/// How the reason begins for which a lookup is left where a macro leaves the function.
+const LEFT_BY_MACRO: &str = "a macro leaves the function";
+
+/// Whether a lookup was left because a macro leaves the function.
+#[must_use]
+pub fn is_left_by_macro(reason: &str) -> bool {
+    reason.starts_with(LEFT_BY_MACRO)
+}
+
+/// Why there is no fix. Names are those of variables, functions and macros.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub(in crate::strong) enum Reason {
+    #[error(
+        "the address of `{0}` is passed on, so other code may read or replace it: give the \
+         lookup a variable of its own"
+    )]
+    AddressTaken(String),
+    #[error(
+        "on some paths only, another variable is the same object as `{0}`, and it is counted: \
+         take and release the reference by hand"
+    )]
+    Alias(String),
+    #[error("a macro assigns to `{0}` and releases what it held: take the reference by hand")]
+    ClearedByMacro(String),
+    #[error(
+        "the function looks at the reference count of what `{0}` holds, to which a reference of \
+         its own would add: change the tests of the count with it"
+    )]
+    Counted(String),
+    #[error(
+        "a pointer into the object of `{0}` is returned or stored, and would dangle once the \
+         reference is released: keep the reference as long as the pointer"
+    )]
+    DerivedEscapes(String),
+    #[error(
+        "a pointer into the object is still used after `{0}` gets another value or goes out \
+         of scope: keep the reference in a variable that lives as long"
+    )]
+    DerivedOutlives(String),
+    #[error(
+        "a test would have to stand between declarations: declare the variable first, and assign \
+         to it later"
+    )]
+    Declared,
+    #[error("the result is not used: take the call out")]
+    Discarded,
+    #[error("{left} while `{0}` holds the reference: release it there by hand", left = LEFT_BY_MACRO)]
+    ExitInMacro(String),
+    #[error(
+        "the borrowed reference is stored in memory that outlives the call: decide who owns \
+         it, and take a reference with it"
+    )]
+    Field,
+    #[error(
+        "`{0}` keeps or releases what it is given, and the function does not own it: decide who \
+         owns it, and take a reference with it"
+    )]
+    KeptBorrowed(String),
+    #[error("the call stands in the macro `{0}`: change the macro together with its uses")]
+    InMacro(String),
+    #[error(
+        "the macro `{0}` gets the name of the function and may make another one of it: give it the \
+         strong function, and define whatever `{0}` makes of that name"
+    )]
+    NameInMacro(String),
+    #[error(
+        "the macro `{0}` makes the call, but what it gives belongs to the function: write the call \
+         out here"
+    )]
+    ByMacro(String),
+    #[error(
+        "statements would have to stand in front of an `else if`: make it an `else` with an `if` \
+         inside, or do the lookup before the chain"
+    )]
+    ElseIf,
+    #[error("a label stands right in front of the statement: give it a block of its own")]
+    Labelled,
+    #[error("the call is part of a loop's condition: move it into the body")]
+    LoopCondition,
+    #[error(
+        "there is no statement after the last use of `{0}` at which to release it on every \
+         path"
+    )]
+    NoPlace(String),
+    #[error(
+        "a dead referent in `{0}` is `NULL` where it was `Py_None`, and is used as such: adapt \
+         each use by hand"
+    )]
+    NoneEscapes(String),
+    #[error(
+        "the checked call can fail where the macro could not: use `{0}`, and do on `NULL` what \
+         the function does about its other errors"
+    )]
+    NoExit(&'static str),
+    #[error(
+        "the checked call can fail where the macro could not, and `{1}` on line {2} undoes what may \
+         have begun before it: use `{0}`, and do on `NULL` what the function does about its other \
+         errors there"
+    )]
+    Undoes(&'static str, String, u32),
+    #[error("{0}")]
+    NoSwap(&'static str),
+    #[error(
+        "{0} runs before the call in the same expression: give the lookup a statement of its \
+         own"
+    )]
+    NotEvaluatedFirst(String),
+    #[error(
+        "`{0}` is not a `PyObject *`, which the strong function stores its result in: use a \
+         `PyObject *` variable"
+    )]
+    OutParameterType(String),
+    #[error(
+        "the reference in `{0}` is already released, or given away, where the function has \
+         none: check the code as it is"
+    )]
+    OverRelease(String),
+    #[error(
+        "on some paths `{0}` still holds what the caller passed: give the lookup a variable \
+         of its own"
+    )]
+    OverwritesParameter(String),
+    #[error(
+        "whether the function owns what `{0}` holds depends on the path: make it own the \
+         reference on all of them"
+    )]
+    OwnedOnSomePaths(String),
+    #[error(
+        "on some paths the function returns a reference of its own, on others a borrowed one: make \
+         it one of them, and change its callers with it"
+    )]
+    OwnedByCallerToo,
+    #[error("it returns the result of `{0}`, which gives no reference either")]
+    ReturnsResultOf(String),
+    #[error("{0}")]
+    Contract(String),
+    #[error("the function returns the borrowed reference: its callers must be changed with it")]
+    ReturnedBorrowed,
+    #[error("`{0}` keeps the borrowed reference after the function returns: it must own it")]
+    Static(String),
+    #[error("`{0}` takes the reference only if it succeeds: write the failure path by hand")]
+    StealsOnSuccess(String),
+    #[error("`{0}` takes over a reference that the function does not own: check the code as it is")]
+    StolenBorrowed(String),
+    #[error(
+        "the borrowed reference is stored in memory: decide who owns it, and take a reference \
+         with it"
+    )]
+    StoredBorrowed,
+    #[error(
+        "the object of an earlier pass or lookup is still used when `{0}` gets the next one: \
+         keep each in a variable of its own"
+    )]
+    TwoAtOnce(String),
+    #[error(
+        "the list may have slots that are not filled yet, which the strong function must not \
+         read: look the item up before the list is given away"
+    )]
+    Unfilled,
+    #[error("the call is never reached")]
+    Unreachable,
+    #[error(
+        "the configurations that the branch at line {0} tells apart need different changes: change \
+         each branch by hand"
+    )]
+    Variants(u32),
+    #[error("the places where this text is compiled need different changes: change it by hand")]
+    Uses,
+}

@@ -1,0 +1,185 @@
+//! Where the releases of one home go: behind the last uses, once behind an `if` for both of its
+//! branches, or at the label where the function cleans up.
+//!
+//! ```c
+//! PyObject *v = NULL;                   /* for those who come to the label before the lookup */
+//! if (!(key = make_key()))
+//!     goto cleanup;
+//! v = PyList_GetItemRef(list, i);
+//! if (prepare(key) < 0)
+//!     goto cleanup;
+//! n = use(v);
+//! cleanup:
+//!     Py_XDECREF(v);
+//! ```
+
+mod labels;
+mod mend;
+mod merge;
+mod placing;
+
+use crate::capi::{Absent, OldErrors};
+use crate::strong::exits::exit::Failure;
+use crate::strong::follow::arms;
+use crate::strong::follow::slots::Slots;
+use crate::strong::follow::web::Given;
+use crate::strong::follow::{Decisions, Follower, Mode, Strong};
+use crate::strong::plan::{Home, Lookup};
+use crate::strong::reason::Reason;
+use crate::strong::reason::why::truer;
+use crate::strong::scene::Scene;
+use crate::strong::shape::Shape;
+use crate::strong::weak::{Weak, adapt};
+use labels::at_label;
+use mend::may_mend;
+use merge::{length, merged};
+
+/// What must change for the lookups of `home`.
+///
+/// # Errors
+/// Why no change is correct; of all ways to treat existing counting, what stopped the first.
+pub(in crate::strong) fn follow(
+    scene: &Scene<'_>,
+    slots: &Slots,
+    home: &Home,
+    strong: &Strong<'_>,
+) -> Result<Decisions, Reason> {
+    if matches!(
+        home.lookups[0].shape,
+        Shape::Presence(..) | Shape::Guarded(_)
+    ) {
+        return Ok(Decisions::default());
+    }
+    if home.web.values().any(|given| *given == Given::Parameter) {
+        return Err(Reason::OverwritesParameter(home.name.clone()));
+    }
+    let follow_with = |weak: Option<Weak>| {
+        let as_mode = |mode| follow_as(mode, scene, slots, home, strong, weak.clone());
+        let mended = |reason| match may_mend(scene, home) {
+            true => as_mode(Mode::Mend),
+            false => Err(reason),
+        };
+        let others = |_| {
+            let counted = as_mode(Mode::Keep).or_else(|_| as_mode(Mode::Own));
+            counted.or_else(mended)
+        };
+        as_mode(Mode::Adopt).or_else(|reason| others(()).map_err(|_| reason))
+    };
+    match adapt(scene, home).and_then(follow_with) {
+        // `return o;` must still give `Py_None`.
+        Err(Reason::NoneEscapes(_)) => {
+            let mut decisions = follow_with(None)?;
+            decisions.keeps_none = true;
+            Ok(decisions)
+        }
+        other => other,
+    }
+}
+
+fn follow_as(
+    mode: Mode,
+    scene: &Scene<'_>,
+    slots: &Slots,
+    home: &Home,
+    strong: &Strong<'_>,
+    weak: Option<Weak>,
+) -> Result<Decisions, Reason> {
+    let may_be_null = |lookup: &Lookup| {
+        matches!(lookup.failure, Failure::Tested | Failure::PassedOn)
+            || lookup.replacement.errors != OldErrors::Unchecked
+            || lookup.replacement.absent != Absent::Error
+    };
+    let lookups = home.lookups.iter();
+    let mut follower = Follower {
+        scene,
+        slots,
+        weak,
+        lookups: lookups
+            .map(|lookup| (lookup.call, may_be_null(lookup)))
+            .collect(),
+        strong,
+        others: home
+            .lookups
+            .iter()
+            .filter_map(|lookup| arms::other(scene, lookup.call))
+            .collect(),
+        home: home.local,
+        name: &home.name,
+        web: home.web.clone(),
+        mode,
+        starts_null: false,
+        supposes_null: false,
+        suppressed: slots.last_choices().clone(),
+    };
+    let direct = meeting(&mut follower).or_else(|_| {
+        follower.suppressed.clear();
+        meeting(&mut follower)
+    });
+    let direct = direct.map(|decisions| merged(&mut follower, decisions));
+    if direct.as_ref().is_ok_and(|it| it.releases.len() < 2) {
+        return direct;
+    }
+    let at_label = at_label(&mut follower, home);
+    match (direct, at_label) {
+        (Ok(direct), Some(other))
+            if length(&other) >= length(&direct)
+                || other.replaced.len() > direct.replaced.len() =>
+        {
+            Ok(direct)
+        }
+        (_, Some(other)) => Ok(other),
+        (Ok(direct), None) => Ok(direct),
+        (Err(reason), None) => {
+            follower.suppressed.clear();
+            match starting_null(&mut follower) {
+                Some(found) => Ok(merged(&mut follower, found)),
+                None => Err(truer(&mut follower, reason, |it| meeting(it).err())),
+            }
+        }
+    }
+}
+
+/// Most times that releases move to where paths meet.
+const MAX_MOVES: usize = 32;
+
+/// Decisions that release on every path; what one path needs no more is kept up to where it meets
+/// another that still needs it.
+///
+/// ```c
+/// if (PyUnicode_Check(v)) {
+///     text = PyUnicode_AsUTF8(v);           /* points into v */
+/// } else {
+///     text = "other";                       /* v is needed no more, but released below */
+/// }
+/// n = strlen(text);
+/// Py_DECREF(v);
+/// ```
+///
+/// # Errors
+/// Why no change is correct.
+fn meeting(follower: &mut Follower<'_, '_>) -> Result<Decisions, Reason> {
+    let before = follower.suppressed.clone();
+    let mut first = None;
+    for _ in 0..MAX_MOVES {
+        let declined = match follower.run() {
+            Ok(decisions) => return Ok(decisions),
+            Err(declined) => declined,
+        };
+        let stuck = declined.early.is_subset(&follower.suppressed);
+        follower.suppressed.extend(declined.early);
+        first.get_or_insert(declined.reason);
+        if stuck {
+            break;
+        }
+    }
+    follower.suppressed = before;
+    Err(first.expect("the first run, which failed, gave a reason"))
+}
+
+/// With a variable that is `NULL` from its declaration on, where it holds nothing now.
+pub(in crate::strong) fn starting_null(follower: &mut Follower<'_, '_>) -> Option<Decisions> {
+    let local = follower.home?;
+    follower.scene.undefined_at_declaration(local)?;
+    follower.starts_null = true;
+    meeting(follower).ok()
+}

@@ -1,0 +1,109 @@
+//! Releases as text, at the slots that the plan has for them.
+
+use crate::ast::{LocalId, StmtId, StmtKind};
+use crate::edit::BraceStyle;
+use crate::source::ByteSpan;
+use crate::strong::emit::Draft;
+use crate::strong::follow::slots::Slot;
+use crate::strong::plan::Planned;
+use crate::strong::reason::Reason;
+use crate::strong::types;
+
+impl Draft<'_, '_> {
+    /// Puts releases where the plan has them.
+    ///
+    /// # Errors
+    /// A new `else` cannot be written.
+    pub(in crate::strong) fn releases(&mut self, planned: &Planned) -> Result<(), Reason> {
+        for (&call, &(variable, null)) in &planned.decisions.held {
+            if self.is_kept_by_break(call, &planned.home) {
+                continue;
+            }
+            let release = self.release(planned, variable, null);
+            self.at_exit.entry(call).or_default().push(release);
+        }
+        for (&slot, &(variable, null)) in &planned.decisions.releases {
+            let name = &planned.home.name;
+            let line = self.release(planned, variable, null);
+            match slot {
+                Slot::Before(stmt) => self.before(stmt, [line]),
+                Slot::After(stmt) => self.after(stmt, [line]),
+                Slot::Else(stmt) => self.in_new_else(stmt, line, name)?,
+                Slot::InReturn(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Releases between the computation of a result and the `return`. They come last: whether the
+    /// result is declared there depends on what stands in front of the statement.
+    ///
+    /// # Errors
+    /// A variable for the result cannot be declared.
+    pub(in crate::strong) fn returns(&mut self, planned: &Planned) -> Result<(), Reason> {
+        for (&slot, &(variable, null)) in &planned.decisions.releases {
+            if let Slot::InReturn(stmt) = slot {
+                let line = self.release(planned, variable, null);
+                self.in_return(stmt, line)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn release(&self, planned: &Planned, variable: Option<LocalId>, null: bool) -> String {
+        let name = variable.map_or(&*planned.home.name, |local| self.scene.name(local));
+        let release = if null { "Py_XDECREF" } else { "Py_DECREF" };
+        format!("{release}({name});")
+    }
+
+    /// Notes a line for the `else` that `stmt` gets.
+    fn in_new_else(&mut self, stmt: StmtId, line: String, name: &str) -> Result<(), Reason> {
+        let StmtKind::If { then, .. } = self.scene.tree.stmt(stmt).kind else {
+            return Err(Reason::NoPlace(name.to_owned()));
+        };
+        let braced = matches!(self.scene.tree.stmt(then).kind, StmtKind::Block(_));
+        if !braced || self.scene.stmt_span(stmt).is_none() {
+            return Err(Reason::NoPlace(name.to_owned()));
+        }
+        self.elses.entry(stmt).or_default().push(line);
+        Ok(())
+    }
+
+    /// Writes each new `else` once, with the lines of all homes.
+    pub(in crate::strong) fn new_elses(&mut self) {
+        for (stmt, body) in std::mem::take(&mut self.elses) {
+            let Some(span) = self.scene.stmt_span(stmt) else {
+                continue;
+            };
+            let mut lines = self.block_of("else", &body, span);
+            let separator = match self.scene.layout.braces() {
+                BraceStyle::SameLine => " ".to_owned(),
+                BraceStyle::NextLine | BraceStyle::Indented => {
+                    lines.insert(0, String::new());
+                    String::new()
+                }
+            };
+            let text = self.joined(&lines, span);
+            self.insert(span.end(), separator + &text);
+        }
+    }
+
+    /// `return f(v);` turns into `int result = f(v); Py_DECREF(v); return result;`.
+    fn in_return(&mut self, stmt: StmtId, release: String) -> Result<(), Reason> {
+        let around = self.around.entry(stmt).or_default();
+        if let Some(last) = around.after.len().checked_sub(1) {
+            around.after.insert(last, release);
+            return Ok(());
+        }
+        let no_place = || Reason::NoPlace("the result".to_owned());
+        let span = self.scene.stmt_span(stmt).ok_or_else(no_place)?;
+        let ret = Some(&self.scene.function.ret).filter(|ret| !ret.is_void());
+        let prefix = ret.and_then(types::prefix).ok_or_else(no_place)?;
+        let name = self.unused_name(&["result", "ret", "retval", "rv"]);
+        let head = self.declare(stmt, &prefix, &name);
+        let keyword = ByteSpan::new(span.start().0, span.start().0 + 6);
+        self.replace(keyword, head);
+        self.after(stmt, [release, format!("return {name};")]);
+        Ok(())
+    }
+}
