@@ -114,6 +114,17 @@ impl<'a> Scene<'a> {
         errno.is_wanted(point)
     }
 
+    /// Whether the key of a lookup is a literal: but for missing memory, and other keys that object
+    /// to the comparison, it does not fail.
+    pub(super) fn has_literal_key(&self, call: ExprId) -> bool {
+        let tree = &self.function.tree;
+        let is_literal = |arg: &ExprId| match &tree.expr(*arg).kind {
+            ExprKind::Str(text) => text.is_ascii() && !text.contains(&b'\\'),
+            _ => false,
+        };
+        matches!(&tree.expr(call).kind, ExprKind::Call { args, .. } if args.iter().any(is_literal))
+    }
+
     /// Whether an exception may be pending where `call` is made.
     pub(super) fn is_pending(&self, call: ExprId) -> bool {
         let point = self.cfg.call(call);

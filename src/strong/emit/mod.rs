@@ -298,9 +298,10 @@ impl Draft<'_, '_> {
         Ok(())
     }
 
-    /// Notes that errors of `call` are cleared, which may drop another exception.
+    /// Notes that errors of `call` are cleared, which may drop another exception: not where the key
+    /// is a literal, which is found or not.
     pub(in crate::strong) fn doubt_clear(&mut self, call: ExprId) {
-        if self.scene.is_pending(call) {
+        if self.scene.is_pending(call) && !self.scene.has_literal_key(call) {
             let pending = match self.scene.lost_before(call) {
                 Some(name) => format!("the exception of an earlier `{name}`"),
                 None => "an exception".to_owned(),

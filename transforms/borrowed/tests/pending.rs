@@ -230,7 +230,7 @@ fn destructors_run_while_exceptions_are_pending() {
         format!(
             "static void close(Foo *self)
 {{
-    PyObject *value = PyDict_GetItemString(self->dict, \"close\");
+    PyObject *value = PyDict_GetItem(self->dict, self->close);
     if (value != NULL)
         use(value);
 }}
@@ -497,4 +497,20 @@ fn functions_of_the_package_tell_of_errors_in_their_own_way() {
     let usual = "return PyObject_IsTrue(o);";
     assert!(behind_helper(usual, "rc < 0"));
     assert!(!behind_helper(usual, "rc"));
+}
+
+#[test]
+fn a_literal_key_is_found_or_not() {
+    let with = |key: &str| {
+        is_doubted(&format!(
+            "
+    PyErr_SetString(PyExc_ValueError, \"kept\");
+    PyObject *value = PyDict_GetItemString(dict, {key});
+    return value == NULL ? 0 : (int)PyObject_Size(value);
+"
+        ))
+    };
+    assert!(!with("\"name\""));
+    assert!(with("name"));
+    assert!(with("\"\\xff\""));
 }
