@@ -2,8 +2,11 @@
 
 mod declines;
 mod dicts;
+mod exit_macros;
 mod exits;
+mod held_layout;
 mod helper;
+mod labels;
 mod layout;
 mod references;
 mod sizes;

@@ -1,0 +1,211 @@
+//! The same, where the exit has to release what the function made.
+
+use super::{int, object};
+
+#[test]
+fn an_array_owns() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *pair[2];
+    if (PyDict_SetItem(dict, key, list) < 0)
+        return -1;
+    pair[0] = PyObject_Str(key);
+    pair[1] = PyList_GET_ITEM(list, i);
+    use(PyList_GET_ITEM(list, i));
+    Py_XDECREF(pair[0]);
+    return 0;
+"#
+    ), @"
+        7: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a reference with it
+        8: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        ");
+}
+
+#[test]
+fn a_cleared_struct_owns_nothing() {
+    insta::assert_snapshot!(int(
+        r#"
+    struct params p;
+    if (PyDict_SetItem(dict, key, list) < 0)
+        return -1;
+    memset(&p, 0, sizeof(p));
+    use(PyList_GET_ITEM(list, i));
+    return 0;
+"#
+    ), @"
+        @@
+         {
+             struct params p;
+        +    PyObject *item;
+             if (PyDict_SetItem(dict, key, list) < 0)
+                 return -1;
+             memset(&p, 0, sizeof(p));
+        -    use(PyList_GET_ITEM(list, i));
+        +    item = PyList_GetItemRef(list, i);
+        +    if (item == NULL) {
+        +        return -1;
+        +    }
+        +    use(item);
+        +    Py_DECREF(item);
+             return 0;
+         }
+        ");
+}
+
+#[test]
+fn zero_is_the_error_of_some_functions() {
+    insta::assert_snapshot!(int(
+        r#"
+    if (!PyList_Check(list)) {
+        PyErr_SetString(PyExc_TypeError, "a list");
+        return 0;
+    }
+    use(PyList_GET_ITEM(list, i));
+    return 1;
+"#
+    ), @r#"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        +    PyObject *item;
+             if (!PyList_Check(list)) {
+                 PyErr_SetString(PyExc_TypeError, "a list");
+                 return 0;
+             }
+        -    use(PyList_GET_ITEM(list, i));
+        +    item = PyList_GetItemRef(list, i);
+        +    if (item == NULL) {
+        +        return 0;
+        +    }
+        +    use(item);
+        +    Py_DECREF(item);
+             return 1;
+         }
+        "#);
+}
+
+#[test]
+fn zero_is_no_error_where_nothing_else_is_returned() {
+    insta::assert_snapshot!(int(
+        r#"
+    if (!PyList_Check(list)) {
+        PyErr_SetString(PyExc_TypeError, "a list");
+        return 0;
+    }
+    use(PyList_GET_ITEM(list, i));
+    return 0;
+"#
+    ), @"7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
+}
+
+#[test]
+fn a_result_that_is_partly_made() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *out;
+    double *values;
+    Py_ssize_t at, n;
+    if (!PyList_Check(list)) {
+        PyErr_SetString(PyExc_TypeError, "a list");
+        return NULL;
+    }
+    n = PyList_Size(list);
+    out = PyList_New(n);
+    values = PyMem_RawMalloc(n * sizeof(double));
+    for (at = 0; at < n; at++) {
+        values[at] = PyFloat_AsDouble(PyList_GET_ITEM(list, at));
+        PyList_SET_ITEM(out, at, PyFloat_FromDouble(values[at]));
+    }
+    PyMem_RawFree(values);
+    return out;
+"#
+    ), @"
+        @@
+             values = PyMem_RawMalloc(n * sizeof(double));
+             for (at = 0; at < n; at++) {
+        -        values[at] = PyFloat_AsDouble(PyList_GET_ITEM(list, at));
+        +        PyObject *item = PyList_GetItemRef(list, at);
+        +        if (item == NULL) {
+        +            Py_XDECREF(out);
+        +            PyMem_RawFree(values);
+        +            return NULL;
+        +        }
+        +        values[at] = PyFloat_AsDouble(item);
+        +        Py_DECREF(item);
+                 PyList_SET_ITEM(out, at, PyFloat_FromDouble(values[at]));
+             }
+        ");
+}
+
+#[test]
+fn what_is_never_released_is_not_released_here() {
+    insta::assert_snapshot!(object(
+        r#"
+    struct stream *stream = get_stream(self);
+    PyObject *kept = PySequence_Fast(key, "a sequence");
+    if (kept == NULL)
+        return NULL;
+    mix(stream, PyList_GET_ITEM(list, i));
+    Py_RETURN_NONE;
+"#
+    ), @r#"
+        @@
+             struct stream *stream = get_stream(self);
+             PyObject *kept = PySequence_Fast(key, "a sequence");
+        +    PyObject *item;
+             if (kept == NULL)
+                 return NULL;
+        -    mix(stream, PyList_GET_ITEM(list, i));
+        +    item = PyList_GetItemRef(list, i);
+        +    if (item == NULL) {
+        +        return NULL;
+        +    }
+        +    mix(stream, item);
+        +    Py_DECREF(item);
+             Py_RETURN_NONE;
+         }
+        "#);
+}
+
+#[test]
+fn a_function_may_have_taken_it_over() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *node = PyDict_New();
+    if (node == NULL)
+        return NULL;
+    append_node(self, node);
+    use(PyList_GET_ITEM(list, i));
+    Py_RETURN_NONE;
+"#
+    ), @"7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
+}
+
+#[test]
+fn an_alias_is_not_released_twice() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *first = PyDict_New();
+    PyObject *second = first;
+    if (first == NULL)
+        return NULL;
+    use(PyList_GET_ITEM(list, i));
+    Py_DECREF(second);
+    Py_RETURN_NONE;
+"#
+    ), @"7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
+}
+
+#[test]
+fn an_argument_that_the_function_consumes() {
+    insta::assert_snapshot!(int(
+        r#"
+    if (PyDict_SetItem(dict, key, list) < 0) {
+        return -1;
+    }
+    use(PyList_GET_ITEM(list, i));
+    Py_DECREF(key);
+    return 0;
+"#
+    ), @"6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
+}

@@ -1,0 +1,127 @@
+//! Macros that leave the loop.
+
+use super::diff;
+
+const LEAVING: &str = r#"
+#define FAIL(text) \
+    do { \
+        report(text, __LINE__); \
+        return -1; \
+    } while (0)
+#define GO_ON goto next
+static int
+f(PyObject *d, int mode)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+    int n = 0;
+
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        if (!PyUnicode_Check(key))
+            FAIL("no name");
+        for (n = 0; n < mode; n++) {
+            if (value == Py_None)
+                FAIL("this is None, "
+                     "which cannot be");
+            if (value == Py_True)
+                GO_ON;
+        }
+    }
+next:
+    return n;
+}
+"#;
+
+#[test]
+fn macros_that_always_leave_are_used_behind_the_section() {
+    insta::assert_snapshot!(diff(LEAVING), @r#"
+        15: `d` is iterated over without holding its lock
+          15: `d`, which the caller passes in: another thread can change it between two calls
+          safe: hold `d` in a critical section while it is iterated over
+        @@
+             Py_ssize_t pos = 0;
+             int n = 0;
+        +    int outcome = 0;
+         
+        +    Py_BEGIN_CRITICAL_SECTION(d);
+             while (PyDict_Next(d, &pos, &key, &value)) {
+        -        if (!PyUnicode_Check(key))
+        -            FAIL("no name");
+        +        if (!PyUnicode_Check(key)) {
+        +            outcome = 1;
+        +            break;
+        +        }
+                 for (n = 0; n < mode; n++) {
+        -            if (value == Py_None)
+        -                FAIL("this is None, "
+        -                     "which cannot be");
+        -            if (value == Py_True)
+        -                GO_ON;
+        +            if (value == Py_None) {
+        +                outcome = 2;
+        +                goto end_section;
+        +            }
+        +            if (value == Py_True) {
+        +                outcome = 3;
+        +                goto end_section;
+        +            }
+                 }
+             }
+        +end_section: ;
+        +    Py_END_CRITICAL_SECTION();
+        +    if (outcome == 1)
+        +        FAIL("no name");
+        +    if (outcome == 2)
+        +        FAIL("this is None, "
+        +             "which cannot be");
+        +    if (outcome == 3)
+        +        GO_ON;
+         next:
+             return n;
+        "#);
+}
+
+#[test]
+fn a_macro_that_leaves_for_the_label_behind_the_loop() {
+    let text = r#"
+#define GO_ON do { n++; goto next; } while (0)
+static int
+f(PyObject *d)
+{
+    PyObject *value;
+    Py_ssize_t pos = 0;
+    int n = 0;
+
+    while (PyDict_Next(d, &pos, NULL, &value)) {
+        if (value == Py_None)
+            GO_ON;
+    }
+next:
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @"
+        10: `d` is iterated over without holding its lock
+          10: `d`, which the caller passes in: another thread can change it between two calls
+          safe: hold `d` in a critical section while it is iterated over
+        @@
+             Py_ssize_t pos = 0;
+             int n = 0;
+        +    int stopped = 0;
+         
+        +    Py_BEGIN_CRITICAL_SECTION(d);
+             while (PyDict_Next(d, &pos, NULL, &value)) {
+        -        if (value == Py_None)
+        -            GO_ON;
+        +        if (value == Py_None) {
+        +            stopped = 1;
+        +            break;
+        +        }
+             }
+        +    Py_END_CRITICAL_SECTION();
+        +    if (stopped)
+        +        GO_ON;
+         next:
+             return n;
+        ");
+}
