@@ -15,9 +15,21 @@ impl Layout<'_> {
             Some(text) => text
                 .strip_suffix(b"*/")
                 .is_some_and(|text| memchr::memmem::find(text, b"*/").is_none()),
-            None => comment.starts_with(b"//"),
+            // A backslash takes the next line into the comment.
+            None => comment.starts_with(b"//") && !comment.ends_with(b"\\"),
         };
         is_whole.then(|| ByteSpan::new(end.0, to_offset(end.index() + line.len()).0))
+    }
+
+    /// Whether a comment on the line behind `end` says that the next `case` is meant to follow:
+    /// compilers want it to be the last before the label.
+    #[must_use]
+    pub(super) fn falls_through(&self, end: ByteOffset) -> bool {
+        self.comment_behind(end).is_some_and(|comment| {
+            let text = self.text_of(comment).to_ascii_lowercase();
+            let has = |word: &[u8]| memchr::memmem::find(&text, word).is_some();
+            has(b"fall") && has(b"thr")
+        })
     }
 
     /// The same behind the last token on the line of the one that ends at `end`.
@@ -77,7 +89,9 @@ fn comments(gap: &[u8]) -> Vec<(usize, usize)> {
         };
         let body = start + 2;
         let length = memchr::memmem::find(&gap[body..], closing);
+        let is_spliced = |length| gap[..body + length].trim_ascii_end().ends_with(b"\\");
         let end = match length {
+            Some(length) if closing == b"\n" && is_spliced(length) => break,
             Some(length) if closing == b"*/" => body + length + 2,
             Some(length) => body + length,
             None => gap.len(),
@@ -117,6 +131,7 @@ mod tests {
         assert_eq!(above("x; /* a\n b */\nf();"), None);
         assert_eq!(above("x; /* a */ f();"), None);
         assert_eq!(above("/* a */ f();"), None);
+        assert_eq!(above("x;\n// a \\\n  b\nf();"), None);
     }
 
     #[test]
@@ -126,5 +141,6 @@ mod tests {
         assert_eq!(behind("f(); if (x) y; // a"), Some(" // a"));
         assert_eq!(behind("f(); /* a */ g();\n/* b */"), None);
         assert_eq!(behind("f(); /* a\n b */"), None);
+        assert_eq!(behind("f(); // a \\\n  b\n"), None);
     }
 }

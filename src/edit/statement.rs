@@ -139,6 +139,9 @@ impl Layout<'_> {
             return self.insertion(statement.end(), format!(" {}", on_one_line(lines)));
         }
         let indentation = self.body_indentation(statement.start());
+        if self.falls_through(statement.end()) {
+            return self.lines_at(statement.end(), &indentation, lines);
+        }
         self.lines_after(statement.end(), &self.placed(&indentation, lines))
     }
 
@@ -380,6 +383,14 @@ mod tests {
         assert_eq!(
             around(text, "f();"),
             "{\n  <;\n  f(); /* one\n  two */ // three /*\n  >;\n}\n"
+        );
+    }
+
+    #[test]
+    fn a_comment_on_the_next_case_stays_last() {
+        assert_eq!(
+            around("{\n  f(); /* fall through */\n}\n", "f();"),
+            "{\n  <;\n  f();\n  >; /* fall through */\n}\n"
         );
     }
 

@@ -43,7 +43,9 @@ declare_rule! {
     ///     return object;
     ///
     /// ## Confidence
-    /// Safe. A referent that is only compared with another pointer is left alone.
+    /// Safe, for what is a weak reference: for another object the new function raises `TypeError` where the
+    /// old one raised `SystemError`, and where nothing tests for that failure its `NULL` counts as a dead
+    /// referent. A referent that is only compared with another pointer is left alone.
     ///
     /// ## Declines
     /// - A condition runs before the call in the same expression.

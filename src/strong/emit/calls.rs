@@ -98,6 +98,12 @@ impl Parts {
         };
         let by_macro = || crate::strong::shape::made_by(draft.scene, callee);
         let callee = draft.scene.span(callee).ok_or_else(by_macro)?;
+        let whole = draft.scene.span(lookup.call).ok_or_else(in_macro)?;
+        if let Some(line) =
+            directive(draft, whole).filter(|_| lookup.replacement.form != Form::Return)
+        {
+            return Err(Reason::Variants(line));
+        }
         let strong = if is_own(lookup.replacement) {
             draft.scene.text(callee)
         } else {
@@ -111,7 +117,7 @@ impl Parts {
             }),
             call: lookup.call,
             callee,
-            whole: draft.scene.span(lookup.call).ok_or_else(in_macro)?,
+            whole,
         })
     }
 
@@ -168,6 +174,18 @@ impl Parts {
             None => vec![format!("(void){};", call("(void)"))],
         }
     }
+}
+
+/// The line of the first directive within a call: an argument of an `#if` has no end to write
+/// behind.
+fn directive(draft: &Draft<'_, '_>, whole: ByteSpan) -> Option<u32> {
+    let file = draft.scene.cx.file(draft.scene.file);
+    let text = draft.text(whole);
+    let before = text
+        .lines()
+        .position(|line| line.trim_start().starts_with('#'))?;
+    let line = file.position(whole.start()).line.0;
+    Some(line + u32::try_from(before).unwrap_or_default())
 }
 
 pub(in crate::strong) fn span_of(draft: &Draft<'_, '_>, stmt: StmtId) -> Result<ByteSpan, Reason> {

@@ -51,6 +51,11 @@ pub(in crate::strong) fn guarded(scene: &Scene<'_>, stmt: StmtId, call: ExprId) 
     if !joins || scene.is_else_if(stmt) || !contains(scene, rhs, call) {
         return None;
     }
+    // Only the operands move: a comment or a directive between them would get lost.
+    let text = scene.text(scene.span(cond)?);
+    if ["/*", "//", "#"].iter().any(|mark| text.contains(mark)) {
+        return None;
+    }
     let mut guarded = Guarded {
         cond,
         is_or: is_or(scene, cond),

@@ -169,3 +169,41 @@ fn behind_else() {
         5: a condition runs before the call in the same expression: give the lookup a statement of its own
         ");
 }
+
+#[test]
+fn what_stands_between_the_operands_would_get_lost() {
+    insta::assert_snapshot!(int(
+        r#"
+    if (i != 1 || /* cheap first */ !PyList_Check(PyList_GetItem(list, 0)))
+        return 1;
+    if (i != 1 ||
+#ifdef _WIN32
+        i == -3 ||
+#endif
+        !PyList_Check(PyList_GetItem(list, 0)))
+        return 1;
+    return 0;
+"#
+    ), @"
+        3: a condition runs before the call in the same expression: give the lookup a statement of its own
+        9: a condition runs before the call in the same expression: give the lookup a statement of its own
+        ");
+}
+
+#[test]
+fn no_argument_is_added_behind_a_directive() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *v = PyDict_GetItemWithError(dict,
+#ifdef EXTRA
+        Py_None
+#else
+        key
+#endif
+        );
+    return v != NULL && PyList_Check(v);
+"#
+    ), @"
+        3: the configurations that the branch at line 4 tells apart need different changes: change each branch by hand
+        ");
+}
