@@ -328,6 +328,12 @@ impl Cx<'_> {
             .map_or_else(|| name.to_owned(), |var| format!("{var}->{name}"));
         match self.frozen_field(name) {
             Some(made) => safe(SafeReason::FrozenField, format!("`{shown}` {made}")),
+            None if self.is_on_stack(at.flow, base, name) => safe(
+                SafeReason::Fresh,
+                format!(
+                    "`{shown}` is in a struct on the stack, and nobody but its functions gets it"
+                ),
+            ),
             None => Verdict::Shared(SharedKind::Field(shown.into())),
         }
     }

@@ -25,6 +25,7 @@ mod flow;
 mod guard;
 mod own;
 mod sharing;
+mod stack;
 mod verdict;
 
 pub use exposure::Exposure;

@@ -7,6 +7,7 @@ mod init;
 mod interprocedural;
 mod private;
 mod shared;
+mod stack;
 
 use super::{Cx, Verdict};
 use crate::program::testing::with_program;
