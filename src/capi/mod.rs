@@ -19,6 +19,10 @@ pub use version::{BadVersion, PyVersion};
 /// control flow. Everything else in the C API stays a call, which [`effects`] knows.
 pub const MODEL_H: &str = include_str!("model.h");
 
+/// Name of the header that is generated for Pythons that lack newer parts of the API. What it
+/// defines has the names of the API and does the same, so it is never read in place of the model.
+pub const COMPAT_HEADER: &str = "ungil_compat.h";
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,9 +5,6 @@ use std::fmt::Write as _;
 
 use super::shims::{Limited, SHIMS, Shim};
 
-/// Name of the generated file.
-pub const HEADER_NAME: &str = "ungil_compat.h";
-
 /// Name of the header with all newer functions that packages take copies of.
 pub const FULL_HEADER_NAME: &str = "pythoncapi_compat.h";
 

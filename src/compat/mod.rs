@@ -5,5 +5,6 @@ mod header;
 mod include;
 mod shims;
 
-pub use header::{FULL_HEADER_NAME, HEADER_NAME, Target, header, provided, with_uses};
+pub use crate::capi::COMPAT_HEADER as HEADER_NAME;
+pub use header::{FULL_HEADER_NAME, Target, header, provided, with_uses};
 pub use include::{Include, Places, include_below, places, relative};

@@ -3,6 +3,7 @@
 use super::directive::{self, BranchKind, Segment};
 use super::macros::MacroDef;
 use super::typedefs::{Typedef, typedefs};
+use crate::capi::COMPAT_HEADER;
 use crate::lex::{self, Token, TokenKind};
 use crate::source::{ByteOffset, ByteSpan, FileId, SourceFile};
 
@@ -15,6 +16,8 @@ pub struct FileIndex {
     pub(crate) has_code: bool,
     /// Index of the segment of an include guard's `#ifndef`.
     pub(crate) guard: Option<u32>,
+    /// Whether it is the generated header, of which only the `#include`s count.
+    pub(super) stands_in: bool,
     /// Names it makes types of, in any configuration, in order.
     pub typedefs: Vec<Typedef>,
 }
@@ -52,6 +55,7 @@ impl FileIndex {
         let mut index = Self {
             has_code: !is_header,
             guard: None,
+            stands_in: file.path().ends_with(COMPAT_HEADER),
             typedefs: Vec::new(),
             tokens,
             segments,

@@ -144,6 +144,9 @@ impl<'a> Stream<'a> {
                     }
                     frame.segment += 1;
                 }
+                // #  undef Py_BEGIN_CRITICAL_SECTION      for the limited API
+                // #  define Py_BEGIN_CRITICAL_SECTION(object) {
+                Segment::Define(_) | Segment::Undef(_) if index.stands_in => frame.segment += 1,
                 Segment::Define(def) => {
                     frame.segment += 1;
                     self.macros
@@ -199,7 +202,7 @@ impl<'a> Stream<'a> {
         let parent_has_text = self.frames.last().is_some_and(|frame| frame.with_text);
         self.push_file(
             target,
-            parent_has_text && (index.has_code || self.braces > 0),
+            parent_has_text && !index.stands_in && (index.has_code || self.braces > 0),
         );
     }
 
