@@ -311,6 +311,19 @@ impl<'a> Layout<'a> {
         last.map_or(ByteOffset(0), |last| self.tokens[last].span.end())
     }
 
+    /// Where the words begin that stand before `offset` with nothing else between: macros that
+    /// mark the definition behind them, `EXPORT BORROWED static PyObject *`.
+    #[must_use]
+    pub fn words_before(&self, offset: ByteOffset) -> ByteOffset {
+        let is_word = |index: &usize| {
+            self.tokens[*index].kind == TokenKind::Ident && !self.is_in_directive(*index)
+        };
+        let words = (0..self.index(offset)).rev().take_while(is_word);
+        words
+            .last()
+            .map_or(offset, |first| self.tokens[first].span.start())
+    }
+
     /// Whether a comment stands directly above `statement`, or behind it on its line.
     #[must_use]
     pub fn is_commented(&self, statement: ByteSpan) -> bool {

@@ -8,11 +8,15 @@ use crate::source::ByteSpan;
 ///
 /// ```c
 /// /* The value of KEY: a borrowed reference. */
+/// BORROWED static PyObject *
+/// find(PyObject *key)
 /// ```
 pub(in crate::strong) fn edits(cx: &PackageCx<'_>, item: ItemId) -> Vec<Edit> {
     let (file, span) = cx.item(item).place;
-    let above = cx.layout(file, span).token_end_before(span.start());
-    let gap = ByteSpan::new(above.0, span.start().0);
+    let layout = cx.layout(file, span);
+    let head = layout.words_before(span.start());
+    let above = layout.token_end_before(head);
+    let gap = ByteSpan::new(above.0, head.0);
     let text = cx.file(file).slice(gap);
     let many = memchr::memmem::find_iter(text, b"/*").count() > 1;
     // A comment with a blank line below it, or one behind a brace, is about something else.

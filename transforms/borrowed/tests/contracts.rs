@@ -59,6 +59,70 @@ static int test(PyObject *key)
 }
 
 #[test]
+fn the_comment_above_a_head_that_macros_begin_is_put_right() {
+    insta::assert_snapshot!(run("
+/* Marks a borrowed reference. */
+#define BORROWED
+#define LOCAL static
+
+/* The value of `key`:
+ * a *borrowed reference*. */
+LOCAL BORROWED PyObject *
+find(PyObject *key)
+{
+    return PyDict_GetItemWithError(cache, key);
+}
+
+/* Marks a borrowed reference. */
+#define SHARED
+static PyObject *seek(PyObject *key)
+{
+    return PyDict_GetItemWithError(cache, key);
+}
+
+static int test(PyObject *key)
+{
+    PyObject *found = find(key), *other = seek(key);
+    return found != NULL && other != NULL;
+}
+"), @"
+        @@
+         
+         /* The value of `key`:
+        - * a *borrowed reference*. */
+        + * a *new reference*. */
+         LOCAL BORROWED PyObject *
+         find(PyObject *key)
+         {
+        -    return PyDict_GetItemWithError(cache, key);
+        +    PyObject *value;
+        +    (void)PyDict_GetItemRef(cache, key, &value);
+        +    return value;
+         }
+         
+        @@
+         static PyObject *seek(PyObject *key)
+         {
+        -    return PyDict_GetItemWithError(cache, key);
+        +    PyObject *value;
+        +    (void)PyDict_GetItemRef(cache, key, &value);
+        +    return value;
+         }
+         
+        @@
+         {
+             PyObject *found = find(key), *other = seek(key);
+        -    return found != NULL && other != NULL;
+        +    int result;
+        +    result = found != NULL && other != NULL;
+        +    Py_XDECREF(found);
+        +    Py_XDECREF(other);
+        +    return result;
+         }
+        ");
+}
+
+#[test]
 fn an_item_of_a_list_or_a_tuple() {
     insta::assert_snapshot!(run("
 static PyObject *item(PyObject *v, Py_ssize_t i, int which)
