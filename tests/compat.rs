@@ -191,7 +191,9 @@ assert sys.getrefcount(value) == before
 
 #[test]
 fn an_extension_for_the_limited_api_stays_one() {
-    let tree = Tree::new(&[("m.c", LIMITED.as_bytes())]);
+    let (define, code) = LIMITED.split_once('\n').expect("the define has a line");
+    let code = format!("#include \"limits.h\"\n{code}");
+    let tree = Tree::new(&[("m.c", code.as_bytes()), ("limits.h", define.as_bytes())]);
     let write = ["migrate", "--select", "UG1,UG3", "--allow-no-vcs"];
     let ran = tree.ungil(&write);
     assert_eq!(ran.status, 0, "{ran:?}");
@@ -203,6 +205,8 @@ fn an_extension_for_the_limited_api_stays_one() {
     for name in changed {
         assert!(tree.text("m.c").contains(name), "{}", tree.text("m.c"));
     }
+    let again = tree.ungil(&["diff", "--select", "UG1,UG3"]);
+    assert!(!again.text().contains("@@"), "{again:?}");
     // With the GIL: without it, headers of 3.13 refuse the limited API.
     let include = headers_with_gil(tree.path());
     compile(tree.path(), &include, &[]);
