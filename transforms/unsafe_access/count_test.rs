@@ -121,6 +121,8 @@ fn test_of(tree: &Tree, expr: ExprId) -> Option<Test> {
     let is_one = match (op, number) {
         (BinaryOp::Equals | BinaryOp::LessOrEqual, 1) | (BinaryOp::Less, 2) => Some(true),
         (BinaryOp::NotEquals | BinaryOp::Greater, 1) | (BinaryOp::GreaterOrEqual, 2) => Some(false),
+        // Whether the object is alive at all.
+        (BinaryOp::GreaterOrEqual | BinaryOp::Less, 1) => return None,
         (
             BinaryOp::Equals
             | BinaryOp::NotEquals

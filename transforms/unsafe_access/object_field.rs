@@ -43,6 +43,7 @@ declare_rule! {
     ///
     /// ## Declines
     /// - The array of a list: `PyList_GetItemRef`, a critical section, or a tuple.
+    /// - The size of an int: from 3.12 on it has none, and `Py_SIZE` reads something else.
     /// - The access is made by the body of a macro, the address is taken, or the assignment is a
     ///   part of a larger expression.
     ///
@@ -166,6 +167,12 @@ impl Look<'_> {
             let message = "`ob_item` of a list can be freed by another thread".to_owned();
             return self.tell(expr, message, Outcome::Manual(advice.to_owned()));
         }
+        if &**field == "ob_size" && self.is_int(object) {
+            let advice = "use `_PyLong_Sign`, `PyLong_AsNativeBytes` to read the value and \
+                          `PyLong_FromNativeBytes` to make one: `Py_SIZE` is not for an int";
+            let message = "from 3.12 on an int has no `ob_size`".to_owned();
+            return self.tell(expr, message, Outcome::Manual(advice.to_owned()));
+        }
         let (_, functions) = self.access(expr)?;
         let message = format!("`{field}` is used directly");
         self.tell(expr, message, self.outcome(expr, object, functions))
@@ -179,6 +186,9 @@ impl Look<'_> {
         };
         let functions = functions(field)?;
         let (object, is_pointer) = object(tree, *base, *arrow);
+        if &**field == "ob_size" && self.is_int(object) {
+            return None;
+        }
         let key = self.types.owner(tree, object, true)?;
         // `((PyObject *)&Thing_Type)->ob_type = &PyType_Type;`: only a count is not there to be
         // set.
@@ -308,9 +318,19 @@ impl Look<'_> {
     /// Whether the pointer is a `PyListObject *` in so many words: a type of the package may have
     /// the layout of a list, and its own ways to lock it.
     fn is_list(&self, object: ExprId) -> bool {
+        self.points_to(object, "PyListObject")
+    }
+
+    /// Whether the pointer is a `PyLongObject *`, which keeps sign and number of digits in a field
+    /// of its own since 3.12.
+    fn is_int(&self, object: ExprId) -> bool {
+        self.points_to(object, "PyLongObject")
+    }
+
+    fn points_to(&self, object: ExprId, name: &str) -> bool {
         let ty = self.types.of(&self.function.tree, object);
         let named = ty.and_then(crate::ast::Type::pointee);
-        named.and_then(crate::ast::Type::name) == Some("PyListObject")
+        named.and_then(crate::ast::Type::name) == Some(name)
     }
 
     /// Whether the list is made in this function: `list = PyList_New(n)`.

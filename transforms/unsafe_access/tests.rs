@@ -146,6 +146,41 @@ static PyObject *f(PyObject *list, PyObject *tuple)
 }
 
 #[test]
+fn the_size_of_an_int_is_told_and_left() {
+    insta::assert_snapshot!(run_triaged(&DIRECT_OBJECT_FIELD, r#"
+static long f(PyObject *o, PyLongObject *number, PyTupleObject *row)
+{
+    long size = ((PyLongObject *)o)->ob_size + number->ob_base.ob_size;
+    ((PyVarObject *)row)->ob_size = number->ob_base.ob_size;
+    number->ob_base.ob_size = 2;
+    return size + ((PyVarObject *)row)->ob_size;
+}
+"#), @"
+        4: from 3.12 on an int has no `ob_size`
+          by hand: use `_PyLong_Sign`, `PyLong_AsNativeBytes` to read the value and `PyLong_FromNativeBytes` to make one: `Py_SIZE` is not for an int
+        4: from 3.12 on an int has no `ob_size`
+          by hand: use `_PyLong_Sign`, `PyLong_AsNativeBytes` to read the value and `PyLong_FromNativeBytes` to make one: `Py_SIZE` is not for an int
+        5: `ob_size` is used directly
+          safe: set it by `Py_SET_SIZE`
+        5: from 3.12 on an int has no `ob_size`
+          by hand: use `_PyLong_Sign`, `PyLong_AsNativeBytes` to read the value and `PyLong_FromNativeBytes` to make one: `Py_SIZE` is not for an int
+        6: from 3.12 on an int has no `ob_size`
+          by hand: use `_PyLong_Sign`, `PyLong_AsNativeBytes` to read the value and `PyLong_FromNativeBytes` to make one: `Py_SIZE` is not for an int
+        7: `ob_size` is used directly
+          safe: read it by `Py_SIZE`
+        @@
+         {
+             long size = ((PyLongObject *)o)->ob_size + number->ob_base.ob_size;
+        -    ((PyVarObject *)row)->ob_size = number->ob_base.ob_size;
+        +    Py_SET_SIZE((PyVarObject *)row, number->ob_base.ob_size);
+             number->ob_base.ob_size = 2;
+        -    return size + ((PyVarObject *)row)->ob_size;
+        +    return size + Py_SIZE((PyVarObject *)row);
+         }
+        ");
+}
+
+#[test]
 fn counts_that_decide_are_told() {
     insta::assert_snapshot!(run_triaged(&REFERENCE_COUNT_TEST, r#"
 #define UNIQUE(x) (Py_REFCNT(x) == 1)
@@ -158,7 +193,7 @@ static void f(PyObject *a, PyObject *b)
         reuse(b);
     if (Py_REFCNT(a) == 2 || Py_REFCNT(((Thing *)b)) <= 1 || 2 <= Py_REFCNT(table[0]))
         reuse(a);
-    if (Py_REFCNT(a) > 0)
+    if (Py_REFCNT(a) > 0 || Py_REFCNT(a) >= 1 || 1 > Py_REFCNT(b))
         printf("%zd", Py_REFCNT(a));
 }
 "#), @"
@@ -192,7 +227,7 @@ static void f(PyObject *a, PyObject *b)
     -    if (Py_REFCNT(a) == 2 || Py_REFCNT(((Thing *)b)) <= 1 || 2 <= Py_REFCNT(table[0]))
     +    if (Py_REFCNT(a) == 2 || PyUnstable_Object_IsUniquelyReferenced((PyObject *)((Thing *)b)) || !PyUnstable_Object_IsUniquelyReferenced((PyObject *)(table[0])))
              reuse(a);
-         if (Py_REFCNT(a) > 0)
+         if (Py_REFCNT(a) > 0 || Py_REFCNT(a) >= 1 || 1 > Py_REFCNT(b))
     ");
 }
 
