@@ -13,7 +13,7 @@ use crate::edit::Confidence;
 use crate::package::Package;
 use crate::rule::{Finding, Outcome, PackageCx, Rule, Suppression, suppressions};
 use crate::source::FileId;
-use crate::state::library_calls;
+use crate::state::{capsule_uses, library_calls};
 use crate::transforms;
 
 /// Most names that an assumption lists.
@@ -55,6 +55,14 @@ impl OpenKind {
         }
     }
 
+    /// Whether a finding of this kind is about one of these files. A variable or a type races where
+    /// it is used too: structs of one name in three modules are one finding.
+    fn concerns(self, finding: &Finding, files: &FxHashSet<FileId>) -> bool {
+        let is_shared = matches!(self, Self::StaticVariable | Self::ObjectState);
+        files.contains(&finding.file)
+            || is_shared && finding.notes.iter().any(|note| files.contains(&note.file))
+    }
+
     /// `1 borrowed reference`, `3 borrowed references`.
     #[must_use]
     pub fn counted(self, count: usize) -> Counted {
@@ -93,8 +101,8 @@ pub struct Open {
     pub is_complete: bool,
     /// Static variables by name.
     statics: BTreeSet<String>,
-    /// Functions of libraries that methods hand state of their object to; empty while anything
-    /// else is open.
+    /// Functions of libraries and behind pointers that methods hand state of their object to, and
+    /// those that use what is behind a capsule; empty while anything else is open.
     libraries: BTreeSet<String>,
 }
 
@@ -164,8 +172,8 @@ pub(super) struct Readiness<'c, 'a> {
     comments: BTreeMap<FileId, Vec<Suppression>>,
     /// The files of the modules, by the file of their `PyInit_` function.
     files: BTreeMap<FileId, FxHashSet<FileId>>,
-    /// Functions of libraries that methods hand state of their object to, with the methods' file;
-    /// looked for once a module has nothing else open.
+    /// What [`Open::libraries`] lists, with the file of the code that calls or writes; looked for
+    /// once a module has nothing else open.
     libraries: OnceCell<BTreeSet<(FileId, String)>>,
 }
 
@@ -195,14 +203,14 @@ impl<'c, 'a> Readiness<'c, 'a> {
             is_complete: self.is_complete,
             ..Open::default()
         };
-        for finding in findings
-            .iter()
-            .filter(|finding| own.contains(&finding.file))
-        {
-            let Some(kind) = OpenKind::of(finding.rule).filter(|_| !self.is_settled(finding))
+        for finding in findings {
+            let Some(kind) = OpenKind::of(finding.rule).filter(|kind| kind.concerns(finding, own))
             else {
                 continue;
             };
+            if self.is_settled(finding) {
+                continue;
+            }
             *open.kinds.entry(kind).or_default() += 1;
             if kind == OpenKind::StaticVariable {
                 let name = self.cx.file(finding.file).text(finding.span);
@@ -218,8 +226,12 @@ impl<'c, 'a> Readiness<'c, 'a> {
             open.kinds.insert(OpenKind::NotUnderstood, gaps.len());
         }
         if open.kinds.is_empty() {
-            let libraries = self.libraries.get_or_init(|| library_calls(self.cx)).iter();
-            let libraries = libraries.filter(|(file, _)| own.contains(file));
+            let libraries = self.libraries.get_or_init(|| {
+                let mut uses = library_calls(self.cx);
+                uses.extend(capsule_uses(self.cx));
+                uses
+            });
+            let libraries = libraries.iter().filter(|(file, _)| own.contains(file));
             open.libraries = libraries.map(|(_, name)| name.clone()).collect();
         }
         open

@@ -1,4 +1,5 @@
-//! Library functions that methods hand state of an object to.
+//! Functions that methods hand state of an object to and that are not seen here: those of libraries,
+//! and those behind pointers.
 //!
 //! ```c
 //! static PyObject *
@@ -11,6 +12,11 @@
 //! {
 //!     PaStream *stream = ((Stream *)arg)->stream;
 //!     Pa_CloseStream(stream);           /* another thread may be writing to it */
+//!
+//! static PyObject *
+//! Counter_next(Counter *self, PyObject *ignored)
+//! {
+//!     self->step(self);                 /* whatever was stored there */
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,8 +55,11 @@ const C_LIBRARY: &[&str] = &[
     "__builtin_",
 ];
 
+/// Slots of types, by how their names begin: `Py_TYPE(self)->tp_free(self)`.
+const SLOTS: &[&str] = &["tp_", "nb_", "sq_", "mp_", "am_", "bf_"];
+
 /// The functions of libraries that get a pointer field of an object from a method, without a lock,
-/// with the file of the method.
+/// and the pointers to functions that get the object or such a field, with the file of the method.
 #[must_use]
 pub fn library_calls(cx: &PackageCx<'_>) -> BTreeSet<(FileId, String)> {
     let finder = Finder {
@@ -62,7 +71,7 @@ pub fn library_calls(cx: &PackageCx<'_>) -> BTreeSet<(FileId, String)> {
     for (item, function, _) in entries(cx) {
         let file = cx.item(item).place.0;
         let found = finder.outside(item, function).into_iter();
-        calls.extend(found.map(|name| (file, name.to_owned())));
+        calls.extend(found.map(|name| (file, name)));
     }
     calls
 }
@@ -74,7 +83,7 @@ struct Finder<'c, 'a> {
 }
 
 impl Finder<'_, '_> {
-    fn outside<'f>(&self, item: ItemId, function: &'f Function) -> Vec<&'f str> {
+    fn outside(&self, item: ItemId, function: &Function) -> Vec<String> {
         let state = State {
             types: &self.types,
             tree: &function.tree,
@@ -86,13 +95,43 @@ impl Finder<'_, '_> {
             let ExprKind::Call { callee, args } = &expr.kind else {
                 return None;
             };
-            let name = function.tree.callee_name(*callee)?;
-            let mut given = (0..args.len()).filter(|&at| state.is_field(args[at]));
-            let may_write = is_library(name) && given.any(|at| may_write(self.cx, name, at));
-            (may_write && !self.locks.is_held(item, ExprId(at))).then_some(name)
+            let may_write = match function.tree.callee_name(*callee) {
+                Some(name) => is_library(name) && self.gets_field(&state, name, args),
+                None => {
+                    !is_slot(&function.tree, *callee) && args.iter().any(|&arg| state.is_own(arg))
+                }
+            };
+            (may_write && !self.locks.is_held(item, ExprId(at)))
+                .then(|| call_text(self.cx, item, *callee))
         });
         found.collect()
     }
+
+    fn gets_field(&self, state: &State<'_, '_>, name: &str, args: &[ExprId]) -> bool {
+        let mut given = (0..args.len()).filter(|&at| state.is_field(args[at]));
+        given.any(|at| may_write(self.cx, name, at))
+    }
+}
+
+/// Whether a call runs what a type of Python has in a slot.
+fn is_slot(tree: &Tree, callee: ExprId) -> bool {
+    match &tree.expr(callee).kind {
+        ExprKind::Member { field, .. } => SLOTS.iter().any(|start| field.starts_with(start)),
+        ExprKind::Cast { operand, .. } | ExprKind::Unary { operand, .. } => is_slot(tree, *operand),
+        _ => false,
+    }
+}
+
+/// What a call calls, as the file has it.
+pub(super) fn call_text(cx: &PackageCx<'_>, item: ItemId, callee: ExprId) -> String {
+    let tree = cx.tree(item);
+    if let Some(name) = tree.and_then(|tree| tree.callee_name(callee)) {
+        return name.to_owned();
+    }
+    let text = cx
+        .span(item, callee)
+        .map(|(file, span)| cx.file(file).text(span));
+    text.map_or_else(|| "a function pointer".to_owned(), |text| text.into_owned())
 }
 
 /// What a method knows of the state of objects.
@@ -104,6 +143,14 @@ struct State<'f, 'c> {
 }
 
 impl State<'_, '_> {
+    /// Whether `arg` is the object, or a field of one that holds no reference.
+    fn is_own(&self, arg: ExprId) -> bool {
+        let is_object = |ty| self.types.is_object_pointer(ty);
+        let own = self.own.as_ref();
+        own.is_some_and(|own| own.is_object(self.tree, arg))
+            || self.is_field(arg) && !self.types.of(self.tree, arg).is_some_and(is_object)
+    }
+
     /// Whether `arg` is a field of an object that may point to more, or a variable that holds one.
     fn is_field(&self, arg: ExprId) -> bool {
         let is_number = |ty| self.types.is_number(ty);
@@ -158,7 +205,7 @@ fn may_write(cx: &PackageCx<'_>, name: &str, at: usize) -> bool {
 }
 
 /// Whether a function of this name belongs neither to Python nor to the C library.
-fn is_library(name: &str) -> bool {
+pub(super) fn is_library(name: &str) -> bool {
     let of_python = name.trim_start_matches('_').starts_with("Py");
     !of_python && !C_LIBRARY.iter().any(|start| name.starts_with(start))
 }

@@ -1,6 +1,7 @@
 //! State that threads share: the static variables of a package and the fields of its objects, with
 //! the places that write them once other threads may be there.
 
+mod capsules;
 mod fields;
 mod kind;
 mod libraries;
@@ -11,6 +12,7 @@ mod roots;
 mod variables;
 mod writes;
 
+pub use capsules::capsule_uses;
 pub use fields::{Method, ObjectState, object_states};
 pub use kind::{Kind, Lazy};
 pub use libraries::library_calls;

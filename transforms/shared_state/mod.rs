@@ -11,6 +11,8 @@ mod site;
 pub mod static_buffer;
 pub mod static_variable;
 
+use std::collections::BTreeSet;
+
 use crate::rule::{Finding, Note, Outcome, PackageCx, Rule};
 use crate::state::{Variable, Write, root};
 
@@ -54,8 +56,7 @@ fn notes(cx: &PackageCx<'_>, variable: &Variable) -> Vec<Note> {
             notes.push(note);
         }
     }
-    let more = notes.len().saturating_sub(SHOWN);
-    notes.truncate(SHOWN);
+    let more = shorten(&mut notes, SHOWN);
     if let Some(last) = notes.last_mut().filter(|_| more > 0) {
         last.text.push_str(&match more {
             1 => ", and in 1 more place".to_owned(),
@@ -63,6 +64,19 @@ fn notes(cx: &PackageCx<'_>, variable: &Variable) -> Vec<Note> {
         });
     }
     notes
+}
+
+/// Leaves the first `most` notes, and the first in each file: a finding counts for the modules of
+/// all its files. Returns how many went.
+fn shorten(notes: &mut Vec<Note>, most: usize) -> usize {
+    let all = notes.len();
+    let mut files = BTreeSet::new();
+    let mut at = 0;
+    notes.retain(|note| {
+        at += 1;
+        files.insert(note.file) || at <= most
+    });
+    all - notes.len()
 }
 
 fn note(cx: &PackageCx<'_>, write: &Write) -> Option<Note> {

@@ -153,8 +153,7 @@ fn notes(cx: &PackageCx<'_>, state: &ObjectState) -> Vec<Note> {
         let text = format!("`{}` {verb} {names}", function.name);
         notes.push(Note { file, span, text });
     }
-    let more = notes.len().saturating_sub(2 * SHOWN);
-    notes.truncate(2 * SHOWN);
+    let more = super::shorten(&mut notes, 2 * SHOWN);
     if let Some(last) = notes.last_mut().filter(|_| more > 0) {
         last.text
             .push_str(&format!("; {more} more methods use them"));
