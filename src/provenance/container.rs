@@ -12,6 +12,11 @@ use super::verdict::{SafeReason, SharedKind, Verdict, safe};
 /// Helpers with more callers are not followed: `insint(d, "NAME", NAME)` a thousand times.
 const MAX_CALLERS: usize = 100;
 
+/// Whether a call is `PyList_New(0)`: such a list has no slot that is not filled yet.
+fn is_empty_list(flow: &Flow<'_>, call: Point) -> bool {
+    matches!(flow.call(call), Some((Some("PyList_New"), [size])) if size.is_zero())
+}
+
 /// Whether a value of this origin is `None`, a number or text, out of which nobody takes items:
 /// `case TEXT: return PyUnicode_FromString(s); case LIST: return list_of(l);`.
 fn is_scalar(flow: &Flow<'_>, origin: &Origin) -> bool {
@@ -127,7 +132,10 @@ impl Cx<'_> {
     fn fresh(&self, at: At<'_, '_>, point: Point, name: &str) -> Verdict {
         match self.shared_at(at.flow, Root::Step(point), at.site, at.until, at.depth) {
             Some(_) if is_full_list(name) => Verdict::Shared(SharedKind::FromCall(name.into())),
-            Some(shared) => Verdict::Shared(SharedKind::Published(self.line(at.flow, shared))),
+            Some(shared) => Verdict::Shared(SharedKind::Published {
+                line: self.line(at.flow, shared),
+                has_gaps: !is_empty_list(at.flow, point),
+            }),
             None => safe(
                 SafeReason::Fresh,
                 format!(
@@ -286,7 +294,10 @@ impl Cx<'_> {
         let shared = || self.shared_at(at.flow, Root::Param(index), at.site, at.until, at.depth);
         match &found {
             Verdict::Safe(proof) if proof.reason != SafeReason::Immutable => match shared() {
-                Some(point) => Verdict::Shared(SharedKind::Published(self.line(at.flow, point))),
+                Some(point) => Verdict::Shared(SharedKind::Published {
+                    line: self.line(at.flow, point),
+                    has_gaps: true,
+                }),
                 None => found,
             },
             Verdict::Safe(_) | Verdict::Shared(_) => found,

@@ -69,10 +69,14 @@ pub enum SharedKind {
     Interpreter,
     /// A weak reference keeps nothing alive.
     WeakReference,
-    /// Made here, but given away while the value is in use; the line where that happens.
-    ///
-    /// Such a list may have slots that are not filled yet: `PyList_GetItemRef` crashes on them.
-    Published(u32),
+    /// Made here, but given away while the value is in use.
+    Published {
+        /// The line where that happens.
+        line: u32,
+        /// Whether it may be a list with slots that are not filled yet: `PyList_GetItemRef` crashes
+        /// on them. One made with no items has none.
+        has_gaps: bool,
+    },
     /// Cannot be told.
     Unknown,
 }
@@ -88,7 +92,7 @@ impl fmt::Display for SharedKind {
             Self::ModuleOrTypeDict => f.write_str("the dict of a module or type"),
             Self::Interpreter => f.write_str("a dict of the interpreter"),
             Self::WeakReference => f.write_str("a weak reference, which keeps nothing alive"),
-            Self::Published(line) => {
+            Self::Published { line, .. } => {
                 write!(f, "a container made here and given away on line {line}")
             }
             Self::Unknown => f.write_str("a container of unknown origin"),

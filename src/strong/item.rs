@@ -169,7 +169,9 @@ fn shared(
             Verdict::Safe(proof) => {
                 outcomes.insert(expr, Outcome::Safe(proof.sentence));
             }
-            Verdict::Shared(SharedKind::Published(_)) if is_list(replacement) => {
+            Verdict::Shared(SharedKind::Published { has_gaps: true, .. })
+                if is_list(replacement) =>
+            {
                 outcomes.insert(expr, manual(&Reason::Unfilled));
             }
             Verdict::Shared(_) => calls.push((expr, replacement)),

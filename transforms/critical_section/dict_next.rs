@@ -1,5 +1,6 @@
 //! UG301: iterations with `PyDict_Next` over dicts that other threads can change.
 
+mod emptied;
 mod exits;
 mod field;
 mod leaving;
@@ -78,7 +79,9 @@ declare_rule! {
     /// No `return`, `goto` or outer `break` may leave a section, so each becomes an outcome that
     /// is acted on behind it. A call that may run Python code can suspend the section; key and
     /// value that it gets, or that are used after it, are held by references of their own. So is a
-    /// dict that is a field or a variable of the file: `PyObject *data = Py_NewRef(self->data);`.
+    /// dict that is a field or a variable of the file: `PyObject *data = Py_NewRef(self->data);`, and one
+    /// that a variable borrows from there. A `PyDict_Clear` of the dict behind the loop is drawn into the
+    /// section: no item comes in that it drops and the loop has not seen.
     ///
     /// ## Confidence
     /// `safe` if all of that is proven. `review` if code that the loop runs may set the field that
@@ -86,7 +89,7 @@ declare_rule! {
     /// the position of the old; functions that build or destroy the object do not count), or if
     /// key or value are used where no reference of the loop can hold them, or if the size of
     /// the dict is asked for where the section cannot begin: what is made of it may be too small by
-    /// then.
+    /// then; or if the dict is emptied behind the loop where the section cannot end.
     /// No fix for iterations by hand, macros that leave on some paths only, and loops that detach
     /// the thread. A loop that adds or removes keys of its dict is undefined with and without the
     /// section; that stays.
@@ -309,6 +312,28 @@ impl<'a> Sites<'a> {
 
     fn fix(&self, site: &Site, names: &mut Names) -> Result<Fix, String> {
         let scope = self.scope;
+        let Some(clear) = emptied::clear_behind(scope, site) else {
+            return self.fix_with_sizes(site, names);
+        };
+        let all = emptied::up_to(scope, site, clear);
+        let mut tried = names.clone();
+        if let Some(Ok(fix)) = all.map(|all| self.fix_with_sizes(&all, &mut tried)) {
+            *names = tried;
+            return Ok(fix);
+        }
+        let mut fix = self.fix_with_sizes(site, names)?;
+        if let Some(dict) = scope.text(site.dict) {
+            fix.assume(format!(
+                "no other thread adds to `{dict}` between the loop and `PyDict_Clear`, which drops \
+                 what the loop has not seen"
+            ));
+        }
+        Ok(fix)
+    }
+
+    /// The fix that begins the section where the size of the dict is asked for, if it can.
+    fn fix_with_sizes(&self, site: &Site, names: &mut Names) -> Result<Fix, String> {
+        let scope = self.scope;
         let asked = size::asked_outside(scope, site);
         if let Some(wide) = wide::with_sizes(scope, site, &asked, self.calls) {
             let mut tried = names.clone();
@@ -458,7 +483,7 @@ fn assume_values(scope: &Scope<'_>, site: &Site, uses: Uses, unheld: Set, fix: &
 
 fn assume_operand(scope: &Scope<'_>, site: &Site, operand: &Operand, fix: &mut Fix) {
     match operand {
-        Operand::Variable(_) => {}
+        Operand::Variable(_) | Operand::Borrowed(_) => {}
         Operand::Held { .. } if keeps_its_dict(scope, site) => {}
         Operand::Held { text, .. } | Operand::Shared(text) => {
             fix.assume(format!("no other code sets `{text}` while the loop runs"))

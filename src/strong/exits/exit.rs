@@ -1,6 +1,7 @@
 //! What to do about a call that could not fail before.
 
 use super::branch::{branch, branches};
+use super::counted::counted_behind;
 use super::error_value::ErrorValue;
 use super::passed_on::is_passed_on;
 use super::{Exits, text};
@@ -49,6 +50,7 @@ pub(in crate::strong) fn failure(
             return Ok(Failure::AsBefore);
         }
         let exits = Exits::new(scene, call, local);
+        let exits = exits.filter(|_| counted_behind(scene, call).is_none());
         let exit = exits.and_then(|exits| with_error(scene, &exits));
         return Ok(exit.map_or(Failure::AsBefore, Failure::Exit));
     }
@@ -73,6 +75,9 @@ pub(in crate::strong) fn failure(
              and test its result for `NULL`",
         ));
     }
+    if let Some(stmt) = counted_behind(scene, call) {
+        return Err(at_stmt(scene, stmt, replacement, Reason::CountedBehind));
+    }
     let no_exit = || Reason::NoExit(replacement.strong);
     let exits = Exits::new(scene, call, shape.local());
     let found = exits
@@ -86,7 +91,9 @@ pub(in crate::strong) fn failure(
     let passed_on = || is_passed_on(scene, call, shape, replacement).then_some(Failure::PassedOn);
     found.or_else(passed_on).ok_or_else(|| {
         let unsure = exits.and_then(|exits| exits.unsure());
-        unsure.map_or_else(no_exit, |stmt| undoes(scene, stmt, replacement))
+        unsure.map_or_else(no_exit, |stmt| {
+            at_stmt(scene, stmt, replacement, Reason::Undoes)
+        })
     })
 }
 
@@ -138,13 +145,18 @@ fn null_tested(scene: &Scene<'_>, cond: ExprId) -> Option<ExprId> {
     }
 }
 
-/// Another exit does `stmt`, and whether this one has to cannot be told.
-fn undoes(scene: &Scene<'_>, stmt: StmtId, replacement: &Replacement) -> Reason {
+/// What `reason` makes of the strong function, the text of `stmt` and its line.
+fn at_stmt(
+    scene: &Scene<'_>,
+    stmt: StmtId,
+    replacement: &Replacement,
+    reason: fn(&'static str, String, u32) -> Reason,
+) -> Reason {
     let Some(span) = scene.stmt_span(stmt) else {
         return Reason::NoExit(replacement.strong);
     };
     let line = scene.cx.file(scene.file).position(span.start()).line.0;
-    Reason::Undoes(replacement.strong, scene.text(span), line)
+    reason(replacement.strong, scene.text(span), line)
 }
 
 /// What to do where the call of `exits` fails; `None` if nothing fits.

@@ -6,6 +6,7 @@
 mod beside;
 mod bound;
 pub(super) mod branch;
+mod counted;
 mod error_value;
 pub(super) mod exit;
 pub(super) mod failing;

@@ -103,6 +103,12 @@ pub(in crate::strong) enum Reason {
          errors there"
     )]
     Undoes(&'static str, String, u32),
+    #[error(
+        "the checked call can fail where the macro could not, and `{1}` on line {2} tells only \
+         behind the loop how many references it has stored: use `{0}`, and on `NULL` release those \
+         that are stored by then"
+    )]
+    CountedBehind(&'static str, String, u32),
     #[error("{0}")]
     NoSwap(&'static str),
     #[error(

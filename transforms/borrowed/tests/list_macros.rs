@@ -523,3 +523,45 @@ error:
              if (PyObject_IsTrue(key) < 0)
         ");
 }
+
+#[test]
+fn a_list_made_with_no_items_has_no_gaps() {
+    let given_away = |size: &str| {
+        super::int(&format!(
+            "    PyObject *item, *found = PyList_New({size});
+    if (found == NULL)
+        return -1;
+    if (fill(found) < 0)
+        goto failed;
+    item = PyList_GET_ITEM(found, 0);
+    if (PyObject_SetItem(dict, key, item) < 0)
+        goto failed;
+    Py_DECREF(found);
+    return 0;
+failed:
+    Py_DECREF(found);
+    return -1;"
+        ))
+    };
+    insta::assert_snapshot!(given_away("0"), @"
+        @@
+             if (fill(found) < 0)
+                 goto failed;
+        -    item = PyList_GET_ITEM(found, 0);
+        -    if (PyObject_SetItem(dict, key, item) < 0)
+        +    item = PyList_GetItemRef(found, 0);
+        +    if (item == NULL) {
+        +        goto failed;
+        +    }
+        +    if (PyObject_SetItem(dict, key, item) < 0) {
+        +        Py_DECREF(item);
+                 goto failed;
+        +    }
+        +    Py_DECREF(item);
+             Py_DECREF(found);
+             return 0;
+        ");
+    insta::assert_snapshot!(given_away("1"), @"
+        8: the list may have slots that are not filled yet, which the strong function must not read: look the item up before the list is given away
+        ");
+}

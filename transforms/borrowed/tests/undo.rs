@@ -363,3 +363,64 @@ fn what_the_function_sets_back_in_any_case() {
         7: the checked call can fail where the macro could not, and `all->busy = 0;` on line 9 undoes what may have begun before it: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors there
         ");
 }
+
+#[test]
+fn no_exit_leaves_a_loop_that_stores_what_is_counted_behind_it() {
+    insta::assert_snapshot!(int(
+        r#"
+    struct node *node = (struct node *)self;
+    if (!PyList_CheckExact(list)) {
+        PyErr_SetString(PyExc_TypeError, "no list");
+        return -1;
+    }
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *child = PyList_GET_ITEM(list, i);
+        if (Py_TYPE(child) == &Node_Type)
+            node->leaf = 0;
+        node->children[i] = child;
+        Py_INCREF(child);
+    }
+    node->count = PyList_GET_SIZE(list);
+    return 0;
+"#
+    ), @"
+        9: the checked call can fail where the macro could not, and `node->count = PyList_GET_SIZE(list);` on line 15 tells only behind the loop how many references it has stored: use `PyList_GetItemRef`, and on `NULL` release those that are stored by then
+        ");
+}
+
+#[test]
+fn an_exit_leaves_a_loop_that_counts_what_it_stores() {
+    insta::assert_snapshot!(int(
+        r#"
+    struct node *node = (struct node *)self;
+    if (!PyList_CheckExact(list)) {
+        PyErr_SetString(PyExc_TypeError, "no list");
+        return -1;
+    }
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *child = PyList_GET_ITEM(list, i);
+        if (Py_TYPE(child) == &Node_Type)
+            node->leaf = 0;
+        node->children[i] = child;
+        Py_INCREF(child);
+        node->count = i + 1;
+    }
+    return 0;
+"#
+    ), @"
+        @@
+             }
+             for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        -        PyObject *child = PyList_GET_ITEM(list, i);
+        +        PyObject *child = PyList_GetItemRef(list, i);
+        +        if (child == NULL) {
+        +            return -1;
+        +        }
+                 if (Py_TYPE(child) == &Node_Type)
+                     node->leaf = 0;
+                 node->children[i] = child;
+        -        Py_INCREF(child);
+                 node->count = i + 1;
+             }
+        ");
+}

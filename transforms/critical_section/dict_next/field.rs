@@ -30,26 +30,37 @@ const SET_BY_PYTHON: [&str; 5] = [
 pub(super) fn keeps_its_dict(scope: &Scope<'_>, site: &Site) -> bool {
     let mut names = BTreeSet::new();
     names_in(scope.tree(), site.dict, &mut names);
+    !is_unknown(scope, &names) && (!runs_code(scope, site) || is_built_only(scope, &names))
+}
+
+/// Whether more than what builds or destroys objects or the module may set what `value` reads.
+pub(super) fn may_be_set(scope: &Scope<'_>, value: ExprId) -> bool {
+    let mut names = BTreeSet::new();
+    names_in(scope.tree(), value, &mut names);
+    is_unknown(scope, &names) || !is_built_only(scope, &names)
+}
+
+fn is_unknown(scope: &Scope<'_>, names: &BTreeSet<&str>) -> bool {
+    let unknown = |name: &&str| SET_BY_PYTHON.contains(name) || scope.cx.is_in_gap(name);
+    names.iter().any(unknown)
+}
+
+/// Whether only functions that build or destroy objects or the module set one of these fields and
+/// variables.
+fn is_built_only(scope: &Scope<'_>, names: &BTreeSet<&str>) -> bool {
     let cx = scope.cx;
-    let unknown = |name: &&str| SET_BY_PYTHON.contains(name) || cx.is_in_gap(name);
-    if names.iter().any(unknown) {
-        return false;
-    }
-    if !runs_code(scope, site) {
-        return true;
-    }
     let (Some(roles), program) = (cx.roles(), cx.program) else {
         return false;
     };
     let mut shown = program.declarations();
-    if shown.any(|(item, declaration)| is_shown(scope, item, declaration, &names)) {
+    if shown.any(|(item, declaration)| is_shown(scope, item, declaration, names)) {
         return false;
     }
     let builds =
         |_: &str, of: &[&Role]| !of.is_empty() && of.iter().all(|role| builds_or_ends(role));
     let builders = reached_only_from(program, cx.call_index(), roles, &builds);
     let mut others = program.functions();
-    others.all(|(_, function)| builders.contains(&*function.name) || !sets(function, &names))
+    others.all(|(_, function)| builders.contains(&*function.name) || !sets(function, names))
 }
 
 /// Whether the loop calls more than functions that run no Python code.

@@ -2,6 +2,7 @@
 
 use crate::ast::{ExprId, ExprKind, Name, TokenRange, UnaryOp};
 
+use super::owner::borrows_what_others_set;
 use super::scope::Scope;
 use super::site::{Kind, Site};
 
@@ -10,6 +11,9 @@ use super::site::{Kind, Site};
 pub(super) enum Operand {
     /// As it stands: a variable that keeps its value.
     Variable(String),
+    /// The same, which only borrows what a field or file-scope variable holds: the function takes a
+    /// reference for it.
+    Borrowed(String),
     /// As it stands: a field or file-scope variable, which other code may set.
     Shared(String),
     /// The same, kept in a new variable by a reference of its own.
@@ -52,6 +56,7 @@ impl Operand {
     pub(super) fn text(&self) -> &str {
         match self {
             Self::Variable(text)
+            | Self::Borrowed(text)
             | Self::Shared(text)
             | Self::Held { text, .. }
             | Self::Bound(text) => text,
@@ -61,7 +66,10 @@ impl Operand {
     /// What the new variable gets.
     pub(super) fn value(&self) -> String {
         match self {
-            Self::Variable(text) | Self::Shared(text) | Self::Bound(text) => text.clone(),
+            Self::Variable(text)
+            | Self::Borrowed(text)
+            | Self::Shared(text)
+            | Self::Bound(text) => text.clone(),
             Self::Held { text, .. } => format!("Py_NewRef({text})"),
         }
     }
@@ -69,13 +77,17 @@ impl Operand {
     /// With a reference of its own where other code may set what holds the dict: the section must
     /// not outlive it.
     pub(super) fn held(self, scope: &Scope<'_>, site: &Site) -> Self {
-        let Self::Shared(text) = &self else {
-            return self;
-        };
         if !site.is_unconditional {
             // It may be `NULL`.
             return self;
         }
+        let text = match &self {
+            Self::Shared(text) => text,
+            Self::Variable(text) if borrows_what_others_set(scope, site) => {
+                return Self::Borrowed(text.clone());
+            }
+            _ => return self,
+        };
         let field = match &scope.expr(site.dict).kind {
             ExprKind::Member { field, .. } => field.to_string(),
             _ => String::from("dict"),

@@ -12,9 +12,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{ExprId, ExprKind, Init, LocalId, StmtKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Init, LocalId, Name, StmtKind, UnaryOp};
 use crate::capi::{self, Returns};
 
+use super::field::may_be_set;
 use super::scope::{Scope, inside};
 use super::site::Site;
 
@@ -37,11 +38,48 @@ pub(super) fn keeps_dict(scope: &Scope<'_>, site: &Site, object: ExprId) -> bool
     seen.contains(&object)
 }
 
-/// Variables whose object may own what `local` holds.
-fn sources(scope: &Scope<'_>, local: LocalId) -> Vec<LocalId> {
+/// Whether the dict of `site` is a variable that borrows what a field or file-scope variable holds,
+/// which other code may set: `PyObject *dict = is_first ? first : second;`.
+pub(super) fn borrows_what_others_set(scope: &Scope<'_>, site: &Site) -> bool {
+    let Some(local) = scope.local(scope.uncast(site.dict)) else {
+        return false;
+    };
+    let mut open: Vec<ExprId> = values(scope, local).collect();
+    let mut is_borrowed = false;
+    while let Some(value) = open.pop() {
+        let value = scope.uncast(value);
+        match &scope.expr(value).kind {
+            ExprKind::Conditional {
+                then, otherwise, ..
+            } => open.extend(then.iter().chain([otherwise])),
+            ExprKind::Name(Name::Global(_)) | ExprKind::Member { arrow: true, .. } => {
+                is_borrowed |= may_be_set(scope, value);
+            }
+            _ => {}
+        }
+    }
+    is_borrowed && !is_counted(scope, local)
+}
+
+/// Whether the function takes a reference through `local`.
+fn is_counted(scope: &Scope<'_>, local: LocalId) -> bool {
+    const TAKES: [&str; 4] = ["Py_INCREF", "Py_XINCREF", "Py_NewRef", "Py_XNewRef"];
+    scope.tree().exprs.iter().any(|expr| match &expr.kind {
+        ExprKind::Call { callee, args } => {
+            let name = scope.tree().callee_name(*callee);
+            let arg = args.first().map(|&arg| scope.uncast(arg));
+            name.is_some_and(|name| TAKES.contains(&name))
+                && arg.and_then(|arg| scope.local(arg)) == Some(local)
+        }
+        _ => false,
+    })
+}
+
+/// What is assigned to `local`, and the calls that get its address.
+fn values<'s>(scope: &'s Scope<'_>, local: LocalId) -> impl Iterator<Item = ExprId> + 's {
     let tree = scope.tree();
     let ids = (0u32..).map(ExprId).zip(&tree.exprs);
-    let givers = ids.filter_map(|(id, expr)| match &expr.kind {
+    let givers = ids.filter_map(move |(id, expr)| match &expr.kind {
         ExprKind::Assign { lhs, rhs, .. } if scope.local(*lhs) == Some(local) => Some(*rhs),
         // `&local`
         ExprKind::Call { args, .. } => {
@@ -60,13 +98,16 @@ fn sources(scope: &Scope<'_>, local: LocalId) -> Vec<LocalId> {
         StmtKind::Decl(decls) => &decls[..],
         _ => &[],
     });
-    let values = values.filter_map(|decl| match decl.init {
+    let values = values.filter_map(move |decl| match decl.init {
         Some(Init::Expr(value)) if decl.local == local => Some(value),
         _ => None,
     });
-    let all = givers
-        .chain(values)
-        .filter(|&value| !gives_new(scope, value));
+    givers.chain(values)
+}
+
+/// Variables whose object may own what `local` holds.
+fn sources(scope: &Scope<'_>, local: LocalId) -> Vec<LocalId> {
+    let all = values(scope, local).filter(|&value| !gives_new(scope, value));
     all.flat_map(|value| named_in(scope, value)).collect()
 }
 

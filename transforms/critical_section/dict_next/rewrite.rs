@@ -147,7 +147,7 @@ impl Section<'_> {
 
     fn choose_names(&self, names: &mut Names<'_>) -> NewNames {
         let dict = match self.operand {
-            Operand::Variable(_) | Operand::Shared(_) => None,
+            Operand::Variable(_) | Operand::Borrowed(_) | Operand::Shared(_) => None,
             Operand::Bound(_) => Some(names.fresh("dict")),
             Operand::Held { field, .. } => Some(names.like_field(self.scope, field)),
         };
@@ -246,14 +246,20 @@ impl<'a> Rewrite<'a> {
                 "Py_END_CRITICAL_SECTION();",
             ),
         };
+        if let Operand::Borrowed(name) = section.operand {
+            before.push(format!("Py_INCREF({name});"));
+        }
         before.push(begin);
         let mut after = Vec::new();
         if let Some(label) = &self.names.label {
             after.push(format!("{label}: ;"));
         }
         after.push(end.to_owned());
-        if let (Some(name), Operand::Held { .. }) = (&self.names.dict, section.operand) {
-            after.push(format!("Py_DECREF({name});"));
+        match (section.operand, &self.names.dict) {
+            (Operand::Held { .. }, Some(name)) | (Operand::Borrowed(name), _) => {
+                after.push(format!("Py_DECREF({name});"));
+            }
+            _ => {}
         }
         after.extend(self.actions(span));
         self.surround(span, &before, &after);

@@ -149,7 +149,7 @@ impl<'a> Scope<'a> {
         inside(self.source_range(source), range)
     }
 
-    fn source_range(&self, source: Source) -> TokenRange {
+    pub(super) fn source_range(&self, source: Source) -> TokenRange {
         match source {
             Source::Expr(expr) => self.expr(expr).range,
             Source::Stmt(stmt) => self.range(stmt),

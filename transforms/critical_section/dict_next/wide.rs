@@ -31,7 +31,13 @@ pub(super) fn with_sizes(
     asked: &[Asked<'_>],
     calls: &[ExprId],
 ) -> Option<Site> {
-    let region = region(scope, site, asked)?;
+    let mut region = region(scope, site, asked)?;
+    if region.last == site.region.first {
+        // What is to be done behind the loop, before others get the dict.
+        region.last = site.region.last;
+    } else if site.region.first != site.region.last {
+        return None;
+    }
     let wide = Site {
         region,
         is_unconditional: true,

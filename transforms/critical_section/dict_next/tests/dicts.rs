@@ -676,3 +676,237 @@ count(Cache *self)
         "{said}"
     );
 }
+
+#[test]
+fn a_dict_that_is_emptied_behind_the_loop_is_held_until_then() {
+    let text = "
+static PyObject *
+drain(PyObject *self, PyObject *inv)
+{
+    Py_ssize_t pos = 0;
+    PyObject *key, *value;
+
+    while (PyDict_Next(inv, &pos, &key, &value)) {
+        if (invalidate(self, key) < 0)
+            return NULL;
+    }
+    PyDict_Clear(inv);
+    Py_RETURN_NONE;
+}
+";
+    insta::assert_snapshot!(diff(text), @"
+        8: `inv` is iterated over without holding its lock
+          8: `inv`, which the caller passes in: another thread can change it between two calls
+          9: `invalidate` can run Python code, which may change it as well
+          safe: hold `inv` in a critical section while it is iterated over
+        @@
+             Py_ssize_t pos = 0;
+             PyObject *key, *value;
+        +    int failed = 0;
+         
+        +    Py_BEGIN_CRITICAL_SECTION(inv);
+             while (PyDict_Next(inv, &pos, &key, &value)) {
+        -        if (invalidate(self, key) < 0)
+        -            return NULL;
+        +        Py_INCREF(key);
+        +        if (invalidate(self, key) < 0) {
+        +            Py_DECREF(key);
+        +            failed = 1;
+        +            goto end_section;
+        +        }
+        +        Py_DECREF(key);
+             }
+             PyDict_Clear(inv);
+        +end_section: ;
+        +    Py_END_CRITICAL_SECTION();
+        +    if (failed)
+        +        return NULL;
+             Py_RETURN_NONE;
+         }
+        ");
+}
+
+#[test]
+fn a_test_may_stand_between_the_loop_and_the_clear() {
+    let text = "
+static int
+drain(PyObject *inv)
+{
+    Py_ssize_t pos = 0;
+    PyObject *key;
+    long sum = 0;
+
+    while (PyDict_Next(inv, &pos, &key, NULL))
+        sum += (long)key;
+    if (sum < 0)
+        return -1;
+    PyDict_Clear(inv);
+    return 0;
+}
+";
+    insta::assert_snapshot!(diff(text), @"
+        9: `inv` is iterated over without holding its lock
+          9: `inv`, which the caller passes in: another thread can change it between two calls
+          review: hold `inv` in a critical section while it is iterated over
+          assumes that something keeps `key` alive where it is used after the section (line 10)
+        @@
+             PyObject *key;
+             long sum = 0;
+        +    int failed = 0;
+         
+        +    Py_BEGIN_CRITICAL_SECTION(inv);
+             while (PyDict_Next(inv, &pos, &key, NULL))
+                 sum += (long)key;
+        -    if (sum < 0)
+        +    if (sum < 0) {
+        +        failed = 1;
+        +        goto end_section;
+        +    }
+        +    PyDict_Clear(inv);
+        +end_section: ;
+        +    Py_END_CRITICAL_SECTION();
+        +    if (failed)
+                 return -1;
+        -    PyDict_Clear(inv);
+             return 0;
+         }
+        ");
+}
+
+#[test]
+fn a_field_that_is_emptied_behind_the_loop_is_for_review() {
+    let text = "
+typedef struct { PyObject_HEAD PyObject *inv; } Jar;
+static int
+drain(Jar *self)
+{
+    Py_ssize_t pos = 0;
+    PyObject *key;
+    long sum = 0;
+
+    while (PyDict_Next(self->inv, &pos, &key, NULL))
+        sum += (long)key;
+    PyDict_Clear(self->inv);
+    return sum > 0;
+}
+";
+    insta::assert_snapshot!(diff(text), @"
+        10: `self->inv` is iterated over without holding its lock
+          10: `self->inv`, a field that other threads can reach: another thread can change it between two calls
+          review: hold `self->inv` in a critical section while it is iterated over
+          assumes that something keeps `key` alive where it is used after the section (line 11)
+          assumes that no other thread adds to `self->inv` between the loop and `PyDict_Clear`, which drops what the loop has not seen
+        @@
+             PyObject *key;
+             long sum = 0;
+        +    PyObject *inv = Py_NewRef(self->inv);
+         
+        -    while (PyDict_Next(self->inv, &pos, &key, NULL))
+        +    Py_BEGIN_CRITICAL_SECTION(inv);
+        +    while (PyDict_Next(inv, &pos, &key, NULL))
+                 sum += (long)key;
+        +    Py_END_CRITICAL_SECTION();
+        +    Py_DECREF(inv);
+             PyDict_Clear(self->inv);
+             return sum > 0;
+        ");
+}
+
+#[test]
+fn a_variable_that_borrows_from_one_of_the_file_gets_a_reference() {
+    let text = "
+static PyObject *first, *second;
+static PyObject *
+set_first(PyObject *self, PyObject *dict)
+{
+    Py_XSETREF(first, Py_NewRef(dict));
+    Py_RETURN_NONE;
+}
+static PyMethodDef methods[] = {{\"set_first\", set_first, METH_O, NULL}, {NULL}};
+static long
+total(int mode)
+{
+    Py_ssize_t pos = 0;
+    PyObject *key;
+    long sum = 0;
+    PyObject *dict = mode ? first : second;
+
+    while (PyDict_Next(dict, &pos, &key, NULL)) {
+        if (key == Py_None)
+            return -1;
+        sum += (long)key;
+    }
+    return sum;
+}
+";
+    insta::assert_snapshot!(diff(text), @"
+        18: `dict` is iterated over without holding its lock
+          18: `first`, a variable that all threads share: another thread can change it between two calls
+          review: hold `dict` in a critical section while it is iterated over
+          assumes that something keeps `key` alive where it is used after the section (line 21)
+        @@
+             long sum = 0;
+             PyObject *dict = mode ? first : second;
+        +    int failed = 0;
+         
+        +    Py_INCREF(dict);
+        +    Py_BEGIN_CRITICAL_SECTION(dict);
+             while (PyDict_Next(dict, &pos, &key, NULL)) {
+        -        if (key == Py_None)
+        -            return -1;
+        +        if (key == Py_None) {
+        +            failed = 1;
+        +            break;
+        +        }
+                 sum += (long)key;
+             }
+        +    Py_END_CRITICAL_SECTION();
+        +    Py_DECREF(dict);
+        +    if (failed)
+        +        return -1;
+             return sum;
+         }
+        ");
+}
+
+#[test]
+fn a_variable_with_a_reference_of_its_own_gets_no_other() {
+    let text = "
+static PyObject *first;
+static PyObject *
+set_first(PyObject *self, PyObject *dict)
+{
+    Py_XSETREF(first, Py_NewRef(dict));
+    Py_RETURN_NONE;
+}
+static PyMethodDef methods[] = {{\"set_first\", set_first, METH_O, NULL}, {NULL}};
+static long
+total(void)
+{
+    Py_ssize_t pos = 0;
+    PyObject *key;
+    long sum = 0;
+    PyObject *dict = first;
+    Py_INCREF(dict);
+    while (PyDict_Next(dict, &pos, &key, NULL))
+        sum += (long)key;
+    Py_DECREF(dict);
+    return sum;
+}
+";
+    insta::assert_snapshot!(diff(text), @"
+        18: `dict` is iterated over without holding its lock
+          18: `first`, a variable that all threads share: another thread can change it between two calls
+          review: hold `dict` in a critical section while it is iterated over
+          assumes that something keeps `key` alive where it is used after the section (line 19)
+        @@
+             PyObject *dict = first;
+             Py_INCREF(dict);
+        +    Py_BEGIN_CRITICAL_SECTION(dict);
+             while (PyDict_Next(dict, &pos, &key, NULL))
+                 sum += (long)key;
+        +    Py_END_CRITICAL_SECTION();
+             Py_DECREF(dict);
+             return sum;
+        ");
+}

@@ -1,0 +1,162 @@
+//! Loops that store references into an object, which is told only behind them how many.
+//!
+//! ```c
+//! for (i = 0; i < PyList_GET_SIZE(state); i++) {
+//!     PyObject *child = PyList_GET_ITEM(state, i);
+//!     self->children[i] = child;
+//!     Py_INCREF(child);
+//! }
+//! self->count = i;              /* an exit out of the loop leaks what is stored by then */
+//! ```
+
+use super::undone::changed;
+use crate::ast::{
+    ExprId, ExprKind, Init, LocalId, Name, StmtId, StmtKind, TokenRange, TypeKind, UnaryOp,
+};
+use crate::capi::{self, Returns};
+use crate::strong::scene::{Parent, Scene};
+use crate::strong::types::is_number;
+
+/// The statement behind a loop around `call` that tells an object how many references the loop has
+/// stored in it.
+pub(in crate::strong) fn counted_behind(scene: &Scene<'_>, call: ExprId) -> Option<StmtId> {
+    let mut at = scene.stmt_of(call)?;
+    while let Some(Parent::Stmt(outer)) = scene.parent_of_stmt(at) {
+        let is_loop = matches!(
+            scene.tree.stmt(outer).kind,
+            StmtKind::For { .. } | StmtKind::While { .. } | StmtKind::DoWhile { .. }
+        );
+        let counter = is_loop.then(|| counter(scene, scene.tree.stmt(outer).range));
+        if let Some(found) = counter.flatten() {
+            return Some(found);
+        }
+        at = outer;
+    }
+    None
+}
+
+/// What counts behind the loop `within` the references that it stores.
+fn counter(scene: &Scene<'_>, within: TokenRange) -> Option<StmtId> {
+    let inside = |expr: ExprId| {
+        let range = scene.tree.expr(expr).range;
+        within.start <= range.start && range.end <= within.end
+    };
+    let ids = || (0u32..).map(ExprId).take(scene.tree.exprs.len());
+    let owners: Vec<LocalId> = ids()
+        .filter(|&id| inside(id))
+        .filter_map(|id| owner_of_store(scene, id))
+        .collect();
+    let field = |id: ExprId| {
+        let place = changed(scene, id)?;
+        owners.contains(&owner(scene, place)?).then_some(place)
+    };
+    let counts_on = |place: ExprId| {
+        let mut changes = ids()
+            .filter(|&id| inside(id))
+            .filter_map(|id| changed(scene, id));
+        changes.any(|other| super::branch::is_same(scene, other, place))
+    };
+    let behind = ids().filter(|&id| scene.tree.expr(id).range.start >= within.end);
+    let mut counters = behind
+        .filter(|&id| is_count(scene, id) && field(id).is_some_and(|place| !counts_on(place)));
+    scene.stmt_of(counters.next()?)
+}
+
+/// Whether `change` sets a place to a number that is not known beforehand, or counts it on.
+fn is_count(scene: &Scene<'_>, change: ExprId) -> bool {
+    let ExprKind::Assign { op: None, rhs, .. } = scene.tree.expr(change).kind else {
+        return true;
+    };
+    match scene.tree.expr(uncast(scene, rhs)).kind {
+        ExprKind::Int(_) => false,
+        _ => !scene.is_null(rhs) && !is_pointer(scene, rhs),
+    }
+}
+
+/// The variable that points at the object into whose array `store` puts a pointer:
+/// `self->items[i] = v`, and `items[i] = v` behind `items = self->items`.
+fn owner_of_store(scene: &Scene<'_>, store: ExprId) -> Option<LocalId> {
+    let ExprKind::Assign { op: None, lhs, rhs } = scene.tree.expr(store).kind else {
+        return None;
+    };
+    let array = match scene.tree.expr(lhs).kind {
+        ExprKind::Index { base, .. } => base,
+        ExprKind::Unary {
+            op: UnaryOp::Deref,
+            operand,
+        } => pointer_in(scene, operand),
+        _ => return None,
+    };
+    if !is_pointer(scene, rhs) {
+        return None;
+    }
+    let alias = scene.as_local(array);
+    let of_alias = alias.and_then(|local| values(scene, local).find_map(|it| owner(scene, it)));
+    owner(scene, array).or(of_alias)
+}
+
+/// The pointer that an operand of `*` goes by: `items` in `*items++` and `*(items + i)`.
+fn pointer_in(scene: &Scene<'_>, operand: ExprId) -> ExprId {
+    match scene.tree.expr(operand).kind {
+        ExprKind::Unary { operand, .. } => operand,
+        ExprKind::Binary { lhs, .. } => lhs,
+        _ => operand,
+    }
+}
+
+/// `self` in `self->items`, `((Foo *)self)->items` and `self->list.items`.
+fn owner(scene: &Scene<'_>, place: ExprId) -> Option<LocalId> {
+    match scene.tree.expr(place).kind {
+        ExprKind::Member {
+            base, arrow: true, ..
+        } => scene.as_local(uncast(scene, base)),
+        ExprKind::Member { base, .. } => owner(scene, base),
+        _ => None,
+    }
+}
+
+/// What is assigned to a variable.
+fn values<'s>(scene: &'s Scene<'_>, local: LocalId) -> impl Iterator<Item = ExprId> + 's {
+    let assigned = scene
+        .tree
+        .exprs
+        .iter()
+        .filter_map(move |expr| match expr.kind {
+            ExprKind::Assign { op: None, lhs, rhs } if scene.as_local(lhs) == Some(local) => {
+                Some(rhs)
+            }
+            _ => None,
+        });
+    let decls = scene.tree.stmts.iter().flat_map(|stmt| match &stmt.kind {
+        StmtKind::Decl(decls) => &decls[..],
+        _ => &[],
+    });
+    let initial = decls.filter_map(move |decl| match decl.init {
+        Some(Init::Expr(value)) if decl.local == local => Some(value),
+        _ => None,
+    });
+    assigned.chain(initial)
+}
+
+/// Whether a value is known to be a pointer.
+fn is_pointer(scene: &Scene<'_>, value: ExprId) -> bool {
+    let value = uncast(scene, value);
+    match scene.tree.expr(value).kind {
+        ExprKind::Name(Name::Local(local)) => !is_number(&scene.tree.local(local).ty),
+        ExprKind::Call { .. } => scene.call(value).is_some_and(|(name, _)| {
+            let known = capi::effects(name).is_some_and(|effects| {
+                matches!(effects.returns, Returns::New | Returns::Borrowed { .. })
+            });
+            let mut own = scene.cx.definitions(name);
+            known || own.any(|(_, function)| matches!(function.ret.kind, TypeKind::Pointer(_)))
+        }),
+        _ => false,
+    }
+}
+
+fn uncast(scene: &Scene<'_>, value: ExprId) -> ExprId {
+    match scene.tree.expr(value).kind {
+        ExprKind::Cast { operand, .. } => uncast(scene, operand),
+        _ => value,
+    }
+}
