@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use super::Pending;
 use super::raising::Signs;
 use super::worlds::compared;
 use crate::ast::LocalId;
@@ -19,6 +20,7 @@ use crate::cfg::{
 /// What is asked for behind a point.
 #[derive(Debug)]
 pub(in crate::strong) struct Later<'a> {
+    pending: &'a Pending<'a>,
     cfg: &'a Cfg,
     from: Point,
     /// Whether it asks for errors without saying of what.
@@ -26,14 +28,15 @@ pub(in crate::strong) struct Later<'a> {
 }
 
 impl<'a> Later<'a> {
-    pub(in crate::strong) fn new(cfg: &'a Cfg, from: Point) -> Self {
+    pub(in crate::strong) fn new(pending: &'a Pending<'a>, from: Point) -> Self {
         let mut later = Self {
-            cfg,
+            pending,
+            cfg: pending.flow.cfg,
             from,
             asks: false,
         };
         later.asks = later.walk(
-            |block, instrs| match asks(instrs) && !is_guarded(cfg, block) {
+            |block, instrs| match asks(instrs) && !later.is_guarded(block) {
                 true => Found::Yes,
                 false => Found::NotYet,
             },
@@ -89,7 +92,7 @@ impl<'a> Later<'a> {
             Terminator::Branch { condition, .. } => {
                 let asked = |target: &BlockId| {
                     let target = self.cfg.block(*target);
-                    asks(&target.instrs) && is_guarded(self.cfg, target)
+                    asks(&target.instrs) && self.is_guarded(target)
                 };
                 local_of(block, &condition.lhs) == Some(local)
                     && (is_error_test(condition.comparison, &condition.rhs, signs)
@@ -98,6 +101,44 @@ impl<'a> Later<'a> {
             Terminator::Return(Some(value), _) => local_of(block, value) == Some(local),
             _ => false,
         }
+    }
+
+    /// Whether `block` asks for the error of a call's result, a test of which leads there, and of
+    /// nothing that it calls itself.
+    ///
+    /// ```c
+    /// if (n == -1 && PyErr_Occurred())
+    /// if (PyList_Check(o) == 0 && PyErr_Occurred())       /* no: that is not asked for its error */
+    /// ```
+    fn is_guarded(&self, block: &Block) -> bool {
+        calls(&block.instrs).next().is_none_or(is_asking)
+            && !block.predecessors.is_empty()
+            && block.predecessors.iter().all(|&it| self.guards(it, block))
+    }
+
+    /// Whether `before` ends with a test of a call's result, which fails where it leads to `block`.
+    fn guards(&self, before: BlockId, block: &Block) -> bool {
+        let end = self.cfg.block(before);
+        let Terminator::Branch {
+            condition, then, ..
+        } = &end.terminator
+        else {
+            return false;
+        };
+        let holds = std::ptr::eq(self.cfg.block(*then), block);
+        let index = end.instrs.len();
+        let state = self.pending.state(Point {
+            block: before,
+            index,
+        });
+        is_failure(condition, holds)
+            && state.is_some_and(|mut worlds| {
+                let mut worlds = worlds.iter_mut();
+                worlds.any(|world| {
+                    let value = world.of(&condition.lhs);
+                    value.signs.may_be_error(condition, holds)
+                })
+            })
     }
 
     /// Whether `look`, which gets each block behind the point with its steps there, finds it.
@@ -156,20 +197,6 @@ fn is_new_object(block: &Block, value: TempId) -> bool {
             .is_some_and(|effects| effects.returns == Returns::New && !effects.runs_python),
         _ => false,
     })
-}
-
-/// Whether `block` asks for the error of a value, a test of which leads there, and of nothing that
-/// it calls itself.
-fn is_guarded(cfg: &Cfg, block: &Block) -> bool {
-    let is_guard = |before: &BlockId| match &cfg.block(*before).terminator {
-        Terminator::Branch {
-            condition, then, ..
-        } => is_failure(condition, std::ptr::eq(cfg.block(*then), block)),
-        _ => false,
-    };
-    calls(&block.instrs).next().is_none_or(is_asking)
-        && !block.predecessors.is_empty()
-        && block.predecessors.iter().all(is_guard)
 }
 
 /// Whether the outcome of a test may say of an error: equal to something, or less.

@@ -126,7 +126,7 @@ impl<'a> Pending<'a> {
 
     /// Whether the code behind `point` asks for errors of the calls before it.
     fn is_asked_for(&self, world: &World, point: Point) -> bool {
-        let later = Later::new(self.flow.cfg, point);
+        let later = Later::new(self, point);
         let is_tested = world.values().any(|(carrier, value)| match carrier {
             Carrier::Local(local) => {
                 world.is_open(value)
@@ -135,14 +135,14 @@ impl<'a> Pending<'a> {
             }
             Carrier::Temp(_) => false,
         });
-        is_tested || later.asks && world.open.iter().any(|call| self.runs_python(call))
+        is_tested || later.asks && world.open.iter().any(|call| self.rejects(call))
     }
 
-    fn runs_python(&self, call: TempId) -> bool {
+    /// Whether a call raises not only where memory is missing or the code is wrong.
+    fn rejects(&self, call: TempId) -> bool {
         match self.callee(call) {
             Some(Callee::Named(name)) => {
-                capi::effects(name).is_some_and(|effects| effects.runs_python)
-                    || self.flow.helpers.contains_key(name)
+                raising::rejects_objects(name) || self.flow.helpers.contains_key(name)
             }
             Some(Callee::Indirect(_)) => true,
             None => false,

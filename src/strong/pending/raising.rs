@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::ast::{Expr, ExprKind, Function, Tree, Type};
 use crate::capi::{self, OldErrors, Returns};
-use crate::cfg::Comparison;
+use crate::cfg::{Comparison, Condition, Operand};
 use crate::rule::{ErrorNumbers, ErrorReturn, ItemId, PackageCx};
 use crate::strong::types::is_number;
 
@@ -29,6 +29,8 @@ const NONZERO: u8 = 4;
 const ASKED: u8 = 8;
 /// 0 says that one was raised, if the value is an object: a function of the package.
 const ZERO_OBJECT: u8 = 16;
+/// 0 says that one was raised, or that there is nothing more: `PyIter_Next`.
+const ZERO_OR_END: u8 = 32;
 
 impl From<u8> for Signs {
     fn from(ways: u8) -> Self {
@@ -40,6 +42,10 @@ impl From<u8> for Signs {
 impl Signs {
     /// Those of a value that is 1 or 0: whether this one compares so with `number`.
     pub(in crate::strong) fn compared(&self, comparison: Comparison, number: i64) -> Self {
+        // `more = (item = PyIter_Next(it)) != NULL`: that there are no more is no exception.
+        if self.ways & ZERO_OR_END != 0 {
+            return Self::default();
+        }
         let outcomes = self.errors().map(|error| comparison.holds(error, number));
         Self {
             ways: 0,
@@ -78,7 +84,7 @@ impl Signs {
 
     /// Whether only null says of an exception.
     pub(in crate::strong) fn is_null_only(&self) -> bool {
-        self.ways & !(ZERO | ZERO_OBJECT) == 0 && self.numbers.is_empty()
+        self.ways & !(ZERO | ZERO_OBJECT | ZERO_OR_END) == 0 && self.numbers.is_empty()
     }
 
     /// Those of a variable that gets the value.
@@ -91,13 +97,25 @@ impl Signs {
 
     /// The values that may say of an exception; some negative number stands for all.
     pub(in crate::strong) fn errors(&self) -> impl Iterator<Item = i64> {
-        let zero = (self.ways & (ZERO | ZERO_OBJECT) != 0).then_some(0);
+        let zero = (self.ways & (ZERO | ZERO_OBJECT | ZERO_OR_END) != 0).then_some(0);
         let is_negative = self.ways & NEGATIVE != 0;
         let minus_one = is_negative || self.ways & NONZERO != 0 && self.numbers.is_empty();
         let numbers = self.numbers.iter().copied();
         zero.into_iter()
             .chain(minus_one.then_some(-1))
             .chain(numbers)
+    }
+
+    /// Whether the value may be an error where a test of it turns out so.
+    pub(in crate::strong) fn may_be_error(&self, test: &Condition, holds: bool) -> bool {
+        let mut errors = self.errors();
+        let number = match test.rhs {
+            Operand::Null => 0,
+            Operand::Int(number) => number,
+            // `x == -1.0`
+            _ => return errors.next().is_some(),
+        };
+        errors.any(|error| test.comparison.holds(error, number) == holds)
     }
 
     /// Whether a comparison with `number` that has this outcome shows an exception.
@@ -190,13 +208,14 @@ pub(in crate::strong) fn checks_result(name: &str) -> bool {
 /// What the result of `name` says.
 pub(in crate::strong) fn signs(name: &str) -> Signs {
     // Their `NULL` is an answer.
-    const ANSWERS: [&str; 3] = ["PyIter_Next", "PyFrame_GetBack", "PyThreadState_GetFrame"];
+    const ANSWERS: [&str; 2] = ["PyFrame_GetBack", "PyThreadState_GetFrame"];
     let Some(effects) = capi::effects(name) else {
         return ZERO_OBJECT.into();
     };
     let ways = match effects.returns {
         _ if name == "PyErr_Occurred" => ASKED,
         _ if name == "PyErr_ExceptionMatches" => NONZERO,
+        _ if name == "PyIter_Next" => ZERO_OR_END,
         _ if never_fails(name) => 0,
         Returns::New if !ANSWERS.contains(&name) => ZERO,
         Returns::Borrowed { .. } => {
@@ -223,6 +242,16 @@ fn never_fails(name: &str) -> bool {
         || matches!(
             name,
             "Py_SIZE" | "Py_REFCNT" | "Py_TYPE" | "PyEval_SaveThread"
+        )
+}
+
+/// Whether the function `name` raises for what is in an object, or for what an object is: by running
+/// Python code, or since it is no string, or one with a lone surrogate.
+pub(in crate::strong) fn rejects_objects(name: &str) -> bool {
+    capi::effects(name).is_some_and(|effects| effects.runs_python)
+        || matches!(
+            name,
+            "PyUnicode_AsUTF8" | "PyUnicode_AsUTF8AndSize" | "PyUnicode_Compare"
         )
 }
 

@@ -17,7 +17,7 @@ pub(in crate::strong) fn meets_exception(scene: &Scene<'_>, call: ExprId) -> boo
     let Some(point) = scene.cfg.call(call) else {
         return true;
     };
-    let never_asked = || is_method(scene) && Later::new(scene.cfg, point).returns_object();
+    let never_asked = || is_method(scene) && Later::new(scene.pending(), point).returns_object();
     scene.is_pending(call) || scene.pending().is_unasked(point) && !never_asked()
 }
 

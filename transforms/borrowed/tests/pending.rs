@@ -271,6 +271,85 @@ fn asked_behind(head: &str) -> bool {
     ))
 }
 
+/// A lookup behind `head` in a function that asks for exceptions once the value was looked at.
+fn asked_at_the_end(head: &str) -> bool {
+    is_doubted(&format!(
+        "
+    PyObject *value;
+    long n = 0;
+    {head}
+    value = PyDict_GetItem(dict, key);
+    if (value && PyUnicode_Check(value))
+        return 1;
+    if (PyErr_Occurred())
+        return -1;
+    return n;"
+    ))
+}
+
+#[test]
+fn only_a_test_for_the_error_of_a_call_ends_it() {
+    let goes_on = |test: &str| asked_at_the_end(&format!("if ({test}) return 1;"));
+    assert!(goes_on("PyLong_AsLong(self) == 0"));
+    assert!(goes_on("!PyLong_AsLong(self)"));
+    assert!(goes_on("(n = PyLong_AsLong(self)) == 3"));
+    assert!(goes_on("n == PyLong_AsLong(self)"));
+    assert!(goes_on("PyLong_AsLong(self) == 3 && n == i"));
+    assert!(goes_on("PyObject_IsTrue(self) == 1"));
+    assert!(goes_on("PyFloat_AsDouble(self) == 0.5"));
+    assert!(goes_on("PySequence_Contains(self, key) == 1"));
+    assert!(goes_on("PyUnicode_Compare(self, key) == 0"));
+    assert!(!goes_on("PyLong_AsLong(self) == -1"));
+    assert!(!goes_on("PyLong_AsLong(self) < 3"));
+    assert!(!goes_on("PyLong_AsLong(self) != 3"));
+    assert!(!goes_on("PyObject_IsTrue(self)"));
+    assert!(!goes_on("PyObject_IsTrue(self) < 0"));
+    assert!(!goes_on("PyUnicode_AsUTF8(self) == NULL"));
+    assert!(!goes_on("PyObject_HasAttrString(self, \"name\")"));
+    assert!(!goes_on("PyUnicode_Check(self)"));
+}
+
+#[test]
+fn a_lookup_in_a_condition_meets_the_exception_of_a_call_before_it() {
+    let with = |test: &str| {
+        is_doubted(&format!(
+            "
+    if ({test} || PyUnicode_Check(PyDict_GetItem(dict, key)))
+        return 1;
+    if (PyErr_Occurred())
+        return -1;
+    return 0;"
+        ))
+    };
+    assert!(with("PyLong_AsLong(self) == 3"));
+    assert!(!with("PyLong_AsLong(self) != 3"));
+}
+
+#[test]
+fn the_end_of_an_iterator_may_be_an_exception() {
+    let head = "while ((list = PyIter_Next(self))) { n++; Py_DECREF(list); }";
+    assert!(asked_at_the_end(head));
+    assert!(asked_behind(
+        "while ((made = PyIter_Next(self)) != NULL) Py_DECREF(made);"
+    ));
+    let cleared = format!("{head} PyErr_Clear();");
+    assert!(!asked_at_the_end(&cleared));
+    let asked = format!("{head} if (PyErr_Occurred()) return -1;");
+    assert!(!asked_at_the_end(&asked));
+    assert!(!asked_at_the_end(
+        "list = PyIter_Next(self); if (list == NULL) return -1; Py_DECREF(list);"
+    ));
+    assert!(between(
+        "other = PyIter_Next(self);",
+        "if (other == NULL && PyErr_Occurred()) return -1; Py_XDECREF(other);"
+    ));
+    // Nobody asks.
+    assert!(!between(
+        "while ((other = PyIter_Next(self))) Py_DECREF(other);",
+        ""
+    ));
+}
+
 #[test]
 fn what_comes_back_has_looked_into_its_arguments() {
     let make = "made = PyRun_String(\"1\", 258, dict, dict);";
