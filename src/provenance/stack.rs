@@ -123,7 +123,8 @@ impl Cx<'_> {
             }
             next += 1;
         }
-        true
+        // Of a function that nothing calls it is not known what it gets.
+        holders.iter().any(|holder| holder.index().is_none())
     }
 
     /// Where the address comes from and where it goes to; `None` if that is not known, or if the
