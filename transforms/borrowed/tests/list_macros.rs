@@ -527,11 +527,13 @@ error:
 #[test]
 fn a_list_made_with_no_items_has_no_gaps() {
     let given_away = |size: &str| {
-        super::int(&format!(
-            "    PyObject *item, *found = PyList_New({size});
+        let text = format!(
+            "static int f(PyObject *dict, PyObject *key)
+{{
+    PyObject *item, *found = PyList_New({size});
     if (found == NULL)
         return -1;
-    if (fill(found) < 0)
+    if (PyObject_SetItem(dict, key, found) < 0)
         goto failed;
     item = PyList_GET_ITEM(found, 0);
     if (PyObject_SetItem(dict, key, item) < 0)
@@ -540,12 +542,19 @@ fn a_list_made_with_no_items_has_no_gaps() {
     return 0;
 failed:
     Py_DECREF(found);
-    return -1;"
-        ))
+    return -1;
+}}
+"
+        );
+        crate::testing::run_triaged(&UNCHECKED_LIST_ITEM, &text)
     };
     insta::assert_snapshot!(given_away("0"), @"
+        8: `PyList_GET_ITEM` gives a borrowed reference out of a container made here and given away on line 6: another thread can free it
+          8: borrowed here
+          9: used here, when another thread may have freed it
+          safe: own the reference: `PyList_GetItemRef`
         @@
-             if (fill(found) < 0)
+             if (PyObject_SetItem(dict, key, found) < 0)
                  goto failed;
         -    item = PyList_GET_ITEM(found, 0);
         -    if (PyObject_SetItem(dict, key, item) < 0)
@@ -562,6 +571,9 @@ failed:
              return 0;
         ");
     insta::assert_snapshot!(given_away("1"), @"
-        8: the list may have slots that are not filled yet, which the strong function must not read: look the item up before the list is given away
+        8: `PyList_GET_ITEM` gives a borrowed reference out of a container made here and given away on line 6: another thread can free it
+          8: borrowed here
+          9: used here, when another thread may have freed it
+          by hand: the list may have slots that are not filled yet, which the strong function must not read: look the item up before the list is given away
         ");
 }
