@@ -6,10 +6,12 @@
 //! macro or the body of one is known to the preprocessor (`preprocess::ItemTokens`).
 
 mod dump;
+mod tree;
 mod types;
 mod visit;
 
 pub use dump::dump;
+pub use tree::Tree;
 pub use types::{FieldType, Type, TypeKind};
 pub use visit::{Visitor, walk_expr, walk_stmt};
 
@@ -43,76 +45,6 @@ pub enum Item {
     Declaration(Declaration),
     /// `_Static_assert`, a lone `;`, top-level `asm`.
     Other,
-}
-
-/// The nodes of one item.
-#[derive(Debug, Clone, Default)]
-pub struct Tree {
-    /// Expressions by [`ExprId`].
-    pub exprs: Vec<Expr>,
-    /// Statements by [`StmtId`].
-    pub stmts: Vec<Stmt>,
-    /// Parameters first, in order, then block-scope variables, by [`LocalId`].
-    pub locals: Vec<Local>,
-}
-
-impl Tree {
-    /// The expression `id`.
-    #[must_use]
-    pub fn expr(&self, id: ExprId) -> &Expr {
-        &self.exprs[id.0 as usize]
-    }
-
-    /// The statement `id`.
-    #[must_use]
-    pub fn stmt(&self, id: StmtId) -> &Stmt {
-        &self.stmts[id.0 as usize]
-    }
-
-    /// The variable `id`.
-    #[must_use]
-    pub fn local(&self, id: LocalId) -> &Local {
-        &self.locals[id.0 as usize]
-    }
-
-    /// An expression without the casts around it.
-    #[must_use]
-    pub fn without_casts(&self, mut expr: ExprId) -> ExprId {
-        while let ExprKind::Cast { operand, .. } = self.expr(expr).kind {
-            expr = operand;
-        }
-        expr
-    }
-
-    /// Whether an expression is `NULL`, `0` or one of them under a cast.
-    #[must_use]
-    pub fn is_null(&self, expr: ExprId) -> bool {
-        match &self.expr(self.without_casts(expr)).kind {
-            ExprKind::Int(Some(0)) => true,
-            ExprKind::Name(Name::Global(name)) => matches!(&**name, "NULL" | "nullptr"),
-            _ => false,
-        }
-    }
-
-    /// The calls that name a function, in the order of their ids, with that name.
-    pub fn calls(&self) -> impl Iterator<Item = (ExprId, &str)> {
-        let ids = (0u32..).map(ExprId);
-        ids.zip(&self.exprs)
-            .filter_map(|(id, expr)| match expr.kind {
-                ExprKind::Call { callee, .. } => Some((id, self.callee_name(callee)?)),
-                _ => None,
-            })
-    }
-
-    /// Name of the function that the call `callee(…)` names directly, through parentheses but
-    /// not through a pointer; `None` for locals.
-    #[must_use]
-    pub fn callee_name(&self, callee: ExprId) -> Option<&str> {
-        match &self.expr(callee).kind {
-            ExprKind::Name(Name::Global(name)) => Some(name),
-            _ => None,
-        }
-    }
 }
 
 /// A function definition.

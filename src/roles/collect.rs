@@ -3,7 +3,7 @@
 use super::layout::members;
 use super::{Convention, Role, Roles};
 use crate::ast::{
-    Designator, ExprId, ExprKind, Init, InitList, Name, StmtKind, Tree, Type, TypeKind, UnaryOp,
+    Designator, ExprId, ExprKind, Init, InitList, Name, Tree, Type, TypeKind, UnaryOp,
 };
 use crate::program::{Body, Program, ProgramItem};
 use crate::source::FileId;
@@ -33,13 +33,8 @@ pub(super) fn collect(program: &Program<'_>, roles: &mut Roles) {
 fn in_function(item: &ProgramItem, tree: &Tree, roles: &mut Roles) {
     let unit = item.unit;
     let mut tables = Tables { unit, tree, roles };
-    for stmt in &tree.stmts {
-        let StmtKind::Decl(decls) = &stmt.kind else {
-            continue;
-        };
-        for decl in decls {
-            tables.variable(&tree.local(decl.local).ty, decl.init.as_ref());
-        }
+    for decl in tree.declarations() {
+        tables.variable(&tree.local(decl.local).ty, decl.init.as_ref());
     }
     for expr in &tree.exprs {
         if let ExprKind::Assign { op: None, lhs, rhs } = &expr.kind

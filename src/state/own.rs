@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ast::{ExprId, ExprKind, Function, Init, LocalId, Name, StmtKind, Tree, Type, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Tree, Type, UnaryOp};
 
 /// The parameter that holds the object, and the locals that are copies of it:
 /// `Foo *self = (Foo *)op;`.
@@ -107,22 +107,8 @@ fn struct_name(ty: &Type) -> Option<&str> {
 /// All values that locals are given, by local.
 pub(super) fn values(tree: &Tree) -> BTreeMap<LocalId, Vec<ExprId>> {
     let mut values: BTreeMap<LocalId, Vec<ExprId>> = BTreeMap::new();
-    for stmt in &tree.stmts {
-        let StmtKind::Decl(decls) = &stmt.kind else {
-            continue;
-        };
-        for decl in decls {
-            if let Some(Init::Expr(value)) = decl.init {
-                values.entry(decl.local).or_default().push(value);
-            }
-        }
-    }
-    for expr in &tree.exprs {
-        if let ExprKind::Assign { lhs, rhs, .. } = &expr.kind
-            && let ExprKind::Name(Name::Local(local)) = &tree.expr(*lhs).kind
-        {
-            values.entry(*local).or_default().push(*rhs);
-        }
+    for (local, value) in tree.stores() {
+        values.entry(local).or_default().push(value);
     }
     values
 }

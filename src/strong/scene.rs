@@ -224,10 +224,7 @@ impl<'a> Scene<'a> {
 
     /// The variable an expression names, if it is nothing but a name.
     pub(super) fn as_local(&self, expr: ExprId) -> Option<LocalId> {
-        match self.tree.expr(expr).kind {
-            ExprKind::Name(Name::Local(local)) => Some(local),
-            _ => None,
-        }
+        self.tree.as_local(expr)
     }
 
     /// Whether an expression is `NULL`, `0` or one of them under a cast.

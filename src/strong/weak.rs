@@ -178,11 +178,8 @@ fn tests(scene: &Scene<'_>, local: LocalId) -> Vec<(ExprId, Option<ExprId>)> {
 }
 
 pub(super) fn is_none(scene: &Scene<'_>, expr: ExprId) -> bool {
-    match &scene.tree.expr(expr).kind {
-        ExprKind::Name(Name::Global(name)) => &**name == "Py_None",
-        ExprKind::Cast { operand, .. } => is_none(scene, *operand),
-        _ => false,
-    }
+    let named = &scene.tree.expr(scene.tree.without_casts(expr)).kind;
+    matches!(named, ExprKind::Name(Name::Global(name)) if &**name == "Py_None")
 }
 
 fn is_condition(scene: &Scene<'_>, expr: ExprId) -> bool {

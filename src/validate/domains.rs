@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::Failure;
 use super::original::Original;
 use super::proof::{Failed, calls};
-use crate::ast::{ExprId, ExprKind, Function, Init, Name, StmtKind, Tree};
+use crate::ast::{ExprId, ExprKind, Function, Init, Name, Tree};
 use crate::edit::Applied;
 use crate::preprocess::Spelling;
 use crate::program::{ProgramItem, Types};
@@ -282,15 +282,10 @@ impl Holders<'_> {
                 stores.extend(self.of(lhs).map(|holder| (holder, rhs)));
             }
         }
-        for stmt in &self.tree.stmts {
-            let StmtKind::Decl(decls) = &stmt.kind else {
-                continue;
-            };
-            for decl in decls {
-                if let Some(Init::Expr(value)) = decl.init {
-                    let name = self.tree.local(decl.local).name.clone();
-                    stores.push((Holder::Local(self.number, name), value));
-                }
+        for decl in self.tree.declarations() {
+            if let Some(Init::Expr(value)) = decl.init {
+                let name = self.tree.local(decl.local).name.clone();
+                stores.push((Holder::Local(self.number, name), value));
             }
         }
         stores

@@ -15,7 +15,7 @@ use super::original::Original;
 use super::proof::{
     borrowed_seeds, call_of, describe, follow, is_new, original_span, seeds, start_of,
 };
-use crate::ast::{ExprId, ExprKind, Function, Init, LocalId, Name, StmtKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree, UnaryOp};
 use crate::capi::{self, Returns};
 use crate::edit::Applied;
 use crate::ownership::track::{Gives, Origin, Problem, Report, Seed, Trouble};
@@ -78,7 +78,7 @@ fn old_troubles(
 
 /// The calls that give new references to variables which `lookups` set as well.
 fn made_seeds(function: &Function, lookups: &[Seed]) -> Vec<Seed> {
-    let stores = stores(function);
+    let stores = stores(&function.tree);
     let mut targets: BTreeSet<LocalId> = lookups
         .iter()
         .filter_map(|seed| match (seed.origin, seed.gives) {
@@ -90,7 +90,7 @@ fn made_seeds(function: &Function, lookups: &[Seed]) -> Vec<Seed> {
     // PyObject *item = PyList_GetItemRef(v, i); Py_DECREF(v); v = item;
     loop {
         let passed = stores.iter().filter_map(|&(local, value)| {
-            let from = local_of(function, value)?;
+            let from = function.tree.as_local(value)?;
             targets.contains(&from).then_some(local)
         });
         let more: BTreeSet<LocalId> = passed.collect();
@@ -115,23 +115,10 @@ fn made_seeds(function: &Function, lookups: &[Seed]) -> Vec<Seed> {
 }
 
 /// All `local = value`, values without casts.
-fn stores(function: &Function) -> Vec<(LocalId, ExprId)> {
-    let tree = &function.tree;
-    let assigned = tree.exprs.iter().filter_map(|expr| match expr.kind {
-        ExprKind::Assign { op: None, lhs, rhs } => Some((local_of(function, lhs)?, rhs)),
-        _ => None,
-    });
-    let declared = tree.stmts.iter().flat_map(|stmt| match &stmt.kind {
-        StmtKind::Decl(decls) => decls.as_slice(),
-        _ => &[],
-    });
-    let initialised = declared.filter_map(|decl| match decl.init {
-        Some(Init::Expr(value)) => Some((decl.local, value)),
-        _ => None,
-    });
-    let stores = assigned.chain(initialised);
+fn stores(tree: &Tree) -> Vec<(LocalId, ExprId)> {
+    let stores = tree.stores();
     stores
-        .map(|(local, value)| (local, uncast(function, value)))
+        .map(|(local, value)| (local, tree.without_casts(value)))
         .collect()
 }
 
@@ -150,7 +137,7 @@ fn addressed(function: &Function, call: ExprId, arg: usize) -> Option<LocalId> {
         ExprKind::Unary {
             op: UnaryOp::AddressOf,
             operand,
-        } => local_of(function, operand),
+        } => function.tree.as_local(operand),
         _ => None,
     }
 }
@@ -162,18 +149,4 @@ fn makes(function: &Function, value: ExprId) -> bool {
     let name = function.tree.callee_name(callee);
     name.and_then(capi::effects)
         .is_some_and(|effects| effects.returns == Returns::New)
-}
-
-fn uncast(function: &Function, value: ExprId) -> ExprId {
-    match function.tree.expr(value).kind {
-        ExprKind::Cast { operand, .. } => uncast(function, operand),
-        _ => value,
-    }
-}
-
-fn local_of(function: &Function, expr: ExprId) -> Option<LocalId> {
-    match function.tree.expr(expr).kind {
-        ExprKind::Name(Name::Local(local)) => Some(local),
-        _ => None,
-    }
 }

@@ -12,8 +12,7 @@ use super::Failure;
 use super::original::Original;
 use super::proof::{Failed, calls, original_span};
 use crate::ast::{
-    BinaryOp, ExprId, ExprKind, Function, Init, LocalId, Name, StmtId, StmtKind, Storage, Tree,
-    UnaryOp,
+    BinaryOp, ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Storage, Tree, UnaryOp,
 };
 use crate::capi::{self, Returns};
 use crate::edit::Applied;
@@ -162,7 +161,7 @@ impl Kept {
                 matches!(*name, "Py_NewRef" | "Py_XNewRef") && is_inserted(*call)
             })
             .filter_map(|(call, _)| match &tree.expr(call).kind {
-                ExprKind::Call { args, .. } => Some((call, local(tree, *args.first()?)?)),
+                ExprKind::Call { args, .. } => Some((call, tree.as_local(*args.first()?)?)),
                 _ => None,
             })
             .collect();
@@ -171,7 +170,9 @@ impl Kept {
                 continue;
             };
             let call = made_by(tree, tree.without_casts(rhs));
-            let held = local(tree, lhs).filter(|_| is_inserted(lhs) && !is_inserted(call));
+            let held = tree
+                .as_local(lhs)
+                .filter(|_| is_inserted(lhs) && !is_inserted(call));
             let uses = news.iter().filter(|(_, local)| Some(*local) == held);
             let uses: Vec<ExprId> = uses.map(|(call, _)| *call).collect();
             if !uses.is_empty() && gives_new(tree, call) {
@@ -186,35 +187,17 @@ impl Kept {
 
 /// The call that makes what `value` names, if only one does: `module = f(); made = module;`.
 fn made_by(tree: &Tree, value: ExprId) -> ExprId {
-    let Some(held) = local(tree, value) else {
+    let Some(held) = tree.as_local(value) else {
         return value;
     };
-    let assigned = tree.exprs.iter().filter_map(|expr| match expr.kind {
-        ExprKind::Assign { op: None, lhs, rhs } => (local(tree, lhs) == Some(held)).then_some(rhs),
-        _ => None,
-    });
-    let declared = tree.stmts.iter().flat_map(|stmt| match &stmt.kind {
-        StmtKind::Decl(decls) => decls.as_slice(),
-        _ => &[],
-    });
-    let declared = declared.filter_map(|decl| match decl.init {
-        Some(Init::Expr(init)) if decl.local == held => Some(init),
-        _ => None,
-    });
-    let all = assigned
-        .chain(declared)
-        .map(|made| tree.without_casts(made));
+    let all = tree
+        .stores()
+        .filter(|&(local, _)| local == held)
+        .map(|(_, made)| tree.without_casts(made));
     let mut calls = all.filter(|&made| gives_new(tree, made));
     match (calls.next(), calls.next()) {
         (Some(only), None) => only,
         _ => value,
-    }
-}
-
-fn local(tree: &Tree, expr: ExprId) -> Option<LocalId> {
-    match tree.expr(expr).kind {
-        ExprKind::Name(Name::Local(local)) => Some(local),
-        _ => None,
     }
 }
 

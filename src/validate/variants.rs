@@ -392,9 +392,5 @@ fn written(item: &ProgramItem, file: FileId, token: u32) -> Option<ByteOffset> {
 
 /// The variable that an argument is, under casts or not.
 fn variable(tree: &Tree, arg: ExprId) -> Option<LocalId> {
-    match &tree.expr(arg).kind {
-        ExprKind::Name(Name::Local(local)) => Some(*local),
-        ExprKind::Cast { operand, .. } => variable(tree, *operand),
-        _ => None,
-    }
+    tree.as_local(tree.without_casts(arg))
 }

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Failure;
 use super::original::Original;
 use super::proof::{Failed, calls, is_inserted, original_span};
-use crate::ast::{ExprId, ExprKind, Function, Init, LocalId, Name, StmtKind, Tree, Type};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, StmtKind, Tree, Type};
 use crate::edit::Applied;
 use crate::program::{Program, ProgramItem};
 use crate::source::{ByteSpan, FileId};
@@ -267,35 +267,11 @@ fn same_object(function: &Function) -> BTreeSet<LocalId> {
 
 /// The values that a variable is given.
 fn assigned(tree: &Tree, variable: LocalId) -> Vec<ExprId> {
-    let mut values = Vec::new();
-    for expr in &tree.exprs {
-        if let ExprKind::Assign { lhs, rhs, .. } = expr.kind
-            && local(tree, lhs) == Some(variable)
-        {
-            values.push(rhs);
-        }
-    }
-    for stmt in &tree.stmts {
-        if let StmtKind::Decl(decls) = &stmt.kind {
-            values.extend(
-                decls
-                    .iter()
-                    .filter(|decl| decl.local == variable)
-                    .filter_map(|decl| match decl.init {
-                        Some(Init::Expr(value)) => Some(value),
-                        _ => None,
-                    }),
-            );
-        }
-    }
-    values
+    let stores = tree.stores().filter(|&(local, _)| local == variable);
+    stores.map(|(_, value)| value).collect()
 }
 
 /// The variable that an expression names, through casts.
 fn local(tree: &Tree, expr: ExprId) -> Option<LocalId> {
-    match &tree.expr(expr).kind {
-        ExprKind::Name(Name::Local(local)) => Some(*local),
-        ExprKind::Cast { operand, .. } => local(tree, *operand),
-        _ => None,
-    }
+    tree.as_local(tree.without_casts(expr))
 }

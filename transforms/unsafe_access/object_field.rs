@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use crate::ast::{ExprId, ExprKind, Function, Name, StmtKind, Tree, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Function, StmtKind, Tree, UnaryOp};
 use crate::declare_rule;
 use crate::edit::{Confidence, Fix, Need};
 use crate::program::{Body, Types};
@@ -339,7 +339,6 @@ impl Look<'_> {
         let Some(variable) = variable(tree, object) else {
             return false;
         };
-        let variable = Some(variable);
         let made = |value: ExprId| match &tree.expr(value).kind {
             ExprKind::Call { callee, .. } => matches!(
                 tree.callee_name(*callee),
@@ -347,23 +346,8 @@ impl Look<'_> {
             ),
             _ => false,
         };
-        let assigned = tree.exprs.iter().any(|expr| match expr.kind {
-            ExprKind::Assign { op: None, lhs, rhs } => {
-                variable == self::variable(tree, lhs) && made(rhs)
-            }
-            _ => false,
-        });
-        let declared = tree.stmts.iter().any(|stmt| match &stmt.kind {
-            StmtKind::Decl(decls) => decls.iter().any(|decl| {
-                let init = match &decl.init {
-                    Some(crate::ast::Init::Expr(init)) => made(*init),
-                    _ => false,
-                };
-                init && variable == Some(decl.local)
-            }),
-            _ => false,
-        });
-        assigned || declared
+        tree.stores()
+            .any(|(local, value)| local == variable && made(value))
     }
 }
 
@@ -386,9 +370,5 @@ fn object(tree: &Tree, base: ExprId, arrow: bool) -> (ExprId, bool) {
 
 /// The variable behind casts.
 fn variable(tree: &Tree, expr: ExprId) -> Option<crate::ast::LocalId> {
-    match &tree.expr(expr).kind {
-        ExprKind::Name(Name::Local(local)) => Some(*local),
-        ExprKind::Cast { operand, .. } => variable(tree, *operand),
-        _ => None,
-    }
+    tree.as_local(tree.without_casts(expr))
 }

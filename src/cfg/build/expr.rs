@@ -7,11 +7,9 @@ use super::{Builder, constant};
 
 impl Builder<'_> {
     /// Runs `expr` and drops its value. A name alone is not read: `(void)unused;` is no use.
-    pub(super) fn effect(&mut self, mut expr: ExprId) {
+    pub(super) fn effect(&mut self, expr: ExprId) {
         let tree = self.tree;
-        while let ExprKind::Cast { operand, .. } = &tree.expr(expr).kind {
-            expr = *operand;
-        }
+        let expr = tree.without_casts(expr);
         match &tree.expr(expr).kind {
             ExprKind::Name(_) => {}
             ExprKind::Binary {

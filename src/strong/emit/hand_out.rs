@@ -9,6 +9,7 @@ use crate::edit::Fix;
 use crate::strong::follow::web::{Given, definitions};
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
+use crate::strong::weak;
 
 /// What a returned value needs.
 enum Need {
@@ -64,7 +65,7 @@ fn of_call(scene: &Scene<'_>, call: ExprId) -> Result<Need, Reason> {
         return Err(Reason::ReturnsResultOf("a function pointer".to_owned()));
     };
     // `Py_RETURN_NONE;`: counting references to None changes nothing.
-    if name == "Py_NewRef" && args.len() == 1 && is_none(scene, args[0]) {
+    if name == "Py_NewRef" && args.len() == 1 && weak::is_none(scene, args[0]) {
         return Ok(Need::Nothing);
     }
     match scene.cx.summaries().returns(name) {
@@ -72,14 +73,6 @@ fn of_call(scene: &Scene<'_>, call: ExprId) -> Result<Need, Reason> {
         Some(Returns::Borrowed { .. }) => Ok(Need::Take("Py_XNewRef")),
         Some(Returns::New | Returns::Void | Returns::Plain) => Err(Reason::OwnedByCallerToo),
         None => Err(Reason::ReturnsResultOf(name.to_owned())),
-    }
-}
-
-fn is_none(scene: &Scene<'_>, value: ExprId) -> bool {
-    match &scene.tree.expr(value).kind {
-        ExprKind::Cast { operand, .. } => is_none(scene, *operand),
-        ExprKind::Name(Name::Global(name)) => &**name == "Py_None",
-        _ => false,
     }
 }
 

@@ -118,7 +118,7 @@ fn loop_around(scene: &Scene<'_>, call: ExprId) -> Option<(StmtId, ExprId, StmtI
 /// Whether `value` is the size of `list`, maybe as another kind of number.
 fn is_size(scene: &Scene<'_>, value: ExprId, list: ExprId) -> bool {
     scene
-        .call(unwrapped(scene, value))
+        .call(scene.tree.without_casts(value))
         .is_some_and(|(name, args)| {
             let asks = matches!(
                 name,
@@ -140,9 +140,9 @@ impl Bound {
             start: scene.tree.expr(value).range.end,
             end: range(self.outer).start,
         };
-        let asked = unwrapped(scene, value);
-        let asked_once =
-            exprs(scene).all(|(id, _)| unwrapped(scene, id) == asked || !is_size(scene, id, list));
+        let asked = scene.tree.without_casts(value);
+        let asked_once = exprs(scene)
+            .all(|(id, _)| scene.tree.without_casts(id) == asked || !is_size(scene, id, list));
         asked_once
             && is_one_place(scene, list)
             && is_settable(scene, size)
@@ -235,14 +235,6 @@ fn is_label(scene: &Scene<'_>, stmt: StmtId) -> bool {
         scene.tree.stmt(stmt).kind,
         StmtKind::Label { .. } | StmtKind::Case { .. } | StmtKind::Default { .. }
     )
-}
-
-/// `value` without casts.
-fn unwrapped(scene: &Scene<'_>, mut value: ExprId) -> ExprId {
-    while let ExprKind::Cast { operand, .. } = scene.tree.expr(value).kind {
-        value = operand;
-    }
-    value
 }
 
 /// Whether `size` is a variable, or a field of what one points at, that the loop may correct.

@@ -11,7 +11,7 @@
 
 use super::undone::changed;
 use crate::ast::{
-    ExprId, ExprKind, Init, LocalId, Name, StmtId, StmtKind, TokenRange, TypeKind, UnaryOp,
+    ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, TokenRange, TypeKind, UnaryOp,
 };
 use crate::capi::{self, Returns};
 use crate::strong::scene::{Parent, Scene};
@@ -67,7 +67,7 @@ fn is_count(scene: &Scene<'_>, change: ExprId) -> bool {
     let ExprKind::Assign { op: None, rhs, .. } = scene.tree.expr(change).kind else {
         return true;
     };
-    match scene.tree.expr(uncast(scene, rhs)).kind {
+    match scene.tree.expr(scene.tree.without_casts(rhs)).kind {
         ExprKind::Int(_) => false,
         _ => !scene.is_null(rhs) && !is_pointer(scene, rhs),
     }
@@ -109,7 +109,7 @@ fn owner(scene: &Scene<'_>, place: ExprId) -> Option<LocalId> {
     match scene.tree.expr(place).kind {
         ExprKind::Member {
             base, arrow: true, ..
-        } => scene.as_local(uncast(scene, base)),
+        } => scene.as_local(scene.tree.without_casts(base)),
         ExprKind::Member { base, .. } => owner(scene, base),
         _ => None,
     }
@@ -117,30 +117,13 @@ fn owner(scene: &Scene<'_>, place: ExprId) -> Option<LocalId> {
 
 /// What is assigned to a variable.
 fn values<'s>(scene: &'s Scene<'_>, local: LocalId) -> impl Iterator<Item = ExprId> + 's {
-    let assigned = scene
-        .tree
-        .exprs
-        .iter()
-        .filter_map(move |expr| match expr.kind {
-            ExprKind::Assign { op: None, lhs, rhs } if scene.as_local(lhs) == Some(local) => {
-                Some(rhs)
-            }
-            _ => None,
-        });
-    let decls = scene.tree.stmts.iter().flat_map(|stmt| match &stmt.kind {
-        StmtKind::Decl(decls) => &decls[..],
-        _ => &[],
-    });
-    let initial = decls.filter_map(move |decl| match decl.init {
-        Some(Init::Expr(value)) if decl.local == local => Some(value),
-        _ => None,
-    });
-    assigned.chain(initial)
+    let stores = scene.tree.stores();
+    stores.filter_map(move |(given, value)| (given == local).then_some(value))
 }
 
 /// Whether a value is known to be a pointer.
 fn is_pointer(scene: &Scene<'_>, value: ExprId) -> bool {
-    let value = uncast(scene, value);
+    let value = scene.tree.without_casts(value);
     match scene.tree.expr(value).kind {
         ExprKind::Name(Name::Local(local)) => !is_number(&scene.tree.local(local).ty),
         ExprKind::Call { .. } => scene.call(value).is_some_and(|(name, _)| {
@@ -151,12 +134,5 @@ fn is_pointer(scene: &Scene<'_>, value: ExprId) -> bool {
             known || own.any(|(_, function)| matches!(function.ret.kind, TypeKind::Pointer(_)))
         }),
         _ => false,
-    }
-}
-
-fn uncast(scene: &Scene<'_>, value: ExprId) -> ExprId {
-    match scene.tree.expr(value).kind {
-        ExprKind::Cast { operand, .. } => uncast(scene, operand),
-        _ => value,
     }
 }

@@ -11,7 +11,7 @@
 
 use super::held::{Owned, State, frees};
 use super::reach::{ends_of, reaches};
-use crate::ast::{ExprId, ExprKind, Init, LocalId, StmtKind, TypeKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, LocalId, StmtKind, TypeKind, UnaryOp};
 use crate::capi::{self, Returns};
 use crate::cfg::Point;
 use crate::ownership::summary::Param;
@@ -28,7 +28,7 @@ pub(in crate::strong) fn releases(scene: &Scene<'_>, state: &State) -> Option<Ve
 /// also when it is stored somewhere.
 pub(in crate::strong) fn made_results(scene: &Scene<'_>) -> Vec<LocalId> {
     let is_call = |value: &ExprId| {
-        let value = without_casts(scene, *value);
+        let value = scene.tree.without_casts(*value);
         matches!(scene.tree.expr(value).kind, ExprKind::Call { .. })
     };
     results(scene)
@@ -89,7 +89,7 @@ fn is_always_consumed(scene: &Scene<'_>, param: LocalId) -> bool {
     let exprs = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
     let releases = exprs.filter(|&expr| match scene.call(expr) {
         Some((name, [arg])) => {
-            frees(name) && scene.as_local(without_casts(scene, *arg)) == Some(param)
+            frees(name) && scene.as_local(scene.tree.without_casts(*arg)) == Some(param)
         }
         _ => false,
     });
@@ -105,7 +105,9 @@ fn is_always_consumed(scene: &Scene<'_>, param: LocalId) -> bool {
 fn calls_with<'s>(scene: &'s Scene<'_>, local: LocalId) -> impl Iterator<Item = &'s str> {
     let exprs = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
     exprs.filter_map(move |expr| match scene.call(expr)? {
-        (name, [arg]) if scene.as_local(without_casts(scene, *arg)) == Some(local) => Some(name),
+        (name, [arg]) if scene.as_local(scene.tree.without_casts(*arg)) == Some(local) => {
+            Some(name)
+        }
         _ => None,
     })
 }
@@ -127,7 +129,7 @@ fn is_tested(scene: &Scene<'_>, local: LocalId) -> bool {
 
 /// The function that releases what `value` makes.
 fn release_of(scene: &Scene<'_>, value: ExprId, null: bool) -> Option<&'static str> {
-    let (name, _) = scene.call(without_casts(scene, value))?;
+    let (name, _) = scene.call(scene.tree.without_casts(value))?;
     let is_new = scene.cx.summaries().returns(name) == Some(Returns::New);
     match name {
         "malloc" | "calloc" | "realloc" | "strdup" | "strndup" => Some("free"),
@@ -140,42 +142,20 @@ fn release_of(scene: &Scene<'_>, value: ExprId, null: bool) -> Option<&'static s
     }
 }
 
-/// `value` without the casts around it.
-pub(in crate::strong) fn without_casts(scene: &Scene<'_>, mut value: ExprId) -> ExprId {
-    while let ExprKind::Cast { operand, .. } = scene.tree.expr(value).kind {
-        value = operand;
-    }
-    value
-}
-
 /// The variables that the function returns.
 pub(in crate::strong) fn results<'s>(scene: &'s Scene<'_>) -> impl Iterator<Item = LocalId> + 's {
     let stmts = scene.tree.stmts.iter();
     stmts.filter_map(|stmt| match stmt.kind {
-        StmtKind::Return(value) => scene.as_local(without_casts(scene, value?)),
+        StmtKind::Return(value) => scene.as_local(scene.tree.without_casts(value?)),
         _ => None,
     })
 }
 
 /// What `local` gets anywhere in the function, apart from `NULL`.
 fn makers(scene: &Scene<'_>, local: LocalId) -> Vec<ExprId> {
-    let assigned = scene.tree.exprs.iter().filter_map(|expr| match expr.kind {
-        ExprKind::Assign { lhs, rhs, .. } if scene.as_local(lhs) == Some(local) => Some(rhs),
-        _ => None,
-    });
-    let decls = scene.tree.stmts.iter().flat_map(|stmt| match &stmt.kind {
-        StmtKind::Decl(decls) => &decls[..],
-        _ => &[],
-    });
-    let declared = decls
-        .filter(|decl| decl.local == local)
-        .filter_map(|decl| match decl.init {
-            Some(Init::Expr(value)) => Some(value),
-            _ => None,
-        });
-    let mut makers: Vec<ExprId> = assigned.chain(declared).collect();
-    makers.retain(|&value| !scene.is_null(value));
-    makers
+    let stores = scene.tree.stores().filter(|&(given, _)| given == local);
+    let values = stores.map(|(_, value)| value);
+    values.filter(|&value| !scene.is_null(value)).collect()
 }
 
 /// Variables with results of calls that the function neither releases nor gives away on any path:
@@ -188,7 +168,8 @@ pub(in crate::strong) fn never_given_up(scene: &Scene<'_>) -> Vec<LocalId> {
             Fate::Kept => true,
             Fate::PassedOn => {
                 let makers = makers(scene, local).into_iter();
-                let mut calls = makers.filter_map(|value| scene.call(without_casts(scene, value)));
+                let mut calls =
+                    makers.filter_map(|value| scene.call(scene.tree.without_casts(value)));
                 calls.all(|(name, _)| only_gives_access(name))
             }
             Fate::GivenUp => false,

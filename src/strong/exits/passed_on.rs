@@ -15,7 +15,6 @@
 use std::collections::BTreeSet;
 
 use super::exit::Failure;
-use super::made_exit::without_casts;
 use crate::ast::{ExprId, ExprKind};
 use crate::capi::{Replacement, raises_for_null};
 use crate::strong::emit::Draft;
@@ -46,7 +45,7 @@ pub(in crate::strong) fn is_passed_on(
 fn next_lookup(scene: &Scene<'_>, call: ExprId) -> Option<ExprId> {
     let outer = consumer(scene, call)?;
     let (name, args) = scene.call(outer)?;
-    let looks_into = name == "PyList_GET_ITEM" && without_casts(scene, *args.first()?) == call;
+    let looks_into = name == "PyList_GET_ITEM" && scene.tree.without_casts(*args.first()?) == call;
     looks_into.then_some(outer)
 }
 
@@ -86,7 +85,7 @@ impl Draft<'_, '_> {
     pub(in crate::strong) fn unless_null(&self, lookup: &Lookup, call: String) -> String {
         let container = || {
             let (_, args) = self.scene.call(lookup.call)?;
-            let container = without_casts(self.scene, *args.first()?);
+            let container = self.scene.tree.without_casts(*args.first()?);
             let span = self.scene.span(container)?;
             self.passed_on.contains(&container).then(|| self.text(span))
         };

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Tree, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree, UnaryOp};
 use crate::roles::{Param, Role};
 use crate::rule::{ItemId, PackageCx};
 use crate::strong::scene::Scene;
@@ -89,11 +89,7 @@ fn gives_own(role: &Role, index: usize) -> bool {
 
 /// The variable that a value is, whatever it is cast to.
 fn named(tree: &Tree, value: ExprId) -> Option<LocalId> {
-    match tree.expr(value).kind {
-        ExprKind::Name(Name::Local(local)) => Some(local),
-        ExprKind::Cast { operand, .. } => named(tree, operand),
-        _ => None,
-    }
+    tree.as_local(tree.without_casts(value))
 }
 
 /// Whether the function gives `local` another value, or its address away.

@@ -42,9 +42,5 @@ fn is_count_asked(scene: &Scene<'_>, local: LocalId) -> bool {
 
 /// Whether `expr` is `local`, with a cast or without.
 fn is_local(scene: &Scene<'_>, expr: ExprId, local: LocalId) -> bool {
-    let mut expr = expr;
-    while let ExprKind::Cast { operand, .. } = scene.tree.expr(expr).kind {
-        expr = operand;
-    }
-    scene.as_local(expr) == Some(local)
+    scene.as_local(scene.tree.without_casts(expr)) == Some(local)
 }

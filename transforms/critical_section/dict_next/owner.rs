@@ -12,7 +12,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{ExprId, ExprKind, Init, LocalId, Name, StmtKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Init, LocalId, Name, UnaryOp};
 use crate::capi::{self, Returns};
 
 use super::field::may_be_set;
@@ -94,11 +94,7 @@ fn values<'s>(scope: &'s Scope<'_>, local: LocalId) -> impl Iterator<Item = Expr
         }
         _ => None,
     });
-    let values = tree.stmts.iter().flat_map(|stmt| match &stmt.kind {
-        StmtKind::Decl(decls) => &decls[..],
-        _ => &[],
-    });
-    let values = values.filter_map(move |decl| match decl.init {
+    let values = tree.declarations().filter_map(move |decl| match decl.init {
         Some(Init::Expr(value)) if decl.local == local => Some(value),
         _ => None,
     });

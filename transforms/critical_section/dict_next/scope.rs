@@ -104,18 +104,11 @@ impl<'a> Scope<'a> {
 
     /// The expression below casts.
     pub(super) fn uncast(&self, expr: ExprId) -> ExprId {
-        let mut at = expr;
-        while let ExprKind::Cast { operand, .. } = &self.expr(at).kind {
-            at = *operand;
-        }
-        at
+        self.tree().without_casts(expr)
     }
 
     pub(super) fn local(&self, expr: ExprId) -> Option<LocalId> {
-        match self.expr(expr).kind {
-            ExprKind::Name(Name::Local(local)) => Some(local),
-            _ => None,
-        }
+        self.tree().as_local(expr)
     }
 
     /// Whether `expr` mentions `local`.

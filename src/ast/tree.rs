@@ -1,0 +1,105 @@
+//! The nodes of a function body or an initialiser, and plain questions about them.
+
+use super::{
+    Expr, ExprId, ExprKind, Init, Local, LocalDecl, LocalId, Name, Stmt, StmtId, StmtKind,
+};
+
+/// The nodes of one item.
+#[derive(Debug, Clone, Default)]
+pub struct Tree {
+    /// Expressions by [`ExprId`].
+    pub exprs: Vec<Expr>,
+    /// Statements by [`StmtId`].
+    pub stmts: Vec<Stmt>,
+    /// Parameters first, in order, then block-scope variables, by [`LocalId`].
+    pub locals: Vec<Local>,
+}
+
+impl Tree {
+    /// The expression `id`.
+    #[must_use]
+    pub fn expr(&self, id: ExprId) -> &Expr {
+        &self.exprs[id.0 as usize]
+    }
+
+    /// The statement `id`.
+    #[must_use]
+    pub fn stmt(&self, id: StmtId) -> &Stmt {
+        &self.stmts[id.0 as usize]
+    }
+
+    /// The variable `id`.
+    #[must_use]
+    pub fn local(&self, id: LocalId) -> &Local {
+        &self.locals[id.0 as usize]
+    }
+
+    /// An expression without the casts around it.
+    #[must_use]
+    pub fn without_casts(&self, mut expr: ExprId) -> ExprId {
+        while let ExprKind::Cast { operand, .. } = self.expr(expr).kind {
+            expr = operand;
+        }
+        expr
+    }
+
+    /// The variable that an expression names, if it is nothing but a name.
+    #[must_use]
+    pub fn as_local(&self, expr: ExprId) -> Option<LocalId> {
+        match self.expr(expr).kind {
+            ExprKind::Name(Name::Local(local)) => Some(local),
+            _ => None,
+        }
+    }
+
+    /// The block-scope declarations, in the order of their statements.
+    pub fn declarations(&self) -> impl Iterator<Item = &LocalDecl> {
+        self.stmts.iter().flat_map(|stmt| match &stmt.kind {
+            StmtKind::Decl(decls) => decls.as_slice(),
+            _ => &[],
+        })
+    }
+
+    /// What variables are given, by assignments (`+=` is one) and then by their declarations.
+    pub fn stores(&self) -> impl Iterator<Item = (LocalId, ExprId)> {
+        let assigned = self.exprs.iter().filter_map(|expr| match expr.kind {
+            ExprKind::Assign { lhs, rhs, .. } => Some((self.as_local(lhs)?, rhs)),
+            _ => None,
+        });
+        let declared = self.declarations().filter_map(|decl| match decl.init {
+            Some(Init::Expr(value)) => Some((decl.local, value)),
+            _ => None,
+        });
+        assigned.chain(declared)
+    }
+
+    /// Whether an expression is `NULL`, `0` or one of them under a cast.
+    #[must_use]
+    pub fn is_null(&self, expr: ExprId) -> bool {
+        match &self.expr(self.without_casts(expr)).kind {
+            ExprKind::Int(Some(0)) => true,
+            ExprKind::Name(Name::Global(name)) => matches!(&**name, "NULL" | "nullptr"),
+            _ => false,
+        }
+    }
+
+    /// The calls that name a function, in the order of their ids, with that name.
+    pub fn calls(&self) -> impl Iterator<Item = (ExprId, &str)> {
+        let ids = (0u32..).map(ExprId);
+        ids.zip(&self.exprs)
+            .filter_map(|(id, expr)| match expr.kind {
+                ExprKind::Call { callee, .. } => Some((id, self.callee_name(callee)?)),
+                _ => None,
+            })
+    }
+
+    /// Name of the function that the call `callee(…)` names directly, through parentheses but
+    /// not through a pointer; `None` for locals.
+    #[must_use]
+    pub fn callee_name(&self, callee: ExprId) -> Option<&str> {
+        match &self.expr(callee).kind {
+            ExprKind::Name(Name::Global(name)) => Some(name),
+            _ => None,
+        }
+    }
+}
