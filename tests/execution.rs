@@ -14,8 +14,8 @@ use std::process::Command;
 use serde_json::Value;
 use support::{free_threaded_python, headers, run};
 
-const MODULES: [&str; 8] = [
-    "lists", "exits", "dicts", "presence", "mixed", "jumps", "variants", "owners",
+const MODULES: [&str; 9] = [
+    "lists", "exits", "dicts", "presence", "mixed", "jumps", "variants", "owners", "paths",
 ];
 /// Functions with lookups of shared containers that must be rewritten, of those there are.
 const REWRITTEN_AT_LEAST: usize = 120;
@@ -91,7 +91,7 @@ fn migrate(folder: &Path, errors: &str) {
     };
     let first = ungil("migrate", &["--allow-no-vcs", "--allow-dirty"]);
     let said = String::from_utf8_lossy(&first.stderr);
-    assert!(said.contains("fixes written to 9 files"), "{said}");
+    assert!(said.contains("fixes written to 10 files"), "{said}");
     let second = ungil("diff", &[]);
     assert!(second.status.success(), "{second:?}");
     assert!(second.stdout.is_empty(), "{second:?}");
@@ -196,6 +196,8 @@ fn rewritten_functions_keep_results_and_references() {
     for (name, result) in [
         ("lists.derived_text", "b'fresh text'"),
         ("dicts.derived_text", "'text fresh text'"),
+        ("paths.slices", "3357"),
+        ("paths.pointed_slice", "1119"),
     ] {
         let mut lines = survived.iter().filter(|line| line["name"] == name);
         assert!(lines.any(|line| line["result"] == result), "{name}");

@@ -63,10 +63,12 @@ pub use build::build;
 pub use dominators::Dominators;
 pub use dump::dump;
 pub use instr::{Callee, Instr, InstrKind, Op, Source};
-pub use liveness::Liveness;
+pub use liveness::{Liveness, Overwrites, Part};
 pub use loops::{Loop, Loops};
 pub use operand::{Base, Operand, Place, Projection, TempId};
 pub use terminator::{CaseLabel, Comparison, Condition, Terminator};
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashSet;
 
@@ -291,6 +293,29 @@ impl Cfg {
             last.for_each(|operand| note(operand, &made));
         }
         crossing
+    }
+
+    /// Variables whose address, or that of a part, other variables or memory get: they are read
+    /// through these, too.
+    #[must_use]
+    pub fn pointed_at(&self) -> BTreeSet<LocalId> {
+        let mut of_temps: BTreeMap<TempId, LocalId> = BTreeMap::new();
+        let mut found = BTreeSet::new();
+        for instr in self.iter().flat_map(|(_, block)| &block.instrs) {
+            let mut operands = instr.operands();
+            let target = operands.find_map(|operand| match operand {
+                Operand::Temp(temp) => of_temps.get(temp).copied(),
+                _ => addressed_local(operand),
+            });
+            match instr.kind {
+                InstrKind::Store { .. } => found.extend(target),
+                InstrKind::Copy { dst, .. }
+                | InstrKind::Cast { dst, .. }
+                | InstrKind::Op { dst, .. } => of_temps.extend(target.map(|local| (dst, local))),
+                _ => {}
+            }
+        }
+        found
     }
 
     /// The steps that take the address of `local` or of a part of it; a block's end comes behind

@@ -70,9 +70,9 @@ impl TypeNames {
 
     /// Whether the words of a type stand for a number.
     fn are_number(&self, words: &[Box<str>]) -> bool {
-        const WORDS: [&str; 10] = [
+        const WORDS: [&str; 15] = [
             "char", "short", "int", "long", "float", "double", "signed", "unsigned", "_Bool",
-            "_Complex",
+            "_Complex", "__int8", "__int16", "__int32", "__int64", "__int128",
         ];
         match words {
             [] => false,
@@ -180,13 +180,14 @@ mod tests {
             typedef("base", "unsigned long"),
             typedef("count", "Py_ssize_t"),
             typedef("color", "enum"),
+            typedef("uint64_t", "unsigned __int64"),
             typedef("both", "int"),
             typedef("both", ""),
             typedef("point", "struct point"),
             typedef("time_t", ""),
             typedef("loop", "loop"),
         ]);
-        let numbers = ["real", "base", "count", "color", "npy_intp"];
+        let numbers = ["real", "base", "count", "color", "uint64_t", "npy_intp"];
         assert!(numbers.iter().all(|name| types.is_number(name)));
         let others = ["both", "point", "time_t", "loop", "unknown_t", "PyObject"];
         assert!(!others.iter().any(|name| types.is_number(name)));

@@ -20,6 +20,7 @@ mod emit;
 mod exits;
 mod follow;
 mod item;
+mod overwritten;
 mod pending;
 mod plan;
 mod reason;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
+use super::overwritten::overwritten;
 use super::pending::Pending;
 use super::pending::entered::exceptions;
 use super::pending::errno::Errno;
@@ -14,7 +15,7 @@ use crate::ast::{
     Tree, UnaryOp, Visitor, walk_expr, walk_stmt,
 };
 use crate::capi;
-use crate::cfg::{self, Cfg, Liveness, Point};
+use crate::cfg::{self, Cfg, Liveness, Part, Point};
 use crate::edit::Layout;
 use crate::rule::{ItemId, PackageCx};
 use crate::source::{ByteOffset, ByteSpan, FileId};
@@ -34,6 +35,7 @@ pub(super) struct Scene<'a> {
     parents: Parents,
     pending: OnceCell<Pending<'a>>,
     errno: OnceCell<Errno<'a>>,
+    pointed_at: OnceCell<BTreeSet<LocalId>>,
     /// The texts of all tokens.
     words: OnceCell<FxHashSet<&'a [u8]>>,
     mixes_declarations: OnceCell<bool>,
@@ -90,7 +92,7 @@ impl<'a> Scene<'a> {
             stack: Vec::new(),
         };
         parents.visit_stmt(tree, function.body);
-        Some(Self {
+        let mut scene = Self {
             cx,
             item,
             function,
@@ -103,9 +105,28 @@ impl<'a> Scene<'a> {
             parents,
             pending: OnceCell::new(),
             errno: OnceCell::new(),
+            pointed_at: OnceCell::new(),
             words: OnceCell::new(),
             mixes_declarations: OnceCell::new(),
-        })
+        };
+        let overwrites = overwritten(&scene);
+        if !overwrites.is_empty() {
+            scene.liveness = Liveness::with_overwrites(cfg, tree.locals.len(), overwrites);
+        }
+        Some(scene)
+    }
+
+    /// Whether `local` may be read at `point` or behind it, by its name or through a pointer that is
+    /// kept.
+    pub(super) fn is_live(&self, local: LocalId, point: Point) -> bool {
+        let pointed_at = self.pointed_at.get_or_init(|| self.cfg.pointed_at());
+        self.liveness.is_live(local, point) || pointed_at.contains(&local)
+    }
+
+    /// The same for a field of a variable.
+    pub(super) fn is_part_live(&self, part: Part, point: Point) -> bool {
+        let pointed_at = self.pointed_at.get_or_init(|| self.cfg.pointed_at());
+        self.liveness.is_part_live(part, point) || pointed_at.contains(&part.local)
     }
 
     /// Whether the error number of an earlier call is still wanted at `point`.
@@ -288,7 +309,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Whether the code in `within` may set `local`.
-    fn sets(&self, local: LocalId, within: TokenRange) -> bool {
+    pub(super) fn sets(&self, local: LocalId, within: TokenRange) -> bool {
         let inside = |range: TokenRange| within.start <= range.start && range.end <= within.end;
         self.tree.exprs.iter().any(|expr| match expr.kind {
             ExprKind::Assign { lhs, .. } | ExprKind::Unary { operand: lhs, .. } => {

@@ -36,11 +36,8 @@ impl Follower<'_, '_> {
         let Some(after) = self.scene.cfg.after(stmt) else {
             return false;
         };
-        let is_home = |local: LocalId| local == home;
         let same = state.kind(Carrier::Local(home)) == Some(Kind::Same);
-        let others = state
-            .locals()
-            .any(|(local, _)| !is_home(local) && self.scene.liveness.is_live(local, after));
+        let others = self.is_needed_beside(home, state, after);
         if !same || others || state.detached || self.weak.is_some() {
             return false;
         }

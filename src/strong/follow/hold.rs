@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::slots::Slot;
 use crate::ast::LocalId;
-use crate::cfg::TempId;
+use crate::cfg::{Part, TempId};
 use crate::strong::reason::Reason;
 
 /// Something that holds the object or a pointer into it.
@@ -69,6 +69,8 @@ pub(in crate::strong) struct State {
     /// Where the object may come from, if there is one.
     pub sources: Sources,
     pub carriers: BTreeMap<Carrier, Kind>,
+    /// Fields of variables that point into the object: `in.src`.
+    pub parts: BTreeSet<Part>,
     /// Where the last object was released on the paths that lead here.
     pub released: BTreeSet<Slot>,
 }
@@ -84,6 +86,7 @@ impl State {
             unreleased: false,
         },
         carriers: BTreeMap::new(),
+        parts: BTreeSet::new(),
         released: BTreeSet::new(),
     };
 
@@ -108,6 +111,18 @@ impl State {
             })
     }
 
+    /// Whether a variable has pointers into the object, in whatever field.
+    pub(in crate::strong) fn points_inside(&self, local: LocalId) -> bool {
+        self.kind(Carrier::Local(local)) == Some(Kind::Inside)
+            || self.parts.iter().any(|part| part.local == local)
+    }
+
+    /// Forgets what a variable holds, that of its fields included.
+    pub(in crate::strong) fn drop_local(&mut self, local: LocalId) {
+        self.carriers.remove(&Carrier::Local(local));
+        self.parts.retain(|part| part.local != local);
+    }
+
     pub(in crate::strong) fn is_held(&self) -> bool {
         matches!(self.hold, Hold::Held { .. })
     }
@@ -117,6 +132,7 @@ impl State {
         self.hold = Hold::Nothing;
         self.sources = Sources::default();
         self.carriers.clear();
+        self.parts.clear();
         self.released.clear();
     }
 
@@ -125,6 +141,7 @@ impl State {
         if !matches!(self.hold, Hold::Broken(_)) {
             self.hold = Hold::Broken(reason);
             self.carriers.clear();
+            self.parts.clear();
         }
     }
 
@@ -145,8 +162,14 @@ impl State {
         self.sources.made |= other.sources.made;
         self.sources.unreleased |= other.sources.unreleased;
         match self.hold {
-            Hold::Nothing | Hold::Broken(_) => self.carriers.clear(),
-            Hold::Null | Hold::Held { .. } => self.join_carriers(&other.carriers),
+            Hold::Nothing | Hold::Broken(_) => {
+                self.carriers.clear();
+                self.parts.clear();
+            }
+            Hold::Null | Hold::Held { .. } => {
+                self.join_carriers(&other.carriers);
+                self.parts.extend(&other.parts);
+            }
         }
         *self != before
     }

@@ -360,16 +360,30 @@ impl Follower<'_, '_> {
     pub(in crate::strong) fn is_used_after(&self, state: &State, point: Point) -> bool {
         let index = point.index + 1;
         let after = Point { index, ..point };
-        state.locals().any(|(local, _)| {
-            self.scene.liveness.is_live(local, after)
-                && only_releases(self.scene, local, after).is_none()
-        })
+        let mut parts = state.parts.iter();
+        let mut locals = state.locals();
+        locals.any(|(local, _)| {
+            self.scene.is_live(local, after) && only_releases(self.scene, local, after).is_none()
+        }) || parts.any(|&part| self.scene.is_part_live(part, after))
     }
 
     /// Whether something that depends on the object may still be read.
     pub(in crate::strong) fn is_needed(&self, state: &State, point: Point) -> bool {
-        state
-            .locals()
-            .any(|(local, _)| self.scene.liveness.is_live(local, point))
+        let mut parts = state.parts.iter();
+        let mut locals = state.locals();
+        locals.any(|(local, _)| self.scene.is_live(local, point))
+            || parts.any(|&part| self.scene.is_part_live(part, point))
+    }
+
+    /// Whether something else than `local` that depends on the object may still be read.
+    pub(in crate::strong) fn is_needed_beside(
+        &self,
+        local: LocalId,
+        state: &State,
+        point: Point,
+    ) -> bool {
+        let mut others = state.clone();
+        others.drop_local(local);
+        self.is_needed(&others, point)
     }
 }

@@ -9,7 +9,7 @@ use super::Follower;
 use super::hold::{Carrier, Kind, State};
 use crate::ast::{ExprId, ExprKind, LocalId, Name, TypeKind, UnaryOp};
 use crate::capi::{OutKind, Stored, stored};
-use crate::cfg::{InstrKind, Operand, Point};
+use crate::cfg::{Base, InstrKind, Operand, Part, Place, Point, Projection};
 use crate::strong::exits::reach::reaches;
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
@@ -76,7 +76,10 @@ impl Follower<'_, '_> {
                 // `make(v, &object)`: what it makes is taken to be an object of its own.
                 Target::Local(local) if !is_pointer && !self.may_point_inside(local) => {}
                 Target::Local(local) | Target::Part(local) if is_pointer || may_be_pointer => {
-                    state.carriers.insert(Carrier::Local(local), Kind::Inside);
+                    match self.pointer_field(local) {
+                        Some(part) => drop(state.parts.insert(part)),
+                        None => drop(state.carriers.insert(Carrier::Local(local), Kind::Inside)),
+                    }
                 }
                 Target::Memory if is_pointer => {
                     return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
@@ -84,6 +87,23 @@ impl Follower<'_, '_> {
                 Target::Local(_) | Target::Part(_) | Target::Memory => {}
             }
         }
+    }
+
+    /// The only field of a variable that can hold a pointer, if the function stores to it by
+    /// itself: `in.src` of `struct { const void *src; size_t size, pos; } in;`.
+    fn pointer_field(&self, local: LocalId) -> Option<Part> {
+        let types = self.scene.cx.types();
+        let def = types.definition(&types.key(&self.scene.tree.local(local).ty)?)?;
+        let is_number = |ty| types.is_number(ty);
+        let mut pointers = def.fields.iter().filter(|field| !is_number(&field.ty));
+        let (Some(field), None) = (pointers.next(), pointers.next()) else {
+            return None;
+        };
+        let place = Place {
+            base: Base::Local(local),
+            path: vec![Projection::Field(field.name.as_str().into())],
+        };
+        self.scene.liveness.part(&place)
     }
 
     /// Whether a function of the project may store a pointer into its arguments in a variable.

@@ -85,7 +85,7 @@ impl Follower<'_, '_> {
 
     fn end(&self, locals: &[LocalId], state: &mut State) {
         for local in locals {
-            state.carriers.remove(&Carrier::Local(*local));
+            state.drop_local(*local);
         }
         self.check_kept(state, || Reason::NoPlace(self.name.to_owned()));
     }
@@ -149,9 +149,7 @@ impl Follower<'_, '_> {
             index: point.index + 1,
             ..point
         };
-        let others = state
-            .locals()
-            .any(|(other, _)| other != local && self.scene.liveness.is_live(other, after));
+        let others = self.is_needed_beside(local, state, after);
         if self.mode == Mode::Adopt && counted && Some(local) != self.home && !others {
             state.clear();
         }
@@ -179,7 +177,7 @@ impl Follower<'_, '_> {
             }
         }
         if !inside {
-            state.carriers.remove(&Carrier::Local(local));
+            state.drop_local(local);
         }
         if !is_home {
             return;
@@ -381,9 +379,7 @@ pub(in crate::strong) fn kind_of(state: &State, operand: &Operand) -> Option<Kin
             // `&v->field`
             Base::Deref(pointer) => kind_of(state, pointer).map(|_| Kind::Inside),
             // A local array or struct with pointers into the object.
-            Base::Local(local) => state
-                .kind(Carrier::Local(*local))
-                .filter(|kind| *kind == Kind::Inside),
+            Base::Local(local) => state.points_inside(*local).then_some(Kind::Inside),
             Base::Global(_) | Base::Unnamed(_) => None,
         },
         Operand::Null | Operand::Int(_) | Operand::Str(_) | Operand::Unknown => None,
@@ -394,10 +390,10 @@ fn load(dst: TempId, place: &Place, state: &mut State) {
     let kind = match &place.base {
         Base::Local(local) => {
             let kind = state.kind(Carrier::Local(*local));
-            if place.path.is_empty() {
-                kind
-            } else {
-                kind.map(|_| Kind::Inside)
+            let inside = state.points_inside(*local).then_some(Kind::Inside);
+            match place.path[..] {
+                [] => kind.or(inside),
+                _ => kind.and(Some(Kind::Inside)).or(inside),
             }
         }
         Base::Deref(pointer) => kind_of(state, pointer).map(|_| Kind::Inside),

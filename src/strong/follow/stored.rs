@@ -27,7 +27,11 @@ impl Follower<'_, '_> {
             Some(Kind::Inside) if self.is_number(source) || self.updates(source) => {}
             Some(Kind::Inside) => match &place.base {
                 &Base::Local(local) if !self.is_static(local) => {
-                    state.carriers.insert(Carrier::Local(local), Kind::Inside);
+                    let part = self.scene.liveness.part(place);
+                    match part {
+                        Some(part) => drop(state.parts.insert(part)),
+                        None => drop(state.carriers.insert(Carrier::Local(local), Kind::Inside)),
+                    }
                 }
                 // `((PyLongObject *)v)->ob_digit[0] += 1`: it lives as long as the object.
                 Base::Deref(pointer) if kind_of(state, pointer) == Some(Kind::Same) => {}
@@ -40,7 +44,10 @@ impl Follower<'_, '_> {
                 let needed = self.is_needed_after(state, point);
                 self.give(needed, kind, Reason::StoredBorrowed, state);
             }
-            None => {}
+            None => {
+                let part = self.scene.liveness.part(place);
+                part.map(|part| state.parts.remove(&part));
+            }
         }
     }
 

@@ -11,6 +11,7 @@ mod dicts;
 mod errors;
 mod exits;
 mod facts;
+mod fields;
 mod guarded;
 mod helpers;
 mod layout;
