@@ -18,6 +18,8 @@ use ungil::compat::header;
 const FUNCTIONS: &[&str] = &[
     "Py_NewRef",
     "Py_XNewRef",
+    "PyErr_GetRaisedException",
+    "PyErr_SetRaisedException",
     "PyList_GetItemRef",
     "PyDict_GetItemRef",
     "PyDict_GetItemStringRef",
@@ -39,11 +41,15 @@ const EXTENSION: &str = include_str!("compat/conventions.c");
 
 const SCRIPT: &str = "
 import gc, m, sys
-class Target: pass
+class Target:
+    def fail(self): raise LookupError(self)
 import weakref
 target = Target()
 def once():
     m.check({'key': []}, [[]], [], 'key', weakref.ref(target), target)
+    assert target.raised.args == (target,)
+    assert target.raised.__traceback__.tb_frame.f_code.co_name == 'fail'
+    del target.raised
 for _ in range(3): once()
 before = sys.getrefcount(target)
 for _ in range(100): once()

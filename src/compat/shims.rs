@@ -109,6 +109,46 @@ Py_XNewRef(PyObject *object)
 ",
     },
     Shim {
+        name: "PyErr_GetRaisedException",
+        since: 0x030C_00A6,
+        limited: Limited::Since(0x030C_0000),
+        uses: &[],
+        text: "\
+static inline PyObject *
+PyErr_GetRaisedException(void)
+{
+    PyObject *type, *exception, *traceback;
+    PyErr_Fetch(&type, &exception, &traceback);
+    PyErr_NormalizeException(&type, &exception, &traceback);
+    if (traceback != NULL) {
+        PyException_SetTraceback(exception, traceback);
+        Py_DECREF(traceback);
+    }
+    Py_XDECREF(type);
+    return exception;
+}
+",
+    },
+    Shim {
+        name: "PyErr_SetRaisedException",
+        since: 0x030C_00A6,
+        limited: Limited::Since(0x030C_0000),
+        uses: &[],
+        text: "\
+static inline void
+PyErr_SetRaisedException(PyObject *exception)
+{
+    PyObject *type = NULL, *traceback = NULL;
+    if (exception != NULL) {
+        type = (PyObject *)Py_TYPE(exception);
+        Py_INCREF(type);
+        traceback = PyException_GetTraceback(exception);
+    }
+    PyErr_Restore(type, exception, traceback);
+}
+",
+    },
+    Shim {
         name: "PyList_GetItemRef",
         since: 0x030D_00A4,
         limited: LIMITED_3_13,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::emit::names::{name_fresh, wished};
+use super::emit::saved::Saved;
 use super::exits::exit::{Failure, failure};
 use super::follow::outs::is_shared;
 use super::follow::slots::{Slot, Slots};
@@ -22,6 +23,8 @@ pub(super) struct Lookup {
     pub replacement: &'static Replacement,
     pub shape: Shape,
     pub failure: Failure,
+    /// What keeps an exception that may be pending before it.
+    pub saved: Option<Saved>,
 }
 
 /// Lookups whose results share a variable, or one that gets a fresh variable.
@@ -121,6 +124,7 @@ fn lookup(
         replacement,
         shape,
         failure: failure(scene, call, replacement, shape)?,
+        saved: None,
     })
 }
 

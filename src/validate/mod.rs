@@ -12,6 +12,7 @@ mod made;
 mod original;
 mod proof;
 mod proven;
+mod saved;
 mod statics;
 mod structure;
 mod undeclared;

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::original::Original;
-use super::{Failure, contract, domains, made, statics, structure, undeclared, variants, wrapper};
+use super::{
+    Failure, contract, domains, made, saved, statics, structure, undeclared, variants, wrapper,
+};
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, Form, REPLACEMENTS};
 use crate::cfg;
@@ -68,7 +70,8 @@ pub(super) fn failures(
         };
         let span = original_span(applied, place);
         let misplaced = match author {
-            Author::Rule => undeclared::undeclared(original, result, item, function, applied),
+            Author::Rule => undeclared::undeclared(original, result, item, function, applied)
+                .or_else(|| saved::lost(item, function, applied)),
             Author::Person => None,
         };
         if let Some(reason) = misplaced.or_else(|| unbalanced(item, function, applied)) {
@@ -302,9 +305,11 @@ pub(super) fn seeds(
 fn gives(name: &str) -> Option<Gives> {
     match name {
         "Py_NewRef" => return Some(Gives::Always),
-        "PySequence_GetItem" | "PySequence_ITEM" | "PyCell_Get" | "Py_XNewRef" => {
-            return Some(Gives::Result);
-        }
+        "PySequence_GetItem"
+        | "PySequence_ITEM"
+        | "PyCell_Get"
+        | "PyErr_GetRaisedException"
+        | "Py_XNewRef" => return Some(Gives::Result),
         _ => {}
     }
     let row = REPLACEMENTS.iter().find(|row| row.strong == name)?;

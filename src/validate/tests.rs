@@ -373,5 +373,6 @@ static int f(T *self, PyObject *l) {
     assert_eq!(wrong(text, &[STRONG, (block, ";")]), [""; 0]);
 }
 
+mod saved;
 mod statics;
 mod taken;

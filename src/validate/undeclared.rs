@@ -45,7 +45,7 @@ pub(super) fn undeclared(
     let name = tree.exprs.iter().find_map(|expr| match &expr.kind {
         ExprKind::Assign { lhs, .. } => unknown(*lhs),
         ExprKind::Call { callee, args } => match (tree.callee_name(*callee)?, &args[..]) {
-            ("Py_DECREF" | "Py_XDECREF", [arg]) => unknown(*arg),
+            ("Py_DECREF" | "Py_XDECREF" | "PyErr_SetRaisedException", [arg]) => unknown(*arg),
             (name, [.., last]) if REPLACEMENTS.iter().any(|row| row.strong == name) => {
                 match tree.expr(*last).kind {
                     ExprKind::Unary {

@@ -40,6 +40,18 @@ check(PyObject *self, PyObject *args)
     HOLDS(v != NULL); Py_DECREF(v);
     HOLDS(PySys_GetOptionalAttrString("path", &v) == 1 && PyList_Check(v)); Py_DECREF(v);
     HOLDS(PySys_GetOptionalAttrString("no such name", &v) == 0 && v == NULL && !PyErr_Occurred());
+    HOLDS(PyErr_GetRaisedException() == NULL);
+    PyErr_SetString(PyExc_ValueError, "older");
+    v = PyErr_GetRaisedException();
+    HOLDS(v != NULL && PyExceptionInstance_Check(v) && !PyErr_Occurred());
+    PyErr_SetString(PyExc_KeyError, "newer"); PyErr_SetRaisedException(v);
+    HOLDS(PyErr_ExceptionMatches(PyExc_ValueError)); PyErr_SetRaisedException(NULL);
+    HOLDS(!PyErr_Occurred());
+    HOLDS(PyObject_CallMethod(target, "fail", NULL) == NULL);
+    v = PyErr_GetRaisedException();
+    PyErr_SetRaisedException(v);
+    HOLDS(PyErr_ExceptionMatches(PyExc_LookupError)); v = PyErr_GetRaisedException();
+    HOLDS(PyObject_SetAttrString(target, "raised", v) == 0); Py_DECREF(v);
     v = Py_NewRef(target); HOLDS(v == target); Py_DECREF(v);
     HOLDS(Py_XNewRef(NULL) == NULL);
     PyMutex_Lock(&mutex);

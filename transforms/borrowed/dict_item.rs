@@ -51,9 +51,16 @@ declare_rule! {
     ///     }
     ///
     /// ## Confidence
-    /// Safe, if no exception was set before the function was entered: `PyErr_Clear` would drop it. Review
-    /// where the function shows that one may be pending (a failed call, a call whose result nothing looks
-    /// at, `PyErr_SetString`).
+    /// Safe. Where the package shows that an exception may be pending (after a failed call, one whose
+    /// result nothing looks at, `PyErr_SetString`; in a destructor) `PyErr_Clear` would drop that one, too.
+    /// There the lookup keeps it, as the old function did:
+    ///
+    ///     exc = PyErr_GetRaisedException();
+    ///     (void)PyDict_GetItemRef(dict, key, &value);
+    ///     PyErr_SetRaisedException(exc);
+    ///
+    /// One thing differs: with a key that cannot be hashed, the old function dropped the pending exception
+    /// as well; now it stays. Review where a call among the arguments may meet the exception.
     ///
     /// ## Declines
     /// - The reference is returned or stored without a reference of its own: callers must change.

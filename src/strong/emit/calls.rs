@@ -6,12 +6,12 @@ use super::guarded;
 use super::inside::inside;
 use super::other_type;
 use super::presence;
+use super::saved::Kept;
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
 use crate::capi::{Absent, Form, OldErrors};
 use crate::cfg::InstrKind;
 use crate::source::{ByteOffset, ByteSpan};
 use crate::strong::contract::is_own;
-use crate::strong::exits::exit::Failure;
 use crate::strong::plan::{Lookup, takes_result};
 use crate::strong::reason::Reason;
 use crate::strong::shape::Shape;
@@ -28,9 +28,11 @@ pub(in crate::strong) fn rewrite(
     keeps_none: bool,
 ) -> Result<(), Reason> {
     let mut parts = Parts::of(draft, lookup)?;
-    let swallows = lookup.replacement.errors == OldErrors::Swallowed;
-    if swallows && !matches!(lookup.failure, Failure::Exit(_)) {
-        draft.doubt_clear(lookup.call);
+    if let Some(saved) = &lookup.saved {
+        parts.handled = None;
+        parts.kept = Some(draft.keep_exception(lookup, saved));
+    } else {
+        draft.doubt_clear(lookup);
     }
     if keeps_none && lookup.replacement.absent == Absent::None {
         parts.handled = Some(Handled {
@@ -83,6 +85,7 @@ pub(in crate::strong) struct Handled {
 pub(in crate::strong) struct Parts {
     strong: String,
     pub handled: Option<Handled>,
+    pub kept: Option<Kept>,
     pub call: ExprId,
     /// `name`
     pub callee: ByteSpan,
@@ -115,6 +118,7 @@ impl Parts {
                 status: "< 0",
                 body: draft.on_error(lookup),
             }),
+            kept: None,
             call: lookup.call,
             callee,
             whole,
@@ -171,8 +175,25 @@ impl Parts {
                 let open = draft.scene.layout.if_open();
                 draft.block_of(&format!("{open}{} {status})", call(open)), body, stmt)
             }
-            None => vec![format!("(void){};", call("(void)"))],
+            None => {
+                let lines = vec![format!("(void){};", call("(void)"))];
+                self.within_kept(lines)
+            }
         }
+    }
+
+    /// The lines of a lookup, with what keeps the exception of before around them.
+    pub(in crate::strong) fn within_kept(&self, mut lines: Vec<String>) -> Vec<String> {
+        if let Some(Kept { save, restore }) = &self.kept {
+            lines.insert(0, save.clone());
+            lines.push(restore.clone());
+        }
+        lines
+    }
+
+    /// Whether the lookup is a statement of its own, for what must be done about its errors.
+    pub(in crate::strong) fn is_statement(&self) -> bool {
+        self.handled.is_some() || self.kept.is_some()
     }
 }
 
@@ -216,6 +237,10 @@ fn assigned(
     draft.replace(ByteSpan::new(parts.whole.end().0, span.end().0), tail);
     if parts.handled.is_some() {
         draft.needs_braces(stmt);
+    }
+    if let Some(Kept { save, restore }) = &parts.kept {
+        draft.before(stmt, [save.clone()]);
+        draft.after_first(stmt, [restore.clone()]);
     }
     Ok(())
 }

@@ -43,8 +43,8 @@ impl Draft<'_, '_> {
             .push(declaration);
     }
 
-    /// Adds a declaration to those at the top of the block of `stmt`.
-    fn declare_on_top(&mut self, stmt: StmtId, declaration: String) {
+    /// Adds a declaration to those at the top of the block of `stmt`, once.
+    pub(in crate::strong) fn declare_on_top(&mut self, stmt: StmtId, declaration: String) {
         let stmts = block_around(self.scene, stmt);
         let is_decl = |id: &&StmtId| matches!(self.scene.tree.stmt(**id).kind, StmtKind::Decl(_));
         let decls = stmts.iter().take_while(is_decl);
@@ -57,7 +57,9 @@ impl Draft<'_, '_> {
                 Some(_) => &mut around.declared,
                 None => &mut around.on_top,
             };
-            lines.push(declaration);
+            if !lines.contains(&declaration) {
+                lines.push(declaration);
+            }
         }
     }
 

@@ -21,7 +21,7 @@ pub(in crate::strong) fn inside(
 ) -> Result<(), Reason> {
     let made = || Reason::InMacro("around it".to_owned());
     let whole = draft.scene.span(assignment).ok_or_else(made)?;
-    if parts.handled.is_some() {
+    if parts.is_statement() {
         runs_first(draft.scene, stmt, parts.call, &BTreeSet::new())?;
         let lines = parts.statement(draft, name, span_of(draft, stmt)?);
         draft.before(stmt, lines);

@@ -15,6 +15,7 @@ mod other_type;
 pub(super) mod presence;
 mod removal;
 mod replace;
+pub(super) mod saved;
 mod title;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +36,7 @@ use crate::strong::weak::{Weak, adapt};
 use around::Around;
 use chain::Chains;
 use declare::declares;
+use saved::clears;
 use title::title;
 
 /// The edits of one fix so far. What stands around one statement is collected first, so that it
@@ -298,11 +300,10 @@ impl Draft<'_, '_> {
         Ok(())
     }
 
-    /// Notes that errors of `call` are cleared, which may drop another exception: not where the key
-    /// is a literal, which is found or not.
-    pub(in crate::strong) fn doubt_clear(&mut self, call: ExprId) {
-        if self.scene.is_pending(call) && !self.scene.has_literal_key(call) {
-            let pending = match self.scene.lost_before(call) {
+    /// Notes that errors of a lookup are cleared, which may drop another exception.
+    pub(in crate::strong) fn doubt_clear(&mut self, lookup: &Lookup) {
+        if clears(self.scene, lookup) {
+            let pending = match self.scene.lost_before(lookup.call) {
                 Some(name) => format!("the exception of an earlier `{name}`"),
                 None => "an exception".to_owned(),
             };

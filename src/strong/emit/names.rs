@@ -13,6 +13,7 @@
 
 use std::collections::BTreeMap;
 
+use super::saved::name_saved;
 use crate::ast::{StmtId, StmtKind};
 use crate::capi::Replacement;
 use crate::strong::follow::slots::Slot;
@@ -20,21 +21,25 @@ use crate::strong::plan::{Lookup, Planned};
 use crate::strong::scene::{Parent, Scene};
 use crate::strong::shape::Shape;
 
-/// A name for a new variable in the block of the lookup. `names` are those given already, each
-/// with the statement in front of which it is declared.
-fn fresh_name(
-    scene: &Scene<'_>,
-    lookup: &Lookup,
-    names: &mut Vec<(String, Option<StmtId>)>,
-) -> String {
-    let stmt = scene.stmt_of(lookup.call);
-    let visible = names
-        .iter()
-        .filter(|(_, other)| scene.share_scope(stmt, *other));
-    let mut taken = visible.map(|(name, _)| name.clone()).collect();
-    let name = scene.unused_name(wished(lookup), &mut taken);
-    names.push((name.clone(), stmt));
-    name
+/// The names given so far, each with the statement in front of which it is declared.
+#[derive(Default)]
+pub(in crate::strong) struct Names(Vec<(String, Option<StmtId>)>);
+
+impl Names {
+    /// A name for a new variable in the block of `stmt`.
+    pub(in crate::strong) fn fresh(
+        &mut self,
+        scene: &Scene<'_>,
+        stmt: Option<StmtId>,
+        wished: &str,
+    ) -> String {
+        let names = self.0.iter();
+        let visible = names.filter(|(_, other)| scene.share_scope(stmt, *other));
+        let mut taken = visible.map(|(name, _)| name.clone()).collect();
+        let name = scene.unused_name(wished, &mut taken);
+        self.0.push((name.clone(), stmt));
+        name
+    }
 }
 
 /// What the variable for a lookup is called if the name is free.
@@ -64,20 +69,19 @@ pub(in crate::strong) fn name_fresh(scene: &Scene<'_>, groups: &mut [Vec<Planned
         *sharers.entry(place).or_default() += 1;
     }
     let mut shared: BTreeMap<(StmtId, &str), String> = BTreeMap::new();
-    let mut names = Vec::new();
+    let mut names = Names::default();
     for (group, at) in in_order(scene, groups) {
         let place = place(scene, &groups[group]).filter(|place| sharers[place] > 1);
         let home = &mut groups[group][at].home;
-        let fresh = |names| fresh_name(scene, &home.lookups[0], names);
+        let lookup = &home.lookups[0];
+        let mut fresh = || names.fresh(scene, scene.stmt_of(lookup.call), wished(lookup));
         home.is_shared = place.is_some();
         home.name = match place {
-            Some(place) => shared
-                .entry(place)
-                .or_insert_with(|| fresh(&mut names))
-                .clone(),
-            None => fresh(&mut names),
+            Some(place) => shared.entry(place).or_insert_with(fresh).clone(),
+            None => fresh(),
         };
     }
+    name_saved(scene, groups, &mut names);
 }
 
 /// The places in `groups` of the homes that get a fresh variable, in the order of their lookups.

@@ -47,14 +47,17 @@ pub(in crate::strong) fn rewrite(
     let args = draft.text(ByteSpan::new(parts.callee.end().0, parts.whole.end().0));
     let call = format!("{}{args}", contains(lookup));
     let comparison = if test.1 { "== 1" } else { "!= 1" };
-    let answer = match (front(draft.scene, parts.call), &parts.handled) {
-        (Some(stmt), Some(handled)) => {
+    let answer = match front(draft.scene, parts.call) {
+        Some(stmt) if parts.is_statement() => {
             let at = draft.scene.stmt_span(stmt).ok_or_else(in_macro)?;
             let head = draft.declare(stmt, "int ", name);
-            let open = draft.scene.layout.if_open();
-            let clear = draft.block_of(&format!("{open}{name} < 0)"), &handled.body, at);
-            draft.before(stmt, [format!("{head} {call};")]);
-            draft.before(stmt, clear);
+            let lines = parts.within_kept(vec![format!("{head} {call};")]);
+            draft.before(stmt, lines);
+            if let Some(handled) = &parts.handled {
+                let open = draft.scene.layout.if_open();
+                let clear = draft.block_of(&format!("{open}{name} < 0)"), &handled.body, at);
+                draft.before(stmt, clear);
+            }
             name.to_owned()
         }
         _ => call,

@@ -231,6 +231,12 @@ pub(in crate::strong) fn signs(name: &str) -> Signs {
     ways.into()
 }
 
+/// Whether the function `name` neither raises nor does something else while an exception is pending.
+pub(in crate::strong) fn leaves_errors_alone(name: &str) -> bool {
+    let runs_python = capi::effects(name).is_none_or(|effects| effects.runs_python);
+    !runs_python && never_fails(name) || name == "Py_TYPE"
+}
+
 /// Whether the function only looks, at what is there in any case.
 fn never_fails(name: &str) -> bool {
     let is_check = name.ends_with("Check") || name.ends_with("_CheckExact");

@@ -32,6 +32,7 @@ mod passed_on;
 mod path;
 mod pending;
 mod presence;
+mod saved;
 mod snapshots;
 mod undo;
 mod variants;

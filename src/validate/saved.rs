@@ -1,0 +1,126 @@
+//! Exceptions that new text puts away for a lookup come back right behind it.
+//!
+//! ```c
+//! exc = PyErr_GetRaisedException();
+//! (void)PyDict_GetItemRef(dict, key, &value);     /* no other call, and no other way out */
+//! PyErr_SetRaisedException(exc);
+//! ```
+
+use std::collections::BTreeMap;
+
+use super::proof::{graph, is_inserted};
+use crate::ast::{ExprKind, Function, LocalId};
+use crate::capi::{Form, REPLACEMENTS};
+use crate::cfg::{Callee, Instr, InstrKind, Operand, Source, TempId};
+use crate::edit::Applied;
+use crate::program::ProgramItem;
+
+const SAVE: &str = "PyErr_GetRaisedException";
+const RESTORE: &str = "PyErr_SetRaisedException";
+
+/// What is wrong with the exceptions that the edits put away in a function.
+pub(super) fn lost(item: &ProgramItem, function: &Function, applied: &Applied) -> Option<String> {
+    let is_new = |instr: &Instr| match instr.source {
+        Source::Expr(id) => is_inserted(item, applied, function.tree.expr(id).range.start),
+        Source::Stmt(_) => false,
+    };
+    let mut calls = function.tree.exprs.iter().filter_map(|expr| match expr.kind {
+        ExprKind::Call { callee, .. } => function.tree.callee_name(callee),
+        _ => None,
+    });
+    if !calls.any(|name| matches!(name, SAVE | RESTORE)) {
+        return None;
+    }
+    let graph = graph(function);
+    let holds = graph.iter().all(|(_, block)| {
+        let mut saved = Saved::default();
+        let mut instrs = block.instrs.iter();
+        instrs.all(|instr| saved.step(instr, is_new(instr))) && !saved.is_away()
+    });
+    (!holds).then(|| {
+        format!(
+            "in `{}`, an exception that was put away does not come back behind the lookup",
+            function.name
+        )
+    })
+}
+
+/// What is known along one block.
+#[derive(Default)]
+struct Saved {
+    /// The result of the call that put the exception away, until it is back.
+    away: Option<TempId>,
+    /// The variable that holds it.
+    holder: Option<LocalId>,
+    /// Whether the lookup was made.
+    looked_up: bool,
+    /// The temporaries that hold what a variable does.
+    loads: BTreeMap<TempId, LocalId>,
+}
+
+impl Saved {
+    fn is_away(&self) -> bool {
+        self.away.is_some()
+    }
+
+    /// Whether all is well so far with one more step, which `is_new` if an edit wrote it.
+    fn step(&mut self, instr: &Instr, is_new: bool) -> bool {
+        match &instr.kind {
+            InstrKind::Call { dst, callee, args } => {
+                let name = match callee {
+                    Callee::Named(name) => &**name,
+                    Callee::Indirect(_) => "",
+                };
+                self.call(*dst, name, args, is_new)
+            }
+            InstrKind::Load { dst, place } => {
+                self.loads.extend(place.as_local().map(|local| (*dst, local)));
+                true
+            }
+            InstrKind::Store { place, value } => {
+                let is_exception = self.away.is_some_and(|away| *value == Operand::Temp(away));
+                if is_exception && self.holder.is_none() {
+                    self.holder = place.as_local();
+                    return self.holder.is_some();
+                }
+                !self.is_away() || place.as_local().is_none() || place.as_local() != self.holder
+            }
+            InstrKind::Asm | InstrKind::ScopeEnd { .. } => !self.is_away(),
+            InstrKind::Copy { .. }
+            | InstrKind::Cast { .. }
+            | InstrKind::Op { .. }
+            | InstrKind::Declare { .. } => true,
+        }
+    }
+
+    fn call(&mut self, dst: TempId, name: &str, args: &[Operand], is_new: bool) -> bool {
+        match (name, is_new) {
+            (SAVE, true) => {
+                let holds = !self.is_away();
+                *self = Self { away: Some(dst), ..Self::default() };
+                holds
+            }
+            (RESTORE, true) => {
+                let holder = match args {
+                    [Operand::Temp(temp)] => self.loads.get(temp).copied(),
+                    _ => None,
+                };
+                let holds = self.looked_up && holder.is_some() && holder == self.holder;
+                *self = Self::default();
+                holds
+            }
+            _ if !self.is_away() => true,
+            _ if is_lookup(name) && is_new => {
+                !std::mem::replace(&mut self.looked_up, true)
+            }
+            // The macros in the arguments of a lookup.
+            _ => !self.looked_up && (name == "Py_TYPE" || name.contains("_GET_")),
+        }
+    }
+}
+
+fn is_lookup(name: &str) -> bool {
+    let is_out = |form| matches!(form, Form::Out { .. });
+    matches!(name, "PyDict_Contains" | "PyDict_ContainsString")
+        || REPLACEMENTS.iter().any(|row| row.strong == name && is_out(row.form))
+}

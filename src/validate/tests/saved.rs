@@ -1,0 +1,57 @@
+//! Exceptions that are put away for a lookup.
+
+use super::wrong;
+
+const LOOKUP: &str = "
+static int f(PyObject *d, PyObject *k) {
+    PyObject *v;
+    v = PyDict_GetItem(d, k);
+    if (!v) return -1;
+    use(v);
+    return 0;
+}
+";
+const DECLARED: (&str, &str) = ("    PyObject *v;", "    PyObject *v, *exc;");
+const RELEASE: (&str, &str) = ("use(v);", "use(v); Py_DECREF(v);");
+const LOST: &str = "in `f`, an exception that was put away does not come back behind the lookup";
+
+/// What is wrong with these statements in the place of the lookup.
+fn with(statements: &str) -> Vec<String> {
+    let lookup = ("v = PyDict_GetItem(d, k);", statements);
+    wrong(LOOKUP, &[DECLARED, lookup, RELEASE])
+}
+
+#[test]
+fn it_comes_back_behind_the_lookup() {
+    let lookup = "(void)PyDict_GetItemRef(d, k, &v);";
+    let save = "exc = PyErr_GetRaisedException();";
+    let restore = "PyErr_SetRaisedException(exc);";
+    assert_eq!(with(&format!("{save} {lookup} {restore}")), [""; 0]);
+    for statements in [
+        format!("{save} {lookup}"),
+        format!("{save} {lookup} Py_XDECREF(exc);"),
+        format!("{lookup} {save} {restore}"),
+        format!("{save} {lookup} {restore} {restore}"),
+        format!("{save} {save} {lookup} {restore}"),
+        format!("{save} {lookup} log_it(d); {restore}"),
+        format!("{save} {lookup} exc = NULL; {restore}"),
+        format!("{save} {lookup} PyErr_SetRaisedException(k);"),
+        format!("{save} if (PyDict_GetItemRef(d, k, &v) < 0) return -1; {restore}"),
+        format!("{save} {lookup} if (v) {{ {restore} }}"),
+    ] {
+        let found = with(&statements);
+        assert!(found.contains(&LOST.to_owned()), "{statements}: {found:?}");
+    }
+}
+
+#[test]
+fn nothing_else_runs_meanwhile() {
+    let around = |key: &str| {
+        with(&format!(
+            "exc = PyErr_GetRaisedException(); (void)PyDict_GetItemRef(d, {key}, &v); \
+             PyErr_SetRaisedException(exc);"
+        ))
+    };
+    assert_eq!(around("(PyObject *)Py_TYPE(k)"), [""; 0]);
+    assert_eq!(around("make_key(k)"), [LOST]);
+}

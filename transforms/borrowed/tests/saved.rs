@@ -1,0 +1,295 @@
+//! Lookups that keep the exception of before.
+
+use super::super::dict_item::BORROWED_DICT_ITEM;
+use super::int;
+use crate::testing::run_triaged;
+
+/// A lookup behind a call whose exception nothing asks for.
+fn behind_a_lost_one(declared: &str, body: &str) -> String {
+    int(&format!(
+        "
+    int rc = 0;
+    {declared}
+    PyDict_SetItem(dict, key, list);
+{}",
+        body.trim_matches('\n')
+    ))
+}
+
+#[test]
+fn an_assignment() {
+    insta::assert_snapshot!(behind_a_lost_one("PyObject *value;", "
+    value = PyDict_GetItem(dict, key);
+    if (value == NULL)
+        return -1;
+    use(value);
+    return rc;"), @"
+        @@
+             int rc = 0;
+             PyObject *value;
+        +    PyObject *exc;
+             PyDict_SetItem(dict, key, list);
+        -    value = PyDict_GetItem(dict, key);
+        +    exc = PyErr_GetRaisedException();
+        +    (void)PyDict_GetItemRef(dict, key, &value);
+        +    PyErr_SetRaisedException(exc);
+             if (value == NULL)
+                 return -1;
+             use(value);
+        +    Py_DECREF(value);
+             return rc;
+         }
+        ");
+}
+
+#[test]
+fn the_body_of_an_if() {
+    insta::assert_snapshot!(behind_a_lost_one("PyObject *value = NULL;", "
+    if (i > 3)
+        value = PyDict_GetItem(dict, key);
+    use(value);
+    return rc;"), @"
+        @@
+             PyObject *value = NULL;
+             PyDict_SetItem(dict, key, list);
+        -    if (i > 3)
+        -        value = PyDict_GetItem(dict, key);
+        +    if (i > 3) {
+        +        PyObject *exc = PyErr_GetRaisedException();
+        +        (void)PyDict_GetItemRef(dict, key, &value);
+        +        PyErr_SetRaisedException(exc);
+        +    }
+             use(value);
+        +    Py_XDECREF(value);
+             return rc;
+         }
+        ");
+}
+
+#[test]
+fn lookups_of_one_block_share_a_variable() {
+    insta::assert_snapshot!(behind_a_lost_one("PyObject *value, *other;", "
+    value = PyDict_GetItem(dict, key);
+    use(value);
+    other = PyDict_GetItem(dict, self);
+    use(other);
+    if (PyDict_GetItem(dict, list) != NULL) {
+        value = PyDict_GetItem(dict, list);
+        use(value);
+    }
+    return rc;"), @"
+        10: safe: only whether the key is there is asked
+        @@
+             int rc = 0;
+             PyObject *value, *other;
+        +    PyObject *exc;
+             PyDict_SetItem(dict, key, list);
+        -    value = PyDict_GetItem(dict, key);
+        +    exc = PyErr_GetRaisedException();
+        +    (void)PyDict_GetItemRef(dict, key, &value);
+        +    PyErr_SetRaisedException(exc);
+             use(value);
+        -    other = PyDict_GetItem(dict, self);
+        +    Py_XDECREF(value);
+        +    exc = PyErr_GetRaisedException();
+        +    (void)PyDict_GetItemRef(dict, self, &other);
+        +    PyErr_SetRaisedException(exc);
+             use(other);
+        +    Py_XDECREF(other);
+             if (PyDict_GetItem(dict, list) != NULL) {
+        -        value = PyDict_GetItem(dict, list);
+        +        exc = PyErr_GetRaisedException();
+        +        (void)PyDict_GetItemRef(dict, list, &value);
+        +        PyErr_SetRaisedException(exc);
+                 use(value);
+        +        Py_XDECREF(value);
+             }
+             return rc;
+        ");
+}
+
+#[test]
+fn values_of_declarations() {
+    insta::assert_snapshot!(behind_a_lost_one("", "
+    if (i > 3) {
+        PyObject *value = PyDict_GetItem(dict, key);
+        use(value);
+    }
+    else {
+        PyObject *value = PyDict_GetItem(dict, key);
+        long n = 3;
+        use(value);
+        rc = n;
+    }
+    return rc;"), @"
+        @@
+             PyDict_SetItem(dict, key, list);
+             if (i > 3) {
+        -        PyObject *value = PyDict_GetItem(dict, key);
+        +        PyObject *value;
+        +        PyObject *exc = PyErr_GetRaisedException();
+        +        (void)PyDict_GetItemRef(dict, key, &value);
+        +        PyErr_SetRaisedException(exc);
+                 use(value);
+        +        Py_XDECREF(value);
+             }
+             else {
+        -        PyObject *value = PyDict_GetItem(dict, key);
+        +        PyObject *value;
+        +        PyObject *exc;
+                 long n = 3;
+        +        exc = PyErr_GetRaisedException();
+        +        (void)PyDict_GetItemRef(dict, key, &value);
+        +        PyErr_SetRaisedException(exc);
+                 use(value);
+        +        Py_XDECREF(value);
+                 rc = n;
+             }
+        ");
+}
+
+#[test]
+fn declarations_among_statements() {
+    insta::assert_snapshot!(behind_a_lost_one("", "
+    PyObject *value = PyDict_GetItem(dict, key);
+    use(value);
+    long n = PyLong_AsLong(PyDict_GetItem(dict, self));
+    return rc + n;"), @"
+        @@
+             
+             PyDict_SetItem(dict, key, list);
+        -    PyObject *value = PyDict_GetItem(dict, key);
+        +    PyObject *value;
+        +    PyObject *exc = PyErr_GetRaisedException();
+        +    (void)PyDict_GetItemRef(dict, key, &value);
+        +    PyErr_SetRaisedException(exc);
+             use(value);
+        -    long n = PyLong_AsLong(PyDict_GetItem(dict, self));
+        +    Py_XDECREF(value);
+        +    PyObject *value2;
+        +    PyObject *exc2 = PyErr_GetRaisedException();
+        +    (void)PyDict_GetItemRef(dict, self, &value2);
+        +    PyErr_SetRaisedException(exc2);
+        +    long n = PyLong_AsLong(value2);
+        +    Py_XDECREF(value2);
+             return rc + n;
+         }
+        ");
+}
+
+#[test]
+fn parts_of_conditions() {
+    insta::assert_snapshot!(behind_a_lost_one("PyObject *value;", "
+    if ((value = PyDict_GetItem(dict, key)) != NULL) {
+        use(value);
+    }
+    if (i != 1 || !PyList_Check(PyDict_GetItem(dict, self))) {
+        return -1;
+    }
+    return rc;"), @"
+        @@
+             int rc = 0;
+             PyObject *value;
+        +    PyObject *exc;
+        +    int holds;
+             PyDict_SetItem(dict, key, list);
+        -    if ((value = PyDict_GetItem(dict, key)) != NULL) {
+        +    exc = PyErr_GetRaisedException();
+        +    (void)PyDict_GetItemRef(dict, key, &value);
+        +    PyErr_SetRaisedException(exc);
+        +    if (value != NULL) {
+                 use(value);
+        +        Py_DECREF(value);
+             }
+        -    if (i != 1 || !PyList_Check(PyDict_GetItem(dict, self))) {
+        +    holds = i != 1;
+        +    if (!holds) {
+        +        PyObject *value2;
+        +        exc = PyErr_GetRaisedException();
+        +        (void)PyDict_GetItemRef(dict, self, &value2);
+        +        PyErr_SetRaisedException(exc);
+        +        holds = !PyList_Check(value2);
+        +        Py_XDECREF(value2);
+        +    }
+        +    if (holds) {
+                 return -1;
+             }
+        ");
+}
+
+#[test]
+fn presence() {
+    let text = "static int f(PyObject *args, PyObject *key)
+{
+    PyObject *dict;
+    if (!PyArg_ParseTuple(args, \"O!\", &PyDict_Type, &dict))
+        return -1;
+    PyObject_SetItem(key, args, dict);
+    if (PyDict_GetItem(dict, key) == NULL)
+        return 1;
+    return 0;
+}
+";
+    insta::assert_snapshot!(run_triaged(&BORROWED_DICT_ITEM, text), @r#"
+        7: `PyDict_GetItem` gives a borrowed reference out of an argument of the caller: another thread can free it
+          safe: ask only whether the key is there: `PyDict_Contains`
+        @@
+         {
+             PyObject *dict;
+        +    PyObject *exc;
+        +    int found;
+             if (!PyArg_ParseTuple(args, "O!", &PyDict_Type, &dict))
+                 return -1;
+             PyObject_SetItem(key, args, dict);
+        -    if (PyDict_GetItem(dict, key) == NULL)
+        +    exc = PyErr_GetRaisedException();
+        +    found = PyDict_Contains(dict, key);
+        +    PyErr_SetRaisedException(exc);
+        +    if (found != 1)
+                 return 1;
+             return 0;
+        "#);
+}
+
+#[test]
+fn arguments_that_are_lookups_themselves_come_first() {
+    insta::assert_snapshot!(behind_a_lost_one("PyObject *value;", "
+    value = PyDict_GetItem(dict, PyList_GetItem(list, i));
+    use(value);
+    return rc;"), @"
+        @@
+             int rc = 0;
+             PyObject *value;
+        +    PyObject *item;
+        +    PyObject *exc;
+             PyDict_SetItem(dict, key, list);
+        -    value = PyDict_GetItem(dict, PyList_GetItem(list, i));
+        +    item = PyList_GetItemRef(list, i);
+        +    exc = PyErr_GetRaisedException();
+        +    (void)PyDict_GetItemRef(dict, item, &value);
+        +    PyErr_SetRaisedException(exc);
+        +    Py_XDECREF(item);
+             use(value);
+        +    Py_XDECREF(value);
+             return rc;
+         }
+        ");
+}
+
+#[test]
+fn other_calls_among_the_arguments_may_meet_the_exception() {
+    let kept = |key: &str| {
+        let text = behind_a_lost_one(
+            "PyObject *value;",
+            &format!("value = PyDict_GetItem(dict, {key}); use(value); return rc;"),
+        );
+        let doubted = text.contains("`PyErr_Clear` would drop that one, too");
+        assert_eq!(doubted, text.contains("PyErr_Clear()"), "{text}");
+        text.contains("PyErr_SetRaisedException(exc);")
+    };
+    assert!(kept("(PyObject *)Py_TYPE(self)"));
+    assert!(kept("PyTuple_GET_ITEM(list, 0)"));
+    assert!(!kept("make(self)"));
+    assert!(!kept("PyTuple_GetItem(list, 0)"));
+    assert!(!kept("i ? key : self"));
+}
