@@ -24,10 +24,14 @@ pub(super) fn lost(item: &ProgramItem, function: &Function, applied: &Applied) -
         Source::Expr(id) => is_inserted(item, applied, function.tree.expr(id).range.start),
         Source::Stmt(_) => false,
     };
-    let mut calls = function.tree.exprs.iter().filter_map(|expr| match expr.kind {
-        ExprKind::Call { callee, .. } => function.tree.callee_name(callee),
-        _ => None,
-    });
+    let mut calls = function
+        .tree
+        .exprs
+        .iter()
+        .filter_map(|expr| match expr.kind {
+            ExprKind::Call { callee, .. } => function.tree.callee_name(callee),
+            _ => None,
+        });
     if !calls.any(|name| matches!(name, SAVE | RESTORE)) {
         return None;
     }
@@ -74,7 +78,8 @@ impl Saved {
                 self.call(*dst, name, args, is_new)
             }
             InstrKind::Load { dst, place } => {
-                self.loads.extend(place.as_local().map(|local| (*dst, local)));
+                self.loads
+                    .extend(place.as_local().map(|local| (*dst, local)));
                 true
             }
             InstrKind::Store { place, value } => {
@@ -97,7 +102,10 @@ impl Saved {
         match (name, is_new) {
             (SAVE, true) => {
                 let holds = !self.is_away();
-                *self = Self { away: Some(dst), ..Self::default() };
+                *self = Self {
+                    away: Some(dst),
+                    ..Self::default()
+                };
                 holds
             }
             (RESTORE, true) => {
@@ -110,9 +118,7 @@ impl Saved {
                 holds
             }
             _ if !self.is_away() => true,
-            _ if is_lookup(name) && is_new => {
-                !std::mem::replace(&mut self.looked_up, true)
-            }
+            _ if is_lookup(name) && is_new => !std::mem::replace(&mut self.looked_up, true),
             // The macros in the arguments of a lookup.
             _ => !self.looked_up && (name == "Py_TYPE" || name.contains("_GET_")),
         }
@@ -122,5 +128,7 @@ impl Saved {
 fn is_lookup(name: &str) -> bool {
     let is_out = |form| matches!(form, Form::Out { .. });
     matches!(name, "PyDict_Contains" | "PyDict_ContainsString")
-        || REPLACEMENTS.iter().any(|row| row.strong == name && is_out(row.form))
+        || REPLACEMENTS
+            .iter()
+            .any(|row| row.strong == name && is_out(row.form))
 }

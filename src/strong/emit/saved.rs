@@ -50,12 +50,15 @@ pub(in crate::strong) fn name_saved(
     let stmts = stmts.map(|stmt| stmt.filter(|stmt| !is_decl(stmt)));
     let around: Vec<Vec<StmtId>> = stmts.map(|stmt| blocks_around(scene, stmt)).collect();
     let innermost: BTreeSet<StmtId> = around.iter().filter_map(|it| it.first()).copied().collect();
-    let outermost = |around: &Vec<StmtId>| around.iter().rfind(|it| innermost.contains(it)).copied();
+    let outermost =
+        |around: &Vec<StmtId>| around.iter().rfind(|it| innermost.contains(it)).copied();
     let homes: Vec<Option<StmtId>> = around.iter().map(outermost).collect();
     let mut shared: BTreeMap<StmtId, String> = BTreeMap::new();
     for (lookup, &home) in saving.into_iter().zip(&homes) {
         let is_alone = homes.iter().filter(|&&other| other == home).count() == 1;
-        let first = home.filter(|_| !is_alone).and_then(|home| first_of(scene, home));
+        let first = home
+            .filter(|_| !is_alone)
+            .and_then(|home| first_of(scene, home));
         let mut fresh = |stmt| names.fresh(scene, stmt, "exc");
         lookup.saved = Some(Saved {
             shared: first,
@@ -97,7 +100,9 @@ fn saving<'g>(scene: &Scene<'_>) -> impl FnMut(&'g mut Vec<Planned>) -> Vec<&'g 
             .filter(|lookup| matches!(lookup.shape, Shape::Nested(_)))
             .map(|lookup| lookup.call)
             .collect();
-        let all = group.iter_mut().flat_map(|planned| &mut planned.home.lookups);
+        let all = group
+            .iter_mut()
+            .flat_map(|planned| &mut planned.home.lookups);
         all.filter(|lookup| clears(scene, lookup) && is_quiet(scene, lookup.call, &moved))
             .collect()
     }
