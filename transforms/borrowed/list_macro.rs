@@ -48,7 +48,8 @@ declare_rule! {
     ///
     /// ## Declines
     /// - No exit fits: nothing tells what the function returns after an error, or who owns what it holds;
-    ///   a lock is taken.
+    ///   a lock is taken; an array of the function, or memory that it allocated, holds references by then and no
+    ///   label of another failure releases just as many.
     /// - The reference is returned or stored without a reference of its own: callers must change.
     /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
     /// - The call is made by the body of a macro, or in the middle of a condition.

@@ -90,7 +90,11 @@ pub(in crate::strong) fn failure(
     }
     let passed_on = || is_passed_on(scene, call, shape, replacement).then_some(Failure::PassedOn);
     found.or_else(passed_on).ok_or_else(|| {
-        let unsure = exits.and_then(|exits| exits.unsure());
+        let exits = exits.as_ref();
+        if let Some(filled) = exits.and_then(|exits| exits.filled()) {
+            return Reason::Filled(replacement.strong, filled.to_owned());
+        }
+        let unsure = exits.and_then(Exits::unsure);
         unsure.map_or_else(no_exit, |stmt| {
             at_stmt(scene, stmt, replacement, Reason::Undoes)
         })

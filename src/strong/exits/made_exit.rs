@@ -152,7 +152,7 @@ pub(in crate::strong) fn results<'s>(scene: &'s Scene<'_>) -> impl Iterator<Item
 }
 
 /// What `local` gets anywhere in the function, apart from `NULL`.
-fn makers(scene: &Scene<'_>, local: LocalId) -> Vec<ExprId> {
+pub(super) fn makers(scene: &Scene<'_>, local: LocalId) -> Vec<ExprId> {
     let stores = scene.tree.stores().filter(|&(given, _)| given == local);
     let values = stores.map(|(_, value)| value);
     values.filter(|&value| !scene.is_null(value)).collect()

@@ -10,6 +10,7 @@ mod counted;
 mod error_value;
 pub(super) mod exit;
 pub(super) mod failing;
+mod filled;
 mod held;
 mod locks;
 mod made_exit;
@@ -289,7 +290,7 @@ impl<'s, 'a> Exits<'s, 'a> {
 
     /// The statements that undo all that is to be undone, and release what the function owns.
     fn undo(&self) -> Option<Vec<String>> {
-        if !self.undo.unsure.is_empty() {
+        if !self.undo.unsure.is_empty() || !self.undo.filled.is_empty() {
             return None;
         }
         let lines = self.undo.due.iter().map(|&stmt| line(self.scene, stmt));
@@ -300,6 +301,12 @@ impl<'s, 'a> Exits<'s, 'a> {
     /// A statement of other exits of which cannot be told whether this one needs it, too.
     pub(in crate::strong) fn unsure(&self) -> Option<StmtId> {
         self.undo.unsure.first().copied()
+    }
+
+    /// The name of a variable whose elements hold references at the call.
+    pub(in crate::strong) fn filled(&self) -> Option<&str> {
+        let filled = self.undo.filled.first()?;
+        Some(self.scene.name(filled.0))
     }
 }
 

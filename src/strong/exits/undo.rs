@@ -16,6 +16,7 @@
 
 use super::branch::{is_same, stmts};
 use super::error_value::ErrorValue;
+use super::filled::{Filled, filled};
 use super::reach::{ends_of, reaches};
 use super::undone::{Undone, changed, undone};
 use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
@@ -24,12 +25,16 @@ use crate::strong::scene::{Parent, Scene};
 use crate::strong::types::is_number;
 
 /// What an exit at a point has to do.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::strong) struct Undo {
     /// These, in their order.
     pub due: Vec<StmtId>,
     /// Whether these, cannot be told.
     pub unsure: Vec<StmtId>,
+    /// What these hold, is to be released.
+    pub filled: Vec<Filled>,
+    /// Where the exit is.
+    point: Point,
 }
 
 impl Undo {
@@ -37,7 +42,12 @@ impl Undo {
     pub(in crate::strong) fn new(scene: &Scene<'_>, point: Point, error: ErrorValue) -> Self {
         let all: Vec<Undone> = stmts(scene).filter_map(|id| undone(scene, id)).collect();
         let exits = in_exits(scene, error, &all);
-        let mut undo = Self::default();
+        let mut undo = Self {
+            due: Vec::new(),
+            unsure: Vec::new(),
+            filled: filled(scene, point),
+            point,
+        };
         let mut known: Vec<StmtId> = Vec::new();
         for one in &all {
             if known.contains(&one.stmt) {
@@ -71,7 +81,11 @@ impl Undo {
         let once = |&due: &StmtId| has(scene, &done, due) != has(scene, &behind, due);
         let is_due = |stmt| has(scene, &self.due, stmt);
         let is_asked = |stmt| undone(scene, stmt).is_none_or(|one| is_asked(scene, stmt, &one));
-        self.due.iter().all(once)
+        let is_released = |filled: &Filled| {
+            label.is_some_and(|label| filled.is_released_at(scene, self.point, label))
+        };
+        self.filled.iter().all(is_released)
+            && self.due.iter().all(once)
             && self.unsure.iter().all(|&stmt| has(scene, &behind, stmt))
             && done.iter().all(|&stmt| is_due(stmt))
             && behind.iter().all(|&stmt| is_due(stmt) || is_asked(stmt))

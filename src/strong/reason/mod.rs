@@ -109,6 +109,11 @@ pub(in crate::strong) enum Reason {
          that are stored by then"
     )]
     CountedBehind(&'static str, String, u32),
+    #[error(
+        "the checked call can fail where the macro could not, and `{1}` holds references by then: \
+         use `{0}`, and on `NULL` release those that are stored in `{1}`"
+    )]
+    Filled(&'static str, String),
     #[error("{0}")]
     NoSwap(&'static str),
     #[error(

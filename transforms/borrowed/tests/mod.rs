@@ -12,6 +12,7 @@ mod errors;
 mod exits;
 mod facts;
 mod fields;
+mod filled;
 mod guarded;
 mod helpers;
 mod layout;

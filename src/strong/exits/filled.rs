@@ -1,0 +1,248 @@
+//! Arrays and structs of a function that hold references at a call: an exit has to release them.
+//!
+//! ```c
+//! for (i = 0; i < n; i++) {
+//!     items[i] = PyTuple_GET_ITEM(args, i);
+//!     Py_INCREF(items[i]);
+//! }
+//! first = PyList_GetItemRef(list, 0);       /* `return NULL` leaks what `items` holds */
+//! ```
+
+use super::branch::{is_same, stmts};
+use super::made_exit::makers;
+use super::reach::reaches;
+use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind, TokenRange, TypeKind, UnaryOp};
+use crate::capi::Returns;
+use crate::cfg::{InstrKind, Place, Point, Source};
+use crate::strong::scene::Scene;
+use crate::strong::types::is_number;
+
+/// A variable whose elements or fields, in memory of the function, hold references.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::strong) struct Filled(pub LocalId);
+
+/// What holds references in front of the step at `point`.
+pub(in crate::strong) fn filled(scene: &Scene<'_>, point: Point) -> Vec<Filled> {
+    let mut found = Vec::new();
+    for store in exprs(scene) {
+        let Some(root) = stored_into(scene, store) else {
+            continue;
+        };
+        let reaches_call = || {
+            let after = stored_at(scene, store)?;
+            let ends = released_at(scene, root, store, point);
+            reaches(scene.cfg, after, point, &ends).then_some(())
+        };
+        if !found.contains(&Filled(root))
+            && is_counted(scene, store, root)
+            && reaches_call().is_some()
+        {
+            found.push(Filled(root));
+        }
+    }
+    found
+}
+
+impl Filled {
+    /// Whether the code from `label` on releases what is held at `point`: a jump that the function
+    /// has leads there with the same elements filled.
+    pub(in crate::strong) fn is_released_at(
+        self,
+        scene: &Scene<'_>,
+        point: Point,
+        label: StmtId,
+    ) -> bool {
+        let (cfg, StmtKind::Label { name, .. }) = (scene.cfg, &scene.tree.stmt(label).kind) else {
+            return false;
+        };
+        let Some(start) = cfg.before(label) else {
+            return false;
+        };
+        let mut releases = releases(scene, self.0).filter_map(|call| cfg.call(call));
+        let changes: Vec<Point> = self.changes(scene, start).collect();
+        let jumps = stmts(scene).filter(
+            |&stmt| matches!(&scene.tree.stmt(stmt).kind, StmtKind::Goto(to) if to == name),
+        );
+        let mut jumps = jumps.filter_map(|jump| cfg.before(jump));
+        releases.any(|release| reaches(cfg, start, release, &[]))
+            && jumps.any(|jump| {
+                let mut changes_between = changes.iter();
+                reaches(cfg, point, jump, &changes)
+                    || changes_between.all(|&change| !reaches(cfg, change, point, &[jump]))
+            })
+    }
+
+    /// The steps that fill another element, or change a number that the code from `label` on goes
+    /// by.
+    fn changes(self, scene: &Scene<'_>, label: Point) -> impl Iterator<Item = Point> {
+        let matters = move |place: &Place| match place.as_local() {
+            Some(local) if is_number(&scene.tree.local(local).ty) => {
+                scene.liveness.is_live(local, label)
+            }
+            Some(local) => local == self.0,
+            None => false,
+        };
+        let fills = move |source: Source| match source {
+            Source::Expr(store) => stored_into(scene, store) == Some(self.0),
+            Source::Stmt(_) => false,
+        };
+        points(scene).filter_map(move |(point, kind, source)| match kind {
+            InstrKind::Store { place, .. } if matters(place) || fills(source) => Some(point),
+            _ => None,
+        })
+    }
+}
+
+/// The variable in whose memory `store` puts a pointer.
+fn stored_into(scene: &Scene<'_>, store: ExprId) -> Option<LocalId> {
+    let ExprKind::Assign { op: None, lhs, rhs } = scene.tree.expr(store).kind else {
+        return None;
+    };
+    let root = root(scene, lhs).filter(|_| !scene.is_null(rhs))?;
+    is_own_memory(scene, root).then_some(root)
+}
+
+/// `items` in `items[i]`, `*items++`, `items->first` and `items.first`.
+fn root(scene: &Scene<'_>, place: ExprId) -> Option<LocalId> {
+    let base = match scene.tree.expr(place).kind {
+        ExprKind::Index { base, .. } | ExprKind::Member { base, .. } => base,
+        ExprKind::Unary {
+            op: UnaryOp::Deref,
+            operand,
+        } => match scene.tree.expr(operand).kind {
+            ExprKind::Unary { operand, .. } => operand,
+            ExprKind::Binary { lhs, .. } => lhs,
+            _ => operand,
+        },
+        _ => return None,
+    };
+    let base = scene.tree.without_casts(base);
+    scene.as_local(base).or_else(|| root(scene, base))
+}
+
+/// Whether the variable is an array or struct of the function, or points at one or at memory that
+/// is no object.
+fn is_own_memory(scene: &Scene<'_>, local: LocalId) -> bool {
+    let variable = scene.tree.local(local);
+    if variable.is_param {
+        return false;
+    }
+    if variable.ty.pointee().is_none() || matches!(variable.ty.kind, TypeKind::Array(..)) {
+        return true;
+    }
+    let values = makers(scene, local).into_iter();
+    let mut values = values.map(|value| scene.tree.without_casts(value));
+    values.any(|value| match scene.call(value) {
+        Some((name, _)) => allocates(name),
+        None => scene
+            .as_local(value)
+            .is_some_and(|array| matches!(scene.tree.local(array).ty.kind, TypeKind::Array(..))),
+    })
+}
+
+/// Whether a function gives plain memory: what it holds is not released with it.
+fn allocates(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let of_object = name.starts_with("pyobject_gc") || name.contains("genericalloc");
+    !of_object && (name.contains("alloc") || name.starts_with("pymem_new"))
+}
+
+/// Whether the reference that `store` puts into the memory of `root` is one of its own.
+fn is_counted(scene: &Scene<'_>, store: ExprId, root: LocalId) -> bool {
+    let ExprKind::Assign { lhs, rhs, .. } = scene.tree.expr(store).kind else {
+        return false;
+    };
+    let value = scene.tree.without_casts(rhs);
+    let is_made = scene.call(value).is_some_and(|(name, _)| {
+        matches!(name, "Py_NewRef" | "Py_XNewRef")
+            || scene.cx.summaries().returns(name) == Some(Returns::New)
+    });
+    let is_taken = || {
+        exprs(scene).any(|call| match scene.call(call) {
+            Some(("Py_INCREF" | "Py_XINCREF" | "Py_IncRef", [arg])) => {
+                let arg = scene.tree.without_casts(*arg);
+                is_same(scene, arg, value) || is_same(scene, arg, lhs)
+            }
+            _ => false,
+        })
+    };
+    is_made || is_taken() || elements_released(scene, root).next().is_some()
+}
+
+/// The calls that release an element of `root`.
+fn elements_released<'s>(scene: &'s Scene<'_>, of: LocalId) -> impl Iterator<Item = ExprId> + 's {
+    exprs(scene).filter(move |&call| match scene.call(call) {
+        Some(("Py_DECREF" | "Py_XDECREF" | "Py_CLEAR" | "Py_DecRef", [arg])) => {
+            root(scene, scene.tree.without_casts(*arg)) == Some(of)
+        }
+        _ => false,
+    })
+}
+
+/// The calls that may release what `of` holds: one of an element, or a function of the package
+/// that is given all.
+fn releases<'s>(scene: &'s Scene<'_>, of: LocalId) -> impl Iterator<Item = ExprId> + 's {
+    let own = exprs(scene).filter(move |&call| {
+        scene.call(call).is_some_and(|(name, args)| {
+            let is_own = scene.cx.definitions(name).next().is_some();
+            let mut args = args.iter().map(|&arg| scene.tree.without_casts(arg));
+            is_own && super::held::frees(name) && args.any(|arg| scene.as_local(arg) == Some(of))
+        })
+    });
+    elements_released(scene, of).chain(own)
+}
+
+/// The points from which on nothing of `store` is held in `root` any more: in front of the loops
+/// that release it.
+fn released_at(scene: &Scene<'_>, root: LocalId, store: ExprId, point: Point) -> Vec<Point> {
+    let holds_store = |range: TokenRange| contains(range, scene.tree.expr(store).range);
+    let holds_call = |stmt: StmtId| {
+        let ends = (scene.cfg.before(stmt), scene.cfg.after(stmt));
+        matches!(ends, (Some(start), Some(end)) if reaches(scene.cfg, start, point, &[end]))
+    };
+    let loops: Vec<StmtId> = stmts(scene)
+        .filter(|&stmt| {
+            let stmt = scene.tree.stmt(stmt);
+            let is_loop = matches!(
+                stmt.kind,
+                StmtKind::For { .. } | StmtKind::While { .. } | StmtKind::DoWhile { .. }
+            );
+            is_loop && !holds_store(stmt.range)
+        })
+        .filter(|&stmt| !holds_call(stmt))
+        .collect();
+    let start = |call: ExprId| {
+        let range = scene.tree.expr(call).range;
+        let around = loops.iter().copied();
+        let outer = around.filter(|&stmt| contains(scene.tree.stmt(stmt).range, range));
+        match outer.min_by_key(|&stmt| scene.tree.stmt(stmt).range.start) {
+            Some(outer) => scene.cfg.before(outer),
+            None => scene.cfg.call(call),
+        }
+    };
+    releases(scene, root).filter_map(start).collect()
+}
+
+fn contains(outer: TokenRange, inner: TokenRange) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
+/// The point behind the step of an assignment.
+fn stored_at(scene: &Scene<'_>, store: ExprId) -> Option<Point> {
+    points(scene).find_map(|(point, kind, source)| {
+        let is_it = matches!(kind, InstrKind::Store { .. }) && source == Source::Expr(store);
+        is_it.then_some(point)
+    })
+}
+
+/// All steps of the function, each with the point behind it.
+fn points<'s>(scene: &'s Scene<'_>) -> impl Iterator<Item = (Point, &'s InstrKind, Source)> + 's {
+    scene.cfg.iter().flat_map(|(block, content)| {
+        let steps = (1..).zip(&content.instrs);
+        steps.map(move |(index, instr)| (Point { block, index }, &instr.kind, instr.source))
+    })
+}
+
+fn exprs<'s>(scene: &'s Scene<'_>) -> impl Iterator<Item = ExprId> + 's {
+    (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at))
+}

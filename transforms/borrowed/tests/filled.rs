@@ -1,0 +1,197 @@
+//! Exits where an array of the function holds references.
+
+use super::object;
+
+const TAKES_ALL: &str = r#"
+    PyObject *items[8], *first;
+    Py_ssize_t k, n = PyTuple_GET_SIZE(key);
+    int hash;
+    if (!PyList_CheckExact(list)) {
+        PyErr_SetString(PyExc_TypeError, "no list");
+        return NULL;
+    }
+    for (k = 0; k < n; k++) {
+        items[k] = PyTuple_GET_ITEM(key, k);
+        Py_INCREF(items[k]);
+    }
+"#;
+
+/// `TAKES_ALL` and this behind it.
+fn with_items(body: &str) -> String {
+    object(&format!("{TAKES_ALL}{body}"))
+}
+
+#[test]
+fn no_exit_leaks_what_an_array_holds() {
+    insta::assert_snapshot!(with_items(
+        r#"
+    first = PyList_GET_ITEM(list, 0);
+    hash = PyObject_IsTrue(first);
+    for (k = 0; k < n; k++)
+        Py_DECREF(items[k]);
+    return PyLong_FromLong(hash);
+"#
+    ), @"
+        15: the checked call can fail where the macro could not, and `items` holds references by then: use `PyList_GetItemRef`, and on `NULL` release those that are stored in `items`
+        ");
+}
+
+#[test]
+fn an_exit_leaves_where_the_array_is_empty_again() {
+    insta::assert_snapshot!(with_items(
+        r#"
+    hash = PyObject_IsTrue(items[0]);
+    for (k = 0; k < n; k++)
+        Py_DECREF(items[k]);
+    first = PyList_GET_ITEM(list, 0);
+    if (PyObject_SetItem(dict, key, first) < 0)
+        return NULL;
+    return PyLong_FromLong(hash);
+"#
+    ), @"
+        @@
+             for (k = 0; k < n; k++)
+                 Py_DECREF(items[k]);
+        -    first = PyList_GET_ITEM(list, 0);
+        -    if (PyObject_SetItem(dict, key, first) < 0)
+        +    first = PyList_GetItemRef(list, 0);
+        +    if (first == NULL) {
+        +        return NULL;
+        +    }
+        +    if (PyObject_SetItem(dict, key, first) < 0) {
+        +        Py_DECREF(first);
+                 return NULL;
+        +    }
+        +    Py_DECREF(first);
+             return PyLong_FromLong(hash);
+         }
+        ");
+}
+
+#[test]
+fn no_exit_leaks_what_memory_holds() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject **items, *result;
+    Py_ssize_t n;
+    if (!PyArg_ParseTuple(key, "nO!", &n, &PyList_Type, &list))
+        return NULL;
+    items = PyMem_Malloc(n * sizeof(PyObject *));
+    if (items == NULL)
+        return PyErr_NoMemory();
+    for (i = 0; i < n; i++) {
+        PyObject *child = PyList_GET_ITEM(list, i);
+        items[i] = child;
+        Py_INCREF(child);
+    }
+    result = PyLong_FromLong(n);
+    for (i = 0; i < n; i++)
+        Py_DECREF(items[i]);
+    PyMem_Free(items);
+    return result;
+"#
+    ), @"
+        11: the checked call can fail where the macro could not, and `items` holds references by then: use `PyList_GetItemRef`, and on `NULL` release those that are stored in `items`
+        ");
+}
+
+#[test]
+fn the_label_of_another_failure_releases_as_many() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *items[8], *result = NULL;
+    Py_ssize_t n = PyLong_AsSsize_t(key);
+    for (i = 0; i < n; i++) {
+        PyObject *child = PyList_GET_ITEM(list, i);
+        if (!PyLong_Check(child)) {
+            PyErr_SetString(PyExc_TypeError, "no int");
+            goto fail;
+        }
+        items[i] = child;
+        Py_INCREF(child);
+    }
+    result = PyLong_FromLong(n);
+fail:
+    while (--i >= 0)
+        Py_DECREF(items[i]);
+    return result;
+"#
+    ), @r#"
+        @@
+             Py_ssize_t n = PyLong_AsSsize_t(key);
+             for (i = 0; i < n; i++) {
+        -        PyObject *child = PyList_GET_ITEM(list, i);
+        +        PyObject *child = PyList_GetItemRef(list, i);
+        +        if (child == NULL) {
+        +            goto fail;
+        +        }
+                 if (!PyLong_Check(child)) {
+        +            Py_DECREF(child);
+                     PyErr_SetString(PyExc_TypeError, "no int");
+                     goto fail;
+                 }
+                 items[i] = child;
+        -        Py_INCREF(child);
+             }
+             result = PyLong_FromLong(n);
+        "#);
+}
+
+/// At the second lookup `i` says nothing of the array.
+#[test]
+fn no_jump_leads_to_a_label_that_releases_another_number() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *items[8], *result = NULL, *first;
+    Py_ssize_t n = PyLong_AsSsize_t(key);
+    for (i = 0; i < n; i++) {
+        items[i] = PyNumber_Long(key);
+        if (items[i] == NULL)
+            goto fail;
+    }
+    i = 0;
+    first = PyList_GET_ITEM(list, i);
+    result = PyLong_FromLong(PyObject_IsTrue(first));
+    i = n;
+fail:
+    while (--i >= 0)
+        Py_DECREF(items[i]);
+    return result;
+"#
+    ), @"
+        11: the checked call can fail where the macro could not, and `items` holds references by then: use `PyList_GetItemRef`, and on `NULL` release those that are stored in `items`
+        ");
+}
+
+/// The array borrows what others keep alive.
+#[test]
+fn an_array_of_borrowed_references_is_left_behind() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *items[2], *first;
+    items[0] = key;
+    items[1] = dict;
+    first = PyList_GET_ITEM(list, 0);
+    if (PyObject_SetItem(items[1], items[0], first) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+"#
+    ), @"
+        @@
+             items[0] = key;
+             items[1] = dict;
+        -    first = PyList_GET_ITEM(list, 0);
+        -    if (PyObject_SetItem(items[1], items[0], first) < 0)
+        +    first = PyList_GetItemRef(list, 0);
+        +    if (first == NULL) {
+        +        return NULL;
+        +    }
+        +    if (PyObject_SetItem(items[1], items[0], first) < 0) {
+        +        Py_DECREF(first);
+                 return NULL;
+        +    }
+        +    Py_DECREF(first);
+             Py_RETURN_NONE;
+         }
+        ");
+}
