@@ -111,6 +111,13 @@ pub(super) fn argument_use(name: &str, arg: usize) -> Use {
             | "PyList_SetSlice"
             | "PyList_Clear"
             | "PyList_Extend"
+            // A list or dict made by Python has no methods of Python code.
+            | "PySequence_SetItem"
+            | "PySequence_DelItem"
+            | "PySequence_SetSlice"
+            | "PySequence_DelSlice"
+            | "PyObject_SetItem"
+            | "PyObject_DelItem"
             | "PyDict_SetItem"
             | "PyDict_SetItemString"
             | "PyDict_DelItem"
@@ -134,6 +141,20 @@ pub(super) fn argument_use(name: &str, arg: usize) -> Use {
         ("Py_INCREF" | "Py_XINCREF" | "Py_IncRef" | "Py_NewRef" | "Py_XNewRef", 0) => Use::Read,
         _ => Use::Share,
     }
+}
+
+/// Whether a function that changes a container leaves in it what is there.
+pub(super) fn only_adds(name: &str) -> bool {
+    matches!(
+        name,
+        "PyList_Append"
+            | "PyList_Insert"
+            | "PyList_Extend"
+            | "PyList_Sort"
+            | "PyList_Reverse"
+            | "PyDict_SetDefault"
+            | "PyDict_SetDefaultRef"
+    )
 }
 
 fn is_read_only(name: &str) -> bool {

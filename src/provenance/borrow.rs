@@ -67,6 +67,23 @@ impl<'f> Borrow<'f> {
                 .any(|&local| self.liveness.is_live(local, after))
     }
 
+    /// Whether a step after the one at `point` may use the value.
+    pub(super) fn outlives(&self, point: Point) -> bool {
+        let after = Point {
+            index: point.index + 1,
+            ..point
+        };
+        let block = self.flow.cfg.block(point.block);
+        let later = block.instrs.get(after.index..).unwrap_or_default();
+        let mut used = later
+            .iter()
+            .flat_map(Instr::operands)
+            .chain(block.terminator.operands());
+        let mut locals = self.locals.iter();
+        used.any(|operand| self.is_earlier_temp(operand, after))
+            || locals.any(|&local| self.liveness.is_live(local, after))
+    }
+
     /// Whether `operand` is of this value and was had before `point`.
     fn is_earlier_temp(&self, operand: &Operand, point: Point) -> bool {
         let Operand::Temp(temp) = operand else {

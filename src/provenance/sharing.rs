@@ -6,7 +6,7 @@ use crate::ast::LocalId;
 use crate::cfg::{Base, Callee, Instr, InstrKind, Op, Operand, Point, TempId};
 
 use super::Cx;
-use super::api::{Gives, Use, argument_use, gives};
+use super::api::{Gives, Use, argument_use, gives, only_adds};
 use super::borrow::Borrow;
 use super::flow::{Flow, address_of_local};
 
@@ -183,7 +183,8 @@ impl Cx<'_> {
         all
     }
 
-    /// The step that makes the container known to others before `site`, or after it and too early.
+    /// The step that makes the container known to others before `site`, or after it and too early;
+    /// or the one that takes the value out of it while that is in use.
     pub(super) fn shared_at(
         &self,
         flow: &Flow<'_>,
@@ -195,7 +196,7 @@ impl Cx<'_> {
         let copies = Copies::new(flow, root);
         let renewed: Vec<Point> = copies.renewed(root).into_iter().collect();
         let shares = self.uses_of(&copies, Use::Change, depth);
-        shares.into_iter().find(|&at| {
+        let shared = shares.into_iter().find(|&at| {
             let before = || flow.reaches(at, site, &renewed);
             let after = || match until {
                 Until::Site => false,
@@ -206,7 +207,36 @@ impl Cx<'_> {
                 }
             };
             before() || after()
+        });
+        let Until::LastUse(borrow) = until else {
+            return shared;
+        };
+        shared.or_else(|| {
+            let stops = [renewed.as_slice(), &borrow.adoptions].concat();
+            let mut removals = self.removals(&copies, depth);
+            removals.find(|&at| {
+                flow.reaches(site, at, &stops) && (borrow.escapes() || borrow.outlives(at))
+            })
         })
+    }
+
+    /// The steps that may take a value out of the container, or release the container: who else has
+    /// the value, if anybody, is not known.
+    fn removals<'c>(
+        &'c self,
+        copies: &'c Copies<'_>,
+        depth: u32,
+    ) -> impl Iterator<Item = Point> + 'c {
+        let removes = move |instr: &Instr| match &instr.kind {
+            InstrKind::Call {
+                callee: Callee::Named(name),
+                ..
+            } if only_adds(name) => false,
+            InstrKind::Call { .. } => copies.use_at(instr, self, depth) == Use::Change,
+            _ => false,
+        };
+        let steps = copies.flow.instrs();
+        steps.filter_map(move |(point, instr)| removes(instr).then_some(point))
     }
 
     /// What a call of `name` does with its argument `arg`.

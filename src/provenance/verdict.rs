@@ -69,7 +69,7 @@ pub enum SharedKind {
     Interpreter,
     /// A weak reference keeps nothing alive.
     WeakReference,
-    /// Made here, but given away while the value is in use.
+    /// Made here, but given away, or maybe emptied, while the value is in use.
     Published {
         /// The line where that happens.
         line: u32,
@@ -93,7 +93,10 @@ impl fmt::Display for SharedKind {
             Self::Interpreter => f.write_str("a dict of the interpreter"),
             Self::WeakReference => f.write_str("a weak reference, which keeps nothing alive"),
             Self::Published { line, .. } => {
-                write!(f, "a container made here and given away on line {line}")
+                write!(
+                    f,
+                    "a container made here, and given away or emptied on line {line}"
+                )
             }
             Self::Unknown => f.write_str("a container of unknown origin"),
         }

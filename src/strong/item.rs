@@ -142,6 +142,7 @@ pub(super) fn solve(cx: &PackageCx<'_>, item: ItemId, helpers: &BTreeSet<String>
     solved
 }
 
+const NEVER_RUN: &str = "no path through the function leads to the call";
 const WITH_GIL: &str = "only builds with the GIL compile it: the `#if` around it says so";
 
 /// Whether only builds with the GIL compile a call.
@@ -180,12 +181,15 @@ fn shared(
     calls
 }
 
-/// The outcome of a lookup that needs no look at the paths.
+/// The outcome of a lookup that needs no look at what becomes of its result.
 fn without_group(
     scene: &Scene<'_>,
     call: ExprId,
     replacement: &'static Replacement,
 ) -> Option<Outcome> {
+    if is_never_run(scene, call) && replacement_of(scene.cx, scene.item, call).is_some() {
+        return Some(Outcome::Safe(NEVER_RUN.to_owned()));
+    }
     // Lists and macros read memory that another thread may free meanwhile.
     let is_guarded = replacement.absent == Absent::None || replacement.form == Form::Out { arg: 2 };
     if !is_guarded || replacement.caution.is_some() {
@@ -207,6 +211,13 @@ fn emitted(scene: &Scene<'_>, group: &[Planned]) -> Group {
         calls: lookups.map(|lookup| lookup.call).collect(),
         fix: emit::fix(scene, group),
     }
+}
+
+/// Whether no path leads to `call` in this configuration: `return;` in an `#ifdef` in front of it.
+/// Others are looked at by themselves.
+fn is_never_run(scene: &Scene<'_>, call: ExprId) -> bool {
+    let at = scene.cfg.call(call);
+    at.is_some_and(|at| !scene.cfg.is_reachable(at.block))
 }
 
 /// Whether the result of `call` is compared with what is no result of a call itself.

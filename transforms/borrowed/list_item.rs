@@ -11,7 +11,9 @@ declare_rule! {
     /// ## What it does
     /// Replaces `PyList_GetItem` with `PyList_GetItemRef`, and releases the reference on every path after
     /// the last use of the item and of every pointer into it. A `Py_INCREF` that took the reference goes.
-    /// So does a release of what a failed `PyList_SetItem` has released itself: the fix says so.
+    /// So does a release of what a failed `PyList_SetItem` has released itself: the fix says so. A reference
+    /// that the code took and forgot on some path is released there, if no other code can have it and another
+    /// path releases or returns it: the fix says that, too.
     ///
     /// ## Why
     /// Another thread can replace or remove the item between the call and its use. The list was then its

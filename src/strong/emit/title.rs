@@ -69,6 +69,9 @@ fn owned_everywhere(group: &[Planned]) -> String {
                 "; `{name}` was released or returned on some paths without owning a reference, \
                  and owns one now"
             ),
+            Repair::Forgotten => {
+                format!("; `{name}` was not released on every path, and is now")
+            }
             Repair::Presumed => format!(
                 "; `{name}` was given away or released without owning a reference, and owns one now"
             ),

@@ -56,6 +56,8 @@ pub(in crate::strong) struct Sources {
     pub made: bool,
     /// Such a call, behind which the code has not released the reference on some path.
     pub unreleased: bool,
+    /// The object was passed to code that may keep it or release it.
+    pub passed_on: bool,
 }
 
 /// A point of the function.
@@ -84,6 +86,7 @@ impl State {
             looked_up: false,
             made: false,
             unreleased: false,
+            passed_on: false,
         },
         carriers: BTreeMap::new(),
         parts: BTreeSet::new(),
@@ -161,6 +164,7 @@ impl State {
         self.sources.looked_up |= other.sources.looked_up;
         self.sources.made |= other.sources.made;
         self.sources.unreleased |= other.sources.unreleased;
+        self.sources.passed_on |= other.sources.passed_on;
         match self.hold {
             Hold::Nothing | Hold::Broken(_) => {
                 self.carriers.clear();

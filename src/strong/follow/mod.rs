@@ -10,6 +10,7 @@
 mod afterwards;
 pub(super) mod arms;
 pub(super) mod counts;
+mod forgotten;
 pub(super) mod hold;
 mod itself;
 pub(super) mod outs;
@@ -110,6 +111,8 @@ pub(in crate::strong) enum Repair {
     Missing,
     /// The code gave away or released a reference that it did not have, as if it had one.
     Presumed,
+    /// On some path the code never released the reference that it had taken.
+    Forgotten,
 }
 
 /// What must change.
@@ -299,7 +302,7 @@ impl Follower<'_, '_> {
         if unfit || self.is_needed(state, point) || self.scene.is_errno_wanted(point) {
             return;
         }
-        if !self.keeps_counting() && count > 0 {
+        if !self.keeps_counting() && count > 0 && !self.forgets(count, state, sink) {
             // The code has given its own reference to something that is not followed.
             return state.clear();
         }

@@ -1,5 +1,6 @@
 //! What one step of the function does to the followed object.
 
+use super::forgotten::gives_number;
 use super::hold::{Carrier, Hold, Kind, Sources, State};
 use super::itself::names_itself;
 use super::slots::Slot;
@@ -44,6 +45,7 @@ impl Follower<'_, '_> {
             InstrKind::Copy { dst, src } | InstrKind::Cast { dst, src, .. } => {
                 if let Some(kind) = kind_of(state, src) {
                     state.carriers.insert(Carrier::Temp(*dst), kind);
+                    state.sources.passed_on |= gives_number(instr);
                 }
             }
             InstrKind::Op { dst, op, operands } => {
@@ -215,6 +217,7 @@ impl Follower<'_, '_> {
             looked_up: matches!(given, Given::Borrowed(_)),
             made: *given == Given::New,
             unreleased: *given == Given::New,
+            passed_on: false,
         };
         state.hold = hold;
         state.carriers.insert(Carrier::Local(local), Kind::Same);
@@ -308,12 +311,15 @@ impl Follower<'_, '_> {
         let Hold::Held { count, null } = state.hold else {
             return;
         };
-        if !self.keeps_counting() && count > 0 {
-            return state.clear();
-        }
         let writable = matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Return(Some(_)))
-            && self.scene.stmt_span(stmt).is_some();
-        if !writable || state.detached {
+            && self.scene.stmt_span(stmt).is_some()
+            && !state.detached;
+        if !self.keeps_counting() && count > 0 {
+            if !writable || !self.forgets(count, state, sink) {
+                return state.clear();
+            }
+        }
+        if !writable {
             return state.fail(Reason::ExitInMacro(self.name.to_owned()));
         }
         self.release(Slot::InReturn(stmt), null, state, sink);

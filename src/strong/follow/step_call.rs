@@ -1,6 +1,7 @@
 //! What one call does to the followed object.
 
 use super::counts::{Effect, effect};
+use super::forgotten::keeps_bare;
 use super::hold::{Carrier, Hold, Kind, State};
 use super::step::kind_of;
 use super::{Decisions, Follower, Mode, Repair};
@@ -64,6 +65,8 @@ impl Follower<'_, '_> {
                 if self.owns(state) && effect == Effect::Use && self.may_keep(name, at) {
                     return state.fail(Reason::KeptBorrowed(name.to_owned()));
                 }
+                state.sources.passed_on |=
+                    effect == Effect::Use && (self.may_keep(name, at) || keeps_bare(name));
                 self.argument(point, name, expr, effect, *kind, state, sink);
             }
             if *kind == Some(Kind::Inside) && self.keeps(name, at) {

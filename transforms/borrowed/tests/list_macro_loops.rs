@@ -62,7 +62,7 @@ fn a_buffer_of_the_same_block_is_not_released() {
     Py_XDECREF(v.found);
     Py_RETURN_NONE;
 "#
-    ), @"6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
+    ), @"6: the checked call can fail where the macro could not, and `v` holds references by then: use `PyList_GetItemRef`, and on `NULL` release those that are stored in `v`");
 }
 
 #[test]
@@ -82,7 +82,7 @@ done:
     Py_XDECREF(v.found);
     return result;
 "#
-    ), @"9: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
+    ), @"9: the checked call can fail where the macro could not, and `v` holds references by then: use `PyList_GetItemRef`, and on `NULL` release those that are stored in `v`");
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn an_array_owns() {
 "#
     ), @"
         7: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a reference with it
-        8: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        8: the checked call can fail where the macro could not, and `pair` holds references by then: use `PyList_GetItemRef`, and on `NULL` release those that are stored in `pair`
         ");
 }
 

@@ -549,7 +549,7 @@ failed:
         crate::testing::run_triaged(&UNCHECKED_LIST_ITEM, &text)
     };
     insta::assert_snapshot!(given_away("0"), @"
-        8: `PyList_GET_ITEM` gives a borrowed reference out of a container made here and given away on line 6: another thread can free it
+        8: `PyList_GET_ITEM` gives a borrowed reference out of a container made here, and given away or emptied on line 6: another thread can free it
           8: borrowed here
           9: used here, when another thread may have freed it
           safe: own the reference: `PyList_GetItemRef`
@@ -571,7 +571,7 @@ failed:
              return 0;
         ");
     insta::assert_snapshot!(given_away("1"), @"
-        8: `PyList_GET_ITEM` gives a borrowed reference out of a container made here and given away on line 6: another thread can free it
+        8: `PyList_GET_ITEM` gives a borrowed reference out of a container made here, and given away or emptied on line 6: another thread can free it
           8: borrowed here
           9: used here, when another thread may have freed it
           by hand: the list may have slots that are not filled yet, which the strong function must not read: look the item up before the list is given away

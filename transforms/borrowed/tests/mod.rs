@@ -13,6 +13,7 @@ mod exits;
 mod facts;
 mod fields;
 mod filled;
+mod forgotten;
 mod guarded;
 mod helpers;
 mod layout;

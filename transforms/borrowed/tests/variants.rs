@@ -355,3 +355,52 @@ static long f(PyObject *l, PyObject *t)
         3: the configurations that the branch at line 7 tells apart need different changes: change each branch by hand
         ");
 }
+
+/// One configuration leaves in front of the lookup, the others do not.
+#[test]
+fn a_return_of_another_platform_stands_in_front() {
+    insta::assert_snapshot!(run("
+static void f(PyObject *l)
+{
+    PyObject *v;
+#ifdef __GNU_kFreeBSD__
+    return;
+#endif
+    v = PyList_GetItem(l, 0);
+    if (v)
+        use(v);
+}
+"), @"
+        @@
+             return;
+         #endif
+        -    v = PyList_GetItem(l, 0);
+        -    if (v)
+        +    v = PyList_GetItemRef(l, 0);
+        +    if (v) {
+                 use(v);
+        +        Py_DECREF(v);
+        +    }
+         }
+        ");
+}
+
+#[test]
+fn what_no_configuration_runs_is_left_alone() {
+    insta::assert_snapshot!(run("
+static void f(PyObject *l)
+{
+    PyObject *v;
+#ifdef A
+    return;
+#else
+    abort();
+#endif
+    v = PyList_GetItem(l, 0);
+    if (v)
+        use(v);
+}
+"), @"
+        9: safe: no path through the function leads to the call
+        ");
+}

@@ -332,7 +332,7 @@ f(Cache *self)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
-      9: a container made here and given away on line 8: another thread can change it between two calls
+      9: a container made here, and given away or emptied on line 8: another thread can change it between two calls
       safe: hold `d` in a critical section while it is iterated over
     @@
      

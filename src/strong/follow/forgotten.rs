@@ -1,0 +1,72 @@
+//! References that the code took itself, and forgets on some path.
+//!
+//! ```c
+//! item = PyList_GetItem(list, i);               item = PyList_GetItemRef(list, i);
+//! Py_INCREF(item);
+//! if (PyList_SetSlice(list, i, n, 0) < 0)       if (PyList_SetSlice(list, i, n, 0) < 0) {
+//!                                                   Py_DECREF(item);
+//!     return NULL;              /* leaks */         return NULL;
+//! return item;                                  }
+//! ```
+//!
+//! A reference that it releases nowhere may be meant to keep the object alive for ever.
+
+use super::hold::State;
+use super::{Decisions, Follower, Mode, Repair};
+use crate::ast::{ExprId, StmtKind};
+use crate::cfg::{Instr, InstrKind};
+use crate::strong::types::is_number;
+
+impl Follower<'_, '_> {
+    /// Whether nobody but the function has the reference that the code took, and it forgets it
+    /// here: then it is released.
+    pub(in crate::strong) fn forgets(
+        &self,
+        count: u8,
+        state: &State,
+        sink: &mut Decisions,
+    ) -> bool {
+        let is_own = self.mode == Mode::Adopt && count == 1;
+        let is_forgotten = is_own
+            && !state.sources.made
+            && !state.sources.passed_on
+            && self.is_released_elsewhere();
+        sink.repairs
+            .extend(is_forgotten.then_some(Repair::Forgotten));
+        is_forgotten
+    }
+
+    /// Whether the function releases or returns what its variable holds, on some path.
+    fn is_released_elsewhere(&self) -> bool {
+        let scene = self.scene;
+        let is_home = |value| {
+            let local = scene.as_local(scene.tree.without_casts(value));
+            local.is_some() && local == self.home
+        };
+        let mut exprs = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+        let mut stmts = scene.tree.stmts.iter();
+        let releases = |call| match scene.call(call) {
+            Some(("Py_DECREF" | "Py_XDECREF", [arg])) => is_home(*arg),
+            _ => false,
+        };
+        exprs.any(releases)
+            || stmts.any(|stmt| match stmt.kind {
+                StmtKind::Return(Some(value)) => is_home(value),
+                _ => false,
+            })
+    }
+}
+
+/// Whether a step makes a number of a pointer, by which others may find the object again.
+pub(in crate::strong) fn gives_number(instr: &Instr) -> bool {
+    matches!(&instr.kind, InstrKind::Cast { ty, .. } if is_number(ty))
+}
+
+/// Whether a function of the C API keeps what it gets without a reference of its own: that may be
+/// what the code took one for.
+pub(in crate::strong) fn keeps_bare(name: &str) -> bool {
+    const WORDS: [&str; 7] = [
+        "Capsule", "CObject", "VoidPtr", "Thread", "Pending", "AtExit", "Weakref",
+    ];
+    WORDS.iter().any(|word| name.contains(word))
+}

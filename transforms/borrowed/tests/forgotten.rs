@@ -1,0 +1,124 @@
+//! References that the code took, and does not release on some path.
+
+use super::{int, object};
+
+#[test]
+fn an_exit_that_forgot_the_reference_releases_it() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *last = PyList_GetItem(list, i);
+    Py_XINCREF(last);
+    if (last)
+        if (PyList_SetSlice(list, i, i + 1, NULL) < 0)
+            return NULL;
+    return last;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *last = PyList_GetItem(list, i);
+        -    Py_XINCREF(last);
+        +    PyObject *last = PyList_GetItemRef(list, i);
+             if (last)
+        -        if (PyList_SetSlice(list, i, i + 1, NULL) < 0)
+        +        if (PyList_SetSlice(list, i, i + 1, NULL) < 0) {
+        +            Py_DECREF(last);
+                     return NULL;
+        +        }
+             return last;
+         }
+        ");
+}
+
+#[test]
+fn a_loop_that_forgot_the_reference_releases_it() {
+    insta::assert_snapshot!(int(
+        r#"
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        Py_INCREF(item);
+        if (PyDict_SetItem(dict, item, Py_None) < 0) {
+            Py_DECREF(item);
+            return -1;
+        }
+    }
+    return 0;
+"#
+    ), @"
+        @@
+         {
+             for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        -        PyObject *item = PyList_GET_ITEM(list, i);
+        -        Py_INCREF(item);
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        if (item == NULL) {
+        +            return -1;
+        +        }
+                 if (PyDict_SetItem(dict, item, Py_None) < 0) {
+                     Py_DECREF(item);
+                     return -1;
+                 }
+        +        Py_DECREF(item);
+             }
+             return 0;
+        ");
+}
+
+/// It may be there to keep the object alive for ever.
+#[test]
+fn what_is_never_released_stays_so() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return NULL;
+    Py_INCREF(item);
+    return PyUnicode_FromFormat("%p", item);
+"#
+    ), @r#"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (item == NULL)
+                 return NULL;
+        -    Py_INCREF(item);
+             return PyUnicode_FromFormat("%p", item);
+         }
+        "#);
+}
+
+/// The function that calls this, with the object in `item`, and forgets its reference on one path.
+fn forgets_after(call: &str) -> String {
+    object(&format!(
+        r#"
+    PyObject *token = NULL, *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return NULL;
+    Py_INCREF(item);
+    {call};
+    if (PyErr_Occurred())
+        return token;
+    Py_DECREF(item);
+    Py_RETURN_NONE;
+"#
+    ))
+}
+
+/// What got the object may count on the reference.
+#[test]
+fn what_others_may_have_stays_so() {
+    let releases = |call| forgets_after(call).contains("+        Py_DECREF(item);");
+    assert!(releases("PyObject_Hash(item)"));
+    for call in [
+        "start(item)",
+        "PyThread_start_new_thread(run, item)",
+        "token = PyCapsule_New(item, NULL, NULL)",
+        "token = PyWeakref_NewRef(item, NULL)",
+        "token = PyLong_FromSsize_t((Py_ssize_t)item)",
+    ] {
+        assert!(!releases(call), "{call}");
+    }
+}
