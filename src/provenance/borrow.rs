@@ -79,9 +79,62 @@ impl<'f> Borrow<'f> {
             .iter()
             .flat_map(Instr::operands)
             .chain(block.terminator.operands());
-        let mut locals = self.locals.iter();
         used.any(|operand| self.is_earlier_temp(operand, after))
-            || locals.any(|&local| self.liveness.is_live(local, after))
+            || self
+                .pointers()
+                .any(|local| self.is_read_after(local, point))
+    }
+
+    /// The variables that may hold pointers: the length of a text does not end with the text.
+    fn pointers(&self) -> impl Iterator<Item = LocalId> {
+        let ty = |local: LocalId| &self.flow.function.tree.local(local).ty;
+        let locals = self.locals.iter().copied();
+        locals.filter(move |&local| !ty(local).is_number())
+    }
+
+    /// Whether the value of `local` is read after the step at `point`.
+    fn is_read_after(&self, local: LocalId, point: Point) -> bool {
+        let replaced: Vec<Point> = self.replaced(local).chain([self.site]).collect();
+        let mut steps = self.flow.instrs();
+        steps.any(|(at, instr)| match &instr.kind {
+            InstrKind::Load { place, .. } if matches!(place.base, Base::Local(it) if it == local) => {
+                self.flow.reaches(point, at, &replaced)
+            }
+            _ => false,
+        })
+    }
+
+    /// The steps behind which the value is gone: the next lookup, and those at which the only
+    /// variable gets another value.
+    pub(super) fn ends(&self) -> Vec<Point> {
+        let mut pointers = self.pointers();
+        match (pointers.next(), pointers.next()) {
+            (Some(only), None) => self.replaced(only).chain([self.site]).collect(),
+            _ => vec![self.site],
+        }
+    }
+
+    /// The steps at which `local` gets another value.
+    fn replaced(&self, local: LocalId) -> impl Iterator<Item = Point> {
+        let stores = self
+            .flow
+            .instrs()
+            .filter(move |(_, instr)| match &instr.kind {
+                InstrKind::Store { place, value } => {
+                    place.as_local() == Some(local) && !self.holds(value)
+                }
+                // `PyDict_Next(dict, &i, &key, &value)`
+                InstrKind::Call {
+                    callee: Callee::Named(name),
+                    args,
+                    ..
+                } => {
+                    let fills = args.iter().any(|arg| address_of_local(arg) == Some(local));
+                    fills && capi::effects(name).is_some()
+                }
+                _ => false,
+            });
+        stores.map(|(point, _)| point)
     }
 
     /// Whether `operand` is of this value and was had before `point`.

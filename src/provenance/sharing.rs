@@ -212,11 +212,9 @@ impl Cx<'_> {
             return shared;
         };
         shared.or_else(|| {
-            let stops = [renewed.as_slice(), &borrow.adoptions].concat();
+            let stops = [renewed, borrow.adoptions.clone(), borrow.ends()].concat();
             let mut removals = self.removals(&copies, depth);
-            removals.find(|&at| {
-                flow.reaches(site, at, &stops) && (borrow.escapes() || borrow.outlives(at))
-            })
+            removals.find(|&at| flow.reaches(site, at, &stops) && borrow.outlives(at))
         })
     }
 

@@ -282,3 +282,26 @@ fn an_item_of_what_may_be_no_list_is_shared() {
         f: shared, a container made here, and given away or emptied on line 4
         ");
 }
+
+#[test]
+fn an_item_is_in_use_until_its_variable_gets_another_value() {
+    insta::assert_snapshot!(with_list("    v = PyList_GetItem(list, 0);\n    if (!v)\n        v = PyLong_FromLong(0);\n    else\n        return NULL;\n    PyList_SetItem(list, 0, v);\n    use(v);\n    return NULL;\n"), @"
+        f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+        ");
+}
+
+#[test]
+fn the_length_of_an_item_stays() {
+    insta::assert_snapshot!(with_list("    long n = PyLong_AsLong(PyList_GetItem(list, 0));\n    size_t size = strlen(PyUnicode_AsUTF8(PyList_GetItem(list, 1)));\n    Py_DECREF(list);\n    use(n, size);\n    return NULL;\n"), @"
+        f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+        f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+        ");
+}
+
+#[test]
+fn each_turn_of_a_loop_looks_up_another_item() {
+    let body = "    for (int i = 0; i < 3; i++) {\n        v = PyList_GetItem(list, i);\n        if (v)\n            use(v);\n        else\n            PyList_SetItem(list, i, p);\n    }\n    return NULL;\n";
+    insta::assert_snapshot!(with_list(body), @"
+        f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+        ");
+}
