@@ -14,8 +14,18 @@ use std::process::Command;
 use serde_json::Value;
 use support::{free_threaded_python, headers, run};
 
-const MODULES: [&str; 10] = [
-    "lists", "exits", "dicts", "presence", "mixed", "jumps", "variants", "owners", "paths", "saved",
+const MODULES: [&str; 11] = [
+    "lists",
+    "exits",
+    "dicts",
+    "presence",
+    "mixed",
+    "jumps",
+    "variants",
+    "owners",
+    "paths",
+    "saved",
+    "sequences",
 ];
 /// Functions with lookups of shared containers that must be rewritten, of those there are.
 const REWRITTEN_AT_LEAST: usize = 120;
@@ -92,7 +102,7 @@ fn migrate(folder: &Path, errors: &str) {
     };
     let first = ungil("migrate", &["--allow-no-vcs", "--allow-dirty"]);
     let said = String::from_utf8_lossy(&first.stderr);
-    assert!(said.contains("fixes written to 11 files"), "{said}");
+    assert!(said.contains("fixes written to 12 files"), "{said}");
     let second = ungil("diff", &[]);
     assert!(second.status.success(), "{second:?}");
     assert!(second.stdout.is_empty(), "{second:?}");

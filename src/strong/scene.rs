@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
+use super::emit::exact::differs;
 use super::overwritten::overwritten;
 use super::pending::Pending;
 use super::pending::entered::exceptions;
@@ -39,6 +40,7 @@ pub(super) struct Scene<'a> {
     /// The texts of all tokens.
     words: OnceCell<FxHashSet<&'a [u8]>>,
     mixes_declarations: OnceCell<bool>,
+    reads_exactly: OnceCell<bool>,
 }
 
 /// What a node hangs on.
@@ -108,6 +110,7 @@ impl<'a> Scene<'a> {
             pointed_at: OnceCell::new(),
             words: OnceCell::new(),
             mixes_declarations: OnceCell::new(),
+            reads_exactly: OnceCell::new(),
         };
         let overwrites = overwritten(&scene);
         if !overwrites.is_empty() {
@@ -155,6 +158,14 @@ impl<'a> Scene<'a> {
     /// A call that may have left an exception of which nothing tells where `call` is made.
     pub(super) fn lost_before(&self, call: ExprId) -> Option<&str> {
         self.pending().lost_at(self.cfg.call(call)?)
+    }
+
+    /// Whether the items of `PySequence_Fast` are read as its macro did, all of the function's alike.
+    pub(super) fn reads_exactly(&self) -> bool {
+        *self.reads_exactly.get_or_init(|| {
+            let mut exprs = (0u32..).zip(&self.tree.exprs).map(|(at, _)| ExprId(at));
+            exprs.any(|call| differs(self, call))
+        })
     }
 
     /// Exceptions that may be pending at the points of the function.

@@ -14,6 +14,16 @@ declare_rule! {
     /// `PyList_GET_ITEM` (UG106). If it has no way to fail, `PySequence_Tuple` takes the place of
     /// `PySequence_Fast`: the macro works on a tuple as well, and that never changes.
     ///
+    /// Where `PySequence_GetItem` may do otherwise than the macro, what the macro does is written out:
+    ///
+    ///     item = PyList_Check(seq)
+    ///         ? PyList_GetItemRef(seq, i)
+    ///         : Py_NewRef(PyTuple_GET_ITEM(seq, i));
+    ///
+    /// That is so where an exception may be pending, which a debug build of Python does not let
+    /// `PySequence_GetItem` meet; where the function did not make the sequence by `PySequence_Fast`, for
+    /// a subclass of list may give other items; and where `PySequence_GetItem` is a macro of the project.
+    ///
     /// ## Why
     /// `PySequence_Fast` gives a list back as it is, not a copy: another thread can change it meanwhile.
     ///
@@ -43,9 +53,9 @@ declare_rule! {
     ///
     /// ## Confidence
     /// Safe. Where a list got shorter meanwhile the macro read what was no item of it; the new code raises
-    /// `IndexError` there. Review where the function did not make the sequence by `PySequence_Fast`: a
-    /// subclass of list may give other items. Review with `PySequence_Tuple`: a list is copied, and the
-    /// error for what cannot be iterated loses its own text.
+    /// `IndexError` there. Review where the macro gets the result of a call that the function did not make
+    /// by `PySequence_Fast`: a subclass of list may give other items. Review with `PySequence_Tuple`: a
+    /// list is copied, and the error for what cannot be iterated loses its own text.
     ///
     /// ## Declines
     /// - No exit fits, and the sequence is not made by `PySequence_Fast` in the same function, or is changed

@@ -2,6 +2,7 @@
 
 use super::Draft;
 use super::declarations;
+use super::exact::{self, is_exact};
 use super::guarded;
 use super::inside::inside;
 use super::other_type;
@@ -41,7 +42,7 @@ pub(in crate::strong) fn rewrite(
         });
         draft.compat("Py_NewRef");
     }
-    if lookup.replacement.strong == "PySequence_GetItem" {
+    if lookup.replacement.strong == "PySequence_GetItem" && !is_exact(draft.scene, lookup.call) {
         draft.doubt_entry(lookup.call, lookup.replacement.strong);
     }
     match (lookup.shape, lookup.replacement.form) {
@@ -54,7 +55,9 @@ pub(in crate::strong) fn rewrite(
         // `shape` gives it to what returns its result alone.
         (Shape::Returned, Form::Out { .. }) => Err(Reason::ReturnedBorrowed),
         (shape, Form::Return) => {
-            if !is_own(lookup.replacement) {
+            if let Some(exact) = exact::in_place(draft, lookup.call) {
+                draft.replace(parts.whole, exact);
+            } else if !is_own(lookup.replacement) {
                 draft.replace(parts.callee, parts.strong.clone());
             }
             returned(draft, name, lookup, shape)
@@ -145,10 +148,19 @@ impl Parts {
         format!("{}{args}", self.strong)
     }
 
-    /// The call of the strong function with the arguments as they are.
-    pub(in crate::strong) fn call_text(&self, draft: &Draft<'_, '_>) -> String {
-        let args = ByteSpan::new(self.callee.end().0, self.whole.end().0);
-        format!("{}{}", self.strong, draft.text(args))
+    /// The call of the strong function with the arguments as they are, for a statement at `stmt`
+    /// that has `head` columns in front of it.
+    pub(in crate::strong) fn call_lines(
+        &self,
+        draft: &Draft<'_, '_>,
+        head: usize,
+        stmt: ByteSpan,
+    ) -> Vec<String> {
+        exact::lines(draft, self.call, stmt).unwrap_or_else(|| {
+            let args = ByteSpan::new(self.callee.end().0, self.whole.end().0);
+            let column = draft.scene.layout.indented_columns(stmt.start()) + head;
+            vec![self.with_args(draft, &draft.text(args), column)]
+        })
     }
 
     /// The text behind the name up to the end of the last argument, and what follows in the call.
@@ -404,14 +416,12 @@ fn nested_return(
     lookup: &Lookup,
     stmt: StmtId,
 ) -> Result<(), Reason> {
-    let args = ByteSpan::new(parts.callee.end().0, parts.whole.end().0);
     let head = draft.declare(stmt, "PyObject *", name);
     let span = span_of(draft, stmt)?;
-    let column = draft.scene.layout.indented_columns(span.start()) + head.len() + 1;
-    let call = parts.with_args(draft, &draft.text(args), column);
+    let call = parts.call_lines(draft, head.len() + 1, span);
     let call = draft.unless_null(lookup, call);
     let test = draft.null_exit(lookup, name, span);
-    draft.before(stmt, [format!("{head} {call};")]);
+    draft.before(stmt, statement(&head, call));
     if let StmtKind::Decl(decls) = &draft.scene.tree.stmt(stmt).kind
         && !test.is_empty()
         && !draft.scene.mixes_declarations()
@@ -422,6 +432,17 @@ fn nested_return(
     draft.before(stmt, test);
     draft.name_result(parts.whole, name);
     Ok(())
+}
+
+/// The lines of the statement that begins with `head` and goes on with `value`.
+pub(in crate::strong) fn statement(head: &str, mut value: Vec<String>) -> Vec<String> {
+    if let Some(first) = value.first_mut() {
+        *first = format!("{head} {first}");
+    }
+    if let Some(last) = value.last_mut() {
+        last.push(';');
+    }
+    value
 }
 
 /// Whether `stmt` and what follows it are declarations.

@@ -17,7 +17,7 @@
 //! What looks at the item gives true or false, so that nothing needs the item behind it.
 
 use super::Draft;
-use super::calls::{Parts, span_of};
+use super::calls::{Parts, span_of, statement};
 use super::names::stem;
 use crate::ast::{BinaryOp, ExprId, ExprKind, StmtId, StmtKind, UnaryOp};
 use crate::capi::{Form, replacement};
@@ -223,7 +223,9 @@ fn looked_up(
     let pointer = draft.scene.layout.pointer("PyObject *");
     match lookup.replacement.form {
         Form::Return => {
-            let mut lines = vec![format!("{pointer}{name} = {};", parts.call_text(draft))];
+            let head = format!("{pointer}{name} =");
+            let column = draft.step(stmt).len() + head.len() + 1;
+            let mut lines = statement(&head, parts.call_lines(draft, column, stmt));
             lines.extend(draft.null_exit(lookup, name, stmt));
             lines
         }

@@ -6,6 +6,7 @@ mod chain;
 mod counting;
 mod declarations;
 mod declare;
+pub(super) mod exact;
 mod flags;
 pub(super) mod guarded;
 pub(super) mod hand_out;
@@ -37,6 +38,7 @@ use around::Around;
 use chain::Chains;
 use declare::declares;
 use saved::clears;
+use exact::{FUNCTIONS, is_exact};
 use title::title;
 
 /// The edits of one fix so far. What stands around one statement is collected first, so that it
@@ -265,6 +267,10 @@ impl Draft<'_, '_> {
 
     fn needs(&mut self, lookups: &[Lookup]) {
         for lookup in lookups {
+            if is_exact(self.scene, lookup.call) {
+                FUNCTIONS.iter().for_each(|name| self.compat(name));
+                continue;
+            }
             let is_fast = lookup.replacement.borrowed == "PySequence_Fast_GET_ITEM";
             if is_fast && !is_made_here(self.scene, lookup.call) {
                 self.fix.assume(

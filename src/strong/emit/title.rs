@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::exact::{FUNCTIONS, is_exact};
 use super::presence;
 use crate::capi::OldErrors;
 use crate::rule::Errors;
@@ -18,6 +19,7 @@ pub(in crate::strong) fn title(scene: &Scene<'_>, group: &[Planned]) -> String {
     let mut names: Vec<String> = lookups()
         .map(|lookup| match lookup.shape {
             Shape::Presence(..) => format!("`{}`", presence::contains(lookup)),
+            _ if is_exact(scene, lookup.call) => format!("`{}`", FUNCTIONS[0]),
             _ => format!("`{}`", lookup.replacement.strong),
         })
         .collect();

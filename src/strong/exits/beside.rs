@@ -34,7 +34,8 @@ impl Exits<'_, '_> {
         let mut tests = tests.into_iter().flatten();
         let branch =
             tests.find_map(|test| self.branches.iter().find(|branch| branch.test == test))?;
-        // What the block declares is not seen outside of it.
+        // What the block declares is not seen outside of it, but has to be released in it:
+        // `x = f(PyList_GET_ITEM(fast, 0)); Py_DECREF(fast); if (x < 0) return -1;`
         let stays = match &scene.tree.stmt(branch.jump).kind {
             StmtKind::Goto(label) => label_of(scene, label)
                 .is_none_or(|label| scene.parent_of_stmt(label) == scene.parent_of_stmt(stmt)),
@@ -43,7 +44,11 @@ impl Exits<'_, '_> {
         let apart = if stays || !branch.releases.is_empty() {
             Vec::new()
         } else {
-            declared(scene, siblings)
+            let owned = self.state.owned();
+            let is_owned = |local: &LocalId| owned.iter().any(|it| it.local == *local);
+            let mut apart = declared(scene, siblings);
+            apart.retain(|local| !is_owned(local));
+            apart
         };
         let same = self.is_same_at(branch, &apart) && self.undoes(branch);
         if same { text(scene, branch) } else { None }

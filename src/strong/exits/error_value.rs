@@ -1,6 +1,7 @@
 //! What a function returns where it fails.
 
 use super::branch::{Branch, raised_returns};
+use super::line;
 use crate::ast::{ExprId, ExprKind, StmtId, StmtKind, UnaryOp};
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
@@ -39,15 +40,17 @@ impl ErrorValue {
         }
     }
 
-    /// `NULL`, `-1`, or as the function writes it: `-1.0`.
+    /// `NULL`, `-1`, or as the function writes it: `-1.0`, `CHECKED(-1)`.
     pub(in crate::strong) fn text(self, scene: &Scene<'_>) -> String {
-        let mut values = (0..).zip(&scene.tree.stmts).map(|(at, _)| StmtId(at));
-        let written = values.find_map(|stmt| {
-            let value = returned(scene, stmt).filter(|&value| self.is(scene, value))?;
-            scene.span(value)
+        let mut stmts = (0..).zip(&scene.tree.stmts).map(|(at, _)| StmtId(at));
+        let written = stmts.find_map(|stmt| {
+            returned(scene, stmt).filter(|&value| self.is(scene, value))?;
+            let text = line(scene, stmt)?;
+            let value = text.strip_prefix("return")?.strip_suffix(';')?;
+            Some(value.trim().to_owned())
         });
         match (written, self) {
-            (Some(span), _) => scene.text(span),
+            (Some(text), _) => text,
             (None, Self::Null) => "NULL".to_owned(),
             (None, Self::Number(error)) => error.to_string(),
         }

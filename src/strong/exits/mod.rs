@@ -180,12 +180,26 @@ impl<'s, 'a> Exits<'s, 'a> {
         let gotos: Vec<&Branch> = gotos.collect();
         let before = gotos.iter().find(|branch| at(branch) < Some(here))?;
         let jump = line(scene, before.jump)?;
-        let again = gotos.iter().any(|branch| {
+        let again = gotos.iter().find(|branch| {
             at(branch) > Some(here) && line(scene, branch.jump).as_ref() == Some(&jump)
-        });
-        let unread = self.unread_at(self.label(before)?);
-        let same = before.releases.is_empty() && self.is_same_at(before, &unread);
-        (again && same && self.undoes(before)).then(|| vec![jump])
+        })?;
+        let label = self.label(before)?;
+        let unread = self.unread_at(label);
+        // What the label returns depends on more than variables: `if (self->ready) return self;`
+        let tells = before.evident && again.evident && !self.reads_numbers(label);
+        let same = before.releases.is_empty()
+            && (self.is_same_at(before, &unread) || tells && self.agrees_at(before, &unread));
+        (same && self.undoes(before)).then(|| vec![jump])
+    }
+
+    /// Whether numbers that the function keeps in variables are read from `label` on.
+    fn reads_numbers(&self, label: StmtId) -> bool {
+        let scene = self.scene;
+        let Some(start) = scene.cfg.before(label) else {
+            return true;
+        };
+        let mut locals = (0u32..).zip(&scene.tree.locals);
+        locals.any(|(at, local)| is_number(&local.ty) && scene.liveness.is_live(LocalId(at), start))
     }
 
     /// The variables that are not read from `label` on and need no release here.

@@ -81,17 +81,21 @@ pub(in crate::strong) fn passed_on(
 }
 
 impl Draft<'_, '_> {
-    /// The new `call` of `lookup`, left out if that looks into what may be `NULL` by now.
-    pub(in crate::strong) fn unless_null(&self, lookup: &Lookup, call: String) -> String {
+    /// The lines of the new `call` of `lookup`, left out if that looks into what may be `NULL` by now.
+    pub(in crate::strong) fn unless_null(
+        &self,
+        lookup: &Lookup,
+        mut call: Vec<String>,
+    ) -> Vec<String> {
         let container = || {
             let (_, args) = self.scene.call(lookup.call)?;
             let container = self.scene.tree.without_casts(*args.first()?);
             let span = self.scene.span(container)?;
             self.passed_on.contains(&container).then(|| self.text(span))
         };
-        match container() {
-            Some(container) => format!("{container} == NULL ? NULL : {call}"),
-            None => call,
+        if let Some((container, first)) = container().zip(call.first_mut()) {
+            *first = format!("{container} == NULL ? NULL : {first}");
         }
+        call
     }
 }

@@ -271,8 +271,8 @@ fn in_exits(scene: &Scene<'_>, error: ErrorValue, all: &[Undone]) -> Vec<StmtId>
         let Some((siblings, at)) = scene.siblings(jump) else {
             continue;
         };
-        for &before in siblings[..at].iter().rev() {
-            let before = unlabelled(scene, before);
+        for &sibling in siblings[..at].iter().rev() {
+            let before = unlabelled(scene, sibling);
             match scene.tree.stmt(before).kind {
                 StmtKind::Expr(_) => found.extend(undoes(before).then_some(before)),
                 StmtKind::If {
@@ -281,6 +281,10 @@ fn in_exits(scene: &Scene<'_>, error: ErrorValue, all: &[Undone]) -> Vec<StmtId>
                     found.extend(scene.inner_stmts(before).into_iter().filter(|&s| undoes(s)));
                 }
                 _ => break,
+            }
+            // What stands in front of a label runs where nothing failed: `self->ready = 1; done:`
+            if before != sibling {
+                break;
             }
         }
     }

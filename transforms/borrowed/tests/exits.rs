@@ -1,6 +1,8 @@
 //! Releases at exits, conditions and joins.
 
 use super::{int, object};
+use crate::testing;
+use crate::transforms::borrowed::list_macro::UNCHECKED_LIST_ITEM;
 
 #[test]
 fn return_of_a_call_gets_a_variable() {
@@ -513,20 +515,29 @@ fn the_exit_before_is_another() {
         PyErr_SetString(PyExc_TypeError, "no status");
         goto finally;
     }
-    use(PyList_GET_ITEM(list, 2));
 finally:
     if (window->state == READY)
         return status;
     return -1;
 "#
     ), @r#"
-        9: the checked call can fail where the macro could not, and `window->state = READY;` on line 14 undoes what may have begun before it: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors there
         @@
              struct window *window = find(self);
              int status = 0;
         +    PyObject *item;
              if (next_state(window) < 0) {
                  PyErr_SetString(PyExc_TypeError, "no state");
+                 goto finally;
+             }
+        -    use(PyList_GET_ITEM(list, 0));
+        +    item = PyList_GetItemRef(list, 0);
+        +    if (item == NULL) {
+        +        return -1;
+        +    }
+        +    use(item);
+        +    Py_DECREF(item);
+             if (window->size != 5) {
+                 PyErr_SetString(PyExc_TypeError, "five items");
         @@
              }
              window->state = READY;
@@ -539,17 +550,6 @@ finally:
         +    Py_DECREF(item);
              if (status < 0) {
                  PyErr_SetString(PyExc_TypeError, "no status");
-                 goto finally;
-             }
-        -    use(PyList_GET_ITEM(list, 2));
-        +    item = PyList_GetItemRef(list, 2);
-        +    if (item == NULL) {
-        +        return -1;
-        +    }
-        +    use(item);
-        +    Py_DECREF(item);
-         finally:
-             if (window->state == READY)
         "#);
 }
 
@@ -615,4 +615,93 @@ fn an_exit_that_clears_the_exception_is_none() {
     ), @"
         7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
         ");
+}
+
+#[test]
+fn the_error_is_returned_as_the_function_does() {
+    insta::assert_snapshot!(testing::run(
+        &[&UNCHECKED_LIST_ITEM],
+        "
+#define CHECKED(result) (result)
+static int f(PyObject *list, PyObject *dict, PyObject *key)
+{
+    PyObject *other;
+    if (PyDict_SetItem(dict, key, key) < 0)
+        return CHECKED(-1);
+    other = PyObject_Str(key);
+    use(PyList_GET_ITEM(list, 0));
+    Py_XDECREF(other);
+    return CHECKED(0);
+}
+"
+    ), @"
+        @@
+         {
+             PyObject *other;
+        +    PyObject *item;
+             if (PyDict_SetItem(dict, key, key) < 0)
+                 return CHECKED(-1);
+             other = PyObject_Str(key);
+        -    use(PyList_GET_ITEM(list, 0));
+        +    item = PyList_GetItemRef(list, 0);
+        +    if (item == NULL) {
+        +        Py_XDECREF(other);
+        +        return CHECKED(-1);
+        +    }
+        +    use(item);
+        +    Py_DECREF(item);
+             Py_XDECREF(other);
+             return CHECKED(0);
+        ");
+}
+
+/// What the label returns is told by a field, as for the failures around the lookup.
+#[test]
+fn a_label_that_asks_whether_the_function_succeeded() {
+    insta::assert_snapshot!(object(
+        r#"
+    struct window *window = (struct window *)self;
+    PyObject *made = PyObject_CallNoArgs(key);
+    if (PyList_GET_SIZE(list) != 2) {
+        PyErr_SetString(PyExc_ValueError, "two items");
+        goto finally;
+    }
+    window->first = Py_NewRef(PyList_GET_ITEM(list, 0));
+    window->second = Py_NewRef(PyList_GET_ITEM(list, 1));
+    if (!PyCallable_Check(window->second)) {
+        PyErr_SetString(PyExc_TypeError, "not callable");
+        goto finally;
+    }
+    window->state = READY;
+finally:
+    Py_XDECREF(made);
+    if (window->state == READY)
+        return self;
+    forget(window);
+    return NULL;
+"#
+    ), @r#"
+        @@
+             struct window *window = (struct window *)self;
+             PyObject *made = PyObject_CallNoArgs(key);
+        +    PyObject *item;
+             if (PyList_GET_SIZE(list) != 2) {
+                 PyErr_SetString(PyExc_ValueError, "two items");
+                 goto finally;
+             }
+        -    window->first = Py_NewRef(PyList_GET_ITEM(list, 0));
+        -    window->second = Py_NewRef(PyList_GET_ITEM(list, 1));
+        +    item = PyList_GetItemRef(list, 0);
+        +    if (item == NULL) {
+        +        goto finally;
+        +    }
+        +    window->first = item;
+        +    item = PyList_GetItemRef(list, 1);
+        +    if (item == NULL) {
+        +        goto finally;
+        +    }
+        +    window->second = item;
+             if (!PyCallable_Check(window->second)) {
+                 PyErr_SetString(PyExc_TypeError, "not callable");
+        "#);
 }

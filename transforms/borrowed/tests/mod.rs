@@ -11,6 +11,7 @@ mod dicts;
 mod errors;
 mod exits;
 mod facts;
+mod fast_items;
 mod fields;
 mod filled;
 mod forgotten;

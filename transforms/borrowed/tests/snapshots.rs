@@ -205,7 +205,6 @@ fn a_sequence_of_the_caller() {
     return 0;
 "#
     ), @"
-        7: review: the sequence is what `PySequence_Fast` gave: a subclass may give other items
         @@
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
@@ -215,7 +214,9 @@ fn a_sequence_of_the_caller() {
              if (PyDict_SetItem(dict, key, key) < 0)
                  return -1;
         -    use(PySequence_Fast_GET_ITEM(list, 0));
-        +    item = PySequence_GetItem(list, 0);
+        +    item = PyList_Check(list)
+        +        ? PyList_GetItemRef(list, 0)
+        +        : Py_NewRef(PyTuple_GET_ITEM(list, 0));
         +    if (item == NULL) {
         +        return -1;
         +    }
