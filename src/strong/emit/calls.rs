@@ -5,6 +5,7 @@ use super::declarations;
 use super::exact::{self, is_exact};
 use super::guarded;
 use super::inside::inside;
+use super::nested::{nested_out, nested_return};
 use super::other_type;
 use super::presence;
 use super::saved::Kept;
@@ -408,43 +409,6 @@ fn returned(
     Ok(())
 }
 
-/// `f(call(l, i));` turns into `PyObject *item = callRef(l, i); f(item);`.
-fn nested_return(
-    draft: &mut Draft<'_, '_>,
-    parts: &Parts,
-    name: &str,
-    lookup: &Lookup,
-    stmt: StmtId,
-) -> Result<(), Reason> {
-    let head = draft.declare(stmt, "PyObject *", name);
-    let span = span_of(draft, stmt)?;
-    let call = parts.call_lines(draft, head.len() + 1, span);
-    let call = draft.unless_null(lookup, call);
-    let test = draft.null_exit(lookup, name, span);
-    draft.before(stmt, statement(&head, call));
-    if let StmtKind::Decl(decls) = &draft.scene.tree.stmt(stmt).kind
-        && !test.is_empty()
-        && !draft.scene.mixes_declarations()
-    {
-        draft.name_result(parts.whole, name);
-        return declarations::assign_behind(draft, stmt, decls, test);
-    }
-    draft.before(stmt, test);
-    draft.name_result(parts.whole, name);
-    Ok(())
-}
-
-/// The lines of the statement that begins with `head` and goes on with `value`.
-pub(in crate::strong) fn statement(head: &str, mut value: Vec<String>) -> Vec<String> {
-    if let Some(first) = value.first_mut() {
-        *first = format!("{head} {first}");
-    }
-    if let Some(last) = value.last_mut() {
-        last.push(';');
-    }
-    value
-}
-
 /// Whether `stmt` and what follows it are declarations.
 pub(in crate::strong) fn declares_next(draft: &Draft<'_, '_>, stmt: StmtId) -> bool {
     let is_decl = |stmt: StmtId| matches!(draft.scene.tree.stmt(stmt).kind, StmtKind::Decl(_));
@@ -453,23 +417,4 @@ pub(in crate::strong) fn declares_next(draft: &Draft<'_, '_>, stmt: StmtId) -> b
         .siblings(stmt)
         .and_then(|(stmts, at)| stmts.get(at + 1).copied());
     is_decl(stmt) && next.is_some_and(is_decl)
-}
-
-/// The same for a lookup that hands its result out through a pointer.
-pub(in crate::strong) fn nested_out(
-    draft: &mut Draft<'_, '_>,
-    parts: &Parts,
-    name: &str,
-    stmt: StmtId,
-) -> Result<(), Reason> {
-    let span = span_of(draft, stmt)?;
-    let head = draft.declare(stmt, "PyObject *", name);
-    let mut lines = parts.statement(draft, name, span);
-    if head.starts_with("PyObject") {
-        let prefix = draft.scene.layout.pointer("PyObject *");
-        lines.insert(0, format!("{prefix}{name};"));
-    }
-    draft.before(stmt, lines);
-    draft.name_result(parts.whole, name);
-    Ok(())
 }

@@ -17,8 +17,9 @@
 //! What looks at the item gives true or false, so that nothing needs the item behind it.
 
 use super::Draft;
-use super::calls::{Parts, span_of, statement};
+use super::calls::{Parts, span_of};
 use super::names::stem;
+use super::nested::statement;
 use crate::ast::{BinaryOp, ExprId, ExprKind, StmtId, StmtKind, UnaryOp};
 use crate::capi::{Form, replacement};
 use crate::source::ByteSpan;

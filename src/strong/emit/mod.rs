@@ -12,6 +12,7 @@ pub(super) mod guarded;
 pub(super) mod hand_out;
 mod inside;
 pub(super) mod names;
+mod nested;
 mod other_type;
 pub(super) mod presence;
 mod removal;
@@ -37,8 +38,8 @@ use crate::strong::weak::{Weak, adapt};
 use around::Around;
 use chain::Chains;
 use declare::declares;
-use saved::clears;
 use exact::{FUNCTIONS, is_exact};
+use saved::clears;
 use title::title;
 
 /// The edits of one fix so far. What stands around one statement is collected first, so that it

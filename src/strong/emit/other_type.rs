@@ -9,7 +9,8 @@
 //! ```
 
 use super::Draft;
-use super::calls::{Parts, last_declaration, nested_out, span_of, take_value};
+use super::calls::{Parts, last_declaration, span_of, take_value};
+use super::nested::nested_out;
 use crate::ast::{Init, LocalId, StmtId, StmtKind};
 use crate::source::ByteSpan;
 use crate::strong::reason::Reason;

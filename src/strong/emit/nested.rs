@@ -1,0 +1,64 @@
+//! Lookups in the middle of an expression: they get a statement of their own in front of it.
+
+use super::Draft;
+use super::calls::{Parts, span_of};
+use super::declarations;
+use crate::ast::{StmtId, StmtKind};
+use crate::strong::plan::Lookup;
+use crate::strong::reason::Reason;
+
+/// `f(call(l, i));` turns into `PyObject *item = callRef(l, i); f(item);`.
+pub(super) fn nested_return(
+    draft: &mut Draft<'_, '_>,
+    parts: &Parts,
+    name: &str,
+    lookup: &Lookup,
+    stmt: StmtId,
+) -> Result<(), Reason> {
+    let head = draft.declare(stmt, "PyObject *", name);
+    let span = span_of(draft, stmt)?;
+    let call = parts.call_lines(draft, head.len() + 1, span);
+    let call = draft.unless_null(lookup, call);
+    let test = draft.null_exit(lookup, name, span);
+    draft.before(stmt, statement(&head, call));
+    if let StmtKind::Decl(decls) = &draft.scene.tree.stmt(stmt).kind
+        && !test.is_empty()
+        && !draft.scene.mixes_declarations()
+    {
+        draft.name_result(parts.whole, name);
+        return declarations::assign_behind(draft, stmt, decls, test);
+    }
+    draft.before(stmt, test);
+    draft.name_result(parts.whole, name);
+    Ok(())
+}
+
+/// The same for a lookup that hands its result out through a pointer.
+pub(super) fn nested_out(
+    draft: &mut Draft<'_, '_>,
+    parts: &Parts,
+    name: &str,
+    stmt: StmtId,
+) -> Result<(), Reason> {
+    let span = span_of(draft, stmt)?;
+    let head = draft.declare(stmt, "PyObject *", name);
+    let mut lines = parts.statement(draft, name, span);
+    if head.starts_with("PyObject") {
+        let prefix = draft.scene.layout.pointer("PyObject *");
+        lines.insert(0, format!("{prefix}{name};"));
+    }
+    draft.before(stmt, lines);
+    draft.name_result(parts.whole, name);
+    Ok(())
+}
+
+/// The lines of the statement that begins with `head` and goes on with `value`.
+pub(super) fn statement(head: &str, mut value: Vec<String>) -> Vec<String> {
+    if let Some(first) = value.first_mut() {
+        *first = format!("{head} {first}");
+    }
+    if let Some(last) = value.last_mut() {
+        last.push(';');
+    }
+    value
+}
