@@ -34,6 +34,8 @@ pub struct Exceptions {
 pub struct ErrorReturn {
     /// What it returns with an exception; `None` if it is no number, or not known.
     pub numbers: Option<ErrorNumbers>,
+    /// What it returns with one on some path; 0 for `NULL`.
+    pub raised: BTreeSet<i64>,
     /// Whether it may come back with an exception of which its result does not tell.
     pub silent: bool,
     /// Whether it always comes back with an exception.

@@ -18,7 +18,7 @@ use crate::ast::{
 use crate::capi;
 use crate::cfg::{self, Cfg, Liveness, Part, Point};
 use crate::edit::Layout;
-use crate::rule::{ItemId, PackageCx};
+use crate::rule::{ErrorReturn, ItemId, PackageCx};
 use crate::source::{ByteOffset, ByteSpan, FileId};
 
 /// A function, its flow graph, and the way from each node to the one around it.
@@ -176,6 +176,11 @@ impl<'a> Scene<'a> {
             let helpers = helpers(self.cx, self.tree, &exceptions.returns);
             Pending::new(self.cfg, self.tree, helpers, entered)
         })
+    }
+
+    /// How the function `name` of the package comes back where something in it fails.
+    pub(super) fn error_return(&self, name: &str) -> Option<&ErrorReturn> {
+        self.cx.exceptions(exceptions).returns.get(name)
     }
 
     pub(super) fn parent_of_expr(&self, expr: ExprId) -> Option<Parent> {

@@ -14,6 +14,7 @@ use crate::capi::{Absent, Form, OldErrors};
 use crate::cfg::InstrKind;
 use crate::source::{ByteOffset, ByteSpan};
 use crate::strong::contract::is_own;
+use crate::strong::exits::exit::Failure;
 use crate::strong::plan::{Lookup, takes_result};
 use crate::strong::reason::Reason;
 use crate::strong::shape::Shape;
@@ -42,6 +43,9 @@ pub(in crate::strong) fn rewrite(
             body: vec![format!("{name} = Py_NewRef(Py_None);")],
         });
         draft.compat("Py_NewRef");
+    }
+    if let Failure::Joined(test) = lookup.failure {
+        draft.ask_for_null(test, name)?;
     }
     if lookup.replacement.strong == "PySequence_GetItem" && !is_exact(draft.scene, lookup.call) {
         draft.doubt_entry(lookup.call, lookup.replacement.strong);

@@ -13,7 +13,7 @@
 
 use super::made_exit::results;
 use super::{Exits, declared, label_of, text};
-use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind, TokenRange, UnaryOp};
 use crate::capi::{self, Returns};
 use crate::cfg::{Base, Callee, InstrKind};
 use crate::strong::scene::Scene;
@@ -41,7 +41,7 @@ impl Exits<'_, '_> {
                 .is_none_or(|label| scene.parent_of_stmt(label) == scene.parent_of_stmt(stmt)),
             _ => false,
         };
-        let apart = if stays || !branch.releases.is_empty() {
+        let mut apart = if stays {
             Vec::new()
         } else {
             let owned = self.state.owned();
@@ -50,6 +50,11 @@ impl Exits<'_, '_> {
             apart.retain(|local| !is_owned(local));
             apart
         };
+        apart.retain(|&local| {
+            let mut releases = branch.releases.iter();
+            !releases.any(|&stmt| mentions(scene, scene.tree.stmt(stmt).range, local))
+        });
+        apart.extend(self.unread_at(branch.then));
         let same = self.is_same_at(branch, &apart) && self.undoes(branch);
         if same { text(scene, branch) } else { None }
     }
@@ -99,16 +104,15 @@ impl Exits<'_, '_> {
 
     /// Whether a variable that a label returns says the same of success here as where `cond` holds.
     fn is_as_good(&self, result: LocalId, cond: ExprId) -> bool {
-        let is_tested = mentions(self.scene, cond, result);
+        let is_tested = mentions(self.scene, self.scene.tree.expr(cond).range, result);
         !is_number(&self.scene.tree.local(result).ty) || !is_tested || self.is_error(result)
     }
 }
 
-fn mentions(scene: &Scene<'_>, within: ExprId, local: LocalId) -> bool {
-    let range = scene.tree.expr(within).range;
+fn mentions(scene: &Scene<'_>, within: TokenRange, local: LocalId) -> bool {
     let exprs = (0u32..).zip(&scene.tree.exprs);
     let mut inner =
-        exprs.filter(|(_, expr)| range.start <= expr.range.start && expr.range.end <= range.end);
+        exprs.filter(|(_, expr)| within.start <= expr.range.start && expr.range.end <= within.end);
     inner.any(|(at, _)| scene.as_local(ExprId(at)) == Some(local))
 }
 

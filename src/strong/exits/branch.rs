@@ -132,7 +132,8 @@ pub(in crate::strong) fn raised_returns(scene: &Scene<'_>) -> Vec<ExprId> {
         .collect()
 }
 
-/// Whether the condition of `stmt` is that a function of the C API raised an exception.
+/// Whether the condition of `stmt` is that a function raised an exception: one of the C API, or of
+/// the package.
 pub(in crate::strong) fn is_failure(scene: &Scene<'_>, stmt: StmtId, cond: ExprId) -> bool {
     match scene.tree.expr(cond).kind {
         ExprKind::Binary {
@@ -195,7 +196,20 @@ fn failed(scene: &Scene<'_>, stmt: StmtId, value: ExprId, found: Found) -> bool 
         Some(Returns::Plain) => {
             found == Found::Negative || found == Found::NotZero && is_status(name)
         }
+        None => own_failed(scene, name, found),
         _ => false,
+    }
+}
+
+/// Whether a function of the package gives that where it raised, as its body shows.
+fn own_failed(scene: &Scene<'_>, name: &str, found: Found) -> bool {
+    let Some(known) = scene.error_return(name) else {
+        return false;
+    };
+    match found {
+        Found::Zero => known.raised.iter().eq(&[0]),
+        Found::Negative => known.raised.iter().any(|&number| number < 0),
+        Found::NotZero => known.numbers.as_ref().is_some_and(|it| it.else_zero),
     }
 }
 

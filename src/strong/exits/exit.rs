@@ -3,6 +3,7 @@
 use super::branch::{branch, branches};
 use super::counted::counted_behind;
 use super::error_value::ErrorValue;
+use super::joined::joined;
 use super::passed_on::is_passed_on;
 use super::{Exits, text};
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
@@ -23,6 +24,8 @@ pub(in crate::strong) enum Failure {
     /// The borrowed one could not, or swallowed the error that is to be told: the statements that
     /// leave the function.
     Exit(Vec<String>),
+    /// The borrowed one could not: this `if`, which comes next, asks for its failure as well.
+    Joined(StmtId),
     /// The borrowed one could not: the statements that leave this loop.
     Break(StmtId, Vec<String>),
     /// The statements that leave a function which cannot tell its caller.
@@ -80,9 +83,7 @@ pub(in crate::strong) fn failure(
     }
     let no_exit = || Reason::NoExit(replacement.strong);
     let exits = Exits::new(scene, call, shape.local());
-    let found = exits
-        .as_ref()
-        .and_then(|exits| exit(scene, exits, replacement));
+    let found = exit(scene, exits.as_ref(), call, shape, replacement);
     if let (Some(Failure::Exit(lines)), Some(local)) = (&found, shape.local())
         && leaves_next(scene, stmt, local, lines)
     {
@@ -90,11 +91,10 @@ pub(in crate::strong) fn failure(
     }
     let passed_on = || is_passed_on(scene, call, shape, replacement).then_some(Failure::PassedOn);
     found.or_else(passed_on).ok_or_else(|| {
-        let exits = exits.as_ref();
-        if let Some(filled) = exits.and_then(|exits| exits.filled()) {
+        if let Some(filled) = exits.as_ref().and_then(Exits::filled) {
             return Reason::Filled(replacement.strong, filled.to_owned());
         }
-        let unsure = exits.and_then(Exits::unsure);
+        let unsure = exits.and_then(|exits| exits.unlocked()?.unsure());
         unsure.map_or_else(no_exit, |stmt| {
             at_stmt(scene, stmt, replacement, Reason::Undoes)
         })
@@ -163,29 +163,46 @@ fn at_stmt(
     reason(replacement.strong, scene.text(span), line)
 }
 
-/// What to do where the call of `exits` fails; `None` if nothing fits.
-fn exit(scene: &Scene<'_>, exits: &Exits<'_, '_>, replacement: &Replacement) -> Option<Failure> {
-    let is_void = scene.function.ret.is_void();
+/// What to do where `call` fails; `None` if nothing fits.
+fn exit(
+    scene: &Scene<'_>,
+    exits: Option<&Exits<'_, '_>>,
+    call: ExprId,
+    shape: Shape,
+    replacement: &Replacement,
+) -> Option<Failure> {
     // A sequence can be read from a copy, which is better than half of the work.
-    let may_stop = is_void && replacement.borrowed == "PyList_GET_ITEM";
-    let stop = || exits.stop().filter(|_| may_stop).map(Failure::Stop);
-    with_error(scene, exits)
+    let is_list = replacement.borrowed == "PyList_GET_ITEM";
+    let joined = || joined(scene, call, shape).filter(|_| is_list);
+    let end_of_loop = || {
+        let (left, lines) = exits?.unlocked()?.end_of_loop()?;
+        Some(Failure::Break(left, lines))
+    };
+    let may_stop = is_list && scene.function.ret.is_void();
+    let stop = || {
+        exits?
+            .unlocked()?
+            .stop()
+            .filter(|_| may_stop)
+            .map(Failure::Stop)
+    };
+    let with_error = exits.and_then(|exits| with_error(scene, exits));
+    with_error
         .map(Failure::Exit)
-        .or_else(|| {
-            let (left, lines) = exits.end_of_loop()?;
-            Some(Failure::Break(left, lines))
-        })
+        .or_else(|| joined().map(Failure::Joined))
+        .or_else(end_of_loop)
         .or_else(stop)
 }
 
 /// The statements that leave the function with an error, if some fit.
 fn with_error(scene: &Scene<'_>, exits: &Exits<'_, '_>) -> Option<Vec<String>> {
     exits
-        .copied()
+        .unlocked()
+        .and_then(Exits::copied)
         .or_else(|| exits.neighbour())
         .or_else(|| exits.previous())
-        .or_else(|| exits.common_label())
-        .or_else(|| exits.made())
+        .or_else(|| exits.unlocked()?.common_label())
+        .or_else(|| exits.unlocked()?.made())
         .filter(|_| !scene.function.ret.is_void())
 }
 

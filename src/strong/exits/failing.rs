@@ -28,7 +28,9 @@ impl Draft<'_, '_> {
         stmt: ByteSpan,
     ) -> Vec<String> {
         let jump = match &lookup.failure {
-            Failure::AsBefore | Failure::Tested | Failure::PassedOn => return Vec::new(),
+            Failure::AsBefore | Failure::Tested | Failure::Joined(_) | Failure::PassedOn => {
+                return Vec::new();
+            }
             Failure::Exit(jump) | Failure::Break(_, jump) | Failure::Stop(jump) => jump,
         };
         let releases = self.at_exit.get(&lookup.call).cloned().unwrap_or_default();

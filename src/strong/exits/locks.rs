@@ -1,7 +1,8 @@
-//! Whether a lock or the like is held at a point: an exit from there would have to give it back.
+//! Which locks and the like are held at a point: an exit from there would have to give them back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::ast::ExprKind;
 use crate::cfg::{BlockId, Callee, Instr, InstrKind, Point};
 use crate::strong::scene::Scene;
 
@@ -17,13 +18,13 @@ const PAIRS: [(&str, &str); 7] = [
 ];
 
 /// The calls that may have taken something and did not give it back yet, in lower case.
-type Taken = BTreeSet<String>;
+pub(in crate::strong) type Taken = BTreeSet<String>;
 
-/// Whether some path to `point` takes a lock, attaches or detaches the thread, or begins
-/// something else that has an end, and does not end it.
-pub(in crate::strong) fn may_hold(scene: &Scene<'_>, point: Point) -> bool {
+/// What some path to `point` takes without giving it back: locks, the attachment of the thread or
+/// that it is detached, other things that have an end.
+pub(in crate::strong) fn taken_at(scene: &Scene<'_>, point: Point) -> Taken {
     let Some(&entry) = scene.cfg.reverse_post_order().first() else {
-        return false;
+        return Taken::new();
     };
     let mut inputs = BTreeMap::from([(entry, Taken::new())]);
     let mut dirty = BTreeSet::from([entry]);
@@ -36,10 +37,10 @@ pub(in crate::strong) fn may_hold(scene: &Scene<'_>, point: Point) -> bool {
         }
     }
     let Some(input) = inputs.get(&point.block) else {
-        return false;
+        return Taken::new();
     };
     let before = &scene.cfg.block(point.block).instrs[..point.index];
-    !after(before, input).is_empty()
+    after(before, input)
 }
 
 /// Adds `output` to what flows into `target`; whether that is more than before.
@@ -83,6 +84,17 @@ fn gives_back(taken: &str, name: &str) -> bool {
     PAIRS
         .iter()
         .any(|(take, give)| taken.contains(take) && taken.replace(take, give) == name)
+}
+
+/// Whether a function of this name gives back what another one took that the function calls.
+pub(in crate::strong) fn is_end(scene: &Scene<'_>, name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let calls = scene.tree.exprs.iter().filter_map(|expr| match expr.kind {
+        ExprKind::Call { callee, .. } => scene.tree.callee_name(callee),
+        _ => None,
+    });
+    let mut taken = calls.map(str::to_ascii_lowercase);
+    taken.any(|other| takes(&other) && gives_back(&other, &name))
 }
 
 #[cfg(test)]

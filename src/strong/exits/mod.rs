@@ -12,6 +12,7 @@ pub(super) mod exit;
 pub(super) mod failing;
 mod filled;
 mod held;
+pub(super) mod joined;
 mod locks;
 mod made_exit;
 pub(super) mod passed_on;
@@ -27,7 +28,7 @@ use bound::bounded_loop;
 use branch::{Branch, branches, leaves_exception, raised_returns, stmts};
 use error_value::ErrorValue;
 use held::{Held, Owned, State, fails_cleanly};
-use locks::may_hold;
+use locks::{Taken, taken_at};
 use made_exit::{made_results, never_given_up, release, releases, results};
 use undo::Undo;
 
@@ -43,6 +44,8 @@ pub(in crate::strong) struct Exits<'s, 'a> {
     unowned: Vec<LocalId>,
     /// What else an exit has to undo.
     undo: Undo,
+    /// The locks that it has to give back: what is made here gives none back.
+    locks: Taken,
     error: ErrorValue,
     /// The function is known to return that value after it raised.
     returns: bool,
@@ -51,16 +54,13 @@ pub(in crate::strong) struct Exits<'s, 'a> {
 }
 
 impl<'s, 'a> Exits<'s, 'a> {
-    /// `None` where a lock must be given back.
+    /// `None` where no path leads.
     pub(in crate::strong) fn new(
         scene: &'s Scene<'a>,
         call: ExprId,
         local: Option<LocalId>,
     ) -> Option<Self> {
         let (point, here) = (scene.cfg.call(call)?, scene.span(call)?.start().0);
-        if may_hold(scene, point) {
-            return None;
-        }
         let held = Held::new(scene);
         let mut state = held.at(point)?.with_null(local);
         let unowned = never_given_up(scene);
@@ -103,10 +103,16 @@ impl<'s, 'a> Exits<'s, 'a> {
             state,
             unowned,
             undo: Undo::new(scene, point, error),
+            locks: taken_at(scene, point),
             error,
             returns,
             branches,
         })
+    }
+
+    /// These exits where no lock has to be given back.
+    pub(in crate::strong) fn unlocked(&self) -> Option<&Self> {
+        self.locks.is_empty().then_some(self)
     }
 
     /// The exit of a branch, with its releases or without, that is right here: one that is a jump
@@ -202,10 +208,10 @@ impl<'s, 'a> Exits<'s, 'a> {
         locals.any(|(at, local)| is_number(&local.ty) && scene.liveness.is_live(LocalId(at), start))
     }
 
-    /// The variables that are not read from `label` on and need no release here.
-    fn unread_at(&self, label: StmtId) -> Vec<LocalId> {
+    /// The variables that are not read from `stmt` on and need no release here.
+    fn unread_at(&self, stmt: StmtId) -> Vec<LocalId> {
         let scene = self.scene;
-        let Some(start) = scene.cfg.before(label) else {
+        let Some(start) = scene.cfg.before(stmt) else {
             return Vec::new();
         };
         let owned = self.state.owned();
@@ -221,7 +227,8 @@ impl<'s, 'a> Exits<'s, 'a> {
     /// variables `apart` hold does not matter, but for an error that a label returns.
     pub(in crate::strong) fn is_same_at(&self, branch: &Branch, apart: &[LocalId]) -> bool {
         let jumps = matches!(self.scene.tree.stmt(branch.jump).kind, StmtKind::Goto(_));
-        let fails = !jumps || results(self.scene).all(|local| self.is_error(local));
+        let fails = |local| self.is_error(local) || self.is_cleared_by(branch, local);
+        let fails = !jumps || results(self.scene).all(fails);
         fails && self.agrees_at(branch, apart)
     }
 
@@ -230,21 +237,38 @@ impl<'s, 'a> Exits<'s, 'a> {
         self.state.is_error(local, self.error)
     }
 
+    /// Whether `branch` sets what the function returns to the error: `Py_CLEAR(out); goto end;`.
+    fn is_cleared_by(&self, branch: &Branch, local: LocalId) -> bool {
+        let scene = self.scene;
+        let clears = |&stmt: &StmtId| match scene.tree.stmt(stmt).kind {
+            StmtKind::Expr(expr) => match scene.call(expr) {
+                Some(("Py_CLEAR", [arg])) => scene.as_local(*arg) == Some(local),
+                _ => false,
+            },
+            _ => false,
+        };
+        self.error == ErrorValue::Null && branch.releases.iter().any(clears)
+    }
+
     /// The same without a look at what a label returns.
     pub(in crate::strong) fn agrees_at(&self, branch: &Branch, apart: &[LocalId]) -> bool {
         let scene = self.scene;
-        let start = scene.cfg.before(branch.then);
-        let Some(then) = start.and_then(|start| self.held.at(start)) else {
+        let Some(start) = scene.cfg.before(branch.then) else {
+            return false;
+        };
+        let Some(then) = self.held.at(start) else {
             return false;
         };
         let then = self.known(then);
-        (0u32..).zip(&scene.tree.locals).all(|(at, local)| {
-            let id = LocalId(at);
-            is_number(&local.ty)
-                || Some(id) == self.local
-                || apart.contains(&id)
-                || self.state.agrees(&then, id)
-        })
+        let locked = || taken_at(scene, start) == self.locks;
+        locked()
+            && (0u32..).zip(&scene.tree.locals).all(|(at, local)| {
+                let id = LocalId(at);
+                is_number(&local.ty)
+                    || Some(id) == self.local
+                    || apart.contains(&id)
+                    || self.state.agrees(&then, id)
+            })
     }
 
     /// The end of a loop through all of the list: what it would have done, had it asked for the

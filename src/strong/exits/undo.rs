@@ -18,8 +18,8 @@ use super::branch::{is_same, stmts};
 use super::error_value::ErrorValue;
 use super::filled::{Filled, filled};
 use super::reach::{ends_of, reaches};
-use super::undone::{Undone, changed, undone};
-use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
+use super::undone::{Undone, changed, element_of, pointed, undone};
+use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
 use crate::cfg::{Base, Instr, InstrKind, Operand, Place, Point, Source};
 use crate::strong::scene::{Parent, Scene};
 use crate::strong::types::is_number;
@@ -208,11 +208,14 @@ fn begins<'s>(
         Source::Stmt(_) => false,
     };
     let begins = move |instr: &Instr| match &instr.kind {
-        InstrKind::Store { place, .. } => is_local(place) || is_place(instr.source),
-        InstrKind::Call { args, .. } => args.iter().any(|arg| match arg {
-            Operand::AddressOf(place) => is_local(place),
-            _ => false,
-        }),
+        InstrKind::Store { place, .. } => {
+            is_local(place) || is_place(instr.source) || fills_element(scene, instr.source, one)
+        }
+        InstrKind::Call { args, .. } => {
+            let mut args = args.iter();
+            let is_given = args.any(|arg| matches!(arg, Operand::AddressOf(it) if is_local(it)));
+            is_given || fills_element(scene, instr.source, one)
+        }
         _ => false,
     };
     let is_end = move |source: Source| match source {
@@ -225,6 +228,23 @@ fn begins<'s>(
         let steps = steps.filter(move |(_, instr)| begins(instr) && !is_end(instr.source));
         steps.map(move |(index, _)| Point { block, index })
     })
+}
+
+/// Whether a step fills an element of what `one` gives back: `texts[i] = v`, `get(&texts[i])`.
+fn fills_element(scene: &Scene<'_>, source: Source, one: &Undone) -> bool {
+    let Source::Expr(expr) = source else {
+        return false;
+    };
+    let is_element =
+        |place: ExprId| element_of(scene, place).is_some_and(|array| one.locals.contains(&array));
+    match &scene.tree.expr(expr).kind {
+        ExprKind::Assign { lhs, .. } => is_element(*lhs),
+        ExprKind::Call { args, .. } => args.iter().any(|&arg| {
+            let inner = pointed(scene, arg);
+            inner != arg && is_element(inner)
+        }),
+        _ => false,
+    }
 }
 
 /// Whether `stmt` stands in an `if` that asks for what it undoes, or in a loop that undoes as much
@@ -277,7 +297,9 @@ fn in_exits(scene: &Scene<'_>, error: ErrorValue, all: &[Undone]) -> Vec<StmtId>
                 StmtKind::Expr(_) => found.extend(undoes(before).then_some(before)),
                 StmtKind::If {
                     otherwise: None, ..
-                } => {
+                }
+                | StmtKind::For { .. }
+                | StmtKind::While { .. } => {
                     found.extend(scene.inner_stmts(before).into_iter().filter(|&s| undoes(s)));
                 }
                 _ => break,

@@ -10,7 +10,8 @@ use crate::strong::types::is_number;
 #[derive(Debug, Clone)]
 pub(in crate::strong) struct Undone {
     pub stmt: StmtId,
-    /// Variables of the function whose contents it gives back.
+    /// Variables of the function whose contents it gives back, and arrays of which it gives
+    /// elements back.
     pub locals: Vec<LocalId>,
     /// Places outside of the function's variables that it gives back or sets.
     pub places: Vec<ExprId>,
@@ -43,7 +44,9 @@ pub(in crate::strong) fn undone(scene: &Scene<'_>, stmt: StmtId) -> Option<Undon
     let releases = matches!(name, "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR") || frees(name);
     for &arg in args {
         let arg = pointed(scene, arg);
+        let element = element_of(scene, arg).filter(|_| releases);
         match scene.as_local(arg) {
+            None if element.is_some() => undone.locals.extend(element),
             Some(local) if scene.tree.local(local).is_param => {}
             Some(local) => undone.locals.push(local),
             None if is_outside(scene, arg) => undone.places.push(arg),
@@ -118,8 +121,19 @@ fn is_false(scene: &Scene<'_>, value: ExprId) -> bool {
         if matches!(&**name, "false" | "FALSE" | "False"))
 }
 
+/// The variable `texts` of `texts[i]`, where loops fill and release the elements.
+pub(in crate::strong) fn element_of(scene: &Scene<'_>, place: ExprId) -> Option<LocalId> {
+    match scene.tree.expr(place).kind {
+        ExprKind::Index { base, index } => {
+            let is_fixed = matches!(scene.tree.expr(index).kind, ExprKind::Int(_));
+            scene.as_local(base).filter(|_| !is_fixed)
+        }
+        _ => None,
+    }
+}
+
 /// `arg` without casts and `&`.
-fn pointed(scene: &Scene<'_>, arg: ExprId) -> ExprId {
+pub(in crate::strong) fn pointed(scene: &Scene<'_>, arg: ExprId) -> ExprId {
     match scene.tree.expr(arg).kind {
         ExprKind::Cast { operand, .. }
         | ExprKind::Unary {

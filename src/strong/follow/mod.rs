@@ -80,6 +80,8 @@ pub(in crate::strong) struct Follower<'s, 'a> {
     pub slots: &'s Slots,
     /// Lookups whose result is followed; whether it may be `NULL`.
     pub lookups: BTreeMap<ExprId, bool>,
+    /// Blocks that are entered with `NULL` as well once the lookups are asked for failure.
+    pub with_null: Vec<BlockId>,
     /// Calls whose results are owned after the change, those above included.
     pub strong: &'s Strong<'s>,
     /// What is chosen where a lookup is not: `None` of `ok ? lookup() : Py_None`.
@@ -268,6 +270,11 @@ impl Follower<'_, '_> {
                 && !self.refine(condition, edge == 0, &mut next)
             {
                 continue;
+            }
+            if self.with_null.contains(&target)
+                && let Hold::Held { null, .. } = &mut next.hold
+            {
+                *null = true;
             }
             if let Some(slot) = self.slots.on_edge(id, edge) {
                 let point = Point {

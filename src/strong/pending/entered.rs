@@ -24,7 +24,7 @@ use crate::strong::scene::graph;
 /// without one.
 pub(in crate::strong) fn exceptions(cx: &PackageCx<'_>) -> Exceptions {
     let names = callers(cx);
-    let mut called: Vec<&str> = swallowing().collect();
+    let mut called: Vec<&str> = swallowing().chain(unchecked()).collect();
     called.extend(names.iter().map(|name| &**name));
     let returns = error_returns(cx, &called);
     let entered = entered(cx, &names, &returns);
@@ -67,6 +67,13 @@ fn entered(
 fn swallowing() -> impl Iterator<Item = &'static str> {
     let rows = REPLACEMENTS.iter();
     rows.filter(|row| row.errors == OldErrors::Swallowed)
+        .map(|row| row.borrowed)
+}
+
+/// The lookups that cannot fail.
+fn unchecked() -> impl Iterator<Item = &'static str> {
+    let rows = REPLACEMENTS.iter();
+    rows.filter(|row| row.errors == OldErrors::Unchecked)
         .map(|row| row.borrowed)
 }
 

@@ -85,6 +85,7 @@ impl Returned {
         ErrorReturn {
             silent: self.is_silent(ret),
             always: self.is_always(ret),
+            raised: self.with_exception.iter().copied().flatten().collect(),
             numbers: self.numbers().filter(|_| !ret.is_void() && is_number(ret)),
         }
     }

@@ -20,6 +20,7 @@ mod placing;
 
 use crate::capi::{Absent, OldErrors};
 use crate::strong::exits::exit::Failure;
+use crate::strong::exits::joined::entered_with_null;
 use crate::strong::follow::arms;
 use crate::strong::follow::slots::Slots;
 use crate::strong::follow::web::Given;
@@ -97,6 +98,7 @@ fn follow_as(
         lookups: lookups
             .map(|lookup| (lookup.call, may_be_null(lookup)))
             .collect(),
+        with_null: entered_with_null(scene, &home.lookups),
         strong,
         others: home
             .lookups

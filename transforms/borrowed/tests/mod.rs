@@ -17,6 +17,7 @@ mod filled;
 mod forgotten;
 mod guarded;
 mod helpers;
+mod joined;
 mod layout;
 mod list_macro_loops;
 mod list_macro_made;
