@@ -314,10 +314,9 @@ impl Follower<'_, '_> {
         let writable = matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Return(Some(_)))
             && self.scene.stmt_span(stmt).is_some()
             && !state.detached;
-        if !self.keeps_counting() && count > 0 {
-            if !writable || !self.forgets(count, state, sink) {
-                return state.clear();
-            }
+        let is_counted = !self.keeps_counting() && count > 0;
+        if is_counted && (!writable || !self.forgets(count, state, sink)) {
+            return state.clear();
         }
         if !writable {
             return state.fail(Reason::ExitInMacro(self.name.to_owned()));
