@@ -57,6 +57,7 @@ mod instr;
 mod liveness;
 mod loops;
 mod operand;
+mod temps;
 mod terminator;
 
 pub use build::build;
@@ -66,6 +67,7 @@ pub use instr::{Callee, Instr, InstrKind, Op, Source};
 pub use liveness::{Liveness, Overwrites, Part};
 pub use loops::{Loop, Loops};
 pub use operand::{Base, Operand, Place, Projection, TempId};
+pub use temps::LiveTemps;
 pub use terminator::{CaseLabel, Comparison, Condition, Terminator};
 
 use std::collections::{BTreeMap, BTreeSet};

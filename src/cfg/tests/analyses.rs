@@ -1,7 +1,7 @@
 //! Order, dominators, loops and liveness, and that all of it stays linear and flat.
 
 use crate::ast::LocalId;
-use crate::cfg::{BlockId, Cfg, Dominators, Liveness, Loops, Point};
+use crate::cfg::{BlockId, Cfg, Dominators, InstrKind, LiveTemps, Liveness, Loops, Point};
 
 use super::graph;
 
@@ -127,6 +127,22 @@ fn a_variable_read_in_the_next_round_is_live_at_the_end_of_this_one() {
         index: cfg.block(body).instrs.len(),
     };
     assert_eq!(liveness.live_at(end), [LocalId(0), LocalId(1)]);
+}
+
+/// 0: up to the branch, 1 and 2: the arms, 3: the call and the end of the statement.
+#[test]
+fn a_temporary_is_live_from_where_it_is_made_to_its_last_use() {
+    let (_, cfg) = graph("void f(int a, int b) { use(g(a), b ? h() : i()); if (a) last(); }");
+    let made = cfg.block(Cfg::ENTRY).instrs.iter().find_map(|instr| {
+        let is_call = matches!(instr.kind, InstrKind::Call { .. });
+        instr.dst().filter(|_| is_call)
+    });
+    let made = made.expect("`g` is called first");
+    let live = LiveTemps::new(&cfg);
+    let blocks = cfg.iter().map(|(id, _)| id);
+    let live: Vec<BlockId> = blocks.filter(|&id| live.is_live_into(made, id)).collect();
+    assert_eq!(numbers(live), [1, 2, 3]);
+    assert!(cfg.blocks.len() > 4, "there are blocks behind the call");
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ast::{LocalId, Storage, Tree, Type, TypeKind};
-use crate::cfg::{Base, Cfg, InstrKind, Liveness, Operand, Place, Point, TempId};
+use crate::cfg::{
+    Base, BlockId, Cfg, InstrKind, LiveTemps, Liveness, Operand, Place, Point, TempId,
+};
 
 /// Facts about the function that every path shares.
 pub(super) struct Facts<'a> {
@@ -11,8 +13,7 @@ pub(super) struct Facts<'a> {
     pub cfg: &'a Cfg,
     liveness: Liveness<'a>,
     address_taken: FxHashSet<LocalId>,
-    /// Temporaries that are used in another block than the one that makes them.
-    crossing: FxHashSet<TempId>,
+    live_temps: LiveTemps,
     /// Temporaries that are the address of a place: `(char **)&text`.
     addresses: FxHashMap<TempId, &'a Place>,
 }
@@ -24,7 +25,7 @@ impl<'a> Facts<'a> {
             cfg,
             liveness: Liveness::new(cfg, tree.locals.len()),
             address_taken: cfg.address_taken().into_iter().collect(),
-            crossing: cfg.crossing_temps(),
+            live_temps: LiveTemps::new(cfg),
             addresses: addresses(cfg),
         }
     }
@@ -55,8 +56,9 @@ impl<'a> Facts<'a> {
         self.address_taken.contains(&local) || self.liveness.is_live(local, at)
     }
 
-    pub(super) fn is_crossing(&self, temp: TempId) -> bool {
-        self.crossing.contains(&temp)
+    /// Whether a temporary is used in `block`, or behind it.
+    pub(super) fn is_temp_live(&self, temp: TempId, block: BlockId) -> bool {
+        self.live_temps.is_live_into(temp, block)
     }
 
     /// Whether a variable can hold a pointer into an object: numbers and arrays of them cannot.

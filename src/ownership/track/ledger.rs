@@ -4,7 +4,7 @@ use super::state::{InstanceId, State, Value};
 use super::step::Stepper;
 use super::{Exit, Handed, Problem, Trouble};
 use crate::ast::StmtId;
-use crate::cfg::{Operand, Point, Source};
+use crate::cfg::{Operand, Point, Source, TempId};
 
 impl Stepper<'_> {
     /// The function returns: what it returns goes to the caller, all else must balance.
@@ -59,7 +59,8 @@ impl Stepper<'_> {
     /// Drops what cannot matter any more at `at`.
     pub(super) fn forget(&mut self, state: &mut State, at: Point) {
         let facts = self.facts;
-        state.temps.retain(|temp, _| facts.is_crossing(*temp));
+        let is_live = |temp: &TempId| facts.is_temp_live(*temp, at.block);
+        state.temps.retain(|temp, _| is_live(temp));
         state.locals.retain(|local, _| facts.is_live(*local, at));
         self.find_lost(state, facts.cfg.source(at));
         state.normalize();

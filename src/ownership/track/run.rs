@@ -30,18 +30,22 @@ pub struct Followed {
     pub exits: BTreeSet<Exit>,
 }
 
-/// Follows `seeds` through the function: all together, or one by one if that makes too many
-/// states. Not to know the values of the other seeds makes more paths possible, never fewer, so
-/// what is clean then, or doubtful at most, is no worse.
+/// Follows `seeds` through the function: all together and all variables with them, or less if that
+/// makes too many states. Not to know the values of the other variables, or of the other seeds,
+/// makes more paths possible, never fewer, so what is clean then, or doubtful at most, is no worse.
 #[must_use]
 pub fn run(cfg: &Cfg, tree: &Tree, seeds: &[Seed], callees: &dyn Callees) -> Report {
     let facts = Facts::new(cfg, tree);
-    let mut visits = 0;
-    let together = Walk::new(&facts, seeds, callees, false).run(&mut visits);
-    if let Some(followed) = together {
-        return Report::Complete(followed.troubles);
+    let together = |blur| {
+        let followed = Walk::new(&facts, seeds, callees, blur).run(&mut 0)?;
+        let is_no_worse = |trouble: &Trouble| !blur || trouble.problem.is_doubt();
+        let holds = followed.troubles.iter().all(is_no_worse);
+        holds.then_some(followed.troubles)
+    };
+    if let Some(troubles) = together(false).or_else(|| together(true)) {
+        return Report::Complete(troubles);
     }
-    visits = 0;
+    let mut visits = 0;
     let mut doubts = Vec::new();
     for (at, seed) in seeds.iter().enumerate() {
         let walk = Walk::new(&facts, std::slice::from_ref(seed), callees, true);

@@ -276,6 +276,28 @@ fn many_lookups_at_once_are_followed_one_by_one() {
     assert_eq!(troubles(&leaks), "too complex");
 }
 
+/// The second reference is only there if the first is, which a proof for one of them alone does not
+/// know.
+#[test]
+fn flags_that_do_not_matter_are_forgotten_for_all_lookups_at_once() {
+    let flags: String = (0..10)
+        .map(|number| format!("int f{number} = 0; if (test({number})) f{number} = 1;\n"))
+        .collect();
+    let uses: String = (0..10).map(|number| format!("use(f{number});\n")).collect();
+    let body = |release: &str| {
+        format!(
+            "PyObject *w = NULL, *v = PyList_GetItemRef(self, 0);
+            {flags}
+            if (v != NULL) w = PyList_GetItemRef(v, 0);
+            {uses}
+            if (v != NULL) {{ Py_DECREF(v); {release}; }}
+            return NULL;"
+        )
+    };
+    assert_eq!(troubles(&body("Py_XDECREF(w)")), "");
+    assert_eq!(troubles(&body("")), "too complex");
+}
+
 /// Ten flags that have nothing to do with the reference make a thousand states.
 #[test]
 fn flags_that_do_not_matter_are_forgotten() {
