@@ -5,6 +5,7 @@ mod context;
 mod declare;
 mod finding;
 mod fingerprint;
+mod head;
 mod selection;
 mod suppression;
 
@@ -12,6 +13,7 @@ pub use check::{BuildCx, Check};
 pub use context::{ErrorNumbers, ErrorReturn, Errors, Exceptions, Lookups, PackageCx};
 pub use finding::{Finding, Note, Outcome};
 pub use fingerprint::fingerprints;
+pub use head::{Head, Refusal};
 pub use selection::{Selection, Selector, UnknownRule};
 pub use suppression::{Suppression, build_suppressions, suppressions};
 

@@ -6,6 +6,7 @@ use super::contract::OWN;
 use super::emit;
 use super::emit::hand_out;
 use super::emit::presence;
+use super::lent;
 use super::plan;
 use super::plan::Planned;
 use super::reason::Reason;
@@ -124,8 +125,11 @@ pub(super) fn solve(cx: &PackageCx<'_>, item: ItemId, helpers: &BTreeSet<String>
         is_open
     });
     let plan = plan::plan(&scene, &calls);
+    let lent = plan.stuck.iter().filter_map(|home| lent::fix(&scene, home));
+    let lent: BTreeMap<ExprId, Fix> = lent.collect();
     for (call, why) in plan.declined {
-        match snapshot::fix(&scene, call) {
+        let fix = lent.get(&call).cloned();
+        match fix.or_else(|| snapshot::fix(&scene, call)) {
             Some(fix) => solved.outcomes.insert(call, Outcome::Fix(fix)).map(drop),
             None => solved.declined.insert(call, why).map(drop),
         };

@@ -3,7 +3,8 @@
 //! A *lookup* is a call that gives a borrowed reference. For each function: the `shape` of each
 //! lookup, what `follow` finds along all paths (the web of the variable that is assigned, which
 //! `Py_INCREF` goes), where the `releases` come, which of the function's `exits` serves where a
-//! call fails that could not fail before, whether an exception may be `pending` there; then the
+//! call fails that could not fail before, whether an exception may be `pending` there, whether the
+//! object can be `lent` to a part of the function where a macro leaves it; then the
 //! text that is `emit`ted. The `variants` of all configurations become one change.
 //!
 //! ```c
@@ -20,6 +21,7 @@ mod emit;
 mod exits;
 mod follow;
 mod item;
+mod lent;
 mod overwritten;
 mod pending;
 mod plan;
@@ -33,5 +35,6 @@ mod types;
 mod variants;
 mod weak;
 
+pub use lent::is_lent;
 pub use reason::is_left_by_macro;
 pub use rule::check;

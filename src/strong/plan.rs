@@ -54,6 +54,19 @@ pub(super) struct Plan {
     /// Homes that can only change together.
     pub groups: Vec<Vec<Planned>>,
     pub declined: BTreeMap<ExprId, Reason>,
+    /// Homes that cannot release what they hold everywhere in the function.
+    pub stuck: Vec<Home>,
+}
+
+impl Planned {
+    /// A home of which nothing changes but the lookups.
+    pub(super) fn only_lookups(home: Home) -> Self {
+        Self {
+            home,
+            decisions: Decisions::default(),
+            needs: BTreeSet::new(),
+        }
+    }
 }
 
 pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) -> Plan {
@@ -77,6 +90,8 @@ pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) 
             for call in calls_of(&homes[at]) {
                 plan.declined.insert(call, reason.clone());
             }
+            plan.stuck
+                .extend(lacks_place(&reason).then(|| homes[at].clone()));
         }
         calls.retain(|(call, _)| strong.contains(call) && !plan.declined.contains_key(call));
     }
@@ -142,6 +157,15 @@ fn braced(scene: &Scene<'_>, homes: &[Home]) -> BTreeSet<StmtId> {
 /// Whether the lookup takes a statement of its own where it is part of a condition.
 pub(super) fn moves_in_front(replacement: &Replacement) -> bool {
     replacement.errors == OldErrors::Swallowed || replacement.absent == Absent::None
+}
+
+/// Whether the object is only used, as far as `reason` tells, but cannot be released where the
+/// function leaves it.
+fn lacks_place(reason: &Reason) -> bool {
+    matches!(
+        reason,
+        Reason::ExitInMacro(_) | Reason::OwnedOnSomePaths(_) | Reason::NoPlace(_)
+    )
 }
 
 fn calls_of(home: &Home) -> Vec<ExprId> {

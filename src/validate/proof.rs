@@ -377,7 +377,8 @@ pub(super) fn describe(function: &Function, seeds: &[Seed], trouble: &Trouble) -
     format!("in `{}`, the reference from `{name}` {what}", function.name)
 }
 
-/// The original bytes that `span` of the result came from, made wider where its ends are new.
+/// The original bytes that `span` of the result came from, made wider where its ends are new; those
+/// beside the place where it came in if all of it is new.
 pub(super) fn original_span(applied: &Applied, span: ByteSpan) -> ByteSpan {
     let (start, end) = (span.start().0, span.end().0);
     let first = (start..end).find_map(|at| applied.map.to_original(ByteOffset(at)));
@@ -386,8 +387,20 @@ pub(super) fn original_span(applied: &Applied, span: ByteSpan) -> ByteSpan {
         .find_map(|at| applied.map.to_original(ByteOffset(at)));
     match (first, last) {
         (Some(first), Some(last)) => ByteSpan::new(first.0, last.0 + 1),
-        _ => ByteSpan::default(),
+        _ => beside(applied, span.start()),
     }
+}
+
+/// The original bytes on both sides of what stands at `at` of the result.
+pub(super) fn beside(applied: &Applied, at: ByteOffset) -> ByteSpan {
+    let original = |at: u32| applied.map.to_original(ByteOffset(at));
+    let length = u32::try_from(applied.bytes.len()).expect("files are indexed by u32");
+    let first = (0..at.0).rev().find_map(original);
+    let last = (at.0..length).find_map(original);
+    ByteSpan::new(
+        first.map_or(0, |first| first.0),
+        last.map_or(u32::MAX, |last| last.0 + 1),
+    )
 }
 
 /// The bytes of the original that `span` of the result stands for, with what edits at its ends

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Failure;
 use super::ends::Ends;
 use super::original::Original;
-use super::proof::{Failed, borrowed_seeds, calls, is_inserted, original_span, seeds};
+use super::proof::{Failed, beside, borrowed_seeds, calls, is_inserted, original_span, seeds};
 use super::statics::Kept;
 use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Tree};
 use crate::edit::Applied;
@@ -240,22 +240,10 @@ impl Change<'_> {
         let place = item.place.1;
         Failed {
             file: self.file,
-            original: vec![self.origin(at), original_span(self.applied, place)],
+            original: vec![beside(self.applied, at), original_span(self.applied, place)],
             result: place,
             failure,
         }
-    }
-
-    /// The original bytes around what stands at `at` of the result.
-    fn origin(&self, at: ByteOffset) -> ByteSpan {
-        let original = |at: u32| self.applied.map.to_original(ByteOffset(at));
-        let length = u32::try_from(self.applied.bytes.len()).expect("files are indexed by u32");
-        let first = (0..at.0).rev().find_map(original);
-        let last = (at.0..length).find_map(original);
-        ByteSpan::new(
-            first.map_or(0, |first| first.0),
-            last.map_or(u32::MAX, |last| last.0 + 1),
-        )
     }
 
     /// Whether two variants are the same configuration before and after: all tokens that the

@@ -12,26 +12,29 @@
 //!     return result;
 //! }
 //! ```
-//! Whoever calls the wrapper must get what the old function gave for the same arguments. That the
+//! A wrapper without a section looks up an object for the body: `lent` has more of that. Whoever calls the wrapper must get what the old function gave for the same arguments. That the
 //! section is balanced is looked at as in every function.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Failure;
 use super::original::Original;
 use super::proof::{Failed, calls, is_inserted, original_span};
+use super::{Failure, lent};
 use crate::ast::{ExprId, ExprKind, Function, LocalId, StmtKind, Tree, Type};
 use crate::edit::Applied;
 use crate::program::{Program, ProgramItem};
-use crate::source::{ByteSpan, FileId};
+use crate::source::{ByteSpan, FileId, FileSet};
 
 /// A function that was split.
-struct Split<'a> {
-    /// As it was.
-    old: &'a Function,
+pub(super) struct Split<'a> {
+    /// As it was, and where.
+    pub(super) old: &'a Function,
+    pub(super) old_item: &'a ProgramItem,
     /// The body as it is now, and where.
-    body: &'a Function,
-    item: &'a ProgramItem,
+    pub(super) body: &'a Function,
+    pub(super) item: &'a ProgramItem,
+    /// Whether the body stands, from brace to brace, where that of the function was.
+    is_whole: bool,
 }
 
 /// What is wrong with the two halves of functions that were split.
@@ -51,28 +54,39 @@ pub(super) fn failures(
         let mut wrappers = result.functions();
         let wrong = wrappers.find_map(|(item, wrapper)| {
             let is_wrapper = item.place.0 == file && wrapper.name == split.old.name;
-            is_wrapper.then(|| split.wrong(item, wrapper)).flatten()
+            match is_wrapper {
+                true if split.is_lent(wrapper) => {
+                    let change = (result.files, &applied[&file]);
+                    split.failure_of_lent(item, wrapper, original, change)
+                }
+                true if split.is_whole => split.wrong(item, wrapper).map(Failure::Wrong),
+                _ => None,
+            }
         });
-        if let Some(reason) = wrong.or_else(|| foreign_call(split.body, &names)) {
+        let foreign = || {
+            let foreign = foreign_call(split.body, &names).filter(|_| split.is_whole);
+            foreign.map(Failure::Wrong)
+        };
+        if let Some(failure) = wrong.or_else(foreign) {
             failures.push(Failed {
                 file,
                 original: vec![original_span(&applied[&file], split.item.place.1)],
                 result: split.item.place.1,
-                failure: Failure::Wrong(reason),
+                failure,
             });
         }
     }
     failures
 }
 
-/// The functions whose body stands, from brace to brace, under another name than before.
+/// The functions with a new name whose body stands, all or a part of it, where a function with another
+/// name was.
 fn splits<'a>(
     original: &'a Original<'_>,
     result: &'a Program<'_>,
     applied: &BTreeMap<FileId, Applied>,
 ) -> Vec<Split<'a>> {
     let mut splits = Vec::new();
-    let mut bodies: BTreeMap<(FileId, ByteSpan), &Function> = BTreeMap::new();
     for (item, body) in result.functions() {
         let Some(applied) = applied.get(&item.place.0) else {
             continue;
@@ -80,20 +94,25 @@ fn splits<'a>(
         if !is_inserted(item, applied, body.name_range.start) {
             continue;
         }
-        if bodies.is_empty() {
-            bodies.extend(
-                original
-                    .program
-                    .functions()
-                    .filter_map(|(item, old)| Some((body_place(item, old)?, old))),
-            );
-        }
-        let place = body_place(item, body).map(|(file, span)| (file, original_span(applied, span)));
-        let old = place.and_then(|place| bodies.get(&place).copied());
-        splits.extend(
-            old.filter(|old| old.name != body.name)
-                .map(|old| Split { old, body, item }),
-        );
+        let Some((file, span)) = body_place(item, body) else {
+            continue;
+        };
+        let span = original_span(applied, span);
+        let mut olds = original.program.functions();
+        let is_known =
+            olds.any(|(old_item, old)| old_item.place.0 == file && old.name == body.name);
+        let mut olds = original.program.functions();
+        let old = olds.find(|(old_item, old)| {
+            let place = body_place(old_item, old);
+            place.is_some_and(|(of, place)| of == file && place.contains(span))
+        });
+        splits.extend(old.filter(|_| !is_known).map(|(old_item, old)| Split {
+            old,
+            old_item,
+            body,
+            item,
+            is_whole: body_place(old_item, old) == Some((file, span)),
+        }));
     }
     splits
 }
@@ -104,6 +123,40 @@ fn body_place(item: &ProgramItem, function: &Function) -> Option<(FileId, ByteSp
 }
 
 impl Split<'_> {
+    /// Whether `wrapper` calls the body, which has a parameter that the function had not: an object.
+    fn is_lent(&self, wrapper: &Function) -> bool {
+        let has = |function: &Function, name: &str| {
+            let mut params = function.params.iter();
+            params.any(|&param| function.tree.local(param).name == name)
+        };
+        let mut params = self.body.params.iter();
+        calls(wrapper).any(|(_, name)| name == self.body.name)
+            && params.any(|&param| !has(self.old, &self.body.tree.local(param).name))
+    }
+
+    /// What is wrong with the halves if the second is lent an object; `None` if the function was
+    /// that in one of its configurations.
+    fn failure_of_lent(
+        &self,
+        item: &ProgramItem,
+        wrapper: &Function,
+        original: &Original<'_>,
+        change: (&FileSet, &Applied),
+    ) -> Option<Failure> {
+        let olds = original.program.functions();
+        let olds = olds.filter(|(old_item, _)| old_item.place == self.old_item.place);
+        let mut found = None;
+        for (old_item, old) in olds {
+            let split = Split {
+                old,
+                old_item,
+                ..*self
+            };
+            found = Some(lent::failure(&split, wrapper, item, original, change)?);
+        }
+        found
+    }
+
     /// What is wrong with the function that has the old name.
     fn wrong(&self, item: &ProgramItem, wrapper: &Function) -> Option<String> {
         let (old, new) = (&self.old.name, &self.body.name);
@@ -171,7 +224,7 @@ impl Split<'_> {
 }
 
 /// The types of the result and of the parameters.
-fn signature(function: &Function) -> (&Type, Vec<&Type>, bool) {
+pub(super) fn signature(function: &Function) -> (&Type, Vec<&Type>, bool) {
     let params = function.params.iter();
     let types = params
         .map(|&param| &function.tree.local(param).ty)
@@ -266,12 +319,12 @@ fn same_object(function: &Function) -> BTreeSet<LocalId> {
 }
 
 /// The values that a variable is given.
-fn assigned(tree: &Tree, variable: LocalId) -> Vec<ExprId> {
+pub(super) fn assigned(tree: &Tree, variable: LocalId) -> Vec<ExprId> {
     let stores = tree.stores().filter(|&(local, _)| local == variable);
     stores.map(|(_, value)| value).collect()
 }
 
 /// The variable that an expression names, through casts.
-fn local(tree: &Tree, expr: ExprId) -> Option<LocalId> {
+pub(super) fn local(tree: &Tree, expr: ExprId) -> Option<LocalId> {
     tree.as_local(tree.without_casts(expr))
 }

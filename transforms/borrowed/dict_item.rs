@@ -29,6 +29,10 @@ declare_rule! {
     /// failure exit and after the same releases. That is a change of behaviour asked for, so it lowers no
     /// confidence. Where no exit fits, the error is cleared, and the title of the fix says so.
     ///
+    /// Where macros leave the function while the reference is held (`CHECK(f(x))`), one or two uses are
+    /// written out with the release. Where there are more, or the macro has several definitions, the rest
+    /// of the function becomes one of its own, which is lent the object.
+    ///
     /// ## Why
     /// Another thread can replace or remove the value between the call and its use. The dict was then its
     /// last owner, and the pointer dangles.

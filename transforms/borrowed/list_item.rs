@@ -15,6 +15,10 @@ declare_rule! {
     /// that the code took and forgot on some path is released there, if no other code can have it and another
     /// path releases or returns it: the fix says that, too.
     ///
+    /// Where macros leave the function while the reference is held (`CHECK(f(x))`), one or two uses are
+    /// written out with the release. Where there are more, or the macro has several definitions, the rest
+    /// of the function becomes one of its own, which is lent the object.
+    ///
     /// ## Why
     /// Another thread can replace or remove the item between the call and its use. The list was then its
     /// last owner, and the pointer dangles.

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use crate::declare_rule;
 use crate::edit::{Confidence, Fix, Need};
 use crate::preprocess::Place;
-use crate::rule::{Finding, ItemId, Note, Outcome, PackageCx};
+use crate::rule::{Finding, ItemId, Note, Outcome, PackageCx, Refusal};
 use crate::source::{ByteSpan, FileId};
 use crate::state::{Method, ObjectState, object_states};
-use crate::transforms::split::{Refusal, Split};
+use crate::transforms::split::Split;
 
 declare_rule! {
     /// ## What it does

@@ -14,6 +14,7 @@
 //!                                      total = PyObject_Size(item);
 //!                                      Py_DECREF(item);
 //! ```
+//! A function that could be split instead is, where more than a few uses would be written out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,6 +30,9 @@ use crate::rule::{Finding, Outcome, PackageCx};
 use crate::source::{ByteOffset, ByteSpan, FileId};
 use crate::strong;
 
+/// Most uses that are written out in a function that can be split.
+const MAX_WRITTEN_OUT: usize = 2;
+
 /// Looks again at lookups that have no fix because a macro leaves the function.
 pub(in crate::engine) fn solve(
     package: &Package,
@@ -36,7 +40,7 @@ pub(in crate::engine) fn solve(
     cx: &PackageCx<'_>,
     findings: &mut [Finding],
 ) {
-    let open: Vec<usize> = (0..findings.len())
+    let mut open: Vec<usize> = (0..findings.len())
         .filter(|&at| is_open(&findings[at]))
         .collect();
     let places = open
@@ -56,12 +60,25 @@ pub(in crate::engine) fn solve(
             }
             return;
         }
-        written = copy.touched(fixes.values());
+        open.retain(|&at| {
+            let fix = fixes.get(&at);
+            let count = fix.map(|fix| copy.touched(std::iter::once(fix)).len());
+            !is_split(&findings[at]) || count.is_some_and(|count| count <= MAX_WRITTEN_OUT)
+        });
+        let asked: Vec<&Fix> = open.iter().filter_map(|at| fixes.get(at)).collect();
+        let asked = fixes.values().filter(|fix| asked.contains(fix));
+        written = copy.touched(asked);
     }
 }
 
 fn is_open(finding: &Finding) -> bool {
     matches!(&finding.outcome, Outcome::Manual(reason) if strong::is_left_by_macro(reason))
+        || is_split(finding)
+}
+
+/// Whether the function is split so that the reference is released where no macro leaves it.
+fn is_split(finding: &Finding) -> bool {
+    matches!(&finding.outcome, Outcome::Fix(fix) if strong::is_lent(fix))
 }
 
 /// The uses of macros in the functions around `places` that can be written out, as edits.

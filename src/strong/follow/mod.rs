@@ -6,6 +6,7 @@
 //! stay, and the new reference lives beside theirs. In [`Mode::Own`] the variable owns what a
 //! lookup gave just as what another call made, where the two come together. Where none of them fits,
 //! the code gives away or releases what it does not have, and in [`Mode::Mend`] has from then on.
+//! In [`Mode::Lent`] the caller holds the reference: the code must only use the object.
 
 mod afterwards;
 pub(super) mod arms;
@@ -45,6 +46,8 @@ pub(in crate::strong) enum Mode {
     Own,
     /// The new reference is that which the code gives away or releases without having it.
     Mend,
+    /// The new reference is the caller's, who releases it when the function is done.
+    Lent,
 }
 
 /// Calls whose results are owned after a change, with a note of those that made a difference to
@@ -305,6 +308,9 @@ impl Follower<'_, '_> {
         let Hold::Held { count, null } = state.hold else {
             return;
         };
+        if self.mode == Mode::Lent {
+            return;
+        }
         let unfit = state.detached || self.suppressed.contains(&slot);
         if unfit || self.is_needed(state, point) || self.scene.is_errno_wanted(point) {
             return;

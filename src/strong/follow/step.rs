@@ -95,6 +95,7 @@ impl Follower<'_, '_> {
     /// Fails if no variable holds the object any more. A fresh variable always does.
     fn check_kept(&self, state: &mut State, reason: impl FnOnce() -> Reason) {
         let kept = self.home.is_none()
+            || self.mode == Mode::Lent
             || state
                 .carriers
                 .values()
@@ -171,6 +172,10 @@ impl Follower<'_, '_> {
         if inside && is_home {
             // `v = PyTuple_GET_ITEM(v, 0)`: what is needed is lost.
             return self.check_kept(state, || Reason::DerivedOutlives(self.name.to_owned()));
+        }
+        if is_home && self.mode == Mode::Lent {
+            state.carriers.remove(&Carrier::Local(local));
+            return;
         }
         if is_home && state.is_held() {
             let value = super::web::assigned(self.scene, instr.source, local);
@@ -277,7 +282,7 @@ impl Follower<'_, '_> {
         match self.mode {
             Mode::Adopt | Mode::Own if count == 0 && needed => state.fail(reason),
             Mode::Adopt | Mode::Own if count == 0 => state.clear(),
-            Mode::Adopt | Mode::Own | Mode::Keep | Mode::Mend => {
+            Mode::Adopt | Mode::Own | Mode::Keep | Mode::Mend | Mode::Lent => {
                 state.hold = Hold::Held { count, null }
             }
         }
@@ -311,6 +316,9 @@ impl Follower<'_, '_> {
         let Hold::Held { count, null } = state.hold else {
             return;
         };
+        if self.mode == Mode::Lent && !state.detached {
+            return state.clear();
+        }
         let writable = matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Return(Some(_)))
             && self.scene.stmt_span(stmt).is_some()
             && !state.detached;

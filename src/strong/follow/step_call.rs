@@ -65,6 +65,9 @@ impl Follower<'_, '_> {
                 if self.owns(state) && effect == Effect::Use && self.may_keep(name, at) {
                     return state.fail(Reason::KeptBorrowed(name.to_owned()));
                 }
+                if effect == Effect::Take && self.is_other_owner(expr, at, state) {
+                    continue;
+                }
                 state.sources.passed_on |=
                     effect == Effect::Use && (self.may_keep(name, at) || keeps_bare(name));
                 self.argument(point, name, expr, effect, *kind, state, sink);
@@ -84,6 +87,14 @@ impl Follower<'_, '_> {
         if matches!(state.hold, Hold::Null | Hold::Held { .. }) && !self.strong.contains(expr) {
             self.result(name, dst, expr, &kinds, state);
         }
+    }
+
+    /// Whether `call` takes a reference for another variable than that of the lookup, whose own
+    /// business the object is from then on: the caller has a reference for the lookup.
+    fn is_other_owner(&self, call: ExprId, at: usize, state: &mut State) -> bool {
+        let local = self.local_argument(call, at);
+        let other = local.filter(|_| self.mode == Mode::Lent && local != self.home);
+        other.is_some_and(|other| state.carriers.remove(&Carrier::Local(other)).is_some())
     }
 
     /// Whether the function of the package keeps what it gets as argument `at`, or releases it.

@@ -18,6 +18,9 @@ mod mend;
 mod merge;
 mod placing;
 
+use std::collections::BTreeSet;
+
+use crate::ast::ExprId;
 use crate::capi::{Absent, OldErrors};
 use crate::strong::exits::exit::Failure;
 use crate::strong::exits::joined::entered_with_null;
@@ -85,34 +88,7 @@ fn follow_as(
     strong: &Strong<'_>,
     weak: Option<Weak>,
 ) -> Result<Decisions, Reason> {
-    let may_be_null = |lookup: &Lookup| {
-        matches!(lookup.failure, Failure::Tested | Failure::PassedOn)
-            || lookup.replacement.errors != OldErrors::Unchecked
-            || lookup.replacement.absent != Absent::Error
-    };
-    let lookups = home.lookups.iter();
-    let mut follower = Follower {
-        scene,
-        slots,
-        weak,
-        lookups: lookups
-            .map(|lookup| (lookup.call, may_be_null(lookup)))
-            .collect(),
-        with_null: entered_with_null(scene, &home.lookups),
-        strong,
-        others: home
-            .lookups
-            .iter()
-            .filter_map(|lookup| arms::other(scene, lookup.call))
-            .collect(),
-        home: home.local,
-        name: &home.name,
-        web: home.web.clone(),
-        mode,
-        starts_null: false,
-        supposes_null: false,
-        suppressed: slots.last_choices().clone(),
-    };
+    let mut follower = follower(mode, scene, slots, home, strong, weak);
     let direct = meeting(&mut follower).or_else(|_| {
         follower.suppressed.clear();
         meeting(&mut follower)
@@ -139,6 +115,52 @@ fn follow_as(
             }
         }
     }
+}
+
+fn follower<'s, 'a>(
+    mode: Mode,
+    scene: &'s Scene<'a>,
+    slots: &'s Slots,
+    home: &'s Home,
+    strong: &'s Strong<'s>,
+    weak: Option<Weak>,
+) -> Follower<'s, 'a> {
+    let may_be_null = |lookup: &Lookup| {
+        matches!(lookup.failure, Failure::Tested | Failure::PassedOn)
+            || lookup.replacement.errors != OldErrors::Unchecked
+            || lookup.replacement.absent != Absent::Error
+    };
+    let lookups = home.lookups.iter();
+    let others = lookups
+        .clone()
+        .filter_map(|lookup| arms::other(scene, lookup.call));
+    Follower {
+        scene,
+        slots,
+        weak,
+        others: others.collect(),
+        lookups: lookups
+            .map(|lookup| (lookup.call, may_be_null(lookup)))
+            .collect(),
+        with_null: entered_with_null(scene, &home.lookups),
+        strong,
+        home: home.local,
+        name: &home.name,
+        web: home.web.clone(),
+        mode,
+        starts_null: false,
+        supposes_null: false,
+        suppressed: slots.last_choices().clone(),
+    }
+}
+
+/// Whether the function only uses what the lookups of `home` give, and nothing of it is left when
+/// it is done: a caller could hold the reference.
+pub(in crate::strong) fn is_only_used(scene: &Scene<'_>, slots: &Slots, home: &Home) -> bool {
+    let calls: BTreeSet<ExprId> = home.lookups.iter().map(|lookup| lookup.call).collect();
+    let strong = Strong::new(&calls);
+    let decisions = follower(Mode::Lent, scene, slots, home, &strong, None).run();
+    decisions.is_ok_and(|decisions| decisions == Decisions::default())
 }
 
 /// Most times that releases move to where paths meet.

@@ -415,19 +415,22 @@ done:
 }
 
 #[test]
-fn a_return_inside_a_macro_is_a_leak_to_decline() {
+fn a_return_inside_a_macro_in_a_loop_is_a_leak_to_decline() {
     insta::assert_snapshot!(crate::testing::run(
         super::ALL,
         r#"
 #define TRY(x) do { if ((x) < 0) return -1; } while (0)
 static int f(PyObject *list) {
-    PyObject *item = PyList_GetItem(list, 0);
-    TRY(check(list));
-    return use(item);
+    for (int i = 0; i < 3; i++) {
+        PyObject *item = PyList_GetItem(list, i);
+        TRY(check(list));
+        use(item);
+    }
+    return 0;
 }
 "#
     ), @"
-        4: a macro leaves the function while `item` holds the reference: release it there by hand
+        5: a macro leaves the function while `item` holds the reference: release it there by hand
         ");
 }
 

@@ -19,6 +19,7 @@ mod guarded;
 mod helpers;
 mod joined;
 mod layout;
+mod lent;
 mod list_macro_loops;
 mod list_macro_made;
 mod list_macro_owners;
