@@ -203,49 +203,53 @@ static int f(PyObject *dict, PyObject *key) {
         "#);
 }
 
+/// Why the rest of a function with it needs the object for longer than a call: the reason, the
+/// type of its result, and the rest.
+const BEHIND: &[(&str, &str, &str)] = &[
+    ("returned", "PyObject *", "CHECK(n); return o;"),
+    (
+        "pointer returned",
+        "char *",
+        "CHECK(n); return PyUnicode_AsUTF8(o);",
+    ),
+    (
+        "pointer stored",
+        "int",
+        "CHECK(n); self->text = PyUnicode_AsUTF8(o); return 0;",
+    ),
+    ("stored", "int", "CHECK(n); self->o = o; return 0;"),
+    (
+        "released",
+        "int",
+        "CHECK(n); use(o); Py_DECREF(o); return 0;",
+    ),
+    ("address", "int", "CHECK(n); keep(&o); return 0;"),
+    ("macro returns it", "PyObject *", "GIVE(o); return NULL;"),
+    (
+        "detached",
+        "int",
+        "CHECK(n); use(o); PyGILState_Release(state); return 0;",
+    ),
+    (
+        "names itself",
+        "int",
+        "CHECK(use(o)); return f(self, dict, NULL, n);",
+    ),
+    (
+        "tells its name",
+        "int",
+        "CHECK(use(o)); report(__func__); return 0;",
+    ),
+    (
+        "jumped to",
+        "int",
+        "again: CHECK(use(o)); if (n--) goto start; return 0;",
+    ),
+];
+
 #[test]
 fn what_leaves_something_of_the_object_behind_is_not_split() {
-    for (why, result, rest) in [
-        ("returned", "PyObject *", "CHECK(n); return o;"),
-        (
-            "pointer returned",
-            "char *",
-            "CHECK(n); return PyUnicode_AsUTF8(o);",
-        ),
-        (
-            "pointer stored",
-            "int",
-            "CHECK(n); self->text = PyUnicode_AsUTF8(o); return 0;",
-        ),
-        ("stored", "int", "CHECK(n); self->o = o; return 0;"),
-        (
-            "released",
-            "int",
-            "CHECK(n); use(o); Py_DECREF(o); return 0;",
-        ),
-        ("address", "int", "CHECK(n); keep(&o); return 0;"),
-        ("macro returns it", "PyObject *", "GIVE(o); return NULL;"),
-        (
-            "detached",
-            "int",
-            "CHECK(n); use(o); PyGILState_Release(state); return 0;",
-        ),
-        (
-            "names itself",
-            "int",
-            "CHECK(use(o)); return f(self, dict, NULL, n);",
-        ),
-        (
-            "tells its name",
-            "int",
-            "CHECK(use(o)); report(__func__); return 0;",
-        ),
-        (
-            "jumped to",
-            "int",
-            "again: CHECK(use(o)); if (n--) goto start; return 0;",
-        ),
-    ] {
+    for &(why, result, rest) in BEHIND {
         let text = format!(
             "
 #define GIVE(x) if (x) return x
