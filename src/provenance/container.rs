@@ -98,6 +98,9 @@ impl Cx<'_> {
                     self.line(at.flow, point)
                 ),
             ),
+            Some(Gives::SameOrFresh(_)) if at.flow.is_of_no_list(point) => {
+                self.fresh(at, point, name)
+            }
             Some(Gives::Same(arg) | Gives::SameOrFresh(arg)) if at.depth > 0 => {
                 let at = At {
                     depth: at.depth - 1,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{Function, LocalId, Storage};
+use crate::ast::{ExprKind, Function, LocalId, Name, Storage};
 use crate::cfg::{
     self, Base, BlockId, Callee, Cfg, Instr, InstrKind, Liveness, Operand, Place, Point,
     Projection, Source, TempId, Terminator,
@@ -96,6 +96,33 @@ impl<'a> Flow<'a> {
             }
             _ => None,
         }
+    }
+
+    /// Whether the call at `point` gets what is no list, so that `PySequence_Fast` gives a tuple or
+    /// a list of its own: `PyList_CheckExact(v) ? PyList_AsTuple(v) : PySequence_Fast(v, "…")`.
+    pub(super) fn is_of_no_list(&self, point: Point) -> bool {
+        let tree = &self.function.tree;
+        let Some(Source::Expr(call)) = self.source(point) else {
+            return false;
+        };
+        let argument = |call| match &tree.expr(call).kind {
+            ExprKind::Call { callee, args } => {
+                let ExprKind::Name(Name::Local(local)) = tree.expr(*args.first()?).kind else {
+                    return None;
+                };
+                Some((tree.callee_name(*callee)?, local))
+            }
+            _ => None,
+        };
+        let Some((_, sequence)) = argument(call) else {
+            return false;
+        };
+        tree.exprs.iter().any(|expr| match expr.kind {
+            ExprKind::Conditional {
+                cond, otherwise, ..
+            } => otherwise == call && argument(cond) == Some(("PyList_CheckExact", sequence)),
+            _ => false,
+        })
     }
 
     /// The field that the function pointer of an indirect call is read from: `tp_alloc`.

@@ -1,11 +1,19 @@
 //! A list that is read through `PySequence_Fast` turns into a tuple: a copy that never changes.
+//!
+//! ```c
+//! fast = PySequence_Fast(arg, "no sequence");      fast = PyList_CheckExact(arg)
+//!                                                      ? PyList_AsTuple(arg)
+//!                                                      : PySequence_Fast(arg, "no sequence");
+//! ```
+//!
+//! What is no list gives a tuple or a new list, which nobody else has.
 
 use super::exits::reach::reaches;
 use super::scene::{Parent, Scene};
-use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtKind, UnaryOp};
-use crate::cfg::{Cfg, Point};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtKind, Storage, UnaryOp};
+use crate::capi;
+use crate::cfg::{Callee, Cfg, Instr, InstrKind, Point};
 use crate::edit::Fix;
-use crate::source::ByteSpan;
 
 /// The fix that makes `read`, a `PySequence_Fast_GET_ITEM`, read from a tuple; `None` if the
 /// sequence is not made in this function, or is not only read.
@@ -17,35 +25,110 @@ pub(super) fn fix(scene: &Scene<'_>, read: ExprId) -> Option<Fix> {
     };
     let local = scene.as_local(*sequence)?;
     let variable = scene.tree.local(local);
-    let is_plain = variable.storage == crate::ast::Storage::None && !variable.is_param;
+    let is_plain = variable.storage == Storage::None && !variable.is_param;
     if !is_plain || scene.cfg.address_taken().contains(&local) {
         return None;
     }
     let made = makers(scene, local)?;
-    if made.is_empty() || !is_only_read(scene, local) {
+    if made.is_empty() || !is_only_read(scene, local) || looks_at_counts(scene) {
         return None;
     }
-    let mut fix = Fix::safe("take a snapshot: `PySequence_Tuple`");
-    for call in made {
-        let ("PySequence_Fast", [argument, _]) = scene.call(call)? else {
-            return None;
-        };
-        let (whole, argument) = (scene.span(call)?, scene.span(*argument)?);
-        let ExprKind::Call { callee, .. } = scene.tree.expr(call).kind else {
-            return None;
-        };
-        let callee = scene.span(callee)?;
-        fix.replace(scene.file, callee, "PySequence_Tuple");
-        let message = ByteSpan::new(argument.end().0, whole.end().0 - 1);
-        // The parenthesis of `PySequence_Fast((x), "…")` is not part of the argument.
-        if !scene.text(message).trim_start().starts_with(',') {
-            return None;
-        }
-        fix.replace(scene.file, message, "");
+    let mut fix = Fix::safe("take a snapshot of a list: `PyList_AsTuple`");
+    for &call in &made {
+        copy_list(scene, call, &mut fix)?;
     }
-    fix.assume("the text of the TypeError for what cannot be iterated may change");
-    fix.assume("a list is copied, once");
+    if let Some(name) = changer(scene, local, &made) {
+        fix.assume(format!(
+            "`{name}` does not change the list while its items are read: a copy does not show that"
+        ));
+    }
     Some(fix)
+}
+
+/// Copies the argument of `call`, a `PySequence_Fast`, if it is a list.
+fn copy_list(scene: &Scene<'_>, call: ExprId, fix: &mut Fix) -> Option<()> {
+    let ("PySequence_Fast", [argument, _]) = scene.call(call)? else {
+        return None;
+    };
+    // It is evaluated twice.
+    scene.as_local(*argument)?;
+    let (whole, argument) = (scene.span(call)?, scene.span(*argument)?);
+    let stmt = scene.stmt_span(scene.stmt_of(call)?)?;
+    let takes_all = match scene.parent_of_expr(call)? {
+        Parent::Stmt(_) => true,
+        Parent::Expr(outer) => matches!(scene.tree.expr(outer).kind, ExprKind::Assign { .. }),
+    };
+    if !takes_all {
+        return None;
+    }
+    let layout = &scene.layout;
+    let outer = layout.indentation(stmt.start());
+    let line = [
+        layout.line_ending(stmt.start()).as_bytes(),
+        &layout.step().deeper(outer),
+    ]
+    .concat();
+    let line = String::from_utf8_lossy(&line);
+    let argument = scene.text(argument);
+    let text = format!("PyList_CheckExact({argument}){line}? PyList_AsTuple({argument}){line}: ");
+    fix.insert(scene.file, whole.start(), text);
+    Some(())
+}
+
+/// Whether the function looks at the reference counts of objects: a tuple has references to items.
+fn looks_at_counts(scene: &Scene<'_>) -> bool {
+    let mut exprs = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+    exprs.any(|expr| matches!(scene.call(expr), Some(("Py_REFCNT", _))))
+}
+
+/// A call between one of the calls `made` and a read of `local` that may change the list.
+fn changer(scene: &Scene<'_>, local: LocalId, made: &[ExprId]) -> Option<String> {
+    let cfg = scene.cfg;
+    let made: Vec<Point> = made.iter().filter_map(|&call| cfg.call(call)).collect();
+    let exprs = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+    let reads = exprs.filter(|&expr| match scene.call(expr) {
+        Some(("PySequence_Fast_GET_ITEM", [sequence, _])) => {
+            scene.as_local(*sequence) == Some(local)
+        }
+        _ => false,
+    });
+    let reads: Vec<Point> = reads.filter_map(|read| cfg.call(read)).collect();
+    let behind = |point: Point| Point {
+        index: point.index + 1,
+        ..point
+    };
+    let is_between = |at: Point| {
+        let follows = |&from: &Point| reaches(cfg, behind(from), at, &made);
+        let leads = |&read: &Point| reaches(cfg, behind(at), read, &made);
+        !made.contains(&at) && made.iter().any(follows) && reads.iter().any(leads)
+    };
+    cfg.iter().find_map(|(block, content)| {
+        let steps = content.instrs.iter().enumerate();
+        let mut steps = steps.map(|(index, instr)| (Point { block, index }, instr));
+        steps.find_map(|(at, instr)| changes(scene, local, instr).filter(|_| is_between(at)))
+    })
+}
+
+/// The name of what a step calls if that may run Python code; of `local` a size and items are read.
+fn changes(scene: &Scene<'_>, local: LocalId, instr: &Instr) -> Option<String> {
+    let InstrKind::Call { callee, .. } = &instr.kind else {
+        return matches!(instr.kind, InstrKind::Asm).then(|| "asm".to_owned());
+    };
+    let Callee::Named(name) = callee else {
+        return Some("a callback".to_owned());
+    };
+    let reads = || match instr.source {
+        crate::cfg::Source::Expr(expr) => scene.call(expr).is_some_and(|(name, args)| {
+            let is_own = args
+                .first()
+                .is_some_and(|&arg| scene.as_local(arg) == Some(local));
+            is_own && is_read(name)
+        }),
+        crate::cfg::Source::Stmt(_) => false,
+    };
+    let is_quiet = capi::effects(name).is_some_and(|effects| !effects.runs_python);
+    let is_memory = matches!(&**name, "malloc" | "calloc" | "free" | "assert");
+    (!is_quiet && !is_memory && !reads()).then(|| name.to_string())
 }
 
 /// Whether `read` is a `PySequence_Fast_GET_ITEM` of what only `PySequence_Fast` made: a list or a
@@ -119,15 +202,7 @@ fn is_only_read(scene: &Scene<'_>, local: LocalId) -> bool {
 fn is_harmless(scene: &Scene<'_>, name: ExprId, outer: ExprId) -> bool {
     match scene.tree.expr(outer).kind {
         ExprKind::Call { .. } => scene.call(outer).is_some_and(|(callee, _)| {
-            matches!(
-                callee,
-                "PySequence_Fast_GET_ITEM"
-                    | "PySequence_Fast_GET_SIZE"
-                    | "PySequence_Fast_ITEMS"
-                    | "Py_DECREF"
-                    | "Py_XDECREF"
-                    | "Py_CLEAR"
-            )
+            is_read(callee) || matches!(callee, "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR")
         }),
         ExprKind::Assign { lhs, .. } => lhs == name,
         ExprKind::Unary { op, .. } => op == UnaryOp::Not,
@@ -138,4 +213,16 @@ fn is_harmless(scene: &Scene<'_>, name: ExprId, outer: ExprId) -> bool {
         },
         _ => false,
     }
+}
+
+/// Whether a call reads the size or an item of a list or tuple.
+fn is_read(name: &str) -> bool {
+    matches!(
+        name,
+        "PySequence_Fast_GET_ITEM"
+            | "PySequence_Fast_GET_SIZE"
+            | "PySequence_Fast_ITEMS"
+            | "PySequence_Length"
+            | "PySequence_Size"
+    )
 }

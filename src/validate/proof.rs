@@ -305,7 +305,8 @@ pub(super) fn seeds(
 fn gives(name: &str) -> Option<Gives> {
     match name {
         "Py_NewRef" => return Some(Gives::Always),
-        "PySequence_GetItem"
+        "PyList_AsTuple"
+        | "PySequence_GetItem"
         | "PySequence_ITEM"
         | "PyCell_Get"
         | "PyErr_GetRaisedException"

@@ -11,8 +11,12 @@ declare_rule! {
     /// ## What it does
     /// Replaces `PySequence_Fast_GET_ITEM` with `PySequence_GetItem`, and releases the reference on every
     /// path after the last use of the item. Where the new call fails, the function leaves as for
-    /// `PyList_GET_ITEM` (UG106). If it has no way to fail, `PySequence_Tuple` takes the place of
-    /// `PySequence_Fast`: the macro works on a tuple as well, and that never changes.
+    /// `PyList_GET_ITEM` (UG106). If it has no way to fail, a list is copied into a tuple, which
+    /// never changes; what is no list gives a tuple or a new list:
+    ///
+    ///     fast = PyList_CheckExact(arg)
+    ///         ? PyList_AsTuple(arg)
+    ///         : PySequence_Fast(arg, "not a sequence");
     ///
     /// Where `PySequence_GetItem` may do otherwise than the macro, what the macro does is written out:
     ///
@@ -54,13 +58,13 @@ declare_rule! {
     /// ## Confidence
     /// Safe. Where a list got shorter meanwhile the macro read what was no item of it; the new code raises
     /// `IndexError` there. Review where the macro gets the result of a call that the function did not make
-    /// by `PySequence_Fast`: a subclass of list may give other items. Review with `PySequence_Tuple`: a
-    /// list is copied, and the error for what cannot be iterated loses its own text.
+    /// by `PySequence_Fast`: a subclass of list may give other items. A copy of a list is for review where
+    /// Python code may run before the last item is read, and might change the list.
     ///
     /// ## Declines
-    /// - No exit fits, and the sequence is not made by `PySequence_Fast` in the same function, or is changed
-    ///   or kept there.
-    /// - The reference is returned or stored without a reference of its own: callers must change.
+    /// - No exit fits, and the sequence is not made by `PySequence_Fast` of a variable in the same function,
+    ///   or is changed or kept there.
+    /// - The reference is returned or stored without a reference of its own, and outlives the sequence.
     /// - The call is made by the body of a macro, or in the middle of a condition.
     ///
     /// ## References

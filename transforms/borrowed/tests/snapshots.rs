@@ -123,9 +123,20 @@ fn an_argument_in_parentheses() {
         r#"
     PyObject *fast = PySequence_Fast((key), "expected a sequence");
     use(PySequence_Fast_GET_ITEM(fast, 0));
+    Py_DECREF(fast);
     return 0;
 "#
-    ), @"4: the checked call can fail where the macro could not: use `PySequence_GetItem`, and do on `NULL` what the function does about its other errors");
+    ), @r#"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *fast = PySequence_Fast((key), "expected a sequence");
+        +    PyObject *fast = PyList_CheckExact(key)
+        +        ? PyList_AsTuple(key)
+        +        : PySequence_Fast((key), "expected a sequence");
+             use(PySequence_Fast_GET_ITEM(fast, 0));
+             Py_DECREF(fast);
+        "#);
 }
 
 #[test]
@@ -182,12 +193,14 @@ fn a_function_that_cannot_fail_reads_from_a_copy() {
     Py_DECREF(fast);
 "#
     ), @r#"
-        11: review: the text of the TypeError for what cannot be iterated may change; a list is copied, once
+        11: review: `use` does not change the list while its items are read: a copy does not show that
         @@
          static void f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
         -    PyObject *fast = PySequence_Fast(key, "expected a sequence");
-        +    PyObject *fast = PySequence_Tuple(key);
+        +    PyObject *fast = PyList_CheckExact(key)
+        +        ? PyList_AsTuple(key)
+        +        : PySequence_Fast(key, "expected a sequence");
              Py_ssize_t at, n;
              if (fast == NULL) {
         "#);
@@ -224,5 +237,67 @@ fn a_sequence_of_the_caller() {
         +    Py_DECREF(item);
              return 0;
          }
+        ");
+}
+
+#[test]
+fn a_pair_of_each_item_of_an_iterator() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *pair = NULL, *first = NULL, *second = NULL, *fast = NULL;
+    while ((pair = PyIter_Next(key)) != NULL) {
+        fast = PySequence_Fast(pair, "not a pair");
+        if (fast == NULL)
+            goto fail;
+        first = PySequence_Fast_GET_ITEM(fast, 0);
+        second = PySequence_Fast_GET_ITEM(fast, 1);
+        Py_INCREF(first);
+        Py_INCREF(second);
+        if (PyDict_SetItem(dict, first, second) < 0)
+            goto fail;
+        Py_DECREF(first);
+        Py_DECREF(second);
+        Py_DECREF(fast);
+        Py_DECREF(pair);
+    }
+    return 0;
+fail:
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    Py_XDECREF(fast);
+    Py_XDECREF(pair);
+    return -1;
+"#
+    ), @r#"
+        @@
+             PyObject *pair = NULL, *first = NULL, *second = NULL, *fast = NULL;
+             while ((pair = PyIter_Next(key)) != NULL) {
+        -        fast = PySequence_Fast(pair, "not a pair");
+        +        fast = PyList_CheckExact(pair)
+        +            ? PyList_AsTuple(pair)
+        +            : PySequence_Fast(pair, "not a pair");
+                 if (fast == NULL)
+                     goto fail;
+        "#);
+}
+
+#[test]
+fn reference_counts_that_are_looked_at() {
+    insta::assert_snapshot!(of(
+        "void",
+        r#"
+    PyObject *fast = PySequence_Fast(key, "expected a sequence"), *item;
+    if (fast == NULL) {
+        PyErr_Clear();
+        return;
+    }
+    item = PySequence_Fast_GET_ITEM(fast, 0);
+    if (Py_REFCNT(item) > 2)
+        use(item);
+    Py_DECREF(fast);
+"#
+    ), @"
+        8: the checked call can fail where the macro could not: use `PySequence_GetItem`, and do on `NULL` what the function does about its other errors
+        9: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object, else a lock
         ");
 }
