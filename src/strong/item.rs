@@ -6,6 +6,7 @@ use super::contract::OWN;
 use super::emit;
 use super::emit::hand_out;
 use super::emit::presence;
+use super::kept;
 use super::lent;
 use super::plan;
 use super::plan::Planned;
@@ -128,8 +129,10 @@ pub(super) fn solve(cx: &PackageCx<'_>, item: ItemId, helpers: &BTreeSet<String>
     let lent = plan.stuck.iter().filter_map(|home| lent::fix(&scene, home));
     let lent: BTreeMap<ExprId, Fix> = lent.collect();
     for (call, why) in plan.declined {
-        let fix = lent.get(&call).cloned();
-        match fix.or_else(|| snapshot::fix(&scene, call)) {
+        let row = replacement_of(cx, item, call).filter(|_| matches!(why, Reason::Field));
+        let in_place = || kept::fix(&scene, call, row?);
+        let fix = lent.get(&call).cloned().or_else(|| snapshot::fix(&scene, call));
+        match fix.or_else(in_place) {
             Some(fix) => solved.outcomes.insert(call, Outcome::Fix(fix)).map(drop),
             None => solved.declined.insert(call, why).map(drop),
         };

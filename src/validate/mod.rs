@@ -8,6 +8,7 @@ mod alternatives;
 mod contract;
 mod domains;
 mod ends;
+mod kept;
 mod lent;
 mod made;
 mod original;

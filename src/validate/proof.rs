@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::original::Original;
 use super::{
-    Failure, contract, domains, made, saved, statics, structure, undeclared, variants, wrapper,
+    Failure, contract, domains, kept, made, saved, statics, structure, undeclared, variants,
+    wrapper,
 };
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, Form, REPLACEMENTS};
@@ -93,6 +94,7 @@ pub(super) fn failures(
     failures.extend(domains::failures(original, applied));
     if author == Author::Rule {
         failures.extend(statics::failures(original, result, applied));
+        failures.extend(kept::failures(result, applied));
         failures.extend(structure::failures(original, result, applied));
         failures.extend(wrapper::failures(original, result, applied));
     }

@@ -25,6 +25,11 @@ declare_rule! {
     /// compared with another pointer, is left alone: nothing reads the object. Errors stay what they were:
     /// those that the old function cleared are cleared, those that it left set stay set.
     ///
+    /// Where the result goes straight to a field, and a `Py_INCREF` of the field stands right behind, the
+    /// field has its reference at once. A static variable, or a field of one, that gets nothing but what
+    /// such lookups of one function give, and of which no reference is ever taken or released, keeps one by
+    /// `Py_XSETREF`: what it holds lives until it gets the next.
+    ///
     /// With `--errors propagate` the function leaves with an error that the old one cleared, by its own
     /// failure exit and after the same releases. That is a change of behaviour asked for, so it lowers no
     /// confidence. Where no exit fits, the error is cleared, and the title of the fix says so.

@@ -13,7 +13,8 @@ declare_rule! {
     /// the last use of the item and of every pointer into it. A `Py_INCREF` that took the reference goes.
     /// So does a release of what a failed `PyList_SetItem` has released itself: the fix says so. A reference
     /// that the code took and forgot on some path is released there, if no other code can have it and another
-    /// path releases or returns it: the fix says that, too.
+    /// path releases or returns it: the fix says that, too. A field that takes its reference right behind the
+    /// lookup, and a static variable that holds nothing but what lookups gave, have it from the lookup.
     ///
     /// Where macros leave the function while the reference is held (`CHECK(f(x))`), one or two uses are
     /// written out with the release. Where there are more, or the macro has several definitions, the rest

@@ -102,7 +102,7 @@ pub(in crate::strong) struct Parts {
 }
 
 impl Parts {
-    fn of(draft: &Draft<'_, '_>, lookup: &Lookup) -> Result<Self, Reason> {
+    pub(in crate::strong) fn of(draft: &Draft<'_, '_>, lookup: &Lookup) -> Result<Self, Reason> {
         let in_macro = || Reason::InMacro(lookup.replacement.borrowed.to_owned());
         let ExprKind::Call { callee, .. } = draft.scene.tree.expr(lookup.call).kind else {
             return Err(in_macro());
@@ -232,7 +232,7 @@ pub(in crate::strong) fn span_of(draft: &Draft<'_, '_>, stmt: StmtId) -> Result<
 }
 
 /// `v = call(d, k);` turns into `if (callRef(d, k, &v) < 0) { PyErr_Clear(); }`.
-fn assigned(
+pub(in crate::strong) fn assigned(
     draft: &mut Draft<'_, '_>,
     parts: &Parts,
     name: &str,

@@ -18,6 +18,7 @@ pub(super) mod presence;
 mod removal;
 mod replace;
 pub(super) mod saved;
+pub(super) mod stored;
 mod title;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -364,7 +365,7 @@ impl Draft<'_, '_> {
         Ok(Chains::new(spans.into_iter().filter(moves).collect()))
     }
 
-    fn finish(mut self) -> Result<Fix, Reason> {
+    pub(in crate::strong) fn finish(mut self) -> Result<Fix, Reason> {
         let mut edits: Vec<Edit> = Vec::new();
         let chains = self.chains()?;
         for (stmt, around) in std::mem::take(&mut self.around) {

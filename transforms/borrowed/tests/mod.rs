@@ -39,6 +39,7 @@ mod pending;
 mod presence;
 mod saved;
 mod snapshots;
+mod stored;
 mod undo;
 mod variants;
 mod weakrefs;

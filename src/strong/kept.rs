@@ -1,0 +1,264 @@
+//! Lookups whose result goes straight to a place that is no variable of the function.
+//!
+//! ```c
+//! self->hook = PyDict_GetItemString(d, "hook");        if (PyDict_GetItemStringRef(d, "hook", &self->hook) < 0) {
+//!                                                          PyErr_Clear();
+//! if (self->hook != NULL) {                            }
+//!     Py_INCREF(self->hook);                           if (self->hook != NULL) {
+//!     …                                                    …
+//!
+//! state.spawn = PyDict_GetItemString(d, "spawn");      …
+//!                                                      Py_XSETREF(state.spawn, value);
+//! ```
+//!
+//! In the first form the code takes the reference right behind, and has it at once. In the second
+//! a static variable holds nothing but what such lookups gave, and no reference of it is ever taken
+//! or released: it may as well have one, which lives as long as it does.
+
+use super::emit::Draft;
+use super::emit::stored::{Setting, in_place, set_static};
+use super::exits::branch::is_same;
+use super::exits::exit::Failure;
+use super::plan::Lookup;
+use super::reason::Reason;
+use super::scene::Scene;
+use super::shape::Shape;
+use super::statics::{Static, kept_by};
+use crate::ast::{ExprId, ExprKind, Name, StmtId, StmtKind, UnaryOp};
+use crate::capi::{Absent, Form, OldErrors, Replacement};
+use crate::edit::Fix;
+
+/// `place = lookup();` as a statement.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stored {
+    pub stmt: StmtId,
+    pub place: ExprId,
+    pub call: ExprId,
+}
+
+/// The fix for the lookup `call`, the result of which goes to a place; `None` where it takes more to
+/// know who owns it.
+pub(super) fn fix(
+    scene: &Scene<'_>,
+    call: ExprId,
+    replacement: &'static Replacement,
+) -> Option<Fix> {
+    let can_fail =
+        replacement.errors == OldErrors::Unchecked && replacement.absent == Absent::Error;
+    if can_fail || replacement.absent == Absent::None || replacement.caution.is_some() {
+        return None;
+    }
+    let stored = stored(scene, call)?;
+    let ty = scene.cx.types().of(scene.tree, stored.place)?;
+    if !ty.is_py_object_pointer() || ty.is_const {
+        return None;
+    }
+    adopted(scene, stored, replacement).or_else(|| {
+        let found = kept_by(scene, stored.place)?;
+        kept(scene, &found).ok()
+    })
+}
+
+/// The statement that stores the result of `call`, if it does no more.
+pub(super) fn stored(scene: &Scene<'_>, call: ExprId) -> Option<Stored> {
+    let stmt = scene.stmt_of(call)?;
+    let StmtKind::Expr(assignment) = scene.tree.stmt(stmt).kind else {
+        return None;
+    };
+    match scene.tree.expr(assignment).kind {
+        ExprKind::Assign { op: None, lhs, rhs } if rhs == call => Some(Stored {
+            stmt,
+            place: lhs,
+            call,
+        }),
+        _ => None,
+    }
+}
+
+fn lookup(stored: Stored, replacement: &'static Replacement) -> Lookup {
+    Lookup {
+        call: stored.call,
+        replacement,
+        shape: Shape::Nested(stored.stmt),
+        failure: Failure::AsBefore,
+        saved: None,
+    }
+}
+
+/// The fix where the code takes a reference right behind the store.
+fn adopted(scene: &Scene<'_>, stored: Stored, replacement: &'static Replacement) -> Option<Fix> {
+    let stays_put = replacement.form == Form::Return || is_steady(scene, stored.place);
+    if !stays_put || !is_quiet(scene, stored.place) {
+        return None;
+    }
+    let taken = taken_behind(scene, stored)?;
+    let title = format!("own the reference: `{}`", replacement.strong);
+    let mut draft = Draft::new(scene, title);
+    let place = scene.text(scene.span(stored.place)?);
+    in_place(
+        &mut draft,
+        &place,
+        &lookup(stored, replacement),
+        stored.stmt,
+    )
+    .ok()?;
+    let edit = scene.layout.remove(scene.stmt_span(taken)?);
+    draft.fix.edits.push(edit);
+    draft.finish().ok()
+}
+
+/// The statement behind the store that takes a reference to what the place holds, with at most a
+/// test in between of whether it holds anything.
+fn taken_behind(scene: &Scene<'_>, stored: Stored) -> Option<StmtId> {
+    let takes = |stmt: StmtId| match scene.tree.stmt(stmt).kind {
+        StmtKind::Expr(call) => match scene.call(call) {
+            Some(("Py_INCREF" | "Py_XINCREF", [arg])) => {
+                is_same(scene, scene.tree.without_casts(*arg), stored.place)
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    let (siblings, at) = scene.siblings(stored.stmt)?;
+    let next = *siblings.get(at + 1)?;
+    if takes(next) {
+        return Some(next);
+    }
+    let StmtKind::If {
+        cond,
+        then,
+        otherwise,
+    } = scene.tree.stmt(next).kind
+    else {
+        return None;
+    };
+    let inner = match &scene.tree.stmt(then).kind {
+        StmtKind::Block(stmts) => &stmts[..],
+        _ => return None,
+    };
+    match asked(scene, cond, stored.place)? {
+        // What an `else` does, it does without an object.
+        true if inner.len() > 1 => inner.first().copied().filter(|&first| takes(first)),
+        true => None,
+        false if otherwise.is_none() && leaves(scene, inner) => {
+            siblings.get(at + 2).copied().filter(|&stmt| takes(stmt))
+        }
+        false => None,
+    }
+}
+
+/// Whether `cond` asks for the place: `true` if it holds where there is an object.
+fn asked(scene: &Scene<'_>, cond: ExprId, place: ExprId) -> Option<bool> {
+    use crate::ast::BinaryOp;
+    match scene.tree.expr(cond).kind {
+        ExprKind::Unary {
+            op: UnaryOp::Not,
+            operand,
+        } => is_same(scene, operand, place).then_some(false),
+        ExprKind::Binary {
+            op: op @ (BinaryOp::Equals | BinaryOp::NotEquals),
+            lhs,
+            rhs,
+        } if scene.is_null(rhs) => is_same(scene, lhs, place).then_some(op == BinaryOp::NotEquals),
+        _ => is_same(scene, cond, place).then_some(true),
+    }
+}
+
+/// Whether these statements end by leaving.
+fn leaves(scene: &Scene<'_>, stmts: &[StmtId]) -> bool {
+    stmts.last().is_some_and(|&last| {
+        matches!(
+            scene.tree.stmt(last).kind,
+            StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::Break | StmtKind::Continue
+        )
+    })
+}
+
+/// Whether it changes nothing to name the place once more.
+fn is_quiet(scene: &Scene<'_>, place: ExprId) -> bool {
+    match scene.tree.expr(place).kind {
+        ExprKind::Name(_) | ExprKind::Int(_) => true,
+        ExprKind::Member { base, .. } => is_quiet(scene, base),
+        ExprKind::Index { base, index } => is_quiet(scene, base) && is_quiet(scene, index),
+        ExprKind::Cast { operand, .. } => is_quiet(scene, operand),
+        _ => false,
+    }
+}
+
+/// Whether the place is where it is as long as the lookup runs, which may run other code: a static
+/// variable or a field of one, or of what a variable of the function points at.
+fn is_steady(scene: &Scene<'_>, place: ExprId) -> bool {
+    match scene.tree.expr(place).kind {
+        ExprKind::Name(Name::Global(_)) => true,
+        ExprKind::Member {
+            base, arrow: false, ..
+        } => is_steady(scene, base),
+        ExprKind::Member {
+            base, arrow: true, ..
+        } => {
+            let pointer = scene.as_local(scene.tree.without_casts(base));
+            pointer.is_some_and(|local| scene.cfg.addressing(local).next().is_none())
+        }
+        _ => false,
+    }
+}
+
+/// The fix that gives a static variable references of its own.
+///
+/// # Errors
+/// Why it cannot be written down.
+fn kept(scene: &Scene<'_>, found: &Static) -> Result<Fix, Reason> {
+    let mut title = format!("let `{}` own what it holds", found.text);
+    for name in found.functions() {
+        title += &format!(": `{name}`");
+    }
+    let mut draft = Draft::new(scene, title);
+    let stem = format!("new_{}", short_name(scene, found));
+    let mut declared: Vec<(String, StmtId)> = Vec::new();
+    for &(stored, replacement) in &found.stores {
+        let known = declared
+            .iter()
+            .find(|(_, first)| is_below(scene, stored.stmt, *first));
+        let (name, is_new) = match known {
+            Some((name, _)) => (name.clone(), false),
+            None => (draft.unused_name(&[&stem]), true),
+        };
+        let setting = Setting {
+            place: &found.text,
+            name: &name,
+            is_new,
+        };
+        set_static(
+            &mut draft,
+            setting,
+            &lookup(stored, replacement),
+            stored.stmt,
+        )?;
+        declared.extend(is_new.then_some((name, stored.stmt)));
+    }
+    draft.finish()
+}
+
+/// The last word of the variable, if the function sets no other with that.
+fn short_name(scene: &Scene<'_>, found: &Static) -> String {
+    let last = |text: &str| text.rsplit(['.', '>']).next() == Some(&*found.name);
+    let others = scene.tree.exprs.iter().filter_map(|expr| match expr.kind {
+        ExprKind::Assign { lhs, .. } => Some(scene.text(scene.span(lhs)?)),
+        _ => None,
+    });
+    let mut others = others.filter(|text| last(text) && *text != found.text);
+    match others.next() {
+        Some(_) => found.text.replace('.', "_"),
+        None => found.name.clone(),
+    }
+}
+
+/// Whether `stmt` stands behind `first` in its block, or in a statement there.
+fn is_below(scene: &Scene<'_>, stmt: StmtId, first: StmtId) -> bool {
+    let Some((siblings, at)) = scene.siblings(first) else {
+        return false;
+    };
+    siblings[at..]
+        .iter()
+        .any(|&next| next == stmt || scene.inner_stmts(next).contains(&stmt))
+}

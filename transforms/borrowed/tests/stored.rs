@@ -1,0 +1,195 @@
+//! Lookups whose result goes straight to a field or a static variable.
+
+use super::int;
+use crate::testing;
+use crate::transforms::ALL;
+
+#[test]
+fn a_field_that_takes_the_reference_has_it_at_once() {
+    insta::assert_snapshot!(int(
+        r#"
+    struct box *box = (struct box *)self;
+    box->first = PyList_GetItem(list, 0);
+    Py_XINCREF(box->first);
+    box->value = PyDict_GetItem(dict, key);
+    if (box->value != NULL) {
+        Py_INCREF(box->value);
+        box->count = 1;
+    }
+    return 0;
+}
+struct box { PyObject *first, *value; int count; };
+void g(void)
+{
+"#
+    ), @"
+        @@
+         {
+             struct box *box = (struct box *)self;
+        -    box->first = PyList_GetItem(list, 0);
+        -    Py_XINCREF(box->first);
+        -    box->value = PyDict_GetItem(dict, key);
+        +    box->first = PyList_GetItemRef(list, 0);
+        +    if (PyDict_GetItemRef(dict, key, &box->value) < 0) {
+        +        PyErr_Clear();
+        +    }
+             if (box->value != NULL) {
+        -        Py_INCREF(box->value);
+                 box->count = 1;
+             }
+        ");
+}
+
+#[test]
+fn a_field_that_is_empty_is_left_before_it_takes_the_reference() {
+    insta::assert_snapshot!(int(
+        r#"
+    struct box *box = (struct box *)self;
+    box->value = PyDict_GetItemWithError(dict, key);
+    if (!box->value) {
+        return -1;
+    }
+    Py_INCREF(box->value);
+    return 0;
+}
+struct box { PyObject *value; };
+void g(void)
+{
+"#
+    ), @"
+        @@
+         {
+             struct box *box = (struct box *)self;
+        -    box->value = PyDict_GetItemWithError(dict, key);
+        +    (void)PyDict_GetItemRef(dict, key, &box->value);
+             if (!box->value) {
+                 return -1;
+             }
+        -    Py_INCREF(box->value);
+             return 0;
+         }
+        ");
+}
+
+/// The last three: other code runs before the reference is taken, it is taken of something else, and
+/// the field may be somewhere else when the lookup is done.
+#[test]
+fn a_field_that_is_counted_elsewhere_is_left_alone() {
+    insta::assert_snapshot!(int(
+        r#"
+    struct box *box = (struct box *)self;
+    box->value = PyDict_GetItem(dict, key);
+    box->value = PyDict_GetItem(dict, key);
+    use(box);
+    Py_XINCREF(box->value);
+    box->value = PyDict_GetItem(dict, key);
+    Py_XINCREF(box->other);
+    box->all[i] = PyDict_GetItem(dict, key);
+    Py_XINCREF(box->all[i]);
+    return 0;
+}
+struct box { PyObject *value, *other, **all; };
+void g(void)
+{
+"#
+    ), @"
+        4: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a reference with it
+        5: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a reference with it
+        8: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a reference with it
+        10: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a reference with it
+        ");
+}
+
+fn run(text: &str) -> String {
+    let rules = ALL.iter().copied();
+    let rules = rules.filter(|rule| !rule.code.starts_with("UG5"));
+    testing::run(&rules.collect::<Vec<_>>(), text.trim_start_matches('\n'))
+}
+
+const STATE: &str = "
+static struct state { PyObject *spawn, *other; int on; } state;
+static PyObject *last;
+static PyObject *f(PyObject *self, PyObject *dict)
+{
+    state.spawn = PyDict_GetItemString(dict, \"spawn\");
+    if (!state.spawn)
+        state.spawn = PyDict_GetItemString(dict, \"start\");
+    last = PyList_GetItem(self, 0);
+    return PyObject_CallNoArgs(state.spawn);
+}
+static PyObject *call(PyObject *self, PyObject *args)
+{
+    return PyObject_Call(state.spawn, args, last);
+}
+";
+
+#[test]
+fn a_static_variable_keeps_what_it_holds() {
+    insta::assert_snapshot!(run(STATE), @r#"
+        @@
+         static PyObject *f(PyObject *self, PyObject *dict)
+         {
+        -    state.spawn = PyDict_GetItemString(dict, "spawn");
+        -    if (!state.spawn)
+        -        state.spawn = PyDict_GetItemString(dict, "start");
+        -    last = PyList_GetItem(self, 0);
+        +    PyObject *new_spawn;
+        +    if (PyDict_GetItemStringRef(dict, "spawn", &new_spawn) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    Py_XSETREF(state.spawn, new_spawn);
+        +    if (!state.spawn) {
+        +        if (PyDict_GetItemStringRef(dict, "start", &new_spawn) < 0) {
+        +            PyErr_Clear();
+        +        }
+        +        Py_XSETREF(state.spawn, new_spawn);
+        +    }
+        +    Py_XSETREF(last, PyList_GetItemRef(self, 0));
+             return PyObject_CallNoArgs(state.spawn);
+         }
+        "#);
+}
+
+/// Each of these may release what the variable holds, store something without a reference, or give
+/// its address away.
+#[test]
+fn a_static_variable_that_is_used_otherwise_is_left_alone() {
+    assert!(run(STATE).contains("Py_XSETREF(state.spawn, "));
+    for other in [
+        "void g(void) { Py_CLEAR(state.spawn); }",
+        "void g(void) { Py_XDECREF(state.spawn); }",
+        "void g(void) { Py_INCREF(state.spawn); }",
+        "PyObject *g(void) { return Py_NewRef(state.spawn); }",
+        "void g(void) { state.spawn = NULL; }",
+        "void g(PyObject *v) { state.spawn = v; }",
+        "void g(PyObject *v) { state.spawn = PyDict_GetItem(v, v); }",
+        "void g(void) { use(&state.spawn); }",
+        "void g(void) { use(&state); }",
+        "void g(void) { memset(&state, 0, sizeof(state)); }",
+        "void g(struct state *other) { state = *other; }",
+        "PyObject **all[] = {&state.spawn};",
+        "struct state *here = &state;",
+    ] {
+        let text = run(&format!("{STATE}{other}\n"));
+        assert!(
+            !text.contains("Py_XSETREF(state.spawn, "),
+            "{other}: {text}"
+        );
+    }
+}
+
+#[test]
+fn a_static_variable_that_begins_with_an_object_is_left_alone() {
+    let text = STATE.replace("} state;", "} state = {Py_None};");
+    assert!(!run(&text).contains("Py_XSETREF(state.spawn, "));
+    let text = STATE.replace("struct state {", "union state {");
+    assert!(!run(&text).contains("Py_XSETREF(state.spawn, "));
+    let text = STATE.replace("static struct state {", "extern struct state {");
+    assert!(!run(&text).contains("Py_XSETREF(state.spawn, "));
+}
+
+#[test]
+fn other_fields_may_be_used_otherwise() {
+    let other = "void g(void) { Py_CLEAR(state.other); use(&state.on); }";
+    assert!(run(&format!("{STATE}{other}\n")).contains("Py_XSETREF(state.spawn, "));
+}
