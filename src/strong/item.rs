@@ -131,7 +131,10 @@ pub(super) fn solve(cx: &PackageCx<'_>, item: ItemId, helpers: &BTreeSet<String>
     for (call, why) in plan.declined {
         let row = replacement_of(cx, item, call).filter(|_| matches!(why, Reason::Field));
         let in_place = || kept::fix(&scene, call, row?);
-        let fix = lent.get(&call).cloned().or_else(|| snapshot::fix(&scene, call));
+        let fix = lent
+            .get(&call)
+            .cloned()
+            .or_else(|| snapshot::fix(&scene, call));
         match fix.or_else(in_place) {
             Some(fix) => solved.outcomes.insert(call, Outcome::Fix(fix)).map(drop),
             None => solved.declined.insert(call, why).map(drop),

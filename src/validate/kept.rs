@@ -7,29 +7,39 @@
 //! Py_DECREF(state.spawn);                   /* releases what it keeps */
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Failure;
+use super::original::Original;
 use super::proof::{Failed, calls, is_inserted, original_span};
 use crate::ast::{ExprId, ExprKind, Name, Tree, UnaryOp};
 use crate::edit::Applied;
-use crate::program::Program;
+use crate::program::{Program, ProgramItem};
 use crate::source::{ByteSpan, FileId};
 
 /// A variable of file scope and the names of fields behind it.
 type Path = Vec<Box<str>>;
 
 /// The functions of `result` that give a reference to a static variable which is not only theirs.
-pub(super) fn failures(result: &Program<'_>, applied: &BTreeMap<FileId, Applied>) -> Vec<Failed> {
+/// What the edits did not touch is read in `original`.
+pub(super) fn failures(
+    original: &Original<'_>,
+    result: &Program<'_>,
+    applied: &BTreeMap<FileId, Applied>,
+) -> Vec<Failed> {
     let kept = kept(result, applied);
     if kept.is_empty() {
         return Vec::new();
     }
-    let functions = result.functions().map(|(_, function)| &function.tree);
-    let declarations = result
-        .declarations()
-        .map(|(_, declaration)| &declaration.tree);
-    let changed: Vec<Path> = functions.chain(declarations).flat_map(changed).collect();
+    let before = |(file, place): (FileId, ByteSpan)| {
+        let applied = applied.get(&file);
+        (file, applied.map_or(place, |it| original_span(it, place)))
+    };
+    let read: BTreeSet<(FileId, ByteSpan)> =
+        trees(result).map(|(item, _)| before(item.place)).collect();
+    let rest = trees(original.program).filter(|(item, _)| !read.contains(&item.place));
+    let all = trees(result).chain(rest);
+    let changed: Vec<Path> = all.flat_map(|(_, tree)| changed(tree)).collect();
     let is_changed = |path: &Path| {
         let overlaps = |other: &Path| path.iter().zip(other).all(|(one, other)| one == other);
         changed.iter().any(overlaps)
@@ -47,6 +57,15 @@ pub(super) fn failures(result: &Program<'_>, applied: &BTreeMap<FileId, Applied>
         }
     }
     failures
+}
+
+/// The functions, and the values of variables.
+fn trees<'p>(program: &'p Program<'_>) -> impl Iterator<Item = (&'p ProgramItem, &'p Tree)> {
+    let functions = program
+        .functions()
+        .map(|(item, function)| (item, &function.tree));
+    let declarations = program.declarations();
+    functions.chain(declarations.map(|(item, declaration)| (item, &declaration.tree)))
 }
 
 /// What gets a reference by a `Py_XSETREF` that the edits brought in, and where.

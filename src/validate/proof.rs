@@ -94,7 +94,7 @@ pub(super) fn failures(
     failures.extend(domains::failures(original, applied));
     if author == Author::Rule {
         failures.extend(statics::failures(original, result, applied));
-        failures.extend(kept::failures(result, applied));
+        failures.extend(kept::failures(original, result, applied));
         failures.extend(structure::failures(original, result, applied));
         failures.extend(wrapper::failures(original, result, applied));
     }

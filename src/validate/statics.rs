@@ -61,18 +61,22 @@ pub(super) fn failures(
     failures
 }
 
-/// The static variables that a function assigns to, or whose address it takes.
+/// The static variables that a function assigns to, gives a reference, or whose address it takes.
 fn fills(tree: &Tree) -> impl Iterator<Item = (&str, ExprId)> {
     (0u32..)
         .map(ExprId)
         .zip(&tree.exprs)
         .filter_map(|(id, expr)| {
-            let place = match expr.kind {
-                ExprKind::Assign { lhs, .. } => lhs,
+            let place = match &expr.kind {
+                ExprKind::Assign { lhs, .. } => *lhs,
                 ExprKind::Unary {
                     op: UnaryOp::AddressOf,
                     operand,
-                } => operand,
+                } => *operand,
+                ExprKind::Call { callee, args } => match tree.callee_name(*callee)? {
+                    "Py_XSETREF" => *args.first()?,
+                    _ => return None,
+                },
                 _ => return None,
             };
             match &tree.expr(place).kind {

@@ -1,7 +1,8 @@
 //! Lookups that give their result to a place that is no variable of the function.
 
 use super::Draft;
-use super::calls::{Parts, assigned, nested_out, span_of};
+use super::calls::{Parts, assigned, span_of};
+use super::nested::nested_out;
 use crate::ast::StmtId;
 use crate::capi::{Form, OldErrors, PyVersion};
 use crate::source::ByteSpan;
