@@ -109,10 +109,10 @@ fn changed(tree: &Tree) -> impl Iterator<Item = Path> {
     ];
     tree.exprs.iter().filter_map(|expr| match &expr.kind {
         ExprKind::Assign { lhs, .. } => path(tree, *lhs),
-        ExprKind::Unary { op, operand } => match op {
-            UnaryOp::AddressOf => path(tree, *operand),
-            _ => None,
-        },
+        ExprKind::Unary {
+            op: UnaryOp::AddressOf,
+            operand,
+        } => path(tree, *operand),
         ExprKind::Call { callee, args } => {
             let counts = tree
                 .callee_name(*callee)
