@@ -203,6 +203,7 @@ fn with_error(scene: &Scene<'_>, exits: &Exits<'_, '_>) -> Option<Vec<String>> {
         .or_else(|| exits.previous())
         .or_else(|| exits.unlocked()?.common_label())
         .or_else(|| exits.unlocked()?.made())
+        .or_else(|| exits.unlocked()?.earlier())
         .filter(|_| !scene.function.ret.is_void())
 }
 

@@ -11,137 +11,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::error_value::{ErrorValue, is_minus_one};
 use super::made_exit::consumption;
+use super::state::{Contents, ERROR, GONE, NULL, OTHER, OWNED, State, UNSET};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
 use crate::capi::{self, OutKind, Returns};
 use crate::cfg::{
     Base, BlockId, Callee, Comparison, Condition, Instr, InstrKind, Operand, Place, Point, Source,
-    TempId, Terminator,
+    Terminator,
 };
 use crate::strong::follow::counts::{Effect, effect};
 use crate::strong::follow::web::assigned;
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
-
-/// What a variable may hold: the union of these over all paths.
-type Contents = u8;
-
-const UNSET: Contents = 1;
-/// `NULL`, or the number 0.
-const NULL: Contents = 2;
-/// Something that the function has to release.
-const OWNED: Contents = 4;
-/// The number -1.
-const ERROR: Contents = 8;
-const OTHER: Contents = 16;
-/// A pointer that was released.
-const GONE: Contents = 32;
-
-/// Contents of all variables at a point.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::strong) struct State {
-    locals: Vec<Contents>,
-    /// Temporaries of the block that hold the value of a variable.
-    temps: BTreeMap<TempId, LocalId>,
-    /// Something is released that may be `NULL`, or read that is not there.
-    broken: bool,
-}
-
-impl State {
-    fn set(&mut self, local: LocalId, contents: Contents) {
-        self.locals[local.0 as usize] = contents;
-    }
-
-    fn of(&self, local: LocalId) -> Contents {
-        self.locals[local.0 as usize]
-    }
-
-    fn local(&self, operand: &Operand) -> Option<LocalId> {
-        match operand {
-            Operand::Temp(temp) => self.temps.get(temp).copied(),
-            _ => None,
-        }
-    }
-
-    /// The state in which `local` is `NULL`.
-    pub(in crate::strong) fn with_null(mut self, local: Option<LocalId>) -> Self {
-        if let Some(local) = local {
-            self.set(local, NULL);
-        }
-        self.broken = false;
-        self
-    }
-
-    /// Whether the function has nothing to release.
-    pub(in crate::strong) fn owns_nothing(&self) -> bool {
-        self.locals.iter().all(|contents| contents & OWNED == 0)
-    }
-
-    /// What the function may have to release, in the order of declarations.
-    pub(in crate::strong) fn owned(&self) -> Vec<Owned> {
-        let locals = (0u32..).zip(&self.locals);
-        locals
-            .filter(|(_, contents)| *contents & OWNED != 0)
-            .map(|(at, contents)| Owned {
-                local: LocalId(at),
-                for_sure: contents & !(OWNED | NULL) == 0,
-                null: contents & NULL != 0,
-            })
-            .collect()
-    }
-
-    /// Takes note that the function does not own what these variables hold.
-    pub(in crate::strong) fn disown_all(&mut self, locals: &[LocalId]) {
-        for &local in locals {
-            let contents = self.of(local);
-            if contents & OWNED != 0 {
-                self.set(local, contents & !OWNED | OTHER);
-            }
-        }
-    }
-
-    /// Takes note that the function may own what these variables hold, if they hold anything.
-    pub(in crate::strong) fn may_own_all(&mut self, locals: &[LocalId]) {
-        for &local in locals {
-            let contents = self.of(local);
-            if contents & OTHER != 0 {
-                self.set(local, contents | OWNED);
-            }
-        }
-    }
-
-    /// Whether `local` holds this error and nothing else. Numbers are known if they are 0 or -1.
-    pub(in crate::strong) fn is_error(&self, local: LocalId, error: ErrorValue) -> bool {
-        match error {
-            ErrorValue::Null | ErrorValue::Number(0) => self.of(local) == NULL,
-            ErrorValue::Number(-1) => self.of(local) == ERROR,
-            ErrorValue::Number(_) => false,
-        }
-    }
-
-    /// Whether `local` holds the same in both states.
-    pub(in crate::strong) fn agrees(&self, other: &Self, local: LocalId) -> bool {
-        self.of(local) == other.of(local)
-    }
-
-    fn join(&mut self, other: &Self) -> bool {
-        let before = self.clone();
-        for (one, more) in self.locals.iter_mut().zip(&other.locals) {
-            *one |= more;
-        }
-        self.broken |= other.broken;
-        *self != before
-    }
-}
-
-/// A variable with something that the function has to release.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::strong) struct Owned {
-    pub local: LocalId,
-    /// It is so on all paths, but for those where it is `NULL`.
-    pub for_sure: bool,
-    /// It may be `NULL`.
-    pub null: bool,
-}
 
 /// The contents of variables at all points of a function.
 pub(in crate::strong) struct Held<'s, 'a> {
@@ -158,11 +38,7 @@ impl<'s, 'a> Held<'s, 'a> {
             Some("Py_XDECREF") => OWNED | NULL,
             Some(_) => OWNED,
         });
-        let start = State {
-            locals: contents.collect(),
-            temps: BTreeMap::new(),
-            broken: false,
-        };
+        let start = State::new(contents.collect());
         let entry = scene.cfg.reverse_post_order().first().copied();
         let inputs = entry.map(|entry| solve(scene, entry, start));
         Self {
@@ -273,7 +149,7 @@ fn refine(condition: &Condition, holds: bool, state: &mut State) -> bool {
         true => NULL,
         false => contents & !NULL,
     };
-    state.set(local, left);
+    state.refine(local, left);
     left != 0
 }
 
@@ -314,12 +190,15 @@ fn store(scene: &Scene<'_>, place: &Place, value: &Operand, source: Source, stat
     let Some(local) = place.as_local() else {
         return store_inside(scene, place, value, source, state);
     };
-    let contents = match (value, state.local(value)) {
-        (value, _) if value.is_zero() => NULL,
-        (_, Some(from)) => state.of(from),
-        _ => assigned(scene, source, local).map_or(OTHER, |value| contents(scene, local, value)),
-    };
-    state.set(local, contents);
+    match (value, state.local(value)) {
+        (value, _) if value.is_zero() => state.set(local, NULL),
+        (_, Some(from)) => state.copy(local, from),
+        _ => {
+            let value = assigned(scene, source, local);
+            let contents = value.map_or(OTHER, |value| contents(scene, local, value));
+            state.set(local, contents);
+        }
+    }
     if let Operand::Temp(temp) = value {
         state.temps.insert(*temp, local);
     }
@@ -336,7 +215,7 @@ fn store_inside(
     let given = state.local(value);
     let Base::Local(array) = place.base else {
         if let Some(given) = given {
-            state.set(given, OTHER);
+            state.give_up(given, OTHER);
         }
         return;
     };
@@ -349,7 +228,7 @@ fn store_inside(
     };
     let contents = made | given.map_or(0, |given| state.of(given));
     let before = state.of(array);
-    state.set(array, before | contents & OWNED);
+    state.refine(array, before | contents & OWNED);
 }
 
 /// What `local` holds after `local = value`.
@@ -393,23 +272,32 @@ fn argument(
         && let Some(local) = place.as_local()
     {
         let contents = filled(scene, name, at, local, state.of(local));
+        if frees(name) || name == "Py_CLEAR" {
+            state.give_up(local, GONE);
+        }
         return state.set(local, contents);
     }
     let Some(local) = state.local(arg) else {
         return;
     };
-    let contents = match effect(scene, name, args, at) {
-        Effect::Take => OWNED,
+    match effect(scene, name, args, at) {
+        Effect::Take => state.set(local, OWNED),
         Effect::Release => {
             state.broken |= name == "Py_DECREF" && state.of(local) & NULL != 0;
-            GONE
+            state.give_up(local, GONE);
         }
-        Effect::Clear => NULL,
-        Effect::Replace | Effect::Steal | Effect::StealOnSuccess => OTHER,
-        Effect::Use if frees(name) => GONE,
-        Effect::Use | Effect::KeepInside | Effect::Copy => return,
-    };
-    state.set(local, contents);
+        Effect::Clear => {
+            state.give_up(local, GONE);
+            state.set(local, NULL);
+        }
+        Effect::Replace => {
+            state.give_up(local, GONE);
+            state.set(local, OTHER);
+        }
+        Effect::Steal | Effect::StealOnSuccess => state.give_up(local, OTHER),
+        Effect::Use if frees(name) => state.give_up(local, GONE),
+        Effect::Use | Effect::KeepInside | Effect::Copy => {}
+    }
 }
 
 /// What `local` holds after a call got its address.

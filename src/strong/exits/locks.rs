@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ast::ExprKind;
+use crate::ast::{ExprKind, StmtId, StmtKind};
 use crate::cfg::{BlockId, Callee, Instr, InstrKind, Point};
 use crate::strong::scene::Scene;
 
@@ -84,6 +84,24 @@ fn gives_back(taken: &str, name: &str) -> bool {
     PAIRS
         .iter()
         .any(|(take, give)| taken.contains(take) && taken.replace(take, give) == name)
+}
+
+/// Whether the condition of the `if` statement `test` takes a lock.
+pub(in crate::strong) fn asks_for_lock(scene: &Scene<'_>, test: StmtId) -> bool {
+    let StmtKind::If { cond, .. } = scene.tree.stmt(test).kind else {
+        return false;
+    };
+    let within = scene.tree.expr(cond).range;
+    let exprs = scene.tree.exprs.iter();
+    let mut inner =
+        exprs.filter(|expr| within.start <= expr.range.start && expr.range.end <= within.end);
+    inner.any(|expr| match expr.kind {
+        ExprKind::Call { callee, .. } => {
+            let name = scene.tree.callee_name(callee);
+            name.is_some_and(|name| takes(&name.to_ascii_lowercase()))
+        }
+        _ => false,
+    })
 }
 
 /// Whether a function of this name gives back what another one took that the function calls.

@@ -9,8 +9,9 @@
 //! }
 //! ```
 
-use super::held::{Owned, State, frees};
+use super::held::frees;
 use super::reach::{ends_of, reaches};
+use super::state::{Owned, State};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtKind, TypeKind, UnaryOp};
 use crate::capi::{self, Returns};
 use crate::cfg::Point;

@@ -7,6 +7,7 @@ mod beside;
 mod bound;
 pub(super) mod branch;
 mod counted;
+mod earlier;
 mod error_value;
 pub(super) mod exit;
 pub(super) mod failing;
@@ -17,6 +18,7 @@ mod locks;
 mod made_exit;
 pub(super) mod passed_on;
 pub(super) mod reach;
+mod state;
 mod undo;
 mod undone;
 
@@ -26,10 +28,12 @@ use crate::strong::scene::{Parent, Scene};
 use crate::strong::types::is_number;
 use bound::bounded_loop;
 use branch::{Branch, branches, leaves_exception, raised_returns, stmts};
+use earlier::goes_to_error;
 use error_value::ErrorValue;
-use held::{Held, Owned, State, fails_cleanly};
-use locks::{Taken, taken_at};
+use held::{Held, fails_cleanly};
+use locks::{Taken, asks_for_lock, taken_at};
 use made_exit::{made_results, never_given_up, release, releases, results};
+use state::{Owned, State};
 use undo::Undo;
 
 /// What the exits of a function are good for at one call.
@@ -87,6 +91,7 @@ impl<'s, 'a> Exits<'s, 'a> {
         branches.retain(|branch| match scene.tree.stmt(branch.jump).kind {
             StmtKind::Goto(_) if !scene.cx.reports_errors(scene.item) => {
                 line(scene, branch.jump).is_some_and(|jump| labels.contains(&jump))
+                    || returns && goes_to_error(scene, branch, error)
             }
             StmtKind::Goto(_) => true,
             _ => returns,
@@ -228,7 +233,9 @@ impl<'s, 'a> Exits<'s, 'a> {
     pub(in crate::strong) fn is_same_at(&self, branch: &Branch, apart: &[LocalId]) -> bool {
         let jumps = matches!(self.scene.tree.stmt(branch.jump).kind, StmtKind::Goto(_));
         let fails = |local| self.is_error(local) || self.is_cleared_by(branch, local);
-        let fails = !jumps || results(self.scene).all(fails);
+        let fails = !jumps
+            || goes_to_error(self.scene, branch, self.error)
+            || results(self.scene).all(fails);
         fails && self.agrees_at(branch, apart)
     }
 
@@ -260,7 +267,11 @@ impl<'s, 'a> Exits<'s, 'a> {
             return false;
         };
         let then = self.known(then);
-        let locked = || taken_at(scene, start) == self.locks;
+        // `if (Py_EnterRecursiveCall(where)) return NULL;` has not taken what it asks for.
+        let locked = || {
+            taken_at(scene, start) == self.locks
+                && (self.locks.is_empty() || !asks_for_lock(scene, branch.test))
+        };
         locked()
             && (0u32..).zip(&scene.tree.locals).all(|(at, local)| {
                 let id = LocalId(at);

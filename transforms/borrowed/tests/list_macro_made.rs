@@ -209,3 +209,115 @@ fn an_argument_that_the_function_consumes() {
 "#
     ), @"6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
 }
+
+/// Two variables hold one object, which is released once.
+#[test]
+fn one_object_in_two_variables() {
+    insta::assert_snapshot!(object(
+        r#"
+    Thing *thing;
+    PyObject *result;
+    thing = PyObject_New(Thing, &Thing_Type);
+    if (thing == NULL)
+        return NULL;
+    result = (PyObject *)thing;
+    if (PyDict_SetItem(dict, key, list) < 0) {
+        Py_DECREF(result);
+        return NULL;
+    }
+    use(PyList_GET_ITEM(list, 0));
+    return result;
+"#
+    ), @"
+        @@
+             Thing *thing;
+             PyObject *result;
+        +    PyObject *item;
+             thing = PyObject_New(Thing, &Thing_Type);
+             if (thing == NULL)
+        @@
+                 return NULL;
+             }
+        -    use(PyList_GET_ITEM(list, 0));
+        +    item = PyList_GetItemRef(list, 0);
+        +    if (item == NULL) {
+        +        Py_DECREF(result);
+        +        return NULL;
+        +    }
+        +    use(item);
+        +    Py_DECREF(item);
+             return result;
+         }
+        ");
+}
+
+/// It depends on the path which object is in which.
+#[test]
+fn one_object_in_two_variables_on_some_paths() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *one, *other;
+    one = PyDict_New();
+    if (one == NULL)
+        return NULL;
+    if (i > 0)
+        other = one;
+    else
+        other = PyDict_New();
+    use(PyList_GET_ITEM(list, 0));
+    if (other == one)
+        return other;
+    Py_XDECREF(one);
+    return other;
+"#
+    ), @"
+        11: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        ");
+}
+
+/// The exit from before serves, with a release of what was made since.
+#[test]
+fn earlier_exit() {
+    insta::assert_snapshot!(object(
+        r#"
+    Thing *thing;
+    PyObject *keys, *out, *value, *item;
+    keys = PyObject_Dir(key);
+    if (keys == NULL)
+        return NULL;
+    if (i > 0) {
+        out = PyDict_New();
+    } else {
+        thing = PyObject_New(Thing, &Thing_Type);
+        out = (PyObject *)thing;
+    }
+    if (out == NULL) {
+    fail:
+        Py_DECREF(keys);
+        return NULL;
+    }
+    value = PyObject_Repr(key);
+    if (value == NULL)
+        goto fail;
+    item = PyList_GET_ITEM(list, i);
+    PyDict_SetItem(out, item, value);
+    Py_DECREF(value);
+    Py_DECREF(keys);
+    return out;
+"#
+    ), @"
+        @@
+             if (value == NULL)
+                 goto fail;
+        -    item = PyList_GET_ITEM(list, i);
+        +    item = PyList_GetItemRef(list, i);
+        +    if (item == NULL) {
+        +        Py_DECREF(value);
+        +        goto fail;
+        +    }
+             PyDict_SetItem(out, item, value);
+        +    Py_DECREF(item);
+             Py_DECREF(value);
+             Py_DECREF(keys);
+        ");
+}
