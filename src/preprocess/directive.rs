@@ -1,5 +1,6 @@
 //! A file's lines as data: text and directives, with the branches of each `#if` linked.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rustc_hash::FxHashSet;
@@ -36,6 +37,9 @@ pub(crate) struct Branch {
     /// Whether any text token stands between this branch and the next one, or the branch defines
     /// macros and another one of the conditional has text: one is what the other stands for.
     pub has_text: bool,
+    /// Whether it defines a macro that leaves the function around its use, and another branch of the
+    /// conditional one of the same name that does not, or the other way round.
+    pub decides_exits: bool,
 }
 
 /// What opens a branch.
@@ -192,6 +196,7 @@ impl Builder<'_> {
             kind,
             next: 0,
             has_text: false,
+            decides_exits: false,
         }));
     }
 
@@ -207,6 +212,7 @@ impl Builder<'_> {
                 kind,
                 next: here + 1,
                 has_text: false,
+                decides_exits: false,
             }));
             self.compare_branches(last.first);
         } else {
@@ -230,6 +236,7 @@ impl Builder<'_> {
         {
             bounds.push(branch.next as usize);
         }
+        self.compare_exits(&bounds);
         let is_bare = |at: &usize| match &self.out[*at] {
             Segment::Branch(branch) => !branch.has_text && branch.kind != BranchKind::Endif,
             _ => false,
@@ -254,6 +261,42 @@ impl Builder<'_> {
         for at in found {
             if let Segment::Branch(branch) = &mut self.out[at] {
                 branch.has_text = true;
+            }
+        }
+    }
+
+    /// Marks the branches of a conditional that define a macro which leaves the function in one of
+    /// them, and not in another.
+    ///
+    /// ```c
+    /// #ifdef STRICT
+    /// #define CHECK(x) do { if ((x) < 0) return -1; } while (0)
+    /// #else
+    /// #define CHECK(x) (void)(x)
+    /// #endif
+    /// ```
+    fn compare_exits(&mut self, bounds: &[usize]) {
+        let mut found: BTreeMap<&[u8], Vec<(usize, bool)>> = BTreeMap::new();
+        for pair in bounds.windows(2) {
+            for segment in &self.out[pair[0]..pair[1]] {
+                if let Segment::Define(def) = segment {
+                    let leaves = def
+                        .body
+                        .iter()
+                        .any(|token| matches!(self.text_of(token.token), b"return" | b"goto"));
+                    let name = &self.bytes[def.name.range()];
+                    found.entry(name).or_default().push((pair[0], leaves));
+                }
+            }
+        }
+        let differ = |all: &&Vec<(usize, bool)>| {
+            all.iter().any(|(_, leaves)| *leaves) && all.iter().any(|(_, leaves)| !*leaves)
+        };
+        let decide = found.values().filter(differ).flatten();
+        let decide: Vec<usize> = decide.map(|(at, _)| *at).collect();
+        for at in decide {
+            if let Segment::Branch(branch) = &mut self.out[at] {
+                branch.decides_exits = true;
             }
         }
     }

@@ -251,7 +251,9 @@ impl<'a> Stream<'a> {
                 let needs_gil = gil::need_gil(&self.path);
                 let known = self.taken.entry((file, to_u32(at))).or_insert(true);
                 *known &= needs_gil;
-            } else if with_text && branch.has_text && index.guard != Some(to_u32(first)) {
+            } else if (with_text && branch.has_text || branch.decides_exits)
+                && index.guard != Some(to_u32(first))
+            {
                 let own = chosen.map_or(0, |(_, added)| added);
                 self.miss((file, to_u32(at)), &refused, &cond, own);
             }

@@ -204,6 +204,20 @@ fn a_macro_for_the_function_of_another_branch_is_seen() {
     ");
 }
 
+/// Also in a header, of which no text is read.
+#[test]
+fn a_macro_that_leaves_in_one_branch_only_is_seen_in_both() {
+    let header = "#ifdef STRICT\n#define TRY(x) if (x) return -1\n#else\n#define TRY(x) (x)\n#endif\n\
+                  #ifdef LOUD\n#define SAY(x) puts(x)\n#else\n#define SAY(x) 0\n#endif\n\
+                  #ifdef SHORT\n#define END return 0\n#else\n#define END return 1\n#endif\n";
+    let text = "#include \"a.h\"\nint use(int n) { TRY(n); SAY(\"\"); END; }\n";
+    insta::assert_snapshot!(show(&[("a.c", text), ("a.h", header)]), @"
+        0 use: int use ( int n ) { ( n ) ; 0 ; return 1 ; }
+        1 use: int use ( int n ) { if ( n ) return - 1 ; 0 ; return 1 ; }
+        unreached 0
+        ");
+}
+
 #[test]
 fn branches_are_found_by_what_stands_in_them() {
     let text = "int a;\n#if X\nint b;\n#ifdef Y\nint c;\n#else\n#endif\nint d;\n#endif\nint e;\n";

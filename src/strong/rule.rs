@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::contract::outcomes;
 use super::item::{needs_gil, replacement_of};
+use super::lent::is_lent;
 use super::reason::Reason;
 use crate::preprocess::Place;
 use crate::provenance::{Exposure, Verdict};
@@ -56,6 +57,12 @@ fn note(found: &mut BTreeMap<(FileId, ByteSpan), Finding>, finding: Finding, wit
                 (Outcome::Safe(_), _) if with_gil => {}
                 (_, Outcome::Manual(_)) | (Outcome::Safe(_), Outcome::Fix(_)) => {
                     known.message = finding.message;
+                    known.outcome = finding.outcome;
+                }
+                // What a macro leaves in one configuration can be split in the others as well, which
+                // is proven for each.
+                (Outcome::Fix(one), Outcome::Fix(other)) if is_lent(one) && !is_lent(other) => {}
+                (Outcome::Fix(one), Outcome::Fix(other)) if is_lent(other) && !is_lent(one) => {
                     known.outcome = finding.outcome;
                 }
                 (Outcome::Fix(one), Outcome::Fix(other)) if one != other => {
