@@ -11,8 +11,9 @@ declare_rule! {
     /// ## What it does
     /// Replaces `PySequence_Fast_GET_ITEM` with `PySequence_GetItem`, and releases the reference on every
     /// path after the last use of the item. Where the new call fails, the function leaves as for
-    /// `PyList_GET_ITEM` (UG106). If it has no way to fail, a list is copied into a tuple, which
-    /// never changes; what is no list gives a tuple or a new list:
+    /// `PyList_GET_ITEM` (UG106). If it has no way to fail, or keeps the items as long as the
+    /// sequence, a list is copied into a tuple, which never changes; what is no list gives a tuple or a
+    /// new list:
     ///
     ///     fast = PyList_CheckExact(arg)
     ///         ? PyList_AsTuple(arg)

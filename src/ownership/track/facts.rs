@@ -2,6 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::buffers::buffers;
 use crate::ast::{LocalId, Storage, Tree, Type, TypeKind};
 use crate::cfg::{
     Base, BlockId, Cfg, InstrKind, LiveTemps, Liveness, Operand, Place, Point, TempId,
@@ -16,15 +17,19 @@ pub(super) struct Facts<'a> {
     live_temps: LiveTemps,
     /// Temporaries that are the address of a place: `(char **)&text`.
     addresses: FxHashMap<TempId, &'a Place>,
+    /// Variables with memory that only the function knows.
+    buffers: FxHashSet<LocalId>,
 }
 
 impl<'a> Facts<'a> {
     pub(super) fn new(cfg: &'a Cfg, tree: &'a Tree) -> Self {
+        let address_taken = cfg.address_taken().into_iter().collect();
         Self {
             tree,
             cfg,
             liveness: Liveness::new(cfg, tree.locals.len()),
-            address_taken: cfg.address_taken().into_iter().collect(),
+            buffers: buffers(cfg, tree, &address_taken),
+            address_taken,
             live_temps: LiveTemps::new(cfg),
             addresses: addresses(cfg),
         }
@@ -49,6 +54,12 @@ impl<'a> Facts<'a> {
         };
         let variable = self.tree.local(local);
         (variable.storage == Storage::None && !variable.thread_local).then_some(local)
+    }
+
+    /// Whether `local` holds memory that the function allocates, or nothing, and no other variable
+    /// or memory does.
+    pub(super) fn is_buffer(&self, local: LocalId) -> bool {
+        self.buffers.contains(&local)
     }
 
     /// Whether what `local` holds can still be read by name.

@@ -8,6 +8,7 @@
 //!
 //! It shares nothing with the code that decides where releases go.
 
+mod buffers;
 mod carriers;
 mod effects;
 mod facts;

@@ -1,14 +1,39 @@
-//! What calls store through the addresses they get.
+//! What calls store in variables: through the addresses they get, and as macros that assign.
 
 use super::Problem;
 use super::carriers::addressed;
 use super::state::{InstanceId, State, Value};
 use super::step::Stepper;
-use crate::ast::{ExprKind, LocalId};
+use crate::ast::{ExprKind, LocalId, Name};
 use crate::capi::{OutKind, Stored, stored};
 use crate::cfg::{Operand, Source, TempId};
 
 impl Stepper<'_> {
+    /// `Py_CLEAR(v)` and `Py_SETREF(v, w)` assign to their argument.
+    pub(super) fn assigned_in_place(&mut self, state: &mut State, name: &str, source: Source) {
+        if !matches!(name, "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF") {
+            return;
+        }
+        let value = if name == "Py_CLEAR" {
+            Value::Null
+        } else {
+            Value::Unknown
+        };
+        self.set_argument(state, source, value);
+    }
+
+    /// Sets the variable that is the first argument of the call.
+    pub(super) fn set_argument(&self, state: &mut State, source: Source, value: Value) {
+        let Source::Expr(call) = source else { return };
+        let ExprKind::Call { args, .. } = &self.facts.tree.expr(call).kind else {
+            return;
+        };
+        let first = args.first().map(|arg| &self.facts.tree.expr(*arg).kind);
+        if let Some(ExprKind::Name(Name::Local(local))) = first {
+            state.set_local(*local, value);
+        }
+    }
+
     /// Variables whose address is passed may hold anything after the call, what lives in another
     /// argument included: `PyBytes_AsStringAndSize(v, &text, &length)`.
     pub(super) fn addresses(

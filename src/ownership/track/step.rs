@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
+use super::buffers::frees;
 use super::carriers::{addressed, carriers};
 use super::effects::{
     self, Callees, CountEffect, Keeps, build_format, count_effect, stolen_by_format,
@@ -12,7 +13,7 @@ use super::facts::Facts;
 use super::outs::next_item;
 use super::state::{Instance, InstanceId, State, Value};
 use super::{Exit, Followed, Gives, Origin, Problem, Seed, Trouble};
-use crate::ast::{ExprKind, LocalId, Name};
+use crate::ast::{ExprKind, LocalId};
 use crate::capi::{self, Returns, StealWhen};
 use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Projection, Source, TempId};
 
@@ -179,9 +180,10 @@ impl<'a> Stepper<'a> {
             // Memory takes a reference over, as a field does.
             (Value::Instance(id), _) => self.give_away(state, id, Some(source)),
             (Value::Derived(_), Some(local)) => state.set_local(local, value),
-            (Value::Derived(id), None) => {
-                self.trouble(state, id, Problem::DerivedEscapes, Some(source));
-            }
+            (Value::Derived(id), None) => match self.buffer(state, place) {
+                Some(buffer) => self.fill(state, buffer, id, source),
+                None => self.trouble(state, id, Problem::DerivedEscapes, Some(source)),
+            },
             _ => {}
         }
     }
@@ -281,7 +283,10 @@ impl<'a> Stepper<'a> {
                 problem,
                 at: Some(source),
             }));
-            return self.use_value(state, value, source);
+            if !frees(name) {
+                self.use_value(state, value, source);
+            }
+            return;
         };
         match effect {
             Some(CountEffect::Take) => {
@@ -323,31 +328,6 @@ impl<'a> Stepper<'a> {
             if let Some(&Value::Instance(id)) = values.get(first + at) {
                 self.give_away(state, id, Some(source));
             }
-        }
-    }
-
-    /// `Py_CLEAR(v)` and `Py_SETREF(v, w)` assign to their argument.
-    fn assigned_in_place(&mut self, state: &mut State, name: &str, source: Source) {
-        if !matches!(name, "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF") {
-            return;
-        }
-        let value = if name == "Py_CLEAR" {
-            Value::Null
-        } else {
-            Value::Unknown
-        };
-        self.set_argument(state, source, value);
-    }
-
-    /// Sets the variable that is the first argument of the call.
-    fn set_argument(&self, state: &mut State, source: Source, value: Value) {
-        let Source::Expr(call) = source else { return };
-        let ExprKind::Call { args, .. } = &self.facts.tree.expr(call).kind else {
-            return;
-        };
-        let first = args.first().map(|arg| &self.facts.tree.expr(*arg).kind);
-        if let Some(ExprKind::Name(Name::Local(local))) = first {
-            state.set_local(*local, value);
         }
     }
 

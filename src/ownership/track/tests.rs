@@ -8,7 +8,7 @@ use crate::program::testing::with_program;
 
 /// Follows the strong calls of `body` (the inside of a function that returns `PyObject *`) and
 /// lists what is wrong, with the text of the step where it shows.
-fn troubles(body: &str) -> String {
+pub(super) fn troubles(body: &str) -> String {
     let text = format!("static PyObject *f(PyObject *self, PyObject *args) {{\n{body}\n}}\n");
     with_program(&[("a.c", &text)], of_program)
 }

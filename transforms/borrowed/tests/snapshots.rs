@@ -241,6 +241,50 @@ fn a_sequence_of_the_caller() {
 }
 
 #[test]
+fn items_that_are_kept_as_long_as_the_sequence() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject **items, *item, *fast, *result;
+    Py_ssize_t at, n;
+    fast = PySequence_Fast(key, "expected a sequence");
+    if (!fast)
+        return NULL;
+    n = PySequence_Length(fast);
+    items = PyMem_Malloc(n * sizeof(PyObject *));
+    if (!items) {
+        PyErr_NoMemory();
+        Py_DECREF(fast);
+        return NULL;
+    }
+    for (at = 0; at < n; at++) {
+        item = PySequence_Fast_GET_ITEM(fast, at);
+        if (Py_TYPE(item) != &Item_Type) {
+            Py_DECREF(fast);
+            PyMem_Free(items);
+            PyErr_SetString(PyExc_TypeError, "expected items");
+            return NULL;
+        }
+        items[at] = item;
+    }
+    result = check(items, n);
+    Py_DECREF(fast);
+    PyMem_Free(items);
+    return result;
+"#
+    ), @r#"
+        @@
+             PyObject **items, *item, *fast, *result;
+             Py_ssize_t at, n;
+        -    fast = PySequence_Fast(key, "expected a sequence");
+        +    fast = PyList_CheckExact(key)
+        +        ? PyList_AsTuple(key)
+        +        : PySequence_Fast(key, "expected a sequence");
+             if (!fast)
+                 return NULL;
+        "#);
+}
+
+#[test]
 fn a_pair_of_each_item_of_an_iterator() {
     insta::assert_snapshot!(int(
         r#"
