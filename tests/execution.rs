@@ -222,6 +222,9 @@ fn rewritten_functions_keep_results_and_references() {
         ("dicts.derived_text", "'text fresh text'"),
         ("paths.slices", "3357"),
         ("paths.pointed_slice", "1119"),
+        ("paths.text_on_some_paths", "b'fresh bytes'"),
+        ("paths.found_in_a_loop", "b'fresh bytes'"),
+        ("paths.two_labels", "b'fresh bytes text'"),
     ] {
         let mut lines = survived.iter().filter(|line| line["name"] == name);
         assert!(lines.any(|line| line["result"] == result), "{name}");

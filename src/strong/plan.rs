@@ -10,9 +10,10 @@ use super::follow::slots::{Slot, Slots};
 use super::follow::web::{Given, Web, webs};
 use super::follow::{Decisions, Strong};
 use super::reason::Reason;
+use super::reason::why::is_count_asked;
 use super::releases::follow;
 use super::scene::Scene;
-use super::shape::{Shape, shape};
+use super::shape::{Shape, runs_first, shape};
 use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
 use crate::capi::{Absent, Form, OldErrors, Replacement};
 
@@ -37,6 +38,8 @@ pub(super) struct Home {
     pub web: Web,
     /// Whether others of the block use the fresh variable as well.
     pub is_shared: bool,
+    /// Whether a fresh variable of the whole function holds what the lookups' own gets as before.
+    pub is_apart: bool,
 }
 
 /// A home and what must change around it.
@@ -75,8 +78,10 @@ pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) 
     let mut calls = calls.to_vec();
     calls.sort_by_key(|(call, _)| scene.cfg.call(*call));
     let mut known = Vec::new();
+    let mut apart: BTreeMap<ExprId, Reason> = BTreeMap::new();
     loop {
-        let homes = homes(scene, &lookups(scene, &calls, &mut plan.declined));
+        let held = apart.keys().copied().collect();
+        let homes = homes(scene, &lookups(scene, &calls, &mut plan.declined), &held);
         let strong: BTreeSet<ExprId> = homes.iter().flat_map(calls_of).collect();
         let slots = slots.with_braces(braced(scene, &homes));
         let (done, failed) = follow_all(scene, &slots, &homes, &strong, &known);
@@ -87,8 +92,15 @@ pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) 
             return plan;
         }
         for (at, reason) in failed {
-            for call in calls_of(&homes[at]) {
-                plan.declined.insert(call, reason.clone());
+            let home = &homes[at];
+            let tries_apart = may_be_apart(scene, home);
+            for call in calls_of(home) {
+                match apart.remove(&call) {
+                    // What stood against the change at first is what a person can act on.
+                    Some(first) => drop(plan.declined.insert(call, first)),
+                    None if tries_apart => drop(apart.insert(call, reason.clone())),
+                    None => drop(plan.declined.insert(call, reason.clone())),
+                }
             }
             plan.stuck
                 .extend(lacks_place(&reason).then(|| homes[at].clone()));
@@ -223,7 +235,8 @@ fn is_traverse(scene: &Scene<'_>) -> bool {
     params.any(|&param| scene.tree.local(param).ty.name() == Some("visitproc"))
 }
 
-fn homes(scene: &Scene<'_>, lookups: &[Lookup]) -> Vec<Home> {
+/// `apart` are lookups whose results other variables hold.
+fn homes(scene: &Scene<'_>, lookups: &[Lookup], apart: &BTreeSet<ExprId>) -> Vec<Home> {
     let mut homes = Vec::new();
     let mut by_local: BTreeMap<LocalId, Vec<Lookup>> = BTreeMap::new();
     for lookup in lookups {
@@ -235,6 +248,7 @@ fn homes(scene: &Scene<'_>, lookups: &[Lookup]) -> Vec<Home> {
                 lookups: vec![lookup.clone()],
                 web: Web::new(),
                 is_shared: false,
+                is_apart: false,
             }),
         }
     }
@@ -245,16 +259,54 @@ fn homes(scene: &Scene<'_>, lookups: &[Lookup]) -> Vec<Home> {
                 web.values()
                     .any(|given| *given == Given::Lookup(lookup.call))
             };
+            let lookups: Vec<Lookup> = lookups.iter().filter(of_web).cloned().collect();
+            if lookups.iter().any(|lookup| apart.contains(&lookup.call)) {
+                homes.push(held_apart(scene, local, &lookups));
+                continue;
+            }
             homes.push(Home {
                 local: Some(local),
                 name: scene.name(local).to_owned(),
-                lookups: lookups.iter().filter(of_web).cloned().collect(),
+                lookups,
                 web,
                 is_shared: false,
+                is_apart: false,
             });
         }
     }
     homes
+}
+
+/// The lookups of one web of `local`, whose results a variable of its own holds.
+fn held_apart(scene: &Scene<'_>, local: LocalId, lookups: &[Lookup]) -> Home {
+    let moved = lookups.iter().map(|lookup| Lookup {
+        shape: match lookup.shape {
+            Shape::Assigned(stmt, _) | Shape::Inside(stmt, ..) => Shape::Nested(stmt),
+            shape => shape,
+        },
+        ..lookup.clone()
+    });
+    Home {
+        local: None,
+        name: format!("{}_ref", scene.name(local)),
+        lookups: moved.collect(),
+        web: Web::new(),
+        is_shared: false,
+        is_apart: true,
+    }
+}
+
+/// Whether a variable of its own may hold the results of the lookups of a home that cannot: those
+/// of weak references change their tests with it.
+fn may_be_apart(scene: &Scene<'_>, home: &Home) -> bool {
+    let can_move = |lookup: &Lookup| match lookup.shape {
+        Shape::Assigned(..) | Shape::Initialised(..) => true,
+        Shape::Inside(stmt, ..) => runs_first(scene, stmt, lookup.call, &BTreeSet::new()).is_ok(),
+        Shape::Nested(_) | Shape::Guarded(_) | Shape::Returned | Shape::Presence(..) => false,
+    };
+    let fits = |lookup: &Lookup| lookup.replacement.absent != Absent::None && can_move(lookup);
+    let is_counted = |local| is_count_asked(scene, local);
+    home.local.is_some_and(|local| !is_counted(local)) && home.lookups.iter().all(fits)
 }
 
 type Failures = Vec<(usize, Reason)>;

@@ -1,6 +1,7 @@
 //! The call itself in its new form.
 
 use super::Draft;
+use super::apart;
 use super::declarations;
 use super::exact::{self, is_exact};
 use super::guarded;
@@ -59,6 +60,9 @@ pub(in crate::strong) fn rewrite(
         (Shape::Guarded(stmt), _) => guarded::rewrite(draft, &parts, name, lookup, stmt),
         // `shape` gives it to what returns its result alone.
         (Shape::Returned, Form::Out { .. }) => Err(Reason::ReturnedBorrowed),
+        (Shape::Initialised(stmt, local), _) if draft.apart.contains(name) => {
+            apart::initialised(draft, &parts, name, lookup, (stmt, local))
+        }
         (shape, Form::Return) => {
             if let Some(exact) = exact::in_place(draft, lookup.call) {
                 draft.replace(parts.whole, exact);

@@ -5,12 +5,16 @@ use super::around::Around;
 use crate::ast::{StmtId, StmtKind};
 use crate::source::{ByteOffset, ByteSpan};
 use crate::strong::plan::Planned;
+use crate::strong::reason::Reason;
 use crate::strong::scene::{Parent, Scene};
 
 impl Draft<'_, '_> {
     /// Declares a variable in front of `stmt`, with a value if C89 allows it there. Gives the
     /// statement that assigns to it, or would, up to the value: `int n =`, `n =`.
     pub(in crate::strong) fn declare(&mut self, stmt: StmtId, prefix: &str, name: &str) -> String {
+        if self.apart.contains(name) {
+            return format!("{name} =");
+        }
         let prefix = self.scene.layout.pointer(prefix);
         let labelled = self.scene.is_labelled(stmt);
         let alone = self.scene.siblings(stmt).is_none() && !labelled;
@@ -32,6 +36,25 @@ impl Draft<'_, '_> {
             self.declare_on_top(stmt, format!("{prefix}{name};"));
         }
         format!("{name} =")
+    }
+
+    /// Declares a variable of the whole function that holds what the lookups of `planned` give.
+    ///
+    /// # Errors
+    /// A macro makes the first statement of the function.
+    pub(in crate::strong) fn declare_apart(&mut self, planned: &Planned) -> Result<(), Reason> {
+        let name = &planned.home.name;
+        let body = &self.scene.tree.stmt(self.scene.function.body).kind;
+        let first = match body {
+            StmtKind::Block(stmts) => stmts.first().copied(),
+            _ => None,
+        };
+        let first = first.filter(|&stmt| self.scene.stmt_span(stmt).is_some());
+        let first = first.ok_or_else(|| Reason::InMacro("around it".to_owned()))?;
+        let prefix = self.scene.layout.pointer("PyObject *");
+        self.declare_on_top(first, format!("{prefix}{name} = NULL;"));
+        self.apart.insert(name.clone());
+        Ok(())
     }
 
     /// Declares a variable behind the declaration `stmt`.

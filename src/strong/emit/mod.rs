@@ -1,5 +1,6 @@
 //! A group of homes as one fix.
 
+mod apart;
 mod around;
 mod calls;
 mod chain;
@@ -53,6 +54,8 @@ pub(in crate::strong) struct Draft<'s, 'a> {
     taken: BTreeSet<String>,
     /// Names of new variables that other changes of the block declare, too.
     pub(in crate::strong) shared: BTreeSet<String>,
+    /// Names of new variables of the whole function.
+    pub(in crate::strong) apart: BTreeSet<String>,
     /// Releases of other references where a lookup fails.
     pub(in crate::strong) at_exit: BTreeMap<ExprId, Vec<String>>,
     /// Assignments that release what their variable held, and wait for their new form; whether
@@ -80,6 +83,9 @@ pub(in crate::strong) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix
     draft.passed_on = passed_on(scene, group)?;
     let shared = group.iter().filter(|planned| planned.home.is_shared);
     draft.shared = shared.map(|planned| planned.home.name.clone()).collect();
+    for planned in group.iter().filter(|planned| planned.home.is_apart) {
+        draft.declare_apart(planned)?;
+    }
     for planned in group {
         draft.replaced.extend(&planned.decisions.replaced);
         draft.releases(planned)?;
@@ -144,6 +150,7 @@ impl<'s, 'a> Draft<'s, 'a> {
             around: BTreeMap::new(),
             taken: BTreeSet::new(),
             shared: BTreeSet::new(),
+            apart: BTreeSet::new(),
             at_exit: BTreeMap::new(),
             replaced: BTreeMap::new(),
             breaks: BTreeMap::new(),

@@ -74,12 +74,17 @@ pub(in crate::strong) fn name_fresh(scene: &Scene<'_>, groups: &mut [Vec<Planned
         let place = place(scene, &groups[group]).filter(|place| sharers[place] > 1);
         let home = &mut groups[group][at].home;
         let lookup = &home.lookups[0];
-        let mut fresh = || names.fresh(scene, scene.stmt_of(lookup.call), wished(lookup));
-        home.is_shared = place.is_some();
-        home.name = match place {
+        let (stmt, wished) = match home.is_apart {
+            true => (None, &*home.name),
+            false => (scene.stmt_of(lookup.call), wished(lookup)),
+        };
+        let mut fresh = || names.fresh(scene, stmt, wished);
+        let name = match place {
             Some(place) => shared.entry(place).or_insert_with(fresh).clone(),
             None => fresh(),
         };
+        home.is_shared = place.is_some();
+        home.name = name;
     }
     name_saved(scene, groups, &mut names);
 }
@@ -103,6 +108,9 @@ fn in_order(scene: &Scene<'_>, groups: &[Vec<Planned>]) -> Vec<(usize, usize)> {
 /// function that looks up: changes of one rule are made in the order of their places.
 fn place(scene: &Scene<'_>, group: &[Planned]) -> Option<(StmtId, &'static str)> {
     let [planned] = group else { return None };
+    if planned.home.is_apart {
+        return None;
+    }
     let [lookup] = &planned.home.lookups[..] else {
         return None;
     };

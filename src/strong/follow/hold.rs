@@ -75,6 +75,10 @@ pub(in crate::strong) struct State {
     pub parts: BTreeSet<Part>,
     /// Where the last object was released on the paths that lead here.
     pub released: BTreeSet<Slot>,
+    /// Variables that own a reference of the code's own, if they are the object.
+    pub owned: BTreeSet<LocalId>,
+    /// Whether variables that are the object may be another one where there is none.
+    pub mixed: bool,
 }
 
 impl State {
@@ -91,6 +95,8 @@ impl State {
         carriers: BTreeMap::new(),
         parts: BTreeSet::new(),
         released: BTreeSet::new(),
+        owned: BTreeSet::new(),
+        mixed: false,
     };
 
     pub(in crate::strong) fn entry() -> Self {
@@ -123,6 +129,7 @@ impl State {
     /// Forgets what a variable holds, that of its fields included.
     pub(in crate::strong) fn drop_local(&mut self, local: LocalId) {
         self.carriers.remove(&Carrier::Local(local));
+        self.owned.remove(&local);
         self.parts.retain(|part| part.local != local);
     }
 
@@ -137,6 +144,14 @@ impl State {
         self.carriers.clear();
         self.parts.clear();
         self.released.clear();
+        self.owned.clear();
+        self.mixed = false;
+    }
+
+    /// There is no object.
+    pub(in crate::strong) fn clear_to_null(&mut self) {
+        self.clear();
+        self.hold = Hold::Null;
     }
 
     /// Keeps the first reason.
@@ -148,8 +163,10 @@ impl State {
         }
     }
 
-    /// Adds what another path knows; whether anything changed. `name` is for messages.
-    pub(in crate::strong) fn join(&mut self, other: &Self, name: &str) -> bool {
+    /// Adds what another path knows; whether anything changed. `name` is for messages. Where a
+    /// variable of its own holds the reference (`apart`), no other depends on the object where
+    /// there is none.
+    pub(in crate::strong) fn join(&mut self, other: &Self, name: &str, apart: bool) -> bool {
         if !other.reached {
             return false;
         }
@@ -158,6 +175,9 @@ impl State {
             return true;
         }
         let before = self.clone();
+        if apart {
+            self.join_apart(other);
+        }
         self.detached |= other.detached;
         self.released.extend(&other.released);
         self.hold = join_holds(&self.hold, &other.hold, name);
@@ -169,13 +189,30 @@ impl State {
             Hold::Nothing | Hold::Broken(_) => {
                 self.carriers.clear();
                 self.parts.clear();
+                self.owned.clear();
             }
+            Hold::Held { .. } if apart && before.hold == Hold::Null => {
+                self.carriers.clone_from(&other.carriers);
+                self.parts.clone_from(&other.parts);
+            }
+            Hold::Held { .. } if apart && other.hold == Hold::Null => {}
             Hold::Null | Hold::Held { .. } => {
                 self.join_carriers(&other.carriers);
                 self.parts.extend(&other.parts);
             }
         }
         *self != before
+    }
+
+    fn join_apart(&mut self, other: &Self) {
+        let is_null = self.hold == Hold::Null || other.hold == Hold::Null;
+        self.mixed |= other.mixed || is_null && self.hold != other.hold;
+        let lacks = |state: &Self, local: &LocalId| {
+            state.kind(Carrier::Local(*local)).is_some() && !state.owned.contains(local)
+        };
+        let mut owned = &self.owned | &other.owned;
+        owned.retain(|local| !lacks(self, local) && !lacks(other, local));
+        self.owned = owned;
     }
 
     fn join_carriers(&mut self, other: &BTreeMap<Carrier, Kind>) {

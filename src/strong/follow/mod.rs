@@ -1,14 +1,16 @@
 //! Follows one object along the paths of a function and finds what must change.
 //!
-//! Four ways to fit the new reference to what the code does already are tried. In
+//! Five ways to fit the new reference to what the code does already are tried. In
 //! [`Mode::Adopt`] the first `Py_INCREF` on a path is what the new call does already: it goes, and
 //! so does a `Py_DECREF` behind which the object is still used. In [`Mode::Keep`] all of them
 //! stay, and the new reference lives beside theirs. In [`Mode::Own`] the variable owns what a
 //! lookup gave just as what another call made, where the two come together. Where none of them fits,
-//! the code gives away or releases what it does not have, and in [`Mode::Mend`] has from then on.
+//! the code gives away or releases what it does not have, and in [`Mode::Mend`] has from then on,
+//! or in [`Mode::Apart`] a variable of its own holds the new reference.
 //! In [`Mode::Lent`] the caller holds the reference: the code must only use the object.
 
 mod afterwards;
+pub(super) mod apart;
 pub(super) mod arms;
 pub(super) mod counts;
 mod forgotten;
@@ -48,6 +50,8 @@ pub(in crate::strong) enum Mode {
     Mend,
     /// The new reference is the caller's, who releases it when the function is done.
     Lent,
+    /// The new reference is that of a variable of its own, which begins as `NULL`.
+    Apart,
 }
 
 /// Calls whose results are owned after a change, with a note of those that made a difference to
@@ -105,6 +109,8 @@ pub(in crate::strong) struct Follower<'s, 'a> {
     pub supposes_null: bool,
     /// Slots not to be used.
     pub suppressed: BTreeSet<Slot>,
+    /// Statements at which a release leaves `NULL` in the variable.
+    pub cleared: BTreeSet<StmtId>,
 }
 
 /// What a change mends beside the borrowed reference.
@@ -125,6 +131,8 @@ pub(in crate::strong) enum Repair {
 pub(in crate::strong) struct Decisions {
     /// Releases: the variable (`None` for the fresh one), and whether it may be `NULL`.
     pub releases: BTreeMap<Slot, (Option<LocalId>, bool)>,
+    /// Those of them that leave `NULL` in the variable.
+    pub cleared: BTreeSet<Slot>,
     /// Calls of `Py_INCREF` and `Py_DECREF` that go.
     pub removed: BTreeSet<ExprId>,
     /// Calls of `Py_NewRef` that turn into their argument.
@@ -180,7 +188,7 @@ impl Follower<'_, '_> {
         let mut inputs = vec![State::UNREACHED; cfg.blocks.len()];
         if let Some(first) = inputs.first_mut() {
             *first = State::entry();
-            if self.supposes_null {
+            if self.supposes_null || self.is_apart() {
                 first.hold = Hold::Null;
             }
         }
@@ -195,7 +203,7 @@ impl Follower<'_, '_> {
             }
             let input = inputs[block.index()].clone();
             for (target, state) in self.block(block, input, &mut Decisions::default()) {
-                if inputs[target.index()].join(&state, self.name) {
+                if inputs[target.index()].join(&state, self.name, self.is_apart()) {
                     dirty.extend(rank.get(&target));
                 }
             }
@@ -312,12 +320,18 @@ impl Follower<'_, '_> {
             return;
         }
         let unfit = state.detached || self.suppressed.contains(&slot);
-        if unfit || self.is_needed(state, point) || self.scene.is_errno_wanted(point) {
+        let is_returned = self.is_returned_own(slot, point, state);
+        let is_needed = self.is_needed(state, point) && !is_returned;
+        if unfit || is_needed || self.scene.is_errno_wanted(point) {
             return;
         }
         if !self.keeps_counting() && count > 0 && !self.forgets(count, state, sink) {
             // The code has given its own reference to something that is not followed.
             return state.clear();
+        }
+        if !is_returned && !state.owned.is_empty() {
+            // The code loses a reference that it took, or makes up for it in a way of its own.
+            return state.fail(Reason::OwnedOnSomePaths(self.name.to_owned()));
         }
         self.release(slot, null, state, sink);
     }
@@ -335,7 +349,9 @@ impl Follower<'_, '_> {
             }
             sink.releases.insert(slot, (variable, null));
             state.clear();
-            state.released.insert(slot);
+            if !self.clears(slot, state, sink) {
+                state.released.insert(slot);
+            }
         }
     }
 

@@ -45,7 +45,7 @@ impl Follower<'_, '_> {
     /// of its own.
     pub(in crate::strong) fn is_last(&self, count: u8, state: &State) -> bool {
         match self.mode {
-            Mode::Keep | Mode::Mend | Mode::Lent => false,
+            Mode::Keep | Mode::Mend | Mode::Lent | Mode::Apart => false,
             Mode::Adopt => count == 1,
             Mode::Own => count == 1 || count == 0 && state.sources.made,
         }

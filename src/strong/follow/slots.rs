@@ -19,6 +19,16 @@ pub(in crate::strong) enum Slot {
     InReturn(StmtId),
 }
 
+impl Slot {
+    /// The statement around which the new one stands; `None` for one within a `return`.
+    pub(in crate::strong) fn stmt(self) -> Option<StmtId> {
+        match self {
+            Self::Before(stmt) | Self::After(stmt) | Self::Else(stmt) => Some(stmt),
+            Self::InReturn(_) => None,
+        }
+    }
+}
+
 /// All slots of a function.
 #[derive(Debug, Clone, Default)]
 pub(in crate::strong) struct Slots {

@@ -1,5 +1,6 @@
 //! What one step of the function does to the followed object.
 
+use super::apart::{named, stored};
 use super::forgotten::gives_number;
 use super::hold::{Carrier, Hold, Kind, Sources, State};
 use super::itself::names_itself;
@@ -132,7 +133,7 @@ impl Follower<'_, '_> {
                     self.check_alive(state);
                 }
                 state.carriers.insert(carrier, kind);
-                self.hand_over(point, local, state);
+                self.hand_over(point, local, instr.source, state);
             }
             Some(Kind::Inside) if !is_number(&self.scene.tree.local(local).ty) => {
                 if self.is_static(local) {
@@ -146,12 +147,13 @@ impl Follower<'_, '_> {
     }
 
     /// A reference that the code took is now that of another variable, and its own business.
-    fn hand_over(&self, point: Point, local: LocalId, state: &mut State) {
+    fn hand_over(&self, point: Point, local: LocalId, source: Source, state: &mut State) {
         let counted = matches!(state.hold, Hold::Held { count: 1.., .. });
         let after = Point {
             index: point.index + 1,
             ..point
         };
+        self.pass_on(stored(self.scene, source), local, after, state);
         let others = self.is_needed_beside(local, state, after);
         if self.mode == Mode::Adopt && counted && Some(local) != self.home && !others {
             state.clear();
@@ -282,7 +284,7 @@ impl Follower<'_, '_> {
         match self.mode {
             Mode::Adopt | Mode::Own if count == 0 && needed => state.fail(reason),
             Mode::Adopt | Mode::Own if count == 0 => state.clear(),
-            Mode::Adopt | Mode::Own | Mode::Keep | Mode::Mend | Mode::Lent => {
+            Mode::Adopt | Mode::Own | Mode::Keep | Mode::Mend | Mode::Lent | Mode::Apart => {
                 state.hold = Hold::Held { count, null }
             }
         }
@@ -302,7 +304,16 @@ impl Follower<'_, '_> {
                 }
             }
             Some(Kind::Inside) | None => {}
-            Some(Kind::Same) if self.scene.hands_out => return self.hand_out(state),
+            Some(Kind::Same) if self.scene.hands_out && !state.mixed => {
+                return self.hand_out(state);
+            }
+            Some(_) if self.is_apart() => {
+                let value = match self.scene.tree.stmt(stmt).kind {
+                    StmtKind::Return(Some(value)) => named(self.scene, value),
+                    _ => None,
+                };
+                self.give_apart(value, Reason::ReturnedBorrowed, state);
+            }
             // What was looked up is returned as if it were new: only Python is sure to own it.
             Some(_) if self.lacks_reference(state) && !self.is_called_by_python() => {
                 return state.fail(Reason::OwnedByCallerToo);
@@ -368,7 +379,10 @@ impl Follower<'_, '_> {
             return true;
         }
         match (&state.hold, zero) {
+            (Hold::Held { null: true, .. }, true) if self.is_apart() => state.clear_to_null(),
             (Hold::Held { null: true, .. }, true) => state.hold = Hold::Null,
+            // It may be another object, where there is none of ours.
+            (Hold::Held { .. }, false) if state.mixed => {}
             (Hold::Held { count, .. }, false) => {
                 let count = *count;
                 state.hold = Hold::Held { count, null: false };

@@ -1,5 +1,6 @@
 //! What one call does to the followed object.
 
+use super::apart::named;
 use super::counts::{Effect, effect};
 use super::forgotten::keeps_bare;
 use super::hold::{Carrier, Hold, Kind, State};
@@ -70,7 +71,8 @@ impl Follower<'_, '_> {
                 }
                 state.sources.passed_on |=
                     effect == Effect::Use && (self.may_keep(name, at) || keeps_bare(name));
-                self.argument(point, name, expr, effect, *kind, state, sink);
+                let local = self.local_argument(expr, at);
+                self.argument(point, name, expr, effect, *kind, local, state, sink);
             }
             if *kind == Some(Kind::Inside) && self.keeps(name, at) {
                 return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
@@ -106,7 +108,7 @@ impl Follower<'_, '_> {
     /// The variable that is argument `at` of a call.
     fn local_argument(&self, call: ExprId, at: usize) -> Option<LocalId> {
         match &self.scene.tree.expr(call).kind {
-            ExprKind::Call { args, .. } => self.scene.as_local(*args.get(at)?),
+            ExprKind::Call { args, .. } => named(self.scene, *args.get(at)?),
             _ => None,
         }
     }
@@ -139,9 +141,23 @@ impl Follower<'_, '_> {
         expr: ExprId,
         effect: Effect,
         kind: Kind,
+        local: Option<LocalId>,
         state: &mut State,
         sink: &mut Decisions,
     ) {
+        if self.is_apart() && effect != Effect::KeepInside {
+            let reason = match self.scene.cx.summaries().knows(name) {
+                true => Reason::KeptBorrowed(name.to_owned()),
+                false => Reason::StolenBorrowed(name.to_owned()),
+            };
+            let reason = match effect {
+                Effect::StealOnSuccess => {
+                    return state.fail(Reason::StealsOnSuccess(name.to_owned()));
+                }
+                _ => reason,
+            };
+            return self.count_apart((expr, effect), kind, local, reason, state);
+        }
         let adopted = matches!(state.hold, Hold::Held { count: 0, .. });
         match effect {
             Effect::Take if adopted && !self.keeps_counting() => {}
@@ -242,6 +258,10 @@ impl Follower<'_, '_> {
     ) {
         let carrier = Carrier::Temp(dst);
         if matches!(name, "Py_NewRef" | "Py_XNewRef") {
+            if self.is_apart() {
+                // It has a reference of its own.
+                return;
+            }
             // `return Py_NewRef(PyTuple_GET_ITEM(v, 0));`: the element has a reference of its own.
             if let Some(Some(kind @ (Kind::Same | Kind::MaybeSame))) = kinds.first() {
                 state.carriers.insert(carrier, *kind);

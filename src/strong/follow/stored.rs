@@ -7,6 +7,7 @@
 //! ((struct item *)v)->uses += 1;          /* neither */
 //! ```
 
+use super::apart::stored;
 use super::hold::{Carrier, Hold, Kind, State};
 use super::step::kind_of;
 use super::{Follower, Mode};
@@ -38,6 +39,9 @@ impl Follower<'_, '_> {
                 _ => state.fail(Reason::DerivedEscapes(self.name.to_owned())),
             },
             Some(_) if self.lacks_reference(state) => state.fail(Reason::StoredBorrowed),
+            Some(_) if self.is_apart() => {
+                self.give_apart(stored(self.scene, source), Reason::StoredBorrowed, state);
+            }
             // The `Py_INCREF` that goes is that of what is stored.
             Some(Kind::Same) if self.is_counted_next(point, state) => {}
             Some(kind) => {

@@ -28,7 +28,7 @@ pub(in crate::strong) fn truer(
 }
 
 /// Whether the function looks at the reference count of what `local` holds.
-fn is_count_asked(scene: &Scene<'_>, local: LocalId) -> bool {
+pub(in crate::strong) fn is_count_asked(scene: &Scene<'_>, local: LocalId) -> bool {
     let exprs = scene.tree.exprs.iter();
     let mut counts = exprs.filter_map(|expr| match &expr.kind {
         ExprKind::Member { base, field, .. } if &**field == "ob_refcnt" => Some(*base),

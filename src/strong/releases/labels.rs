@@ -25,7 +25,9 @@ pub(in crate::strong) fn at_label(
     home: &Home,
 ) -> Option<Decisions> {
     // A fresh variable may be out of scope at the label.
-    home.local?;
+    if home.local.is_none() && !home.is_apart {
+        return None;
+    }
     // New exits of lookups that can fail now jump to the label as well, or release by themselves.
     let new_exit = |lookup: &Lookup| matches!(lookup.failure, Failure::Exit(_));
     if home.lookups.iter().any(new_exit) {

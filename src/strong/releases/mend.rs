@@ -48,7 +48,10 @@ pub(in crate::strong) fn may_mend(scene: &Scene<'_>, home: &Home) -> bool {
 impl Follower<'_, '_> {
     /// Whether existing counts stay as they are.
     pub(in crate::strong) fn keeps_counting(&self) -> bool {
-        matches!(self.mode, Mode::Keep | Mode::Mend | Mode::Lent)
+        matches!(
+            self.mode,
+            Mode::Keep | Mode::Mend | Mode::Lent | Mode::Apart
+        )
     }
 
     /// Notes that the code gives away or releases the object, to which it holds `count` references;

@@ -54,6 +54,9 @@ pub(in crate::strong) fn follow(
     ) {
         return Ok(Decisions::default());
     }
+    if home.is_apart {
+        return follow_as(Mode::Apart, scene, slots, home, strong, None);
+    }
     if home.web.values().any(|given| *given == Given::Parameter) {
         return Err(Reason::OverwritesParameter(home.name.clone()));
     }
@@ -92,6 +95,13 @@ fn follow_as(
     let direct = meeting(&mut follower).or_else(|_| {
         follower.suppressed.clear();
         meeting(&mut follower)
+    });
+    let direct = direct.or_else(|reason| {
+        if !follower.is_apart() {
+            return Err(reason);
+        }
+        follower.cleared = follower.in_loops();
+        meeting(&mut follower).map_err(|_| reason)
     });
     let direct = direct.map(|decisions| merged(&mut follower, decisions));
     if direct.as_ref().is_ok_and(|it| it.releases.len() < 2) {
@@ -151,6 +161,7 @@ fn follower<'s, 'a>(
         starts_null: false,
         supposes_null: false,
         suppressed: slots.last_choices().clone(),
+        cleared: BTreeSet::new(),
     }
 }
 

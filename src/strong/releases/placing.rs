@@ -24,7 +24,10 @@ impl Draft<'_, '_> {
         }
         for (&slot, &(variable, null)) in &planned.decisions.releases {
             let name = &planned.home.name;
-            let line = self.release(planned, variable, null);
+            let line = match planned.decisions.cleared.contains(&slot) {
+                true => format!("Py_CLEAR({name});"),
+                false => self.release(planned, variable, null),
+            };
             match slot {
                 Slot::Before(stmt) => self.before(stmt, [line]),
                 Slot::After(stmt) => self.after(stmt, [line]),

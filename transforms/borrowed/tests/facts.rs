@@ -51,24 +51,39 @@ static PyObject *f(PyObject *self, PyObject *dict, PyObject *key)
     return PyObject_Str(item);
 }
 "), @"
-    4: whether the function owns what `item` holds depends on the path: make it own the reference on all of them
-    ----
-    @@
-     static PyObject *f(PyObject *self, PyObject *dict, PyObject *key)
-     {
-    -    PyObject *item = PyDict_GetItemWithError(dict, key);
-    +    PyObject *item;
-    +    PyObject *result;
-    +    (void)PyDict_GetItemRef(dict, key, &item);
-         if (item == NULL)
-    -        item = fallback();
-    -    return PyObject_Str(item);
-    +        item = Py_XNewRef(fallback());
-    +    result = PyObject_Str(item);
-    +    Py_XDECREF(item);
-    +    return result;
-     }
-    ");
+        @@
+         static PyObject *f(PyObject *self, PyObject *dict, PyObject *key)
+         {
+        -    PyObject *item = PyDict_GetItemWithError(dict, key);
+        +    PyObject *item;
+        +    PyObject *item_ref = NULL;
+        +    PyObject *result;
+        +    (void)PyDict_GetItemRef(dict, key, &item_ref);
+        +    item = item_ref;
+             if (item == NULL)
+                 item = fallback();
+        -    return PyObject_Str(item);
+        +    result = PyObject_Str(item);
+        +    Py_XDECREF(item_ref);
+        +    return result;
+         }
+        ----
+        @@
+         static PyObject *f(PyObject *self, PyObject *dict, PyObject *key)
+         {
+        -    PyObject *item = PyDict_GetItemWithError(dict, key);
+        +    PyObject *item;
+        +    PyObject *result;
+        +    (void)PyDict_GetItemRef(dict, key, &item);
+             if (item == NULL)
+        -        item = fallback();
+        -    return PyObject_Str(item);
+        +        item = Py_XNewRef(fallback());
+        +    result = PyObject_Str(item);
+        +    Py_XDECREF(item);
+        +    return result;
+         }
+        ");
 }
 
 #[test]

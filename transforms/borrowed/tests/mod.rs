@@ -1,6 +1,7 @@
 //! What C becomes which C.
 
 mod aligned;
+mod apart;
 mod bounds;
 mod chains;
 mod cleanup;

@@ -317,7 +317,26 @@ fn an_unknown_function_gets_what_was_made() {
     return PyObject_IsTrue(v);
 "#
     ), @"
-        3: whether the function owns what `v` holds depends on the path: make it own the reference on all of them
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *v = PyDict_GetItem(dict, key);
+        +    PyObject *v;
+        +    PyObject *v_ref = NULL;
+        +    int result;
+        +    if (PyDict_GetItemRef(dict, key, &v_ref) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    v = v_ref;
+             if (v == NULL) {
+                 v = PyList_New(0);
+                 keep(self, v);
+             }
+        -    return PyObject_IsTrue(v);
+        +    result = PyObject_IsTrue(v);
+        +    Py_XDECREF(v_ref);
+        +    return result;
+         }
         ");
 }
 
@@ -373,7 +392,27 @@ fn an_alias_is_used_after_the_release() {
     return PyObject_IsTrue(w);
 "#
     ), @"
-        3: whether the function owns what `v` holds depends on the path: make it own the reference on all of them
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *w, *v = PyDict_GetItem(dict, key);
+        +    PyObject *w, *v;
+        +    PyObject *v_ref = NULL;
+        +    int result;
+        +    if (PyDict_GetItemRef(dict, key, &v_ref) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    v = v_ref;
+             if (v == NULL) {
+                 v = PyList_New(0);
+        @@
+             w = v;
+             v = NULL;
+        -    return PyObject_IsTrue(w);
+        +    result = PyObject_IsTrue(w);
+        +    Py_XDECREF(v_ref);
+        +    return result;
+         }
         ");
 }
 
@@ -612,22 +651,32 @@ fn a_pointer_into_the_object_before_is_used() {
     return compare(text, v);
 "#
     ), @"
-        4: the object of an earlier pass or lookup is still used when `v` gets the next one: keep each in a variable of its own
         @@
+         {
              const char *text;
-             PyObject *v = PyDict_GetItem(dict, key);
+        -    PyObject *v = PyDict_GetItem(dict, key);
+        +    PyObject *v;
+        +    PyObject *v_ref = NULL;
         +    int result;
+        +    if (PyDict_GetItemRef(dict, key, &v_ref) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    v = v_ref;
              if (!v)
                  return -1;
              text = PyUnicode_AsUTF8(v);
         -    v = PyDict_GetItem(self, v);
+        -    if (!v)
         +    if (PyDict_GetItemRef(self, v, &v) < 0) {
         +        PyErr_Clear();
         +    }
-             if (!v)
+        +    if (!v) {
+        +        Py_DECREF(v_ref);
                  return -1;
         -    return compare(text, v);
+        +    }
         +    result = compare(text, v);
+        +    Py_DECREF(v_ref);
         +    Py_DECREF(v);
         +    return result;
          }

@@ -1,0 +1,73 @@
+//! Declarations whose values move behind a lookup into a variable of its own.
+//!
+//! ```c
+//! Foo *v = (Foo *)PyDict_GetItem(d, k);        Foo *v;
+//!                                              if (PyDict_GetItemRef(d, k, &v_ref) < 0) {
+//!                                                  PyErr_Clear();
+//!                                              }
+//!                                              v = (Foo *)v_ref;
+//! ```
+
+use super::Draft;
+use super::calls::{Parts, declares_next, last_declaration, span_of, take_value};
+use super::declarations::assign_later;
+use super::nested::statement;
+use crate::ast::{Init, LocalId, StmtId, StmtKind};
+use crate::capi::Form;
+use crate::source::ByteSpan;
+use crate::strong::plan::Lookup;
+use crate::strong::reason::Reason;
+
+/// Rewrites the declaration `stmt` of `local`, for which `name` holds the reference.
+pub(in crate::strong) fn initialised(
+    draft: &mut Draft<'_, '_>,
+    parts: &Parts,
+    name: &str,
+    lookup: &Lookup,
+    (stmt, local): (StmtId, LocalId),
+) -> Result<(), Reason> {
+    let value = value_text(draft, parts, name, (stmt, local))?;
+    take_value(draft, stmt, local)?;
+    let mut last = last_declaration(draft, stmt);
+    let mut later = Vec::new();
+    if declares_next(draft, last) && !draft.scene.file_mixes_declarations() {
+        (last, later) = assign_later(draft, stmt)?;
+    }
+    let span = span_of(draft, last)?;
+    let mut lines = match lookup.replacement.form {
+        Form::Out { .. } => parts.statement(draft, name, span),
+        Form::Return => {
+            let head = format!("{name} =");
+            let call = parts.call_lines(draft, head.len() + 1, span);
+            let mut lines = statement(&head, call);
+            lines.append(&mut draft.null_exit(lookup, name, span));
+            lines
+        }
+    };
+    lines.push(format!("{} = {value};", draft.scene.name(local)));
+    lines.append(&mut later);
+    draft.after_first(last, lines);
+    Ok(())
+}
+
+/// The value of the declaration with `name` in place of the lookup.
+fn value_text(
+    draft: &Draft<'_, '_>,
+    parts: &Parts,
+    name: &str,
+    (stmt, local): (StmtId, LocalId),
+) -> Result<String, Reason> {
+    let made = || Reason::InMacro("around it".to_owned());
+    let StmtKind::Decl(decls) = &draft.scene.tree.stmt(stmt).kind else {
+        return Err(made());
+    };
+    let decl = decls.iter().find(|decl| decl.local == local);
+    let init = decl.and_then(|decl| match decl.init {
+        Some(Init::Expr(init)) => draft.scene.span(init),
+        _ => None,
+    });
+    let init = init.ok_or_else(made)?;
+    let before = ByteSpan::new(init.start().0, parts.whole.start().0);
+    let behind = ByteSpan::new(parts.whole.end().0, init.end().0);
+    Ok(draft.text(before) + name + &draft.text(behind))
+}
