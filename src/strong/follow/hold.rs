@@ -71,6 +71,8 @@ pub(in crate::strong) struct State {
     /// Where the object may come from, if there is one.
     pub sources: Sources,
     pub carriers: BTreeMap<Carrier, Kind>,
+    /// Those of them that point at text, in which no other pointers live.
+    pub texts: BTreeSet<Carrier>,
     /// Fields of variables that point into the object: `in.src`.
     pub parts: BTreeSet<Part>,
     /// Where the last object was released on the paths that lead here.
@@ -93,6 +95,7 @@ impl State {
             passed_on: false,
         },
         carriers: BTreeMap::new(),
+        texts: BTreeSet::new(),
         parts: BTreeSet::new(),
         released: BTreeSet::new(),
         owned: BTreeSet::new(),
@@ -129,6 +132,7 @@ impl State {
     /// Forgets what a variable holds, that of its fields included.
     pub(in crate::strong) fn drop_local(&mut self, local: LocalId) {
         self.carriers.remove(&Carrier::Local(local));
+        self.texts.remove(&Carrier::Local(local));
         self.owned.remove(&local);
         self.parts.retain(|part| part.local != local);
     }
@@ -142,6 +146,7 @@ impl State {
         self.hold = Hold::Nothing;
         self.sources = Sources::default();
         self.carriers.clear();
+        self.texts.clear();
         self.parts.clear();
         self.released.clear();
         self.owned.clear();
@@ -175,6 +180,7 @@ impl State {
             return true;
         }
         let before = self.clone();
+        self.join_texts(other);
         if apart {
             self.join_apart(other);
         }
@@ -202,6 +208,16 @@ impl State {
             }
         }
         *self != before
+    }
+
+    /// A pointer is one at text if it is on all paths that have it.
+    fn join_texts(&mut self, other: &Self) {
+        let is_other = |state: &Self, carrier: &Carrier| {
+            state.carriers.contains_key(carrier) && !state.texts.contains(carrier)
+        };
+        let mut texts = &self.texts | &other.texts;
+        texts.retain(|carrier| !is_other(self, carrier) && !is_other(other, carrier));
+        self.texts = texts;
     }
 
     fn join_apart(&mut self, other: &Self) {

@@ -22,6 +22,7 @@ pub(super) mod slots;
 mod step;
 mod step_call;
 mod stored;
+mod texts;
 pub(super) mod web;
 
 use std::cell::RefCell;

@@ -5,6 +5,7 @@ use super::forgotten::gives_number;
 use super::hold::{Carrier, Hold, Kind, Sources, State};
 use super::itself::names_itself;
 use super::slots::Slot;
+use super::texts::{follow_text, is_text};
 use super::web::Given;
 use super::{Decisions, Follower, Mode, Repair};
 use crate::ast::{BinaryOp, ExprId, LocalId, StmtId, StmtKind, Storage};
@@ -84,6 +85,7 @@ impl Follower<'_, '_> {
             }
             InstrKind::Asm => {}
         }
+        follow_text(instr, state);
     }
 
     fn end(&self, locals: &[LocalId], state: &mut State) {
@@ -423,6 +425,7 @@ fn load(dst: TempId, place: &Place, state: &mut State) {
                 _ => kind.and(Some(Kind::Inside)).or(inside),
             }
         }
+        Base::Deref(pointer) if is_text(state, pointer) => None,
         Base::Deref(pointer) => kind_of(state, pointer).map(|_| Kind::Inside),
         Base::Global(_) | Base::Unnamed(_) => None,
     };

@@ -144,3 +144,22 @@ static int f(PyObject *list)
          }
         ");
 }
+
+#[test]
+fn what_is_read_out_of_text_is_no_pointer_into_the_object() {
+    let copied = |pass: &str| outcome("", &format!("        {pass}\n"));
+    for pass in [
+        "data = PyBytes_AsString(chunk); node->next = ((struct node *)(data + 8))->next;",
+        "data = PyBytes_AsString(chunk); saved = (struct node *)data; node->pair = saved->pair;",
+    ] {
+        assert_eq!(copied(pass), SAFE, "{pass}");
+    }
+    for pass in [
+        "data = PyBytes_AsString(chunk); node->next = (struct node *)(data + 8);",
+        "node->next = ((Node *)chunk)->next;",
+        "saved = size ? PyBytes_AsString(chunk) : ((Node *)chunk)->saved; node->next = saved->next;",
+    ] {
+        let outcome = copied(pass);
+        assert!(outcome.starts_with("by hand: "), "{pass} {outcome}");
+    }
+}
