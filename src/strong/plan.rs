@@ -87,6 +87,10 @@ pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) 
         let (done, failed) = follow_all(scene, &slots, &homes, &strong, &known);
         known = done;
         if failed.is_empty() {
+            let declined = &plan.declined;
+            let is_declined = |call: &ExprId| declined.contains_key(call);
+            plan.stuck
+                .retain(|home| calls_of(home).iter().all(is_declined));
             plan.groups = group(scene, &slots, known, &strong);
             name_fresh(scene, &mut plan.groups);
             return plan;
@@ -102,8 +106,8 @@ pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) 
                     None => drop(plan.declined.insert(call, reason.clone())),
                 }
             }
-            plan.stuck
-                .extend(lacks_place(&reason).then(|| homes[at].clone()));
+            let is_stuck = lacks_place(&reason) && !home.is_apart;
+            plan.stuck.extend(is_stuck.then(|| home.clone()));
         }
         calls.retain(|(call, _)| strong.contains(call) && !plan.declined.contains_key(call));
     }

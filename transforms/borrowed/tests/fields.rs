@@ -147,7 +147,8 @@ static int f(PyObject *list)
 
 #[test]
 fn what_is_read_out_of_text_is_no_pointer_into_the_object() {
-    let copied = |pass: &str| outcome("", &format!("        {pass}\n"));
+    let declarations = "    struct node *saved, *node = made(chunks);\n";
+    let copied = |pass: &str| outcome(declarations, &format!("        {pass}\n"));
     for pass in [
         "data = PyBytes_AsString(chunk); node->next = ((struct node *)(data + 8))->next;",
         "data = PyBytes_AsString(chunk); saved = (struct node *)data; node->pair = saved->pair;",
