@@ -51,18 +51,7 @@ impl Follower<'_, '_> {
                 }
             }
             InstrKind::Op { dst, op, operands } => {
-                if let Op::Binary(BinaryOp::Equals | BinaryOp::NotEquals) = op
-                    && let Source::Expr(test) = instr.source
-                {
-                    self.compared(test, operands, state);
-                }
-                let pointer = matches!(op, Op::Binary(BinaryOp::Plus | BinaryOp::Minus));
-                let inside = operands
-                    .iter()
-                    .any(|operand| kind_of(state, operand) == Some(Kind::Inside));
-                if pointer && inside {
-                    state.carriers.insert(Carrier::Temp(*dst), Kind::Inside);
-                }
+                self.operation(*dst, *op, operands, instr.source, state);
             }
             InstrKind::Call { dst, callee, args } => {
                 self.call(point, *dst, callee, args, instr.source, state, sink);
@@ -86,6 +75,29 @@ impl Follower<'_, '_> {
             InstrKind::Asm => {}
         }
         follow_text(instr, state);
+    }
+
+    /// `dst` gets what `op` makes of the operands.
+    fn operation(
+        &self,
+        dst: TempId,
+        op: Op,
+        operands: &[Operand],
+        source: Source,
+        state: &mut State,
+    ) {
+        if let Op::Binary(BinaryOp::Equals | BinaryOp::NotEquals) = op
+            && let Source::Expr(test) = source
+        {
+            self.compared(test, operands, state);
+        }
+        let pointer = matches!(op, Op::Binary(BinaryOp::Plus | BinaryOp::Minus));
+        let inside = operands
+            .iter()
+            .any(|operand| kind_of(state, operand) == Some(Kind::Inside));
+        if pointer && inside {
+            state.carriers.insert(Carrier::Temp(dst), Kind::Inside);
+        }
     }
 
     fn end(&self, locals: &[LocalId], state: &mut State) {

@@ -146,17 +146,7 @@ impl Follower<'_, '_> {
         sink: &mut Decisions,
     ) {
         if self.is_apart() && effect != Effect::KeepInside {
-            let reason = match self.scene.cx.summaries().knows(name) {
-                true => Reason::KeptBorrowed(name.to_owned()),
-                false => Reason::StolenBorrowed(name.to_owned()),
-            };
-            let reason = match effect {
-                Effect::StealOnSuccess => {
-                    return state.fail(Reason::StealsOnSuccess(name.to_owned()));
-                }
-                _ => reason,
-            };
-            return self.count_apart((expr, effect), kind, local, reason, state);
+            return self.argument_apart(name, (expr, effect), kind, local, state);
         }
         let adopted = matches!(state.hold, Hold::Held { count: 0, .. });
         match effect {
@@ -201,24 +191,58 @@ impl Follower<'_, '_> {
             Effect::Clear | Effect::Replace => {
                 state.fail(Reason::ClearedByMacro(self.name.to_owned()));
             }
-            Effect::Steal => {
-                let needed = self.is_used_after(state, point);
-                let own = self.scene.cx.summaries().knows(name);
-                let reason = match own {
-                    true => Reason::KeptBorrowed(name.to_owned()),
-                    false => Reason::StolenBorrowed(name.to_owned()),
-                };
-                if !own && !needed && self.presumes(count, state, sink) {
-                    return;
-                }
-                if self.mode == Mode::Adopt && count == 1 && !own {
-                    let taken = self.released_though_taken(state, point, expr).into_iter();
-                    sink.taken.extend(taken.map(|call| (call, name.to_owned())));
-                }
-                self.give(needed, kind, reason, state);
-            }
+            Effect::Steal => self.stolen(point, name, expr, kind, state, sink),
             Effect::StealOnSuccess => state.fail(Reason::StealsOnSuccess(name.to_owned())),
         }
+    }
+
+    /// The same, where a variable of its own holds the reference.
+    fn argument_apart(
+        &self,
+        name: &str,
+        (expr, effect): (ExprId, Effect),
+        kind: Kind,
+        local: Option<LocalId>,
+        state: &mut State,
+    ) {
+        if effect == Effect::StealOnSuccess {
+            return state.fail(Reason::StealsOnSuccess(name.to_owned()));
+        }
+        let reason = self.not_given(name);
+        self.count_apart((expr, effect), kind, local, reason, state);
+    }
+
+    /// Why a function that takes over a reference cannot get one that there is not.
+    fn not_given(&self, name: &str) -> Reason {
+        match self.scene.cx.summaries().knows(name) {
+            true => Reason::KeptBorrowed(name.to_owned()),
+            false => Reason::StolenBorrowed(name.to_owned()),
+        }
+    }
+
+    /// `name` takes over the reference.
+    fn stolen(
+        &self,
+        point: Point,
+        name: &str,
+        expr: ExprId,
+        kind: Kind,
+        state: &mut State,
+        sink: &mut Decisions,
+    ) {
+        let Hold::Held { count, .. } = state.hold else {
+            return;
+        };
+        let needed = self.is_used_after(state, point);
+        let own = self.scene.cx.summaries().knows(name);
+        if !own && !needed && self.presumes(count, state, sink) {
+            return;
+        }
+        if self.mode == Mode::Adopt && count == 1 && !own {
+            let taken = self.released_though_taken(state, point, expr).into_iter();
+            sink.taken.extend(taken.map(|call| (call, name.to_owned())));
+        }
+        self.give(needed, kind, self.not_given(name), state);
     }
 
     fn existing_release(
