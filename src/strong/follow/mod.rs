@@ -16,6 +16,7 @@ pub(super) mod counts;
 mod forgotten;
 pub(super) mod hold;
 mod itself;
+mod leave;
 pub(super) mod outs;
 mod own;
 pub(super) mod slots;

@@ -1,14 +1,13 @@
 //! What one step of the function does to the followed object.
 
-use super::apart::{named, stored};
+use super::apart::stored;
 use super::forgotten::gives_number;
 use super::hold::{Carrier, Hold, Kind, Sources, State};
 use super::itself::names_itself;
-use super::slots::Slot;
 use super::texts::{follow_text, is_text};
 use super::web::Given;
-use super::{Decisions, Follower, Mode, Repair};
-use crate::ast::{BinaryOp, ExprId, LocalId, StmtId, StmtKind, Storage};
+use super::{Decisions, Follower, Mode};
+use crate::ast::{BinaryOp, ExprId, LocalId, StmtKind, Storage};
 use crate::cfg::{
     Base, Comparison, Condition, Instr, InstrKind, Op, Operand, Place, Point, Source, TempId,
 };
@@ -273,97 +272,6 @@ impl Follower<'_, '_> {
         let types = self.scene.cx.types();
         let ty = types.of(self.scene.tree, expr);
         ty.is_some_and(|ty| types.is_number(ty))
-    }
-
-    /// A reference to the object goes elsewhere: it is stored, returned or stolen. `needed` tells
-    /// whether the object is used behind that.
-    pub(in crate::strong) fn give(
-        &self,
-        needed: bool,
-        kind: Kind,
-        reason: Reason,
-        state: &mut State,
-    ) {
-        self.check_alive(state);
-        let Hold::Held { count, null } = state.hold else {
-            return;
-        };
-        if kind == Kind::MaybeSame {
-            return state.fail(Reason::Alias(self.name.to_owned()));
-        }
-        let count = count + u8::from(count == 0 && self.owns(state));
-        let Some(count) = count.checked_sub(1) else {
-            return state.fail(reason);
-        };
-        match self.mode {
-            Mode::Adopt | Mode::Own if count == 0 && needed => state.fail(reason),
-            Mode::Adopt | Mode::Own if count == 0 => state.clear(),
-            Mode::Adopt | Mode::Own | Mode::Keep | Mode::Mend | Mode::Lent | Mode::Apart => {
-                state.hold = Hold::Held { count, null }
-            }
-        }
-    }
-
-    pub(in crate::strong) fn leave_function(
-        &self,
-        value: Option<&Operand>,
-        stmt: StmtId,
-        state: &mut State,
-        sink: &mut Decisions,
-    ) {
-        match value.and_then(|value| kind_of(state, value)) {
-            Some(Kind::Inside) if !is_number(&self.scene.function.ret) => {
-                if state.is_held() {
-                    return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
-                }
-            }
-            Some(Kind::Inside) | None => {}
-            Some(Kind::Same) if self.scene.hands_out && !state.mixed => {
-                return self.hand_out(state);
-            }
-            Some(_) if self.is_apart() => {
-                let value = match self.scene.tree.stmt(stmt).kind {
-                    StmtKind::Return(Some(value)) => named(self.scene, value),
-                    _ => None,
-                };
-                self.give_apart(value, Reason::ReturnedBorrowed, state);
-            }
-            // What was looked up is returned as if it were new: only Python is sure to own it.
-            Some(_) if self.lacks_reference(state) && !self.is_called_by_python() => {
-                return state.fail(Reason::OwnedByCallerToo);
-            }
-            Some(kind) => {
-                let lacks = self.lacks_reference(state);
-                sink.repairs.extend(lacks.then_some(Repair::Missing));
-                self.give(false, kind, Reason::ReturnedBorrowed, state);
-            }
-        }
-        let Hold::Held { count, null } = state.hold else {
-            return;
-        };
-        if self.mode == Mode::Lent && !state.detached {
-            return state.clear();
-        }
-        let writable = matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Return(Some(_)))
-            && self.scene.stmt_span(stmt).is_some()
-            && !state.detached;
-        let is_counted = !self.keeps_counting() && count > 0;
-        if is_counted && (!writable || !self.forgets(count, state, sink)) {
-            return state.clear();
-        }
-        if !writable {
-            return state.fail(Reason::ExitInMacro(self.name.to_owned()));
-        }
-        self.release(Slot::InReturn(stmt), null, state, sink);
-    }
-
-    /// The new reference goes to the caller of a function that gave none.
-    fn hand_out(&self, state: &mut State) {
-        match state.hold {
-            Hold::Held { count: 1.., .. } => state.fail(Reason::OwnedByCallerToo),
-            Hold::Held { .. } | Hold::Null => state.clear(),
-            Hold::Nothing | Hold::Broken(_) => {}
-        }
     }
 
     /// Adds what the outcome of a test says; whether it can be at all.

@@ -1,0 +1,104 @@
+//! What giving the object away and leaving the function do to it.
+
+use super::apart::named;
+use super::hold::{Hold, Kind, State};
+use super::slots::Slot;
+use super::step::kind_of;
+use super::{Decisions, Follower, Mode, Repair};
+use crate::ast::{StmtId, StmtKind};
+use crate::cfg::Operand;
+use crate::strong::reason::Reason;
+use crate::strong::types::is_number;
+
+impl Follower<'_, '_> {
+    /// A reference to the object goes elsewhere: it is stored, returned or stolen. `needed` tells
+    /// whether the object is used behind that.
+    pub(in crate::strong) fn give(
+        &self,
+        needed: bool,
+        kind: Kind,
+        reason: Reason,
+        state: &mut State,
+    ) {
+        self.check_alive(state);
+        let Hold::Held { count, null } = state.hold else {
+            return;
+        };
+        if kind == Kind::MaybeSame {
+            return state.fail(Reason::Alias(self.name.to_owned()));
+        }
+        let count = count + u8::from(count == 0 && self.owns(state));
+        let Some(count) = count.checked_sub(1) else {
+            return state.fail(reason);
+        };
+        match self.mode {
+            Mode::Adopt | Mode::Own if count == 0 && needed => state.fail(reason),
+            Mode::Adopt | Mode::Own if count == 0 => state.clear(),
+            Mode::Adopt | Mode::Own | Mode::Keep | Mode::Mend | Mode::Lent | Mode::Apart => {
+                state.hold = Hold::Held { count, null }
+            }
+        }
+    }
+
+    pub(in crate::strong) fn leave_function(
+        &self,
+        value: Option<&Operand>,
+        stmt: StmtId,
+        state: &mut State,
+        sink: &mut Decisions,
+    ) {
+        match value.and_then(|value| kind_of(state, value)) {
+            Some(Kind::Inside) if !is_number(&self.scene.function.ret) => {
+                if state.is_held() {
+                    return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+                }
+            }
+            Some(Kind::Inside) | None => {}
+            Some(Kind::Same) if self.scene.hands_out && !state.mixed => {
+                return self.hand_out(state);
+            }
+            Some(_) if self.is_apart() => {
+                let value = match self.scene.tree.stmt(stmt).kind {
+                    StmtKind::Return(Some(value)) => named(self.scene, value),
+                    _ => None,
+                };
+                self.give_apart(value, Reason::ReturnedBorrowed, state);
+            }
+            // What was looked up is returned as if it were new: only Python is sure to own it.
+            Some(_) if self.lacks_reference(state) && !self.is_called_by_python() => {
+                return state.fail(Reason::OwnedByCallerToo);
+            }
+            Some(kind) => {
+                let lacks = self.lacks_reference(state);
+                sink.repairs.extend(lacks.then_some(Repair::Missing));
+                self.give(false, kind, Reason::ReturnedBorrowed, state);
+            }
+        }
+        let Hold::Held { count, null } = state.hold else {
+            return;
+        };
+        if self.mode == Mode::Lent && !state.detached {
+            return state.clear();
+        }
+        let writable = matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Return(Some(_)))
+            && self.scene.stmt_span(stmt).is_some()
+            && !state.detached;
+        let is_counted = !self.keeps_counting() && count > 0;
+        if is_counted && (!writable || !self.forgets(count, state, sink)) {
+            return state.clear();
+        }
+        if !writable {
+            return state.fail(Reason::ExitInMacro(self.name.to_owned()));
+        }
+        self.release(Slot::InReturn(stmt), null, state, sink);
+    }
+
+    /// The new reference goes to the caller of a function that gave none.
+    fn hand_out(&self, state: &mut State) {
+        match state.hold {
+            Hold::Held { count: 1.., .. } => state.fail(Reason::OwnedByCallerToo),
+            Hold::Held { .. } | Hold::Null => state.clear(),
+            Hold::Nothing | Hold::Broken(_) => {}
+        }
+    }
+}
