@@ -208,7 +208,8 @@ impl<'c, 'a> Shared<'c, 'a> {
 
 /// Fixes with edits in common.
 struct Cluster {
-    fixes: Vec<Fix>,
+    /// With the functions that ask for them.
+    fixes: Vec<(Fix, BTreeSet<ItemId>)>,
     calls: Vec<(ItemId, ExprId)>,
 }
 
@@ -259,30 +260,41 @@ fn clusters(shared: &Shared<'_, '_>, lookups: &Lookups) -> Vec<Cluster> {
 impl Cluster {
     fn add(&mut self, item: ItemId, call: ExprId, fix: &Fix) {
         self.calls.push((item, call));
-        if !self.fixes.contains(fix) {
-            self.fixes.push(fix.clone());
+        self.ask(fix.clone(), BTreeSet::from([item]));
+    }
+
+    fn ask(&mut self, fix: Fix, items: BTreeSet<ItemId>) {
+        match self.fixes.iter_mut().find(|(known, _)| *known == fix) {
+            Some((_, known)) => known.extend(items),
+            None => self.fixes.push((fix, items)),
         }
     }
 
     fn join(&mut self, other: Self) {
-        let known = std::mem::take(&mut self.fixes);
-        let fresh = other.fixes.into_iter().filter(|fix| !known.contains(fix));
-        let fresh: Vec<Fix> = fresh.collect();
-        self.fixes = known.into_iter().chain(fresh).collect();
+        for (fix, items) in other.fixes {
+            self.ask(fix, items);
+        }
         self.calls.extend(other.calls);
     }
 
     fn edits(&self) -> impl Iterator<Item = &Edit> {
-        self.fixes.iter().flat_map(|fix| &fix.edits)
+        self.fixes.iter().flat_map(|(fix, _)| &fix.edits)
     }
 
-    /// All fixes as one; one of them where two put different text in one place.
+    /// All fixes as one; one of them where two put different text in one place, each for other
+    /// configurations.
     fn fix(&self) -> Fix {
-        let longest = self.fixes.iter().max_by_key(|fix| fix.edits.len());
-        let mut joined = Fix::safe(longest.map_or_else(String::new, |fix| fix.title.clone()));
-        for fix in &self.fixes {
-            if !contradicts(&joined, fix) {
+        let longest = self.fixes.iter().max_by_key(|(fix, _)| fix.edits.len());
+        let mut joined = Fix::safe(longest.map_or_else(String::new, |(fix, _)| fix.title.clone()));
+        let mut included: Vec<&(Fix, BTreeSet<ItemId>)> = Vec::new();
+        for asked in &self.fixes {
+            let (fix, items) = asked;
+            let is_other = included
+                .iter()
+                .any(|(other, of_other)| items.is_disjoint(of_other) && contradicts(other, fix));
+            if !is_other {
                 joined.include(fix);
+                included.push(asked);
             }
         }
         joined

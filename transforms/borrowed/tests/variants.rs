@@ -404,3 +404,68 @@ static void f(PyObject *l)
         9: safe: no path through the function leads to the call
         ");
 }
+
+/// What one lookup leaves behind and the next needs before it stands at one place, in all
+/// configurations.
+#[test]
+fn lookups_one_after_the_other_share_a_variable_in_all_configurations() {
+    insta::assert_snapshot!(run(r#"
+#ifdef USE_DOUBLE
+#define FORMAT "OOd"
+#else
+#define FORMAT "OOf"
+#endif
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    PyObject *list, *other;
+    Py_ssize_t n = 0;
+    double scale;
+    if (!PyArg_ParseTuple(args, FORMAT, &list, &other, &scale))
+        return NULL;
+    n += PyObject_Size(self);
+    n += PyObject_Size(PyList_GET_ITEM(list, 0));
+    n += PyObject_Size(PyList_GET_ITEM(other, 0));
+    n += PyObject_Size(PyList_GET_ITEM(list, 1));
+    return PyLong_FromSsize_t(n);
+}
+static int use_double(void)
+{
+#ifdef USE_DOUBLE
+    return 1;
+#else
+    return 0;
+#endif
+}
+"#), @"
+        @@
+             Py_ssize_t n = 0;
+             double scale;
+        +    PyObject *item;
+             if (!PyArg_ParseTuple(args, FORMAT, &list, &other, &scale))
+                 return NULL;
+             n += PyObject_Size(self);
+        -    n += PyObject_Size(PyList_GET_ITEM(list, 0));
+        -    n += PyObject_Size(PyList_GET_ITEM(other, 0));
+        -    n += PyObject_Size(PyList_GET_ITEM(list, 1));
+        +    item = PyList_GetItemRef(list, 0);
+        +    if (item == NULL) {
+        +        return NULL;
+        +    }
+        +    n += PyObject_Size(item);
+        +    Py_DECREF(item);
+        +    item = PyList_GetItemRef(other, 0);
+        +    if (item == NULL) {
+        +        return NULL;
+        +    }
+        +    n += PyObject_Size(item);
+        +    Py_DECREF(item);
+        +    item = PyList_GetItemRef(list, 1);
+        +    if (item == NULL) {
+        +        return NULL;
+        +    }
+        +    n += PyObject_Size(item);
+        +    Py_DECREF(item);
+             return PyLong_FromSsize_t(n);
+         }
+        ");
+}
