@@ -202,6 +202,9 @@ impl<'a> Stepper<'a> {
             Callee::Named(name) => &**name,
             Callee::Indirect(_) => "",
         };
+        if self.dies_of_null(&state, name, args) {
+            return;
+        }
         let mut on_success = Vec::new();
         for (at, &value) in values.iter().enumerate() {
             self.argument(&mut state, name, at, value, source, &mut on_success);

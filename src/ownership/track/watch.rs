@@ -3,7 +3,7 @@
 use super::state::{Instance, State, Value};
 use super::step::Stepper;
 use super::{Origin, Problem, Trouble};
-use crate::cfg::{Place, Source};
+use crate::cfg::{Operand, Place, Source};
 
 impl Stepper<'_> {
     /// Gives what a variable of [`Origin::Local`] holds an instance where that is not followed yet;
@@ -47,5 +47,19 @@ impl Stepper<'_> {
         state.instances.push(Instance::new(seed, false));
         state.set_local(local, Value::Instance(id));
         null
+    }
+
+    /// Whether a path ends in a call because a variable of [`Origin::Local`] is `NULL` on it, which
+    /// it may be only for all that is known: `Py_INCREF(v)` looks into the object.
+    pub(super) fn dies_of_null(&self, state: &State, name: &str, args: &[Operand]) -> bool {
+        let [Operand::Temp(temp)] = args else {
+            return false;
+        };
+        let Some(known) = state.temps.get(temp).filter(|_| name == "Py_INCREF") else {
+            return false;
+        };
+        let mut seeds = self.seeds.iter();
+        known.value == Value::Null
+            && seeds.any(|seed| known.from.map(Origin::Local) == Some(seed.origin))
     }
 }

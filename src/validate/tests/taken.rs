@@ -139,3 +139,29 @@ fn a_release_of_something_else_that_is_null_is_not_of_the_key() {
         ["in `f`, `k` is not counted as before"]
     );
 }
+
+/// `Py_INCREF(d)` says that there is an object, so `Py_DECREF(d)` behind it does not release `NULL`.
+#[test]
+fn a_variable_is_not_null_behind_what_takes_a_reference_to_it() {
+    let text = "
+static int f(PyObject *a) {
+    PyObject *d = NULL;
+    if (!PyArg_ParseTuple(a, \"O!\", &PyDict_Type, &d)) return -1;
+#ifdef FIRST
+    first();
+#endif
+    look(d);
+    done();
+    return 0;
+}
+";
+    let take = ("    look", "    Py_INCREF(d);\n    look");
+    let release = ("    done", "    Py_DECREF(d);\n    done");
+    assert_eq!(wrong(text, &[take, release]), [""; 0]);
+    let again = ("    done", "    Py_DECREF(d); Py_DECREF(d);\n    done");
+    let lost = "in `f`, `d` is not counted as before";
+    for changes in [&[take][..], &[release], &[take, again]] {
+        let found = wrong(text, changes);
+        assert!(found.iter().any(|it| it.starts_with(lost)), "{found:?}");
+    }
+}
