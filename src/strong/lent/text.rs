@@ -107,7 +107,7 @@ impl<'s, 'a> Halves<'s, 'a> {
         let first = self.first(in_front)?;
         edits.push(head.edit(ByteSpan::empty(head.whole.end()), first));
         edits.sort_by_key(|edit| (edit.file, edit.span));
-        Some(edits)
+        are_disjoint(&edits).then_some(edits)
     }
 
     fn is_moved(&self, local: LocalId) -> bool {
@@ -260,6 +260,9 @@ impl<'s, 'a> Halves<'s, 'a> {
         lines.push(format!("Py_XDECREF({});", scene.name(*object)));
         lines.extend(variable.map(|_| format!("return {result};")));
         edits.sort_by_key(|edit| edit.span);
+        if !are_disjoint(&edits) {
+            return None;
+        }
         let lookup = scene.stmt_span(*self.split.front.last()?)?;
         let last = edits.iter().map(|edit| edit.span.end());
         let end = last
@@ -326,6 +329,12 @@ impl Split<'_, '_> {
             _ => &[],
         }
     }
+}
+
+/// Whether no edit changes what another one does; all are in their order.
+fn are_disjoint(edits: &[Edit]) -> bool {
+    let mut pairs = edits.windows(2);
+    pairs.all(|pair| pair[0].span.end() <= pair[1].span.start())
 }
 
 /// What to take out of a list with commas to keep some of it only.
