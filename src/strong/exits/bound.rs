@@ -94,7 +94,7 @@ fn not_empty(scene: &Scene<'_>, term: ExprId) -> Option<ExprId> {
 }
 
 /// The innermost loop around `call`, its condition and its body, if the call stands in that.
-fn loop_around(scene: &Scene<'_>, call: ExprId) -> Option<(StmtId, ExprId, StmtId)> {
+pub(super) fn loop_around(scene: &Scene<'_>, call: ExprId) -> Option<(StmtId, ExprId, StmtId)> {
     let mut at = scene.stmt_of(call)?;
     loop {
         let Some(Parent::Stmt(outer)) = scene.parent_of_stmt(at) else {
@@ -258,7 +258,7 @@ fn exprs<'s>(scene: &'s Scene<'_>) -> impl Iterator<Item = (ExprId, &'s Expr)> {
 }
 
 /// The expressions in `within`.
-fn inside<'s>(
+pub(super) fn inside<'s>(
     scene: &'s Scene<'_>,
     within: TokenRange,
 ) -> impl Iterator<Item = (ExprId, &'s Expr)> {
@@ -267,7 +267,7 @@ fn inside<'s>(
 }
 
 /// The places in `within` that name the variable or field `size`.
-fn mentions<'s>(
+pub(super) fn mentions<'s>(
     scene: &'s Scene<'_>,
     size: ExprId,
     within: TokenRange,

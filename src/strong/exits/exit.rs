@@ -4,6 +4,7 @@ use super::branch::{branch, branches};
 use super::counted::counted_behind;
 use super::error_value::ErrorValue;
 use super::joined::joined;
+use super::kept_apart::loop_kept_apart;
 use super::passed_on::is_passed_on;
 use super::{Exits, text};
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
@@ -178,6 +179,11 @@ fn exit(
         let (left, lines) = exits?.unlocked()?.end_of_loop()?;
         Some(Failure::Break(left, lines))
     };
+    let kept_apart = || {
+        let left = loop_kept_apart(scene, call).filter(|_| is_list)?;
+        let lines = ["PyErr_Clear();", "break;"].map(str::to_owned);
+        Some(Failure::Break(left, lines.to_vec()))
+    };
     let may_stop = is_list && scene.function.ret.is_void();
     let stop = || {
         exits?
@@ -192,6 +198,7 @@ fn exit(
         .or_else(|| joined().map(Failure::Joined))
         .or_else(end_of_loop)
         .or_else(stop)
+        .or_else(kept_apart)
 }
 
 /// The statements that leave the function with an error, if some fit.

@@ -14,6 +14,7 @@ pub(super) mod failing;
 mod filled;
 mod held;
 pub(super) mod joined;
+mod kept_apart;
 mod locks;
 mod made_exit;
 pub(super) mod passed_on;

@@ -19,6 +19,7 @@ mod forgotten;
 mod guarded;
 mod helpers;
 mod joined;
+mod kept_apart;
 mod layout;
 mod lent;
 mod list_macro_loops;
