@@ -58,8 +58,14 @@ impl Filled {
         let Some(start) = cfg.before(label) else {
             return false;
         };
-        let mut releases = releases(scene, self.0).filter_map(|call| cfg.call(call));
-        let changes: Vec<Point> = self.changes(scene, start).collect();
+        let released: Vec<ExprId> = releases(scene, self.0).collect();
+        let mut releases = released.iter().filter_map(|&call| cfg.call(call));
+        // Elements that are not filled yet do not matter: `Py_XDECREF(NULL)`.
+        let is_whole = is_zeroed(scene, self.0, point)
+            && released
+                .iter()
+                .all(|&call| matches!(scene.call(call), Some(("Py_XDECREF" | "Py_CLEAR", _))));
+        let changes: Vec<Point> = self.changes(scene, start, is_whole).collect();
         let jumps = stmts(scene).filter(
             |&stmt| matches!(&scene.tree.stmt(stmt).kind, StmtKind::Goto(to) if to == name),
         );
@@ -72,9 +78,14 @@ impl Filled {
             })
     }
 
-    /// The steps that fill another element, or change a number that the code from `label` on goes
-    /// by.
-    fn changes(self, scene: &Scene<'_>, label: Point) -> impl Iterator<Item = Point> {
+    /// The steps that fill another element, if it matters which are, or change a number that the code
+    /// from `label` on goes by.
+    fn changes(
+        self,
+        scene: &Scene<'_>,
+        label: Point,
+        is_whole: bool,
+    ) -> impl Iterator<Item = Point> {
         let matters = move |place: &Place| match place.as_local() {
             Some(local) if is_number(&scene.tree.local(local).ty) => {
                 scene.liveness.is_live(local, label)
@@ -83,7 +94,7 @@ impl Filled {
             None => false,
         };
         let fills = move |source: Source| match source {
-            Source::Expr(store) => stored_into(scene, store) == Some(self.0),
+            Source::Expr(store) => !is_whole && stored_into(scene, store) == Some(self.0),
             Source::Stmt(_) => false,
         };
         points(scene).filter_map(move |(point, kind, source)| match kind {
@@ -169,11 +180,34 @@ fn is_counted(scene: &Scene<'_>, store: ExprId, root: LocalId) -> bool {
     is_made || is_taken() || elements_released(scene, root).next().is_some()
 }
 
+/// Whether the memory of `root` is set to 0 on every path from where it is made to `point`.
+fn is_zeroed(scene: &Scene<'_>, root: LocalId, point: Point) -> bool {
+    let clears = |call: ExprId| match scene.call(call) {
+        Some(("memset", [memory, value, _])) => {
+            scene.as_local(scene.tree.without_casts(*memory)) == Some(root) && scene.is_null(*value)
+        }
+        _ => false,
+    };
+    let cleared = exprs(scene).filter(|&call| clears(call));
+    let cleared: Vec<Point> = cleared.filter_map(|call| scene.cfg.call(call)).collect();
+    let mut made = makers(scene, root).into_iter().peekable();
+    made.peek().is_some()
+        && made.all(|value| {
+            let made = scene.cfg.call(scene.tree.without_casts(value));
+            made.is_some_and(|made| !reaches(scene.cfg, made, point, &cleared))
+        })
+}
+
 /// The calls that release an element of `root`.
 fn elements_released<'s>(scene: &'s Scene<'_>, of: LocalId) -> impl Iterator<Item = ExprId> + 's {
     exprs(scene).filter(move |&call| match scene.call(call) {
         Some(("Py_DECREF" | "Py_XDECREF" | "Py_CLEAR" | "Py_DecRef", [arg])) => {
-            root(scene, scene.tree.without_casts(*arg)) == Some(of)
+            let arg = scene.tree.without_casts(*arg);
+            let element = |value| root(scene, scene.tree.without_casts(value)) == Some(of);
+            // `item = items[i]; Py_DECREF(item);`
+            let held = scene.as_local(arg);
+            let mut stores = scene.tree.stores();
+            element(arg) || stores.any(|(local, value)| Some(local) == held && element(value))
         }
         _ => false,
     })

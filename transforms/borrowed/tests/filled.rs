@@ -195,3 +195,98 @@ fn an_array_of_borrowed_references_is_left_behind() {
          }
         ");
 }
+
+/// What the label finds empty, it leaves alone.
+#[test]
+fn a_label_releases_all_elements_that_are_filled() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject **items = NULL, *result = NULL;
+    Py_ssize_t n = PyList_GET_SIZE(list);
+    if (!(items = PyMem_New(PyObject *, n))) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    memset(items, 0, n * sizeof(PyObject *));
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        if (!(items[i] = PyObject_Str(item))) {
+            goto done;
+        }
+    }
+    result = PyLong_FromSsize_t(n);
+done:
+    if (items) {
+        for (i = 0; i < n; i++) {
+            PyObject *item = items[i];
+            Py_XDECREF(item);
+        }
+        PyMem_Free(items);
+    }
+    return result;
+"#
+    ), @"
+        @@
+             memset(items, 0, n * sizeof(PyObject *));
+             for (i = 0; i < n; i++) {
+        -        PyObject *item = PyList_GET_ITEM(list, i);
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        if (item == NULL) {
+        +            goto done;
+        +        }
+                 if (!(items[i] = PyObject_Str(item))) {
+        +            Py_DECREF(item);
+                     goto done;
+                 }
+        +        Py_DECREF(item);
+             }
+             result = PyLong_FromSsize_t(n);
+        ");
+}
+
+#[test]
+fn a_loop_ends_where_the_label_would_release_what_was_never_set() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject **items = NULL, *result = NULL;
+    Py_ssize_t n = PyList_GET_SIZE(list);
+    if (!(items = PyMem_New(PyObject *, n))) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        if (!(items[i] = PyObject_Str(item))) {
+            goto done;
+        }
+    }
+    result = PyLong_FromSsize_t(n);
+done:
+    if (items) {
+        for (i = 0; i < n; i++) {
+            Py_XDECREF(items[i]);
+        }
+        PyMem_Free(items);
+    }
+    return result;
+"#
+    ), @"
+        @@
+             }
+             for (i = 0; i < n; i++) {
+        -        PyObject *item = PyList_GET_ITEM(list, i);
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        if (item == NULL) {
+        +            PyErr_Clear();
+        +            n = i;
+        +            break;
+        +        }
+                 if (!(items[i] = PyObject_Str(item))) {
+        +            Py_DECREF(item);
+                     goto done;
+                 }
+        +        Py_DECREF(item);
+             }
+             result = PyLong_FromSsize_t(n);
+        ");
+}
