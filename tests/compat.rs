@@ -319,6 +319,38 @@ PyObject *name(void) { static PyObject *x; if (!x) { x = Py_BuildValue(\"[]\"); 
 }
 
 #[test]
+fn a_late_include_holds_nothing_up() {
+    let source = b"#include \"m.h\"
+static int ready;
+#define ROW { 0, }
+#include <errno.h>
+
+PyObject *first(PyObject *l) { PyObject *item = PyList_GetItem(l, 0); Py_XINCREF(item); return item; }
+
+#include <string.h>
+
+PyObject *last(PyObject *l) { PyObject *item = PyList_GetItem(l, 1); Py_XINCREF(item); return item; }
+";
+    let header: &[u8] = b"#include <Python.h>\n";
+    let tree = Tree::new(&[("m.c", source), ("m.h", header)]);
+    let ran = tree.ungil(&[
+        "migrate",
+        "--select",
+        "UG1",
+        "--allow-no-vcs",
+        "--allow-dirty",
+    ]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    insta::assert_snapshot!(tree.text("m.c").split("\n\n").next().unwrap(), @r#"
+        #include "m.h"
+        static int ready;
+        #define ROW { 0, }
+        #include <errno.h>
+        #include "ungil_compat.h"
+        "#);
+}
+
+#[test]
 fn a_header_that_others_include_wants_a_look() {
     let source = b"#include <Python.h>
 static inline PyObject *first(PyObject *list) { return Py_XNewRef(PyList_GetItem(list, 0)); }

@@ -17,6 +17,8 @@ pub struct Include {
     pub at: ByteOffset,
     /// The last byte of the directive.
     pub end: ByteOffset,
+    /// Whether a function or another block stands above it.
+    pub below_code: bool,
 }
 
 impl Include {
@@ -67,11 +69,18 @@ fn unconditional_includes(file: &SourceFile, tokens: &[Token], guards: u32) -> V
     let text = |token: &Token| file.slice(token.span);
     let mut includes = Vec::new();
     let (mut depth, mut blocks) = (0u32, 0i32);
+    let (mut in_directive, mut below_code) = (false, false);
     for (at, pair) in tokens.windows(2).enumerate() {
-        if !(pair[0].first_on_line && text(&pair[0]) == b"#") {
+        if pair[0].first_on_line {
+            in_directive = text(&pair[0]) == b"#";
+        }
+        if !(pair[0].first_on_line && in_directive) {
             match text(&pair[0]) {
                 b"{" if depth <= guards => blocks += 1,
-                b"}" if depth <= guards => blocks -= 1,
+                b"}" if depth <= guards => {
+                    blocks -= 1;
+                    below_code |= !in_directive;
+                }
                 _ => {}
             }
             continue;
@@ -95,6 +104,7 @@ fn unconditional_includes(file: &SourceFile, tokens: &[Token], guards: u32) -> V
                     quoted: operand.starts_with('"'),
                     at: first.span.start(),
                     end: ByteOffset(last.span.end().0 - 1),
+                    below_code,
                 });
             }
             _ => {}

@@ -88,15 +88,20 @@ impl Placer<'_> {
 
     /// The line to follow in `id`, whatever needs the header there: that of the header it adds to,
     /// of `Python.h`, or the last that includes a header; the include guard where there is none.
-    fn place(&self, id: FileId, places: &Places) -> Option<ByteOffset> {
+    /// The last above all code is enough if `Python.h` came by then.
+    fn place<'p>(&self, id: FileId, places: &'p Places) -> Option<ByteOffset> {
         let named = |name: &str| {
             let mut includes = places.includes.iter();
             includes.find(|include| include.operand.ends_with(name))
         };
         let headers = places.includes.iter().take_while(|line| line.is_header());
         let headers: Vec<&Include> = headers.collect();
-        let brings = headers.iter().any(|line| self.may_bring_python(id, line));
-        let last_header = headers.last().copied().filter(|_| brings);
+        let last_of = |headers: &[&'p Include]| {
+            let brings = headers.iter().any(|line| self.may_bring_python(id, line));
+            headers.last().copied().filter(|_| brings)
+        };
+        let above_code = headers.partition_point(|line| !line.below_code);
+        let last_header = last_of(&headers[..above_code]).or_else(|| last_of(&headers));
         let include = named(FULL_HEADER_NAME)
             .or_else(|| named("Python.h"))
             .or(last_header)
