@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::ast::{LocalId, UnaryOp};
 use crate::capi::{self, Returns};
-use crate::cfg::{Base, Callee, Instr, InstrKind, Liveness, Op, Operand, Point, TempId};
+use crate::cfg::{
+    Base, Callee, Instr, InstrKind, Liveness, Op, Operand, Point, TempId, Terminator,
+};
 
 use super::flow::{Flow, Origin, address_of_local};
 
@@ -279,6 +281,46 @@ fn outs(instr: &Instr) -> impl Iterator<Item = LocalId> {
         _ => &[],
     };
     args.iter().filter_map(address_of_local)
+}
+
+/// Whether what the call at `site` gives is at most compared with `NULL`.
+pub(super) fn is_only_tested(flow: &Flow<'_>, site: Point) -> bool {
+    let Some(InstrKind::Call { dst, .. }) = flow.cfg.instr(site).map(|instr| &instr.kind) else {
+        return false;
+    };
+    let mut given = BTreeSet::from([*dst]);
+    let is_given = |given: &BTreeSet<TempId>, operand: &Operand| match operand {
+        Operand::Temp(temp) => given.contains(temp),
+        _ => false,
+    };
+    loop {
+        let before = given.len();
+        for (_, instr) in flow.instrs() {
+            match &instr.kind {
+                InstrKind::Cast { dst, src, .. } if is_given(&given, src) => {
+                    given.insert(*dst);
+                }
+                InstrKind::Op { op, operands, .. } if is_test(*op) => {
+                    let mut others = operands.iter().filter(|it| !is_given(&given, it));
+                    if others.clone().count() < operands.len() && !others.all(Operand::is_zero) {
+                        return false;
+                    }
+                }
+                _ if instr.operands().any(|it| is_given(&given, it)) => return false,
+                _ => {}
+            }
+        }
+        if before == given.len() {
+            break;
+        }
+    }
+    flow.cfg.iter().all(|(_, block)| match &block.terminator {
+        Terminator::Branch { condition, .. } => {
+            !is_given(&given, &condition.rhs)
+                && (!is_given(&given, &condition.lhs) || condition.rhs.is_zero())
+        }
+        other => !other.operands().into_iter().any(|it| is_given(&given, it)),
+    })
 }
 
 /// Whether the result is a truth value, which points nowhere.

@@ -162,6 +162,10 @@ impl<'a> Cx<'a> {
                 return Verdict::Shared(SharedKind::WeakReference);
             }
             "PyImport_AddModule" | "PyImport_AddModuleObject" => {
+                if borrow::is_only_tested(flow, point) {
+                    let sentence = format!("nothing reads the module that `{name}()` gives");
+                    return verdict::safe(SafeReason::Unread, sentence);
+                }
                 return Verdict::Shared(SharedKind::Interpreter);
             }
             _ => {}

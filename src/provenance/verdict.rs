@@ -46,6 +46,8 @@ pub enum SafeReason {
     InitOnly,
     /// A critical section on the container covers the whole use.
     Guarded,
+    /// The object is not used: at most, whether there is one is asked.
+    Unread,
     /// A maintainer marked the line `noqa: borrowed-ref OK`.
     Marked,
 }

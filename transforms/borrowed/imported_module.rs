@@ -10,7 +10,7 @@ const NAMES: &[&str] = &["PyImport_AddModule", "PyImport_AddModuleObject"];
 declare_rule! {
     /// ## What it does
     /// Replaces `PyImport_AddModule` with `PyImport_AddModuleRef`, and releases the module after the last use
-    /// of it and of its dict.
+    /// of it and of its dict. A call whose result is at most compared with `NULL` stays as it is.
     ///
     /// ## Why
     /// Another thread can remove the module from `sys.modules` between the call and its use.

@@ -42,6 +42,28 @@ PyObject *f(Foo *self, PyObject *p) {
 }
 
 #[test]
+fn modules_that_nothing_reads_may_go() {
+    let text = "\
+int made(void) { PyImport_AddModule(\"a\"); (void)PyImport_AddModule(\"b\"); return 0; }
+void asked(void) { if (!PyImport_AddModule(\"a\")) PyErr_Clear(); }
+int compared(void) { if (PyImport_AddModule(\"a\") == NULL) return -1; return PyImport_AddModule(\"b\") != NULL; }
+int known(PyObject *m) { return PyImport_AddModule(\"a\") == m; }
+PyObject *given(void) { return PyImport_AddModule(\"a\"); }
+int kept(void) { PyObject *m; if ((m = PyImport_AddModule(\"a\")) == NULL) return -1; return use(m); }
+";
+    insta::assert_snapshot!(of(text), @"
+    made: Unread, nothing reads the module that `PyImport_AddModule()` gives
+    made: Unread, nothing reads the module that `PyImport_AddModule()` gives
+    asked: Unread, nothing reads the module that `PyImport_AddModule()` gives
+    compared: Unread, nothing reads the module that `PyImport_AddModule()` gives
+    compared: Unread, nothing reads the module that `PyImport_AddModule()` gives
+    known: shared, a dict of the interpreter
+    given: shared, a dict of the interpreter
+    kept: shared, a dict of the interpreter
+    ");
+}
+
+#[test]
 fn arguments_come_as_one_object_and_as_an_array() {
     let text = "\
 static PyObject *one(PyObject *self, PyObject *list) { return PyList_GetItem(list, 0); }
