@@ -7,7 +7,8 @@
 //! ```
 
 use super::exits::branch::is_same;
-use super::scene::{Parent, Scene};
+use super::exits::error_value::is_minus_one;
+use super::scene::Scene;
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
 use crate::cfg::Overwrites;
 
@@ -38,14 +39,32 @@ fn addressed(scene: &Scene<'_>, arg: ExprId) -> Option<LocalId> {
     }
 }
 
-/// Whether the result of `call` goes anywhere.
+/// Whether the code leaves right behind `call` where that fails.
 fn is_asked(scene: &Scene<'_>, call: ExprId) -> bool {
-    match scene.parent_of_expr(call) {
-        Some(Parent::Stmt(stmt)) => !matches!(scene.tree.stmt(stmt).kind, StmtKind::Expr(_)),
-        Some(Parent::Expr(outer)) => {
-            !matches!(scene.tree.expr(outer).kind, ExprKind::Cast { ref ty, .. } if ty.is_void())
+    let stmt = scene.stmt_of(call).map(|stmt| &scene.tree.stmt(stmt).kind);
+    match stmt {
+        Some(StmtKind::If { cond, then, .. }) => {
+            asks_for_failure(scene, *cond, call) && leaves(scene, *then)
         }
-        None => false,
+        _ => false,
+    }
+}
+
+/// Whether `cond` holds wherever `call`, a part of it, gives -1.
+fn asks_for_failure(scene: &Scene<'_>, cond: ExprId, call: ExprId) -> bool {
+    match scene.tree.expr(cond).kind {
+        ExprKind::Binary { op, lhs, rhs } => match op {
+            BinaryOp::LogicalOr => {
+                asks_for_failure(scene, lhs, call) || asks_for_failure(scene, rhs, call)
+            }
+            BinaryOp::Less | BinaryOp::NotEquals => lhs == call && scene.is_null(rhs),
+            BinaryOp::Equals => {
+                let is_error = |value| is_minus_one(scene, value);
+                (lhs == call && is_error(rhs)) || (rhs == call && is_error(lhs))
+            }
+            _ => false,
+        },
+        _ => cond == call,
     }
 }
 

@@ -8,7 +8,7 @@ mod bound;
 pub(super) mod branch;
 mod counted;
 mod earlier;
-mod error_value;
+pub(in crate::strong) mod error_value;
 pub(super) mod exit;
 pub(super) mod failing;
 mod filled;

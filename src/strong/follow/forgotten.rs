@@ -11,9 +11,10 @@
 //!
 //! A reference that it releases nowhere may be meant to keep the object alive for ever.
 
-use super::hold::State;
+use super::hold::{Kind, State};
 use super::{Decisions, Follower, Mode, Repair};
 use crate::ast::{ExprId, StmtKind};
+use crate::capi;
 use crate::cfg::{Instr, InstrKind};
 use crate::strong::types::is_number;
 
@@ -34,6 +35,20 @@ impl Follower<'_, '_> {
         sink.repairs
             .extend(is_forgotten.then_some(Repair::Forgotten));
         is_forgotten
+    }
+
+    /// Whether a call gets a pointer into the object, and may keep it: that may go by the reference
+    /// which the code took.
+    pub(in crate::strong) fn passes_inside(
+        &self,
+        name: &str,
+        kinds: &[Option<Kind>],
+        state: &State,
+    ) -> bool {
+        let keeps = |at| self.may_keep(name, at) || keeps_bare(name) || keeps_text(name);
+        let mut args = kinds.iter().enumerate();
+        args.any(|(at, &kind)| kind == Some(Kind::Inside) && keeps(at))
+            || (!state.parts.is_empty() && capi::effects(name).is_none())
     }
 
     /// Whether the function releases or returns what its variable holds, on some path.
@@ -67,6 +82,21 @@ pub(in crate::strong) fn gives_number(instr: &Instr) -> bool {
 pub(in crate::strong) fn keeps_bare(name: &str) -> bool {
     const WORDS: [&str; 7] = [
         "Capsule", "CObject", "VoidPtr", "Thread", "Pending", "AtExit", "Weakref",
+    ];
+    WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Whether a function of the C API keeps a pointer into an object, but no reference to it.
+fn keeps_text(name: &str) -> bool {
+    const WORDS: [&str; 8] = [
+        "FromMemory",
+        "FillInfo",
+        "FromBuffer",
+        "CFunction",
+        "CMethod",
+        "PyDescr_New",
+        "PyModule_",
+        "_FromSpec",
     ];
     WORDS.iter().any(|word| name.contains(word))
 }

@@ -39,6 +39,7 @@ impl Follower<'_, '_> {
         let ExprKind::Call { args: written, .. } = &self.scene.tree.expr(call).kind else {
             return;
         };
+        state.sources.passed_on |= self.passes_inside(name, kinds, state);
         let from_object = kinds.iter().any(Option::is_some);
         for (at, &arg) in written.iter().enumerate() {
             let format = |at: usize| match self.scene.tree.expr(*written.get(at)?).kind {

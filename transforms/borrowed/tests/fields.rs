@@ -110,6 +110,14 @@ fn a_call_that_may_fail_unseen_overwrites_nothing() {
     assert_eq!(outcome("", call), BY_HAND);
     assert_eq!(checked("chunks"), BY_HAND);
     assert_eq!(checked("chunk"), SAFE);
+    let asked = |left: &str| {
+        let test = "        if (PyBytes_AsStringAndSize(chunk, &data, &size)";
+        outcome("", &format!("{test} {left};\n        puts(data);\n"))
+    };
+    assert_eq!(asked("< 0) return -1"), SAFE);
+    assert_eq!(asked("== -1) return -1"), SAFE);
+    assert_eq!(asked("< 0) PyErr_Clear()"), BY_HAND);
+    assert_eq!(asked("== 0) return puts(data)"), BY_HAND);
 }
 
 #[test]

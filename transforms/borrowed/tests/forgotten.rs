@@ -112,12 +112,18 @@ fn forgets_after(call: &str) -> String {
 fn what_others_may_have_stays_so() {
     let releases = |call| forgets_after(call).contains("+        Py_DECREF(item);");
     assert!(releases("PyObject_Hash(item)"));
+    assert!(releases(
+        "token = PyUnicode_FromString(PyBytes_AS_STRING(item))"
+    ));
     for call in [
         "start(item)",
         "PyThread_start_new_thread(run, item)",
         "token = PyCapsule_New(item, NULL, NULL)",
         "token = PyWeakref_NewRef(item, NULL)",
         "token = PyLong_FromSsize_t((Py_ssize_t)item)",
+        "putenv(PyBytes_AS_STRING(item))",
+        "token = PyMemoryView_FromMemory(PyBytes_AS_STRING(item), 1, PyBUF_READ)",
+        "token = PyCFunction_New((PyMethodDef *)PyBytes_AS_STRING(item), NULL)",
     ] {
         assert!(!releases(call), "{call}");
     }
