@@ -59,6 +59,21 @@ fn a_pointer_into_the_value_is_a_use() {
 }
 
 #[test]
+fn an_object_that_is_released_is_no_pointer_into_the_value() {
+    let with = |end: &str| {
+        with_list(&format!(
+            "    v = encode(PyList_GetItem(list, 0));\n    Py_DECREF(list);\n    use(v);\n{end}    return NULL;\n"
+        ))
+    };
+    insta::assert_snapshot!(with("    Py_DECREF(v);\n"), @"
+        f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+        ");
+    insta::assert_snapshot!(with(""), @"
+        f: shared, a container made here, and given away or emptied on line 4
+        ");
+}
+
+#[test]
 fn a_value_that_is_stored_is_in_use_for_ever() {
     insta::assert_snapshot!(with_list("    self->first = PyList_GetItem(list, 0);\n    return list;\n"), @"f: shared, a container made here, and given away or emptied on line 4");
 }
