@@ -203,7 +203,7 @@ impl<'f> Borrow<'f> {
             }
             InstrKind::Call { dst, callee, args } => {
                 if self.is_derived(callee, args) {
-                    if !self.is_released(point) {
+                    if !self.flow.is_released(point) {
                         self.temps.insert(*dst);
                     }
                     self.locals.extend(args.iter().filter_map(address_of_local));
@@ -231,26 +231,6 @@ impl<'f> Borrow<'f> {
         };
         let owner = from.and_then(|arg| args.get(usize::from(arg)));
         owner.is_some_and(|arg| self.holds(arg))
-    }
-
-    /// Whether the function releases the result of the call at `point`: that is an object of its
-    /// own, and points into nothing.
-    fn is_released(&self, point: Point) -> bool {
-        let mut released = self
-            .flow
-            .instrs()
-            .filter_map(|(_, instr)| match &instr.kind {
-                InstrKind::Call {
-                    callee: Callee::Named(name),
-                    args,
-                    ..
-                } if matches!(&**name, "Py_DECREF" | "Py_XDECREF") => args.first(),
-                _ => None,
-            });
-        released.any(|object| {
-            let origins = self.flow.origins(object);
-            !origins.is_empty() && origins.iter().all(|origin| *origin == Origin::Call(point))
-        })
     }
 
     fn note_uses(&mut self) {

@@ -1,8 +1,9 @@
 //! One function with its flow graph: where a value comes from, what leads where.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
-use crate::ast::{ExprKind, Function, LocalId, Name, Storage};
+use crate::ast::{ExprKind, Function, LocalId, Storage};
 use crate::cfg::{
     self, Base, BlockId, Callee, Cfg, Instr, InstrKind, Liveness, Operand, Place, Point,
     Projection, Source, TempId, Terminator,
@@ -19,6 +20,8 @@ pub(super) struct Flow<'a> {
     pub(super) cfg: Cfg,
     /// Instructions that define each temporary.
     definitions: Vec<Vec<Point>>,
+    /// Calls whose results the function releases, as far as they were asked for.
+    released: OnceLock<BTreeSet<Point>>,
 }
 
 /// Where a value comes from.
@@ -56,6 +59,7 @@ impl<'a> Flow<'a> {
             function,
             cfg,
             definitions,
+            released: OnceLock::new(),
         }
     }
 
@@ -107,9 +111,7 @@ impl<'a> Flow<'a> {
         };
         let argument = |call| match &tree.expr(call).kind {
             ExprKind::Call { callee, args } => {
-                let ExprKind::Name(Name::Local(local)) = tree.expr(*args.first()?).kind else {
-                    return None;
-                };
+                let local = tree.as_local(*args.first()?)?;
                 Some((tree.callee_name(*callee)?, local))
             }
             _ => None,
@@ -123,6 +125,29 @@ impl<'a> Flow<'a> {
             } => otherwise == call && argument(cond) == Some(("PyList_CheckExact", sequence)),
             _ => false,
         })
+    }
+
+    /// Whether the function releases the result of the call at `point`: that is an object of its
+    /// own, and points into nothing.
+    pub(super) fn is_released(&self, point: Point) -> bool {
+        let released = self.released.get_or_init(|| self.find_released());
+        released.contains(&point)
+    }
+
+    fn find_released(&self) -> BTreeSet<Point> {
+        let objects = self.instrs().filter_map(|(_, instr)| match &instr.kind {
+            InstrKind::Call {
+                callee: Callee::Named(name),
+                args,
+                ..
+            } if matches!(&**name, "Py_DECREF" | "Py_XDECREF") => args.first(),
+            _ => None,
+        });
+        let made = objects.filter_map(|object| match self.origins(object)[..] {
+            [Origin::Call(made)] => Some(made),
+            _ => None,
+        });
+        made.collect()
     }
 
     /// The field that the function pointer of an indirect call is read from: `tp_alloc`.

@@ -195,24 +195,24 @@ impl Cx<'_> {
     ) -> Option<Point> {
         let copies = Copies::new(flow, root);
         let renewed: Vec<Point> = copies.renewed(root).into_iter().collect();
+        let mut stops = renewed.clone();
+        if let Until::LastUse(borrow) = until {
+            stops.extend(&borrow.adoptions);
+        }
         let shares = self.uses_of(&copies, Use::Change, depth);
         let shared = shares.into_iter().find(|&at| {
-            let before = || flow.reaches(at, site, &renewed);
-            let after = || match until {
+            let is_in_use = || match until {
                 Until::Site => false,
-                Until::Forever => flow.reaches(site, at, &renewed),
-                Until::LastUse(borrow) => {
-                    let stops = [renewed.as_slice(), &borrow.adoptions].concat();
-                    flow.reaches(site, at, &stops) && (borrow.escapes() || borrow.is_live_at(at))
-                }
+                Until::Forever => true,
+                Until::LastUse(borrow) => borrow.escapes() || borrow.is_live_at(at),
             };
-            before() || after()
+            flow.reaches(at, site, &renewed) || flow.reaches(site, at, &stops) && is_in_use()
         });
         let Until::LastUse(borrow) = until else {
             return shared;
         };
         shared.or_else(|| {
-            let stops = [renewed, borrow.adoptions.clone(), borrow.ends()].concat();
+            stops.extend(borrow.ends());
             let mut removals = self.removals(&copies, depth);
             removals.find(|&at| flow.reaches(site, at, &stops) && borrow.outlives(at))
         })

@@ -104,9 +104,11 @@ impl Cx<'_> {
     /// Whether the container in `base->name`, read in `flow`, is known only to the functions that
     /// get a `struct` on the stack, each of which keeps it to itself.
     pub(super) fn is_on_stack(&self, flow: &Flow<'_>, base: &Operand, name: &str) -> bool {
-        let Some(first) = Holder::behind(flow, base) else {
+        let first = Holder::behind(flow, base);
+        let Some(first) = first.filter(|first| self.is_plain_struct(first.of_type())) else {
             return false;
         };
+        // All of the same type.
         let mut holders = vec![first];
         let mut next = 0;
         while let Some(&holder) = holders.get(next) {
@@ -130,9 +132,6 @@ impl Cx<'_> {
     /// Where the address comes from and where it goes to; `None` if that is not known, or if the
     /// function of the holder does with the field what nobody may.
     fn neighbours<'f>(&'f self, holder: Holder<'f>, name: &str) -> Option<Vec<Holder<'f>>> {
-        if !self.is_plain_struct(holder.of_type()) {
-            return None;
-        }
         let mut found = match holder.index() {
             Some(index) => self.passed(holder, index)?,
             None => Vec::new(),

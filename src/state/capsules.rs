@@ -37,7 +37,7 @@ pub fn capsule_uses(cx: &PackageCx<'_>) -> BTreeSet<(FileId, String)> {
         cx,
         sources: sources(cx),
         locks: Locks::new(cx),
-        types: Types::new(cx.program),
+        types: cx.types(),
         writers: Writers::new(cx.program),
     };
     let destructors = destructors(cx);
@@ -178,7 +178,7 @@ struct Follower<'c, 'a> {
     cx: &'c PackageCx<'a>,
     sources: BTreeSet<String>,
     locks: Locks<'c, 'a>,
-    types: Types<'c>,
+    types: &'c Types<'a>,
     writers: Writers,
 }
 

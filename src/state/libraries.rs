@@ -65,7 +65,7 @@ pub fn library_calls(cx: &PackageCx<'_>) -> BTreeSet<(FileId, String)> {
     let finder = Finder {
         cx,
         locks: Locks::new(cx),
-        types: Types::new(cx.program),
+        types: cx.types(),
     };
     let mut calls = BTreeSet::new();
     for (item, function, _) in entries(cx) {
@@ -79,13 +79,13 @@ pub fn library_calls(cx: &PackageCx<'_>) -> BTreeSet<(FileId, String)> {
 struct Finder<'c, 'a> {
     cx: &'c PackageCx<'a>,
     locks: Locks<'c, 'a>,
-    types: Types<'c>,
+    types: &'c Types<'a>,
 }
 
 impl Finder<'_, '_> {
     fn outside(&self, item: ItemId, function: &Function) -> Vec<String> {
         let state = State {
-            types: &self.types,
+            types: self.types,
             tree: &function.tree,
             own: Own::new(function, 0),
             values: values(&function.tree),

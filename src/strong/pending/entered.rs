@@ -14,14 +14,14 @@ use super::raising::{Helpers, helpers};
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{OldErrors, REPLACEMENTS};
 use crate::cfg::Cfg;
-use crate::rule::{ErrorReturn, Exceptions, ItemId, PackageCx};
+use crate::rule::{ErrorReturn, Exceptions, ItemId, Mention, PackageCx};
 use crate::strong::scene::graph;
 
 /// What is known of exceptions and the functions of the package.
 ///
 /// Of those with lookups that swallow errors, and those that call them, some may be called with an
-/// exception: a function of the package does, or it is a destructor. Python calls all others
-/// without one.
+/// exception: a function of the package does, it is a destructor, or a library calls it back.
+/// Python calls all others without one.
 pub(in crate::strong) fn exceptions(cx: &PackageCx<'_>) -> Exceptions {
     let names = callers(cx);
     let mut called: Vec<&str> = swallowing().chain(unchecked()).collect();
@@ -43,7 +43,7 @@ fn entered(
         .collect();
     let mut found: BTreeSet<Box<str>> = names
         .iter()
-        .filter(|name| is_destructor(cx, name))
+        .filter(|name| is_destructor(cx, name) || is_called_back(cx, name))
         .cloned()
         .collect();
     // Whether it was entered when it was looked at: it takes another look once it is.
@@ -135,4 +135,26 @@ fn is_destructor(cx: &PackageCx<'_>, name: &str) -> bool {
         roles.any(|role| role.is_destructor())
     };
     cx.definitions(name).any(is_destructor)
+}
+
+/// Whether the function's address goes somewhere, and not into a table of Python's: a library may
+/// call it long after another callback has failed.
+///
+/// ```c
+/// static const struct callbacks callbacks = { copy_attribute, get_attribute };
+/// ```
+/// A callback that attaches its thread is called where the thread is detached, and code that fails
+/// does not detach it before it has reported the exception.
+fn is_called_back(cx: &PackageCx<'_>, name: &str) -> bool {
+    let has_role = |id: ItemId, function: &Function| {
+        let mut roles = cx.roles().into_iter();
+        roles.any(|roles| roles.of(cx.item(id), function).next().is_some())
+    };
+    let attaches = |function: &Function| {
+        let mut calls = function.tree.calls();
+        calls.any(|(_, callee)| callee == "PyGILState_Ensure")
+    };
+    let mut definitions = cx.definitions(name);
+    matches!(cx.mention(name), Some(Mention::Address(_)))
+        && !definitions.any(|(id, function)| has_role(id, function) || attaches(function))
 }

@@ -169,6 +169,7 @@ fn what_is_read_out_of_text_is_no_pointer_into_the_object() {
         "saved = size ? PyBytes_AsString(chunk) : ((Node *)chunk)->saved; node->next = saved->next;",
     ] {
         let outcome = copied(pass);
+        println!("ZZ {pass} {outcome}");
         assert!(outcome.starts_with("by hand: "), "{pass} {outcome}");
     }
 }

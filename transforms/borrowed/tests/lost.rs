@@ -1,15 +1,12 @@
 //! Exceptions of calls whose results nothing looks at, where a lookup clears its own.
 
 use super::super::dict_item::BORROWED_DICT_ITEM;
-use super::int;
+use super::{int, keeps_exception};
 use crate::testing;
-
-/// What keeps the exception.
-const KEPT: &str = "PyErr_GetRaisedException";
 
 /// A lookup behind `before`, in a function that never asks for exceptions.
 fn behind(before: &str) -> bool {
-    int(&format!(
+    keeps_exception(&int(&format!(
         "
     PyObject *value, *other;
     int rc;
@@ -20,8 +17,7 @@ fn behind(before: &str) -> bool {
     }}
     use(value);
     return 0;"
-    ))
-    .contains(KEPT)
+    )))
 }
 
 #[test]
@@ -149,7 +145,7 @@ PyObject *f(PyObject *dict, PyObject *key)
 }}
 "
     );
-    testing::run(&[&BORROWED_DICT_ITEM], &text).contains(KEPT)
+    keeps_exception(&testing::run(&[&BORROWED_DICT_ITEM], &text))
 }
 
 #[test]

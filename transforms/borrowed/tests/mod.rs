@@ -60,14 +60,28 @@ fn object(body: &str) -> String {
 }
 
 fn of(result: &str, body: &str) -> String {
-    let text = format!(
+    all(&format!(
         "static {result} f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)\n{{\n{}\n}}\n",
         body.trim_matches('\n')
-    );
-    // A static variable in a sample is there for what it holds.
-    let rules = ALL
-        .iter()
-        .copied()
-        .filter(|rule| !rule.code.starts_with("UG5"));
-    testing::run(&rules.collect::<Vec<_>>(), &text)
+    ))
+}
+
+/// This file after all rules but those about shared state: a static variable in a sample is there
+/// for what it holds.
+fn all(text: &str) -> String {
+    let rules = ALL.iter().copied();
+    let rules = rules.filter(|rule| !rule.code.starts_with("UG5"));
+    testing::run(&rules.collect::<Vec<_>>(), text.trim_start_matches('\n'))
+}
+
+/// Whether the lookup of a dict in `result` keeps the exception of before; else it clears its own.
+#[track_caller]
+fn keeps_exception(result: &str) -> bool {
+    let added = |line: &str| {
+        let mut lines = result.lines().filter_map(|line| line.strip_prefix('+'));
+        lines.any(|new| new.ends_with(line))
+    };
+    let keeps = added("= PyErr_GetRaisedException();");
+    assert_ne!(keeps, added(" PyErr_Clear();"), "{result}");
+    keeps
 }

@@ -2,14 +2,11 @@
 
 use super::super::dict_item::BORROWED_DICT_ITEM;
 use super::super::sequence_fast_item::BORROWED_SEQUENCE_FAST_ITEM;
-use super::int;
+use super::{int, keeps_exception};
 use crate::testing;
 
-/// What keeps the exception.
-const KEPT: &str = "PyErr_GetRaisedException";
-
 fn is_kept(body: &str) -> bool {
-    int(body).contains(KEPT)
+    keeps_exception(&int(body))
 }
 
 /// A lookup in the branch that `head` leads to.
@@ -206,7 +203,7 @@ PyObject *f(PyObject *dict, PyObject *key)
 }}
 "
     );
-    testing::run(&[&BORROWED_DICT_ITEM], &text).contains(KEPT)
+    keeps_exception(&testing::run(&[&BORROWED_DICT_ITEM], &text))
 }
 
 #[test]
@@ -238,15 +235,38 @@ static PyType_Slot slots[] = {{{{{slot}, close}}, {{0, NULL}}}};
 "
         )
     };
-    let found = |slot: &str| testing::run_triaged(&BORROWED_DICT_ITEM, &text(slot));
-    assert!(found("Py_tp_dealloc").contains(KEPT));
-    assert!(!found("Py_tp_repr").contains(KEPT));
+    let is_kept =
+        |slot: &str| keeps_exception(&testing::run_triaged(&BORROWED_DICT_ITEM, &text(slot)));
+    assert!(is_kept("Py_tp_dealloc"));
+    assert!(!is_kept("Py_tp_repr"));
+}
+
+#[test]
+fn libraries_call_back_while_exceptions_are_pending() {
+    let is_kept = |table: &str, before: &str| {
+        let text = format!(
+            "static int get_type(PyObject *dict, PyObject *key)
+{{
+    {before};
+    PyObject *value = PyDict_GetItem(dict, key);
+    if (value != NULL)
+        use(value);
+    return value != NULL;
+}}
+{table}
+"
+        );
+        keeps_exception(&testing::run_triaged(&BORROWED_DICT_ITEM, &text))
+    };
+    let table = "static const struct callbacks callbacks = {get_type};";
+    assert!(is_kept(table, ""));
+    assert!(!is_kept("", ""));
+    assert!(!is_kept(table, "PyGILState_Ensure()"));
 }
 
 #[test]
 fn lookups_that_keep_their_errors_do_not_matter() {
-    assert!(!is_kept(
-        "
+    let result = int("
     PyObject *value;
     if (PyErr_Occurred()) {
         value = PyDict_GetItemWithError(dict, key);
@@ -254,8 +274,8 @@ fn lookups_that_keep_their_errors_do_not_matter() {
             use(value);
         }
     }
-    return 0;"
-    ));
+    return 0;");
+    assert!(!result.contains("PyErr_GetRaisedException"), "{result}");
 }
 
 /// A lookup behind `head` in a function that asks for exceptions at its end.
@@ -563,7 +583,7 @@ PyObject *f(PyObject *dict, PyObject *key)
 }}
 "
     );
-    testing::run(&[&BORROWED_DICT_ITEM], &text).contains(KEPT)
+    keeps_exception(&testing::run(&[&BORROWED_DICT_ITEM], &text))
 }
 
 #[test]
