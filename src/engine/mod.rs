@@ -5,9 +5,11 @@ mod bodies;
 mod build;
 mod config;
 mod converge;
+mod installed;
 mod limited;
 mod modules;
 mod needs;
+mod outside;
 mod polyfills;
 mod prove;
 mod readiness;
@@ -36,6 +38,7 @@ use crate::rule::{Finding, Outcome, PackageCx, Rule};
 use crate::source::{FileId, LineNumber};
 use crate::transforms;
 use crate::validate::{Reload, Validation, Validator};
+use outside::Others;
 use readiness::Readiness;
 use workspace::Workspace;
 
@@ -193,8 +196,10 @@ fn examine<R>(
     let calls = CallIndex::new(&program);
     let roles = Roles::new(&program);
     let triage = provenance::Cx::new(&program, &calls, &roles);
+    let others = Others::new(workspace);
     let cx = PackageCx::new(&program, workspace.range)
         .with_triage(&triage)
+        .with_outside(&others)
         .with_errors(config.errors);
     look(&cx, &rules)
 }

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use super::Config;
+use super::outside::Surroundings;
 use crate::capi::MODEL_H;
 use crate::facts::Functions;
 use crate::package::{FileInfo, FileKind, Package};
@@ -24,8 +25,9 @@ pub(super) struct Workspace {
     pub(super) index: Vec<FileIndex>,
     pub(super) includes: Includes,
     pub(super) range: VersionRange,
+    pub(super) around: Surroundings,
+    pub(super) roots: Vec<FileId>,
     before: Vec<FileId>,
-    roots: Vec<FileId>,
     facts: Functions,
 }
 
@@ -71,8 +73,9 @@ impl Workspace {
             index,
             includes,
             range,
-            before,
+            around: Surroundings::new(package),
             roots,
+            before,
             facts: config.facts.clone(),
         }
     }

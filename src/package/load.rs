@@ -1,12 +1,13 @@
 //! Reads a tree into a [`Package`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
+use super::foreign::names_functions;
 use super::kind::FileKind;
 use super::metadata::python_range;
 use super::walk::{Walked, excludes, files_under};
@@ -52,8 +53,10 @@ pub fn load(request: &Request) -> Result<Package, LoadError> {
     let base = request.roots.base();
     let excludes = excludes(base, &request.exclude)?;
     let mut found = BTreeMap::new();
+    let mut foreign = BTreeSet::new();
     let mut skipped = Vec::new();
     let mut take = |walked: Walked, selected: bool| {
+        foreign.extend(walked.foreign);
         for path in walked.files {
             *found.entry(path).or_insert(false) |= selected;
         }
@@ -88,11 +91,27 @@ pub fn load(request: &Request) -> Result<Package, LoadError> {
         .par_iter()
         .map(|(path, _)| read_file(base, path))
         .collect();
-    Ok(assemble(
-        request,
-        read.into_iter().zip(found.iter().map(|found| found.1)),
-        skipped,
-    ))
+    let foreign = read_foreign(base, &foreign);
+    let read = read.into_iter().zip(found.iter().map(|found| found.1));
+    Ok(assemble(request, read, skipped, foreign))
+}
+
+/// Those of `paths` whose text may name C functions. One that cannot be read calls none.
+fn read_foreign(base: &Path, paths: &BTreeSet<PathBuf>) -> FileSet {
+    let paths: Vec<&PathBuf> = paths.iter().collect();
+    let read: Vec<Option<SourceFile>> = paths
+        .par_iter()
+        .map(|path| {
+            let is_small = fs::metadata(path).is_ok_and(|it| it.len() <= MAX_FILE_BYTES as u64);
+            let bytes = fs::read(path).ok().filter(|_| is_small)?;
+            names_functions(path, &bytes).then(|| SourceFile::new(relative(base, path), bytes))
+        })
+        .collect();
+    let mut files = FileSet::default();
+    for file in read.into_iter().flatten() {
+        files.add(file);
+    }
+    files
 }
 
 /// The workflows of GitHub Actions, which stand in a folder that walks leave out.
@@ -110,6 +129,7 @@ fn assemble(
     request: &Request,
     read: impl Iterator<Item = (Result<ReadFile, Skipped>, bool)>,
     mut skipped: Vec<Skipped>,
+    foreign: FileSet,
 ) -> Package {
     let mut files = FileSet::default();
     let mut infos = Vec::new();
@@ -142,6 +162,8 @@ fn assemble(
         skipped,
         python,
         compat_headers,
+        foreign,
+        is_whole: request.exclude.is_empty(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The tree on disk: which files there are, what each one is, which Pythons they support.
 
+mod foreign;
 mod generated;
 mod kind;
 mod load;
@@ -40,6 +41,10 @@ pub struct Package {
     pub python: PythonRange,
     /// The package's own copies of `pythoncapi_compat.h`.
     pub compat_headers: Vec<FileId>,
+    /// Text of other languages that may name the package's C functions, sorted by path.
+    pub foreign: FileSet,
+    /// Whether no file was left out on request.
+    pub is_whole: bool,
 }
 
 /// What is known of a file without looking at its C.

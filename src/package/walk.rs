@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
+use super::foreign::may_name_functions;
 use super::kind::FileKind;
 
 /// Folders that hold copies and products, not sources.
@@ -45,6 +46,8 @@ pub(super) fn files_under(folder: &Path, excludes: &Override) -> Walked {
                 let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
                 if is_file && FileKind::of_name(entry.path()).is_some() {
                     walked.files.push(entry.into_path());
+                } else if is_file && may_name_functions(entry.path()) {
+                    walked.foreign.push(entry.into_path());
                 }
             }
             Err(error) => walked
@@ -60,6 +63,8 @@ pub(super) fn files_under(folder: &Path, excludes: &Override) -> Walked {
 pub(super) struct Walked {
     /// Files that may hold C.
     pub(super) files: Vec<PathBuf>,
+    /// Files of other languages that may name C functions.
+    pub(super) foreign: Vec<PathBuf>,
     /// Folder walked and what went wrong.
     pub(super) errors: Vec<(PathBuf, String)>,
 }

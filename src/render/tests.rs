@@ -43,6 +43,8 @@ fn package(text: &[u8]) -> Package {
             source: String::new(),
         },
         compat_headers: Vec::new(),
+        foreign: FileSet::default(),
+        is_whole: true,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Outcome;
+use super::{Outcome, Outside};
 use crate::ast::{ExprId, ExprKind, Function, StmtId, Tree};
 use crate::edit::{Layout, Style};
 use crate::lex::Token;
@@ -75,6 +75,7 @@ pub struct PackageCx<'a> {
     calls: CallIndex,
     types: Types<'a>,
     triage: Option<&'a dyn Triage>,
+    outside: Option<&'a dyn Outside>,
     summaries: OnceLock<Summaries>,
     macros: OnceLock<FxHashSet<Box<[u8]>>>,
     lookups: OnceLock<Lookups>,
@@ -95,6 +96,7 @@ impl<'a> PackageCx<'a> {
             calls: CallIndex::new(program),
             types: Types::new(program),
             triage: None,
+            outside: None,
             summaries: OnceLock::new(),
             macros: OnceLock::new(),
             lookups: OnceLock::new(),
@@ -109,6 +111,16 @@ impl<'a> PackageCx<'a> {
     pub fn with_triage(self, triage: &'a dyn Triage) -> Self {
         Self {
             triage: Some(triage),
+            ..self
+        }
+    }
+
+    /// The same package with what stands around its C; without it other code may call each function
+    /// that is not `static`.
+    #[must_use]
+    pub fn with_outside(self, outside: &'a dyn Outside) -> Self {
+        Self {
+            outside: Some(outside),
             ..self
         }
     }
@@ -253,6 +265,21 @@ impl<'a> PackageCx<'a> {
         match &self.item(id).body {
             Some(Body::Function(function)) => Some(function),
             Some(Body::Declaration(_)) | None => None,
+        }
+    }
+
+    /// What must hold for the C that was looked at to have all calls of the function `name`; `None`
+    /// if nothing else can call it.
+    #[must_use]
+    pub fn other_callers(&self, name: &str) -> Option<String> {
+        let open = self.definitions(name).filter(|(_, it)| !it.is_static);
+        let files: BTreeSet<FileId> = open.map(|(item, _)| self.item(item).place.0).collect();
+        if files.is_empty() {
+            return None;
+        }
+        match self.outside {
+            Some(outside) => outside.callers(name, &files),
+            None => Some(format!("only the C code that was looked at calls `{name}`")),
         }
     }
 

@@ -6,6 +6,7 @@ mod declare;
 mod finding;
 mod fingerprint;
 mod head;
+mod outside;
 mod selection;
 mod suppression;
 
@@ -14,6 +15,7 @@ pub use context::{ErrorNumbers, ErrorReturn, Errors, Exceptions, Lookups, Packag
 pub use finding::{Finding, Note, Outcome};
 pub use fingerprint::fingerprints;
 pub use head::{Head, Refusal};
+pub use outside::Outside;
 pub use selection::{Selection, Selector, UnknownRule};
 pub use suppression::{Suppression, build_suppressions, suppressions};
 

@@ -49,6 +49,8 @@ fn package() -> Package {
             source: String::new(),
         },
         compat_headers: Vec::new(),
+        foreign: FileSet::default(),
+        is_whole: true,
     }
 }
 

@@ -349,11 +349,8 @@ impl Bundle {
             fix.include(part);
         }
         for name in &self.names {
-            if cx
-                .definitions(name)
-                .any(|(_, function)| !function.is_static)
-            {
-                fix.assume(format!("only the C code that was looked at calls `{name}`"));
+            if let Some(assumption) = cx.other_callers(name) {
+                fix.assume(assumption);
             }
             for (item, _) in cx.definitions(name) {
                 fix.edits.extend(told::edits(cx, item));

@@ -1,12 +1,12 @@
 //! Serves what fixes need beside their own edits: the compatibility header and its `#include`.
 
-mod installed;
 mod new_file;
 mod place;
 mod supply;
 
 use std::path::Path;
 
+use super::installed::is_installed;
 use super::workspace::Workspace;
 use super::{Compat, Config, limited};
 use crate::compat::Target;
@@ -14,7 +14,6 @@ use crate::edit::{Fix, Need};
 use crate::package::Package;
 use crate::rule::{Finding, Outcome};
 use crate::source::{ByteOffset, ByteSpan, FileId};
-use installed::is_installed;
 pub use new_file::NewFile;
 use place::Placer;
 use supply::Supply;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::engine::workspace::Workspace;
+use super::workspace::Workspace;
 
 /// What a `setup.py` says somewhere if it installs headers.
 const SIGNS: [&[u8]; 5] = [

@@ -1,0 +1,221 @@
+//! Who beside the C that was looked at may call a function that is not `static`.
+//!
+//! Nobody links with an extension module: Python loads it, and looks up `PyInit_name` only. So if a
+//! package builds nothing else of its C, what calls a function stands in the package, or includes a
+//! header of it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use rustc_hash::FxHashSet;
+
+use super::installed::is_installed;
+use super::workspace::Workspace;
+use crate::build::{BuildKind, Word, words};
+use crate::package::Package;
+use crate::rule::Outside;
+use crate::source::{FileId, FileSet, SourceFile};
+
+/// Words of build files that make extension modules.
+const MODULES: [&str; 10] = [
+    "Extension",
+    "ext_modules",
+    "ext-modules",
+    // Meson
+    "extension_module",
+    // CMake
+    "Python3_add_library",
+    "Python_add_library",
+    "python_add_library",
+    "python_extension_module",
+    "pybind11_add_module",
+    "nanobind_add_module",
+];
+
+/// Words of Meson and CMake for what other programs link with, and for programs.
+const LIBRARIES: [&str; 6] = [
+    "library",
+    "shared_library",
+    "both_libraries",
+    "executable",
+    "add_library",
+    "add_executable",
+];
+
+/// Words of build files that install headers, among other things.
+fn installers(kind: BuildKind) -> &'static [&'static str] {
+    match kind {
+        BuildKind::Meson => &["install_headers", "install_sources", "install_data"],
+        BuildKind::CMake => &["install"],
+        _ => &["headers", "package_data", "package-data"],
+    }
+}
+
+/// What a package has beside its C.
+#[derive(Debug)]
+pub(super) struct Surroundings {
+    builds: Vec<Build>,
+    /// Text of other languages.
+    foreign: FileSet,
+    /// Whether all of the package's files were read.
+    is_whole: bool,
+}
+
+/// What a build file says of the folder it stands in.
+#[derive(Debug)]
+struct Build {
+    id: FileId,
+    folder: PathBuf,
+    makes_modules: bool,
+    makes_libraries: bool,
+    installs: bool,
+}
+
+impl Surroundings {
+    pub(super) fn new(package: &Package) -> Self {
+        let builds = package.build_files();
+        Self {
+            builds: builds
+                .filter(|(_, kind)| *kind != BuildKind::Workflow)
+                .map(|(id, kind)| Build::new(id, kind, package.files.get(id)))
+                .collect(),
+            foreign: package.foreign.clone(),
+            is_whole: package.is_whole && package.skipped.is_empty(),
+        }
+    }
+
+    /// Those that speak for the file at `path`: from folders above it.
+    fn builds_of<'s>(&'s self, path: &'s Path) -> impl Iterator<Item = &'s Build> {
+        let is_above = |build: &&Build| path.starts_with(&build.folder);
+        self.builds.iter().filter(is_above)
+    }
+
+    /// Whether the C file at `path` goes into extension modules only.
+    fn is_of_module(&self, path: &Path) -> bool {
+        self.is_whole
+            && self.builds_of(path).any(|build| build.makes_modules)
+            && !self.builds_of(path).any(|build| build.makes_libraries)
+    }
+}
+
+impl Build {
+    fn new(id: FileId, kind: BuildKind, file: &SourceFile) -> Self {
+        let words = words(file.bytes());
+        let has = |signs: &[&str]| words.iter().any(|word| signs.contains(&word.text));
+        // add_library(_speedups MODULE speedups.c)
+        let is_library =
+            |word: &Word<'_>| LIBRARIES.contains(&word.text) && !word.rest.contains("MODULE");
+        Self {
+            id,
+            folder: file.path().parent().map(PathBuf::from).unwrap_or_default(),
+            makes_modules: has(&MODULES),
+            makes_libraries: kind != BuildKind::SetupPy && words.iter().any(is_library),
+            installs: has(installers(kind)),
+        }
+    }
+}
+
+/// Looks for the callers of functions.
+#[derive(Debug)]
+pub(super) struct Others<'w> {
+    workspace: &'w Workspace,
+    /// The files whose C is looked at.
+    reached: OnceLock<FxHashSet<FileId>>,
+}
+
+impl<'w> Others<'w> {
+    pub(super) fn new(workspace: &'w Workspace) -> Self {
+        Self {
+            workspace,
+            reached: OnceLock::new(),
+        }
+    }
+
+    fn path(&self, file: FileId) -> &'w Path {
+        self.workspace.files.get(file).path()
+    }
+
+    fn is_header(&self, file: FileId) -> bool {
+        let path = self.path(file);
+        path.extension().is_some_and(|ending| ending == "h")
+    }
+
+    /// Headers on their own are looked at as little as files of other languages.
+    fn reached(&self) -> &FxHashSet<FileId> {
+        self.reached.get_or_init(|| {
+            let roots = self.workspace.roots.iter().copied();
+            let mut reached = FxHashSet::default();
+            for root in roots.filter(|&root| !self.is_header(root)) {
+                self.workspace.includes.reach(root, &mut reached);
+            }
+            reached
+        })
+    }
+
+    /// The files that name the function in code, and those of builds that name it at all.
+    fn files_with(&self, name: &str) -> impl Iterator<Item = FileId> {
+        let workspace = self.workspace;
+        let is_build = |id| workspace.around.builds.iter().any(|build| build.id == id);
+        workspace.files.iter().filter_map(move |(id, file)| {
+            let mut words = workspace.index[id.index()].identifiers(file);
+            let is_named = words.any(|word| word == name.as_bytes());
+            (is_named || is_build(id) && names(file, name)).then_some(id)
+        })
+    }
+
+    /// Whether a build of the package installs the header.
+    fn installs(&self, header: FileId) -> bool {
+        let path = self.path(header);
+        let file_name = path.file_name().and_then(|name| name.to_str());
+        let files = &self.workspace.files;
+        let mut builds = self.workspace.around.builds_of(path);
+        is_installed(self.workspace, path)
+            || file_name.is_some_and(|name| {
+                let text = |build: &Build| files.get(build.id).bytes();
+                let is_named = |build| memchr::memmem::find(text(build), name.as_bytes());
+                builds.any(|build| build.installs && is_named(build).is_some())
+            })
+    }
+}
+
+impl Outside for Others<'_> {
+    fn callers(&self, name: &str, files: &BTreeSet<FileId>) -> Option<String> {
+        let around = &self.workspace.around;
+        if !files
+            .iter()
+            .all(|file| around.is_of_module(self.path(*file)))
+        {
+            return Some(format!("only the C code that was looked at calls `{name}`"));
+        }
+        let unread = self
+            .files_with(name)
+            .find(|id| !self.reached().contains(id));
+        let foreign = around.foreign.iter().map(|(_, file)| file);
+        let foreign = foreign.filter(|file| names(file, name));
+        let unread = unread.map(|id| self.path(id));
+        if let Some(path) = unread.or_else(|| foreign.map(SourceFile::path).next()) {
+            let path = path.display();
+            return Some(format!(
+                "`{path}`, which was not looked at, does not call `{name}`"
+            ));
+        }
+        let mut headers = self.files_with(name).filter(|id| self.is_header(*id));
+        let header = headers.find(|id| self.installs(*id))?;
+        Some(format!(
+            "nobody who includes `{}` calls `{name}`",
+            self.path(header).display()
+        ))
+    }
+}
+
+/// Whether the word `name` stands in the file.
+fn names(file: &SourceFile, name: &str) -> bool {
+    let is_part = |byte: u8| byte == b'_' || byte.is_ascii_alphanumeric();
+    let bytes = file.bytes();
+    memchr::memmem::find_iter(bytes, name).any(|at| {
+        let before = at.checked_sub(1).map(|at| bytes[at]);
+        let after = bytes.get(at + name.len()).copied();
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    })
+}

@@ -1,0 +1,103 @@
+//! Who may call a function that is not `static` and returns a borrowed reference: what the rest of
+//! the package has to do with it.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use serde_json::Value;
+
+use support::tree::Tree;
+
+const CODE: &str = "#include <Python.h>
+#include \"api.h\"
+PyObject *find(PyObject *dict, PyObject *key) {
+    return PyDict_GetItemWithError(dict, key);
+}
+static int f(PyObject *dict, PyObject *key) {
+    PyObject *found = find(dict, key);
+    return found == NULL ? -1 : use(found);
+}
+";
+const HEADER: &str = "PyObject *find(PyObject *dict, PyObject *key);\n";
+const SETUP: &str = "setup(ext_modules=[Extension('m', ['src/m.c'])])\n";
+
+/// Confidence and assumptions of the fix for the package with these files beside its C.
+fn said(files: &[(&str, &str)], options: &[&str]) -> String {
+    let tree = Tree::new(&[("src/m.c", CODE.as_bytes())]);
+    if files.iter().all(|(name, _)| !name.ends_with("api.h")) {
+        tree.write("src/api.h", HEADER);
+    }
+    for (name, text) in files {
+        tree.write(name, text);
+    }
+    let always = ["check", "--isolated", "--output-format", "json"];
+    let rest = ["--select", "UG102", "--min-python", "3.13"];
+    let found = tree.ungil(&[&always, &rest[..], options].concat());
+    let findings: Vec<Value> = serde_json::from_slice(&found.stdout).unwrap();
+    let outcome = &findings[0]["outcome"];
+    let assumptions = outcome["assumptions"].as_array().unwrap().iter();
+    let assumptions: Vec<&str> = assumptions.map(|text| text.as_str().unwrap()).collect();
+    let confidence = outcome["confidence"].as_str().unwrap();
+    format!("{confidence} {}", assumptions.join("; "))
+}
+
+#[test]
+fn nobody_links_with_an_extension_module() {
+    assert_eq!(said(&[("setup.py", SETUP)], &[]), "safe ");
+    let meson = "py.extension_module('m', 'src/m.c')\n";
+    assert_eq!(said(&[("meson.build", meson)], &[]), "safe ");
+    let cmake = "add_library(m MODULE src/m.c)\npython_extension_module(m)\n";
+    assert_eq!(said(&[("CMakeLists.txt", cmake)], &[]), "safe ");
+    // What is built elsewhere is made of other files.
+    let other = ("vendored/CMakeLists.txt", "add_library(z z.c)\n");
+    assert_eq!(said(&[("setup.py", SETUP), other], &[]), "safe ");
+}
+
+#[test]
+fn a_library_or_a_program_has_other_callers() {
+    let anyone = "review only the C code that was looked at calls `find`";
+    assert_eq!(said(&[], &[]), anyone);
+    let elsewhere = ("python/setup.py", SETUP);
+    assert_eq!(said(&[elsewhere], &[]), anyone);
+    let both = "py.extension_module('m', 'src/m.c')\nshared_library('m', 'src/m.c')\n";
+    assert_eq!(said(&[("meson.build", both)], &[]), anyone);
+    let cmake = "Python_add_library(m src/m.c)\nadd_executable(run src/m.c)\n";
+    assert_eq!(said(&[("CMakeLists.txt", cmake)], &[]), anyone);
+}
+
+#[test]
+fn other_languages_of_the_package_may_call_it() {
+    let beside = |path: &str, text: &str| said(&[("setup.py", SETUP), (path, text)], &[]);
+    let unread = |path| format!("review `{path}`, which was not looked at, does not call `find`");
+    let cython = "cdef extern from \"api.h\":\n    object find(object, object)\n";
+    assert_eq!(beside("src/g.pyx", cython), unread("src/g.pyx"));
+    assert_eq!(beside("src/g.pyx", "def find_all(): pass\n"), "safe ");
+    let cpp = "void g() { find(d, k); }\n";
+    assert_eq!(beside("src/g.cpp", cpp), unread("src/g.cpp"));
+    assert_eq!(beside("src/g.c.in", cpp), unread("src/g.c.in"));
+    assert_eq!(beside("src/g.cpp", "// find(d, k)\n"), "safe ");
+    let ctypes = "import ctypes\nctypes.PyDLL(m.__file__).find\n";
+    assert_eq!(beside("tests/t.py", ctypes), unread("tests/t.py"));
+    assert_eq!(beside("tests/t.py", "text.find('x')\n"), "safe ");
+    let exported = "Extension('m', ['src/m.c'], export_symbols=['find'])\n";
+    assert_eq!(said(&[("setup.py", exported)], &[]), unread("setup.py"));
+}
+
+#[test]
+fn files_that_are_left_out_may_call_it() {
+    let anyone = "review only the C code that was looked at calls `find`";
+    let found = said(&[("setup.py", SETUP)], &["--exclude", "tests"]);
+    assert_eq!(found, anyone);
+}
+
+#[test]
+fn other_packages_may_call_what_an_installed_header_declares() {
+    let installed = format!("setup(headers=['src/api.h'])\n{SETUP}");
+    let header = "review nobody who includes `src/api.h` calls `find`";
+    assert_eq!(said(&[("setup.py", &installed)], &[]), header);
+    let installed = "py.extension_module('m', 'src/m.c')\npy.install_sources('src/api.h')\n";
+    assert_eq!(said(&[("meson.build", installed)], &[]), header);
+    let built = SETUP.replace("'])", "'], depends=['src/api.h'])");
+    assert_eq!(said(&[("setup.py", &built)], &[]), "safe ");
+}
