@@ -43,6 +43,29 @@ pub fn stored<'t>(
     out.map_or(Stored::Nothing, |out| Stored::Known(out.kind))
 }
 
+/// Whether a call of `name` that succeeds always stores a pointer through argument `arg`: it may leave
+/// there what was there if the argument stands behind `|`. `None` where it may read what is there, as
+/// a converter may, or stores something else.
+pub fn overwrites<'t>(
+    name: &str,
+    arg: usize,
+    format: impl Fn(usize) -> Option<&'t [u8]>,
+) -> Option<bool> {
+    places(name)?;
+    let before = |end: &[u8]| {
+        let head = |at| {
+            let format: &[u8] = format(at)?;
+            let ends = format.windows(end.len()).position(|text| text == end);
+            Some(&format[..ends.unwrap_or(format.len())])
+        };
+        matches!(
+            stored(name, arg, head),
+            Stored::Known(OutKind::Pointer | OutKind::Borrowed)
+        )
+    };
+    before(b"O&").then(|| before(b"|"))
+}
+
 /// Where a parsing function has its format, and the first argument for the units of it.
 fn places(name: &str) -> Option<(usize, usize)> {
     match name.trim_start_matches('_').trim_end_matches("_SizeT") {
@@ -91,6 +114,20 @@ fn outs(format: &[u8]) -> Option<Vec<Option<OutKind>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn optional_arguments_may_stay_as_they_were() {
+        let of = |format: &str, unit: usize| {
+            overwrites("PyArg_ParseTuple", 2 + unit, |_| Some(format.as_bytes()))
+        };
+        assert_eq!(of("Oi|O", 0), Some(true));
+        assert_eq!(of("Oi|O", 1), None, "a number");
+        assert_eq!(of("Oi|O", 2), Some(false));
+        assert_eq!(of("sO&s", 0), Some(true));
+        assert_eq!(of("sO&s", 2), None, "a converter may look at what is there");
+        assert_eq!(of("O!s:call|me", 2), Some(true));
+        assert_eq!(overwrites("PyArg_ParseTuple", 2, |_| None), None);
+    }
 
     #[test]
     fn units_of_a_format_stand_for_arguments() {

@@ -7,7 +7,7 @@ mod replacements;
 mod stable;
 mod version;
 
-pub use arg_format::{Stored, stored};
+pub use arg_format::{Stored, overwrites, stored};
 pub use effects::{
     Effects, Out, OutKind, Returns, Steal, StealWhen, effects, never_returns, raises_for_null,
 };

@@ -20,14 +20,20 @@ pub struct Part {
     index: usize,
 }
 
-/// Calls that overwrite a variable whose address they get, each with the variable.
-pub type Overwrites = BTreeSet<(Point, LocalId)>;
+/// Calls that do not read a variable whose address they get, each with the variable.
+#[derive(Debug, Clone, Default)]
+pub struct Outs {
+    /// They may store to it.
+    pub stored: BTreeSet<(Point, LocalId)>,
+    /// They overwrite it for sure.
+    pub overwritten: BTreeSet<(Point, LocalId)>,
+}
 
 /// Live variables of a function.
 ///
 /// A variable is live at a point if its present value, or part of it, may be read by name later.
-/// Taking its address counts as a read there; reads through the pointer are not seen, see
-/// [`Cfg::address_taken`]. A [`Part`] is read wherever anything of its variable is, as it may be
+/// Taking its address counts as a read there, but for [`Outs`]; reads through the pointer are not
+/// seen, see [`Cfg::address_taken`]. A [`Part`] is read wherever anything of its variable is, as it may be
 /// one of a `union`.
 #[derive(Debug)]
 pub struct Liveness<'a> {
@@ -41,17 +47,17 @@ impl<'a> Liveness<'a> {
     /// Computes liveness for the `n_locals` variables of the function.
     #[must_use]
     pub fn new(cfg: &'a Cfg, n_locals: usize) -> Self {
-        Self::with_overwrites(cfg, n_locals, Overwrites::new())
+        Self::with_outs(cfg, n_locals, Outs::default())
     }
 
-    /// The same where these calls are known to overwrite variables.
+    /// The same where these calls are known not to read variables.
     #[must_use]
-    pub fn with_overwrites(cfg: &'a Cfg, n_locals: usize, overwrites: Overwrites) -> Self {
+    pub fn with_outs(cfg: &'a Cfg, n_locals: usize, outs: Outs) -> Self {
         let analysis = Live {
             cfg,
             n_locals,
             parts: parts(cfg),
-            overwrites,
+            outs,
         };
         let solution =
             dataflow::solve(cfg, &analysis).expect("sets of variables only grow, once a variable");
@@ -151,7 +157,7 @@ struct Live<'a> {
     n_locals: usize,
     /// Their bits follow those of the variables.
     parts: Vec<(LocalId, Path<'a>)>,
-    overwrites: Overwrites,
+    outs: Outs,
 }
 
 impl Live<'_> {
@@ -200,10 +206,11 @@ impl Live<'_> {
             | InstrKind::Call { .. }
             | InstrKind::Asm => {}
         }
-        self.read_addresses(instr.operands(), live);
         for local in instr.operands().filter_map(addressed_local) {
-            if self.overwrites.contains(&(point, local)) {
+            if self.outs.overwritten.contains(&(point, local)) {
                 self.set(local, false, live);
+            } else if !self.outs.stored.contains(&(point, local)) {
+                self.set(local, true, live);
             }
         }
     }

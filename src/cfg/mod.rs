@@ -64,7 +64,7 @@ pub use build::build;
 pub use dominators::Dominators;
 pub use dump::dump;
 pub use instr::{Callee, Instr, InstrKind, Op, Source};
-pub use liveness::{Liveness, Overwrites, Part};
+pub use liveness::{Liveness, Outs, Part};
 pub use loops::{Loop, Loops};
 pub use operand::{Base, Operand, Place, Projection, TempId};
 pub use temps::LiveTemps;

@@ -15,6 +15,7 @@
 //!                                             Py_DECREF(v);
 //! ```
 
+mod addressed;
 mod comments;
 mod contract;
 mod emit;
@@ -23,7 +24,6 @@ mod follow;
 mod item;
 mod kept;
 mod lent;
-mod overwritten;
 mod pending;
 mod plan;
 mod reason;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
+use super::addressed::liveness_with_outs;
 use super::emit::exact::differs;
-use super::overwritten::overwritten;
 use super::pending::Pending;
 use super::pending::entered::exceptions;
 use super::pending::errno::Errno;
@@ -112,9 +112,8 @@ impl<'a> Scene<'a> {
             mixes_declarations: OnceCell::new(),
             reads_exactly: OnceCell::new(),
         };
-        let overwrites = overwritten(&scene);
-        if !overwrites.is_empty() {
-            scene.liveness = Liveness::with_overwrites(cfg, tree.locals.len(), overwrites);
+        if let Some(liveness) = liveness_with_outs(&scene) {
+            scene.liveness = liveness;
         }
         Some(scene)
     }

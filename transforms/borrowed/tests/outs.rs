@@ -225,3 +225,94 @@ static int replaced(PyObject *list)
              return fill(&item);
         ");
 }
+
+/// What the call may leave as it was is not read by it, and what it stores for sure is over with the
+/// next pass.
+#[test]
+fn the_next_pass_parses_the_next_tuple() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *v, *object, *title;
+    int size, total = 0;
+    for (; i < 9; i++) {
+        v = PyList_GetItem(list, i);
+        if (v == NULL || !PyArg_ParseTuple(v, "Oi|O", &object, &size, &title)) {
+            PyErr_Clear();
+            continue;
+        }
+        if (total != size)
+            return -1;
+        total += use(object);
+    }
+    return total;
+"#
+    ), @r#"
+        @@
+             int size, total = 0;
+             for (; i < 9; i++) {
+        -        v = PyList_GetItem(list, i);
+        +        v = PyList_GetItemRef(list, i);
+                 if (v == NULL || !PyArg_ParseTuple(v, "Oi|O", &object, &size, &title)) {
+        +            Py_XDECREF(v);
+                     PyErr_Clear();
+                     continue;
+                 }
+        -        if (total != size)
+        +        if (total != size) {
+        +            Py_DECREF(v);
+                     return -1;
+        +        }
+                 total += use(object);
+        +        Py_DECREF(v);
+             }
+             return total;
+        "#);
+}
+
+/// Where the call does not ask for its failure, or what an earlier pass left is read behind that, the
+/// pointer may outlive the object.
+#[test]
+fn what_an_earlier_pass_left_may_still_be_read() {
+    let of = |call: &str| {
+        let body = format!(
+            "    PyObject *object = NULL;
+    for (;;) {{
+        v = PyDict_GetItemWithError(dict, key);
+        if (v == NULL)
+            return -1;
+        {call}
+        use(object);
+    }}
+"
+        );
+        format!("{call}\n    {}", outcome(HEAD, &body))
+    };
+    let calls = [
+        "if (!PyArg_ParseTuple(v, \"O\", &object)) return -1;",
+        "if (PyArg_ParseTuple(v, \"O\", &object) == 0) return -1;",
+        "if (!PyArg_ParseTuple(v, \"O\", &object)) return use(object);",
+        "if (!PyArg_ParseTuple(v, \"|O\", &object)) return -1;",
+        "if (!PyArg_ParseTuple(v, \"O&\", convert, &object)) return -1;",
+        "if (!PyArg_ParseTuple(v, formats[0], &object)) return -1;",
+        "PyArg_ParseTuple(v, \"O\", &object);",
+        "if (PyArg_ParseTuple(v, \"O\", &object) < use(object)) return -1;",
+    ];
+    insta::assert_snapshot!(calls.map(of).join("\n"), @r#"
+        if (!PyArg_ParseTuple(v, "O", &object)) return -1;
+            safe: own the reference: `PyDict_GetItemRef`
+        if (PyArg_ParseTuple(v, "O", &object) == 0) return -1;
+            safe: own the reference: `PyDict_GetItemRef`
+        if (!PyArg_ParseTuple(v, "O", &object)) return use(object);
+            by hand: whether the function owns what `v` holds depends on the path: make it own the reference on all of them
+        if (!PyArg_ParseTuple(v, "|O", &object)) return -1;
+            by hand: whether the function owns what `v` holds depends on the path: make it own the reference on all of them
+        if (!PyArg_ParseTuple(v, "O&", convert, &object)) return -1;
+            by hand: whether the function owns what `v` holds depends on the path: make it own the reference on all of them
+        if (!PyArg_ParseTuple(v, formats[0], &object)) return -1;
+            by hand: whether the function owns what `v` holds depends on the path: make it own the reference on all of them
+        PyArg_ParseTuple(v, "O", &object);
+            by hand: whether the function owns what `v` holds depends on the path: make it own the reference on all of them
+        if (PyArg_ParseTuple(v, "O", &object) < use(object)) return -1;
+            by hand: whether the function owns what `v` holds depends on the path: make it own the reference on all of them
+        "#);
+}
