@@ -30,6 +30,25 @@ impl Cx<'_> {
         answer
     }
 
+    /// Whether every assignment to the field in the function of `item` is to an object that it makes
+    /// itself and that nobody else knows by then; not so if something gets the address of the
+    /// field.
+    pub(super) fn sets_new_only(&self, item: ItemId, name: &str) -> bool {
+        let Some(flow) = self.flow(item) else {
+            return false;
+        };
+        flow.instrs().all(|(point, instr)| {
+            let is_handed = instr.operands().any(|operand| is_address_of(operand, name));
+            let sets_new = match &instr.kind {
+                InstrKind::Store { place, .. } if mentions(place, name) => {
+                    self.is_being_built(flow, place, point)
+                }
+                _ => true,
+            };
+            !is_handed && sets_new
+        })
+    }
+
     fn prove_frozen(&self, name: &str) -> Option<String> {
         if self.calls.is_in_gap(name) {
             return None;

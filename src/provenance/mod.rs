@@ -57,6 +57,10 @@ pub trait Triage: std::fmt::Debug + Sync {
     /// Whether the function only runs while a module is initialised.
     fn runs_at_init_only(&self, function: &str) -> bool;
 
+    /// Whether the function of `item` sets the field of no objects but those that it makes itself
+    /// and that nobody else knows by then.
+    fn sets_new_only(&self, item: ItemId, field: &str) -> bool;
+
     /// What the functions of the package are to Python.
     fn roles(&self) -> &Roles;
 
@@ -79,6 +83,10 @@ impl Triage for Cx<'_> {
 
     fn runs_at_init_only(&self, function: &str) -> bool {
         self.init_only.contains(function)
+    }
+
+    fn sets_new_only(&self, item: ItemId, field: &str) -> bool {
+        Cx::sets_new_only(self, item, field)
     }
 
     fn roles(&self) -> &Roles {

@@ -188,6 +188,14 @@ impl<'a> PackageCx<'a> {
             .is_some_and(|triage| triage.runs_at_init_only(function))
     }
 
+    /// Whether the function of `item` sets the field of no objects but those that it makes itself
+    /// and that nobody else knows by then, as far as is known.
+    #[must_use]
+    pub fn sets_new_only(&self, item: ItemId, field: &str) -> bool {
+        self.triage
+            .is_some_and(|triage| triage.sets_new_only(item, field))
+    }
+
     /// Whether any file of the package defines a macro of this name.
     #[must_use]
     pub fn is_macro(&self, name: &str) -> bool {

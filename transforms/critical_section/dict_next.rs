@@ -1,5 +1,6 @@
 //! UG301: iterations with `PyDict_Next` over dicts that other threads can change.
 
+mod called;
 mod emptied;
 mod exits;
 mod field;
@@ -84,12 +85,15 @@ declare_rule! {
     /// section: no item comes in that it drops and the loop has not seen.
     ///
     /// ## Confidence
-    /// `safe` if all of that is proven. `review` if code that the loop runs may set the field that
+    /// `safe` if all of that is proven. `review` if code that the loop calls may set the field that
     /// holds the dict (the loop then stays with the old dict, where it went on in the new one with
-    /// the position of the old; functions that build or destroy the object do not count), or if
-    /// key or value are used where no reference of the loop can hold them, or if the size of
-    /// the dict is asked for where the section cannot begin: what is made of it may be too small by
-    /// then; or if the dict is emptied behind the loop where the section cannot end.
+    /// the position of the old): functions of the package that do, but for those that build or
+    /// destroy the object, and what runs Python code on purpose (`PyObject_Call`, a function pointer,
+    /// a function that is not seen). Comparisons, conversions and releases, which run `__eq__`,
+    /// `__index__` or `__del__`, are taken not to. `review` also if key or value are used where no
+    /// reference of the loop can hold them, or if the size of the dict is asked for where the section
+    /// cannot begin: what is made of it may be too small by then; or if the dict is emptied behind
+    /// the loop where the section cannot end.
     /// No fix for iterations by hand, macros that leave on some paths only, and loops that detach
     /// the thread. A loop that adds or removes keys of its dict is undefined with and without the
     /// section; that stays.

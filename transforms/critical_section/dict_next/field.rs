@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{Declaration, ExprId, ExprKind, Function, Name, Tree, UnaryOp};
-use crate::cfg::InstrKind;
-use crate::cfg::Source;
-use crate::program::ProgramItem;
+use crate::ast::{Declaration, ExprId, ExprKind, Name, TokenRange, Tree, UnaryOp};
+use crate::program::{Body, ItemId, ProgramItem};
 use crate::roles::{Role, reached_only_from};
 
-use super::scope::Scope;
+use super::called::may_set;
+use super::scope::{Scope, inside};
 use super::site::Site;
-use super::values::suspends;
 
 /// Fields of objects of Python itself that Python code can set: `f.__dict__ = {}`.
 const SET_BY_PYTHON: [&str; 5] = [
@@ -21,16 +19,18 @@ const SET_BY_PYTHON: [&str; 5] = [
     "sm_dict",
 ];
 
-/// Whether nothing can set what the dict of `site` is read from as long as its loop runs: the
-/// loop runs no code but the API's own, or only functions that build or destroy objects or the
-/// module set it.
+/// Whether nothing sets what the dict of `site` is read from as long as its loop runs: nothing that
+/// the loop calls does, or only functions that build or destroy objects or the module do.
 ///
 /// An `__init__` counts as one that builds, though Python can call it again in the middle of the
 /// loop: that loop would go on in another dict with the position of the first.
 pub(super) fn keeps_its_dict(scope: &Scope<'_>, site: &Site) -> bool {
     let mut names = BTreeSet::new();
     names_in(scope.tree(), site.dict, &mut names);
-    !is_unknown(scope, &names) && (!runs_code(scope, site) || is_built_only(scope, &names))
+    let is_set = || {
+        sets(scope.tree(), site.range(scope), &names) || may_set(scope, site, &names)
+    };
+    !is_unknown(scope, &names) && (!is_set() || is_built_only(scope, &names))
 }
 
 /// Whether more than what builds or destroys objects or the module may set what `value` reads.
@@ -59,18 +59,13 @@ fn is_built_only(scope: &Scope<'_>, names: &BTreeSet<&str>) -> bool {
     let builds =
         |_: &str, of: &[&Role]| !of.is_empty() && of.iter().all(|role| builds_or_ends(role));
     let builders = reached_only_from(program, cx.call_index(), roles, &builds);
-    let mut others = program.functions();
-    others.all(|(_, function)| builders.contains(&*function.name) || !sets(function, names))
-}
-
-/// Whether the loop calls more than functions that run no Python code.
-fn runs_code(scope: &Scope<'_>, site: &Site) -> bool {
-    let mut steps = scope.steps_in(site.range(scope));
-    steps.any(|step| match &step.kind {
-        InstrKind::Call { callee, .. } => {
-            suspends(callee) && step.source != Source::Expr(site.call)
-        }
-        _ => false,
+    (0u32..).zip(&program.items).all(|(at, item)| {
+        let Some(Body::Function(function)) = &item.body else {
+            return true;
+        };
+        builders.contains(&*function.name)
+            || !sets(&function.tree, function.range, names)
+            || sets_new_only(scope, ItemId(at), &function.tree, names)
     })
 }
 
@@ -106,29 +101,42 @@ fn is_shown(
     (0..count).any(|at| is_name(at) && !is_fixed(at))
 }
 
-/// Whether a function sets one of the fields or variables, or lets others do so.
-fn sets(function: &Function, names: &BTreeSet<&str>) -> bool {
-    let tree = &function.tree;
-    let is_one = |expr: ExprId| {
-        let mut found = BTreeSet::new();
-        target_in(tree, expr, &mut found);
-        found.iter().any(|name| names.contains(name))
-    };
-    tree.exprs.iter().any(|expr| match &expr.kind {
-        ExprKind::Assign { lhs, .. } => is_one(*lhs),
+/// Whether what stands in `range` sets one of the fields or variables, or lets others do so.
+pub(super) fn sets(tree: &Tree, range: TokenRange, names: &BTreeSet<&str>) -> bool {
+    let mut exprs = tree.exprs.iter().filter(|expr| inside(expr.range, range));
+    exprs.any(|expr| sets_one(tree, &expr.kind, names))
+}
+
+/// Whether the function only assigns to such fields, of objects that it makes itself and that
+/// nobody else knows by then.
+fn sets_new_only(scope: &Scope<'_>, item: ItemId, tree: &Tree, names: &BTreeSet<&str>) -> bool {
+    let assigns = |kind: &ExprKind| matches!(kind, ExprKind::Assign { .. });
+    let mut setting = tree.exprs.iter().map(|expr| &expr.kind);
+    setting.all(|kind| assigns(kind) || !sets_one(tree, kind, names))
+        && names.iter().all(|name| scope.cx.sets_new_only(item, name))
+}
+
+fn sets_one(tree: &Tree, kind: &ExprKind, names: &BTreeSet<&str>) -> bool {
+    let target = match kind {
+        ExprKind::Assign { lhs, .. } => Some(*lhs),
         ExprKind::Unary {
             op: UnaryOp::AddressOf,
             operand,
-        } => is_one(*operand),
+        } => Some(*operand),
         ExprKind::Call { callee, args } => {
             let replaces = matches!(
                 tree.callee_name(*callee),
                 Some("Py_CLEAR" | "Py_SETREF" | "Py_XSETREF")
             );
-            replaces && args.first().is_some_and(|&arg| is_one(arg))
+            args.first().copied().filter(|_| replaces)
         }
-        _ => false,
-    })
+        _ => None,
+    };
+    let mut found = BTreeSet::new();
+    if let Some(target) = target {
+        target_in(tree, target, &mut found);
+    }
+    found.iter().any(|name| names.contains(name))
 }
 
 /// The field or variable that an assignment to `expr` sets, or whose elements it sets.

@@ -123,6 +123,9 @@ fn stability(scope: &Scope<'_>, expr: ExprId, range: TokenRange) -> Stability {
             op: UnaryOp::Deref,
             operand: inner,
         } => stability(scope, *inner, range).max(Stability::Shared),
+        ExprKind::Index { base, .. } if scope.is_element_written(*base, range) => {
+            Stability::Changed
+        }
         ExprKind::Index { base, index } => stability(scope, *base, range)
             .max(stability(scope, *index, range))
             .max(Stability::Shared),

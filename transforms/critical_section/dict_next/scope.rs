@@ -211,6 +211,17 @@ impl<'a> Scope<'a> {
         })
     }
 
+    /// Whether an element of `array` is assigned inside `range`, under the same name.
+    pub(super) fn is_element_written(&self, array: ExprId, range: TokenRange) -> bool {
+        self.tree().exprs.iter().any(|expr| match expr.kind {
+            ExprKind::Assign { lhs, .. } if inside(expr.range, range) => {
+                matches!(self.expr(self.uncast(lhs)).kind, ExprKind::Index { base, .. }
+                    if self.is_same_text(base, array))
+            }
+            _ => false,
+        })
+    }
+
     /// Whether the function declares variables behind statements, as C99 allows.
     pub(super) fn declares_anywhere(&self) -> bool {
         let is_decl = |stmt: &StmtId| matches!(self.stmt(*stmt), StmtKind::Decl(_));

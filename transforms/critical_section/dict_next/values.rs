@@ -100,7 +100,8 @@ pub(super) fn suspends(callee: &Callee) -> bool {
     }
 }
 
-fn is_libc(name: &str) -> bool {
+/// Functions of C that touch no object.
+pub(super) fn is_libc(name: &str) -> bool {
     matches!(
         name,
         "abs"

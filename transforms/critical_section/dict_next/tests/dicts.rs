@@ -507,6 +507,108 @@ cache_reset(Cache *self, PyObject *data)
     assert!(said.contains("no other code sets `self->data` while the loop runs"));
 }
 
+/// A loop over `self->data` in a type whose `reset()` sets that field.
+fn loop_with(body: &str) -> String {
+    format!(
+        "
+typedef struct {{ PyObject_HEAD PyObject *data; int n; }} Cache;
+static PyObject *
+cache_reset(Cache *self, PyObject *data)
+{{
+    Py_XSETREF(self->data, PyDict_New());
+    Py_RETURN_NONE;
+}}
+static PyMethodDef methods[] = {{{{\"reset\", (PyCFunction)cache_reset, METH_NOARGS, NULL}}, {{NULL}}}};
+static int reset(Cache *self) {{ cache_reset(self, NULL); return 0; }}
+static int count(Cache *self, PyObject *value) {{ self->n += PyLong_AsLong(value); return 0; }}
+static int again(Cache *self, PyObject *value) {{ return count(self, value) + again(self, value); }}
+static int call(Cache *self, PyObject *f) {{ PyObject_CallNoArgs(f); return count(self, f); }}
+static int by_pointer(int (*f)(Cache *), Cache *self) {{ return f(self); }}
+static int
+total(Cache *self, PyObject *out)
+{{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+    int n;
+    while (PyDict_Next(self->data, &pos, &key, &value)) {{
+        {body}
+    }}
+    return 0;
+}}
+"
+    )
+}
+
+#[test]
+fn what_a_loop_calls_on_purpose_may_set_the_field() {
+    let needs_review = |body: &str| {
+        let said = diff(&loop_with(body));
+        assert!(said.contains("safe: hold") != said.contains("review: hold"), "{said}");
+        said.contains("no other code sets `self->data` while the loop runs")
+    };
+    assert!(!needs_review("self->n++;"));
+    assert!(!needs_review("if (PyList_Append(out, key) < 0) return -1;"));
+    assert!(!needs_review(
+        "if (!PyArg_ParseTuple(value, \"Oi\", &key, &n)) return -1;"
+    ));
+    assert!(!needs_review("count(self, value);"));
+    assert!(!needs_review("again(self, value);"));
+    assert!(needs_review("PyObject_CallNoArgs(value);"));
+    assert!(needs_review("call(self, value);"));
+    assert!(needs_review("reset(self);"));
+    assert!(needs_review("elsewhere(value);"));
+    assert!(needs_review("Py_TYPE(value)->tp_iternext(value);"));
+    assert!(needs_review("by_pointer(reset, self);"));
+    assert!(needs_review("PyObject_GetAttr(value, key);"));
+    assert!(needs_review(
+        "if (!PyArg_ParseTuple(value, \"O&\", reset, self)) return -1;"
+    ));
+    assert!(needs_review("Py_XSETREF(self->data, Py_NewRef(out));"));
+    assert!(needs_review("if (PyArg_Parse(value, \"O\", &self->data)) n = 0;"));
+    // What is called right before the loop ends sets the field of no further turn.
+    assert!(!needs_review("if (key == out) { reset(self); return -1; }"));
+    assert!(!needs_review("PyObject_CallNoArgs(value); break;"));
+    assert!(needs_review("if (key == out) { reset(self); continue; }"));
+}
+
+#[test]
+fn a_field_that_only_new_objects_get_needs_no_review() {
+    let text = |made: &str| {
+        let text = loop_with("PyObject_CallNoArgs(value);").replace(
+            "Py_XSETREF(self->data, PyDict_New());",
+            &format!("Cache *new = {made};\n    new->data = PyDict_New();"),
+        );
+        diff(&text).contains("no other code sets")
+    };
+    assert!(!text("PyObject_New(Cache, &Cache_Type)"));
+    assert!(!text("(Cache *)type->tp_alloc(type, 0)"));
+    assert!(text("self"));
+    assert!(text("find(data)"));
+}
+
+#[test]
+fn an_array_that_the_loop_fills_holds_no_dict_for_long() {
+    let text = |index: &str| {
+        diff(&format!(
+            "
+static int
+count(PyObject **tables, PyObject **others, PyObject *other)
+{{
+    Py_ssize_t pos = 0;
+    int n = 0;
+    while (PyDict_Next(tables[0], &pos, NULL, NULL)) {{
+        n++;
+        {index}[0] = other;
+    }}
+    return n;
+}}
+"
+        ))
+    };
+    assert!(text("tables").contains("`tables[0]` is assigned in the loop"));
+    assert!(!text("others").contains("is assigned in the loop"));
+}
+
 #[test]
 fn a_field_that_python_code_can_set_needs_review() {
     let member = |flags| {
