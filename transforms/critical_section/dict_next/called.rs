@@ -61,7 +61,8 @@ pub(super) fn may_set(scope: &Scope<'_>, site: &Site, names: &BTreeSet<&str>) ->
             }
             for (_, function) in functions {
                 let tree = &function.tree;
-                let Some(calls) = named_calls(tree).filter(|_| !sets(tree, function.range, names)) else {
+                let Some(calls) = named_calls(tree).filter(|_| !sets(tree, function.range, names))
+                else {
                     return true;
                 };
                 open.extend(calls);
@@ -99,7 +100,7 @@ fn calls_on_purpose(tree: &Tree, call: ExprId, name: &str) -> bool {
         "PyUnicode_",
         "_PyDict_",
     ];
-    const SINGLE: [&str; 19] = [
+    const SINGLE: [&str; 20] = [
         "PyErr_Clear",
         "PyErr_Format",
         "PyErr_Restore",
@@ -119,13 +120,13 @@ fn calls_on_purpose(tree: &Tree, call: ExprId, name: &str) -> bool {
         "Py_DecRef",
         "Py_SETREF",
         "Py_XDECREF",
+        "Py_XSETREF",
     ];
-    let converts = ["PyArg_Parse", "Py_BuildValue"];
-    let is_builtin = BUILTIN.iter().any(|prefix| name.starts_with(prefix))
-        || SINGLE.contains(&name)
-        || name == "Py_XSETREF";
-    let by_format = converts.iter().any(|prefix| name.starts_with(prefix));
-    !is_builtin && !(by_format && has_plain_format(tree, call))
+    let by_format = ["PyArg_Parse", "Py_BuildValue"];
+    let comes_with_it = SINGLE.contains(&name)
+        || BUILTIN.iter().any(|prefix| name.starts_with(prefix))
+        || by_format.iter().any(|prefix| name.starts_with(prefix)) && has_plain_format(tree, call);
+    !comes_with_it
 }
 
 /// Whether a call has a format, which names no function to call: `"O&"`.

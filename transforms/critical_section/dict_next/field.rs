@@ -27,9 +27,7 @@ const SET_BY_PYTHON: [&str; 5] = [
 pub(super) fn keeps_its_dict(scope: &Scope<'_>, site: &Site) -> bool {
     let mut names = BTreeSet::new();
     names_in(scope.tree(), site.dict, &mut names);
-    let is_set = || {
-        sets(scope.tree(), site.range(scope), &names) || may_set(scope, site, &names)
-    };
+    let is_set = || sets(scope.tree(), site.range(scope), &names) || may_set(scope, site, &names);
     !is_unknown(scope, &names) && (!is_set() || is_built_only(scope, &names))
 }
 

@@ -543,7 +543,10 @@ total(Cache *self, PyObject *out)
 fn what_a_loop_calls_on_purpose_may_set_the_field() {
     let needs_review = |body: &str| {
         let said = diff(&loop_with(body));
-        assert!(said.contains("safe: hold") != said.contains("review: hold"), "{said}");
+        assert!(
+            said.contains("safe: hold") != said.contains("review: hold"),
+            "{said}"
+        );
         said.contains("no other code sets `self->data` while the loop runs")
     };
     assert!(!needs_review("self->n++;"));
@@ -564,7 +567,9 @@ fn what_a_loop_calls_on_purpose_may_set_the_field() {
         "if (!PyArg_ParseTuple(value, \"O&\", reset, self)) return -1;"
     ));
     assert!(needs_review("Py_XSETREF(self->data, Py_NewRef(out));"));
-    assert!(needs_review("if (PyArg_Parse(value, \"O\", &self->data)) n = 0;"));
+    assert!(needs_review(
+        "if (PyArg_Parse(value, \"O\", &self->data)) n = 0;"
+    ));
     // What is called right before the loop ends sets the field of no further turn.
     assert!(!needs_review("if (key == out) { reset(self); return -1; }"));
     assert!(!needs_review("PyObject_CallNoArgs(value); break;"));
