@@ -7,7 +7,8 @@ use crate::ast::{Function, LocalId, TypeKind};
 use crate::capi::StealWhen;
 use crate::cfg::{Cfg, Source};
 use crate::ownership::track::{
-    Exit, Followed, Gives, Handed, Origin, Problem, Seed, follow, is_number, is_plain_pointer,
+    Exit, Followed, Gives, Handed, Origin, Problem, Seed, follow, follow_roughly, is_number,
+    is_plain_pointer,
 };
 
 /// What `function` does with its parameters, if its callees do what `known` says.
@@ -23,17 +24,18 @@ pub(super) fn sum_up(function: &Function, graph: &Cfg, known: &Summaries) -> Sum
             owned: false,
         })
         .collect();
-    let followed = follow(graph, &function.tree, &seeds, known);
+    let walks = Walks::new(function, graph, &seeds, known);
     let mut summary = Summary {
         params: vec![Param::Used; function.params.len()],
         result_of: Vec::new(),
         gives_pointer: is_plain_pointer(&function.ret),
     };
     for (seed, &at) in pointers.iter().enumerate() {
-        match &followed {
-            Some(followed) => {
+        match walks.of(seed) {
+            Some((followed, seed)) => {
                 summary.params[at] = param(function, followed, seed);
-                if !is_number(&function.ret) && is_in_result(&followed.exits, seed) {
+                let taken = summary.params[at] == Param::Taken(StealWhen::Always);
+                if !is_number(&function.ret) && is_in_result(&followed.exits, seed, taken) {
                     summary.result_of.push(at);
                 }
             }
@@ -46,6 +48,35 @@ pub(super) fn sum_up(function: &Function, graph: &Cfg, known: &Summaries) -> Sum
     summary
 }
 
+/// What following the parameters showed: all together, or each by itself where that makes too many
+/// paths.
+enum Walks {
+    Together(Followed),
+    Apart(Vec<Option<Followed>>),
+}
+
+impl Walks {
+    fn new(function: &Function, graph: &Cfg, seeds: &[Seed], known: &Summaries) -> Self {
+        if let Some(followed) = follow(graph, &function.tree, seeds, known) {
+            return Self::Together(followed);
+        }
+        let alone = seeds.chunks(1);
+        Self::Apart(
+            alone
+                .map(|seed| follow_roughly(graph, &function.tree, seed, known))
+                .collect(),
+        )
+    }
+
+    /// What shows of a seed, with its index there; `None` if it has too many paths by itself.
+    fn of(&self, seed: usize) -> Option<(&Followed, usize)> {
+        match self {
+            Self::Together(followed) => Some((followed, seed)),
+            Self::Apart(each) => each[seed].as_ref().map(|followed| (followed, 0)),
+        }
+    }
+}
+
 fn may_be_object(function: &Function, param: LocalId) -> bool {
     let ty = &function.tree.local(param).ty;
     match ty.pointee() {
@@ -54,9 +85,12 @@ fn may_be_object(function: &Function, param: LocalId) -> bool {
     }
 }
 
-fn is_in_result(exits: &BTreeSet<Exit>, seed: usize) -> bool {
+/// Whether the result may be the parameter, or point into it, and has no reference of its own: that
+/// which the function took, or the one that the caller gave it.
+fn is_in_result(exits: &BTreeSet<Exit>, seed: usize, taken: bool) -> bool {
     exits.iter().any(|exit| match exit.value {
-        Handed::Instance { seed: of, .. } | Handed::Inside(of) => of == seed,
+        Handed::Instance { seed: of, count } => of == seed && count + i8::from(taken) <= 0,
+        Handed::Inside(of) => of == seed,
         Handed::Null | Handed::Int(_) | Handed::Other => false,
     })
 }
@@ -83,6 +117,15 @@ fn param(function: &Function, followed: &Followed, seed: usize) -> Param {
         _ if unsure => Param::Unsure,
         [] | [0] => Param::Used,
         [-1] => Param::Taken(StealWhen::Always),
+        // PyObject *as_bytes(PyObject *v) { if (PyBytes_Check(v)) return v; … Py_DECREF(v); return b; }
+        [-1, 0]
+            if followed
+                .exits
+                .iter()
+                .all(|exit| count(exit) < 0 || returns(exit, seed)) =>
+        {
+            Param::Taken(StealWhen::Always)
+        }
         // static int keep(Foo *self, PyObject *v) { if (self->v) return -1; self->v = v; … }
         [-1, 0] if is_number(&function.ret) => {
             let fits = |exit: &Exit| is_failure(exit) == (count(exit) == 0);
@@ -94,6 +137,10 @@ fn param(function: &Function, followed: &Followed, seed: usize) -> Param {
         }
         _ => Param::Unsure,
     }
+}
+
+fn returns(exit: &Exit, seed: usize) -> bool {
+    matches!(exit.value, Handed::Instance { seed: of, count: 0 } if of == seed)
 }
 
 fn is_failure(exit: &Exit) -> bool {

@@ -56,6 +56,9 @@ pub(crate) struct Summary {
 #[derive(Debug, Default)]
 pub struct Summaries {
     functions: BTreeMap<Box<str>, Summary>,
+    /// Functions that nothing is known of so far, as they call each other: they are taken to do
+    /// nothing until they are seen to.
+    awaited: BTreeSet<Box<str>>,
     /// What the project says, which wins.
     facts: Functions,
 }
@@ -78,6 +81,7 @@ impl Summaries {
         let called = callees_first(program, names);
         let mut summaries = Self {
             functions: BTreeMap::new(),
+            awaited: called.iter().map(|function| function.name.into()).collect(),
             facts: program.facts.clone(),
         };
         let mut stale = vec![true; called.len()];
@@ -164,6 +168,7 @@ impl Summaries {
     pub(crate) fn result_of(&self, name: &str) -> Option<&[usize]> {
         match self.functions.get(name) {
             Some(summary) => Some(&summary.result_of),
+            None if self.awaited.contains(name) => Some(&[]),
             None => (self.facts.returns(name)? == Reference::New).then_some(&[]),
         }
     }

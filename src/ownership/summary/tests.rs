@@ -59,6 +59,50 @@ fn taking_on_success_is_told_from_taking_sometimes() {
 }
 
 #[test]
+fn functions_that_turn_one_object_into_another_take_it_and_give_one() {
+    let text = "
+        static PyObject *bytes(PyObject *v) {
+            if (PyBytes_Check(v)) return v;
+            PyObject *b = PyObject_Bytes(v);
+            Py_DECREF(v);
+            return b;
+        }
+        static PyObject *checked(PyObject *v) {
+            if (PyLong_Check(v)) return v;
+            Py_DECREF(v);
+            return NULL;
+        }
+        static PyObject *lent(PyObject *v) { return PyLong_Check(v) ? v : NULL; }
+        static PyObject *some(PyObject *v) {
+            if (PyLong_Check(v)) return v;
+            if (PyBytes_Check(v)) return NULL;
+            Py_DECREF(v);
+            return NULL;
+        }
+        static PyObject *ref(PyObject *v) { Py_INCREF(v); return bytes(v); }";
+    insta::assert_snapshot!(summary(&with_caller(text, "bytes(v); checked(v); lent(v); some(v); ref(v);")), @"
+        bytes: Taken(Always)
+        checked: Taken(Always)
+        lent: Used and in the result
+        ref: Used
+        some: Unsure and in the result
+        ");
+}
+
+#[test]
+fn fields_get_their_references_behind_the_store() {
+    let text = "
+        static void own(Foo *self, PyObject *v) { self->v = v; Py_INCREF(self->v); }
+        static void put(Foo *self, PyObject *v) { self->v = v; if (self->v) Py_INCREF(self->v); }
+        static void other(Foo *self, PyObject *v) { self->v = v; Py_INCREF(self->w); }";
+    insta::assert_snapshot!(summary(&with_caller(text, "own(s, v); put(s, v); other(s, v);")), @"
+        other: Used, Taken(Always)
+        own: Used, Used
+        put: Used, Used
+        ");
+}
+
+#[test]
 fn pointers_into_an_argument_are_told_from_copies() {
     let text = "
         static int name(Foo *self, PyObject *v) { self->name = PyUnicode_AsUTF8(v); return 0; }
@@ -96,6 +140,52 @@ fn callees_are_summed_up_first_and_circles_settle() {
     odd: Unsure, Used
     outer: Used, Taken(Always)
     ");
+}
+
+#[test]
+fn results_of_functions_that_call_each_other_live_by_themselves() {
+    let text = "
+        static PyObject *all(PyObject *v) {
+            if (PyTuple_Check(v)) return each(v);
+            Py_INCREF(v);
+            return v;
+        }
+        static PyObject *each(PyObject *v) { return all(PyTuple_GET_ITEM(v, 0)); }
+        static PyObject *most(PyObject *v) { return PyTuple_Check(v) ? first(v) : NULL; }
+        static PyObject *first(PyObject *v) {
+            PyObject *w = most(v);
+            return w ? w : PyTuple_GET_ITEM(v, 0);
+        }";
+    insta::assert_snapshot!(summary(&with_caller(text, "all(v); most(v);")), @"
+        all: Used
+        each: Used
+        first: Used and in the result
+        most: Used and in the result
+        ");
+}
+
+#[test]
+fn parameters_are_followed_by_themselves_where_there_are_many_paths() {
+    let tests = |name: &str| -> String {
+        let test = |at| format!("if (test({at})) {{ Py_INCREF({name}); {name}{at} = {name}; }}\n");
+        (0..4).map(test).collect()
+    };
+    let locals = (0..4).map(|at| format!("PyObject *v{at} = NULL, *w{at} = NULL;\n"));
+    let locals: String = locals.collect();
+    let releases = (0..4).map(|at| format!("Py_XDECREF(v{at}); Py_XDECREF(w{at});\n"));
+    let releases: String = releases.collect();
+    let text = format!(
+        "static int many(Foo *self, PyObject *v, PyObject *w) {{
+            {locals}{}{}{releases}
+            self->v = v;
+            return 0;
+        }}",
+        tests("v"),
+        tests("w")
+    );
+    insta::assert_snapshot!(summary(&with_caller(&text, "many(s, v, w);")), @"
+        many: Used, Taken(Always), Used
+        ");
 }
 
 #[test]

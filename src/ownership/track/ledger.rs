@@ -42,9 +42,8 @@ impl Stepper<'_> {
                 count: of(id).count,
             },
             Some(Value::Derived(id) | Value::MaybeDerived(id)) => Handed::Inside(of(id).seed),
-            Some(Value::Unknown | Value::Unset | Value::NonNull | Value::None) | None => {
-                Handed::Other
-            }
+            Some(Value::Unknown | Value::Unset | Value::NonNull | Value::None | Value::Owed(_))
+            | None => Handed::Other,
         };
         let held = state.instances.iter();
         let counts = held.map(|instance| (instance.seed, instance.count));

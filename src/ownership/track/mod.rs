@@ -14,6 +14,7 @@ mod effects;
 mod facts;
 mod ledger;
 mod outs;
+mod owed;
 mod run;
 mod state;
 mod step;

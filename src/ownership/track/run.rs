@@ -257,7 +257,12 @@ fn refine(stepper: &Stepper<'_>, state: &mut State, condition: &Condition, holds
 /// The outcome of a comparison, if it is the same whatever is unknown.
 fn compare(left: Value, comparison: Comparison, right: Value) -> Option<bool> {
     let zero = |value: Value| matches!(value, Value::Null | Value::Int(0));
-    let pointer = |value: Value| matches!(value, Value::NonNull | Value::Instance(_) | Value::None);
+    let pointer = |value: Value| {
+        matches!(
+            value,
+            Value::NonNull | Value::Instance(_) | Value::Owed(_) | Value::None
+        )
+    };
     let equal = match (left, right) {
         (Value::Int(left), Value::Int(right)) => return Some(comparison.holds(left, right)),
         (left, right) if zero(left) && zero(right) => true,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
+use super::owed::Cell;
 use super::{Origin, Seed};
 use crate::ast::LocalId;
 use crate::cfg::TempId;
@@ -24,6 +25,8 @@ pub(super) enum Value {
     None,
     Int(i64),
     Instance(InstanceId),
+    /// An instance that memory holds without a reference of its own.
+    Owed(InstanceId),
     /// Points into an instance, or is kept alive by it.
     Derived(InstanceId),
     /// Made by an unknown function out of an instance: derived if it is a plain pointer.
@@ -39,13 +42,23 @@ impl Value {
             | Self::Null
             | Self::NonNull
             | Self::None
+            | Self::Owed(_)
             | Self::Int(_) => None,
+        }
+    }
+
+    /// The instance that the value says anything of.
+    fn mentions(self) -> Option<InstanceId> {
+        match self {
+            Self::Owed(id) => Some(id),
+            other => other.instance(),
         }
     }
 
     fn with_instance(self, id: InstanceId) -> Self {
         match self {
             Self::Instance(_) => Self::Instance(id),
+            Self::Owed(_) => Self::Owed(id),
             Self::Derived(_) => Self::Derived(id),
             Self::MaybeDerived(_) => Self::MaybeDerived(id),
             other => other,
@@ -90,6 +103,8 @@ pub(super) struct State {
     /// Variables with something known of them.
     pub locals: BTreeMap<LocalId, Value>,
     pub temps: BTreeMap<TempId, Temp>,
+    /// Memory that got an instance without a reference.
+    pub owed: BTreeMap<Cell, InstanceId>,
 }
 
 impl State {
@@ -156,7 +171,8 @@ impl State {
         let temps = self.temps.values().map(|temp| temp.value);
         locals
             .chain(temps)
-            .any(|value| value.instance() == Some(id))
+            .any(|value| value.mentions() == Some(id))
+            || self.owed.values().any(|&owed| owed == id)
     }
 
     /// Drops balanced instances that nothing mentions, and of those with the same end all but one,
@@ -180,7 +196,7 @@ impl State {
             .map(|(new, &old)| (old, new))
             .collect();
         self.instances = order.iter().map(|&id| self.instances[id]).collect();
-        let rename = |value: Value| match value.instance() {
+        let rename = |value: Value| match value.mentions() {
             Some(id) => value.with_instance(renamed[&id]),
             None => value,
         };
@@ -189,6 +205,9 @@ impl State {
         }
         for temp in self.temps.values_mut() {
             temp.value = rename(temp.value);
+        }
+        for id in self.owed.values_mut() {
+            *id = renamed[id];
         }
     }
 

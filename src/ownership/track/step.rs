@@ -149,11 +149,13 @@ impl<'a> Stepper<'a> {
             },
             Base::Global(_) | Base::Unnamed(_) => Value::Unknown,
         };
+        let value = self.owed(state, place).unwrap_or(value);
         state.set_temp(dst, value, None);
     }
 
     fn store(&mut self, state: &mut State, place: &Place, value: &Operand, source: Source) {
         let value = self.value(state, value);
+        self.overwrite(state, place);
         if let Some(local) = place.as_local() {
             let value = match value {
                 // static PyObject *cache; … cache = v;
@@ -167,6 +169,7 @@ impl<'a> Stepper<'a> {
                 // A helper's result: an object may be one of its own.
                 Value::MaybeDerived(_) if self.facts.holds_object(local) => value,
                 Value::MaybeDerived(id) => Value::Derived(id),
+                Value::Owed(_) => Value::NonNull,
                 other => other,
             };
             state.set_local(local, value);
@@ -178,7 +181,10 @@ impl<'a> Stepper<'a> {
         }
         match (value, self.facts.own_memory(place)) {
             // Memory takes a reference over, as a field does.
-            (Value::Instance(id), _) => self.give_away(state, id, Some(source)),
+            (Value::Instance(id), _) => {
+                self.give_away(state, id, Some(source));
+                self.owe(state, place, id);
+            }
             (Value::Derived(_), Some(local)) => state.set_local(local, value),
             (Value::Derived(id), None) => match self.buffer(state, place) {
                 Some(buffer) => self.fill(state, buffer, id, source),
@@ -205,6 +211,7 @@ impl<'a> Stepper<'a> {
         if self.dies_of_null(&state, name, args) {
             return;
         }
+        self.pay(&mut state, name, values.first());
         let mut on_success = Vec::new();
         for (at, &value) in values.iter().enumerate() {
             self.argument(&mut state, name, at, value, source, &mut on_success);

@@ -35,6 +35,7 @@ impl Stepper<'_> {
             Value::Unknown
             | Value::NonNull
             | Value::None
+            | Value::Owed(_)
             | Value::Derived(_)
             | Value::MaybeDerived(_) => {}
         }

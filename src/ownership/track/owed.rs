@@ -1,0 +1,147 @@
+//! Memory that got an object without a reference, and what pays for it right behind.
+//!
+//! ```c
+//! self->callback = callback;
+//! Py_XINCREF(self->callback);      /* the reference of the field */
+//! ```
+
+use super::effects::{CountEffect, count_effect};
+use super::state::{InstanceId, State, Value};
+use super::step::Stepper;
+use crate::ast::LocalId;
+use crate::cfg::{Base, Operand, Place, Projection};
+
+/// A place in memory by the names that lead to it: `self->callback`, `state.callback`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Cell {
+    root: Root,
+    fields: Vec<Box<str>>,
+}
+
+/// Where the names begin.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Root {
+    /// A variable of the function, a pointer or the object itself.
+    Local(LocalId),
+    Global(Box<str>),
+}
+
+impl Stepper<'_> {
+    /// Remembers that the instance is at `place` if no reference went there with it.
+    pub(super) fn owe(&self, state: &mut State, place: &Place, id: InstanceId) {
+        if state.instances[id].count < 0
+            && let Some(cell) = cell(state, place)
+        {
+            state.owed.insert(cell, id);
+        }
+    }
+
+    /// What a load of `place` gives if an instance is owed its reference there.
+    pub(super) fn owed(&self, state: &State, place: &Place) -> Option<Value> {
+        if state.owed.is_empty() {
+            return None;
+        }
+        let id = state.owed.get(&cell(state, place)?)?;
+        Some(Value::Owed(*id))
+    }
+
+    /// `place` gets something else, and so may all that has its name.
+    pub(super) fn overwrite(&self, state: &mut State, place: &Place) {
+        if state.owed.is_empty() {
+            return;
+        }
+        match (place.as_local(), place.path.last()) {
+            (Some(local), _) => state.owed.retain(|cell, _| cell.root != Root::Local(local)),
+            (None, Some(Projection::Field(name))) => {
+                state
+                    .owed
+                    .retain(|cell, _| cell.fields.last() != Some(name));
+            }
+            (None, Some(Projection::Index(_)) | None) => state.owed.clear(),
+        }
+    }
+
+    /// `Py_INCREF` of what memory holds is its reference, if it has none. Any other call may change
+    /// what memory holds.
+    pub(super) fn pay(&self, state: &mut State, name: &str, argument: Option<&Value>) {
+        if state.owed.is_empty() {
+            return;
+        }
+        if count_effect(self.callees, name, 0) != Some(CountEffect::Take) {
+            return state.owed.clear();
+        }
+        if let Some(&Value::Owed(id)) = argument {
+            let count = &mut state.instances[id].count;
+            *count += i8::from(*count < 0);
+            state.owed.retain(|_, owed| *owed != id);
+        }
+    }
+}
+
+fn cell(state: &State, place: &Place) -> Option<Cell> {
+    let root = match &place.base {
+        Base::Local(local) => Root::Local(*local),
+        Base::Global(name) => Root::Global(name.clone()),
+        Base::Deref(Operand::Temp(temp)) => Root::Local(state.temps.get(temp)?.from?),
+        Base::Deref(_) | Base::Unnamed(_) => return None,
+    };
+    let fields = place.path.iter().map(|step| match step {
+        Projection::Field(name) => Some(name.clone()),
+        Projection::Index(_) => None,
+    });
+    Some(Cell {
+        root,
+        fields: fields.collect::<Option<_>>()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ownership::track::tests::troubles;
+
+    /// An item is stored without a reference, and the rest runs.
+    fn stored(store: &str, behind: &str) -> String {
+        troubles(&format!(
+            "PyObject *v = PyList_GetItem(self, 0);
+            if (v == NULL) return NULL;
+            {store}
+            {behind}
+            Py_RETURN_NONE;"
+        ))
+    }
+
+    #[test]
+    fn a_field_gets_its_reference_behind_the_store() {
+        let unpaid = "OverRelease at Py_RETURN_NONE;";
+        let foo = |behind: &str| stored("Foo *s = (Foo *)args; s->x = v;", behind);
+        assert_eq!(foo(""), unpaid);
+        assert_eq!(foo("Py_INCREF(s->x);"), "");
+        assert_eq!(foo("if (s->x) Py_INCREF(s->x);"), "");
+        assert_eq!(foo("s->y = args; Py_INCREF(s->y); Py_XINCREF(s->x);"), "");
+        assert_eq!(foo("Py_INCREF(s->y);"), unpaid);
+        assert_eq!(foo("run(); Py_INCREF(s->x);"), unpaid);
+        assert_eq!(foo("args->x = self; Py_INCREF(s->x);"), unpaid);
+        assert_eq!(foo("s = other(); Py_INCREF(s->x);"), unpaid);
+        assert_eq!(foo("Py_INCREF(s->x); s->z = v; Py_INCREF(s->x);"), unpaid);
+    }
+
+    #[test]
+    fn variables_of_the_file_are_memory() {
+        assert_eq!(stored("cache = v;", "Py_INCREF(cache);"), "");
+        assert_eq!(stored("state.v = v;", "Py_INCREF(state.v);"), "");
+        assert_ne!(stored("state.v = v;", "Py_INCREF(state.w);"), "");
+    }
+
+    #[test]
+    fn further_references_are_for_somebody_else() {
+        let behind = "Py_INCREF(s->x); Py_INCREF(s->x); return s->x;";
+        assert_eq!(stored("Foo *s = (Foo *)args; s->x = v;", behind), "");
+        assert_eq!(
+            stored(
+                "Foo *s = (Foo *)args; Py_INCREF(v); s->x = v;",
+                "Py_INCREF(s->x);"
+            ),
+            ""
+        );
+    }
+}
