@@ -6,9 +6,10 @@ use crate::source::{ByteOffset, ByteSpan};
 
 impl Layout<'_> {
     /// Takes `statement` out, and its line if nothing else stands there. Comments on the line
-    /// stay. Where C needs a statement, a `;` stays.
+    /// stay. Where C needs a statement, a `;` stays. Blanks at the ends of the span do not matter.
     #[must_use]
     pub fn remove(&self, statement: ByteSpan) -> Edit {
+        let statement = self.without_blanks(statement);
         let first = self.index(statement.start());
         let next = self.index(statement.end());
         let labelled = first > 0 && self.text(first - 1) == b":" && self.text(next) == b"}";
@@ -51,6 +52,13 @@ impl Layout<'_> {
             Some(behind) => ByteSpan::new(start.0, behind.0),
             None => lines,
         }
+    }
+
+    fn without_blanks(&self, span: ByteSpan) -> ByteSpan {
+        let text = &self.bytes[span.start().index()..span.end().index()];
+        let start = span.start().index() + (text.len() - text.trim_ascii_start().len());
+        let end = span.end().index() - (text.len() - text.trim_ascii_end().len());
+        ByteSpan::new(to_offset(start).0, to_offset(end.max(start)).0)
     }
 
     fn is_blank(&self, from: ByteOffset, to: ByteOffset) -> bool {

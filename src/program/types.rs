@@ -8,11 +8,12 @@ use crate::ast::{ExprId, ExprKind, Name, Storage, StructDef, Tree, Type, TypeKin
 /// How many `typedef`s are followed.
 const MAX_ALIASES: usize = 16;
 
-/// The declarations of the package by name. Of several that share a name the first counts.
+/// The declarations of the package by name. Of several that share a name the first counts, but a
+/// field has the type that all of them give it: each file may have a `struct state` of its own.
 #[derive(Debug, Default)]
 pub struct Types<'a> {
     typedefs: BTreeMap<&'a str, &'a Type>,
-    structs: BTreeMap<String, &'a StructDef>,
+    structs: BTreeMap<String, Vec<&'a StructDef>>,
     variables: BTreeMap<&'a str, &'a Type>,
     results: BTreeMap<&'a str, &'a Type>,
 }
@@ -26,7 +27,8 @@ impl<'a> Types<'a> {
             let is_typedef = declaration.storage == Storage::Typedef;
             for def in &declaration.structs {
                 if let Some(tag) = &def.tag {
-                    types.structs.entry(format!("struct {tag}")).or_insert(def);
+                    let defs = types.structs.entry(format!("struct {tag}"));
+                    defs.or_default().push(def);
                 }
             }
             for declarator in &declaration.declarators {
@@ -36,7 +38,7 @@ impl<'a> Types<'a> {
                     if let (TypeKind::Struct(None), [def]) =
                         (&declarator.ty.kind, &declaration.structs[..])
                     {
-                        types.structs.entry(name.to_owned()).or_insert(def);
+                        types.structs.entry(name.to_owned()).or_default().push(def);
                     }
                 } else if let TypeKind::Function(result, _) = &declarator.ty.kind {
                     types.results.entry(name).or_insert(result);
@@ -113,7 +115,7 @@ impl<'a> Types<'a> {
     /// The definition of a type in the package.
     #[must_use]
     pub fn definition(&self, key: &str) -> Option<&'a StructDef> {
-        self.structs.get(key).copied()
+        self.structs.get(key)?.first().copied()
     }
 
     /// The name of a `struct` or `union` type that all of its spellings share.
@@ -167,7 +169,7 @@ impl<'a> Types<'a> {
                 return false;
             };
             let name = key.strip_prefix("struct ").unwrap_or(&key);
-            match self.structs.get(&key).and_then(|def| def.fields.first()) {
+            match self.definition(&key).and_then(|def| def.fields.first()) {
                 Some(first) => ty = &first.ty,
                 // `PyListObject`, `PyTypeObject`, `PyArrayObject`.
                 None => {
@@ -183,9 +185,11 @@ impl<'a> Types<'a> {
     where
         'a: 't,
     {
-        let def = self.definition(&self.key(ty)?)?;
-        let field = def.fields.iter().find(|each| each.name == field)?;
-        Some(&field.ty)
+        let defs = self.structs.get(&self.key(ty)?)?;
+        let fields = defs.iter().flat_map(|def| &def.fields);
+        let mut found = fields.filter(|each| each.name == field);
+        let first = &found.next()?.ty;
+        found.all(|other| other.ty == *first).then_some(first)
     }
 
     fn resolved<'t>(&self, ty: &'t Type) -> &'t Type

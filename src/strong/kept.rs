@@ -179,6 +179,10 @@ fn is_quiet(scene: &Scene<'_>, place: ExprId) -> bool {
     match scene.tree.expr(place).kind {
         ExprKind::Name(_) | ExprKind::Int(_) => true,
         ExprKind::Member { base, .. } => is_quiet(scene, base),
+        ExprKind::Unary {
+            op: UnaryOp::Deref,
+            operand,
+        } => is_quiet(scene, operand),
         ExprKind::Index { base, index } => is_quiet(scene, base) && is_quiet(scene, index),
         ExprKind::Cast { operand, .. } => is_quiet(scene, operand),
         _ => false,
@@ -186,7 +190,7 @@ fn is_quiet(scene: &Scene<'_>, place: ExprId) -> bool {
 }
 
 /// Whether the place is where it is as long as the lookup runs, which may run other code: a static
-/// variable or a field of one, or of what a variable of the function points at.
+/// variable or a field of one, or what a variable of the function points at, or a field of that.
 fn is_steady(scene: &Scene<'_>, place: ExprId) -> bool {
     match scene.tree.expr(place).kind {
         ExprKind::Name(Name::Global(_)) => true,
@@ -194,9 +198,15 @@ fn is_steady(scene: &Scene<'_>, place: ExprId) -> bool {
             base, arrow: false, ..
         } => is_steady(scene, base),
         ExprKind::Member {
-            base, arrow: true, ..
+            base: pointer,
+            arrow: true,
+            ..
+        }
+        | ExprKind::Unary {
+            op: UnaryOp::Deref,
+            operand: pointer,
         } => {
-            let pointer = scene.as_local(scene.tree.without_casts(base));
+            let pointer = scene.as_local(scene.tree.without_casts(pointer));
             pointer.is_some_and(|local| scene.cfg.addressing(local).next().is_none())
         }
         _ => false,

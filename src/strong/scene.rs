@@ -284,6 +284,7 @@ impl<'a> Scene<'a> {
                 OBJECTS.contains(&&**name) || name.starts_with("PyExc_")
             }
             ExprKind::Name(Name::Local(local)) => self.is_tested_around(value, *local),
+            ExprKind::Call { .. } => matches!(self.call(value), Some(("PyTuple_GET_ITEM", _))),
             _ => false,
         }
     }

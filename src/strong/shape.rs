@@ -6,9 +6,9 @@ use super::emit::guarded::guarded;
 use super::follow::arms;
 use super::reason::Reason;
 use super::scene::{Parent, Scene};
-use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, Storage, UnaryOp};
 use crate::capi::{Absent, Form, OldErrors, Replacement};
-use crate::cfg::{InstrKind, Source};
+use crate::cfg::{Instr, InstrKind, Source};
 use crate::preprocess::Place;
 
 /// Where the result of a call goes.
@@ -67,9 +67,14 @@ pub(super) fn shape(
     {
         value = outer;
     }
+    // `NULL` has to tell of the lookup where the code has not asked for it by now.
+    let tells = || {
+        replacement.errors != OldErrors::Unchecked
+            || arms::other(scene, call).is_some_and(|other| scene.is_never_null(other))
+    };
     if replacement.form == Form::Return
-        && replacement.errors != OldErrors::Unchecked
         && let Some(choice) = arms::choice(scene, call)
+        && tells()
     {
         value = choice;
     }
@@ -242,11 +247,34 @@ pub(super) fn runs_first(
             InstrKind::Call { .. } | InstrKind::Store { .. } | InstrKind::Asm
         );
         let moves = |part: ExprId| part == call || moved.contains(&part);
-        if acts && !is_inside(scene, instr.source, moves) {
+        if acts && !is_inside(scene, instr.source, moves) && !is_unordered(scene, instr, call) {
             return Err(Reason::NotEvaluatedFirst("another part".to_owned()));
         }
     }
     Ok(())
+}
+
+/// Whether C leaves open if the step runs before `call`, which does not see it: `out[n++] = call(d)`
+/// counts a variable of the function on the other side of the assignment.
+fn is_unordered(scene: &Scene<'_>, step: &Instr, call: ExprId) -> bool {
+    let InstrKind::Store { place, .. } = &step.kind else {
+        return false;
+    };
+    let is_own = |local: LocalId| {
+        let is_static = scene.tree.local(local).storage == Storage::Static;
+        !is_static && scene.cfg.addressing(local).next().is_none()
+    };
+    let mut at = call;
+    while let Some(Parent::Expr(outer)) = scene.parent_of_expr(at) {
+        if let ExprKind::Assign { lhs, rhs, .. } = scene.tree.expr(outer).kind
+            && rhs == at
+            && is_inside(scene, step.source, |part| part == lhs)
+        {
+            return place.as_local().is_some_and(is_own);
+        }
+        at = outer;
+    }
+    false
 }
 
 /// Whether the step is made by an expression of this kind, or inside of one.

@@ -62,7 +62,7 @@ impl Callees for KnownCallees {
     }
 
     fn may_derive(&self, name: &str, _: usize) -> bool {
-        !is_copy(name) && capi::effects(name).is_none()
+        !is_libc(name) && capi::effects(name).is_none()
     }
 
     fn gives_pointer(&self, _: &str) -> bool {
@@ -74,9 +74,29 @@ impl Callees for KnownCallees {
     }
 }
 
-/// Whether a function of the C library gives memory of its own.
-fn is_copy(name: &str) -> bool {
-    matches!(name, "strdup" | "strndup" | "_strdup" | "wcsdup")
+/// Whether a function of the C library (or of GLib) gives a pointer, but none into its arguments.
+fn is_libc(name: &str) -> bool {
+    matches!(
+        name,
+        "_strdup"
+            | "calloc"
+            | "dlopen"
+            | "fdopen"
+            | "fopen"
+            | "g_memdup"
+            | "g_memdup2"
+            | "g_strdup"
+            | "g_strndup"
+            | "getenv"
+            | "gmtime"
+            | "localtime"
+            | "malloc"
+            | "opendir"
+            | "popen"
+            | "strdup"
+            | "strndup"
+            | "wcsdup"
+    )
 }
 
 fn out_kind(name: &str, arg: usize) -> Option<OutKind> {

@@ -254,7 +254,10 @@ pub(in crate::strong) fn assigned(
     let start = ByteSpan::new(span.start().0, parts.callee.end().0);
     draft.replace(start, format!("{head}{}", parts.strong));
     let (args, _) = parts.split(draft);
-    draft.insert(args.end(), format!(", &{name}"));
+    // `*out = call(d, k);` has the address by name.
+    let pointer = name.strip_prefix('*').map(str::to_owned);
+    let address = pointer.unwrap_or_else(|| format!("&{name}"));
+    draft.insert(args.end(), format!(", {address}"));
     draft.replace(ByteSpan::new(parts.whole.end().0, span.end().0), tail);
     if parts.handled.is_some() {
         draft.needs_braces(stmt);
@@ -411,7 +414,9 @@ fn returned(
         return Ok(());
     }
     if declares_next(draft, stmt) && !draft.scene.file_mixes_declarations() {
-        return Err(Reason::Declared);
+        let (last, later) = declarations::assign_later(draft, stmt)?;
+        draft.after_first(last, [test, later].concat());
+        return Ok(());
     }
     draft.after_first(stmt, test);
     Ok(())

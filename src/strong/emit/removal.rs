@@ -74,9 +74,25 @@ impl Draft<'_, '_> {
     fn remove_stmt(&mut self, stmt: StmtId, name: &str) -> Result<(), Reason> {
         let span = self.scene.stmt_span(stmt);
         let span = span.ok_or_else(|| Reason::NoPlace(name.to_owned()))?;
-        let edit = self.scene.layout.remove(self.with_comments(span));
+        let mut edit = self.scene.layout.remove(self.with_comments(span));
+        // `Py_INCREF(a); Py_INCREF(b);` on one line: both take the gap between them.
+        while let Some(other) = self.removal_beside(edit.span) {
+            let start = edit.span.start().min(other.start());
+            let end = edit.span.end().max(other.end());
+            edit = self.scene.layout.remove(ByteSpan::new(start.0, end.0));
+        }
         self.fix.edits.push(edit);
         Ok(())
+    }
+
+    /// Takes the edit that takes out some of the text at `span` back.
+    fn removal_beside(&mut self, span: ByteSpan) -> Option<ByteSpan> {
+        let edits = &mut self.fix.edits;
+        let at = edits.iter().position(|edit| {
+            let is_beside = edit.span.start() < span.end() && span.start() < edit.span.end();
+            is_beside && edit.text.is_empty()
+        })?;
+        Some(edits.remove(at).span)
     }
 
     /// The largest statement around `stmt` of which nothing is left.

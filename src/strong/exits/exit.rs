@@ -64,7 +64,7 @@ pub(in crate::strong) fn failure(
     let stmt = scene.stmt_of(call).ok_or(Reason::Unreachable)?;
     if shape
         .local()
-        .is_some_and(|local| is_tested(scene, stmt, local))
+        .is_some_and(|local| is_tested(scene, stmt, local) || is_handed_on(scene, stmt, local))
     {
         return Ok(Failure::Tested);
     }
@@ -244,6 +244,29 @@ fn is_tested(scene: &Scene<'_>, stmt: StmtId, local: LocalId) -> bool {
             _ => true,
         }
     })
+}
+
+/// Whether nothing is done with the result but to give it to the caller, who gets `NULL` and the
+/// exception like the result of any call: `v = PyList_GET_ITEM(list, i); Py_INCREF(v); return v;`.
+fn is_handed_on(scene: &Scene<'_>, stmt: StmtId, local: LocalId) -> bool {
+    let Some((siblings, at)) = scene.siblings(stmt) else {
+        return false;
+    };
+    let [_, taken, returned, ..] = siblings[at..] else {
+        return false;
+    };
+    let is_it = |expr: ExprId| scene.as_local(expr) == Some(local);
+    let is_taken = match scene.tree.stmt(taken).kind {
+        StmtKind::Expr(expr) => {
+            matches!(scene.call(expr), Some(("Py_INCREF" | "Py_XINCREF", [arg])) if is_it(*arg))
+        }
+        _ => false,
+    };
+    let is_returned = match scene.tree.stmt(returned).kind {
+        StmtKind::Return(Some(value)) => is_it(value),
+        _ => false,
+    };
+    is_taken && is_returned && scene.function.ret.is_py_object_pointer()
 }
 
 /// Whether a block clears the error and goes on: `PyErr_Clear(); continue;`.

@@ -3,6 +3,9 @@
 //! ```c
 //! item = n > 0 ? PyList_GetItem(l, 0) : Py_None;
 //! item = n > 0 ? PyList_GetItemRef(l, 0) : Py_NewRef(Py_None);
+//!
+//! item = PyList_Check(s) ? PyList_GET_ITEM(s, i) : PyTuple_GET_ITEM(s, i);
+//! item = PyList_Check(s) ? PyList_GetItemRef(s, i) : Py_NewRef(PyTuple_GET_ITEM(s, i));
 //! ```
 
 use super::hold::{Carrier, Hold, Kind, State};
@@ -14,7 +17,8 @@ use crate::strong::reason::Reason;
 use crate::strong::scene::{Parent, Scene};
 
 /// The conditional expression that has the result of `call` as one of its two values, with casts
-/// around it; `None` if the other value is neither `NULL` nor the name of an object.
+/// around it; `None` if the other value is neither `NULL` nor the name of an object or the item of a
+/// tuple.
 pub(in crate::strong) fn choice(scene: &Scene<'_>, call: ExprId) -> Option<ExprId> {
     other(scene, call)?;
     let outer = outermost(scene, call);
@@ -47,11 +51,16 @@ pub(in crate::strong) fn other(scene: &Scene<'_>, call: ExprId) -> Option<ExprId
     (has_same_type || scene.is_null(other)).then_some(other)
 }
 
-/// Whether `value` names a `PyObject *`: a reference taken to another type would need a cast.
+/// Whether `value` is a `PyObject *` that is borrowed: a reference taken to another type would need
+/// a cast.
 fn is_object(scene: &Scene<'_>, value: ExprId) -> bool {
     match &scene.tree.expr(value).kind {
         ExprKind::Name(Name::Local(local)) => takes_result(scene, *local),
         ExprKind::Name(Name::Global(name)) => matches!(&**name, "Py_None" | "Py_True" | "Py_False"),
+        ExprKind::Call { .. } => {
+            let called = scene.call(value);
+            matches!(called, Some(("PyTuple_GET_ITEM" | "PyTuple_GetItem", _)))
+        }
         _ => false,
     }
 }

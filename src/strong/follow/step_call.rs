@@ -10,6 +10,7 @@ use crate::ast::{ExprId, ExprKind, LocalId, StmtKind};
 use crate::capi::{self, OldErrors, Returns, replacement};
 use crate::cfg::{Callee, Operand, Point, Source, TempId};
 use crate::ownership::summary::Param;
+use crate::ownership::track::Callees;
 use crate::rule::Errors;
 use crate::strong::reason::Reason;
 use crate::strong::scene::Parent;
@@ -301,13 +302,12 @@ impl Follower<'_, '_> {
                 let owner = effects.derived_from.or(borrowed);
                 owner.is_some_and(|arg| kinds.get(usize::from(arg)).is_some_and(Option::is_some))
             }
-            None => match self.scene.cx.summaries().result_of(name) {
-                Some(params) => {
-                    let of = |at: &usize| kinds.get(*at).is_some_and(Option::is_some);
-                    params.iter().any(of)
-                }
-                None => kinds.iter().any(Option::is_some) && self.may_give_pointer(name, expr),
-            },
+            None => {
+                let summaries = self.scene.cx.summaries();
+                let mut of = (0..).zip(kinds).filter_map(|(at, kind)| kind.map(|_| at));
+                of.any(|at| summaries.may_derive(name, at))
+                    && (summaries.result_of(name).is_some() || self.may_give_pointer(name, expr))
+            }
         };
         if inside {
             state.carriers.insert(carrier, Kind::Inside);

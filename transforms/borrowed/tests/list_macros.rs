@@ -31,6 +31,135 @@ fn tested_already() {
 }
 
 #[test]
+fn handed_on_to_the_caller() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GET_ITEM(list, i);
+    Py_INCREF(item);
+    return item;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GET_ITEM(list, i);
+        -    Py_INCREF(item);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             return item;
+         }
+        ");
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GET_ITEM(list, i);
+    Py_INCREF(item);
+    use(item);
+    return item;
+"#
+    ), @"
+        3: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        ");
+}
+
+#[test]
+fn a_test_between_declarations_of_c89() {
+    insta::assert_snapshot!(int(
+        r#"
+    Py_ssize_t at;
+    for (at = 0; at < PyList_GET_SIZE(list); at++) {
+        PyObject *item = PyList_GET_ITEM(list, at);
+        PyObject *number = PyNumber_Float(item);
+        int n = 0;
+        if (number == NULL)
+            return -1;
+        Py_DECREF(number);
+    }
+    return 0;
+"#
+    ), @"
+        @@
+             Py_ssize_t at;
+             for (at = 0; at < PyList_GET_SIZE(list); at++) {
+        -        PyObject *item = PyList_GET_ITEM(list, at);
+        -        PyObject *number = PyNumber_Float(item);
+        +        PyObject *item = PyList_GetItemRef(list, at);
+        +        PyObject *number;
+                 int n = 0;
+        +        if (item == NULL) {
+        +            PyErr_Clear();
+        +            break;
+        +        }
+        +        number = PyNumber_Float(item);
+        +        Py_DECREF(item);
+                 if (number == NULL)
+                     return -1;
+        ");
+}
+
+#[test]
+fn a_list_or_a_tuple() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_Check(list) ? PyList_GET_ITEM(list, i) : PyTuple_GET_ITEM(list, i);
+    double number = PyFloat_AsDouble(item);
+    if (number == -1 && PyErr_Occurred())
+        return -1;
+    return 0;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_Check(list) ? PyList_GET_ITEM(list, i) : PyTuple_GET_ITEM(list, i);
+        -    double number = PyFloat_AsDouble(item);
+        +    PyObject *item = PyList_Check(list) ? PyList_GetItemRef(list, i) : Py_NewRef(PyTuple_GET_ITEM(list, i));
+        +    double number;
+        +    if (item == NULL) {
+        +        return -1;
+        +    }
+        +    number = PyFloat_AsDouble(item);
+        +    Py_DECREF(item);
+             if (number == -1 && PyErr_Occurred())
+                 return -1;
+        ");
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_Check(list) ? PyList_GET_ITEM(list, i) : PyTuple_GetItem(list, i);
+    double number = PyFloat_AsDouble(item);
+    if (number == -1 && PyErr_Occurred())
+        return -1;
+    return 0;
+"#
+    ), @"
+        3: a condition runs before the call in the same expression: give the lookup a statement of its own
+        ");
+}
+
+#[test]
+fn the_other_side_of_an_assignment() {
+    insta::assert_snapshot!(int(
+        r#"
+    double out[10];
+    int n = 0;
+    out[n++] = PyFloat_AsDouble(PyList_GetItem(list, i));
+    *place() = PyFloat_AsDouble(PyList_GetItem(list, i));
+    return n + out[0];
+"#
+    ), @"
+        6: another part runs before the call in the same expression: give the lookup a statement of its own
+        @@
+             double out[10];
+             int n = 0;
+        -    out[n++] = PyFloat_AsDouble(PyList_GetItem(list, i));
+        +    PyObject *item;
+        +    item = PyList_GetItemRef(list, i);
+        +    out[n++] = PyFloat_AsDouble(item);
+        +    Py_XDECREF(item);
+             *place() = PyFloat_AsDouble(PyList_GetItem(list, i));
+             return n + out[0];
+        ");
+}
+
+#[test]
 fn a_return_that_is_an_error_elsewhere() {
     insta::assert_snapshot!(int(
         r#"

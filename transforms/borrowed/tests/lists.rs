@@ -712,22 +712,55 @@ fn chosen_among_others() {
     insta::assert_snapshot!(int(
         r#"
     PyObject *item = self ? PyLong_FromLong(0) : PyList_GetItem(list, i);
-    PyObject *other = self ? PyTuple_GET_ITEM(key, 0) : PyList_GetItem(list, i + 1);
     PyObject *third = self ? PyList_GetItem(list, 0) : PyList_GetItem(list, 1);
     PyObject *last = self ? key : i ? dict : PyList_GetItem(list, 2);
     use(self ? key : PyList_GetItem(list, 3));
     struct node *node = self ? root : (struct node *)PyList_GetItem(list, 4);
     struct node *next = self ? node : (struct node *)PyList_GetItem(list, 5);
-    return use(item, other, third, last, node, next);
+    return use(item, third, last, node, next);
 "#
     ), @"
         3: a condition runs before the call in the same expression: give the lookup a statement of its own
         4: a condition runs before the call in the same expression: give the lookup a statement of its own
-        5: a condition runs before the call in the same expression: give the lookup a statement of its own
+        4: a condition runs before the call in the same expression: give the lookup a statement of its own
         5: a condition runs before the call in the same expression: give the lookup a statement of its own
         6: a condition runs before the call in the same expression: give the lookup a statement of its own
         7: a condition runs before the call in the same expression: give the lookup a statement of its own
         8: a condition runs before the call in the same expression: give the lookup a statement of its own
-        9: a condition runs before the call in the same expression: give the lookup a statement of its own
+        ");
+}
+
+#[test]
+fn counting_of_both_on_one_line() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *a = PyList_GetItem(list, 0);
+    PyObject *b = PyList_GetItem(list, 1);
+    if (!a || !b)
+        return -1;
+    Py_INCREF(a); Py_INCREF(b);
+    if (PyList_SetItem(list, 0, b) < 0) {
+        Py_DECREF(a);
+        return -1;
+    }
+    return PyList_SetItem(list, 1, a);
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *a = PyList_GetItem(list, 0);
+        -    PyObject *b = PyList_GetItem(list, 1);
+        -    if (!a || !b)
+        +    PyObject *a = PyList_GetItemRef(list, 0);
+        +    PyObject *b = PyList_GetItemRef(list, 1);
+        +    if (!a || !b) {
+        +        Py_XDECREF(a);
+        +        Py_XDECREF(b);
+                 return -1;
+        -    Py_INCREF(a); Py_INCREF(b);
+        +    }
+             if (PyList_SetItem(list, 0, b) < 0) {
+                 Py_DECREF(a);
         ");
 }

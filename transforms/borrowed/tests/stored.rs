@@ -1,6 +1,8 @@
 //! Lookups whose result goes straight to a field or a static variable.
 
+use super::super::dict_item::BORROWED_DICT_ITEM;
 use super::{all, int};
+use crate::testing;
 
 #[test]
 fn a_field_that_takes_the_reference_has_it_at_once() {
@@ -181,4 +183,84 @@ fn a_static_variable_that_begins_with_an_object_is_left_alone() {
 fn other_fields_may_be_used_otherwise() {
     let other = "void g(void) { Py_CLEAR(state.other); use(&state.on); }";
     assert!(all(&format!("{STATE}{other}\n")).contains("Py_XSETREF(state.spawn, "));
+}
+
+#[test]
+fn copies_of_text_are_pointers_of_their_own() {
+    insta::assert_snapshot!(testing::run_triaged(
+        &BORROWED_DICT_ITEM,
+        "
+static int f(PyObject *dict, PyObject *key, struct names *names)
+{
+    PyObject *v = PyDict_GetItem(dict, key);
+    char *copy;
+    if (v == NULL)
+        return 0;
+    copy = strdup(PyUnicode_AsUTF8(v));
+    names->first = copy;
+    return 1;
+}
+"
+    ), @"
+        4: `PyDict_GetItem` gives a borrowed reference out of `dict`, which the caller passes in: another thread can free it
+          4: borrowed here
+          8: used here, when another thread may have freed it
+          safe: own the reference: `PyDict_GetItemRef`
+        @@
+         static int f(PyObject *dict, PyObject *key, struct names *names)
+         {
+        -    PyObject *v = PyDict_GetItem(dict, key);
+        +    PyObject *v;
+             char *copy;
+        +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
+        +        PyErr_Clear();
+        +    }
+             if (v == NULL)
+                 return 0;
+             copy = strdup(PyUnicode_AsUTF8(v));
+        +    Py_DECREF(v);
+             names->first = copy;
+             return 1;
+        ");
+}
+
+#[test]
+fn a_caller_gets_the_reference_through_a_pointer() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject **out = place_of(self);
+    *out = PyDict_GetItem(dict, key);
+    if (*out == NULL) {
+        PyErr_SetObject(PyExc_KeyError, key);
+        return -1;
+    }
+    Py_INCREF(*out);
+    return 0;
+"#
+    ), @"
+        @@
+         {
+             PyObject **out = place_of(self);
+        -    *out = PyDict_GetItem(dict, key);
+        +    if (PyDict_GetItemRef(dict, key, out) < 0) {
+        +        PyErr_Clear();
+        +    }
+             if (*out == NULL) {
+                 PyErr_SetObject(PyExc_KeyError, key);
+                 return -1;
+             }
+        -    Py_INCREF(*out);
+             return 0;
+         }
+        ");
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject **out = place_of(self);
+    *out++ = PyDict_GetItem(dict, key);
+    Py_XINCREF(*out);
+    return 0;
+"#
+    ), @"
+        4: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a reference with it
+        ");
 }
