@@ -219,8 +219,8 @@ fn fits(
         return Err(Reason::AddressTaken(variable.name.clone()));
     }
     let out = matches!(replacement.form, Form::Out { .. });
-    // The result comes through another variable; `NULL` stays `NULL` when it is cast.
-    let whole = is_stored && replacement.absent == Absent::Null && !variable.ty.is_const;
+    // The result comes through another variable, and is cast.
+    let whole = is_stored && !variable.ty.is_const;
     if out && !takes_result(scene, local) && !whole {
         return Err(Reason::OutParameterType(variable.name.clone()));
     }

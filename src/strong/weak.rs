@@ -22,7 +22,7 @@
 use std::collections::BTreeSet;
 
 use super::follow::web::Given;
-use super::plan::{Home, Lookup};
+use super::plan::{Home, Lookup, takes_result};
 use super::reason::Reason;
 use super::scene::{Parent, Scene};
 use super::shape::Shape;
@@ -112,7 +112,7 @@ fn is_assigned_elsewhere(scene: &Scene<'_>, local: LocalId, home: &Home) -> bool
     let lookups: Vec<ExprId> = home.lookups.iter().map(|lookup| lookup.call).collect();
     scene.tree.exprs.iter().any(|expr| match expr.kind {
         ExprKind::Assign { lhs, rhs, .. } if scene.as_local(lhs) == Some(local) => {
-            !scene.is_null(rhs) && !lookups.contains(&rhs)
+            !scene.is_null(rhs) && !lookups.contains(&scene.tree.without_casts(rhs))
         }
         _ => false,
     })
@@ -126,6 +126,10 @@ fn error_test(scene: &Scene<'_>, home: &Home, local: LocalId) -> Option<(StmtId,
     let (Shape::Assigned(stmt, _) | Shape::Initialised(stmt, _)) = lookup.shape else {
         return None;
     };
+    // The result comes through another variable, which is cast behind the lookup.
+    if !takes_result(scene, local) {
+        return None;
+    }
     let (stmts, at) = scene.siblings(stmt)?;
     let StmtKind::If { cond, .. } = scene.tree.stmt(*stmts.get(at + 1)?).kind else {
         return None;
@@ -148,7 +152,7 @@ fn error_test(scene: &Scene<'_>, home: &Home, local: LocalId) -> Option<(StmtId,
 /// The tests of `local` for `NULL` and for `Py_None`, with the latter's `Py_None`.
 fn tests(scene: &Scene<'_>, local: LocalId) -> Vec<(ExprId, Option<ExprId>)> {
     let mut tests = Vec::new();
-    let is_local = |expr| scene.as_local(expr) == Some(local);
+    let is_local = |expr| scene.as_local(scene.tree.without_casts(expr)) == Some(local);
     for (at, expr) in (0u32..).zip(&scene.tree.exprs) {
         let test = ExprId(at);
         match expr.kind {

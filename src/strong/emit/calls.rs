@@ -16,7 +16,7 @@ use crate::cfg::InstrKind;
 use crate::source::{ByteOffset, ByteSpan};
 use crate::strong::contract::is_own;
 use crate::strong::exits::exit::Failure;
-use crate::strong::plan::{Lookup, takes_result};
+use crate::strong::plan::Lookup;
 use crate::strong::reason::Reason;
 use crate::strong::shape::Shape;
 
@@ -38,10 +38,15 @@ pub(in crate::strong) fn rewrite(
     } else {
         draft.doubt_clear(lookup);
     }
+    let cast = match draft.apart.contains(name) {
+        true => None,
+        false => other_type::cast(draft, lookup),
+    };
     if keeps_none && lookup.replacement.absent == Absent::None {
+        let result = cast.as_ref().map_or(name, |cast| &cast.name);
         parts.handled = Some(Handled {
             status: "== 0",
-            body: vec![format!("{name} = Py_NewRef(Py_None);")],
+            body: vec![format!("{result} = Py_NewRef(Py_None);")],
         });
         draft.compat("Py_NewRef");
     }
@@ -50,6 +55,9 @@ pub(in crate::strong) fn rewrite(
     }
     if lookup.replacement.strong == "PySequence_GetItem" && !is_exact(draft.scene, lookup.call) {
         draft.doubt_entry(lookup.call, lookup.replacement.strong);
+    }
+    if let Some(cast) = cast {
+        return other_type::rewrite(draft, &parts, &cast);
     }
     match (lookup.shape, lookup.replacement.form) {
         (Shape::Presence(test, when), _) => {
@@ -70,11 +78,6 @@ pub(in crate::strong) fn rewrite(
                 draft.replace(parts.callee, parts.strong.clone());
             }
             returned(draft, name, lookup, shape)
-        }
-        (Shape::Assigned(stmt, local) | Shape::Initialised(stmt, local), Form::Out { .. })
-            if !takes_result(draft.scene, local) =>
-        {
-            other_type::rewrite(draft, &parts, stmt, local)
         }
         (Shape::Assigned(stmt, _), Form::Out { .. }) => assigned(draft, &parts, name, stmt),
         (Shape::Initialised(stmt, local), Form::Out { .. }) => {

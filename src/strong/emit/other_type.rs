@@ -12,35 +12,56 @@ use super::Draft;
 use super::calls::{Parts, last_declaration, span_of, take_value};
 use super::nested::nested_out;
 use crate::ast::{Init, LocalId, StmtId, StmtKind};
+use crate::capi::Form;
 use crate::source::ByteSpan;
+use crate::strong::plan::{Lookup, takes_result};
 use crate::strong::reason::Reason;
+use crate::strong::shape::Shape;
 
-/// Rewrites a lookup whose result `stmt` casts and stores in `local`.
+/// The statement that casts a result and stores it, and what it gets it from then.
+pub(in crate::strong) struct Cast {
+    stmt: StmtId,
+    local: LocalId,
+    /// The `PyObject *` that gets the result.
+    pub name: String,
+}
+
+/// What casts the result of a lookup, if its variable cannot get it from the strong function.
+pub(in crate::strong) fn cast(draft: &mut Draft<'_, '_>, lookup: &Lookup) -> Option<Cast> {
+    let (Shape::Assigned(stmt, local) | Shape::Initialised(stmt, local)) = lookup.shape else {
+        return None;
+    };
+    let is_out = matches!(lookup.replacement.form, Form::Out { .. });
+    (is_out && !takes_result(draft.scene, local)).then(|| Cast {
+        stmt,
+        local,
+        name: draft.unused_name(&["object", "obj"]),
+    })
+}
+
+/// Rewrites a lookup whose result is cast.
 ///
 /// # Errors
 /// The lookup or the declaration comes from a macro.
 pub(in crate::strong) fn rewrite(
     draft: &mut Draft<'_, '_>,
     parts: &Parts,
-    stmt: StmtId,
-    local: LocalId,
+    cast: &Cast,
 ) -> Result<(), Reason> {
-    let name = draft.unused_name(&["object", "obj"]);
-    if let StmtKind::Decl(_) = draft.scene.tree.stmt(stmt).kind {
-        return initialised(draft, parts, &name, stmt, local);
+    if let StmtKind::Decl(_) = draft.scene.tree.stmt(cast.stmt).kind {
+        return initialised(draft, parts, cast);
     }
     close_up(draft, parts);
-    nested_out(draft, parts, &name, stmt)
+    nested_out(draft, parts, &cast.name, cast.stmt)
 }
 
 /// `Thing *t = (Thing *)call(d, k);` turns into declarations, the lookup, and an assignment.
-fn initialised(
-    draft: &mut Draft<'_, '_>,
-    parts: &Parts,
-    name: &str,
-    stmt: StmtId,
-    local: LocalId,
-) -> Result<(), Reason> {
+fn initialised(draft: &mut Draft<'_, '_>, parts: &Parts, cast: &Cast) -> Result<(), Reason> {
+    let &Cast {
+        stmt,
+        local,
+        ref name,
+    } = cast;
     let made = || Reason::InMacro("around it".to_owned());
     let StmtKind::Decl(decls) = &draft.scene.tree.stmt(stmt).kind else {
         return Err(made());

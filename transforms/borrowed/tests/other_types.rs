@@ -125,3 +125,82 @@ fn a_condition_or_a_constant_stays() {
         5: `thing` is not a `PyObject *`, which the strong function stores its result in: use a `PyObject *` variable
         ");
 }
+
+#[test]
+fn a_dead_referent_is_null() {
+    insta::assert_snapshot!(int(
+        r#"
+    Thing *thing = NULL;
+    PyObject *ref = find(self);
+    if (ref) {
+        thing = (Thing *)PyWeakref_GetObject(ref);
+        ref = NULL;
+        if (thing && (PyObject *)thing != Py_None) {
+            thing = NULL;
+            PyErr_SetString(PyExc_AssertionError, "known already");
+            return -1;
+        }
+    }
+    thing = (Thing *)make(key);
+    return keep(thing);
+"#
+    ), @r#"
+        @@
+             PyObject *ref = find(self);
+             if (ref) {
+        -        thing = (Thing *)PyWeakref_GetObject(ref);
+        +        PyObject *object;
+        +        if (PyWeakref_GetRef(ref, &object) == 0) {
+        +            object = Py_NewRef(Py_None);
+        +        }
+        +        thing = (Thing *)object;
+                 ref = NULL;
+                 if (thing && (PyObject *)thing != Py_None) {
+        +            Py_DECREF(thing);
+                     thing = NULL;
+                     PyErr_SetString(PyExc_AssertionError, "known already");
+                     return -1;
+                 }
+        +        Py_XDECREF(thing);
+             }
+             thing = (Thing *)make(key);
+        "#);
+}
+
+#[test]
+fn a_dead_referent_stays_none() {
+    insta::assert_snapshot!(int(
+        r#"
+    Thing *thing = (Thing *)PyWeakref_GetObject(self);
+    if (thing == NULL)
+        return -1;
+    if ((PyObject *)thing == Py_None)
+        return 0;
+    return weigh(thing);
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    Thing *thing = (Thing *)PyWeakref_GetObject(self);
+        +    Thing *thing;
+        +    PyObject *object;
+        +    int result;
+        +    if (PyWeakref_GetRef(self, &object) == 0) {
+        +        object = Py_NewRef(Py_None);
+        +    }
+        +    thing = (Thing *)object;
+             if (thing == NULL)
+                 return -1;
+        -    if ((PyObject *)thing == Py_None)
+        +    if ((PyObject *)thing == Py_None) {
+        +        Py_DECREF(thing);
+                 return 0;
+        -    return weigh(thing);
+        +    }
+        +    result = weigh(thing);
+        +    Py_DECREF(thing);
+        +    return result;
+         }
+        ");
+}
