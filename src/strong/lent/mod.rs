@@ -25,6 +25,7 @@ mod text;
 
 use super::contract::is_own;
 use super::emit;
+use super::emit::names::name_fresh;
 use super::exits::exit::Failure;
 use super::follow::slots::Slots;
 use super::plan::{Home, Lookup, Planned, takes_result};
@@ -75,8 +76,10 @@ pub(super) fn fix(scene: &Scene<'_>, home: &Home) -> Option<(ExprId, Fix)> {
         return None;
     }
     let split = Split::new(scene, lookup, object)?;
-    let planned = Planned::only_lookups(home.clone());
-    let mut fix = emit::fix(scene, &[planned]).ok()?;
+    let mut groups = [vec![Planned::only_lookups(home.clone())]];
+    name_fresh(scene, &mut groups);
+    let [planned] = groups;
+    let mut fix = emit::fix(scene, &planned).ok()?;
     let halves = Halves::new(&split)?;
     fix.title = format!("{}{LENT}`{}`", fix.title, halves.name());
     let edits: Vec<Edit> = std::mem::take(&mut fix.edits);

@@ -244,8 +244,9 @@ impl<'s, 'a> Halves<'s, 'a> {
         let call = format!("{}({});", self.name(), names.join(", "));
         let result = self.free_name()?;
         let variable = head.result_variable(result);
-        let mut edits = own;
-        edits.extend(self.declarations(&|local| self.is_moved(local))?);
+        let gone = self.declarations(&|local| self.is_moved(local))?;
+        let (mut edits, mut new) = apart(own, &gone);
+        edits.extend(gone);
         let mut lines = Vec::new();
         match &variable {
             None => lines.push(call),
@@ -253,9 +254,12 @@ impl<'s, 'a> Halves<'s, 'a> {
                 lines.push(format!("{} = {call}", variable.trim_end_matches(';')));
             }
             Some(variable) => {
-                edits.push(self.declared_result(variable)?);
+                new.push(variable.clone());
                 lines.push(format!("{result} = {call}"));
             }
+        }
+        if !new.is_empty() {
+            edits.push(self.declared(&new)?);
         }
         lines.push(format!("Py_XDECREF({});", scene.name(*object)));
         lines.extend(variable.map(|_| format!("return {result};")));
@@ -300,8 +304,9 @@ impl<'s, 'a> Halves<'s, 'a> {
         names.into_iter().find(|name| !is_taken(name))
     }
 
-    /// The declaration of the result, behind the others.
-    fn declared_result(&self, declaration: &str) -> Option<Edit> {
+    /// Declarations behind the others.
+    fn declared(&self, new: &[String]) -> Option<Edit> {
+        let new: Vec<&str> = new.iter().map(String::as_str).collect();
         let Split { scene, front, .. } = self.split;
         let stays = |&&stmt: &&StmtId| {
             let decls = self.split.declared(stmt);
@@ -315,8 +320,8 @@ impl<'s, 'a> Halves<'s, 'a> {
             .filter(stays)
             .filter_map(|&stmt| scene.stmt_span(stmt));
         Some(match declared.filter(|span| *span != lookup).last() {
-            Some(last) => scene.layout.declare_after(last, &[declaration]),
-            None => scene.layout.declare_before(lookup, &[declaration]),
+            Some(last) => scene.layout.declare_after(last, &new),
+            None => scene.layout.declare_before(lookup, &new),
         })
     }
 }
@@ -329,6 +334,25 @@ impl Split<'_, '_> {
             _ => &[],
         }
     }
+}
+
+/// Takes out of `edits` what they declare behind declarations that are `gone`.
+///
+/// ```c
+/// long size = 0;                /* goes to the second half */
+/// PyObject *exc;
+/// ```
+fn apart(edits: Vec<Edit>, gone: &[Edit]) -> (Vec<Edit>, Vec<String>) {
+    let stays = |edit: &Edit| {
+        let at = edit.span.start();
+        let mut gone = gone.iter().map(|gone| gone.span);
+        !edit.span.is_empty() || !gone.any(|gone| gone.start() < at && at <= gone.end())
+    };
+    let (edits, lost): (Vec<Edit>, Vec<Edit>) = edits.into_iter().partition(stays);
+    let lines = lost
+        .iter()
+        .map(|edit| String::from_utf8_lossy(edit.text.trim_ascii()).into());
+    (edits, lines.collect())
 }
 
 /// Whether no edit changes what another one does; all are in their order.

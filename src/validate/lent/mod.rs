@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 use super::Failure;
 use super::original::Original;
 use super::proof::{borrowed_seeds, calls, graph};
-use steps::{called, row_of, steps};
+use steps::{Step, called, row_of, steps};
 
 use super::wrapper::{Split, assigned, local, signature};
 use crate::ast::{ExprKind, Function, LocalDecl, LocalId, Stmt, StmtId, StmtKind, Tree};
@@ -179,13 +179,19 @@ impl<'a> Halves<'a> {
         let mut front = before[..at]
             .iter()
             .filter(|step| step.target.is_none_or(|target| !moved.contains(target)));
-        let (looked_up, others) = after.split_last()?;
+        let (looked_up, others, is_kept) = match &after[..] {
+            [others @ .., save, looked_up, restore] if keep_exception(save, restore) => {
+                (looked_up, others, true)
+            }
+            [others @ .., looked_up] => (looked_up, others, false),
+            [] => return None,
+        };
         let is_same = others
             .iter()
             .all(|step| front.next().is_some_and(|old| old.words == step.words))
             && front.next().is_none();
         let stmt = before[at].stmt;
-        let is_same = is_same && self.is_same_lookup(&before[at], looked_up);
+        let is_same = is_same && self.is_same_lookup(&before[at], looked_up, is_kept);
         is_same.then(|| own_stmts(old).iter().position(|&other| other == stmt))?
     }
 
@@ -288,6 +294,21 @@ impl<'a> Halves<'a> {
             ))
         })
     }
+}
+
+/// Whether two steps put the exception away and back, as [`super::saved`] wants it.
+///
+/// ```c
+/// exc = PyErr_GetRaisedException();
+/// PyErr_SetRaisedException(exc);
+/// ```
+fn keep_exception(save: &Step<'_>, restore: &Step<'_>) -> bool {
+    let Some(name) = save.target.map(str::as_bytes) else {
+        return false;
+    };
+    let saved: [&[u8]; 6] = [name, b"=", b"PyErr_GetRaisedException", b"(", b")", b";"];
+    let restored: [&[u8]; 5] = [b"PyErr_SetRaisedException", b"(", name, b")", b";"];
+    save.words == saved && restore.words == restored
 }
 
 /// The statements of a function's own block.

@@ -19,8 +19,14 @@ pub(super) struct Step<'t> {
 }
 
 impl Halves<'_> {
-    /// Whether a step of the first half looks up what one of the function did.
-    pub(super) fn is_same_lookup(&self, before: &Step<'_>, after: &Step<'_>) -> bool {
+    /// Whether a step of the first half looks up what one of the function did; `is_kept` if what it
+    /// raises gives way to the exception of before.
+    pub(super) fn is_same_lookup(
+        &self,
+        before: &Step<'_>,
+        after: &Step<'_>,
+        is_kept: bool,
+    ) -> bool {
         let (Some(value), Some(target)) = (before.value, before.target) else {
             return false;
         };
@@ -33,9 +39,10 @@ impl Halves<'_> {
         let text = words(self.split.old_item, self.old_files, tree.expr(call).range);
         let strong = row.strong.as_bytes();
         let args = &text[1..text.len() - 1];
-        let is_swallowed = row.errors == OldErrors::Swallowed;
+        let is_cleared = row.errors == OldErrors::Swallowed && !is_kept;
         let out = [&[strong], args, &[b",", b"&", target.as_bytes(), b")"]].concat();
         let expected: Vec<&[u8]> = match row.form {
+            Form::Return if is_kept => return false,
             Form::Return => {
                 let renamed =
                     before
@@ -47,7 +54,7 @@ impl Halves<'_> {
                         });
                 renamed.collect()
             }
-            Form::Out { .. } if is_swallowed => {
+            Form::Out { .. } if is_cleared => {
                 let clear: [&[u8]; 8] = [b"<", b"0", b")", b"{", b"PyErr_Clear", b"(", b")", b";"];
                 let braced = [&[b"if".as_slice(), b"("], &out[..], &clear, &[b"}"]].concat();
                 let bare = braced.iter().filter(|word| !matches!(**word, b"{" | b"}"));

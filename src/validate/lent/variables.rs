@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::steps::words;
+use super::steps::{called, words};
 use super::{End, Halves, declared, own_stmts};
 use crate::ast::{
     ExprId, ExprKind, Function, Init, LocalDecl, LocalId, Name, Storage, Tree, TypeKind, UnaryOp,
@@ -10,7 +10,7 @@ use crate::ast::{
 use crate::capi::{self, REPLACEMENTS};
 use crate::ownership::summary::{Param, Summaries};
 use crate::validate::proof::calls;
-use crate::validate::wrapper::{Split, local};
+use crate::validate::wrapper::{Split, assigned, local};
 
 impl Halves<'_> {
     /// Whether each variable of the function is one with the same value in each half that names it.
@@ -34,8 +34,24 @@ impl Halves<'_> {
             && second.all(|decl| self.is_fresh(decl, &in_front, end))
             && first.all(|decl| {
                 let is_result = Some(decl.local) == end.result;
-                is_result || self.is_as_before(&self.first.tree, decl.local)
+                is_result
+                    || self.keeps_exception(decl)
+                    || self.is_as_before(&self.first.tree, decl.local)
             })
+    }
+
+    /// Whether nothing but an exception that is put away gets to a variable of the first half, and
+    /// the function had none of its name.
+    fn keeps_exception(&self, decl: &LocalDecl) -> bool {
+        let tree = &self.first.tree;
+        let is_saved = |value: &ExprId| {
+            called(tree, *value).is_some_and(|(_, name)| name == "PyErr_GetRaisedException")
+        };
+        let name = tree.local(decl.local).name.as_bytes();
+        let tokens = self.split.old.range;
+        let old = words(self.split.old_item, self.old_files, tokens);
+        !old.contains(&name)
+            && matches!(&assigned(tree, decl.local)[..], [value] if is_saved(value))
     }
 
     /// The variable of the function's own block that has a name.

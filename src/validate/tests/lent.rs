@@ -194,3 +194,42 @@ fn a_result_that_is_the_object_is_found() {
         "{found:?}"
     );
 }
+
+#[test]
+fn an_exception_that_is_kept_around_the_lookup() {
+    let old = |text: &str| text.replace("GetItemWithError", "GetItem");
+    let kept = "exc = PyErr_GetRaisedException();
+    (void)PyDict_GetItemRef(d, k, &v);
+    PyErr_SetRaisedException(exc);";
+    let change = |(from, to): (&str, &str)| {
+        let first = FIRST
+            .replace("int result;", "int result;\n    PyObject *exc;")
+            .replace("(void)PyDict_GetItemRef(d, k, &v);", kept);
+        assert!(first.contains(from), "{from}");
+        let first = first.replace(from, to);
+        wrong(
+            &old(BEFORE),
+            &[HEAD, (&old(FRONT.0), ""), ("/* first */", &first)],
+        )
+    };
+    assert_eq!(change(("", "")), [""; 0]);
+    let other = "`f` and `f_with_v` do not begin as the function did";
+    for wrong in [
+        ("(exc)", "(v)"),
+        ("exc = PyErr_GetRaised", "PyErr_GetRaised"),
+        ("    PyErr_SetRaisedException(exc);\n", ""),
+        (
+            "    PyErr_SetRaisedException(exc);\n",
+            "    PyErr_Clear();\n",
+        ),
+        // What the lookup raises would stay.
+        (kept, "(void)PyDict_GetItemRef(d, k, &v);"),
+        ("(void)PyDict_GetItemRef(d, k, &v);", "begin(box);"),
+    ] {
+        let found = change(wrong);
+        assert!(
+            found.iter().any(|text| text == other),
+            "{wrong:?}: {found:?}"
+        );
+    }
+}

@@ -328,3 +328,52 @@ static int f(PyObject *dict, PyObject *key) {
          }
         ");
 }
+
+#[test]
+fn an_exception_of_before_is_kept() {
+    insta::assert_snapshot!(run("
+int set_size(struct box *box, PyObject *name, long *out)
+{
+    PyObject *item;
+    long size = 0;
+    PyObject_SetAttr(box->owner, name, Py_None);
+    item = PyDict_GetItem(box->items, name);
+    if (!item)
+        FAIL(\"no such item\");
+    CHECK(resize(box, 1));
+    size += PyLong_AsLong(item);
+    *out = size;
+    return 0;
+}
+"), @r#"
+        @@
+         #define CHECK(x) do { if ((x) < 0) return -1; } while (0)
+         #define FAIL(text) do { report(text, __LINE__); return -1; } while (0)
+        -int set_size(struct box *box, PyObject *name, long *out)
+        +static int set_size_with_item(struct box *box, long *out, PyObject *item)
+         {
+        -    PyObject *item;
+             long size = 0;
+        -    PyObject_SetAttr(box->owner, name, Py_None);
+        -    item = PyDict_GetItem(box->items, name);
+             if (!item)
+                 FAIL("no such item");
+        @@
+             return 0;
+         }
+        +
+        +int set_size(struct box *box, PyObject *name, long *out)
+        +{
+        +    PyObject *item;
+        +    PyObject *exc;
+        +    int result;
+        +    PyObject_SetAttr(box->owner, name, Py_None);
+        +    exc = PyErr_GetRaisedException();
+        +    (void)PyDict_GetItemRef(box->items, name, &item);
+        +    PyErr_SetRaisedException(exc);
+        +    result = set_size_with_item(box, out, item);
+        +    Py_XDECREF(item);
+        +    return result;
+        +}
+        "#);
+}
