@@ -253,6 +253,33 @@ first_pair(PyObject *Py_UNUSED(self), PyObject *args)
 }
 
 static PyObject *
+call_first(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key, *value, *result;
+    Py_ssize_t pos = 0;
+    int truth;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    if (PyDict_Next(d, &pos, &key, &value)) {
+        if (value == Py_None)
+            return PyUnicode_FromString("nothing");
+        result = PyObject_CallFunctionObjArgs(f, key, value, NULL);
+        if (result == NULL)
+            return NULL;
+        Py_DECREF(result);
+        truth = PyObject_IsTrue(value);
+    } else if (PyDict_Check(f)) {
+        return PyUnicode_FromString("empty");
+    } else {
+        truth = PyObject_IsTrue(f);
+    }
+    if (truth < 0)
+        return NULL;
+    return PyBool_FromLong(truth);
+}
+
+static PyObject *
 count_globals(PyObject *self, PyObject *Py_UNUSED(args))
 {
     Py_ssize_t pos = 0;
@@ -422,6 +449,7 @@ static PyMethodDef methods[] = {
     {"common_keys", common_keys, METH_VARARGS, NULL},
     {"copy_into", copy_into, METH_VARARGS, NULL},
     {"first_pair", first_pair, METH_VARARGS, NULL},
+    {"call_first", call_first, METH_VARARGS, NULL},
     {"call_and_count", call_and_count, METH_VARARGS, NULL},
     {"show_each", show_each, METH_VARARGS, NULL},
     {"all_true", all_true, METH_VARARGS, NULL},

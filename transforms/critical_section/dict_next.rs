@@ -1,9 +1,11 @@
 //! UG301: iterations with `PyDict_Next` over dicts that other threads can change.
 
+mod bound;
 mod called;
 mod emptied;
 mod exits;
 mod field;
+mod fills;
 mod leaving;
 mod operand;
 mod owner;
@@ -18,6 +20,7 @@ mod size;
 #[cfg(test)]
 mod tests;
 mod text;
+mod unite;
 mod values;
 mod wide;
 
@@ -29,7 +32,6 @@ use crate::edit::{Confidence, Fix};
 use crate::preprocess::Place;
 use crate::program::{CallSite, ItemId};
 use crate::rule::{Finding, Outcome, PackageCx};
-use crate::source::{ByteSpan, FileId};
 
 use exits::Exits;
 use field::keeps_its_dict;
@@ -39,6 +41,7 @@ use references::References;
 use rewrite::{Names, Section};
 use scope::{Scope, inside};
 use site::Site;
+use unite::unite;
 use values::{KEY, Set, Uses, VALUE};
 
 declare_rule! {
@@ -92,8 +95,10 @@ declare_rule! {
     /// a function that is not seen). Comparisons, conversions and releases, which run `__eq__`,
     /// `__index__` or `__del__`, are taken not to. `review` also if key or value are used where no
     /// reference of the loop can hold them, or if the size of the dict is asked for where the section
-    /// cannot begin: what is made of it may be too small by then; or if the dict is emptied behind
-    /// the loop where the section cannot end.
+    /// cannot begin, or counted by another loop: what is made of it may be too small by then. A size
+    /// that is only a hint, that is compared with 0 or with that of another dict, or that nothing in
+    /// the loop counts up to, may be asked for anywhere. `review` as well if the dict is emptied
+    /// behind the loop where the section cannot end.
     /// No fix for iterations by hand, macros that leave on some paths only, and loops that detach
     /// the thread. A loop that adds or removes keys of its dict is undefined with and without the
     /// section; that stays.
@@ -143,86 +148,6 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         }
     }
     findings.extend(unite(found, found_with_gil));
-}
-
-/// Findings at one place, from the configurations that hold it, become one. Those that need the
-/// GIL (`PY_VERSION_HEX < 0x030D0000`, where `Py_BEGIN_CRITICAL_SECTION` may be an empty macro of the
-/// package) ask for nothing; but a fix has to hold in them as well.
-fn unite(found: Vec<Finding>, found_with_gil: Vec<Finding>) -> Vec<Finding> {
-    let mut by_place: BTreeMap<(FileId, ByteSpan), Finding> = BTreeMap::new();
-    for finding in found {
-        let place = (finding.file, finding.span);
-        match by_place.get_mut(&place) {
-            Some(known) => join(known, finding),
-            None => {
-                by_place.insert(place, finding);
-            }
-        }
-    }
-    for mut finding in found_with_gil {
-        match by_place.get_mut(&(finding.file, finding.span)) {
-            Some(known) if matches!(known.outcome, Outcome::Safe(_)) => {}
-            Some(known) => join(known, finding),
-            None => {
-                finding.notes.clear();
-                finding.outcome = Outcome::Safe("where it is compiled there is a GIL".into());
-                by_place.insert((finding.file, finding.span), finding);
-            }
-        }
-    }
-    by_place.into_values().collect()
-}
-
-fn join(known: &mut Finding, other: Finding) {
-    known.outcome = agreed(&known.outcome, other.outcome);
-    if known.notes.is_empty() {
-        known.notes = other.notes;
-    }
-}
-
-/// What to do where two configurations may ask for different things.
-fn agreed(known: &Outcome, other: Outcome) -> Outcome {
-    match (known, other) {
-        (Outcome::Manual(text), _) => Outcome::Manual(text.clone()),
-        (_, Outcome::Manual(text)) => Outcome::Manual(text),
-        (Outcome::Safe(_), other) => other,
-        (fix, Outcome::Safe(_)) => fix.clone(),
-        (Outcome::Fix(one), Outcome::Fix(other)) => {
-            let alternatives = one.alternatives.iter();
-            let shared = alternatives.filter(|fix| other.alternatives.contains(fix));
-            let alternatives = shared.cloned().collect();
-            let one = Fix {
-                alternatives,
-                ..one.clone()
-            };
-            let other = Fix {
-                alternatives: one.alternatives.clone(),
-                ..other
-            };
-            // What one has beside the other stands in a branch that the other knows nothing of: an
-            // exit in an `#if`. That it holds for both is proven on the result.
-            if holds_all_of(&one, &other) {
-                return Outcome::Fix(one);
-            }
-            if holds_all_of(&other, &one) {
-                return Outcome::Fix(other);
-            }
-            Outcome::Manual(
-                "the loop differs between `#if` branches: put it into a critical section by hand"
-                    .into(),
-            )
-        }
-    }
-}
-
-/// Whether `one` makes each edit of `other`, and assumes as much.
-fn holds_all_of(one: &Fix, other: &Fix) -> bool {
-    let assumptions = other.assumptions.iter();
-    one.confidence <= other.confidence
-        && one.title == other.title
-        && assumptions.clone().all(|own| one.assumptions.contains(own))
-        && other.needs.iter().all(|need| one.needs.contains(need))
-        && other.edits.iter().all(|edit| one.edits.contains(edit))
 }
 
 /// The iterations of one function.
@@ -315,6 +240,19 @@ impl<'a> Sites<'a> {
     }
 
     fn fix(&self, site: &Site, names: &mut Names) -> Result<Fix, String> {
+        let mut fix = self.fix_with_clear(site, names)?;
+        if let Some(dict) = self.scope.text(site.dict)
+            && self.fills_what_was_counted(site)
+        {
+            fix.assume(format!(
+                "`{dict}` has the same items in the loop as in the one that has counted them"
+            ));
+        }
+        Ok(fix)
+    }
+
+    /// The fix that ends the section where the dict is emptied, if it can.
+    fn fix_with_clear(&self, site: &Site, names: &mut Names) -> Result<Fix, String> {
         let scope = self.scope;
         let Some(clear) = emptied::clear_behind(scope, site) else {
             return self.fix_with_sizes(site, names);
@@ -361,6 +299,18 @@ impl<'a> Sites<'a> {
             ));
         }
         Ok(fix)
+    }
+
+    /// Whether another loop over the same dict has counted what the loop of `site` fills.
+    fn fills_what_was_counted(&self, site: &Site) -> bool {
+        let scope = self.scope;
+        let sites = self.read.iter().filter_map(|site| site.as_ref().ok());
+        let mut others = sites.filter(|other| {
+            !inside(scope.range(other.iteration), site.range(scope))
+                && !inside(scope.range(site.iteration), other.range(scope))
+                && scope.is_same_text(other.dict, site.dict)
+        });
+        others.any(|other| bound::fills_what_was_counted(scope, site, other.iteration))
     }
 
     /// The fix that puts the region of `site` into a section.
@@ -472,7 +422,13 @@ fn assume_values(scope: &Scope<'_>, site: &Site, uses: Uses, unheld: Set, fix: &
             continue;
         };
         let name = scope.name(local);
-        if uses.outlives & set != 0 {
+        if uses.released & set != 0 {
+            fix.assume(format!(
+                "`{name}` is a reference of the function's own where it is released after the \
+                 section{}, and not what `PyDict_Next` lent",
+                uses.line_of(scope, set)
+            ));
+        } else if uses.outlives & set != 0 {
             fix.assume(format!(
                 "something keeps `{name}` alive where it is used after the section{}",
                 uses.line_of(scope, set)

@@ -122,11 +122,7 @@ fn shape(scope: &Scope<'_>, iteration: StmtId, call: ExprId) -> Result<Site, Str
             (cond, body, step, Kind::Loop)
         }
         StmtKind::DoWhile { body, cond } => (cond, body, None, Kind::DoLoop),
-        StmtKind::If {
-            cond,
-            then,
-            otherwise: None,
-        } => (cond, then, None, Kind::If),
+        StmtKind::If { cond, then, .. } => (cond, then, None, Kind::If),
         _ => return Err(USED_AFTER.into()),
     };
     Ok(Site {

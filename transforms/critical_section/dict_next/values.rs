@@ -32,6 +32,8 @@ pub(super) struct Uses {
     pub(super) suspended: Set,
     /// Used after the section or for another item, or stored where that may happen.
     pub(super) outlives: Set,
+    /// Released there, though `PyDict_Next` only lends it.
+    pub(super) released: Set,
     /// A place where the key, and one where the value is.
     places: [Option<Source>; 2],
 }
@@ -72,6 +74,7 @@ pub(super) fn uses(scope: &Scope<'_>, site: &Site) -> Uses {
         return Uses {
             suspended: KEY | VALUE,
             outlives: KEY | VALUE,
+            released: 0,
             places: [None, None],
         };
     };
@@ -265,6 +268,14 @@ impl Flow<'_> {
         ) {
             state.adopt(set);
             return;
+        }
+        let releases = matches!(name, "Py_DECREF" | "Py_XDECREF" | "Py_DecRef" | "Py_CLEAR");
+        if releases
+            && !self
+                .scope
+                .is_inside(source, self.scope.range(self.site.iteration))
+        {
+            uses.released |= set;
         }
         let effects = capi::effects(name);
         for steal in effects.map_or(&[][..], |effects| &effects.steals) {

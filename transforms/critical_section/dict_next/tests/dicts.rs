@@ -731,6 +731,100 @@ first(Cache *self)
 }
 
 #[test]
+fn a_first_item_may_have_an_alternative() {
+    let text = r#"
+static int
+first(PyObject *d, PyObject *other)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    if (PyDict_Next(d, &pos, &key, &value)) {
+        if (PyObject_IsTrue(value) < 0)
+            return -1;
+        take(key);
+    } else if (PyObject_IsTrue(other) < 0) {
+        return -1;
+    } else {
+        other = NULL;
+    }
+    return other != NULL;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @"
+        8: `d` is iterated over without holding its lock
+          8: `d`, which the caller passes in: another thread can change it between two calls
+          9: `PyObject_IsTrue` can run Python code, which may change it as well
+          safe: hold `d` in a critical section while it is iterated over
+        @@
+             PyObject *key, *value;
+             Py_ssize_t pos = 0;
+        +    int failed = 0;
+         
+        +    Py_BEGIN_CRITICAL_SECTION(d);
+             if (PyDict_Next(d, &pos, &key, &value)) {
+        -        if (PyObject_IsTrue(value) < 0)
+        -            return -1;
+        +        Py_INCREF(key);
+        +        Py_INCREF(value);
+        +        if (PyObject_IsTrue(value) < 0) {
+        +            Py_DECREF(value);
+        +            Py_DECREF(key);
+        +            failed = 1;
+        +            goto end_section;
+        +        }
+                 take(key);
+        +        Py_DECREF(value);
+        +        Py_DECREF(key);
+             } else if (PyObject_IsTrue(other) < 0) {
+        -        return -1;
+        +        failed = 1;
+        +        goto end_section;
+             } else {
+                 other = NULL;
+             }
+        +end_section: ;
+        +    Py_END_CRITICAL_SECTION();
+        +    if (failed)
+        +        return -1;
+             return other != NULL;
+         }
+        ");
+}
+
+#[test]
+fn an_alternative_that_the_size_rules_out_stays_so() {
+    let text = |condition: &str| {
+        diff(&format!(
+            "
+static int
+first(PyObject *d)
+{{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+    int n = 0;
+    {condition} {{
+        if (PyDict_Next(d, &pos, &key, NULL))
+            n = PyObject_IsTrue(key);
+        else
+            abort();
+    }}
+    return n;
+}}
+"
+        ))
+    };
+    let checked = text("if (PyDict_CheckExact(d) && PyDict_Size(d) == 1)");
+    assert!(checked.contains("`d` has no more items"), "{checked}");
+    let sized = text("if (PyDict_Size(d) == 1)");
+    assert!(
+        sized.contains("SECTION(d);\n     if (PyDict_Size"),
+        "{sized}"
+    );
+    assert!(sized.contains("safe: hold `d`"), "{sized}");
+}
+
+#[test]
 fn a_private_dict_in_a_macro_needs_no_section() {
     let text = r#"
 #define COUNT(dict) \

@@ -517,3 +517,32 @@ fill(List *list, PyObject *d)
     let same = with("list->names[list->size++] = (char *)PyUnicode_AsUTF8(value);");
     assert!(same.contains("keeps `value` alive"), "{same}");
 }
+
+#[test]
+fn a_lent_value_that_is_released_behind_the_loop_is_told() {
+    let text = "
+static int
+pack(PyObject *d)
+{
+    PyObject *value = NULL;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, NULL, &value)) {
+        if (!PyBytes_Check(value))
+            goto bail;
+    }
+    return 0;
+bail:
+    Py_XDECREF(value);
+    return -1;
+}
+";
+    let said = diff(text);
+    assert!(
+        said.contains(
+            "assumes that `value` is a reference of the function's own where it is released \
+             after the section (line 14), and not what `PyDict_Next` lent"
+        ),
+        "{said}"
+    );
+}

@@ -244,3 +244,162 @@ options(PyObject *callback)
              return 0;
         "#);
 }
+
+/// Whether the section can be that of the loop alone, in a function with a few helpers.
+fn is_free(before: &str, written: &str, behind: &str) -> bool {
+    let said = diff(&format!(
+        "
+static PyObject *presized(Py_ssize_t n) {{ return _PyDict_NewPresized(n); }}
+static int fits(Py_ssize_t n) {{ return n < 8; }}
+static int
+fill(PyObject *d, PyObject *other, Table *table)
+{{
+    Py_ssize_t pos = 0, n, m, i = 0;
+    PyObject *key, *copy, *names[8];
+    char *text;
+    {before}
+    while (PyDict_Next(d, &pos, &key, NULL))
+        {written}
+    {behind}
+    return 0;
+}}
+"
+    ));
+    assert!(!said.contains("by hand"), "{said}");
+    let (_, section) = said
+        .split_once("BEGIN_CRITICAL_SECTION(d);")
+        .expect("there is a section");
+    let next = section.lines().nth(1);
+    let alone = next.is_some_and(|line| line.contains("while (PyDict_Next"));
+    alone && said.contains("safe: hold `d`")
+}
+
+#[test]
+fn a_hint_says_nothing_of_the_loop() {
+    let hinted = "copy = presized((PyDict_Size(d) / 10) * 11); if (copy == NULL) return -1;";
+    let set = "PyDict_SetItem(copy, key, key);";
+    assert!(is_free(hinted, set, ""));
+    assert!(is_free(hinted, set, "use(other);"));
+    assert!(is_free(hinted, "take(other, key);", ""));
+    assert!(is_free(
+        "n = PyDict_Size(d); if (n < 0) return -1;",
+        "names[i++] = key;",
+        ""
+    ));
+    assert!(is_free(
+        "n = PyDict_Size(d); if (n) take(other);",
+        "take(other, key);",
+        ""
+    ));
+    assert!(is_free(
+        "if (PyDict_Size(d) != PyDict_Size(other)) return 0;",
+        "take(other, key);",
+        ""
+    ));
+    assert!(is_free(
+        "n = PyDict_Size(d); if (n == 1) { take(other); return 0; }",
+        "names[i++] = key;",
+        "if (PyDict_Size(d) != n) return -1;"
+    ));
+}
+
+#[test]
+fn what_has_room_for_so_many_is_made_in_the_section() {
+    let list = "copy = PyList_New(PyDict_Size(d));";
+    assert!(!is_free(list, "PyList_SET_ITEM(copy, i++, key);", ""));
+    assert!(is_free(list, "PyList_Append(other, key);", ""));
+    assert!(!is_free(list, "take(copy, key);", ""));
+    let text = "text = malloc(PyDict_Size(d));";
+    assert!(!is_free(text, "*text++ = 1;", ""));
+    assert!(!is_free(text, "memcpy(text, key, 1);", ""));
+    assert!(!is_free(
+        "table->n = PyDict_Size(d);",
+        "take(table, key);",
+        ""
+    ));
+    assert!(!is_free(
+        "reserve(table, PyDict_Size(d));",
+        "take(table, key);",
+        ""
+    ));
+    assert!(!is_free(
+        "reserve(PyDict_Size(d));",
+        "take(table, key);",
+        ""
+    ));
+    assert!(!is_free(
+        "n = PyDict_Size(d); PyObject *all[n];",
+        "all[i++] = key;",
+        ""
+    ));
+    assert!(!is_free(
+        "n = PyDict_Size(d); Table all = {n};",
+        "take(&all, key);",
+        ""
+    ));
+    let nested = "PyTuple_SET_ITEM(other, 0, PyList_New(PyDict_Size(d)));";
+    assert!(!is_free(nested, "take(other, key);", ""));
+}
+
+#[test]
+fn who_decides_by_the_size_fills_nothing() {
+    let small = "n = PyDict_Size(d); if (n > 8) return -1;";
+    assert!(!is_free(small, "names[i++] = key;", ""));
+    assert!(!is_free(small, "take(table, key);", ""));
+    assert!(is_free(small, "PyList_Append(other, key);", ""));
+    for small in [
+        "if (!fits(PyDict_Size(d))) return -1;",
+        "n = PyDict_Size(d); if (n != 8) return -1;",
+        "n = PyDict_Size(d); if (n >> 3) return -1;",
+        "n = PyDict_Size(d); m = n >> 3; if (m) return -1;",
+        "n = PyDict_Size(d); switch (n) { case 1: break; default: return -1; }",
+        "n = PyDict_Size(d); n -= 8; if (n > 0) return -1;",
+        "n = PyDict_Size(d); m = PyDict_Size(other); if (n != m || m > 8) return -1;",
+    ] {
+        assert!(!is_free(small, "names[i++] = key;", ""), "{small}");
+    }
+    // Behind the loop somebody counts on it.
+    let asked = "n = PyDict_Size(d);";
+    let append = "PyList_Append(other, key);";
+    assert!(is_free(asked, append, ""));
+    assert!(!is_free(
+        asked,
+        append,
+        "for (i = 0; i < n; i++) take(other, i);"
+    ));
+    assert!(!is_free(asked, append, "return n;"));
+    assert!(!is_free(asked, append, "take(other, n);"));
+    assert!(!is_free(asked, append, "PyList_GET_ITEM(other, n - 1);"));
+}
+
+#[test]
+fn what_another_loop_has_counted_may_be_too_small() {
+    let text = |made: &str, filled: &str| {
+        let said = diff(&format!(
+            "
+static int
+join(PyObject *d, char *text, PyObject *other)
+{{
+    Py_ssize_t pos = 0, length = 0, i = 0;
+    PyObject *key;
+
+    while (PyDict_Next(d, &pos, &key, NULL))
+        length += PyBytes_GET_SIZE(key);
+    {made}
+    pos = 0;
+    while (PyDict_Next(d, &pos, &key, NULL))
+        {filled}
+    return 0;
+}}
+"
+        ));
+        said.contains("the same items in the loop as in the one that has counted them")
+    };
+    assert!(text("text = malloc(length);", "*text++ = 1;"));
+    assert!(text(
+        "other = PyList_New(length);",
+        "PyList_SET_ITEM(other, i++, key);"
+    ));
+    assert!(!text("other = PyList_New(length);", "i++;"));
+    assert!(!text("text = malloc(8);", "length += 1;"));
+}
