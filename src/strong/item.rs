@@ -153,7 +153,8 @@ pub(super) fn solve(cx: &PackageCx<'_>, item: ItemId, helpers: &BTreeSet<String>
 }
 
 const NEVER_RUN: &str = "no path through the function leads to the call";
-const WITH_GIL: &str = "only builds with the GIL compile it: the `#if` around it says so";
+pub(super) const WITH_GIL: &str =
+    "only builds with the GIL compile it: the `#if` around it says so";
 
 /// Whether only builds with the GIL compile a call.
 pub(super) fn needs_gil(cx: &PackageCx<'_>, site: CallSite) -> bool {

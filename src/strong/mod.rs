@@ -22,6 +22,7 @@ mod emit;
 mod exits;
 mod follow;
 mod item;
+mod items;
 mod kept;
 mod lent;
 mod pending;
@@ -39,4 +40,4 @@ mod weak;
 
 pub use lent::is_lent;
 pub use reason::is_left_by_macro;
-pub use rule::check;
+pub use rule::{check, check_items};

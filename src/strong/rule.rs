@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::contract::outcomes;
-use super::item::{needs_gil, replacement_of};
+use super::item::needs_gil;
+use super::items::{self, ITEMS};
 use super::lent::is_lent;
 use super::reason::Reason;
 use crate::preprocess::Place;
@@ -21,24 +22,41 @@ pub fn check(
     names: &[&'static str],
     findings: &mut Vec<Finding>,
 ) {
-    let mut sites: Vec<CallSite> = names
-        .iter()
-        .flat_map(|name| cx.calls_to(name).iter().copied())
-        .collect();
-    if sites.is_empty() {
-        return;
-    }
-    // Stable: within an item by name. What is compiled without the GIL has the first word.
-    sites.sort_by_key(|site| (cx.item(site.item).needs_gil, site.item));
-    let lookups = cx.lookups(outcomes);
-    let mut found: BTreeMap<(FileId, ByteSpan), Finding> = BTreeMap::new();
-    for site in sites {
-        let outcome = lookups
-            .get(&site.item)
+    report(cx, rule, names, findings, |site| {
+        let lookups = cx.lookups(outcomes).get(&site.item);
+        lookups
             .and_then(|outcomes| outcomes.get(&site.expr).cloned())
-            .unwrap_or_else(|| Outcome::Manual(Reason::Unreachable.to_string()));
+            .unwrap_or_else(|| Outcome::Manual(Reason::Unreachable.to_string()))
+    });
+}
+
+/// Adds a finding for every pointer to the items of a list or tuple.
+pub fn check_items(cx: &PackageCx<'_>, rule: &'static Rule, findings: &mut Vec<Finding>) {
+    report(cx, rule, &[ITEMS], findings, |site| {
+        items::outcome(cx, site)
+    });
+}
+
+fn report(
+    cx: &PackageCx<'_>,
+    rule: &'static Rule,
+    names: &[&'static str],
+    findings: &mut Vec<Finding>,
+    outcome: impl Fn(CallSite) -> Outcome,
+) {
+    let calls = |name: &&'static str| {
+        let sites = cx.calls_to(name).iter().copied();
+        let name: &'static str = name;
+        sites.map(move |site| (site, name))
+    };
+    let mut sites: Vec<(CallSite, &'static str)> = names.iter().flat_map(calls).collect();
+    // Stable: within an item by name. What is compiled without the GIL has the first word.
+    sites.sort_by_key(|(site, _)| (cx.item(site.item).needs_gil, site.item));
+    let mut found: BTreeMap<(FileId, ByteSpan), Finding> = BTreeMap::new();
+    for (site, api) in sites {
         let with_gil = cx.item(site.item).needs_gil;
-        note(&mut found, finding(cx, rule, site, outcome), with_gil);
+        let finding = finding(cx, rule, site, api, outcome(site));
+        note(&mut found, finding, with_gil);
     }
     findings.extend(found.into_values());
 }
@@ -74,44 +92,53 @@ fn note(found: &mut BTreeMap<(FileId, ByteSpan), Finding>, finding: Finding, wit
     }
 }
 
-fn finding(cx: &PackageCx<'_>, rule: &'static Rule, site: CallSite, outcome: Outcome) -> Finding {
-    let replacement = replacement_of(cx, site.item, site.expr);
-    let verdict = replacement.map(|_| cx.provenance(site, 0));
+fn finding(
+    cx: &PackageCx<'_>,
+    rule: &'static Rule,
+    site: CallSite,
+    api: &'static str,
+    outcome: Outcome,
+) -> Finding {
+    let verdict = cx.provenance(site, 0);
     let (file, span, mut notes) = place(cx, site);
-    if let (Some(Verdict::Shared(_)), Outcome::Fix(_) | Outcome::Manual(_)) = (&verdict, &outcome) {
+    if let (Verdict::Shared(_), Outcome::Fix(_) | Outcome::Manual(_)) = (&verdict, &outcome) {
         notes.extend(path(cx, site));
     }
-    let api = replacement.map(|replacement| replacement.borrowed);
     Finding {
         rule,
         file,
         span,
         function: cx.function(site.item).map(|function| function.name.clone()),
-        api,
+        api: Some(api),
         message: match needs_gil(cx, site) {
-            true => format!(
-                "`{}` gives a borrowed reference where there is a GIL",
-                api.unwrap_or_default()
-            ),
-            false => message(api.unwrap_or_default(), verdict.as_ref(), &outcome),
+            true => format!("`{api}` gives {} where there is a GIL", given(api)),
+            false => message(api, &verdict, &outcome),
         },
         notes,
         outcome,
     }
 }
 
-fn message(api: &str, verdict: Option<&Verdict>, outcome: &Outcome) -> String {
+fn message(api: &str, verdict: &Verdict, outcome: &Outcome) -> String {
+    let given = given(api);
     match (verdict, outcome) {
-        (Some(Verdict::Safe(_)), _) => {
-            format!("`{api}` gives a borrowed reference, and nothing can free it here")
+        (Verdict::Safe(_), _) => {
+            format!("`{api}` gives {given}, and nothing can free it here")
         }
         (_, Outcome::Safe(_)) => {
-            format!("`{api}` gives a borrowed reference, of which only the address is used")
+            format!("`{api}` gives {given}, of which only the address is used")
         }
-        (Some(Verdict::Shared(kind)), _) => {
-            format!("`{api}` gives a borrowed reference out of {kind}: another thread can free it")
+        (Verdict::Shared(kind), _) => {
+            format!("`{api}` gives {given} out of {kind}: another thread can free it")
         }
-        (None, _) => format!("`{api}` gives a borrowed reference that another thread can free"),
+    }
+}
+
+/// What a call of `api` gives.
+fn given(api: &str) -> &'static str {
+    match api {
+        ITEMS => "a pointer to the items",
+        _ => "a borrowed reference",
     }
 }
 
@@ -175,11 +202,11 @@ mod tests {
     #[test]
     fn messages_name_the_container() {
         let shared = Verdict::Shared(SharedKind::Global("cache".into()));
-        insta::assert_snapshot!(message("PyDict_GetItem", Some(&shared), &Outcome::Manual(Reason::Field.to_string())), @"`PyDict_GetItem` gives a borrowed reference out of `cache`, a variable that all threads share: another thread can free it");
+        insta::assert_snapshot!(message("PyDict_GetItem", &shared, &Outcome::Manual(Reason::Field.to_string())), @"`PyDict_GetItem` gives a borrowed reference out of `cache`, a variable that all threads share: another thread can free it");
         let safe = Verdict::Safe(Proof {
             reason: SafeReason::Kwargs,
             sentence: String::new(),
         });
-        insta::assert_snapshot!(message("PyDict_GetItem", Some(&safe), &Outcome::Safe(String::new())), @"`PyDict_GetItem` gives a borrowed reference, and nothing can free it here");
+        insta::assert_snapshot!(message("PyDict_GetItem", &safe, &Outcome::Safe(String::new())), @"`PyDict_GetItem` gives a borrowed reference, and nothing can free it here");
     }
 }

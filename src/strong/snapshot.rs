@@ -9,18 +9,19 @@
 //! What is no list gives a tuple or a new list, which nobody else has.
 
 use super::exits::reach::reaches;
+use super::items::{ITEMS, kept_in};
 use super::scene::{Parent, Scene};
 use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtKind, Storage, UnaryOp};
 use crate::capi;
 use crate::cfg::{Callee, Cfg, Instr, InstrKind, Point};
 use crate::edit::Fix;
 
-/// The fix that makes `read`, a `PySequence_Fast_GET_ITEM`, read from a tuple; `None` if the
-/// sequence is not made in this function, or is not only read.
+/// The fix that makes `read`, a `PySequence_Fast_GET_ITEM` or `PySequence_Fast_ITEMS`, read from a
+/// tuple; `None` if the sequence is not made in this function, or is not only read.
 ///
 /// It is the same for all reads of one variable.
 pub(super) fn fix(scene: &Scene<'_>, read: ExprId) -> Option<Fix> {
-    let ("PySequence_Fast_GET_ITEM", [sequence, _]) = scene.call(read)? else {
+    let ("PySequence_Fast_GET_ITEM" | ITEMS, [sequence, ..]) = scene.call(read)? else {
         return None;
     };
     let local = scene.as_local(*sequence)?;
@@ -85,13 +86,16 @@ fn looks_at_counts(scene: &Scene<'_>) -> bool {
 fn changer(scene: &Scene<'_>, local: LocalId, made: &[ExprId]) -> Option<String> {
     let cfg = scene.cfg;
     let made: Vec<Point> = made.iter().filter_map(|&call| cfg.call(call)).collect();
-    let exprs = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
-    let reads = exprs.filter(|&expr| match scene.call(expr) {
-        Some(("PySequence_Fast_GET_ITEM", [sequence, _])) => {
-            scene.as_local(*sequence) == Some(local)
+    let exprs = || (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+    let of_local = |expr: ExprId, name: &str| match scene.call(expr) {
+        Some((callee, [sequence, ..])) => {
+            callee == name && scene.as_local(*sequence) == Some(local)
         }
         _ => false,
-    });
+    };
+    let reads = exprs().filter(|&expr| of_local(expr, "PySequence_Fast_GET_ITEM"));
+    let pointers = exprs().filter(|&expr| of_local(expr, ITEMS));
+    let pointers: Vec<LocalId> = pointers.filter_map(|call| kept_in(scene, call)).collect();
     let reads: Vec<Point> = reads.filter_map(|read| cfg.call(read)).collect();
     let behind = |point: Point| Point {
         index: point.index + 1,
@@ -100,7 +104,9 @@ fn changer(scene: &Scene<'_>, local: LocalId, made: &[ExprId]) -> Option<String>
     let is_between = |at: Point| {
         let follows = |&from: &Point| reaches(cfg, behind(from), at, &made);
         let leads = |&read: &Point| reaches(cfg, behind(at), read, &made);
-        !made.contains(&at) && made.iter().any(follows) && reads.iter().any(leads)
+        let is_live = |&pointer: &LocalId| scene.liveness.is_live(pointer, behind(at));
+        let is_read = reads.iter().any(leads) || pointers.iter().any(is_live);
+        !made.contains(&at) && made.iter().any(follows) && is_read
     };
     cfg.iter().find_map(|(block, content)| {
         let steps = content.instrs.iter().enumerate();
@@ -127,8 +133,7 @@ fn changes(scene: &Scene<'_>, local: LocalId, instr: &Instr) -> Option<String> {
         crate::cfg::Source::Stmt(_) => false,
     };
     let is_quiet = capi::effects(name).is_some_and(|effects| !effects.runs_python);
-    let is_memory = matches!(&**name, "malloc" | "calloc" | "free" | "assert");
-    (!is_quiet && !is_memory && !reads()).then(|| name.to_string())
+    (!is_quiet && !capi::is_libc(name) && !reads()).then(|| name.to_string())
 }
 
 /// Whether `read` is a `PySequence_Fast_GET_ITEM` of what only `PySequence_Fast` made: a list or a
@@ -221,7 +226,7 @@ fn is_read(name: &str) -> bool {
         name,
         "PySequence_Fast_GET_ITEM"
             | "PySequence_Fast_GET_SIZE"
-            | "PySequence_Fast_ITEMS"
+            | ITEMS
             | "PySequence_Length"
             | "PySequence_Size"
     )

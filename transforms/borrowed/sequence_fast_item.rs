@@ -19,6 +19,9 @@ declare_rule! {
     ///         ? PyList_AsTuple(arg)
     ///         : PySequence_Fast(arg, "not a sequence");
     ///
+    /// The same is done for `PySequence_Fast_ITEMS`: a change of the list may move what the pointer
+    /// points at. It has to be read only, and not any more once the sequence is released.
+    ///
     /// Where `PySequence_GetItem` may do otherwise than the macro, what the macro does is written out:
     ///
     ///     item = PyList_Check(seq)
@@ -67,6 +70,8 @@ declare_rule! {
     ///   or is changed or kept there.
     /// - The reference is returned or stored without a reference of its own, and outlives the sequence.
     /// - The call is made by the body of a macro, or in the middle of a condition.
+    /// - `PySequence_Fast_ITEMS` of what the function does not make by `PySequence_Fast` of a variable, or
+    ///   whose pointer or items leave the function or are used when the sequence is released.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/sequence.html#c.PySequence_Fast>
@@ -77,11 +82,12 @@ declare_rule! {
         summary: "an item of a PySequence_Fast result is used without owning a reference",
         since: "0.1.0",
         best: Some(Confidence::Safe),
-        triggers: NAMES,
+        triggers: &["PySequence_Fast_GET_ITEM", "PySequence_Fast_ITEMS"],
         check: check,
     }
 }
 
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     strong::check(cx, &BORROWED_SEQUENCE_FAST_ITEM, NAMES, findings);
+    strong::check_items(cx, &BORROWED_SEQUENCE_FAST_ITEM, findings);
 }

@@ -62,7 +62,7 @@ impl Callees for KnownCallees {
     }
 
     fn may_derive(&self, name: &str, _: usize) -> bool {
-        !is_libc(name) && capi::effects(name).is_none()
+        !capi::gives_other_memory(name) && capi::effects(name).is_none()
     }
 
     fn gives_pointer(&self, _: &str) -> bool {
@@ -72,31 +72,6 @@ impl Callees for KnownCallees {
     fn keeps(&self, _: &str, _: usize) -> Option<Keeps> {
         None
     }
-}
-
-/// Whether a function of the C library (or of GLib) gives a pointer, but none into its arguments.
-fn is_libc(name: &str) -> bool {
-    matches!(
-        name,
-        "_strdup"
-            | "calloc"
-            | "dlopen"
-            | "fdopen"
-            | "fopen"
-            | "g_memdup"
-            | "g_memdup2"
-            | "g_strdup"
-            | "g_strndup"
-            | "getenv"
-            | "gmtime"
-            | "localtime"
-            | "malloc"
-            | "opendir"
-            | "popen"
-            | "strdup"
-            | "strndup"
-            | "wcsdup"
-    )
 }
 
 fn out_kind(name: &str, arg: usize) -> Option<OutKind> {

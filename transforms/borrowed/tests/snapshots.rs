@@ -1,6 +1,8 @@
 //! `PySequence_Fast` as a snapshot.
 
+use super::super::sequence_fast_item::BORROWED_SEQUENCE_FAST_ITEM;
 use super::{int, object, of};
+use crate::testing;
 
 #[test]
 fn all_reads_of_one_sequence() {
@@ -344,4 +346,102 @@ fn reference_counts_that_are_looked_at() {
         8: the checked call can fail where the macro could not: use `PySequence_GetItem`, and do on `NULL` what the function does about its other errors
         9: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object, else a lock
         ");
+}
+
+/// `body` with the items of `fast` in `items`.
+fn through_pointer(body: &str) -> String {
+    int(&format!(
+        "
+    PyObject *kept = NULL;
+    PyObject *fast = PySequence_Fast(list, \"no sequence\");
+    PyObject **items;
+    long n = 0;
+    if (fast == NULL)
+        return -1;
+    items = PySequence_Fast_ITEMS(fast);
+{body}
+    Py_DECREF(fast);
+    return n;"
+    ))
+}
+
+#[test]
+fn a_pointer_to_the_items() {
+    insta::assert_snapshot!(through_pointer("    n = PyBytes_GET_SIZE(items[i]);"), @r#"
+        @@
+         {
+             PyObject *kept = NULL;
+        -    PyObject *fast = PySequence_Fast(list, "no sequence");
+        +    PyObject *fast = PyList_CheckExact(list)
+        +        ? PyList_AsTuple(list)
+        +        : PySequence_Fast(list, "no sequence");
+             PyObject **items;
+             long n = 0;
+        "#);
+    insta::assert_snapshot!(through_pointer("    while (i--) { Py_INCREF(*items); self->all[i] = *items++; }"), @r#"
+        @@
+         {
+             PyObject *kept = NULL;
+        -    PyObject *fast = PySequence_Fast(list, "no sequence");
+        +    PyObject *fast = PyList_CheckExact(list)
+        +        ? PyList_AsTuple(list)
+        +        : PySequence_Fast(list, "no sequence");
+             PyObject **items;
+             long n = 0;
+        "#);
+}
+
+#[test]
+fn a_pointer_that_is_used_while_code_runs() {
+    let result = testing::run_triaged(
+        &BORROWED_SEQUENCE_FAST_ITEM,
+        "
+static int f(PyObject *list, Py_ssize_t i)
+{
+    PyObject *fast = PySequence_Fast(list, \"no sequence\");
+    PyObject **all;
+    long n;
+    if (fast == NULL)
+        return -1;
+    all = PySequence_Fast_ITEMS(fast);
+    for (n = 0; i > 0; i--)
+        n += PyObject_Size(all[i]);
+    Py_DECREF(fast);
+    return n;
+}
+"
+    );
+    insta::assert_snapshot!(result, @r#"
+        9: `PySequence_Fast_ITEMS` gives a pointer to the items out of `list`, which the caller passes in: another thread can free it
+          9: borrowed here
+          11: used here, when another thread may have freed it
+          review: take a snapshot of a list: `PyList_AsTuple`
+          assumes that `PyObject_Size` does not change the list while its items are read: a copy does not show that
+        @@
+         static int f(PyObject *list, Py_ssize_t i)
+         {
+        -    PyObject *fast = PySequence_Fast(list, "no sequence");
+        +    PyObject *fast = PyList_CheckExact(list)
+        +        ? PyList_AsTuple(list)
+        +        : PySequence_Fast(list, "no sequence");
+             PyObject **all;
+             long n;
+        "#);
+}
+
+#[test]
+fn a_pointer_that_goes_on() {
+    let is_by_hand = |body: &str| through_pointer(body).contains("make a tuple of it before");
+    assert!(is_by_hand(
+        "    kept = items[0]; Py_DECREF(fast); return use(kept);"
+    ));
+    assert!(is_by_hand("    self->all = items;"));
+    assert!(is_by_hand("    self->first = items[0];"));
+    assert!(is_by_hand("    items[i] = self;"));
+    assert!(is_by_hand("    fast = items[0];"));
+    assert!(is_by_hand("    n = count(items);"));
+    assert!(is_by_hand("    PyTuple_SET_ITEM(self, 0, items[0]);"));
+    assert!(!is_by_hand(
+        "    kept = items[0]; n = PyBytes_GET_SIZE(kept);"
+    ));
 }

@@ -18,7 +18,6 @@ use super::field::sets;
 use super::scope::Scope;
 use super::site::Site;
 use super::size::leads;
-use super::values::is_libc;
 
 /// Whether something that the loop of `site` calls, and comes back from to ask for the next item, may
 /// set one of the fields and variables `names`.
@@ -54,7 +53,7 @@ pub(super) fn may_set(scope: &Scope<'_>, site: &Site, names: &BTreeSet<&str>) ->
             if calls_on_purpose(tree, call, name) {
                 return true;
             }
-        } else if capi::effects(name).is_none() && !is_libc(name) && seen.insert(name) {
+        } else if capi::effects(name).is_none() && !capi::is_libc(name) && seen.insert(name) {
             let mut functions = scope.cx.definitions(name).peekable();
             if functions.peek().is_none() {
                 return true;

@@ -99,41 +99,8 @@ pub(super) fn suspends(callee: &Callee) -> bool {
     };
     match capi::effects(name) {
         Some(effects) => effects.runs_python || effects.locks.is_some(),
-        None => !is_libc(name),
+        None => !capi::is_libc(name),
     }
-}
-
-/// Functions of C that touch no object.
-pub(super) fn is_libc(name: &str) -> bool {
-    matches!(
-        name,
-        "abs"
-            | "assert"
-            | "calloc"
-            | "fprintf"
-            | "free"
-            | "malloc"
-            | "memcmp"
-            | "memcpy"
-            | "memmove"
-            | "memset"
-            | "printf"
-            | "puts"
-            | "realloc"
-            | "snprintf"
-            | "sprintf"
-            | "strcasecmp"
-            | "strcat"
-            | "strchr"
-            | "strcmp"
-            | "strcpy"
-            | "strdup"
-            | "strlen"
-            | "strncmp"
-            | "strncpy"
-            | "strrchr"
-            | "strstr"
-    )
 }
 
 /// Which variables hold borrowed values, and whether the section was held all the time since.
