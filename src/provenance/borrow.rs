@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{LocalId, UnaryOp};
-use crate::capi::{self, Returns};
+use crate::ast::{LocalId, Storage};
+use crate::capi;
 use crate::cfg::{
-    Base, Callee, Instr, InstrKind, Liveness, Op, Operand, Point, TempId, Terminator,
+    Base, Callee, Instr, InstrKind, Liveness, Operand, Place, Point, TempId, Terminator,
 };
 
-use super::flow::{Flow, Origin, address_of_local};
+use super::Cx;
+use super::flow::{Flow, address_of_local};
+use super::held::{Handover, Held, Spread, is_test};
 
 /// What holds a borrowed value or depends on it; larger than the truth, never smaller.
 #[derive(Debug)]
@@ -16,57 +18,89 @@ pub(super) struct Borrow<'f> {
     flow: &'f Flow<'f>,
     liveness: Liveness<'f>,
     site: Point,
-    temps: BTreeSet<TempId>,
-    locals: BTreeSet<LocalId>,
-    /// Where the value is stored, returned, or its variable's address given away.
-    escapes: bool,
-    /// Calls that turn the value into a reference of its own.
-    pub(super) adoptions: Vec<Point>,
+    spread: Spread<'f>,
+    /// What holds the value anywhere.
+    held: Held,
+    /// Whether the value is stored somewhere, or the address of its variable given away.
+    kept: bool,
+    /// How the caller gets the value.
+    handed: Handover,
+}
+
+/// Where a borrowed value is in use when the function is done.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Later<'b> {
+    Nowhere,
+    /// In the caller.
+    InCaller(&'b Handover),
+    Anywhere,
 }
 
 impl<'f> Borrow<'f> {
-    /// What the call at `site` hands out.
-    pub(super) fn new(flow: &'f Flow<'f>, site: Point) -> Self {
+    /// What the borrowing call at `site` hands out.
+    pub(super) fn new(cx: &Cx<'_>, flow: &'f Flow<'f>, site: Point) -> Self {
+        let outs = match flow.call(site) {
+            // The key and the value.
+            Some((Some("PyDict_Next"), args)) => (2..args.len()).collect(),
+            _ => BTreeSet::new(),
+        };
+        Self::through(cx, flow, site, Handover { result: true, outs })
+    }
+
+    /// What the call at `site` of a helper gives, which borrowed it.
+    pub(super) fn through(cx: &Cx<'_>, flow: &'f Flow<'f>, site: Point, from: Handover) -> Self {
+        let args = flow.call(site).map_or(&[][..], |(_, args)| args);
+        let mut outs = from.outs.iter().filter_map(|&at| args.get(at));
+        let kept = outs.any(|out| address_of_local(out).is_none() && !out.is_zero());
+        let spread = Spread::new(flow, site, from);
         let mut borrow = Self {
             flow,
             liveness: flow.liveness(),
             site,
-            temps: BTreeSet::new(),
-            locals: BTreeSet::new(),
-            escapes: false,
-            adoptions: Vec::new(),
+            held: spread.anywhere(),
+            spread,
+            kept,
+            handed: Handover::default(),
         };
-        if let Some(instr) = flow.cfg.instr(site) {
-            borrow.temps.extend(instr.dst());
-            borrow.locals.extend(outs(instr));
-        }
-        borrow.spread();
-        borrow.note_uses();
+        borrow.note_uses(cx);
         borrow
+    }
+
+    /// The calls that turn the value into a reference of its own.
+    pub(super) fn adoptions(&self) -> &[Point] {
+        &self.spread.adoptions
+    }
+
+    /// Where the value is in use as a borrowed one when the function is done.
+    pub(super) fn later(&self) -> Later<'_> {
+        match self.kept {
+            _ if !self.adoptions().is_empty() => Later::Nowhere,
+            true => Later::Anywhere,
+            false if self.handed == Handover::default() => Later::Nowhere,
+            false => Later::InCaller(&self.handed),
+        }
     }
 
     /// Whether the value outlives the function as a borrowed one.
     pub(super) fn escapes(&self) -> bool {
-        self.escapes && self.adoptions.is_empty()
+        !matches!(self.later(), Later::Nowhere)
     }
 
     /// Whether the step at `point`, or one after it, may use the value.
     pub(super) fn is_live_at(&self, point: Point) -> bool {
         let block = self.flow.cfg.block(point.block);
+        let held = self.spread.before(point);
         let used_later = block.instrs[point.index.min(block.instrs.len())..]
             .iter()
             .flat_map(Instr::operands)
             .chain(block.terminator.operands())
-            .any(|operand| self.is_earlier_temp(operand, point));
+            .any(|operand| held.holds(operand) && self.is_earlier_temp(operand, point));
         let after = Point {
             block: point.block,
             index: (point.index + 1).min(block.instrs.len()),
         };
-        used_later
-            || self
-                .locals
-                .iter()
-                .any(|&local| self.liveness.is_live(local, after))
+        let mut locals = held.locals.iter();
+        used_later || locals.any(|&local| self.liveness.is_live(local, after))
     }
 
     /// Whether a step after the one at `point` may use the value.
@@ -90,7 +124,7 @@ impl<'f> Borrow<'f> {
     /// The variables that may hold pointers: the length of a text does not end with the text.
     fn pointers(&self) -> impl Iterator<Item = LocalId> {
         let ty = |local: LocalId| &self.flow.function.tree.local(local).ty;
-        let locals = self.locals.iter().copied();
+        let locals = self.held.locals.iter().copied();
         locals.filter(move |&local| !ty(local).is_number())
     }
 
@@ -123,7 +157,7 @@ impl<'f> Borrow<'f> {
             .instrs()
             .filter(move |(_, instr)| match &instr.kind {
                 InstrKind::Store { place, value } => {
-                    place.as_local() == Some(local) && !self.holds(value)
+                    place.as_local() == Some(local) && !self.held.holds(value)
                 }
                 // `PyDict_Next(dict, &i, &key, &value)`
                 InstrKind::Call {
@@ -148,141 +182,73 @@ impl<'f> Borrow<'f> {
         let had_later = instrs[point.index.min(instrs.len())..]
             .iter()
             .any(|instr| instr.dst() == Some(*temp));
-        self.temps.contains(temp) && !had_later
+        self.held.temps.contains(temp) && !had_later
     }
 
-    fn spread(&mut self) {
-        loop {
-            let before = (self.temps.len(), self.locals.len());
-            for (point, instr) in self.flow.instrs() {
-                if point != self.site {
-                    self.step(point, instr);
-                }
-            }
-            if before == (self.temps.len(), self.locals.len()) {
-                return;
-            }
-        }
-    }
-
-    fn holds(&self, operand: &Operand) -> bool {
-        match operand {
-            Operand::Temp(temp) => self.temps.contains(temp),
-            _ => false,
-        }
-    }
-
-    fn step(&mut self, point: Point, instr: &Instr) {
-        match &instr.kind {
-            InstrKind::Load { dst, place } => {
-                let held = match &place.base {
-                    Base::Local(local) => self.locals.contains(local),
-                    Base::Deref(pointer) => self.holds(pointer),
-                    Base::Global(_) | Base::Unnamed(_) => false,
-                };
-                if held {
-                    self.temps.insert(*dst);
-                }
-            }
-            InstrKind::Store { place, value } => {
-                if let Base::Local(local) = place.base
-                    && self.holds(value)
+    fn note_uses(&mut self, cx: &Cx<'_>) {
+        let (mut kept, mut handed) = (self.kept, Handover::default());
+        self.spread.visit(&mut |point, instr, held| match instr {
+            Some(instr) => {
+                if let InstrKind::Store { place, value } = &instr.kind
+                    && held.holds(value)
                 {
-                    self.locals.insert(local);
-                }
-            }
-            InstrKind::Copy { dst, src } | InstrKind::Cast { dst, src, .. } => {
-                if self.holds(src) {
-                    self.temps.insert(*dst);
-                }
-            }
-            InstrKind::Op { dst, op, operands } => {
-                if !is_test(*op) && operands.iter().any(|operand| self.holds(operand)) {
-                    self.temps.insert(*dst);
-                }
-            }
-            InstrKind::Call { dst, callee, args } => {
-                if self.is_derived(callee, args) {
-                    if !self.flow.is_released(point) {
-                        self.temps.insert(*dst);
+                    match self.out(place) {
+                        Some(out) => drop(handed.outs.insert(out)),
+                        None => kept |= !self.is_own(place),
                     }
-                    self.locals.extend(args.iter().filter_map(address_of_local));
                 }
+                kept |= self.gives_address(cx, point, instr);
             }
-            InstrKind::Declare { .. } | InstrKind::ScopeEnd { .. } | InstrKind::Asm => {}
-        }
-    }
-
-    /// Whether what the call gives may point into the value.
-    fn is_derived(&self, callee: &Callee, args: &[Operand]) -> bool {
-        let Callee::Named(name) = callee else {
-            return args.iter().any(|arg| self.holds(arg));
-        };
-        // The items that a format names live in the tuple.
-        if name.starts_with("PyArg_") {
-            return args.iter().any(|arg| self.holds(arg));
-        }
-        let Some(effects) = capi::effects(name) else {
-            return args.iter().any(|arg| self.holds(arg));
-        };
-        let from = match effects.returns {
-            Returns::Borrowed { from } => from.or(effects.derived_from),
-            _ => effects.derived_from,
-        };
-        let owner = from.and_then(|arg| args.get(usize::from(arg)));
-        owner.is_some_and(|arg| self.holds(arg))
-    }
-
-    fn note_uses(&mut self) {
-        for (point, instr) in self.flow.instrs() {
-            match &instr.kind {
-                InstrKind::Store { place, value } if self.holds(value) => {
-                    self.escapes |= !matches!(place.base, Base::Local(_));
-                }
-                InstrKind::Call {
-                    callee: Callee::Named(name),
-                    args,
-                    ..
-                } => {
-                    let adopts = matches!(
-                        &**name,
-                        "Py_INCREF" | "Py_XINCREF" | "Py_NewRef" | "Py_XNewRef" | "Py_IncRef"
-                    );
-                    // Only the value itself: a reference to an item of it does not keep it.
-                    let own = [Origin::Call(self.site)];
-                    if adopts
-                        && args
-                            .first()
-                            .is_some_and(|arg| self.flow.origins(arg) == own)
-                    {
-                        self.adoptions.push(point);
-                    }
-                    self.escapes |= capi::effects(name).is_none() && self.gives_address(instr);
-                }
-                _ => self.escapes |= self.gives_address(instr),
+            None => {
+                let end = &self.flow.cfg.block(point.block).terminator;
+                handed.result |= match end {
+                    Terminator::Return(Some(value), _) => held.holds(value),
+                    _ => false,
+                };
             }
+        });
+        (self.kept, self.handed) = (kept, handed);
+    }
+
+    /// Whether a place is gone when the function is done.
+    fn is_own(&self, place: &Place) -> bool {
+        matches!(place.base, Base::Local(local)
+            if self.flow.function.tree.local(local).storage == Storage::None)
+    }
+
+    /// The parameter through which a store to `place` gives the caller a value.
+    fn out(&self, place: &Place) -> Option<usize> {
+        let Base::Deref(pointer) = &place.base else {
+            return None;
+        };
+        let index = self.flow.parameter(pointer)?;
+        let is_out = place.path.is_empty() && self.flow.is_only_followed(index);
+        is_out.then_some(index)
+    }
+
+    /// Whether somebody gets to know the variable that holds the value.
+    fn gives_address(&self, cx: &Cx<'_>, point: Point, instr: &Instr) -> bool {
+        let holds = |operand: &Operand| {
+            let local = address_of_local(operand);
+            local.is_some_and(|local| self.held.locals.contains(&local))
+        };
+        match &instr.kind {
+            _ if point == self.site => false,
+            InstrKind::Call {
+                callee: Callee::Named(name),
+                args,
+                ..
+            } if capi::effects(name).is_none() => {
+                let mut given = (0..args.len()).filter(|&at| holds(&args[at]));
+                given.any(|at| !cx.only_fills(name, at))
+            }
+            InstrKind::Call {
+                callee: Callee::Named(_),
+                ..
+            } => false,
+            _ => instr.operands().any(holds),
         }
-        let mut returned = self.flow.returns().map(|(_, value)| value);
-        self.escapes |= returned.any(|value| self.holds(value));
     }
-
-    fn gives_address(&self, instr: &Instr) -> bool {
-        let mut addressed = instr.operands().filter_map(address_of_local);
-        addressed.any(|local| self.locals.contains(&local))
-    }
-}
-
-/// Variables that a borrowing call fills: the key and value of `PyDict_Next`.
-fn outs(instr: &Instr) -> impl Iterator<Item = LocalId> {
-    let args = match &instr.kind {
-        InstrKind::Call {
-            callee: Callee::Named(name),
-            args,
-            ..
-        } if &**name == "PyDict_Next" => args.get(2..).unwrap_or_default(),
-        _ => &[],
-    };
-    args.iter().filter_map(address_of_local)
 }
 
 /// Whether what the call at `site` gives is at most compared with `NULL`.
@@ -323,13 +289,4 @@ pub(super) fn is_only_tested(flow: &Flow<'_>, site: Point) -> bool {
         }
         other => !other.operands().into_iter().any(|it| is_given(&given, it)),
     })
-}
-
-/// Whether the result is a truth value, which points nowhere.
-fn is_test(op: Op) -> bool {
-    match op {
-        Op::Unary(op) => op == UnaryOp::Not,
-        Op::Binary(op) => op.is_comparison(),
-        Op::VaArg => false,
-    }
 }

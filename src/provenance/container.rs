@@ -1,10 +1,15 @@
 //! Judges a container by where it comes from.
 
+use std::collections::BTreeSet;
+
 use crate::cfg::{Operand, Point};
+use crate::program::{CallSite, ItemId};
 use crate::roles::{Param, Role};
+use crate::source::FileId;
 
 use super::Cx;
 use super::api::{Gives, Use, gives, is_full_list};
+use super::borrow::{Borrow, Later};
 use super::flow::{Flow, Origin};
 use super::sharing::{Root, Until};
 use super::verdict::{SafeReason, SharedKind, Verdict, safe};
@@ -225,7 +230,7 @@ impl Cx<'_> {
         let from_python = roles
             .map(|role| self.role_param(at, role, index, name))
             .reduce(Verdict::join);
-        let sites = self.calls.calls_to(&function.name);
+        let sites = self.calls_of(at.flow);
         let is_open = !function.is_static || self.calls.is_mentioned(&function.name);
         match from_python {
             Some(verdict) if sites.is_empty() || matches!(verdict, Verdict::Shared(_)) => verdict,
@@ -256,15 +261,43 @@ impl Cx<'_> {
         }
     }
 
+    /// The calls of the function: those in another source file that has a `static` namesake of it
+    /// are calls of that one.
+    fn calls_of(&self, flow: &Flow<'_>) -> Vec<CallSite> {
+        let (name, file) = (&flow.function.name, flow.item.place.0);
+        let place = |item: ItemId| self.program.items[item.0 as usize].place.0;
+        let path = &self.program.files.get(file).path();
+        let is_header = path
+            .extension()
+            .is_some_and(|it| it.to_string_lossy().starts_with('h'));
+        let is_static = |item: ItemId| {
+            let flow = self.flow(item);
+            flow.is_some_and(|flow| flow.function.is_static)
+        };
+        let others = self
+            .definitions(name)
+            .filter(|&item| is_static(item))
+            .map(place);
+        let others: BTreeSet<FileId> = others
+            .filter(|&other| other != file && !is_header)
+            .collect();
+        let sites = self.calls.calls_to(name).iter().copied();
+        sites
+            .filter(|site| !others.contains(&place(site.item)))
+            .collect()
+    }
+
     /// What all callers pass as parameter `index`.
     fn callers(&self, at: At<'_, '_>, index: usize) -> Verdict {
-        let name = &at.flow.function.name;
-        let until = match at.until {
-            Until::LastUse(borrow) if borrow.escapes() => Until::Forever,
-            Until::LastUse(_) | Until::Site => Until::Site,
-            Until::Forever => Until::Forever,
+        let (until, handed) = match at.until {
+            Until::LastUse(borrow) => match borrow.later() {
+                Later::Nowhere => (Until::Site, None),
+                Later::InCaller(handed) => (Until::Forever, Some(handed)),
+                Later::Anywhere => (Until::Forever, None),
+            },
+            until => (until, None),
         };
-        let sites = self.calls.calls_to(name).iter();
+        let sites = self.calls_of(at.flow).into_iter();
         let verdicts = sites.filter_map(|call| {
             let unknown = Some(Verdict::Shared(SharedKind::Unknown));
             let Some(flow) = self.flow(call.item) else {
@@ -274,6 +307,8 @@ impl Cx<'_> {
             let Some(site) = flow.cfg.call(call.expr) else {
                 return unknown;
             };
+            let borrow = handed.map(|handed| Borrow::through(self, flow, site, handed.clone()));
+            let until = borrow.as_ref().map_or(until, Until::LastUse);
             match flow.call(site) {
                 // No container, so nothing is read there.
                 Some((_, args)) if args.get(index).is_some_and(Operand::is_zero) => None,

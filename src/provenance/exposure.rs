@@ -35,12 +35,12 @@ impl Cx<'_> {
     }
 
     fn exposure_in(&self, flow: &Flow<'_>, site: Point) -> Exposure {
-        let borrow = Borrow::new(flow, site);
+        let borrow = Borrow::new(self, flow, site);
         let here = self.text(flow, site);
         let is_later = |text: &Text| text.0 == here.0 && text.1.start() >= here.1.end();
         let place = |point: Point| {
             let text = self.text(flow, point);
-            let comes = is_later(&text) && flow.reaches(site, point, &borrow.adoptions);
+            let comes = is_later(&text) && flow.reaches(site, point, borrow.adoptions());
             comes.then_some((text, point))
         };
         let Some((used, last)) = uses(flow, site).into_iter().filter_map(place).max() else {
@@ -52,7 +52,7 @@ impl Cx<'_> {
             let (text, _) = place(point)?;
             let between = text.1.end() <= used.1.start()
                 && borrow.is_live_at(point)
-                && flow.reaches(point, last, &borrow.adoptions);
+                && flow.reaches(point, last, borrow.adoptions());
             between.then(|| (text, name.to_owned()))
         });
         Exposure {

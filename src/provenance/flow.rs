@@ -143,8 +143,9 @@ impl<'a> Flow<'a> {
             } if matches!(&**name, "Py_DECREF" | "Py_XDECREF") => args.first(),
             _ => None,
         });
-        let made = objects.filter_map(|object| match self.origins(object)[..] {
-            [Origin::Call(made)] => Some(made),
+        let origins = objects.flat_map(|object| self.origins(object));
+        let made = origins.filter_map(|origin| match origin {
+            Origin::Call(made) => Some(made),
             _ => None,
         });
         made.collect()
@@ -205,6 +206,18 @@ impl<'a> Flow<'a> {
                 _ => return None,
             }
         }
+    }
+
+    /// Whether `operand` was just cast to another type.
+    pub(super) fn is_cast(&self, operand: &Operand) -> bool {
+        let Operand::Temp(temp) = operand else {
+            return false;
+        };
+        let mut made = self.definitions[temp.0 as usize].iter();
+        made.any(|&at| {
+            let instr = self.cfg.instr(at);
+            instr.is_some_and(|instr| matches!(instr.kind, InstrKind::Cast { .. }))
+        })
     }
 
     /// What was written at `point`, if anything.

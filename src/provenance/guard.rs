@@ -50,7 +50,7 @@ impl Cx<'_> {
                 Some((Some(name), _)) => may_suspend(name),
             };
             suspends
-                && flow.reaches(site, point, &borrow.adoptions)
+                && flow.reaches(site, point, borrow.adoptions())
                 && borrow.is_live_at(point)
                 && point != site
         })

@@ -23,6 +23,8 @@ mod exposure;
 mod field;
 mod flow;
 mod guard;
+mod held;
+mod outs;
 mod own;
 mod sharing;
 mod stack;
@@ -181,7 +183,7 @@ impl<'a> Cx<'a> {
         let Some(container) = args.get(container) else {
             return Verdict::Shared(SharedKind::Unknown);
         };
-        let borrow = Borrow::new(flow, point);
+        let borrow = Borrow::new(self, flow, point);
         let found = self.container(flow, container, point, Until::LastUse(&borrow), MAX_DEPTH);
         match found {
             Verdict::Shared(_) => match self.guard(flow, container, point, &borrow) {

@@ -197,7 +197,7 @@ impl Cx<'_> {
         let renewed: Vec<Point> = copies.renewed(root).into_iter().collect();
         let mut stops = renewed.clone();
         if let Until::LastUse(borrow) = until {
-            stops.extend(&borrow.adoptions);
+            stops.extend(borrow.adoptions());
         }
         let shares = self.uses_of(&copies, Use::Change, depth);
         let shared = shares.into_iter().find(|&at| {

@@ -116,13 +116,6 @@ PyObject *g(PyObject *self) { return f(self, NULL, shared); }
 }
 
 #[test]
-fn namesakes_in_other_files_are_other_functions_with_the_same_risk() {
-    let a = "static void look(PyObject *d) { use(PyDict_GetItem(d, d)); }\nvoid f(void) { look(PyDict_New()); }\n";
-    let b = "static void look(PyObject *d) { }\nvoid g(PyObject *p) { look(p); }\n";
-    insta::assert_snapshot!(verdicts(&[("a.c", a), ("b.c", b)]), @"look: shared, `p`, which the caller passes in");
-}
-
-#[test]
 fn a_caller_without_a_container_does_not_count() {
     let text = format!(
         "{HELPER}void f(PyObject *p) {{ PyObject *l = PySequence_List(p); look(l); }}\nvoid g(void) {{ look(NULL); }}\n"
@@ -132,5 +125,158 @@ fn a_caller_without_a_container_does_not_count() {
         ");
     insta::assert_snapshot!(of(&format!("{HELPER}void g(void) {{ look(NULL); }}\n")), @"
         look: shared, a container of unknown origin
+        ");
+}
+
+/// A helper that takes arguments apart, and a method that calls it.
+const PARSE: &str = "\
+static int parse(PyObject *args, PyObject *kw, PyObject **a, PyObject **b) {
+    *a = PyDict_GetItemString(kw, \"a\");
+    if (*a == NULL) return 0;
+    PyObject *tmp = PyDict_GetItemString(kw, \"b\");
+    if (tmp != NULL) *b = tmp;
+    return 1;
+}
+static PyMethodDef m[] = {{\"f\", (PyCFunction)f, METH_VARARGS | METH_KEYWORDS, NULL}};
+";
+
+#[test]
+fn keyword_arguments_are_handed_out_by_a_helper() {
+    let text = format!(
+        "{PARSE}
+static PyObject *slow(PyObject *args, PyObject *kw) {{ return PyObject_Call(func, args, kw); }}
+static PyObject *f(PyObject *self, PyObject *args, PyObject *kw) {{
+    PyObject *a_obj = NULL, *b_obj = Py_None, *array;
+    if (!parse(args, kw, &a_obj, &b_obj)) return NULL;
+    if (Array_Check(a_obj)) {{ array = a_obj; Py_INCREF(array); }}
+    else {{ array = to_array(a_obj); }}
+    if (count(b_obj)) {{ Py_DECREF(array); return slow(args, kw); }}
+    PyObject *result = compute(array);
+    Py_DECREF(array);
+    return result;
+}}
+"
+    );
+    insta::assert_snapshot!(of(&text), @"
+        parse: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
+        parse: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
+        ");
+}
+
+#[test]
+fn what_a_helper_hands_out_is_in_use_as_long_as_the_callers_variable() {
+    let method = |body: &str| {
+        of(&format!(
+            "{PARSE}static PyObject *f(PyObject *self, PyObject *args, PyObject *kw) {{
+    PyObject *a, *b;
+    parse(args, kw, &a, &b);
+{body}
+}}
+"
+        ))
+    };
+    // Each of these can lose `b`, `a` or both.
+    insta::assert_snapshot!(method("publish(kw); return use(b);"), @"
+        parse: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
+        parse: shared, `kw`, which the caller passes in
+        ");
+    insta::assert_snapshot!(method("PyDict_Clear(kw); return use(a);"), @"
+        parse: shared, `kw`, which the caller passes in
+        parse: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
+        ");
+    insta::assert_snapshot!(method("publish(kw); forget(); return NULL;"), @"
+        parse: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
+        parse: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
+        ");
+    insta::assert_snapshot!(method("keep(&b); publish(kw); return NULL;"), @"
+        parse: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
+        parse: shared, `kw`, which the caller passes in
+        ");
+    insta::assert_snapshot!(method("last = a; publish(kw); return NULL;"), @"
+        parse: shared, `kw`, which the caller passes in
+        parse: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
+        ");
+}
+
+#[test]
+fn an_out_parameter_that_the_helper_keeps_or_that_is_no_variable() {
+    let helper = |look: &str, call: &str| {
+        of(&format!(
+            "static void look(PyObject *kw, PyObject **out) {{ {look} }}
+static PyObject *f(PyObject *self, PyObject *args, PyObject *kw) {{
+    PyObject *v;
+    {call};
+    publish(kw);
+    return NULL;
+}}
+static PyMethodDef m[] = {{{{\"f\", (PyCFunction)f, METH_VARARGS | METH_KEYWORDS, NULL}}}};
+"
+        ))
+    };
+    let plain = "*out = PyDict_GetItemString(kw, \"a\");";
+    insta::assert_snapshot!(helper(plain, "look(kw, &v)"), @"
+        look: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
+        ");
+    insta::assert_snapshot!(helper(plain, "look(kw, &self->v)"), @"
+        look: shared, `kw`, which the caller passes in
+        ");
+    insta::assert_snapshot!(helper("*out = PyDict_GetItemString(kw, \"a\"); kept = out;", "look(kw, &v)"), @"
+        look: shared, `kw`, which the caller passes in
+        ");
+    insta::assert_snapshot!(helper("*out = PyDict_GetItemString(kw, \"a\"); kept = *out;", "look(kw, &v)"), @"
+        look: shared, `kw`, which the caller passes in
+        ");
+    insta::assert_snapshot!(helper("out++; *out = PyDict_GetItemString(kw, \"a\");", "look(kw, &v)"), @"
+        look: shared, `kw`, which the caller passes in
+        ");
+}
+
+#[test]
+fn several_helpers_may_fill_the_same_variable() {
+    let text = "\
+static void by_name(PyObject *kw, PyObject **v) { *v = PyDict_GetItemString(kw, \"a\"); }
+static void or_not(PyObject *kw, PyObject **v) { if (*v == NULL) *v = PyDict_GetItemString(kw, \"b\"); }
+static void and_keep(PyObject *kw, PyObject **v) { *v = PyDict_GetItemString(kw, \"c\"); last = *v; }
+static PyObject *f(PyObject *self, PyObject *args, PyObject *kw) {
+    PyObject *v = NULL;
+    if (by_name_only) { by_name(kw, &v); } else { or_not(kw, &v); }
+    Py_INCREF(v);
+    publish(kw);
+    return v;
+}
+static PyObject *g(PyObject *self, PyObject *args, PyObject *kw) {
+    PyObject *v = NULL;
+    and_keep(kw, &v);
+    or_not(kw, &v);
+    publish(kw);
+    return NULL;
+}
+static PyMethodDef m[] = {
+    {\"f\", (PyCFunction)f, METH_VARARGS | METH_KEYWORDS, NULL},
+    {\"g\", (PyCFunction)g, METH_VARARGS | METH_KEYWORDS, NULL},
+};
+";
+    insta::assert_snapshot!(of(text), @"
+        by_name: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
+        or_not: shared, `kw`, which the caller passes in
+        and_keep: shared, `kw`, which the caller passes in
+        ");
+}
+
+#[test]
+fn a_static_function_of_another_file_is_called_there() {
+    let look = "static void look(PyObject *d) { use(PyDict_GetItem(d, d)); }\n";
+    let own = format!("{look}void f(void) {{ look(PyDict_New()); }}\n");
+    let other = format!("{look}void g(void) {{ look(shared); }}\n");
+    insta::assert_snapshot!(verdicts(&[("a.c", &own), ("b.c", &other)]), @"
+        look: Fresh, in `f()`: the container is made by `PyDict_New()` on line 2 and nobody else has it while the value is in use
+        look: shared, `shared`, a variable that all threads share
+        ");
+    // A header's function may be what is called, by `#if`.
+    let other =
+        format!("#include \"a.h\"\n#ifdef OWN\n{look}#endif\nvoid g(void) {{ look(shared); }}\n");
+    insta::assert_snapshot!(verdicts(&[("a.h", &own), ("b.c", &other)]), @"
+        look: shared, `shared`, a variable that all threads share
+        look: shared, `shared`, a variable that all threads share
         ");
 }
