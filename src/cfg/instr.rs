@@ -25,7 +25,7 @@ pub enum Op {
 }
 
 /// The node an instruction was made from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
     /// An expression.
     Expr(ExprId),

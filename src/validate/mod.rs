@@ -5,6 +5,7 @@
 //! is no fix any more: its finding says why.
 
 mod alternatives;
+mod before;
 mod contract;
 mod domains;
 mod ends;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::before::Before;
 use super::original::Original;
 use super::{
     Failure, contract, domains, kept, made, saved, statics, structure, undeclared, variants,
@@ -119,27 +120,17 @@ fn unreleased(
                       exactly once";
         return vec![(None, Failure::Unknown(reason.to_owned()))];
     };
-    let troubles: Vec<Trouble> = troubles
+    let new = troubles
         .into_iter()
-        .filter(|t| is_new(item, function, applied, t))
-        .collect();
+        .filter(|trouble| is_new(item, function, applied, trouble));
+    let mut troubles: Vec<Trouble> = new.collect();
     if troubles.is_empty() {
         return Vec::new();
     }
-    let old = old_troubles(
-        original,
-        item.place.0,
-        original_span(applied, item.place.1),
-        handing,
-    );
-    // What the function did wrong before is not the fix's doing, but worth a look.
-    let before = |trouble: &Trouble| {
-        let start = start_of(item, function, trouble)?;
-        let at = applied.map.to_original(start)?;
-        old.contains(&(trouble.problem, at)).then_some(at)
-    };
+    let before = Before::new(original, item, function, applied, handing);
+    troubles.retain(|trouble| !before.is_same(trouble));
     let mut all = troubles.iter();
-    if let Some(trouble) = all.find(|t| before(t).is_none() && !t.problem.is_doubt()) {
+    if let Some(trouble) = all.find(|t| before.at(t).is_none() && !t.problem.is_doubt()) {
         let reason = describe(function, &seeds, trouble);
         return vec![(None, Failure::Wrong(reason))];
     }
@@ -149,7 +140,7 @@ fn unreleased(
     }
     let doubts = first.into_values().map(|trouble| {
         let mut reason = describe(function, &seeds, trouble);
-        if let Some(at) = before(trouble).filter(|_| !trouble.problem.is_doubt()) {
+        if let Some(at) = before.at(trouble).filter(|_| !trouble.problem.is_doubt()) {
             let line = original.program.files.get(item.place.0).position(at).line.0;
             reason += &format!(", as it was before (line {line})");
         }
@@ -197,28 +188,6 @@ fn unbalanced(item: &ProgramItem, function: &Function, applied: &Applied) -> Opt
 pub(super) fn follow(function: &Function, seeds: &[Seed], callees: &dyn Callees) -> Report {
     let graph = graph(function);
     track::run(&graph, &function.tree, seeds, callees)
-}
-
-/// What is wrong with the borrowed references of the original function, and where that shows: a
-/// reference taken by `Py_INCREF` that some exit forgets.
-fn old_troubles(
-    original: &Original<'_>,
-    file: FileId,
-    span: ByteSpan,
-    handing: &BTreeSet<String>,
-) -> Vec<(Problem, ByteOffset)> {
-    let mut old = Vec::new();
-    for (item, function) in original.functions_within(file, span) {
-        let seeds = borrowed_seeds(function, handing);
-        if let Report::Complete(troubles) = follow(function, &seeds, original.callees) {
-            old.extend(
-                troubles.iter().filter_map(|trouble| {
-                    Some((trouble.problem, start_of(item, function, trouble)?))
-                }),
-            );
-        }
-    }
-    old
 }
 
 /// The lookups of the original, and its calls of functions that give new references since.

@@ -128,6 +128,24 @@ fn pointers_into_an_argument_are_told_from_copies() {
 }
 
 #[test]
+fn a_result_with_a_reference_of_its_own_lives_by_itself() {
+    let text = "
+        static PyObject *own(PyObject *v) { Py_INCREF(v); return v; }
+        static PyObject *new(PyObject *v) { return Py_NewRef(v); }
+        static PyObject *some(PyObject *v, int n) { if (n) Py_INCREF(v); return v; }
+        static PyObject *back(PyObject *v) { Py_INCREF(v); use(v); Py_DECREF(v); return v; }
+        static PyObject *kept(Foo *self, PyObject *v) { Py_INCREF(v); self->v = v; return v; }";
+    let calls = "own(v); new(v); some(v, 1); back(v); kept(s, v);";
+    insta::assert_snapshot!(summary(&with_caller(text, calls)), @"
+        back: Used and in the result
+        kept: Used, Used and in the result
+        new: Used
+        own: Used
+        some: Used and in the result, Used
+        ");
+}
+
+#[test]
 fn callees_are_summed_up_first_and_circles_settle() {
     let text = "
         static int inner(Foo *self, PyObject *v) { self->v = v; return 0; }

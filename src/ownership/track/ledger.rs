@@ -1,6 +1,6 @@
 //! The counts: what takes, gives away and loses references, and what is wrong at the end.
 
-use super::state::{InstanceId, State, Value};
+use super::state::{Instance, InstanceId, State, Value};
 use super::step::Stepper;
 use super::{Exit, Handed, Problem, Trouble};
 use crate::ast::StmtId;
@@ -95,6 +95,7 @@ impl Stepper<'_> {
         let instance = &mut state.instances[id];
         instance.count = instance.count.saturating_sub(1);
         instance.released = instance.count <= 0;
+        instance.released_at = instance.released.then_some(at);
     }
 
     pub(super) fn give_away(&mut self, state: &mut State, id: InstanceId, at: Option<Source>) {
@@ -112,10 +113,14 @@ impl Stepper<'_> {
         problem: Problem,
         at: Option<Source>,
     ) {
+        let Instance {
+            seed, released_at, ..
+        } = state.instances[id];
         let trouble = Trouble {
-            seed: state.instances[id].seed,
+            seed,
             problem,
             at,
+            since: released_at.filter(|_| problem == Problem::MayOutlive),
         };
         if !self.troubles.contains(&trouble) {
             self.troubles.push(trouble);

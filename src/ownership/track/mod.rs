@@ -146,6 +146,8 @@ pub struct Trouble {
     pub problem: Problem,
     /// The step or exit at which it shows; `None` at a join or the end of a scope.
     pub at: Option<Source>,
+    /// The release before it, of [`Problem::MayOutlive`].
+    pub since: Option<Source>,
 }
 
 /// What following the seeds showed.

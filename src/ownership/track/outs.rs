@@ -19,17 +19,18 @@ impl Stepper<'_> {
         } else {
             Value::Unknown
         };
-        self.set_argument(state, source, value);
+        self.set_argument(state, source, 0, value);
     }
 
-    /// Sets the variable that is the first argument of the call.
-    pub(super) fn set_argument(&self, state: &mut State, source: Source, value: Value) {
+    /// Sets the variable that is argument `at` of the call.
+    pub(super) fn set_argument(&self, state: &mut State, source: Source, at: usize, value: Value) {
         let Source::Expr(call) = source else { return };
         let ExprKind::Call { args, .. } = &self.facts.tree.expr(call).kind else {
             return;
         };
-        let first = args.first().map(|arg| &self.facts.tree.expr(*arg).kind);
-        if let Some(ExprKind::Name(Name::Local(local))) = first {
+        let tree = self.facts.tree;
+        let arg = args.get(at).map(|&arg| tree.without_casts(arg));
+        if let Some(ExprKind::Name(Name::Local(local))) = arg.map(|arg| &tree.expr(arg).kind) {
             state.set_local(*local, value);
         }
     }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use super::owed::Cell;
 use super::{Origin, Seed};
 use crate::ast::LocalId;
-use crate::cfg::TempId;
+use crate::cfg::{Source, TempId};
 
 /// Index of an instance in [`State::instances`].
 pub(super) type InstanceId = usize;
@@ -74,6 +74,8 @@ pub(super) struct Instance {
     pub count: i8,
     /// Whether the last reference went by a release, and not by being given away.
     pub released: bool,
+    /// The release, as long as something is left that a function made of the object.
+    pub released_at: Option<Source>,
     /// Whether a test showed it to be `Py_None`, which other names stand for as well.
     pub none: bool,
 }
@@ -84,6 +86,7 @@ impl Instance {
             seed,
             count: i8::from(owned),
             released: false,
+            released_at: None,
             none: false,
         }
     }
@@ -152,11 +155,7 @@ impl State {
         if self.instances[id].none {
             return true;
         }
-        let locals = self.locals.values().copied();
-        let temps = self.temps.values().map(|temp| temp.value);
-        locals
-            .chain(temps)
-            .any(|value| value == Value::Instance(id))
+        self.values().any(|value| value == Value::Instance(id))
     }
 
     /// An instance that is known to be `Py_None` and is owned.
@@ -167,17 +166,23 @@ impl State {
     }
 
     fn is_mentioned(&self, id: InstanceId) -> bool {
-        let locals = self.locals.values().copied();
-        let temps = self.temps.values().map(|temp| temp.value);
-        locals
-            .chain(temps)
-            .any(|value| value.mentions() == Some(id))
+        self.values().any(|value| value.mentions() == Some(id))
             || self.owed.values().any(|&owed| owed == id)
+    }
+
+    fn values(&self) -> impl Iterator<Item = Value> {
+        let temps = self.temps.values().map(|temp| temp.value);
+        self.locals.values().copied().chain(temps)
     }
 
     /// Drops balanced instances that nothing mentions, and of those with the same end all but one,
     /// and numbers the others in a fixed order.
     pub(super) fn normalize(&mut self) {
+        for id in 0..self.instances.len() {
+            if !self.values().any(|value| value == Value::MaybeDerived(id)) {
+                self.instances[id].released_at = None;
+            }
+        }
         let mut ended: Vec<Instance> = Vec::new();
         let keep = (0..self.instances.len()).filter(|&id| {
             let instance = self.instances[id];

@@ -259,7 +259,12 @@ impl<'a> Stepper<'a> {
         {
             // Py_INCREF(PyTuple_GET_ITEM(v, 0)): from here on it lives by itself.
             self.use_value(state, value, source);
-            return self.set_argument(state, source, Value::NonNull);
+            return self.set_argument(state, source, at, Value::NonNull);
+        }
+        if let (Some(CountEffect::Steal(_)), Value::MaybeDerived(_)) = (effect, value) {
+            // PyTuple_SET_ITEM(t, 0, made): the code has a reference of its own to give.
+            self.use_value(state, value, source);
+            return self.set_argument(state, source, at, Value::NonNull);
         }
         let value = match (value, effect) {
             // if (v == Py_None) { Py_DECREF(Py_None); …: the same object under another name.
@@ -292,6 +297,7 @@ impl<'a> Stepper<'a> {
                 seed: 0,
                 problem,
                 at: Some(source),
+                since: None,
             }));
             if !frees(name) {
                 self.use_value(state, value, source);

@@ -361,6 +361,37 @@ fn what_an_address_gets_may_live_in_the_object() {
 }
 
 #[test]
+fn what_the_code_gives_away_is_its_own() {
+    let body = |before: &str, behind: &str| {
+        format!(
+            "PyObject *made, *v = PyList_GetItemRef(self, 0);
+            if (v == NULL) return NULL;
+            made = convert(v);
+            {before};
+            Py_DECREF(v);
+            {behind};
+            look(made);
+            return NULL;"
+        )
+    };
+    let late = "MayOutlive at look(made)";
+    assert_eq!(troubles(&body("", "")), late);
+    assert_eq!(troubles(&body("PyTuple_SET_ITEM(args, 0, made)", "")), "");
+    let cast = "PyTuple_SET_ITEM(args, 0, (PyObject *)made)";
+    assert_eq!(troubles(&body(cast, "")), "");
+    assert_eq!(
+        troubles(&body("", "PyTuple_SET_ITEM(args, 0, made)")),
+        "MayOutlive at PyTuple_SET_ITEM(args, 0, made)"
+    );
+    // What lives in the object does not.
+    let item = body(
+        "made = PyTuple_GET_ITEM(v, 0); PyTuple_SET_ITEM(args, 0, made)",
+        "",
+    );
+    assert_eq!(troubles(&item), "UseAfterRelease at look(made)");
+}
+
+#[test]
 fn a_variable_without_a_value_is_not_released() {
     let body = "PyObject *v;
         if (test(self)) goto done;

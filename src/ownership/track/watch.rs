@@ -25,6 +25,7 @@ impl Stepper<'_> {
                     seed,
                     problem: Problem::UseOfUnset,
                     at: Some(source),
+                    since: None,
                 };
                 if !self.troubles.contains(&trouble) {
                     self.troubles.push(trouble);

@@ -36,6 +36,9 @@ pub(in crate::strong) enum Hold {
     Nothing,
     /// The variable is `NULL`.
     Null,
+    /// The object is another one, which the code has a reference of its own to, or never counts:
+    /// what it does about it is right as it is.
+    Settled,
     /// The object is there.
     Held {
         /// References that the original code holds.
@@ -202,7 +205,7 @@ impl State {
                 self.parts.clone_from(&other.parts);
             }
             Hold::Held { .. } if apart && other.hold == Hold::Null => {}
-            Hold::Null | Hold::Held { .. } => {
+            Hold::Null | Hold::Settled | Hold::Held { .. } => {
                 self.join_carriers(&other.carriers);
                 self.parts.extend(&other.parts);
             }
@@ -255,8 +258,11 @@ fn join_holds(left: &Hold, right: &Hold, name: &str) -> Hold {
     };
     match (left, right) {
         (_, Hold::Broken(_)) => right.clone(),
-        (Hold::Nothing, Hold::Nothing | Hold::Null) => Hold::Nothing,
+        (Hold::Nothing, Hold::Nothing | Hold::Null | Hold::Settled) => Hold::Nothing,
         (Hold::Null, Hold::Null) => Hold::Null,
+        (Hold::Null | Hold::Settled, Hold::Settled) => Hold::Settled,
+        // The new reference took the place of one of the code's: here, too, nothing changes.
+        (Hold::Settled, &Hold::Held { count, .. }) if count > 0 => Hold::Held { count, null: true },
         (Hold::Null, Hold::Held { count, .. }) => Hold::Held {
             count: *count,
             null: true,
@@ -275,7 +281,8 @@ fn rank(hold: &Hold) -> u8 {
     match hold {
         Hold::Nothing => 0,
         Hold::Null => 1,
-        Hold::Held { .. } => 2,
-        Hold::Broken(_) => 3,
+        Hold::Settled => 2,
+        Hold::Held { .. } => 3,
+        Hold::Broken(_) => 4,
     }
 }

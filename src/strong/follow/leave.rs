@@ -98,7 +98,7 @@ impl Follower<'_, '_> {
         match state.hold {
             Hold::Held { count: 1.., .. } => state.fail(Reason::OwnedByCallerToo),
             Hold::Held { .. } | Hold::Null => state.clear(),
-            Hold::Nothing | Hold::Broken(_) => {}
+            Hold::Nothing | Hold::Settled | Hold::Broken(_) => {}
         }
     }
 }

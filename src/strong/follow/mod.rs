@@ -109,6 +109,8 @@ pub(in crate::strong) struct Follower<'s, 'a> {
     /// Whether paths without an object are taken to have `NULL`: so what else stands against a
     /// change comes to light.
     pub supposes_null: bool,
+    /// Whether what other definitions give is left to the code, in [`Mode::Adopt`].
+    pub leaves_others: bool,
     /// Slots not to be used.
     pub suppressed: BTreeSet<Slot>,
     /// Statements at which a release leaves `NULL` in the variable.

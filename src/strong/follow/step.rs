@@ -118,7 +118,7 @@ impl Follower<'_, '_> {
             match state.hold {
                 Hold::Held { .. } => state.fail(reason()),
                 Hold::Null => state.clear(),
-                Hold::Nothing | Hold::Broken(_) => {}
+                Hold::Nothing | Hold::Settled | Hold::Broken(_) => {}
             }
         }
     }
@@ -223,6 +223,7 @@ impl Follower<'_, '_> {
                 count: u8::from(self.mode == Mode::Adopt),
                 null: true,
             },
+            Given::Borrowed(_) if self.leaves_others => Hold::Settled,
             Given::Borrowed(_) => {
                 let Some(value) = super::web::assigned(self.scene, instr.source, local) else {
                     return state.fail(some_paths());
@@ -237,7 +238,8 @@ impl Follower<'_, '_> {
             looked_up: matches!(given, Given::Borrowed(_)),
             made: *given == Given::New,
             unreleased: *given == Given::New,
-            passed_on: false,
+            // A release that the code forgets is none of a settled object.
+            passed_on: hold == Hold::Settled,
         };
         state.hold = hold;
         state.carriers.insert(Carrier::Local(local), Kind::Same);
@@ -310,7 +312,7 @@ impl Follower<'_, '_> {
                 state.hold = Hold::Held { count, null: false };
             }
             (Hold::Held { null: false, .. }, true) | (Hold::Null, false) => return false,
-            (Hold::Null, true) | (Hold::Nothing | Hold::Broken(_), _) => {}
+            (Hold::Null, true) | (Hold::Nothing | Hold::Settled | Hold::Broken(_), _) => {}
         }
         true
     }

@@ -54,14 +54,19 @@ pub(in crate::strong) fn follow(
     ) {
         return Ok(Decisions::default());
     }
+    let follow_as = |mode, leaves_others, weak| {
+        let mut follower = follower(mode, scene, slots, home, strong, weak);
+        follower.leaves_others = leaves_others;
+        follow_as(follower, home)
+    };
     if home.is_apart {
-        return follow_as(Mode::Apart, scene, slots, home, strong, None);
+        return follow_as(Mode::Apart, false, None);
     }
     if home.web.values().any(|given| *given == Given::Parameter) {
         return Err(Reason::OverwritesParameter(home.name.clone()));
     }
     let follow_with = |weak: Option<Weak>| {
-        let as_mode = |mode| follow_as(mode, scene, slots, home, strong, weak.clone());
+        let as_mode = |mode| follow_as(mode, false, weak.clone());
         let mended = |reason| match may_mend(scene, home) {
             true => as_mode(Mode::Mend),
             false => Err(reason),
@@ -70,7 +75,13 @@ pub(in crate::strong) fn follow(
             let counted = as_mode(Mode::Keep).or_else(|_| as_mode(Mode::Own));
             counted.or_else(mended)
         };
-        as_mode(Mode::Adopt).or_else(|reason| others(()).map_err(|_| reason))
+        // What a function hands out must be its own on every path.
+        let settled = |reason| match scene.hands_out {
+            true => Err(reason),
+            false => follow_as(Mode::Adopt, true, weak.clone()).map_err(|_| reason),
+        };
+        let adopted = as_mode(Mode::Adopt).or_else(settled);
+        adopted.or_else(|reason| others(()).map_err(|_| reason))
     };
     match adapt(scene, home).and_then(follow_with) {
         // `return o;` must still give `Py_None`.
@@ -83,15 +94,7 @@ pub(in crate::strong) fn follow(
     }
 }
 
-fn follow_as(
-    mode: Mode,
-    scene: &Scene<'_>,
-    slots: &Slots,
-    home: &Home,
-    strong: &Strong<'_>,
-    weak: Option<Weak>,
-) -> Result<Decisions, Reason> {
-    let mut follower = follower(mode, scene, slots, home, strong, weak);
+fn follow_as(mut follower: Follower<'_, '_>, home: &Home) -> Result<Decisions, Reason> {
     let direct = meeting(&mut follower).or_else(|_| {
         follower.suppressed.clear();
         meeting(&mut follower)
@@ -160,6 +163,7 @@ fn follower<'s, 'a>(
         mode,
         starts_null: false,
         supposes_null: false,
+        leaves_others: false,
         suppressed: slots.last_choices().clone(),
         cleared: BTreeSet::new(),
     }

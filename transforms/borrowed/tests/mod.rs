@@ -40,6 +40,7 @@ mod path;
 mod pending;
 mod presence;
 mod saved;
+mod settled;
 mod snapshots;
 mod stored;
 mod undo;

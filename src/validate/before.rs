@@ -1,0 +1,74 @@
+//! What was wrong with the references of a function before a change: that is not its doing.
+
+use std::collections::BTreeSet;
+
+use super::original::Original;
+use super::proof::{borrowed_seeds, follow, is_inserted, original_span, start_of};
+use crate::ast::Function;
+use crate::cfg::Source;
+use crate::edit::Applied;
+use crate::ownership::track::{Problem, Report, Trouble};
+use crate::program::ProgramItem;
+use crate::source::ByteOffset;
+
+/// The troubles of the original, to compare those of the result with.
+pub(super) struct Before<'a> {
+    item: &'a ProgramItem,
+    function: &'a Function,
+    applied: &'a Applied,
+    /// What is wrong with the borrowed references of the original, and where that shows: a reference
+    /// taken by `Py_INCREF` that some exit forgets.
+    old: Vec<(Problem, ByteOffset)>,
+}
+
+impl<'a> Before<'a> {
+    /// `item` has the `function` of the result.
+    pub(super) fn new(
+        original: &Original<'_>,
+        item: &'a ProgramItem,
+        function: &'a Function,
+        applied: &'a Applied,
+        handing: &BTreeSet<String>,
+    ) -> Self {
+        let (file, place) = item.place;
+        let mut old = Vec::new();
+        for (item, function) in original.functions_within(file, original_span(applied, place)) {
+            let seeds = borrowed_seeds(function, handing);
+            if let Report::Complete(troubles) = follow(function, &seeds, original.callees) {
+                old.extend(troubles.iter().filter_map(|trouble| {
+                    Some((trouble.problem, start_of(item, function, trouble)?))
+                }));
+            }
+        }
+        Self {
+            item,
+            function,
+            applied,
+            old,
+        }
+    }
+
+    /// Where the original has the same trouble, if it has.
+    pub(super) fn at(&self, trouble: &Trouble) -> Option<ByteOffset> {
+        let start = start_of(self.item, self.function, trouble)?;
+        let at = self.applied.map.to_original(start)?;
+        self.old.contains(&(trouble.problem, at)).then_some(at)
+    }
+
+    /// Whether the code is no worse off than it was: it released its own reference to an object
+    /// before the last use of what a function made of it, and does so still.
+    ///
+    /// ```c
+    /// Py_INCREF(v);
+    /// made = convert(v);
+    /// Py_DECREF(v);       /* with the reference of `PyDict_GetItemRef` as with that of above */
+    /// use(made);
+    /// ```
+    pub(super) fn is_same(&self, trouble: &Trouble) -> bool {
+        let Some(Source::Expr(release)) = trouble.since else {
+            return false;
+        };
+        let first = self.function.tree.expr(release).range.start;
+        !is_inserted(self.item, self.applied, first) && self.at(trouble).is_some()
+    }
+}
