@@ -335,7 +335,8 @@ impl Cfg {
 }
 
 /// The variable of which `operand` is the address or part of it.
-fn addressed_local(operand: &Operand) -> Option<LocalId> {
+#[must_use]
+pub fn addressed_local(operand: &Operand) -> Option<LocalId> {
     match operand {
         Operand::AddressOf(place) => match place.base {
             Base::Local(local) => Some(local),

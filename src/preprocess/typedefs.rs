@@ -29,7 +29,6 @@ pub(super) fn typedefs(bytes: &[u8], tokens: &[&Token]) -> Vec<Typedef> {
 }
 
 /// Collects the names one `typedef` declares and gives the index of its `;`.
-/// Collects the names one `typedef` declares and gives the index of its `;`.
 fn typedef_names(
     bytes: &[u8],
     tokens: &[&Token],
@@ -60,14 +59,9 @@ fn typedef_names(
                 }
             }
             _ if token.kind == TokenKind::Ident && braces == 0 => {
-                // The name stands right behind `(*`, not anywhere in a parameter list.
-                let star = at >= from + 2
-                    && bytes[tokens[at - 1].span.range()] == *b"*"
-                    && bytes[tokens[at - 2].span.range()] == *b"(";
                 if parens == 0 && !pointed && text != b"__attribute__" {
                     last = Some(text);
-                } else if parens == 1 && star && !pointed {
-                    // typedef int (*callback)(void *arg);
+                } else if parens == 1 && !pointed && is_bracketed(bytes, tokens, at) {
                     last = Some(text);
                     pointed = true;
                 }
@@ -76,6 +70,23 @@ fn typedef_names(
         }
     }
     tokens.len()
+}
+
+/// Whether the name at `at` is declared in brackets of its own, and stands not just anywhere in a
+/// parameter list.
+///
+/// ```c
+/// typedef int (*callback)(void *arg);
+/// typedef int (function)(void *arg);
+/// ```
+fn is_bracketed(bytes: &[u8], tokens: &[&Token], at: usize) -> bool {
+    let text = |at: usize| tokens.get(at).map(|token| &bytes[token.span.range()]);
+    let before = |back: usize| at.checked_sub(back).and_then(text);
+    match before(1) {
+        Some(b"*") => before(2) == Some(b"("),
+        Some(b"(") => text(at + 1) == Some(b")") && text(at + 2) == Some(b"("),
+        _ => false,
+    }
 }
 
 /// The words in front of the name if there is nothing but words; the list of an `enum` does not
@@ -115,7 +126,8 @@ mod tests {
     fn words_stand_alone_or_not_at_all() {
         let text = "typedef unsigned long size; typedef const real *p, r;
             typedef enum { A, B = f(1) } e; typedef enum tag t, *q; typedef enum u v;
-            typedef struct { int x; } s; typedef int (*call)(int a), n[4];";
+            typedef struct { int x; } s; typedef int (*call)(int a), n[4];
+            typedef e (function)(size), plain(size);";
         let tokens = lex(text.as_bytes());
         let tokens: Vec<&Token> = tokens.iter().collect();
         let found = typedefs(text.as_bytes(), &tokens);
@@ -126,8 +138,10 @@ mod tests {
         insta::assert_snapshot!(lines.join("\n"), @"
         call ()
         e (enum)
+        function ()
         n ()
         p ()
+        plain ()
         q ()
         r ()
         s ()

@@ -74,7 +74,9 @@ impl Callees for KnownCallees {
     }
 }
 
-fn out_kind(name: &str, arg: usize) -> Option<OutKind> {
+/// What the function of the C API stores through argument `arg`; `None` if that is no address of a
+/// variable, or is not known.
+pub(super) fn out_kind(name: &str, arg: usize) -> Option<OutKind> {
     let mut outs = capi::effects(name)?.outs.iter();
     outs.find(|out| {
         let first = usize::from(out.arg);

@@ -3,9 +3,13 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::buffers::buffers;
+use super::carriers::addressed;
+use super::effects::out_kind;
 use crate::ast::{LocalId, Storage, Tree, Type, TypeKind};
+use crate::capi::OutKind;
 use crate::cfg::{
-    Base, BlockId, Cfg, InstrKind, LiveTemps, Liveness, Operand, Place, Point, TempId,
+    Base, BlockId, Callee, Cfg, InstrKind, LiveTemps, Liveness, Operand, Outs, Place, Point,
+    TempId, addressed_local,
 };
 
 /// Facts about the function that every path shares.
@@ -23,11 +27,11 @@ pub(super) struct Facts<'a> {
 
 impl<'a> Facts<'a> {
     pub(super) fn new(cfg: &'a Cfg, tree: &'a Tree) -> Self {
-        let address_taken = cfg.address_taken().into_iter().collect();
+        let address_taken = addressed_for_good(cfg);
         Self {
             tree,
             cfg,
-            liveness: Liveness::new(cfg, tree.locals.len()),
+            liveness: Liveness::with_outs(cfg, tree.locals.len(), filled(cfg)),
             buffers: buffers(cfg, tree, &address_taken),
             address_taken,
             live_temps: LiveTemps::new(cfg),
@@ -95,6 +99,54 @@ impl<'a> Facts<'a> {
         let ty = &self.tree.local(local).ty;
         ty.pointee().is_some() && !is_plain_pointer(ty)
     }
+}
+
+/// Variables whose addresses others get than functions of the C API that set them: these forget the
+/// address when they return.
+fn addressed_for_good(cfg: &Cfg) -> FxHashSet<LocalId> {
+    let mut found = FxHashSet::default();
+    for (_, block) in cfg.iter() {
+        for instr in &block.instrs {
+            match &instr.kind {
+                InstrKind::Call {
+                    callee: Callee::Named(name),
+                    args,
+                    ..
+                } => {
+                    let args = args.iter().enumerate();
+                    let kept = args.filter(|(at, _)| out_kind(name, *at).is_none());
+                    found.extend(kept.filter_map(|(_, arg)| addressed_local(arg)));
+                }
+                _ => found.extend(instr.operands().filter_map(addressed_local)),
+            }
+        }
+        let last = block.terminator.operands().into_iter();
+        found.extend(last.filter_map(addressed_local));
+    }
+    found
+}
+
+/// The calls that set a variable whatever comes of them: `PyDict_GetItemRef(dict, key, &v)`.
+fn filled(cfg: &Cfg) -> Outs {
+    let mut filled = Outs::default();
+    for (block, content) in cfg.iter() {
+        for (index, instr) in content.instrs.iter().enumerate() {
+            if let InstrKind::Call {
+                callee: Callee::Named(name),
+                args,
+                ..
+            } = &instr.kind
+            {
+                let args = args.iter().enumerate();
+                let set = args.filter(|(at, _)| out_kind(name, *at) == Some(OutKind::New));
+                let locals = set.filter_map(|(_, arg)| addressed(arg));
+                filled
+                    .overwritten
+                    .extend(locals.map(|local| (Point { block, index }, local)));
+            }
+        }
+    }
+    filled
 }
 
 fn addresses(cfg: &Cfg) -> FxHashMap<TempId, &Place> {

@@ -25,15 +25,11 @@ impl Exits<'_, '_> {
     pub(in crate::strong) fn neighbour(&self) -> Option<Vec<String>> {
         let scene = self.scene;
         let stmt = scene.stmt_of(self.call)?;
-        let (siblings, at) = scene.siblings(stmt)?;
-        let mut next = siblings[at..].iter().copied();
-        let test =
-            next.find(|&other| is_if(scene, other) || other != stmt && !only_looks(scene, other))?;
-        // `r = f(item);` may be one statement before `if (r < 0)`.
-        let tests = [Some(test), next.next().filter(|_| test != stmt)];
-        let mut tests = tests.into_iter().flatten();
-        let branch =
-            tests.find_map(|test| self.branches.iter().find(|branch| branch.test == test))?;
+        let (siblings, _) = scene.siblings(stmt)?;
+        let tests = self.next_tests()?;
+        let branch = tests
+            .into_iter()
+            .find_map(|test| self.branches.iter().find(|branch| branch.test == test))?;
         // What the block declares is not seen outside of it, but has to be released in it:
         // `x = f(PyList_GET_ITEM(fast, 0)); Py_DECREF(fast); if (x < 0) return -1;`
         let stays = match &scene.tree.stmt(branch.jump).kind {
@@ -55,8 +51,23 @@ impl Exits<'_, '_> {
             !releases.any(|&stmt| mentions(scene, scene.tree.stmt(stmt).range, local))
         });
         apart.extend(self.unread_at(branch.then));
-        let same = self.is_same_at(branch, &apart) && self.undoes(branch);
+        // `if (begin(PyList_GET_ITEM(list, 0)) < 0) { … }`: what the failed call began is over.
+        let is_around = branch.test == stmt && branch.evident;
+        let same = self.is_same_at(branch, &apart) && (is_around || self.undoes(branch));
         if same { text(scene, branch) } else { None }
+    }
+
+    /// The statements that may ask whether the next thing that the function does fails.
+    pub(in crate::strong) fn next_tests(&self) -> Option<Vec<StmtId>> {
+        let scene = self.scene;
+        let stmt = scene.stmt_of(self.call)?;
+        let (siblings, at) = scene.siblings(stmt)?;
+        let mut next = siblings[at..].iter().copied();
+        let test =
+            next.find(|&other| is_if(scene, other) || other != stmt && !only_looks(scene, other))?;
+        // `r = f(item);` may be one statement before `if (r < 0)`.
+        let second = next.next().filter(|_| test != stmt);
+        Some([test].into_iter().chain(second).collect())
     }
 
     /// The exit that the function takes in the statement before, after it raised an exception:

@@ -4,7 +4,7 @@ use super::error_value::is_minus_one;
 use super::held::frees;
 use super::reach::{ends_of, reaches};
 use super::undone::undone;
-use crate::ast::{BinaryOp, ExprId, ExprKind, Init, StmtId, StmtKind, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Init, StmtId, StmtKind, Storage, UnaryOp};
 use crate::capi::Returns;
 use crate::cfg::Point;
 use crate::strong::pending::raising::is_status;
@@ -46,15 +46,50 @@ pub(in crate::strong) fn branches(scene: &Scene<'_>) -> Vec<Branch> {
 
 /// The branch `then` if it does nothing but raise, release and leave.
 pub(in crate::strong) fn branch(scene: &Scene<'_>, test: StmtId, then: StmtId) -> Option<Branch> {
+    let leaves = |jump: &StmtKind| matches!(jump, StmtKind::Goto(_) | StmtKind::Return(Some(_)));
+    branch_with(scene, test, then, leaves, |_| false)
+}
+
+/// The branch `test` if it is taken after a failure and does nothing but raise, release, note the
+/// failure in variables, and end the loop around it: `{ Py_CLEAR(out); status = -1; break; }`.
+pub(in crate::strong) fn ending(scene: &Scene<'_>, test: StmtId) -> Option<Branch> {
+    let StmtKind::If { cond, then, .. } = scene.tree.stmt(test).kind else {
+        return None;
+    };
+    let breaks = |jump: &StmtKind| matches!(jump, StmtKind::Break);
+    let branch = branch_with(scene, test, then, breaks, |stmt| is_note(scene, stmt))?;
+    let fails = branch.evident || is_failure(scene, test, cond);
+    (fails && !branch.clears).then_some(branch)
+}
+
+/// Whether a statement gives a variable of the function a number or `NULL`: `status = -1;`.
+pub(in crate::strong) fn is_note(scene: &Scene<'_>, stmt: StmtId) -> bool {
+    let StmtKind::Expr(expr) = scene.tree.stmt(stmt).kind else {
+        return false;
+    };
+    let ExprKind::Assign { op: None, lhs, rhs } = scene.tree.expr(expr).kind else {
+        return false;
+    };
+    let own = |local| scene.tree.local(local).storage == Storage::None;
+    let is_known = scene.is_null(rhs) || is_minus_one(scene, rhs);
+    scene.as_local(lhs).is_some_and(own) && is_known
+}
+
+/// The branch `then` if it does nothing but raise, release, what `is_more` lets pass, and jump.
+fn branch_with(
+    scene: &Scene<'_>,
+    test: StmtId,
+    then: StmtId,
+    leaves: impl Fn(&StmtKind) -> bool,
+    is_more: impl Fn(StmtId) -> bool,
+) -> Option<Branch> {
     let body = match &scene.tree.stmt(then).kind {
         StmtKind::Block(stmts) => &stmts[..],
         _ => &[then],
     };
     let (&jump, before) = body.split_last()?;
-    match scene.tree.stmt(jump).kind {
-        StmtKind::Goto(_) => {}
-        StmtKind::Return(Some(_)) => {}
-        _ => return None,
+    if !leaves(&scene.tree.stmt(jump).kind) {
+        return None;
     }
     let mut branch = Branch {
         test,
@@ -74,6 +109,7 @@ pub(in crate::strong) fn branch(scene: &Scene<'_>, test: StmtId, then: StmtId) -
             Some("Py_DECREF" | "Py_XDECREF" | "Py_CLEAR") => branch.releases.push(stmt),
             Some(name) if frees(name) => branch.releases.push(stmt),
             _ if undone(scene, stmt).is_some() => branch.releases.push(stmt),
+            _ if is_more(stmt) => branch.releases.push(stmt),
             _ => return None,
         }
     }
@@ -186,7 +222,7 @@ fn failed(scene: &Scene<'_>, stmt: StmtId, value: ExprId, found: Found) -> bool 
             None => return false,
         },
     };
-    let Some((name, _)) = scene.call(value) else {
+    let Some((name, _)) = scene.call(scene.tree.without_casts(value)) else {
         return false;
     };
     let returns = scene.cx.summaries().returns(name);

@@ -3,6 +3,7 @@
 use super::branch::{Branch, raised_returns};
 use super::line;
 use crate::ast::{ExprId, ExprKind, StmtId, StmtKind, UnaryOp};
+use crate::strong::pending::raising::signs;
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 
@@ -38,6 +39,28 @@ impl ErrorValue {
             Self::Null => scene.is_null(value),
             Self::Number(error) => number(scene, value) == Some(error),
         }
+    }
+
+    /// Whether the function returns what a call gives that tells of an exception in the same way.
+    ///
+    /// ```c
+    /// return PyObject_RichCompareBool(key, PyTuple_GET_ITEM(pair, 0), Py_EQ);
+    /// ```
+    pub(in crate::strong) fn is_handed_on(self, scene: &Scene<'_>) -> bool {
+        let error = match self {
+            Self::Null => 0,
+            Self::Number(error) => error,
+        };
+        let tells = |name: &str| match scene.error_return(name) {
+            Some(known) => known.raised.contains(&error),
+            None => signs(name).is_sign(error),
+        };
+        let mut stmts = (0..).zip(&scene.tree.stmts).map(|(at, _)| StmtId(at));
+        stmts.any(|stmt| {
+            let value = returned(scene, stmt).map(|value| scene.tree.without_casts(value));
+            let called = value.and_then(|value| scene.call(value));
+            called.is_some_and(|(name, _)| tells(name))
+        })
     }
 
     /// `NULL`, `-1`, or as the function writes it: `-1.0`, `CHECKED(-1)`.

@@ -175,6 +175,10 @@ fn exit(
     // A sequence can be read from a copy, which is better than half of the work.
     let is_list = replacement.borrowed == "PyList_GET_ITEM";
     let joined = || joined(scene, call, shape).filter(|_| is_list);
+    let noted = || {
+        let (left, lines) = exits?.noted().filter(|_| is_list)?;
+        Some(Failure::Break(left, lines))
+    };
     let end_of_loop = || {
         let (left, lines) = exits?.unlocked()?.end_of_loop()?;
         Some(Failure::Break(left, lines))
@@ -196,6 +200,7 @@ fn exit(
     with_error
         .map(Failure::Exit)
         .or_else(|| joined().map(Failure::Joined))
+        .or_else(noted)
         .or_else(end_of_loop)
         .or_else(stop)
         .or_else(kept_apart)

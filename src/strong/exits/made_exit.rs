@@ -17,6 +17,7 @@ use crate::capi::{self, Returns};
 use crate::cfg::Point;
 use crate::ownership::summary::Param;
 use crate::strong::scene::{Parent, Scene};
+use crate::strong::types::is_number;
 
 /// The statements that release what the function owns in this state; `None` if it cannot be told
 /// how, or whether, something is to be released.
@@ -250,19 +251,35 @@ fn fate_in_call(scene: &Scene<'_>, call: ExprId, at: usize) -> Fate {
     let Some((name, _)) = scene.call(call) else {
         return Fate::PassedOn;
     };
-    let by_format = ["BuildValue", "CallFunction", "CallMethod"]
-        .iter()
-        .any(|word| name.contains(word));
     let releases = matches!(
         name,
         "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF" | "Py_DecRef"
     );
     match capi::effects(name) {
-        _ if releases || frees(name) || by_format && at > 0 => Fate::GivenUp,
+        _ if releases || frees(name) || takes_by_format(scene, call, at) => Fate::GivenUp,
         Some(effects) if effects.steals.iter().any(|s| usize::from(s.arg) == at) => Fate::GivenUp,
         Some(_) => Fate::Kept,
         // A function of the package whose body only looks at it.
         None if scene.cx.summaries().param(name, at) == Some(Param::Used) => Fate::Kept,
         None => Fate::PassedOn,
     }
+}
+
+/// Whether `call` has a format and may take over its argument `at`: an object for `N`, as far as the
+/// text of the format is known.
+fn takes_by_format(scene: &Scene<'_>, call: ExprId, at: usize) -> bool {
+    let Some((name, args)) = scene.call(call) else {
+        return false;
+    };
+    let formats = ["BuildValue", "CallFunction", "CallMethod"];
+    let format_at = formats.iter().position(|word| name.contains(word));
+    let Some(format_at) = format_at.filter(|_| !name.contains("ObjArgs")) else {
+        return false;
+    };
+    let lacks_n = args.get(format_at).is_some_and(|&format| {
+        matches!(&scene.tree.expr(format).kind, ExprKind::Str(text) if !text.contains(&b'N'))
+    });
+    let local = scene.as_local(args[at]);
+    let pointee = local.and_then(|local| scene.tree.local(local).ty.pointee());
+    at > format_at && !lacks_n && !pointee.is_some_and(is_number)
 }

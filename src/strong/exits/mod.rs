@@ -17,6 +17,7 @@ pub(super) mod joined;
 mod kept_apart;
 mod locks;
 mod made_exit;
+mod noted;
 pub(super) mod passed_on;
 pub(super) mod reach;
 mod state;
@@ -34,7 +35,7 @@ use error_value::ErrorValue;
 use held::{Held, fails_cleanly};
 use locks::{Taken, asks_for_lock, taken_at};
 use made_exit::{made_results, never_given_up, release, releases, results};
-use state::{Owned, State};
+use state::{NULL, Owned, State};
 use undo::Undo;
 
 /// What the exits of a function are good for at one call.
@@ -78,6 +79,7 @@ impl<'s, 'a> Exits<'s, 'a> {
             _ => true,
         });
         let returns = scene.cx.reports_errors(scene.item)
+            || error.is_handed_on(scene)
             || raised_returns(scene)
                 .iter()
                 .any(|&value| error.is(scene, value))
@@ -307,7 +309,9 @@ impl<'s, 'a> Exits<'s, 'a> {
             .filter(|owned| changed.contains(&owned.local))
             .collect();
         let undone = made.is_empty() || bound.is_untouched(scene, self.call);
-        if !stays || !undone || self.local.is_some_and(is_read) {
+        // A pass that finds nothing may leave `NULL` behind as well.
+        let is_missed = |local| is_read(local) && start.of(local) != NULL;
+        if !stays || !undone || self.local.is_some_and(is_missed) {
             return None;
         }
         let releases: Option<Vec<String>> = made

@@ -28,10 +28,7 @@ impl Follower<'_, '_> {
         sink: &mut Decisions,
     ) -> bool {
         let is_own = self.mode == Mode::Adopt && count == 1;
-        let is_forgotten = is_own
-            && !state.sources.made
-            && !state.sources.passed_on
-            && self.is_released_elsewhere();
+        let is_forgotten = is_own && !state.sources.passed_on && self.is_released_elsewhere();
         sink.repairs
             .extend(is_forgotten.then_some(Repair::Forgotten));
         is_forgotten

@@ -45,6 +45,8 @@ struct Returned {
     /// With one that something left of which nothing tells.
     with_lost: BTreeSet<Option<i64>>,
     without: BTreeSet<Option<i64>>,
+    /// Whether it returns what a function that it calls gave, which told of an exception by -1.
+    hands_on: bool,
 }
 
 impl Returned {
@@ -52,6 +54,7 @@ impl Returned {
         self.with_exception.extend(other.with_exception);
         self.with_lost.extend(other.with_lost);
         self.without.extend(other.without);
+        self.hands_on |= other.hands_on;
         self
     }
 
@@ -69,6 +72,7 @@ impl Returned {
         };
         let said = value.map(|value| world.of(value)).unwrap_or_default();
         if world.is_open(&said) {
+            self.hands_on |= said.signs.is_negative();
             let exact = said.signs.exact();
             self.with_exception.extend(match exact {
                 Some(numbers) => numbers.iter().copied().map(Some).collect(),
@@ -82,10 +86,12 @@ impl Returned {
     }
 
     fn of(self, ret: &Type) -> ErrorReturn {
+        let handed_on = self.hands_on.then_some(-1);
+        let raised = self.with_exception.iter().copied().flatten();
         ErrorReturn {
             silent: self.is_silent(ret),
             always: self.is_always(ret),
-            raised: self.with_exception.iter().copied().flatten().collect(),
+            raised: raised.chain(handed_on).collect(),
             numbers: self.numbers().filter(|_| !ret.is_void() && is_number(ret)),
         }
     }

@@ -77,6 +77,16 @@ impl Signs {
         self.ways == ASKED
     }
 
+    /// Whether a negative number says of an exception.
+    pub(in crate::strong) fn is_negative(&self) -> bool {
+        self.ways & NEGATIVE != 0
+    }
+
+    /// Whether a value that is no error otherwise says of an exception: 0, or -1.
+    pub(in crate::strong) fn is_sign(&self, number: i64) -> bool {
+        number == 0 && self.ways & ZERO != 0 || number == -1 && self.is_negative()
+    }
+
     /// Whether it is known which values say of an exception.
     pub(in crate::strong) fn is_sure(&self) -> bool {
         self.ways & ZERO != 0 || !self.numbers.is_empty()
@@ -247,7 +257,13 @@ fn never_fails(name: &str) -> bool {
             .any(|start| name.starts_with(start))
         || matches!(
             name,
-            "Py_SIZE" | "Py_REFCNT" | "Py_TYPE" | "PyEval_SaveThread"
+            "Py_SIZE"
+                | "Py_REFCNT"
+                | "Py_TYPE"
+                | "Py_NewRef"
+                | "Py_XNewRef"
+                | "PyBool_FromLong"
+                | "PyEval_SaveThread"
         )
 }
 

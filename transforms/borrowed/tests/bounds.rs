@@ -410,3 +410,70 @@ fn the_other_branch_does_not_run_before() {
              }
         ");
 }
+
+#[test]
+fn a_search_that_ends_without_a_match_finds_nothing() {
+    insta::assert_snapshot!(of(
+        "enum outcome",
+        r#"
+    PyObject *callable = NULL;
+    enum outcome ret;
+    Py_ssize_t n = PyList_GET_SIZE(list);
+    for (i = 0; i < n; i++) {
+        callable = PyList_GET_ITEM(list, i);
+        if (callable == key) {
+            Py_INCREF(callable);
+            break;
+        }
+        else {
+            callable = NULL;
+        }
+    }
+    if (!callable) {
+        ret = NOT_HANDLED;
+        goto out;
+    }
+    ret = handle(self, callable);
+out:
+    Py_CLEAR(callable);
+    return ret;
+"#
+    ), @"
+        @@
+             Py_ssize_t n = PyList_GET_SIZE(list);
+             for (i = 0; i < n; i++) {
+        -        callable = PyList_GET_ITEM(list, i);
+        +        callable = PyList_GetItemRef(list, i);
+        +        if (callable == NULL) {
+        +            PyErr_Clear();
+        +            break;
+        +        }
+                 if (callable == key) {
+        -            Py_INCREF(callable);
+                     break;
+                 }
+                 else {
+        +            Py_DECREF(callable);
+                     callable = NULL;
+                 }
+        ");
+}
+
+#[test]
+fn a_search_that_ends_with_the_last_item_finds_something() {
+    insta::assert_snapshot!(of(
+        "enum outcome",
+        r#"
+    PyObject *callable = NULL;
+    Py_ssize_t n = PyList_GET_SIZE(list);
+    for (i = 0; i < n; i++) {
+        callable = PyList_GET_ITEM(list, i);
+        if (callable == key)
+            break;
+    }
+    return handle(self, callable);
+"#
+    ), @"
+        6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        ");
+}

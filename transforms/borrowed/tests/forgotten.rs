@@ -128,3 +128,45 @@ fn what_others_may_have_stays_so() {
         println!("ZZ {call} {}", forgets_after(call));
     }
 }
+
+#[test]
+fn one_that_was_made_in_its_place_is_released_as_well() {
+    insta::assert_snapshot!(int(
+        r"
+    PyObject *text = PyDict_GetItemWithError(dict, key);
+    if (text != NULL) {
+        Py_INCREF(text);
+    }
+    else {
+        text = PyObject_Str(key);
+        if (text == NULL) {
+            return -1;
+        }
+    }
+    if (PyList_Append(list, text) < 0) {
+        return -1;
+    }
+    Py_DECREF(text);
+    return 0;"
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *text = PyDict_GetItemWithError(dict, key);
+        -    if (text != NULL) {
+        -        Py_INCREF(text);
+        -    }
+        -    else {
+        +    PyObject *text;
+        +    (void)PyDict_GetItemRef(dict, key, &text);
+        +    if (text == NULL) {
+                 text = PyObject_Str(key);
+                 if (text == NULL) {
+        @@
+             }
+             if (PyList_Append(list, text) < 0) {
+        +        Py_DECREF(text);
+                 return -1;
+             }
+        ");
+}

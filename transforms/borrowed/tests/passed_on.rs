@@ -42,13 +42,28 @@ fn lists_of_lists() {
          static double f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
         -    return PyFloat_AsDouble(PyList_GET_ITEM(PyList_GET_ITEM(PyList_GET_ITEM(list, 0), i), i));
+        +    PyObject *item2;
+        +    PyObject *item3;
+        +    double result;
         +    PyObject *item = PyList_GetItemRef(list, 0);
-        +    PyObject *item2 = item == NULL ? NULL : PyList_GetItemRef(item, i);
-        +    PyObject *item3 = item2 == NULL ? NULL : PyList_GetItemRef(item2, i);
-        +    double result = PyFloat_AsDouble(item3);
-        +    Py_XDECREF(item);
-        +    Py_XDECREF(item2);
-        +    Py_XDECREF(item3);
+        +    if (item == NULL) {
+        +        return -1;
+        +    }
+        +    item2 = PyList_GetItemRef(item, i);
+        +    if (item2 == NULL) {
+        +        Py_DECREF(item);
+        +        return -1;
+        +    }
+        +    item3 = PyList_GetItemRef(item2, i);
+        +    if (item3 == NULL) {
+        +        Py_DECREF(item);
+        +        Py_DECREF(item2);
+        +        return -1;
+        +    }
+        +    result = PyFloat_AsDouble(item3);
+        +    Py_DECREF(item);
+        +    Py_DECREF(item2);
+        +    Py_DECREF(item3);
         +    return result;
          }
         ");

@@ -1,0 +1,60 @@
+//! Objects that the code made itself and lost: the change leaves that as it was.
+
+use super::int;
+
+#[test]
+fn an_object_that_the_dict_keeps_is_lost_as_before() {
+    insta::assert_snapshot!(int(
+        r"
+    PyObject *index;
+    int rc = -1;
+    index = PyDict_GetItemWithError(dict, key);
+    if (index) {
+        rc = encode(self, index);
+    } else {
+        index = PyLong_FromSsize_t(i);
+        if (index && PyDict_SetItem(dict, key, index) == 0) {
+            rc = 0;
+        }
+    }
+    return rc;"
+    ), @"
+        @@
+             PyObject *index;
+             int rc = -1;
+        -    index = PyDict_GetItemWithError(dict, key);
+        +    (void)PyDict_GetItemRef(dict, key, &index);
+             if (index) {
+                 rc = encode(self, index);
+        +        Py_DECREF(index);
+             } else {
+                 index = PyLong_FromSsize_t(i);
+        ");
+}
+
+#[test]
+fn one_that_a_lookup_takes_the_place_of_is_lost_as_before() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value = PyLong_FromSsize_t(i);
+    if (PyModule_AddObject(self, "size", value) < 0) {
+        note(self);
+    }
+    value = PyDict_GetItemWithError(dict, key);
+    if (value != NULL) {
+        use(value);
+    }
+    return 0;"#
+    ), @"
+        @@
+                 note(self);
+             }
+        -    value = PyDict_GetItemWithError(dict, key);
+        +    (void)PyDict_GetItemRef(dict, key, &value);
+             if (value != NULL) {
+                 use(value);
+        +        Py_DECREF(value);
+             }
+             return 0;
+        ");
+}
