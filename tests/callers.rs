@@ -101,3 +101,27 @@ fn other_packages_may_call_what_an_installed_header_declares() {
     let built = SETUP.replace("'])", "'], depends=['src/api.h'])");
     assert_eq!(said(&[("setup.py", &built)], &[]), "safe ");
 }
+
+#[test]
+fn a_static_function_of_an_installed_header() {
+    let header = CODE.replace("PyObject *find", "static inline PyObject *find");
+    let header = header.replace("#include \"api.h\"\n", "");
+    let code = "#include \"api.h\"\n";
+    let files = [("src/m.c", code), ("src/api.h", &header)];
+    let with = |setup| said(&[files[0], files[1], ("setup.py", setup)], &[]);
+    assert_eq!(with(SETUP), "safe ");
+    let installed = format!("setup(headers=['src/api.h'])\n{SETUP}");
+    let header = "review nobody who includes `src/api.h` calls `find`";
+    assert_eq!(with(&installed), header);
+}
+
+#[test]
+fn a_function_that_nothing_calls() {
+    let code = CODE.split("static").next().unwrap();
+    let code = ("src/m.c", code);
+    assert_eq!(said(&[code, ("setup.py", SETUP)], &[]), "safe ");
+    let tree = Tree::new(&[]);
+    tree.write("m.c", code.1.replace("#include \"api.h\"\n", ""));
+    let found = tree.ungil(&["check", "--isolated", "--select", "UG102", "."]);
+    assert!(found.text().contains("nothing here calls it"), "{found:?}");
+}

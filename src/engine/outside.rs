@@ -207,6 +207,10 @@ impl Outside for Others<'_> {
             self.path(header).display()
         ))
     }
+
+    fn is_installed(&self, file: FileId) -> bool {
+        self.is_header(file) && self.installs(file)
+    }
 }
 
 /// Whether the word `name` stands in the file.

@@ -280,15 +280,21 @@ impl<'a> PackageCx<'a> {
     /// if nothing else can call it.
     #[must_use]
     pub fn other_callers(&self, name: &str) -> Option<String> {
-        let open = self.definitions(name).filter(|(_, it)| !it.is_static);
-        let files: BTreeSet<FileId> = open.map(|(item, _)| self.item(item).place.0).collect();
-        if files.is_empty() {
-            return None;
+        let place = |(item, _): (ItemId, &Function)| self.item(item).place.0;
+        let (own, open): (Vec<_>, Vec<_>) =
+            self.definitions(name).partition(|(_, it)| it.is_static);
+        let files: BTreeSet<FileId> = open.into_iter().map(place).collect();
+        let Some(outside) = self.outside else {
+            return (!files.is_empty())
+                .then(|| format!("only the C code that was looked at calls `{name}`"));
+        };
+        if !files.is_empty() {
+            return outside.callers(name, &files);
         }
-        match self.outside {
-            Some(outside) => outside.callers(name, &files),
-            None => Some(format!("only the C code that was looked at calls `{name}`")),
-        }
+        let mut headers = own.into_iter().map(place);
+        let header = headers.find(|file| outside.is_installed(*file))?;
+        let header = self.file(header).path().display();
+        Some(format!("nobody who includes `{header}` calls `{name}`"))
     }
 
     /// The definitions of the function `name`, variants of other configurations included.

@@ -10,4 +10,7 @@ pub trait Outside: Debug + Sync {
     /// What must hold for no other code to call the function `name`, which `files` define and which
     /// is not `static`; `None` if it holds.
     fn callers(&self, name: &str, files: &BTreeSet<FileId>) -> Option<String>;
+
+    /// Whether `file` is a header that other packages may include.
+    fn is_installed(&self, file: FileId) -> bool;
 }

@@ -116,7 +116,7 @@ impl<'c, 'a> Search<'c, 'a> {
         let mention = self.cx.mention(&name).map(|it| mentioned(self.cx, it));
         let why = if let Some(why) = &mention {
             why
-        } else if calls.is_empty() {
+        } else if calls.is_empty() && !self.is_unused(&name) {
             "nothing here calls it"
         } else if !self.cx.definitions(&name).all(is_object) {
             "it has namesakes that return something else"
@@ -129,6 +129,14 @@ impl<'c, 'a> Search<'c, 'a> {
             return;
         };
         self.refuse(&name, why);
+    }
+
+    /// Whether a function without calls is one that others could call, and cannot: nobody counts on
+    /// what it returns.
+    fn is_unused(&self, name: &str) -> bool {
+        let mut definitions = self.cx.definitions(name);
+        definitions.any(|(_, function)| !function.is_static)
+            && self.cx.other_callers(name).is_none()
     }
 
     fn refuse(&mut self, name: &str, why: &str) {

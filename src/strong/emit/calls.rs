@@ -92,7 +92,7 @@ pub(in crate::strong) fn rewrite(
 /// What is done about an outcome of the new call that the old one hid.
 pub(in crate::strong) struct Handled {
     /// The outcome: `< 0` is an error, `== 0` a dead referent.
-    status: &'static str,
+    pub status: &'static str,
     pub body: Vec<String>,
 }
 

@@ -4,10 +4,14 @@ use std::collections::BTreeSet;
 
 use super::Draft;
 use super::calls::{Parts, span_of};
-use crate::ast::{ExprId, StmtId};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind};
+use crate::capi::replacement;
+use crate::cfg::Point;
 use crate::source::ByteSpan;
+use crate::strong::exits::reach::reaches;
+use crate::strong::follow::web::{Given, definitions, webs};
 use crate::strong::reason::Reason;
-use crate::strong::scene::Parent;
+use crate::strong::scene::{Parent, Scene};
 use crate::strong::shape::{null_test, runs_first};
 
 /// `if ((v = call(d, k)) == NULL)` turns into `if (callRef(d, k, &v) <= 0)`; where errors are to
@@ -22,10 +26,16 @@ pub(in crate::strong) fn inside(
     let made = || Reason::InMacro("around it".to_owned());
     let whole = draft.scene.span(assignment).ok_or_else(made)?;
     if parts.is_statement() {
-        runs_first(draft.scene, stmt, parts.call, &BTreeSet::new())?;
+        let whole = with_parentheses(draft, whole);
+        if let Err(why) = runs_first(draft.scene, stmt, parts.call, &BTreeSet::new()) {
+            let front = front(draft, (stmt, assignment)).ok_or(why)?;
+            let lines = behind_and(draft, parts, name, stmt, front)?;
+            draft.before(stmt, lines);
+            draft.replace(ByteSpan::new(front.start().0, whole.end().0), name);
+            return Ok(());
+        }
         let lines = parts.statement(draft, name, span_of(draft, stmt)?);
         draft.before(stmt, lines);
-        let whole = with_parentheses(draft, whole);
         draft.replace(whole, name);
         return Ok(());
     }
@@ -39,6 +49,114 @@ pub(in crate::strong) fn inside(
     let call = format!("{} {comparison}", parts.out_call(draft, name, column));
     draft.replace(span, call);
     Ok(())
+}
+
+/// What must be true for the lookup in the condition of an `if` to run, if `NULL` in its variable
+/// stands for all else: `dict != NULL` in `if (dict != NULL && (v = call(dict, k)) && i)`.
+fn front(draft: &Draft<'_, '_>, (stmt, assignment): (StmtId, ExprId)) -> Option<ByteSpan> {
+    let (scene, tree) = (draft.scene, &draft.scene.tree);
+    let StmtKind::If { cond, .. } = tree.stmt(stmt).kind else {
+        return None;
+    };
+    let (mut at, true) = null_test(scene, assignment)? else {
+        return None;
+    };
+    let mut front = None;
+    while at != cond {
+        let Some(Parent::Expr(outer)) = scene.parent_of_expr(at) else {
+            return None;
+        };
+        match tree.expr(outer).kind {
+            ExprKind::Binary {
+                op: BinaryOp::LogicalAnd,
+                lhs,
+                rhs,
+            } if front.is_none() || lhs == at => front = front.or((rhs == at).then_some(lhs)),
+            _ => return None,
+        }
+        at = outer;
+    }
+    let ExprKind::Assign { lhs, rhs, .. } = tree.expr(assignment).kind else {
+        return None;
+    };
+    let (front, variable) = (front?, scene.as_local(lhs)?);
+    let span = with_parentheses(draft, scene.span(front)?);
+    let is_plain = [front, rhs].into_iter().all(|part| {
+        let range = tree.expr(part).range;
+        let within = (0u32..).map(ExprId).zip(&tree.exprs);
+        let mut within = within
+            .filter(|(_, expr)| range.start <= expr.range.start && expr.range.end <= range.end);
+        within.all(|(id, _)| {
+            let is_lookup = scene
+                .call(id)
+                .is_some_and(|(name, _)| replacement(name).is_some());
+            scene.as_local(id) != Some(variable) && (part == rhs || !is_lookup)
+        })
+    });
+    // A comment or a directive between the two would get lost.
+    let between = ByteSpan::new(span.end().0, scene.span(assignment)?.start().0);
+    let joins = |c: char| c.is_whitespace() || matches!(c, '&' | '(');
+    let is_bare = draft.text(between).chars().all(joins) && !draft.text(span).contains('\n');
+    (is_plain && is_bare && starts_anew(scene, variable, rhs)).then_some(span)
+}
+
+/// Whether nothing reads what `variable` holds in front of its lookup but `NULL`.
+fn starts_anew(scene: &Scene<'_>, variable: LocalId, lookup: ExprId) -> bool {
+    let lookup = scene.tree.without_casts(lookup);
+    let own = [Given::Lookup(lookup), Given::Null];
+    let webs = webs(scene, variable, &BTreeSet::from([lookup]));
+    webs.iter()
+        .all(|web| web.values().all(|given| own.contains(given)))
+}
+
+/// The statements in front of `if (front && (v = call(d, k)))`, of which `if (v)` is left.
+fn behind_and(
+    draft: &mut Draft<'_, '_>,
+    parts: &Parts,
+    name: &str,
+    stmt: StmtId,
+    front: ByteSpan,
+) -> Result<Vec<String>, Reason> {
+    let (span, front) = (span_of(draft, stmt)?, draft.text(front));
+    let open = draft.scene.layout.if_open();
+    let block = match &parts.handled {
+        Some(handled) => {
+            let head = format!("{open}{front} && ");
+            let call = parts.out_call(draft, name, head.len());
+            draft.block_of(
+                &format!("{head}{call} {})", handled.status),
+                &handled.body,
+                span,
+            )
+        }
+        None => {
+            let lines = parts.statement(draft, name, span);
+            draft.block_of(&format!("{open}{front})"), &lines, span)
+        }
+    };
+    let mut lines = Vec::new();
+    if !is_null_before(draft.scene, parts.call) {
+        lines.push(format!("{name} = NULL;"));
+    }
+    lines.extend(block);
+    Ok(lines)
+}
+
+/// Whether the variable of a lookup has got nothing but the `NULL` of its declaration before.
+fn is_null_before(scene: &Scene<'_>, lookup: ExprId) -> bool {
+    let stored = scene.tree.stores();
+    let mut stored = stored.filter(|&(_, value)| scene.tree.without_casts(value) == lookup);
+    let (Some((variable, _)), Some(at)) = (stored.next(), scene.cfg.call(lookup)) else {
+        return false;
+    };
+    let next = Point {
+        index: at.index + 1,
+        ..at
+    };
+    let defs = definitions(scene, variable, &BTreeSet::from([lookup]));
+    let is_declared = scene.undefined_at_declaration(variable).is_none();
+    let nulls = defs.iter().filter(|(_, given)| *given == Given::Null);
+    is_declared && nulls.count() == 1 && defs.len() == 2 && !reaches(scene.cfg, next, at, &[])
 }
 
 /// The expression that tests the value of `value` for `NULL`, and its outcome if it is not.

@@ -207,3 +207,147 @@ fn no_argument_is_added_behind_a_directive() {
         3: the configurations that the branch at line 4 tells apart need different changes: change each branch by hand
         ");
 }
+
+#[test]
+fn an_assignment_behind_and() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject **place = find(self), *v;
+    if (place && *place && (v = PyDict_GetItem(*place, key)))
+        return Py_NewRef(v);
+    PyErr_SetObject(PyExc_AttributeError, key);
+    return NULL;
+"#
+    ), @"
+        @@
+         {
+             PyObject **place = find(self), *v;
+        -    if (place && *place && (v = PyDict_GetItem(*place, key)))
+        -        return Py_NewRef(v);
+        +    v = NULL;
+        +    if (place && *place && PyDict_GetItemRef(*place, key, &v) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    if (v)
+        +        return v;
+             PyErr_SetObject(PyExc_AttributeError, key);
+             return NULL;
+        ");
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value = NULL;
+    int n = 0;
+    if ((i > 2 || i < -2) && (value = PyDict_GetItemString(dict, "n")) != NULL && PyLong_Check(value)) {
+        n = use(value);
+    } else {
+        n = 1;
+    }
+    return n;
+"#
+    ), @r#"
+        @@
+             PyObject *value = NULL;
+             int n = 0;
+        -    if ((i > 2 || i < -2) && (value = PyDict_GetItemString(dict, "n")) != NULL && PyLong_Check(value)) {
+        +    if ((i > 2 || i < -2) && PyDict_GetItemStringRef(dict, "n", &value) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    if (value != NULL && PyLong_Check(value)) {
+                 n = use(value);
+             } else {
+                 n = 1;
+             }
+        +    Py_XDECREF(value);
+             return n;
+         }
+        "#);
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value;
+    if (i == 1) {
+        return 1;
+    } else if (i == 2 && (value = PyDict_GetItem(dict, key)) != NULL) {
+        return use(value);
+    }
+    return 0;
+"#
+    ), @"
+        @@
+             if (i == 1) {
+                 return 1;
+        -    } else if (i == 2 && (value = PyDict_GetItem(dict, key)) != NULL) {
+        -        return use(value);
+        +    } else {
+        +        value = NULL;
+        +        if (i == 2 && PyDict_GetItemRef(dict, key, &value) < 0) {
+        +            PyErr_Clear();
+        +        }
+        +        if (value != NULL) {
+        +            int result = use(value);
+        +            Py_DECREF(value);
+        +            return result;
+        +        }
+             }
+             return 0;
+        ");
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value;
+    PyDict_SetItem(list, key, list);
+    if (i == 2 && (value = PyDict_GetItem(dict, key)) != NULL) {
+        return use(value);
+    }
+    return 0;
+"#
+    ), @"
+        @@
+         {
+             PyObject *value;
+        +    PyObject *exc;
+             PyDict_SetItem(list, key, list);
+        -    if (i == 2 && (value = PyDict_GetItem(dict, key)) != NULL) {
+        -        return use(value);
+        +    value = NULL;
+        +    if (i == 2) {
+        +        exc = PyErr_GetRaisedException();
+        +        (void)PyDict_GetItemRef(dict, key, &value);
+        +        PyErr_SetRaisedException(exc);
+        +    }
+        +    if (value != NULL) {
+        +        int result = use(value);
+        +        Py_DECREF(value);
+        +        return result;
+             }
+             return 0;
+        ");
+}
+
+#[test]
+fn a_variable_that_is_needed_without_the_lookup() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value = key;
+    if (i && (value = PyDict_GetItem(dict, key)) != NULL)
+        return 1;
+    return use(value);
+"#
+    ), @"
+        4: the object of an earlier pass or lookup is still used when `value` gets the next one: keep each in a variable of its own
+        ");
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value;
+    if (i && !(value = PyDict_GetItem(dict, key)))
+        return 1;
+    if (i || (value = PyDict_GetItem(dict, self)))
+        return 2;
+    if (i && (value = PyDict_GetItem(dict, list)) == NULL)
+        return 3;
+    return 0;
+"#
+    ), @"
+        4: a condition runs before the call in the same expression: give the lookup a statement of its own
+        6: whether the function owns what `value` holds depends on the path: make it own the reference on all of them
+        8: whether the function owns what `value` holds depends on the path: make it own the reference on all of them
+        ");
+}
