@@ -218,8 +218,12 @@ fn without_group(
 
 fn emitted(scene: &Scene<'_>, group: &[Planned]) -> Group {
     let lookups = group.iter().flat_map(|planned| &planned.home.lookups);
+    let calls = lookups.flat_map(|lookup| {
+        let counted = lookup.counted.map(|counted| counted.lookup);
+        [lookup.call].into_iter().chain(counted)
+    });
     Group {
-        calls: lookups.map(|lookup| lookup.call).collect(),
+        calls: calls.collect(),
         fix: emit::fix(scene, group),
     }
 }

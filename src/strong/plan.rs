@@ -14,6 +14,7 @@ use super::reason::why::is_count_asked;
 use super::releases::follow;
 use super::scene::Scene;
 use super::shape::{Shape, runs_first, shape};
+use super::twice::{Counted, counted, settled};
 use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
 use crate::capi::{Absent, Form, OldErrors, Replacement};
 
@@ -26,6 +27,8 @@ pub(super) struct Lookup {
     pub failure: Failure,
     /// What keeps an exception that may be pending before it.
     pub saved: Option<Saved>,
+    /// Where the reference is taken that the result is given away with.
+    pub counted: Option<Counted>,
 }
 
 /// Lookups whose results share a variable, or one that gets a fresh variable.
@@ -75,13 +78,20 @@ impl Planned {
 pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) -> Plan {
     let mut plan = Plan::default();
     let slots = Slots::new(scene);
+    let counted = counted(scene, calls);
+    let is_counted = |call: ExprId| counted.values().any(|it| it.lookup == call);
     let mut calls = calls.to_vec();
+    calls.retain(|(call, _)| !is_counted(*call));
     calls.sort_by_key(|(call, _)| scene.cfg.call(*call));
     let mut known = Vec::new();
     let mut apart: BTreeMap<ExprId, Reason> = BTreeMap::new();
     loop {
         let held = apart.keys().copied().collect();
-        let homes = homes(scene, &lookups(scene, &calls, &mut plan.declined), &held);
+        let mut lookups = lookups(scene, &calls, &mut plan.declined);
+        for lookup in &mut lookups {
+            lookup.counted = counted.get(&lookup.call).copied();
+        }
+        let homes = homes(scene, &lookups, &held);
         let strong: BTreeSet<ExprId> = homes.iter().flat_map(calls_of).collect();
         let slots = slots.with_braces(braced(scene, &homes));
         let (done, failed) = follow_all(scene, &slots, &homes, &strong, &known);
@@ -93,6 +103,11 @@ pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) 
                 .retain(|home| calls_of(home).iter().all(is_declined));
             plan.groups = group(scene, &slots, known, &strong);
             name_fresh(scene, &mut plan.groups);
+            for (call, counted) in counted {
+                let reason = plan.declined.get(&call).cloned();
+                plan.declined
+                    .extend(reason.map(|why| (counted.lookup, why)));
+            }
             return plan;
         }
         for (at, reason) in failed {
@@ -156,6 +171,7 @@ fn lookup(
         shape,
         failure: failure(scene, call, replacement, shape)?,
         saved: None,
+        counted: None,
     })
 }
 
@@ -332,7 +348,10 @@ fn follow_all(
             continue;
         }
         let met = Strong::new(strong);
-        match follow(scene, slots, home, &met) {
+        let decisions = follow(scene, slots, home, &met).and_then(|decisions| {
+            settled(home, decisions).ok_or_else(|| Reason::NoPlace(home.name.clone()))
+        });
+        match decisions {
             Ok(decisions) => done.push(Planned {
                 home: home.clone(),
                 decisions,
@@ -391,7 +410,8 @@ fn depends(
     let others = strong.iter().copied().filter(|call| !calls.contains(call));
     let without: BTreeSet<ExprId> = others.collect();
     let decisions = follow(scene, slots, &left.home, &Strong::new(&without));
-    decisions.as_ref() != Ok(&left.decisions)
+    let decisions = decisions.map(|decisions| settled(&left.home, decisions));
+    !matches!(decisions, Ok(Some(decisions)) if decisions == left.decisions)
 }
 
 /// Statements that the change of one home edits, or puts something beside.

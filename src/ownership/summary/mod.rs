@@ -16,8 +16,8 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use order::Called;
 pub(crate) use order::callees_first;
+use order::{Called, calls_any};
 
 use super::track::{Callees, Keeps, KnownCallees};
 use crate::ast::Function;
@@ -61,6 +61,7 @@ pub struct Summaries {
     awaited: BTreeSet<Box<str>>,
     /// What the project says, which wins.
     facts: Functions,
+    makes_frozen_sets: bool,
 }
 
 /// Most times that functions which call each other are followed.
@@ -83,6 +84,7 @@ impl Summaries {
             functions: BTreeMap::new(),
             awaited: called.iter().map(|function| function.name.into()).collect(),
             facts: program.facts.clone(),
+            makes_frozen_sets: calls_any(program, &["PyFrozenSet_New"]),
         };
         let mut stale = vec![true; called.len()];
         for _ in 0..=MAX_ROUNDS {
@@ -255,6 +257,10 @@ impl Callees for Summaries {
     fn gives_pointer(&self, name: &str) -> bool {
         let summary = self.functions.get(name);
         summary.is_some_and(|summary| summary.gives_pointer)
+    }
+
+    fn makes_frozen_sets(&self) -> bool {
+        self.makes_frozen_sets
     }
 
     fn keeps(&self, name: &str, arg: usize) -> Option<Keeps> {

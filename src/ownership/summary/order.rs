@@ -27,7 +27,7 @@ pub(crate) fn callees_first<'p>(program: &'p Program<'_>, names: &[&str]) -> Vec
             .push(function);
     }
     let callers = program.functions().map(|(_, function)| function);
-    let callers = callers.filter(|function| callees(function).any(|name| names.contains(&name)));
+    let callers = callers.filter(|function| calls(function, names));
     let mut seen = BTreeSet::new();
     let mut order = Vec::new();
     for root in callers.flat_map(callees) {
@@ -75,6 +75,17 @@ fn visit<'p>(
             }
         }
     }
+}
+
+/// Whether any function of the package calls one of `names`.
+pub(super) fn calls_any(program: &Program<'_>, names: &[&str]) -> bool {
+    program
+        .functions()
+        .any(|(_, function)| calls(function, names))
+}
+
+fn calls(function: &Function, names: &[&str]) -> bool {
+    callees(function).any(|name| names.contains(&name))
 }
 
 fn callees(function: &Function) -> impl Iterator<Item = &str> {

@@ -229,27 +229,7 @@ fn callers_are_followed_with_what_their_callees_do() {
         static void name(Foo *s, PyObject *v) { s->name = PyUnicode_AsUTF8(v); }
         static void text(Foo *s, const char *v) { s->name = v; }
         static long look(PyObject *v) { return PyLong_AsLong(v); }";
-    let problems = |calls: &str| {
-        let text = with_caller(text, calls);
-        with_program(&[("a.c", &text)], |program| {
-            let summaries = Summaries::new(program, &["PyList_GetItem"]);
-            let (_, f) = program.functions().last().expect("the caller");
-            let lookup = (0u32..).zip(&f.tree.exprs).find_map(|(at, expr)| {
-                matches!(&expr.kind, ExprKind::Call { callee, .. }
-                    if f.tree.callee_name(*callee) == Some("PyList_GetItem"))
-                .then_some(ExprId(at))
-            });
-            let seed = Seed {
-                origin: Origin::Call(lookup.expect("a lookup")),
-                gives: Gives::Always,
-                owned: true,
-            };
-            let followed = follow(&graph(f), &f.tree, &[seed], &summaries);
-            let troubles = followed.expect("few paths").troubles;
-            let problems = troubles.iter().map(|trouble| trouble.problem);
-            problems.collect::<Vec<_>>()
-        })
-    };
+    let problems = |calls: &str| problems(&with_caller(text, calls));
     assert_eq!(problems("put(s, v);"), []);
     assert_eq!(problems("look(v); Py_DECREF(v);"), []);
     assert_eq!(problems("PyTuple_SET_ITEM(t, 0, v);"), []);
@@ -260,4 +240,33 @@ fn callers_are_followed_with_what_their_callees_do() {
     );
     let inside = "text(s, PyUnicode_AsUTF8(v)); Py_DECREF(v);";
     assert_eq!(problems(inside), [Problem::DerivedEscapes]);
+}
+
+#[test]
+fn sets_are_filled_whoever_has_them() {
+    let add = "PySet_Add(v, s); Py_DECREF(v);";
+    assert_eq!(problems(&with_caller("", add)), []);
+    let text = "static PyObject *make(void) { return PyFrozenSet_New(NULL); }";
+    assert_eq!(problems(&with_caller(text, add)), [Problem::CountMatters]);
+}
+
+/// What is wrong with the lookup of the last function.
+fn problems(text: &str) -> Vec<Problem> {
+    with_program(&[("a.c", text)], |program| {
+        let summaries = Summaries::new(program, &["PyList_GetItem"]);
+        let (_, f) = program.functions().last().expect("the caller");
+        let lookup = (0u32..).zip(&f.tree.exprs).find_map(|(at, expr)| {
+            matches!(&expr.kind, ExprKind::Call { callee, .. }
+                if f.tree.callee_name(*callee) == Some("PyList_GetItem"))
+            .then_some(ExprId(at))
+        });
+        let seed = Seed {
+            origin: Origin::Call(lookup.expect("a lookup")),
+            gives: Gives::Always,
+            owned: true,
+        };
+        let followed = follow(&graph(f), &f.tree, &[seed], &summaries);
+        let troubles = followed.expect("few paths").troubles;
+        troubles.iter().map(|trouble| trouble.problem).collect()
+    })
 }

@@ -19,6 +19,9 @@ pub trait Callees {
     /// Whether the result is known to be a plain pointer, and no object that may be one of its own.
     fn gives_pointer(&self, name: &str) -> bool;
 
+    /// Whether the package makes frozensets, which `PySet_Add` only fills while nobody else has them.
+    fn makes_frozen_sets(&self) -> bool;
+
     /// What is left of argument `arg` when the function is done; `None` if nothing is.
     fn keeps(&self, name: &str, arg: usize) -> Option<Keeps>;
 }
@@ -67,6 +70,10 @@ impl Callees for KnownCallees {
 
     fn gives_pointer(&self, _: &str) -> bool {
         false
+    }
+
+    fn makes_frozen_sets(&self) -> bool {
+        true
     }
 
     fn keeps(&self, _: &str, _: usize) -> Option<Keeps> {
@@ -121,11 +128,10 @@ pub(super) fn count_effect(callees: &dyn Callees, name: &str, arg: usize) -> Opt
 
 /// Whether the function looks at the argument's reference count, or fails if there is another
 /// reference than the caller's.
-pub(super) fn needs_only_owner(name: &str, arg: usize) -> bool {
+pub(super) fn needs_only_owner(callees: &dyn Callees, name: &str, arg: usize) -> bool {
     const NAMES: &[&str] = &[
         "Py_REFCNT",
         "PyTuple_SetItem",
-        "PySet_Add",
         "PyUnicode_WriteChar",
         "PyUnicode_Fill",
         "PyUnicode_CopyCharacters",
@@ -135,7 +141,7 @@ pub(super) fn needs_only_owner(name: &str, arg: usize) -> bool {
         "_PyBytes_Resize",
         "PyUnstable_Object_IsUniquelyReferenced",
     ];
-    arg == 0 && NAMES.contains(&name)
+    arg == 0 && (NAMES.contains(&name) || name == "PySet_Add" && callees.makes_frozen_sets())
 }
 
 /// Positions of the arguments that `N` in a format consumes, counted from the first value.

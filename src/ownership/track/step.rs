@@ -272,7 +272,7 @@ impl<'a> Stepper<'a> {
             _ => value,
         };
         if let Value::Instance(id) = value
-            && effects::needs_only_owner(name, at)
+            && effects::needs_only_owner(self.callees, name, at)
         {
             self.trouble(state, id, Problem::CountMatters, Some(source));
         }

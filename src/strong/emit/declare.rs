@@ -20,8 +20,8 @@ impl Draft<'_, '_> {
         let alone = self.scene.siblings(stmt).is_none() && !labelled;
         let is_decl = matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Decl(_));
         let only_declares = |around: &Around| around.before.iter().all(|line| declares(line));
-        let starts_block = self.around.get(&stmt).is_none_or(only_declares)
-            && (alone || self.scene.siblings(stmt).is_some_and(|(_, at)| at == 0));
+        let starts_block =
+            self.around.get(&stmt).is_none_or(only_declares) && (alone || self.begins_block(stmt));
         let starts_block = starts_block && !self.shared.contains(name);
         // Before C23 no declaration may follow a label.
         if starts_block || is_decl || self.scene.mixes_declarations() && !labelled {
@@ -36,6 +36,12 @@ impl Draft<'_, '_> {
             self.declare_on_top(stmt, format!("{prefix}{name};"));
         }
         format!("{name} =")
+    }
+
+    /// Whether nothing stands in front of `stmt` in its block but what goes.
+    fn begins_block(&self, stmt: StmtId) -> bool {
+        let siblings = self.scene.siblings(stmt);
+        siblings.is_some_and(|(stmts, at)| stmts[..at].iter().all(|it| self.gone.contains(it)))
     }
 
     /// Declares a variable of the whole function that holds what the lookups of `planned` give.

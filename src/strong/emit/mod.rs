@@ -65,6 +65,8 @@ pub(in crate::strong) struct Draft<'s, 'a> {
     pub(in crate::strong) breaks: BTreeMap<ExprId, StmtId>,
     /// Lookups whose failure the function that gets the result tells.
     pub(in crate::strong) passed_on: BTreeSet<ExprId>,
+    /// Statements that took the reference which a lookup beside them gives now.
+    pub(in crate::strong) gone: BTreeSet<StmtId>,
     /// The lines of `else` branches that statements get.
     pub(in crate::strong) elses: BTreeMap<StmtId, Vec<String>>,
     /// Lookups that turned into the name of a variable.
@@ -81,6 +83,11 @@ pub(in crate::strong) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix
     let mut draft = Draft::new(scene, title(scene, group));
     draft.breaks = breaks(group);
     draft.passed_on = passed_on(scene, group)?;
+    let lookups = group.iter().flat_map(|planned| &planned.home.lookups);
+    let counted = lookups.filter_map(|lookup| lookup.counted);
+    draft.gone = counted
+        .filter_map(|counted| scene.stmt_of(counted.count))
+        .collect();
     let shared = group.iter().filter(|planned| planned.home.is_shared);
     draft.shared = shared.map(|planned| planned.home.name.clone()).collect();
     for planned in group.iter().filter(|planned| planned.home.is_apart) {
@@ -155,6 +162,7 @@ impl<'s, 'a> Draft<'s, 'a> {
             replaced: BTreeMap::new(),
             breaks: BTreeMap::new(),
             passed_on: BTreeSet::new(),
+            gone: BTreeSet::new(),
             elses: BTreeMap::new(),
             named: Vec::new(),
             says_borrowed: false,

@@ -134,7 +134,7 @@ impl Follower<'_, '_> {
     ) {
         let kind = kind_of(state, value);
         let Some(local) = place.as_local() else {
-            return self.store_in_memory(point, place, kind, instr.source, state);
+            return self.store_in_memory(point, place, kind, instr.source, state, sink);
         };
         let carrier = Carrier::Local(local);
         match kind {

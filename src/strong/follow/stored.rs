@@ -2,7 +2,7 @@
 //!
 //! ```c
 //! self->items[i] = v;                     /* gives the reference away, with one counted before … */
-//! Py_INCREF(v);                           /* … or right behind */
+//! Py_INCREF(v);                           /* … or right behind, by this name or the other one */
 //! self->text = PyUnicode_AsUTF8(v);       /* a pointer that would dangle */
 //! ((struct item *)v)->uses += 1;          /* neither */
 //! ```
@@ -10,9 +10,10 @@
 use super::apart::stored;
 use super::hold::{Carrier, Hold, Kind, State};
 use super::step::kind_of;
-use super::{Follower, Mode};
-use crate::ast::{ExprKind, UnaryOp};
+use super::{Decisions, Follower, Mode};
+use crate::ast::{ExprId, ExprKind, UnaryOp};
 use crate::cfg::{Base, Instr, InstrKind, Place, Point, Source};
+use crate::strong::exits::branch::is_same;
 use crate::strong::reason::Reason;
 
 impl Follower<'_, '_> {
@@ -23,6 +24,7 @@ impl Follower<'_, '_> {
         kind: Option<Kind>,
         source: Source,
         state: &mut State,
+        sink: &mut Decisions,
     ) {
         match kind {
             Some(Kind::Inside) if self.is_number(source) || self.updates(source) => {}
@@ -45,6 +47,12 @@ impl Follower<'_, '_> {
             // The `Py_INCREF` that goes is that of what is stored.
             Some(Kind::Same) if self.is_counted_next(point, state) => {}
             Some(kind) => {
+                if kind == Kind::Same
+                    && let Some(call) = self.counted_by_place(point, source, state)
+                {
+                    sink.removed.insert(call);
+                    return state.clear();
+                }
                 let needed = self.is_needed_after(state, point);
                 self.give(needed, kind, Reason::StoredBorrowed, state);
             }
@@ -77,26 +85,44 @@ impl Follower<'_, '_> {
     /// Whether the step behind the store at `point` takes the reference that is stored, and the
     /// object is not used any more: `self->items[i] = v; Py_INCREF(v);`.
     fn is_counted_next(&self, point: Point, state: &State) -> bool {
+        self.counted_next(point, state).is_some_and(|(_, taken)| {
+            let local = self.scene.as_local(taken);
+            local.is_some_and(|it| state.kind(Carrier::Local(it)) == Some(Kind::Same))
+        })
+    }
+
+    /// The call right behind the store at `point` that takes the reference by the name of the
+    /// place, if the object is not used any more: `self->item = v; Py_INCREF(self->item);`.
+    fn counted_by_place(&self, point: Point, source: Source, state: &State) -> Option<ExprId> {
+        let Source::Expr(assignment) = source else {
+            return None;
+        };
+        let ExprKind::Assign { op: None, lhs, .. } = self.scene.tree.expr(assignment).kind else {
+            return None;
+        };
+        let (call, taken) = self.counted_next(point, state)?;
+        is_same(self.scene, lhs, taken).then_some(call)
+    }
+
+    /// The call right behind `point` that takes a reference, and to what, if it may be the one that
+    /// the lookup gives now and the object is not used behind it.
+    fn counted_next(&self, point: Point, state: &State) -> Option<(ExprId, ExprId)> {
         let instrs = &self.scene.cfg.block(point.block).instrs;
         let mut next = (point.index + 1..).zip(&instrs[point.index + 1..]);
         let acts = |instr: &Instr| {
             let idle = matches!(instr.kind, InstrKind::Load { .. } | InstrKind::Cast { .. });
             !idle
         };
-        let Some((index, instr)) = next.find(|(_, instr)| acts(instr)) else {
-            return false;
+        let (index, instr) = next.find(|(_, instr)| acts(instr))?;
+        let Source::Expr(call) = instr.source else {
+            return None;
         };
-        let taken = match instr.source {
-            Source::Expr(call) => match self.scene.call(call) {
-                Some(("Py_INCREF" | "Py_XINCREF", [arg])) => self.scene.as_local(*arg),
-                _ => None,
-            },
-            Source::Stmt(_) => None,
+        let Some(("Py_INCREF" | "Py_XINCREF", [taken])) = self.scene.call(call) else {
+            return None;
         };
-        let is_same =
-            taken.is_some_and(|local| state.kind(Carrier::Local(local)) == Some(Kind::Same));
         let after = Point { index, ..point };
         let is_first = matches!(state.hold, Hold::Held { count: 0, .. });
-        self.mode == Mode::Adopt && is_first && is_same && !self.is_needed_after(state, after)
+        let fits = self.mode == Mode::Adopt && is_first && !self.is_needed_after(state, after);
+        fits.then_some((call, *taken))
     }
 }
