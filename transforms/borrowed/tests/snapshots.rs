@@ -409,7 +409,7 @@ static int f(PyObject *list, Py_ssize_t i)
     Py_DECREF(fast);
     return n;
 }
-"
+",
     );
     insta::assert_snapshot!(result, @r#"
         9: `PySequence_Fast_ITEMS` gives a pointer to the items out of `list`, which the caller passes in: another thread can free it
