@@ -34,6 +34,7 @@ mod scene;
 mod shape;
 mod snapshot;
 mod statics;
+mod together;
 mod twice;
 mod types;
 mod variants;

@@ -6,7 +6,7 @@ use super::emit::names::{name_fresh, wished};
 use super::emit::saved::Saved;
 use super::exits::exit::{Failure, failure};
 use super::follow::outs::is_shared;
-use super::follow::slots::{Slot, Slots};
+use super::follow::slots::Slots;
 use super::follow::web::{Given, Web, webs};
 use super::follow::{Decisions, Strong};
 use super::reason::Reason;
@@ -14,8 +14,9 @@ use super::reason::why::is_count_asked;
 use super::releases::follow;
 use super::scene::Scene;
 use super::shape::{Shape, runs_first, shape};
+use super::together::group;
 use super::twice::{Counted, counted, settled};
-use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
+use crate::ast::{ExprId, LocalId, StmtId};
 use crate::capi::{Absent, Form, OldErrors, Replacement};
 
 /// A lookup that may become strong.
@@ -51,7 +52,7 @@ pub(super) struct Planned {
     pub home: Home,
     pub decisions: Decisions,
     /// Lookups of other homes that must be strong for that.
-    needs: BTreeSet<ExprId>,
+    pub needs: BTreeSet<ExprId>,
 }
 
 /// What becomes of the lookups of a function.
@@ -62,6 +63,12 @@ pub(super) struct Plan {
     pub declined: BTreeMap<ExprId, Reason>,
     /// Homes that cannot release what they hold everywhere in the function.
     pub stuck: Vec<Home>,
+}
+
+impl Home {
+    pub(super) fn calls(&self) -> Vec<ExprId> {
+        self.lookups.iter().map(|lookup| lookup.call).collect()
+    }
 }
 
 impl Planned {
@@ -92,7 +99,7 @@ pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) 
             lookup.counted = counted.get(&lookup.call).copied();
         }
         let homes = homes(scene, &lookups, &held);
-        let strong: BTreeSet<ExprId> = homes.iter().flat_map(calls_of).collect();
+        let strong: BTreeSet<ExprId> = homes.iter().flat_map(Home::calls).collect();
         let slots = slots.with_braces(braced(scene, &homes));
         let (done, failed) = follow_all(scene, &slots, &homes, &strong, &known);
         known = done;
@@ -100,7 +107,7 @@ pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) 
             let declined = &plan.declined;
             let is_declined = |call: &ExprId| declined.contains_key(call);
             plan.stuck
-                .retain(|home| calls_of(home).iter().all(is_declined));
+                .retain(|home| home.calls().iter().all(is_declined));
             plan.groups = group(scene, &slots, known, &strong);
             name_fresh(scene, &mut plan.groups);
             for (call, counted) in counted {
@@ -113,7 +120,7 @@ pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) 
         for (at, reason) in failed {
             let home = &homes[at];
             let tries_apart = may_be_apart(scene, home);
-            for call in calls_of(home) {
+            for call in home.calls() {
                 match apart.remove(&call) {
                     // What stood against the change at first is what a person can act on.
                     Some(first) => drop(plan.declined.insert(call, first)),
@@ -198,10 +205,6 @@ fn lacks_place(reason: &Reason) -> bool {
         reason,
         Reason::ExitInMacro(_) | Reason::OwnedOnSomePaths(_) | Reason::NoPlace(_)
     )
-}
-
-fn calls_of(home: &Home) -> Vec<ExprId> {
-    home.lookups.iter().map(|lookup| lookup.call).collect()
 }
 
 /// Whether the strong function can stand where the borrowed one does.
@@ -361,105 +364,4 @@ fn follow_all(
         }
     }
     (done, failed)
-}
-
-/// Puts homes together whose changes depend on each other or touch the same statement.
-fn group(
-    scene: &Scene<'_>,
-    slots: &Slots,
-    planned: Vec<Planned>,
-    strong: &BTreeSet<ExprId>,
-) -> Vec<Vec<Planned>> {
-    let count = planned.len();
-    let touched: Vec<BTreeSet<StmtId>> = planned.iter().map(|home| touched(scene, home)).collect();
-    let mut of: Vec<usize> = (0..count).collect();
-    for left in 0..count {
-        for right in 0..count {
-            let apart = left == right || of[left] == of[right];
-            let together = || {
-                !touched[left].is_disjoint(&touched[right])
-                    || depends(scene, slots, &planned[left], &planned[right], strong)
-            };
-            if !apart && together() {
-                let (from, to) = (of[right], of[left]);
-                of.iter_mut()
-                    .filter(|at| **at == from)
-                    .for_each(|at| *at = to);
-            }
-        }
-    }
-    let mut groups: BTreeMap<usize, Vec<Planned>> = BTreeMap::new();
-    for (at, planned) in of.into_iter().zip(planned) {
-        groups.entry(at).or_default().push(planned);
-    }
-    groups.into_values().collect()
-}
-
-/// Whether the decisions for `left` would be others if `right` stayed as it is.
-fn depends(
-    scene: &Scene<'_>,
-    slots: &Slots,
-    left: &Planned,
-    right: &Planned,
-    strong: &BTreeSet<ExprId>,
-) -> bool {
-    let calls = calls_of(&right.home);
-    if !calls.iter().any(|call| left.needs.contains(call)) {
-        return false;
-    }
-    let others = strong.iter().copied().filter(|call| !calls.contains(call));
-    let without: BTreeSet<ExprId> = others.collect();
-    let decisions = follow(scene, slots, &left.home, &Strong::new(&without));
-    let decisions = decisions.map(|decisions| settled(&left.home, decisions));
-    !matches!(decisions, Ok(Some(decisions)) if decisions == left.decisions)
-}
-
-/// Statements that the change of one home edits, or puts something beside.
-fn touched(scene: &Scene<'_>, planned: &Planned) -> BTreeSet<StmtId> {
-    let releases = planned.decisions.releases.keys();
-    let releases = releases.flat_map(|&slot| match slot {
-        Slot::After(stmt) => ends_with(scene, stmt),
-        Slot::Before(stmt) | Slot::Else(stmt) | Slot::InReturn(stmt) => vec![stmt],
-    });
-    let lookups = planned.home.lookups.iter().map(|lookup| lookup.call);
-    let exprs = planned.decisions.removed.iter().copied();
-    let exprs = exprs
-        .chain(planned.decisions.taken.keys().copied())
-        .chain(planned.decisions.unwrapped.iter().copied())
-        .chain(lookups);
-    let starts = planned.decisions.starts_null.then_some(planned.home.local);
-    let declaration = starts
-        .flatten()
-        .and_then(|local| scene.tree.local(local).decl);
-    let mut stmts: BTreeSet<StmtId> = releases
-        .chain(exprs.filter_map(|expr| scene.stmt_of(expr)))
-        .chain(planned.decisions.replaced.keys().copied())
-        .chain(declaration)
-        .collect();
-    // The lines of an `else if` that gets braces move.
-    let chains = stmts.iter().filter(|&&stmt| scene.is_else_if(stmt));
-    let moved: Vec<StmtId> = chains.flat_map(|&stmt| scene.inner_stmts(stmt)).collect();
-    stmts.extend(moved);
-    stmts
-}
-
-/// `stmt` and what ends where it does, and would get braces there: `if (a) f(); else g();`.
-fn ends_with(scene: &Scene<'_>, mut stmt: StmtId) -> Vec<StmtId> {
-    let mut ends = vec![stmt];
-    while let StmtKind::If {
-        then: body,
-        otherwise: None,
-        ..
-    }
-    | StmtKind::If {
-        otherwise: Some(body),
-        ..
-    }
-    | StmtKind::While { body, .. }
-    | StmtKind::For { body, .. } = scene.tree.stmt(stmt).kind
-    {
-        ends.push(body);
-        stmt = body;
-    }
-    ends
 }

@@ -332,7 +332,7 @@ fn a_variable_that_is_needed_without_the_lookup() {
     return use(value);
 "#
     ), @"
-        4: the object of an earlier pass or lookup is still used when `value` gets the next one: keep each in a variable of its own
+        4: a condition runs before the call in the same expression: give the lookup a statement of its own
         ");
     insta::assert_snapshot!(int(
         r#"
