@@ -254,15 +254,7 @@ impl<'a> Stepper<'a> {
         on_success: &mut Vec<InstanceId>,
     ) {
         let effect = count_effect(self.callees, name, at);
-        if effect == Some(CountEffect::Take)
-            && matches!(value, Value::Derived(_) | Value::MaybeDerived(_))
-        {
-            // Py_INCREF(PyTuple_GET_ITEM(v, 0)): from here on it lives by itself.
-            self.use_value(state, value, source);
-            return self.set_argument(state, source, at, Value::NonNull);
-        }
-        if let (Some(CountEffect::Steal(_)), Value::MaybeDerived(_)) = (effect, value) {
-            // PyTuple_SET_ITEM(t, 0, made): the code has a reference of its own to give.
+        if lives_by_itself(effect, value) {
             self.use_value(state, value, source);
             return self.set_argument(state, source, at, Value::NonNull);
         }
@@ -423,5 +415,19 @@ impl<'a> Stepper<'a> {
             other.set_temp(dst, value, None);
             out.push(other);
         }
+    }
+}
+
+/// Whether what may be a part of a followed object lives by itself from here on.
+///
+/// ```c
+/// Py_INCREF(PyTuple_GET_ITEM(v, 0));
+/// PyTuple_SET_ITEM(t, 0, made);       /* the code has a reference of its own to give */
+/// ```
+fn lives_by_itself(effect: Option<CountEffect>, value: Value) -> bool {
+    match effect {
+        Some(CountEffect::Take) => matches!(value, Value::Derived(_) | Value::MaybeDerived(_)),
+        Some(CountEffect::Steal(_)) => matches!(value, Value::MaybeDerived(_)),
+        _ => false,
     }
 }

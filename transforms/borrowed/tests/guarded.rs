@@ -261,6 +261,10 @@ fn an_assignment_behind_and() {
              return n;
          }
         "#);
+}
+
+#[test]
+fn an_assignment_behind_and_that_is_read_on() {
     insta::assert_snapshot!(int(
         r#"
     PyObject *value;
