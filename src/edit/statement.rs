@@ -2,6 +2,7 @@
 
 use super::Edit;
 use super::layout::{BraceStyle, Head, Layout, to_offset};
+use crate::lex::TokenKind;
 use crate::source::{ByteOffset, ByteSpan};
 
 impl Layout<'_> {
@@ -24,7 +25,7 @@ impl Layout<'_> {
     /// statements.
     #[must_use]
     pub fn surround(&self, statement: ByteSpan, before: &[&str], after: &[&str]) -> Vec<Edit> {
-        let statement = self.with_semicolon(statement);
+        let statement = self.with_semicolon(self.with_empty_macro(statement));
         if let Some(head) = self.braceless_head(statement) {
             return self.wrap(statement, head, before, after);
         }
@@ -46,6 +47,32 @@ impl Layout<'_> {
             Some(token) if is_call && self.text(next) == b";" => statement.join(token.span),
             _ => statement,
         }
+    }
+
+    /// `DEBUG("text", x);` is a lone `;` if the macro gives nothing.
+    fn with_empty_macro(&self, statement: ByteSpan) -> ByteSpan {
+        const HEADS: [&[u8]; 6] = [b"if", b"else", b"while", b"do", b"for", b"switch"];
+        let semicolon = self.index(statement.start());
+        if &self.bytes[statement.range()] != b";" {
+            return statement;
+        }
+        let mut at = semicolon;
+        let mut depth = 0u32;
+        while let Some(before) = at.checked_sub(1) {
+            at = before;
+            match self.text(at) {
+                b")" => depth += 1,
+                b"(" => depth = depth.saturating_sub(1),
+                b";" | b"{" | b"}" => return statement,
+                _ if depth > 0 => {}
+                // The word in front of the arguments, or a macro without any.
+                text if self.tokens[at].kind == TokenKind::Ident && !HEADS.contains(&text) => {
+                    return statement.join(self.tokens[at].span);
+                }
+                _ => return statement,
+            }
+        }
+        statement
     }
 
     /// Declarations behind `declaration`, the last one at the top of a block.
@@ -392,6 +419,27 @@ mod tests {
             around("{\n  f(); /* fall through */\n}\n", "f();"),
             "{\n  <;\n  f();\n  >; /* fall through */\n}\n"
         );
+    }
+
+    #[test]
+    fn a_macro_that_gives_nothing_stays_with_its_semicolon() {
+        let text = "{\n  DEBUG(\"a\",\n        f(x));\n  g();\n}\n";
+        let start = text.find(");\n  g").unwrap() + 1;
+        let offset = |at: usize| u32::try_from(at).unwrap();
+        let alone = |layout: &Layout<'_>, _: ByteSpan| {
+            let semicolon = ByteSpan::new(offset(start), offset(start + 1));
+            layout.surround(semicolon, &["<;"], &[">;"])
+        };
+        assert_eq!(
+            edited(text, "DEBUG", alone),
+            "{\n  <;\n  DEBUG(\"a\",\n        f(x));\n  >;\n  g();\n}\n"
+        );
+        let body = "{\n    <;\n    ;\n    >;\n  }\n}\n";
+        assert_eq!(
+            around("{\n  if (x)\n    ;\n}\n", ";"),
+            format!("{{\n  if (x) {body}")
+        );
+        assert_eq!(around("{\n  ;\n}\n", ";"), "{\n  <;\n  ;\n  >;\n}\n");
     }
 
     #[test]

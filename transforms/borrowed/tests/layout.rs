@@ -1,6 +1,6 @@
 //! How the new text stands in the old.
 
-use super::{int, object};
+use super::{all, int, object};
 use crate::testing::run;
 use crate::transforms::ALL;
 
@@ -635,5 +635,41 @@ fn lines_of_a_call_that_moves_stay_aligned() {
         +        v = next;
              }
              else
+        "#);
+}
+
+#[test]
+fn in_front_of_a_macro_that_gives_nothing() {
+    insta::assert_snapshot!(all("\
+#define DEBUG(text, ...)
+static int f(PyObject *dict, PyObject *key)
+{
+    PyObject *value = PyDict_GetItemWithError(dict, key);
+    if (value == known && other(dict)) {
+        DEBUG(\"known: \"
+              \"%s\", name);
+        value = NULL;
+    }
+    return value == NULL;
+}
+"), @r#"
+        @@
+         static int f(PyObject *dict, PyObject *key)
+         {
+        -    PyObject *value = PyDict_GetItemWithError(dict, key);
+        +    PyObject *value;
+        +    int result;
+        +    (void)PyDict_GetItemRef(dict, key, &value);
+             if (value == known && other(dict)) {
+        +        Py_XDECREF(value);
+                 DEBUG("known: "
+                       "%s", name);
+                 value = NULL;
+             }
+        -    return value == NULL;
+        +    result = value == NULL;
+        +    Py_XDECREF(value);
+        +    return result;
+         }
         "#);
 }
