@@ -4,6 +4,9 @@ use crate::edit::Edit;
 use crate::rule::{ItemId, PackageCx};
 use crate::source::ByteSpan;
 
+/// How comments say it, and where in that the word `borrowed` stands.
+const SAID: [(&[u8], usize); 2] = [(b"borrowed ref", 0), (b"reference is borrowed", 13)];
+
 /// Makes the comment right above a function say `new` where it said `borrowed`.
 ///
 /// ```c
@@ -26,7 +29,10 @@ pub(in crate::strong) fn edits(cx: &PackageCx<'_>, item: ItemId) -> Vec<Edit> {
     if many || is_apart || blanks < 2 && above.0 > 0 {
         return Vec::new();
     }
-    let words = memchr::memmem::find_iter(text, b"borrowed ref");
+    let words = SAID.iter().flat_map(|(said, at)| {
+        let found = memchr::memmem::find_iter(text, said);
+        found.map(move |start| start + at)
+    });
     words
         .map(|at| {
             let start = above.0 + u32::try_from(at).expect("files are below 4 GiB");

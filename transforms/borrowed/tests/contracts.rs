@@ -66,7 +66,7 @@ fn the_comment_above_a_head_that_macros_begin_is_put_right() {
 #define LOCAL static
 
 /* The value of `key`:
- * a *borrowed reference*. */
+ * a *borrowed reference*. The reference is borrowed. */
 LOCAL BORROWED PyObject *
 find(PyObject *key)
 {
@@ -89,8 +89,8 @@ static int test(PyObject *key)
         @@
          
          /* The value of `key`:
-        - * a *borrowed reference*. */
-        + * a *new reference*. */
+        - * a *borrowed reference*. The reference is borrowed. */
+        + * a *new reference*. The reference is new. */
          LOCAL BORROWED PyObject *
          find(PyObject *key)
          {
