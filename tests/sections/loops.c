@@ -280,6 +280,28 @@ call_first(PyObject *Py_UNUSED(self), PyObject *args)
 }
 
 static PyObject *
+call_only(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key, *value, *result;
+    Py_ssize_t pos = 0, size;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    size = PyDict_Size(d);
+    if (size == 1) {
+        PyDict_Next(d, &pos, &key, &value);
+        if (value == Py_None)
+            return PyUnicode_FromString("nothing");
+        result = PyObject_CallFunctionObjArgs(f, key, value, NULL);
+        if (result == NULL)
+            return NULL;
+        Py_DECREF(result);
+        return PyTuple_Pack(2, key, value);
+    }
+    return PyLong_FromSsize_t(size);
+}
+
+static PyObject *
 count_globals(PyObject *self, PyObject *Py_UNUSED(args))
 {
     Py_ssize_t pos = 0;
@@ -450,6 +472,7 @@ static PyMethodDef methods[] = {
     {"copy_into", copy_into, METH_VARARGS, NULL},
     {"first_pair", first_pair, METH_VARARGS, NULL},
     {"call_first", call_first, METH_VARARGS, NULL},
+    {"call_only", call_only, METH_VARARGS, NULL},
     {"call_and_count", call_and_count, METH_VARARGS, NULL},
     {"show_each", show_each, METH_VARARGS, NULL},
     {"all_true", all_true, METH_VARARGS, NULL},

@@ -7,6 +7,7 @@ mod exits;
 mod field;
 mod fills;
 mod leaving;
+mod once;
 mod operand;
 mod owner;
 mod path;
@@ -40,7 +41,7 @@ use plan::Plan;
 use references::References;
 use rewrite::{Names, Section};
 use scope::{Scope, inside};
-use site::Site;
+use site::{Kind, Site};
 use unite::unite;
 use values::{KEY, Set, Uses, VALUE};
 
@@ -84,7 +85,8 @@ declare_rule! {
     /// is acted on behind it. A call that may run Python code can suspend the section; key and
     /// value that it gets, or that are used after it, are held by references of their own. So is a
     /// dict that is a field or a variable of the file: `PyObject *data = Py_NewRef(self->data);`, and one
-    /// that a variable borrows from there. A `PyDict_Clear` of the dict behind the loop is drawn into the
+    /// that a variable borrows from there. A single call for the first item is in one section with the
+    /// test of the size that says there is one. A `PyDict_Clear` of the dict behind the loop is drawn into the
     /// section: no item comes in that it drops and the loop has not seen.
     ///
     /// ## Confidence
@@ -281,6 +283,7 @@ impl<'a> Sites<'a> {
             let mut tried = names.clone();
             if let Ok(mut fix) = self.section(&wide, &mut tried) {
                 *names = tried;
+                self.assume_item(site, &asked, &mut fix);
                 if let (Some(name), Some(dict)) = (wide::waits(scope, &wide), scope.text(site.dict))
                 {
                     fix.assume(format!(
@@ -292,7 +295,9 @@ impl<'a> Sites<'a> {
             }
         }
         let mut fix = self.section(site, names)?;
-        if let (Some(asked), Some(dict)) = (asked.first(), scope.text(site.dict)) {
+        if site.kind == Kind::Once {
+            self.assume_item(site, &[], &mut fix);
+        } else if let (Some(asked), Some(dict)) = (asked.first(), scope.text(site.dict)) {
             fix.assume(format!(
                 "`{dict}` has no more items in the loop than `{}` says outside of it",
                 asked.name
@@ -311,6 +316,17 @@ impl<'a> Sites<'a> {
                 && scope.is_same_text(other.dict, site.dict)
         });
         others.any(|other| bound::fills_what_was_counted(scope, site, other.iteration))
+    }
+
+    /// Assumes that a single call finds an item if none of the sizes `asked`, which are asked for in
+    /// the section, says so.
+    fn assume_item(&self, site: &Site, asked: &[size::Asked<'_>], fix: &mut Fix) {
+        if site.kind == Kind::Once
+            && !once::has_item(self.scope, site, asked)
+            && let Some(dict) = self.scope.text(site.dict)
+        {
+            fix.assume(format!("`{dict}` has an item when `PyDict_Next` is called"));
+        }
     }
 
     /// The fix that puts the region of `site` into a section.

@@ -4,7 +4,7 @@ use super::Problem;
 use super::carriers::addressed;
 use super::state::{InstanceId, State, Value};
 use super::step::Stepper;
-use crate::ast::{ExprKind, LocalId, Name};
+use crate::ast::{ExprKind, LocalId, Name, StmtKind};
 use crate::capi::{OutKind, Stored, stored};
 use crate::cfg::{Operand, Source, TempId};
 
@@ -85,6 +85,18 @@ impl Stepper<'_> {
         }
     }
 
+    /// Whether a call of `PyDict_Next` is one for an item that is known to be there: nobody asks for
+    /// its result, and the variables it fills have no value without it.
+    pub(super) fn must_give_item(&self, ended: &State, args: &[Operand], source: Source) -> bool {
+        let tree = self.facts.tree;
+        let is_unread = tree.stmts.iter().any(|stmt| match stmt.kind {
+            StmtKind::Expr(expr) => source == Source::Expr(tree.without_casts(expr)),
+            _ => false,
+        });
+        let mut filled = args.iter().skip(2).filter_map(addressed);
+        is_unread && filled.any(|local| ended.local(local) == Value::Unset)
+    }
+
     /// Whether the function of the C API stores a pointer into one of its arguments through
     /// argument `at`, or something that lives in one.
     fn stores_pointer(&self, name: &str, args: &[Operand], at: usize) -> bool {
@@ -103,9 +115,10 @@ impl Stepper<'_> {
     }
 }
 
-/// `PyDict_Next(dict, &pos, &key, &value)` stores a key and a value, or, where it `ended`, nothing.
+/// `PyDict_Next(dict, &pos, &key, &value)` stores a key and a value, or, where it may have `ended`,
+/// nothing.
 pub(super) fn next_item(
-    mut ended: State,
+    ended: Option<State>,
     mut found: State,
     dst: TempId,
     args: &[Operand],
@@ -113,9 +126,12 @@ pub(super) fn next_item(
 ) {
     let key_and_value = args.iter().skip(2).filter_map(addressed);
     key_and_value.for_each(|local| found.set_local(local, Value::NonNull));
-    ended.set_temp(dst, Value::Int(0), None);
     found.set_temp(dst, Value::Int(1), None);
-    out.extend([found, ended]);
+    out.push(found);
+    if let Some(mut ended) = ended {
+        ended.set_temp(dst, Value::Int(0), None);
+        out.push(ended);
+    }
 }
 
 fn derived(owner: Option<(usize, InstanceId)>) -> Value {

@@ -224,6 +224,7 @@ impl<'a> Stepper<'a> {
         let before = (name == "PyDict_Next").then(|| state.clone());
         self.addresses(&mut state, name, args, &values, source);
         if let Some(ended) = before {
+            let ended = Some(ended).filter(|ended| !self.must_give_item(ended, args, source));
             return next_item(ended, state, dst, args, out);
         }
         if let Some(seed) = seed {

@@ -50,7 +50,7 @@ pub(super) fn bounds_nothing(scope: &Scope<'_>, site: &Site, size: ExprId) -> bo
 /// }
 /// ```
 pub(super) fn fills_what_was_counted(scope: &Scope<'_>, site: &Site, other: StmtId) -> bool {
-    let (range, counting) = (scope.range(site.iteration), scope.range(other));
+    let (range, counting) = (site.turn(scope), scope.range(other));
     let is_count = |local: &LocalId| {
         scope.tree().local(*local).ty.is_number()
             && scope.is_written(*local, counting, None)
@@ -291,7 +291,7 @@ impl<'s, 'a> Sizes<'s, 'a> {
 
 /// Whether the expression `id` is evaluated before the loop, or in it, and not behind it.
 fn is_ahead(scope: &Scope<'_>, id: ExprId, site: &Site) -> bool {
-    if inside(scope.expr(id).range, scope.range(site.iteration)) {
+    if inside(scope.expr(id).range, site.turn(scope)) {
         return true;
     }
     let point = scope.stmt_of(id).and_then(|stmt| scope.cfg.before(stmt));
@@ -301,7 +301,7 @@ fn is_ahead(scope: &Scope<'_>, id: ExprId, site: &Site) -> bool {
 
 /// The call of a function like `PyDict_Size` that `expr` is, or whose result the variable `expr`
 /// holds and nothing else.
-fn size_of(scope: &Scope<'_>, expr: ExprId) -> Option<ExprId> {
+pub(super) fn size_of(scope: &Scope<'_>, expr: ExprId) -> Option<ExprId> {
     let tree = scope.tree();
     let is_size = |call: ExprId| size_call(tree, &scope.expr(call).kind).is_some();
     let bare = scope.uncast(expr);

@@ -58,8 +58,8 @@ impl Exits {
         let mut collector = Collector {
             scope,
             region: site.range(scope),
-            iteration: (site.kind != Kind::If).then_some(site.iteration),
-            last: last_statement(scope, site),
+            site,
+            iteration: matches!(site.kind, Kind::Loop | Kind::DoLoop).then_some(site.iteration),
             around: Vec::new(),
             labels: BTreeSet::new(),
             gotos: Vec::new(),
@@ -151,44 +151,12 @@ pub(super) fn is_return_macro(text: &str) -> bool {
     )
 }
 
-/// What the region goes on to its end behind: its loop, if that is the last thing in it, or the last
-/// statement of its `if`.
-fn last_statement(scope: &Scope<'_>, site: &Site) -> Option<StmtId> {
-    if !is_last(scope, site) {
-        return None;
-    }
-    match scope.stmt(site.body) {
-        _ if site.kind != Kind::If => Some(site.iteration),
-        StmtKind::Block(stmts) => stmts.last().copied(),
-        _ => Some(site.body),
-    }
-}
-
-/// Whether nothing of the region runs behind the iteration.
-fn is_last(scope: &Scope<'_>, site: &Site) -> bool {
-    let mut at = site.iteration;
-    while at != site.region.last {
-        let Some(parent) = scope.parent(at) else {
-            return false;
-        };
-        let ends = match scope.stmt(parent) {
-            StmtKind::Block(stmts) => stmts.last() == Some(&at),
-            kind => matches!(kind, StmtKind::If { .. } | StmtKind::Label { .. }),
-        };
-        if !ends {
-            return false;
-        }
-        at = parent;
-    }
-    true
-}
-
 struct Collector<'s, 'a> {
     scope: &'s Scope<'a>,
     region: TokenRange,
+    site: &'s Site,
     /// The loop that iterates.
     iteration: Option<StmtId>,
-    last: Option<StmtId>,
     /// Loops and `switch`es of the region around the present statement, innermost last.
     around: Vec<StmtId>,
     labels: BTreeSet<Box<str>>,
@@ -203,11 +171,30 @@ impl Collector<'_, '_> {
             stmt,
             kind,
             reach: match self.around[..] {
-                [only] if self.iteration == Some(only) && self.last == Some(only) => Reach::Break,
-                _ if self.last == Some(stmt) => Reach::End,
+                [only] if self.iteration == Some(only) && self.is_last(only) => Reach::Break,
+                [] if self.is_last(stmt) => Reach::End,
                 _ => Reach::Jump,
             },
         }
+    }
+
+    /// Whether nothing of the region runs behind `stmt`.
+    fn is_last(&self, stmt: StmtId) -> bool {
+        let mut at = stmt;
+        while at != self.site.region.last {
+            let Some(parent) = self.scope.parent(at) else {
+                return false;
+            };
+            let ends = match self.scope.stmt(parent) {
+                StmtKind::Block(stmts) => stmts.last() == Some(&at),
+                kind => matches!(kind, StmtKind::If { .. } | StmtKind::Label { .. }),
+            };
+            if !ends {
+                return false;
+            }
+            at = parent;
+        }
+        true
     }
 
     /// What `break` (or `continue`) leads to the end of; `None` if that is around the region.

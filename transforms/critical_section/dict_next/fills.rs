@@ -9,7 +9,7 @@ use super::site::Site;
 
 /// Whether the loop writes nothing whose place counts with the items: `keys[i++] = key;`.
 pub(super) fn fills_nothing(scope: &Scope<'_>, site: &Site) -> bool {
-    let range = scope.range(site.iteration);
+    let range = site.turn(scope);
     let is_written = |local| scope.is_written(local, range, Some(site.call));
     let steady = |pointer: &Operand| {
         let mut loads = scope.steps_in(range).filter_map(|step| match &step.kind {

@@ -38,7 +38,7 @@ pub(super) fn path(
 
 /// The first call in the body that may run Python code, in the order of the text.
 fn runs_python(scope: &Scope<'_>, site: &Site) -> Option<Note> {
-    let body = scope.range(site.body);
+    let body = site.body_range(scope);
     let calls = scope.steps_in(body).filter_map(|instr| match instr {
         step if step.source == Source::Expr(site.call) => None,
         step => match (&step.kind, step.source) {

@@ -60,12 +60,14 @@ impl References {
         names: &mut Names<'_>,
     ) -> Option<Self> {
         let mut references = Self::default();
-        let mut last = site.body;
+        let mut last = site.body.last;
         let mut is_declared = false;
         references.at = At::Statement(0);
-        if let StmtKind::Block(stmts) = scope.stmt(site.body) {
+        if let StmtKind::Block(stmts) = scope.stmt(site.body.first)
+            && site.kind != Kind::Once
+        {
             last = *stmts.last()?;
-            (references.at, is_declared) = place(scope, site.body, stmts)?;
+            (references.at, is_declared) = place(scope, site.body.first, stmts)?;
         }
         for (local, set, name) in [
             (site.key, KEY, "dict_key"),
@@ -80,7 +82,10 @@ impl References {
             if is_elsewhere {
                 return None;
             }
-            let is_set = scope.is_written(local, scope.range(site.body), None);
+            let is_set = scope.is_written(local, site.body_range(scope), None);
+            if is_set && site.kind == Kind::Once {
+                return None;
+            }
             references.held.push(Held {
                 variable: scope.name(local).to_owned(),
                 own: (is_set || is_declared).then(|| names.fresh(name)),
@@ -203,7 +208,7 @@ fn is_behind_directive(scope: &Scope<'_>, block: StmtId, stmt: StmtId) -> bool {
 /// Whether the body asks how many references something has: one more would show.
 fn looks_at_counts(scope: &Scope<'_>, site: &Site) -> bool {
     let tree = scope.tree();
-    let body = scope.range(site.body);
+    let body = site.body_range(scope);
     tree.exprs.iter().any(|expr| {
         let asks = match &expr.kind {
             ExprKind::Member { field, .. } => &**field == "ob_refcnt",

@@ -309,7 +309,7 @@ impl<'a> Rewrite<'a> {
         }
         let flag = self.names.flag.as_deref().unwrap_or_default();
         let Section { scope, site, .. } = self.section;
-        let mut record = match inside(scope.range(departure.exit.stmt), scope.range(site.body)) {
+        let mut record = match inside(scope.range(departure.exit.stmt), site.body_range(scope)) {
             true => self.section.references.release(),
             // `if (!keys) return NULL;` in front of the loop.
             false => Vec::new(),

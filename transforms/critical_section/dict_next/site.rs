@@ -3,6 +3,7 @@
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind, TokenRange, UnaryOp};
 use crate::source::{ByteSpan, FileId};
 
+use super::once;
 use super::scope::{Scope, inside};
 
 /// One iteration.
@@ -20,8 +21,8 @@ pub(super) struct Site {
     pub(super) iteration: StmtId,
     /// The statements to put into a section.
     pub(super) region: Region,
-    /// The statement that runs for each item.
-    pub(super) body: StmtId,
+    /// The statement that runs for each item; of a single call those behind it.
+    pub(super) body: Region,
     /// The condition that holds the call.
     pub(super) cond: ExprId,
     /// `for (…; …; step)`.
@@ -47,6 +48,8 @@ pub(super) enum Kind {
     DoLoop,
     /// `if`, for the first item only.
     If,
+    /// The call alone, for the first item of a dict that has one.
+    Once,
 }
 
 impl Site {
@@ -73,6 +76,9 @@ impl Site {
             value: out_local(scope, args[3])?,
             ..shape(scope, iteration, call)?
         };
+        if site.kind == Kind::Once {
+            return once::with_uses(scope, &site, position).ok_or_else(|| USED_AFTER.into());
+        }
         if site.kind == Kind::If && !site.is_body_after_item(scope) {
             return Err(USED_AFTER.into());
         }
@@ -91,6 +97,23 @@ impl Site {
         TokenRange {
             start: scope.range(self.region.first).start,
             end: scope.range(self.region.last).end,
+        }
+    }
+
+    /// The tokens of the call and of what it is made for.
+    pub(super) fn turn(&self, scope: &Scope<'_>) -> TokenRange {
+        let TokenRange { start, end } = scope.range(self.iteration);
+        TokenRange {
+            start,
+            end: end.max(scope.range(self.body.last).end),
+        }
+    }
+
+    /// The tokens of the body.
+    pub(super) fn body_range(&self, scope: &Scope<'_>) -> TokenRange {
+        TokenRange {
+            start: scope.range(self.body.first).start,
+            end: scope.range(self.body.last).end,
         }
     }
 
@@ -123,6 +146,7 @@ fn shape(scope: &Scope<'_>, iteration: StmtId, call: ExprId) -> Result<Site, Str
         }
         StmtKind::DoWhile { body, cond } => (cond, body, None, Kind::DoLoop),
         StmtKind::If { cond, then, .. } => (cond, then, None, Kind::If),
+        StmtKind::Expr(expr) if scope.uncast(expr) == call => (call, iteration, None, Kind::Once),
         _ => return Err(USED_AFTER.into()),
     };
     Ok(Site {
@@ -135,7 +159,10 @@ fn shape(scope: &Scope<'_>, iteration: StmtId, call: ExprId) -> Result<Site, Str
             first: iteration,
             last: iteration,
         },
-        body,
+        body: Region {
+            first: body,
+            last: body,
+        },
         cond,
         step,
         kind,
@@ -172,7 +199,7 @@ fn out_local(scope: &Scope<'_>, arg: ExprId) -> Result<Option<LocalId>, String> 
 }
 
 /// Whether an `if` stands in a loop that goes on with the same position.
-fn is_stepped_by_outer_loop(scope: &Scope<'_>, site: &Site, position: LocalId) -> bool {
+pub(super) fn is_stepped_by_outer_loop(scope: &Scope<'_>, site: &Site, position: LocalId) -> bool {
     let mut ancestors = scope.ancestors(site.iteration);
     let around = ancestors.find(|&stmt| scope.is_loop(stmt));
     around.is_some_and(|outer| !scope.is_written(position, scope.range(outer), Some(site.call)))

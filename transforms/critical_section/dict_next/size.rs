@@ -7,7 +7,7 @@ use crate::cfg::{BlockId, Point};
 
 use super::bound::bounds_nothing;
 use super::scope::{Scope, inside};
-use super::site::Site;
+use super::site::{Kind, Site};
 
 /// A call that asks how many items the dict has.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +34,7 @@ pub(super) fn asked_outside<'s>(scope: &'s Scope<'_>, site: &Site) -> Vec<Asked<
             .text(scope.uncast(of))
             .is_some_and(|text| text == dict)
     };
-    let iteration = scope.range(site.iteration);
+    let iteration = site.turn(scope);
     // `if (PyDict_Next(…)) … else assert(0);`
     let has_else = matches!(
         scope.stmt(site.iteration),
@@ -43,6 +43,7 @@ pub(super) fn asked_outside<'s>(scope: &'s Scope<'_>, site: &Site) -> Vec<Asked<
             ..
         }
     );
+    let needs_item = has_else || site.kind == Kind::Once;
     let calls = exprs(tree).filter_map(|(call, kind)| {
         let (name, of) = size_call(tree, kind)?;
         let is_outside = !inside(scope.expr(call).range, iteration);
@@ -50,7 +51,7 @@ pub(super) fn asked_outside<'s>(scope: &'s Scope<'_>, site: &Site) -> Vec<Asked<
     });
     calls
         .filter(|asked| meets(scope, asked.call, site.call))
-        .filter(|asked| has_else || !bounds_nothing(scope, site, asked.call))
+        .filter(|asked| needs_item || !bounds_nothing(scope, site, asked.call))
         .collect()
 }
 

@@ -8,6 +8,7 @@ mod held_layout;
 mod helper;
 mod labels;
 mod layout;
+mod once;
 mod references;
 mod sizes;
 

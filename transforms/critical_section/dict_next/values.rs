@@ -208,7 +208,7 @@ impl Flow<'_> {
 
     fn note_use(&self, state: &State, set: Set, source: Source, uses: &mut Uses) {
         let values = set & (KEY | VALUE);
-        let region = self.scope.range(self.site.iteration);
+        let region = self.site.turn(self.scope);
         if set & OLD != 0 || !self.scope.is_inside(source, region) {
             uses.outlive(values, source);
         } else if state.was_suspended {
@@ -237,11 +237,7 @@ impl Flow<'_> {
             return;
         }
         let releases = matches!(name, "Py_DECREF" | "Py_XDECREF" | "Py_DecRef" | "Py_CLEAR");
-        if releases
-            && !self
-                .scope
-                .is_inside(source, self.scope.range(self.site.iteration))
-        {
+        if releases && !self.scope.is_inside(source, self.site.turn(self.scope)) {
             uses.released |= set;
         }
         let effects = capi::effects(name);

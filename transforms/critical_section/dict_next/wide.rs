@@ -35,7 +35,7 @@ pub(super) fn with_sizes(
     if region.last == site.region.first {
         // What is to be done behind the loop, before others get the dict.
         region.last = site.region.last;
-    } else if site.region.first != site.region.last {
+    } else if !inside(site.range(scope), scope.range(region.last)) {
         return None;
     }
     let wide = Site {
@@ -46,7 +46,7 @@ pub(super) fn with_sizes(
     let range = wide.range(scope);
     let is_only_section = scope.steps_in(range).all(|step| match &step.kind {
         InstrKind::Call { callee, .. } => {
-            let is_own = scope.is_inside(step.source, scope.range(site.iteration));
+            let is_own = scope.is_inside(step.source, site.turn(scope));
             is_own
                 || !begins_section(callee)
                     && !calls.iter().any(|&call| step.source == Source::Expr(call))
@@ -115,7 +115,7 @@ fn is_unconditional(scope: &Scope<'_>, stmt: StmtId, call: ExprId) -> bool {
 
 /// Whether what the region declares is used in it only, and where the function declares variables
 /// behind statements anyway.
-fn keeps_its_variables(scope: &Scope<'_>, site: &Site) -> bool {
+pub(super) fn keeps_its_variables(scope: &Scope<'_>, site: &Site) -> bool {
     let region = site.range(scope);
     let stmts = scope.statements(site.region.first, site.region.last);
     let declared = stmts.iter().filter_map(|&stmt| match scope.stmt(stmt) {

@@ -80,7 +80,7 @@ impl Section<'_> {
         let release = self.references.release();
         if !release.is_empty() {
             rewrite.references().ok()?;
-            let body = self.scope.range(self.site.body);
+            let body = self.site.body_range(self.scope);
             let in_body = |exit: &&Exit| inside(self.scope.range(exit.stmt), body);
             for exit in exits.out.iter().filter(in_body) {
                 if is_computed(self.scope, self.site, exit) {

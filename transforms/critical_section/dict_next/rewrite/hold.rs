@@ -4,6 +4,7 @@ use super::Rewrite;
 use crate::ast::{StmtId, StmtKind};
 use crate::source::{ByteOffset, ByteSpan};
 use crate::transforms::critical_section::dict_next::references::{At, late_value};
+use crate::transforms::critical_section::dict_next::site::{Kind, Region};
 use crate::transforms::critical_section::dict_next::text::token_before_comment;
 
 impl Rewrite<'_> {
@@ -18,9 +19,12 @@ impl Rewrite<'_> {
         }
         let release = references.release();
         let scope = self.section.scope;
-        let body = self.section.site.body;
-        let span = self.span(body)?;
-        if let StmtKind::Block(stmts) = scope.stmt(body) {
+        let Region { first, last } = self.section.site.body;
+        let span = self.span(first)?.join(self.span(last)?);
+        let is_once = self.section.site.kind == Kind::Once;
+        if let StmtKind::Block(stmts) = scope.stmt(first)
+            && !is_once
+        {
             let first = match references.at {
                 At::Statement(index) => self.take_before(stmts, index)?,
                 At::Brace => self.take_behind_brace(span, stmts)?,
@@ -35,7 +39,7 @@ impl Rewrite<'_> {
             } else {
                 &[]
             };
-            let take = self.taking(body, span);
+            let take = self.taking(first, span);
             self.surround(span, &take, release);
         }
         for &jump in &references.jumps {

@@ -779,7 +779,6 @@ first(PyObject *d, PyObject *other)
              } else if (PyObject_IsTrue(other) < 0) {
         -        return -1;
         +        failed = 1;
-        +        goto end_section;
              } else {
                  other = NULL;
              }

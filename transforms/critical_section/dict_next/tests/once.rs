@@ -1,0 +1,182 @@
+//! Calls that are no condition: for the only item.
+
+use super::diff;
+
+fn only(condition: &str, rest: &str) -> String {
+    diff(&format!(
+        "
+static int
+only(PyObject *d, PyObject *other)
+{{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0, size;
+    int n = 0;
+
+    size = PyDict_Size(d);
+    if ({condition}) {{
+        PyDict_Next(d, &pos, &key, &value);
+        {rest}
+    }}
+    return n;
+}}
+"
+    ))
+}
+
+#[test]
+fn the_only_item_is_held_where_the_size_is_asked() {
+    let rest = "if (save(other, key) < 0)
+            return -1;
+        if (save(other, value) < 0)
+            return -1;
+        n++;
+        return 0;";
+    insta::assert_snapshot!(only("size == 1", rest), @"
+        11: `d` is iterated over without holding its lock
+          11: `d`, which the caller passes in: another thread can change it between two calls
+          12: `save` can run Python code, which may change it as well
+          safe: hold `d` in a critical section while it is iterated over
+        @@
+             Py_ssize_t pos = 0, size;
+             int n = 0;
+        +    int outcome = 0;
+         
+        +    Py_BEGIN_CRITICAL_SECTION(d);
+             size = PyDict_Size(d);
+             if (size == 1) {
+                 PyDict_Next(d, &pos, &key, &value);
+        -        if (save(other, key) < 0)
+        -            return -1;
+        -        if (save(other, value) < 0)
+        -            return -1;
+        +        Py_INCREF(key);
+        +        Py_INCREF(value);
+        +        if (save(other, key) < 0) {
+        +            Py_DECREF(value);
+        +            Py_DECREF(key);
+        +            outcome = 1;
+        +            goto end_section;
+        +        }
+        +        if (save(other, value) < 0) {
+        +            Py_DECREF(value);
+        +            Py_DECREF(key);
+        +            outcome = 1;
+        +            goto end_section;
+        +        }
+        +        Py_DECREF(value);
+        +        Py_DECREF(key);
+                 n++;
+        -        return 0;
+        +        outcome = 2;
+             }
+        +end_section: ;
+        +    Py_END_CRITICAL_SECTION();
+        +    if (outcome == 1)
+        +        return -1;
+        +    if (outcome == 2)
+        +        return 0;
+             return n;
+         }
+        ");
+}
+
+#[test]
+fn the_dict_is_released_behind_the_section_of_its_item() {
+    let text = r#"
+static int
+check(PyObject *unused)
+{
+    if (unused != NULL)
+    {
+        if (PyDict_Size(unused) != 0)
+        {
+            PyObject *key, *value;
+            Py_ssize_t pos = 0;
+
+            /* Just one of them. */
+            PyDict_Next(unused, &pos, &key, &value);
+
+            PyErr_Format(PyExc_TypeError, "'%S' is an unknown keyword argument", key);
+
+            Py_DECREF(unused);
+
+            return -1;
+        }
+
+        Py_DECREF(unused);
+    }
+
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r#"
+        13: `unused` is iterated over without holding its lock
+          13: `unused`, which the caller passes in: another thread can change it between two calls
+          15: `PyErr_Format` can run Python code, which may change it as well
+          safe: hold `unused` in a critical section while it is iterated over
+        @@
+             if (unused != NULL)
+             {
+        +        int failed = 0;
+        +        Py_BEGIN_CRITICAL_SECTION(unused);
+                 if (PyDict_Size(unused) != 0)
+                 {
+        @@
+                     PyDict_Next(unused, &pos, &key, &value);
+         
+        +            Py_INCREF(key);
+                     PyErr_Format(PyExc_TypeError, "'%S' is an unknown keyword argument", key);
+        +            Py_DECREF(key);
+         
+        +            failed = 1;
+        +        }
+        +        Py_END_CRITICAL_SECTION();
+        +        if (failed)
+        +        {
+                     Py_DECREF(unused);
+        -
+                     return -1;
+                 }
+        "#);
+}
+
+#[test]
+fn who_says_nothing_of_an_item_is_asked() {
+    let needs = |condition: &str| {
+        let said = only(condition, "take(key);");
+        assert!(said.contains("hold `d`"), "{said}");
+        said.contains("assumes that `d` has an item when `PyDict_Next` is called")
+    };
+    for condition in [
+        "size",
+        "size > 0",
+        "other && size == 2",
+        "size != 0",
+        "size >= 1",
+    ] {
+        assert!(!needs(condition), "{condition}");
+    }
+    for condition in [
+        "other",
+        "size < 2",
+        "size != 1",
+        "size >= 0",
+        "other || size == 1",
+    ] {
+        assert!(needs(condition), "{condition}");
+    }
+}
+
+#[test]
+fn uses_that_no_section_covers_are_left() {
+    let by_hand = |rest: &str| only("size == 1", rest).contains("by hand: key and value are used");
+    assert!(!by_hand("take(key);"));
+    assert!(by_hand("other = key; } if (n) { take(other);"));
+    assert!(by_hand("self->key = key;"));
+    assert!(by_hand(
+        "for (;;) { PyDict_Next(d, &pos, &key, NULL); take(key); }"
+    ));
+    assert!(by_hand(
+        "int m = size; take(key); } { int m = n; take(key);"
+    ));
+}
