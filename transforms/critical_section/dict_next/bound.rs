@@ -115,8 +115,10 @@ impl<'s, 'a> Sizes<'s, 'a> {
                 self.calls.extend(size_of(scope, *lhs));
                 self.calls.extend(size_of(scope, *rhs));
             }
-            ExprKind::Call { args, .. } => {
+            ExprKind::Call { callee, args } => {
+                let name = scope.tree().callee_name(*callee);
                 if let Some((first, others)) = args.split_first()
+                    && name.is_none_or(stores)
                     && others.iter().any(|&arg| self.depends(arg))
                 {
                     let named = (0..).map(LocalId).take(scope.tree().locals.len());
@@ -151,7 +153,10 @@ impl<'s, 'a> Sizes<'s, 'a> {
             ExprKind::Call { callee, args } => {
                 let name = scope.tree().callee_name(*callee);
                 args.iter().any(|&arg| self.depends(arg))
-                    && !name.is_some_and(|name| self.is_whole(name, args))
+                    && !name.is_some_and(|name| {
+                        // A loop over a dict made of it counts nothing.
+                        name == "PyDict_Next" || self.is_whole(name, args)
+                    })
             }
             _ => false,
         }
@@ -287,6 +292,12 @@ impl<'s, 'a> Sizes<'s, 'a> {
             _ => false,
         })
     }
+}
+
+/// Whether a call may put one of its arguments into the first.
+fn stores(name: &str) -> bool {
+    const WORDS: [&str; 6] = ["Set", "SET", "Append", "Add", "Insert", "Update"];
+    capi::effects(name).is_none() || WORDS.iter().any(|word| name.contains(word))
 }
 
 /// Whether the expression `id` is evaluated before the loop, or in it, and not behind it.

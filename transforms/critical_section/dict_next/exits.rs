@@ -172,7 +172,7 @@ impl Collector<'_, '_> {
             kind,
             reach: match self.around[..] {
                 [only] if self.iteration == Some(only) && self.is_last(only) => Reach::Break,
-                [] if self.is_last(stmt) => Reach::End,
+                [] if self.is_last(stmt) && !self.is_before_release(stmt) => Reach::End,
                 _ => Reach::Jump,
             },
         }
@@ -195,6 +195,23 @@ impl Collector<'_, '_> {
             at = parent;
         }
         true
+    }
+
+    /// Whether the end of the body, where references are released, may come behind `stmt`.
+    ///
+    /// ```c
+    /// if (PyDict_Next(d, &pos, &key, NULL)) {
+    ///     if (PyDict_DelItem(d, key) < 0)
+    ///         goto error;
+    /// }                                       /* Py_DECREF(key); */
+    /// ```
+    fn is_before_release(&self, stmt: StmtId) -> bool {
+        let site = self.site;
+        let end = match self.scope.stmt(site.body.last) {
+            StmtKind::Block(stmts) if site.kind != Kind::Once => stmts.last().copied(),
+            _ => Some(site.body.last),
+        };
+        inside(self.scope.range(stmt), site.body_range(self.scope)) && end != Some(stmt)
     }
 
     /// What `break` (or `continue`) leads to the end of; `None` if that is around the region.

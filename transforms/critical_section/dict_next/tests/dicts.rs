@@ -792,6 +792,29 @@ first(PyObject *d, PyObject *other)
 }
 
 #[test]
+fn an_exit_in_front_of_the_release_jumps_over_it() {
+    let text = r#"
+static int
+drop_first(PyObject *d)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+
+    if (PyDict_Next(d, &pos, &key, NULL)) {
+        if (PyDict_DelItem(d, key) < 0)
+            goto error;
+    }
+    return 0;
+error:
+    return -1;
+}
+"#;
+    let said = diff(text);
+    let jump = "Py_DECREF(key);\n+            failed = 1;\n+            goto end_section;";
+    assert!(said.contains(jump), "{said}");
+}
+
+#[test]
 fn an_alternative_that_the_size_rules_out_stays_so() {
     let text = |condition: &str| {
         diff(&format!(

@@ -402,4 +402,6 @@ join(PyObject *d, char *text, PyObject *other)
     ));
     assert!(!text("other = PyList_New(length);", "i++;"));
     assert!(!text("text = malloc(8);", "length += 1;"));
+    let looked = "other = PyLong_FromSsize_t(length); PyObject_RichCompareBool(key, other, Py_EQ);";
+    assert!(!text(looked, "PyUnicode_Compare(key, text);"));
 }
