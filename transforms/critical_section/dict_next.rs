@@ -314,6 +314,7 @@ impl<'a> Sites<'a> {
             !inside(scope.range(other.iteration), site.range(scope))
                 && !inside(scope.range(site.iteration), other.range(scope))
                 && scope.is_same_text(other.dict, site.dict)
+                && size::comes_to(scope, other.call, site.call)
         });
         others.any(|other| bound::fills_what_was_counted(scope, site, other.iteration))
     }

@@ -76,8 +76,13 @@ pub(super) fn size_call<'t>(tree: &'t Tree, kind: &ExprKind) -> Option<(&'t str,
 
 /// Whether a path of the function comes to both calls.
 fn meets(scope: &Scope<'_>, one: ExprId, other: ExprId) -> bool {
+    comes_to(scope, one, other) || comes_to(scope, other, one)
+}
+
+/// Whether a path leads from one call to another, for all that is known.
+pub(super) fn comes_to(scope: &Scope<'_>, one: ExprId, other: ExprId) -> bool {
     match (scope.cfg.call(one), scope.cfg.call(other)) {
-        (Some(one), Some(other)) => leads(scope, one, other) || leads(scope, other, one),
+        (Some(one), Some(other)) => leads(scope, one, other),
         _ => true,
     }
 }
