@@ -2,7 +2,7 @@
 
 use super::branch::{Branch, raised_returns};
 use super::line;
-use crate::ast::{ExprId, ExprKind, StmtId, StmtKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, StmtId, StmtKind, Type, UnaryOp};
 use crate::strong::pending::raising::signs;
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
@@ -49,6 +49,8 @@ impl ErrorValue {
     pub(in crate::strong) fn is_handed_on(self, scene: &Scene<'_>) -> bool {
         let error = match self {
             Self::Null => 0,
+            // -1 is true for a `bool`, and a large size for a `size_t`.
+            Self::Number(_) if !is_signed(&scene.function.ret) => return false,
             Self::Number(error) => error,
         };
         let tells = |name: &str| match scene.error_return(name) {
@@ -78,6 +80,13 @@ impl ErrorValue {
             (None, Self::Number(error)) => error.to_string(),
         }
     }
+}
+
+/// Whether a type of numbers has negative ones, as its name says.
+fn is_signed(ty: &Type) -> bool {
+    let name = ty.name().unwrap_or_default().to_ascii_lowercase();
+    let words = ["bool", "unsigned", "uint"];
+    !words.iter().any(|word| name.contains(word)) && !name.starts_with('u') && name != "size_t"
 }
 
 /// Whether the function also returns something else than this number.

@@ -1,6 +1,6 @@
 //! Lookups whose failure ends a loop as the next error does, or is handed on by the function.
 
-use super::{int, object};
+use super::{int, object, of};
 
 #[test]
 fn the_failure_is_noted_as_the_next_one_is() {
@@ -153,6 +153,15 @@ fn a_function_that_hands_no_error_on_returns_none() {
     ), @"
         3: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
         ");
+}
+
+#[test]
+fn a_truth_value_tells_of_no_error() {
+    insta::assert_snapshot!(of(
+        "bool",
+        r"
+    return PyObject_RichCompareBool(PyList_GET_ITEM(list, 0), key, Py_EQ);"
+    ), @"3: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
 }
 
 #[test]
