@@ -109,6 +109,8 @@ struct Splitter {
     seen: Seen,
     finished: bool,
     broken: bool,
+    /// The first token of the next item, if it showed that this one is done.
+    next: Option<PpToken>,
 }
 
 /// What is known of the item's head.
@@ -116,6 +118,8 @@ struct Splitter {
 struct Seen {
     /// An `=` at depth 0: what follows in braces is an initialiser.
     assign: bool,
+    /// The token before was that.
+    after_assign: bool,
     /// The open brace belongs to a function body.
     body: bool,
     /// Index of the last identifier in front of a parenthesis at depth 0.
@@ -141,7 +145,13 @@ impl Splitter {
             self.inside_braces(text);
             return;
         }
+        let after_assign = std::mem::take(&mut self.seen.after_assign);
         match text {
+            // `static char doc[] =` with a value that a generator of code fills in.
+            b"static" if after_assign => {
+                self.next = self.tokens.pop();
+                self.finished = true;
+            }
             b"(" | b"[" => {
                 if self.parens == 0 && text == b"(" {
                     self.open_paren(at);
@@ -166,7 +176,7 @@ impl Splitter {
                 self.finished = !self.tokens.is_empty();
             }
             b";" => self.finished = !self.is_old_style_head(),
-            b"=" => self.seen.assign = true,
+            b"=" => (self.seen.assign, self.seen.after_assign) = (true, true),
             b"struct" | b"union" | b"enum" => self.seen.tag = true,
             b"typedef" => self.seen.typedef = true,
             _ => self.word(at, token, text),
@@ -229,7 +239,8 @@ impl Splitter {
         files: &FileSet,
         expander: &Expander<'a, S>,
     ) -> Option<RawItem> {
-        let tokens = std::mem::take(&mut self.tokens);
+        let following = self.next.take().into_iter().collect();
+        let tokens = std::mem::replace(&mut self.tokens, following);
         let seen = std::mem::take(&mut self.seen);
         let broken = std::mem::take(&mut self.broken);
         self.finished = false;

@@ -136,6 +136,19 @@ fn a_stray_bracket_costs_one_item() {
 }
 
 #[test]
+fn a_value_that_is_missing_costs_one_item() {
+    let text = "static char doc[] =\n/* filled in */\nstatic int v[] = {1};\nint w = 1;\nstatic int u =\nstatic";
+    insta::assert_snapshot!(show(&[("a.c", text)]), @"
+        0 static char doc [ ] =
+        0 static int v [ ] = { 1 } ;
+        0 int w = 1 ;
+        0 static int u =
+        0 static
+        unreached 0
+        ");
+}
+
+#[test]
 fn hostile_macros_end() {
     let mut text = String::from("#define A0 x x\n");
     for n in 1..40 {

@@ -52,7 +52,25 @@ impl<'a> Before<'a> {
     pub(super) fn at(&self, trouble: &Trouble) -> Option<ByteOffset> {
         let start = start_of(self.item, self.function, trouble)?;
         let at = self.applied.map.to_original(start)?;
-        self.old.contains(&(trouble.problem, at)).then_some(at)
+        let mut known = self.old.iter().filter(|(_, known)| *known == at);
+        let is_known = known.any(|(problem, _)| problem.of_owner() == trouble.problem);
+        is_known.then_some(at)
+    }
+
+    /// Whether a pointer goes where it may outlive a reference which the function had there before,
+    /// and released somewhere on every path:
+    ///
+    /// ```c
+    /// v = PyDict_GetItem(cache, key);       v = PyDict_GetItemRef(…);
+    /// Py_INCREF(v);
+    /// self->trace = ((Entry *)v)->trace;
+    /// ```
+    fn is_kept(&self, trouble: &Trouble) -> bool {
+        let is_free = |at| !self.old.contains(&(Problem::BorrowedEscapes, at));
+        let mut problems = self.old.iter().map(|(problem, _)| *problem);
+        trouble.problem == Problem::DerivedEscapes
+            && self.at(trouble).is_some_and(is_free)
+            && !problems.any(|problem| problem == Problem::Leak)
     }
 
     /// Whether the code is no worse off than it was: it released its own reference to an object
@@ -66,7 +84,7 @@ impl<'a> Before<'a> {
     /// ```
     pub(super) fn is_same(&self, trouble: &Trouble) -> bool {
         let Some(Source::Expr(release)) = trouble.since else {
-            return false;
+            return self.is_kept(trouble);
         };
         let first = self.function.tree.expr(release).range.start;
         !is_inserted(self.item, self.applied, first) && self.at(trouble).is_some()

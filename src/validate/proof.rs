@@ -341,7 +341,9 @@ pub(super) fn describe(function: &Function, seeds: &[Seed], trouble: &Trouble) -
         Problem::ReleaseOfUnset => "is released where its variable has no value yet",
         Problem::UseOfUnset => "is used where its variable has no value yet",
         Problem::AddressTaken => "can be changed through a pointer that leaves the function",
-        Problem::DerivedEscapes => "dies while a pointer into it lives on",
+        Problem::DerivedEscapes | Problem::BorrowedEscapes => {
+            "dies while a pointer into it lives on"
+        }
         Problem::MayOutlive => "is released before the last use of what a function made of it",
         Problem::MayBeKept => "may be kept by a function that it is passed to",
         Problem::CountMatters => "is one more than code that looks at the reference count expects",

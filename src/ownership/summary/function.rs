@@ -98,7 +98,11 @@ fn is_in_result(exits: &BTreeSet<Exit>, seed: usize, taken: bool) -> bool {
 fn param(function: &Function, followed: &Followed, seed: usize) -> Param {
     let stored = followed.troubles.iter().any(|trouble| {
         let returned = matches!(trouble.at, Some(Source::Stmt(_)) | None);
-        trouble.seed == seed && trouble.problem == Problem::DerivedEscapes && !returned
+        let escapes = matches!(
+            trouble.problem,
+            Problem::DerivedEscapes | Problem::BorrowedEscapes
+        );
+        trouble.seed == seed && escapes && !returned
     });
     if stored {
         return Param::Inside;

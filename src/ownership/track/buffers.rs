@@ -10,7 +10,6 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Problem;
 use super::state::{InstanceId, State, Value};
 use super::step::Stepper;
 use crate::ast::{LocalId, Storage, Tree};
@@ -165,7 +164,7 @@ impl Stepper<'_> {
     ) {
         match state.local(buffer).instance() {
             Some(other) if other != id => {
-                self.trouble(state, other, Problem::DerivedEscapes, Some(source));
+                self.escape(state, other, Some(source));
             }
             _ => state.set_local(buffer, Value::Derived(id)),
         }
@@ -212,7 +211,7 @@ mod tests {
         );
         assert_eq!(
             stored("calloc(1, 8)", "", "return (PyObject *)items;"),
-            "DerivedEscapes at return (PyObject *)items;"
+            "BorrowedEscapes at return (PyObject *)items;"
         );
     }
 

@@ -1,5 +1,7 @@
 //! What of a function is worth remembering along a path.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::buffers::buffers;
@@ -23,6 +25,8 @@ pub(super) struct Facts<'a> {
     addresses: FxHashMap<TempId, &'a Place>,
     /// Variables with memory that only the function knows.
     buffers: FxHashSet<LocalId>,
+    /// Variables that are read through others, too.
+    pointed_at: BTreeSet<LocalId>,
 }
 
 impl<'a> Facts<'a> {
@@ -34,6 +38,7 @@ impl<'a> Facts<'a> {
             liveness: Liveness::with_outs(cfg, tree.locals.len(), filled(cfg)),
             buffers: buffers(cfg, tree, &address_taken),
             address_taken,
+            pointed_at: cfg.pointed_at(),
             live_temps: LiveTemps::new(cfg),
             addresses: addresses(cfg),
         }
@@ -64,6 +69,11 @@ impl<'a> Facts<'a> {
     /// or memory does.
     pub(super) fn is_buffer(&self, local: LocalId) -> bool {
         self.buffers.contains(&local)
+    }
+
+    /// Whether others have the address of `local`, or of a part, which outlives a call.
+    pub(super) fn is_pointed_at(&self, local: LocalId) -> bool {
+        self.pointed_at.contains(&local)
     }
 
     /// Whether what `local` holds can still be read by name.

@@ -19,12 +19,12 @@ impl Stepper<'_> {
         self.note_exit(state, value, stmt);
         match value {
             Some(Value::Instance(id)) => self.give_away(state, id, at),
-            Some(Value::Derived(id)) => self.trouble(state, id, Problem::DerivedEscapes, at),
+            Some(Value::Derived(id)) => self.escape(state, id, at),
             Some(value) => self.use_value(state, value, Source::Stmt(stmt)),
             None => {}
         }
         for id in 0..state.instances.len() {
-            match state.instances[id].count {
+            match state.left(id) {
                 0 => {}
                 1.. => self.trouble(state, id, Problem::Leak, at),
                 _ => self.trouble(state, id, Problem::OverRelease, at),
@@ -45,8 +45,8 @@ impl Stepper<'_> {
             Some(Value::Unknown | Value::Unset | Value::NonNull | Value::None | Value::Owed(_))
             | None => Handed::Other,
         };
-        let held = state.instances.iter();
-        let counts = held.map(|instance| (instance.seed, instance.count));
+        let held = state.instances.iter().enumerate();
+        let counts = held.map(|(id, instance)| (instance.seed, state.left(id)));
         let counts = counts.filter(|(_, count)| *count != 0).collect();
         self.exits.insert(Exit {
             stmt,
@@ -69,7 +69,9 @@ impl Stepper<'_> {
     pub(super) fn find_lost(&mut self, state: &mut State, at: Option<Source>) {
         for id in 0..state.instances.len() {
             if state.instances[id].count > 0 && !state.is_named(id) {
-                self.trouble(state, id, Problem::Leak, at);
+                if state.left(id) > 0 {
+                    self.trouble(state, id, Problem::Leak, at);
+                }
                 state.instances[id].count = 0;
             }
         }
@@ -104,6 +106,15 @@ impl Stepper<'_> {
         }
         let instance = &mut state.instances[id];
         instance.count = instance.count.saturating_sub(1);
+    }
+
+    /// A pointer into the instance goes where it may outlive the function.
+    pub(super) fn escape(&mut self, state: &State, id: InstanceId, at: Option<Source>) {
+        let problem = match state.instances[id].count {
+            1.. => Problem::DerivedEscapes,
+            _ => Problem::BorrowedEscapes,
+        };
+        self.trouble(state, id, problem, at);
     }
 
     pub(super) fn trouble(

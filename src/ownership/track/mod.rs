@@ -13,6 +13,7 @@ mod carriers;
 mod effects;
 mod facts;
 mod ledger;
+mod lent;
 mod outs;
 mod owed;
 mod run;
@@ -114,8 +115,10 @@ pub enum Problem {
     UseOfUnset,
     /// The address of the variable that holds it leaves the function.
     AddressTaken,
-    /// A pointer into it is returned or stored.
+    /// A pointer into it is returned or stored where the function has a reference to it.
     DerivedEscapes,
+    /// The same where it has none.
+    BorrowedEscapes,
     /// What a function whose code is not known made of it is used after its release: that may be
     /// the object itself, or point into it.
     MayOutlive,
@@ -127,6 +130,15 @@ pub enum Problem {
 }
 
 impl Problem {
+    /// What it is where the function has a reference of its own.
+    #[must_use]
+    pub const fn of_owner(self) -> Self {
+        match self {
+            Self::BorrowedEscapes => Self::DerivedEscapes,
+            other => other,
+        }
+    }
+
     /// Whether it may be none, for all that is known of the functions that are called.
     #[must_use]
     pub const fn is_doubt(self) -> bool {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
+use super::lent::Spot;
 use super::owed::Cell;
 use super::{Origin, Seed};
 use crate::ast::LocalId;
@@ -72,6 +73,8 @@ pub(super) struct Instance {
     pub seed: usize,
     /// References the function holds: taken minus released and given away.
     pub count: i8,
+    /// How often memory of the function got it: each time a reference may have gone there.
+    pub lent: i8,
     /// Whether the last reference went by a release, and not by being given away.
     pub released: bool,
     /// The release, as long as something is left that a function made of the object.
@@ -85,6 +88,7 @@ impl Instance {
         Self {
             seed,
             count: i8::from(owned),
+            lent: 0,
             released: false,
             released_at: None,
             none: false,
@@ -108,6 +112,8 @@ pub(super) struct State {
     pub temps: BTreeMap<TempId, Temp>,
     /// Memory that got an instance without a reference.
     pub owed: BTreeMap<Cell, InstanceId>,
+    /// Memory of the function that has an instance.
+    pub lent: BTreeMap<Spot, InstanceId>,
 }
 
 impl State {
@@ -152,7 +158,7 @@ impl State {
 
     /// Whether anything still names the instance.
     pub(super) fn is_named(&self, id: InstanceId) -> bool {
-        if self.instances[id].none {
+        if self.instances[id].none || self.is_lent(id) {
             return true;
         }
         self.values().any(|value| value == Value::Instance(id))
@@ -168,6 +174,7 @@ impl State {
     fn is_mentioned(&self, id: InstanceId) -> bool {
         self.values().any(|value| value.mentions() == Some(id))
             || self.owed.values().any(|&owed| owed == id)
+            || self.is_lent(id)
     }
 
     fn values(&self) -> impl Iterator<Item = Value> {
@@ -211,7 +218,7 @@ impl State {
         for temp in self.temps.values_mut() {
             temp.value = rename(temp.value);
         }
-        for id in self.owed.values_mut() {
+        for id in self.owed.values_mut().chain(self.lent.values_mut()) {
             *id = renamed[id];
         }
     }

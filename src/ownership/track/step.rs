@@ -113,6 +113,7 @@ impl<'a> Stepper<'a> {
             InstrKind::ScopeEnd { locals } => {
                 for local in locals {
                     state.set_local(*local, Value::Unknown);
+                    self.take_back(&mut state, &Place::whole(Base::Local(*local)));
                 }
                 self.find_lost(&mut state, Some(instr.source));
             }
@@ -149,13 +150,15 @@ impl<'a> Stepper<'a> {
             },
             Base::Global(_) | Base::Unnamed(_) => Value::Unknown,
         };
-        let value = self.owed(state, place).unwrap_or(value);
+        let found = self.lent(state, place).or_else(|| self.owed(state, place));
+        let value = found.unwrap_or(value);
         state.set_temp(dst, value, None);
     }
 
     fn store(&mut self, state: &mut State, place: &Place, value: &Operand, source: Source) {
         let value = self.value(state, value);
         self.overwrite(state, place);
+        self.take_back(state, place);
         if let Some(local) = place.as_local() {
             let value = match value {
                 // static PyObject *cache; … cache = v;
@@ -180,6 +183,7 @@ impl<'a> Stepper<'a> {
             self.use_value(state, into, source);
         }
         match (value, self.facts.own_memory(place)) {
+            (Value::Instance(id), Some(_)) if self.lend(state, place, id) => {}
             // Memory takes a reference over, as a field does.
             (Value::Instance(id), _) => {
                 self.give_away(state, id, Some(source));
@@ -188,7 +192,7 @@ impl<'a> Stepper<'a> {
             (Value::Derived(_), Some(local)) => state.set_local(local, value),
             (Value::Derived(id), None) => match self.buffer(state, place) {
                 Some(buffer) => self.fill(state, buffer, id, source),
-                None => self.trouble(state, id, Problem::DerivedEscapes, Some(source)),
+                None => self.escape(state, id, Some(source)),
             },
             _ => {}
         }
@@ -212,6 +216,7 @@ impl<'a> Stepper<'a> {
             return;
         }
         self.pay(&mut state, name, values.first());
+        self.look_at(&state, args, source);
         let mut on_success = Vec::new();
         for (at, &value) in values.iter().enumerate() {
             self.argument(&mut state, name, at, value, source, &mut on_success);
@@ -271,7 +276,7 @@ impl<'a> Stepper<'a> {
         }
         match (self.callees.keeps(name, at), value) {
             (Some(_), Value::Derived(id)) | (Some(Keeps::Inside), Value::Instance(id)) => {
-                self.trouble(state, id, Problem::DerivedEscapes, Some(source));
+                self.escape(state, id, Some(source));
             }
             (Some(Keeps::Unsure), Value::Instance(id)) => {
                 self.trouble(state, id, Problem::MayBeKept, Some(source));

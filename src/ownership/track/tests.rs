@@ -124,7 +124,7 @@ fn derived_values_keep_their_owner_in_use() {
     let body = body.replace("Py_INCREF(first);", "first = Py_NewRef(first);");
     assert_eq!(troubles(&body), "");
     let body = body.replace("first = Py_NewRef(first);", "");
-    assert_eq!(troubles(&body), "DerivedEscapes at return first;");
+    assert_eq!(troubles(&body), "BorrowedEscapes at return first;");
 }
 
 #[test]

@@ -49,8 +49,8 @@ impl Follower<'_, '_> {
     ) {
         match value.and_then(|value| kind_of(state, value)) {
             Some(Kind::Inside) if !is_number(&self.scene.function.ret) => {
-                if state.is_held() {
-                    return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+                if state.is_held() && !self.outlives(state) {
+                    return;
                 }
             }
             Some(Kind::Inside) | None => {}

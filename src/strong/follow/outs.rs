@@ -71,7 +71,9 @@ impl Follower<'_, '_> {
                 Target::Local(local) | Target::Part(local)
                     if is_pointer && self.is_static(local) =>
                 {
-                    return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+                    if !self.outlives(state) {
+                        return;
+                    }
                 }
                 Target::Local(local) if !self.may_point(local) => {}
                 // `make(v, &object)`: what it makes is taken to be an object of its own.
@@ -83,7 +85,9 @@ impl Follower<'_, '_> {
                     }
                 }
                 Target::Memory if is_pointer => {
-                    return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+                    if !self.outlives(state) {
+                        return;
+                    }
                 }
                 Target::Local(_) | Target::Part(_) | Target::Memory => {}
             }

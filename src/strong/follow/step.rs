@@ -149,8 +149,8 @@ impl Follower<'_, '_> {
                 self.hand_over(point, local, instr.source, state);
             }
             Some(Kind::Inside) if !is_number(&self.scene.tree.local(local).ty) => {
-                if self.is_static(local) {
-                    return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+                if self.is_static(local) && !self.outlives(state) {
+                    return;
                 }
                 state.carriers.insert(carrier, Kind::Inside);
                 self.redefined(point, local, instr, state, sink, true);

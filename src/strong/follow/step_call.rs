@@ -75,8 +75,8 @@ impl Follower<'_, '_> {
                 let local = self.local_argument(expr, at);
                 self.argument(point, name, expr, effect, *kind, local, state, sink);
             }
-            if *kind == Some(Kind::Inside) && self.keeps(name, at) {
-                return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+            if *kind == Some(Kind::Inside) && self.keeps(name, at) && !self.outlives(state) {
+                return;
             }
             if *kind == Some(Kind::Inside)
                 && effect(self.scene, name, args, at) == Effect::Take
@@ -160,7 +160,8 @@ impl Follower<'_, '_> {
             return;
         }
         if effect == Effect::KeepInside {
-            return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+            self.outlives(state);
+            return;
         }
         if effect == Effect::Clear && state.hold == Hold::Null {
             return;

@@ -5,14 +5,15 @@
 //! Py_INCREF(v);                           /* … or right behind, by this name or the other one */
 //! self->text = PyUnicode_AsUTF8(v);       /* a pointer that would dangle */
 //! ((struct item *)v)->uses += 1;          /* neither */
+//! argv[0] = v;                            /* lends it to memory of the function */
 //! ```
 
 use super::apart::stored;
 use super::hold::{Carrier, Hold, Kind, State};
 use super::step::kind_of;
 use super::{Decisions, Follower, Mode};
-use crate::ast::{ExprId, ExprKind, UnaryOp};
-use crate::cfg::{Base, Instr, InstrKind, Place, Point, Source};
+use crate::ast::{ExprId, ExprKind, LocalId, Tree, UnaryOp};
+use crate::cfg::{Base, Instr, InstrKind, Operand, Place, Point, Projection, Source};
 use crate::strong::exits::branch::is_same;
 use crate::strong::reason::Reason;
 
@@ -30,15 +31,13 @@ impl Follower<'_, '_> {
             Some(Kind::Inside) if self.is_number(source) || self.updates(source) => {}
             Some(Kind::Inside) => match &place.base {
                 &Base::Local(local) if !self.is_static(local) => {
-                    let part = self.scene.liveness.part(place);
-                    match part {
-                        Some(part) => drop(state.parts.insert(part)),
-                        None => drop(state.carriers.insert(Carrier::Local(local), Kind::Inside)),
-                    }
+                    self.carry(local, place, state);
                 }
                 // `((PyLongObject *)v)->ob_digit[0] += 1`: it lives as long as the object.
                 Base::Deref(pointer) if kind_of(state, pointer) == Some(Kind::Same) => {}
-                _ => state.fail(Reason::DerivedEscapes(self.name.to_owned())),
+                _ => {
+                    self.outlives(state);
+                }
             },
             Some(_) if self.lacks_reference(state) => state.fail(Reason::StoredBorrowed),
             Some(_) if self.is_apart() => {
@@ -53,6 +52,9 @@ impl Follower<'_, '_> {
                     sink.removed.insert(call);
                     return state.clear();
                 }
+                if let Some(local) = self.borrower(place, state) {
+                    return self.carry(local, place, state);
+                }
                 let needed = self.is_needed_after(state, point);
                 self.give(needed, kind, Reason::StoredBorrowed, state);
             }
@@ -61,6 +63,67 @@ impl Follower<'_, '_> {
                 part.map(|part| state.parts.remove(&part));
             }
         }
+    }
+
+    /// A variable depends on the object by one of its parts.
+    fn carry(&self, local: LocalId, place: &Place, state: &mut State) {
+        match self.scene.liveness.part(place) {
+            Some(part) => drop(state.parts.insert(part)),
+            None => drop(state.carriers.insert(Carrier::Local(local), Kind::Inside)),
+        }
+    }
+
+    /// The struct or array of the function that the object is stored in without a reference, and
+    /// that the code takes to have none: `argv[0] = v;`.
+    fn borrower(&self, place: &Place, state: &State) -> Option<LocalId> {
+        let Base::Local(local) = place.base else {
+            return None;
+        };
+        let is_plain = |step: &Projection| {
+            matches!(
+                step,
+                Projection::Field(_) | Projection::Index(Operand::Int(_))
+            )
+        };
+        let lacks = matches!(self.mode, Mode::Adopt | Mode::Keep)
+            && matches!(state.hold, Hold::Held { count: 0, .. });
+        let is_own = lacks
+            && !self.is_static(local)
+            && place.path.iter().all(is_plain)
+            && !self.scene.cfg.pointed_at().contains(&local)
+            && !self.releases_part(local);
+        is_own.then_some(local)
+    }
+
+    /// Whether the code releases something that the struct or array holds: `Py_DECREF(argv[i])`.
+    fn releases_part(&self, local: LocalId) -> bool {
+        let scene = self.scene;
+        let mut exprs = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+        exprs.any(|call| match scene.call(call) {
+            Some(("Py_DECREF" | "Py_XDECREF" | "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF", args)) => {
+                let arg = args.first().map(|&arg| scene.tree.without_casts(arg));
+                arg.is_some_and(|arg| part_of(scene.tree, arg) == Some(local))
+            }
+            _ => false,
+        })
+    }
+
+    /// A pointer into the object goes where it may outlive the function; whether that is right.
+    ///
+    /// ```c
+    /// v = PyDict_GetItem(cache, key);       v = PyDict_GetItemRef(…);
+    /// Py_INCREF(v);
+    /// self->trace = ((Entry *)v)->trace;    /* as safe as it was: the reference is the same */
+    /// ```
+    pub(in crate::strong) fn outlives(&self, state: &mut State) -> bool {
+        let is_as_before =
+            self.mode == Mode::Adopt && matches!(state.hold, Hold::Held { count: 1.., .. });
+        match is_as_before {
+            // It may be what the code took the reference for.
+            true => state.sources.passed_on = true,
+            false => state.fail(Reason::DerivedEscapes(self.name.to_owned())),
+        }
+        is_as_before
     }
 
     /// Whether a place gets a value made of its own and a number: `child->count += 1`,
@@ -124,5 +187,16 @@ impl Follower<'_, '_> {
         let is_first = matches!(state.hold, Hold::Held { count: 0, .. });
         let fits = self.mode == Mode::Adopt && is_first && !self.is_needed_after(state, after);
         fits.then_some((call, *taken))
+    }
+}
+
+/// The variable that a place is part of.
+fn part_of(tree: &Tree, place: ExprId) -> Option<LocalId> {
+    match tree.expr(place).kind {
+        ExprKind::Member {
+            base, arrow: false, ..
+        }
+        | ExprKind::Index { base, .. } => tree.as_local(base).or_else(|| part_of(tree, base)),
+        _ => None,
     }
 }

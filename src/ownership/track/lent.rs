@@ -1,0 +1,186 @@
+//! Structs and arrays of the function itself that hold an object for a while.
+//!
+//! ```c
+//! argv[0] = v;                               /* without a reference of its own … */
+//! result = PyObject_Vectorcall(f, argv, 1, NULL);
+//! Py_DECREF(v);
+//!
+//! pair.key = v;                              /* … or with that of `v` */
+//! Py_DECREF(pair.key);
+//! ```
+//!
+//! Which of both it is shows only later: what is there is the object under another name, and a
+//! reference that nobody releases is taken to have gone where the memory goes.
+
+use super::state::{InstanceId, State, Value};
+use super::step::Stepper;
+use crate::ast::LocalId;
+use crate::cfg::{Base, Operand, Place, Projection, Source};
+
+/// A place in a variable of the function: `pair.key`, `argv[0]`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Spot {
+    local: LocalId,
+    path: Vec<Step>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Step {
+    Field(Box<str>),
+    Index(i64),
+}
+
+impl Stepper<'_> {
+    /// Notes that the instance, to which the function has a reference, is at `place` as well;
+    /// whether the place is one that is followed.
+    pub(super) fn lend(&self, state: &mut State, place: &Place, id: InstanceId) -> bool {
+        let Some(spot) = spot(place).filter(|spot| !self.facts.is_pointed_at(spot.local)) else {
+            return false;
+        };
+        let instance = &mut state.instances[id];
+        if instance.count <= 0 {
+            return false;
+        }
+        instance.lent = instance.lent.saturating_add(1);
+        state.lent.insert(spot, id);
+        true
+    }
+
+    /// What a load of `place` gives if an instance is there.
+    pub(super) fn lent(&self, state: &State, place: &Place) -> Option<Value> {
+        if state.lent.is_empty() {
+            return None;
+        }
+        state.lent.get(&spot(place)?).copied().map(Value::Instance)
+    }
+
+    /// `place` gets something else.
+    pub(super) fn take_back(&self, state: &mut State, place: &Place) {
+        let Base::Local(local) = place.base else {
+            return;
+        };
+        let spot = spot(place);
+        let goes = |at: &Spot| match &spot {
+            Some(spot) => at == spot,
+            None => place.path.is_empty() && at.local == local,
+        };
+        state.lent.retain(|at, _| !goes(at));
+    }
+
+    /// A call gets the address of memory, and may look at what is there.
+    pub(super) fn look_at(&mut self, state: &State, args: &[Operand], source: Source) {
+        for arg in args {
+            let Operand::AddressOf(place) = arg else {
+                continue;
+            };
+            let Base::Local(local) = place.base else {
+                continue;
+            };
+            let there = state.lent.iter().filter(|(at, _)| at.local == local);
+            let there: Vec<InstanceId> = there.map(|(_, &id)| id).collect();
+            for id in there {
+                self.use_value(state, Value::Instance(id), source);
+            }
+        }
+    }
+}
+
+impl State {
+    /// References that memory of the function did not take along.
+    pub(super) fn left(&self, id: InstanceId) -> i8 {
+        let instance = self.instances[id];
+        match instance.count {
+            count @ 1.. => count.saturating_sub(instance.lent).max(0),
+            count => count,
+        }
+    }
+
+    /// Whether memory of the function has the instance.
+    pub(super) fn is_lent(&self, id: InstanceId) -> bool {
+        self.lent.values().any(|&lent| lent == id)
+    }
+}
+
+/// `None` for all of a variable, and for what cannot be told apart: `argv[i]`.
+fn spot(place: &Place) -> Option<Spot> {
+    let Base::Local(local) = place.base else {
+        return None;
+    };
+    let path = place.path.iter().map(|step| match step {
+        Projection::Field(name) => Some(Step::Field(name.clone())),
+        Projection::Index(Operand::Int(index)) => Some(Step::Index(*index)),
+        Projection::Index(_) => None,
+    });
+    let path: Vec<Step> = path.collect::<Option<_>>()?;
+    (!path.is_empty()).then_some(Spot { local, path })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ownership::track::tests::troubles;
+
+    /// An item is stored in memory of the function, and the rest runs.
+    fn stored(rest: &str) -> String {
+        troubles(&format!(
+            "PyObject *argv[2], *result; Pair pair;
+            PyObject *v = PyList_GetItemRef(self, 0);
+            if (v == NULL) return NULL;
+            {rest}"
+        ))
+    }
+
+    #[test]
+    fn memory_may_hold_an_object_as_long_as_the_variable() {
+        let call = "result = PyObject_Vectorcall(self, argv, 1, NULL);";
+        assert_eq!(
+            stored(&format!("argv[0] = v; {call} Py_DECREF(v); return result;")),
+            ""
+        );
+        assert_eq!(
+            stored(&format!("argv[0] = v; Py_DECREF(v); {call} return result;")),
+            "UseAfterRelease at PyObject_Vectorcall(self, argv, 1, NULL)"
+        );
+        assert_eq!(
+            stored("pair.key = v; show(&pair); Py_DECREF(v); show(pair.value); Py_RETURN_NONE;"),
+            ""
+        );
+        assert_eq!(
+            stored("pair.key = v; Py_DECREF(v); show(pair.key); Py_RETURN_NONE;"),
+            "UseAfterRelease at show(pair.key)"
+        );
+        assert_eq!(
+            stored("pair.key = v; Py_DECREF(v); pair.key = self; show(&pair); Py_RETURN_NONE;"),
+            ""
+        );
+    }
+
+    #[test]
+    fn memory_may_take_the_reference_over() {
+        assert_eq!(
+            stored("pair.key = v; v = NULL; run(); Py_DECREF(pair.key); Py_RETURN_NONE;"),
+            ""
+        );
+        assert_eq!(stored("pair.key = v; return pair.key;"), "");
+        assert_eq!(
+            stored("pair.key = v; push(self, &pair); Py_RETURN_NONE;"),
+            ""
+        );
+        assert_eq!(
+            stored("argv[1] = v; Py_DECREF(argv[1]); Py_DECREF(v); Py_RETURN_NONE;"),
+            "OverRelease at Py_DECREF(v)\nOverRelease at Py_RETURN_NONE;"
+        );
+        assert_eq!(
+            stored("pair.key = v; Py_DECREF(v); return pair.key;"),
+            "OverRelease at return pair.key;\nUseAfterRelease at return pair.key;"
+        );
+    }
+
+    #[test]
+    fn memory_that_others_know_takes_the_reference() {
+        assert_eq!(
+            stored("Pair *p = &pair; pair.key = v; show(p); Py_DECREF(v); Py_RETURN_NONE;"),
+            "OverRelease at Py_DECREF(v)\nOverRelease at Py_RETURN_NONE;"
+        );
+        assert_eq!(stored("pair.key = v; v = NULL; return self;"), "");
+    }
+}
