@@ -164,11 +164,18 @@ impl State {
         self.values().any(|value| value == Value::Instance(id))
     }
 
-    /// An instance that is known to be `Py_None` and is owned.
+    /// An instance that is known to be `Py_None`: one that is owned, else one that was.
     pub(super) fn owned_none(&self) -> Option<Value> {
-        let mut instances = self.instances.iter();
-        let found = instances.position(|instance| instance.none && instance.count > 0);
-        found.map(Value::Instance)
+        let position = |is_owned: bool| {
+            let mut instances = self.instances.iter();
+            instances.position(|instance| {
+                let was_owned = instance.count > 0 || instance.released;
+                instance.none && was_owned && (instance.count > 0) == is_owned
+            })
+        };
+        position(true)
+            .or_else(|| position(false))
+            .map(Value::Instance)
     }
 
     fn is_mentioned(&self, id: InstanceId) -> bool {

@@ -251,6 +251,11 @@ fn none_is_released_under_either_name() {
         if (v == Py_None && args != NULL) { Py_DECREF(Py_None); return make(); }
         return v;";
     assert_eq!(troubles(body), "");
+    let twice = body.replace("{ Py", "{ Py_DECREF(v); Py");
+    assert_eq!(
+        troubles(&twice),
+        "OverRelease at Py_DECREF(Py_None)\nOverRelease at return make();"
+    );
 }
 
 /// Each lookup has three outcomes, and all of them are in use at once.

@@ -13,7 +13,7 @@
 
 use super::hold::{Kind, State};
 use super::{Decisions, Follower, Mode, Repair};
-use crate::ast::{ExprId, StmtKind};
+use crate::ast::{ExprId, ExprKind, Name, StmtKind};
 use crate::capi;
 use crate::cfg::{Instr, InstrKind};
 use crate::strong::types::is_number;
@@ -28,7 +28,10 @@ impl Follower<'_, '_> {
         sink: &mut Decisions,
     ) -> bool {
         let is_own = self.mode == Mode::Adopt && count == 1;
-        let is_forgotten = is_own && !state.sources.passed_on && self.is_released_elsewhere();
+        let is_forgotten = is_own
+            && !state.sources.passed_on
+            && self.is_released_elsewhere()
+            && !self.releases_by_name();
         sink.repairs
             .extend(is_forgotten.then_some(Repair::Forgotten));
         is_forgotten
@@ -46,6 +49,22 @@ impl Follower<'_, '_> {
         let mut args = kinds.iter().enumerate();
         args.any(|(at, &kind)| kind == Some(Kind::Inside) && keeps(at))
             || (!state.parts.is_empty() && capi::effects(name).is_none())
+    }
+
+    /// Whether the function releases an object by its own name, which may be what the variable
+    /// holds: `if (v == Py_None) { Py_DECREF(Py_None); …`.
+    fn releases_by_name(&self) -> bool {
+        let mut exprs = (0u32..).zip(&self.scene.tree.exprs);
+        exprs.any(|(at, _)| match self.scene.call(ExprId(at)) {
+            Some(("Py_DECREF" | "Py_XDECREF", [arg])) => {
+                let object = self.scene.tree.without_casts(*arg);
+                matches!(
+                    self.scene.tree.expr(object).kind,
+                    ExprKind::Name(Name::Global(_))
+                )
+            }
+            _ => false,
+        })
     }
 
     /// Whether the function releases or returns what its variable holds, on some path.

@@ -170,3 +170,44 @@ fn one_that_was_made_in_its_place_is_released_as_well() {
              }
         ");
 }
+
+/// `None` is released by its own name.
+#[test]
+fn none_is_not_forgotten() {
+    insta::assert_snapshot!(object(
+        r"
+    PyObject *result = PyDict_GetItemWithError(dict, key);
+    if (result == NULL) {
+        result = PyObject_Str(key);
+        if (result == NULL) {
+            return NULL;
+        }
+    }
+    else {
+        Py_INCREF(result);
+    }
+    if (result == Py_None && self != NULL) {
+        Py_DECREF(Py_None);
+        Py_INCREF(self);
+        return self;
+    }
+    return result;"
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *result = PyDict_GetItemWithError(dict, key);
+        +    PyObject *result;
+        +    (void)PyDict_GetItemRef(dict, key, &result);
+             if (result == NULL) {
+                 result = PyObject_Str(key);
+        @@
+                     return NULL;
+                 }
+        -    }
+        -    else {
+        -        Py_INCREF(result);
+             }
+             if (result == Py_None && self != NULL) {
+        ");
+}
