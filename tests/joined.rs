@@ -209,3 +209,68 @@ static void f(PyObject *dict, PyObject *key)
         }
         "#);
 }
+
+#[test]
+fn two_lookups_behind_a_section() {
+    insta::assert_snapshot!(migrated(
+        r#"
+static PyObject *f(PyObject *d, PyObject *l, PyObject *out)
+{
+    PyObject *k, *v;
+    Py_ssize_t pos = 0;
+    long a, b;
+
+    while (PyDict_Next(d, &pos, &k, &v)) {
+        if (PyList_Append(out, k) < 0)
+            return NULL;
+    }
+    a = PyLong_AsLong(PyList_GET_ITEM(l, 0));
+    b = PyLong_AsLong(PyList_GET_ITEM(l, 1));
+    if (PyErr_Occurred() || a > b)
+        return NULL;
+    return PyLong_FromLong(a + b);
+}
+"#
+    ), @r#"
+        #include <Python.h>
+        #include "ungil_compat.h"
+        static PyObject *f(PyObject *d, PyObject *l, PyObject *out)
+        {
+            PyObject *k, *v;
+            Py_ssize_t pos = 0;
+            long a, b;
+            PyObject *item;
+            int failed = 0;
+            PyObject *item2;
+
+            Py_BEGIN_CRITICAL_SECTION(d);
+            while (PyDict_Next(d, &pos, &k, &v)) {
+                Py_INCREF(k);
+                if (PyList_Append(out, k) < 0) {
+                    Py_DECREF(k);
+                    failed = 1;
+                    break;
+                }
+                Py_DECREF(k);
+            }
+            Py_END_CRITICAL_SECTION();
+            if (failed)
+                return NULL;
+            item = PyList_GetItemRef(l, 0);
+            if (item == NULL) {
+                return NULL;
+            }
+            a = PyLong_AsLong(item);
+            Py_DECREF(item);
+            item2 = PyList_GetItemRef(l, 1);
+            if (item2 == NULL) {
+                return NULL;
+            }
+            b = PyLong_AsLong(item2);
+            Py_DECREF(item2);
+            if (PyErr_Occurred() || a > b)
+                return NULL;
+            return PyLong_FromLong(a + b);
+        }
+        "#);
+}

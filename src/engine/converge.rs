@@ -47,8 +47,11 @@ fn pairs(findings: &[Finding]) -> Vec<(usize, usize)> {
 }
 
 /// The fix that takes away the text that the other is about comes second: nothing of that text
-/// could be found again.
+/// could be found again. One that is joined of two by now comes first: no rule has all of it to say.
 fn in_order(findings: &[Finding], (kept, rejected): (usize, usize)) -> (usize, usize) {
+    if is_joined(findings, rejected) && !is_joined(findings, kept) {
+        return (rejected, kept);
+    }
     let about = findings[rejected].span.start();
     let file = findings[rejected].file;
     let takes =
@@ -133,10 +136,10 @@ fn round(
             continue;
         };
         let other = fix_of(&findings[rejected]).cloned();
-        let Some(next) = anew(&findings[rejected], &again, &results) else {
+        let Some(next) = all_anew(findings, rejected, &again, &results) else {
             continue;
         };
-        let Some(joined) = joined(package, &edits, &one, next) else {
+        let Some(joined) = joined(package, &edits, &one, &next) else {
             continue;
         };
         any = true;
@@ -152,7 +155,8 @@ fn round(
 
 /// `config` with the rules alone whose fixes are made anew.
 fn only_asked(config: &Config, findings: &[Finding], pairs: &[(usize, usize)]) -> Config {
-    let mut rules: Vec<_> = pairs.iter().map(|&(_, at)| findings[at].rule).collect();
+    let rejected = pairs.iter().flat_map(|&(_, at)| sharing(findings, at));
+    let mut rules: Vec<_> = rejected.map(|finding| finding.rule).collect();
     rules.sort_by_key(|rule| rule.code);
     rules.dedup_by_key(|rule| rule.code);
     Config {
@@ -162,6 +166,42 @@ fn only_asked(config: &Config, findings: &[Finding], pairs: &[(usize, usize)]) -
         },
         ..config.clone()
     }
+}
+
+/// Whether the fix of the finding at `at` is one for a section and a lookup.
+fn is_joined(findings: &[Finding], at: usize) -> bool {
+    let of_section = |finding: &Finding| finding.rule.code == "UG301";
+    sharing(findings, at).any(of_section) && !sharing(findings, at).all(of_section)
+}
+
+/// The findings whose fix is that of the finding at `at`.
+fn sharing(findings: &[Finding], at: usize) -> impl Iterator<Item = &Finding> {
+    let fix = fix_of(&findings[at]);
+    let all = findings.iter();
+    all.filter(move |finding| fix.is_some() && fix_of(finding) == fix)
+}
+
+/// The fix for all findings that share that of `rejected`; `None` if one of them has none any
+/// more, or those that they have now clash.
+fn all_anew(
+    findings: &[Finding],
+    rejected: usize,
+    again: &[Finding],
+    results: &BTreeMap<FileId, Applied>,
+) -> Option<Fix> {
+    let fixes = sharing(findings, rejected).map(|finding| anew(finding, again, results));
+    let mut fixes: Vec<&Fix> = fixes.collect::<Option<_>>()?;
+    let mut known: Vec<&Fix> = Vec::new();
+    fixes.retain(|fix| {
+        let is_new = !known.contains(fix);
+        known.push(fix);
+        is_new
+    });
+    let (_, conflicts) = EditSet::merge((0..).map(FixId).zip(fixes.iter().copied()));
+    let mut fixes = fixes.into_iter();
+    let mut all = fixes.next().filter(|_| conflicts.is_empty())?.clone();
+    fixes.for_each(|fix| all.include(fix));
+    Some(all)
 }
 
 /// The fix that the same rule has for the same place of the result.

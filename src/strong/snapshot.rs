@@ -31,7 +31,8 @@ pub(super) fn fix(scene: &Scene<'_>, read: ExprId) -> Option<Fix> {
         return None;
     }
     let made = makers(scene, local)?;
-    if made.is_empty() || !is_only_read(scene, local) || looks_at_counts(scene) {
+    let is_open = looks_at_counts(scene) || reaches_for_items(scene);
+    if made.is_empty() || !is_only_read(scene, local) || is_open {
         return None;
     }
     let mut fix = Fix::safe("take a snapshot of a list: `PyList_AsTuple`");
@@ -93,7 +94,8 @@ fn changer(scene: &Scene<'_>, local: LocalId, made: &[ExprId]) -> Option<String>
         }
         _ => false,
     };
-    let reads = exprs().filter(|&expr| of_local(expr, "PySequence_Fast_GET_ITEM"));
+    let reads =
+        exprs().filter(|&expr| of_local(expr, "PySequence_Fast_GET_ITEM") || of_local(expr, ITEMS));
     let pointers = exprs().filter(|&expr| of_local(expr, ITEMS));
     let pointers: Vec<LocalId> = pointers.filter_map(|call| kept_in(scene, call)).collect();
     let reads: Vec<Point> = reads.filter_map(|read| cfg.call(read)).collect();
@@ -132,8 +134,31 @@ fn changes(scene: &Scene<'_>, local: LocalId, instr: &Instr) -> Option<String> {
         }),
         crate::cfg::Source::Stmt(_) => false,
     };
-    let is_quiet = capi::effects(name).is_some_and(|effects| !effects.runs_python);
+    let is_quiet =
+        capi::effects(name).is_some_and(|effects| !effects.runs_python) && !changes_list(name);
     (!is_quiet && !capi::is_libc(name) && !reads()).then(|| name.to_string())
+}
+
+/// Whether a function of the C API changes a list, even one that runs no Python code.
+fn changes_list(name: &str) -> bool {
+    const CHANGES: [&str; 9] = [
+        "PyList_Append",
+        "PyList_Clear",
+        "PyList_Extend",
+        "PyList_Insert",
+        "PyList_Reverse",
+        "PyList_SET_ITEM",
+        "PyList_SetItem",
+        "PyList_SetSlice",
+        "PyList_Sort",
+    ];
+    CHANGES.contains(&name)
+}
+
+/// Whether the function reaches for the array of a list: `((PyListObject *)list)->ob_item`.
+fn reaches_for_items(scene: &Scene<'_>) -> bool {
+    let mut exprs = scene.tree.exprs.iter();
+    exprs.any(|expr| matches!(&expr.kind, ExprKind::Member { field, .. } if &**field == "ob_item"))
 }
 
 /// Whether `read` is a `PySequence_Fast_GET_ITEM` of what only `PySequence_Fast` made: a list or a

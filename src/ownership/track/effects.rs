@@ -1,5 +1,6 @@
 //! What calls do to the references they get.
 
+use super::state::Value;
 use crate::capi::{self, OutKind, Returns, StealWhen};
 
 /// What is known of a called function.
@@ -104,6 +105,20 @@ pub(super) enum CountEffect {
     },
     /// Consumed.
     Steal(StealWhen),
+}
+
+/// Whether what may be a part of a followed object lives by itself from here on.
+///
+/// ```c
+/// Py_INCREF(PyTuple_GET_ITEM(v, 0));
+/// PyTuple_SET_ITEM(t, 0, made);       /* the code has a reference of its own to give */
+/// ```
+pub(super) fn lives_by_itself(effect: Option<CountEffect>, value: Value) -> bool {
+    match effect {
+        Some(CountEffect::Take) => matches!(value, Value::Derived(_) | Value::MaybeDerived(_)),
+        Some(CountEffect::Steal(_)) => matches!(value, Value::MaybeDerived(_)),
+        _ => false,
+    }
 }
 
 /// Whether a call takes, releases or consumes a reference to its argument `arg`.

@@ -7,7 +7,8 @@ use rustc_hash::FxHashSet;
 use super::buffers::frees;
 use super::carriers::{addressed, carriers};
 use super::effects::{
-    self, Callees, CountEffect, Keeps, build_format, count_effect, stolen_by_format,
+    self, Callees, CountEffect, Keeps, build_format, count_effect, lives_by_itself,
+    stolen_by_format,
 };
 use super::facts::Facts;
 use super::outs::next_item;
@@ -421,19 +422,5 @@ impl<'a> Stepper<'a> {
             other.set_temp(dst, value, None);
             out.push(other);
         }
-    }
-}
-
-/// Whether what may be a part of a followed object lives by itself from here on.
-///
-/// ```c
-/// Py_INCREF(PyTuple_GET_ITEM(v, 0));
-/// PyTuple_SET_ITEM(t, 0, made);       /* the code has a reference of its own to give */
-/// ```
-fn lives_by_itself(effect: Option<CountEffect>, value: Value) -> bool {
-    match effect {
-        Some(CountEffect::Take) => matches!(value, Value::Derived(_) | Value::MaybeDerived(_)),
-        Some(CountEffect::Steal(_)) => matches!(value, Value::MaybeDerived(_)),
-        _ => false,
     }
 }

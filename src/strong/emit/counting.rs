@@ -31,7 +31,8 @@ impl Draft<'_, '_> {
         }
         for value in owned {
             let no_place = || Reason::NoPlace(planned.home.name.clone());
-            let span = self.scene.span(value).ok_or_else(no_place)?;
+            let counted = self.uncast(planned, value).ok_or_else(no_place)?;
+            let span = self.scene.span(counted).ok_or_else(no_place)?;
             let is_there = self.scene.is_never_null(value) || self.is_counted(planned, value);
             let function = if is_there { "Py_NewRef" } else { "Py_XNewRef" };
             self.insert(span.start(), format!("{function}("));
@@ -39,6 +40,26 @@ impl Draft<'_, '_> {
             self.compat(function);
         }
         Ok(())
+    }
+
+    /// The part of `value` that gets the call around it, which gives a `PyObject *`: a cast to
+    /// another type stays outside. `None` if it would take a cast that is not there.
+    ///
+    /// ```c
+    /// thing = (Thing *)Py_NewRef(fallback);
+    /// ```
+    fn uncast(&self, planned: &Planned, value: ExprId) -> Option<ExprId> {
+        let tree = self.scene.tree;
+        match &tree.expr(value).kind {
+            ExprKind::Cast { ty, operand } if !ty.is_py_object_pointer() => Some(*operand),
+            ExprKind::Cast { .. } => Some(value),
+            _ => {
+                let local = planned.home.local.map(|local| &tree.local(local).ty);
+                local
+                    .is_none_or(crate::ast::Type::is_py_object_pointer)
+                    .then_some(value)
+            }
+        }
     }
 
     /// The one of `counts` that follows the assignment of `value` at once, and so may stay.

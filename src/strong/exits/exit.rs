@@ -68,6 +68,12 @@ pub(in crate::strong) fn failure(
     {
         return Ok(Failure::Tested);
     }
+    if replacement.borrowed == "PyList_GET_ITEM"
+        && let Some(local) = shape.local()
+        && is_filled_where_null(scene, stmt, local)
+    {
+        return Err(Reason::Unfilled);
+    }
     let is_init = matches!(scene.parent_of_stmt(stmt), Some(Parent::Stmt(outer))
         if matches!(scene.tree.stmt(outer).kind, StmtKind::For { init, .. } if init == Some(stmt)));
     if is_init {
@@ -100,6 +106,36 @@ pub(in crate::strong) fn failure(
             at_stmt(scene, stmt, replacement, Reason::Undoes)
         })
     })
+}
+
+/// Whether the code behind `stmt` asks whether the slot is empty, and goes on then: the strong
+/// function must not read such a slot.
+///
+/// ```c
+/// v = PyList_GET_ITEM(cache, i);
+/// if (v == NULL) { v = make(i); PyList_SET_ITEM(cache, i, v); }
+/// ```
+fn is_filled_where_null(scene: &Scene<'_>, stmt: StmtId, local: LocalId) -> bool {
+    let next = scene
+        .siblings(stmt)
+        .and_then(|(stmts, at)| stmts.get(at + 1).copied());
+    let Some(test) = next else {
+        return false;
+    };
+    let StmtKind::If {
+        cond,
+        then,
+        otherwise,
+    } = scene.tree.stmt(test).kind
+    else {
+        return false;
+    };
+    let tested = null_tested(scene, cond).unwrap_or(cond);
+    let is_asked = scene.as_local(tested) == Some(local)
+        || matches!(scene.tree.expr(cond).kind, ExprKind::Binary { op: BinaryOp::NotEquals, lhs, rhs }
+            if scene.is_null(rhs) && scene.as_local(lhs) == Some(local));
+    let leaves = |then| branch(scene, test, then).is_some();
+    is_asked && !leaves(then) && !otherwise.is_some_and(leaves)
 }
 
 /// Whether the statement behind `stmt` does the same as `lines` if `local` is `NULL`, and may do it

@@ -325,10 +325,9 @@ impl Follower<'_, '_> {
         while let Some(Parent::Expr(outer)) = target {
             match &self.scene.tree.expr(outer).kind {
                 ExprKind::Assign { lhs, .. } => {
-                    return self
-                        .scene
-                        .as_local(*lhs)
-                        .is_some_and(|local| may_point_inside(&self.scene.tree.local(local).ty));
+                    let types = self.scene.cx.types();
+                    let ty = types.of(&self.scene.tree, *lhs);
+                    return ty.is_none_or(may_point_inside);
                 }
                 ExprKind::Cast { .. } => target = self.scene.parent_of_expr(outer),
                 _ => return false,

@@ -96,6 +96,25 @@ fn a_test_between_declarations_of_c89() {
 }
 
 #[test]
+fn an_empty_slot_is_filled() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GET_ITEM(list, i);
+    if (item == NULL) {
+        item = PyLong_FromLong(0);
+        if (item == NULL)
+            return NULL;
+        PyList_SET_ITEM(list, i, item);
+    }
+    Py_INCREF(item);
+    return item;
+"#
+    ), @"
+        3: the list may have slots that are not filled yet, which the strong function must not read: look the item up before the list is given away
+        ");
+}
+
+#[test]
 fn a_list_or_a_tuple() {
     insta::assert_snapshot!(int(
         r#"

@@ -1,6 +1,6 @@
 //! Results that are kept in variables of other types.
 
-use super::int;
+use super::{int, object};
 
 #[test]
 fn assigned() {
@@ -200,6 +200,36 @@ fn a_dead_referent_stays_none() {
         +    }
         +    result = weigh(thing);
         +    Py_DECREF(thing);
+        +    return result;
+         }
+        ");
+}
+
+#[test]
+fn a_cast_stays_outside_of_the_new_reference() {
+    insta::assert_snapshot!(object(
+        r#"
+    struct thing *thing = (struct thing *)PyDict_GetItemWithError(dict, key);
+    if (thing == NULL)
+        thing = (struct thing *)self;
+    return PyObject_Repr((PyObject *)thing);
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    struct thing *thing = (struct thing *)PyDict_GetItemWithError(dict, key);
+        +    struct thing *thing;
+        +    PyObject *object;
+        +    PyObject *result;
+        +    (void)PyDict_GetItemRef(dict, key, &object);
+        +    thing = (struct thing *)object;
+             if (thing == NULL)
+        -        thing = (struct thing *)self;
+        -    return PyObject_Repr((PyObject *)thing);
+        +        thing = (struct thing *)Py_XNewRef(self);
+        +    result = PyObject_Repr((PyObject *)thing);
+        +    Py_XDECREF(thing);
         +    return result;
          }
         ");

@@ -430,6 +430,31 @@ static int f(PyObject *list, Py_ssize_t i)
 }
 
 #[test]
+fn a_list_that_the_function_changes() {
+    let result = testing::run_triaged(
+        &BORROWED_SEQUENCE_FAST_ITEM,
+        "
+static int f(PyObject *list, Py_ssize_t i)
+{
+    PyObject *fast = PySequence_Fast(list, \"no sequence\");
+    PyObject **items;
+    long n;
+    if (fast == NULL || PyList_Reverse(list) < 0)
+        return -1;
+    items = PySequence_Fast_ITEMS(fast);
+    n = PyBytes_GET_SIZE(items[i]);
+    Py_DECREF(fast);
+    return n;
+}
+",
+    );
+    assert!(
+        result.contains("assumes that `PyList_Reverse` does not change"),
+        "{result}"
+    );
+}
+
+#[test]
 fn a_pointer_that_goes_on() {
     let is_by_hand = |body: &str| through_pointer(body).contains("make a tuple of it before");
     assert!(is_by_hand(

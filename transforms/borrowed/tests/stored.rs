@@ -300,6 +300,10 @@ fn memory_of_the_function_is_lent_the_object() {
              if (result == NULL) {
                  return -1;
         ");
+}
+
+#[test]
+fn a_struct_of_the_function_is_lent_the_object() {
     insta::assert_snapshot!(int(
         r#"
     struct walk walk = {NULL, 0};
@@ -454,5 +458,28 @@ struct entry { PyObject head; PyObject *trace; };
         -    Py_INCREF(value);
              box->trace = ((struct entry *)value)->trace;
              if (use(value) < 0) {
+        ");
+}
+
+#[test]
+fn a_part_of_its_text_is_kept() {
+    insta::assert_snapshot!(testing::run_triaged(
+        &BORROWED_DICT_ITEM,
+        "
+static int f(PyObject *dict, PyObject *key, struct names *names)
+{
+    PyObject *v = PyDict_GetItem(dict, key);
+    if (v == NULL)
+        return 0;
+    names->first = strrchr(PyUnicode_AsUTF8(v), '/');
+    return 1;
+}
+struct names { const char *first; };
+"
+    ), @"
+        4: `PyDict_GetItem` gives a borrowed reference out of `dict`, which the caller passes in: another thread can free it
+          4: borrowed here
+          7: used here, when another thread may have freed it
+          by hand: a pointer into the object of `v` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer
         ");
 }

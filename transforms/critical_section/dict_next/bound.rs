@@ -51,10 +51,22 @@ pub(super) fn bounds_nothing(scope: &Scope<'_>, site: &Site, size: ExprId) -> bo
 /// ```
 pub(super) fn fills_what_was_counted(scope: &Scope<'_>, site: &Site, other: StmtId) -> bool {
     let (range, counting) = (site.turn(scope), scope.range(other));
+    // What counts both is a size of its own where something is made of it between the loops.
+    let is_made_of = |local: LocalId| {
+        let mut ids = (0u32..).map(ExprId).take(scope.tree().exprs.len());
+        ids.any(|id| match &scope.expr(id).kind {
+            ExprKind::Call { args, .. } => {
+                let at = scope.expr(id).range;
+                let is_between = counting.end <= at.start && at.end <= range.start;
+                is_between && args.iter().any(|&arg| scope.mentions(arg, local))
+            }
+            _ => false,
+        })
+    };
     let is_count = |local: &LocalId| {
         scope.tree().local(*local).ty.is_number()
             && scope.is_written(*local, counting, None)
-            && !scope.is_written(*local, range, None)
+            && (!scope.is_written(*local, range, None) || is_made_of(*local))
     };
     let locals = (0..).map(LocalId).take(scope.tree().locals.len());
     let mut sizes = Sizes {

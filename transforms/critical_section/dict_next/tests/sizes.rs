@@ -400,6 +400,11 @@ join(PyObject *d, char *text, PyObject *other)
         "other = PyList_New(length);",
         "PyList_SET_ITEM(other, i++, key);"
     ));
+    // It counts both.
+    assert!(text(
+        "other = PyList_New(length); length = 0;",
+        "PyList_SET_ITEM(other, length++, key);"
+    ));
     assert!(!text("other = PyList_New(length);", "i++;"));
     assert!(!text("text = malloc(8);", "length += 1;"));
     let looked = "other = PyLong_FromSsize_t(length); PyObject_RichCompareBool(key, other, Py_EQ);";
