@@ -325,9 +325,16 @@ impl Follower<'_, '_> {
         while let Some(Parent::Expr(outer)) = target {
             match &self.scene.tree.expr(outer).kind {
                 ExprKind::Assign { lhs, .. } => {
-                    let types = self.scene.cx.types();
-                    let ty = types.of(&self.scene.tree, *lhs);
-                    return ty.is_none_or(may_point_inside);
+                    return match self.scene.as_local(*lhs) {
+                        Some(local) => may_point_inside(&self.scene.tree.local(local).ty),
+                        // `self->name = strrchr(text, '/');`, but not `self->handle = open(text);`
+                        None => {
+                            let types = self.scene.cx.types();
+                            let ty = types.of(self.scene.tree, *lhs);
+                            let of = ty.and_then(|ty| types.pointee(ty));
+                            of.is_some_and(|of| types.is_number(of))
+                        }
+                    };
                 }
                 ExprKind::Cast { .. } => target = self.scene.parent_of_expr(outer),
                 _ => return false,
