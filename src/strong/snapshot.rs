@@ -157,8 +157,15 @@ fn changes_list(name: &str) -> bool {
 
 /// Whether the function reaches for the array of a list: `((PyListObject *)list)->ob_item`.
 fn reaches_for_items(scene: &Scene<'_>) -> bool {
+    let types = scene.cx.types();
     let mut exprs = scene.tree.exprs.iter();
-    exprs.any(|expr| matches!(&expr.kind, ExprKind::Member { field, .. } if &**field == "ob_item"))
+    exprs.any(|expr| match &expr.kind {
+        ExprKind::Member { base, field, arrow } if &**field == "ob_item" => {
+            let owner = types.owner(scene.tree, *base, *arrow);
+            owner.is_none_or(|owner| owner == "PyListObject")
+        }
+        _ => false,
+    })
 }
 
 /// Whether `read` is a `PySequence_Fast_GET_ITEM` of what only `PySequence_Fast` made: a list or a

@@ -463,6 +463,8 @@ fn a_pointer_that_goes_on() {
     assert!(is_by_hand("    self->all = items;"));
     assert!(is_by_hand("    self->first = items[0];"));
     assert!(is_by_hand("    items[i] = self;"));
+    assert!(is_by_hand("    ((PyListObject *)list)->ob_item[0] = key;"));
+    assert!(!is_by_hand("    ((Deque *)self)->ob_item[0] = key;"));
     assert!(is_by_hand("    fast = items[0];"));
     assert!(is_by_hand("    n = count(items);"));
     assert!(is_by_hand("    PyTuple_SET_ITEM(self, 0, items[0]);"));
