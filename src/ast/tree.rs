@@ -83,10 +83,15 @@ impl Tree {
         }
     }
 
+    /// The ids of all expressions, in order.
+    pub fn expr_ids(&self) -> impl Iterator<Item = ExprId> + use<> {
+        (0u32..).map(ExprId).take(self.exprs.len())
+    }
+
     /// The calls that name a function, in the order of their ids, with that name.
     pub fn calls(&self) -> impl Iterator<Item = (ExprId, &str)> {
-        let ids = (0u32..).map(ExprId);
-        ids.zip(&self.exprs)
+        self.expr_ids()
+            .zip(&self.exprs)
             .filter_map(|(id, expr)| match expr.kind {
                 ExprKind::Call { callee, .. } => Some((id, self.callee_name(callee)?)),
                 _ => None,

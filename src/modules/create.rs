@@ -120,7 +120,7 @@ fn whole_call(cx: &PackageCx<'_>, item: ItemId, tree: &Tree, call: ExprId) -> Ex
         let expansion = tokens.tokens[at as usize].expansion;
         expansion.is_some_and(|id| tokens.root(id).name.starts_with("PyModule_Create"))
     };
-    let ids = (0u32..).map(ExprId).take(tree.exprs.len());
+    let ids = tree.expr_ids();
     let around = ids.filter(|&id| {
         let range = tree.expr(id).range;
         matches!(tree.expr(id).kind, ExprKind::Stmt(_))

@@ -204,7 +204,7 @@ fn called(tree: &Tree) -> impl Iterator<Item = &str> {
 }
 
 fn calls(tree: &Tree, is_wanted: impl Fn(&str) -> bool) -> Vec<ExprId> {
-    let ids = (0u32..).map(ExprId).take(tree.exprs.len());
+    let ids = tree.expr_ids();
     ids.filter(|&id| match &tree.expr(id).kind {
         ExprKind::Call { callee, .. } => tree.callee_name(*callee).is_some_and(&is_wanted),
         _ => false,

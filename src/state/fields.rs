@@ -201,7 +201,7 @@ impl<'a> Follower<'_, 'a> {
         };
         let tree = &function.tree;
         let written = self.written(tree, &own);
-        for id in (0u32..).map(ExprId).take(tree.exprs.len()) {
+        for id in tree.expr_ids() {
             if let Some((type_name, field)) = own.field(tree, id)
                 && is_data(field)
                 && !self.is_guarded(type_name, field)
@@ -233,7 +233,7 @@ impl<'a> Follower<'_, 'a> {
     /// The field expressions that are written.
     fn written(&self, tree: &Tree, own: &Own) -> BTreeSet<ExprId> {
         let mut written = BTreeSet::new();
-        for id in (0u32..).map(ExprId).take(tree.exprs.len()) {
+        for id in tree.expr_ids() {
             for place in self.writers.places(tree, id) {
                 written.extend(own.field_behind(tree, place));
             }

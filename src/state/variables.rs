@@ -71,7 +71,7 @@ pub fn inventory(cx: &PackageCx<'_>) -> Vec<Variable> {
         }
         let is_early =
             alone.contains(function.name.as_str()) || function.name.starts_with("PyInit_");
-        for expr in (0u32..).map(ExprId).take(function.tree.exprs.len()) {
+        for expr in function.tree.expr_ids() {
             for target in writers.targets(&function.tree, expr) {
                 let phase = if is_early {
                     Phase::Early

@@ -13,7 +13,7 @@ use crate::cfg::{Instr, InstrKind, Liveness, Operand, Outs, Point, Terminator};
 
 /// The liveness of variables where such calls are known; `None` if there are none.
 pub(super) fn liveness_with_outs<'a>(scene: &Scene<'a>) -> Option<Liveness<'a>> {
-    let exprs = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+    let exprs = scene.tree.expr_ids();
     let mut all: Vec<Out> = exprs.flat_map(|call| outs(scene, call)).collect();
     let stored = all.iter().map(|out| (out.at, out.local)).collect();
     // A call that fails overwrites nothing: it is one behind whose failure nobody reads the variable.

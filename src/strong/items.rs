@@ -61,43 +61,28 @@ fn fix(cx: &PackageCx<'_>, site: CallSite) -> Option<Fix> {
 
 /// The variable that gets the pointer.
 pub(super) fn kept_in(scene: &Scene<'_>, call: ExprId) -> Option<LocalId> {
-    let local = match scene.parent_of_expr(call)? {
-        Parent::Expr(outer) => match scene.tree.expr(outer).kind {
-            ExprKind::Assign { op: None, lhs, rhs } if rhs == call => scene.as_local(lhs)?,
-            _ => return None,
-        },
-        Parent::Stmt(stmt) => {
-            let StmtKind::Decl(decls) = &scene.tree.stmt(stmt).kind else {
-                return None;
-            };
-            let is_made =
-                |init: &Option<Init>| matches!(init, Some(Init::Expr(value)) if *value == call);
-            decls.iter().find(|decl| is_made(&decl.init))?.local
-        }
-    };
+    let (local, _) = scene.tree.stores().find(|&(_, value)| value == call)?;
     let is_plain = scene.tree.local(local).storage == Storage::None;
     (is_plain && !scene.cfg.address_taken().contains(&local)).then_some(local)
 }
 
 /// The points behind the releases of the sequence in `local`.
 fn releases(scene: &Scene<'_>, local: LocalId) -> Vec<Point> {
-    let released = exprs(scene).filter(|&expr| match scene.call(expr) {
-        Some(("Py_DECREF" | "Py_XDECREF" | "Py_CLEAR", [object])) => {
-            scene.as_local(*object) == Some(local)
-        }
-        _ => false,
-    });
+    let released = scene
+        .tree
+        .expr_ids()
+        .filter(|&expr| match scene.call(expr) {
+            Some(("Py_DECREF" | "Py_XDECREF" | "Py_CLEAR", [object])) => {
+                scene.as_local(*object) == Some(local)
+            }
+            _ => false,
+        });
     let points = released.filter_map(|call| scene.cfg.call(call));
     let behind = points.map(|point| Point {
         index: point.index + 1,
         ..point
     });
     behind.collect()
-}
-
-fn exprs(scene: &Scene<'_>) -> impl Iterator<Item = ExprId> {
-    let all = (0u32..).zip(&scene.tree.exprs);
-    all.map(|(at, _)| ExprId(at))
 }
 
 /// What is done with the pointer and with the items.
@@ -160,7 +145,10 @@ impl Uses<'_, '_> {
     }
 
     fn names(&self, local: LocalId) -> impl Iterator<Item = ExprId> {
-        exprs(self.scene).filter(move |&expr| self.scene.as_local(expr) == Some(local))
+        self.scene
+            .tree
+            .expr_ids()
+            .filter(move |&expr| self.scene.as_local(expr) == Some(local))
     }
 
     /// Whether an item, the value of `expr`, is used while the sequence is there, and neither
@@ -191,7 +179,7 @@ impl Uses<'_, '_> {
             (Some(one), Some(other)) => is_same(scene, one, other),
             _ => is_same(scene, object, expr),
         };
-        exprs(scene).any(|call| match scene.call(call) {
+        scene.tree.expr_ids().any(|call| match scene.call(call) {
             Some(("Py_INCREF" | "Py_XINCREF", [object])) => {
                 is_it(scene.tree.without_casts(*object))
             }

@@ -162,7 +162,7 @@ impl<'a> Scene<'a> {
     /// Whether the items of `PySequence_Fast` are read as its macro did, all of the function's alike.
     pub(super) fn reads_exactly(&self) -> bool {
         *self.reads_exactly.get_or_init(|| {
-            let mut exprs = (0u32..).zip(&self.tree.exprs).map(|(at, _)| ExprId(at));
+            let mut exprs = self.tree.expr_ids();
             exprs.any(|call| differs(self, call))
         })
     }
@@ -223,6 +223,12 @@ impl<'a> Scene<'a> {
                 Parent::Expr(expr) => at = self.parent_of_expr(expr),
             }
         }
+    }
+
+    /// The statement behind `stmt` in its block.
+    pub(super) fn next_sibling(&self, stmt: StmtId) -> Option<StmtId> {
+        let (stmts, at) = self.siblings(stmt)?;
+        stmts.get(at + 1).copied()
     }
 
     /// The statements of the block that `stmt` stands in, with its place among them.

@@ -79,7 +79,7 @@ fn copy_list(scene: &Scene<'_>, call: ExprId, fix: &mut Fix) -> Option<()> {
 
 /// Whether the function looks at the reference counts of objects: a tuple has references to items.
 fn looks_at_counts(scene: &Scene<'_>) -> bool {
-    let mut exprs = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+    let mut exprs = scene.tree.expr_ids();
     exprs.any(|expr| matches!(scene.call(expr), Some(("Py_REFCNT", _))))
 }
 
@@ -87,7 +87,7 @@ fn looks_at_counts(scene: &Scene<'_>) -> bool {
 fn changer(scene: &Scene<'_>, local: LocalId, made: &[ExprId]) -> Option<String> {
     let cfg = scene.cfg;
     let made: Vec<Point> = made.iter().filter_map(|&call| cfg.call(call)).collect();
-    let exprs = || (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+    let exprs = || scene.tree.expr_ids();
     let of_local = |expr: ExprId, name: &str| match scene.call(expr) {
         Some((callee, [sequence, ..])) => {
             callee == name && scene.as_local(*sequence) == Some(local)
@@ -222,9 +222,9 @@ fn makers(scene: &Scene<'_>, local: LocalId) -> Option<Vec<ExprId>> {
 
 /// Whether nothing is done with the variable but reading items, testing and releasing it.
 fn is_only_read(scene: &Scene<'_>, local: LocalId) -> bool {
-    (0u32..)
-        .zip(&scene.tree.exprs)
-        .map(|(at, _)| ExprId(at))
+    scene
+        .tree
+        .expr_ids()
         .filter(|&expr| scene.as_local(expr) == Some(local))
         .all(|name| match scene.parent_of_expr(name) {
             Some(Parent::Stmt(stmt)) => {

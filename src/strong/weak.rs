@@ -130,8 +130,7 @@ fn error_test(scene: &Scene<'_>, home: &Home, local: LocalId) -> Option<(StmtId,
     if !takes_result(scene, local) {
         return None;
     }
-    let (stmts, at) = scene.siblings(stmt)?;
-    let StmtKind::If { cond, .. } = scene.tree.stmt(*stmts.get(at + 1)?).kind else {
+    let StmtKind::If { cond, .. } = scene.tree.stmt(scene.next_sibling(stmt)?).kind else {
         return None;
     };
     let is_test = match scene.tree.expr(cond).kind {

@@ -218,7 +218,7 @@ fn own_local(tree: &Tree, then: StmtId, value: ExprId) -> Option<LocalId> {
         _ => return None,
     };
     let is_it = |expr: ExprId| matches!(tree.expr(expr).kind, ExprKind::Name(Name::Local(other)) if other == local);
-    let ids = || (0u32..).map(ExprId).take(tree.exprs.len());
+    let ids = || tree.expr_ids();
     let made = ids().filter(|&id| match tree.expr(id).kind {
         ExprKind::Assign { op: None, lhs, rhs } => is_it(lhs) && gives_new(tree, rhs),
         _ => false,

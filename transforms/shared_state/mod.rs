@@ -102,7 +102,7 @@ fn text_at(
 
 /// Whether a function other than those that write `variable` after import names it.
 fn is_used_elsewhere(cx: &PackageCx<'_>, variable: &Variable) -> bool {
-    use crate::ast::{ExprId, Name};
+    use crate::ast::Name;
     if variable.local.is_some() {
         return false;
     }
@@ -116,7 +116,7 @@ fn is_used_elsewhere(cx: &PackageCx<'_>, variable: &Variable) -> bool {
             return false;
         };
         let tree = &function.tree;
-        (0u32..).map(ExprId).take(tree.exprs.len()).any(|expr| {
+        tree.expr_ids().any(|expr| {
             matches!(root(tree, expr), Some((Name::Global(name), _)) if **name == *variable.name)
         })
     })

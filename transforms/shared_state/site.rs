@@ -107,13 +107,10 @@ impl<'a> Site<'a> {
     /// All expressions within `range`, outer ones and inner ones.
     pub(super) fn exprs_in(&self, range: TokenRange) -> impl Iterator<Item = ExprId> + use<'a> {
         let tree = &self.function.tree;
-        (0u32..)
-            .map(ExprId)
-            .take(tree.exprs.len())
-            .filter(move |id| {
-                let inner = tree.expr(*id).range;
-                range.start <= inner.start && inner.end <= range.end
-            })
+        tree.expr_ids().filter(move |id| {
+            let inner = tree.expr(*id).range;
+            range.start <= inner.start && inner.end <= range.end
+        })
     }
 
     /// The first function that `range` calls and for which `is_met` holds; what is not called by
@@ -140,7 +137,7 @@ impl<'a> Site<'a> {
     pub(super) fn is_read_before(&self, variable: &Variable) -> bool {
         let tree = &self.function.tree;
         let first = tree.stmt(self.stmt).range.start;
-        let mut all = (0u32..).map(ExprId).take(tree.exprs.len());
+        let mut all = tree.expr_ids();
         all.any(|id| {
             tree.expr(id).range.start < first
                 && matches!(tree.expr(id).kind, ExprKind::Name(_))

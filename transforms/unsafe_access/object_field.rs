@@ -244,7 +244,7 @@ impl Look<'_> {
 
     /// What is read in the text at `place`, outermost first, with what it becomes.
     fn reads_in(&self, place: (FileId, ByteSpan)) -> Vec<(ByteSpan, String)> {
-        let all = (0u32..).map(ExprId).take(self.function.tree.exprs.len());
+        let all = self.function.tree.expr_ids();
         let mut inside: Vec<(ByteSpan, ExprId, &str)> = all
             .filter(|expr| !self.written.contains(expr))
             .filter_map(|expr| {

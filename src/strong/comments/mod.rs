@@ -97,10 +97,7 @@ impl Draft<'_, '_> {
         let slots = planned.decisions.releases.keys();
         let next = slots.filter_map(|&slot| match slot {
             Slot::Before(stmt) => Some(stmt),
-            Slot::After(stmt) => {
-                let (stmts, at) = scene.siblings(stmt)?;
-                stmts.get(at + 1).copied()
-            }
+            Slot::After(stmt) => scene.next_sibling(stmt),
             Slot::Else(_) | Slot::InReturn(_) => None,
         });
         let is_null = |stmt: &StmtId| match scene.tree.stmt(*stmt).kind {

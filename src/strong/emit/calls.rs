@@ -428,9 +428,6 @@ fn returned(
 /// Whether `stmt` and what follows it are declarations.
 pub(in crate::strong) fn declares_next(draft: &Draft<'_, '_>, stmt: StmtId) -> bool {
     let is_decl = |stmt: StmtId| matches!(draft.scene.tree.stmt(stmt).kind, StmtKind::Decl(_));
-    let next = draft
-        .scene
-        .siblings(stmt)
-        .and_then(|(stmts, at)| stmts.get(at + 1).copied());
+    let next = draft.scene.next_sibling(stmt);
     is_decl(stmt) && next.is_some_and(is_decl)
 }

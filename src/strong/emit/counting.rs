@@ -76,8 +76,7 @@ impl Draft<'_, '_> {
         let ExprKind::Assign { op: None, lhs, rhs } = scene.tree.expr(assignment).kind else {
             return None;
         };
-        let (stmts, at) = scene.siblings(stmt)?;
-        let StmtKind::Expr(next) = scene.tree.stmt(*stmts.get(at + 1)?).kind else {
+        let StmtKind::Expr(next) = scene.tree.stmt(scene.next_sibling(stmt)?).kind else {
             return None;
         };
         let counted = scene

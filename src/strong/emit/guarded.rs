@@ -151,7 +151,7 @@ fn always_first(scene: &Scene<'_>, whole: ExprId, call: ExprId) -> bool {
 
 /// All parts of an expression, with itself.
 fn within<'s>(scene: &'s Scene<'_>, whole: ExprId) -> impl Iterator<Item = ExprId> + 's {
-    let parts = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+    let parts = scene.tree.expr_ids();
     parts.filter(move |&part| contains(scene, whole, part))
 }
 

@@ -135,7 +135,7 @@ pub(in crate::strong) fn leaves_exception(scene: &Scene<'_>) -> bool {
         "PyErr_GetRaisedException",
     ];
     let points = |is_wanted: fn(&str) -> bool| {
-        let exprs = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+        let exprs = scene.tree.expr_ids();
         let calls = exprs.filter(move |&expr| scene.call(expr).is_some_and(|it| is_wanted(it.0)));
         calls.filter_map(|call| scene.cfg.call(call)).collect()
     };

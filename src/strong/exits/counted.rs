@@ -41,7 +41,7 @@ fn counter(scene: &Scene<'_>, within: TokenRange) -> Option<StmtId> {
         let range = scene.tree.expr(expr).range;
         within.start <= range.start && range.end <= within.end
     };
-    let ids = || (0u32..).map(ExprId).take(scene.tree.exprs.len());
+    let ids = || scene.tree.expr_ids();
     let owners: Vec<LocalId> = ids()
         .filter(|&id| inside(id))
         .filter_map(|id| owner_of_store(scene, id))

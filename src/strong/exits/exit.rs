@@ -116,10 +116,7 @@ pub(in crate::strong) fn failure(
 /// if (v == NULL) { v = make(i); PyList_SET_ITEM(cache, i, v); }
 /// ```
 fn is_filled_where_null(scene: &Scene<'_>, stmt: StmtId, local: LocalId) -> bool {
-    let next = scene
-        .siblings(stmt)
-        .and_then(|(stmts, at)| stmts.get(at + 1).copied());
-    let Some(test) = next else {
+    let Some(test) = scene.next_sibling(stmt) else {
         return false;
     };
     let StmtKind::If {
@@ -141,10 +138,7 @@ fn is_filled_where_null(scene: &Scene<'_>, stmt: StmtId, local: LocalId) -> bool
 /// Whether the statement behind `stmt` does the same as `lines` if `local` is `NULL`, and may do it
 /// for other reasons: `if (v == NULL || check(v) < 0) goto error;`.
 fn leaves_next(scene: &Scene<'_>, stmt: StmtId, local: LocalId, lines: &[String]) -> bool {
-    let next = scene
-        .siblings(stmt)
-        .and_then(|(stmts, at)| stmts.get(at + 1).copied());
-    let Some(test) = next else {
+    let Some(test) = scene.next_sibling(stmt) else {
         return false;
     };
     let StmtKind::If { cond, then, .. } = scene.tree.stmt(test).kind else {
@@ -258,9 +252,7 @@ fn with_error(scene: &Scene<'_>, exits: &Exits<'_, '_>) -> Option<Vec<String>> {
 /// Whether the code already leaves with an error if the result, in `local`, is `NULL`: the test is
 /// the statement behind `stmt`, or `stmt` itself.
 fn is_tested(scene: &Scene<'_>, stmt: StmtId, local: LocalId) -> bool {
-    let next = scene
-        .siblings(stmt)
-        .and_then(|(stmts, at)| stmts.get(at + 1).copied());
+    let next = scene.next_sibling(stmt);
     [Some(stmt), next].into_iter().flatten().any(|stmt| {
         let StmtKind::If { cond, then, .. } = scene.tree.stmt(stmt).kind else {
             return false;

@@ -278,5 +278,5 @@ fn points<'s>(scene: &'s Scene<'_>) -> impl Iterator<Item = (Point, &'s InstrKin
 }
 
 fn exprs<'s>(scene: &'s Scene<'_>) -> impl Iterator<Item = ExprId> + 's {
-    (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at))
+    scene.tree.expr_ids()
 }

@@ -88,7 +88,7 @@ pub(in crate::strong) fn consumption<'s>(scene: &'s Scene<'_>, param: LocalId) -
 /// Whether each path through the function releases what the caller gave away with a parameter: some
 /// functions take it over only where they succeed.
 fn is_always_consumed(scene: &Scene<'_>, param: LocalId) -> bool {
-    let exprs = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+    let exprs = scene.tree.expr_ids();
     let releases = exprs.filter(|&expr| match scene.call(expr) {
         Some((name, [arg])) => {
             frees(name) && scene.as_local(scene.tree.without_casts(*arg)) == Some(param)
@@ -105,7 +105,7 @@ fn is_always_consumed(scene: &Scene<'_>, param: LocalId) -> bool {
 
 /// The functions that are called with the variable as their only argument.
 fn calls_with<'s>(scene: &'s Scene<'_>, local: LocalId) -> impl Iterator<Item = &'s str> {
-    let exprs = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+    let exprs = scene.tree.expr_ids();
     exprs.filter_map(move |expr| match scene.call(expr)? {
         (name, [arg]) if scene.as_local(scene.tree.without_casts(*arg)) == Some(local) => {
             Some(name)
@@ -207,9 +207,9 @@ fn only_gives_access(name: &str) -> bool {
 
 /// The places that name `local`.
 fn uses<'s>(scene: &'s Scene<'_>, local: LocalId) -> impl Iterator<Item = ExprId> + 's {
-    (0u32..)
-        .zip(&scene.tree.exprs)
-        .map(|(at, _)| ExprId(at))
+    scene
+        .tree
+        .expr_ids()
         .filter(move |&expr| scene.as_local(expr) == Some(local))
 }
 

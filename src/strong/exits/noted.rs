@@ -54,9 +54,7 @@ impl Exits<'_, '_> {
 /// The statement that comes next when `stmt` is done, if that is not the next pass of a loop.
 fn behind(scene: &Scene<'_>, mut stmt: StmtId) -> Option<StmtId> {
     loop {
-        if let Some((siblings, at)) = scene.siblings(stmt)
-            && let Some(&next) = siblings.get(at + 1)
-        {
+        if let Some(next) = scene.next_sibling(stmt) {
             return Some(next);
         }
         let Some(Parent::Stmt(outer)) = scene.parent_of_stmt(stmt) else {

@@ -106,10 +106,7 @@ impl Follower<'_, '_> {
     ) -> bool {
         let next = match slot {
             Slot::Before(stmt) => Some(stmt),
-            Slot::After(stmt) => {
-                let siblings = self.scene.siblings(stmt);
-                siblings.and_then(|(stmts, at)| stmts.get(at + 1).copied())
-            }
+            Slot::After(stmt) => self.scene.next_sibling(stmt),
             Slot::Else(_) | Slot::InReturn(_) => None,
         };
         let Some(StmtKind::Return(Some(value))) = next.map(|stmt| &self.scene.tree.stmt(stmt).kind)

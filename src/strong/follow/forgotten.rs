@@ -74,7 +74,7 @@ impl Follower<'_, '_> {
             let local = scene.as_local(scene.tree.without_casts(value));
             local.is_some() && local == self.home
         };
-        let mut exprs = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+        let mut exprs = scene.tree.expr_ids();
         let mut stmts = scene.tree.stmts.iter();
         let releases = |call| match scene.call(call) {
             Some(("Py_DECREF" | "Py_XDECREF", [arg])) => is_home(*arg),

@@ -98,7 +98,7 @@ impl Follower<'_, '_> {
     /// Whether the code releases something that the struct or array holds: `Py_DECREF(argv[i])`.
     fn releases_part(&self, local: LocalId) -> bool {
         let scene = self.scene;
-        let mut exprs = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+        let mut exprs = scene.tree.expr_ids();
         exprs.any(|call| match scene.call(call) {
             Some(("Py_DECREF" | "Py_XDECREF" | "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF", args)) => {
                 let arg = args.first().map(|&arg| scene.tree.without_casts(arg));

@@ -33,7 +33,7 @@ pub(in crate::strong) fn may_mend(scene: &Scene<'_>, home: &Home) -> bool {
         let mut rows = REPLACEMENTS.iter();
         rows.any(|row| row.borrowed == name || row.strong == name)
     };
-    let mut calls = (0u32..).zip(&scene.tree.exprs).map(|(at, _)| ExprId(at));
+    let mut calls = scene.tree.expr_ids();
     !calls.any(|call| match scene.call(call) {
         Some(("PyList_SET_ITEM", [filled, ..])) => home.lookups.iter().any(|lookup| {
             container(lookup.call).is_some_and(|container| is_same(scene, container, *filled))

@@ -27,7 +27,7 @@ use super::size::{leads, size_call};
 /// asks how large the size is, the loop may fill nothing at all, and must be behind.
 pub(super) fn bounds_nothing(scope: &Scope<'_>, site: &Site, size: ExprId) -> bool {
     let sizes = Sizes::new(scope, size);
-    let ids = || (0u32..).map(ExprId).take(scope.tree().exprs.len());
+    let ids = || scope.tree().expr_ids();
     if sizes.leaves() || ids().any(|id| sizes.is_counted_by(id)) {
         return false;
     }
@@ -53,7 +53,7 @@ pub(super) fn fills_what_was_counted(scope: &Scope<'_>, site: &Site, other: Stmt
     let (range, counting) = (site.turn(scope), scope.range(other));
     // What counts both is a size of its own where something is made of it between the loops.
     let is_made_of = |local: LocalId| {
-        let mut ids = (0u32..).map(ExprId).take(scope.tree().exprs.len());
+        let mut ids = scope.tree().expr_ids();
         ids.any(|id| match &scope.expr(id).kind {
             ExprKind::Call { args, .. } => {
                 let at = scope.expr(id).range;
@@ -75,7 +75,7 @@ pub(super) fn fills_what_was_counted(scope: &Scope<'_>, site: &Site, other: Stmt
         locals: locals.filter(is_count).collect(),
     };
     sizes.close();
-    let mut ids = (0u32..).map(ExprId).take(scope.tree().exprs.len());
+    let mut ids = scope.tree().expr_ids();
     ids.any(|id| inside(scope.expr(id).range, range) && sizes.is_counted_by(id))
 }
 
