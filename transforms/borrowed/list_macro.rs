@@ -52,6 +52,7 @@ declare_rule! {
     ///   label of another failure releases just as many.
     /// - The reference is returned or stored without a reference of its own: callers must change.
     /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
+    /// - The code fills the slot where it is empty: the new call must not read an empty slot.
     /// - The call is made by the body of a macro, or in the middle of a condition.
     /// - The test of the result would stand between declarations whose values cannot be assigned later, in a
     ///   file of C89.

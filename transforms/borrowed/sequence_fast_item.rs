@@ -63,7 +63,7 @@ declare_rule! {
     /// Safe. Where a list got shorter meanwhile the macro read what was no item of it; the new code raises
     /// `IndexError` there. Review where the macro gets the result of a call that the function did not make
     /// by `PySequence_Fast`: a subclass of list may give other items. A copy of a list is for review where
-    /// Python code may run before the last item is read, and might change the list.
+    /// the function changes the list before the last item is read, or Python code may run, and might.
     ///
     /// ## Declines
     /// - No exit fits, and the sequence is not made by `PySequence_Fast` of a variable in the same function,

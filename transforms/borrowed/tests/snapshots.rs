@@ -391,29 +391,34 @@ fn a_pointer_to_the_items() {
         "#);
 }
 
-#[test]
-fn a_pointer_that_is_used_while_code_runs() {
-    let result = testing::run_triaged(
-        &BORROWED_SEQUENCE_FAST_ITEM,
+/// What is said of `items`, with `before` in front of the call that gives it and `read` behind.
+fn triaged(before: &str, read: &str) -> String {
+    let text = format!(
         "
 static int f(PyObject *list, Py_ssize_t i)
-{
+{{
     PyObject *fast = PySequence_Fast(list, \"no sequence\");
-    PyObject **all;
+    PyObject **items;
     long n;
     if (fast == NULL)
         return -1;
-    all = PySequence_Fast_ITEMS(fast);
-    for (n = 0; i > 0; i--)
-        n += PyObject_Size(all[i]);
+    {before}
+    items = PySequence_Fast_ITEMS(fast);
+    {read}
     Py_DECREF(fast);
     return n;
-}
-",
+}}
+"
     );
-    insta::assert_snapshot!(result, @r#"
-        9: `PySequence_Fast_ITEMS` gives a pointer to the items out of `list`, which the caller passes in: another thread can free it
-          9: borrowed here
+    testing::run_triaged(&BORROWED_SEQUENCE_FAST_ITEM, &text)
+}
+
+#[test]
+fn a_pointer_that_is_used_while_code_runs() {
+    let read = "for (n = 0; i > 0; i--) n += PyObject_Size(items[i]);";
+    insta::assert_snapshot!(triaged("", read), @r#"
+        10: `PySequence_Fast_ITEMS` gives a pointer to the items out of `list`, which the caller passes in: another thread can free it
+          10: borrowed here
           11: used here, when another thread may have freed it
           review: take a snapshot of a list: `PyList_AsTuple`
           assumes that `PyObject_Size` does not change the list while its items are read: a copy does not show that
@@ -424,30 +429,14 @@ static int f(PyObject *list, Py_ssize_t i)
         +    PyObject *fast = PyList_CheckExact(list)
         +        ? PyList_AsTuple(list)
         +        : PySequence_Fast(list, "no sequence");
-             PyObject **all;
+             PyObject **items;
              long n;
         "#);
 }
 
 #[test]
 fn a_list_that_the_function_changes() {
-    let result = testing::run_triaged(
-        &BORROWED_SEQUENCE_FAST_ITEM,
-        "
-static int f(PyObject *list, Py_ssize_t i)
-{
-    PyObject *fast = PySequence_Fast(list, \"no sequence\");
-    PyObject **items;
-    long n;
-    if (fast == NULL || PyList_Reverse(list) < 0)
-        return -1;
-    items = PySequence_Fast_ITEMS(fast);
-    n = PyBytes_GET_SIZE(items[i]);
-    Py_DECREF(fast);
-    return n;
-}
-",
-    );
+    let result = triaged("PyList_Reverse(list);", "n = PyBytes_GET_SIZE(items[i]);");
     assert!(
         result.contains("assumes that `PyList_Reverse` does not change"),
         "{result}"
