@@ -20,6 +20,7 @@ pub struct Effects {
     /// Whether it may execute Python code, or release references whose finalisers do.
     pub runs_python: bool,
     /// The argument that a borrowed or raw result (or out) points into: it dies with that argument.
+    /// `None` for a borrowed result whose owner is no argument (`PySys_GetObject`).
     pub derived_from: Option<u8>,
     /// The argument whose lock it takes on the free-threaded build, which may suspend an outer
     /// critical section.
@@ -38,10 +39,7 @@ pub enum Returns {
     /// A reference that the caller owns, or `NULL`.
     New,
     /// A reference that somebody else owns, or `NULL`.
-    Borrowed {
-        /// The argument that owns it; `None` if the owner is not an argument (`PySys_GetObject`).
-        from: Option<u8>,
-    },
+    Borrowed,
     /// Always `NULL`: `return PyErr_NoMemory();`.
     Null,
     /// Nothing.
@@ -148,9 +146,7 @@ fn parse(row: &'static str) -> Option<Effects> {
         name,
         returns: match returns {
             "new" => Returns::New,
-            "borrowed" => Returns::Borrowed {
-                from: notes.derived,
-            },
+            "borrowed" => Returns::Borrowed,
             "null" => Returns::Null,
             "void" => Returns::Void,
             "plain" => Returns::Plain,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::ast::{LocalId, UnaryOp};
-use crate::capi::{self, Returns};
+use crate::capi;
 use crate::cfg::{
     Base, Block, BlockId, Callee, Instr, InstrKind, Op, Operand, Place, Point, TempId,
 };
@@ -255,11 +255,9 @@ fn is_derived(callee: &Callee, args: &[Operand], held: &Held) -> bool {
     let Some(effects) = capi::effects(name) else {
         return any();
     };
-    let from = match effects.returns {
-        Returns::Borrowed { from } => from.or(effects.derived_from),
-        _ => effects.derived_from,
-    };
-    let owner = from.and_then(|arg| args.get(usize::from(arg)));
+    let owner = effects
+        .derived_from
+        .and_then(|arg| args.get(usize::from(arg)));
     owner.is_some_and(|arg| held.holds(arg))
 }
 

@@ -14,7 +14,7 @@ use super::item::{WITH_GIL, needs_gil};
 use super::scene::{Parent, Scene, graph};
 use super::snapshot;
 use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtKind, Storage, UnaryOp};
-use crate::capi::{self, Returns};
+use crate::capi;
 use crate::cfg::Point;
 use crate::edit::Fix;
 use crate::ownership::summary::Param;
@@ -254,11 +254,10 @@ impl Uses<'_, '_> {
             Some(effects) => {
                 let mut steals = effects.steals.iter();
                 let is_stolen = steals.any(|steal| usize::from(steal.arg) == at);
-                let part = match effects.returns {
-                    Returns::Borrowed { from } => from,
-                    _ => effects.derived_from,
-                };
-                (!is_stolen, part.map(usize::from) == Some(at))
+                (
+                    !is_stolen,
+                    effects.derived_from.map(usize::from) == Some(at),
+                )
             }
             None => (
                 summaries

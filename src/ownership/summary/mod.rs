@@ -179,7 +179,7 @@ impl Summaries {
     pub(crate) fn returns(&self, name: &str) -> Option<Returns> {
         match self.facts.returns(name) {
             Some(Reference::New) => Some(Returns::New),
-            Some(Reference::Borrowed) => Some(Returns::Borrowed { from: None }),
+            Some(Reference::Borrowed) => Some(Returns::Borrowed),
             None => capi::effects(name).map(|effects| effects.returns),
         }
     }

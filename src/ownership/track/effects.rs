@@ -1,7 +1,7 @@
 //! What calls do to the references they get.
 
 use super::state::Value;
-use crate::capi::{self, OutKind, Returns, StealWhen};
+use crate::capi::{self, OutKind, StealWhen};
 
 /// What is known of a called function.
 pub trait Callees {
@@ -53,12 +53,7 @@ impl Callees for KnownCallees {
     }
 
     fn derived_from(&self, name: &str) -> Option<usize> {
-        let effects = capi::effects(name)?;
-        let borrowed = match effects.returns {
-            Returns::Borrowed { from } => from,
-            Returns::New | Returns::Null | Returns::Void | Returns::Plain => None,
-        };
-        effects.derived_from.or(borrowed).map(usize::from)
+        capi::effects(name)?.derived_from.map(usize::from)
     }
 
     fn fills(&self, name: &str, arg: usize) -> bool {

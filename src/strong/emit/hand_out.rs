@@ -70,7 +70,7 @@ fn of_call(scene: &Scene<'_>, call: ExprId) -> Result<Need, Reason> {
     }
     match scene.cx.summaries().returns(name) {
         Some(Returns::Null) => Ok(Need::Nothing),
-        Some(Returns::Borrowed { .. }) => Ok(Need::Take("Py_XNewRef")),
+        Some(Returns::Borrowed) => Ok(Need::Take("Py_XNewRef")),
         Some(Returns::New | Returns::Void | Returns::Plain) => Err(Reason::OwnedByCallerToo),
         None => Err(Reason::ReturnsResultOf(name.to_owned())),
     }

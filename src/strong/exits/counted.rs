@@ -127,9 +127,8 @@ fn is_pointer(scene: &Scene<'_>, value: ExprId) -> bool {
     match scene.tree.expr(value).kind {
         ExprKind::Name(Name::Local(local)) => !is_number(&scene.tree.local(local).ty),
         ExprKind::Call { .. } => scene.call(value).is_some_and(|(name, _)| {
-            let known = capi::effects(name).is_some_and(|effects| {
-                matches!(effects.returns, Returns::New | Returns::Borrowed { .. })
-            });
+            let known = capi::effects(name)
+                .is_some_and(|effects| matches!(effects.returns, Returns::New | Returns::Borrowed));
             let mut own = scene.cx.definitions(name);
             known || own.any(|(_, function)| matches!(function.ret.kind, TypeKind::Pointer(_)))
         }),

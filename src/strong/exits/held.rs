@@ -253,7 +253,7 @@ fn result(name: &str) -> Contents {
             Returns::New => OWNED | NULL,
             Returns::Null => NULL,
             Returns::Plain if name.contains("lloc") => OWNED | NULL,
-            Returns::Borrowed { .. } | Returns::Void | Returns::Plain => OTHER,
+            Returns::Borrowed | Returns::Void | Returns::Plain => OTHER,
         },
         // What a function of the project or of C gives may have to be released.
         None => OWNED | NULL,

@@ -7,7 +7,7 @@ use super::hold::{Carrier, Hold, Kind, State};
 use super::step::kind_of;
 use super::{Decisions, Follower, Mode, Repair};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtKind};
-use crate::capi::{self, OldErrors, Returns, replacement};
+use crate::capi::{self, OldErrors, replacement};
 use crate::cfg::{Callee, Operand, Point, Source, TempId};
 use crate::ownership::summary::Param;
 use crate::ownership::track::Callees;
@@ -295,14 +295,9 @@ impl Follower<'_, '_> {
             return;
         }
         let inside = match capi::effects(name) {
-            Some(effects) => {
-                let borrowed = match effects.returns {
-                    Returns::Borrowed { from } => from,
-                    Returns::New | Returns::Null | Returns::Void | Returns::Plain => None,
-                };
-                let owner = effects.derived_from.or(borrowed);
-                owner.is_some_and(|arg| kinds.get(usize::from(arg)).is_some_and(Option::is_some))
-            }
+            Some(effects) => effects
+                .derived_from
+                .is_some_and(|arg| kinds.get(usize::from(arg)).is_some_and(Option::is_some)),
             None => {
                 let summaries = self.scene.cx.summaries();
                 let mut of = (0..).zip(kinds).filter_map(|(at, kind)| kind.map(|_| at));

@@ -135,7 +135,7 @@ fn classify(scene: &Scene<'_>, value: ExprId, lookups: &BTreeSet<ExprId>) -> Giv
         ExprKind::Call { .. } => {
             let called = scene.call(value);
             match called.and_then(|(name, _)| scene.cx.summaries().returns(name)) {
-                Some(Returns::Borrowed { .. }) => Given::Borrowed(value),
+                Some(Returns::Borrowed) => Given::Borrowed(value),
                 Some(Returns::Null) => Given::Null,
                 _ => Given::New,
             }

@@ -228,7 +228,7 @@ pub(in crate::strong) fn signs(name: &str) -> Signs {
         _ if name == "PyIter_Next" => ZERO_OR_END,
         _ if never_fails(name) => 0,
         Returns::New if !ANSWERS.contains(&name) => ZERO,
-        Returns::Borrowed { .. } => {
+        Returns::Borrowed => {
             let raising =
                 capi::replacement(name).is_some_and(|row| row.errors == OldErrors::Raised);
             if raising { ZERO } else { 0 }

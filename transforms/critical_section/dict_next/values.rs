@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::ast::{BinaryOp, LocalId};
-use crate::capi::{self, Returns};
+use crate::capi;
 use crate::cfg::{
     Base, BlockId, Callee, Cfg, Instr, InstrKind, Op, Operand, Place, Point, Source, TempId,
     Terminator,
@@ -266,10 +266,7 @@ impl Flow<'_> {
                 state.set_local(local, 0);
             }
         }
-        let parent = effects.and_then(|effects| match effects.returns {
-            Returns::Borrowed { from } => from,
-            _ => effects.derived_from,
-        });
+        let parent = effects.and_then(|effects| effects.derived_from);
         let derived = parent.and_then(|arg| args.get(usize::from(arg)));
         state.set_temp(dst, derived.map_or(0, |arg| state.of(arg)));
     }
