@@ -67,7 +67,7 @@ impl Config {
             "__STDC_VERSION__" => Some(201_710),
             // The free-threaded build is what this is all about.
             "Py_GIL_DISABLED" if version() >= 0x030D_0000 => Some(1),
-            _ if IS_DEFINED.contains(&name) => Some(1),
+            _ if IS_DEFINED.contains(&name) || ALWAYS.contains(&name) => Some(1),
             _ if name.starts_with("SIZEOF_") => Some(8),
             _ if name.starts_with("HAVE_") => Some(1),
             _ => None,
@@ -109,8 +109,6 @@ impl Config {
 
 /// Names that are defined wherever an extension is compiled for the first configuration.
 const IS_DEFINED: &[&str] = &[
-    "Py_PYTHON_H",
-    "WITH_THREAD",
     "__linux__",
     "__linux",
     "linux",
@@ -122,11 +120,8 @@ const IS_DEFINED: &[&str] = &[
     "__LP64__",
     "_LP64",
     "__ELF__",
-    "Py_USING_UNICODE",
     "USE_STACKCHECK",
-    "PY_LONG_LONG",
     "Py_UNICODE_WIDE",
-    "NULL",
     "EOF",
     "SEEK_SET",
     "PATH_MAX",
@@ -151,8 +146,29 @@ pub(super) const NEVER: &[&str] = &[
     "__COVERITY__",
 ];
 
-/// Names that are defined with every supported Python.
-const ALWAYS: &[&str] = &["Py_PYTHON_H", "WITH_THREAD", "NULL", "Py_USING_UNICODE"];
+/// Names that are defined with every supported Python; of functions that once were macros none.
+const ALWAYS: &[&str] = &[
+    "NULL",
+    "PY_LONG_LONG",
+    "PyDoc_STRVAR",
+    "PyMODINIT_FUNC",
+    "PyObject_HEAD",
+    "PyObject_HEAD_INIT",
+    "PyObject_VAR_HEAD",
+    "PyVarObject_HEAD_INIT",
+    "Py_BEGIN_ALLOW_THREADS",
+    "Py_CLEAR",
+    "Py_False",
+    "Py_None",
+    "Py_PYTHON_H",
+    "Py_RETURN_FALSE",
+    "Py_RETURN_NONE",
+    "Py_RETURN_TRUE",
+    "Py_True",
+    "Py_USING_UNICODE",
+    "Py_VISIT",
+    "WITH_THREAD",
+];
 
 /// Names that have the same value on every platform that Python runs on.
 const FIXED: &[&str] = &[
@@ -181,5 +197,10 @@ mod tests {
         assert_eq!(config.value("Py_GIL_DISABLED"), None);
         assert!(config.assume("SIZEOF_LONG", Some(4)));
         assert!(!config.assume("SIZEOF_INT", Some(2)));
+        assert_eq!(config.value("Py_True"), Some(1));
+        assert!(
+            !config.assume("Py_True", None),
+            "`#ifdef Py_True` has no other branch"
+        );
     }
 }

@@ -37,6 +37,7 @@ mod statics;
 mod together;
 mod twice;
 mod types;
+mod unchanged;
 mod variants;
 mod weak;
 

@@ -11,9 +11,9 @@
 use super::exits::reach::reaches;
 use super::items::{ITEMS, kept_in};
 use super::scene::{Parent, Scene};
+use super::unchanged;
 use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtKind, Storage, UnaryOp};
-use crate::capi;
-use crate::cfg::{Callee, Cfg, Instr, InstrKind, Point};
+use crate::cfg::{Cfg, Point};
 use crate::edit::Fix;
 
 /// The fix that makes `read`, a `PySequence_Fast_GET_ITEM` or `PySequence_Fast_ITEMS`, read from a
@@ -31,7 +31,7 @@ pub(super) fn fix(scene: &Scene<'_>, read: ExprId) -> Option<Fix> {
         return None;
     }
     let made = makers(scene, local)?;
-    let is_open = looks_at_counts(scene) || reaches_for_items(scene);
+    let is_open = looks_at_counts(scene) || unchanged::reaches_for_items(scene.cx, scene.tree);
     if made.is_empty() || !is_only_read(scene, local) || is_open {
         return None;
     }
@@ -96,6 +96,7 @@ fn changer(scene: &Scene<'_>, local: LocalId, made: &[ExprId]) -> Option<String>
     };
     let reads =
         exprs().filter(|&expr| of_local(expr, "PySequence_Fast_GET_ITEM") || of_local(expr, ITEMS));
+    let reads_it = |expr: ExprId| matches!(scene.call(expr), Some((name, _)) if is_read(name) && of_local(expr, name));
     let pointers = exprs().filter(|&expr| of_local(expr, ITEMS));
     let pointers: Vec<LocalId> = pointers.filter_map(|call| kept_in(scene, call)).collect();
     let reads: Vec<Point> = reads.filter_map(|read| cfg.call(read)).collect();
@@ -113,58 +114,9 @@ fn changer(scene: &Scene<'_>, local: LocalId, made: &[ExprId]) -> Option<String>
     cfg.iter().find_map(|(block, content)| {
         let steps = content.instrs.iter().enumerate();
         let mut steps = steps.map(|(index, instr)| (Point { block, index }, instr));
-        steps.find_map(|(at, instr)| changes(scene, local, instr).filter(|_| is_between(at)))
-    })
-}
-
-/// The name of what a step calls if that may run Python code; of `local` a size and items are read.
-fn changes(scene: &Scene<'_>, local: LocalId, instr: &Instr) -> Option<String> {
-    let InstrKind::Call { callee, .. } = &instr.kind else {
-        return matches!(instr.kind, InstrKind::Asm).then(|| "asm".to_owned());
-    };
-    let Callee::Named(name) = callee else {
-        return Some("a callback".to_owned());
-    };
-    let reads = || match instr.source {
-        crate::cfg::Source::Expr(expr) => scene.call(expr).is_some_and(|(name, args)| {
-            let is_own = args
-                .first()
-                .is_some_and(|&arg| scene.as_local(arg) == Some(local));
-            is_own && is_read(name)
-        }),
-        crate::cfg::Source::Stmt(_) => false,
-    };
-    let is_quiet =
-        capi::effects(name).is_some_and(|effects| !effects.runs_python) && !changes_list(name);
-    (!is_quiet && !capi::is_libc(name) && !reads()).then(|| name.to_string())
-}
-
-/// Whether a function of the C API changes a list, even one that runs no Python code.
-fn changes_list(name: &str) -> bool {
-    const CHANGES: [&str; 9] = [
-        "PyList_Append",
-        "PyList_Clear",
-        "PyList_Extend",
-        "PyList_Insert",
-        "PyList_Reverse",
-        "PyList_SET_ITEM",
-        "PyList_SetItem",
-        "PyList_SetSlice",
-        "PyList_Sort",
-    ];
-    CHANGES.contains(&name)
-}
-
-/// Whether the function reaches for the array of a list: `((PyListObject *)list)->ob_item`.
-fn reaches_for_items(scene: &Scene<'_>) -> bool {
-    let types = scene.cx.types();
-    let mut exprs = scene.tree.exprs.iter();
-    exprs.any(|expr| match &expr.kind {
-        ExprKind::Member { base, field, arrow } if &**field == "ob_item" => {
-            let owner = types.owner(scene.tree, *base, *arrow);
-            owner.is_none_or(|owner| owner == "PyListObject")
-        }
-        _ => false,
+        steps.find_map(|(at, instr)| {
+            unchanged::changer(scene, instr, reads_it).filter(|_| is_between(at))
+        })
     })
 }
 

@@ -63,7 +63,10 @@ declare_rule! {
     /// Safe. Where a list got shorter meanwhile the macro read what was no item of it; the new code raises
     /// `IndexError` there. Review where the macro gets the result of a call that the function did not make
     /// by `PySequence_Fast`: a subclass of list may give other items. A copy of a list is for review where
-    /// the function changes the list before the last item is read, or Python code may run, and might.
+    /// the function changes the list before the last item is read, or Python code may run, and might:
+    /// an item that is replaced meanwhile is not seen in the copy. What runs when other objects are
+    /// released (`__del__`, which a garbage collection may run at any allocation) is taken not to
+    /// change the list. Functions of the package are followed.
     ///
     /// ## Declines
     /// - No exit fits, and the sequence is not made by `PySequence_Fast` of a variable in the same function,

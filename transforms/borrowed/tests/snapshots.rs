@@ -393,8 +393,13 @@ fn a_pointer_to_the_items() {
 
 /// What is said of `items`, with `before` in front of the call that gives it and `read` behind.
 fn triaged(before: &str, read: &str) -> String {
+    triaged_below("", before, read)
+}
+
+/// The same with `own` in front of the function.
+fn triaged_below(own: &str, before: &str, read: &str) -> String {
     let text = format!(
-        "
+        "{own}
 static int f(PyObject *list, Py_ssize_t i)
 {{
     PyObject *fast = PySequence_Fast(list, \"no sequence\");
@@ -432,6 +437,44 @@ fn a_pointer_that_is_used_while_code_runs() {
              PyObject **items;
              long n;
         "#);
+}
+
+/// Whether a copy of the list is safe, with `own` in the file, where `step` comes between two reads.
+fn is_kept_by(own: &str, step: &str) -> bool {
+    let read = format!("for (n = 0; n < i; n++) {{ PyBytes_GET_SIZE(items[n]); {step} }}");
+    let text = triaged_below(own, "", &read);
+    assert!(text.contains("take a snapshot"), "{text}");
+    !text.contains("review")
+}
+
+#[test]
+fn what_comes_between_two_reads() {
+    let grow = |body: &str| format!("static void grow(Row *row, PyObject *v) {{ {body} }}");
+    let call = "grow(NULL, list);";
+    assert!(is_kept_by(
+        "",
+        "PyObject *t = PyTuple_New(2); Py_XDECREF(t);"
+    ));
+    assert!(is_kept_by(&grow("Py_CLEAR(row->old); row->n++;"), call));
+    assert!(!is_kept_by("void grow(Row *row, PyObject *v);", call));
+    assert!(!is_kept_by(&grow("row->grow(v);"), call));
+    assert!(!is_kept_by(&grow("PyObject_IsTrue(v);"), call));
+    assert!(!is_kept_by(&grow("PyList_Reverse(v);"), call));
+    let array = "((PyListObject *)v)->ob_item[0] = NULL;";
+    assert!(!is_kept_by(&grow(array), call));
+}
+
+#[test]
+fn the_array_of_a_type_of_the_package() {
+    let store = "((Row *)row)->ob_item[n] = items[n]; Py_INCREF(items[n]);";
+    let named = "typedef PyListObject Row;
+static PyObject *row;";
+    let read = format!("for (n = 0; n < i; n++) {{ {store} }}");
+    let text = triaged_below(named, "", &read);
+    assert!(text.contains("make a tuple of it before"), "{text}");
+    let own = "
+static PyTypeObject Row_Type = { PyVarObject_HEAD_INIT(NULL, 0) \"row\", sizeof(Row) };";
+    assert!(is_kept_by(&[named, own].concat(), store));
 }
 
 #[test]
