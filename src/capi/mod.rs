@@ -25,6 +25,24 @@ pub const MODEL_H: &str = include_str!("model.h");
 /// defines has the names of the API and does the same, so it is never read in place of the model.
 pub const COMPAT_HEADER: &str = "ungil_compat.h";
 
+/// Whether the function gives the lock of the interpreter up: from there on other threads run.
+#[must_use]
+pub fn detaches(name: &str) -> bool {
+    matches!(
+        name,
+        "PyEval_SaveThread" | "PyGILState_Release" | "PyEval_ReleaseThread"
+    )
+}
+
+/// Whether the function takes the lock of the interpreter.
+#[must_use]
+pub fn attaches(name: &str) -> bool {
+    matches!(
+        name,
+        "PyEval_RestoreThread" | "PyGILState_Ensure" | "PyEval_AcquireThread"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

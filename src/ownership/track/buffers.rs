@@ -164,7 +164,7 @@ impl Stepper<'_> {
     ) {
         match state.local(buffer).instance() {
             Some(other) if other != id => {
-                self.escape(state, other, Some(source));
+                self.keep(state, other, source);
             }
             _ => state.set_local(buffer, Value::Derived(id)),
         }

@@ -23,6 +23,7 @@ impl Stepper<'_> {
             Some(value) => self.use_value(state, value, Source::Stmt(stmt)),
             None => {}
         }
+        self.end_kept(state, |_| true);
         for id in 0..state.instances.len() {
             match state.left(id) {
                 0 => {}
@@ -106,15 +107,6 @@ impl Stepper<'_> {
         }
         let instance = &mut state.instances[id];
         instance.count = instance.count.saturating_sub(1);
-    }
-
-    /// A pointer into the instance goes where it may outlive the function.
-    pub(super) fn escape(&mut self, state: &State, id: InstanceId, at: Option<Source>) {
-        let problem = match state.instances[id].count {
-            1.. => Problem::DerivedEscapes,
-            _ => Problem::BorrowedEscapes,
-        };
-        self.trouble(state, id, problem, at);
     }
 
     pub(super) fn trouble(

@@ -12,6 +12,7 @@ mod buffers;
 mod carriers;
 mod effects;
 mod facts;
+mod kept;
 mod ledger;
 mod lent;
 mod outs;

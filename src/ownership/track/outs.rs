@@ -56,7 +56,7 @@ impl Stepper<'_> {
             match (own, pointed) {
                 // PyBytes_AsStringAndSize(v, &self->text, &self->length)
                 (None, Some((_, id))) if *arg != Operand::Null => {
-                    self.escape(state, id, Some(source));
+                    self.keep(state, id, source);
                 }
                 // PyBytes_AsStringAndSize(v, &s.text, &s.length)
                 (Some(local), Some(_)) if whole.is_none() => {

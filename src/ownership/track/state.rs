@@ -81,6 +81,8 @@ pub(super) struct Instance {
     pub released_at: Option<Source>,
     /// Whether a test showed it to be `Py_None`, which other names stand for as well.
     pub none: bool,
+    /// Where a pointer into it was stored, if the thread was attached ever since.
+    pub kept: Option<Source>,
 }
 
 impl Instance {
@@ -92,6 +94,7 @@ impl Instance {
             released: false,
             released_at: None,
             none: false,
+            kept: None,
         }
     }
 }
@@ -114,6 +117,8 @@ pub(super) struct State {
     pub owed: BTreeMap<Cell, InstanceId>,
     /// Memory of the function that has an instance.
     pub lent: BTreeMap<Spot, InstanceId>,
+    /// Whether the thread is detached: other threads run.
+    pub detached: bool,
 }
 
 impl State {
@@ -203,7 +208,8 @@ impl State {
             if self.is_mentioned(id) {
                 return true;
             }
-            let is_kept = instance.count != 0 && !ended.contains(&instance);
+            let is_over = instance.count == 0 && instance.kept.is_none();
+            let is_kept = !is_over && !ended.contains(&instance);
             ended.push(instance);
             is_kept
         });

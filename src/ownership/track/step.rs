@@ -73,6 +73,7 @@ impl<'a> Stepper<'a> {
                 return self.call(state, *dst, callee, args, instr.source, out);
             }
             InstrKind::Load { dst, place } => {
+                self.read_kept(&mut state, place);
                 if let Some(mut null) = self.watch(&mut state, place, instr.source) {
                     self.load(&mut null, *dst, place, instr.source);
                     out.push(null);
@@ -193,7 +194,7 @@ impl<'a> Stepper<'a> {
             (Value::Derived(_), Some(local)) => state.set_local(local, value),
             (Value::Derived(id), None) => match self.buffer(state, place) {
                 Some(buffer) => self.fill(state, buffer, id, source),
-                None => self.escape(state, id, Some(source)),
+                None => self.keep(state, id, source),
             },
             _ => {}
         }
@@ -216,6 +217,7 @@ impl<'a> Stepper<'a> {
         if self.dies_of_null(&state, name, args) {
             return;
         }
+        self.use_kept(&mut state, name);
         self.pay(&mut state, name, values.first());
         self.look_at(&state, args, source);
         let mut on_success = Vec::new();
@@ -277,7 +279,7 @@ impl<'a> Stepper<'a> {
         }
         match (self.callees.keeps(name, at), value) {
             (Some(_), Value::Derived(id)) | (Some(Keeps::Inside), Value::Instance(id)) => {
-                self.escape(state, id, Some(source));
+                self.keep(state, id, source);
             }
             (Some(Keeps::Unsure), Value::Instance(id)) => {
                 self.trouble(state, id, Problem::MayBeKept, Some(source));

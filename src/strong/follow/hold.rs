@@ -84,6 +84,9 @@ pub(in crate::strong) struct State {
     pub owned: BTreeSet<LocalId>,
     /// Whether variables that are the object may be another one where there is none.
     pub mixed: bool,
+    /// Whether a pointer into the object was stored where others may use it, and the thread was
+    /// attached ever since.
+    pub pinned: bool,
 }
 
 impl State {
@@ -103,6 +106,7 @@ impl State {
         released: BTreeSet::new(),
         owned: BTreeSet::new(),
         mixed: false,
+        pinned: false,
     };
 
     pub(in crate::strong) fn entry() -> Self {
@@ -154,6 +158,7 @@ impl State {
         self.released.clear();
         self.owned.clear();
         self.mixed = false;
+        self.pinned = false;
     }
 
     /// There is no object.
@@ -188,6 +193,7 @@ impl State {
             self.join_apart(other);
         }
         self.detached |= other.detached;
+        self.pinned |= other.pinned;
         self.released.extend(&other.released);
         self.hold = join_holds(&self.hold, &other.hold, name);
         self.sources.looked_up |= other.sources.looked_up;

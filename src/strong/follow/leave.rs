@@ -24,6 +24,9 @@ impl Follower<'_, '_> {
         let Hold::Held { count, null } = state.hold else {
             return;
         };
+        if state.pinned {
+            return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+        }
         if kind == Kind::MaybeSame {
             return state.fail(Reason::Alias(self.name.to_owned()));
         }
@@ -77,6 +80,9 @@ impl Follower<'_, '_> {
         let Hold::Held { count, null } = state.hold else {
             return;
         };
+        if state.pinned {
+            return state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+        }
         if self.mode == Mode::Lent && !state.detached {
             return state.clear();
         }
@@ -96,6 +102,9 @@ impl Follower<'_, '_> {
     /// The new reference goes to the caller of a function that gave none.
     fn hand_out(&self, state: &mut State) {
         match state.hold {
+            Hold::Held { .. } if state.pinned => {
+                state.fail(Reason::DerivedEscapes(self.name.to_owned()));
+            }
             Hold::Held { count: 1.., .. } => state.fail(Reason::OwnedByCallerToo),
             Hold::Held { .. } | Hold::Null => state.clear(),
             Hold::Nothing | Hold::Settled | Hold::Broken(_) => {}

@@ -19,6 +19,7 @@ mod itself;
 mod leave;
 pub(super) mod outs;
 mod own;
+mod pinned;
 pub(super) mod slots;
 mod step;
 mod step_call;
@@ -326,6 +327,7 @@ impl Follower<'_, '_> {
         let unfit = state.detached || self.suppressed.contains(&slot);
         let is_returned = self.is_returned_own(slot, point, state);
         let is_needed = self.is_needed(state, point) && !is_returned;
+        let is_needed = is_needed || self.is_pinned(state, point);
         if unfit || is_needed || self.scene.is_errno_wanted(point) {
             return;
         }

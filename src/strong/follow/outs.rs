@@ -71,7 +71,7 @@ impl Follower<'_, '_> {
                 Target::Local(local) | Target::Part(local)
                     if is_pointer && self.is_static(local) =>
                 {
-                    if !self.outlives(state) {
+                    if !self.pins(state) {
                         return;
                     }
                 }
@@ -85,7 +85,7 @@ impl Follower<'_, '_> {
                     }
                 }
                 Target::Memory if is_pointer => {
-                    if !self.outlives(state) {
+                    if !self.pins(state) {
                         return;
                     }
                 }

@@ -103,7 +103,8 @@ impl Follower<'_, '_> {
         for local in locals {
             state.drop_local(*local);
         }
-        self.check_kept(state, || Reason::NoPlace(self.name.to_owned()));
+        let reason = self.unless_pinned(state, Reason::NoPlace);
+        self.check_kept(state, || reason);
     }
 
     /// Fails if no variable holds the object any more. A fresh variable always does.
@@ -149,7 +150,7 @@ impl Follower<'_, '_> {
                 self.hand_over(point, local, instr.source, state);
             }
             Some(Kind::Inside) if !is_number(&self.scene.tree.local(local).ty) => {
-                if self.is_static(local) && !self.outlives(state) {
+                if self.is_static(local) && !self.pins(state) {
                     return;
                 }
                 state.carriers.insert(carrier, Kind::Inside);
@@ -195,7 +196,7 @@ impl Follower<'_, '_> {
         if is_home && state.is_held() {
             let value = super::web::assigned(self.scene, instr.source, local);
             if !value.is_some_and(|value| self.replace(value, state, sink)) {
-                return state.fail(Reason::TwoAtOnce(self.name.to_owned()));
+                return state.fail(self.unless_pinned(state, Reason::TwoAtOnce));
             }
         }
         if !inside {

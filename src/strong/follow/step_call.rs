@@ -34,7 +34,7 @@ impl Follower<'_, '_> {
         }
         if let Some(&null) = self.lookups.get(&expr) {
             if state.is_held() && !self.replace(expr, state, sink) {
-                return state.fail(Reason::TwoAtOnce(self.name.to_owned()));
+                return state.fail(self.unless_pinned(state, Reason::TwoAtOnce));
             }
             state.clear();
             state.sources.looked_up = true;
@@ -75,7 +75,7 @@ impl Follower<'_, '_> {
                 let local = self.local_argument(expr, at);
                 self.argument(point, name, expr, effect, *kind, local, state, sink);
             }
-            if *kind == Some(Kind::Inside) && self.keeps(name, at) && !self.outlives(state) {
+            if *kind == Some(Kind::Inside) && self.keeps(name, at) && !self.pins(state) {
                 return;
             }
             if *kind == Some(Kind::Inside)
@@ -160,7 +160,7 @@ impl Follower<'_, '_> {
             return;
         }
         if effect == Effect::KeepInside {
-            self.outlives(state);
+            self.pins(state);
             return;
         }
         if effect == Effect::Clear && state.hold == Hold::Null {
@@ -349,13 +349,10 @@ impl Follower<'_, '_> {
 
 /// `Py_BEGIN_ALLOW_THREADS` and the like detach the thread: no object may be touched then.
 fn attach(name: &str, state: &mut State) {
-    match name {
-        "PyEval_SaveThread" | "PyGILState_Release" | "PyEval_ReleaseThread" => {
-            state.detached = true;
-        }
-        "PyEval_RestoreThread" | "PyGILState_Ensure" | "PyEval_AcquireThread" => {
-            state.detached = false;
-        }
-        _ => {}
+    if capi::detaches(name) {
+        state.detached = true;
+        state.pinned = false;
+    } else if capi::attaches(name) {
+        state.detached = false;
     }
 }

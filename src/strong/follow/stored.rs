@@ -36,7 +36,7 @@ impl Follower<'_, '_> {
                 // `((PyLongObject *)v)->ob_digit[0] += 1`: it lives as long as the object.
                 Base::Deref(pointer) if kind_of(state, pointer) == Some(Kind::Same) => {}
                 _ => {
-                    self.outlives(state);
+                    self.pins(state);
                 }
             },
             Some(_) if self.lacks_reference(state) => state.fail(Reason::StoredBorrowed),
@@ -106,24 +106,6 @@ impl Follower<'_, '_> {
             }
             _ => false,
         })
-    }
-
-    /// A pointer into the object goes where it may outlive the function; whether that is right.
-    ///
-    /// ```c
-    /// v = PyDict_GetItem(cache, key);       v = PyDict_GetItemRef(…);
-    /// Py_INCREF(v);
-    /// self->trace = ((Entry *)v)->trace;    /* as safe as it was: the reference is the same */
-    /// ```
-    pub(in crate::strong) fn outlives(&self, state: &mut State) -> bool {
-        let is_as_before =
-            self.mode == Mode::Adopt && matches!(state.hold, Hold::Held { count: 1.., .. });
-        match is_as_before {
-            // It may be what the code took the reference for.
-            true => state.sources.passed_on = true,
-            false => state.fail(Reason::DerivedEscapes(self.name.to_owned())),
-        }
-        is_as_before
     }
 
     /// Whether a place gets a value made of its own and a number: `child->count += 1`,

@@ -53,6 +53,91 @@ fn what_a_static_variable_points_at_outlives_the_call() {
     insta::assert_snapshot!(outcome(HEAD, "    static char *last;\n    return PyBytes_AsStringAndSize(v, &last, NULL);\n"), @"by hand: a pointer into the object of `v` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer");
 }
 
+/// What becomes of the lookup in a callback that stores a pointer, with `body` behind that.
+fn in_callback(body: &str) -> String {
+    let text = format!(
+        "static int f(Import *import, PyObject *dict)
+{{
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *v = PyDict_GetItemString(dict, import->name);
+    if (v != NULL)
+        PyBytes_AsStringAndSize(v, &import->data, &import->size);
+{body}
+}}
+"
+    );
+    report(&BORROWED_DICT_ITEM, &text)
+}
+
+#[test]
+fn who_uses_a_pointer_once_the_thread_is_detached_has_the_object_from_elsewhere() {
+    insta::assert_snapshot!(in_callback(
+        "    PyGILState_Release(state);
+    return 0;"
+    ), @"
+        4: `PyDict_GetItemString` gives a borrowed reference out of `dict`, which the caller passes in: another thread can free it
+          4: borrowed here
+          6: used here, when another thread may have freed it
+          safe: own the reference: `PyDict_GetItemStringRef`
+        ");
+    // Until then it may be the reference of the function that is counted on.
+    insta::assert_snapshot!(in_callback(
+        "    int status = read(import);
+    PyGILState_Release(state);
+    return status;"
+    ), @"
+        4: `PyDict_GetItemString` gives a borrowed reference out of `dict`, which the caller passes in: another thread can free it
+          4: borrowed here
+          6: used here, when another thread may have freed it
+          safe: own the reference: `PyDict_GetItemStringRef`
+        ");
+    insta::assert_snapshot!(in_callback(
+        "    if (import->done)
+        return 1;
+    PyGILState_Release(state);
+    return 0;"
+    ), @"
+        4: `PyDict_GetItemString` gives a borrowed reference out of `dict`, which the caller passes in: another thread can free it
+          4: borrowed here
+          6: used here, when another thread may have freed it
+          by hand: a pointer into the object of `v` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer
+        ");
+    insta::assert_snapshot!(in_callback(
+        "    Py_BEGIN_ALLOW_THREADS
+    sync();
+    Py_END_ALLOW_THREADS
+    return read(import);"
+    ), @"
+        4: `PyDict_GetItemString` gives a borrowed reference out of `dict`, which the caller passes in: another thread can free it
+          4: borrowed here
+          6: used here, when another thread may have freed it
+          safe: own the reference: `PyDict_GetItemStringRef`
+        ");
+}
+
+#[test]
+fn code_that_runs_beside_other_threads_has_the_object_from_elsewhere() {
+    insta::assert_snapshot!(report(&BORROWED_DICT_ITEM, "
+static void keep(Stream *stream, char *data) { stream->next = data; }
+static int f(Stream *stream, PyObject *dict, PyObject *key)
+{
+    PyObject *v = PyDict_GetItemWithError(dict, key);
+    if (v == NULL)
+        return -1;
+    char *data = PyBytes_AS_STRING(v);
+    Py_BEGIN_ALLOW_THREADS
+    keep(stream, data);
+    Py_END_ALLOW_THREADS
+    return 0;
+}
+"), @"
+        5: `PyDict_GetItemWithError` gives a borrowed reference out of `dict`, which the caller passes in: another thread can free it
+          5: borrowed here
+          8: used here, when another thread may have freed it
+          safe: own the reference: `PyDict_GetItemRef`
+        ");
+}
+
 #[test]
 fn structs_and_arrays_of_the_function_are_followed() {
     insta::assert_snapshot!(int(
