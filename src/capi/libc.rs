@@ -34,6 +34,25 @@ pub fn is_libc(name: &str) -> bool {
     )
 }
 
+/// The arguments of a function that copies memory as it is, pointers in it included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Copied {
+    /// Position of the memory that is written.
+    pub to: usize,
+    /// Position of the memory that is read.
+    pub from: usize,
+}
+
+/// What a function of the C library copies; `None` for all that only copy text.
+#[must_use]
+pub fn copies_memory(name: &str) -> Option<Copied> {
+    match name {
+        "memcpy" | "memmove" | "mempcpy" => Some(Copied { to: 0, from: 1 }),
+        "bcopy" => Some(Copied { to: 1, from: 0 }),
+        _ => None,
+    }
+}
+
 /// Whether a function of the C library (or of GLib) gives a pointer, but none into its arguments.
 #[must_use]
 pub fn gives_other_memory(name: &str) -> bool {

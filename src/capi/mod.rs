@@ -12,7 +12,7 @@ pub use arg_format::{Stored, overwrites, stored};
 pub use effects::{
     Effects, Out, OutKind, Returns, Steal, StealWhen, effects, never_returns, raises_for_null,
 };
-pub use libc::{gives_other_memory, is_libc};
+pub use libc::{Copied, copies_memory, gives_other_memory, is_libc};
 pub use replacements::{Absent, Form, OldErrors, REPLACEMENTS, Replacement, replacement};
 pub use stable::{FIRST_ABI3T, OutsideAbi3t};
 pub use version::{BadVersion, PyVersion};

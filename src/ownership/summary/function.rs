@@ -3,16 +3,22 @@
 use std::collections::BTreeSet;
 
 use super::{Param, Summaries, Summary};
-use crate::ast::{Function, LocalId, TypeKind};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, TypeKind};
 use crate::capi::StealWhen;
 use crate::cfg::{Cfg, Source};
 use crate::ownership::track::{
     Exit, Followed, Gives, Handed, Origin, Problem, Seed, follow, follow_roughly, is_number,
     is_plain_pointer,
 };
+use crate::program::Types;
 
 /// What `function` does with its parameters, if its callees do what `known` says.
-pub(super) fn sum_up(function: &Function, graph: &Cfg, known: &Summaries) -> Summary {
+pub(super) fn sum_up(
+    function: &Function,
+    graph: &Cfg,
+    known: &Summaries,
+    types: &Types<'_>,
+) -> Summary {
     let pointers: Vec<usize> = (0..function.params.len())
         .filter(|&at| may_be_object(function, function.params[at]))
         .collect();
@@ -29,11 +35,15 @@ pub(super) fn sum_up(function: &Function, graph: &Cfg, known: &Summaries) -> Sum
         params: vec![Param::Used; function.params.len()],
         result_of: Vec::new(),
         gives_pointer: is_plain_pointer(&function.ret),
+        contents_of: BTreeSet::new(),
     };
     for (seed, &at) in pointers.iter().enumerate() {
         match walks.of(seed) {
             Some((followed, seed)) => {
                 summary.params[at] = param(function, followed, seed);
+                if keeps_contents(function, followed, seed, types) {
+                    summary.contents_of.insert(at);
+                }
                 let taken = summary.params[at] == Param::Taken(StealWhen::Always);
                 if !is_number(&function.ret) && is_in_result(&followed.exits, seed, taken) {
                     summary.result_of.push(at);
@@ -42,6 +52,7 @@ pub(super) fn sum_up(function: &Function, graph: &Cfg, known: &Summaries) -> Sum
             None => {
                 summary.params[at] = Param::Unsure;
                 summary.result_of.push(at);
+                summary.contents_of.insert(at);
             }
         }
     }
@@ -75,6 +86,27 @@ impl Walks {
             Self::Apart(each) => each[seed].as_ref().map(|followed| (followed, 0)),
         }
     }
+}
+
+/// Whether anything but a number that was read through the parameter is stored elsewhere.
+fn keeps_contents(
+    function: &Function,
+    followed: &Followed,
+    seed: usize,
+    types: &Types<'_>,
+) -> bool {
+    let tree = &function.tree;
+    let is_number = |expr: ExprId| types.of(tree, expr).is_some_and(|ty| types.is_number(ty));
+    let mut stored = followed.contents.iter().filter(|(of, _)| *of == seed);
+    stored.any(|(_, at)| {
+        let Source::Expr(at) = *at else {
+            return true;
+        };
+        match tree.expr(at).kind {
+            ExprKind::Assign { lhs, rhs, .. } => !is_number(lhs) && !is_number(rhs),
+            _ => !is_number(at),
+        }
+    })
 }
 
 fn may_be_object(function: &Function, param: LocalId) -> bool {

@@ -24,7 +24,7 @@ use crate::ast::Function;
 use crate::capi::{self, REPLACEMENTS, Returns, StealWhen};
 use crate::cfg::{self, Cfg};
 use crate::facts::{Functions, Reference, Stated};
-use crate::program::Program;
+use crate::program::{Program, Types};
 
 /// What becomes of an argument by the time the function returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,6 +49,8 @@ pub(crate) struct Summary {
     pub(crate) result_of: Vec<usize>,
     /// Whether the result is a plain pointer: no object that may be one of its own.
     pub(crate) gives_pointer: bool,
+    /// Positions of the parameters that pointers are read through which are stored elsewhere.
+    pub(crate) contents_of: BTreeSet<usize>,
 }
 
 /// Summaries of the functions that others call, by name: of namesakes in several files, and of
@@ -80,6 +82,7 @@ impl Summaries {
     #[must_use]
     pub fn new(program: &Program<'_>, names: &[&str]) -> Self {
         let called = callees_first(program, names);
+        let types = Types::new(program);
         let mut summaries = Self {
             functions: BTreeMap::new(),
             awaited: called.iter().map(|function| function.name.into()).collect(),
@@ -90,7 +93,7 @@ impl Summaries {
         for _ in 0..=MAX_ROUNDS {
             for (at, function) in called.iter().enumerate() {
                 let is_stale = std::mem::take(&mut stale[at]);
-                if is_stale && summaries.refine(function.name, &function.variants) {
+                if is_stale && summaries.refine(function.name, &function.variants, &types) {
                     for &caller in &function.callers {
                         stale[caller] = true;
                     }
@@ -105,10 +108,10 @@ impl Summaries {
     }
 
     /// Follows the variants of a function once; whether anything new was learnt.
-    fn refine(&mut self, name: &str, variants: &[(&Function, Cfg)]) -> bool {
+    fn refine(&mut self, name: &str, variants: &[(&Function, Cfg)], types: &Types<'_>) -> bool {
         let found = variants
             .iter()
-            .map(|(function, graph)| function::sum_up(function, graph, self));
+            .map(|(function, graph)| function::sum_up(function, graph, self, types));
         let found = found.reduce(Summary::join).unwrap_or_default();
         let known = self.functions.get(name);
         let mut found = match known {
@@ -141,6 +144,7 @@ impl Summaries {
             let params = summary.params.len();
             summary.params = vec![Param::Unsure; params];
             summary.result_of = (0..params).collect();
+            summary.contents_of = (0..params).collect();
             if let Some(stated) = self.facts.of(name) {
                 summary.correct(stated);
             }
@@ -199,6 +203,7 @@ impl Summary {
         self.result_of.sort_unstable();
         self.result_of.dedup();
         self.gives_pointer |= other.gives_pointer;
+        self.contents_of.extend(other.contents_of);
         self
     }
 
@@ -270,6 +275,11 @@ impl Callees for Summaries {
             Param::Inside => Some(Keeps::Inside),
             Param::Unsure => Some(Keeps::Unsure),
         }
+    }
+
+    fn keeps_contents(&self, name: &str, arg: usize) -> bool {
+        let summary = self.functions.get(name);
+        summary.is_some_and(|summary| summary.contents_of.contains(&arg))
     }
 }
 

@@ -243,6 +243,24 @@ fn callers_are_followed_with_what_their_callees_do() {
 }
 
 #[test]
+fn what_is_read_through_a_pointer_may_be_kept() {
+    let text = "
+        typedef struct { const char *text; int size; } Part;
+        static void push(Foo *s, const Part *part) { s->parts[0] = *part; }
+        static void copy(Foo *s, const Part *part) { memcpy(s->parts, part, sizeof *part); }
+        static void both(Foo *s, const Part *part) { s->on = 1; push(s, part); }
+        static void size(Foo *s, const Part *part) { s->size = part->size; show(part->text); }";
+    let problems = |call: &str| {
+        let fill = "Part part; part.text = PyUnicode_AsUTF8(v);";
+        problems(&with_caller(text, &format!("{fill} {call} Py_DECREF(v);")))
+    };
+    for call in ["push(s, &part);", "copy(s, &part);", "both(s, &part);"] {
+        assert_eq!(problems(call), [Problem::DerivedEscapes], "{call}");
+    }
+    assert_eq!(problems("size(s, &part);"), []);
+}
+
+#[test]
 fn sets_are_filled_whoever_has_them() {
     let add = "PySet_Add(v, s); Py_DECREF(v);";
     assert_eq!(problems(&with_caller("", add)), []);

@@ -25,6 +25,10 @@ pub trait Callees {
 
     /// What is left of argument `arg` when the function is done; `None` if nothing is.
     fn keeps(&self, name: &str, arg: usize) -> Option<Keeps>;
+
+    /// Whether pointers that the function reads through argument `arg` may be elsewhere when it is
+    /// done.
+    fn keeps_contents(&self, name: &str, arg: usize) -> bool;
 }
 
 /// What a function keeps of an argument without a reference of its own.
@@ -74,6 +78,10 @@ impl Callees for KnownCallees {
 
     fn keeps(&self, _: &str, _: usize) -> Option<Keeps> {
         None
+    }
+
+    fn keeps_contents(&self, _: &str, _: usize) -> bool {
+        false
     }
 }
 
@@ -152,44 +160,4 @@ pub(super) fn needs_only_owner(callees: &dyn Callees, name: &str, arg: usize) ->
         "PyUnstable_Object_IsUniquelyReferenced",
     ];
     arg == 0 && (NAMES.contains(&name) || name == "PySet_Add" && callees.makes_frozen_sets())
-}
-
-/// Positions of the arguments that `N` in a format consumes, counted from the first value.
-pub(super) fn stolen_by_format(format: &[u8]) -> Vec<usize> {
-    let mut stolen = Vec::new();
-    let mut at = 0;
-    for &unit in format {
-        match unit {
-            b'N' => {
-                stolen.push(at);
-                at += 1;
-            }
-            b'O' | b'S' | b'U' | b's' | b'z' | b'u' | b'y' | b'i' | b'b' | b'h' | b'l' | b'B'
-            | b'H' | b'I' | b'k' | b'L' | b'K' | b'n' | b'c' | b'C' | b'd' | b'f' | b'D' | b'p'
-            | b'#' | b'&' => at += 1,
-            _ => {}
-        }
-    }
-    stolen
-}
-
-/// The argument with the format of a function that builds values, and the first value's index.
-pub(super) fn build_format(name: &str) -> Option<(usize, usize)> {
-    match name {
-        "Py_BuildValue" => Some((0, 1)),
-        "PyObject_CallFunction" | "PyEval_CallFunction" => Some((1, 2)),
-        "PyObject_CallMethod" => Some((2, 3)),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::stolen_by_format;
-
-    #[test]
-    fn formats_consume_what_n_stands_for() {
-        assert_eq!(stolen_by_format(b"(Ns#O&N)"), [0, 5]);
-        assert_eq!(stolen_by_format(b"OO"), [0usize; 0]);
-    }
 }

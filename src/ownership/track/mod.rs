@@ -10,8 +10,10 @@
 
 mod buffers;
 mod carriers;
+mod copied;
 mod effects;
 mod facts;
+mod formats;
 mod kept;
 mod ledger;
 mod lent;

@@ -45,6 +45,7 @@ impl Stepper<'_> {
         values: &[Value],
         source: Source,
     ) {
+        let moved = self.moved(state, name, args, values, source);
         let mut owners = values.iter().enumerate();
         let owner = owners.find_map(|(at, value)| Some((at, value.instance()?)));
         for (at, arg) in args.iter().enumerate() {
@@ -70,6 +71,9 @@ impl Stepper<'_> {
                 self.facts.holds_plain_pointer(local) && self.callees.may_derive(name, *from)
             });
             state.set_local(local, derived(pointed.or(may_point)));
+        }
+        for (local, id) in moved {
+            state.set_local(local, Value::Derived(id));
         }
         self.find_lost(state, Some(source));
     }

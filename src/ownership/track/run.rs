@@ -10,7 +10,9 @@ use super::state::{State, Value};
 use super::step::Stepper;
 use super::{Exit, Report, Seed, Trouble};
 use crate::ast::Tree;
-use crate::cfg::{BlockId, CaseLabel, Cfg, Comparison, Condition, Operand, Point, Terminator};
+use crate::cfg::{
+    BlockId, CaseLabel, Cfg, Comparison, Condition, Operand, Point, Source, Terminator,
+};
 
 /// Most distinct states at the entry of one block.
 const MAX_STATES_OF_BLOCK: usize = 96;
@@ -28,6 +30,9 @@ pub struct Followed {
     pub troubles: Vec<Trouble>,
     /// The ways out, each once.
     pub exits: BTreeSet<Exit>,
+    /// Seeds with the steps that store what was read through a pointer to their instances where
+    /// it stays behind the function.
+    pub contents: BTreeSet<(usize, Source)>,
 }
 
 /// Follows `seeds` through the function: all together and all variables with them, or less if that

@@ -6,15 +6,12 @@ use rustc_hash::FxHashSet;
 
 use super::buffers::frees;
 use super::carriers::{addressed, carriers};
-use super::effects::{
-    self, Callees, CountEffect, Keeps, build_format, count_effect, lives_by_itself,
-    stolen_by_format,
-};
+use super::effects::{self, Callees, CountEffect, Keeps, count_effect, lives_by_itself};
 use super::facts::Facts;
 use super::outs::next_item;
 use super::state::{Instance, InstanceId, State, Value};
 use super::{Exit, Followed, Gives, Origin, Problem, Seed, Trouble};
-use crate::ast::{ExprKind, LocalId};
+use crate::ast::LocalId;
 use crate::capi::{self, Returns, StealWhen};
 use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Projection, Source, TempId};
 
@@ -26,6 +23,7 @@ pub(super) struct Stepper<'a> {
     pub(super) carriers: FxHashSet<LocalId>,
     pub(super) troubles: Vec<Trouble>,
     pub(super) exits: BTreeSet<Exit>,
+    pub(super) contents: BTreeSet<(usize, Source)>,
 }
 
 impl<'a> Stepper<'a> {
@@ -37,6 +35,7 @@ impl<'a> Stepper<'a> {
             carriers: carriers(facts.cfg, seeds),
             troubles: Vec::new(),
             exits: BTreeSet::new(),
+            contents: BTreeSet::new(),
         }
     }
 
@@ -46,6 +45,7 @@ impl<'a> Stepper<'a> {
         Followed {
             troubles: self.troubles,
             exits: self.exits,
+            contents: self.contents,
         }
     }
 
@@ -196,6 +196,7 @@ impl<'a> Stepper<'a> {
                 Some(buffer) => self.fill(state, buffer, id, source),
                 None => self.keep(state, id, source),
             },
+            (Value::MaybeDerived(id), None) => self.stored_contents(state, place, id, source),
             _ => {}
         }
     }
@@ -320,31 +321,6 @@ impl<'a> Stepper<'a> {
                 on_success.push(id);
             }
             None => self.use_value(state, value, source),
-        }
-    }
-
-    /// `Py_BuildValue("N", v)` consumes `v`.
-    fn formatted(
-        &mut self,
-        state: &mut State,
-        name: &str,
-        args: &[Operand],
-        values: &[Value],
-        source: Source,
-    ) {
-        let Some((format, first)) = build_format(name) else {
-            return;
-        };
-        let Some(Operand::Str(text)) = args.get(format) else {
-            return;
-        };
-        let ExprKind::Str(text) = &self.facts.tree.expr(*text).kind else {
-            return;
-        };
-        for at in stolen_by_format(text) {
-            if let Some(&Value::Instance(id)) = values.get(first + at) {
-                self.give_away(state, id, Some(source));
-            }
         }
     }
 

@@ -8,8 +8,9 @@
 use super::Follower;
 use super::hold::{Carrier, Kind, State};
 use crate::ast::{ExprId, ExprKind, LocalId, Name, TypeKind, UnaryOp};
-use crate::capi::{OutKind, Stored, stored};
+use crate::capi::{Copied, OutKind, Stored, copies_memory, stored};
 use crate::cfg::{Base, InstrKind, Operand, Part, Place, Point, Projection};
+use crate::ownership::track::Callees;
 use crate::strong::exits::reach::reaches;
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
@@ -40,6 +41,7 @@ impl Follower<'_, '_> {
             return;
         };
         state.sources.passed_on |= self.passes_inside(name, kinds, state);
+        self.copied(name, call, args, state);
         let from_object = kinds.iter().any(Option::is_some);
         for (at, &arg) in written.iter().enumerate() {
             let format = |at: usize| match self.scene.tree.expr(*written.get(at)?).kind {
@@ -91,6 +93,65 @@ impl Follower<'_, '_> {
                 }
                 Target::Local(_) | Target::Part(_) | Target::Memory => {}
             }
+        }
+    }
+
+    /// Whether a call copies pointers into the object out of the memory whose address is its
+    /// argument `at`, to where they outlive the function.
+    pub(in crate::strong) fn keeps_contents(
+        &self,
+        name: &str,
+        call: ExprId,
+        args: &[Operand],
+        at: usize,
+        state: &State,
+    ) -> bool {
+        let kept = match copies_memory(name) {
+            Some(Copied { to, from }) => at == from && self.target_of(call, to).is_none(),
+            None => self.scene.cx.summaries().keeps_contents(name, at),
+        };
+        kept && self.has_pointers(call, args, at, state)
+    }
+
+    /// The variable of the function that the memory, whose address is argument `at`, is a part of.
+    fn target_of(&self, call: ExprId, at: usize) -> Option<LocalId> {
+        let ExprKind::Call { args, .. } = &self.scene.tree.expr(call).kind else {
+            return None;
+        };
+        match target(self.scene, *args.get(at)?) {
+            Target::Local(local) | Target::Part(local) => {
+                Some(local).filter(|&local| !self.is_static(local))
+            }
+            Target::Memory => None,
+        }
+    }
+
+    /// Whether argument `at` is the address of a variable with pointers into the object.
+    ///
+    /// ```c
+    /// Part part, *p = &part;
+    /// part.text = PyBytes_AS_STRING(v);
+    /// ```
+    fn has_pointers(&self, call: ExprId, args: &[Operand], at: usize, state: &State) -> bool {
+        if let Some(Operand::AddressOf(place)) = args.get(at) {
+            return matches!(place.base, Base::Local(local) if state.points_inside(local));
+        }
+        let Some(pointer) = self.local_argument(call, at) else {
+            return false;
+        };
+        let pointee = self.scene.tree.local(pointer).ty.pointee();
+        let leads_to_struct = pointee.is_some_and(|ty| !is_number(ty) && !ty.is_void());
+        let mut pointed_at = self.scene.cfg.pointed_at().into_iter();
+        leads_to_struct && pointed_at.any(|local| state.points_inside(local))
+    }
+
+    /// `memcpy(&other, &part, sizeof part)`: `other` gets the pointers that `part` has.
+    fn copied(&self, name: &str, call: ExprId, args: &[Operand], state: &mut State) {
+        if let Some(Copied { to, from }) = copies_memory(name)
+            && self.has_pointers(call, args, from, state)
+            && let Some(local) = self.target_of(call, to)
+        {
+            state.carriers.insert(Carrier::Local(local), Kind::Inside);
         }
     }
 

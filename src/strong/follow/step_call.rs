@@ -49,15 +49,7 @@ impl Follower<'_, '_> {
             Callee::Named(name) => &**name,
             Callee::Indirect(_) => "",
         };
-        // They get an exit of their own.
-        let gets_exit = match name {
-            "PyList_GET_ITEM" | "PySequence_Fast_GET_ITEM" => true,
-            _ => {
-                self.scene.cx.errors == Errors::Propagate
-                    && replacement(name).is_some_and(|row| row.errors == OldErrors::Swallowed)
-            }
-        };
-        if gets_exit && self.strong.contains(expr) {
+        if self.gets_exit(name) && self.strong.contains(expr) {
             self.at_exit(expr, state, sink);
         }
         let kinds: Vec<Option<Kind>> = args.iter().map(|arg| kind_of(state, arg)).collect();
@@ -75,7 +67,8 @@ impl Follower<'_, '_> {
                 let local = self.local_argument(expr, at);
                 self.argument(point, name, expr, effect, *kind, local, state, sink);
             }
-            if *kind == Some(Kind::Inside) && self.keeps(name, at) && !self.pins(state) {
+            let kept = *kind == Some(Kind::Inside) && self.keeps(name, at);
+            if (kept || self.keeps_contents(name, expr, args, at, state)) && !self.pins(state) {
                 return;
             }
             if *kind == Some(Kind::Inside)
@@ -89,6 +82,17 @@ impl Follower<'_, '_> {
         self.outs(name, expr, args, &kinds, state);
         if matches!(state.hold, Hold::Null | Hold::Held { .. }) && !self.strong.contains(expr) {
             self.result(name, dst, expr, &kinds, state);
+        }
+    }
+
+    /// Whether a call of `name` that is made strong gets an exit of its own.
+    fn gets_exit(&self, name: &str) -> bool {
+        match name {
+            "PyList_GET_ITEM" | "PySequence_Fast_GET_ITEM" => true,
+            _ => {
+                self.scene.cx.errors == Errors::Propagate
+                    && replacement(name).is_some_and(|row| row.errors == OldErrors::Swallowed)
+            }
         }
     }
 
@@ -107,7 +111,7 @@ impl Follower<'_, '_> {
     }
 
     /// The variable that is argument `at` of a call.
-    fn local_argument(&self, call: ExprId, at: usize) -> Option<LocalId> {
+    pub(in crate::strong) fn local_argument(&self, call: ExprId, at: usize) -> Option<LocalId> {
         match &self.scene.tree.expr(call).kind {
             ExprKind::Call { args, .. } => named(self.scene, *args.get(at)?),
             _ => None,

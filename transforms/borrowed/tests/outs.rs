@@ -401,3 +401,56 @@ fn what_an_earlier_pass_left_may_still_be_read() {
             by hand: whether the function owns what `v` holds depends on the path: make it own the reference on all of them
         "#);
 }
+
+#[test]
+fn memory_is_copied_with_the_pointers_in_it() {
+    let text = |copy: &str| {
+        let text = format!(
+            "typedef struct {{ const char *text; int size; }} Part;
+static void push(Part *parts, const Part *part)
+{{
+    parts[0] = *part;
+}}
+
+static int f(Part *parts, PyObject *list)
+{{
+    Part part, other, *p = &part;
+    PyObject *item = PyList_GetItem(list, 0);
+    if (item == NULL)
+        return -1;
+    part.text = PyBytes_AsString(item);
+    {copy}
+    return 0;
+}}
+"
+        );
+        crate::testing::run(crate::transforms::ALL, &text)
+    };
+    let dangles = "10: a pointer into the object of `item` is returned or stored, and would dangle \
+        once the reference is released: keep the reference as long as the pointer\n";
+    for copy in [
+        "memcpy(parts, &part, sizeof part);",
+        "memcpy(parts, p, sizeof *p);",
+        "push(parts, &part);",
+        "push(parts, p);",
+    ] {
+        assert_eq!(text(copy), dangles, "{copy}");
+    }
+    insta::assert_snapshot!(text("memcpy(&other, &part, sizeof part);
+    part.text = NULL;
+    puts(other.text);"), @"
+        @@
+         {
+             Part part, other, *p = &part;
+        -    PyObject *item = PyList_GetItem(list, 0);
+        +    PyObject *item = PyList_GetItemRef(list, 0);
+             if (item == NULL)
+                 return -1;
+        @@
+             part.text = NULL;
+             puts(other.text);
+        +    Py_DECREF(item);
+             return 0;
+         }
+        ");
+}
