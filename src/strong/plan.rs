@@ -109,7 +109,7 @@ pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) 
             plan.stuck
                 .retain(|home| home.calls().iter().all(is_declined));
             plan.groups = group(scene, &slots, known, &strong);
-            name_fresh(scene, &mut plan.groups);
+            name_fresh(scene, &mut plan.groups, &plan.declined);
             for (call, counted) in counted {
                 let reason = plan.declined.get(&call).cloned();
                 plan.declined

@@ -5,6 +5,7 @@
 //! is no fix any more: its finding says why.
 
 mod alternatives;
+mod apart;
 mod before;
 mod contract;
 mod domains;

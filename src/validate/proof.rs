@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::before::Before;
 use super::original::Original;
 use super::{
-    Failure, contract, domains, kept, made, saved, statics, structure, undeclared, variants,
+    Failure, apart, contract, domains, kept, made, saved, statics, structure, undeclared, variants,
     wrapper,
 };
 use crate::ast::{ExprId, ExprKind, Function};
@@ -129,6 +129,9 @@ fn unreleased(
     }
     let before = Before::new(original, item, function, applied, handing);
     troubles.retain(|trouble| !before.is_same(trouble));
+    if apart::is_balanced(original, (item, function), applied, &seeds, &troubles) {
+        return Vec::new();
+    }
     let mut all = troubles.iter();
     if let Some(trouble) = all.find(|t| before.at(t).is_none() && !t.problem.is_doubt()) {
         let reason = describe(function, &seeds, trouble);

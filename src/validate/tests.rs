@@ -373,6 +373,7 @@ static int f(T *self, PyObject *l) {
     assert_eq!(wrong(text, &[STRONG, (block, ";")]), [""; 0]);
 }
 
+mod apart;
 mod kept;
 mod lent;
 mod saved;

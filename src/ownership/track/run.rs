@@ -9,7 +9,7 @@ use super::facts::Facts;
 use super::state::{State, Value};
 use super::step::Stepper;
 use super::{Exit, Report, Seed, Trouble};
-use crate::ast::Tree;
+use crate::ast::{LocalId, Tree};
 use crate::cfg::{
     BlockId, CaseLabel, Cfg, Comparison, Condition, Operand, Point, Source, Terminator,
 };
@@ -73,6 +73,22 @@ pub fn run(cfg: &Cfg, tree: &Tree, seeds: &[Seed], callees: &dyn Callees) -> Rep
 pub fn follow(cfg: &Cfg, tree: &Tree, seeds: &[Seed], callees: &dyn Callees) -> Option<Followed> {
     let facts = Facts::new(cfg, tree);
     Walk::new(&facts, seeds, callees, false).run(&mut 0)
+}
+
+/// As [`follow`], but only `holders` hold the references: what other variables get of one is the
+/// business of the code around.
+#[must_use]
+pub fn follow_in(
+    cfg: &Cfg,
+    tree: &Tree,
+    seeds: &[Seed],
+    callees: &dyn Callees,
+    holders: &BTreeSet<LocalId>,
+) -> Option<Followed> {
+    let facts = Facts::new(cfg, tree);
+    let mut walk = Walk::new(&facts, seeds, callees, false);
+    walk.stepper.holders = Some(holders);
+    walk.run(&mut 0)
 }
 
 /// As [`follow`], but where there are many paths the values of variables that are not followed are

@@ -21,6 +21,8 @@ pub(super) struct Stepper<'a> {
     pub(super) callees: &'a dyn Callees,
     /// Variables that a seed's results may get to.
     pub(super) carriers: FxHashSet<LocalId>,
+    /// The variables that hold what the seeds give; `None` for all.
+    pub(super) holders: Option<&'a BTreeSet<LocalId>>,
     pub(super) troubles: Vec<Trouble>,
     pub(super) exits: BTreeSet<Exit>,
     pub(super) contents: BTreeSet<(usize, Source)>,
@@ -33,6 +35,7 @@ impl<'a> Stepper<'a> {
             seeds,
             callees,
             carriers: carriers(facts.cfg, seeds),
+            holders: None,
             troubles: Vec::new(),
             exits: BTreeSet::new(),
             contents: BTreeSet::new(),
@@ -162,7 +165,9 @@ impl<'a> Stepper<'a> {
         self.overwrite(state, place);
         self.take_back(state, place);
         if let Some(local) = place.as_local() {
+            let is_holder = self.holders.is_none_or(|it| it.contains(&local));
             let value = match value {
+                Value::Instance(_) if !is_holder => Value::NonNull,
                 // static PyObject *cache; … cache = v;
                 Value::Instance(id) if self.facts.own_memory(place).is_none() => {
                     self.give_away(state, id, Some(source));

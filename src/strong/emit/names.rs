@@ -14,10 +14,11 @@
 use std::collections::BTreeMap;
 
 use super::saved::name_saved;
-use crate::ast::{StmtId, StmtKind};
+use crate::ast::{ExprId, StmtId, StmtKind};
 use crate::capi::Replacement;
 use crate::strong::follow::slots::Slot;
 use crate::strong::plan::{Lookup, Planned};
+use crate::strong::reason::Reason;
 use crate::strong::scene::{Parent, Scene};
 use crate::strong::shape::Shape;
 
@@ -62,8 +63,12 @@ pub(in crate::strong) fn stem(replacement: &Replacement) -> &'static str {
 }
 
 /// Names the fresh variables, those that can be one the same. Each change declares its own, with
-/// the same edit, which is made once.
-pub(in crate::strong) fn name_fresh(scene: &Scene<'_>, groups: &mut [Vec<Planned>]) {
+/// the same edit, which is made once. `declined` are lookups that stay as they are.
+pub(in crate::strong) fn name_fresh(
+    scene: &Scene<'_>,
+    groups: &mut [Vec<Planned>],
+    declined: &BTreeMap<ExprId, Reason>,
+) {
     let mut sharers: BTreeMap<(StmtId, &str), usize> = BTreeMap::new();
     for place in groups.iter().filter_map(|group| place(scene, group)) {
         *sharers.entry(place).or_default() += 1;
@@ -86,7 +91,7 @@ pub(in crate::strong) fn name_fresh(scene: &Scene<'_>, groups: &mut [Vec<Planned
         home.is_shared = place.is_some();
         home.name = name;
     }
-    name_saved(scene, groups, &mut names);
+    name_saved(scene, groups, declined, &mut names);
 }
 
 /// The places in `groups` of the homes that get a fresh variable, in the order of their lookups.

@@ -7,7 +7,13 @@
 //! ```
 //!
 //! The last call puts the exception of before, or that there is none, in the place of what the
-//! lookup raised.
+//! lookup raised. An argument that may raise comes first:
+//!
+//! ```c
+//! v = PyDict_GetItem(d, PyList_GetItem(keys, i));      key = PyList_GetItem(keys, i);
+//!                                                      exc = PyErr_GetRaisedException();
+//!                                                      (void)PyDict_GetItemRef(d, key, &v);
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +21,11 @@ use super::Draft;
 use super::calls::declares_next;
 use super::names::Names;
 use crate::ast::{BinaryOp, ExprId, ExprKind, StmtId, StmtKind};
-use crate::capi::OldErrors;
+use crate::capi::{self, OldErrors, Returns};
 use crate::strong::exits::exit::Failure;
 use crate::strong::pending::raising::leaves_errors_alone;
 use crate::strong::plan::{Lookup, Planned};
+use crate::strong::reason::Reason;
 use crate::strong::scene::{Parent, Scene};
 use crate::strong::shape::Shape;
 
@@ -28,6 +35,8 @@ pub(in crate::strong) struct Saved {
     name: String,
     /// The first statement of the block that declares it, if several lookups use it.
     shared: Option<StmtId>,
+    /// Arguments of the lookup that are computed before, with the names of their variables.
+    early: Vec<(ExprId, String)>,
 }
 
 /// The statements around a lookup that keeps the exception of before.
@@ -37,14 +46,19 @@ pub(in crate::strong) struct Kept {
 }
 
 /// Names the variables for exceptions: lookups of a block, and of blocks in it, share one.
+/// `declined` are lookups that stay as they are.
 pub(in crate::strong) fn name_saved(
     scene: &Scene<'_>,
     groups: &mut [Vec<Planned>],
+    declined: &BTreeMap<ExprId, Reason>,
     names: &mut Names,
 ) {
-    let mut saving: Vec<&mut Lookup> = groups.iter_mut().flat_map(saving(scene)).collect();
-    saving.sort_by_key(|lookup| scene.cfg.call(lookup.call));
-    let stmts = saving.iter().map(|lookup| scene.stmt_of(lookup.call));
+    let saving = groups.iter_mut().flat_map(saving(scene, declined));
+    let mut saving: Vec<(&mut Lookup, Vec<ExprId>)> = saving.collect();
+    saving.sort_by_key(|(lookup, _)| scene.cfg.call(lookup.call));
+    let stmts = saving
+        .iter()
+        .map(|(lookup, _)| scene.stmt_of(lookup.call));
     // The variable is declared behind the declarations at the top of its block.
     let is_decl = |stmt: &StmtId| matches!(scene.tree.stmt(*stmt).kind, StmtKind::Decl(_));
     let stmts = stmts.map(|stmt| stmt.filter(|stmt| !is_decl(stmt)));
@@ -54,18 +68,22 @@ pub(in crate::strong) fn name_saved(
         |around: &Vec<StmtId>| around.iter().rfind(|it| innermost.contains(it)).copied();
     let homes: Vec<Option<StmtId>> = around.iter().map(outermost).collect();
     let mut shared: BTreeMap<StmtId, String> = BTreeMap::new();
-    for (lookup, &home) in saving.into_iter().zip(&homes) {
+    for ((lookup, early), &home) in saving.into_iter().zip(&homes) {
         let is_alone = homes.iter().filter(|&&other| other == home).count() == 1;
         let first = home
             .filter(|_| !is_alone)
             .and_then(|home| first_of(scene, home));
+        let stmt = scene.stmt_of(lookup.call);
         let mut fresh = |stmt| names.fresh(scene, stmt, "exc");
+        let name = match first {
+            Some(at) => shared.entry(at).or_insert_with(|| fresh(first)).clone(),
+            None => fresh(stmt),
+        };
+        let mut named = |arg| (arg, names.fresh(scene, stmt, "key"));
         lookup.saved = Some(Saved {
             shared: first,
-            name: match first {
-                Some(stmt) => shared.entry(stmt).or_insert_with(|| fresh(first)).clone(),
-                None => fresh(scene.stmt_of(lookup.call)),
-            },
+            name,
+            early: early.into_iter().map(&mut named).collect(),
         });
     }
 }
@@ -92,8 +110,12 @@ fn first_of(scene: &Scene<'_>, block: StmtId) -> Option<StmtId> {
 }
 
 /// The lookups of a group that are made while an exception may be pending, and whose arguments have
-/// nothing to do with exceptions: they are made while it is put away.
-fn saving<'g>(scene: &Scene<'_>) -> impl FnMut(&'g mut Vec<Planned>) -> Vec<&'g mut Lookup> {
+/// nothing to do with exceptions: they are made while it is put away. With those arguments that are
+/// computed before.
+fn saving<'g>(
+    scene: &Scene<'_>,
+    declined: &BTreeMap<ExprId, Reason>,
+) -> impl FnMut(&'g mut Vec<Planned>) -> Vec<(&'g mut Lookup, Vec<ExprId>)> {
     move |group| {
         let all = group.iter().flat_map(|planned| &planned.home.lookups);
         let moved: BTreeSet<ExprId> = all
@@ -103,8 +125,12 @@ fn saving<'g>(scene: &Scene<'_>) -> impl FnMut(&'g mut Vec<Planned>) -> Vec<&'g 
         let all = group
             .iter_mut()
             .flat_map(|planned| &mut planned.home.lookups);
-        all.filter(|lookup| clears(scene, lookup) && is_quiet(scene, lookup.call, &moved))
-            .collect()
+        let clearing = all.filter(|lookup| clears(scene, lookup));
+        let saving = clearing.filter_map(|lookup| {
+            let early = early(scene, lookup.call, &moved, declined)?;
+            Some((lookup, early))
+        });
+        saving.collect()
     }
 }
 
@@ -117,16 +143,45 @@ pub(in crate::strong) fn clears(scene: &Scene<'_>, lookup: &Lookup) -> bool {
         && !scene.has_literal_key(lookup.call)
 }
 
-/// Whether the arguments of `call` are the same with and without an exception, and raise none;
-/// `moved` are calls that move in front of the statement.
-fn is_quiet(scene: &Scene<'_>, call: ExprId, moved: &BTreeSet<ExprId>) -> bool {
-    let whole = scene.tree.expr(call).range;
-    let exprs = (0u32..).map(ExprId).zip(&scene.tree.exprs);
-    let mut inner = exprs.filter(|(id, expr)| {
-        let is_inside = whole.start <= expr.range.start && expr.range.end <= whole.end;
-        is_inside && *id != call
-    });
-    inner.all(|(id, expr)| match expr.kind {
+/// The arguments of `call` that have to be computed before an exception is put away; `None` if that
+/// is not possible. `moved` are calls that move in front of the statement, `declined` those that
+/// lend what may be gone soon.
+fn early(
+    scene: &Scene<'_>,
+    call: ExprId,
+    moved: &BTreeSet<ExprId>,
+    declined: &BTreeMap<ExprId, Reason>,
+) -> Option<Vec<ExprId>> {
+    let (_, args) = scene.call(call)?;
+    let args = args.iter().map(|&arg| scene.tree.without_casts(arg));
+    let early: Vec<ExprId> = args.filter(|&arg| !is_quiet(scene, arg, moved)).collect();
+    let may_move = |&arg: &ExprId| {
+        let mut inner = inner(scene, arg);
+        gives_object(scene, arg)
+            && scene.span(arg).is_some()
+            && inner.all(|it| !moved.contains(&it) && !declined.contains_key(&it))
+    };
+    early.iter().all(may_move).then_some(early)
+}
+
+/// The expressions that `whole` is made of, itself included.
+fn inner(scene: &Scene<'_>, whole: ExprId) -> impl Iterator<Item = ExprId> {
+    let range = scene.tree.expr(whole).range;
+    scene.tree.expr_ids().filter(move |&id| {
+        let part = scene.tree.expr(id).range;
+        range.start <= part.start && part.end <= range.end
+    })
+}
+
+/// Whether `arg` calls a function of the C API that gives an object.
+fn gives_object(scene: &Scene<'_>, arg: ExprId) -> bool {
+    let called = scene.call(arg).and_then(|(name, _)| capi::effects(name));
+    called.is_some_and(|effects| matches!(effects.returns, Returns::New | Returns::Borrowed))
+}
+
+/// Whether `arg` is the same with and without an exception, and raises none.
+fn is_quiet(scene: &Scene<'_>, arg: ExprId, moved: &BTreeSet<ExprId>) -> bool {
+    inner(scene, arg).all(|id| match scene.tree.expr(id).kind {
         ExprKind::Call { .. } => {
             let called = scene.call(id);
             let leaves_alone = |(name, _): (&str, _)| leaves_errors_alone(name);
@@ -152,6 +207,9 @@ impl Draft<'_, '_> {
             Shape::Guarded(_) | Shape::Returned => None,
         };
         let is_behind = matches!(lookup.shape, Shape::Initialised(..));
+        if let Some(stmt) = stmt {
+            self.compute_early(stmt, saved);
+        }
         let head = match (saved.shared, stmt) {
             (Some(first), _) => {
                 self.declare_on_top(first, format!("{pointer}{name};"));
@@ -169,6 +227,19 @@ impl Draft<'_, '_> {
         Kept {
             save: format!("{head} PyErr_GetRaisedException();"),
             restore: format!("PyErr_SetRaisedException({name});"),
+        }
+    }
+
+    /// Computes arguments of a lookup in front of `stmt`.
+    fn compute_early(&mut self, stmt: StmtId, saved: &Saved) {
+        for (arg, name) in &saved.early {
+            let Some(span) = self.scene.span(*arg) else {
+                continue;
+            };
+            let value = self.text(span);
+            let head = self.declare(stmt, "PyObject *", name);
+            self.before(stmt, [format!("{head} {value};")]);
+            self.name_result(span, name);
         }
     }
 

@@ -25,6 +25,7 @@ mod step;
 mod step_call;
 mod stored;
 mod texts;
+mod visits;
 pub(super) mod web;
 
 use std::cell::RefCell;
@@ -208,7 +209,9 @@ impl Follower<'_, '_> {
             }
             let input = inputs[block.index()].clone();
             for (target, state) in self.block(block, input, &mut Decisions::default()) {
-                if inputs[target.index()].join(&state, self.name, self.is_apart()) {
+                // More may be known of the block in the end.
+                let is_broken = matches!(state.hold, Hold::Broken(_));
+                if !is_broken && inputs[target.index()].join(&state, self.name, self.is_apart()) {
                     dirty.extend(rank.get(&target));
                 }
             }
@@ -232,7 +235,10 @@ impl Follower<'_, '_> {
             }
             for (_, end) in self.block(block, state.clone(), &mut decisions) {
                 if let Hold::Broken(reason) = end.hold {
-                    return Err(reason.into());
+                    return Err(Declined {
+                        reason,
+                        early: end.released,
+                    });
                 }
             }
         }

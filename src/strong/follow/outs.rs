@@ -7,6 +7,7 @@
 
 use super::Follower;
 use super::hold::{Carrier, Kind, State};
+use super::visits::keeps_nothing;
 use crate::ast::{ExprId, ExprKind, LocalId, Name, TypeKind, UnaryOp};
 use crate::capi::{Copied, OutKind, Stored, copies_memory, stored};
 use crate::cfg::{Base, InstrKind, Operand, Part, Place, Point, Projection};
@@ -42,7 +43,7 @@ impl Follower<'_, '_> {
         };
         state.sources.passed_on |= self.passes_inside(name, kinds, state);
         self.copied(name, call, args, state);
-        let from_object = kinds.iter().any(Option::is_some);
+        let from_object = kinds.iter().any(Option::is_some) && !keeps_nothing(self.scene, call);
         for (at, &arg) in written.iter().enumerate() {
             let format = |at: usize| match self.scene.tree.expr(*written.get(at)?).kind {
                 ExprKind::Str(ref text) => Some(&**text),

@@ -23,12 +23,15 @@
 mod locals;
 mod text;
 
+use std::collections::BTreeMap;
+
 use super::contract::is_own;
 use super::emit;
 use super::emit::names::name_fresh;
 use super::exits::exit::Failure;
 use super::follow::slots::Slots;
 use super::plan::{Home, Lookup, Planned, takes_result};
+use super::reason::Reason;
 use super::releases::is_only_used;
 use super::scene::Scene;
 use super::shape::Shape;
@@ -62,8 +65,12 @@ pub(super) struct Split<'s, 'a> {
 }
 
 /// The lookup of `home` with the fix that lends what it gives to a part of the function; `None` if
-/// the function cannot be split behind it.
-pub(super) fn fix(scene: &Scene<'_>, home: &Home) -> Option<(ExprId, Fix)> {
+/// the function cannot be split behind it. `declined` are lookups that stay as they are.
+pub(super) fn fix(
+    scene: &Scene<'_>,
+    home: &Home,
+    declined: &BTreeMap<ExprId, Reason>,
+) -> Option<(ExprId, Fix)> {
     let ([lookup], Some(object)) = (&home.lookups[..], home.local) else {
         return None;
     };
@@ -77,7 +84,7 @@ pub(super) fn fix(scene: &Scene<'_>, home: &Home) -> Option<(ExprId, Fix)> {
     }
     let split = Split::new(scene, lookup, object)?;
     let mut groups = [vec![Planned::only_lookups(home.clone())]];
-    name_fresh(scene, &mut groups);
+    name_fresh(scene, &mut groups, declined);
     let [planned] = groups;
     let mut fix = emit::fix(scene, &planned).ok()?;
     let halves = Halves::new(&split)?;

@@ -293,3 +293,35 @@ fn what_the_code_gives_away_without_a_reference_stays_by_hand() {
         assert_eq!(outcome(body), reason, "{body}");
     }
 }
+
+#[test]
+fn counts_for_somebody_else_stay() {
+    insta::assert_snapshot!(int(r"
+    PyObject *v = PyDict_GetItemWithError(dict, key);
+    if (v == NULL)
+        return -1;
+    if (is_ghost(self, v)) {
+        /* for the dict, which has none */
+        Py_INCREF(v);
+    }
+    forget(self, v);
+    return PyDict_DelItem(dict, key);
+"), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *v = PyDict_GetItemWithError(dict, key);
+        +    PyObject *v;
+        +    PyObject *v_ref = NULL;
+        +    (void)PyDict_GetItemRef(dict, key, &v_ref);
+        +    v = v_ref;
+             if (v == NULL)
+                 return -1;
+        @@
+             }
+             forget(self, v);
+        +    Py_DECREF(v_ref);
+             return PyDict_DelItem(dict, key);
+         }
+        ");
+}

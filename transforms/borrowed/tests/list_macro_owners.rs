@@ -1,6 +1,8 @@
 //! Items that no macro looks up any more, where the function owns something at the exit.
 
-use super::{int, object};
+use super::{all, int, object};
+use crate::testing::report;
+use crate::transforms::borrowed::list_macro::UNCHECKED_LIST_ITEM;
 
 #[test]
 fn nothing_releases_what_is_owned() {
@@ -83,4 +85,68 @@ fn a_lock_is_held() {
     ), @"
         6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
         ");
+}
+
+const VISITS: &str = r"
+struct found { PyObject *all; PyObject *first; Py_ssize_t count; };
+
+static int
+count(PyObject *part, struct found *found)
+{
+    found->count++;
+    return PySet_Add(found->all, part);
+}
+
+static int
+f(PyObject *self, PyObject *list)
+{
+    struct found found = {NULL, NULL, 0};
+    Py_ssize_t i;
+
+    if ((found.all = PySet_New(NULL)) == NULL)
+        return -1;
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        if (Py_TYPE(item)->tp_traverse(item, (visitproc)count, &found) == -1)
+            goto error;
+    }
+    show(found.all);
+    Py_DECREF(found.all);
+    return 0;
+error:
+    Py_DECREF(found.all);
+    return -1;
+}
+";
+
+#[test]
+fn a_visitor_stores_nothing_of_the_item() {
+    insta::assert_snapshot!(all(VISITS), @"
+        @@
+                 return -1;
+             for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        -        PyObject *item = PyList_GET_ITEM(list, i);
+        -        if (Py_TYPE(item)->tp_traverse(item, (visitproc)count, &found) == -1)
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        if (item == NULL) {
+        +            goto error;
+        +        }
+        +        if (Py_TYPE(item)->tp_traverse(item, (visitproc)count, &found) == -1) {
+        +            Py_DECREF(item);
+                     goto error;
+        +        }
+        +        Py_DECREF(item);
+             }
+             show(found.all);
+        ");
+}
+
+#[test]
+fn a_visitor_stores_a_part_of_the_item() {
+    let keeps = ["found->first = part;", "keep(&found->first, part);", "store(found, part);"];
+    for keeps in keeps {
+        let text = VISITS.replace("found->count++;", keeps);
+        let found = report(&UNCHECKED_LIST_ITEM, &text);
+        assert!(!found.contains("safe"), "{keeps}: {found}");
+    }
 }

@@ -58,3 +58,44 @@ fn one_that_a_lookup_takes_the_place_of_is_lost_as_before() {
              return 0;
         ");
 }
+
+#[test]
+fn what_is_released_at_the_end_is_owned_on_all_paths() {
+    insta::assert_snapshot!(int(
+        r"
+    PyObject *waiting = NULL;
+    Py_ssize_t at;
+    for (at = 0; at < i; at++) {
+        if (PyDict_Contains(dict, key))
+            waiting = PyDict_GetItemWithError(dict, key);
+        else
+            waiting = PyList_New(0);
+        if (waiting == NULL || PyList_Append(waiting, self) < 0)
+            break;
+    }
+    if (i == 3) {
+        waiting = PyDict_GetItemWithError(dict, list);
+        count(self, PyList_Size(waiting));
+    }
+    Py_XDECREF(waiting);
+    return 0;"
+    ), @"
+        @@
+             Py_ssize_t at;
+             for (at = 0; at < i; at++) {
+        +        Py_XDECREF(waiting);
+                 if (PyDict_Contains(dict, key))
+        -            waiting = PyDict_GetItemWithError(dict, key);
+        +            (void)PyDict_GetItemRef(dict, key, &waiting);
+                 else
+                     waiting = PyList_New(0);
+        @@
+             }
+             if (i == 3) {
+        -        waiting = PyDict_GetItemWithError(dict, list);
+        +        Py_XDECREF(waiting);
+        +        (void)PyDict_GetItemRef(dict, list, &waiting);
+                 count(self, PyList_Size(waiting));
+             }
+        ");
+}

@@ -290,6 +290,81 @@ fn other_calls_among_the_arguments_may_meet_the_exception() {
     assert!(kept("(PyObject *)Py_TYPE(self)"));
     assert!(kept("PyTuple_GET_ITEM(list, 0)"));
     assert!(!kept("make(self)"));
-    assert!(!kept("PyTuple_GetItem(list, 0)"));
+    assert!(kept("PyTuple_GetItem(list, 0)"));
     assert!(!kept("i ? key : self"));
+    assert!(!kept("i ? PyTuple_GetItem(list, 0) : self"));
+}
+
+#[test]
+fn an_argument_that_may_raise_comes_first() {
+    insta::assert_snapshot!(behind_a_lost_one("PyObject *value;", "
+    value = PyDict_GetItem(dict, PyTuple_GetItem(list, i));
+    use(value);
+    return rc;"), @"
+        @@
+             int rc = 0;
+             PyObject *value;
+        +    PyObject *key2;
+        +    PyObject *exc;
+             PyDict_SetItem(dict, key, list);
+        -    value = PyDict_GetItem(dict, PyTuple_GetItem(list, i));
+        +    key2 = PyTuple_GetItem(list, i);
+        +    exc = PyErr_GetRaisedException();
+        +    (void)PyDict_GetItemRef(dict, key2, &value);
+        +    PyErr_SetRaisedException(exc);
+             use(value);
+        +    Py_XDECREF(value);
+             return rc;
+         }
+        ");
+}
+
+#[test]
+fn an_item_that_nobody_can_take_away_comes_first() {
+    let text = "
+static int
+f(PyObject *key, PyObject *args)
+{
+    PyObject *dict, *keys = PyUnicode_Split(key, NULL, -1);
+    if (!keys || !PyArg_ParseTuple(args, \"O!\", &PyDict_Type, &dict))
+        return -1;
+    PyObject_SetItem(key, args, dict);
+    if (PyDict_GetItem(dict, PyList_GetItem(keys, 0)) != NULL)
+        use(PyDict_GetItem(dict, PyList_GetItem(keys, 0)));
+    Py_DECREF(keys);
+    return 0;
+}
+";
+    insta::assert_snapshot!(run_triaged(&BORROWED_DICT_ITEM, text), @r#"
+        9: `PyDict_GetItem` gives a borrowed reference out of an argument of the caller: another thread can free it
+          safe: ask only whether the key is there: `PyDict_Contains`
+        10: `PyDict_GetItem` gives a borrowed reference out of an argument of the caller: another thread can free it
+          safe: own the reference: `PyDict_GetItemRef`
+        @@
+         {
+             PyObject *dict, *keys = PyUnicode_Split(key, NULL, -1);
+        +    PyObject *key2;
+        +    PyObject *exc;
+        +    int found;
+             if (!keys || !PyArg_ParseTuple(args, "O!", &PyDict_Type, &dict))
+                 return -1;
+             PyObject_SetItem(key, args, dict);
+        -    if (PyDict_GetItem(dict, PyList_GetItem(keys, 0)) != NULL)
+        -        use(PyDict_GetItem(dict, PyList_GetItem(keys, 0)));
+        +    key2 = PyList_GetItem(keys, 0);
+        +    exc = PyErr_GetRaisedException();
+        +    found = PyDict_Contains(dict, key2);
+        +    PyErr_SetRaisedException(exc);
+        +    if (found == 1) {
+        +        PyObject *key3 = PyList_GetItem(keys, 0);
+        +        PyObject *value;
+        +        exc = PyErr_GetRaisedException();
+        +        (void)PyDict_GetItemRef(dict, key3, &value);
+        +        PyErr_SetRaisedException(exc);
+        +        use(value);
+        +        Py_XDECREF(value);
+        +    }
+             Py_DECREF(keys);
+             return 0;
+        "#);
 }

@@ -1,0 +1,79 @@
+//! References that new variables alone hold, beside what the code counts itself.
+//!
+//! ```c
+//! PyDict_GetItemRef(dict, key, &v_ref);
+//! v = v_ref;
+//! if (is_new)
+//!     Py_INCREF(v);          /* for somebody else: as before, no release follows */
+//! use(v);
+//! Py_DECREF(v_ref);
+//! ```
+//!
+//! A path that leaves a count of its own on the object did so before. What is new is right if each
+//! reference is released by the variable that it came with, and nothing of the old counting is
+//! gone.
+
+use std::collections::BTreeSet;
+
+use super::original::Original;
+use super::proof::{calls, graph, is_inserted, original_span};
+use crate::ast::{ExprKind, Function, LocalId};
+use crate::edit::Applied;
+use crate::ownership::track::{self, KnownCallees, Problem, Seed, Trouble};
+use crate::program::ProgramItem;
+
+/// Whether all that is wrong with the `seeds` of the result is that counts are left which the code
+/// takes itself.
+pub(super) fn is_balanced(
+    original: &Original<'_>,
+    (item, function): (&ProgramItem, &Function),
+    applied: &Applied,
+    seeds: &[Seed],
+    troubles: &[Trouble],
+) -> bool {
+    let locals = (0u32..).map(LocalId).zip(&function.tree.locals);
+    let is_new = |(_, local): &(LocalId, &crate::ast::Local)| {
+        is_inserted(item, applied, local.name_range.start)
+    };
+    let holders: BTreeSet<LocalId> = locals.filter(is_new).map(|(id, _)| id).collect();
+    let leaks = troubles.iter().all(|it| it.problem == Problem::Leak);
+    if holders.is_empty() || !leaks || !counts_as_before(original, item, function, applied) {
+        return false;
+    }
+    let wrong: BTreeSet<usize> = troubles.iter().map(|trouble| trouble.seed).collect();
+    let seeds: Vec<Seed> = wrong.into_iter().map(|at| seeds[at]).collect();
+    let graph = graph(function);
+    let followed =
+        track::follow_in(&graph, &function.tree, &seeds, original.callees, &holders);
+    followed.is_some_and(|followed| followed.troubles.is_empty())
+}
+
+/// Whether all calls that count references in the original are still there.
+fn counts_as_before(
+    original: &Original<'_>,
+    item: &ProgramItem,
+    function: &Function,
+    applied: &Applied,
+) -> bool {
+    let (file, place) = item.place;
+    let is_old = |start: u32| !is_inserted(item, applied, start);
+    let left = counting(function, is_old);
+    let mut before = original
+        .functions_within(file, original_span(applied, place))
+        .map(|(_, function)| counting(function, |_| true))
+        .peekable();
+    before.peek().is_some() && before.all(|count| count == left)
+}
+
+/// How many calls count references, of those that begin at tokens which `counts`.
+fn counting(function: &Function, counts: impl Fn(u32) -> bool) -> usize {
+    let counting = calls(function).filter(|&(call, name)| {
+        let expr = function.tree.expr(call);
+        let args = match &expr.kind {
+            ExprKind::Call { args, .. } => args.len(),
+            _ => 0,
+        };
+        (0..args).any(|at| track::counts(&KnownCallees, name, at)) && counts(expr.range.start)
+    });
+    counting.count()
+}
