@@ -126,7 +126,10 @@ pub(super) fn solve(cx: &PackageCx<'_>, item: ItemId, helpers: &BTreeSet<String>
         is_open
     });
     let plan = plan::plan(&scene, &calls);
-    let lent = plan.stuck.iter().filter_map(|home| lent::fix(&scene, home, &plan.declined));
+    let lent = plan
+        .stuck
+        .iter()
+        .filter_map(|home| lent::fix(&scene, home, &plan.declined));
     let lent: BTreeMap<ExprId, Fix> = lent.collect();
     for (call, why) in plan.declined {
         let row = replacement_of(cx, item, call).filter(|_| matches!(why, Reason::Field));

@@ -43,8 +43,7 @@ pub(super) fn is_balanced(
     let wrong: BTreeSet<usize> = troubles.iter().map(|trouble| trouble.seed).collect();
     let seeds: Vec<Seed> = wrong.into_iter().map(|at| seeds[at]).collect();
     let graph = graph(function);
-    let followed =
-        track::follow_in(&graph, &function.tree, &seeds, original.callees, &holders);
+    let followed = track::follow_in(&graph, &function.tree, &seeds, original.callees, &holders);
     followed.is_some_and(|followed| followed.troubles.is_empty())
 }
 

@@ -56,9 +56,7 @@ pub(in crate::strong) fn name_saved(
     let saving = groups.iter_mut().flat_map(saving(scene, declined));
     let mut saving: Vec<(&mut Lookup, Vec<ExprId>)> = saving.collect();
     saving.sort_by_key(|(lookup, _)| scene.cfg.call(lookup.call));
-    let stmts = saving
-        .iter()
-        .map(|(lookup, _)| scene.stmt_of(lookup.call));
+    let stmts = saving.iter().map(|(lookup, _)| scene.stmt_of(lookup.call));
     // The variable is declared behind the declarations at the top of its block.
     let is_decl = |stmt: &StmtId| matches!(scene.tree.stmt(*stmt).kind, StmtKind::Decl(_));
     let stmts = stmts.map(|stmt| stmt.filter(|stmt| !is_decl(stmt)));

@@ -38,8 +38,10 @@ fn a_count_that_goes_with_the_change_is_missed() {
     let gone = ("look(v); Py_INCREF(v);", "look(v); Py_DECREF(own);");
     assert_eq!(
         wrong(&text, &[LOOKUP, gone]),
-        ["unknown: in `f`, the reference from `PyDict_GetItemRef` is not released on every path, as \
-          it was before (line 8)"]
+        [
+            "unknown: in `f`, the reference from `PyDict_GetItemRef` is not released on every path, as \
+          it was before (line 8)"
+        ]
     );
 }
 

@@ -143,7 +143,11 @@ fn a_visitor_stores_nothing_of_the_item() {
 
 #[test]
 fn a_visitor_stores_a_part_of_the_item() {
-    let keeps = ["found->first = part;", "keep(&found->first, part);", "store(found, part);"];
+    let keeps = [
+        "found->first = part;",
+        "keep(&found->first, part);",
+        "store(found, part);",
+    ];
     for keeps in keeps {
         let text = VISITS.replace("found->count++;", keeps);
         let found = report(&UNCHECKED_LIST_ITEM, &text);
