@@ -254,3 +254,96 @@ fn a_macro_with_two_definitions_stays() {
     let patch = patch(&[("m.c", &text)]);
     assert!(!patch.contains("int failed = prepare()"), "{patch}");
 }
+
+/// A package that gives the names of functions to `F`, and has `wrapper` around one.
+fn through_a_macro(wrapper: &str) -> String {
+    let faults = format!(
+        "#include <Python.h>
+#ifdef INJECT_FAULTS
+#  define F(name) name##_custom
+#  define PyList_Size_custom(list) (fails() ? -1 : PyList_Size(list))
+{wrapper}
+#else
+#  define F(name) name
+#endif
+"
+    );
+    let user = r#"#include "faults.h"
+static PyObject *keep(PyObject *list, Py_ssize_t i)
+{
+    PyObject *item = F(PyList_GetItem)(list, i);
+    if (item != NULL)
+        Py_INCREF(item);
+    return item;
+}
+static Py_ssize_t size(PyObject *list, Py_ssize_t i)
+{
+    if (i >= F(PyList_Size)(list))
+        return 0;
+    return PyObject_Size(F(PyList_GetItem)(list, i));
+}
+PyObject *first(PyObject *self, PyObject *list) { return size(list, 0) ? keep(list, 0) : NULL; }
+"#;
+    patch(&[("faults.h", &faults), ("use.c", user)])
+}
+
+#[test]
+fn a_macro_that_gets_the_name_of_the_function() {
+    insta::assert_snapshot!(through_a_macro(
+        "#  define PyList_GetItem_custom(...) (fails() ? NULL : PyList_GetItem(__VA_ARGS__))"
+    ), @r#"
+        --- a/faults.h
+        +++ b/faults.h
+        @@ -3,6 +3,7 @@
+         #  define F(name) name##_custom
+         #  define PyList_Size_custom(list) (fails() ? -1 : PyList_Size(list))
+         #  define PyList_GetItem_custom(...) (fails() ? NULL : PyList_GetItem(__VA_ARGS__))
+        +#  define PyList_GetItemRef_custom(...) (fails() ? NULL : PyList_GetItemRef(__VA_ARGS__))
+         #else
+         #  define F(name) name
+         #endif
+        --- a/use.c
+        +++ b/use.c
+        @@ -1,15 +1,18 @@
+         #include "faults.h"
+         static PyObject *keep(PyObject *list, Py_ssize_t i)
+         {
+        -    PyObject *item = F(PyList_GetItem)(list, i);
+        -    if (item != NULL)
+        -        Py_INCREF(item);
+        +    PyObject *item = F(PyList_GetItemRef)(list, i);
+             return item;
+         }
+         static Py_ssize_t size(PyObject *list, Py_ssize_t i)
+         {
+        +    PyObject *item;
+        +    Py_ssize_t result;
+             if (i >= F(PyList_Size)(list))
+                 return 0;
+        -    return PyObject_Size(F(PyList_GetItem)(list, i));
+        +    item = F(PyList_GetItemRef)(list, i);
+        +    result = PyObject_Size(item);
+        +    Py_XDECREF(item);
+        +    return result;
+         }
+         PyObject *first(PyObject *self, PyObject *list) { return size(list, 0) ? keep(list, 0) : NULL; }
+        "#);
+}
+
+#[test]
+fn a_macro_around_the_function_that_does_more() {
+    let by_hand = |wrapper: &str| {
+        let patch = through_a_macro(wrapper);
+        assert_eq!(
+            patch.matches("the macro `F` gets the name").count(),
+            2,
+            "{patch}"
+        );
+        assert!(!patch.contains("+++ b/"), "{patch}");
+    };
+    by_hand("#  define PyList_GetItem_custom(l, i) noted(PyList_GetItem(l, i))");
+    by_hand("#  define PyList_GetItem_custom(l, i) (fails() ? last : PyList_GetItem(l, i))");
+    by_hand("#  define PyList_GetItem_custom(l, i) (n++, PyList_GetItem(l, i))");
+    by_hand("#  define PyList_GetItem_custom(l, i) Py_XNewRef(PyList_GetItem(l, i))");
+    by_hand("PyObject *PyList_GetItem_custom(PyObject *list, Py_ssize_t i);");
+}

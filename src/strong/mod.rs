@@ -42,5 +42,5 @@ mod variants;
 mod weak;
 
 pub use lent::is_lent;
-pub use reason::is_left_by_macro;
+pub use reason::{is_left_by_macro, is_name_in_macro};
 pub use rule::{check, check_items};

@@ -253,16 +253,15 @@ pub(super) fn seeds(
     applied: &Applied,
     handing: &BTreeSet<String>,
 ) -> Vec<Seed> {
-    let is_inserted = |call: ExprId| {
-        let first = function.tree.expr(call).range.start;
-        is_inserted(item, applied, first)
-    };
+    let first = |call: ExprId| function.tree.expr(call).range.start;
+    let is_inserted = |call: ExprId| is_inserted(item, applied, first(call));
+    let is_new = |call| is_inserted(call) || is_of_new_use(item, applied, first(call));
     let kept = Kept::new(function, &is_inserted);
     let seed = |(call, name): (ExprId, &str)| {
         let gives = match gives(name) {
             // What is kept is followed from where it was made.
             Some(_) if kept.uses.contains(&call) => return None,
-            Some(gives) if is_inserted(call) => gives,
+            Some(gives) if is_new(call) => gives,
             None if kept.calls.contains(&call) => Gives::Result,
             _ if handing.contains(name) => Gives::Result,
             _ => return None,
@@ -310,6 +309,18 @@ pub(super) fn is_inserted(item: &ProgramItem, applied: &Applied, token: u32) -> 
         }
         _ => false,
     }
+}
+
+/// Whether a macro of another file makes the token, and its use holds text that an edit brought in:
+/// `F(PyList_GetItemRef)(list, i)`, where `F` gives the name of a macro around the function.
+fn is_of_new_use(item: &ProgramItem, applied: &Applied, token: u32) -> bool {
+    let token = item.tokens.tokens.get(token as usize);
+    let Some(expansion) = token.and_then(|token| token.expansion) else {
+        return false;
+    };
+    let (file, used) = item.tokens.root(expansion).call;
+    let mut bytes = (used.start().0..used.end().0).map(ByteOffset);
+    file == item.place.0 && bytes.any(|at| applied.map.to_original(at).is_none())
 }
 
 /// A release of what is not there, in code that was there before, is not the fix's doing.

@@ -12,6 +12,8 @@
 
 mod continued;
 mod copy;
+mod edited;
+pub(super) mod named;
 pub(super) mod opened;
 mod same;
 mod uses;

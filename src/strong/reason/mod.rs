@@ -12,6 +12,15 @@ pub fn is_left_by_macro(reason: &str) -> bool {
     reason.starts_with(LEFT_BY_MACRO)
 }
 
+/// What the reason says for which a lookup is left whose function is the argument of a macro.
+const NAME_IN_MACRO: &str = "gets the name of the function and may make another one of it";
+
+/// Whether a lookup was left because a macro gets the name of its function.
+#[must_use]
+pub fn is_name_in_macro(reason: &str) -> bool {
+    reason.contains(NAME_IN_MACRO)
+}
+
 /// Why there is no fix. Names are those of variables, functions and macros.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(in crate::strong) enum Reason {
@@ -64,8 +73,9 @@ pub(in crate::strong) enum Reason {
     #[error("the call stands in the macro `{0}`: change the macro together with its uses")]
     InMacro(String),
     #[error(
-        "the macro `{0}` gets the name of the function and may make another one of it: give it the \
-         strong function, and define whatever `{0}` makes of that name"
+        "the macro `{0}` {gets}: give it the strong function, and define whatever `{0}` makes of that \
+         name",
+        gets = NAME_IN_MACRO
     )]
     NameInMacro(String),
     #[error(
