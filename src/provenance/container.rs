@@ -63,7 +63,13 @@ impl Cx<'_> {
             until,
             depth,
         };
-        self.value(at, operand)
+        self.tuple(
+            flow,
+            operand,
+            site,
+            &["PyTuple_Check", "PyTuple_CheckExact"],
+        )
+        .unwrap_or_else(|| self.value(at, operand))
     }
 
     fn value(&self, at: At<'_, '_>, operand: &Operand) -> Verdict {
@@ -111,8 +117,12 @@ impl Cx<'_> {
                     depth: at.depth - 1,
                     ..at
                 };
-                args.get(arg)
-                    .map_or_else(from_call, |arg| self.value(at, arg))
+                let Some(arg) = args.get(arg) else {
+                    return from_call();
+                };
+                // Of a subclass `PySequence_Fast` makes a list.
+                self.tuple(at.flow, arg, point, &["PyTuple_CheckExact"])
+                    .unwrap_or_else(|| self.value(at, arg))
             }
             Some(Gives::ModuleDict(arg)) => match args.get(arg) {
                 Some(module) if self.is_own_module(at.flow, module, at.depth) => safe(

@@ -1,15 +1,13 @@
 //! Whether an argument is a dict for sure: a call that does not check it may take the place of one
 //! that does.
 
-use crate::ast::Storage;
-use crate::cfg::{
-    Base, BlockId, Comparison, Dominators, Instr, InstrKind, Operand, Place, Point, Terminator,
-};
+use crate::cfg::{Base, InstrKind, Operand, Place, Point};
 use crate::program::{Body, CallSite, ItemId};
 use crate::roles::Param;
 
 use super::Cx;
-use super::flow::{Flow, Origin, address_of_local, last_field};
+use super::checked::checked_by;
+use super::flow::{Flow, Origin, last_field};
 use super::own::is_address_of;
 
 /// How many calls, fields and variables deep a value is followed.
@@ -30,7 +28,7 @@ impl Cx<'_> {
     }
 
     fn holds_dict(&self, flow: &Flow<'_>, operand: &Operand, at: Point, depth: u32) -> bool {
-        if is_checked(flow, operand, at) {
+        if checked_by(flow, operand, at, &["PyDict_Check", "PyDict_CheckExact"]).is_some() {
             return true;
         }
         let origins = flow.origins(operand);
@@ -218,59 +216,6 @@ fn stores_none(flow: &Flow<'_>) -> bool {
             _ => false,
         })
     })
-}
-
-/// Whether every path to `at` asks `PyDict_Check` of the variable that `operand` was read from.
-fn is_checked(flow: &Flow<'_>, operand: &Operand, at: Point) -> bool {
-    let Some(local) = flow.local(operand) else {
-        return false;
-    };
-    if flow.function.tree.local(local).storage != Storage::None {
-        return false;
-    }
-    let writes: Vec<Point> = flow
-        .instrs()
-        .filter(|(_, instr)| match &instr.kind {
-            InstrKind::Store { place, .. } => place.as_local() == Some(local),
-            _ => instr
-                .operands()
-                .any(|op| address_of_local(op) == Some(local)),
-        })
-        .map(|(point, _)| point)
-        .collect();
-    let dominators = Dominators::new(&flow.cfg);
-    let answered = |&(check, _): &(Point, &Instr)| {
-        let is_check = matches!(flow.call(check), Some((Some("PyDict_Check" | "PyDict_CheckExact"), [arg]))
-            if flow.local(arg) == Some(local));
-        is_check
-            && holds_from(flow, check).is_some_and(|block| dominators.dominates(block, at.block))
-            && !writes
-                .iter()
-                .any(|&write| flow.reaches(check, write, &[]) && flow.reaches(write, at, &[check]))
-    };
-    flow.instrs().any(|step| answered(&step))
-}
-
-/// The block that is reached only if the check at the end of a block says yes.
-fn holds_from(flow: &Flow<'_>, check: Point) -> Option<BlockId> {
-    let answer = flow.cfg.instr(check)?.dst()?;
-    let Terminator::Branch {
-        condition,
-        then,
-        otherwise,
-    } = &flow.cfg.block(check.block).terminator
-    else {
-        return None;
-    };
-    if condition.lhs != Operand::Temp(answer) || !condition.rhs.is_zero() {
-        return None;
-    }
-    let block = match condition.comparison {
-        Comparison::NotEqual => *then,
-        Comparison::Equal => *otherwise,
-        _ => return None,
-    };
-    (flow.cfg.block(block).predecessors.len() == 1).then_some(block)
 }
 
 fn has_field(operand: &Operand, name: &str) -> bool {

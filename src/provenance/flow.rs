@@ -192,6 +192,11 @@ impl<'a> Flow<'a> {
 
     /// The variable that `operand` was just read from.
     pub(super) fn local(&self, operand: &Operand) -> Option<LocalId> {
+        self.place_of(operand)?.as_local()
+    }
+
+    /// The place that `operand` was just read from.
+    pub(super) fn place_of(&self, operand: &Operand) -> Option<&Place> {
         let mut operand = operand;
         loop {
             let Operand::Temp(temp) = operand else {
@@ -201,7 +206,7 @@ impl<'a> Flow<'a> {
                 return None;
             };
             match &self.cfg.instr(*definition)?.kind {
-                InstrKind::Load { place, .. } => return place.as_local(),
+                InstrKind::Load { place, .. } => return Some(place),
                 InstrKind::Cast { src, .. } => operand = src,
                 _ => return None,
             }

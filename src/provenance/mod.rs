@@ -17,6 +17,7 @@
 
 mod api;
 mod borrow;
+mod checked;
 mod container;
 mod dict;
 mod exposure;

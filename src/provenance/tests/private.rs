@@ -177,6 +177,62 @@ fn a_sequence_is_itself_where_it_is_a_list() {
     ");
 }
 
+/// What is known of the items of `p`, and of what `PySequence_Fast` makes of it, behind `check`.
+fn behind(check: &str) -> String {
+    let reads = "        use(PySequence_Fast_GET_ITEM(p, 0));\n        fast = PySequence_Fast(p, \"\");\n        use(PySequence_Fast_GET_ITEM(fast, 0));\n";
+    with_list(&format!(
+        "    PyObject *fast;\n    {check} {{\n{reads}    }}\n    return NULL;\n"
+    ))
+}
+
+#[test]
+fn a_tuple_is_checked_by_a_branch() {
+    insta::assert_snapshot!(behind("if (PyTuple_CheckExact(p))"), @"
+        f: Immutable, line 4 makes sure that it is a tuple
+        f: Immutable, line 4 makes sure that it is a tuple
+        ");
+    insta::assert_snapshot!(behind("if (PyTuple_Check(p))"), @"
+        f: Immutable, line 4 makes sure that it is a tuple
+        f: shared, `p`, which the caller passes in
+        ");
+    insta::assert_snapshot!(behind("if (list && PyTuple_CheckExact(p) && v)"), @"
+        f: Immutable, line 4 makes sure that it is a tuple
+        f: Immutable, line 4 makes sure that it is a tuple
+        ");
+    let shared = behind("if (1)");
+    assert_eq!(behind("if (PyTuple_CheckExact(p) || v)"), shared);
+    assert_eq!(behind("if (!PyTuple_CheckExact(p))"), shared);
+    assert_eq!(behind("if (PyTuple_CheckExact(list))"), shared);
+    assert_eq!(behind("PyTuple_CheckExact(p);"), shared);
+    let another = behind("if (PyTuple_CheckExact(p)) p = other(v);");
+    assert!(!another.contains("Immutable"), "{another}");
+    let again = "    while (PyTuple_CheckExact(p)) {\n        p = other(p);\n        use(PySequence_Fast_GET_ITEM(p, 0));\n    }\n    return NULL;\n";
+    insta::assert_snapshot!(with_list(again), @"
+        f: shared, the result of `other()`
+        ");
+}
+
+#[test]
+fn what_the_function_stores_for_its_caller_is_checked_by_a_branch() {
+    let stored = |set: &str, between: &str| {
+        let body = format!(
+            "{{\n    PyObject *fast;\n    {set}\n    if (PyTuple_CheckExact(*out)) {{\n        {between}\n        fast = PySequence_Fast(*out, \"\");\n        use(PySequence_Fast_GET_ITEM(fast, 0));\n    }}\n}}\n"
+        );
+        of(&format!(
+            "void f(PyObject **out, PyObject **other, PyObject *o)\n{body}"
+        ))
+    };
+    insta::assert_snapshot!(stored("*out = o;", ""), @"
+        f: Immutable, line 5 makes sure that it is a tuple
+        ");
+    let shared = stored("", "");
+    assert!(shared.contains("shared"), "{shared}");
+    assert_eq!(stored("*other = o;", ""), shared);
+    assert_eq!(stored("*out = o;", "*other = o;"), shared);
+    assert_eq!(stored("*out = o;", "use(o);"), shared);
+    assert_eq!(stored("*out = o;", "out = other;"), shared);
+}
+
 #[test]
 fn a_parsed_tuple_is_checked_by_its_format() {
     let body = "    PyObject *t, *o;\n    PyArg_ParseTuple(args, \"O!O\", &PyTuple_Type, &t, &o);\n    use(PySequence_Fast_GET_ITEM(t, 0));\n    use(PySequence_Fast_GET_ITEM(o, 0));\n    return NULL;\n";
