@@ -131,6 +131,7 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
     let workspace = Workspace::new(package, config);
     examine(config, &workspace, |cx, rules| {
         let mut findings = run(rules, cx, package, config);
+        bodies::indexed::solve(package, config, cx, &mut findings);
         converge::join(package, config, &mut findings);
         bodies::opened::solve(package, config, cx, &mut findings);
         bodies::named::solve(package, config, cx, &mut findings);

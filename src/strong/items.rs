@@ -67,7 +67,7 @@ pub(super) fn kept_in(scene: &Scene<'_>, call: ExprId) -> Option<LocalId> {
 }
 
 /// The points behind the releases of the sequence in `local`.
-fn releases(scene: &Scene<'_>, local: LocalId) -> Vec<Point> {
+pub(super) fn releases(scene: &Scene<'_>, local: LocalId) -> Vec<Point> {
     let released = scene
         .tree
         .expr_ids()

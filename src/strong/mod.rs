@@ -16,6 +16,7 @@
 //! ```
 
 mod addressed;
+mod by_index;
 mod comments;
 mod contract;
 mod emit;
@@ -41,6 +42,7 @@ mod unchanged;
 mod variants;
 mod weak;
 
+pub use by_index::by_index;
 pub use lent::is_lent;
 pub use reason::{is_left_by_macro, is_name_in_macro};
 pub use rule::{check, check_items};

@@ -20,7 +20,9 @@ declare_rule! {
     ///         : PySequence_Fast(arg, "not a sequence");
     ///
     /// The same is done for `PySequence_Fast_ITEMS`: a change of the list may move what the pointer
-    /// points at. It has to be read only, and not any more once the sequence is released.
+    /// points at. It has to be read only, and not any more once the sequence is released. Where Python
+    /// code may run between two reads, each item is taken from the sequence instead, and the pointer
+    /// goes: `items[i]` turns into `PySequence_GetItem(fast, i)`.
     ///
     /// Where `PySequence_GetItem` may do otherwise than the macro, what the macro does is written out:
     ///
@@ -73,8 +75,8 @@ declare_rule! {
     ///   or is changed or kept there.
     /// - The reference is returned or stored without a reference of its own, and outlives the sequence.
     /// - The call is made by the body of a macro, or in the middle of a condition.
-    /// - `PySequence_Fast_ITEMS` of what the function does not make by `PySequence_Fast` of a variable, or
-    ///   whose pointer or items leave the function or are used when the sequence is released.
+    /// - `PySequence_Fast_ITEMS` whose pointer or items leave the function, are used when the sequence is
+    ///   released, or are read otherwise than by `items[i]` and `*(items + i)` where no copy is possible.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/sequence.html#c.PySequence_Fast>

@@ -7,7 +7,7 @@ use crate::engine::workspace::Workspace;
 use crate::engine::{Config, prove_alone};
 use crate::package::Package;
 use crate::rule::{Finding, Outcome};
-use crate::source::{ByteOffset, FileId};
+use crate::source::{ByteOffset, ByteSpan, FileId};
 
 /// The copy.
 pub(super) struct Copy<'e> {
@@ -69,6 +69,21 @@ impl<'e> Copy<'e> {
         let asked: Vec<Fix> = asked.map(|(_, fix)| fix.clone()).collect();
         fixes.retain(|_, fix| asked.contains(fix));
         fixes
+    }
+
+    /// What the rules say of the text that was written otherwise, each fix proven.
+    pub(super) fn found(&self, config: &Config) -> Vec<Finding> {
+        let workspace = Workspace::new(&self.package, config);
+        prove_alone(&self.package, config, &workspace, &|found| {
+            self.written.iter().any(|edit| self.holds(edit, found))
+        })
+    }
+
+    /// Whether a finding in the copy is about the text of `edit`.
+    pub(super) fn holds(&self, edit: &Edit, found: &Finding) -> bool {
+        let start = self.moved(edit.file, edit.span.start());
+        let text = ByteSpan::new(start.0, start.0 + to_u32(edit.text.len()));
+        edit.file == found.file && text.contains(found.span)
     }
 
     /// Where the byte at `offset` of the original went, which no edit replaced.

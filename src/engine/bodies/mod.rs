@@ -13,6 +13,7 @@
 mod continued;
 mod copy;
 mod edited;
+pub(super) mod indexed;
 pub(super) mod named;
 pub(super) mod opened;
 mod same;

@@ -1,0 +1,119 @@
+//! Items that are read through a pointer, owned as items of the sequence.
+//!
+//! ```c
+//! items = PySequence_Fast_ITEMS(fast);
+//! for (i = 0; i < n; i++)                      for (i = 0; i < n; i++) {
+//!     if (add(items[i]) < 0)                       PyObject *item = PySequence_GetItem(fast, i);
+//!         return NULL;                             if (item == NULL)
+//!                                                      return NULL;
+//!                                                  …
+//! ```
+//!
+//! The fix is that of a copy of the package which reads the sequence. A safe copy of the list is
+//! shorter, and stays.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::edited::Copy;
+use super::together;
+use crate::edit::{Confidence, Edit};
+use crate::engine::Config;
+use crate::package::Package;
+use crate::rule::{Finding, Outcome, PackageCx};
+use crate::source::FileId;
+use crate::strong;
+
+/// The call that gives the pointer.
+const ITEMS: &str = "PySequence_Fast_ITEMS";
+
+/// Looks again at pointers to items of a list that may change.
+pub(in crate::engine) fn solve(
+    package: &Package,
+    config: &Config,
+    cx: &PackageCx<'_>,
+    findings: &mut [Finding],
+) {
+    let mut reads: BTreeMap<(FileId, Option<String>), (Vec<usize>, BTreeSet<Edit>)> =
+        BTreeMap::new();
+    for (at, finding) in findings.iter().enumerate().filter(|(_, it)| is_open(it)) {
+        if let Some(edits) = by_index(cx, finding) {
+            let of_function = reads.entry((finding.file, finding.function.clone()));
+            let (open, written) = of_function.or_default();
+            open.push(at);
+            written.extend(edits);
+        }
+    }
+    if reads.is_empty() {
+        return;
+    }
+    let mut written: Vec<Edit> = reads
+        .values()
+        .flat_map(|(_, edits)| edits)
+        .cloned()
+        .collect();
+    written.sort_by_key(|edit| (edit.file, edit.span));
+    let copy = Copy::new(package, &written);
+    let found = copy.found(config);
+    for (open, edits) in reads.values() {
+        let Some(outcome) = outcome(package, &copy, &found, edits) else {
+            continue;
+        };
+        for &at in open {
+            // A fix for review says more than a reason.
+            let is_new = matches!(
+                (&findings[at].outcome, &outcome),
+                (_, Outcome::Fix(_)) | (Outcome::Manual(_), Outcome::Manual(_))
+            );
+            if is_new {
+                findings[at].outcome = outcome.clone();
+            }
+        }
+    }
+}
+
+fn is_open(finding: &Finding) -> bool {
+    let is_safe = match &finding.outcome {
+        Outcome::Safe(_) => true,
+        Outcome::Fix(fix) => fix.confidence == Confidence::Safe,
+        Outcome::Manual(_) => false,
+    };
+    finding.api == Some(ITEMS) && !is_safe
+}
+
+/// The reads through the pointer that a finding is about as reads of the sequence, where all
+/// configurations agree on them.
+fn by_index(cx: &PackageCx<'_>, finding: &Finding) -> Option<Vec<Edit>> {
+    let sites = cx.calls_to(ITEMS).iter();
+    let sites =
+        sites.filter(|site| cx.span(site.item, site.expr) == Some((finding.file, finding.span)));
+    let edits: BTreeSet<_> = sites.map(|&site| strong::by_index(cx, site)).collect();
+    let mut edits = edits.into_iter();
+    edits.next().filter(|_| edits.next().is_none())?
+}
+
+/// What the rules say in the copy of the items that are read by `edits`: why one of them cannot be
+/// owned, or the fix that owns all of them, with what else is changed.
+fn outcome(
+    package: &Package,
+    copy: &Copy<'_>,
+    found: &[Finding],
+    edits: &BTreeSet<Edit>,
+) -> Option<Outcome> {
+    let is_here = |found: &&Finding| edits.iter().any(|edit| copy.holds(edit, found));
+    let here: Vec<&Finding> = found.iter().filter(is_here).collect();
+    let is_manual = |it: &&&Finding| matches!(it.outcome, Outcome::Manual(_));
+    if let Some(manual) = here.iter().find(is_manual) {
+        return Some(manual.outcome.clone());
+    }
+    let mut fix = copy.composed(package, together(&here)?);
+    let is_done = |edit: &Edit| {
+        let mut done = fix.edits.iter();
+        done.any(|it| it.file == edit.file && it.span.contains(edit.span))
+    };
+    let left: Vec<Edit> = edits.iter().filter(|it| !is_done(it)).cloned().collect();
+    // Where a read is left, it is the list that was copied.
+    let is_left = left.iter().any(|edit| !edit.text.is_empty());
+    fix.edits.extend(left);
+    fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+    (fix.confidence == Confidence::Safe && !is_left).then_some(Outcome::Fix(fix))
+}
