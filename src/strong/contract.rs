@@ -237,11 +237,23 @@ impl<'c, 'a> Search<'c, 'a> {
                 }
             }
             if let (Some(name), Some(Err(why))) = (own, &solved.returns) {
+                if let Reason::ReturnsResultOf(other) = why
+                    && self.may_change(other)
+                {
+                    more.insert(other.clone());
+                    continue;
+                }
                 let entry = obstacles.entry(name.clone());
                 entry.or_insert_with(|| why.to_string());
             }
         }
         (more, obstacles)
+    }
+
+    /// Whether it is not known yet that the function of the package cannot change.
+    fn may_change(&self, name: &str) -> bool {
+        let is_known = self.helpers.contains(name) || self.refused.contains_key(name);
+        !is_known && self.cx.definitions(name).next().is_some()
     }
 
     /// The helper that is called there.

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::original::Original;
-use super::proof::{borrowed_seeds, follow, is_inserted, original_span, start_of};
+use super::proof::{
+    borrowed_seeds, call_of, follow, graph, is_inserted, original_span, span_of, start_of,
+};
 use crate::ast::Function;
 use crate::cfg::Source;
 use crate::edit::Applied;
-use crate::ownership::track::{Problem, Report, Trouble};
+use crate::ownership::track::{self, Problem, Report, Seed, Trouble};
 use crate::program::ProgramItem;
 use crate::source::ByteOffset;
 
@@ -71,6 +73,48 @@ impl<'a> Before<'a> {
         trouble.problem == Problem::DerivedEscapes
             && self.at(trouble).is_some_and(is_free)
             && !problems.any(|problem| problem == Problem::Leak)
+    }
+
+    /// Whether the function stores the object without a reference, before as after, and releases the
+    /// one that it has itself on every path:
+    ///
+    /// ```c
+    /// v = PyDict_GetItem(cache, key);       v = PyDict_GetItemRef(…);
+    /// Py_INCREF(v);
+    /// self->last = v;
+    /// Py_DECREF(v);
+    /// ```
+    pub(super) fn only_lends(
+        &self,
+        original: &Original<'_>,
+        handing: &BTreeSet<String>,
+        seed: &Seed,
+        trouble: &Trouble,
+    ) -> bool {
+        let is_clean = |function: &Function, seed: Seed| {
+            let (graph, tree) = (graph(function), &function.tree);
+            let followed = track::follow_lending(&graph, tree, &[seed], original.callees);
+            followed.is_some_and(|followed| followed.troubles.is_empty())
+        };
+        let Some(call) = call_of(self.item, self.function, self.applied, seed) else {
+            return false;
+        };
+        let (file, place) = self.item.place;
+        let olds = original.functions_within(file, original_span(self.applied, place));
+        let lookups = olds.flat_map(|(item, old)| {
+            let seeds = borrowed_seeds(old, handing).into_iter();
+            seeds.map(move |seed| (span_of(item, old, &seed), old, seed))
+        });
+        let mut lookups = lookups
+            .filter(|(span, ..)| {
+                span.is_some_and(|span| span.start() < call.end() && call.start() < span.end())
+            })
+            .peekable();
+        trouble.problem == Problem::OverRelease
+            && self.at(trouble).is_some()
+            && is_clean(self.function, *seed)
+            && lookups.peek().is_some()
+            && lookups.all(|(_, old, seed)| is_clean(old, seed))
     }
 
     /// Whether the code is no worse off than it was: it released its own reference to an object

@@ -28,10 +28,12 @@ pub(super) fn changed(
                 continue;
             };
             let new = seeds(item, function, applied, &names);
-            if !original.is_method(item, function)
-                && gives(original, function, &new, |count| count > 0)
-                && gave_borrowed(original, item, function, applied, &names)
-            {
+            let is_new = || {
+                gives(original, function, &new, |count| count > 0)
+                    && gave_borrowed(original, item, function, applied, &names)
+                    || gives_what_it_released(original, item, function, applied)
+            };
+            if !original.is_method(item, function) && is_new() {
                 names.insert(function.name.clone());
             }
         }
@@ -76,6 +78,33 @@ fn gave_borrowed(
             && gives(original, old, &borrowed_seeds(old, names), |count| {
                 count <= 0
             })
+    })
+}
+
+/// Whether the function returned an object that it had made and released, and keeps the reference
+/// for its caller now: `Py_DECREF(v); return v;`.
+fn gives_what_it_released(
+    original: &Original<'_>,
+    item: &ProgramItem,
+    function: &Function,
+    applied: &Applied,
+) -> bool {
+    let span = original_span(applied, item.place.1);
+    let releases = |function: &Function| {
+        let names = calls(function).map(|(_, name)| name);
+        names.filter(|name| name.ends_with("DECREF")).count()
+    };
+    let gives = |function: &Function, held| {
+        let made = with_made(original, function, Vec::new());
+        gives(original, function, &made, held)
+    };
+    let mut olds = original.functions_within(item.place.0, span);
+    olds.any(|(_, old)| {
+        old.name == function.name
+            && releases(old) > releases(function)
+            && gives(old, |count| count <= 0)
+            && !gives(function, |count| count <= 0)
+            && gives(function, |count| count > 0)
     })
 }
 
@@ -136,16 +165,28 @@ fn is_new(
     applied: &Applied,
     names: &BTreeSet<String>,
 ) -> bool {
-    let mut all = seeds(item, function, applied, names);
+    let all = with_made(original, function, seeds(item, function, applied, names));
+    exits(original, function, &all).is_some_and(|exits| {
+        let mut left = exits.iter().filter(|exit| exit.stmt != function.body);
+        left.all(|exit| match exit.value {
+            Handed::Null | Handed::Int(0) => true,
+            Handed::Instance { count, .. } => count > 0,
+            Handed::Int(_) | Handed::Inside(_) | Handed::Other => false,
+        })
+    })
+}
+
+/// The seeds, and the other calls of the function that give new references.
+fn with_made(original: &Original<'_>, function: &Function, mut seeds: Vec<Seed>) -> Vec<Seed> {
     let made = calls(function).filter(|(_, name)| {
         let returns = original.callees.returns(name);
         matches!(returns, Some(Returns::New))
     });
     for (call, name) in made {
         let origin = Origin::Call(call);
-        let is_known = all.iter().any(|seed| seed.origin == origin);
+        let is_known = seeds.iter().any(|seed| seed.origin == origin);
         if !is_known {
-            all.push(Seed {
+            seeds.push(Seed {
                 origin,
                 gives: if name == "Py_NewRef" {
                     Gives::Always
@@ -156,12 +197,5 @@ fn is_new(
             });
         }
     }
-    exits(original, function, &all).is_some_and(|exits| {
-        let mut left = exits.iter().filter(|exit| exit.stmt != function.body);
-        left.all(|exit| match exit.value {
-            Handed::Null | Handed::Int(0) => true,
-            Handed::Instance { count, .. } => count > 0,
-            Handed::Int(_) | Handed::Inside(_) | Handed::Other => false,
-        })
-    })
+    seeds
 }

@@ -128,7 +128,10 @@ fn unreleased(
         return Vec::new();
     }
     let before = Before::new(original, item, function, applied, handing);
-    troubles.retain(|trouble| !before.is_same(trouble));
+    troubles.retain(|trouble| {
+        let seed = &seeds[trouble.seed];
+        !before.is_same(trouble) && !before.only_lends(original, handing, seed, trouble)
+    });
     if apart::is_balanced(original, (item, function), applied, &seeds, &troubles) {
         return Vec::new();
     }
@@ -160,11 +163,16 @@ pub(super) fn call_of(
     applied: &Applied,
     seed: &Seed,
 ) -> Option<ByteSpan> {
+    Some(changed_span(applied, span_of(item, function, seed)?))
+}
+
+/// The call that made a reference.
+pub(super) fn span_of(item: &ProgramItem, function: &Function, seed: &Seed) -> Option<ByteSpan> {
     let Origin::Call(call) = seed.origin else {
         return None;
     };
     let (_, span) = item.tokens.file_span(function.tree.expr(call).range)?;
-    Some(changed_span(applied, span))
+    Some(span)
 }
 
 /// What is wrong with the critical sections and the mutexes of a function, if the edits brought in

@@ -77,6 +77,58 @@ fn a_return_that_stays_borrowed_is_found() {
 }
 
 #[test]
+fn a_helper_may_keep_for_its_caller_what_it_released() {
+    let made = "static PyObject *make(PyObject *d) {
+        PyObject *v = PyList_New(0);
+        if (v == NULL || PyDict_SetItem(d, d, v) < 0) { Py_XDECREF(v); return NULL; }
+        Py_DECREF(v);
+        return v;
+    }
+    static int f(PyObject *d) { PyObject *v = make(d); if (!v) return -1; use(v); return 0; }";
+    let kept = ("Py_DECREF(v);\n        return v;", "return v;");
+    assert_eq!(wrong(made, &[kept, RELEASE]), [""; 0]);
+    assert_eq!(
+        wrong(made, &[kept]),
+        ["in `f`, the reference from `make` is not released on every path"]
+    );
+    let late = (
+        "Py_DECREF(v);\n        return v;",
+        "Py_INCREF(d); Py_DECREF(d); return v;",
+    );
+    assert_eq!(wrong(made, &[late, RELEASE]), [""; 0]);
+}
+
+/// What is wrong where the code takes a reference, runs `rest`, and does without its own.
+fn stored(rest: &str, changes: &[(&str, &str)]) -> Vec<String> {
+    let text = format!(
+        "static int f(Foo *self, PyObject *l) {{
+            PyObject *v = PyList_GetItem(l, 0);
+            if (v == NULL) return -1;
+            Py_INCREF(v);
+            {rest}
+        }}"
+    );
+    let taken = [STRONG, ("Py_INCREF(v);\n", "\n")];
+    wrong(&text, &[&taken, changes].concat())
+}
+
+#[test]
+fn memory_that_got_no_reference_gets_none() {
+    let lent = "self->last = v; Py_DECREF(v); return 0;";
+    assert_eq!(stored(lent, &[]), [""; 0]);
+    let released = ("self->last = v;", "self->last = v; Py_DECREF(v);");
+    let too_often = [
+        "in `f`, the reference from `PyList_GetItemRef` is released or given away once too often on some path",
+    ];
+    assert_eq!(stored("self->last = v; return 0;", &[released]), too_often);
+    assert_eq!(stored(lent, &[released]), too_often);
+    let some = "self->last = v; if (self->on) return 1; Py_DECREF(v); return 0;";
+    let as_before = "unknown: in `f`, the reference from `PyList_GetItemRef` is released or given \
+                     away once too often on some path, as it was before (line 5)";
+    assert_eq!(stored(some, &[]), [as_before]);
+}
+
+#[test]
 fn callers_that_are_not_known_are_doubted() {
     let before = format!("{HELPER}\nvoid *table[] = {{ find }};");
     assert_eq!(

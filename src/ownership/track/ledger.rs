@@ -1,10 +1,9 @@
 //! The counts: what takes, gives away and loses references, and what is wrong at the end.
 
-use super::effects::{build_format, stolen_by_format};
 use super::state::{Instance, InstanceId, State, Value};
 use super::step::Stepper;
 use super::{Exit, Handed, Problem, Trouble};
-use crate::ast::{ExprKind, StmtId};
+use crate::ast::StmtId;
 use crate::cfg::{Operand, Point, Source, TempId};
 
 impl Stepper<'_> {
@@ -100,31 +99,6 @@ impl Stepper<'_> {
         instance.count = instance.count.saturating_sub(1);
         instance.released = instance.count <= 0;
         instance.released_at = instance.released.then_some(at);
-    }
-
-    /// `Py_BuildValue("N", v)` consumes `v`.
-    pub(super) fn formatted(
-        &mut self,
-        state: &mut State,
-        name: &str,
-        args: &[Operand],
-        values: &[Value],
-        source: Source,
-    ) {
-        let Some((format, first)) = build_format(name) else {
-            return;
-        };
-        let Some(Operand::Str(text)) = args.get(format) else {
-            return;
-        };
-        let ExprKind::Str(text) = &self.facts.tree.expr(*text).kind else {
-            return;
-        };
-        for at in stolen_by_format(text) {
-            if let Some(&Value::Instance(id)) = values.get(first + at) {
-                self.give_away(state, id, Some(source));
-            }
-        }
     }
 
     pub(super) fn give_away(&mut self, state: &mut State, id: InstanceId, at: Option<Source>) {

@@ -28,7 +28,7 @@ mod watch;
 
 pub use effects::{Callees, Keeps, KnownCallees, counts};
 pub use facts::{is_number, is_plain_pointer};
-pub use run::{Followed, follow, follow_in, follow_roughly, run};
+pub use run::{Followed, follow, follow_in, follow_lending, follow_roughly, run};
 
 use crate::ast::{ExprId, LocalId, StmtId};
 use crate::cfg::Source;

@@ -104,6 +104,20 @@ pub fn follow_roughly(
     Walk::new(&facts, seeds, callees, true).run(&mut 0)
 }
 
+/// As [`follow`], for a function that stores objects in memory without references of their own.
+#[must_use]
+pub fn follow_lending(
+    cfg: &Cfg,
+    tree: &Tree,
+    seeds: &[Seed],
+    callees: &dyn Callees,
+) -> Option<Followed> {
+    let facts = Facts::new(cfg, tree);
+    let mut walk = Walk::new(&facts, seeds, callees, false);
+    walk.stepper.memory_takes = false;
+    walk.run(&mut 0)
+}
+
 /// One walk along all paths.
 struct Walk<'a> {
     stepper: Stepper<'a>,

@@ -23,6 +23,8 @@ pub(super) struct Stepper<'a> {
     pub(super) carriers: FxHashSet<LocalId>,
     /// The variables that hold what the seeds give; `None` for all.
     pub(super) holders: Option<&'a BTreeSet<LocalId>>,
+    /// Whether memory that outlives the function takes the reference of what is stored there.
+    pub(super) memory_takes: bool,
     pub(super) troubles: Vec<Trouble>,
     pub(super) exits: BTreeSet<Exit>,
     pub(super) contents: BTreeSet<(usize, Source)>,
@@ -36,6 +38,7 @@ impl<'a> Stepper<'a> {
             callees,
             carriers: carriers(facts.cfg, seeds),
             holders: None,
+            memory_takes: true,
             troubles: Vec::new(),
             exits: BTreeSet::new(),
             contents: BTreeSet::new(),
@@ -191,6 +194,9 @@ impl<'a> Stepper<'a> {
         }
         match (value, self.facts.own_memory(place)) {
             (Value::Instance(id), Some(_)) if self.lend(state, place, id) => {}
+            (Value::Instance(id), None) if !self.memory_takes => {
+                self.use_value(state, Value::Instance(id), source);
+            }
             // Memory takes a reference over, as a field does.
             (Value::Instance(id), _) => {
                 self.give_away(state, id, Some(source));

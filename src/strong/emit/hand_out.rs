@@ -1,9 +1,17 @@
 //! The returns of a function that is changed to return a new reference.
+//!
+//! ```c
+//! return self->item;                      return Py_XNewRef(self->item);
+//!
+//! if (PyDict_SetItem(d, k, v) < 0) …      …
+//! Py_DECREF(v);
+//! return v;                               return v;
+//! ```
 
 use std::collections::BTreeSet;
 
 use super::Draft;
-use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtKind};
+use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtId, StmtKind};
 use crate::capi::Returns;
 use crate::edit::Fix;
 use crate::strong::follow::web::{Given, definitions};
@@ -17,6 +25,8 @@ enum Need {
     Nothing,
     /// A reference, taken by this function.
     Take(&'static str),
+    /// The one that the variable owns, which the function releases before.
+    Released(LocalId),
 }
 
 /// Takes a reference to what the function returns without one: `return Py_XNewRef(self->item);`.
@@ -26,20 +36,44 @@ enum Need {
 /// Why some return cannot give a new reference.
 pub(in crate::strong) fn fix(scene: &Scene<'_>, strong: &BTreeSet<ExprId>) -> Result<Fix, Reason> {
     let mut draft = Draft::new(scene, String::new());
-    for stmt in &scene.tree.stmts {
+    let mut early = BTreeSet::new();
+    for (at, stmt) in (0u32..).zip(&scene.tree.stmts) {
         let StmtKind::Return(Some(value)) = stmt.kind else {
             continue;
         };
-        let Need::Take(function) = need(scene, value, strong)? else {
-            continue;
-        };
-        let made = || Reason::InMacro("around it".to_owned());
-        let span = scene.span(value).ok_or_else(made)?;
-        draft.insert(span.start(), format!("{function}("));
-        draft.insert(span.end(), ")");
-        draft.compat(function);
+        match need(scene, value, strong)? {
+            Need::Nothing => {}
+            Need::Take(function) => {
+                let made = || Reason::InMacro("around it".to_owned());
+                let span = scene.span(value).ok_or_else(made)?;
+                draft.insert(span.start(), format!("{function}("));
+                draft.insert(span.end(), ")");
+                draft.compat(function);
+            }
+            Need::Released(local) => {
+                let release = release_before(scene, StmtId(at), local);
+                early.insert(release.ok_or(Reason::OwnedByCallerToo)?);
+            }
+        }
     }
+    draft.remove(&early, "the result")?;
     Ok(draft.fix)
+}
+
+/// The call in front of `stmt` by which the function releases what `local` holds.
+fn release_before(scene: &Scene<'_>, stmt: StmtId, local: LocalId) -> Option<ExprId> {
+    let (stmts, at) = scene.siblings(stmt)?;
+    let before = *stmts.get(at.checked_sub(1)?)?;
+    let StmtKind::Expr(call) = scene.tree.stmt(before).kind else {
+        return None;
+    };
+    match scene.call(call)? {
+        ("Py_DECREF" | "Py_XDECREF", [arg]) => {
+            let arg = scene.tree.without_casts(*arg);
+            (scene.as_local(arg) == Some(local)).then_some(call)
+        }
+        _ => None,
+    }
 }
 
 fn need(scene: &Scene<'_>, value: ExprId, strong: &BTreeSet<ExprId>) -> Result<Need, Reason> {
@@ -84,7 +118,11 @@ fn of_local(scene: &Scene<'_>, local: LocalId, strong: &BTreeSet<ExprId>) -> Res
         return Ok(Need::Nothing);
     }
     if has(|given| matches!(given, Given::New)) {
-        return Err(Reason::OwnedByCallerToo);
+        let is_own = |(_, given): &(_, Given)| matches!(given, Given::New | Given::Null);
+        return match defs.iter().all(is_own) {
+            true => Ok(Need::Released(local)),
+            false => Err(Reason::OwnedByCallerToo),
+        };
     }
     Ok(Need::Take("Py_XNewRef"))
 }

@@ -45,6 +45,9 @@ impl Follower<'_, '_> {
             }
             // The `Py_INCREF` that goes is that of what is stored.
             Some(Kind::Same) if self.is_counted_next(point, state) => {}
+            Some(Kind::Same) if self.is_only_released(point, state) => {
+                state.sources.passed_on = true;
+            }
             Some(kind) => {
                 if kind == Kind::Same
                     && let Some(call) = self.counted_by_place(point, source, state)
@@ -106,6 +109,21 @@ impl Follower<'_, '_> {
             }
             _ => false,
         })
+    }
+
+    /// Whether the code has a reference of its own, which it only releases behind the store at
+    /// `point`: memory gets none with it.
+    ///
+    /// ```c
+    /// v = PyDict_GetItem(cache, key);       v = PyDict_GetItemRef(…);
+    /// Py_INCREF(v);
+    /// self->last = v;                       /* as safe as it was: the reference is the same */
+    /// Py_DECREF(v);
+    /// ```
+    fn is_only_released(&self, point: Point, state: &State) -> bool {
+        let is_own = matches!(state.hold, Hold::Held { count: 1, .. });
+        let is_needed = || self.is_needed_after(state, point);
+        self.mode == Mode::Adopt && is_own && is_needed() && !self.is_used_after(state, point)
     }
 
     /// Whether a place gets a value made of its own and a number: `child->count += 1`,

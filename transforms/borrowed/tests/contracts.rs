@@ -452,3 +452,104 @@ static int f(PyObject *key)
      }
     ");
 }
+
+#[test]
+fn an_object_that_was_made_and_released_before_it_is_returned() {
+    insta::assert_snapshot!(run("
+/* Returns the list (borrowed reference). */
+static PyObject *make(PyObject *dict, PyObject *key)
+{
+    PyObject *list = PyList_New(0);
+    if (list == NULL)
+        return NULL;
+    if (PyDict_SetItem(dict, key, list) < 0) {
+        Py_DECREF(list);
+        return NULL;
+    }
+    Py_DECREF(list);  /* the dict has it */
+    return list;
+}
+
+static PyObject *find(PyObject *dict, PyObject *key)
+{
+    PyObject *list = PyDict_GetItemWithError(dict, key);
+    if (list != NULL || PyErr_Occurred())
+        return list;
+    return make(dict, key);
+}
+
+static int add(PyObject *dict, PyObject *key, PyObject *v)
+{
+    PyObject *list = find(dict, key);
+    if (list == NULL)
+        return -1;
+    return PyList_Append(list, v);
+}
+"), @"
+        @@
+        -/* Returns the list (borrowed reference). */
+        +/* Returns the list (new reference). */
+         static PyObject *make(PyObject *dict, PyObject *key)
+         {
+        @@
+                 return NULL;
+             }
+        -    Py_DECREF(list);  /* the dict has it */
+        +    /* the dict has it */
+             return list;
+         }
+        @@
+         static PyObject *find(PyObject *dict, PyObject *key)
+         {
+        -    PyObject *list = PyDict_GetItemWithError(dict, key);
+        +    PyObject *list;
+        +    (void)PyDict_GetItemRef(dict, key, &list);
+             if (list != NULL || PyErr_Occurred())
+                 return list;
+        @@
+         {
+             PyObject *list = find(dict, key);
+        +    int result;
+             if (list == NULL)
+                 return -1;
+        -    return PyList_Append(list, v);
+        +    result = PyList_Append(list, v);
+        +    Py_DECREF(list);
+        +    return result;
+         }
+        ");
+}
+
+#[test]
+fn an_object_that_is_released_elsewhere_stays_as_it_is() {
+    insta::assert_snapshot!(run("
+static PyObject *make(PyObject *dict, PyObject *key)
+{
+    PyObject *list = PyList_New(0);
+    if (list == NULL || PyDict_SetItem(dict, key, list) < 0)
+        return NULL;
+    Py_DECREF(list);
+    if (PyErr_Occurred())
+        return NULL;
+    return list;
+}
+
+static PyObject *find(PyObject *dict, PyObject *key)
+{
+    PyObject *list = PyDict_GetItemWithError(dict, key);
+    if (list != NULL || PyErr_Occurred())
+        return list;
+    return make(dict, key);
+}
+
+static int add(PyObject *dict, PyObject *key, PyObject *v)
+{
+    PyObject *list = find(dict, key);
+    if (list == NULL)
+        return -1;
+    return PyList_Append(list, v);
+}
+"), @"
+        14: the function returns the borrowed reference, so its callers (m.c:22) must be changed with it, and that cannot be done here: it returns the result of `make`, which gives no reference either
+        ");
+}

@@ -604,3 +604,69 @@ fn what_may_not_be_counted_may_be_null() {
          }
         ");
 }
+
+/// Memory gets no reference: the code releases the one that it took.
+#[test]
+fn what_is_stored_beside_a_reference_stays_without_one() {
+    insta::assert_snapshot!(int(
+        r#"
+    int status;
+    PyObject *item = PyDict_GetItem(dict, key);
+    if (item == NULL) {
+        item = PyList_New(0);
+        if (item == NULL)
+            return -1;
+    }
+    else
+        Py_INCREF(item);
+    status = use(item);
+    ((struct box *)self)->last = item;
+    Py_DECREF(item);
+    return status;
+}
+struct box { PyObject *last; };
+void g(void)
+{
+"#
+    ), @"
+        @@
+         {
+             int status;
+        -    PyObject *item = PyDict_GetItem(dict, key);
+        +    PyObject *item;
+        +    if (PyDict_GetItemRef(dict, key, &item) < 0) {
+        +        PyErr_Clear();
+        +    }
+             if (item == NULL) {
+                 item = PyList_New(0);
+        @@
+                     return -1;
+             }
+        -    else
+        -        Py_INCREF(item);
+             status = use(item);
+             ((struct box *)self)->last = item;
+        ");
+}
+
+#[test]
+fn what_is_stored_beside_a_reference_and_used_is_left_alone() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyDict_GetItem(dict, key);
+    if (item == NULL)
+        return -1;
+    ((struct box *)self)->last = item;
+    use(item);
+    Py_INCREF(item);
+    Py_DECREF(item);
+    return 0;
+}
+struct box { PyObject *last; };
+void g(void)
+{
+"#
+    ), @"
+        3: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
+        ");
+}
