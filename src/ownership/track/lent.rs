@@ -32,8 +32,11 @@ enum Step {
 
 impl Stepper<'_> {
     /// Notes that the instance, to which the function has a reference, is at `place` as well;
-    /// whether the place is one that is followed.
+    /// whether the place is one that is followed, or no reference goes there.
     pub(super) fn lend(&self, state: &mut State, place: &Place, id: InstanceId) -> bool {
+        if self.facts.own_memory(place).is_none() {
+            return !self.memory_takes;
+        }
         let Some(spot) = spot(place).filter(|spot| !self.facts.is_pointed_at(spot.local)) else {
             return false;
         };

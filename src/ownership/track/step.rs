@@ -193,10 +193,7 @@ impl<'a> Stepper<'a> {
             self.use_value(state, into, source);
         }
         match (value, self.facts.own_memory(place)) {
-            (Value::Instance(id), Some(_)) if self.lend(state, place, id) => {}
-            (Value::Instance(id), None) if !self.memory_takes => {
-                self.use_value(state, Value::Instance(id), source);
-            }
+            (Value::Instance(id), _) if self.lend(state, place, id) => {}
             // Memory takes a reference over, as a field does.
             (Value::Instance(id), _) => {
                 self.give_away(state, id, Some(source));
