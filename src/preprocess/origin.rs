@@ -177,6 +177,19 @@ impl ItemTokens {
         })
     }
 
+    /// Whether nothing that is spelled otherwise, as `#` and `##` do, comes of the macro uses that
+    /// made `range`.
+    #[must_use]
+    pub fn is_spelled_out(&self, range: TokenRange) -> bool {
+        let tokens = &self.tokens[range.start as usize..range.end as usize];
+        let uses = tokens.iter().filter_map(|token| token.expansion);
+        let mut made = uses.flat_map(|id| {
+            let all = self.root(id).tokens;
+            &self.tokens[all.start as usize..all.end as usize]
+        });
+        made.all(|token| matches!(token.spelling, Spelling::File(..)))
+    }
+
     fn macro_place(&self, tokens: &[PpToken]) -> Place {
         let made = tokens
             .iter()

@@ -55,7 +55,21 @@ pub(super) fn shape(
     replacement: &Replacement,
     moved: &BTreeSet<ExprId>,
 ) -> Result<Shape, Reason> {
-    in_own_text(scene, call)?;
+    let argument_of = in_own_text(scene, call)?;
+    let shape = of_own_text(scene, call, replacement, moved)?;
+    match (argument_of, shape) {
+        // `CHECK(call())`: what the macro gets is the variable.
+        (None, _) | (Some(_), Shape::Nested(_)) => Ok(shape),
+        (Some(name), _) => Err(Reason::InMacro(name)),
+    }
+}
+
+fn of_own_text(
+    scene: &Scene<'_>,
+    call: ExprId,
+    replacement: &Replacement,
+    moved: &BTreeSet<ExprId>,
+) -> Result<Shape, Reason> {
     let at = scene.cfg.call(call).ok_or(Reason::Unreachable)?;
     if !scene.cfg.is_reachable(at.block) {
         return Err(Reason::Unreachable);
@@ -99,9 +113,13 @@ pub(super) fn shape(
     }
 }
 
-fn in_own_text(scene: &Scene<'_>, call: ExprId) -> Result<(), Reason> {
+/// The macro that gets the call as an argument, if one does.
+fn in_own_text(scene: &Scene<'_>, call: ExprId) -> Result<Option<String>, Reason> {
     match scene.cx.place(scene.item, call) {
-        Some(Place::File(file, _)) if file == scene.file => plain_name(scene, call),
+        Some(Place::File(file, _)) if file == scene.file => plain_name(scene, call).map(|()| None),
+        Some(Place::Argument { name, .. }) if scene.written(call).is_some() => {
+            Ok(Some(name.to_string()))
+        }
         Some(Place::Macro { name, .. } | Place::Argument { name, .. }) => {
             Err(Reason::InMacro(name.to_string()))
         }

@@ -115,8 +115,8 @@ impl Parts {
             return Err(in_macro());
         };
         let by_macro = || crate::strong::shape::made_by(draft.scene, callee);
-        let callee = draft.scene.span(callee).ok_or_else(by_macro)?;
-        let whole = draft.scene.span(lookup.call).ok_or_else(in_macro)?;
+        let callee = draft.scene.written(callee).ok_or_else(by_macro)?;
+        let whole = draft.scene.written(lookup.call).ok_or_else(in_macro)?;
         if let Some(line) =
             directive(draft, whole).filter(|_| lookup.replacement.form != Form::Return)
         {

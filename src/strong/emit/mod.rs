@@ -111,7 +111,7 @@ pub(in crate::strong) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix
         })
         .collect();
     // Inner lookups first: the text of an outer one holds their new names.
-    lookups.sort_by_key(|(lookup, _)| scene.span(lookup.call).map(|span| span.end()));
+    lookups.sort_by_key(|(lookup, _)| scene.written(lookup.call).map(|span| span.end()));
     for (lookup, name) in lookups {
         let planned = group.iter().find(|planned| {
             let mut lookups = planned.home.lookups.iter();

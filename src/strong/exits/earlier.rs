@@ -23,7 +23,7 @@ use crate::strong::scene::Scene;
 impl Exits<'_, '_> {
     /// The nearest exit before the call that is right here behind some releases.
     pub(in crate::strong) fn earlier(&self) -> Option<Vec<String>> {
-        let here = self.scene.span(self.call)?.start();
+        let here = self.scene.written(self.call)?.start();
         let is_before = |branch: &&Branch| {
             let at = self.scene.stmt_span(branch.jump);
             at.is_some_and(|at| at.start() < here)

@@ -66,7 +66,7 @@ impl<'s, 'a> Exits<'s, 'a> {
         call: ExprId,
         local: Option<LocalId>,
     ) -> Option<Self> {
-        let (point, here) = (scene.cfg.call(call)?, scene.span(call)?.start().0);
+        let (point, here) = (scene.cfg.call(call)?, scene.written(call)?.start().0);
         let held = Held::new(scene);
         let mut state = held.at(point)?.with_null(local);
         let unowned = never_given_up(scene);
@@ -185,7 +185,7 @@ impl<'s, 'a> Exits<'s, 'a> {
     /// behind it.
     pub(in crate::strong) fn common_label(&self) -> Option<Vec<String>> {
         let scene = self.scene;
-        let here = scene.span(self.call)?.start();
+        let here = scene.written(self.call)?.start();
         let at = |branch: &Branch| scene.stmt_span(branch.jump).map(|span| span.start());
         let gotos = self
             .branches

@@ -2,6 +2,7 @@
 
 mod aligned;
 mod apart;
+mod arguments;
 mod bounds;
 mod chains;
 mod cleanup;
