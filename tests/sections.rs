@@ -113,6 +113,7 @@ fn rewritten_loops_give_the_same_results() {
         new.matches("Py_BEGIN_CRITICAL_SECTION").count() >= 11,
         "{new}"
     );
+    assert_eq!(new.matches("? PyDict_Copy(").count(), 3, "{new}");
     for new in [new, rewritten_with_helper()] {
         assert_eq!(before, python(&build(&new), "results.py"));
     }
@@ -124,6 +125,7 @@ fn rewritten_loops_survive_changes_by_other_threads() {
         let folder = build(&new);
         assert_eq!(python(&folder, "meet.py"), "survived\n");
         assert_eq!(python(&folder, "threads.py"), "survived\n");
+        assert_eq!(python(&folder, "copies.py"), "survived\n");
     }
 }
 

@@ -15,6 +15,7 @@
 //!                                             Py_DECREF(v);
 //! ```
 
+mod added;
 mod addressed;
 mod by_index;
 mod comments;
@@ -42,6 +43,7 @@ mod unchanged;
 mod variants;
 mod weak;
 
+pub use added::failure_exit;
 pub use by_index::by_index;
 pub use lent::is_lent;
 pub use reason::{is_left_by_macro, is_name_in_macro};

@@ -286,7 +286,8 @@ pub(super) fn seeds(
 fn gives(name: &str) -> Option<Gives> {
     match name {
         "Py_NewRef" => return Some(Gives::Always),
-        "PyList_AsTuple"
+        "PyDict_Copy"
+        | "PyList_AsTuple"
         | "PySequence_GetItem"
         | "PySequence_ITEM"
         | "PyCell_Get"

@@ -459,7 +459,90 @@ forget(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args))
     Py_RETURN_NONE;
 }
 
+/* The last value is used when no loop holds it any more. */
+static PyObject *
+call_last(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key, *value = NULL, *result;
+    Py_ssize_t pos = 0;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        result = PyObject_CallFunctionObjArgs(f, key, value, NULL);
+        if (result == NULL)
+            return NULL;
+        Py_DECREF(result);
+    }
+    if (value == NULL)
+        Py_RETURN_NONE;
+    return PyObject_Repr(value);
+}
+
+/* Python code may call `forget` and set the variable. */
+static PyObject *
+call_shared(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key, *value, *result, *done = NULL;
+    Py_ssize_t pos = 0;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    Py_XSETREF(registry, Py_NewRef(d));
+    while (PyDict_Next(registry, &pos, &key, &value)) {
+        result = PyObject_CallFunctionObjArgs(f, key, value, NULL);
+        if (result == NULL)
+            goto clear;
+        Py_DECREF(result);
+    }
+    done = Py_NewRef(Py_None);
+clear:
+    Py_CLEAR(registry);
+    return done;
+}
+
+/* The second loop has room for what the first one has counted. */
+static PyObject *
+join_keys(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key, *joined = NULL;
+    Py_ssize_t pos = 0, length = 0, size;
+    const char *text;
+    char *at;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        if (!PyUnicode_Check(key)) {
+            PyErr_SetString(PyExc_TypeError, "keys must be strings");
+            goto fail;
+        }
+        if (PyUnicode_AsUTF8AndSize(key, &size) == NULL)
+            goto fail;
+        length += size;
+    }
+    joined = PyBytes_FromStringAndSize(NULL, length);
+    if (joined == NULL)
+        goto fail;
+    at = PyBytes_AS_STRING(joined);
+    pos = 0;
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        text = PyUnicode_AsUTF8AndSize(key, &size);
+        if (text == NULL)
+            goto fail;
+        memcpy(at, text, size);
+        at += size;
+    }
+    return joined;
+fail:
+    Py_XDECREF(joined);
+    return NULL;
+}
+
 static PyMethodDef methods[] = {
+    {"call_last", call_last, METH_VARARGS, NULL},
+    {"call_shared", call_shared, METH_VARARGS, NULL},
+    {"join_keys", join_keys, METH_VARARGS, NULL},
     {"count_strings", count_strings, METH_VARARGS, NULL},
     {"only_strings", only_strings, METH_VARARGS, NULL},
     {"sum_until", sum_until, METH_VARARGS, NULL},

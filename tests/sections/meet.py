@@ -37,13 +37,14 @@ def look(key, value):
     return True
 
 
-dicts = [filled() for _ in range(MEETINGS)]
-thread = threading.Thread(target=empty)
-thread.start()
-for shared in dicts:
-    # `call_each` asks for the truth of the value once `look` is done with it.
-    loops.call_each(shared, look)
-thread.join()
+# `call_each` asks for the truth of the value once `look` is done with it, `call_last` for its text.
+for call in (loops.call_each, loops.call_last):
+    dicts = [filled() for _ in range(MEETINGS)]
+    thread = threading.Thread(target=empty)
+    thread.start()
+    for shared in dicts:
+        call(shared, look)
+    thread.join()
 
 
 def forget(key, value):

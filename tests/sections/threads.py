@@ -40,6 +40,8 @@ def iterate():
             loops.show_each(shared, None)
             loops.all_true(shared, None)
             loops.any_true(shared, None)
+            loops.call_last(shared, look)
+            loops.join_keys(shared, None)
     except BaseException as error:
         errors.append(error)
 

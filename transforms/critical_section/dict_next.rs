@@ -2,6 +2,8 @@
 
 mod bound;
 mod called;
+mod copy;
+mod draft;
 mod emptied;
 mod exits;
 mod field;
@@ -34,6 +36,7 @@ use crate::preprocess::Place;
 use crate::program::{CallSite, ItemId};
 use crate::rule::{Finding, Outcome, PackageCx};
 
+use copy::Copy;
 use exits::Exits;
 use field::keeps_its_dict;
 use operand::Operand;
@@ -48,7 +51,7 @@ use values::{KEY, Set, Uses, VALUE};
 declare_rule! {
     /// ## What it does
     /// Finds iterations with `PyDict_Next` over a dict that other threads can reach, and puts
-    /// them into a critical section.
+    /// them into a critical section, or lets them iterate over a copy.
     ///
     /// ## Why is this bad?
     /// `PyDict_Next` takes no lock. On the free-threaded build another thread may change the dict
@@ -89,8 +92,41 @@ declare_rule! {
     /// test of the size that says there is one. A `PyDict_Clear` of the dict behind the loop is drawn into the
     /// section: no item comes in that it drops and the loop has not seen.
     ///
+    /// Where that cannot be shown to hold, the loop reads from a copy, which owns every key and
+    /// value, and which nobody else changes:
+    /// ```c
+    /// PyObject *fields_copy = PyDict_Copy(self->fields);
+    /// if (fields_copy == NULL)
+    ///     return NULL;
+    /// while (PyDict_Next(fields_copy, &pos, &key, &value)) {
+    ///     if (call_back(key, value) < 0) {
+    ///         Py_DECREF(fields_copy);
+    ///         return NULL;
+    ///     }
+    /// }
+    /// Py_DECREF(fields_copy);
+    /// ```
+    /// That is so where key or value are used behind the loop, where the size is asked for far in
+    /// front of it, or counted by another loop (both then read from one copy), where a call may wait
+    /// for a lock in between, where a macro leaves the loop or other threads run in it, and
+    /// where code that the loop calls may set the field that holds the dict.
+    ///
     /// ## Confidence
-    /// `safe` if all of that is proven. `review` if code that the loop calls may set the field that
+    /// `safe` if all of that is proven: for a copy that it is released once on every path, and that
+    /// nothing of it is used behind its release.
+    ///
+    /// A copy holds the items as they were when the loop began. The documentation lets code that a
+    /// loop runs replace values, and no more; the loop over a copy does not see a value that Python
+    /// code replaces before its turn, and does not stumble over keys that it adds or removes. Where
+    /// the loop itself changes other keys than the present one, or C code of the package that it
+    /// calls sets the field that holds the dict, there is no copy. Of a subclass with an `__iter__`
+    /// of its own, such as `OrderedDict`, `PyDict_Copy` takes what its methods give, in their order,
+    /// where `PyDict_Next` reads the table below. What is no dict has no items, as before:
+    /// `PyDict_Check(d) ? PyDict_Copy(d) : PyDict_New()`. There is none in functions
+    /// that cannot hand on the error of one that fails, in `tp_traverse`, `tp_clear` and
+    /// destructors, nor where the loop looks at reference counts.
+    ///
+    /// `review` without one if code that the loop calls may set the field that
     /// holds the dict (the loop then stays with the old dict, where it went on in the new one with
     /// the position of the old): functions of the package that do, but for those that build or
     /// destroy the object, and what runs Python code on purpose (`PyObject_Call`, a function pointer,
@@ -102,8 +138,8 @@ declare_rule! {
     /// the loop counts up to, may be asked for anywhere. `review` as well if the dict is emptied
     /// behind the loop where the section cannot end.
     /// No fix for iterations by hand, macros that leave on some paths only, and loops that detach
-    /// the thread. A loop that adds or removes keys of its dict is undefined with and without the
-    /// section; that stays.
+    /// the thread, where no copy helps. A loop that adds or removes keys of its dict is undefined
+    /// with and without the section; that stays.
     ///
     /// A dict that no other thread knows (`kwargs`, a new one) needs no section.
     ///
@@ -111,9 +147,6 @@ declare_rule! {
     /// Where the dict is a parameter and the loop has exits, `ungil review` also offers to leave them
     /// as they are: the function becomes a helper `name_lock_held`, and a new function under the
     /// old name calls it in a critical section.
-    ///
-    /// By hand, a loop over a copy (`PyDict_Copy`) needs none of the assumptions: nobody else has the
-    /// copy, its size stays, and keys and values live as long as it does.
     ///
     /// ## References
     /// <https://docs.python.org/3/c-api/dict.html#c.PyDict_Next>
@@ -169,15 +202,34 @@ impl<'a> Sites<'a> {
     fn findings(&self) -> Vec<Finding> {
         let mut names = Names::new(self.scope);
         let mut outcomes: Vec<Outcome> = Vec::new();
+        // The calls that read from a copy, and the fix that makes it.
+        let mut copied: BTreeMap<ExprId, Fix> = BTreeMap::new();
         for at in 0..self.calls.len() {
             let outcome = match &self.read[at] {
                 Err(outcome) => (**outcome).clone(),
                 Ok(site) => match self.outer(site) {
-                    Some(outer) => self.inner_outcome(site, outer, &outcomes[outer]),
-                    None => self.outcome(site, &mut names),
+                    Some(outer) if !copied.contains_key(&self.calls[outer]) => {
+                        self.inner_outcome(site, outer, &outcomes[outer])
+                    }
+                    _ if copied.contains_key(&site.call) => {
+                        Outcome::Fix(copied[&site.call].clone())
+                    }
+                    _ => {
+                        let (outcome, calls) = self.outcome(site, &mut names);
+                        if let Outcome::Fix(fix) = &outcome {
+                            copied.extend(calls.into_iter().map(|call| (call, fix.clone())));
+                        }
+                        outcome
+                    }
                 },
             };
             outcomes.push(outcome);
+        }
+        for (call, outcome) in self.calls.iter().zip(&mut outcomes) {
+            // An earlier loop that counts for a later one.
+            if let Some(fix) = copied.get(call) {
+                *outcome = Outcome::Fix(fix.clone());
+            }
         }
         let calls = self.calls.iter().zip(outcomes);
         calls
@@ -234,11 +286,28 @@ impl<'a> Sites<'a> {
         )
     }
 
-    fn outcome(&self, site: &Site, names: &mut Names) -> Outcome {
-        match self.fix(site, names) {
-            Ok(fix) => Outcome::Fix(fix),
-            Err(reason) => Outcome::Manual(reason),
+    /// What becomes of a loop: a section if that is safe, else a copy, whose calls come along.
+    fn outcome(&self, site: &Site, names: &mut Names) -> (Outcome, Vec<ExprId>) {
+        let mut tried = names.clone();
+        let section = self.fix(site, &mut tried);
+        if !matches!(&section, Ok(fix) if fix.confidence == Confidence::Safe)
+            && let Some((fix, calls)) = self.copy(site, names)
+        {
+            return (Outcome::Fix(fix), calls);
         }
+        *names = tried;
+        let outcome = section.map_or_else(Outcome::Manual, Outcome::Fix);
+        (outcome, Vec::new())
+    }
+
+    /// The fix that makes the loop, and those that have to see the same items, read from a copy.
+    fn copy(&self, site: &Site, names: &mut Names) -> Option<(Fix, Vec<ExprId>)> {
+        let sites = self.read.iter().filter_map(|site| site.as_ref().ok());
+        let sites: Vec<&Site> = sites.collect();
+        let site = sites.iter().find(|other| other.call == site.call)?;
+        let copy = Copy::new(self.scope, site, &sites)?;
+        let fix = copy.fix(names)?;
+        Some((fix, copy.calls().collect()))
     }
 
     fn fix(&self, site: &Site, names: &mut Names) -> Result<Fix, String> {

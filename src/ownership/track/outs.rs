@@ -1,9 +1,9 @@
 //! What calls store in variables: through the addresses they get, and as macros that assign.
 
-use super::Problem;
 use super::carriers::addressed;
 use super::state::{InstanceId, State, Value};
 use super::step::Stepper;
+use super::{Origin, Problem};
 use crate::ast::{ExprKind, LocalId, Name, StmtKind};
 use crate::capi::{OutKind, Stored, stored};
 use crate::cfg::{Operand, Source, TempId};
@@ -89,6 +89,19 @@ impl Stepper<'_> {
         }
     }
 
+    /// Whether nobody else has the dict: its items go with the function's own reference.
+    pub(super) fn is_copy(&self, state: &State, id: InstanceId) -> bool {
+        let Origin::Call(call) = self.seeds[state.instances[id].seed].origin else {
+            return false;
+        };
+        match self.facts.tree.expr(call).kind {
+            ExprKind::Call { callee, .. } => {
+                self.facts.tree.callee_name(callee) == Some("PyDict_Copy")
+            }
+            _ => false,
+        }
+    }
+
     /// Whether a call of `PyDict_Next` is one for an item that is known to be there: nobody asks for
     /// its result, and the variables it fills have no value without it.
     pub(super) fn must_give_item(&self, ended: &State, args: &[Operand], source: Source) -> bool {
@@ -119,17 +132,18 @@ impl Stepper<'_> {
     }
 }
 
-/// `PyDict_Next(dict, &pos, &key, &value)` stores a key and a value, or, where it may have `ended`,
-/// nothing.
+/// `PyDict_Next(dict, &pos, &key, &value)` stores a key and a value, which `owner` keeps alive if
+/// it is followed, or, where it may have `ended`, nothing.
 pub(super) fn next_item(
     ended: Option<State>,
     mut found: State,
     dst: TempId,
-    args: &[Operand],
+    (args, owner): (&[Operand], Option<InstanceId>),
     out: &mut Vec<State>,
 ) {
     let key_and_value = args.iter().skip(2).filter_map(addressed);
-    key_and_value.for_each(|local| found.set_local(local, Value::NonNull));
+    let value = owner.map_or(Value::NonNull, Value::Derived);
+    key_and_value.for_each(|local| found.set_local(local, value));
     found.set_temp(dst, Value::Int(1), None);
     out.push(found);
     if let Some(mut ended) = ended {

@@ -242,7 +242,9 @@ impl<'a> Stepper<'a> {
         self.addresses(&mut state, name, args, &values, source);
         if let Some(ended) = before {
             let ended = Some(ended).filter(|ended| !self.must_give_item(ended, args, source));
-            return next_item(ended, state, dst, args, out);
+            let owner = values.first().and_then(|dict| dict.instance());
+            let owner = owner.filter(|&id| self.is_copy(&state, id));
+            return next_item(ended, state, dst, (args, owner), out);
         }
         if let Some(seed) = seed {
             return self.give(state, seed, dst, args, out);

@@ -237,7 +237,10 @@ fn exit(
 }
 
 /// The statements that leave the function with an error, if some fit.
-fn with_error(scene: &Scene<'_>, exits: &Exits<'_, '_>) -> Option<Vec<String>> {
+pub(in crate::strong) fn with_error(
+    scene: &Scene<'_>,
+    exits: &Exits<'_, '_>,
+) -> Option<Vec<String>> {
     exits
         .unlocked()
         .and_then(Exits::copied)

@@ -25,11 +25,11 @@ mod undo;
 mod undone;
 
 use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
-use crate::cfg::BlockId;
+use crate::cfg::{BlockId, Point};
 use crate::strong::scene::{Parent, Scene};
 use crate::strong::types::is_number;
 use bound::bounded_loop;
-use branch::{Branch, branches, leaves_exception, raised_returns, stmts};
+use branch::{Branch, branches, is_failure, leaves_exception, raised_returns, stmts};
 use earlier::goes_to_error;
 use error_value::ErrorValue;
 use held::{Held, fails_cleanly};
@@ -66,7 +66,17 @@ impl<'s, 'a> Exits<'s, 'a> {
         call: ExprId,
         local: Option<LocalId>,
     ) -> Option<Self> {
-        let (point, here) = (scene.cfg.call(call)?, scene.written(call)?.start().0);
+        Self::at(scene, scene.cfg.call(call)?, call, local)
+    }
+
+    /// The same for a call at `point` that is not there yet, in the statement of `call`.
+    pub(in crate::strong) fn at(
+        scene: &'s Scene<'a>,
+        point: Point,
+        call: ExprId,
+        local: Option<LocalId>,
+    ) -> Option<Self> {
+        let here = scene.written(call)?.start().0;
         let held = Held::new(scene);
         let mut state = held.at(point)?.with_null(local);
         let unowned = never_given_up(scene);
@@ -335,6 +345,21 @@ impl<'s, 'a> Exits<'s, 'a> {
         Some(lines)
     }
 
+    /// An exit of a function without a result that leaves its exceptions to its caller.
+    pub(in crate::strong) fn empty(&self) -> Option<Vec<String>> {
+        let scene = self.scene;
+        let leaves = |stmt: StmtId| match scene.tree.stmt(stmt).kind {
+            StmtKind::If { cond, then, .. } => {
+                is_failure(scene, stmt, cond) && only_returns(scene, then)
+            }
+            _ => false,
+        };
+        let hands_on = leaves_exception(scene) || stmts(scene).any(leaves);
+        let mut lines = self.undo().filter(|_| hands_on)?;
+        lines.push("return;".to_owned());
+        Some(lines)
+    }
+
     /// An exit that releases what the function owns, and returns its error.
     pub(in crate::strong) fn made(&self) -> Option<Vec<String>> {
         let mut lines = self.undo().filter(|_| self.returns)?;
@@ -385,6 +410,15 @@ fn leads_to(scene: &Scene<'_>, branch: &Branch, error: ErrorValue) -> bool {
 pub(in crate::strong) fn text(scene: &Scene<'_>, branch: &Branch) -> Option<Vec<String>> {
     let stmts = branch.releases.iter().chain([&branch.jump]);
     stmts.map(|&stmt| line(scene, stmt)).collect()
+}
+
+/// Whether a branch does nothing but `return;`.
+fn only_returns(scene: &Scene<'_>, branch: StmtId) -> bool {
+    match &scene.tree.stmt(branch).kind {
+        StmtKind::Return(None) => true,
+        StmtKind::Block(stmts) => matches!(stmts[..], [only] if only_returns(scene, only)),
+        _ => false,
+    }
 }
 
 fn is_return(scene: &Scene<'_>, stmt: StmtId) -> bool {

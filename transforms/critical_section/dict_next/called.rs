@@ -71,6 +71,51 @@ pub(super) fn may_set(scope: &Scope<'_>, site: &Site, names: &BTreeSet<&str>) ->
     false
 }
 
+/// Whether code of the package that the loop of `site` calls sets one of `names` itself, without
+/// Python code in between: the loop may count on it.
+///
+/// ```c
+/// while (PyDict_Next(self->open, &pos, &key, &value)) {
+///     if (key == wanted)
+///         reset(self);                /* Py_SETREF(self->open, PyDict_New()): ends the loop */
+/// }
+/// ```
+pub(super) fn sets_itself(scope: &Scope<'_>, site: &Site, names: &BTreeSet<&str>) -> bool {
+    let tree = scope.tree();
+    let range = site.range(scope);
+    let ids = (0u32..).map(ExprId).take(tree.exprs.len());
+    let inside = ids.filter(|&id| super::scope::inside(tree.expr(id).range, range));
+    let mut open: Vec<&str> = inside.flat_map(|id| reached(tree, id)).collect();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if !seen.insert(name) {
+            continue;
+        }
+        for (_, function) in scope.cx.definitions(name) {
+            let tree = &function.tree;
+            if sets(tree, function.range, names) {
+                return true;
+            }
+            let ids = (0u32..).map(ExprId).take(tree.exprs.len());
+            open.extend(ids.flat_map(|id| reached(tree, id)));
+        }
+    }
+    false
+}
+
+/// The names that a call calls or hands on: `walk(node, visit)`.
+fn reached(tree: &Tree, call: ExprId) -> Vec<&str> {
+    let ExprKind::Call { callee, args } = &tree.expr(call).kind else {
+        return Vec::new();
+    };
+    let named = |&arg: &ExprId| tree.callee_name(tree.without_casts(arg));
+    let callee = tree.callee_name(*callee);
+    callee
+        .into_iter()
+        .chain(args.iter().filter_map(named))
+        .collect()
+}
+
 /// The calls of a function; `None` if one goes through a pointer.
 fn named_calls(tree: &Tree) -> Option<Vec<(&Tree, ExprId, &str)>> {
     let ids = (0u32..).map(ExprId).zip(&tree.exprs);

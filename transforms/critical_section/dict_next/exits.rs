@@ -55,6 +55,18 @@ impl Exits {
     /// # Errors
     /// Why there can be no section around the region: jumps into it, or out of it by a macro.
     pub(super) fn collect(scope: &Scope<'_>, site: &Site) -> Result<Self, String> {
+        let exits = Self::of_region(scope, site)?;
+        for exit in &exits.out {
+            written_out(scope, site, exit)?;
+        }
+        Ok(exits)
+    }
+
+    /// The same, whatever text the exits have.
+    ///
+    /// # Errors
+    /// Something may jump into the region, or out of it to where nobody knows.
+    pub(super) fn of_region(scope: &Scope<'_>, site: &Site) -> Result<Self, String> {
         let mut collector = Collector {
             scope,
             region: site.range(scope),
@@ -74,9 +86,6 @@ impl Exits {
             return Err(obstacle.to_owned());
         }
         jump_into(scope, site, &collector.labels)?;
-        for exit in &collector.exits.out {
-            written_out(scope, site, exit)?;
-        }
         Ok(collector.exits)
     }
 }
@@ -115,15 +124,7 @@ fn written_out(scope: &Scope<'_>, site: &Site, exit: &Exit) -> Result<(), String
     if exit.kind == ExitKind::Macro && is_same_behind(scope, site, exit.stmt) {
         return Ok(());
     }
-    let text = scope.stmt_text(exit.stmt);
-    let is_plain = text.as_deref().is_some_and(|text| {
-        let word = text
-            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-            .next();
-        matches!(word, Some("return" | "goto" | "break" | "continue"))
-            || (is_return_macro(text) && text.ends_with(';'))
-    });
-    if is_plain {
+    if is_plain(scope, exit) {
         return Ok(());
     }
     let place = scope
@@ -140,6 +141,18 @@ fn written_out(scope: &Scope<'_>, site: &Site, exit: &Exit) -> Result<(), String
         "{name} leaves the loop, which would leave the critical section open: move the loop into \
          a function of its own and call that between begin and end, or iterate over `PyDict_Copy`"
     ))
+}
+
+/// Whether the exit is written as what it is, or as one of these macros.
+pub(super) fn is_plain(scope: &Scope<'_>, exit: &Exit) -> bool {
+    let text = scope.stmt_text(exit.stmt);
+    text.as_deref().is_some_and(|text| {
+        let word = text
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .next();
+        matches!(word, Some("return" | "goto" | "break" | "continue"))
+            || (is_return_macro(text) && text.ends_with(';'))
+    })
 }
 
 /// Macros of the C API that return and name nothing of the loop.

@@ -6,7 +6,7 @@ use crate::ast::{Declaration, ExprId, ExprKind, Name, TokenRange, Tree, UnaryOp}
 use crate::program::{Body, ItemId, ProgramItem};
 use crate::roles::{Role, reached_only_from};
 
-use super::called::may_set;
+use super::called::{may_set, sets_itself};
 use super::scope::{Scope, inside};
 use super::site::Site;
 
@@ -29,6 +29,15 @@ pub(super) fn keeps_its_dict(scope: &Scope<'_>, site: &Site) -> bool {
     names_in(scope.tree(), site.dict, &mut names);
     let is_set = || sets(scope.tree(), site.range(scope), &names) || may_set(scope, site, &names);
     !is_unknown(scope, &names) && (!is_set() || is_built_only(scope, &names))
+}
+
+/// Whether the loop of `site`, or code of the package that it calls, itself sets what the dict is
+/// read from.
+pub(super) fn sets_its_dict(scope: &Scope<'_>, site: &Site) -> bool {
+    let mut names = BTreeSet::new();
+    names_in(scope.tree(), site.dict, &mut names);
+    !names.is_empty()
+        && (sets(scope.tree(), site.range(scope), &names) || sets_itself(scope, site, &names))
 }
 
 /// Whether more than what builds or destroys objects or the module may set what `value` reads.

@@ -167,7 +167,8 @@ fn is_simple(scope: &Scope<'_>, site: &Site, value: crate::ast::ExprId) -> bool 
     }
 }
 
-fn result_type(ty: &Type) -> Option<ResultType> {
+/// How a variable for what a function returns is declared; `None` if that cannot be told.
+pub(super) fn result_type(ty: &Type) -> Option<ResultType> {
     match &ty.kind {
         TypeKind::Pointer(inner) => {
             let inner = result_type(inner).map(|inner| inner.prefix)?;

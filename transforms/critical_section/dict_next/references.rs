@@ -1,6 +1,6 @@
 //! Strong references to key and value while the body of the loop runs.
 
-use crate::ast::{ExprKind, Init, StmtId, StmtKind, Storage};
+use crate::ast::{ExprKind, Init, StmtId, StmtKind, Storage, TokenRange};
 use crate::edit::{Layout, Need};
 use crate::source::{ByteSpan, FileId};
 
@@ -94,7 +94,7 @@ impl References {
         if references.held.is_empty() {
             return Some(Self::default());
         }
-        if looks_at_counts(scope, site) {
+        if looks_at_counts(scope, site.body_range(scope)) {
             return None;
         }
         if !site.is_body_after_item(scope) || site.kind == Kind::DoLoop {
@@ -205,17 +205,16 @@ fn is_behind_directive(scope: &Scope<'_>, block: StmtId, stmt: StmtId) -> bool {
     has_directive(scope.cx.file(file).bytes(), tokens, above)
 }
 
-/// Whether the body asks how many references something has: one more would show.
-fn looks_at_counts(scope: &Scope<'_>, site: &Site) -> bool {
+/// Whether what stands in `range` asks how many references something has: one more would show.
+pub(super) fn looks_at_counts(scope: &Scope<'_>, range: TokenRange) -> bool {
     let tree = scope.tree();
-    let body = site.body_range(scope);
     tree.exprs.iter().any(|expr| {
         let asks = match &expr.kind {
             ExprKind::Member { field, .. } => &**field == "ob_refcnt",
             ExprKind::Call { callee, .. } => tree.callee_name(*callee) == Some("Py_REFCNT"),
             _ => false,
         };
-        asks && inside(expr.range, body)
+        asks && inside(expr.range, range)
     })
 }
 

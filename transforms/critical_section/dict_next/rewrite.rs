@@ -1,20 +1,17 @@
 //! The edits: section, recorded outcomes, strong references.
 
 mod act;
-mod declare;
 mod helper;
 mod hold;
 mod label;
 
 use rustc_hash::FxHashSet;
 
-use crate::ast::StmtId;
-use crate::edit::{Edit, Fix, Layout, Need};
-use crate::lex::Token;
+use crate::edit::{Fix, Need};
 use crate::rule::PackageCx;
 use crate::source::{ByteSpan, FileId};
 
-use self::declare::Variable;
+use super::draft::{Draft, Variable};
 use super::exits::Reach;
 use super::operand::Operand;
 use super::plan::{Departure, Plan};
@@ -117,7 +114,7 @@ impl Section<'_> {
         }
         rewrite.unused_label();
         let mut fix = Fix::safe(self.title());
-        fix.edits = rewrite.edits();
+        fix.edits = rewrite.draft.edits();
         let function = if self.second.is_some() {
             "Py_BEGIN_CRITICAL_SECTION2"
         } else {
@@ -193,43 +190,17 @@ impl Section<'_> {
 
 struct Rewrite<'a> {
     section: &'a Section<'a>,
-    file: FileId,
     names: NewNames,
-    layout: Layout<'a>,
-    bytes: &'a [u8],
-    tokens: &'a [Token],
-    /// Edits in front of statements, those of outer statements first.
-    openers: Vec<Edit>,
-    /// Edits behind statements, in the order in which they were asked for: outer before inner.
-    closers: Vec<Edit>,
-    declared: Vec<Variable>,
+    draft: Draft<'a>,
 }
 
 impl<'a> Rewrite<'a> {
     fn new(section: &'a Section<'a>, file: FileId) -> Self {
-        let cx = section.scope.cx;
-        let (_, function) = cx.item(section.scope.item).place;
         Self {
             section,
-            file,
             names: NewNames::default(),
-            layout: cx.layout(file, function),
-            bytes: cx.file(file).bytes(),
-            tokens: &cx.program.index[file.index()].tokens,
-            openers: Vec::new(),
-            closers: Vec::new(),
-            declared: Vec::new(),
+            draft: Draft::new(section.scope, file),
         }
-    }
-
-    /// All edits, in the order in which insertions at one place have to stand.
-    fn edits(mut self) -> Vec<Edit> {
-        self.closers.reverse();
-        self.closers.append(&mut self.openers);
-        let mut sorted = self.closers.clone();
-        sorted.sort_by_key(|edit| edit.span);
-        self.closers.extend(self.layout.realign(&sorted));
-        self.closers
     }
 
     fn region(&mut self, span: ByteSpan) -> Result<(), String> {
@@ -262,11 +233,11 @@ impl<'a> Rewrite<'a> {
             _ => {}
         }
         after.extend(self.actions(span));
-        self.surround(span, &before, &after);
+        self.draft.surround(span, &before, &after);
         if let Some(name) = &self.names.dict
             && let Some((_, span)) = section.scope.cx.span(section.scope.item, section.site.dict)
         {
-            self.replace(span, name.clone());
+            self.draft.replace(span, name.clone());
         }
         Ok(())
     }
@@ -274,9 +245,10 @@ impl<'a> Rewrite<'a> {
     /// Declares the new variables of the section; gives what has to stand right before it.
     fn declarations(&mut self) -> Result<Vec<String>, String> {
         let section = self.section;
-        let layout = self.layout;
+        let layout = self.draft.layout;
+        let mut declared = Vec::new();
         let mut declare = |prefix: &str, name: &str, value: &str, is_constant: bool| {
-            self.declared.push(Variable {
+            declared.push(Variable {
                 declaration: format!("{}{name}", layout.pointer(prefix)),
                 value: value.to_owned(),
                 is_constant,
@@ -291,21 +263,14 @@ impl<'a> Rewrite<'a> {
         if let (Some(name), Some(ty)) = (&self.names.result, &section.plan.result) {
             declare(&ty.prefix, name, ty.initial, true);
         }
-        self.declare()
-    }
-
-    /// The text of a statement.
-    fn span(&self, stmt: StmtId) -> Result<ByteSpan, String> {
-        let span = self.section.scope.span(stmt);
-        span.map(|(_, span)| span)
-            .ok_or_else(|| "a part of the loop is made by a macro".to_owned())
+        self.draft.declare(&declared, section.site.region.first)
     }
 
     fn departure(&mut self, departure: &Departure) -> Result<(), String> {
-        let span = self.span(departure.exit.stmt)?;
+        let span = self.draft.span(departure.exit.stmt)?;
         for &stmt in &departure.moved {
-            let span = self.span(stmt)?;
-            self.openers.push(self.layout.remove(span));
+            let span = self.draft.span(stmt)?;
+            self.draft.openers.push(self.draft.layout.remove(span));
         }
         let flag = self.names.flag.as_deref().unwrap_or_default();
         let Section { scope, site, .. } = self.section;
@@ -329,55 +294,13 @@ impl<'a> Rewrite<'a> {
         }
         if !departure.has_value {
             let last = record.pop().unwrap_or_default();
-            self.surround(span, &record, &[]);
-            self.replace(span, last);
+            self.draft.surround(span, &record, &[]);
+            self.draft.replace(span, last);
             return Ok(());
         }
-        self.surround(span, &[], &record);
-        // `return f(x);` becomes `result = f(x);`, whatever comments stand in it.
-        let text = self.layout_text(span);
-        let blanks = text["return".len()..]
-            .bytes()
-            .take_while(u8::is_ascii_whitespace)
-            .count();
-        let keyword = "return".len() + blanks;
-        let keyword = u32::try_from(keyword).expect("files are small");
-        let keyword = ByteSpan::new(span.start().0, span.start().0 + keyword);
+        self.draft.surround(span, &[], &record);
         let result = self.names.result.as_deref().unwrap_or_default();
-        self.replace(keyword, format!("{result} = "));
+        self.draft.keep_result(span, result);
         Ok(())
-    }
-
-    fn layout_text(&self, span: ByteSpan) -> String {
-        self.section
-            .scope
-            .cx
-            .file(self.file)
-            .text(span)
-            .into_owned()
-    }
-
-    fn surround(&mut self, span: ByteSpan, before: &[String], after: &[String]) {
-        let before: Vec<&str> = before.iter().map(String::as_str).collect();
-        let after: Vec<&str> = after.iter().map(String::as_str).collect();
-        if before.is_empty() && after.is_empty() {
-            return;
-        }
-        let edits = self.layout.surround(span, &before, &after);
-        let (mut behind, mut front): (Vec<Edit>, Vec<Edit>) = edits
-            .into_iter()
-            .partition(|edit| edit.span.start() >= span.end());
-        self.openers.append(&mut front);
-        // `closers` is turned round at the end.
-        behind.reverse();
-        self.closers.append(&mut behind);
-    }
-
-    fn replace(&mut self, span: ByteSpan, text: String) {
-        self.openers.push(Edit {
-            file: self.file,
-            span,
-            text: text.into_bytes(),
-        });
     }
 }

@@ -224,17 +224,14 @@ impl<'a> Scope<'a> {
 
     /// Whether the function declares variables behind statements, as C99 allows.
     pub(super) fn declares_anywhere(&self) -> bool {
-        let is_decl = |stmt: &StmtId| matches!(self.stmt(*stmt), StmtKind::Decl(_));
-        self.tree().stmts.iter().any(|stmt| match &stmt.kind {
-            StmtKind::Block(stmts) => {
-                let behind = stmts.iter().skip_while(|stmt| is_decl(stmt));
-                behind.skip(1).any(is_decl)
-            }
-            StmtKind::For {
-                init: Some(init), ..
-            } => is_decl(init),
-            _ => false,
-        })
+        declares_anywhere(self.tree())
+    }
+
+    /// Whether any function of its file does.
+    pub(super) fn is_c99(&self) -> bool {
+        let (file, _) = self.cx.item(self.item).place;
+        let mut functions = self.cx.program.functions();
+        functions.any(|(item, function)| item.place.0 == file && declares_anywhere(&function.tree))
     }
 
     /// Every identifier of the function after expansion.
@@ -254,6 +251,20 @@ impl<'a> Scope<'a> {
         };
         words(a).eq(words(b))
     }
+}
+
+fn declares_anywhere(tree: &Tree) -> bool {
+    let is_decl = |stmt: &StmtId| matches!(tree.stmt(*stmt).kind, StmtKind::Decl(_));
+    tree.stmts.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Block(stmts) => {
+            let behind = stmts.iter().skip_while(|stmt| is_decl(stmt));
+            behind.skip(1).any(is_decl)
+        }
+        StmtKind::For {
+            init: Some(init), ..
+        } => is_decl(init),
+        _ => false,
+    })
 }
 
 pub(super) fn is_address_of(operand: &Operand, local: LocalId) -> bool {

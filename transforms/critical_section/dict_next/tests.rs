@@ -1,5 +1,6 @@
 //! The rule on C text. Each diff was read.
 
+mod copies;
 mod declines;
 mod dicts;
 mod exit_macros;

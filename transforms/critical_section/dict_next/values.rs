@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ast::{BinaryOp, LocalId};
+use crate::ast::{BinaryOp, LocalId, TokenRange};
 use crate::capi;
 use crate::cfg::{
     Base, BlockId, Callee, Cfg, Instr, InstrKind, Op, Operand, Place, Point, Source, TempId,
@@ -64,12 +64,28 @@ impl Uses {
     }
 }
 
-/// Follows the values that the call of `site` gives through the function.
+/// Follows the values that the call of `site` gives through the function; each lives as long as its
+/// turn.
 pub(super) fn uses(scope: &Scope<'_>, site: &Site) -> Uses {
+    follow(scope, site, site.turn(scope), false)
+}
+
+/// The same where all of them live as long as what stands in `life` runs.
+pub(super) fn uses_beyond(scope: &Scope<'_>, site: &Site, life: TokenRange) -> Uses {
+    follow(scope, site, life, true)
+}
+
+fn follow(scope: &Scope<'_>, site: &Site, life: TokenRange, keeps_old: bool) -> Uses {
     let Some(call) = scope.cfg.call(site.call) else {
         return Uses::default();
     };
-    let flow = Flow { scope, site, call };
+    let flow = Flow {
+        scope,
+        site,
+        call,
+        life,
+        keeps_old,
+    };
     let Ok(solution) = dataflow::solve(&scope.cfg, &flow) else {
         return Uses {
             suspended: KEY | VALUE,
@@ -157,6 +173,10 @@ struct Flow<'a> {
     site: &'a Site,
     /// Where `PyDict_Next` is called.
     call: Point,
+    /// Where key and value are kept alive,
+    life: TokenRange,
+    /// and whether those of earlier turns are as well.
+    keeps_old: bool,
 }
 
 impl Flow<'_> {
@@ -183,6 +203,9 @@ impl Flow<'_> {
                     .fold(0, |set, operand| set | state.of(operand));
                 state.set_temp(*dst, if moves { set } else { 0 });
             }
+            InstrKind::Store { place, value } if self.is_counted_next(at, place, value) => {
+                state.adopt(state.of(value));
+            }
             InstrKind::Store { place, value } => store(state, place, value, instr.source, uses),
             InstrKind::Call { dst, callee, args } => {
                 self.call(state, (*dst, instr.source), callee, args, uses);
@@ -195,9 +218,43 @@ impl Flow<'_> {
         }
     }
 
+    /// Whether what the step at `at` puts into memory gets a reference of its own right behind it.
+    ///
+    /// ```c
+    /// table[i] = value;
+    /// Py_INCREF(value);
+    /// ```
+    fn is_counted_next(&self, at: Point, place: &Place, value: &Operand) -> bool {
+        let Operand::Temp(stored) = value else {
+            return false;
+        };
+        let instrs = &self.scope.cfg.block(at.block).instrs;
+        let loaded = |temp: TempId| {
+            instrs.iter().find_map(|instr| match &instr.kind {
+                InstrKind::Load { dst, place } if *dst == temp => place.as_local(),
+                _ => None,
+            })
+        };
+        let local = loaded(*stored);
+        let mut calls = instrs[at.index + 1..]
+            .iter()
+            .filter_map(|instr| match &instr.kind {
+                InstrKind::Call { callee, args, .. } => Some((callee, args)),
+                _ => None,
+            });
+        local.is_some()
+            && place.as_local().is_none()
+            && calls.next().is_some_and(|(callee, args)| {
+                let takes = matches!(callee, Callee::Named(name) if matches!(&**name, "Py_INCREF" | "Py_XINCREF"));
+                takes && matches!(args[..], [Operand::Temp(temp)] if loaded(temp) == local)
+            })
+    }
+
     fn next_item(&self, state: &mut State) {
         state.temps.clear();
-        state.locals.values_mut().for_each(|set| *set |= OLD);
+        if !self.keeps_old {
+            state.locals.values_mut().for_each(|set| *set |= OLD);
+        }
         state.was_suspended = false;
         for (local, set) in [(self.site.key, KEY), (self.site.value, VALUE)] {
             if let Some(local) = local {
@@ -208,8 +265,7 @@ impl Flow<'_> {
 
     fn note_use(&self, state: &State, set: Set, source: Source, uses: &mut Uses) {
         let values = set & (KEY | VALUE);
-        let region = self.site.turn(self.scope);
-        if set & OLD != 0 || !self.scope.is_inside(source, region) {
+        if set & OLD != 0 || !self.scope.is_inside(source, self.life) {
             uses.outlive(values, source);
         } else if state.was_suspended {
             uses.suspended |= values;
@@ -237,7 +293,7 @@ impl Flow<'_> {
             return;
         }
         let releases = matches!(name, "Py_DECREF" | "Py_XDECREF" | "Py_DecRef" | "Py_CLEAR");
-        if releases && !self.scope.is_inside(source, self.site.turn(self.scope)) {
+        if releases && !self.scope.is_inside(source, self.life) {
             uses.released |= set;
         }
         let effects = capi::effects(name);

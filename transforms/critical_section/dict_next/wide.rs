@@ -92,7 +92,7 @@ fn begins_section(callee: &Callee) -> bool {
 }
 
 /// Whether `call` is made whenever `stmt` is: the dict then is one.
-fn is_unconditional(scope: &Scope<'_>, stmt: StmtId, call: ExprId) -> bool {
+pub(super) fn is_unconditional(scope: &Scope<'_>, stmt: StmtId, call: ExprId) -> bool {
     let at = scope.expr(call).range;
     let within = |expr: ExprId| inside(at, scope.expr(expr).range);
     let is_skipped = scope.tree().exprs.iter().any(|expr| match expr.kind {

@@ -1,8 +1,6 @@
 //! What is done about the outcome behind the section.
 
 use super::Rewrite;
-use crate::ast::StmtKind;
-use crate::edit::BraceStyle;
 use crate::source::ByteSpan;
 use crate::transforms::critical_section::dict_next::plan::RETURN_RESULT;
 
@@ -20,55 +18,20 @@ impl Rewrite<'_> {
             false => format!("{flag} == {n}"),
         };
         numbered
-            .map(|(action, n)| self.action(&condition(n), action, region))
+            .map(|(action, n)| {
+                let lines = self.with_result(action);
+                self.draft.branch(&condition(n), &lines, region)
+            })
             .collect()
     }
 
-    /// `if (condition) …` over several lines, indented for the place of the region.
-    fn action(&self, condition: &str, action: &[String], region: ByteSpan) -> String {
-        let ending = self.layout.line_ending(region.start());
-        let outer = match self.layout.braceless_head(region) {
-            Some(head) => self
-                .layout
-                .step()
-                .deeper(self.layout.indentation(head.start)),
-            None => self.layout.indentation(region.start()).to_vec(),
-        };
-        let inner = String::from_utf8_lossy(&self.layout.step().deeper(&outer)).into_owned();
-        let outer = String::from_utf8_lossy(&outer).into_owned();
+    /// With the name of the result variable.
+    fn with_result(&self, action: &[String]) -> Vec<String> {
         let result = self.names.result.as_deref().unwrap_or_default();
-        let line = |line: &String| {
-            let line = line.replace(RETURN_RESULT, &format!("return {result};"));
-            let line = line.replace('\n', &format!("{ending}{inner}"));
-            format!("{ending}{inner}{line}")
-        };
-        let body: String = action.iter().map(line).collect();
-        let open = self.layout.if_open();
-        if action.len() == 1 && !self.always_braces() {
-            return format!("{open}{condition}){body}");
-        }
-        match self.layout.braces() {
-            BraceStyle::SameLine => format!("{open}{condition}) {{{body}{ending}{outer}}}"),
-            BraceStyle::NextLine => {
-                format!("{open}{condition}){ending}{outer}{{{body}{ending}{outer}}}")
-            }
-            BraceStyle::Indented => {
-                let step = inner.strip_prefix(&*outer).unwrap_or_default();
-                let body = body.replace(
-                    &format!("{ending}{inner}"),
-                    &format!("{ending}{inner}{step}"),
-                );
-                format!("{open}{condition}){ending}{inner}{{{body}{ending}{inner}}}")
-            }
-        }
-    }
-
-    /// Whether no `if` of the function goes without braces.
-    fn always_braces(&self) -> bool {
-        let scope = self.section.scope;
-        scope.tree().stmts.iter().all(|stmt| match stmt.kind {
-            StmtKind::If { then, .. } => matches!(scope.stmt(then), StmtKind::Block(_)),
-            _ => true,
-        })
+        let named = format!("return {result};");
+        let lines = action.iter();
+        lines
+            .map(|line| line.replace(RETURN_RESULT, &named))
+            .collect()
     }
 }

@@ -39,7 +39,7 @@ impl Section<'_> {
         }
         let (file, place) = scope.cx.item(scope.item).place;
         let rewrite = Rewrite::new(self, file);
-        if gil_word(rewrite.bytes, rewrite.tokens, place).is_some() {
+        if gil_word(rewrite.draft.bytes, rewrite.draft.tokens, place).is_some() {
             return None;
         }
         let split = Split::new(scope.cx, scope.item).ok()?;
@@ -86,10 +86,10 @@ impl Section<'_> {
                 if is_computed(self.scope, self.site, exit) {
                     return None;
                 }
-                let span = rewrite.span(exit.stmt).ok()?;
-                rewrite.surround(span, &release, &[]);
+                let span = rewrite.draft.span(exit.stmt).ok()?;
+                rewrite.draft.surround(span, &release, &[]);
             }
         }
-        Some(rewrite.edits())
+        Some(rewrite.draft.edits())
     }
 }

@@ -20,7 +20,7 @@ impl Rewrite<'_> {
         let release = references.release();
         let scope = self.section.scope;
         let Region { first, last } = self.section.site.body;
-        let span = self.span(first)?.join(self.span(last)?);
+        let span = self.draft.span(first)?.join(self.draft.span(last)?);
         let is_once = self.section.site.kind == Kind::Once;
         if let StmtKind::Block(stmts) = scope.stmt(first)
             && !is_once
@@ -40,11 +40,11 @@ impl Rewrite<'_> {
                 &[]
             };
             let take = self.taking(first, span);
-            self.surround(span, &take, release);
+            self.draft.surround(span, &take, release);
         }
         for &jump in &references.jumps {
-            let span = self.span(jump)?;
-            self.surround(span, &release, &[]);
+            let span = self.draft.span(jump)?;
+            self.draft.surround(span, &release, &[]);
         }
         Ok(())
     }
@@ -54,43 +54,45 @@ impl Rewrite<'_> {
     fn taking(&self, statement: StmtId, span: ByteSpan) -> Vec<String> {
         let references = self.section.references;
         let is_decl = matches!(self.section.scope.stmt(statement), StmtKind::Decl(_));
-        let mut lines = references.declare(&self.layout);
+        let mut lines = references.declare(&self.draft.layout);
         if let Some(last) = lines.last_mut()
-            && self.layout.begins_line(span.start())
+            && self.draft.layout.begins_line(span.start())
             && !is_decl
         {
-            *last += self.layout.line_ending(span.start());
+            *last += self.draft.layout.line_ending(span.start());
         }
         lines.extend(references.acquire());
         lines
     }
 
     fn take_before(&mut self, stmts: &[StmtId], index: usize) -> Result<ByteSpan, String> {
-        let first = self.span(stmts[index])?;
+        let first = self.draft.span(stmts[index])?;
         if index == 0 {
             let lines = self.taking(stmts[0], first);
             self.insert_first(first, &lines);
             return Ok(first);
         }
         let references = self.section.references;
-        let declared = references.declare(&self.layout);
+        let declared = references.declare(&self.draft.layout);
         if !declared.is_empty() {
             let declared: Vec<&str> = declared.iter().map(String::as_str).collect();
-            let above = self.span(stmts[index - 1])?;
-            self.openers
-                .push(self.layout.declare_after(above, &declared));
+            let above = self.draft.span(stmts[index - 1])?;
+            self.draft
+                .openers
+                .push(self.draft.layout.declare_after(above, &declared));
         }
         self.insert_first(first, &references.acquire());
         Ok(first)
     }
 
     fn take_behind_brace(&mut self, block: ByteSpan, stmts: &[StmtId]) -> Result<ByteSpan, String> {
-        let first = self.span(stmts[0])?;
+        let first = self.draft.span(stmts[0])?;
         let references = self.section.references;
-        let lines = [references.declare(&self.layout), references.acquire()].concat();
+        let lines = [references.declare(&self.draft.layout), references.acquire()].concat();
         let text = self.indented(first, &lines);
-        self.openers
-            .push(self.layout.insert_line_after(block.start(), &text));
+        self.draft
+            .openers
+            .push(self.draft.layout.insert_line_after(block.start(), &text));
         Ok(first)
     }
 
@@ -98,35 +100,43 @@ impl Rewrite<'_> {
     fn take_before_value(&mut self, declaration: StmtId) -> Result<ByteSpan, String> {
         let (name, value) = late_value(self.section.scope, declaration)
             .ok_or("a declaration calls something before references can be taken")?;
-        let whole = self.span(declaration)?;
+        let whole = self.draft.span(declaration)?;
         let references = self.section.references;
-        let mut lines = references.declare(&self.layout);
-        if self.layout.is_blank_line_behind(whole.end()) {
+        let mut lines = references.declare(&self.draft.layout);
+        if self.draft.layout.is_blank_line_behind(whole.end()) {
             lines.push(String::new());
         }
         lines.extend(references.acquire());
-        let assigned = format!("{} = ", String::from_utf8_lossy(self.layout.text_of(name)));
-        let shift = self.column(value) - self.layout.indentation(whole.start()).len();
+        let assigned = format!(
+            "{} = ",
+            String::from_utf8_lossy(self.draft.layout.text_of(name))
+        );
+        let shift = self.column(value) - self.draft.layout.indentation(whole.start()).len();
         self.move_lines(value, shift.saturating_sub(assigned.len()));
         lines.push(assigned);
-        let ending = self.layout.line_ending(whole.start());
+        let ending = self.draft.layout.line_ending(whole.start());
         let text = format!(";{ending}{}", self.indented(whole, &lines));
-        self.replace(ByteSpan::new(name.end().0, value.start().0), text);
+        self.draft
+            .replace(ByteSpan::new(name.end().0, value.start().0), text);
         Ok(whole)
     }
 
     /// Bytes in front of `span` on its line.
     fn column(&self, span: ByteSpan) -> usize {
-        span.start().index() - self.layout.line_start(span.start()).index()
+        span.start().index() - self.draft.layout.line_start(span.start()).index()
     }
 
     /// Moves the lines of `span` behind the first to the left, as far as blanks stand there.
     fn move_lines(&mut self, span: ByteSpan, shift: usize) {
         let shift = u32::try_from(shift).expect("lines are short");
-        for at in self.layout.text_lines(span) {
+        for at in self.draft.layout.text_lines(span) {
             let blanks = ByteSpan::new(at.0.saturating_sub(shift), at.0);
-            if shift > 0 && self.bytes[blanks.range()].iter().all(|byte| *byte == b' ') {
-                self.replace(blanks, String::new());
+            if shift > 0
+                && self.draft.bytes[blanks.range()]
+                    .iter()
+                    .all(|byte| *byte == b' ')
+            {
+                self.draft.replace(blanks, String::new());
             }
         }
     }
@@ -139,40 +149,44 @@ impl Rewrite<'_> {
         last: StmtId,
         lines: &[String],
     ) -> Result<(), String> {
-        let last = self.span(last)?;
+        let last = self.draft.span(last)?;
         let rest = ByteSpan::new(last.end().0, block.end().0);
-        let has_directive = self.bytes[rest.range()].contains(&b'#');
+        let has_directive = self.draft.bytes[rest.range()].contains(&b'#');
         if !has_directive {
-            self.surround(last, &[], lines);
+            self.draft.surround(last, &[], lines);
             return Ok(());
         }
         let brace = ByteOffset(block.end().0 - 1);
         let text = self.indented(first, lines);
-        self.closers
-            .push(self.layout.insert_line_before(brace, &text));
+        self.draft
+            .closers
+            .push(self.draft.layout.insert_line_before(brace, &text));
         Ok(())
     }
 
     /// Inserts `lines` in front of the first statement of a block, and of the comment on it.
     fn insert_first(&mut self, statement: ByteSpan, lines: &[String]) {
-        let Some(before) = token_before_comment(self.bytes, self.tokens, statement) else {
-            self.surround(statement, lines, &[]);
+        let Some(before) = token_before_comment(self.draft.bytes, self.draft.tokens, statement)
+        else {
+            self.draft.surround(statement, lines, &[]);
             return;
         };
         let at = before.span.start();
         let text = self.indented(statement, lines);
-        self.openers.push(self.layout.insert_line_after(at, &text));
+        self.draft
+            .openers
+            .push(self.draft.layout.insert_line_after(at, &text));
     }
 
     /// Lines indented as `statement` is.
     fn indented(&self, statement: ByteSpan, lines: &[String]) -> String {
-        let indentation = self.layout.indentation(statement.start());
+        let indentation = self.draft.layout.indentation(statement.start());
         let indentation = String::from_utf8_lossy(indentation);
         let lines = lines.iter().map(|line| match line.is_empty() {
             true => String::new(),
             false => format!("{indentation}{line}"),
         });
         let lines: Vec<String> = lines.collect();
-        lines.join(self.layout.line_ending(statement.start()))
+        lines.join(self.draft.layout.line_ending(statement.start()))
     }
 }

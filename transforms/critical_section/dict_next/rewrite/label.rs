@@ -22,8 +22,9 @@ impl Rewrite<'_> {
         };
         if plan.happens_anyway && !self.is_used_elsewhere(name) {
             let label = self.label_text(name);
-            self.openers
-                .extend(label.map(|label| self.layout.remove(label)));
+            self.draft
+                .openers
+                .extend(label.map(|label| self.draft.layout.remove(label)));
         }
     }
 
@@ -49,8 +50,9 @@ impl Rewrite<'_> {
     fn words_in_function(&self, name: &str) -> usize {
         let scope = self.section.scope;
         let (_, function) = scope.cx.item(scope.item).place;
-        let words = self.tokens.iter().filter(|token| {
-            function.contains(token.span) && &self.bytes[token.span.range()] == name.as_bytes()
+        let words = self.draft.tokens.iter().filter(|token| {
+            function.contains(token.span)
+                && &self.draft.bytes[token.span.range()] == name.as_bytes()
         });
         words.count()
     }
@@ -62,13 +64,12 @@ impl Rewrite<'_> {
         let (label, _) = stmts.find(
             |(_, stmt)| matches!(&stmt.kind, StmtKind::Label { name: own, .. } if &**own == name),
         )?;
-        let start = self.span(label).ok()?.start();
-        let at = self
-            .tokens
-            .partition_point(|token| token.span.start() < start);
-        let [word, colon] = self.tokens.get(at..at + 2)? else {
+        let start = self.draft.span(label).ok()?.start();
+        let tokens = self.draft.tokens;
+        let at = tokens.partition_point(|token| token.span.start() < start);
+        let [word, colon] = tokens.get(at..at + 2)? else {
             return None;
         };
-        (&self.bytes[colon.span.range()] == b":").then(|| word.span.join(colon.span))
+        (&self.draft.bytes[colon.span.range()] == b":").then(|| word.span.join(colon.span))
     }
 }

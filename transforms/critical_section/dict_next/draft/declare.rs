@@ -1,22 +1,23 @@
 //! Where the new variables are declared, in the style of the function.
 
-use super::Rewrite;
+use super::Draft;
 use crate::ast::{StmtId, StmtKind};
 use crate::source::ByteSpan;
 use crate::transforms::critical_section::dict_next::text::is_whole_in_every_branch;
 
 /// A new variable.
-pub(super) struct Variable {
+pub(in super::super) struct Variable {
     /// `int failed`
-    pub(super) declaration: String,
+    pub(in super::super) declaration: String,
     /// What it has before the section; empty if nothing.
-    pub(super) value: String,
+    pub(in super::super) value: String,
     /// Whether it can have that from the beginning of the function on.
-    pub(super) is_constant: bool,
+    pub(in super::super) is_constant: bool,
 }
 
 impl Variable {
-    fn declared(&self) -> String {
+    /// The declaration with its value.
+    pub(in super::super) fn declared(&self) -> String {
         match &*self.value {
             "" => format!("{};", self.declaration),
             value => format!("{} = {value};", self.declaration),
@@ -32,24 +33,30 @@ impl Variable {
     }
 }
 
-impl Rewrite<'_> {
-    /// Declares the new variables; gives what has to stand right before the section.
+impl Draft<'_> {
+    /// Declares new variables for the statements from `first` on; gives what has to stand right
+    /// before these.
     ///
-    /// Where all that comes before the section in its block are declarations, or the function
-    /// declares between statements anyway, that is the declarations themselves.
-    pub(super) fn declare(&mut self) -> Result<Vec<String>, String> {
-        let declared = std::mem::take(&mut self.declared);
+    /// Where all that comes before them in their block are declarations, or the function declares
+    /// between statements anyway, that is the declarations themselves.
+    ///
+    /// # Errors
+    /// There is no place for them.
+    pub(in super::super) fn declare(
+        &mut self,
+        declared: &[Variable],
+        first: StmtId,
+    ) -> Result<Vec<String>, String> {
         if declared.is_empty() {
             return Ok(Vec::new());
         }
         let in_place = || declared.iter().map(Variable::declared).collect();
-        let scope = self.section.scope;
-        let first = self.section.site.region.first;
+        let scope = self.scope;
         let parent = scope.parent(first);
         let stmts = match parent.map(|parent| scope.stmt(parent)) {
             Some(StmtKind::Block(stmts)) => &stmts[..],
             Some(StmtKind::Label { .. } | StmtKind::Case { .. } | StmtKind::Default { .. }) => {
-                return self.declare_above(&declared, false);
+                return self.declare_above(declared, first, false);
             }
             // The only statement of an `if` or loop: it gets braces.
             _ => return Ok(in_place()),
@@ -57,17 +64,17 @@ impl Rewrite<'_> {
         let is_decl = |stmt: &StmtId| matches!(scope.stmt(*stmt), StmtKind::Decl(_));
         let leading = stmts.iter().take_while(|stmt| is_decl(stmt)).count();
         let is_first = stmts.get(leading) == Some(&first);
-        let joins_others = is_first && leading > 0 && !self.has_labels_before();
+        let joins_others = is_first && leading > 0 && !self.has_labels_before(first);
         if !joins_others && (is_first || scope.declares_anywhere()) {
             return Ok(in_place());
         }
-        self.declare_above(&declared, joins_others)
+        self.declare_above(declared, first, joins_others)
     }
 
     /// Whether a jump may lead past declarations at the top of a block.
-    fn has_labels_before(&self) -> bool {
-        let scope = self.section.scope;
-        let start = scope.range(self.section.site.region.first).start;
+    fn has_labels_before(&self, first: StmtId) -> bool {
+        let scope = self.scope;
+        let start = scope.range(first).start;
         scope.tree().stmts.iter().any(|stmt| {
             let is_label = matches!(
                 stmt.kind,
@@ -83,10 +90,10 @@ impl Rewrite<'_> {
     fn declare_above(
         &mut self,
         declared: &[Variable],
+        first: StmtId,
         right_before: bool,
     ) -> Result<Vec<String>, String> {
-        let scope = self.section.scope;
-        let first = self.section.site.region.first;
+        let scope = self.scope;
         let mut blocks = scope.ancestors(first);
         let block = blocks.find_map(|stmt| match scope.stmt(stmt) {
             StmtKind::Block(stmts) => Some((stmt, stmts)),
@@ -95,7 +102,7 @@ impl Rewrite<'_> {
         let (block, stmts) = block.ok_or("the loop is in no block")?;
         let is_decl = |stmt: &&StmtId| matches!(scope.stmt(**stmt), StmtKind::Decl(_));
         let last = stmts.iter().take_while(is_decl).last();
-        let has_labels = self.has_labels_before();
+        let has_labels = self.has_labels_before(first);
         let mut assigned = Vec::new();
         let mut lines = Vec::new();
         for variable in declared {

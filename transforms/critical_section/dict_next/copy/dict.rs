@@ -1,0 +1,91 @@
+//! Whether what is copied is a dict: `PyDict_Copy` raises `SystemError` for anything else, where
+//! `PyDict_Next` finds nothing.
+
+use super::life::Life;
+use crate::ast::{BinaryOp, ExprId, ExprKind, StmtId, StmtKind};
+use crate::program::CallSite;
+use crate::transforms::critical_section::dict_next::scope::{Scope, inside};
+
+/// What is known of the object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// It is a dict.
+    Dict,
+    /// It is no null pointer, and may be anything: there is nothing to iterate over then.
+    Object,
+    /// It is a dict if the function is right.
+    Assumed,
+}
+
+impl Known {
+    pub(super) fn new(scope: &Scope<'_>, life: &Life) -> Self {
+        let callee = match scope.expr(life.reader).kind {
+            ExprKind::Call { callee, .. } => scope.tree().callee_name(callee),
+            _ => None,
+        };
+        let site = CallSite {
+            item: scope.item,
+            expr: life.reader,
+        };
+        // What is no dict has no such size: `((PyDictObject *)d)->ma_used`.
+        let is_read = callee == Some("PyDict_GET_SIZE");
+        if is_read || scope.cx.is_dict(site, 0) || is_asked(scope, life) {
+            return Self::Dict;
+        }
+        match callee {
+            Some("PyDict_Next" | "_PyDict_Next") => Self::Object,
+            _ => Self::Assumed,
+        }
+    }
+}
+
+/// Whether an `if` around it asks for a dict, and nothing is called before it is read.
+///
+/// ```c
+/// if (PyDict_Check(self->fields)) {
+///     pos = 0;
+///     while (PyDict_Next(self->fields, &pos, &key, &value))
+/// ```
+fn is_asked(scope: &Scope<'_>, life: &Life) -> bool {
+    let first = life.site.region.first;
+    let mut inner = first;
+    for stmt in scope.ancestors(first) {
+        match scope.stmt(stmt) {
+            StmtKind::Block(stmts) => {
+                let mut before = stmts.iter().take_while(|&&stmt| stmt != inner);
+                if before.any(|&stmt| scope.stmt_calls(stmt)) {
+                    return false;
+                }
+            }
+            StmtKind::If { cond, then, .. } => {
+                return is_in(scope, first, *then) && says_dict(scope, *cond, life.dict);
+            }
+            _ => return false,
+        }
+        inner = stmt;
+    }
+    false
+}
+
+fn is_in(scope: &Scope<'_>, stmt: StmtId, outer: StmtId) -> bool {
+    inside(scope.range(stmt), scope.range(outer))
+}
+
+/// Whether `cond` holds only for a dict.
+fn says_dict(scope: &Scope<'_>, cond: ExprId, dict: ExprId) -> bool {
+    match &scope.expr(scope.uncast(cond)).kind {
+        ExprKind::Binary {
+            op: BinaryOp::LogicalAnd,
+            lhs,
+            rhs,
+        } => says_dict(scope, *lhs, dict) || says_dict(scope, *rhs, dict),
+        ExprKind::Call { callee, args } => {
+            let name = scope.tree().callee_name(*callee);
+            matches!(name, Some("PyDict_Check" | "PyDict_CheckExact"))
+                && args
+                    .first()
+                    .is_some_and(|&arg| scope.is_same_text(arg, dict))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,761 @@
+//! Loops over copies, where no section can be shown to hold.
+
+use super::diff;
+
+/// The rule on a function with this body, a dict `d` and a table `names`.
+fn copied(body: &str) -> String {
+    diff(&format!(
+        "
+static int
+fill(PyObject *d, PyObject **names, PyObject *hook)
+{{
+    Py_ssize_t pos = 0, i = 0, n;
+    PyObject *key, *value;
+{body}
+}}
+"
+    ))
+}
+
+const CALLS_BACK: &str = "
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        if (PyObject_CallOneArg(hook, key) == NULL)
+            return -1;
+        if (PyObject_CallOneArg(hook, value) == NULL)
+            return -1;
+    }
+    if (PyObject_CallOneArg(hook, value) == NULL)
+        return -1;
+    return 0;";
+
+#[test]
+fn what_is_used_behind_the_loop_is_kept_by_a_copy() {
+    insta::assert_snapshot!(copied(CALLS_BACK), @"
+        8: `d` is iterated over without holding its lock
+          8: `d`, which the caller passes in: another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may change it as well
+          safe: iterate over a copy of `d`
+        @@
+             Py_ssize_t pos = 0, i = 0, n;
+             PyObject *key, *value;
+        +    PyObject *d_copy = PyDict_Check(d)
+        +        ? PyDict_Copy(d)
+        +        : PyDict_New();
+         
+        -    while (PyDict_Next(d, &pos, &key, &value)) {
+        -        if (PyObject_CallOneArg(hook, key) == NULL)
+        +    if (d_copy == NULL)
+        +        return -1;
+        +    while (PyDict_Next(d_copy, &pos, &key, &value)) {
+        +        if (PyObject_CallOneArg(hook, key) == NULL) {
+        +            Py_DECREF(d_copy);
+                     return -1;
+        -        if (PyObject_CallOneArg(hook, value) == NULL)
+        +        }
+        +        if (PyObject_CallOneArg(hook, value) == NULL) {
+        +            Py_DECREF(d_copy);
+                     return -1;
+        +        }
+             }
+        -    if (PyObject_CallOneArg(hook, value) == NULL)
+        +    if (PyObject_CallOneArg(hook, value) == NULL) {
+        +        Py_DECREF(d_copy);
+                 return -1;
+        +    }
+        +    Py_DECREF(d_copy);
+             return 0;
+         }
+        ");
+}
+
+#[test]
+fn a_field_that_the_loop_may_set_is_copied() {
+    let text = "
+typedef struct { PyObject_HEAD PyObject *items; } Store;
+
+static PyObject *
+Store_reset(Store *self, PyObject *unused)
+{
+    Py_XSETREF(self->items, PyDict_New());
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+Store_each(Store *self, PyObject *hook)
+{
+    PyObject *key, *value, *given;
+    Py_ssize_t pos = 0;
+
+    if (!PyDict_Check(self->items))
+        return PyErr_Format(PyExc_TypeError, \"no dict\");
+    while (PyDict_Next(self->items, &pos, &key, &value)) {
+        given = PyObject_CallFunctionObjArgs(hook, key, value, NULL);
+        if (given == NULL)
+            return NULL;
+        Py_DECREF(given);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {\"reset\", (PyCFunction)Store_reset, METH_NOARGS, NULL},
+    {\"each\", (PyCFunction)Store_each, METH_O, NULL},
+    {NULL}
+};
+";
+    insta::assert_snapshot!(diff(text), @r#"
+        19: `self->items` is iterated over without holding its lock
+          19: `self->items`, a field that other threads can reach: another thread can change it between two calls
+          20: `PyObject_CallFunctionObjArgs` can run Python code, which may change it as well
+          safe: iterate over a copy of `self->items`
+        @@
+             PyObject *key, *value, *given;
+             Py_ssize_t pos = 0;
+        +    PyObject *items_copy;
+         
+             if (!PyDict_Check(self->items))
+                 return PyErr_Format(PyExc_TypeError, "no dict");
+        -    while (PyDict_Next(self->items, &pos, &key, &value)) {
+        +    items_copy = PyDict_Check(self->items)
+        +        ? PyDict_Copy(self->items)
+        +        : PyDict_New();
+        +    if (items_copy == NULL)
+        +        return NULL;
+        +    while (PyDict_Next(items_copy, &pos, &key, &value)) {
+                 given = PyObject_CallFunctionObjArgs(hook, key, value, NULL);
+        -        if (given == NULL)
+        +        if (given == NULL) {
+        +            Py_DECREF(items_copy);
+                     return NULL;
+        +        }
+                 Py_DECREF(given);
+             }
+        +    Py_DECREF(items_copy);
+             Py_RETURN_NONE;
+         }
+        "#);
+}
+
+#[test]
+fn the_size_is_that_of_the_copy() {
+    let body = "
+    if (!PyDict_Check(d)) {
+        PyErr_SetString(PyExc_TypeError, \"no dict\");
+        return -1;
+    }
+    n = PyDict_Size(d);
+    if (grow(names, n) < 0)
+        return -1;
+    if (PyObject_CallOneArg(hook, d) == NULL)
+        return -1;
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        if (PyObject_CallOneArg(hook, key) == NULL)
+            return -1;
+        names[i++] = Py_NewRef(key);
+    }
+    return 0;";
+    insta::assert_snapshot!(copied(body), @"
+        17: `d` is iterated over without holding its lock
+          17: `d`, which the caller passes in: another thread can change it between two calls
+          18: `PyObject_CallOneArg` can run Python code, which may change it as well
+          safe: hold `d` in a critical section while it is iterated over
+        @@
+             Py_ssize_t pos = 0, i = 0, n;
+             PyObject *key, *value;
+        +    int failed = 0;
+         
+             if (!PyDict_Check(d)) {
+        @@
+                 return -1;
+             }
+        +    Py_BEGIN_CRITICAL_SECTION(d);
+             n = PyDict_Size(d);
+        -    if (grow(names, n) < 0)
+        -        return -1;
+        -    if (PyObject_CallOneArg(hook, d) == NULL)
+        -        return -1;
+        +    if (grow(names, n) < 0) {
+        +        failed = 1;
+        +        goto end_section;
+        +    }
+        +    if (PyObject_CallOneArg(hook, d) == NULL) {
+        +        failed = 1;
+        +        goto end_section;
+        +    }
+             while (PyDict_Next(d, &pos, &key, NULL)) {
+        -        if (PyObject_CallOneArg(hook, key) == NULL)
+        -            return -1;
+        +        Py_INCREF(key);
+        +        if (PyObject_CallOneArg(hook, key) == NULL) {
+        +            Py_DECREF(key);
+        +            failed = 1;
+        +            break;
+        +        }
+                 names[i++] = Py_NewRef(key);
+        +        Py_DECREF(key);
+             }
+        +end_section: ;
+        +    Py_END_CRITICAL_SECTION();
+        +    if (failed)
+        +        return -1;
+             return 0;
+         }
+        ");
+}
+
+#[test]
+fn a_loop_that_counts_and_one_that_fills_share_a_copy() {
+    let text = "
+static PyObject *
+join(PyObject *self, PyObject *args)
+{
+    PyObject *d, *key, *joined = NULL;
+    Py_ssize_t pos = 0, length = 0;
+    char *at;
+
+    if (!PyArg_ParseTuple(args, \"O!\", &PyDict_Type, &d))
+        return NULL;
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        if (!PyBytes_Check(key)) {
+            PyErr_SetString(PyExc_TypeError, \"no bytes\");
+            goto fail;
+        }
+        length += PyBytes_GET_SIZE(key);
+    }
+    joined = PyBytes_FromStringAndSize(NULL, length);
+    if (joined == NULL)
+        goto fail;
+    at = PyBytes_AS_STRING(joined);
+    pos = 0;
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        memcpy(at, PyBytes_AS_STRING(key), PyBytes_GET_SIZE(key));
+        at += PyBytes_GET_SIZE(key);
+    }
+    return joined;
+fail:
+    Py_XDECREF(joined);
+    return NULL;
+}
+";
+    insta::assert_snapshot!(diff(text), @r#"
+        11: `d` is iterated over without holding its lock
+          11: an argument of the caller: another thread can change it between two calls
+          13: `PyErr_SetString` can run Python code, which may change it as well
+          safe: iterate over a copy of `d`
+        23: `d` is iterated over without holding its lock
+          23: an argument of the caller: another thread can change it between two calls
+          safe: iterate over a copy of `d`
+        @@
+             Py_ssize_t pos = 0, length = 0;
+             char *at;
+        +    PyObject *d_copy;
+         
+             if (!PyArg_ParseTuple(args, "O!", &PyDict_Type, &d))
+                 return NULL;
+        -    while (PyDict_Next(d, &pos, &key, NULL)) {
+        +    d_copy = PyDict_Copy(d);
+        +    if (d_copy == NULL)
+        +        return NULL;
+        +    while (PyDict_Next(d_copy, &pos, &key, NULL)) {
+                 if (!PyBytes_Check(key)) {
+                     PyErr_SetString(PyExc_TypeError, "no bytes");
+        @@
+             at = PyBytes_AS_STRING(joined);
+             pos = 0;
+        -    while (PyDict_Next(d, &pos, &key, NULL)) {
+        +    while (PyDict_Next(d_copy, &pos, &key, NULL)) {
+                 memcpy(at, PyBytes_AS_STRING(key), PyBytes_GET_SIZE(key));
+                 at += PyBytes_GET_SIZE(key);
+             }
+        +    Py_DECREF(d_copy);
+             return joined;
+         fail:
+             Py_XDECREF(joined);
+        +    Py_DECREF(d_copy);
+             return NULL;
+         }
+        "#);
+}
+
+#[test]
+fn what_a_return_computes_comes_before_the_release() {
+    let body = "
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        if (PyObject_CallOneArg(hook, key) == NULL)
+            return -1;
+        if (value == hook)
+            return check(value);
+    }
+    if (PyObject_CallOneArg(hook, value) == NULL)
+        return -1;
+    return 0;";
+    insta::assert_snapshot!(copied(body), @"
+        8: `d` is iterated over without holding its lock
+          8: `d`, which the caller passes in: another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may change it as well
+          safe: iterate over a copy of `d`
+        @@
+             Py_ssize_t pos = 0, i = 0, n;
+             PyObject *key, *value;
+        +    PyObject *d_copy = PyDict_Check(d)
+        +        ? PyDict_Copy(d)
+        +        : PyDict_New();
+        +    int result = 0;
+         
+        -    while (PyDict_Next(d, &pos, &key, &value)) {
+        -        if (PyObject_CallOneArg(hook, key) == NULL)
+        +    if (d_copy == NULL)
+        +        return -1;
+        +    while (PyDict_Next(d_copy, &pos, &key, &value)) {
+        +        if (PyObject_CallOneArg(hook, key) == NULL) {
+        +            Py_DECREF(d_copy);
+                     return -1;
+        -        if (value == hook)
+        -            return check(value);
+        +        }
+        +        if (value == hook) {
+        +            result = check(value);
+        +            Py_DECREF(d_copy);
+        +            return result;
+        +        }
+             }
+        -    if (PyObject_CallOneArg(hook, value) == NULL)
+        +    if (PyObject_CallOneArg(hook, value) == NULL) {
+        +        Py_DECREF(d_copy);
+                 return -1;
+        +    }
+        +    Py_DECREF(d_copy);
+             return 0;
+         }
+        ");
+}
+
+#[test]
+fn a_label_behind_the_loop_releases_for_all_jumps() {
+    let body = "
+    int status = -1;
+
+    if (!PyDict_Check(d))
+        return -1;
+    if (PyObject_CallOneArg(hook, d) == NULL)
+        return -1;
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        if (PyObject_CallOneArg(hook, key) == NULL)
+            goto done;
+        if (PyObject_CallOneArg(hook, value) == NULL)
+            goto done;
+    }
+    if (PyObject_CallOneArg(hook, value) == NULL)
+        goto done;
+    status = 0;
+done:
+    leave(names);
+    return status;";
+    insta::assert_snapshot!(copied(body), @"
+        14: `d` is iterated over without holding its lock
+          14: `d`, which the caller passes in: another thread can change it between two calls
+          15: `PyObject_CallOneArg` can run Python code, which may change it as well
+          safe: iterate over a copy of `d`
+        @@
+         
+             int status = -1;
+        +    PyObject *d_copy;
+         
+             if (!PyDict_Check(d))
+        @@
+             if (PyObject_CallOneArg(hook, d) == NULL)
+                 return -1;
+        -    while (PyDict_Next(d, &pos, &key, &value)) {
+        +    d_copy = PyDict_Copy(d);
+        +    if (d_copy == NULL)
+        +        return -1;
+        +    while (PyDict_Next(d_copy, &pos, &key, &value)) {
+                 if (PyObject_CallOneArg(hook, key) == NULL)
+                     goto done;
+        @@
+         done:
+             leave(names);
+        +    Py_DECREF(d_copy);
+             return status;
+         }
+        ");
+}
+
+#[test]
+fn nothing_is_released_once_the_gil_is_given_away() {
+    let text = "
+static int
+watch(PyObject *d, PyObject *hook)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        if (PyObject_CallOneArg(hook, key) == NULL) {
+            RELEASE_GIL;
+            return -1;
+        }
+    }
+    if (PyObject_CallOneArg(hook, value) == NULL)
+        return -1;
+    return 0;
+}
+";
+    insta::assert_snapshot!(diff(text), @"
+        8: `d` is iterated over without holding its lock
+          8: `d`, which the caller passes in: another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may change it as well
+          by hand: `RELEASE_GIL` in the loop may detach the thread, and no critical section may end without a thread state: iterate over a copy (`PyDict_Copy`)
+        ");
+}
+
+#[test]
+fn other_keys_that_the_loop_sets_would_not_show_in_a_copy() {
+    let body = CALLS_BACK.replace(
+        "        if (PyObject_CallOneArg(hook, value)",
+        "        if (PyDict_SetItem(d, hook, key) < 0)
+            return -1;
+        if (PyObject_CallOneArg(hook, value)",
+    );
+    insta::assert_snapshot!(copied(&body), @"
+        8: `d` is iterated over without holding its lock
+          8: `d`, which the caller passes in: another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may change it as well
+          review: hold `d` in a critical section while it is iterated over
+          assumes that something keeps `value` alive where it is used after the section (line 16)
+        @@
+             Py_ssize_t pos = 0, i = 0, n;
+             PyObject *key, *value;
+        +    int failed = 0;
+         
+        +    Py_BEGIN_CRITICAL_SECTION(d);
+             while (PyDict_Next(d, &pos, &key, &value)) {
+        -        if (PyObject_CallOneArg(hook, key) == NULL)
+        -            return -1;
+        -        if (PyDict_SetItem(d, hook, key) < 0)
+        -            return -1;
+        -        if (PyObject_CallOneArg(hook, value) == NULL)
+        -            return -1;
+        +        Py_INCREF(key);
+        +        if (PyObject_CallOneArg(hook, key) == NULL) {
+        +            Py_DECREF(key);
+        +            failed = 1;
+        +            break;
+        +        }
+        +        if (PyDict_SetItem(d, hook, key) < 0) {
+        +            Py_DECREF(key);
+        +            failed = 1;
+        +            break;
+        +        }
+        +        if (PyObject_CallOneArg(hook, value) == NULL) {
+        +            Py_DECREF(key);
+        +            failed = 1;
+        +            break;
+        +        }
+        +        Py_DECREF(key);
+             }
+        +    Py_END_CRITICAL_SECTION();
+        +    if (failed)
+        +        return -1;
+             if (PyObject_CallOneArg(hook, value) == NULL)
+                 return -1;
+        ");
+}
+
+#[test]
+fn what_is_stored_without_a_reference_outlives_a_copy() {
+    let body = CALLS_BACK.replace("return 0;", "names[0] = value;\n    return 0;");
+    insta::assert_snapshot!(copied(&body), @"
+        8: `d` is iterated over without holding its lock
+          8: `d`, which the caller passes in: another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may change it as well
+          review: hold `d` in a critical section while it is iterated over
+          assumes that something keeps `value` alive where it is used after the section (line 14)
+        @@
+             Py_ssize_t pos = 0, i = 0, n;
+             PyObject *key, *value;
+        +    int failed = 0;
+         
+        +    Py_BEGIN_CRITICAL_SECTION(d);
+             while (PyDict_Next(d, &pos, &key, &value)) {
+        -        if (PyObject_CallOneArg(hook, key) == NULL)
+        -            return -1;
+        -        if (PyObject_CallOneArg(hook, value) == NULL)
+        -            return -1;
+        +        Py_INCREF(key);
+        +        if (PyObject_CallOneArg(hook, key) == NULL) {
+        +            Py_DECREF(key);
+        +            failed = 1;
+        +            break;
+        +        }
+        +        if (PyObject_CallOneArg(hook, value) == NULL) {
+        +            Py_DECREF(key);
+        +            failed = 1;
+        +            break;
+        +        }
+        +        Py_DECREF(key);
+             }
+        +    Py_END_CRITICAL_SECTION();
+        +    if (failed)
+        +        return -1;
+             if (PyObject_CallOneArg(hook, value) == NULL)
+                 return -1;
+        ");
+}
+
+#[test]
+fn what_is_counted_behind_its_store_is_owned() {
+    let body = "
+    n = PyDict_GET_SIZE(d);
+    if (PyObject_CallOneArg(hook, d) == NULL)
+        return -1;
+    if (grow(names, n) < 0)
+        return -1;
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        names[i++] = value;
+        Py_INCREF(value);
+        if (PyObject_CallOneArg(hook, key) == NULL)
+            return -1;
+    }
+    return 0;";
+    insta::assert_snapshot!(copied(body), @"
+        13: `d` is iterated over without holding its lock
+          13: `d`, which the caller passes in: another thread can change it between two calls
+          16: `PyObject_CallOneArg` can run Python code, which may change it as well
+          safe: hold `d` in a critical section while it is iterated over
+        @@
+             Py_ssize_t pos = 0, i = 0, n;
+             PyObject *key, *value;
+        +    int failed = 0;
+         
+        +    Py_BEGIN_CRITICAL_SECTION(d);
+             n = PyDict_GET_SIZE(d);
+        -    if (PyObject_CallOneArg(hook, d) == NULL)
+        -        return -1;
+        -    if (grow(names, n) < 0)
+        -        return -1;
+        +    if (PyObject_CallOneArg(hook, d) == NULL) {
+        +        failed = 1;
+        +        goto end_section;
+        +    }
+        +    if (grow(names, n) < 0) {
+        +        failed = 1;
+        +        goto end_section;
+        +    }
+             while (PyDict_Next(d, &pos, &key, &value)) {
+        +        Py_INCREF(key);
+                 names[i++] = value;
+                 Py_INCREF(value);
+        -        if (PyObject_CallOneArg(hook, key) == NULL)
+        -            return -1;
+        +        if (PyObject_CallOneArg(hook, key) == NULL) {
+        +            Py_DECREF(key);
+        +            failed = 1;
+        +            break;
+        +        }
+        +        Py_DECREF(key);
+             }
+        +end_section: ;
+        +    Py_END_CRITICAL_SECTION();
+        +    if (failed)
+        +        return -1;
+             return 0;
+         }
+        ");
+}
+
+#[test]
+fn a_collector_makes_no_copy() {
+    let text = "
+typedef struct { PyObject_HEAD PyObject *items; } Store;
+
+static int
+Store_clear(Store *self)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(self->items, &pos, &key, &value)) {
+        if (notify(key) < 0)
+            return -1;
+    }
+    if (notify(value) < 0)
+        return -1;
+    return 0;
+}
+
+static PyTypeObject Store_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_clear = (inquiry)Store_clear,
+};
+";
+    insta::assert_snapshot!(diff(text), @"
+        10: `self->items` is iterated over without holding its lock
+          10: `self->items`, a field that other threads can reach: another thread can change it between two calls
+          11: `notify` can run Python code, which may change it as well
+          review: hold `self->items` in a critical section while it is iterated over
+          assumes that something keeps `value` alive where it is used after the section (line 14)
+        @@
+             PyObject *key, *value;
+             Py_ssize_t pos = 0;
+        +    PyObject *items = Py_NewRef(self->items);
+        +    int failed = 0;
+         
+        -    while (PyDict_Next(self->items, &pos, &key, &value)) {
+        -        if (notify(key) < 0)
+        -            return -1;
+        +    Py_BEGIN_CRITICAL_SECTION(items);
+        +    while (PyDict_Next(items, &pos, &key, &value)) {
+        +        Py_INCREF(key);
+        +        if (notify(key) < 0) {
+        +            Py_DECREF(key);
+        +            failed = 1;
+        +            break;
+        +        }
+        +        Py_DECREF(key);
+             }
+        +    Py_END_CRITICAL_SECTION();
+        +    Py_DECREF(items);
+        +    if (failed)
+        +        return -1;
+             if (notify(value) < 0)
+                 return -1;
+        ");
+}
+
+#[test]
+fn counts_of_references_are_those_without_a_copy() {
+    let body = CALLS_BACK.replace("value) == NULL", "value) == NULL || Py_REFCNT(value) == 1");
+    insta::assert_snapshot!(copied(&body), @"
+        8: `d` is iterated over without holding its lock
+          8: `d`, which the caller passes in: another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may change it as well
+          review: hold `d` in a critical section while it is iterated over
+          assumes that `key` stays in its dict while calls in the loop run Python code
+          assumes that something keeps `value` alive where it is used after the section (line 14)
+        @@
+             Py_ssize_t pos = 0, i = 0, n;
+             PyObject *key, *value;
+        +    int failed = 0;
+         
+        +    Py_BEGIN_CRITICAL_SECTION(d);
+             while (PyDict_Next(d, &pos, &key, &value)) {
+        -        if (PyObject_CallOneArg(hook, key) == NULL)
+        -            return -1;
+        -        if (PyObject_CallOneArg(hook, value) == NULL || Py_REFCNT(value) == 1)
+        -            return -1;
+        +        if (PyObject_CallOneArg(hook, key) == NULL) {
+        +            failed = 1;
+        +            break;
+        +        }
+        +        if (PyObject_CallOneArg(hook, value) == NULL || Py_REFCNT(value) == 1) {
+        +            failed = 1;
+        +            break;
+        +        }
+             }
+        +    Py_END_CRITICAL_SECTION();
+        +    if (failed)
+        +        return -1;
+             if (PyObject_CallOneArg(hook, value) == NULL || Py_REFCNT(value) == 1)
+                 return -1;
+        ");
+}
+
+#[test]
+fn a_jump_into_the_loop_would_miss_the_copy() {
+    let body = CALLS_BACK
+        .replace("while", "if (n) goto inside;\n    while")
+        .replace(
+            "        if (PyObject_CallOneArg(hook, value)",
+            "inside:\n        if (PyObject_CallOneArg(hook, value)",
+        );
+    insta::assert_snapshot!(copied(&body), @"
+        9: `d` is iterated over without holding its lock
+          9: `d`, which the caller passes in: another thread can change it between two calls
+          10: `PyObject_CallOneArg` can run Python code, which may change it as well
+          by hand: `goto inside` jumps into the loop, and nothing may jump into a critical section: move the label out of the loop first
+        ");
+}
+
+#[test]
+fn a_function_that_cannot_fail_makes_no_copy() {
+    let text = "
+static void
+show(PyObject *d)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, &value))
+        print(key);
+    print(value);
+}
+";
+    insta::assert_snapshot!(diff(text), @"
+        8: `d` is iterated over without holding its lock
+          8: `d`, which the caller passes in: another thread can change it between two calls
+          9: `print` can run Python code, which may change it as well
+          review: hold `d` in a critical section while it is iterated over
+          assumes that something keeps `value` alive where it is used after the section (line 10)
+        @@
+             Py_ssize_t pos = 0;
+         
+        -    while (PyDict_Next(d, &pos, &key, &value))
+        +    Py_BEGIN_CRITICAL_SECTION(d);
+        +    while (PyDict_Next(d, &pos, &key, &value)) {
+        +        Py_INCREF(key);
+                 print(key);
+        +        Py_DECREF(key);
+        +    }
+        +    Py_END_CRITICAL_SECTION();
+             print(value);
+         }
+        ");
+}
+
+#[test]
+fn a_function_without_a_result_leaves_its_exception() {
+    let text = "
+static void
+show(PyObject *d, PyObject *other)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+    int n;
+
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        if (!PyArg_ParseTuple(value, \"i\", &n))
+            return;
+        print(n);
+    }
+    print(value);
+}
+";
+    insta::assert_snapshot!(diff(text), @r#"
+        9: `d` is iterated over without holding its lock
+          9: `d`, which the caller passes in: another thread can change it between two calls
+          10: `PyArg_ParseTuple` can run Python code, which may change it as well
+          safe: iterate over a copy of `d`
+        @@
+             Py_ssize_t pos = 0;
+             int n;
+        +    PyObject *d_copy = PyDict_Check(d)
+        +        ? PyDict_Copy(d)
+        +        : PyDict_New();
+         
+        -    while (PyDict_Next(d, &pos, &key, &value)) {
+        -        if (!PyArg_ParseTuple(value, "i", &n))
+        +    if (d_copy == NULL)
+        +        return;
+        +    while (PyDict_Next(d_copy, &pos, &key, &value)) {
+        +        if (!PyArg_ParseTuple(value, "i", &n)) {
+        +            Py_DECREF(d_copy);
+                     return;
+        +        }
+                 print(n);
+             }
+             print(value);
+        +    Py_DECREF(d_copy);
+         }
+        "#);
+}
