@@ -30,21 +30,13 @@ impl Life {
         let sizes = asked.iter().map(|asked| scope.expr(asked.call).range);
         let readers: Vec<TokenRange> = in_loops.chain(sizes).collect();
         let &site = loops.first()?;
-        let region = region(scope, site, &readers);
-        if region.is_none() && std::env::var("DBGCOPY").is_ok() {
-            eprintln!("COPY {}: region", scope.function.name);
-        }
-        let region = region?;
+        let region = region(scope, site, &readers)?;
         let mut sizes = asked.iter().map(|asked| asked.call);
         let size = sizes.find(|&call| is_unconditional(scope, region.first, call));
         let looped = loops
             .iter()
             .find(|site| site.iteration == region.first && site.is_unconditional);
-        let reader = size.or(looped.map(|site| site.call));
-        if reader.is_none() && std::env::var("DBGCOPY").is_ok() {
-            eprintln!("COPY {}: reader", scope.function.name);
-        }
-        let reader = reader?;
+        let reader = size.or(looped.map(|site| site.call))?;
         let life = Self {
             site: Site { region, ..*site },
             reader,

@@ -139,73 +139,48 @@ static PyMethodDef methods[] = {
 #[test]
 fn the_size_is_that_of_the_copy() {
     let body = "
-    if (!PyDict_Check(d)) {
-        PyErr_SetString(PyExc_TypeError, \"no dict\");
-        return -1;
-    }
-    n = PyDict_Size(d);
+    n = PyDict_GET_SIZE(d);
     if (grow(names, n) < 0)
         return -1;
-    if (PyObject_CallOneArg(hook, d) == NULL)
-        return -1;
-    while (PyDict_Next(d, &pos, &key, NULL)) {
-        if (PyObject_CallOneArg(hook, key) == NULL)
-            return -1;
+    while (PyDict_Next(d, &pos, &key, &value))
         names[i++] = Py_NewRef(key);
-    }
+    if (PyObject_CallOneArg(hook, value) == NULL)
+        return -1;
     return 0;";
     insta::assert_snapshot!(copied(body), @"
-        17: `d` is iterated over without holding its lock
-          17: `d`, which the caller passes in: another thread can change it between two calls
-          18: `PyObject_CallOneArg` can run Python code, which may change it as well
-          safe: hold `d` in a critical section while it is iterated over
+        11: `d` is iterated over without holding its lock
+          11: `d`, which the caller passes in: another thread can change it between two calls
+          safe: iterate over a copy of `d`
         @@
              Py_ssize_t pos = 0, i = 0, n;
              PyObject *key, *value;
-        +    int failed = 0;
+        +    PyObject *d_copy = PyDict_Copy(d);
          
-             if (!PyDict_Check(d)) {
-        @@
-                 return -1;
-             }
-        +    Py_BEGIN_CRITICAL_SECTION(d);
-             n = PyDict_Size(d);
+        -    n = PyDict_GET_SIZE(d);
         -    if (grow(names, n) < 0)
-        -        return -1;
-        -    if (PyObject_CallOneArg(hook, d) == NULL)
-        -        return -1;
-        +    if (grow(names, n) < 0) {
-        +        failed = 1;
-        +        goto end_section;
-        +    }
-        +    if (PyObject_CallOneArg(hook, d) == NULL) {
-        +        failed = 1;
-        +        goto end_section;
-        +    }
-             while (PyDict_Next(d, &pos, &key, NULL)) {
-        -        if (PyObject_CallOneArg(hook, key) == NULL)
-        -            return -1;
-        +        Py_INCREF(key);
-        +        if (PyObject_CallOneArg(hook, key) == NULL) {
-        +            Py_DECREF(key);
-        +            failed = 1;
-        +            break;
-        +        }
-                 names[i++] = Py_NewRef(key);
-        +        Py_DECREF(key);
-             }
-        +end_section: ;
-        +    Py_END_CRITICAL_SECTION();
-        +    if (failed)
+        +    if (d_copy == NULL)
         +        return -1;
+        +    n = PyDict_GET_SIZE(d_copy);
+        +    if (grow(names, n) < 0) {
+        +        Py_DECREF(d_copy);
+                 return -1;
+        -    while (PyDict_Next(d, &pos, &key, &value))
+        +    }
+        +    while (PyDict_Next(d_copy, &pos, &key, &value))
+                 names[i++] = Py_NewRef(key);
+        -    if (PyObject_CallOneArg(hook, value) == NULL)
+        +    if (PyObject_CallOneArg(hook, value) == NULL) {
+        +        Py_DECREF(d_copy);
+                 return -1;
+        +    }
+        +    Py_DECREF(d_copy);
              return 0;
          }
         ");
 }
 
-#[test]
-fn a_loop_that_counts_and_one_that_fills_share_a_copy() {
-    let text = "
+/// A loop that counts, and one that fills what has room for so many.
+const JOIN: &str = "
 static PyObject *
 join(PyObject *self, PyObject *args)
 {
@@ -237,7 +212,10 @@ fail:
     return NULL;
 }
 ";
-    insta::assert_snapshot!(diff(text), @r#"
+
+#[test]
+fn a_loop_that_counts_and_one_that_fills_share_a_copy() {
+    insta::assert_snapshot!(diff(JOIN), @r#"
         11: `d` is iterated over without holding its lock
           11: an argument of the caller: another thread can change it between two calls
           13: `PyErr_SetString` can run Python code, which may change it as well
