@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::outs::{Outs, outs};
 use super::{Param, Summaries, Summary};
 use crate::ast::{ExprId, ExprKind, Function, LocalId, TypeKind};
 use crate::capi::StealWhen;
@@ -40,7 +41,7 @@ pub(super) fn sum_up(
     for (seed, &at) in pointers.iter().enumerate() {
         match walks.of(seed) {
             Some((followed, seed)) => {
-                summary.params[at] = param(function, followed, seed);
+                summary.params[at] = param(function, followed, seed, known);
                 if keeps_contents(function, followed, seed, types) {
                     summary.contents_of.insert(at);
                 }
@@ -127,18 +128,22 @@ fn is_in_result(exits: &BTreeSet<Exit>, seed: usize, taken: bool) -> bool {
     })
 }
 
-fn param(function: &Function, followed: &Followed, seed: usize) -> Param {
-    let stored = followed.troubles.iter().any(|trouble| {
-        let returned = matches!(trouble.at, Some(Source::Stmt(_)) | None);
+fn param(function: &Function, followed: &Followed, seed: usize, known: &Summaries) -> Param {
+    let stored = followed.troubles.iter().filter_map(|trouble| {
         let escapes = matches!(
             trouble.problem,
             Problem::DerivedEscapes | Problem::BorrowedEscapes
         );
-        trouble.seed == seed && escapes && !returned
+        match trouble.at {
+            Some(Source::Expr(step)) if trouble.seed == seed && escapes => Some(step),
+            _ => None,
+        }
     });
-    if stored {
-        return Param::Inside;
-    }
+    let used = match outs(function, stored, known) {
+        None => return Param::Inside,
+        Some(outs) if outs == Outs::default() => Param::Used,
+        Some(outs) => Param::Through(outs),
+    };
     let unsure = followed
         .troubles
         .iter()
@@ -151,7 +156,9 @@ fn param(function: &Function, followed: &Followed, seed: usize) -> Param {
     let counts: Vec<i8> = counts.into_iter().collect();
     match counts[..] {
         _ if unsure => Param::Unsure,
-        [] | [0] => Param::Used,
+        [] | [0] => used,
+        // What it keeps of the rest cannot be told as well.
+        _ if used != Param::Used => Param::Unsure,
         [-1] => Param::Taken(StealWhen::Always),
         // PyObject *as_bytes(PyObject *v) { if (PyBytes_Check(v)) return v; … Py_DECREF(v); return b; }
         [-1, 0]

@@ -11,6 +11,7 @@
 
 mod function;
 mod order;
+mod outs;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) use order::callees_first;
 use order::{Called, calls_any};
+pub(crate) use outs::Outs;
 
 use super::track::{Callees, Keeps, KnownCallees};
 use crate::ast::Function;
@@ -36,6 +38,8 @@ pub(crate) enum Param {
     Taken(StealWhen),
     /// A pointer into it is stored.
     Inside,
+    /// A pointer into it is stored, but only through other arguments: `*end = text + 1;`.
+    Through(Outs),
     /// It depends on the path, or cannot be told.
     Unsure,
 }
@@ -189,15 +193,27 @@ impl Summaries {
     }
 }
 
+impl Param {
+    /// What either of two does.
+    fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Through(outs), Self::Used) | (Self::Used, Self::Through(outs)) => {
+                Self::Through(outs)
+            }
+            (Self::Through(outs), Self::Through(others)) => Self::Through(outs.with(others)),
+            _ if self == other => self,
+            _ => Self::Unsure,
+        }
+    }
+}
+
 impl Summary {
     /// What either of two does.
     fn join(mut self, other: Self) -> Self {
         let length = self.params.len().max(other.params.len());
         self.params.resize(length, Param::Used);
         for (at, &param) in other.params.iter().enumerate() {
-            if self.params[at] != param {
-                self.params[at] = Param::Unsure;
-            }
+            self.params[at] = self.params[at].join(param);
         }
         self.result_of.extend(other.result_of);
         self.result_of.sort_unstable();
@@ -216,7 +232,7 @@ impl Summary {
             for (at, param) in self.params.iter_mut().enumerate() {
                 if stolen.contains(&at) {
                     *param = Param::Taken(StealWhen::Always);
-                } else if *param != Param::Inside {
+                } else if !matches!(param, Param::Inside | Param::Through(_)) {
                     *param = Param::Used;
                 }
             }
@@ -236,7 +252,7 @@ impl Callees for Summaries {
     fn steals(&self, name: &str, arg: usize) -> Option<StealWhen> {
         match self.param(name, arg) {
             Some(Param::Taken(when)) => Some(when),
-            Some(Param::Used | Param::Inside | Param::Unsure) => None,
+            Some(Param::Used | Param::Inside | Param::Through(_) | Param::Unsure) => None,
             None => KnownCallees.steals(name, arg),
         }
     }
@@ -268,9 +284,13 @@ impl Callees for Summaries {
         self.makes_frozen_sets
     }
 
+    fn stores(&self, name: &str, arg: usize, out: usize) -> bool {
+        matches!(self.param(name, arg), Some(Param::Through(outs)) if outs.contains(out))
+    }
+
     fn keeps(&self, name: &str, arg: usize) -> Option<Keeps> {
         match self.param(name, arg)? {
-            Param::Used => None,
+            Param::Used | Param::Through(_) => None,
             Param::Taken(_) => Some(Keeps::Reference),
             Param::Inside => Some(Keeps::Inside),
             Param::Unsure => Some(Keeps::Unsure),

@@ -119,7 +119,7 @@ fn pointers_into_an_argument_are_told_from_copies() {
     field: Used and in the result
     field_ref: Used and in the result
     made: Used
-    name: Used, Inside
+    name: Used, Through({0})
     new_field: Used
     same: Used and in the result
     size: Used
@@ -287,4 +287,47 @@ fn problems(text: &str) -> Vec<Problem> {
         let troubles = followed.expect("few paths").troubles;
         troubles.iter().map(|trouble| trouble.problem).collect()
     })
+}
+
+#[test]
+fn pointers_that_are_stored_through_parameters_are_told_from_kept_ones() {
+    let text = "
+        static int word(char *text, char **end) { while (*text > 32) text++; *end = text; return 0; }
+        static int words(char *text, char **end) { return word(text, end); }
+        static int own(char *text) { char *end; word(text, &end); return *end; }
+        static int first(PyObject *t, PyObject **v) { *v = PyTuple_GET_ITEM(t, 0); return 0; }
+        static int bytes(PyObject *v, struct text *at) {
+            return PyBytes_AsStringAndSize(v, &at->start, NULL);
+        }
+        static int text(PyObject *v, char **at) { return PyBytes_AsStringAndSize(v, at, NULL); }
+        static void scan(struct text *at) { at->start = at->start + 1; }";
+    let calls = "words(s, &e); own(s); first(v, &w); bytes(v, &t); text(v, &s); scan(&t);";
+    insta::assert_snapshot!(summary(&with_caller(text, calls)), @r"
+    bytes: Through({1}), Used
+    first: Through({1}), Used
+    own: Used
+    scan: Used
+    text: Through({1}), Used
+    word: Through({1}), Used
+    words: Through({1}), Used
+    ");
+}
+
+#[test]
+fn what_is_stored_elsewhere_is_kept() {
+    let text = "
+        static char *last;
+        static int moved(char *text, char **end) { end++; *end = text; return 0; }
+        static int deeper(char *text, struct list *l) { l->next->text = text; return 0; }
+        static int both(char *text, char **end) { last = text; *end = text; return 0; }
+        static int local(char *text) { static char *at; return PyArg_Parse(text, \"s\", &at); }
+        static int object(PyObject *v, PyObject **at) { *at = v; return 0; }";
+    let calls = "moved(s, &e); deeper(s, l); both(s, &e); local(s); object(v, &w);";
+    insta::assert_snapshot!(summary(&with_caller(text, calls)), @r"
+    both: Inside, Used
+    deeper: Inside, Used
+    local: Inside
+    moved: Inside, Used
+    object: Taken(Always), Used
+    ");
 }

@@ -20,6 +20,10 @@ pub trait Callees {
     /// Whether the result is known to be a plain pointer, and no object that may be one of its own.
     fn gives_pointer(&self, name: &str) -> bool;
 
+    /// Whether a pointer into argument `arg` of a function of the package is stored through argument
+    /// `out`.
+    fn stores(&self, name: &str, arg: usize, out: usize) -> bool;
+
     /// Whether the package makes frozensets, which `PySet_Add` only fills while nobody else has them.
     fn makes_frozen_sets(&self) -> bool;
 
@@ -74,6 +78,10 @@ impl Callees for KnownCallees {
 
     fn makes_frozen_sets(&self) -> bool {
         true
+    }
+
+    fn stores(&self, _: &str, _: usize, _: usize) -> bool {
+        false
     }
 
     fn keeps(&self, _: &str, _: usize) -> Option<Keeps> {

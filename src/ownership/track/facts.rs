@@ -27,6 +27,8 @@ pub(super) struct Facts<'a> {
     buffers: FxHashSet<LocalId>,
     /// Variables that are read through others, too.
     pointed_at: BTreeSet<LocalId>,
+    /// Temporaries that were read from pointers to numbers.
+    at_numbers: FxHashSet<TempId>,
 }
 
 impl<'a> Facts<'a> {
@@ -41,6 +43,7 @@ impl<'a> Facts<'a> {
             pointed_at: cfg.pointed_at(),
             live_temps: LiveTemps::new(cfg),
             addresses: addresses(cfg),
+            at_numbers: at_numbers(cfg, tree),
         }
     }
 
@@ -102,6 +105,16 @@ impl<'a> Facts<'a> {
     /// Whether a variable is a pointer to numbers or to pointers: what lives inside of something.
     pub(super) fn holds_plain_pointer(&self, local: LocalId) -> bool {
         is_plain_pointer(&self.tree.local(local).ty)
+    }
+
+    /// Whether a variable is a pointer to numbers: `char *text`.
+    pub(super) fn points_at_numbers(&self, local: LocalId) -> bool {
+        points_at_numbers(self.tree, local)
+    }
+
+    /// Whether what is read through `pointer` is a number: `text[i]`.
+    pub(super) fn gives_number(&self, pointer: &Operand) -> bool {
+        matches!(pointer, Operand::Temp(temp) if self.at_numbers.contains(temp))
     }
 
     /// Whether a variable holds an object or a struct that an API hands out as one.
@@ -176,6 +189,21 @@ fn addresses(cfg: &Cfg) -> FxHashMap<TempId, &Place> {
         addresses.extend(instr.dst().zip(place));
     }
     addresses
+}
+
+fn at_numbers(cfg: &Cfg, tree: &Tree) -> FxHashSet<TempId> {
+    let instrs = cfg.iter().flat_map(|(_, block)| &block.instrs);
+    let loaded = instrs.filter_map(|instr| match &instr.kind {
+        InstrKind::Load { dst, place } => Some((*dst, place.as_local()?)),
+        _ => None,
+    });
+    let at_numbers = loaded.filter(|&(_, local)| points_at_numbers(tree, local));
+    at_numbers.map(|(temp, _)| temp).collect()
+}
+
+fn points_at_numbers(tree: &Tree, local: LocalId) -> bool {
+    let pointee = tree.local(local).ty.pointee();
+    pointee.is_some_and(Type::is_number)
 }
 
 /// Whether values of the type are numbers, which point nowhere; `void` counts as one.

@@ -53,7 +53,9 @@ impl Stepper<'_> {
             let own = place.and_then(|place| self.facts.own_memory(place));
             let whole = place.and_then(|place| place.as_local());
             let is_number = whole.is_some_and(|local| !self.holds_pointer(local));
-            let pointed = owner.filter(|_| !is_number && self.stores_pointer(name, args, at));
+            let stored = owner.filter(|_| self.stores_pointer(name, args, at));
+            let pointed = stored.or_else(|| self.stored_through(name, values, at));
+            let pointed = pointed.filter(|_| !is_number);
             match (own, pointed) {
                 // PyBytes_AsStringAndSize(v, &self->text, &self->length)
                 (None, Some((_, id))) if *arg != Operand::Null => {
@@ -112,6 +114,20 @@ impl Stepper<'_> {
         });
         let mut filled = args.iter().skip(2).filter_map(addressed);
         is_unread && filled.any(|local| ended.local(local) == Value::Unset)
+    }
+
+    /// The argument of a function of the package that a pointer into is stored through argument `at`.
+    fn stored_through(
+        &self,
+        name: &str,
+        values: &[Value],
+        at: usize,
+    ) -> Option<(usize, InstanceId)> {
+        let mut owners = values.iter().enumerate();
+        owners.find_map(|(from, value)| {
+            let id = value.instance()?;
+            (from != at && self.callees.stores(name, from, at)).then_some((from, id))
+        })
     }
 
     /// Whether the function of the C API stores a pointer into one of its arguments through

@@ -137,7 +137,10 @@ impl<'a> Walk<'a> {
 
     /// What shows; `None` if there are too many paths. Adds its steps to `visits`.
     fn run(mut self, visits: &mut usize) -> Option<Followed> {
-        let mut waiting = VecDeque::from([(Cfg::ENTRY, State::entry(self.stepper.seeds))]);
+        let mut waiting = VecDeque::from([(
+            Cfg::ENTRY,
+            State::entry(self.stepper.seeds, self.stepper.facts),
+        )]);
         while let Some((block, state)) = waiting.pop_front() {
             *visits += 1;
             if *visits > MAX_VISITS {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
+use super::facts::Facts;
 use super::lent::Spot;
 use super::owed::Cell;
 use super::{Origin, Seed};
@@ -122,12 +123,18 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Where the function begins: its parameters hold what is followed of them.
-    pub(super) fn entry(seeds: &[Seed]) -> Self {
+    /// Where the function begins: its parameters hold what is followed of them. A pointer to numbers is
+    /// none to an object, but points into one.
+    pub(super) fn entry(seeds: &[Seed], facts: &Facts<'_>) -> Self {
         let mut state = Self::default();
         for (seed, &Seed { origin, owned, .. }) in seeds.iter().enumerate() {
             if let Origin::Param(local) = origin {
-                state.set_local(local, Value::Instance(state.instances.len()));
+                let id = state.instances.len();
+                let value = match facts.points_at_numbers(local) {
+                    true => Value::Derived(id),
+                    false => Value::Instance(id),
+                };
+                state.set_local(local, value);
                 state.instances.push(Instance::new(seed, owned));
             }
         }

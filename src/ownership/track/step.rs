@@ -147,8 +147,8 @@ impl<'a> Stepper<'a> {
                     self.trouble(state, id, Problem::CountMatters, Some(source));
                 }
                 match value.instance() {
-                    Some(id) => Value::MaybeDerived(id),
-                    None => Value::Unknown,
+                    Some(id) if !self.facts.gives_number(pointer) => Value::MaybeDerived(id),
+                    _ => Value::Unknown,
                 }
             }
             // s.text

@@ -49,7 +49,7 @@ pub(in crate::strong) fn effect(
             Param::Taken(StealWhen::Always) => Effect::Steal,
             Param::Taken(StealWhen::Success) => Effect::StealOnSuccess,
             Param::Inside => Effect::KeepInside,
-            Param::Used | Param::Unsure => Effect::Use,
+            Param::Used | Param::Through(_) | Param::Unsure => Effect::Use,
         };
     }
     let steal = capi::effects(name)

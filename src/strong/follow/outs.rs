@@ -55,9 +55,14 @@ impl Follower<'_, '_> {
                 Stored::Known(_) | Stored::Nothing => false,
                 Stored::Unknown => name.starts_with("PyArg_"),
             };
+            let summaries = self.scene.cx.summaries();
+            let mut of = kinds.iter().enumerate();
+            let is_pointer = is_pointer
+                || of.any(|(from, kind)| {
+                    kind.is_some() && from != at && summaries.stores(name, from, at)
+                });
             // What the package's own functions keep is summed up.
-            let may_be_pointer =
-                stored == Stored::Unknown && !self.scene.cx.summaries().knows(name);
+            let may_be_pointer = stored == Stored::Unknown && !summaries.knows(name);
             let target = target(self.scene, arg);
             if let Target::Local(local) = target
                 && matches!(

@@ -36,6 +36,42 @@ fn a_helper_that_stores_a_pointer_into_the_object() {
 }
 
 #[test]
+fn a_helper_that_stores_a_pointer_where_it_is_told() {
+    let helper = "static int helper(PyObject *v, PyObject **type) { *type = PyTuple_GET_ITEM(v, 0); return 0; }";
+    let body = "
+    PyObject *type, *item = PyList_GetItem(list, 0);
+    if (item == NULL)
+        return -1;
+    if (helper(item, &type) < 0)
+        return -1;
+    return visit(type);";
+    insta::assert_snapshot!(with_helper(helper, body), @"
+        @@
+         static int f(Foo *self, PyObject *list)
+         {
+        -    PyObject *type, *item = PyList_GetItem(list, 0);
+        +    PyObject *type, *item = PyList_GetItemRef(list, 0);
+        +    int result;
+             if (item == NULL)
+                 return -1;
+        -    if (helper(item, &type) < 0)
+        +    if (helper(item, &type) < 0) {
+        +        Py_DECREF(item);
+                 return -1;
+        -    return visit(type);
+        +    }
+        +    result = visit(type);
+        +    Py_DECREF(item);
+        +    return result;
+         }
+        ");
+    let body = body.replace("&type", "&self->type");
+    insta::assert_snapshot!(with_helper(helper, &body), @"
+        5: a pointer into the object of `item` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer
+        ");
+}
+
+#[test]
 fn a_helper_that_takes_its_own_reference() {
     let helper = "static void helper(Foo *self, PyObject *v) { Py_INCREF(v); self->v = v; }";
     insta::assert_snapshot!(with_helper(helper, LOOK_AND_PASS), @r"
