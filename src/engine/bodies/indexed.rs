@@ -26,6 +26,15 @@ use crate::strong;
 /// The call that gives the pointer.
 const ITEMS: &str = "PySequence_Fast_ITEMS";
 
+/// The reads through pointers of one function.
+#[derive(Default)]
+struct Reads {
+    /// The findings about the pointers.
+    findings: Vec<usize>,
+    /// What writes them as reads of the sequences.
+    edits: BTreeSet<Edit>,
+}
+
 /// Looks again at pointers to items of a list that may change.
 pub(in crate::engine) fn solve(
     package: &Package,
@@ -33,32 +42,28 @@ pub(in crate::engine) fn solve(
     cx: &PackageCx<'_>,
     findings: &mut [Finding],
 ) {
-    let mut reads: BTreeMap<(FileId, Option<String>), (Vec<usize>, BTreeSet<Edit>)> =
-        BTreeMap::new();
+    let mut reads: BTreeMap<(FileId, Option<String>), Reads> = BTreeMap::new();
     for (at, finding) in findings.iter().enumerate().filter(|(_, it)| is_open(it)) {
         if let Some(edits) = by_index(cx, finding) {
             let of_function = reads.entry((finding.file, finding.function.clone()));
-            let (open, written) = of_function.or_default();
-            open.push(at);
-            written.extend(edits);
+            let reads = of_function.or_default();
+            reads.findings.push(at);
+            reads.edits.extend(edits);
         }
     }
     if reads.is_empty() {
         return;
     }
-    let mut written: Vec<Edit> = reads
-        .values()
-        .flat_map(|(_, edits)| edits)
-        .cloned()
-        .collect();
+    let written = reads.values().flat_map(|reads| &reads.edits);
+    let mut written: Vec<Edit> = written.cloned().collect();
     written.sort_by_key(|edit| (edit.file, edit.span));
     let copy = Copy::new(package, &written);
     let found = copy.found(config);
-    for (open, edits) in reads.values() {
-        let Some(outcome) = outcome(package, &copy, &found, edits) else {
+    for reads in reads.values() {
+        let Some(outcome) = outcome(package, &copy, &found, &reads.edits) else {
             continue;
         };
-        for &at in open {
+        for &at in &reads.findings {
             // A fix for review says more than a reason.
             let is_new = matches!(
                 (&findings[at].outcome, &outcome),
