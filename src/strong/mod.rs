@@ -42,6 +42,7 @@ mod types;
 mod unchanged;
 mod variants;
 mod weak;
+mod written;
 
 pub use added::failure_exit;
 pub use by_index::by_index;

@@ -18,7 +18,6 @@ use crate::ast::{
 use crate::capi;
 use crate::cfg::{self, Cfg, Liveness, Part, Point};
 use crate::edit::Layout;
-use crate::preprocess::Place;
 use crate::rule::{ErrorReturn, ItemId, PackageCx};
 use crate::source::{ByteOffset, ByteSpan, FileId};
 
@@ -248,24 +247,6 @@ impl<'a> Scene<'a> {
     pub(super) fn span(&self, expr: ExprId) -> Option<ByteSpan> {
         let (file, span) = self.cx.span(self.item, expr)?;
         (file == self.file).then_some(span)
-    }
-
-    /// The text that an expression is written as: the file's own, or that of an argument which its
-    /// macro uses once, and for nothing but its value.
-    pub(super) fn written(&self, expr: ExprId) -> Option<ByteSpan> {
-        match self.cx.place(self.item, expr)? {
-            Place::File(file, span) => (file == self.file).then_some(span),
-            Place::Argument { file, span, .. } => {
-                let is_spelled = || {
-                    self.cx
-                        .item(self.item)
-                        .tokens
-                        .is_spelled_out(self.tree.expr(expr).range)
-                };
-                (file == self.file && is_spelled()).then_some(span)
-            }
-            Place::Macro { .. } => None,
-        }
     }
 
     /// The file's own text of a statement; `None` if a macro makes any of it.
