@@ -19,6 +19,9 @@ declare_rule! {
     ///         ? PyList_AsTuple(arg)
     ///         : PySequence_Fast(arg, "not a sequence");
     ///
+    /// Where Python code may run between two reads of a loop up to the size, the loop ends with the list
+    /// instead, as for `PyList_GET_ITEM`.
+    ///
     /// The same is done for `PySequence_Fast_ITEMS`: a change of the list may move what the pointer
     /// points at. It has to be read only, and not any more once the sequence is released. Where Python
     /// code may run between two reads, each item is taken from the sequence instead, and the pointer

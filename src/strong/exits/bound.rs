@@ -16,7 +16,9 @@ use crate::ast::{
     BinaryOp, Expr, ExprId, ExprKind, Local, LocalId, StmtId, StmtKind, Storage, TokenRange,
     UnaryOp,
 };
+use crate::edit::Confidence;
 use crate::strong::scene::{Parent, Scene};
+use crate::strong::snapshot;
 
 /// A loop while `i < size`, around `GET_ITEM(list, i)`.
 pub(in crate::strong) struct Bound {
@@ -59,13 +61,20 @@ pub(in crate::strong) fn bounded_loop(scene: &Scene<'_>, call: ExprId) -> Option
         let bound = bound((!asks).then_some(rhs));
         let ends_there = match bound.size {
             None => bound.is_untouched(scene, call),
-            // Other sequences are better read from a copy.
+            // Other sequences are better read from a copy, if one does.
             Some(size) => {
-                name == "PyList_GET_ITEM" && bound.is_remembered(scene, call, *list, size)
+                bound.is_remembered(scene, call, *list, size)
+                    && (name == "PyList_GET_ITEM" || !is_copied(scene, call))
             }
         };
         (is_same(scene, lhs, *index) && ends_there).then_some(bound)
     })
+}
+
+/// Whether a copy of the list surely is as good for `read`.
+fn is_copied(scene: &Scene<'_>, read: ExprId) -> bool {
+    let fix = snapshot::fix(scene, read);
+    fix.is_some_and(|fix| fix.confidence == Confidence::Safe)
 }
 
 /// The conditions that `cond` joins by `&&`: none of them holds any more where one does not.

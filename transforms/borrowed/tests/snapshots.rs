@@ -179,7 +179,7 @@ done:
 }
 
 #[test]
-fn a_function_that_cannot_fail_reads_from_a_copy() {
+fn a_loop_of_a_function_that_cannot_fail_ends_early() {
     insta::assert_snapshot!(of(
         "void",
         r#"
@@ -194,8 +194,43 @@ fn a_function_that_cannot_fail_reads_from_a_copy() {
         use(PySequence_Fast_GET_ITEM(fast, at));
     Py_DECREF(fast);
 "#
+    ), @"
+        @@
+             }
+             n = PySequence_Fast_GET_SIZE(fast);
+        -    for (at = 0; at < n; at++)
+        -        use(PySequence_Fast_GET_ITEM(fast, at));
+        +    for (at = 0; at < n; at++) {
+        +        PyObject *item = PySequence_GetItem(fast, at);
+        +        if (item == NULL) {
+        +            PyErr_Clear();
+        +            break;
+        +        }
+        +        use(item);
+        +        Py_DECREF(item);
+        +    }
+             Py_DECREF(fast);
+         }
+        ");
+}
+
+#[test]
+fn a_function_that_cannot_fail_reads_from_a_copy() {
+    insta::assert_snapshot!(of(
+        "void",
+        r#"
+    PyObject *fast = PySequence_Fast(key, "expected a sequence");
+    Py_ssize_t at, n;
+    if (fast == NULL) {
+        PyErr_Clear();
+        return;
+    }
+    n = PySequence_Fast_GET_SIZE(fast);
+    for (at = 0; at < n; at++)
+        i += PyBytes_GET_SIZE(PySequence_Fast_GET_ITEM(fast, at));
+    Py_DECREF(fast);
+"#
     ), @r#"
-        11: review: `use` does not change the list while its items are read: a copy does not show that
         @@
          static void f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
