@@ -143,6 +143,12 @@ pub(super) fn argument_use(name: &str, arg: usize) -> Use {
     }
 }
 
+/// Whether a function puts something in the place of an item without a release: the reference of
+/// the container is from then on the code's that called it.
+pub(super) fn hands_over(name: &str) -> bool {
+    matches!(name, "PyList_SET_ITEM" | "PyTuple_SET_ITEM")
+}
+
 /// Whether a function that changes a container leaves in it what is there.
 pub(super) fn only_adds(name: &str) -> bool {
     matches!(

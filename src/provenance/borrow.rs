@@ -105,6 +105,12 @@ impl<'f> Borrow<'f> {
 
     /// Whether a step after the one at `point` may use the value.
     pub(super) fn outlives(&self, point: Point) -> bool {
+        let mut pointers = self.pointers();
+        self.is_at_hand_after(point) || pointers.any(|local| self.is_read_after(local, point))
+    }
+
+    /// Whether a step after the one at `point` may use the value without reading it anew.
+    fn is_at_hand_after(&self, point: Point) -> bool {
         let after = Point {
             index: point.index + 1,
             ..point
@@ -116,9 +122,19 @@ impl<'f> Borrow<'f> {
             .flat_map(Instr::operands)
             .chain(block.terminator.operands());
         used.any(|operand| self.is_earlier_temp(operand, after))
-            || self
-                .pointers()
-                .any(|local| self.is_read_after(local, point))
+    }
+
+    /// Whether all that steps after the one at `point` do with the value is to release it, or to
+    /// give its reference away.
+    pub(super) fn is_only_moved_after(&self, point: Point) -> bool {
+        let loads = self.flow.instrs().filter(|(at, instr)| {
+            matches!(&instr.kind, InstrKind::Load { place, .. }
+                if matches!(place.base, Base::Local(it) if self.held.locals.contains(&it)))
+                && self.flow.reaches(point, *at, &[self.site])
+        });
+        let mut read = loads.filter_map(|(_, instr)| instr.dst());
+        !self.is_at_hand_after(point)
+            && read.all(|temp| self.flow.instrs().all(|(_, instr)| is_moved(instr, temp)))
     }
 
     /// The variables that may hold pointers: the length of a text does not end with the text.
@@ -289,4 +305,26 @@ pub(super) fn is_only_tested(flow: &Flow<'_>, site: Point) -> bool {
         }
         other => !other.operands().into_iter().any(|it| is_given(&given, it)),
     })
+}
+
+/// Whether an instruction only releases `temp` or gives its reference away, if it uses it at all.
+fn is_moved(instr: &Instr, temp: TempId) -> bool {
+    let is_temp = |operand: &Operand| *operand == Operand::Temp(temp);
+    if !instr.operands().any(is_temp) {
+        return true;
+    }
+    let InstrKind::Call {
+        callee: Callee::Named(name),
+        args,
+        ..
+    } = &instr.kind
+    else {
+        return false;
+    };
+    let steals = |at: usize| {
+        let effects = capi::effects(name);
+        effects.is_some_and(|it| it.steals.iter().any(|it| usize::from(it.arg) == at))
+    };
+    let mut used = (0..args.len()).filter(|&at| is_temp(&args[at]));
+    used.all(|at| matches!(&**name, "Py_DECREF" | "Py_XDECREF") || steals(at))
 }

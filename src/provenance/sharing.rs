@@ -6,7 +6,7 @@ use crate::ast::LocalId;
 use crate::cfg::{Base, Callee, Instr, InstrKind, Op, Operand, Point, TempId};
 
 use super::Cx;
-use super::api::{Gives, Use, argument_use, gives, only_adds};
+use super::api::{Gives, Use, argument_use, gives, hands_over, only_adds};
 use super::borrow::Borrow;
 use super::flow::{Flow, address_of_local};
 
@@ -155,6 +155,18 @@ impl<'f> Copies<'f> {
     }
 }
 
+/// Whether the step puts something else in the place of an item, whose reference is the code's from
+/// then on.
+///
+/// ```c
+/// PyObject *item = PyList_GET_ITEM(list, i);
+/// PyList_SET_ITEM(list, i, made);
+/// Py_DECREF(item);                             /* the reference of the list */
+/// ```
+fn is_handed_over(flow: &Flow<'_>, at: Point) -> bool {
+    matches!(flow.call(at), Some((Some(name), _)) if hands_over(name))
+}
+
 impl Cx<'_> {
     /// The steps that do more than `limit` with the container, in source order; those of `return`
     /// are the points of the terminators.
@@ -214,7 +226,10 @@ impl Cx<'_> {
         shared.or_else(|| {
             stops.extend(borrow.ends());
             let mut removals = self.removals(&copies, depth);
-            removals.find(|&at| flow.reaches(site, at, &stops) && borrow.outlives(at))
+            removals.find(|&at| {
+                let is_moved = || is_handed_over(flow, at) && borrow.is_only_moved_after(at);
+                flow.reaches(site, at, &stops) && borrow.outlives(at) && !is_moved()
+            })
         })
     }
 

@@ -42,6 +42,27 @@ fn it_may_not_be_given_away_while_the_value_is_in_use() {
 }
 
 #[test]
+fn its_reference_may_move_out_of_it() {
+    let moved = |out: &str| {
+        with_list(&format!(
+            "    v = PyList_GET_ITEM(list, 0);\n    use(v);\n    {out}\n    return list;\n"
+        ))
+    };
+    let all = [
+        "PyList_SET_ITEM(list, 0, p); Py_DECREF(v);",
+        "PyList_SET_ITEM(list, 0, NULL); PyTuple_SET_ITEM(p, 0, v);",
+        "PyList_SET_ITEM(list, 0, p); use(v); Py_DECREF(v);",
+        "PyList_SetItem(list, 0, p); Py_DECREF(v);",
+    ];
+    insta::assert_snapshot!(all.map(moved).concat(), @"
+    f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+    f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+    f: shared, a container made here, and given away or emptied on line 5
+    f: shared, a container made here, and given away or emptied on line 5
+    ");
+}
+
+#[test]
 fn an_unknown_call_that_gets_both_uses_the_value() {
     insta::assert_snapshot!(with_list("    publish(list, PyList_GetItem(list, 0));\n    return NULL;\n"), @"f: shared, a container made here, and given away or emptied on line 3");
 }
