@@ -107,9 +107,10 @@ impl<'a> Facts<'a> {
         is_plain_pointer(&self.tree.local(local).ty)
     }
 
-    /// Whether a variable is a pointer to numbers: `char *text`.
-    pub(super) fn points_at_numbers(&self, local: LocalId) -> bool {
-        points_at_numbers(self.tree, local)
+    /// Whether a variable is a pointer to text: `const char *name`.
+    pub(super) fn is_text(&self, local: LocalId) -> bool {
+        let pointee = self.tree.local(local).ty.pointee();
+        pointee.is_some_and(|ty| matches!(ty.name(), Some("char" | "unsigned char")))
     }
 
     /// Whether what is read through `pointer` is a number: `text[i]`.

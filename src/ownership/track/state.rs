@@ -123,14 +123,14 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Where the function begins: its parameters hold what is followed of them. A pointer to numbers is
-    /// none to an object, but points into one.
+    /// Where the function begins: its parameters hold what is followed of them. Text is no
+    /// object, but may be part of one.
     pub(super) fn entry(seeds: &[Seed], facts: &Facts<'_>) -> Self {
         let mut state = Self::default();
         for (seed, &Seed { origin, owned, .. }) in seeds.iter().enumerate() {
             if let Origin::Param(local) = origin {
                 let id = state.instances.len();
-                let value = match facts.points_at_numbers(local) {
+                let value = match facts.is_text(local) {
                     true => Value::Derived(id),
                     false => Value::Instance(id),
                 };

@@ -314,12 +314,16 @@ impl Flow<'_> {
             uses.suspended |= set;
             state.was_suspended = true;
         }
-        // What the callee writes through `&local` is not ours.
-        for arg in args {
-            if let Operand::AddressOf(place) = arg
-                && let Some(local) = place.as_local()
-            {
-                state.set_local(local, 0);
+        // What the callee writes through `&local` is not ours, but for pointers into its arguments.
+        for (out, arg) in args.iter().enumerate() {
+            let from = (0..).zip(args).filter(|&(at, _)| own.stores(name, at, out));
+            let stored = from.fold(0, |set, (_, arg)| set | state.of(arg));
+            match arg {
+                Operand::AddressOf(place) => match place.as_local() {
+                    Some(local) => state.set_local(local, stored),
+                    None => uses.outlive(stored, source),
+                },
+                _ => uses.outlive(stored, source),
             }
         }
         let parent = effects.and_then(|effects| effects.derived_from);

@@ -326,6 +326,38 @@ last(PyObject *d)
 }
 
 #[test]
+fn what_a_helper_stores_of_a_value_is_followed() {
+    let head =
+        "static void first(PyObject *pair, PyObject **item) { *item = PyTuple_GET_ITEM(pair, 0); }
+static int
+f(Box *self, PyObject *d)
+{
+    PyObject *value, *item = NULL;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(d, &pos, NULL, &value))
+";
+    let fixed = |text: &str| {
+        let report = diff(&format!("{head}{text}}}\n"));
+        let lines = report.lines().skip(2).take(2);
+        lines
+            .map(|line| line.trim().to_owned() + "\n")
+            .collect::<String>()
+    };
+    insta::assert_snapshot!(fixed("        first(value, &item);\n    return 0;\n"), @"
+    8: `first` can run Python code, which may change it as well
+    safe: hold `d` in a critical section while it is iterated over
+    ");
+    insta::assert_snapshot!(fixed("        first(value, &item);\n    return show(item);\n"), @"
+    8: `first` can run Python code, which may change it as well
+    review: hold `d` in a critical section while it is iterated over
+    ");
+    insta::assert_snapshot!(fixed("        first(value, &self->item);\n    return 0;\n"), @"
+    8: `first` can run Python code, which may change it as well
+    review: hold `d` in a critical section while it is iterated over
+    ");
+}
+
+#[test]
 fn stored_values_need_review() {
     let text = r#"
 static void
