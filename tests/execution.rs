@@ -30,7 +30,7 @@ const MODULES: [&str; 13] = [
     "helpers",
 ];
 /// Functions with lookups of shared containers that must be rewritten, of those there are.
-const REWRITTEN_AT_LEAST: usize = 123;
+const REWRITTEN_AT_LEAST: usize = 124;
 /// Functions that lost references before, and lose none after.
 const REPAIRED: [&str; 5] = [
     "owners.made_and_lost",

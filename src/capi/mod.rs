@@ -5,6 +5,7 @@ mod arg_format;
 mod effects;
 mod libc;
 mod replacements;
+mod slots;
 mod stable;
 mod version;
 
@@ -14,6 +15,7 @@ pub use effects::{
 };
 pub use libc::{Copied, copies_memory, gives_other_memory, is_libc};
 pub use replacements::{Absent, Form, OldErrors, REPLACEMENTS, Replacement, replacement};
+pub use slots::slot_gives_new;
 pub use stable::{FIRST_ABI3T, OutsideAbi3t};
 pub use version::{BadVersion, PyVersion};
 

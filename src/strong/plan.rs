@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::emit::inside::front;
 use super::emit::names::{name_fresh, wished};
 use super::emit::saved::Saved;
 use super::exits::exit::{Failure, failure};
@@ -324,7 +325,11 @@ fn held_apart(scene: &Scene<'_>, local: LocalId, lookups: &[Lookup]) -> Home {
 fn may_be_apart(scene: &Scene<'_>, home: &Home) -> bool {
     let can_move = |lookup: &Lookup| match lookup.shape {
         Shape::Assigned(..) | Shape::Initialised(..) => true,
-        Shape::Inside(stmt, ..) => runs_first(scene, stmt, lookup.call, &BTreeSet::new()).is_ok(),
+        Shape::Inside(stmt, _, assignment) => {
+            runs_first(scene, stmt, lookup.call, &BTreeSet::new()).is_ok()
+                || matches!(lookup.replacement.form, Form::Out { .. })
+                    && front(scene, (stmt, assignment)).is_some()
+        }
         Shape::Nested(_) | Shape::Guarded(_) | Shape::Returned | Shape::Presence(..) => false,
     };
     let fits = |lookup: &Lookup| lookup.replacement.absent != Absent::None && can_move(lookup);

@@ -11,7 +11,7 @@ use super::facts::Facts;
 use super::outs::next_item;
 use super::state::{Instance, InstanceId, State, Value};
 use super::{Exit, Followed, Gives, Origin, Problem, Seed, Trouble};
-use crate::ast::LocalId;
+use crate::ast::{ExprKind, LocalId};
 use crate::capi::{self, Returns, StealWhen};
 use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Projection, Source, TempId};
 
@@ -249,7 +249,10 @@ impl<'a> Stepper<'a> {
         if let Some(seed) = seed {
             return self.give(state, seed, dst, args, out);
         }
-        let result = self.result(name, &values);
+        let result = match self.calls_slot(source) {
+            true => Value::Unknown,
+            false => self.result(name, &values),
+        };
         if on_success.is_empty() {
             state.set_temp(dst, result, None);
             return out.push(state);
@@ -331,6 +334,21 @@ impl<'a> Stepper<'a> {
                 on_success.push(id);
             }
             None => self.use_value(state, value, source),
+        }
+    }
+
+    /// Whether a call is one of a slot that gives what lives by itself:
+    /// `Py_TYPE(v)->tp_descr_get(v, o, type)`.
+    fn calls_slot(&self, source: Source) -> bool {
+        let Source::Expr(call) = source else {
+            return false;
+        };
+        match &self.facts.tree.expr(call).kind {
+            ExprKind::Call { callee, .. } => match &self.facts.tree.expr(*callee).kind {
+                ExprKind::Member { field, .. } => capi::slot_gives_new(field),
+                _ => false,
+            },
+            _ => false,
         }
     }
 

@@ -26,9 +26,9 @@ pub(in crate::strong) fn inside(
     let made = || Reason::InMacro("around it".to_owned());
     let whole = draft.scene.span(assignment).ok_or_else(made)?;
     if parts.is_statement() {
-        let whole = with_parentheses(draft, whole);
+        let whole = with_parentheses(draft.scene, whole);
         if let Err(why) = runs_first(draft.scene, stmt, parts.call, &BTreeSet::new()) {
-            let front = front(draft, (stmt, assignment)).ok_or(why)?;
+            let front = front(draft.scene, (stmt, assignment)).ok_or(why)?;
             let lines = behind_and(draft, parts, name, stmt, front)?;
             draft.before(stmt, lines);
             draft.replace(ByteSpan::new(front.start().0, whole.end().0), name);
@@ -53,8 +53,11 @@ pub(in crate::strong) fn inside(
 
 /// What must be true for the lookup in the condition of an `if` to run, if `NULL` in its variable
 /// stands for all else: `dict != NULL` in `if (dict != NULL && (v = call(dict, k)) && i)`.
-fn front(draft: &Draft<'_, '_>, (stmt, assignment): (StmtId, ExprId)) -> Option<ByteSpan> {
-    let (scene, tree) = (draft.scene, &draft.scene.tree);
+pub(in crate::strong) fn front(
+    scene: &Scene<'_>,
+    (stmt, assignment): (StmtId, ExprId),
+) -> Option<ByteSpan> {
+    let tree = &scene.tree;
     let StmtKind::If { cond, .. } = tree.stmt(stmt).kind else {
         return None;
     };
@@ -80,7 +83,7 @@ fn front(draft: &Draft<'_, '_>, (stmt, assignment): (StmtId, ExprId)) -> Option<
         return None;
     };
     let (front, variable) = (front?, scene.as_local(lhs)?);
-    let span = with_parentheses(draft, scene.span(front)?);
+    let span = with_parentheses(scene, scene.span(front)?);
     let is_plain = [front, rhs].into_iter().all(|part| {
         let range = tree.expr(part).range;
         let within = (0u32..).map(ExprId).zip(&tree.exprs);
@@ -96,7 +99,7 @@ fn front(draft: &Draft<'_, '_>, (stmt, assignment): (StmtId, ExprId)) -> Option<
     // A comment or a directive between the two would get lost.
     let between = ByteSpan::new(span.end().0, scene.span(assignment)?.start().0);
     let joins = |c: char| c.is_whitespace() || matches!(c, '&' | '(');
-    let is_bare = draft.text(between).chars().all(joins) && !draft.text(span).contains('\n');
+    let is_bare = scene.text(between).chars().all(joins) && !scene.text(span).contains('\n');
     (is_plain && is_bare && starts_anew(scene, variable, rhs)).then_some(span)
 }
 
@@ -107,6 +110,47 @@ fn starts_anew(scene: &Scene<'_>, variable: LocalId, lookup: ExprId) -> bool {
     let webs = webs(scene, variable, &BTreeSet::from([lookup]));
     webs.iter()
         .all(|web| web.values().all(|given| own.contains(given)))
+}
+
+/// `if (front && (v = call(d, k)))` turns into `if ((v = v_ref))`, with the lookup in front of it,
+/// for which `name` is a variable of its own; whether it is such a statement.
+///
+/// # Errors
+/// A macro makes it.
+pub(in crate::strong) fn inside_apart(
+    draft: &mut Draft<'_, '_>,
+    parts: &Parts,
+    name: &str,
+    stmt: StmtId,
+) -> Result<bool, Reason> {
+    let Some(assignment) = assignment_of(draft.scene, parts.call) else {
+        return Ok(false);
+    };
+    if runs_first(draft.scene, stmt, parts.call, &BTreeSet::new()).is_ok() {
+        return Ok(false);
+    }
+    let made = || Reason::InMacro("around it".to_owned());
+    let front = front(draft.scene, (stmt, assignment)).ok_or_else(made)?;
+    let whole = draft.scene.span(assignment).ok_or_else(made)?;
+    let whole = with_parentheses(draft.scene, whole);
+    let lines = behind_and(draft, parts, name, stmt, front)?;
+    draft.before(stmt, lines);
+    draft.replace(ByteSpan::new(front.start().0, whole.start().0), "");
+    draft.name_result(parts.whole, name);
+    Ok(true)
+}
+
+/// The assignment of what `call` gives.
+fn assignment_of(scene: &Scene<'_>, call: ExprId) -> Option<ExprId> {
+    let mut value = call;
+    while let Some(Parent::Expr(outer)) = scene.parent_of_expr(value) {
+        match scene.tree.expr(outer).kind {
+            ExprKind::Cast { .. } => value = outer,
+            ExprKind::Assign { op: None, rhs, .. } => return (rhs == value).then_some(outer),
+            _ => return None,
+        }
+    }
+    None
 }
 
 /// The statements in front of `if (front && (v = call(d, k)))`, of which `if (v)` is left.
@@ -135,7 +179,11 @@ fn behind_and(
         }
     };
     let mut lines = Vec::new();
-    if !is_null_before(draft.scene, parts.call) {
+    let is_null = match draft.apart.contains(name) {
+        true => draft.emptied.contains(name) || !is_repeated(draft.scene, parts.call),
+        false => is_null_before(draft.scene, parts.call),
+    };
+    if !is_null {
         lines.push(format!("{name} = NULL;"));
     }
     lines.extend(block);
@@ -146,17 +194,24 @@ fn behind_and(
 fn is_null_before(scene: &Scene<'_>, lookup: ExprId) -> bool {
     let stored = scene.tree.stores();
     let mut stored = stored.filter(|&(_, value)| scene.tree.without_casts(value) == lookup);
-    let (Some((variable, _)), Some(at)) = (stored.next(), scene.cfg.call(lookup)) else {
+    let Some((variable, _)) = stored.next() else {
         return false;
-    };
-    let next = Point {
-        index: at.index + 1,
-        ..at
     };
     let defs = definitions(scene, variable, &BTreeSet::from([lookup]));
     let is_declared = scene.undefined_at_declaration(variable).is_none();
     let nulls = defs.iter().filter(|(_, given)| *given == Given::Null);
-    is_declared && nulls.count() == 1 && defs.len() == 2 && !reaches(scene.cfg, next, at, &[])
+    is_declared && nulls.count() == 1 && defs.len() == 2 && !is_repeated(scene, lookup)
+}
+
+/// Whether the function may come to `lookup` again.
+fn is_repeated(scene: &Scene<'_>, lookup: ExprId) -> bool {
+    scene.cfg.call(lookup).is_none_or(|at| {
+        let next = Point {
+            index: at.index + 1,
+            ..at
+        };
+        reaches(scene.cfg, next, at, &[])
+    })
 }
 
 /// The expression that tests the value of `value` for `NULL`, and its outcome if it is not.
@@ -169,8 +224,8 @@ fn tested(draft: &Draft<'_, '_>, value: ExprId) -> Option<(ExprId, bool)> {
 }
 
 /// The span with the parentheses directly around it.
-fn with_parentheses(draft: &Draft<'_, '_>, mut span: ByteSpan) -> ByteSpan {
-    let bytes = draft.scene.cx.file(draft.scene.file).bytes();
+fn with_parentheses(scene: &Scene<'_>, mut span: ByteSpan) -> ByteSpan {
+    let bytes = scene.cx.file(scene.file).bytes();
     while let Some(wider) = parenthesized(bytes, span) {
         span = wider;
     }

@@ -11,7 +11,7 @@ pub(super) mod exact;
 mod flags;
 pub(super) mod guarded;
 pub(super) mod hand_out;
-mod inside;
+pub(super) mod inside;
 pub(super) mod names;
 mod nested;
 mod other_type;
@@ -56,6 +56,8 @@ pub(in crate::strong) struct Draft<'s, 'a> {
     pub(in crate::strong) shared: BTreeSet<String>,
     /// Names of new variables of the whole function.
     pub(in crate::strong) apart: BTreeSet<String>,
+    /// Those of them that are `NULL` again behind each release in a loop.
+    pub(in crate::strong) emptied: BTreeSet<String>,
     /// Releases of other references where a lookup fails.
     pub(in crate::strong) at_exit: BTreeMap<ExprId, Vec<String>>,
     /// Assignments that release what their variable held, and wait for their new form; whether
@@ -92,6 +94,9 @@ pub(in crate::strong) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix
     draft.shared = shared.map(|planned| planned.home.name.clone()).collect();
     for planned in group.iter().filter(|planned| planned.home.is_apart) {
         draft.declare_apart(planned)?;
+        let is_emptied = !planned.decisions.cleared.is_empty();
+        let name = is_emptied.then(|| planned.home.name.clone());
+        draft.emptied.extend(name);
     }
     for planned in group {
         draft.replaced.extend(&planned.decisions.replaced);
@@ -99,20 +104,7 @@ pub(in crate::strong) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix
         draft.null_at_declaration(planned);
     }
     draft.new_elses();
-    let mut lookups: Vec<(&Lookup, &str)> = group
-        .iter()
-        .flat_map(|planned| {
-            let name = &*planned.home.name;
-            planned
-                .home
-                .lookups
-                .iter()
-                .map(move |lookup| (lookup, name))
-        })
-        .collect();
-    // Inner lookups first: the text of an outer one holds their new names.
-    lookups.sort_by_key(|(lookup, _)| scene.written(lookup.call).map(|span| span.end()));
-    for (lookup, name) in lookups {
+    for (lookup, name) in in_order(scene, group) {
         let planned = group.iter().find(|planned| {
             let mut lookups = planned.home.lookups.iter();
             lookups.any(|other| other.call == lookup.call)
@@ -141,6 +133,16 @@ pub(in crate::strong) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix
     draft.finish()
 }
 
+/// The lookups with the names of their variables, inner ones first: the text of an outer one holds
+/// their new names.
+fn in_order<'p>(scene: &Scene<'_>, group: &'p [Planned]) -> Vec<(&'p Lookup, &'p str)> {
+    let homes = group.iter().map(|planned| &planned.home);
+    let lookups = homes.flat_map(|home| home.lookups.iter().map(|lookup| (lookup, &*home.name)));
+    let mut lookups: Vec<_> = lookups.collect();
+    lookups.sort_by_key(|(lookup, _)| scene.written(lookup.call).map(|span| span.end()));
+    lookups
+}
+
 /// The tests of a referent that change with it.
 fn tests_of(scene: &Scene<'_>, planned: &Planned) -> Result<Option<Weak>, Reason> {
     match planned.decisions.keeps_none {
@@ -158,6 +160,7 @@ impl<'s, 'a> Draft<'s, 'a> {
             taken: BTreeSet::new(),
             shared: BTreeSet::new(),
             apart: BTreeSet::new(),
+            emptied: BTreeSet::new(),
             at_exit: BTreeMap::new(),
             replaced: BTreeMap::new(),
             breaks: BTreeMap::new(),

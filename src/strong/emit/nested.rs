@@ -3,6 +3,7 @@
 use super::Draft;
 use super::calls::{Parts, span_of};
 use super::declarations;
+use super::inside::inside_apart;
 use crate::ast::{StmtId, StmtKind};
 use crate::strong::plan::Lookup;
 use crate::strong::reason::Reason;
@@ -40,6 +41,9 @@ pub(super) fn nested_out(
     name: &str,
     stmt: StmtId,
 ) -> Result<(), Reason> {
+    if draft.apart.contains(name) && inside_apart(draft, parts, name, stmt)? {
+        return Ok(());
+    }
     let span = span_of(draft, stmt)?;
     let head = draft.declare(stmt, "PyObject *", name);
     let mut lines = parts.statement(draft, name, span);

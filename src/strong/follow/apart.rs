@@ -106,7 +106,7 @@ impl Follower<'_, '_> {
     ) -> bool {
         let next = match slot {
             Slot::Before(stmt) => Some(stmt),
-            Slot::After(stmt) => self.scene.next_sibling(stmt),
+            Slot::After(stmt) => behind(self.scene, stmt),
             Slot::Else(_) | Slot::InReturn(_) => None,
         };
         let Some(StmtKind::Return(Some(value))) = next.map(|stmt| &self.scene.tree.stmt(stmt).kind)
@@ -152,6 +152,23 @@ impl Follower<'_, '_> {
         }
         found.retain(|&stmt| !matches!(scene.tree.stmt(stmt).kind, StmtKind::Return(_)));
         found
+    }
+}
+
+/// What runs behind `stmt`, out of the branches that it ends.
+fn behind(scene: &Scene<'_>, mut stmt: StmtId) -> Option<StmtId> {
+    loop {
+        if let Some(next) = scene.next_sibling(stmt) {
+            return Some(next);
+        }
+        let Some(Parent::Stmt(outer)) = scene.parent_of_stmt(stmt) else {
+            return None;
+        };
+        let kind = &scene.tree.stmt(outer).kind;
+        if !matches!(kind, StmtKind::Block(_) | StmtKind::If { .. }) {
+            return None;
+        }
+        stmt = outer;
     }
 }
 

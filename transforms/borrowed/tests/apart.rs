@@ -325,3 +325,55 @@ fn counts_for_somebody_else_stay() {
          }
         ");
 }
+
+#[test]
+fn found_behind_a_guard_in_a_loop() {
+    insta::assert_snapshot!(object(r#"
+    PyObject *found = NULL;
+    for (i = 0; i < PyTuple_GET_SIZE(list); i++) {
+        PyObject *names, *value;
+        names = ((PyTypeObject *)PyTuple_GET_ITEM(list, i))->tp_dict;
+        if (names != NULL && (value = PyDict_GetItem(names, key)) != NULL && !PyLong_Check(value)) {
+            found = value;
+            break;
+        }
+    }
+    if (found != NULL) {
+        if (Py_TYPE(found)->tp_descr_get)
+            found = Py_TYPE(found)->tp_descr_get(found, self, dict);
+        else
+            Py_INCREF(found);
+    }
+    else {
+        PyErr_SetObject(PyExc_KeyError, key);
+        leave();
+        PyGILState_Release(state);
+    }
+    return found;
+"#), @"
+        @@
+         {
+             PyObject *found = NULL;
+        +    PyObject *value_ref = NULL;
+             for (i = 0; i < PyTuple_GET_SIZE(list); i++) {
+                 PyObject *names, *value;
+                 names = ((PyTypeObject *)PyTuple_GET_ITEM(list, i))->tp_dict;
+        -        if (names != NULL && (value = PyDict_GetItem(names, key)) != NULL && !PyLong_Check(value)) {
+        +        if (names != NULL && PyDict_GetItemRef(names, key, &value_ref) < 0) {
+        +            PyErr_Clear();
+        +        }
+        +        if ((value = value_ref) != NULL && !PyLong_Check(value)) {
+                     found = value;
+                     break;
+                 }
+        +        Py_CLEAR(value_ref);
+             }
+             if (found != NULL) {
+        @@
+                 else
+                     Py_INCREF(found);
+        +        Py_XDECREF(value_ref);
+             }
+             else {
+        ");
+}

@@ -196,8 +196,8 @@ static int f(PyObject *dict, PyObject *key)"
     };
     let body = "    char *found;\n    long number;\n    get(v, &found, &number);\n    PyDict_Clear(dict);\n    return found[0] + number;\n";
     let of = |store: &str| outcome(&head(store), body);
-    insta::assert_snapshot!(of("*out = text(v); return 0;"), @"by hand: a pointer into the object of `v` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer");
-    insta::assert_snapshot!(of("return PyBytes_AsStringAndSize(v, out, NULL);"), @"by hand: a pointer into the object of `v` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer");
+    insta::assert_snapshot!(of("*out = text(v); return 0;"), @"safe: own the reference: `PyDict_GetItemRef`");
+    insta::assert_snapshot!(of("return PyBytes_AsStringAndSize(v, out, NULL);"), @"safe: own the reference: `PyDict_GetItemRef`");
     insta::assert_snapshot!(of("*out = strdup(PyBytes_AsString(v)); return 0;"), @"safe: own the reference: `PyDict_GetItemRef`");
     insta::assert_snapshot!(of("*number = PyLong_AsLong(v); return 0;"), @"safe: own the reference: `PyDict_GetItemRef`");
 }
