@@ -124,7 +124,7 @@ impl Draft<'_, '_> {
 
     /// The text of a call for `stmt`'s line, behind `head` columns: lines that are aligned to its
     /// parenthesis move along.
-    fn aligned(&self, stmt: StmtId, call: ByteSpan, head: usize) -> String {
+    pub(in crate::strong) fn aligned(&self, stmt: StmtId, call: ByteSpan, head: usize) -> String {
         let (text, layout) = (self.text(call), &self.scene.layout);
         let callee = text.find('(').and_then(|at| text.get(..at));
         let callee = callee.filter(|callee| self.scene.text(call).starts_with(callee));

@@ -77,7 +77,7 @@ pub(in crate::strong) fn name_saved(
             Some(at) => shared.entry(at).or_insert_with(|| fresh(first)).clone(),
             None => fresh(stmt),
         };
-        let mut named = |arg| (arg, names.fresh(scene, stmt, "key"));
+        let mut named = |arg| (arg, names.fresh(scene, stmt, stem(scene, lookup.call, arg)));
         lookup.saved = Some(Saved {
             shared: first,
             name,
@@ -162,6 +162,15 @@ fn early(
     early.iter().all(may_move).then_some(early)
 }
 
+/// What a variable for the argument `arg` of a lookup is called.
+fn stem(scene: &Scene<'_>, call: ExprId, arg: ExprId) -> &'static str {
+    let first = scene.call(call).and_then(|(_, args)| args.first());
+    match first.is_some_and(|&first| scene.tree.without_casts(first) == arg) {
+        true => "dict",
+        false => "key",
+    }
+}
+
 /// The expressions that `whole` is made of, itself included.
 fn inner(scene: &Scene<'_>, whole: ExprId) -> impl Iterator<Item = ExprId> {
     let range = scene.tree.expr(whole).range;
@@ -234,8 +243,8 @@ impl Draft<'_, '_> {
             let Some(span) = self.scene.span(*arg) else {
                 continue;
             };
-            let value = self.text(span);
             let head = self.declare(stmt, "PyObject *", name);
+            let value = self.aligned(stmt, span, head.len() + 1);
             self.before(stmt, [format!("{head} {value};")]);
             self.name_result(span, name);
         }
