@@ -31,14 +31,17 @@ const MODULES: [&str; 13] = [
 ];
 /// Functions with lookups of shared containers that must be rewritten, of those there are.
 const REWRITTEN_AT_LEAST: usize = 124;
-/// Functions that lost references before, and lose none after.
-const REPAIRED: [&str; 5] = [
+/// Functions that lose references before. All but one lose none after.
+const LOSING: [&str; 6] = [
     "owners.made_and_lost",
     "owners.made_and_counted",
     "owners.in_a_switch",
     "owners.forgotten",
     "owners.waiting",
+    STILL_LOSING,
 ];
+/// A function that loses as many after.
+const STILL_LOSING: &str = "owners.forgotten_in_a_macro";
 /// What the interpreter's own caches may add to the count of references in 300 calls.
 const NOISE: i64 = 60;
 
@@ -208,8 +211,8 @@ fn rewritten_functions_keep_results_and_references() {
     assert_eq!(unhashable(before.path()), "(None, None)\n");
     assert_eq!(unhashable(after.path()), "(None, ValueError('older'))\n");
 
-    check_drift(before.path(), &trusting, &REPAIRED);
-    check_drift(after.path(), &trusting, &[]);
+    check_drift(before.path(), &trusting, &LOSING);
+    check_drift(after.path(), &trusting, &[STILL_LOSING]);
 
     // What is left as it was may still crash.
     let survived = drive(after.path(), "callbacks", &left);

@@ -17,11 +17,6 @@ use super::verdict::{SafeReason, SharedKind, Verdict, safe};
 /// Helpers with more callers are not followed: `insint(d, "NAME", NAME)` a thousand times.
 const MAX_CALLERS: usize = 100;
 
-/// Whether a call is `PyList_New(0)`: such a list has no slot that is not filled yet.
-fn is_empty_list(flow: &Flow<'_>, call: Point) -> bool {
-    matches!(flow.call(call), Some((Some("PyList_New"), [size])) if size.is_zero())
-}
-
 /// Whether a value of this origin is `None`, a number or text, out of which nobody takes items:
 /// `case TEXT: return PyUnicode_FromString(s); case LIST: return list_of(l);`.
 fn is_scalar(flow: &Flow<'_>, origin: &Origin) -> bool {
@@ -152,7 +147,7 @@ impl Cx<'_> {
             Some(_) if is_full_list(name) => Verdict::Shared(SharedKind::FromCall(name.into())),
             Some(shared) => Verdict::Shared(SharedKind::Published {
                 line: self.line(at.flow, shared),
-                has_gaps: !is_empty_list(at.flow, point),
+                has_gaps: !at.flow.is_filled(point, at.site),
             }),
             None => safe(
                 SafeReason::Fresh,

@@ -22,6 +22,7 @@ mod container;
 mod dict;
 mod exposure;
 mod field;
+mod filled;
 mod flow;
 mod guard;
 mod held;

@@ -117,6 +117,19 @@ impl<'a> Before<'a> {
             && lookups.all(|(_, old, seed)| is_clean(old, seed))
     }
 
+    /// Whether a function that gets the object can only release references of others: there was no
+    /// other one at that place.
+    ///
+    /// ```c
+    /// v = PyList_GET_ITEM(removed, i);      v = PyList_GetItemRef(removed, i);
+    /// remove(set, v);                       /* releases that of the set */
+    ///                                       Py_DECREF(v);
+    /// ```
+    fn is_of_others(&self, trouble: &Trouble) -> bool {
+        let was_borrowed = |at| !self.old.contains(&(Problem::MayBePassedOn, at));
+        trouble.problem == Problem::MayBePassedOn && self.at(trouble).is_some_and(was_borrowed)
+    }
+
     /// Whether the code is no worse off than it was: it released its own reference to an object
     /// before the last use of what a function made of it, and does so still.
     ///
@@ -128,7 +141,7 @@ impl<'a> Before<'a> {
     /// ```
     pub(super) fn is_same(&self, trouble: &Trouble) -> bool {
         let Some(Source::Expr(release)) = trouble.since else {
-            return self.is_kept(trouble);
+            return self.is_kept(trouble) || self.is_of_others(trouble);
         };
         let first = self.function.tree.expr(release).range.start;
         !is_inserted(self.item, self.applied, first) && self.at(trouble).is_some()

@@ -7,9 +7,11 @@
 mod alternatives;
 mod apart;
 mod before;
+mod configurations;
 mod contract;
 mod domains;
 mod ends;
+mod forgotten;
 mod kept;
 mod lent;
 mod made;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::before::Before;
+use super::forgotten::Changed;
 use super::original::Original;
 use super::{
     Failure, apart, contract, domains, kept, made, saved, statics, structure, undeclared, variants,
@@ -128,9 +129,18 @@ fn unreleased(
         return Vec::new();
     }
     let before = Before::new(original, item, function, applied, handing);
+    let changed = Changed {
+        original,
+        item,
+        function,
+        applied,
+        handing,
+    };
     troubles.retain(|trouble| {
         let seed = &seeds[trouble.seed];
-        !before.is_same(trouble) && !before.only_lends(original, handing, seed, trouble)
+        let is_leak = trouble.problem == Problem::Leak;
+        let is_old = is_leak && changed.forgets_no_more(seed);
+        !is_old && !before.is_same(trouble) && !before.only_lends(original, handing, seed, trouble)
     });
     if apart::is_balanced(original, (item, function), applied, &seeds, &troubles) {
         return Vec::new();
@@ -232,7 +242,16 @@ pub(super) fn start_of(
     function: &Function,
     trouble: &Trouble,
 ) -> Option<ByteOffset> {
-    let range = match trouble.at? {
+    start_of_source(item, function, trouble.at?)
+}
+
+/// Where a step begins; for what a macro makes, where it is used.
+pub(super) fn start_of_source(
+    item: &ProgramItem,
+    function: &Function,
+    source: cfg::Source,
+) -> Option<ByteOffset> {
+    let range = match source {
         cfg::Source::Expr(id) => function.tree.expr(id).range,
         cfg::Source::Stmt(id) => function.tree.stmt(id).range,
     };
@@ -369,6 +388,9 @@ pub(super) fn describe(function: &Function, seeds: &[Seed], trouble: &Trouble) -
         }
         Problem::MayOutlive => "is released before the last use of what a function made of it",
         Problem::MayBeKept => "may be kept by a function that it is passed to",
+        Problem::MayBePassedOn | Problem::BorrowedPassedOn => {
+            "may be released or passed on by a function that gets it"
+        }
         Problem::CountMatters => "is one more than code that looks at the reference count expects",
     };
     format!("in `{}`, the reference from `{name}` {what}", function.name)

@@ -193,11 +193,35 @@ fn a_count_that_leaves_other_configurations_is_found() {
     assert_eq!(
         wrong(&before, &[STRONG, taken]),
         [
-            "in `f`, the reference from `PyList_GetItemRef` is not released on every path",
             "in `f`, `v` is not counted as before where the branch at line 4 is not compiled",
             "in `f`, `v` is not counted as before where the branch at line 6 is compiled"
         ]
     );
+}
+
+#[test]
+fn configurations_that_differ_in_a_macro_are_told_apart() {
+    let before = "
+#ifdef A
+#define IS_SHORT 0
+static int g(int n) { return n; }
+#else
+#define IS_SHORT 1
+#endif
+static int f(PyObject *l, int n) {
+    PyObject *v = NULL;
+    if (IS_SHORT) {
+        v = PyObject_Str(l);
+        if (n) Py_DECREF(v);
+    }
+    v = PyList_GetItem(l, n);
+    if (!v) return -1;
+    use(v);
+    return 0;
+}
+";
+    let release = ("use(v);", "use(v); Py_DECREF(v);");
+    assert_eq!(wrong(before, &[STRONG, release]), [""; 0]);
 }
 
 #[test]
@@ -426,7 +450,9 @@ static int f(T *self, PyObject *l) {
 }
 
 mod apart;
+mod forgotten;
 mod kept;
+mod kept_arguments;
 mod lent;
 mod saved;
 mod statics;

@@ -17,6 +17,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Failure;
+use super::configurations::tokens;
 use super::ends::Ends;
 use super::original::Original;
 use super::proof::{Failed, beside, borrowed_seeds, calls, is_inserted, original_span, seeds};
@@ -29,7 +30,7 @@ use crate::program::{Program, ProgramItem};
 use crate::source::{ByteOffset, ByteSpan, FileId};
 
 /// A function in one configuration.
-type Variant<'p> = (&'p ProgramItem, &'p Function);
+pub(super) type Variant<'p> = (&'p ProgramItem, &'p Function);
 
 /// What is wrong with configurations that share text which `applied` changes.
 pub(super) fn failures(
@@ -73,11 +74,11 @@ fn overlap(one: ByteSpan, other: ByteSpan) -> bool {
 }
 
 /// A change of one file.
-struct Change<'a> {
-    original: &'a Original<'a>,
-    result: &'a Program<'a>,
-    applied: &'a Applied,
-    file: FileId,
+pub(super) struct Change<'a> {
+    pub(super) original: &'a Original<'a>,
+    pub(super) result: &'a Program<'a>,
+    pub(super) applied: &'a Applied,
+    pub(super) file: FileId,
     handing: &'a BTreeSet<String>,
 }
 
@@ -246,33 +247,6 @@ impl Change<'_> {
         }
     }
 
-    /// Whether two variants are the same configuration before and after: all tokens that the
-    /// change leaves alone are in both or in neither.
-    fn is_same(&self, old: Variant<'_>, new: Variant<'_>) -> bool {
-        let map = &self.applied.map;
-        let before = tokens(old.0, self.file);
-        let after = tokens(new.0, self.file);
-        let stays = |program: &Program<'_>, at: ByteOffset| {
-            let tokens = program.index[self.file.index()].tokens();
-            let found = tokens.binary_search_by_key(&at, |token| token.span.start());
-            found.is_ok()
-        };
-        let kept = before.iter().filter_map(|at| map.to_new(*at));
-        let mut kept = kept.filter(|at| stays(self.result, *at));
-        let came = |at: &&ByteOffset| {
-            let from = map.to_original(**at);
-            from.is_some_and(|from| stays(self.original.program, from))
-        };
-        let mut left = after.iter().filter(came);
-        loop {
-            match (kept.next(), left.next()) {
-                (Some(one), Some(other)) if one == *other => {}
-                (None, None) => return true,
-                _ => return false,
-            }
-        }
-    }
-
     /// The variables of which calls that came or went take or release a reference, with a place
     /// in the result.
     fn counted<'p>(&self, old: Variant<'p>, new: Variant<'p>) -> BTreeMap<&'p str, ByteOffset> {
@@ -357,17 +331,6 @@ fn is_lent(function: &Function, name: &str) -> bool {
             _ => false,
         })
     })
-}
-
-/// The tokens of an item that stand in `file` as they are, by where they begin.
-fn tokens(item: &ProgramItem, file: FileId) -> Vec<ByteOffset> {
-    let tokens = &item.tokens.tokens;
-    let own = tokens.iter().filter(|token| token.expansion.is_none());
-    let places = own.filter_map(|token| match token.spelling {
-        Spelling::File(of, span) if of == file => Some(span.start()),
-        Spelling::File(..) | Spelling::Synthetic(_) => None,
-    });
-    places.collect()
 }
 
 /// Where a token is written in `file`.

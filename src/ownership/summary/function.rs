@@ -8,8 +8,8 @@ use crate::ast::{ExprId, ExprKind, Function, LocalId, TypeKind};
 use crate::capi::StealWhen;
 use crate::cfg::{Cfg, Source};
 use crate::ownership::track::{
-    Exit, Followed, Gives, Handed, Origin, Problem, Seed, follow, follow_roughly, is_number,
-    is_plain_pointer,
+    Exit, Followed, Gives, Handed, Ledger, Origin, Problem, Seed, follow, follow_roughly,
+    is_number, is_plain_pointer,
 };
 use crate::program::Types;
 
@@ -144,10 +144,19 @@ fn param(function: &Function, followed: &Followed, seed: usize, known: &Summarie
         Some(outs) if outs == Outs::default() => Param::Used,
         Some(outs) => Param::Through(outs),
     };
-    let unsure = followed
-        .troubles
-        .iter()
-        .any(|trouble| trouble.seed == seed && trouble.problem == Problem::MayBeKept);
+    let has = |problem| {
+        let mut troubles = followed.troubles.iter();
+        troubles.any(|trouble| trouble.seed == seed && trouble.problem == problem)
+    };
+    // A callee releases what this function took itself, maybe.
+    let unsure = has(Problem::MayBeKept) || has(Problem::MayBePassedOn);
+    let ledger = followed.ledgers.get(&seed);
+    let keeps_none = ledger.is_none_or(|ledger| ledger.gifts.is_empty());
+    let partly = match ledger.and_then(|ledger| out_param(function, ledger)) {
+        _ if keeps_none => Param::Released,
+        Some(out) => Param::At(out),
+        None => Param::Unsure,
+    };
     let count = |exit: &Exit| {
         let of_seed = exit.counts.iter().filter(|(of, _)| *of == seed);
         of_seed.map(|(_, count)| *count).sum::<i8>().min(0)
@@ -156,6 +165,7 @@ fn param(function: &Function, followed: &Followed, seed: usize, known: &Summarie
     let counts: Vec<i8> = counts.into_iter().collect();
     match counts[..] {
         _ if unsure => Param::Unsure,
+        [] | [0] if used == Param::Used && has(Problem::BorrowedPassedOn) => Param::Released,
         [] | [0] => used,
         // What it keeps of the rest cannot be told as well.
         _ if used != Param::Used => Param::Unsure,
@@ -175,11 +185,22 @@ fn param(function: &Function, followed: &Followed, seed: usize, known: &Summarie
             if followed.exits.iter().all(fits) {
                 Param::Taken(StealWhen::Success)
             } else {
-                Param::Unsure
+                partly
             }
         }
+        [-1, 0] => partly,
         _ => Param::Unsure,
     }
+}
+
+/// The parameter that is where all gifts go: `*out = v`.
+fn out_param(function: &Function, ledger: &Ledger) -> Option<usize> {
+    let mut outs = ledger.outs.values();
+    let out = outs.next()?;
+    let is_set = function.tree.stores().any(|(local, _)| local == *out);
+    let is_only = outs.all(|other| other == out) && ledger.gifts.len() == ledger.outs.len();
+    let position = || function.params.iter().position(|param| param == out);
+    (is_only && !is_set).then(position)?
 }
 
 fn returns(exit: &Exit, seed: usize) -> bool {

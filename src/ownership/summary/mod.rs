@@ -36,6 +36,11 @@ pub(crate) enum Param {
     Used,
     /// The function keeps it, or releases it, and takes no reference of its own.
     Taken(StealWhen),
+    /// A reference to it is released on some paths, and none is kept: `remove(set, v)`.
+    Released,
+    /// It is stored on some paths where this parameter points, without a reference:
+    /// `static int find(PyObject *v, Type **out) { … *out = (Type *)v; …`.
+    At(usize),
     /// A pointer into it is stored.
     Inside,
     /// A pointer into it is stored, but only through other arguments: `*end = text + 1;`.
@@ -202,6 +207,7 @@ impl Param {
             }
             (Self::Through(outs), Self::Through(others)) => Self::Through(outs.with(others)),
             _ if self == other => self,
+            (Self::Used, Self::Released) | (Self::Released, Self::Used) => Self::Released,
             _ => Self::Unsure,
         }
     }
@@ -252,7 +258,7 @@ impl Callees for Summaries {
     fn steals(&self, name: &str, arg: usize) -> Option<StealWhen> {
         match self.param(name, arg) {
             Some(Param::Taken(when)) => Some(when),
-            Some(Param::Used | Param::Inside | Param::Through(_) | Param::Unsure) => None,
+            Some(_) => None,
             None => KnownCallees.steals(name, arg),
         }
     }
@@ -285,7 +291,11 @@ impl Callees for Summaries {
     }
 
     fn stores(&self, name: &str, arg: usize, out: usize) -> bool {
-        matches!(self.param(name, arg), Some(Param::Through(outs)) if outs.contains(out))
+        match self.param(name, arg) {
+            Some(Param::Through(outs)) => outs.contains(out),
+            Some(Param::At(at)) => at == out,
+            _ => false,
+        }
     }
 
     fn keeps(&self, name: &str, arg: usize) -> Option<Keeps> {
@@ -294,6 +304,8 @@ impl Callees for Summaries {
             Param::Taken(_) => Some(Keeps::Reference),
             Param::Inside => Some(Keeps::Inside),
             Param::Unsure => Some(Keeps::Unsure),
+            Param::Released => Some(Keeps::Less),
+            Param::At(out) => Some(Keeps::At(out)),
         }
     }
 

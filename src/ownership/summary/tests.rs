@@ -153,9 +153,9 @@ fn callees_are_summed_up_first_and_circles_settle() {
         static int even(PyObject *v, int n) { return n ? odd(v, n - 1) : 1; }
         static int odd(PyObject *v, int n) { if (n) return even(v, n - 1); Py_DECREF(v); return 0; }";
     insta::assert_snapshot!(summary(&with_caller(text, "outer(s, v); even(v, 3);")), @r"
-    even: Unsure, Used
+    even: Released, Used
     inner: Used, Taken(Always)
-    odd: Unsure, Used
+    odd: Released, Used
     outer: Used, Taken(Always)
     ");
 }
@@ -258,6 +258,52 @@ fn what_is_read_through_a_pointer_may_be_kept() {
         assert_eq!(problems(call), [Problem::DerivedEscapes], "{call}");
     }
     assert_eq!(problems("size(s, &part);"), []);
+}
+
+#[test]
+fn a_reference_of_a_container_is_released() {
+    let text = "
+        static int discard(Set *s, PyObject *v) {
+            if (!clear_bit(s, v)) return 0;
+            if (s->owns) Py_DECREF(v);
+            return 1;
+        }
+        static int toggle(Set *s, PyObject *v) {
+            return has_bit(s, v) ? discard(s, v) : 0;
+        }
+        static void swap(Foo *s, PyObject *v) { if (s->on) Py_DECREF(v); else s->v = v; }";
+    assert_eq!(
+        problems(&with_caller(text, "discard(s, v); Py_DECREF(v);")),
+        [Problem::MayBePassedOn]
+    );
+    insta::assert_snapshot!(summary(&with_caller(text, "toggle(s, v); swap(s, v);")), @"
+        discard: Used, Released
+        swap: Used, Taken(Always)
+        toggle: Used, Released
+        ");
+}
+
+#[test]
+fn an_object_is_stored_where_a_parameter_points() {
+    let text = "
+        static int find(PyObject *v, int *kind, Type **type) {
+            if (Py_TYPE(v) == &Type_Type) { *kind = 1; *type = (Type *)v; return 0; }
+            *type = NULL;
+            return PyErr_Occurred() ? -1 : 0;
+        }";
+    let problems = |calls: &str| {
+        let calls = format!("Type *type; int kind; {calls}");
+        problems(&with_caller(text, &calls))
+    };
+    let then = |rest: &str| problems(&format!("find(v, &kind, &type); {rest}"));
+    assert_eq!(then("use(type); Py_DECREF(v);"), [Problem::MayBePassedOn]);
+    assert_eq!(
+        then("Py_DECREF(v); use(type);"),
+        [Problem::UseAfterRelease, Problem::MayBePassedOn]
+    );
+    let memory = "find(v, &s->kind, &s->type); Py_DECREF(v);";
+    let kept = [Problem::DerivedEscapes, Problem::MayBeKept];
+    assert_eq!(problems(memory), kept);
 }
 
 #[test]

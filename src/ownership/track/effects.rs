@@ -44,6 +44,10 @@ pub enum Keeps {
     Inside,
     /// On some paths something, or for all that is known.
     Unsure,
+    /// Nothing, but on some paths it releases a reference.
+    Less,
+    /// Nothing, but on some paths it stores the object where this argument points.
+    At(usize),
 }
 
 /// The C API alone: functions of the package are taken to use their arguments and no more.

@@ -2,9 +2,9 @@
 
 use super::state::{Instance, InstanceId, State, Value};
 use super::step::Stepper;
-use super::{Exit, Handed, Problem, Trouble};
+use super::{Exit, Handed, Ledger, Problem, Trouble};
 use crate::ast::StmtId;
-use crate::cfg::{Operand, Point, Source, TempId};
+use crate::cfg::{Base, Operand, Place, Point, Source, TempId};
 
 impl Stepper<'_> {
     /// The function returns: what it returns goes to the caller, all else must balance.
@@ -25,6 +25,7 @@ impl Stepper<'_> {
         }
         self.end_kept(state, |_| true);
         for id in 0..state.instances.len() {
+            self.note_end(state, id);
             match state.left(id) {
                 0 => {}
                 1.. => self.trouble(state, id, Problem::Leak, at),
@@ -56,6 +57,46 @@ impl Stepper<'_> {
         });
     }
 
+    /// Nothing names the instance any more.
+    fn note_end(&mut self, state: &State, id: InstanceId) {
+        let Instance { seed, taken, .. } = state.instances[id];
+        if !taken {
+            self.ledger(seed).is_untaken = true;
+        }
+    }
+
+    pub(super) fn take(&mut self, state: &mut State, id: InstanceId, at: Source) {
+        let instance = &mut state.instances[id];
+        instance.count = instance.count.saturating_add(1);
+        instance.taken = true;
+        let seed = instance.seed;
+        self.ledger(seed).takes.insert(at);
+    }
+
+    /// Notes that a gift goes where a parameter points.
+    pub(super) fn hand_out(
+        &mut self,
+        state: &State,
+        place: &Place,
+        id: InstanceId,
+        source: Source,
+    ) {
+        let Base::Deref(Operand::Temp(pointer)) = &place.base else {
+            return;
+        };
+        let from = state.temps.get(pointer).and_then(|temp| temp.from);
+        if let Some(param) = from.filter(|_| place.path.is_empty())
+            && self.facts.tree.local(param).is_param
+        {
+            let seed = state.instances[id].seed;
+            self.ledger(seed).outs.insert(source, param);
+        }
+    }
+
+    fn ledger(&mut self, seed: usize) -> &mut Ledger {
+        self.ledgers.entry(seed).or_default()
+    }
+
     /// Drops what cannot matter any more at `at`.
     pub(super) fn forget(&mut self, state: &mut State, at: Point) {
         let facts = self.facts;
@@ -69,7 +110,11 @@ impl Stepper<'_> {
     /// Reports owned instances that nothing names any more.
     pub(super) fn find_lost(&mut self, state: &mut State, at: Option<Source>) {
         for id in 0..state.instances.len() {
-            if state.instances[id].count > 0 && !state.is_named(id) {
+            if state.is_named(id) {
+                continue;
+            }
+            self.note_end(state, id);
+            if state.instances[id].count > 0 {
                 if state.left(id) > 0 {
                     self.trouble(state, id, Problem::Leak, at);
                 }
@@ -99,6 +144,8 @@ impl Stepper<'_> {
         instance.count = instance.count.saturating_sub(1);
         instance.released = instance.count <= 0;
         instance.released_at = instance.released.then_some(at);
+        let seed = instance.seed;
+        self.ledger(seed).releases.insert(at);
     }
 
     pub(super) fn give_away(&mut self, state: &mut State, id: InstanceId, at: Option<Source>) {
@@ -107,6 +154,8 @@ impl Stepper<'_> {
         }
         let instance = &mut state.instances[id];
         instance.count = instance.count.saturating_sub(1);
+        let seed = instance.seed;
+        self.ledger(seed).gifts.extend(at);
     }
 
     pub(super) fn trouble(

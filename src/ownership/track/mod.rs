@@ -9,6 +9,7 @@
 //! It shares nothing with the code that decides where releases go.
 
 mod buffers;
+mod callees;
 mod carriers;
 mod copied;
 mod effects;
@@ -29,6 +30,8 @@ mod watch;
 pub use effects::{Callees, Keeps, KnownCallees, counts};
 pub use facts::{is_number, is_plain_pointer};
 pub use run::{Followed, follow, follow_in, follow_lending, follow_roughly, run};
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::{ExprId, LocalId, StmtId};
 use crate::cfg::Source;
@@ -101,6 +104,28 @@ pub struct Exit {
     pub counts: Vec<(usize, i8)>,
 }
 
+/// What a function does with the references of a seed, on whatever path.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ledger {
+    /// Where it takes one.
+    pub takes: BTreeSet<Source>,
+    /// Where it releases one.
+    pub releases: BTreeSet<Source>,
+    /// Where it gives one away.
+    pub gifts: BTreeSet<Source>,
+    /// The gifts that go where a parameter points: `*out = v`.
+    pub outs: BTreeMap<Source, LocalId>,
+    /// Whether it never has one on some path.
+    pub is_untaken: bool,
+}
+
+impl Ledger {
+    /// Where it has one less.
+    pub fn losses(&self) -> impl Iterator<Item = &Source> {
+        self.releases.union(&self.gifts)
+    }
+}
+
 /// What is wrong with an instance on some path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Problem {
@@ -128,6 +153,11 @@ pub enum Problem {
     /// A function of the package keeps it without a reference, on some paths or for all that is
     /// known.
     MayBeKept,
+    /// A function of the package releases a reference to it on some paths, or hands it back through
+    /// another argument, where the function has one.
+    MayBePassedOn,
+    /// The same where it has none: what is released then is that of a container.
+    BorrowedPassedOn,
     /// The code asks how many references there are, or calls what needs to be the only owner.
     CountMatters,
 }
@@ -138,6 +168,7 @@ impl Problem {
     pub const fn of_owner(self) -> Self {
         match self {
             Self::BorrowedEscapes => Self::DerivedEscapes,
+            Self::BorrowedPassedOn => Self::MayBePassedOn,
             other => other,
         }
     }
@@ -147,7 +178,11 @@ impl Problem {
     pub const fn is_doubt(self) -> bool {
         matches!(
             self,
-            Self::MayOutlive | Self::MayBeKept | Self::CountMatters
+            Self::MayOutlive
+                | Self::MayBeKept
+                | Self::MayBePassedOn
+                | Self::BorrowedPassedOn
+                | Self::CountMatters
         )
     }
 }

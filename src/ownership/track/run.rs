@@ -1,6 +1,6 @@
 //! Runs states along all paths.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use rustc_hash::FxHashSet;
 
@@ -8,7 +8,7 @@ use super::effects::Callees;
 use super::facts::Facts;
 use super::state::{State, Value};
 use super::step::Stepper;
-use super::{Exit, Report, Seed, Trouble};
+use super::{Exit, Ledger, Report, Seed, Trouble};
 use crate::ast::{LocalId, Tree};
 use crate::cfg::{
     BlockId, CaseLabel, Cfg, Comparison, Condition, Operand, Point, Source, Terminator,
@@ -33,6 +33,8 @@ pub struct Followed {
     /// Seeds with the steps that store what was read through a pointer to their instances where
     /// it stays behind the function.
     pub contents: BTreeSet<(usize, Source)>,
+    /// What the function does with the references of each seed, by its index.
+    pub ledgers: BTreeMap<usize, Ledger>,
 }
 
 /// Follows `seeds` through the function: all together and all variables with them, or less if that

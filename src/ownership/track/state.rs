@@ -74,6 +74,8 @@ pub(super) struct Instance {
     pub seed: usize,
     /// References the function holds: taken minus released and given away.
     pub count: i8,
+    /// Whether the function ever had one.
+    pub taken: bool,
     /// How often memory of the function got it: each time a reference may have gone there.
     pub lent: i8,
     /// Whether the last reference went by a release, and not by being given away.
@@ -91,6 +93,7 @@ impl Instance {
         Self {
             seed,
             count: i8::from(owned),
+            taken: owned,
             lent: 0,
             released: false,
             released_at: None,

@@ -1,16 +1,16 @@
 //! What one instruction does to a state.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashSet;
 
 use super::buffers::frees;
 use super::carriers::{addressed, carriers};
-use super::effects::{self, Callees, CountEffect, Keeps, count_effect, lives_by_itself};
+use super::effects::{self, Callees, CountEffect, count_effect, lives_by_itself};
 use super::facts::Facts;
 use super::outs::next_item;
 use super::state::{Instance, InstanceId, State, Value};
-use super::{Exit, Followed, Gives, Origin, Problem, Seed, Trouble};
+use super::{Exit, Followed, Gives, Ledger, Origin, Problem, Seed, Trouble};
 use crate::ast::{ExprKind, LocalId};
 use crate::capi::{self, Returns, StealWhen};
 use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Projection, Source, TempId};
@@ -28,6 +28,7 @@ pub(super) struct Stepper<'a> {
     pub(super) troubles: Vec<Trouble>,
     pub(super) exits: BTreeSet<Exit>,
     pub(super) contents: BTreeSet<(usize, Source)>,
+    pub(super) ledgers: BTreeMap<usize, Ledger>,
 }
 
 impl<'a> Stepper<'a> {
@@ -42,6 +43,7 @@ impl<'a> Stepper<'a> {
             troubles: Vec::new(),
             exits: BTreeSet::new(),
             contents: BTreeSet::new(),
+            ledgers: BTreeMap::new(),
         }
     }
 
@@ -52,6 +54,7 @@ impl<'a> Stepper<'a> {
             troubles: self.troubles,
             exits: self.exits,
             contents: self.contents,
+            ledgers: self.ledgers,
         }
     }
 
@@ -197,6 +200,7 @@ impl<'a> Stepper<'a> {
             // Memory takes a reference over, as a field does.
             (Value::Instance(id), _) => {
                 self.give_away(state, id, Some(source));
+                self.hand_out(state, place, id, source);
                 self.owe(state, place, id);
             }
             (Value::Derived(_), Some(local)) => state.set_local(local, value),
@@ -229,6 +233,7 @@ impl<'a> Stepper<'a> {
         self.use_kept(&mut state, name);
         self.pay(&mut state, name, values.first());
         self.look_at(&state, args, source);
+        self.hand_to_callee(&mut state, name, args, &values, source);
         let mut on_success = Vec::new();
         for (at, &value) in values.iter().enumerate() {
             self.argument(&mut state, name, at, value, source, &mut on_success);
@@ -291,15 +296,6 @@ impl<'a> Stepper<'a> {
         {
             self.trouble(state, id, Problem::CountMatters, Some(source));
         }
-        match (self.callees.keeps(name, at), value) {
-            (Some(_), Value::Derived(id)) | (Some(Keeps::Inside), Value::Instance(id)) => {
-                self.keep(state, id, source);
-            }
-            (Some(Keeps::Unsure), Value::Instance(id)) => {
-                self.trouble(state, id, Problem::MayBeKept, Some(source));
-            }
-            _ => {}
-        }
         let Value::Instance(id) = value else {
             let problem = match (effect, value) {
                 (Some(CountEffect::Release { null: false }), Value::Null) => {
@@ -322,7 +318,7 @@ impl<'a> Stepper<'a> {
         match effect {
             Some(CountEffect::Take) => {
                 self.use_value(state, value, source);
-                state.instances[id].count = state.instances[id].count.saturating_add(1);
+                self.take(state, id, source);
             }
             Some(CountEffect::Release { .. }) => self.release(state, id, source),
             Some(CountEffect::Steal(StealWhen::Always)) => {

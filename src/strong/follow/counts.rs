@@ -49,7 +49,9 @@ pub(in crate::strong) fn effect(
             Param::Taken(StealWhen::Always) => Effect::Steal,
             Param::Taken(StealWhen::Success) => Effect::StealOnSuccess,
             Param::Inside => Effect::KeepInside,
-            Param::Used | Param::Through(_) | Param::Unsure => Effect::Use,
+            Param::Used | Param::Released | Param::At(_) | Param::Through(_) | Param::Unsure => {
+                Effect::Use
+            }
         };
     }
     let steal = capi::effects(name)

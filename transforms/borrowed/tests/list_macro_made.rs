@@ -1,6 +1,7 @@
 //! The same, where the exit has to release what the function made.
 
 use super::{int, object};
+use crate::transforms::borrowed::list_macro::UNCHECKED_LIST_ITEM;
 
 #[test]
 fn an_array_owns() {
@@ -320,4 +321,95 @@ fn earlier_exit() {
              Py_DECREF(value);
              Py_DECREF(keys);
         ");
+}
+
+#[test]
+fn a_list_whose_slots_are_all_filled_has_no_gaps() {
+    let filled = |second: &str, then: &str| {
+        let text = format!(
+            "static int f(PyObject *self, long number)
+{{
+    PyObject *item, *pair = PyList_New(2);
+    long sum;
+    if (pair == NULL)
+        return -1;
+    PyList_SET_ITEM(pair, 0, PyLong_FromLong(number));
+    {second}
+    {then}
+    if (PyObject_SetAttrString(self, \"pair\", pair) < 0)
+        goto failed;
+    item = PyList_GET_ITEM(pair, 1);
+    sum = PyLong_AsLong(item);
+    if (sum == -1 && PyErr_Occurred())
+        goto failed;
+    Py_DECREF(pair);
+    return 0;
+failed:
+    Py_DECREF(pair);
+    return -1;
+}}
+"
+        );
+        crate::testing::run_triaged(&UNCHECKED_LIST_ITEM, &text)
+    };
+    let asks = "if (PyErr_Occurred()) goto failed;";
+    insta::assert_snapshot!(filled("PyList_SET_ITEM(pair, 1, PyLong_FromLong(0));", asks), @r#"
+        12: `PyList_GET_ITEM` gives a borrowed reference out of a container made here, and given away or emptied on line 10: another thread can free it
+          12: borrowed here
+          13: used here, when another thread may have freed it
+          safe: own the reference: `PyList_GetItemRef`
+        @@
+             if (PyObject_SetAttrString(self, "pair", pair) < 0)
+                 goto failed;
+        -    item = PyList_GET_ITEM(pair, 1);
+        +    item = PyList_GetItemRef(pair, 1);
+        +    if (item == NULL) {
+        +        goto failed;
+        +    }
+             sum = PyLong_AsLong(item);
+        +    Py_DECREF(item);
+             if (sum == -1 && PyErr_Occurred())
+                 goto failed;
+        "#);
+    // Either may be NULL, and nobody asks.
+    insta::assert_snapshot!(filled("PyList_SET_ITEM(pair, 1, PyLong_FromLong(0));", ""), @"
+        12: `PyList_GET_ITEM` gives a borrowed reference out of a container made here, and given away or emptied on line 10: another thread can free it
+          12: borrowed here
+          13: used here, when another thread may have freed it
+          by hand: the list may have slots that are not filled yet, which the strong function must not read: look the item up before the list is given away
+        ");
+    // The second slot stays empty.
+    insta::assert_snapshot!(filled("if (number) PyList_SET_ITEM(pair, 1, PyLong_FromLong(0));", asks), @"
+        12: `PyList_GET_ITEM` gives a borrowed reference out of a container made here, and given away or emptied on line 10: another thread can free it
+          12: borrowed here
+          13: used here, when another thread may have freed it
+          by hand: the list may have slots that are not filled yet, which the strong function must not read: look the item up before the list is given away
+        ");
+    // The exception of the first one is dropped.
+    insta::assert_snapshot!(filled("PyErr_Clear(); PyList_SET_ITEM(pair, 1, PyLong_FromLong(0));", asks), @"
+        12: `PyList_GET_ITEM` gives a borrowed reference out of a container made here, and given away or emptied on line 10: another thread can free it
+          12: borrowed here
+          13: used here, when another thread may have freed it
+          by hand: the list may have slots that are not filled yet, which the strong function must not read: look the item up before the list is given away
+        ");
+    let tested =
+        "item = PyLong_FromLong(0); if (item == NULL) goto failed; PyList_SET_ITEM(pair, 1, item);";
+    insta::assert_snapshot!(filled(tested, asks), @r#"
+        12: `PyList_GET_ITEM` gives a borrowed reference out of a container made here, and given away or emptied on line 10: another thread can free it
+          12: borrowed here
+          13: used here, when another thread may have freed it
+          safe: own the reference: `PyList_GetItemRef`
+        @@
+             if (PyObject_SetAttrString(self, "pair", pair) < 0)
+                 goto failed;
+        -    item = PyList_GET_ITEM(pair, 1);
+        +    item = PyList_GetItemRef(pair, 1);
+        +    if (item == NULL) {
+        +        goto failed;
+        +    }
+             sum = PyLong_AsLong(item);
+        +    Py_DECREF(item);
+             if (sum == -1 && PyErr_Occurred())
+                 goto failed;
+        "#);
 }

@@ -1,0 +1,120 @@
+//! Whether a list that was made with slots has an object in each of them.
+//!
+//! ```c
+//! flags = PyList_New(2);
+//! PyList_SET_ITEM(flags, 0, PyLong_FromLong(in));
+//! PyList_SET_ITEM(flags, 1, PyLong_FromLong(out));
+//! if (PyErr_Occurred())
+//!     goto finally;
+//! ```
+
+use crate::cfg::{BlockId, Comparison, Condition, Operand, Point, Terminator};
+
+use super::flow::{Flow, Origin};
+
+/// Most slots that are looked at.
+const MAX_SLOTS: i64 = 16;
+
+impl Flow<'_> {
+    /// Whether every slot of the list that the call at `made` gives is filled when the step at
+    /// `site` runs. One made with no items has none.
+    pub(super) fn is_filled(&self, made: Point, site: Point) -> bool {
+        let size = match self.call(made) {
+            Some((Some("PyList_New"), [size])) if size.is_zero() => 0,
+            Some((Some("PyList_New"), [Operand::Int(size)])) => *size,
+            _ => return false,
+        };
+        size <= MAX_SLOTS && (0..size).all(|slot| self.is_slot_filled(made, slot, site))
+    }
+
+    fn is_slot_filled(&self, made: Point, slot: i64, site: Point) -> bool {
+        let fills: Vec<(Point, &Operand)> = self
+            .instrs()
+            .filter_map(|(point, _)| Some((point, self.value_for(point, made, slot)?)))
+            .collect();
+        let points: Vec<Point> = fills.iter().map(|(point, _)| *point).collect();
+        !self.reaches(made, site, &points)
+            && fills.iter().all(|(point, value)| {
+                self.is_object(value, *point) || self.is_checked(*point, site)
+            })
+    }
+
+    /// What the step at `point` stores in a slot of the list.
+    fn value_for(&self, point: Point, made: Point, slot: i64) -> Option<&Operand> {
+        let (Some("PyList_SET_ITEM" | "PyList_SetItem"), [list, index, value]) =
+            self.call(point)?
+        else {
+            return None;
+        };
+        let is_it = self.origins(list) == [Origin::Call(made)];
+        let is_there = *index == Operand::Int(slot) || slot == 0 && index.is_zero();
+        (is_it && is_there).then_some(value)
+    }
+
+    /// Whether a value was found not to be `NULL` on every path to `to`.
+    fn is_object(&self, value: &Operand, to: Point) -> bool {
+        let origins = self.origins(value);
+        !origins.is_empty()
+            && origins.iter().all(|origin| {
+                let Origin::Call(made) = origin else {
+                    return false;
+                };
+                let asks = |condition: &Condition| {
+                    self.origins(&condition.lhs) == [Origin::Call(*made)] && condition.rhs.is_zero()
+                };
+                !self.reaches(*made, to, &self.tests(to, Comparison::Equal, &asks))
+            })
+    }
+
+    /// Whether every path from `from` to `to` finds that there is no exception.
+    fn is_checked(&self, from: Point, to: Point) -> bool {
+        let is_call = |name: &str, operand: &Operand| {
+            let origins = self.origins(operand);
+            let [Origin::Call(call)] = origins[..] else {
+                return false;
+            };
+            matches!(self.call(call), Some((Some(called), _)) if called == name)
+        };
+        let asks = |condition: &Condition| {
+            condition.rhs.is_zero() && is_call("PyErr_Occurred", &condition.lhs)
+        };
+        let tests = self.tests(to, Comparison::NotEqual, &asks);
+        let drops = |(point, _)| {
+            let called = self.call(point).and_then(|(name, _)| name);
+            matches!(
+                called,
+                Some("PyErr_Clear" | "PyErr_Fetch" | "PyErr_GetRaisedException")
+            ) && self.reaches(from, point, &tests)
+        };
+        !self.instrs().any(drops) && !self.reaches(from, to, &tests)
+    }
+
+    /// The ends of blocks that go on to `to` only where the comparison with zero does not hold.
+    fn tests(&self, to: Point, fails: Comparison, asks: &dyn Fn(&Condition) -> bool) -> Vec<Point> {
+        let blocks = self.cfg.iter();
+        let tests = blocks.filter_map(|(block, content)| {
+            let Terminator::Branch {
+                condition,
+                then,
+                otherwise,
+            } = &content.terminator
+            else {
+                return None;
+            };
+            let failed = match condition.comparison {
+                comparison if comparison == fails => *then,
+                Comparison::Equal | Comparison::NotEqual => *otherwise,
+                _ => return None,
+            };
+            let index = content.instrs.len();
+            let is_test = asks(condition) && !self.leads(failed, to);
+            is_test.then_some(Point { block, index })
+        });
+        tests.collect()
+    }
+
+    /// Whether a path leads from the beginning of `block` to `to`.
+    fn leads(&self, block: BlockId, to: Point) -> bool {
+        block == to.block || self.reaches(Point { block, index: 0 }, to, &[])
+    }
+}
