@@ -1,5 +1,6 @@
 //! UG301: iterations with `PyDict_Next` over dicts that other threads can change.
 
+mod assume;
 mod bound;
 mod called;
 mod copy;
@@ -36,9 +37,9 @@ use crate::preprocess::Place;
 use crate::program::{CallSite, ItemId};
 use crate::rule::{Finding, Outcome, PackageCx};
 
+use assume::{assume_operand, assume_values};
 use copy::Copy;
 use exits::Exits;
-use field::keeps_its_dict;
 use operand::Operand;
 use plan::Plan;
 use references::References;
@@ -46,7 +47,6 @@ use rewrite::{Names, Section};
 use scope::{Scope, inside};
 use site::{Kind, Site};
 use unite::unite;
-use values::{KEY, Set, Uses, VALUE};
 
 declare_rule! {
     /// ## What it does
@@ -122,9 +122,10 @@ declare_rule! {
     /// calls sets the field that holds the dict, there is no copy. Of a subclass with an `__iter__`
     /// of its own, such as `OrderedDict`, `PyDict_Copy` takes what its methods give, in their order,
     /// where `PyDict_Next` reads the table below. What is no dict has no items, as before:
-    /// `PyDict_Check(d) ? PyDict_Copy(d) : PyDict_New()`. There is none in functions
+    /// `PyDict_Check(d) ? PyDict_Copy(d) : PyDict_New()`. There is no copy in functions
     /// that cannot hand on the error of one that fails, in `tp_traverse`, `tp_clear` and
-    /// destructors, nor where the loop looks at reference counts.
+    /// destructors, nor where the loop looks at reference counts. A thread that goes over the dict again
+    /// and again writes the error out, and tries again at its next turn.
     ///
     /// `review` without one if code that the loop calls may set the field that
     /// holds the dict (the loop then stays with the old dict, where it went on in the new one with
@@ -499,43 +500,5 @@ fn read(scope: &Scope<'_>, call: ExprId) -> Result<Site, Box<Outcome>> {
     match existing {
         Some(Err(advice)) => Err(by_hand(advice)),
         _ => Ok(site),
-    }
-}
-
-fn assume_values(scope: &Scope<'_>, site: &Site, uses: Uses, unheld: Set, fix: &mut Fix) {
-    for (local, set) in [(site.key, KEY), (site.value, VALUE)] {
-        let Some(local) = local else {
-            continue;
-        };
-        let name = scope.name(local);
-        if uses.released & set != 0 {
-            fix.assume(format!(
-                "`{name}` is a reference of the function's own where it is released after the \
-                 section{}, and not what `PyDict_Next` lent",
-                uses.line_of(scope, set)
-            ));
-        } else if uses.outlives & set != 0 {
-            fix.assume(format!(
-                "something keeps `{name}` alive where it is used after the section{}",
-                uses.line_of(scope, set)
-            ));
-        } else if unheld & set != 0 {
-            fix.assume(format!(
-                "`{name}` stays in its dict while calls in the loop run Python code"
-            ));
-        }
-    }
-}
-
-fn assume_operand(scope: &Scope<'_>, site: &Site, operand: &Operand, fix: &mut Fix) {
-    match operand {
-        Operand::Variable(_) | Operand::Borrowed(_) => {}
-        Operand::Held { .. } if keeps_its_dict(scope, site) => {}
-        Operand::Held { text, .. } | Operand::Shared(text) => {
-            fix.assume(format!("no other code sets `{text}` while the loop runs"))
-        }
-        Operand::Bound(text) => fix.assume(format!(
-            "`{text}` gives the same dict each time, and it stays alive"
-        )),
     }
 }

@@ -377,3 +377,14 @@ fn what_is_stored_elsewhere_is_kept() {
     object: Taken(Always), Used
     ");
 }
+
+#[test]
+fn text_in_a_struct_of_the_function_is_lent_to_it() {
+    let text = "
+        static int define(List *l, const char *name) { External e; e.name = name; return push(l, &e); }
+        static int own(List *l, PyObject *v) { External e; e.object = v; return push(l, &e); }";
+    insta::assert_snapshot!(summary(&with_caller(text, "define(s, PyUnicode_AsUTF8(v)); own(s, v);")), @"
+        define: Used, Used
+        own: Used, Taken(Always)
+        ");
+}

@@ -11,7 +11,7 @@ use crate::ast::{LocalId, Storage, Tree, Type, TypeKind};
 use crate::capi::OutKind;
 use crate::cfg::{
     Base, BlockId, Callee, Cfg, InstrKind, LiveTemps, Liveness, Operand, Outs, Place, Point,
-    TempId, addressed_local,
+    Source, TempId, addressed_local,
 };
 
 /// Facts about the function that every path shares.
@@ -29,6 +29,8 @@ pub(super) struct Facts<'a> {
     pointed_at: BTreeSet<LocalId>,
     /// Temporaries that were read from pointers to numbers.
     at_numbers: FxHashSet<TempId>,
+    /// Assignments of what gets a reference of its own right behind.
+    counted_next: FxHashSet<Source>,
 }
 
 impl<'a> Facts<'a> {
@@ -44,7 +46,14 @@ impl<'a> Facts<'a> {
             live_temps: LiveTemps::new(cfg),
             addresses: addresses(cfg),
             at_numbers: at_numbers(cfg, tree),
+            counted_next: counted_next(cfg),
         }
+    }
+
+    /// Whether the code takes a reference to what `source` assigns as the next thing that it does:
+    /// `table[i] = item; Py_INCREF(item);`.
+    pub(super) fn is_counted_next(&self, source: Source) -> bool {
+        self.counted_next.contains(&source)
     }
 
     /// The place whose address an operand is.
@@ -123,6 +132,42 @@ impl<'a> Facts<'a> {
         let ty = &self.tree.local(local).ty;
         ty.pointee().is_some() && !is_plain_pointer(ty)
     }
+}
+
+/// The assignments of a variable's value that come right before `Py_INCREF` of that variable.
+fn counted_next(cfg: &Cfg) -> FxHashSet<Source> {
+    let mut found = FxHashSet::default();
+    for (_, block) in cfg.iter() {
+        let mut loaded: FxHashMap<TempId, LocalId> = FxHashMap::default();
+        // What the last assignments stored, and where.
+        let mut stored: Vec<(LocalId, Source)> = Vec::new();
+        for instr in &block.instrs {
+            match &instr.kind {
+                InstrKind::Load { dst, place } => {
+                    loaded.extend(place.as_local().map(|local| (*dst, local)));
+                }
+                InstrKind::Store {
+                    value: Operand::Temp(temp),
+                    ..
+                } => stored.extend(loaded.get(temp).map(|&local| (local, instr.source))),
+                InstrKind::Call { callee, args, .. } => {
+                    let taken = match (callee, &args[..]) {
+                        (Callee::Named(name), [Operand::Temp(temp)])
+                            if matches!(&**name, "Py_INCREF" | "Py_XINCREF") =>
+                        {
+                            loaded.get(temp)
+                        }
+                        _ => None,
+                    };
+                    let own = stored.iter().filter(|(local, _)| Some(local) == taken);
+                    found.extend(own.map(|(_, source)| *source));
+                    stored.clear();
+                }
+                _ => {}
+            }
+        }
+    }
+    found
 }
 
 /// Variables whose addresses others get than functions of the C API that set them: these forget the

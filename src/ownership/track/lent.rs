@@ -12,6 +12,7 @@
 //! Which of both it is shows only later: what is there is the object under another name, and a
 //! reference that nobody releases is taken to have gone where the memory goes.
 
+use super::Origin;
 use super::state::{InstanceId, State, Value};
 use super::step::Stepper;
 use crate::ast::LocalId;
@@ -47,6 +48,33 @@ impl Stepper<'_> {
         instance.lent = instance.lent.saturating_add(1);
         state.lent.insert(spot, id);
         true
+    }
+
+    /// What a store of `value` puts into memory: text that a caller passes is only lent to that of
+    /// the function, and what gets a reference right behind lives by itself.
+    pub(super) fn stored(
+        &self,
+        state: &State,
+        place: &Place,
+        value: Value,
+        source: Source,
+    ) -> Value {
+        let is_own = self.facts.own_memory(place).is_some();
+        match value {
+            // external.name = name; define(list, &external);
+            Value::Instance(id) if is_own && self.is_plain(state, id) => Value::Derived(id),
+            // table[i] = item; Py_INCREF(item);
+            Value::Derived(_) if !is_own && self.facts.is_counted_next(source) => Value::NonNull,
+            _ => value,
+        }
+    }
+
+    /// Whether what is followed is a plain pointer that a caller passes: nobody counts those.
+    fn is_plain(&self, state: &State, id: InstanceId) -> bool {
+        match self.seeds[state.instances[id].seed].origin {
+            Origin::Param(param) => self.facts.holds_plain_pointer(param),
+            Origin::Call(_) | Origin::Local(_) => false,
+        }
     }
 
     /// What a load of `place` gives if an instance is there.

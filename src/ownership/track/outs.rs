@@ -91,16 +91,19 @@ impl Stepper<'_> {
         }
     }
 
-    /// Whether nobody else has the dict: its items go with the function's own reference.
-    pub(super) fn is_copy(&self, state: &State, id: InstanceId) -> bool {
+    /// The dict that is the first of `args` if nobody else has it: its items go with the function's
+    /// own reference.
+    pub(super) fn copied(&self, state: &State, args: &[Value]) -> Option<InstanceId> {
+        let id = args.first()?.instance()?;
         let Origin::Call(call) = self.seeds[state.instances[id].seed].origin else {
-            return false;
+            return None;
         };
         match self.facts.tree.expr(call).kind {
             ExprKind::Call { callee, .. } => {
-                self.facts.tree.callee_name(callee) == Some("PyDict_Copy")
+                let name = self.facts.tree.callee_name(callee);
+                (name == Some("PyDict_Copy")).then_some(id)
             }
-            _ => false,
+            _ => None,
         }
     }
 

@@ -195,6 +195,7 @@ impl<'a> Stepper<'a> {
             let into = self.value(state, pointer);
             self.use_value(state, into, source);
         }
+        let value = self.stored(state, place, value, source);
         match (value, self.facts.own_memory(place)) {
             (Value::Instance(id), _) if self.lend(state, place, id) => {}
             // Memory takes a reference over, as a field does.
@@ -247,8 +248,7 @@ impl<'a> Stepper<'a> {
         self.addresses(&mut state, name, args, &values, source);
         if let Some(ended) = before {
             let ended = Some(ended).filter(|ended| !self.must_give_item(ended, args, source));
-            let owner = values.first().and_then(|dict| dict.instance());
-            let owner = owner.filter(|&id| self.is_copy(&state, id));
+            let owner = self.copied(&state, &values);
             return next_item(ended, state, dst, (args, owner), out);
         }
         if let Some(seed) = seed {

@@ -48,7 +48,7 @@ fn seeds(function: &Function) -> Vec<Seed> {
             return None;
         };
         let (gives, owned) = match function.tree.callee_name(*callee)? {
-            "PyList_GetItemRef" => (Gives::Result, true),
+            "PyDict_Copy" | "PyList_GetItemRef" => (Gives::Result, true),
             "PyDict_GetItemRef" => (Gives::Out(2), true),
             "PyWeakref_GetRef" => (Gives::Out(1), true),
             "Py_NewRef" => (Gives::Always, true),
@@ -465,5 +465,52 @@ fn what_memory_of_others_gets_outlives_the_function() {
     assert_eq!(
         troubles(&body("PyArg_ParseTuple(v, \"i\", &info->size)")),
         ""
+    );
+}
+
+#[test]
+fn what_is_counted_behind_its_store_lives_by_itself() {
+    let body = |rest: &str| {
+        format!(
+            "PyObject *first, *v = PyList_GetItemRef(self, 0);
+            if (v == NULL) return NULL;
+            first = PyTuple_GET_ITEM(v, 0);
+            {rest}
+            Py_DECREF(v);
+            Py_RETURN_NONE;"
+        )
+    };
+    assert_eq!(troubles(&body("box->first = first; Py_INCREF(first);")), "");
+    assert_eq!(
+        troubles(&body("box->first = first; show(first); Py_INCREF(first);")),
+        "DerivedEscapes at box->first = first"
+    );
+}
+
+#[test]
+fn items_of_a_copy_go_with_it() {
+    let body = |rest: &str| {
+        format!(
+            "PyObject *key, *copy = PyDict_Copy(self); Py_ssize_t pos = 0;
+            if (copy == NULL) return NULL;
+            while (PyDict_Next(copy, &pos, &key, NULL)) {{ show(key); }}
+            {rest}"
+        )
+    };
+    assert_eq!(
+        troubles(&body("show(key); Py_DECREF(copy); Py_RETURN_NONE;")),
+        ""
+    );
+    assert_eq!(
+        troubles(&body("Py_INCREF(key); Py_DECREF(copy); return key;")),
+        ""
+    );
+    assert_eq!(
+        troubles(&body("Py_DECREF(copy); show(key); Py_RETURN_NONE;")),
+        "UseAfterRelease at show(key)"
+    );
+    assert_eq!(
+        troubles(&body("Py_DECREF(copy); return key;")),
+        "BorrowedEscapes at return key;"
     );
 }

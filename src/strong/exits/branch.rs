@@ -31,17 +31,44 @@ pub(in crate::strong) fn stmts<'s>(scene: &'s Scene<'_>) -> impl Iterator<Item =
 
 /// All branches of the function that leave it by `goto`, or with a value.
 pub(in crate::strong) fn branches(scene: &Scene<'_>) -> Vec<Branch> {
-    stmts(scene)
-        .filter_map(|stmt| match scene.tree.stmt(stmt).kind {
-            StmtKind::If { cond, then, .. } => {
-                let mut branch = branch(scene, stmt, then)?;
-                branch.evident |= is_failure(scene, stmt, cond);
-                branch.evident &= !branch.clears;
-                Some(branch)
-            }
-            _ => None,
-        })
-        .collect()
+    let all = stmts(scene).flat_map(|stmt| match scene.tree.stmt(stmt).kind {
+        StmtKind::If {
+            cond,
+            then,
+            otherwise,
+        } => {
+            let then = evident(scene, stmt, then, is_failure(scene, stmt, cond));
+            // if (made) Py_DECREF(made); else return NULL;
+            let otherwise = otherwise.and_then(|otherwise| {
+                evident(scene, stmt, otherwise, is_success(scene, stmt, cond))
+            });
+            [then, otherwise]
+        }
+        _ => [None, None],
+    });
+    all.flatten().collect()
+}
+
+/// The branch `then` of `test`, which is taken after a failure if it `fails`.
+fn evident(scene: &Scene<'_>, test: StmtId, then: StmtId, fails: bool) -> Option<Branch> {
+    let mut branch = branch(scene, test, then)?;
+    branch.evident |= fails;
+    branch.evident &= !branch.clears;
+    Some(branch)
+}
+
+/// Whether the condition of `stmt` is that a function gave an object, or a variable holds one that
+/// it gave, and it raised an exception otherwise.
+fn is_success(scene: &Scene<'_>, stmt: StmtId, cond: ExprId) -> bool {
+    match scene.tree.expr(cond).kind {
+        ExprKind::Binary {
+            op: BinaryOp::NotEquals,
+            lhs,
+            rhs,
+        } if scene.is_null(rhs) => failed(scene, stmt, lhs, Found::Zero),
+        ExprKind::Binary { .. } | ExprKind::Unary { .. } => false,
+        _ => failed(scene, stmt, cond, Found::Zero),
+    }
 }
 
 /// The branch `then` if it does nothing but raise, release and leave.

@@ -2,7 +2,7 @@
 
 use super::branch::{Branch, raised_returns};
 use super::line;
-use crate::ast::{ExprId, ExprKind, StmtId, StmtKind, Type, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Name, StmtId, StmtKind, Type, UnaryOp};
 use crate::strong::pending::raising::signs;
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
@@ -12,6 +12,8 @@ use crate::strong::types::is_number;
 pub(in crate::strong) enum ErrorValue {
     Null,
     Number(i64),
+    /// A constant of a header that is not seen, as it is written here: `ERROR_INVALID_ARGUMENT`.
+    Named(ExprId),
 }
 
 impl ErrorValue {
@@ -22,14 +24,32 @@ impl ErrorValue {
             return Self::Null;
         }
         let evident = branches.iter().filter(|branch| branch.evident);
-        let mut raised = evident
+        let raised = evident
             .filter_map(|branch| returned(scene, branch.jump))
-            .chain(raised_returns(scene))
-            .map(|value| number(scene, value));
+            .chain(raised_returns(scene));
+        let mut raised = raised.map(|value| Self::written(scene, value));
         let first = raised.next().flatten();
-        match first.filter(|&first| raised.all(|other| other == Some(first))) {
-            Some(error) if succeeds_otherwise(scene, error) => Self::Number(error),
+        let is_first = |first: Self, other: Option<Self>| {
+            other.is_some_and(|other| other.is_same(scene, first))
+        };
+        match first.filter(|&first| raised.all(|other| is_first(first, other))) {
+            Some(error) if succeeds_otherwise(scene, error) => error,
             _ => Self::Number(-1),
+        }
+    }
+
+    /// The number or the constant that is written down.
+    fn written(scene: &Scene<'_>, value: ExprId) -> Option<Self> {
+        let named = || constant(scene, value).map(|_| Self::Named(value));
+        number(scene, value).map(Self::Number).or_else(named)
+    }
+
+    fn is_same(self, scene: &Scene<'_>, other: Self) -> bool {
+        match (self, other) {
+            (Self::Named(one), Self::Named(other)) => {
+                constant(scene, one) == constant(scene, other)
+            }
+            _ => self == other,
         }
     }
 
@@ -38,6 +58,10 @@ impl ErrorValue {
         match self {
             Self::Null => scene.is_null(value),
             Self::Number(error) => number(scene, value) == Some(error),
+            Self::Named(error) => {
+                let name = constant(scene, value);
+                name.is_some() && name == constant(scene, error)
+            }
         }
     }
 
@@ -52,6 +76,7 @@ impl ErrorValue {
             // -1 is true for a `bool`, and a large size for a `size_t`.
             Self::Number(_) if !is_signed(&scene.function.ret) => return false,
             Self::Number(error) => error,
+            Self::Named(_) => return false,
         };
         let tells = |name: &str| match scene.error_return(name) {
             Some(known) => known.raised.contains(&error),
@@ -78,6 +103,7 @@ impl ErrorValue {
             (Some(text), _) => text,
             (None, Self::Null) => "NULL".to_owned(),
             (None, Self::Number(error)) => error.to_string(),
+            (None, Self::Named(error)) => constant(scene, error).unwrap_or_default().to_owned(),
         }
     }
 }
@@ -89,12 +115,21 @@ fn is_signed(ty: &Type) -> bool {
     !words.iter().any(|word| name.contains(word)) && !name.starts_with('u') && name != "size_t"
 }
 
-/// Whether the function also returns something else than this number.
-fn succeeds_otherwise(scene: &Scene<'_>, error: i64) -> bool {
+/// Whether the function also returns something else than the error.
+fn succeeds_otherwise(scene: &Scene<'_>, error: ErrorValue) -> bool {
     let count = u32::try_from(scene.tree.stmts.len()).expect("arenas are indexed by u32");
     (0..count)
         .filter_map(|at| returned(scene, StmtId(at)))
-        .any(|value| number(scene, value) != Some(error))
+        .any(|value| !error.is(scene, value))
+}
+
+/// The name of a constant: a global one in capital letters.
+fn constant<'a>(scene: &Scene<'a>, value: ExprId) -> Option<&'a str> {
+    let is_capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    match &scene.tree.expr(value).kind {
+        ExprKind::Name(Name::Global(name)) => name.chars().all(is_capital).then_some(name),
+        _ => None,
+    }
 }
 
 /// The value of a `return`.

@@ -15,11 +15,12 @@
 //! ```
 
 mod dict;
+mod late;
 mod life;
 mod text;
 
-use crate::ast::{ExprId, ExprKind};
-use crate::edit::Fix;
+use crate::ast::{ExprId, ExprKind, StmtKind, Type};
+use crate::edit::{Fix, Need};
 use crate::strong;
 
 use super::bound;
@@ -81,8 +82,9 @@ impl<'a> Copy<'a> {
             return None;
         }
         let first = life.site.region.first;
-        let failure = strong::failure_exit(scope.cx, scope.item, first, life.reader)
-            .filter(|_| !gives_gil_away(scope))?;
+        let exit = strong::failure_exit(scope.cx, scope.item, first, life.reader)
+            .filter(|_| !gives_gil_away(scope));
+        let failure = exit.or_else(|| next_turn(scope, &life))?;
         let life = life.up_to_label(scope, &failure);
         let exits = Exits::of_region(scope, &life.site).ok()?;
         Some(Self {
@@ -111,6 +113,11 @@ impl<'a> Copy<'a> {
                  finds nothing"
             ));
         }
+        if self.known == Known::Sized {
+            let (file, _) = self.scope.cx.item(self.scope.item).place;
+            let function = "Py_NewRef";
+            fix.needs.push(Need::Compat { file, function });
+        }
         Some(fix)
     }
 
@@ -121,6 +128,31 @@ impl<'a> Copy<'a> {
         };
         is_free(self.scope, value)
     }
+}
+
+/// What is done without a copy where nobody can be told, and nothing comes behind the loops: the
+/// loop around them goes on.
+///
+/// ```c
+/// for (;;) {
+///     sleep(1);
+///     while (PyDict_Next(modules, &pos, &name, &module))
+///         reload_if_changed(module);
+/// }
+/// ```
+fn next_turn(scope: &Scope<'_>, life: &Life) -> Option<Vec<String>> {
+    let last = life.site.region.last;
+    let block = scope.parent(last)?;
+    let StmtKind::Block(stmts) = scope.stmt(block) else {
+        return None;
+    };
+    let is_turn = stmts.last() == Some(&last)
+        && scope
+            .parent(block)
+            .is_some_and(|outer| scope.is_loop(outer));
+    let is_thread = scope.function.ret.pointee().is_some_and(Type::is_void);
+    let lines = ["PyErr_WriteUnraisable(NULL);", "continue;"].map(str::to_owned);
+    (is_turn && (is_thread || scope.function.ret.is_void())).then(|| lines.to_vec())
 }
 
 /// Whether the function lets other threads run by words of its own: what an exit has to give back

@@ -14,6 +14,9 @@ pub(super) fn is_private(scope: &Scope<'_>, call: ExprId) -> Option<String> {
     if types.any(|ty| ty.name() == Some("visitproc")) {
         return Some("the garbage collector stops all other threads while it traverses".into());
     }
+    if argument(scope, call, 0).is_some_and(|dict| is_copy_or_no_dict(scope, dict)) {
+        return Some("it is a copy, or no dict".into());
+    }
     let site = CallSite {
         item: scope.item,
         expr: call,
@@ -22,6 +25,41 @@ pub(super) fn is_private(scope: &Scope<'_>, call: ExprId) -> Option<String> {
         Verdict::Safe(proof) => Some(proof.sentence),
         Verdict::Shared(_) => None,
     }
+}
+
+/// Whether a variable gets nothing but `PyDict_Check(d) ? PyDict_Copy(d) : Py_NewRef(d)`.
+fn is_copy_or_no_dict(scope: &Scope<'_>, dict: ExprId) -> bool {
+    let Some(local) = scope.local(dict) else {
+        return false;
+    };
+    let named = |expr: ExprId| match &scope.expr(scope.uncast(expr)).kind {
+        ExprKind::Call { callee, args } => {
+            Some((scope.tree().callee_name(*callee)?, *args.first()?))
+        }
+        _ => None,
+    };
+    let is_copy = |value: ExprId| match scope.expr(scope.uncast(value)).kind {
+        ExprKind::Conditional {
+            cond,
+            then: Some(then),
+            otherwise,
+        } => match (named(cond), named(then), named(otherwise)) {
+            (
+                Some(("PyDict_Check", asked)),
+                Some(("PyDict_Copy", copied)),
+                Some(("Py_NewRef", other)),
+            ) => scope.is_same_text(asked, copied) && scope.is_same_text(asked, other),
+            _ => false,
+        },
+        ExprKind::Int(Some(0)) => true,
+        _ => false,
+    };
+    let mut values = scope
+        .tree()
+        .stores()
+        .filter(|(to, _)| *to == local)
+        .peekable();
+    values.peek().is_some() && values.all(|(_, value)| is_copy(value))
 }
 
 /// Whether the region already runs in a section on its dict: why it is safe, or what is wrong

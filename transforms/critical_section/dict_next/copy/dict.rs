@@ -13,6 +13,8 @@ pub(super) enum Known {
     Dict,
     /// It is no null pointer, and may be anything: there is nothing to iterate over then.
     Object,
+    /// The same, and it may have a size.
+    Sized,
     /// It is a dict if the function is right.
     Assumed,
 }
@@ -34,6 +36,7 @@ impl Known {
         }
         match callee {
             Some("PyDict_Next" | "_PyDict_Next") => Self::Object,
+            _ if is_object(scope, life) => Self::Sized,
             _ => Self::Assumed,
         }
     }
@@ -65,6 +68,58 @@ fn is_asked(scope: &Scope<'_>, life: &Life) -> bool {
         inner = stmt;
     }
     false
+}
+
+/// Whether something in front of it asks for another type, which a null pointer has not.
+///
+/// ```c
+/// if (PyList_Check(value))
+///     return write_list(value);
+/// size = PyMapping_Length(value);
+/// ```
+fn is_object(scope: &Scope<'_>, life: &Life) -> bool {
+    let first = life.site.region.first;
+    let whole = scope.function.range;
+    let is_same = |local| !scope.is_written(local, whole, None);
+    let mut inner = first;
+    scope.local(life.dict).is_some_and(is_same)
+        && scope.ancestors(first).any(|stmt| {
+            let before: Vec<StmtId> = match scope.stmt(stmt) {
+                StmtKind::Block(stmts) => {
+                    let before = stmts.iter().take_while(|&&stmt| stmt != inner);
+                    before.copied().collect()
+                }
+                _ => vec![stmt],
+            };
+            inner = stmt;
+            before.into_iter().any(|stmt| match scope.stmt(stmt) {
+                StmtKind::If { cond, .. } => asks_for_type(scope, *cond, life.dict),
+                _ => false,
+            })
+        })
+}
+
+/// Whether a condition begins with a look at the type of `object`.
+fn asks_for_type(scope: &Scope<'_>, cond: ExprId, object: ExprId) -> bool {
+    const TYPES: [&str; 8] = [
+        "Bool", "Bytes", "Dict", "Float", "List", "Long", "Tuple", "Unicode",
+    ];
+    match &scope.expr(scope.uncast(cond)).kind {
+        ExprKind::Binary { lhs, .. } => asks_for_type(scope, *lhs, object),
+        ExprKind::Unary { operand, .. } => asks_for_type(scope, *operand, object),
+        ExprKind::Call { callee, args } => {
+            let name = scope.tree().callee_name(*callee).unwrap_or_default();
+            let asked = name.strip_prefix("Py").and_then(|name| {
+                let ends = ["_Check", "_CheckExact"].iter();
+                ends.filter_map(|end| name.strip_suffix(end)).next()
+            });
+            asked.is_some_and(|ty| TYPES.contains(&ty))
+                && args
+                    .first()
+                    .is_some_and(|&arg| scope.is_same_text(arg, object))
+        }
+        _ => false,
+    }
 }
 
 fn is_in(scope: &Scope<'_>, stmt: StmtId, outer: StmtId) -> bool {

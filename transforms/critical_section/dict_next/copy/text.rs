@@ -2,6 +2,7 @@
 
 use super::Copy;
 use super::dict::Known;
+use super::late::Late;
 use crate::ast::{ExprId, ExprKind, Name, StmtId, StmtKind};
 use crate::edit::Fix;
 use crate::source::ByteSpan;
@@ -56,9 +57,9 @@ impl Copy<'_> {
     }
 }
 
-struct Writer<'c, 'a> {
-    copy: &'c Copy<'a>,
-    draft: Draft<'a>,
+pub(super) struct Writer<'c, 'a> {
+    pub(super) copy: &'c Copy<'a>,
+    pub(super) draft: Draft<'a>,
     release: String,
     /// The variable for what an exit returns.
     result: Option<&'c str>,
@@ -78,12 +79,16 @@ impl Writer<'_, '_> {
         let layout = self.draft.layout;
         let value = match copy.known {
             Known::Dict | Known::Assumed => format!("PyDict_Copy({dict})"),
-            // What is no dict has no items.
-            Known::Object => {
+            // What is no dict has no items; its size is what it says.
+            Known::Object | Known::Sized => {
+                let other = match copy.known {
+                    Known::Sized => format!("Py_NewRef({dict})"),
+                    _ => "PyDict_New()".to_owned(),
+                };
                 let deeper = layout.step().deeper(layout.indentation(region.start()));
                 let ending = layout.line_ending(region.start());
                 let line = format!("{ending}{}", String::from_utf8_lossy(&deeper));
-                format!("PyDict_Check({dict}){line}? PyDict_Copy({dict}){line}: PyDict_New()")
+                format!("PyDict_Check({dict}){line}? PyDict_Copy({dict}){line}: {other}")
             }
         };
         let mut variables = vec![Variable {
@@ -99,20 +104,25 @@ impl Writer<'_, '_> {
             });
         }
         let first = copy.life.site.region.first;
-        let mut before = match scope.stmt(first) {
-            StmtKind::Decl(_) if !scope.is_c99() => return None,
-            StmtKind::Decl(_) => variables.iter().map(Variable::declared).collect(),
-            _ => self.draft.declare(&variables, first).ok()?,
-        };
-        before.push(
-            self.draft
-                .branch(&format!("{name} == NULL"), &copy.failure, region),
-        );
+        let test = self
+            .draft
+            .branch(&format!("{name} == NULL"), &copy.failure, region);
         let last = copy.life.site.region.last;
         let after = match scope.cfg.after(last) {
             Some(end) if scope.cfg.is_reachable(end.block) => vec![self.release.clone()],
             _ => Vec::new(),
         };
+        let mut before = match scope.stmt(first) {
+            StmtKind::Decl(_) if !scope.is_c99() => {
+                let late = Late::new(scope, first)?;
+                self.make_late(&late, &variables, test, name)?;
+                self.draft.surround(region, &[], &after);
+                return Some(());
+            }
+            StmtKind::Decl(_) => variables.iter().map(Variable::declared).collect(),
+            _ => self.draft.declare(&variables, first).ok()?,
+        };
+        before.push(test);
         self.draft.surround(region, &before, &after);
         Some(())
     }
@@ -120,10 +130,12 @@ impl Writer<'_, '_> {
     /// Lets the call `reader` read from the copy.
     fn read(&mut self, reader: ExprId, name: &str) -> Option<()> {
         let scope = self.copy.scope;
-        let ExprKind::Call { args, .. } = &scope.expr(reader).kind else {
-            return None;
-        };
-        let dict = scope.uncast(*args.first()?);
+        let first = self.copy.life.site.region.first;
+        let is_late = matches!(scope.stmt(first), StmtKind::Decl(_)) && !scope.is_c99();
+        if is_late && scope.stmt_of(reader) == Some(first) {
+            return Some(());
+        }
+        let dict = dict_of(scope, reader)?;
         let (_, span) = scope.cx.span(scope.item, dict)?;
         self.draft.replace(span, name.to_owned());
         Some(())
@@ -169,6 +181,14 @@ impl Writer<'_, '_> {
             span.is_ok_and(|span| gil_word(self.draft.bytes, self.draft.tokens, span).is_some())
         };
         own.find(detaches).copied().unwrap_or(stmt)
+    }
+}
+
+/// The dict that a call reads.
+pub(super) fn dict_of(scope: &Scope<'_>, reader: ExprId) -> Option<ExprId> {
+    match &scope.expr(reader).kind {
+        ExprKind::Call { args, .. } => args.first().map(|&dict| scope.uncast(dict)),
+        _ => None,
     }
 }
 

@@ -737,3 +737,252 @@ show(PyObject *d, PyObject *other)
          }
         "#);
 }
+
+/// A block of C89 that begins with the size.
+const SIZE_FIRST: &str = "
+static int
+write_mapping(PyObject *out, PyObject *d, PyObject *hook)
+{
+    if (PyList_Check(d))
+        return write_list(out, d);
+    if (PyMapping_Check(d)) {
+        Py_ssize_t length = PyMapping_Length(d);
+        Py_ssize_t pos = 0;
+        PyObject *key;
+
+        if (PyObject_CallOneArg(hook, d) == NULL)
+            return -1;
+        if (write_length(out, length) < 0)
+            return -1;
+        while (PyDict_Next(d, &pos, &key, NULL)) {
+            if (write(out, key) < 0)
+                return -1;
+        }
+        if (write(out, key) < 0)
+            return -1;
+        return 0;
+    }
+    PyErr_SetString(PyExc_TypeError, \"no mapping\");
+    return -1;
+}
+";
+
+#[test]
+fn a_size_that_a_declaration_asks_for_comes_behind_the_copy() {
+    insta::assert_snapshot!(diff(SIZE_FIRST), @"
+        16: `d` is iterated over without holding its lock
+          16: `d`, which the caller passes in: another thread can change it between two calls
+          17: `write` can run Python code, which may change it as well
+          safe: iterate over a copy of `d`
+        @@
+                 return write_list(out, d);
+             if (PyMapping_Check(d)) {
+        -        Py_ssize_t length = PyMapping_Length(d);
+        +        Py_ssize_t length;
+                 Py_ssize_t pos = 0;
+                 PyObject *key;
+        +        PyObject *d_copy = PyDict_Check(d)
+        +            ? PyDict_Copy(d)
+        +            : Py_NewRef(d);
+         
+        -        if (PyObject_CallOneArg(hook, d) == NULL)
+        +        if (d_copy == NULL)
+                     return -1;
+        -        if (write_length(out, length) < 0)
+        +        length = PyMapping_Length(d_copy);
+        +        if (PyObject_CallOneArg(hook, d) == NULL) {
+        +            Py_DECREF(d_copy);
+                     return -1;
+        -        while (PyDict_Next(d, &pos, &key, NULL)) {
+        -            if (write(out, key) < 0)
+        +        }
+        +        if (write_length(out, length) < 0) {
+        +            Py_DECREF(d_copy);
+        +            return -1;
+        +        }
+        +        while (PyDict_Next(d_copy, &pos, &key, NULL)) {
+        +            if (write(out, key) < 0) {
+        +                Py_DECREF(d_copy);
+                         return -1;
+        +            }
+                 }
+        -        if (write(out, key) < 0)
+        +        if (write(out, key) < 0) {
+        +            Py_DECREF(d_copy);
+                     return -1;
+        +        }
+        +        Py_DECREF(d_copy);
+                 return 0;
+             }
+        ");
+}
+
+#[test]
+fn a_thread_that_cannot_fail_tries_again() {
+    let text = "
+void *
+watch(void *unused)
+{
+    PyObject *modules = PyImport_GetModuleDict();
+    PyObject *name, *module;
+
+    for (;;) {
+        Py_ssize_t pos = 0;
+        RELEASE_GIL;
+        sleep(1);
+        GET_GIL;
+        while (PyDict_Next(modules, &pos, &name, &module)) {
+            if (PyObject_HasAttrString(module, \"stop\")) {
+                RELEASE_GIL;
+                return NULL;
+            }
+        }
+    }
+}
+";
+    insta::assert_snapshot!(diff(text), @r#"
+        13: `modules` is iterated over without holding its lock
+          13: a dict of the interpreter: another thread can change it between two calls
+          14: `PyObject_HasAttrString` can run Python code, which may change it as well
+          safe: iterate over a copy of `modules`
+        @@
+             for (;;) {
+                 Py_ssize_t pos = 0;
+        +        PyObject *modules_copy;
+                 RELEASE_GIL;
+                 sleep(1);
+                 GET_GIL;
+        -        while (PyDict_Next(modules, &pos, &name, &module)) {
+        +        modules_copy = PyDict_Copy(modules);
+        +        if (modules_copy == NULL) {
+        +            PyErr_WriteUnraisable(NULL);
+        +            continue;
+        +        }
+        +        while (PyDict_Next(modules_copy, &pos, &name, &module)) {
+                     if (PyObject_HasAttrString(module, "stop")) {
+        +                Py_DECREF(modules_copy);
+                         RELEASE_GIL;
+                         return NULL;
+                     }
+                 }
+        +        Py_DECREF(modules_copy);
+             }
+         }
+        "#);
+}
+
+#[test]
+fn an_error_has_the_name_of_a_constant() {
+    let text = "
+int
+define(PyObject *d, Compiler *compiler, PyObject *hook)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        if (!PyLong_Check(value)) {
+            PyErr_SetString(PyExc_TypeError, \"no number\");
+            return ERROR_INVALID_ARGUMENT;
+        }
+        if (PyObject_CallOneArg(hook, key) == NULL)
+            return ERROR_INVALID_ARGUMENT;
+    }
+    if (PyObject_CallOneArg(hook, key) == NULL)
+        return ERROR_INVALID_ARGUMENT;
+    return ERROR_SUCCESS;
+}
+";
+    insta::assert_snapshot!(diff(text), @r#"
+        8: `d` is iterated over without holding its lock
+          8: `d`, which the caller passes in: another thread can change it between two calls
+          10: `PyErr_SetString` can run Python code, which may change it as well
+          safe: iterate over a copy of `d`
+        @@
+             PyObject *key, *value;
+             Py_ssize_t pos = 0;
+        +    PyObject *d_copy = PyDict_Check(d)
+        +        ? PyDict_Copy(d)
+        +        : PyDict_New();
+         
+        -    while (PyDict_Next(d, &pos, &key, &value)) {
+        +    if (d_copy == NULL)
+        +        return ERROR_INVALID_ARGUMENT;
+        +    while (PyDict_Next(d_copy, &pos, &key, &value)) {
+                 if (!PyLong_Check(value)) {
+                     PyErr_SetString(PyExc_TypeError, "no number");
+        +            Py_DECREF(d_copy);
+                     return ERROR_INVALID_ARGUMENT;
+                 }
+        -        if (PyObject_CallOneArg(hook, key) == NULL)
+        +        if (PyObject_CallOneArg(hook, key) == NULL) {
+        +            Py_DECREF(d_copy);
+                     return ERROR_INVALID_ARGUMENT;
+        +        }
+             }
+        -    if (PyObject_CallOneArg(hook, key) == NULL)
+        +    if (PyObject_CallOneArg(hook, key) == NULL) {
+        +        Py_DECREF(d_copy);
+                 return ERROR_INVALID_ARGUMENT;
+        +    }
+        +    Py_DECREF(d_copy);
+             return ERROR_SUCCESS;
+         }
+        "#);
+}
+
+#[test]
+fn an_else_may_be_the_exit() {
+    let text = "
+static PyObject *
+each(PyObject *d, PyObject *hook)
+{
+    PyObject *key, *value, *made;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        made = PyObject_CallOneArg(hook, key);
+        if (made)
+            Py_DECREF(made);
+        else
+            return NULL;
+    }
+    made = PyObject_CallOneArg(hook, value);
+    if (made)
+        Py_DECREF(made);
+    else
+        return NULL;
+    Py_RETURN_NONE;
+}
+";
+    insta::assert_snapshot!(diff(text), @"
+        8: `d` is iterated over without holding its lock
+          8: `d`, which the caller passes in: another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may change it as well
+          safe: iterate over a copy of `d`
+        @@
+             PyObject *key, *value, *made;
+             Py_ssize_t pos = 0;
+        +    PyObject *d_copy = PyDict_Check(d)
+        +        ? PyDict_Copy(d)
+        +        : PyDict_New();
+         
+        -    while (PyDict_Next(d, &pos, &key, &value)) {
+        +    if (d_copy == NULL)
+        +        return NULL;
+        +    while (PyDict_Next(d_copy, &pos, &key, &value)) {
+                 made = PyObject_CallOneArg(hook, key);
+                 if (made)
+                     Py_DECREF(made);
+        -        else
+        +        else {
+        +            Py_DECREF(d_copy);
+                     return NULL;
+        +        }
+             }
+             made = PyObject_CallOneArg(hook, value);
+        +    Py_DECREF(d_copy);
+             if (made)
+                 Py_DECREF(made);
+        ");
+}

@@ -572,6 +572,14 @@ bail:
     let said = diff(text);
     assert!(
         said.contains(
+            "assumes that `value` is not released after the section (line 14): only `PyDict_Next` \
+             gives it a value, which it lends"
+        ),
+        "{said}"
+    );
+    let said = diff(&text.replace("*value = NULL;", "*value = PyLong_FromLong(1);"));
+    assert!(
+        said.contains(
             "assumes that `value` is a reference of the function's own where it is released \
              after the section (line 14), and not what `PyDict_Next` lent"
         ),

@@ -1,0 +1,77 @@
+//! What a person has to confirm where a section cannot be shown to hold.
+
+use crate::ast::LocalId;
+use crate::cfg::{Callee, InstrKind};
+use crate::edit::Fix;
+
+use super::API;
+use super::field::keeps_its_dict;
+use super::operand::Operand;
+use super::scope::{Scope, is_address_of};
+use super::site::Site;
+use super::values::{KEY, Set, Uses, VALUE};
+
+/// Assumes what is not known of key and value; no reference of the loop holds those in `unheld`.
+pub(super) fn assume_values(
+    scope: &Scope<'_>,
+    site: &Site,
+    uses: Uses,
+    unheld: Set,
+    fix: &mut Fix,
+) {
+    for (local, set) in [(site.key, KEY), (site.value, VALUE)] {
+        let Some(local) = local else {
+            continue;
+        };
+        let name = scope.name(local);
+        if uses.released & set != 0 && is_only_lent(scope, local) {
+            fix.assume(format!(
+                "`{name}` is not released after the section{}: only `PyDict_Next` gives it a \
+                 value, which it lends",
+                uses.line_of(scope, set)
+            ));
+        } else if uses.released & set != 0 {
+            fix.assume(format!(
+                "`{name}` is a reference of the function's own where it is released after the \
+                 section{}, and not what `PyDict_Next` lent",
+                uses.line_of(scope, set)
+            ));
+        } else if uses.outlives & set != 0 {
+            fix.assume(format!(
+                "something keeps `{name}` alive where it is used after the section{}",
+                uses.line_of(scope, set)
+            ));
+        } else if unheld & set != 0 {
+            fix.assume(format!(
+                "`{name}` stays in its dict while calls in the loop run Python code"
+            ));
+        }
+    }
+}
+
+/// Whether a variable never gets anything but `NULL` and what `PyDict_Next` lends: its release is a
+/// mistake.
+fn is_only_lent(scope: &Scope<'_>, local: LocalId) -> bool {
+    let tree = scope.tree();
+    let mut stored = tree.stores().filter(|(to, _)| *to == local);
+    let mut steps = scope.steps_in(scope.function.range);
+    stored.all(|(_, value)| tree.is_null(value))
+        && steps.all(|step| {
+            let gets = step.operands().any(|operand| is_address_of(operand, local));
+            !gets || matches!(&step.kind, InstrKind::Call { callee: Callee::Named(name), .. } if &**name == API)
+        })
+}
+
+/// Assumes what is not known of the object that is locked.
+pub(super) fn assume_operand(scope: &Scope<'_>, site: &Site, operand: &Operand, fix: &mut Fix) {
+    match operand {
+        Operand::Variable(_) | Operand::Borrowed(_) => {}
+        Operand::Held { .. } if keeps_its_dict(scope, site) => {}
+        Operand::Held { text, .. } | Operand::Shared(text) => {
+            fix.assume(format!("no other code sets `{text}` while the loop runs"))
+        }
+        Operand::Bound(text) => fix.assume(format!(
+            "`{text}` gives the same dict each time, and it stays alive"
+        )),
+    }
+}
