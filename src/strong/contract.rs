@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::comments::told;
 use super::item::{Solved, solve};
+use super::loans;
 use super::reason::Reason;
 use super::reason::named::{mentioned, place};
 use super::variants;
@@ -52,6 +53,7 @@ pub(super) fn outcomes(cx: &PackageCx<'_>) -> Lookups {
     let fixes = merge(cx, &search.helpers, &together);
     solved.extend(together);
     let plans = variants::plans(&solved);
+    let filled = loans::fixes(cx, &solved);
     let mut lookups = Lookups::new();
     for (item, solved) in solved {
         let mut outcomes = solved.into_outcomes();
@@ -64,6 +66,11 @@ pub(super) fn outcomes(cx: &PackageCx<'_>) -> Lookups {
         lookups.insert(item, outcomes);
     }
     variants::join(cx, plans, &mut lookups);
+    for (item, calls, fix) in filled {
+        let calls = calls.into_iter();
+        let outcomes = calls.map(|call| (call, Outcome::Fix(fix.clone())));
+        lookups.entry(item).or_default().extend(outcomes);
+    }
     lookups
 }
 

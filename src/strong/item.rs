@@ -8,6 +8,7 @@ use super::emit::hand_out;
 use super::emit::presence;
 use super::kept;
 use super::lent;
+use super::loans::Fields;
 use super::plan;
 use super::plan::Planned;
 use super::reason::Reason;
@@ -94,6 +95,20 @@ pub(super) fn replacement_of(
 /// What becomes of each lookup of a function if the functions called `helpers` return new
 /// references from now on.
 pub(super) fn solve(cx: &PackageCx<'_>, item: ItemId, helpers: &BTreeSet<String>) -> Solved {
+    solve_with(cx, item, helpers, None)
+}
+
+/// What becomes of them if the struct of a caller owns what the function stores in `fields`.
+pub(super) fn solve_filling(cx: &PackageCx<'_>, item: ItemId, fields: &Fields) -> Solved {
+    solve_with(cx, item, &BTreeSet::new(), Some(fields))
+}
+
+fn solve_with(
+    cx: &PackageCx<'_>,
+    item: ItemId,
+    helpers: &BTreeSet<String>,
+    fields: Option<&Fields>,
+) -> Solved {
     let mut solved = Solved::default();
     let Some(function) = cx.function(item) else {
         return solved;
@@ -116,6 +131,7 @@ pub(super) fn solve(cx: &PackageCx<'_>, item: ItemId, helpers: &BTreeSet<String>
             .collect();
         return solved;
     };
+    scene.fills = fields;
     scene.hands_out = helpers.contains(&function.name);
     calls.retain(|&(call, replacement)| {
         let outcome = without_group(&scene, call, replacement);

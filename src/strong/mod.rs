@@ -27,6 +27,7 @@ mod item;
 mod items;
 mod kept;
 mod lent;
+mod loans;
 mod pending;
 mod plan;
 mod reason;

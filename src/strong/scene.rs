@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 
 use super::addressed::liveness_with_outs;
 use super::emit::exact::differs;
+use super::loans::Fields;
 use super::pending::Pending;
 use super::pending::entered::exceptions;
 use super::pending::errno::Errno;
@@ -33,6 +34,8 @@ pub(super) struct Scene<'a> {
     pub layout: Layout<'a>,
     /// Whether the function returned a borrowed reference and is changed to return a new one.
     pub hands_out: bool,
+    /// The fields of a struct of its caller that own what the function stores there.
+    pub fills: Option<&'a Fields>,
     parents: Parents,
     pending: OnceCell<Pending<'a>>,
     errno: OnceCell<Errno<'a>>,
@@ -104,6 +107,7 @@ impl<'a> Scene<'a> {
             file,
             layout: cx.layout(file, span),
             hands_out: false,
+            fills: None,
             parents,
             pending: OnceCell::new(),
             errno: OnceCell::new(),

@@ -14,6 +14,7 @@ mod ends;
 mod forgotten;
 mod kept;
 mod lent;
+mod loans;
 mod made;
 mod original;
 mod proof;

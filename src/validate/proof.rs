@@ -6,8 +6,8 @@ use super::before::Before;
 use super::forgotten::Changed;
 use super::original::Original;
 use super::{
-    Failure, apart, contract, domains, kept, made, saved, statics, structure, undeclared, variants,
-    wrapper,
+    Failure, apart, contract, domains, kept, loans, made, saved, statics, structure, undeclared,
+    variants, wrapper,
 };
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, Form, REPLACEMENTS};
@@ -97,6 +97,7 @@ pub(super) fn failures(
     if author == Author::Rule {
         failures.extend(statics::failures(original, result, applied));
         failures.extend(kept::failures(original, result, applied));
+        failures.extend(loans::failures(original, result, applied));
         failures.extend(structure::failures(original, result, applied));
         failures.extend(wrapper::failures(original, result, applied));
     }

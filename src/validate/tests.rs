@@ -454,6 +454,7 @@ mod forgotten;
 mod kept;
 mod kept_arguments;
 mod lent;
+mod loans;
 mod saved;
 mod statics;
 mod taken;

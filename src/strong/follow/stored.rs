@@ -39,6 +39,7 @@ impl Follower<'_, '_> {
                     self.pins(state);
                 }
             },
+            Some(Kind::Same) if self.fills(point, place, source, state) => state.clear(),
             Some(_) if self.lacks_reference(state) => state.fail(Reason::StoredBorrowed),
             Some(_) if self.is_apart() => {
                 self.give_apart(stored(self.scene, source), Reason::StoredBorrowed, state);
@@ -66,6 +67,16 @@ impl Follower<'_, '_> {
                 part.map(|part| state.parts.remove(&part));
             }
         }
+    }
+
+    /// Whether a field of the caller's gets the reference, which it owns from then on.
+    fn fills(&self, point: Point, place: &Place, source: Source, state: &State) -> bool {
+        let is_own = matches!(state.hold, Hold::Held { count: 0, .. });
+        let fields = self.scene.fills;
+        self.mode == Mode::Adopt
+            && is_own
+            && !self.is_needed_after(state, point)
+            && fields.is_some_and(|fields| fields.contains(self.scene, place, source))
     }
 
     /// A variable depends on the object by one of its parts.

@@ -28,6 +28,7 @@ mod list_macro_made;
 mod list_macro_owners;
 mod list_macros;
 mod lists;
+mod loans;
 mod lost;
 mod made;
 mod meeting;

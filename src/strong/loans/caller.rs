@@ -1,0 +1,198 @@
+//! The function whose struct is filled: it releases what the fields hold where it leaves.
+
+use super::Fields;
+use crate::ast::{ExprId, ExprKind, Init, LocalId, Name, StmtId, StmtKind, Storage, UnaryOp};
+use crate::cfg::{Dominators, Point, Terminator};
+use crate::edit::Fix;
+use crate::rule::{CallSite, PackageCx};
+use crate::strong::emit::Draft;
+use crate::strong::exits::reach::{ends_of, reaches};
+use crate::strong::scene::{Parent, Scene, graph};
+use crate::strong::weak;
+
+/// The releases in front of each `return` behind the call at `site`; `None` if the struct may hold
+/// something else there, or is needed for what is returned.
+pub(super) fn fix(cx: &PackageCx<'_>, site: CallSite, fields: &Fields) -> Option<Fix> {
+    let function = cx.function(site.item)?;
+    let cfg = graph(function);
+    let scene = Scene::new(cx, site.item, function, &cfg)?;
+    let (_, args) = scene.call(site.expr)?;
+    let (variable, path) = filled(&scene, *args.get(fields.param)?)?;
+    let call = cfg.call(site.expr)?;
+    let empty = emptied(&scene, variable)?;
+    let dominators = Dominators::new(&cfg);
+    let is_behind = |from: Point, to: Point| {
+        from.block == to.block && from.index <= to.index
+            || from.block != to.block && dominators.dominates(from.block, to.block)
+    };
+    let behind = Point {
+        index: call.index + 1,
+        ..call
+    };
+    if !is_behind(empty, call) || reaches(&cfg, behind, call, &[]) {
+        return None;
+    }
+    let mut draft = Draft::new(&scene, String::new());
+    let releases = fields
+        .names
+        .iter()
+        .map(|field| format!("Py_XDECREF({path}.{field});"));
+    let releases: Vec<String> = releases.collect();
+    for end in ends_of(&cfg).filter(|&end| reaches(&cfg, behind, end, &[])) {
+        let Terminator::Return(_, stmt) = cfg.block(end.block).terminator else {
+            return None;
+        };
+        let is_right =
+            is_in_scope(&scene, stmt, variable) && returns_plainly(&scene, stmt, variable);
+        if !is_behind(empty, end) || !is_right {
+            return None;
+        }
+        draft.before(stmt, releases.clone());
+    }
+    draft.finish().ok()
+}
+
+/// The variable of which `&variable.field` is a part, and the text of that part.
+fn filled(scene: &Scene<'_>, arg: ExprId) -> Option<(LocalId, String)> {
+    let ExprKind::Unary {
+        op: UnaryOp::AddressOf,
+        operand,
+    } = scene.tree.expr(arg).kind
+    else {
+        return None;
+    };
+    let mut base = operand;
+    while let ExprKind::Member {
+        base: outer,
+        arrow: false,
+        ..
+    } = scene.tree.expr(base).kind
+    {
+        base = outer;
+    }
+    let local = scene.as_local(base)?;
+    let variable = scene.tree.local(local);
+    let is_own = variable.storage == Storage::None && !variable.is_param && !variable.thread_local;
+    let text = scene.text(scene.span(operand)?);
+    is_own.then_some((local, text))
+}
+
+/// Where all of the variable gets zero; `None` if that is not once, or part of it is set as a whole
+/// elsewhere.
+fn emptied(scene: &Scene<'_>, variable: LocalId) -> Option<Point> {
+    let mut at = None;
+    for expr in scene.tree.expr_ids() {
+        match scene.call(expr) {
+            Some(("memset", [to, value, size])) if names(scene, *to, variable) => {
+                let is_whole = matches!(scene.tree.expr(scene.tree.without_casts(*to)).kind,
+                    ExprKind::Unary { op: UnaryOp::AddressOf, operand }
+                        if scene.as_local(operand) == Some(variable));
+                let is_all = is_size(scene, *size, variable);
+                if !is_whole || !is_all || !scene.is_null(*value) || at.is_some() {
+                    return None;
+                }
+                at = Some(scene.cfg.call(expr)?);
+            }
+            Some(("memcpy" | "memmove", args))
+                if args.iter().any(|&arg| names(scene, arg, variable)) =>
+            {
+                return None;
+            }
+            _ => {}
+        }
+        if let ExprKind::Assign { lhs, .. } = scene.tree.expr(expr).kind
+            && scene.as_local(lhs) == Some(variable)
+        {
+            return None;
+        }
+    }
+    at.or_else(|| declared_empty(scene, variable))
+}
+
+/// Whether it is the size of all of the variable.
+fn is_size(scene: &Scene<'_>, size: ExprId, variable: LocalId) -> bool {
+    let types = scene.cx.types();
+    match &scene.tree.expr(size).kind {
+        ExprKind::SizeOfExpr(operand) => scene.as_local(*operand) == Some(variable),
+        ExprKind::TypeQuery(ty) => {
+            let key = types.key(ty);
+            key.is_some() && key == types.key(&scene.tree.local(variable).ty)
+        }
+        _ => false,
+    }
+}
+
+/// Where the variable is declared, if it is `= {0}` or `= {NULL}` there.
+fn declared_empty(scene: &Scene<'_>, variable: LocalId) -> Option<Point> {
+    let stmts = (0u32..).zip(&scene.tree.stmts);
+    stmts
+        .map(|(at, stmt)| (StmtId(at), stmt))
+        .find_map(|(id, stmt)| {
+            let StmtKind::Decl(decls) = &stmt.kind else {
+                return None;
+            };
+            let decl = decls.iter().find(|decl| decl.local == variable)?;
+            let Some(Init::List(list)) = &decl.init else {
+                return None;
+            };
+            let is_zero = list.entries.iter().all(|entry| {
+                entry.designators.is_empty()
+                    && matches!(entry.value, Init::Expr(value) if scene.is_null(value))
+            });
+            scene.cfg.after(id).filter(|_| is_zero)
+        })
+}
+
+/// Whether the variable is declared in a block around the statement.
+fn is_in_scope(scene: &Scene<'_>, stmt: StmtId, variable: LocalId) -> bool {
+    let mut outer = scene.siblings(stmt);
+    let mut at = stmt;
+    loop {
+        let declares = |&sibling: &StmtId| match &scene.tree.stmt(sibling).kind {
+            StmtKind::Decl(decls) => decls.iter().any(|decl| decl.local == variable),
+            _ => false,
+        };
+        if outer.is_some_and(|(stmts, _)| stmts.iter().any(declares)) {
+            return true;
+        }
+        let Some(Parent::Stmt(parent)) = scene.parent_of_stmt(at) else {
+            return false;
+        };
+        at = parent;
+        outer = scene.siblings(at);
+    }
+}
+
+/// Whether an expression names the variable.
+fn names(scene: &Scene<'_>, expr: ExprId, variable: LocalId) -> bool {
+    let range = scene.tree.expr(expr).range;
+    let mut exprs = scene.tree.exprs.iter();
+    exprs.any(|part| {
+        let is_inside = range.start <= part.range.start && part.range.end <= range.end;
+        is_inside && matches!(part.kind, ExprKind::Name(Name::Local(local)) if local == variable)
+    })
+}
+
+/// Whether the value is there before the releases as behind them.
+fn returns_plainly(scene: &Scene<'_>, stmt: StmtId, variable: LocalId) -> bool {
+    let StmtKind::Return(Some(value)) = scene.tree.stmt(stmt).kind else {
+        return false;
+    };
+    let value = scene.tree.without_casts(value);
+    match &scene.tree.expr(value).kind {
+        ExprKind::Int(_) | ExprKind::Name(Name::Global(_)) => true,
+        ExprKind::Name(Name::Local(local)) => *local != variable,
+        // `Py_RETURN_NONE;`
+        ExprKind::Call { args, .. } => {
+            let is_new = matches!(scene.call(value), Some(("Py_NewRef", _)));
+            is_new && args.iter().all(|&arg| weak::is_none(scene, arg))
+        }
+        ExprKind::Unary {
+            op: UnaryOp::Minus,
+            operand,
+        } => {
+            matches!(scene.tree.expr(*operand).kind, ExprKind::Int(_))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,91 @@
+//! Structs of a caller that a function fills with borrowed references: the struct owns them from
+//! then on, and the caller releases them where it is done.
+//!
+//! ```c
+//! memset(&args, 0, sizeof(args));             …
+//! if (!fill(dict, &args.filter))              if (!fill(dict, &args.filter)) {
+//!                                                 Py_XDECREF(args.filter.tag);
+//!     return NULL;                                return NULL;
+//!                                             }
+//! run(&args);                                 run(&args);
+//!                                             Py_XDECREF(args.filter.tag);
+//! return PyLong_FromLong(1);                  …
+//! ```
+//!
+//! That is right where the struct begins empty, dies with its caller, and nobody but the function
+//! sets these fields of it or counts what they hold.
+
+mod caller;
+mod fields;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::item::{Solved, solve_filling};
+use super::reason::Reason;
+use super::scene::{Scene, graph};
+use crate::ast::ExprId;
+use crate::edit::Fix;
+use crate::rule::{ItemId, PackageCx};
+
+pub(super) use fields::Fields;
+
+/// For each function that fills a struct of its callers the calls that change with that, and the
+/// fix for all of them.
+pub(super) fn fixes(
+    cx: &PackageCx<'_>,
+    solved: &BTreeMap<ItemId, Solved>,
+) -> Vec<(ItemId, BTreeSet<ExprId>, Fix)> {
+    let fills = |solved: &Solved| {
+        let groups = solved
+            .groups
+            .iter()
+            .filter_map(|group| group.fix.as_ref().err());
+        let mut reasons = solved.declined.values().chain(groups);
+        reasons.any(|why| *why == Reason::StoredBorrowed)
+    };
+    let items = solved.iter().filter(|(_, solved)| fills(solved));
+    let fixes = items.filter_map(|(&item, _)| {
+        let (calls, fix) = fix(cx, item)?;
+        Some((item, calls, fix))
+    });
+    fixes.collect()
+}
+
+fn fix(cx: &PackageCx<'_>, item: ItemId) -> Option<(BTreeSet<ExprId>, Fix)> {
+    let function = cx.function(item)?;
+    let cfg = graph(function);
+    let scene = Scene::new(cx, item, function, &cfg)?;
+    let fields = Fields::of(&scene)?;
+    let name = &function.name;
+    let is_alone = cx.definitions(name).count() == 1 && cx.mention(name).is_none();
+    if !is_alone || cx.calls_to(name).is_empty() || fields.are_touched_elsewhere(cx, item) {
+        return None;
+    }
+    let solved = solve_filling(cx, item, &fields);
+    let groups = solved.groups.iter().filter_map(|group| {
+        let fix = group.fix.as_ref().ok()?;
+        Some((&group.calls, fix))
+    });
+    let groups: Vec<_> = groups.collect();
+    let calls: BTreeSet<ExprId> = groups
+        .iter()
+        .flat_map(|(calls, _)| *calls)
+        .copied()
+        .collect();
+    if !fields.come_from(&scene, &calls) {
+        return None;
+    }
+    let mut fix = Fix::safe(format!("let what `{name}` fills own its references"));
+    if let Some(assumption) = cx.other_callers(name) {
+        fix.assume(assumption);
+    }
+    for (_, part) in groups {
+        fix.include(part);
+    }
+    for &site in cx.calls_to(name) {
+        fix.include(&caller::fix(cx, site, &fields)?);
+    }
+    fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+    fix.edits.dedup();
+    Some((calls, fix))
+}

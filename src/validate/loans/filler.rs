@@ -1,0 +1,141 @@
+//! The function that fills the struct: each field gets nothing but new references, each once.
+
+use std::collections::BTreeMap;
+
+use super::super::proof::{graph, seeds};
+use super::owner::leads;
+use crate::ast::{ExprId, ExprKind, Function, Init, LocalId, UnaryOp};
+use crate::cfg::{Cfg, InstrKind, Point, Source};
+use crate::edit::Applied;
+use crate::ownership::track::{Gives, Origin, Seed};
+use crate::program::ProgramItem;
+
+/// Whether the function stores objects in just these fields of what parameter `param` points to.
+pub(super) fn is_right(
+    item: &ProgramItem,
+    function: &Function,
+    applied: &Applied,
+    param: usize,
+    fields: &BTreeMap<Box<str>, Vec<ExprId>>,
+) -> bool {
+    let tree = &function.tree;
+    let Some(&param) = function.params.get(param) else {
+        return false;
+    };
+    let graph = graph(function);
+    let seeds = seeds(item, function, applied, &Default::default());
+    let mut stores: Vec<(&str, bool, Point)> = Vec::new();
+    for id in tree.expr_ids() {
+        let ExprKind::Assign { op: None, lhs, rhs } = tree.expr(id).kind else {
+            continue;
+        };
+        let ExprKind::Member {
+            base,
+            field,
+            arrow: true,
+        } = &tree.expr(lhs).kind
+        else {
+            continue;
+        };
+        if tree.as_local(*base) != Some(param) {
+            continue;
+        }
+        let is_null = tree.is_null(rhs);
+        let is_new = tree
+            .as_local(rhs)
+            .is_some_and(|local| is_strong(function, local, &seeds));
+        match (fields.contains_key(field), store_at(&graph, id)) {
+            (true, Some(at)) if is_null || is_new => stores.push((field, !is_null, at)),
+            (true, _) => return false,
+            (false, _) if is_new => return false,
+            (false, _) => {}
+        }
+    }
+    let mut set = stores.iter().filter(|(_, is_set, _)| *is_set);
+    set.all(|(field, _, at)| {
+        let same = stores.iter().filter(|(other, ..)| other == field);
+        !same
+            .into_iter()
+            .any(|(.., to)| leads(&graph, *at, *to, &[]))
+    })
+}
+
+/// Whether the function sets one of the fields through parameter `param`.
+pub(super) fn sets(
+    function: &Function,
+    param: usize,
+    fields: &BTreeMap<Box<str>, Vec<ExprId>>,
+) -> bool {
+    let tree = &function.tree;
+    let Some(&local) = function.params.get(param) else {
+        return false;
+    };
+    tree.exprs.iter().any(|expr| match expr.kind {
+        ExprKind::Assign { lhs, .. } => match &tree.expr(lhs).kind {
+            ExprKind::Member { base, field, .. } => {
+                tree.as_local(*base) == Some(local) && fields.contains_key(field)
+            }
+            _ => false,
+        },
+        _ => false,
+    })
+}
+
+/// Whether the variable gets nothing but `NULL` and what the seeds give.
+fn is_strong(function: &Function, local: LocalId, seeds: &[Seed]) -> bool {
+    let tree = &function.tree;
+    let of_seed = |call: ExprId, out: Option<usize>| {
+        seeds.iter().any(|seed| match (seed.origin, seed.gives) {
+            (Origin::Call(it), Gives::Out(arg)) => it == call && out == Some(usize::from(arg)),
+            (Origin::Call(it), _) => it == call && out.is_none(),
+            _ => false,
+        })
+    };
+    let is_good = |value: ExprId| tree.is_null(value) || of_seed(value, None);
+    let given = tree.exprs.iter().filter(|expr| {
+        matches!(expr.kind, ExprKind::Unary { op: UnaryOp::AddressOf, operand }
+            if tree.as_local(operand) == Some(local))
+    });
+    let filled: usize = seeds
+        .iter()
+        .map(|seed| usize::from(fills(function, seed, local)))
+        .sum();
+    let mut declared = tree.declarations().filter(|it| it.local == local);
+    !tree.local(local).is_param
+        && given.count() == filled
+        && declared.all(|it| match it.init {
+            Some(Init::Expr(value)) => is_good(value),
+            Some(Init::List(_)) => false,
+            None => true,
+        })
+        && tree.exprs.iter().all(|expr| match expr.kind {
+            ExprKind::Assign { op, lhs, rhs } if tree.as_local(lhs) == Some(local) => {
+                op.is_none() && is_good(rhs)
+            }
+            _ => true,
+        })
+}
+
+/// Whether the seed gives its result through the address of `local`.
+fn fills(function: &Function, seed: &Seed, local: LocalId) -> bool {
+    let (Origin::Call(call), Gives::Out(arg)) = (seed.origin, seed.gives) else {
+        return false;
+    };
+    let ExprKind::Call { args, .. } = &function.tree.expr(call).kind else {
+        return false;
+    };
+    let Some(&arg) = args.get(usize::from(arg)) else {
+        return false;
+    };
+    matches!(function.tree.expr(arg).kind, ExprKind::Unary { op: UnaryOp::AddressOf, operand }
+        if function.tree.as_local(operand) == Some(local))
+}
+
+fn store_at(graph: &Cfg, expr: ExprId) -> Option<Point> {
+    graph.iter().find_map(|(block, content)| {
+        let index = content.instrs.iter().position(|instr| {
+            matches!(instr.kind, InstrKind::Store { .. }) && instr.source == Source::Expr(expr)
+        })?;
+        Some(Point { block, index })
+    })
+}
