@@ -69,7 +69,8 @@ declare_rule! {
     ///     PyErr_SetRaisedException(exc);
     ///
     /// One thing differs: with a key that cannot be hashed, the old function dropped the pending exception
-    /// as well; now it stays. Review where a call among the arguments may meet the exception.
+    /// as well; now it stays. An argument that is a call of the C API is computed before that; review
+    /// where another call among the arguments may meet the exception.
     ///
     /// ## Declines
     /// - The reference is returned or stored without a reference of its own: callers must change.
