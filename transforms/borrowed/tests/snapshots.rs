@@ -234,7 +234,19 @@ fn a_function_that_cannot_fail_reads_from_a_copy() {
     report(i);
 }
 "#
-    ), @"");
+    ), @r#"
+        12: `PySequence_Fast_GET_ITEM` gives a borrowed reference out of `key`, which the caller passes in: another thread can free it
+          safe: take a snapshot of a list: `PyList_AsTuple`
+        @@
+         {
+             long i = 0;
+        -    PyObject *fast = PySequence_Fast(key, "expected a sequence");
+        +    PyObject *fast = PyList_CheckExact(key)
+        +        ? PyList_AsTuple(key)
+        +        : PySequence_Fast(key, "expected a sequence");
+             Py_ssize_t at, n;
+             if (fast == NULL) {
+        "#);
 }
 
 #[test]
