@@ -142,7 +142,24 @@ fn what_the_configuration_says_of_functions_is_shown_and_obeyed() {
      }
     ");
     let (_, without, _) = ungil(&[("m.c", QUEUE)], &["diff", "--min-python", "3.13"]);
-    assert_eq!(without, "");
+    insta::assert_snapshot!(without, @"
+        diff --git a/m.c b/m.c
+        index d76bbefb73ec..ff550a17cf20 100644
+        --- a/m.c
+        +++ b/m.c
+        @@ -6,10 +6,9 @@ int give(void *, PyObject *);
+         PyObject *
+         f(void *queue, PyObject *list)
+         {
+        -    PyObject *item = PyList_GetItem(list, 0);
+        +    PyObject *item = PyList_GetItemRef(list, 0);
+             if (item == NULL)
+                 return NULL;
+        -    Py_INCREF(item);
+             give(queue, item);
+             return convert(item);
+         }
+        ");
 }
 
 #[test]

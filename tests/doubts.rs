@@ -71,8 +71,12 @@ fn a_leak_that_a_macro_makes_is_named_where_it_is_used() {
 #define TRY(x) do { if ((x) < 0) return NULL; } while (0)
 static PyObject *f(PyObject *list) {
     PyObject *item = PyList_GetItem(list, 0);
-    Py_XINCREF(item);
-    TRY(PyList_SetSlice(list, 0, 1, NULL));
+    if (item == NULL)
+        return NULL;
+    Py_INCREF(item);
+    Py_INCREF(item);
+    TRY(PyList_Append(list, item));
+    Py_DECREF(item);
     return item;
 }
 ",
@@ -81,7 +85,7 @@ static PyObject *f(PyObject *list) {
         found,
         [
             "4: review in `f`, the reference from `PyList_GetItemRef` is not released on every path, \
-          as it was before (line 6)"
+          as it was before (line 9)"
         ]
     );
 }
