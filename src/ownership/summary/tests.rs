@@ -307,6 +307,18 @@ fn an_object_is_stored_where_a_parameter_points() {
 }
 
 #[test]
+fn what_is_computed_of_a_part_is_a_number() {
+    let text = "
+        static void put(limb *to, part *from, int n) { limb d = from[n] << n; to[0] = d; }
+        static void keep(limb *to, part *from, int n) { limb d = from[n]; to[0] = d; }";
+    let calls = "put(s, ((Foo *)v)->parts, 1); keep(s, ((Foo *)v)->parts, 1);";
+    insta::assert_snapshot!(summary(&with_caller(text, calls)), @"
+        keep: Used, Through({0}), Used
+        put: Used, Used, Used
+        ");
+}
+
+#[test]
 fn sets_are_filled_whoever_has_them() {
     let add = "PySet_Add(v, s); Py_DECREF(v);";
     assert_eq!(problems(&with_caller("", add)), []);

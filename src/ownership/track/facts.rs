@@ -7,10 +7,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::buffers::buffers;
 use super::carriers::addressed;
 use super::effects::out_kind;
-use crate::ast::{LocalId, Storage, Tree, Type, TypeKind};
+use crate::ast::{BinaryOp, LocalId, Storage, Tree, Type, TypeKind};
 use crate::capi::OutKind;
 use crate::cfg::{
-    Base, BlockId, Callee, Cfg, InstrKind, LiveTemps, Liveness, Operand, Outs, Place, Point,
+    Base, BlockId, Callee, Cfg, InstrKind, LiveTemps, Liveness, Op, Operand, Outs, Place, Point,
     Source, TempId, addressed_local,
 };
 
@@ -250,6 +250,21 @@ fn at_numbers(cfg: &Cfg, tree: &Tree) -> FxHashSet<TempId> {
 fn points_at_numbers(tree: &Tree, local: LocalId) -> bool {
     let pointee = tree.local(local).ty.pointee();
     pointee.is_some_and(Type::is_number)
+}
+
+/// Whether what an operation gives points nowhere, whatever it is made of: `digit << 15`.
+pub(super) fn makes_number(op: Op) -> bool {
+    match op {
+        Op::Binary(
+            BinaryOp::Multiply
+            | BinaryOp::Divide
+            | BinaryOp::Modulo
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRight,
+        ) => true,
+        Op::Binary(op) => op.is_comparison(),
+        Op::Unary(_) | Op::VaArg => false,
+    }
 }
 
 /// Whether values of the type are numbers, which point nowhere; `void` counts as one.

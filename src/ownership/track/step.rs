@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use super::buffers::frees;
 use super::carriers::{addressed, carriers};
 use super::effects::{self, Callees, CountEffect, count_effect, lives_by_itself};
-use super::facts::Facts;
+use super::facts::{Facts, makes_number};
 use super::outs::next_item;
 use super::state::{Instance, InstanceId, State, Value};
 use super::{Exit, Followed, Gives, Ledger, Origin, Problem, Seed, Trouble};
@@ -100,8 +100,9 @@ impl<'a> Stepper<'a> {
                 let value = self.value(&state, src);
                 state.set_temp(*dst, value, from);
             }
-            InstrKind::Op { dst, operands, .. } => {
-                let derived = operands.iter().find_map(|o| match self.value(&state, o) {
+            InstrKind::Op { dst, op, operands } => {
+                let mut operands = operands.iter().filter(|_| !makes_number(*op));
+                let derived = operands.find_map(|o| match self.value(&state, o) {
                     // (char *)v + sizeof(PyObject)
                     Value::Derived(id) | Value::MaybeDerived(id) | Value::Instance(id) => {
                         Some(Value::MaybeDerived(id))
