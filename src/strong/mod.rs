@@ -50,3 +50,4 @@ pub use by_index::by_index;
 pub use lent::is_lent;
 pub use reason::{is_left_by_macro, is_name_in_macro};
 pub use rule::{check, check_items};
+pub use unchanged::may_change;

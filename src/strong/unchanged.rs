@@ -38,7 +38,8 @@ pub(super) fn changer(
 
 /// Whether a call of the function `name` may change a list: by itself, or by Python code that it
 /// runs. Functions of the package are followed.
-fn may_change(cx: &PackageCx<'_>, name: &str) -> bool {
+#[must_use]
+pub fn may_change(cx: &PackageCx<'_>, name: &str) -> bool {
     let mut open = vec![name];
     let mut seen = BTreeSet::new();
     while let Some(name) = open.pop() {

@@ -112,20 +112,22 @@ declare_rule! {
     /// where code that the loop calls may set the field that holds the dict.
     ///
     /// ## Confidence
-    /// `safe` if all of that is proven: for a copy that it is released once on every path, and that
-    /// nothing of it is used behind its release.
+    /// `safe` if all of that is proven: for a copy that it is released once on every path, that
+    /// nothing of it is used behind its release, and that it shows what the dict would.
     ///
-    /// A copy holds the items as they were when the loop began. The documentation lets code that a
-    /// loop runs replace values, and no more; the loop over a copy does not see a value that Python
-    /// code replaces before its turn, and does not stumble over keys that it adds or removes. Where
-    /// the loop itself changes other keys than the present one, or C code of the package that it
-    /// calls sets the field that holds the dict, there is no copy. Of a subclass with an `__iter__`
-    /// of its own, such as `OrderedDict`, `PyDict_Copy` takes what its methods give, in their order,
-    /// where `PyDict_Next` reads the table below. What is no dict has no items, as before:
-    /// `PyDict_Check(d) ? PyDict_Copy(d) : PyDict_New()`. There is no copy in functions
-    /// that cannot hand on the error of one that fails, in `tp_traverse`, `tp_clear` and
-    /// destructors, nor where the loop looks at reference counts. A thread that goes over the dict again
-    /// and again writes the error out, and tries again at its next turn.
+    /// A copy holds the items as they were when it was made. It is a fix to `review` where a call
+    /// before its last read may run Python code or change the dict (the loop over the copy does not
+    /// see a value that is replaced before its turn, or a key that is added), and where the dict
+    /// may be of a subclass: of one with an `__iter__` of its own, such as `OrderedDict`,
+    /// `PyDict_Copy` takes what its methods give, in their order, where `PyDict_Next` reads the
+    /// table below. `PyDict_CheckExact` around the loop rules that out. What is no dict has no
+    /// items, as before: `PyDict_Check(d) ? PyDict_Copy(d) : PyDict_New()`. There is no copy
+    /// where the position does not begin with 0 or is looked at, where the loop itself changes
+    /// other keys than the present one, where C code of the package that it calls sets the field
+    /// that holds the dict, in functions that cannot hand on the error of one that fails, in
+    /// `tp_traverse`, `tp_clear` and destructors, nor where the loop looks at reference counts. A
+    /// thread that goes over the dict again and again writes the error out, and tries again at its
+    /// next turn.
     ///
     /// `review` without one if code that the loop calls may set the field that
     /// holds the dict (the loop then stays with the old dict, where it went on in the new one with

@@ -196,6 +196,10 @@ fn beside(cx: &PackageCx<'_>, def: &MacroDef, new: &[u8], named: &Named) -> Opti
     let start = start.map_or(0, |newline| newline + 1);
     let end = def.span.end().index();
     let end = end + memchr::memchr(b'\n', &bytes[end..])?;
+    // A comment behind it may run on, over the new lines.
+    if memchr::memmem::find(&bytes[def.span.end().index()..end], b"/*").is_some() {
+        return None;
+    }
     let mut lines = [&bytes[start..def.name.start().index()], new].concat();
     let mut at = def.name.end().index();
     for it in &def.body {

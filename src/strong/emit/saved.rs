@@ -27,7 +27,7 @@ use crate::strong::pending::raising::leaves_errors_alone;
 use crate::strong::plan::{Lookup, Planned};
 use crate::strong::reason::Reason;
 use crate::strong::scene::{Parent, Scene};
-use crate::strong::shape::Shape;
+use crate::strong::shape::{Shape, runs_first};
 
 /// The variable that keeps the exception.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,7 +126,8 @@ fn saving<'g>(
         let clearing = all.filter(|lookup| clears(scene, lookup));
         let saving = clearing.filter_map(|lookup| {
             let early = early(scene, lookup.call, &moved, declined)?;
-            Some((lookup, early))
+            let fits = early.is_empty() || comes_first(scene, lookup);
+            fits.then_some((lookup, early))
         });
         saving.collect()
     }
@@ -160,6 +161,22 @@ fn early(
             && inner.all(|it| !moved.contains(&it) && !declined.contains_key(&it))
     };
     early.iter().all(may_move).then_some(early)
+}
+
+/// Whether nothing of the lookup's statement runs in front of it, or instead of it.
+///
+/// ```c
+/// if (name != NULL && (v = PyDict_GetItem(d, PyTuple_GetItem(name, 1))))
+/// PyObject *k = keys, *v = PyDict_GetItem(d, PyTuple_GetItem(k, 0));
+/// ```
+fn comes_first(scene: &Scene<'_>, lookup: &Lookup) -> bool {
+    match lookup.shape {
+        Shape::Inside(stmt, ..) => runs_first(scene, stmt, lookup.call, &BTreeSet::new()).is_ok(),
+        Shape::Initialised(stmt, _) => {
+            matches!(&scene.tree.stmt(stmt).kind, StmtKind::Decl(decls) if decls.len() == 1)
+        }
+        _ => true,
+    }
 }
 
 /// What a variable for the argument `arg` of a lookup is called.

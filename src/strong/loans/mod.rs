@@ -76,6 +76,10 @@ fn fix(cx: &PackageCx<'_>, item: ItemId) -> Option<(BTreeSet<ExprId>, Fix)> {
         return None;
     }
     let mut fix = Fix::safe(format!("let what `{name}` fills own its references"));
+    fix.assume(format!(
+        "only `{name}` and its callers set, release or give away the fields that it fills, and no \
+         caller lets go of its thread state before it returns"
+    ));
     if let Some(assumption) = cx.other_callers(name) {
         fix.assume(assumption);
     }

@@ -43,6 +43,8 @@ static PyObject *f(PyObject *dict)
     Py_RETURN_NONE;
 }
 "), @r#"
+        6: review: only `fill` and its callers set, release or give away the fields that it fills, and no caller lets go of its thread state before it returns
+        15: review: only `fill` and its callers set, release or give away the fields that it fills, and no caller lets go of its thread state before it returns
         @@
          static int fill(PyObject *dict, Filter *filter)
          {
@@ -96,6 +98,8 @@ static int g(PyObject *dict)
     return result;
 }
 "), @r#"
+        6: review: only `fill` and its callers set, release or give away the fields that it fills, and no caller lets go of its thread state before it returns
+        15: review: only `fill` and its callers set, release or give away the fields that it fills, and no caller lets go of its thread state before it returns
         @@
          static int fill(PyObject *dict, Filter *filter)
          {

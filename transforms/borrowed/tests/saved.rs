@@ -320,6 +320,27 @@ fn an_argument_that_may_raise_comes_first() {
 }
 
 #[test]
+fn an_argument_does_not_come_before_what_decides_on_it() {
+    for (declared, lookup) in [
+        (
+            "PyObject *value = NULL;",
+            "if (key != Py_None && (value = PyDict_GetItem(dict, PyTuple_GetItem(list, i))))
+        use(value);",
+        ),
+        (
+            "",
+            "PyObject *keys = list, *value = PyDict_GetItem(dict, PyTuple_GetItem(keys, i));
+    use(value);",
+        ),
+    ] {
+        let body = format!("\n    {lookup}\n    return rc;");
+        let said = behind_a_lost_one(declared, &body);
+        assert!(!said.contains(" = PyTuple_GetItem"), "{said}");
+        assert!(said.contains("is pending"), "{said}");
+    }
+}
+
+#[test]
 fn an_item_that_nobody_can_take_away_comes_first() {
     let text = "
 static int

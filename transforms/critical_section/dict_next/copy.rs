@@ -17,6 +17,7 @@
 mod dict;
 mod late;
 mod life;
+mod shown;
 mod text;
 
 use crate::ast::{ExprId, ExprKind, StmtKind, Type};
@@ -76,6 +77,7 @@ impl<'a> Copy<'a> {
                 && emptied::clear_behind(scope, site).is_none()
         };
         if !loops.iter().all(is_possible)
+            || !loops.iter().all(|site| shown::begins_at_zero(scope, site))
             || looks_at_counts(scope, region)
             || is_changed(scope, &loops, life.site)
         {
@@ -106,6 +108,9 @@ impl<'a> Copy<'a> {
     /// The fix; `None` if the text cannot be edited.
     pub(super) fn fix(&self, names: &mut Names<'_>) -> Option<Fix> {
         let mut fix = text::fix(self, names)?;
+        for doubt in shown::doubts(self) {
+            fix.assume(doubt);
+        }
         if self.known == Known::Assumed {
             let dict = self.scope.text(self.life.dict)?;
             fix.assume(format!(

@@ -42,7 +42,7 @@ impl Known {
     }
 }
 
-/// Whether an `if` around it asks for a dict, and nothing is called before it is read.
+/// Whether an `if` around it asks for a dict, and nothing is called or set before it is read.
 ///
 /// ```c
 /// if (PyDict_Check(self->fields)) {
@@ -50,24 +50,44 @@ impl Known {
 ///     while (PyDict_Next(self->fields, &pos, &key, &value))
 /// ```
 fn is_asked(scope: &Scope<'_>, life: &Life) -> bool {
+    is_asked_by(scope, life, &["PyDict_Check", "PyDict_CheckExact"])
+}
+
+/// The same, of a dict that is of no subclass.
+pub(super) fn asks_exactly(scope: &Scope<'_>, life: &Life) -> bool {
+    is_asked_by(scope, life, &["PyDict_CheckExact"])
+}
+
+fn is_asked_by(scope: &Scope<'_>, life: &Life, checks: &[&str]) -> bool {
     let first = life.site.region.first;
     let mut inner = first;
     for stmt in scope.ancestors(first) {
         match scope.stmt(stmt) {
             StmtKind::Block(stmts) => {
                 let mut before = stmts.iter().take_while(|&&stmt| stmt != inner);
-                if before.any(|&stmt| scope.stmt_calls(stmt)) {
+                if before.any(|&stmt| scope.stmt_calls(stmt) || sets(scope, stmt, life.dict)) {
                     return false;
                 }
             }
             StmtKind::If { cond, then, .. } => {
-                return is_in(scope, first, *then) && says_dict(scope, *cond, life.dict);
+                return is_in(scope, first, *then) && says_dict(scope, *cond, life.dict, checks);
             }
             _ => return false,
         }
         inner = stmt;
     }
     false
+}
+
+/// Whether a statement assigns to `place`, or others jump to it.
+fn sets(scope: &Scope<'_>, stmt: StmtId, place: ExprId) -> bool {
+    let range = scope.range(stmt);
+    let assigns = |id: ExprId| {
+        let expr = scope.expr(id);
+        matches!(expr.kind, ExprKind::Assign { lhs, .. }
+            if inside(expr.range, range) && scope.is_same_text(lhs, place))
+    };
+    matches!(scope.stmt(stmt), StmtKind::Label { .. }) || scope.tree().expr_ids().any(assigns)
 }
 
 /// Whether something in front of it asks for another type, which a null pointer has not.
@@ -126,17 +146,17 @@ fn is_in(scope: &Scope<'_>, stmt: StmtId, outer: StmtId) -> bool {
     inside(scope.range(stmt), scope.range(outer))
 }
 
-/// Whether `cond` holds only for a dict.
-fn says_dict(scope: &Scope<'_>, cond: ExprId, dict: ExprId) -> bool {
+/// Whether `cond` holds only for what one of `checks` is true of.
+fn says_dict(scope: &Scope<'_>, cond: ExprId, dict: ExprId, checks: &[&str]) -> bool {
     match &scope.expr(scope.uncast(cond)).kind {
         ExprKind::Binary {
             op: BinaryOp::LogicalAnd,
             lhs,
             rhs,
-        } => says_dict(scope, *lhs, dict) || says_dict(scope, *rhs, dict),
+        } => says_dict(scope, *lhs, dict, checks) || says_dict(scope, *rhs, dict, checks),
         ExprKind::Call { callee, args } => {
             let name = scope.tree().callee_name(*callee);
-            matches!(name, Some("PyDict_Check" | "PyDict_CheckExact"))
+            name.is_some_and(|name| checks.contains(&name))
                 && args
                     .first()
                     .is_some_and(|&arg| scope.is_same_text(arg, dict))

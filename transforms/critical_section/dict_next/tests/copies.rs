@@ -34,7 +34,9 @@ fn what_is_used_behind_the_loop_is_kept_by_a_copy() {
         8: `d` is iterated over without holding its lock
           8: `d`, which the caller passes in: another thread can change it between two calls
           9: `PyObject_CallOneArg` can run Python code, which may change it as well
-          safe: iterate over a copy of `d`
+          review: iterate over a copy of `d`
+          assumes that `PyObject_CallOneArg` changes nothing in `d` before the last read: a copy does not show that
+          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
         @@
              Py_ssize_t pos = 0, i = 0, n;
              PyObject *key, *value;
@@ -107,7 +109,9 @@ static PyMethodDef methods[] = {
         19: `self->items` is iterated over without holding its lock
           19: `self->items`, a field that other threads can reach: another thread can change it between two calls
           20: `PyObject_CallFunctionObjArgs` can run Python code, which may change it as well
-          safe: iterate over a copy of `self->items`
+          review: iterate over a copy of `self->items`
+          assumes that `PyObject_CallFunctionObjArgs` changes nothing in `self->items` before the last read: a copy does not show that
+          assumes that `self->items` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
         @@
              PyObject *key, *value, *given;
              Py_ssize_t pos = 0;
@@ -150,7 +154,9 @@ fn the_size_is_that_of_the_copy() {
     insta::assert_snapshot!(copied(body), @"
         11: `d` is iterated over without holding its lock
           11: `d`, which the caller passes in: another thread can change it between two calls
-          safe: iterate over a copy of `d`
+          review: iterate over a copy of `d`
+          assumes that `grow` changes nothing in `d` before the last read: a copy does not show that
+          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
         @@
              Py_ssize_t pos = 0, i = 0, n;
              PyObject *key, *value;
@@ -219,10 +225,12 @@ fn a_loop_that_counts_and_one_that_fills_share_a_copy() {
         11: `d` is iterated over without holding its lock
           11: an argument of the caller: another thread can change it between two calls
           13: `PyErr_SetString` can run Python code, which may change it as well
-          safe: iterate over a copy of `d`
+          review: iterate over a copy of `d`
+          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
         23: `d` is iterated over without holding its lock
           23: an argument of the caller: another thread can change it between two calls
-          safe: iterate over a copy of `d`
+          review: iterate over a copy of `d`
+          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
         @@
              Py_ssize_t pos = 0, length = 0;
              char *at;
@@ -271,7 +279,9 @@ fn what_a_return_computes_comes_before_the_release() {
         8: `d` is iterated over without holding its lock
           8: `d`, which the caller passes in: another thread can change it between two calls
           9: `PyObject_CallOneArg` can run Python code, which may change it as well
-          safe: iterate over a copy of `d`
+          review: iterate over a copy of `d`
+          assumes that `PyObject_CallOneArg` changes nothing in `d` before the last read: a copy does not show that
+          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
         @@
              Py_ssize_t pos = 0, i = 0, n;
              PyObject *key, *value;
@@ -333,7 +343,9 @@ done:
         14: `d` is iterated over without holding its lock
           14: `d`, which the caller passes in: another thread can change it between two calls
           15: `PyObject_CallOneArg` can run Python code, which may change it as well
-          safe: iterate over a copy of `d`
+          review: iterate over a copy of `d`
+          assumes that `PyObject_CallOneArg` changes nothing in `d` before the last read: a copy does not show that
+          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
         @@
          
              int status = -1;
@@ -713,7 +725,9 @@ show(PyObject *d, PyObject *other)
         9: `d` is iterated over without holding its lock
           9: `d`, which the caller passes in: another thread can change it between two calls
           10: `PyArg_ParseTuple` can run Python code, which may change it as well
-          safe: iterate over a copy of `d`
+          review: iterate over a copy of `d`
+          assumes that `PyArg_ParseTuple` changes nothing in `d` before the last read: a copy does not show that
+          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
         @@
              Py_ssize_t pos = 0;
              int n;
@@ -773,7 +787,9 @@ fn a_size_that_a_declaration_asks_for_comes_behind_the_copy() {
         16: `d` is iterated over without holding its lock
           16: `d`, which the caller passes in: another thread can change it between two calls
           17: `write` can run Python code, which may change it as well
-          safe: iterate over a copy of `d`
+          review: iterate over a copy of `d`
+          assumes that `PyObject_CallOneArg` changes nothing in `d` before the last read: a copy does not show that
+          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
         @@
                  return write_list(out, d);
              if (PyMapping_Check(d)) {
@@ -844,7 +860,9 @@ watch(void *unused)
         13: `modules` is iterated over without holding its lock
           13: a dict of the interpreter: another thread can change it between two calls
           14: `PyObject_HasAttrString` can run Python code, which may change it as well
-          safe: iterate over a copy of `modules`
+          review: iterate over a copy of `modules`
+          assumes that `PyObject_HasAttrString` changes nothing in `modules` before the last read: a copy does not show that
+          assumes that `modules` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
         @@
              for (;;) {
                  Py_ssize_t pos = 0;
@@ -897,7 +915,9 @@ define(PyObject *d, Compiler *compiler, PyObject *hook)
         8: `d` is iterated over without holding its lock
           8: `d`, which the caller passes in: another thread can change it between two calls
           10: `PyErr_SetString` can run Python code, which may change it as well
-          safe: iterate over a copy of `d`
+          review: iterate over a copy of `d`
+          assumes that `PyObject_CallOneArg` changes nothing in `d` before the last read: a copy does not show that
+          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
         @@
              PyObject *key, *value;
              Py_ssize_t pos = 0;
@@ -959,7 +979,9 @@ each(PyObject *d, PyObject *hook)
         8: `d` is iterated over without holding its lock
           8: `d`, which the caller passes in: another thread can change it between two calls
           9: `PyObject_CallOneArg` can run Python code, which may change it as well
-          safe: iterate over a copy of `d`
+          review: iterate over a copy of `d`
+          assumes that `PyObject_CallOneArg` changes nothing in `d` before the last read: a copy does not show that
+          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
         @@
              PyObject *key, *value, *made;
              Py_ssize_t pos = 0;
@@ -985,4 +1007,53 @@ each(PyObject *d, PyObject *hook)
              if (made)
                  Py_DECREF(made);
         ");
+}
+
+/// A function that uses the last string value of a dict behind the loop, with what is in front of
+/// the loop and in its body.
+fn last_value(check: &str, front: &str, body: &str) -> String {
+    diff(&format!(
+        "
+static PyObject *
+last(PyObject *self, PyObject *d)
+{{
+    PyObject *key, *value, *found = NULL;
+    Py_ssize_t pos = 0;
+    if ({check}(d)) {{
+        {front}
+        while (PyDict_Next(d, &pos, &key, &value)) {{
+            if (PyUnicode_Check(value))
+                found = value;
+            {body}
+        }}
+        if (found != NULL && PyObject_IsTrue(found) < 0)
+            return NULL;
+    }}
+    Py_RETURN_NONE;
+}}
+"
+    ))
+}
+
+#[test]
+fn a_copy_shows_all_of_a_plain_dict_that_nothing_changes() {
+    const SAFE: &str = "safe: iterate over a copy";
+    const REVIEW: &str = "review: iterate over a copy";
+    let exactly = |front: &str, body: &str| last_value("PyDict_CheckExact", front, body);
+    assert!(exactly("", "").contains(SAFE));
+    assert!(exactly("pos = 0;", "if (value == NULL) return NULL;").contains(SAFE));
+    assert!(last_value("PyDict_Check", "", "").contains(REVIEW));
+    assert!(exactly("", "PyObject_CallNoArgs(self);").contains(REVIEW));
+    assert!(exactly("", "PyDict_SetItem(d, key, Py_None);").contains(REVIEW));
+    // Positions of the dict are none of the copy.
+    for (front, body) in [
+        ("pos = 5;", ""),
+        ("PyDict_Next(d, &pos, &key, &value);", ""),
+        ("skip(&pos);", ""),
+        ("", "pos = 0;"),
+        ("", "if (pos > 3) break;"),
+    ] {
+        let said = exactly(front, body);
+        assert!(!said.contains("a copy of `d`"), "{front} {body}: {said}");
+    }
 }

@@ -504,7 +504,7 @@ cache_reset(Cache *self, PyObject *data)
 }
 "#;
     let said = diff(&format!("{CACHE}{method}"));
-    assert!(said.contains("safe: iterate over a copy of `self->data`"));
+    assert!(said.contains("review: iterate over a copy of `self->data`"));
 }
 
 /// A loop over `self->data` in a type whose `reset()` sets that field.
@@ -547,7 +547,7 @@ total(Cache *self, PyObject *out)
 fn what_a_loop_calls_on_purpose_may_set_the_field() {
     let said = |body: &str| diff(&loop_with(body));
     let is_held = |body: &str| said(body).contains("safe: hold");
-    let is_copied = |body: &str| said(body).contains("safe: iterate over a copy");
+    let is_copied = |body: &str| said(body).contains("review: iterate over a copy");
     let needs_review = |body: &str| said(body).contains("no other code sets `self->data`");
     assert!(is_held("self->n++;"));
     assert!(is_held("if (PyList_Append(out, key) < 0) return -1;"));

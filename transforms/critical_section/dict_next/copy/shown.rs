@@ -1,0 +1,127 @@
+//! What a loop over the dict itself may see that one over a copy does not.
+
+use super::Copy;
+use super::dict::asks_exactly;
+use crate::ast::{ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, UnaryOp};
+use crate::strong::may_change;
+use crate::transforms::critical_section::dict_next::scope::{Scope, inside};
+use crate::transforms::critical_section::dict_next::site::Site;
+use crate::transforms::critical_section::dict_next::size::comes_to;
+
+/// What must be true for the loops to see the same.
+pub(super) fn doubts(copy: &Copy<'_>) -> Vec<String> {
+    let Some(dict) = copy.scope.text(copy.life.dict) else {
+        return Vec::new();
+    };
+    let changer = changer(copy).map(|name| {
+        format!(
+            "{name} changes nothing in `{dict}` before the last read: a copy does not show that"
+        )
+    });
+    let subclass = (!asks_exactly(copy.scope, &copy.life)).then(|| {
+        format!("`{dict}` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give")
+    });
+    changer.into_iter().chain(subclass).collect()
+}
+
+/// What is called before the last read of the copy, and may change the dict.
+fn changer(copy: &Copy<'_>) -> Option<String> {
+    let scope = copy.scope;
+    let region = copy.life.site.range(scope);
+    let sizes = copy.asked.iter().map(|asked| asked.call);
+    let reads: Vec<ExprId> = copy.calls().chain(sizes).collect();
+    scope.tree().expr_ids().find_map(|id| {
+        let expr = scope.expr(id);
+        let ExprKind::Call { callee, .. } = expr.kind else {
+            return None;
+        };
+        let comes_before = |&read: &ExprId| comes_to(scope, id, read);
+        if !inside(expr.range, region) || reads.contains(&id) || !reads.iter().any(comes_before) {
+            return None;
+        }
+        match scope.tree().callee_name(callee) {
+            Some(name) => may_change(scope.cx, name).then(|| format!("`{name}`")),
+            None => Some("a callback".to_owned()),
+        }
+    })
+}
+
+/// Whether the position is 0 where a loop begins, and only `PyDict_Next` moves it: positions in a
+/// copy are others than in a dict that items were removed from.
+pub(super) fn begins_at_zero(scope: &Scope<'_>, site: &Site) -> bool {
+    let ExprKind::Call { args, .. } = &scope.expr(site.call).kind else {
+        return false;
+    };
+    let Some(pos) = args.get(1).and_then(|&arg| addressed(scope, arg)) else {
+        return false;
+    };
+    let mut inner = site.iteration;
+    for stmt in scope.ancestors(site.iteration) {
+        match scope.stmt(stmt) {
+            StmtKind::Block(stmts) => {
+                let before = stmts.iter().take_while(|&&other| other != inner);
+                let last = before.filter(|&&other| names(scope, other, pos)).last();
+                if let Some(&last) = last {
+                    return sets_to_zero(scope, last, pos) && is_left_alone(scope, site, pos);
+                }
+            }
+            StmtKind::If { .. } => {}
+            _ => return false,
+        }
+        inner = stmt;
+    }
+    false
+}
+
+/// Whether the loop names its position nowhere but in its call.
+fn is_left_alone(scope: &Scope<'_>, site: &Site, pos: LocalId) -> bool {
+    let (call, whole) = (scope.expr(site.call).range, scope.range(site.iteration));
+    scope.tree().expr_ids().all(|id| {
+        let expr = scope.expr(id);
+        scope.local(id) != Some(pos) || !inside(expr.range, whole) || inside(expr.range, call)
+    })
+}
+
+fn addressed(scope: &Scope<'_>, arg: ExprId) -> Option<LocalId> {
+    match scope.expr(scope.uncast(arg)).kind {
+        ExprKind::Unary {
+            op: UnaryOp::AddressOf,
+            operand,
+        } => scope.local(operand),
+        _ => None,
+    }
+}
+
+fn names(scope: &Scope<'_>, stmt: StmtId, local: LocalId) -> bool {
+    let range = scope.range(stmt);
+    let is_named =
+        |id: ExprId| scope.local(id) == Some(local) && inside(scope.expr(id).range, range);
+    declared(scope, stmt, local).is_some() || scope.tree().expr_ids().any(is_named)
+}
+
+/// What a variable gets in its declaration, if `stmt` is that.
+fn declared<'a>(scope: &Scope<'a>, stmt: StmtId, local: LocalId) -> Option<Option<&'a Init>> {
+    match scope.stmt(stmt) {
+        StmtKind::Decl(decls) => {
+            let decl = decls.iter().find(|decl| decl.local == local)?;
+            Some(decl.init.as_ref())
+        }
+        _ => None,
+    }
+}
+
+fn sets_to_zero(scope: &Scope<'_>, stmt: StmtId, local: LocalId) -> bool {
+    let is_zero =
+        |value: ExprId| matches!(scope.expr(scope.uncast(value)).kind, ExprKind::Int(Some(0)));
+    if let Some(init) = declared(scope, stmt, local) {
+        return matches!(init, Some(Init::Expr(value)) if is_zero(*value));
+    }
+    match scope.stmt(stmt) {
+        StmtKind::Expr(expr) => {
+            matches!(scope.expr(*expr).kind, ExprKind::Assign { op: None, lhs, rhs }
+            if scope.local(lhs) == Some(local) && is_zero(rhs))
+        }
+        StmtKind::Label { body, .. } => sets_to_zero(scope, *body, local),
+        _ => false,
+    }
+}
