@@ -74,7 +74,6 @@ fn what_is_used_behind_the_loop_is_kept_by_a_copy() {
 fn a_field_that_the_loop_may_set_is_copied() {
     let text = "
 typedef struct { PyObject_HEAD PyObject *items; } Store;
-
 static PyObject *
 Store_reset(Store *self, PyObject *unused)
 {
@@ -106,9 +105,9 @@ static PyMethodDef methods[] = {
 };
 ";
     insta::assert_snapshot!(diff(text), @r#"
-        19: `self->items` is iterated over without holding its lock
-          19: `self->items`, a field that other threads can reach: another thread can change it between two calls
-          20: `PyObject_CallFunctionObjArgs` can run Python code, which may change it as well
+        18: `self->items` is iterated over without holding its lock
+          18: `self->items`, a field that other threads can reach: another thread can change it between two calls
+          19: `PyObject_CallFunctionObjArgs` can run Python code, which may change it as well
           review: iterate over a copy of `self->items`
           assumes that `PyObject_CallFunctionObjArgs` changes nothing in `self->items` before the last read: a copy does not show that
           assumes that `self->items` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
