@@ -100,8 +100,7 @@ Store_each(Store *self, PyObject *hook)
 
 static PyMethodDef methods[] = {
     {\"reset\", (PyCFunction)Store_reset, METH_NOARGS, NULL},
-    {\"each\", (PyCFunction)Store_each, METH_O, NULL},
-    {NULL}
+    {\"each\", (PyCFunction)Store_each, METH_O, NULL}, {NULL}
 };
 ";
     insta::assert_snapshot!(diff(text), @r#"
