@@ -57,6 +57,8 @@ pub struct Style {
     star_at_type: bool,
     /// Whether a blank stands between `if` and its condition.
     spaced_if: bool,
+    /// Whether a blank stands between a function and its arguments.
+    spaced_calls: bool,
 }
 
 impl Default for Style {
@@ -70,6 +72,7 @@ impl Default for Style {
             braces: BraceStyle::SameLine,
             star_at_type: false,
             spaced_if: true,
+            spaced_calls: false,
         }
     }
 }
@@ -113,7 +116,8 @@ impl<'a> Layout<'a> {
             step: self.vote_step(range.clone()).unwrap_or(known.step),
             braces: self.vote_braces(range.clone()).unwrap_or(known.braces),
             star_at_type: self.vote_star(range.clone()).unwrap_or(known.star_at_type),
-            spaced_if: self.vote_if(range).unwrap_or(known.spaced_if),
+            spaced_if: self.vote_if(range.clone()).unwrap_or(known.spaced_if),
+            spaced_calls: self.vote_calls(range).unwrap_or(known.spaced_calls),
         };
         Self { style, ..self }
     }
@@ -147,6 +151,10 @@ impl<'a> Layout<'a> {
             }
             _ => prefix.to_owned(),
         }
+    }
+
+    pub(super) fn spaces_calls(&self) -> bool {
+        self.style.spaced_calls
     }
 
     /// `if (` or `if(`.
@@ -381,7 +389,7 @@ pub(super) fn to_offset(index: usize) -> ByteOffset {
 }
 
 /// The key with the most votes; the first of several.
-fn most_voted<K: Copy>(votes: &BTreeMap<K, usize>) -> Option<K> {
+pub(super) fn most_voted<K: Copy>(votes: &BTreeMap<K, usize>) -> Option<K> {
     votes
         .iter()
         .rev()

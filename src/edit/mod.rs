@@ -9,6 +9,7 @@ mod labels;
 mod layout;
 mod remove;
 mod set;
+mod spacing;
 mod statement;
 
 pub use apply::{Applied, OffsetMap, apply};

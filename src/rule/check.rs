@@ -1,7 +1,8 @@
 //! How rules look at a package.
 
-use super::{Finding, PackageCx};
+use super::{Finding, Outcome, PackageCx};
 use crate::build::BuildFile;
+use crate::edit::Fix;
 
 /// What a rule does; in each form it adds what it finds in a fixed order.
 #[derive(Debug, Clone, Copy)]
@@ -24,11 +25,16 @@ pub struct BuildCx<'a> {
 }
 
 impl Check {
-    /// Runs a rule about code; one about build files finds nothing.
+    /// Runs a rule about code, and writes the calls it adds as the file writes its own; one about
+    /// build files finds nothing.
     pub fn code(self, cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-        match self {
-            Self::Code(check) => check(cx, findings),
-            Self::Build(_) => {}
+        let Self::Code(check) = self else { return };
+        let known = findings.len();
+        check(cx, findings);
+        for finding in &mut findings[known..] {
+            if let Outcome::Fix(fix) = &mut finding.outcome {
+                space_calls(cx, fix);
+            }
         }
     }
 
@@ -44,5 +50,14 @@ impl Check {
     #[must_use]
     pub fn is_build(self) -> bool {
         matches!(self, Self::Build(_))
+    }
+}
+
+fn space_calls(cx: &PackageCx<'_>, fix: &mut Fix) {
+    for edit in &mut fix.edits {
+        cx.layout(edit.file, edit.span).space_calls(edit);
+    }
+    for alternative in &mut fix.alternatives {
+        space_calls(cx, alternative);
     }
 }

@@ -185,7 +185,7 @@ fn gnu_braces_are_indented() {
         -      value = PyDict_GetItem (dict, key);
         +      if (PyDict_GetItemRef (dict, key, &value) < 0)
         +        {
-        +          PyErr_Clear();
+        +          PyErr_Clear ();
         +        }
                if (value)
         -        return check (value,
@@ -193,7 +193,7 @@ fn gnu_braces_are_indented() {
         +        {
         +          int result = check (value,
         +                              i);
-        +          Py_DECREF(value);
+        +          Py_DECREF (value);
         +          return result;
         +        }
              }
@@ -672,4 +672,41 @@ static int f(PyObject *dict, PyObject *key)
         +    return result;
          }
         "#);
+}
+
+#[test]
+fn calls_have_a_blank_where_the_file_writes_one() {
+    let source = r#"#include <Python.h>
+static int check (PyObject *key, int i);
+
+static int
+f (PyObject *dict, PyObject *key)
+{
+  PyObject *value = PyDict_GetItem (dict,
+                                    key);
+  if (value == NULL)
+    return -1;
+  return check (value, PyLong_AsLong(value));
+}
+"#;
+    insta::assert_snapshot!(run(ALL, source), @"
+        @@
+         f (PyObject *dict, PyObject *key)
+         {
+        -  PyObject *value = PyDict_GetItem (dict,
+        -                                    key);
+        +  PyObject *value;
+        +  int result;
+        +  if (PyDict_GetItemRef (dict,
+        +                         key, &value) < 0) {
+        +    PyErr_Clear ();
+        +  }
+           if (value == NULL)
+             return -1;
+        -  return check (value, PyLong_AsLong(value));
+        +  result = check (value, PyLong_AsLong(value));
+        +  Py_DECREF (value);
+        +  return result;
+         }
+        ");
 }
