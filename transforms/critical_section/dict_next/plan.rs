@@ -150,9 +150,10 @@ pub(super) fn is_computed(scope: &Scope<'_>, site: &Site, exit: &Exit) -> bool {
 fn is_simple(scope: &Scope<'_>, site: &Site, value: crate::ast::ExprId) -> bool {
     match &scope.expr(value).kind {
         ExprKind::Int(_) => true,
-        ExprKind::Name(Name::Global(name)) => name
-            .chars()
-            .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_'),
+        ExprKind::Name(Name::Global(name)) => {
+            let is_upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+            matches!(&**name, "true" | "false") || name.chars().all(is_upper)
+        }
         ExprKind::Name(Name::Local(local)) => {
             let region = site.range(scope);
             let decl = scope.tree().local(*local).decl;

@@ -541,3 +541,45 @@ again:
      }
     "##);
 }
+
+#[test]
+fn false_is_a_constant() {
+    let text = r#"
+static bool
+all_str(PyObject *d)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        if (!PyUnicode_Check(key))
+            return false;
+    }
+    return true;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @"
+        8: `d` is iterated over without holding its lock
+          8: `d`, which the caller passes in: another thread can change it between two calls
+          safe: hold `d` in a critical section while it is iterated over
+        @@
+             PyObject *key, *value;
+             Py_ssize_t pos = 0;
+        +    int stopped = 0;
+         
+        +    Py_BEGIN_CRITICAL_SECTION(d);
+             while (PyDict_Next(d, &pos, &key, &value)) {
+        -        if (!PyUnicode_Check(key))
+        -            return false;
+        +        if (!PyUnicode_Check(key)) {
+        +            stopped = 1;
+        +            break;
+        +        }
+             }
+        +    Py_END_CRITICAL_SECTION();
+        +    if (stopped)
+        +        return false;
+             return true;
+         }
+        ");
+}
