@@ -27,6 +27,8 @@ pub struct Effects {
     pub locks: Option<u8>,
     /// It never comes back.
     pub noreturn: bool,
+    /// It reads its first argument, and crashes if that is `NULL`.
+    pub reads_first: bool,
     /// The first Python whose headers have it; `None` if older than 3.7.
     pub since: Option<PyVersion>,
     /// Where the row comes from.
@@ -111,6 +113,12 @@ pub fn never_returns(name: &str) -> bool {
         )
 }
 
+/// Whether a call of `name` crashes if its first argument is `NULL`.
+#[must_use]
+pub fn reads_first(name: &str) -> bool {
+    effects(name).is_some_and(|effects| effects.reads_first)
+}
+
 /// Whether the function, if its only argument is `NULL`, raises an exception and returns what it
 /// returns for an object that it cannot convert: so in Python 3.8 to 3.14.
 #[must_use]
@@ -162,6 +170,7 @@ fn parse(row: &'static str) -> Option<Effects> {
         derived_from: notes.derived,
         locks: notes.locks,
         noreturn: notes.noreturn,
+        reads_first: notes.reads,
         since: notes.since,
         source,
     })
@@ -208,6 +217,7 @@ struct Notes {
     derived: Option<u8>,
     locks: Option<u8>,
     noreturn: bool,
+    reads: bool,
     since: Option<PyVersion>,
 }
 
@@ -220,6 +230,7 @@ impl Notes {
                 Some(("locks", arg)) => notes.locks = Some(arg.parse().ok()?),
                 Some(("since", version)) => notes.since = Some(version.parse().ok()?),
                 None if note == "noreturn" => notes.noreturn = true,
+                None if note == "reads" => notes.reads = true,
                 _ => return None,
             }
         }

@@ -148,6 +148,17 @@ impl State {
         matches!(self.hold, Hold::Held { .. })
     }
 
+    /// The object is read, so it is there: the code crashes where it is not, before the change and
+    /// after.
+    pub(in crate::strong) fn is_read(&mut self) {
+        // A variable may be another object, where there is none of ours.
+        if let Hold::Held { null, .. } = &mut self.hold
+            && !self.mixed
+        {
+            *null = false;
+        }
+    }
+
     /// Forgets the object: released, given away, or gone with its path.
     pub(in crate::strong) fn clear(&mut self) {
         self.hold = Hold::Nothing;

@@ -29,9 +29,12 @@ impl Follower<'_, '_> {
         match &instr.kind {
             InstrKind::Load { dst, place } => {
                 if let Base::Deref(pointer) = &place.base
-                    && kind_of(state, pointer).is_some()
+                    && let Some(kind) = kind_of(state, pointer)
                 {
                     self.check_alive(state);
+                    if kind == Kind::Same {
+                        state.is_read();
+                    }
                 }
                 if !self.is_number(instr.source) {
                     load(*dst, place, state);
@@ -244,6 +247,14 @@ impl Follower<'_, '_> {
         };
         state.hold = hold;
         state.carriers.insert(Carrier::Local(local), Kind::Same);
+        // `if ((v = PyDict_New()) == NULL)` tests what was stored.
+        if let InstrKind::Store {
+            value: Operand::Temp(value),
+            ..
+        } = &instr.kind
+        {
+            state.carriers.insert(Carrier::Temp(*value), Kind::Same);
+        }
     }
 
     /// Fails if the object is the referent of a weak reference and may be dead: the code gets

@@ -53,6 +53,9 @@ impl Follower<'_, '_> {
             self.at_exit(expr, state, sink);
         }
         let kinds: Vec<Option<Kind>> = args.iter().map(|arg| kind_of(state, arg)).collect();
+        if capi::reads_first(name) && kinds.first() == Some(&Some(Kind::Same)) {
+            state.is_read();
+        }
         for (at, kind) in kinds.iter().enumerate() {
             if let Some(kind @ (Kind::Same | Kind::MaybeSame)) = kind {
                 let effect = effect(self.scene, name, args, at);

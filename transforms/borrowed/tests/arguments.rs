@@ -29,11 +29,11 @@ fn an_argument_is_looked_up_in_front_of_the_statement() {
         +    int result;
         +    PyObject *item = PyList_GetItemRef(list, 0);
         +    if (!PyInt_Check(item)) {
-        +        Py_XDECREF(item);
+        +        Py_DECREF(item);
                  return -1;
         -    return PyInt_AsLong(PyDict_GetItem(dict, key));
         +    }
-        +    Py_XDECREF(item);
+        +    Py_DECREF(item);
         +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
         +        PyErr_Clear();
         +    }

@@ -149,30 +149,30 @@ static int f(PyObject *v)
     }
     return n;
 }
-"), @r"
-    @@
-         switch (which) {
-         case 0:
-    -        return PyList_GetItem(v, i);
-    +        return PyList_GetItemRef(v, i);
-         case 1:
-    -        return PyTuple_GetItem(v, i);
-    +        return Py_XNewRef(PyTuple_GetItem(v, i));
-         default:
-             return NULL;
-    @@
-         for (i = 0; i < 3; i++) {
-             PyObject *o = item(v, i, 0);
-    -        if (!PyLong_Check(o))
-    +        if (!PyLong_Check(o)) {
-    +            Py_XDECREF(o);
-                 continue;
-    +        }
-             n += use(o);
-    +        Py_XDECREF(o);
-         }
-         return n;
-    ");
+"), @"
+        @@
+             switch (which) {
+             case 0:
+        -        return PyList_GetItem(v, i);
+        +        return PyList_GetItemRef(v, i);
+             case 1:
+        -        return PyTuple_GetItem(v, i);
+        +        return Py_XNewRef(PyTuple_GetItem(v, i));
+             default:
+                 return NULL;
+        @@
+             for (i = 0; i < 3; i++) {
+                 PyObject *o = item(v, i, 0);
+        -        if (!PyLong_Check(o))
+        +        if (!PyLong_Check(o)) {
+        +            Py_DECREF(o);
+                     continue;
+        +        }
+                 n += use(o);
+        +        Py_DECREF(o);
+             }
+             return n;
+        ");
 }
 
 const CACHES: &str = "

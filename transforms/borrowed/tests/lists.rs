@@ -237,12 +237,12 @@ fn tuple_element_delays_release() {
         +    pair = PyList_GetItemRef(list, i);
              first = PyTuple_GET_ITEM(pair, 0);
              if (!PyLong_Check(first)) {
-        +        Py_XDECREF(pair);
+        +        Py_DECREF(pair);
                  return -1;
              }
         -    return PyObject_IsTrue(first);
         +    result = PyObject_IsTrue(first);
-        +    Py_XDECREF(pair);
+        +    Py_DECREF(pair);
         +    return result;
          }
         ");
@@ -351,7 +351,7 @@ fn field_through_cast_delays_release() {
         +    PyObject *item = PyList_GetItemRef(list, i);
              struct node *inner = ((Node *)item)->inner;
              visit(inner);
-        +    Py_XDECREF(item);
+        +    Py_DECREF(item);
              done();
              return 0;
         ");
@@ -535,7 +535,7 @@ fn lookup_in_a_lookup() {
         +    PyObject *item = PyList_GetItemRef(list, 0);
         +    PyObject *item2 = PyList_GetItemRef(item, i);
         +    use(item2);
-        +    Py_XDECREF(item);
+        +    Py_DECREF(item);
         +    Py_XDECREF(item2);
              return 0;
          }
@@ -566,7 +566,7 @@ fn no_release_while_detached() {
              Py_BEGIN_ALLOW_THREADS
              n = wait(((Foo *)item)->fd);
              Py_END_ALLOW_THREADS
-        +    Py_XDECREF(item);
+        +    Py_DECREF(item);
              log_it(n);
              PyGILState_Release(state);
         ");

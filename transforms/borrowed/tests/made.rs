@@ -99,3 +99,47 @@ fn what_is_released_at_the_end_is_owned_on_all_paths() {
              }
         ");
 }
+
+#[test]
+fn tested_where_it_is_made() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item;
+    if ((item = PyDict_GetItemString(dict, "key")) == NULL) {
+        if ((item = PyDict_New()) == NULL) {
+            PyErr_SetString(PyExc_RuntimeError, "no dict");
+            return -1;
+        }
+        if (PyDict_SetItemString(dict, "key", item) < 0) {
+            Py_DECREF(item);
+            return -1;
+        }
+    }
+    if (PyDict_SetItem(item, key, key) < 0)
+        return -1;
+    return 0;
+"#
+    ), @r#"
+        @@
+         {
+             PyObject *item;
+        -    if ((item = PyDict_GetItemString(dict, "key")) == NULL) {
+        +    if (PyDict_GetItemStringRef(dict, "key", &item) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    if (item == NULL) {
+                 if ((item = PyDict_New()) == NULL) {
+                     PyErr_SetString(PyExc_RuntimeError, "no dict");
+        @@
+                 }
+             }
+        -    if (PyDict_SetItem(item, key, key) < 0)
+        +    if (PyDict_SetItem(item, key, key) < 0) {
+        +        Py_DECREF(item);
+                 return -1;
+        +    }
+        +    Py_DECREF(item);
+             return 0;
+         }
+        "#);
+}

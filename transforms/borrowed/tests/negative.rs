@@ -82,7 +82,7 @@ fn chained_lookups_in_one_variable() {
         +    if (PyDict_GetItemRef(value, key, &value2) < 0) {
         +        PyErr_Clear();
         +    }
-        +    Py_XDECREF(value);
+        +    Py_DECREF(value);
         +    value = value2;
         +    result = check(value);
         +    Py_XDECREF(value);
