@@ -292,7 +292,7 @@ fn in_exits(scene: &Scene<'_>, error: ErrorValue, all: &[Undone]) -> Vec<StmtId>
             continue;
         };
         for &sibling in siblings[..at].iter().rev() {
-            let before = unlabelled(scene, sibling);
+            let before = scene.unlabelled(sibling);
             match scene.tree.stmt(before).kind {
                 StmtKind::Expr(_) => found.extend(undoes(before).then_some(before)),
                 StmtKind::If {
@@ -311,14 +311,6 @@ fn in_exits(scene: &Scene<'_>, error: ErrorValue, all: &[Undone]) -> Vec<StmtId>
         }
     }
     found
-}
-
-/// The statement behind a label.
-fn unlabelled(scene: &Scene<'_>, stmt: StmtId) -> StmtId {
-    match scene.tree.stmt(stmt).kind {
-        StmtKind::Label { body, .. } => unlabelled(scene, body),
-        _ => stmt,
-    }
 }
 
 fn same_text(scene: &Scene<'_>, one: StmtId, other: StmtId) -> bool {

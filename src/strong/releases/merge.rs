@@ -1,4 +1,4 @@
-//! One release behind an `if` in place of several in its branches.
+//! One release behind an `if` or `switch` in place of several in its branches.
 //!
 //! ```c
 //! if (PyLong_Check(v)) {          if (PyLong_Check(v)) {
@@ -26,7 +26,10 @@ pub(in crate::strong) fn merged(
 ) -> Decisions {
     let scene = follower.scene;
     let mut chains: Vec<StmtId> = stmts(scene)
-        .filter(|&stmt| matches!(scene.tree.stmt(stmt).kind, StmtKind::If { .. }))
+        .filter(|&stmt| {
+            let kind = &scene.tree.stmt(stmt).kind;
+            matches!(kind, StmtKind::If { .. } | StmtKind::Switch { .. })
+        })
         .collect();
     // What came together behind an inner one can come together with more behind an outer one.
     chains.sort_by_key(|&stmt| Reverse(scene.stmt_span(stmt).map(|span| span.start())));
@@ -34,7 +37,11 @@ pub(in crate::strong) fn merged(
         if looks_up_inside(follower, chain) {
             continue;
         }
-        let slots = slots_within(scene, chain);
+        let slots = match scene.tree.stmt(chain).kind {
+            StmtKind::Switch { .. } => slots_up_to(scene, chain, leaves_switch, &decisions),
+            _ => Some(slots_within(scene, chain)),
+        };
+        let Some(slots) = slots else { continue };
         let used = |slot: &&Slot| decisions.releases.contains_key(slot);
         let used: Vec<&Slot> = slots.iter().filter(used).collect();
         let new_else = matches!(used[..], [Slot::Else(_)]);
@@ -44,7 +51,7 @@ pub(in crate::strong) fn merged(
         let is_shorter = shorten(follower, &mut decisions, slots);
         if !is_shorter
             && new_else
-            && let Some(slots) = slots_up_to_jumps(scene, chain)
+            && let Some(slots) = slots_up_to(scene, chain, leaves, &decisions)
         {
             shorten(follower, &mut decisions, slots);
         }
@@ -70,8 +77,8 @@ fn shorten(
     true
 }
 
-/// All slots of an `if` without `else` but those in front of jumps out of it; `None` if one of these
-/// stands without braces.
+/// All slots of a statement but those in front of jumps out of it; `None` if one of these gets no
+/// release now, and stands without braces.
 ///
 /// ```c
 /// if (is_alive(v)) {              if (is_alive(v)) {
@@ -82,27 +89,43 @@ fn shorten(
 ///     Py_DECREF(v);               }
 /// }                               Py_DECREF(v);
 /// ```
-fn slots_up_to_jumps(scene: &Scene<'_>, chain: StmtId) -> Option<BTreeSet<Slot>> {
+fn slots_up_to(
+    scene: &Scene<'_>,
+    chain: StmtId,
+    leaves: impl Fn(&Scene<'_>, StmtId) -> bool,
+    decisions: &Decisions,
+) -> Option<BTreeSet<Slot>> {
     let inner = scene.inner_stmts(chain);
     let around = inner
         .iter()
         .flat_map(|&stmt| [Slot::Before(stmt), Slot::After(stmt), Slot::Else(stmt)]);
     let mut slots: BTreeSet<Slot> = around.chain([Slot::Else(chain)]).collect();
     for &jump in inner.iter().filter(|&&stmt| leaves(scene, stmt)) {
-        // One without braces around it would need them.
-        let (stmts, at) = scene.siblings(jump)?;
         slots.remove(&Slot::Before(jump));
+        let Some((stmts, at)) = scene.siblings(jump) else {
+            // One without braces around it would need them.
+            if !decisions.releases.contains_key(&Slot::Before(jump)) {
+                return None;
+            }
+            continue;
+        };
         if let Some(before) = at.checked_sub(1) {
-            slots.remove(&Slot::After(stmts[before]));
+            slots.remove(&Slot::After(scene.unlabelled(stmts[before])));
         }
     }
     Some(slots)
 }
 
 fn leaves(scene: &Scene<'_>, stmt: StmtId) -> bool {
+    let is_break = matches!(scene.tree.stmt(stmt).kind, StmtKind::Break);
+    is_break || leaves_switch(scene, stmt)
+}
+
+/// A `break` leads to the end of its `switch`, or to that of a loop in it.
+fn leaves_switch(scene: &Scene<'_>, stmt: StmtId) -> bool {
     matches!(
         scene.tree.stmt(stmt).kind,
-        StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::Break | StmtKind::Continue
+        StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::Continue
     )
 }
 

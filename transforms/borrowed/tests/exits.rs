@@ -282,17 +282,17 @@ fn switch_cases() {
         +    PyObject *item = PyList_GetItemRef(list, i);
              switch (i) {
              case 0:
-                 use(item);
-        +        Py_XDECREF(item);
-                 break;
+        @@
              case 1:
                  use(item);
         +        Py_XDECREF(item);
                  return 1;
              default:
-        +        Py_XDECREF(item);
                  break;
              }
+        +    Py_XDECREF(item);
+             return 0;
+         }
         ");
 }
 

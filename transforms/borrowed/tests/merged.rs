@@ -28,7 +28,7 @@ fn at_the_ends_of_branches() {
         @@
                  check(item);
              }
-        +    Py_XDECREF(item);
+        +    Py_DECREF(item);
              return i;
          }
         ");
@@ -122,5 +122,58 @@ fn a_release_in_one_branch_stays_there() {
         +        Py_XDECREF(item);
              }
              return i + 1;
+        ");
+}
+
+#[test]
+fn behind_a_switch() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    switch (i) {
+    case 0:
+        i = PyLong_Check(item);
+        break;
+    case 1:
+        if (check(item) < 0)
+            return -1;
+        i = 5;
+        break;
+    case 2:
+        while (i < 9) {
+            if (check(item) == i)
+                break;
+            i++;
+        }
+        break;
+    default:
+        i = 0;
+    }
+    return i;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             switch (i) {
+             case 0:
+        @@
+                 break;
+             case 1:
+        -        if (check(item) < 0)
+        +        if (check(item) < 0) {
+        +            Py_XDECREF(item);
+                     return -1;
+        +        }
+                 i = 5;
+                 break;
+        @@
+                 i = 0;
+             }
+        +    Py_XDECREF(item);
+             return i;
+         }
         ");
 }
