@@ -24,6 +24,14 @@ pub struct TokenRange {
     pub end: u32,
 }
 
+impl TokenRange {
+    /// Whether `other` lies inside this range.
+    #[must_use]
+    pub fn contains(self, other: Self) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+}
+
 /// Names an [`Expr`] of one [`Tree`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExprId(pub u32);

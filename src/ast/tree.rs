@@ -2,6 +2,7 @@
 
 use super::{
     Expr, ExprId, ExprKind, Init, Local, LocalDecl, LocalId, Name, Stmt, StmtId, StmtKind,
+    TokenRange,
 };
 
 /// The nodes of one item.
@@ -86,6 +87,12 @@ impl Tree {
     /// The ids of all expressions, in order.
     pub fn expr_ids(&self) -> impl Iterator<Item = ExprId> + use<> {
         (0u32..).map(ExprId).take(self.exprs.len())
+    }
+
+    /// The expressions in a range of tokens, in the order of their ids.
+    pub fn exprs_in(&self, range: TokenRange) -> impl Iterator<Item = (ExprId, &Expr)> {
+        let exprs = self.expr_ids().zip(&self.exprs);
+        exprs.filter(move |(_, expr)| range.contains(expr.range))
     }
 
     /// The calls that name a function, in the order of their ids, with that name.

@@ -336,12 +336,11 @@ impl<'a> Scene<'a> {
 
     /// Whether the code in `within` may set `local`.
     pub(super) fn sets(&self, local: LocalId, within: TokenRange) -> bool {
-        let inside = |range: TokenRange| within.start <= range.start && range.end <= within.end;
-        self.tree.exprs.iter().any(|expr| match expr.kind {
+        self.tree.exprs_in(within).any(|(_, expr)| match expr.kind {
             ExprKind::Assign { lhs, .. } | ExprKind::Unary { operand: lhs, .. } => {
                 let is_read = matches!(expr.kind, ExprKind::Unary { op, .. }
                     if matches!(op, UnaryOp::Not | UnaryOp::Deref));
-                inside(expr.range) && !is_read && self.as_local(lhs) == Some(local)
+                !is_read && self.as_local(lhs) == Some(local)
             }
             _ => false,
         })

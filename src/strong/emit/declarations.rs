@@ -55,15 +55,13 @@ fn assignment(draft: &mut Draft<'_, '_>, stmt: StmtId) -> Result<String, Reason>
     };
     let variable = scene.tree.local(decl.local);
     let within = scene.tree.expr(*value).range;
-    let has_lookup = scene.tree.exprs.iter().any(|expr| {
-        let inside = within.start <= expr.range.start && expr.range.end <= within.end;
-        match expr.kind {
-            ExprKind::Call { callee, .. } => {
-                let name = scene.tree.callee_name(callee);
-                inside && name.is_some_and(|name| capi::replacement(name).is_some())
-            }
-            _ => false,
+    let mut inner = scene.tree.exprs_in(within);
+    let has_lookup = inner.any(|(_, expr)| match expr.kind {
+        ExprKind::Call { callee, .. } => {
+            let name = scene.tree.callee_name(callee);
+            name.is_some_and(|name| capi::replacement(name).is_some())
         }
+        _ => false,
     });
     let span = scene.span(*value).ok_or(Reason::Declared)?;
     let text = scene.text(span);

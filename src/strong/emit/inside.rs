@@ -86,10 +86,7 @@ pub(in crate::strong) fn front(
     let span = with_parentheses(scene, scene.span(front)?);
     let is_plain = [front, rhs].into_iter().all(|part| {
         let range = tree.expr(part).range;
-        let within = (0u32..).map(ExprId).zip(&tree.exprs);
-        let mut within = within
-            .filter(|(_, expr)| range.start <= expr.range.start && expr.range.end <= range.end);
-        within.all(|(id, _)| {
+        tree.exprs_in(range).all(|(id, _)| {
             let is_lookup = scene
                 .call(id)
                 .is_some_and(|(name, _)| replacement(name).is_some());

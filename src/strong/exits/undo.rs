@@ -265,11 +265,7 @@ fn is_asked(scene: &Scene<'_>, stmt: StmtId, one: &Undone) -> bool {
 /// Whether `cond` mentions a variable or place that `one` undoes.
 fn asks_for(scene: &Scene<'_>, cond: ExprId, one: &Undone) -> bool {
     let within = scene.tree.expr(cond).range;
-    let exprs = (0u32..).zip(&scene.tree.exprs);
-    let mut inner =
-        exprs.filter(|(_, expr)| within.start <= expr.range.start && expr.range.end <= within.end);
-    inner.any(|(at, _)| {
-        let expr = ExprId(at);
+    scene.tree.exprs_in(within).any(|(expr, _)| {
         let is_place = one.places.iter().any(|&place| is_same(scene, place, expr));
         is_place
             || scene

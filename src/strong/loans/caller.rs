@@ -166,11 +166,8 @@ fn is_in_scope(scene: &Scene<'_>, stmt: StmtId, variable: LocalId) -> bool {
 /// Whether an expression names the variable.
 fn names(scene: &Scene<'_>, expr: ExprId, variable: LocalId) -> bool {
     let range = scene.tree.expr(expr).range;
-    let mut exprs = scene.tree.exprs.iter();
-    exprs.any(|part| {
-        let is_inside = range.start <= part.range.start && part.range.end <= range.end;
-        is_inside && matches!(part.kind, ExprKind::Name(Name::Local(local)) if local == variable)
-    })
+    let mut parts = scene.tree.exprs_in(range);
+    parts.any(|(part, _)| scene.as_local(part) == Some(variable))
 }
 
 /// Whether the value is there before the releases as behind them.

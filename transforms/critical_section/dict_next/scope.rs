@@ -273,7 +273,7 @@ pub(super) fn is_address_of(operand: &Operand, local: LocalId) -> bool {
 }
 
 pub(super) fn inside(inner: TokenRange, outer: TokenRange) -> bool {
-    outer.start <= inner.start && inner.end <= outer.end
+    outer.contains(inner)
 }
 
 /// Which statement each node hangs on.
