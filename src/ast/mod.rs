@@ -193,6 +193,14 @@ pub struct Local {
     pub decl: Option<StmtId>,
 }
 
+impl Local {
+    /// Whether it ends with its block or function, and no other call or thread has it.
+    #[must_use]
+    pub fn is_automatic(&self) -> bool {
+        self.storage == Storage::None && !self.thread_local
+    }
+}
+
 /// An expression.
 #[derive(Debug, Clone)]
 pub struct Expr {

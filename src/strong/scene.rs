@@ -13,8 +13,8 @@ use super::pending::entered::exceptions;
 use super::pending::errno::Errno;
 use super::pending::raising::helpers;
 use crate::ast::{
-    BinaryOp, ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Storage, TokenRange,
-    Tree, UnaryOp, Visitor, walk_expr, walk_stmt,
+    BinaryOp, ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, TokenRange, Tree,
+    UnaryOp, Visitor, walk_expr, walk_stmt,
 };
 use crate::capi;
 use crate::cfg::{self, Cfg, Liveness, Part, Point};
@@ -353,8 +353,7 @@ impl<'a> Scene<'a> {
             return None;
         };
         let declared = decls.iter().find(|decl| decl.local == local)?;
-        let is_plain = variable.storage == Storage::None && !variable.thread_local;
-        if declared.init.is_some() || !is_plain || variable.ty.pointee().is_none() {
+        if declared.init.is_some() || !variable.is_automatic() || variable.ty.pointee().is_none() {
             return None;
         }
         let tokens = &self.cx.item(self.item).tokens;

@@ -10,7 +10,7 @@
 use std::fmt;
 
 use super::Summaries;
-use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Storage, Tree, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Tree, UnaryOp};
 use crate::capi::{OutKind, Stored, stored};
 use crate::ownership::track::Callees;
 
@@ -125,19 +125,13 @@ impl Stores<'_> {
                 op: UnaryOp::AddressOf,
                 operand,
             } => match tree.as_local(operand) {
-                Some(local) if is_own(tree, local) => Some(Outs::default()),
+                Some(local) if tree.local(local).is_automatic() => Some(Outs::default()),
                 Some(_) => None,
                 None => self.place(operand),
             },
             _ => self.param(arg),
         }
     }
-}
-
-/// Whether a variable ends with the function.
-fn is_own(tree: &Tree, local: LocalId) -> bool {
-    let variable = tree.local(local);
-    variable.storage == Storage::None && !variable.thread_local
 }
 
 /// Whether the function of the C API stores a pointer through argument `at`, for all that is known.

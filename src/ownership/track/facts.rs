@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::buffers::buffers;
 use super::carriers::addressed;
 use super::effects::out_kind;
-use crate::ast::{BinaryOp, LocalId, Storage, Tree, Type, TypeKind};
+use crate::ast::{BinaryOp, LocalId, Tree, Type, TypeKind};
 use crate::capi::OutKind;
 use crate::cfg::{
     Base, BlockId, Callee, Cfg, InstrKind, LiveTemps, Liveness, Op, Operand, Outs, Place, Point,
@@ -73,8 +73,7 @@ impl<'a> Facts<'a> {
         let Base::Local(local) = place.base else {
             return None;
         };
-        let variable = self.tree.local(local);
-        (variable.storage == Storage::None && !variable.thread_local).then_some(local)
+        self.tree.local(local).is_automatic().then_some(local)
     }
 
     /// Whether `local` holds memory that the function allocates, or nothing, and no other variable

@@ -7,7 +7,7 @@ use super::itself::names_itself;
 use super::texts::{follow_text, is_text};
 use super::web::Given;
 use super::{Decisions, Follower, Mode};
-use crate::ast::{BinaryOp, ExprId, LocalId, StmtKind, Storage};
+use crate::ast::{BinaryOp, ExprId, LocalId, StmtKind};
 use crate::cfg::{
     Base, Comparison, Condition, Instr, InstrKind, Op, Operand, Place, Point, Source, TempId,
 };
@@ -319,8 +319,7 @@ impl Follower<'_, '_> {
     }
 
     pub(in crate::strong) fn is_static(&self, local: LocalId) -> bool {
-        let local = self.scene.tree.local(local);
-        local.storage != Storage::None || local.thread_local
+        !self.scene.tree.local(local).is_automatic()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The function whose struct is filled: it releases what the fields hold where it leaves.
 
 use super::Fields;
-use crate::ast::{ExprId, ExprKind, Init, LocalId, Name, StmtId, StmtKind, Storage, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Init, LocalId, Name, StmtId, StmtKind, UnaryOp};
 use crate::cfg::{Dominators, Point, Terminator};
 use crate::edit::Fix;
 use crate::rule::{CallSite, PackageCx};
@@ -72,7 +72,7 @@ fn filled(scene: &Scene<'_>, arg: ExprId) -> Option<(LocalId, String)> {
     }
     let local = scene.as_local(base)?;
     let variable = scene.tree.local(local);
-    let is_own = variable.storage == Storage::None && !variable.is_param && !variable.thread_local;
+    let is_own = variable.is_automatic() && !variable.is_param;
     let text = scene.text(scene.span(operand)?);
     is_own.then_some((local, text))
 }
