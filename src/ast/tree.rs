@@ -53,6 +53,15 @@ impl Tree {
         }
     }
 
+    /// What a string literal stands for.
+    #[must_use]
+    pub fn as_string(&self, expr: ExprId) -> Option<&[u8]> {
+        match &self.expr(expr).kind {
+            ExprKind::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// The block-scope declarations, in the order of their statements.
     pub fn declarations(&self) -> impl Iterator<Item = &LocalDecl> {
         self.stmts.iter().flat_map(|stmt| match &stmt.kind {

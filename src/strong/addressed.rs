@@ -52,10 +52,7 @@ fn outs(scene: &Scene<'_>, call: ExprId) -> Vec<Out> {
     let (Some((name, args)), Some(at)) = (scene.call(call), scene.cfg.call(call)) else {
         return Vec::new();
     };
-    let format = |at: usize| match scene.tree.expr(*args.get(at)?).kind {
-        ExprKind::Str(ref text) => Some(&**text),
-        _ => None,
-    };
+    let format = |at: usize| scene.tree.as_string(*args.get(at)?);
     let is_bytes = name == "PyBytes_AsStringAndSize";
     let is_sure = is_bytes && args.first().is_some_and(|&it| is_checked(scene, call, it));
     let found = args.iter().enumerate().filter_map(|(arg, &out)| {

@@ -145,9 +145,9 @@ impl<'a> Scene<'a> {
     /// to the comparison, it does not fail.
     pub(super) fn has_literal_key(&self, call: ExprId) -> bool {
         let tree = &self.function.tree;
-        let is_literal = |arg: &ExprId| match &tree.expr(*arg).kind {
-            ExprKind::Str(text) => text.is_ascii() && !text.contains(&b'\\'),
-            _ => false,
+        let is_literal = |&arg: &ExprId| {
+            let text = tree.as_string(arg);
+            text.is_some_and(|text| text.is_ascii() && !text.contains(&b'\\'))
         };
         matches!(&tree.expr(call).kind, ExprKind::Call { args, .. } if args.iter().any(is_literal))
     }

@@ -11,7 +11,7 @@ use std::fmt;
 
 use super::Summaries;
 use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Tree, UnaryOp};
-use crate::capi::{OutKind, Stored, stored};
+use crate::capi::stored;
 use crate::ownership::track::Callees;
 
 /// Positions of parameters that pointers are stored through; those up to 63.
@@ -78,7 +78,8 @@ impl Stores<'_> {
         let mut outs = Outs::default();
         for (at, &arg) in args.iter().enumerate() {
             let mut from = positions.clone();
-            let is_out = stores_pointer(&self.function.tree, name, args, at)
+            let format = |at: usize| self.function.tree.as_string(*args.get(at)?);
+            let is_out = stored(name, at, format).is_pointer(name)
                 || from.any(|from| from != at && self.known.stores(name, from, at));
             if is_out {
                 outs = outs.with(self.target(arg)?);
@@ -131,19 +132,6 @@ impl Stores<'_> {
             },
             _ => self.param(arg),
         }
-    }
-}
-
-/// Whether the function of the C API stores a pointer through argument `at`, for all that is known.
-fn stores_pointer(tree: &Tree, name: &str, args: &[ExprId], at: usize) -> bool {
-    let format = |at: usize| match &tree.expr(*args.get(at)?).kind {
-        ExprKind::Str(text) => Some(&**text),
-        _ => None,
-    };
-    match stored(name, at, format) {
-        Stored::Known(OutKind::Pointer | OutKind::Borrowed) => true,
-        Stored::Known(_) | Stored::Nothing => false,
-        Stored::Unknown => name.starts_with("PyArg_"),
     }
 }
 

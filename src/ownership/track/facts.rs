@@ -68,6 +68,14 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// The text of an operand that is a string literal.
+    pub(super) fn text(&self, operand: &Operand) -> Option<&'a [u8]> {
+        match operand {
+            Operand::Str(text) => self.tree.as_string(*text),
+            _ => None,
+        }
+    }
+
     /// The variable that a place is all of, or a part of, if it dies with the function.
     pub(super) fn own_memory(&self, place: &Place) -> Option<LocalId> {
         let Base::Local(local) = place.base else {

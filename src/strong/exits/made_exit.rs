@@ -276,9 +276,9 @@ fn takes_by_format(scene: &Scene<'_>, call: ExprId, at: usize) -> bool {
     let Some(format_at) = format_at.filter(|_| !name.contains("ObjArgs")) else {
         return false;
     };
-    let lacks_n = args.get(format_at).is_some_and(|&format| {
-        matches!(&scene.tree.expr(format).kind, ExprKind::Str(text) if !text.contains(&b'N'))
-    });
+    let format = args.get(format_at);
+    let format = format.and_then(|&format| scene.tree.as_string(format));
+    let lacks_n = format.is_some_and(|format| !format.contains(&b'N'));
     let local = scene.as_local(args[at]);
     let pointee = local.and_then(|local| scene.tree.local(local).ty.pointee());
     at > format_at && !lacks_n && !pointee.is_some_and(is_number)

@@ -178,9 +178,6 @@ fn has_plain_format(tree: &Tree, call: ExprId) -> bool {
     let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
         return false;
     };
-    let mut formats = args.iter().filter_map(|&arg| match &tree.expr(arg).kind {
-        ExprKind::Str(text) => Some(text),
-        _ => None,
-    });
+    let mut formats = args.iter().filter_map(|&arg| tree.as_string(arg));
     formats.next().is_some_and(|format| !format.contains(&b'&'))
 }
