@@ -111,10 +111,7 @@ impl<'f> Borrow<'f> {
 
     /// Whether a step after the one at `point` may use the value without reading it anew.
     fn is_at_hand_after(&self, point: Point) -> bool {
-        let after = Point {
-            index: point.index + 1,
-            ..point
-        };
+        let after = point.next();
         let block = self.flow.cfg.block(point.block);
         let later = block.instrs.get(after.index..).unwrap_or_default();
         let mut used = later

@@ -78,11 +78,7 @@ pub(super) fn releases(scene: &Scene<'_>, local: LocalId) -> Vec<Point> {
             _ => false,
         });
     let points = released.filter_map(|call| scene.cfg.call(call));
-    let behind = points.map(|point| Point {
-        index: point.index + 1,
-        ..point
-    });
-    behind.collect()
+    points.map(Point::next).collect()
 }
 
 /// What is done with the pointer and with the items.

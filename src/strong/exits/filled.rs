@@ -10,10 +10,9 @@
 
 use super::branch::{is_same, stmts};
 use super::made_exit::makers;
-use super::reach::reaches;
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind, TokenRange, TypeKind, UnaryOp};
 use crate::capi::Returns;
-use crate::cfg::{InstrKind, Place, Point, Source};
+use crate::cfg::{InstrKind, Place, Point, Source, reaches};
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 
@@ -259,10 +258,7 @@ fn released_at(scene: &Scene<'_>, root: LocalId, store: ExprId, point: Point) ->
 
 /// The point behind the step of an assignment.
 fn stored_at(scene: &Scene<'_>, store: ExprId) -> Option<Point> {
-    points(scene).find_map(|(point, kind, source)| {
-        let is_it = matches!(kind, InstrKind::Store { .. }) && source == Source::Expr(store);
-        is_it.then_some(point)
-    })
+    scene.cfg.store(store).map(Point::next)
 }
 
 /// All steps of the function, each with the point behind it.

@@ -10,11 +10,10 @@
 //! ```
 
 use super::held::frees;
-use super::reach::{ends_of, reaches};
 use super::state::{Owned, State};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtKind, TypeKind, UnaryOp};
 use crate::capi::{self, Returns};
-use crate::cfg::Point;
+use crate::cfg::{Point, reaches};
 use crate::ownership::summary::Param;
 use crate::strong::scene::{Parent, Scene};
 use crate::strong::types::is_number;
@@ -99,7 +98,7 @@ fn is_always_consumed(scene: &Scene<'_>, param: LocalId) -> bool {
     let Some(start) = scene.cfg.before(scene.function.body) else {
         return false;
     };
-    let mut ends = ends_of(scene.cfg);
+    let mut ends = scene.cfg.returns();
     scene.tree.local(param).is_param && !ends.any(|end| reaches(scene.cfg, start, end, &releases))
 }
 

@@ -163,10 +163,7 @@ impl Follower<'_, '_> {
     /// A reference that the code took is now that of another variable, and its own business.
     fn hand_over(&self, point: Point, local: LocalId, source: Source, state: &mut State) {
         let counted = matches!(state.hold, Hold::Held { count: 1.., .. });
-        let after = Point {
-            index: point.index + 1,
-            ..point
-        };
+        let after = point.next();
         self.pass_on(stored(self.scene, source), local, after, state);
         let others = self.is_needed_beside(local, state, after);
         if self.mode == Mode::Adopt && counted && Some(local) != self.home && !others {

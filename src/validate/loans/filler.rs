@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::proof::{graph, seeds};
 use super::owner::leads;
 use crate::ast::{ExprId, ExprKind, Function, Init, LocalId, UnaryOp};
-use crate::cfg::{Cfg, InstrKind, Point, Source};
+use crate::cfg::Point;
 use crate::edit::Applied;
 use crate::ownership::track::{Gives, Origin, Seed};
 use crate::program::ProgramItem;
@@ -44,7 +44,7 @@ pub(super) fn is_right(
         let is_new = tree
             .as_local(rhs)
             .is_some_and(|local| is_strong(function, local, &seeds));
-        match (fields.contains_key(field), store_at(&graph, id)) {
+        match (fields.contains_key(field), graph.store(id)) {
             (true, Some(at)) if is_null || is_new => stores.push((field, !is_null, at)),
             (true, _) => return false,
             (false, _) if is_new => return false,
@@ -129,13 +129,4 @@ fn fills(function: &Function, seed: &Seed, local: LocalId) -> bool {
     };
     matches!(function.tree.expr(arg).kind, ExprKind::Unary { op: UnaryOp::AddressOf, operand }
         if function.tree.as_local(operand) == Some(local))
-}
-
-fn store_at(graph: &Cfg, expr: ExprId) -> Option<Point> {
-    graph.iter().find_map(|(block, content)| {
-        let index = content.instrs.iter().position(|instr| {
-            matches!(instr.kind, InstrKind::Store { .. }) && instr.source == Source::Expr(expr)
-        })?;
-        Some(Point { block, index })
-    })
 }

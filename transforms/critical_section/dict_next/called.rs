@@ -12,12 +12,11 @@ use std::collections::BTreeSet;
 
 use crate::ast::{ExprId, ExprKind, Tree};
 use crate::capi;
-use crate::cfg::{Callee, InstrKind, Source};
+use crate::cfg::{Callee, InstrKind, Source, reaches};
 
 use super::field::sets;
 use super::scope::Scope;
 use super::site::Site;
-use super::size::leads;
 
 /// Whether something that the loop of `site` calls, and comes back from to ask for the next item, may
 /// set one of the fields and variables `names`.
@@ -32,7 +31,7 @@ pub(super) fn may_set(scope: &Scope<'_>, site: &Site, names: &BTreeSet<&str>) ->
     let tree = scope.tree();
     let comes_back = |call: ExprId| {
         let from = scope.cfg.call(call);
-        from.is_none_or(|from| leads(scope, from, next))
+        from.is_none_or(|from| reaches(&scope.cfg, from, next, &[]))
     };
     let calls = scope.steps_in(site.range(scope)).filter_map(|step| {
         let InstrKind::Call { callee, .. } = &step.kind else {
