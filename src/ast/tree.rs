@@ -2,7 +2,7 @@
 
 use super::{
     Expr, ExprId, ExprKind, Init, Local, LocalDecl, LocalId, Name, Stmt, StmtId, StmtKind,
-    TokenRange,
+    TokenRange, UnaryOp,
 };
 
 /// The nodes of one item.
@@ -49,6 +49,18 @@ impl Tree {
     pub fn as_local(&self, expr: ExprId) -> Option<LocalId> {
         match self.expr(expr).kind {
             ExprKind::Name(Name::Local(local)) => Some(local),
+            _ => None,
+        }
+    }
+
+    /// The variable whose address an expression is: `&local`.
+    #[must_use]
+    pub fn as_address(&self, expr: ExprId) -> Option<LocalId> {
+        match self.expr(expr).kind {
+            ExprKind::Unary {
+                op: UnaryOp::AddressOf,
+                operand,
+            } => self.as_local(operand),
             _ => None,
         }
     }

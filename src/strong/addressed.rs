@@ -58,7 +58,7 @@ fn outs(scene: &Scene<'_>, call: ExprId) -> Vec<Out> {
     let found = args.iter().enumerate().filter_map(|(arg, &out)| {
         Some(Out {
             at,
-            local: addressed(scene, out)?,
+            local: scene.tree.as_address(out)?,
             is_always: if is_bytes {
                 arg > 0
             } else {
@@ -100,16 +100,6 @@ fn is_read_on_failure(scene: &Scene<'_>, liveness: &Liveness<'_>, out: &Out) -> 
         false => otherwise,
     };
     condition.lhs != Operand::Temp(*dst) || liveness.is_live_into(out.local, *target)
-}
-
-fn addressed(scene: &Scene<'_>, arg: ExprId) -> Option<LocalId> {
-    match scene.tree.expr(arg).kind {
-        ExprKind::Unary {
-            op: UnaryOp::AddressOf,
-            operand,
-        } => scene.as_local(operand),
-        _ => None,
-    }
 }
 
 /// Whether the block of `call` is left before it where `object` is no `bytes`.

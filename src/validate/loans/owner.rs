@@ -82,11 +82,7 @@ impl Owner<'_> {
     /// Where all of the variable gets zero.
     fn emptied(&self, graph: &Cfg) -> Option<Point> {
         let tree = &self.function.tree;
-        let is_address = |arg: ExprId| {
-            matches!(tree.expr(tree.without_casts(arg)).kind,
-                ExprKind::Unary { op: UnaryOp::AddressOf, operand }
-                    if tree.as_local(operand) == Some(self.at.0))
-        };
+        let is_address = |arg| tree.as_address(tree.without_casts(arg)) == Some(self.at.0);
         let mut cleared = tree.expr_ids().filter(|&expr| match &tree.expr(expr).kind {
             ExprKind::Call { callee, args } => {
                 tree.callee_name(*callee) == Some("memset")

@@ -82,9 +82,8 @@ pub(super) fn may_set(scope: &Scope<'_>, site: &Site, names: &BTreeSet<&str>) ->
 pub(super) fn sets_itself(scope: &Scope<'_>, site: &Site, names: &BTreeSet<&str>) -> bool {
     let tree = scope.tree();
     let range = site.range(scope);
-    let ids = (0u32..).map(ExprId).take(tree.exprs.len());
-    let inside = ids.filter(|&id| super::scope::inside(tree.expr(id).range, range));
-    let mut open: Vec<&str> = inside.flat_map(|id| reached(tree, id)).collect();
+    let inside = tree.exprs_in(range);
+    let mut open: Vec<&str> = inside.flat_map(|(id, _)| reached(tree, id)).collect();
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     while let Some(name) = open.pop() {
         if !seen.insert(name) {
@@ -95,8 +94,7 @@ pub(super) fn sets_itself(scope: &Scope<'_>, site: &Site, names: &BTreeSet<&str>
             if sets(tree, function.range, names) {
                 return true;
             }
-            let ids = (0u32..).map(ExprId).take(tree.exprs.len());
-            open.extend(ids.flat_map(|id| reached(tree, id)));
+            open.extend(tree.expr_ids().flat_map(|id| reached(tree, id)));
         }
     }
     false
@@ -117,7 +115,7 @@ fn reached(tree: &Tree, call: ExprId) -> Vec<&str> {
 
 /// The calls of a function; `None` if one goes through a pointer.
 fn named_calls(tree: &Tree) -> Option<Vec<(&Tree, ExprId, &str)>> {
-    let ids = (0u32..).map(ExprId).zip(&tree.exprs);
+    let ids = tree.expr_ids().zip(&tree.exprs);
     let calls = ids.filter_map(|(id, expr)| match expr.kind {
         ExprKind::Call { callee, .. } => {
             Some(tree.callee_name(callee).map(|name| (tree, id, name)))
