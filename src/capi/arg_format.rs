@@ -48,12 +48,7 @@ pub fn stored<'t>(
     let Some(effects) = effects(name) else {
         return Stored::Unknown;
     };
-    let mut outs = effects.outs.iter();
-    let out = outs.find(|out| {
-        let first = usize::from(out.arg);
-        first == arg || out.variadic && first <= arg
-    });
-    out.map_or(Stored::Nothing, |out| Stored::Known(out.kind))
+    effects.out(arg).map_or(Stored::Nothing, Stored::Known)
 }
 
 /// Whether a call of `name` that succeeds always stores a pointer through argument `arg`: it may leave

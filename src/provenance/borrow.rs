@@ -320,7 +320,7 @@ fn is_moved(instr: &Instr, temp: TempId) -> bool {
     };
     let steals = |at: usize| {
         let effects = capi::effects(name);
-        effects.is_some_and(|it| it.steals.iter().any(|it| usize::from(it.arg) == at))
+        effects.is_some_and(|effects| effects.steals(at).is_some())
     };
     let mut used = (0..args.len()).filter(|&at| is_temp(&args[at]));
     used.all(|at| matches!(&**name, "Py_DECREF" | "Py_XDECREF") || steals(at))

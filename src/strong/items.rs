@@ -247,14 +247,10 @@ impl Uses<'_, '_> {
         };
         let summaries = scene.cx.summaries();
         let (is_used, gives_part) = match capi::effects(name) {
-            Some(effects) => {
-                let mut steals = effects.steals.iter();
-                let is_stolen = steals.any(|steal| usize::from(steal.arg) == at);
-                (
-                    !is_stolen,
-                    effects.derived_from.map(usize::from) == Some(at),
-                )
-            }
+            Some(effects) => (
+                effects.steals(at).is_none(),
+                effects.derived_from.map(usize::from) == Some(at),
+            ),
             None => (
                 summaries
                     .param(name, at)

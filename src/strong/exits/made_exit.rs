@@ -256,7 +256,7 @@ fn fate_in_call(scene: &Scene<'_>, call: ExprId, at: usize) -> Fate {
     );
     match capi::effects(name) {
         _ if releases || frees(name) || takes_by_format(scene, call, at) => Fate::GivenUp,
-        Some(effects) if effects.steals.iter().any(|s| usize::from(s.arg) == at) => Fate::GivenUp,
+        Some(effects) if effects.steals(at).is_some() => Fate::GivenUp,
         Some(_) => Fate::Kept,
         // A function of the package whose body only looks at it.
         None if scene.cx.summaries().param(name, at) == Some(Param::Used) => Fate::Kept,

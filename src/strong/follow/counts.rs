@@ -54,9 +54,7 @@ pub(in crate::strong) fn effect(
             }
         };
     }
-    let steal = capi::effects(name)
-        .and_then(|effects| effects.steals.iter().find(|s| usize::from(s.arg) == arg));
-    match steal.map(|steal| steal.on) {
+    match capi::effects(name).and_then(|effects| effects.steals(arg)) {
         Some(StealWhen::Always) => Effect::Steal,
         Some(StealWhen::Success) => Effect::StealOnSuccess,
         None if is_formatted_n(scene.tree, name, args, arg) => Effect::Steal,

@@ -1,7 +1,7 @@
 //! What a loop over the dict itself may see that one over a copy does not.
 
 use super::Copy;
-use super::dict::asks_exactly;
+use super::dict::{Known, asks_exactly};
 use crate::ast::{ExprId, ExprKind, Init, LocalId, StmtId, StmtKind};
 use crate::strong::may_change;
 use crate::transforms::critical_section::dict_next::scope::{Scope, inside};
@@ -21,7 +21,13 @@ pub(super) fn doubts(copy: &Copy<'_>) -> Vec<String> {
     let subclass = (!asks_exactly(copy.scope, &copy.life)).then(|| {
         format!("`{dict}` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give")
     });
-    changer.into_iter().chain(subclass).collect()
+    let other = (copy.known == Known::Assumed).then(|| {
+        format!(
+            "`{dict}` is a dict: `PyDict_Copy` fails for anything else, where `PyDict_Next` finds \
+             nothing"
+        )
+    });
+    changer.into_iter().chain(subclass).chain(other).collect()
 }
 
 /// What is called before the last read of the copy, and may change the dict.
