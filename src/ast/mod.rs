@@ -24,6 +24,14 @@ pub struct TokenRange {
     pub end: u32,
 }
 
+impl TokenRange {
+    /// Whether `other` lies inside this range.
+    #[must_use]
+    pub fn contains(self, other: Self) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+}
+
 /// Names an [`Expr`] of one [`Tree`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExprId(pub u32);
@@ -183,6 +191,14 @@ pub struct Local {
     pub is_param: bool,
     /// The declaration statement; `None` for parameters.
     pub decl: Option<StmtId>,
+}
+
+impl Local {
+    /// Whether it ends with its block or function, and no other call or thread has it.
+    #[must_use]
+    pub fn is_automatic(&self) -> bool {
+        self.storage == Storage::None && !self.thread_local
+    }
 }
 
 /// An expression.

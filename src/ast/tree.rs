@@ -2,6 +2,7 @@
 
 use super::{
     Expr, ExprId, ExprKind, Init, Local, LocalDecl, LocalId, Name, Stmt, StmtId, StmtKind,
+    TokenRange, UnaryOp,
 };
 
 /// The nodes of one item.
@@ -52,6 +53,27 @@ impl Tree {
         }
     }
 
+    /// The variable whose address an expression is: `&local`.
+    #[must_use]
+    pub fn as_address(&self, expr: ExprId) -> Option<LocalId> {
+        match self.expr(expr).kind {
+            ExprKind::Unary {
+                op: UnaryOp::AddressOf,
+                operand,
+            } => self.as_local(operand),
+            _ => None,
+        }
+    }
+
+    /// What a string literal stands for.
+    #[must_use]
+    pub fn as_string(&self, expr: ExprId) -> Option<&[u8]> {
+        match &self.expr(expr).kind {
+            ExprKind::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// The block-scope declarations, in the order of their statements.
     pub fn declarations(&self) -> impl Iterator<Item = &LocalDecl> {
         self.stmts.iter().flat_map(|stmt| match &stmt.kind {
@@ -86,6 +108,12 @@ impl Tree {
     /// The ids of all expressions, in order.
     pub fn expr_ids(&self) -> impl Iterator<Item = ExprId> + use<> {
         (0u32..).map(ExprId).take(self.exprs.len())
+    }
+
+    /// The expressions in a range of tokens, in the order of their ids.
+    pub fn exprs_in(&self, range: TokenRange) -> impl Iterator<Item = (ExprId, &Expr)> {
+        let exprs = self.expr_ids().zip(&self.exprs);
+        exprs.filter(move |(_, expr)| range.contains(expr.range))
     }
 
     /// The calls that name a function, in the order of their ids, with that name.

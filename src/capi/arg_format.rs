@@ -13,6 +13,19 @@ pub enum Stored {
     Unknown,
 }
 
+impl Stored {
+    /// Whether that may be a pointer into an argument of a call of `name`, or something that lives in
+    /// one. What a function that is not known does is not the C API's to say.
+    #[must_use]
+    pub fn is_pointer(self, name: &str) -> bool {
+        match self {
+            Self::Known(OutKind::Pointer | OutKind::Borrowed) => true,
+            Self::Known(_) | Self::Nothing => false,
+            Self::Unknown => name.starts_with("PyArg_"),
+        }
+    }
+}
+
 /// What a call of `name` stores through argument `arg`. `format` gives the text of the call's
 /// argument with that index, if it is a literal.
 pub fn stored<'t>(
@@ -35,12 +48,7 @@ pub fn stored<'t>(
     let Some(effects) = effects(name) else {
         return Stored::Unknown;
     };
-    let mut outs = effects.outs.iter();
-    let out = outs.find(|out| {
-        let first = usize::from(out.arg);
-        first == arg || out.variadic && first <= arg
-    });
-    out.map_or(Stored::Nothing, |out| Stored::Known(out.kind))
+    effects.out(arg).map_or(Stored::Nothing, Stored::Known)
 }
 
 /// Whether a call of `name` that succeeds always stores a pointer through argument `arg`: it may leave

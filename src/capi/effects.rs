@@ -35,6 +35,27 @@ pub struct Effects {
     pub source: &'static str,
 }
 
+impl Effects {
+    /// When the callee takes over the reference of argument `arg`; `None` if it does not.
+    #[must_use]
+    pub fn steals(&self, arg: usize) -> Option<StealWhen> {
+        let mut steals = self.steals.iter();
+        let steal = steals.find(|steal| usize::from(steal.arg) == arg);
+        steal.map(|steal| steal.on)
+    }
+
+    /// What the callee stores through argument `arg`; `None` if nothing.
+    #[must_use]
+    pub fn out(&self, arg: usize) -> Option<OutKind> {
+        let mut outs = self.outs.iter();
+        let out = outs.find(|out| {
+            let first = usize::from(out.arg);
+            first == arg || out.variadic && first <= arg
+        });
+        out.map(|out| out.kind)
+    }
+}
+
 /// The kind of value a call evaluates to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returns {
@@ -117,6 +138,26 @@ pub fn never_returns(name: &str) -> bool {
 #[must_use]
 pub fn reads_first(name: &str) -> bool {
     effects(name).is_some_and(|effects| effects.reads_first)
+}
+
+/// Whether the function looks at the reference count of its first argument, or does something else
+/// if there is another reference to it than the caller's.
+#[must_use]
+pub fn looks_at_count(name: &str) -> bool {
+    matches!(
+        name,
+        "PyTuple_SetItem"
+            | "PyUnicode_Append"
+            | "PyUnicode_AppendAndDel"
+            | "PyUnicode_CopyCharacters"
+            | "PyUnicode_Fill"
+            | "PyUnicode_Resize"
+            | "PyUnicode_WriteChar"
+            | "PyUnstable_Object_IsUniquelyReferenced"
+            | "Py_REFCNT"
+            | "_PyBytes_Resize"
+            | "_PyTuple_Resize"
+    )
 }
 
 /// Whether the function, if its only argument is `NULL`, raises an exception and returns what it

@@ -11,8 +11,8 @@ mod version;
 
 pub use arg_format::{Stored, overwrites, stored};
 pub use effects::{
-    Effects, Out, OutKind, Returns, Steal, StealWhen, effects, never_returns, raises_for_null,
-    reads_first,
+    Effects, Out, OutKind, Returns, Steal, StealWhen, effects, looks_at_count, never_returns,
+    raises_for_null, reads_first,
 };
 pub use libc::{Copied, copies_memory, gives_other_memory, is_libc};
 pub use replacements::{Absent, Form, OldErrors, REPLACEMENTS, Replacement, replacement};

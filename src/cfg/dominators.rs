@@ -2,7 +2,7 @@
 //!
 //! The simple iteration of Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm".
 
-use super::{BlockId, Cfg};
+use super::{BlockId, Cfg, Point};
 
 /// The dominator tree of the reachable blocks.
 #[derive(Debug, Clone)]
@@ -90,5 +90,14 @@ impl Dominators {
             }
         }
         at == dominator
+    }
+
+    /// Whether every path to `point` goes through `dominator`, which dominates itself.
+    #[must_use]
+    pub fn dominates_point(&self, dominator: Point, point: Point) -> bool {
+        match dominator.block == point.block {
+            true => dominator.index <= point.index,
+            false => self.dominates(dominator.block, point.block),
+        }
     }
 }

@@ -57,6 +57,7 @@ mod instr;
 mod liveness;
 mod loops;
 mod operand;
+mod reach;
 mod temps;
 mod terminator;
 
@@ -67,6 +68,7 @@ pub use instr::{Callee, Instr, InstrKind, Op, Source};
 pub use liveness::{Liveness, Outs, Part};
 pub use loops::{Loop, Loops};
 pub use operand::{Base, Operand, Place, Projection, TempId};
+pub use reach::reaches;
 pub use temps::LiveTemps;
 pub use terminator::{CaseLabel, Comparison, Condition, Terminator};
 
@@ -101,6 +103,17 @@ pub struct Point {
     pub block: BlockId,
     /// The instruction that comes next.
     pub index: usize,
+}
+
+impl Point {
+    /// The point behind that instruction.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self {
+            block: self.block,
+            index: self.index + 1,
+        }
+    }
 }
 
 /// Instructions that run one after the other.
@@ -201,6 +214,17 @@ impl Cfg {
         self.calls.get(expr.0 as usize).copied().flatten()
     }
 
+    /// Where the assignment `expr` stores; `None` as for [`Self::call`].
+    #[must_use]
+    pub fn store(&self, expr: ExprId) -> Option<Point> {
+        self.iter().find_map(|(block, content)| {
+            let index = content.instrs.iter().position(|instr| {
+                matches!(instr.kind, InstrKind::Store { .. }) && instr.source == Source::Expr(expr)
+            })?;
+            Some(Point { block, index })
+        })
+    }
+
     /// The point before the first step of `stmt`; of a loop, before its first iteration. `None`
     /// if the statement is not evaluated.
     #[must_use]
@@ -231,11 +255,12 @@ impl Cfg {
         }
     }
 
-    /// Blocks that leave the function by `return` or by its end, ascending.
-    pub fn returns(&self) -> impl Iterator<Item = BlockId> {
-        self.iter()
-            .filter(|(_, block)| matches!(block.terminator, Terminator::Return(..)))
-            .map(|(id, _)| id)
+    /// Where the function is left by `return` or by its end, ascending.
+    pub fn returns(&self) -> impl Iterator<Item = Point> {
+        self.iter().filter_map(|(block, content)| {
+            let index = content.instrs.len();
+            matches!(content.terminator, Terminator::Return(..)).then_some(Point { block, index })
+        })
     }
 
     /// Reachable blocks, each before its successors except along edges that close a cycle.

@@ -124,8 +124,7 @@ fn whole_call(cx: &PackageCx<'_>, item: ItemId, tree: &Tree, call: ExprId) -> Ex
     let around = ids.filter(|&id| {
         let range = tree.expr(id).range;
         matches!(tree.expr(id).kind, ExprKind::Stmt(_))
-            && range.start <= inner.start
-            && inner.end <= range.end
+            && range.contains(inner)
             && is_wrapper(range.start)
     });
     around
@@ -220,10 +219,7 @@ fn is_block(tree: &Tree, stmt: StmtId) -> bool {
 
 /// The statements around the tokens of `range`, outermost first.
 fn path_to(tree: &Tree, body: StmtId, range: TokenRange) -> Vec<StmtId> {
-    let holds = |stmt: StmtId| {
-        let outer = tree.stmt(stmt).range;
-        outer.start <= range.start && range.end <= outer.end
-    };
+    let holds = |stmt: StmtId| tree.stmt(stmt).range.contains(range);
     let mut path = vec![body];
     let mut current = body;
     loop {

@@ -111,10 +111,7 @@ impl<'f> Borrow<'f> {
 
     /// Whether a step after the one at `point` may use the value without reading it anew.
     fn is_at_hand_after(&self, point: Point) -> bool {
-        let after = Point {
-            index: point.index + 1,
-            ..point
-        };
+        let after = point.next();
         let block = self.flow.cfg.block(point.block);
         let later = block.instrs.get(after.index..).unwrap_or_default();
         let mut used = later
@@ -323,7 +320,7 @@ fn is_moved(instr: &Instr, temp: TempId) -> bool {
     };
     let steals = |at: usize| {
         let effects = capi::effects(name);
-        effects.is_some_and(|it| it.steals.iter().any(|it| usize::from(it.arg) == at))
+        effects.is_some_and(|effects| effects.steals(at).is_some())
     };
     let mut used = (0..args.len()).filter(|&at| is_temp(&args[at]));
     used.all(|at| matches!(&**name, "Py_DECREF" | "Py_XDECREF") || steals(at))

@@ -47,17 +47,13 @@ pub(super) fn checked_by(
         .map(|(point, _)| point)
         .collect();
     let dominators = Dominators::new(&flow.cfg);
-    let is_before = |one: Point, other: Point| match one.block == other.block {
-        true => one.index < other.index,
-        false => dominators.dominates(one.block, other.block),
-    };
     let is_set = |check: Point| {
         let sets = |&write: &Point| {
             let behind = match flow.cfg.instr(write).map(|instr| &instr.kind) {
                 Some(InstrKind::Store { place, .. }) => pointer(flow, place),
                 _ => None,
             };
-            behind.map(Subject::Behind) == Some(subject) && is_before(write, check)
+            behind.map(Subject::Behind) == Some(subject) && dominators.dominates_point(write, check)
         };
         matches!(subject, Subject::Local(_)) || writes.iter().any(sets)
     };

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use crate::ast::{ExprKind, Function, LocalId, Storage};
 use crate::cfg::{
     self, Base, BlockId, Callee, Cfg, Instr, InstrKind, Liveness, Operand, Place, Point,
-    Projection, Source, TempId, Terminator,
+    Projection, Source, TempId, Terminator, reaches,
 };
 use crate::program::ProgramItem;
 
@@ -248,28 +248,7 @@ impl<'a> Flow<'a> {
     ///
     /// The step at `from` itself is not repeated unless the path comes back to it.
     pub(super) fn reaches(&self, from: Point, to: Point, avoiding: &[Point]) -> bool {
-        let mut seen = vec![false; self.cfg.blocks.len()];
-        let mut pending = vec![(from.block, from.index + 1)];
-        while let Some((block, first)) = pending.pop() {
-            let end = self.cfg.block(block).instrs.len();
-            let stop = avoiding
-                .iter()
-                .filter(|point| point.block == block && point.index >= first)
-                .map(|point| point.index)
-                .min();
-            if to.block == block && to.index >= first && stop.is_none_or(|stop| to.index <= stop) {
-                return true;
-            }
-            if stop.is_some_and(|stop| stop <= end) {
-                continue;
-            }
-            for &next in &self.cfg.block(block).successors {
-                if !std::mem::replace(&mut seen[next.index()], true) {
-                    pending.push((next, 0));
-                }
-            }
-        }
-        false
+        reaches(&self.cfg, from.next(), to, avoiding)
     }
 }
 

@@ -51,7 +51,7 @@ impl<'f> Holder<'f> {
             TypeKind::Named(_) | TypeKind::Struct(_) => !variable.is_param && is_address,
             _ => false,
         };
-        (is_known && variable.storage == Storage::None && !variable.thread_local).then_some(holder)
+        (is_known && variable.is_automatic()).then_some(holder)
     }
 
     /// The type of the `struct`.

@@ -4,8 +4,8 @@ use super::roots::{Path, root};
 use super::variables::{Variable, Write};
 use super::writes::How;
 use crate::ast::{
-    BinaryOp, ExprId, ExprKind, Function, Name, StmtId, StmtKind, TokenRange, Tree, Type, TypeKind,
-    UnaryOp, Visitor, walk_stmt,
+    BinaryOp, ExprId, ExprKind, Function, Name, StmtId, StmtKind, Tree, Type, TypeKind, UnaryOp,
+    Visitor, walk_stmt,
 };
 use crate::program::ItemId;
 use crate::rule::PackageCx;
@@ -131,7 +131,7 @@ fn lazies(cx: &PackageCx<'_>, variable: &Variable) -> Option<Vec<Lazy>> {
         let tests = tests(function, variable);
         let range = tree.expr(write.expr).range;
         // The tests stand in the order of their text: the innermost one is the last.
-        let around = |test: &&Test| contains(tree.stmt(test.then).range, range);
+        let around = |test: &&Test| tree.stmt(test.then).range.contains(range);
         let innermost = tests.iter().rfind(around);
         let before = || {
             tests
@@ -260,8 +260,4 @@ fn leaves(tree: &Tree, stmt: StmtId) -> bool {
         StmtKind::Block(stmts) => stmts.last().is_some_and(|&last| leaves(tree, last)),
         _ => false,
     }
-}
-
-fn contains(outer: TokenRange, inner: TokenRange) -> bool {
-    outer.start <= inner.start && inner.end <= outer.end
 }

@@ -210,10 +210,10 @@ impl<'c, 'a> Inventory<'c, 'a> {
         let is_atomic = (range.start..range.end)
             .take_while(|&at| item.tokens.text(files, at) != b"=")
             .any(|at| item.tokens.text(files, at) == b"_Atomic");
-        let local = item.tokens.expansions.iter().any(|expansion| {
-            let inside = range.start <= expansion.tokens.start && expansion.tokens.end <= range.end;
-            inside && is_thread_local(&expansion.name)
-        });
+        let local =
+            item.tokens.expansions.iter().any(|expansion| {
+                range.contains(expansion.tokens) && is_thread_local(&expansion.name)
+            });
         // An unknown word among the specifiers is lost to the parser.
         let text = place_of(item, range).map(|(file, span)| files.get(file).text(span));
         let words = text.iter().flat_map(|text| {

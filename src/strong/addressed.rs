@@ -52,16 +52,13 @@ fn outs(scene: &Scene<'_>, call: ExprId) -> Vec<Out> {
     let (Some((name, args)), Some(at)) = (scene.call(call), scene.cfg.call(call)) else {
         return Vec::new();
     };
-    let format = |at: usize| match scene.tree.expr(*args.get(at)?).kind {
-        ExprKind::Str(ref text) => Some(&**text),
-        _ => None,
-    };
+    let format = |at: usize| scene.tree.as_string(*args.get(at)?);
     let is_bytes = name == "PyBytes_AsStringAndSize";
     let is_sure = is_bytes && args.first().is_some_and(|&it| is_checked(scene, call, it));
     let found = args.iter().enumerate().filter_map(|(arg, &out)| {
         Some(Out {
             at,
-            local: addressed(scene, out)?,
+            local: scene.tree.as_address(out)?,
             is_always: if is_bytes {
                 arg > 0
             } else {
@@ -103,16 +100,6 @@ fn is_read_on_failure(scene: &Scene<'_>, liveness: &Liveness<'_>, out: &Out) -> 
         false => otherwise,
     };
     condition.lhs != Operand::Temp(*dst) || liveness.is_live_into(out.local, *target)
-}
-
-fn addressed(scene: &Scene<'_>, arg: ExprId) -> Option<LocalId> {
-    match scene.tree.expr(arg).kind {
-        ExprKind::Unary {
-            op: UnaryOp::AddressOf,
-            operand,
-        } => scene.as_local(operand),
-        _ => None,
-    }
 }
 
 /// Whether the block of `call` is left before it where `object` is no `bytes`.

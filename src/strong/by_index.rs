@@ -9,9 +9,10 @@
 //! They are the same items, also where one is replaced meanwhile, and such reads can own what they
 //! give.
 
+use super::emit::declarations::undeclare;
 use super::items::{ITEMS, kept_in, releases};
 use super::scene::{Parent, Scene, graph};
-use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, Storage, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtKind, Storage, UnaryOp};
 use crate::cfg::Point;
 use crate::edit::Edit;
 use crate::rule::{CallSite, PackageCx};
@@ -149,43 +150,8 @@ impl Pointer<'_, '_> {
     /// Takes the declaration of the pointer out.
     fn declaration(&self) -> Option<Edit> {
         let scene = self.scene;
-        let stmts = (0u32..).map(StmtId).zip(&scene.tree.stmts);
-        let mut found = stmts.filter_map(|(id, stmt)| match &stmt.kind {
-            StmtKind::Decl(decls) => {
-                let at = decls.iter().position(|decl| decl.local == self.local)?;
-                Some((id, decls, at))
-            }
-            _ => None,
-        });
-        let (stmt, decls, at) = found.next()?;
-        scene.siblings(stmt)?;
-        let is_empty = match &decls[at].init {
-            None => true,
-            Some(Init::Expr(value)) => self.is_pointer(*value),
-            Some(_) => false,
-        };
-        if !is_empty {
-            return None;
-        }
-        let span = |at: usize| {
-            let (file, span) = scene
-                .cx
-                .item(scene.item)
-                .tokens
-                .file_span(decls[at].range)?;
-            (file == scene.file).then_some(span)
-        };
-        Some(match decls.len() {
-            1 => scene.layout.remove(scene.stmt_span(stmt)?),
-            _ if at == 0 => self.edit(
-                ByteSpan::new(span(0)?.start().0, span(1)?.start().0),
-                String::new(),
-            ),
-            _ => self.edit(
-                ByteSpan::new(span(at - 1)?.end().0, span(at)?.end().0),
-                String::new(),
-            ),
-        })
+        scene.siblings(scene.tree.local(self.local).decl?)?;
+        undeclare(scene, self.local, |value| self.is_pointer(value))
     }
 
     fn edit(&self, span: ByteSpan, text: String) -> Edit {

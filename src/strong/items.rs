@@ -78,11 +78,7 @@ pub(super) fn releases(scene: &Scene<'_>, local: LocalId) -> Vec<Point> {
             _ => false,
         });
     let points = released.filter_map(|call| scene.cfg.call(call));
-    let behind = points.map(|point| Point {
-        index: point.index + 1,
-        ..point
-    });
-    behind.collect()
+    points.map(Point::next).collect()
 }
 
 /// What is done with the pointer and with the items.
@@ -251,14 +247,10 @@ impl Uses<'_, '_> {
         };
         let summaries = scene.cx.summaries();
         let (is_used, gives_part) = match capi::effects(name) {
-            Some(effects) => {
-                let mut steals = effects.steals.iter();
-                let is_stolen = steals.any(|steal| usize::from(steal.arg) == at);
-                (
-                    !is_stolen,
-                    effects.derived_from.map(usize::from) == Some(at),
-                )
-            }
+            Some(effects) => (
+                effects.steals(at).is_none(),
+                effects.derived_from.map(usize::from) == Some(at),
+            ),
             None => (
                 summaries
                     .param(name, at)

@@ -232,7 +232,7 @@ fn fits(
         return Ok(shape);
     };
     let variable = scene.tree.local(local);
-    if variable.storage != crate::ast::Storage::None || variable.thread_local {
+    if !variable.is_automatic() {
         return Err(Reason::Static(variable.name.clone()));
     }
     if is_shared(scene, local, call) {

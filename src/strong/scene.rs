@@ -13,8 +13,8 @@ use super::pending::entered::exceptions;
 use super::pending::errno::Errno;
 use super::pending::raising::helpers;
 use crate::ast::{
-    BinaryOp, ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Storage, TokenRange,
-    Tree, UnaryOp, Visitor, walk_expr, walk_stmt,
+    BinaryOp, ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, TokenRange, Tree,
+    UnaryOp, Visitor, walk_expr, walk_stmt,
 };
 use crate::capi;
 use crate::cfg::{self, Cfg, Liveness, Part, Point};
@@ -145,9 +145,9 @@ impl<'a> Scene<'a> {
     /// to the comparison, it does not fail.
     pub(super) fn has_literal_key(&self, call: ExprId) -> bool {
         let tree = &self.function.tree;
-        let is_literal = |arg: &ExprId| match &tree.expr(*arg).kind {
-            ExprKind::Str(text) => text.is_ascii() && !text.contains(&b'\\'),
-            _ => false,
+        let is_literal = |&arg: &ExprId| {
+            let text = tree.as_string(arg);
+            text.is_some_and(|text| text.is_ascii() && !text.contains(&b'\\'))
         };
         matches!(&tree.expr(call).kind, ExprKind::Call { args, .. } if args.iter().any(is_literal))
     }
@@ -346,12 +346,11 @@ impl<'a> Scene<'a> {
 
     /// Whether the code in `within` may set `local`.
     pub(super) fn sets(&self, local: LocalId, within: TokenRange) -> bool {
-        let inside = |range: TokenRange| within.start <= range.start && range.end <= within.end;
-        self.tree.exprs.iter().any(|expr| match expr.kind {
+        self.tree.exprs_in(within).any(|(_, expr)| match expr.kind {
             ExprKind::Assign { lhs, .. } | ExprKind::Unary { operand: lhs, .. } => {
                 let is_read = matches!(expr.kind, ExprKind::Unary { op, .. }
                     if matches!(op, UnaryOp::Not | UnaryOp::Deref));
-                inside(expr.range) && !is_read && self.as_local(lhs) == Some(local)
+                !is_read && self.as_local(lhs) == Some(local)
             }
             _ => false,
         })
@@ -364,8 +363,7 @@ impl<'a> Scene<'a> {
             return None;
         };
         let declared = decls.iter().find(|decl| decl.local == local)?;
-        let is_plain = variable.storage == Storage::None && !variable.thread_local;
-        if declared.init.is_some() || !is_plain || variable.ty.pointee().is_none() {
+        if declared.init.is_some() || !variable.is_automatic() || variable.ty.pointee().is_none() {
             return None;
         }
         let tokens = &self.cx.item(self.item).tokens;

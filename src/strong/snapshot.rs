@@ -8,12 +8,11 @@
 //!
 //! What is no list gives a tuple or a new list, which nobody else has.
 
-use super::exits::reach::reaches;
 use super::items::{ITEMS, kept_in};
 use super::scene::{Parent, Scene};
 use super::unchanged;
 use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtKind, Storage, UnaryOp};
-use crate::cfg::{Cfg, Point};
+use crate::cfg::{Cfg, Point, reaches};
 use crate::edit::Fix;
 
 /// The fix that makes `read`, a `PySequence_Fast_GET_ITEM` or `PySequence_Fast_ITEMS`, read from a
@@ -100,14 +99,10 @@ fn changer(scene: &Scene<'_>, local: LocalId, made: &[ExprId]) -> Option<String>
     let pointers = exprs().filter(|&expr| of_local(expr, ITEMS));
     let pointers: Vec<LocalId> = pointers.filter_map(|call| kept_in(scene, call)).collect();
     let reads: Vec<Point> = reads.filter_map(|read| cfg.call(read)).collect();
-    let behind = |point: Point| Point {
-        index: point.index + 1,
-        ..point
-    };
     let is_between = |at: Point| {
-        let follows = |&from: &Point| reaches(cfg, behind(from), at, &made);
-        let leads = |&read: &Point| reaches(cfg, behind(at), read, &made);
-        let is_live = |&pointer: &LocalId| scene.liveness.is_live(pointer, behind(at));
+        let follows = |&from: &Point| reaches(cfg, from.next(), at, &made);
+        let leads = |&read: &Point| reaches(cfg, at.next(), read, &made);
+        let is_live = |&pointer: &LocalId| scene.liveness.is_live(pointer, at.next());
         let is_read = reads.iter().any(leads) || pointers.iter().any(is_live);
         !made.contains(&at) && made.iter().any(follows) && is_read
     };

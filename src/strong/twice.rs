@@ -71,8 +71,7 @@ fn given<'a>(scene: &Scene<'a>, lookup: ExprId) -> Option<(&'a str, StmtId)> {
         }
         let (name, args) = scene.call(outer)?;
         let at = args.iter().position(|&arg| arg == value)?;
-        let mut steals = capi::effects(name)?.steals.iter();
-        let takes = steals.any(|it| usize::from(it.arg) == at && it.on == StealWhen::Always);
+        let takes = capi::effects(name)?.steals(at) == Some(StealWhen::Always);
         let container = *scene.call(lookup)?.1.first()?;
         let is_other = args
             .first()

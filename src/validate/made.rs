@@ -15,7 +15,7 @@ use super::original::Original;
 use super::proof::{
     borrowed_seeds, call_of, describe, follow, is_new, original_span, seeds, start_of,
 };
-use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree};
 use crate::capi::{self, Returns};
 use crate::edit::Applied;
 use crate::ownership::track::{Gives, Origin, Problem, Report, Seed, Trouble};
@@ -82,7 +82,7 @@ fn made_seeds(function: &Function, lookups: &[Seed]) -> Vec<Seed> {
     let mut targets: BTreeSet<LocalId> = lookups
         .iter()
         .filter_map(|seed| match (seed.origin, seed.gives) {
-            (Origin::Call(call), Gives::Out(arg)) => addressed(function, call, usize::from(arg)),
+            (_, Gives::Out(_)) => filled(function, seed),
             (Origin::Call(call), _) => target(&stores, call),
             _ => None,
         })
@@ -129,15 +129,13 @@ fn target(stores: &[(LocalId, ExprId)], call: ExprId) -> Option<LocalId> {
         .map(|(local, _)| *local)
 }
 
-fn addressed(function: &Function, call: ExprId, arg: usize) -> Option<LocalId> {
-    let ExprKind::Call { args, .. } = &function.tree.expr(call).kind else {
+/// The variable through whose address a seed gives its reference.
+pub(super) fn filled(function: &Function, seed: &Seed) -> Option<LocalId> {
+    let (Origin::Call(call), Gives::Out(arg)) = (seed.origin, seed.gives) else {
         return None;
     };
-    match function.tree.expr(*args.get(arg)?).kind {
-        ExprKind::Unary {
-            op: UnaryOp::AddressOf,
-            operand,
-        } => function.tree.as_local(operand),
+    match &function.tree.expr(call).kind {
+        ExprKind::Call { args, .. } => function.tree.as_address(*args.get(usize::from(arg))?),
         _ => None,
     }
 }

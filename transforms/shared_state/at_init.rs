@@ -336,11 +336,10 @@ fn first_statement(function: &Function) -> Option<StmtId> {
     let (declared, rest) = stmts.split_at(stmts.iter().take_while(is_decl).count());
     let makes = |value: ExprId| {
         let range = tree.expr(value).range;
-        tree.exprs.iter().any(|expr| match expr.kind {
+        tree.exprs_in(range).any(|(_, expr)| match expr.kind {
             ExprKind::Call { callee, .. } => {
                 let effects = tree.callee_name(callee).and_then(effects);
-                let is_inside = range.start <= expr.range.start && expr.range.end <= range.end;
-                is_inside && effects.is_none_or(|effects| effects.returns == Returns::New)
+                effects.is_none_or(|effects| effects.returns == Returns::New)
             }
             _ => false,
         })

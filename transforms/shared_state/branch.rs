@@ -233,10 +233,7 @@ fn own_local(tree: &Tree, then: StmtId, value: ExprId) -> Option<LocalId> {
     });
     let (made, declared) = (made.count(), declared.count());
     let range = tree.stmt(then).range;
-    let is_inside = |id: ExprId| {
-        let inner = tree.expr(id).range;
-        range.start <= inner.start && inner.end <= range.end
-    };
+    let is_inside = |id: ExprId| range.contains(tree.expr(id).range);
     let uses: Vec<ExprId> = ids().filter(|&id| is_it(id)).collect();
     let is_own = uses.iter().all(|&id| is_inside(id)) && !tree.local(local).is_param;
     let is_held = made + declared == 1 && uses.len() == made + tests.count() + 1;

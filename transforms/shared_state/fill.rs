@@ -225,11 +225,7 @@ pub(super) fn tested(tree: &Tree, cond: ExprId) -> Option<ExprId> {
 /// Whether `x = NULL;` stands in `stmt`.
 pub(super) fn is_emptied(tree: &Tree, stmt: StmtId, variable: &Variable) -> bool {
     let range = tree.stmt(stmt).range;
-    let mut inner = tree
-        .exprs
-        .iter()
-        .filter(|expr| range.start <= expr.range.start && expr.range.end <= range.end);
-    inner.any(|expr| match expr.kind {
+    tree.exprs_in(range).any(|(_, expr)| match expr.kind {
         ExprKind::Assign { op: None, lhs, rhs } => {
             tree.is_null(rhs) && is_variable(tree, lhs, variable)
         }

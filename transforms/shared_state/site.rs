@@ -106,11 +106,7 @@ impl<'a> Site<'a> {
 
     /// All expressions within `range`, outer ones and inner ones.
     pub(super) fn exprs_in(&self, range: TokenRange) -> impl Iterator<Item = ExprId> + use<'a> {
-        let tree = &self.function.tree;
-        tree.expr_ids().filter(move |id| {
-            let inner = tree.expr(*id).range;
-            range.start <= inner.start && inner.end <= range.end
-        })
+        self.function.tree.exprs_in(range).map(|(id, _)| id)
     }
 
     /// The first function that `range` calls and for which `is_met` holds; what is not called by

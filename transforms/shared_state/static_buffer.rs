@@ -137,11 +137,7 @@ impl Visitor for StaticTests {
 
 fn names_static(tree: &Tree, cond: crate::ast::ExprId) -> bool {
     let range = tree.expr(cond).range;
-    let mut inner = tree
-        .exprs
-        .iter()
-        .filter(|expr| range.start <= expr.range.start && expr.range.end <= range.end);
-    inner.any(|expr| match &expr.kind {
+    tree.exprs_in(range).any(|(_, expr)| match &expr.kind {
         ExprKind::Name(Name::Local(local)) => tree.local(*local).storage == Storage::Static,
         ExprKind::Name(Name::Global(name)) => name.chars().any(|c| c.is_ascii_lowercase()),
         _ => false,

@@ -39,11 +39,10 @@ fn stands_for_api(function: &str) -> bool {
 /// Whether the expression is asserted: it decides nothing.
 fn is_asserted(tree: &Tree, expr: ExprId) -> bool {
     let inner = tree.expr(expr).range;
-    let holds = |outer: TokenRange| outer.start <= inner.start && inner.end <= outer.end;
     tree.exprs.iter().any(|outer| match &outer.kind {
         ExprKind::Call { callee, .. } => {
             let name = tree.callee_name(*callee).unwrap_or_default();
-            name.to_ascii_lowercase().contains("assert") && holds(outer.range)
+            name.to_ascii_lowercase().contains("assert") && outer.range.contains(inner)
         }
         _ => false,
     })

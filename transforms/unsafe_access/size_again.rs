@@ -3,9 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{
-    ExprId, ExprKind, Function, Init, LocalId, Name, StmtId, StmtKind, TokenRange, Tree,
-};
+use crate::ast::{ExprId, ExprKind, Function, Init, LocalId, StmtId, StmtKind, TokenRange, Tree};
 use crate::declare_rule;
 use crate::preprocess::Place;
 use crate::program::Body;
@@ -202,11 +200,10 @@ impl Look<'_> {
         let asks = memory
             .size
             .is_some_and(|size| self.locals(whole).any(|local| local == size));
-        let stores = self.tree.exprs.iter().any(|expr| match &expr.kind {
-            ExprKind::Assign { lhs, .. } if holds(body, expr.range) => {
-                self.is_slot(*lhs, &memory.target)
-            }
-            ExprKind::Call { callee, args } if holds(body, expr.range) => {
+        let mut inner = self.tree.exprs_in(body);
+        let stores = inner.any(|(_, expr)| match &expr.kind {
+            ExprKind::Assign { lhs, .. } => self.is_slot(*lhs, &memory.target),
+            ExprKind::Call { callee, args } => {
                 let name = self.tree.callee_name(*callee);
                 name.is_some_and(|name| STORES.contains(&name))
                     && args.first().is_some_and(|first| {
@@ -279,37 +276,30 @@ impl Look<'_> {
 
     /// The calls of one of `names` in `range`.
     fn calls(&self, range: TokenRange, names: &[&str]) -> Vec<ExprId> {
-        let all = (0u32..).zip(&self.tree.exprs);
+        let all = self.tree.exprs_in(range);
         let calls = all.filter(|(_, expr)| match &expr.kind {
             ExprKind::Call { callee, .. } => {
                 let name = self.tree.callee_name(*callee);
-                holds(range, expr.range) && name.is_some_and(|name| names.contains(&name))
+                name.is_some_and(|name| names.contains(&name))
             }
             _ => false,
         });
-        calls.map(|(at, _)| ExprId(at)).collect()
+        calls.map(|(id, _)| id).collect()
     }
 
     fn call_in(&self, range: TokenRange, is_it: fn(&str) -> bool) -> Option<ExprId> {
-        let mut all = (0u32..).zip(&self.tree.exprs);
+        let mut all = self.tree.exprs_in(range);
         let found = all.find(|(_, expr)| match &expr.kind {
-            ExprKind::Call { callee, .. } => {
-                holds(range, expr.range) && self.tree.callee_name(*callee).is_some_and(is_it)
-            }
+            ExprKind::Call { callee, .. } => self.tree.callee_name(*callee).is_some_and(is_it),
             _ => false,
         });
-        found.map(|(at, _)| ExprId(at))
+        found.map(|(id, _)| id)
     }
 
     /// The variables that stand in `range`.
     fn locals(&self, range: TokenRange) -> impl Iterator<Item = LocalId> {
-        self.tree
-            .exprs
-            .iter()
-            .filter_map(move |expr| match expr.kind {
-                ExprKind::Name(Name::Local(local)) if holds(range, expr.range) => Some(local),
-                _ => None,
-            })
+        let all = self.tree.exprs_in(range);
+        all.filter_map(|(id, _)| self.tree.as_local(id))
     }
 }
 
@@ -323,8 +313,4 @@ fn makes_memory(name: &str) -> bool {
             &*name,
             "pymem_new" | "pymem_resize" | "pytuple_new" | "pylist_new"
         )
-}
-
-fn holds(outer: TokenRange, inner: TokenRange) -> bool {
-    outer.start <= inner.start && inner.end <= outer.end
 }

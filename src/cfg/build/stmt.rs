@@ -1,6 +1,6 @@
 //! Statements.
 
-use crate::ast::{ExprId, LocalDecl, LocalId, StmtId, StmtKind, Storage, TypeKind};
+use crate::ast::{ExprId, LocalDecl, LocalId, StmtId, StmtKind, TypeKind};
 use crate::cfg::{InstrKind, Operand, Source};
 
 use super::Builder;
@@ -108,9 +108,7 @@ impl<'a> Builder<'a> {
 
     fn is_automatic(&self, local: LocalId) -> bool {
         let local = self.tree.local(local);
-        local.storage == Storage::None
-            && !local.thread_local
-            && !matches!(local.ty.kind, TypeKind::Function(..))
+        local.is_automatic() && !matches!(local.ty.kind, TypeKind::Function(..))
     }
 
     /// `if … else if … else …`, of which programs have chains of thousands.

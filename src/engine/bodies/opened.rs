@@ -188,9 +188,8 @@ fn may_leave(tree: &Tree, stmt: StmtId) -> bool {
     if always_leaves(tree, stmt) {
         return false;
     }
-    let inside = tree.stmts.iter().filter(|inner| {
-        outer.range.start <= inner.range.start && inner.range.end <= outer.range.end
-    });
+    let stmts = tree.stmts.iter();
+    let inside = stmts.filter(|inner| outer.range.contains(inner.range));
     let mut leaves = false;
     for inner in inside {
         match inner.kind {

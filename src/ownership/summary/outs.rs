@@ -10,8 +10,8 @@
 use std::fmt;
 
 use super::Summaries;
-use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Storage, Tree, UnaryOp};
-use crate::capi::{OutKind, Stored, stored};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Tree, UnaryOp};
+use crate::capi::stored;
 use crate::ownership::track::Callees;
 
 /// Positions of parameters that pointers are stored through; those up to 63.
@@ -78,7 +78,8 @@ impl Stores<'_> {
         let mut outs = Outs::default();
         for (at, &arg) in args.iter().enumerate() {
             let mut from = positions.clone();
-            let is_out = stores_pointer(&self.function.tree, name, args, at)
+            let format = |at: usize| self.function.tree.as_string(*args.get(at)?);
+            let is_out = stored(name, at, format).is_pointer(name)
                 || from.any(|from| from != at && self.known.stores(name, from, at));
             if is_out {
                 outs = outs.with(self.target(arg)?);
@@ -125,31 +126,12 @@ impl Stores<'_> {
                 op: UnaryOp::AddressOf,
                 operand,
             } => match tree.as_local(operand) {
-                Some(local) if is_own(tree, local) => Some(Outs::default()),
+                Some(local) if tree.local(local).is_automatic() => Some(Outs::default()),
                 Some(_) => None,
                 None => self.place(operand),
             },
             _ => self.param(arg),
         }
-    }
-}
-
-/// Whether a variable ends with the function.
-fn is_own(tree: &Tree, local: LocalId) -> bool {
-    let variable = tree.local(local);
-    variable.storage == Storage::None && !variable.thread_local
-}
-
-/// Whether the function of the C API stores a pointer through argument `at`, for all that is known.
-fn stores_pointer(tree: &Tree, name: &str, args: &[ExprId], at: usize) -> bool {
-    let format = |at: usize| match &tree.expr(*args.get(at)?).kind {
-        ExprKind::Str(text) => Some(&**text),
-        _ => None,
-    };
-    match stored(name, at, format) {
-        Stored::Known(OutKind::Pointer | OutKind::Borrowed) => true,
-        Stored::Known(_) | Stored::Nothing => false,
-        Stored::Unknown => name.starts_with("PyArg_"),
     }
 }
 

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::state::{InstanceId, State, Value};
 use super::step::Stepper;
-use crate::ast::{LocalId, Storage, Tree};
+use crate::ast::{LocalId, Tree};
 use crate::cfg::{Base, Callee, Cfg, Instr, InstrKind, Operand, Place, Source, TempId};
 
 /// Variables that get nothing but what an allocation gives, and `NULL`, and that are copied nowhere.
@@ -47,9 +47,7 @@ pub(super) fn buffers(
         }
     }
     let locals = (0u32..).zip(&tree.locals);
-    let plain = locals.filter(|(_, local)| {
-        local.storage == Storage::None && !local.thread_local && !local.is_param
-    });
+    let plain = locals.filter(|(_, local)| local.is_automatic() && !local.is_param);
     let own = plain.map(|(at, _)| LocalId(at));
     own.filter(|local| !shared.contains(local)).collect()
 }

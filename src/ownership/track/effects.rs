@@ -56,12 +56,7 @@ pub struct KnownCallees;
 
 impl Callees for KnownCallees {
     fn steals(&self, name: &str, arg: usize) -> Option<StealWhen> {
-        let effects = capi::effects(name)?;
-        effects
-            .steals
-            .iter()
-            .find(|steal| usize::from(steal.arg) == arg)
-            .map(|steal| steal.on)
+        capi::effects(name)?.steals(arg)
     }
 
     fn derived_from(&self, name: &str) -> Option<usize> {
@@ -100,12 +95,7 @@ impl Callees for KnownCallees {
 /// What the function of the C API stores through argument `arg`; `None` if that is no address of a
 /// variable, or is not known.
 pub(super) fn out_kind(name: &str, arg: usize) -> Option<OutKind> {
-    let mut outs = capi::effects(name)?.outs.iter();
-    outs.find(|out| {
-        let first = usize::from(out.arg);
-        first == arg || out.variadic && first <= arg
-    })
-    .map(|out| out.kind)
+    capi::effects(name)?.out(arg)
 }
 
 /// How a call changes the count of one of its arguments.
@@ -159,17 +149,6 @@ pub(super) fn count_effect(callees: &dyn Callees, name: &str, arg: usize) -> Opt
 /// Whether the function looks at the argument's reference count, or fails if there is another
 /// reference than the caller's.
 pub(super) fn needs_only_owner(callees: &dyn Callees, name: &str, arg: usize) -> bool {
-    const NAMES: &[&str] = &[
-        "Py_REFCNT",
-        "PyTuple_SetItem",
-        "PyUnicode_WriteChar",
-        "PyUnicode_Fill",
-        "PyUnicode_CopyCharacters",
-        "PyUnicode_Resize",
-        "PyUnicode_Append",
-        "_PyTuple_Resize",
-        "_PyBytes_Resize",
-        "PyUnstable_Object_IsUniquelyReferenced",
-    ];
-    arg == 0 && (NAMES.contains(&name) || name == "PySet_Add" && callees.makes_frozen_sets())
+    let is_set = name == "PySet_Add" && callees.makes_frozen_sets();
+    arg == 0 && (is_set || capi::looks_at_count(name))
 }

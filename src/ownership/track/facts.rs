@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::buffers::buffers;
 use super::carriers::addressed;
 use super::effects::out_kind;
-use crate::ast::{BinaryOp, LocalId, Storage, Tree, Type, TypeKind};
+use crate::ast::{BinaryOp, LocalId, Tree, Type, TypeKind};
 use crate::capi::OutKind;
 use crate::cfg::{
     Base, BlockId, Callee, Cfg, InstrKind, LiveTemps, Liveness, Op, Operand, Outs, Place, Point,
@@ -68,13 +68,20 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// The text of an operand that is a string literal.
+    pub(super) fn text(&self, operand: &Operand) -> Option<&'a [u8]> {
+        match operand {
+            Operand::Str(text) => self.tree.as_string(*text),
+            _ => None,
+        }
+    }
+
     /// The variable that a place is all of, or a part of, if it dies with the function.
     pub(super) fn own_memory(&self, place: &Place) -> Option<LocalId> {
         let Base::Local(local) = place.base else {
             return None;
         };
-        let variable = self.tree.local(local);
-        (variable.storage == Storage::None && !variable.thread_local).then_some(local)
+        self.tree.local(local).is_automatic().then_some(local)
     }
 
     /// Whether `local` holds memory that the function allocates, or nothing, and no other variable

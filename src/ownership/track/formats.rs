@@ -2,7 +2,6 @@
 
 use super::state::{State, Value};
 use super::step::Stepper;
-use crate::ast::ExprKind;
 use crate::cfg::{Operand, Source};
 
 impl Stepper<'_> {
@@ -18,10 +17,7 @@ impl Stepper<'_> {
         let Some((format, first)) = build_format(name) else {
             return;
         };
-        let Some(Operand::Str(text)) = args.get(format) else {
-            return;
-        };
-        let ExprKind::Str(text) = &self.facts.tree.expr(*text).kind else {
+        let Some(text) = args.get(format).and_then(|arg| self.facts.text(arg)) else {
             return;
         };
         for at in stolen_by_format(text) {

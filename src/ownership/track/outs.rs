@@ -5,7 +5,7 @@ use super::state::{InstanceId, State, Value};
 use super::step::Stepper;
 use super::{Origin, Problem};
 use crate::ast::{ExprKind, LocalId, Name, StmtKind};
-use crate::capi::{OutKind, Stored, stored};
+use crate::capi::stored;
 use crate::cfg::{Operand, Source, TempId};
 
 impl Stepper<'_> {
@@ -53,7 +53,8 @@ impl Stepper<'_> {
             let own = place.and_then(|place| self.facts.own_memory(place));
             let whole = place.and_then(|place| place.as_local());
             let is_number = whole.is_some_and(|local| !self.holds_pointer(local));
-            let stored = owner.filter(|_| self.stores_pointer(name, args, at));
+            let format = |at: usize| self.facts.text(args.get(at)?);
+            let stored = owner.filter(|_| stored(name, at, format).is_pointer(name));
             let pointed = stored.or_else(|| self.stored_through(name, values, at));
             let pointed = pointed.filter(|_| !is_number);
             match (own, pointed) {
@@ -131,23 +132,6 @@ impl Stepper<'_> {
             let id = value.instance()?;
             (from != at && self.callees.stores(name, from, at)).then_some((from, id))
         })
-    }
-
-    /// Whether the function of the C API stores a pointer into one of its arguments through
-    /// argument `at`, or something that lives in one.
-    fn stores_pointer(&self, name: &str, args: &[Operand], at: usize) -> bool {
-        let format = |at: usize| match args.get(at)? {
-            Operand::Str(text) => match &self.facts.tree.expr(*text).kind {
-                ExprKind::Str(text) => Some(&**text),
-                _ => None,
-            },
-            _ => None,
-        };
-        match stored(name, at, format) {
-            Stored::Known(OutKind::Pointer | OutKind::Borrowed) => true,
-            Stored::Known(_) | Stored::Nothing => false,
-            Stored::Unknown => name.starts_with("PyArg_"),
-        }
     }
 }
 

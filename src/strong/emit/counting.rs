@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use super::Draft;
 use crate::ast::{ExprId, ExprKind, StmtKind};
-use crate::cfg::Point;
+use crate::cfg::{Point, reaches};
 use crate::source::ByteSpan;
-use crate::strong::exits::reach::{ends_of, reaches};
 use crate::strong::follow::web::{Given, definitions};
 use crate::strong::plan::Planned;
 use crate::strong::reason::Reason;
@@ -110,9 +109,8 @@ impl Draft<'_, '_> {
         let counts: Vec<Point> = counts.filter_map(|call| scene.cfg.call(call)).collect();
         let others = definitions(scene, local, &BTreeSet::new());
         let others = others.into_iter().filter_map(|(at, _)| at);
-        let mut lost = others.chain(ends_of(scene.cfg));
-        let index = at.index + 1;
-        !lost.any(|end| reaches(scene.cfg, Point { index, ..at }, end, &counts))
+        let mut lost = others.chain(scene.cfg.returns());
+        !lost.any(|end| reaches(scene.cfg, at.next(), end, &counts))
     }
 
     /// `Py_NewRef(v)` turns into `v`.

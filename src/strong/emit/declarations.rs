@@ -12,10 +12,12 @@
 
 use super::Draft;
 use super::calls::{declares_next, is_idle, take_value};
-use crate::ast::{ExprKind, Init, LocalDecl, StmtId, StmtKind, Storage};
+use crate::ast::{ExprId, ExprKind, Init, LocalDecl, LocalId, StmtId, StmtKind, Storage};
 use crate::capi;
+use crate::edit::Edit;
 use crate::source::ByteSpan;
 use crate::strong::reason::Reason;
+use crate::strong::scene::Scene;
 
 /// Takes the values out of the declarations behind `first` that do more than give constants. Gives
 /// the last of the declarations, and the assignments of the values.
@@ -55,15 +57,13 @@ fn assignment(draft: &mut Draft<'_, '_>, stmt: StmtId) -> Result<String, Reason>
     };
     let variable = scene.tree.local(decl.local);
     let within = scene.tree.expr(*value).range;
-    let has_lookup = scene.tree.exprs.iter().any(|expr| {
-        let inside = within.start <= expr.range.start && expr.range.end <= within.end;
-        match expr.kind {
-            ExprKind::Call { callee, .. } => {
-                let name = scene.tree.callee_name(callee);
-                inside && name.is_some_and(|name| capi::replacement(name).is_some())
-            }
-            _ => false,
+    let mut inner = scene.tree.exprs_in(within);
+    let has_lookup = inner.any(|(_, expr)| match expr.kind {
+        ExprKind::Call { callee, .. } => {
+            let name = scene.tree.callee_name(callee);
+            name.is_some_and(|name| capi::replacement(name).is_some())
         }
+        _ => false,
     });
     let span = scene.span(*value).ok_or(Reason::Declared)?;
     let text = scene.text(span);
@@ -125,4 +125,38 @@ fn on_one_line(draft: &Draft<'_, '_>, span: ByteSpan) -> String {
     } else {
         joined
     }
+}
+
+/// Takes out what declares `local`, if its value `is_idle`.
+pub(in crate::strong) fn undeclare(
+    scene: &Scene<'_>,
+    local: LocalId,
+    is_idle: impl Fn(ExprId) -> bool,
+) -> Option<Edit> {
+    let stmt = scene.tree.local(local).decl?;
+    let StmtKind::Decl(decls) = &scene.tree.stmt(stmt).kind else {
+        return None;
+    };
+    let at = decls.iter().position(|decl| decl.local == local)?;
+    let is_plain = match decls[at].init {
+        Some(Init::Expr(value)) => is_idle(value),
+        Some(Init::List(_)) => false,
+        None => true,
+    };
+    let span = |decl: &LocalDecl| {
+        let tokens = &scene.cx.item(scene.item).tokens;
+        let (file, span) = tokens.file_span(decl.range)?;
+        (file == scene.file).then_some(span)
+    };
+    let own = span(&decls[at]).filter(|_| is_plain)?;
+    let listed = match (at.checked_sub(1), decls.get(at + 1)) {
+        (Some(before), _) => ByteSpan::new(span(&decls[before])?.end().0, own.end().0),
+        (None, Some(next)) => ByteSpan::new(own.start().0, span(next)?.start().0),
+        (None, None) => return Some(scene.layout.remove(scene.stmt_span(stmt)?)),
+    };
+    Some(Edit {
+        file: scene.file,
+        span: listed,
+        text: Vec::new(),
+    })
 }

@@ -11,7 +11,9 @@
 //! ```
 
 use super::Draft;
-use crate::ast::{ExprId, ExprKind, Init, LocalDecl, LocalId, Name, StmtId, StmtKind, Storage};
+use super::declarations::undeclare;
+use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, Storage};
+use crate::edit::Edit;
 use crate::source::ByteSpan;
 use crate::strong::scene::{Parent, Scene};
 use crate::strong::types::is_number;
@@ -33,15 +35,7 @@ impl Draft<'_, '_> {
             removed.extend(declaration(self.scene, flag));
             // Without its declaration nothing may set it.
             if removed.len() > 1 {
-                for removal in removed {
-                    match removal {
-                        Removal::Stmt(span) => {
-                            let edit = self.scene.layout.remove(span);
-                            self.fix.edits.push(edit);
-                        }
-                        Removal::Text(span) => self.replace(span, ""),
-                    }
-                }
+                self.fix.edits.extend(removed);
             }
         }
     }
@@ -61,13 +55,9 @@ fn is_named_elsewhere(scene: &Scene<'_>, flag: LocalId) -> bool {
     named != used + 1
 }
 
-enum Removal {
-    Stmt(ByteSpan),
-    Text(ByteSpan),
-}
-
-/// The statements that set `flag` to constants; `None` if anything but them and `gone` names it.
-fn stores(scene: &Scene<'_>, flag: LocalId, gone: &[ExprId]) -> Option<Vec<Removal>> {
+/// Takes out the statements that set `flag` to constants; `None` if anything but them and `gone`
+/// names it.
+fn stores(scene: &Scene<'_>, flag: LocalId, gone: &[ExprId]) -> Option<Vec<Edit>> {
     let mut found = Vec::new();
     for (at, expr) in (0u32..).zip(&scene.tree.exprs) {
         let id = ExprId(at);
@@ -89,7 +79,8 @@ fn stores(scene: &Scene<'_>, flag: LocalId, gone: &[ExprId]) -> Option<Vec<Remov
         if lhs != id || !is_constant(scene, rhs) || !is_stmt || !is_one_of_more(scene, stmt) {
             return None;
         }
-        found.push(Removal::Stmt(with_comment(scene, scene.stmt_span(stmt)?)));
+        let span = with_comment(scene, scene.stmt_span(stmt)?);
+        found.push(scene.layout.remove(span));
     }
     Some(found)
 }
@@ -105,33 +96,14 @@ fn is_one_of_more(scene: &Scene<'_>, stmt: StmtId) -> bool {
     siblings.is_some_and(|(stmts, _)| stmts.len() > 1)
 }
 
-/// What declares `flag`, if it is a number that is declared with a constant or nothing.
-fn declaration(scene: &Scene<'_>, flag: LocalId) -> Option<Removal> {
+/// Takes out what declares `flag`, if it is a number that is declared with a constant or nothing.
+fn declaration(scene: &Scene<'_>, flag: LocalId) -> Option<Edit> {
     let variable = scene.tree.local(flag);
-    let stmt = variable.decl?;
-    let StmtKind::Decl(decls) = &scene.tree.stmt(stmt).kind else {
-        return None;
-    };
-    let at = decls.iter().position(|decl| decl.local == flag)?;
     let is_plain = variable.storage == Storage::None && is_number(&variable.ty);
-    let is_idle = match &decls[at].init {
-        Some(Init::Expr(value)) => is_constant(scene, *value),
-        Some(_) => false,
-        None => true,
-    };
-    if !is_plain || !is_idle || scene.cfg.address_taken().contains(&flag) {
+    if !is_plain || scene.cfg.address_taken().contains(&flag) {
         return None;
     }
-    let tokens = &scene.cx.item(scene.item).tokens;
-    let text = |decl: &LocalDecl| tokens.file_span(decl.range).map(|(_, span)| span);
-    let own = text(&decls[at])?;
-    Some(match (at.checked_sub(1), decls.get(at + 1)) {
-        (Some(before), _) => {
-            Removal::Text(ByteSpan::new(text(&decls[before])?.end().0, own.end().0))
-        }
-        (None, Some(next)) => Removal::Text(ByteSpan::new(own.start().0, text(next)?.start().0)),
-        (None, None) => Removal::Stmt(scene.stmt_span(stmt)?),
-    })
+    undeclare(scene, flag, |value| is_constant(scene, value))
 }
 
 fn is_constant(scene: &Scene<'_>, value: ExprId) -> bool {

@@ -6,9 +6,8 @@ use super::Draft;
 use super::calls::{Parts, span_of};
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind};
 use crate::capi::replacement;
-use crate::cfg::Point;
+use crate::cfg::reaches;
 use crate::source::ByteSpan;
-use crate::strong::exits::reach::reaches;
 use crate::strong::follow::web::{Given, definitions, webs};
 use crate::strong::reason::Reason;
 use crate::strong::scene::{Parent, Scene};
@@ -86,10 +85,7 @@ pub(in crate::strong) fn front(
     let span = with_parentheses(scene, scene.span(front)?);
     let is_plain = [front, rhs].into_iter().all(|part| {
         let range = tree.expr(part).range;
-        let within = (0u32..).map(ExprId).zip(&tree.exprs);
-        let mut within = within
-            .filter(|(_, expr)| range.start <= expr.range.start && expr.range.end <= range.end);
-        within.all(|(id, _)| {
+        tree.exprs_in(range).all(|(id, _)| {
             let is_lookup = scene
                 .call(id)
                 .is_some_and(|(name, _)| replacement(name).is_some());
@@ -205,13 +201,8 @@ fn is_null_before(scene: &Scene<'_>, lookup: ExprId) -> bool {
 
 /// Whether the function may come to `lookup` again.
 fn is_repeated(scene: &Scene<'_>, lookup: ExprId) -> bool {
-    scene.cfg.call(lookup).is_none_or(|at| {
-        let next = Point {
-            index: at.index + 1,
-            ..at
-        };
-        reaches(scene.cfg, next, at, &[])
-    })
+    let at = scene.cfg.call(lookup);
+    at.is_none_or(|at| reaches(scene.cfg, at.next(), at, &[]))
 }
 
 /// The expression that tests the value of `value` for `NULL`, and its outcome if it is not.

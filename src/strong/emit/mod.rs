@@ -5,7 +5,7 @@ mod around;
 mod calls;
 mod chain;
 mod counting;
-mod declarations;
+pub(super) mod declarations;
 mod declare;
 pub(super) mod exact;
 mod flags;

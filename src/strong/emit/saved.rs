@@ -155,10 +155,10 @@ fn early(
     let args = args.iter().map(|&arg| scene.tree.without_casts(arg));
     let early: Vec<ExprId> = args.filter(|&arg| !is_quiet(scene, arg, moved)).collect();
     let may_move = |&arg: &ExprId| {
-        let mut inner = inner(scene, arg);
+        let mut inner = scene.tree.exprs_in(scene.tree.expr(arg).range);
         gives_object(scene, arg)
             && scene.span(arg).is_some()
-            && inner.all(|it| !moved.contains(&it) && !declined.contains_key(&it))
+            && inner.all(|(it, _)| !moved.contains(&it) && !declined.contains_key(&it))
     };
     early.iter().all(may_move).then_some(early)
 }
@@ -188,15 +188,6 @@ fn stem(scene: &Scene<'_>, call: ExprId, arg: ExprId) -> &'static str {
     }
 }
 
-/// The expressions that `whole` is made of, itself included.
-fn inner(scene: &Scene<'_>, whole: ExprId) -> impl Iterator<Item = ExprId> {
-    let range = scene.tree.expr(whole).range;
-    scene.tree.expr_ids().filter(move |&id| {
-        let part = scene.tree.expr(id).range;
-        range.start <= part.start && part.end <= range.end
-    })
-}
-
 /// Whether `arg` calls a function of the C API that gives an object.
 fn gives_object(scene: &Scene<'_>, arg: ExprId) -> bool {
     let called = scene.call(arg).and_then(|(name, _)| capi::effects(name));
@@ -205,7 +196,8 @@ fn gives_object(scene: &Scene<'_>, arg: ExprId) -> bool {
 
 /// Whether `arg` is the same with and without an exception, and raises none.
 fn is_quiet(scene: &Scene<'_>, arg: ExprId, moved: &BTreeSet<ExprId>) -> bool {
-    inner(scene, arg).all(|id| match scene.tree.expr(id).kind {
+    let mut inner = scene.tree.exprs_in(scene.tree.expr(arg).range);
+    inner.all(|(id, expr)| match expr.kind {
         ExprKind::Call { .. } => {
             let called = scene.call(id);
             let leaves_alone = |(name, _): (&str, _)| leaves_errors_alone(name);

@@ -121,10 +121,8 @@ impl Exits<'_, '_> {
 }
 
 fn mentions(scene: &Scene<'_>, within: TokenRange, local: LocalId) -> bool {
-    let exprs = (0u32..).zip(&scene.tree.exprs);
-    let mut inner =
-        exprs.filter(|(_, expr)| within.start <= expr.range.start && expr.range.end <= within.end);
-    inner.any(|(at, _)| scene.as_local(ExprId(at)) == Some(local))
+    let mut inner = scene.tree.exprs_in(within);
+    inner.any(|(id, _)| scene.as_local(id) == Some(local))
 }
 
 /// Whether a condition changes nothing.

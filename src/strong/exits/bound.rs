@@ -208,10 +208,8 @@ impl Bound {
         };
         let mut parts = inside(scene, so_far);
         parts.all(|(id, expr)| {
-            let skipped = passed
-                .iter()
-                .any(|range| range.start <= expr.range.start && expr.range.end <= range.end);
-            skipped || harmless(id, expr)
+            let is_passed = passed.iter().any(|range| range.contains(expr.range));
+            is_passed || harmless(id, expr)
         })
     }
 
@@ -271,8 +269,7 @@ pub(super) fn inside<'s>(
     scene: &'s Scene<'_>,
     within: TokenRange,
 ) -> impl Iterator<Item = (ExprId, &'s Expr)> {
-    exprs(scene)
-        .filter(move |(_, expr)| within.start <= expr.range.start && expr.range.end <= within.end)
+    scene.tree.exprs_in(within)
 }
 
 /// The places in `within` that name the variable or field `size`.

@@ -2,11 +2,10 @@
 
 use super::error_value::is_minus_one;
 use super::held::frees;
-use super::reach::{ends_of, reaches};
 use super::undone::undone;
 use crate::ast::{BinaryOp, ExprId, ExprKind, Init, StmtId, StmtKind, Storage, UnaryOp};
 use crate::capi::Returns;
-use crate::cfg::Point;
+use crate::cfg::{Point, reaches};
 use crate::strong::pending::raising::is_status;
 use crate::strong::scene::Scene;
 
@@ -168,7 +167,7 @@ pub(in crate::strong) fn leaves_exception(scene: &Scene<'_>) -> bool {
     };
     let handled: Vec<Point> = points(|name| HANDLES.contains(&name));
     let raised: Vec<Point> = points(|name| name.starts_with("PyErr_") && raises(name));
-    let mut ends = ends_of(scene.cfg);
+    let mut ends = scene.cfg.returns();
     ends.any(|end| {
         let mut raised = raised.iter();
         raised.any(|&raise| reaches(scene.cfg, raise, end, &handled))

@@ -37,10 +37,7 @@ pub(in crate::strong) fn counted_behind(scene: &Scene<'_>, call: ExprId) -> Opti
 
 /// What counts behind the loop `within` the references that it stores.
 fn counter(scene: &Scene<'_>, within: TokenRange) -> Option<StmtId> {
-    let inside = |expr: ExprId| {
-        let range = scene.tree.expr(expr).range;
-        within.start <= range.start && range.end <= within.end
-    };
+    let inside = |expr: ExprId| within.contains(scene.tree.expr(expr).range);
     let ids = || scene.tree.expr_ids();
     let owners: Vec<LocalId> = ids()
         .filter(|&id| inside(id))

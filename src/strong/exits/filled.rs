@@ -10,10 +10,9 @@
 
 use super::branch::{is_same, stmts};
 use super::made_exit::makers;
-use super::reach::reaches;
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind, TokenRange, TypeKind, UnaryOp};
 use crate::capi::Returns;
-use crate::cfg::{InstrKind, Place, Point, Source};
+use crate::cfg::{InstrKind, Place, Point, Source, reaches};
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 
@@ -229,7 +228,7 @@ fn releases<'s>(scene: &'s Scene<'_>, of: LocalId) -> impl Iterator<Item = ExprI
 /// The points from which on nothing of `store` is held in `root` any more: in front of the loops
 /// that release it.
 fn released_at(scene: &Scene<'_>, root: LocalId, store: ExprId, point: Point) -> Vec<Point> {
-    let holds_store = |range: TokenRange| contains(range, scene.tree.expr(store).range);
+    let holds_store = |range: TokenRange| range.contains(scene.tree.expr(store).range);
     let holds_call = |stmt: StmtId| {
         let ends = (scene.cfg.before(stmt), scene.cfg.after(stmt));
         matches!(ends, (Some(start), Some(end)) if reaches(scene.cfg, start, point, &[end]))
@@ -248,7 +247,7 @@ fn released_at(scene: &Scene<'_>, root: LocalId, store: ExprId, point: Point) ->
     let start = |call: ExprId| {
         let range = scene.tree.expr(call).range;
         let around = loops.iter().copied();
-        let outer = around.filter(|&stmt| contains(scene.tree.stmt(stmt).range, range));
+        let outer = around.filter(|&stmt| scene.tree.stmt(stmt).range.contains(range));
         match outer.min_by_key(|&stmt| scene.tree.stmt(stmt).range.start) {
             Some(outer) => scene.cfg.before(outer),
             None => scene.cfg.call(call),
@@ -257,16 +256,9 @@ fn released_at(scene: &Scene<'_>, root: LocalId, store: ExprId, point: Point) ->
     releases(scene, root).filter_map(start).collect()
 }
 
-fn contains(outer: TokenRange, inner: TokenRange) -> bool {
-    outer.start <= inner.start && inner.end <= outer.end
-}
-
 /// The point behind the step of an assignment.
 fn stored_at(scene: &Scene<'_>, store: ExprId) -> Option<Point> {
-    points(scene).find_map(|(point, kind, source)| {
-        let is_it = matches!(kind, InstrKind::Store { .. }) && source == Source::Expr(store);
-        is_it.then_some(point)
-    })
+    scene.cfg.store(store).map(Point::next)
 }
 
 /// All steps of the function, each with the point behind it.

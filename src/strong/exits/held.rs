@@ -320,11 +320,7 @@ fn filled(scene: &Scene<'_>, name: &str, at: usize, local: LocalId, before: Cont
         let keeps = !is_pointer && before & OWNED != 0;
         return if keeps { before } else { OWNED | NULL };
     };
-    let out = effects
-        .outs
-        .iter()
-        .find(|out| usize::from(out.arg) == at || out.variadic && usize::from(out.arg) <= at);
-    match out.map(|out| out.kind) {
+    match effects.out(at) {
         Some(OutKind::New | OutKind::Inout | OutKind::Buffer) => OWNED | NULL,
         Some(OutKind::Borrowed | OutKind::Pointer) => OTHER,
         // `PyArg_ParseTuple(args, FORMAT, &v)`: it may be set or not.

@@ -278,12 +278,7 @@ impl LeftOut<'_, '_> {
     }
 
     fn parts(&self, within: TokenRange) -> impl Iterator<Item = ExprId> {
-        let exprs = (0u32..).zip(&self.scene.tree.exprs);
-        exprs
-            .filter(move |(_, expr)| {
-                within.start <= expr.range.start && expr.range.end <= within.end
-            })
-            .map(|(at, _)| ExprId(at))
+        self.scene.tree.exprs_in(within).map(|(part, _)| part)
     }
 }
 

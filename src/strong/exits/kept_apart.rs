@@ -75,8 +75,7 @@ impl Passes<'_, '_> {
         let mut parts = inside(self.scene, self.body);
         !self.scene.liveness.is_live(self.index, self.end)
             && parts.all(|(id, expr)| {
-                self.scene.as_local(id) != Some(self.index)
-                    || lookup.start <= expr.range.start && expr.range.end <= lookup.end
+                self.scene.as_local(id) != Some(self.index) || lookup.contains(expr.range)
             })
     }
 

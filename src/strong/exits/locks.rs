@@ -92,16 +92,16 @@ pub(in crate::strong) fn asks_for_lock(scene: &Scene<'_>, test: StmtId) -> bool 
         return false;
     };
     let within = scene.tree.expr(cond).range;
-    let exprs = scene.tree.exprs.iter();
-    let mut inner =
-        exprs.filter(|expr| within.start <= expr.range.start && expr.range.end <= within.end);
-    inner.any(|expr| match expr.kind {
-        ExprKind::Call { callee, .. } => {
-            let name = scene.tree.callee_name(callee);
-            name.is_some_and(|name| takes(&name.to_ascii_lowercase()))
-        }
-        _ => false,
-    })
+    scene
+        .tree
+        .exprs_in(within)
+        .any(|(_, expr)| match expr.kind {
+            ExprKind::Call { callee, .. } => {
+                let name = scene.tree.callee_name(callee);
+                name.is_some_and(|name| takes(&name.to_ascii_lowercase()))
+            }
+            _ => false,
+        })
 }
 
 /// Whether a function of this name gives back what another one took that the function calls.

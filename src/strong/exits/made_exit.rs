@@ -10,11 +10,10 @@
 //! ```
 
 use super::held::frees;
-use super::reach::{ends_of, reaches};
 use super::state::{Owned, State};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtKind, TypeKind, UnaryOp};
 use crate::capi::{self, Returns};
-use crate::cfg::Point;
+use crate::cfg::{Point, reaches};
 use crate::ownership::summary::Param;
 use crate::strong::scene::{Parent, Scene};
 use crate::strong::types::is_number;
@@ -99,7 +98,7 @@ fn is_always_consumed(scene: &Scene<'_>, param: LocalId) -> bool {
     let Some(start) = scene.cfg.before(scene.function.body) else {
         return false;
     };
-    let mut ends = ends_of(scene.cfg);
+    let mut ends = scene.cfg.returns();
     scene.tree.local(param).is_param && !ends.any(|end| reaches(scene.cfg, start, end, &releases))
 }
 
@@ -257,7 +256,7 @@ fn fate_in_call(scene: &Scene<'_>, call: ExprId, at: usize) -> Fate {
     );
     match capi::effects(name) {
         _ if releases || frees(name) || takes_by_format(scene, call, at) => Fate::GivenUp,
-        Some(effects) if effects.steals.iter().any(|s| usize::from(s.arg) == at) => Fate::GivenUp,
+        Some(effects) if effects.steals(at).is_some() => Fate::GivenUp,
         Some(_) => Fate::Kept,
         // A function of the package whose body only looks at it.
         None if scene.cx.summaries().param(name, at) == Some(Param::Used) => Fate::Kept,
@@ -276,9 +275,9 @@ fn takes_by_format(scene: &Scene<'_>, call: ExprId, at: usize) -> bool {
     let Some(format_at) = format_at.filter(|_| !name.contains("ObjArgs")) else {
         return false;
     };
-    let lacks_n = args.get(format_at).is_some_and(|&format| {
-        matches!(&scene.tree.expr(format).kind, ExprKind::Str(text) if !text.contains(&b'N'))
-    });
+    let format = args.get(format_at);
+    let format = format.and_then(|&format| scene.tree.as_string(format));
+    let lacks_n = format.is_some_and(|format| !format.contains(&b'N'));
     let local = scene.as_local(args[at]);
     let pointee = local.and_then(|local| scene.tree.local(local).ty.pointee());
     at > format_at && !lacks_n && !pointee.is_some_and(is_number)

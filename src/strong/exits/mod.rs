@@ -19,7 +19,6 @@ mod locks;
 mod made_exit;
 mod noted;
 pub(super) mod passed_on;
-pub(super) mod reach;
 mod state;
 mod undo;
 mod undone;

@@ -17,10 +17,9 @@
 use super::branch::{is_same, stmts};
 use super::error_value::ErrorValue;
 use super::filled::{Filled, filled};
-use super::reach::{ends_of, reaches};
 use super::undone::{Undone, changed, element_of, pointed, undone};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
-use crate::cfg::{Base, Instr, InstrKind, Operand, Place, Point, Source};
+use crate::cfg::{Base, Instr, InstrKind, Operand, Place, Point, Source, reaches};
 use crate::strong::scene::{Parent, Scene};
 use crate::strong::types::is_number;
 
@@ -163,7 +162,7 @@ impl Facts {
             undone: from_ends.any(|end| reaches(cfg, end, point, &begins)),
             asks: same.iter().any(|&stmt| is_asked(scene, stmt, one)),
             in_exit: same.iter().any(|stmt| exits.contains(stmt)),
-            stays: ends_of(cfg).any(|end| reaches(cfg, point, end, &ends)),
+            stays: cfg.returns().any(|end| reaches(cfg, point, end, &ends)),
         }
     }
 
@@ -265,11 +264,7 @@ fn is_asked(scene: &Scene<'_>, stmt: StmtId, one: &Undone) -> bool {
 /// Whether `cond` mentions a variable or place that `one` undoes.
 fn asks_for(scene: &Scene<'_>, cond: ExprId, one: &Undone) -> bool {
     let within = scene.tree.expr(cond).range;
-    let exprs = (0u32..).zip(&scene.tree.exprs);
-    let mut inner =
-        exprs.filter(|(_, expr)| within.start <= expr.range.start && expr.range.end <= within.end);
-    inner.any(|(at, _)| {
-        let expr = ExprId(at);
+    scene.tree.exprs_in(within).any(|(expr, _)| {
         let is_place = one.places.iter().any(|&place| is_same(scene, place, expr));
         is_place
             || scene

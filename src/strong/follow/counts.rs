@@ -1,6 +1,6 @@
 //! What calls do to the counts of their arguments.
 
-use crate::ast::{ExprKind, Tree};
+use crate::ast::Tree;
 use crate::capi::{self, StealWhen};
 use crate::cfg::Operand;
 use crate::ownership::summary::Param;
@@ -54,9 +54,7 @@ pub(in crate::strong) fn effect(
             }
         };
     }
-    let steal = capi::effects(name)
-        .and_then(|effects| effects.steals.iter().find(|s| usize::from(s.arg) == arg));
-    match steal.map(|steal| steal.on) {
+    match capi::effects(name).and_then(|effects| effects.steals(arg)) {
         Some(StealWhen::Always) => Effect::Steal,
         Some(StealWhen::Success) => Effect::StealOnSuccess,
         None if is_formatted_n(scene.tree, name, args, arg) => Effect::Steal,
@@ -77,7 +75,7 @@ fn is_formatted_n(tree: &Tree, name: &str, args: &[Operand], arg: usize) -> bool
     else {
         return false;
     };
-    let ExprKind::Str(text) = &tree.expr(*text).kind else {
+    let Some(text) = tree.as_string(*text) else {
         return false;
     };
     // `#` and `&` stand for one more argument each; brackets, commas and blanks for none.

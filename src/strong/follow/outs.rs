@@ -9,10 +9,9 @@ use super::Follower;
 use super::hold::{Carrier, Kind, State};
 use super::visits::keeps_nothing;
 use crate::ast::{ExprId, ExprKind, LocalId, Name, TypeKind, UnaryOp};
-use crate::capi::{Copied, OutKind, Stored, copies_memory, stored};
-use crate::cfg::{Base, InstrKind, Operand, Part, Place, Point, Projection};
+use crate::capi::{Copied, Stored, copies_memory, stored};
+use crate::cfg::{Base, InstrKind, Operand, Part, Place, Point, Projection, reaches};
 use crate::ownership::track::Callees;
-use crate::strong::exits::reach::reaches;
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
 use crate::strong::types::{can_hold_pointer, is_number, may_point_inside};
@@ -45,19 +44,11 @@ impl Follower<'_, '_> {
         self.copied(name, call, args, state);
         let from_object = kinds.iter().any(Option::is_some) && !keeps_nothing(self.scene, call);
         for (at, &arg) in written.iter().enumerate() {
-            let format = |at: usize| match self.scene.tree.expr(*written.get(at)?).kind {
-                ExprKind::Str(ref text) => Some(&**text),
-                _ => None,
-            };
+            let format = |at: usize| self.scene.tree.as_string(*written.get(at)?);
             let stored = stored(name, at, format);
-            let is_pointer = match stored {
-                Stored::Known(OutKind::Pointer | OutKind::Borrowed) => true,
-                Stored::Known(_) | Stored::Nothing => false,
-                Stored::Unknown => name.starts_with("PyArg_"),
-            };
             let summaries = self.scene.cx.summaries();
             let mut of = kinds.iter().enumerate();
-            let is_pointer = is_pointer
+            let is_pointer = stored.is_pointer(name)
                 || of.any(|(from, kind)| {
                     kind.is_some() && from != at && summaries.stores(name, from, at)
                 });

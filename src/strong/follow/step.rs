@@ -7,7 +7,7 @@ use super::itself::names_itself;
 use super::texts::{follow_text, is_text};
 use super::web::Given;
 use super::{Decisions, Follower, Mode};
-use crate::ast::{BinaryOp, ExprId, LocalId, StmtKind, Storage};
+use crate::ast::{BinaryOp, ExprId, LocalId, StmtKind};
 use crate::cfg::{
     Base, Comparison, Condition, Instr, InstrKind, Op, Operand, Place, Point, Source, TempId,
 };
@@ -166,10 +166,7 @@ impl Follower<'_, '_> {
     /// A reference that the code took is now that of another variable, and its own business.
     fn hand_over(&self, point: Point, local: LocalId, source: Source, state: &mut State) {
         let counted = matches!(state.hold, Hold::Held { count: 1.., .. });
-        let after = Point {
-            index: point.index + 1,
-            ..point
-        };
+        let after = point.next();
         self.pass_on(stored(self.scene, source), local, after, state);
         let others = self.is_needed_beside(local, state, after);
         if self.mode == Mode::Adopt && counted && Some(local) != self.home && !others {
@@ -330,8 +327,7 @@ impl Follower<'_, '_> {
     }
 
     pub(in crate::strong) fn is_static(&self, local: LocalId) -> bool {
-        let local = self.scene.tree.local(local);
-        local.storage != Storage::None || local.thread_local
+        !self.scene.tree.local(local).is_automatic()
     }
 }
 

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use super::range;
 use crate::ast::{
-    ExprId, ExprKind, Init, LocalDecl, LocalId, Name, StmtId, StmtKind, Storage, TokenRange,
-    UnaryOp,
+    ExprId, ExprKind, Init, LocalDecl, LocalId, Name, StmtId, StmtKind, TokenRange, UnaryOp,
 };
 use crate::capi;
 use crate::ownership::summary::Param;
@@ -106,9 +105,7 @@ fn is_constant_value(scene: &Scene<'_>, value: ExprId) -> bool {
 fn is_value(scene: &Scene<'_>, local: LocalId) -> bool {
     let variable = scene.tree.local(local);
     let ty = &variable.ty;
-    variable.storage == Storage::None
-        && !variable.thread_local
-        && (is_number(ty) || ty.pointee().is_some())
+    variable.is_automatic() && (is_number(ty) || ty.pointee().is_some())
 }
 
 /// Whether nothing but the variable's name leads to it behind `front`: its address goes to no

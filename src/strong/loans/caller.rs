@@ -1,12 +1,11 @@
 //! The function whose struct is filled: it releases what the fields hold where it leaves.
 
 use super::Fields;
-use crate::ast::{ExprId, ExprKind, Init, LocalId, Name, StmtId, StmtKind, Storage, UnaryOp};
-use crate::cfg::{Dominators, Point, Terminator};
+use crate::ast::{ExprId, ExprKind, Init, LocalId, Name, StmtId, StmtKind, UnaryOp};
+use crate::cfg::{Dominators, Point, Terminator, reaches};
 use crate::edit::Fix;
 use crate::rule::{CallSite, PackageCx};
 use crate::strong::emit::Draft;
-use crate::strong::exits::reach::{ends_of, reaches};
 use crate::strong::scene::{Parent, Scene, graph};
 use crate::strong::weak;
 
@@ -21,15 +20,8 @@ pub(super) fn fix(cx: &PackageCx<'_>, site: CallSite, fields: &Fields) -> Option
     let call = cfg.call(site.expr)?;
     let empty = emptied(&scene, variable)?;
     let dominators = Dominators::new(&cfg);
-    let is_behind = |from: Point, to: Point| {
-        from.block == to.block && from.index <= to.index
-            || from.block != to.block && dominators.dominates(from.block, to.block)
-    };
-    let behind = Point {
-        index: call.index + 1,
-        ..call
-    };
-    if !is_behind(empty, call) || reaches(&cfg, behind, call, &[]) {
+    let behind = call.next();
+    if !dominators.dominates_point(empty, call) || reaches(&cfg, behind, call, &[]) {
         return None;
     }
     let mut draft = Draft::new(&scene, String::new());
@@ -38,13 +30,13 @@ pub(super) fn fix(cx: &PackageCx<'_>, site: CallSite, fields: &Fields) -> Option
         .iter()
         .map(|field| format!("Py_XDECREF({path}.{field});"));
     let releases: Vec<String> = releases.collect();
-    for end in ends_of(&cfg).filter(|&end| reaches(&cfg, behind, end, &[])) {
+    for end in cfg.returns().filter(|&end| reaches(&cfg, behind, end, &[])) {
         let Terminator::Return(_, stmt) = cfg.block(end.block).terminator else {
             return None;
         };
         let is_right =
             is_in_scope(&scene, stmt, variable) && returns_plainly(&scene, stmt, variable);
-        if !is_behind(empty, end) || !is_right {
+        if !dominators.dominates_point(empty, end) || !is_right {
             return None;
         }
         draft.before(stmt, releases.clone());
@@ -72,7 +64,7 @@ fn filled(scene: &Scene<'_>, arg: ExprId) -> Option<(LocalId, String)> {
     }
     let local = scene.as_local(base)?;
     let variable = scene.tree.local(local);
-    let is_own = variable.storage == Storage::None && !variable.is_param && !variable.thread_local;
+    let is_own = variable.is_automatic() && !variable.is_param;
     let text = scene.text(scene.span(operand)?);
     is_own.then_some((local, text))
 }
@@ -166,11 +158,8 @@ fn is_in_scope(scene: &Scene<'_>, stmt: StmtId, variable: LocalId) -> bool {
 /// Whether an expression names the variable.
 fn names(scene: &Scene<'_>, expr: ExprId, variable: LocalId) -> bool {
     let range = scene.tree.expr(expr).range;
-    let mut exprs = scene.tree.exprs.iter();
-    exprs.any(|part| {
-        let is_inside = range.start <= part.range.start && part.range.end <= range.end;
-        is_inside && matches!(part.kind, ExprKind::Name(Name::Local(local)) if local == variable)
-    })
+    let mut parts = scene.tree.exprs_in(range);
+    parts.any(|(part, _)| scene.as_local(part) == Some(variable))
 }
 
 /// Whether the value is there before the releases as behind them.

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::ast::{ExprId, ExprKind, LocalId, Name, Tree, UnaryOp};
-use crate::cfg::{InstrKind, Place, Point, Projection, Source};
+use crate::cfg::{Place, Point, Projection, Source, reaches};
 use crate::rule::{ItemId, PackageCx};
-use crate::strong::exits::reach::reaches;
 use crate::strong::follow::web::{Given, definitions};
 use crate::strong::scene::Scene;
 
@@ -77,7 +76,7 @@ impl Fields {
                         true => None,
                         false => Some(tree.as_local(rhs)?),
                     };
-                    let at = store_at(scene, expr)?;
+                    let at = scene.cfg.store(expr)?;
                     stores.push(Store { field, value, at });
                 }
                 _ => {}
@@ -102,8 +101,7 @@ impl Fields {
     /// Whether no field that has an object gets another value.
     fn are_set_once(&self, scene: &Scene<'_>) -> bool {
         let leads = |from: &Store, to: &Store| {
-            let index = from.at.index + 1;
-            from.field == to.field && reaches(scene.cfg, Point { index, ..from.at }, to.at, &[])
+            from.field == to.field && reaches(scene.cfg, from.at.next(), to.at, &[])
         };
         let mut set = self.stores.iter().filter(|store| store.value.is_some());
         set.all(|from| !self.stores.iter().any(|to| leads(from, to)))
@@ -188,14 +186,4 @@ impl Fields {
         let is_variable = matches!(tree.expr(lhs).kind, ExprKind::Name(Name::Local(_)));
         key.as_ref() == Some(&self.owner) && !is_variable
     }
-}
-
-/// Where the assignment `expr` stores.
-fn store_at(scene: &Scene<'_>, expr: ExprId) -> Option<Point> {
-    scene.cfg.iter().find_map(|(block, content)| {
-        let index = content.instrs.iter().position(|instr| {
-            matches!(instr.kind, InstrKind::Store { .. }) && instr.source == Source::Expr(expr)
-        })?;
-        Some(Point { block, index })
-    })
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use super::super::made::filled;
 use super::super::proof::{graph, seeds};
 use super::owner::leads;
-use crate::ast::{ExprId, ExprKind, Function, Init, LocalId, UnaryOp};
-use crate::cfg::{Cfg, InstrKind, Point, Source};
+use crate::ast::{ExprId, ExprKind, Function, Init, LocalId};
+use crate::cfg::Point;
 use crate::edit::Applied;
 use crate::ownership::track::{Gives, Origin, Seed};
 use crate::program::ProgramItem;
@@ -44,7 +45,7 @@ pub(super) fn is_right(
         let is_new = tree
             .as_local(rhs)
             .is_some_and(|local| is_strong(function, local, &seeds));
-        match (fields.contains_key(field), store_at(&graph, id)) {
+        match (fields.contains_key(field), graph.store(id)) {
             (true, Some(at)) if is_null || is_new => stores.push((field, !is_null, at)),
             (true, _) => return false,
             (false, _) if is_new => return false,
@@ -84,22 +85,15 @@ pub(super) fn sets(
 /// Whether the variable gets nothing but `NULL` and what the seeds give.
 fn is_strong(function: &Function, local: LocalId, seeds: &[Seed]) -> bool {
     let tree = &function.tree;
-    let of_seed = |call: ExprId, out: Option<usize>| {
-        seeds.iter().any(|seed| match (seed.origin, seed.gives) {
-            (Origin::Call(it), Gives::Out(arg)) => it == call && out == Some(usize::from(arg)),
-            (Origin::Call(it), _) => it == call && out.is_none(),
-            _ => false,
-        })
+    let is_given = |value: ExprId| {
+        let mut results = seeds.iter().filter(|it| !matches!(it.gives, Gives::Out(_)));
+        results.any(|seed| seed.origin == Origin::Call(value))
     };
-    let is_good = |value: ExprId| tree.is_null(value) || of_seed(value, None);
-    let given = tree.exprs.iter().filter(|expr| {
-        matches!(expr.kind, ExprKind::Unary { op: UnaryOp::AddressOf, operand }
-            if tree.as_local(operand) == Some(local))
-    });
-    let filled: usize = seeds
-        .iter()
-        .map(|seed| usize::from(fills(function, seed, local)))
-        .sum();
+    let is_good = |value: ExprId| tree.is_null(value) || is_given(value);
+    let exprs = tree.expr_ids();
+    let given = exprs.filter(|&expr| tree.as_address(expr) == Some(local));
+    let fills = seeds.iter().map(|seed| filled(function, seed));
+    let filled = fills.filter(|&filled| filled == Some(local)).count();
     let mut declared = tree.declarations().filter(|it| it.local == local);
     !tree.local(local).is_param
         && given.count() == filled
@@ -114,28 +108,4 @@ fn is_strong(function: &Function, local: LocalId, seeds: &[Seed]) -> bool {
             }
             _ => true,
         })
-}
-
-/// Whether the seed gives its result through the address of `local`.
-fn fills(function: &Function, seed: &Seed, local: LocalId) -> bool {
-    let (Origin::Call(call), Gives::Out(arg)) = (seed.origin, seed.gives) else {
-        return false;
-    };
-    let ExprKind::Call { args, .. } = &function.tree.expr(call).kind else {
-        return false;
-    };
-    let Some(&arg) = args.get(usize::from(arg)) else {
-        return false;
-    };
-    matches!(function.tree.expr(arg).kind, ExprKind::Unary { op: UnaryOp::AddressOf, operand }
-        if function.tree.as_local(operand) == Some(local))
-}
-
-fn store_at(graph: &Cfg, expr: ExprId) -> Option<Point> {
-    graph.iter().find_map(|(block, content)| {
-        let index = content.instrs.iter().position(|instr| {
-            matches!(instr.kind, InstrKind::Store { .. }) && instr.source == Source::Expr(expr)
-        })?;
-        Some(Point { block, index })
-    })
 }

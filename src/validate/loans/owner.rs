@@ -9,35 +9,14 @@ use super::{Owner, path};
 use crate::ast::{
     ExprId, ExprKind, Function, Init, LocalId, Name, StmtId, StmtKind, Tree, UnaryOp,
 };
-use crate::cfg::{Base, Cfg, Instr, Operand, Point, Source, Terminator};
+use crate::cfg::{Base, Cfg, Instr, Operand, Point, Source, reaches};
 use crate::edit::Applied;
 use crate::program::{Program, Types};
 use crate::source::FileId;
 
 /// Whether a path leads from behind one point to another and passes none of `barriers`.
 pub(super) fn leads(graph: &Cfg, from: Point, to: Point, barriers: &[Point]) -> bool {
-    let index = from.index + 1;
-    walks(graph, Point { index, ..from }, to, barriers)
-}
-
-/// The same from a point itself.
-fn walks(graph: &Cfg, from: Point, to: Point, barriers: &[Point]) -> bool {
-    let mut seen = BTreeSet::new();
-    let mut open = vec![(from.block, from.index)];
-    while let Some((block, first)) = open.pop() {
-        let barriers = barriers
-            .iter()
-            .filter(|it| it.block == block && it.index >= first);
-        let end = barriers.map(|it| it.index).min();
-        if to.block == block && to.index >= first && end.is_none_or(|end| to.index <= end) {
-            return true;
-        }
-        if end.is_none() {
-            let next = graph.block(block).successors.iter().copied();
-            open.extend(next.filter(|&it| seen.insert(it)).map(|it| (it, 0)));
-        }
-    }
-    false
+    reaches(graph, from.next(), to, barriers)
 }
 
 impl Owner<'_> {
@@ -48,14 +27,15 @@ impl Owner<'_> {
         let (Some(call), Some(empty)) = (graph.call(call), self.emptied(&graph)) else {
             return false;
         };
-        let ends: Vec<Point> = ends(&graph)
+        let ends: Vec<Point> = graph
+            .returns()
             .filter(|&end| leads(&graph, call, end, &[]))
             .collect();
         let entry = Point {
             block: Cfg::ENTRY,
             index: 0,
         };
-        let begins_empty = |at: Point| !walks(&graph, entry, at, &[empty]);
+        let begins_empty = |at: Point| !reaches(&graph, entry, at, &[empty]);
         let are_right = |releases: &Vec<ExprId>| {
             let points: Option<Vec<Point>> = releases.iter().map(|&it| graph.call(it)).collect();
             points.is_some_and(|points| {
@@ -102,11 +82,7 @@ impl Owner<'_> {
     /// Where all of the variable gets zero.
     fn emptied(&self, graph: &Cfg) -> Option<Point> {
         let tree = &self.function.tree;
-        let is_address = |arg: ExprId| {
-            matches!(tree.expr(tree.without_casts(arg)).kind,
-                ExprKind::Unary { op: UnaryOp::AddressOf, operand }
-                    if tree.as_local(operand) == Some(self.at.0))
-        };
+        let is_address = |arg| tree.as_address(tree.without_casts(arg)) == Some(self.at.0);
         let mut cleared = tree.expr_ids().filter(|&expr| match &tree.expr(expr).kind {
             ExprKind::Call { callee, args } => {
                 tree.callee_name(*callee) == Some("memset")
@@ -137,13 +113,6 @@ fn is_empty(tree: &Tree, stmt: &StmtKind, local: LocalId) -> bool {
             .iter()
             .all(|entry| matches!(entry.value, Init::Expr(value) if tree.is_null(value))),
         _ => false,
-    })
-}
-
-fn ends(graph: &Cfg) -> impl Iterator<Item = Point> + '_ {
-    graph.iter().filter_map(|(block, content)| {
-        let index = content.instrs.len();
-        matches!(content.terminator, Terminator::Return(..)).then_some(Point { block, index })
     })
 }
 

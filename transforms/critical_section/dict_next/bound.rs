@@ -16,11 +16,12 @@ use crate::ast::{
     BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, Tree, TypeKind, UnaryOp,
 };
 use crate::capi::{self, Returns};
+use crate::cfg::reaches;
 
 use super::fills::fills_nothing;
 use super::scope::{Scope, inside};
 use super::site::Site;
-use super::size::{leads, size_call};
+use super::size::size_call;
 
 /// Whether the function is right whatever the call `size` of a function like `PyDict_Size` gave for
 /// the dict of `site`: nothing that it makes of it has places that items are counted into. Where it
@@ -299,7 +300,7 @@ impl<'s, 'a> Sizes<'s, 'a> {
         scope.tree().stmts.iter().any(|stmt| match stmt.kind {
             StmtKind::If { cond, then, .. } if scope.uncast(cond) == id => {
                 let then = scope.cfg.before(then);
-                then.is_some_and(|then| !leads(scope, then, call))
+                then.is_some_and(|then| !reaches(&scope.cfg, then, call, &[]))
             }
             _ => false,
         })
@@ -319,7 +320,7 @@ fn is_ahead(scope: &Scope<'_>, id: ExprId, site: &Site) -> bool {
     }
     let point = scope.stmt_of(id).and_then(|stmt| scope.cfg.before(stmt));
     let behind = scope.cfg.after(site.iteration);
-    point.is_some_and(|point| behind.is_none_or(|behind| !leads(scope, behind, point)))
+    point.is_some_and(|point| behind.is_none_or(|behind| !reaches(&scope.cfg, behind, point, &[])))
 }
 
 /// The call of a function like `PyDict_Size` that `expr` is, or whose result the variable `expr`

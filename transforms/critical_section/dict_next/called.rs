@@ -12,12 +12,11 @@ use std::collections::BTreeSet;
 
 use crate::ast::{ExprId, ExprKind, Tree};
 use crate::capi;
-use crate::cfg::{Callee, InstrKind, Source};
+use crate::cfg::{Callee, InstrKind, Source, reaches};
 
 use super::field::sets;
 use super::scope::Scope;
 use super::site::Site;
-use super::size::leads;
 
 /// Whether something that the loop of `site` calls, and comes back from to ask for the next item, may
 /// set one of the fields and variables `names`.
@@ -32,7 +31,7 @@ pub(super) fn may_set(scope: &Scope<'_>, site: &Site, names: &BTreeSet<&str>) ->
     let tree = scope.tree();
     let comes_back = |call: ExprId| {
         let from = scope.cfg.call(call);
-        from.is_none_or(|from| leads(scope, from, next))
+        from.is_none_or(|from| reaches(&scope.cfg, from, next, &[]))
     };
     let calls = scope.steps_in(site.range(scope)).filter_map(|step| {
         let InstrKind::Call { callee, .. } = &step.kind else {
@@ -83,9 +82,8 @@ pub(super) fn may_set(scope: &Scope<'_>, site: &Site, names: &BTreeSet<&str>) ->
 pub(super) fn sets_itself(scope: &Scope<'_>, site: &Site, names: &BTreeSet<&str>) -> bool {
     let tree = scope.tree();
     let range = site.range(scope);
-    let ids = (0u32..).map(ExprId).take(tree.exprs.len());
-    let inside = ids.filter(|&id| super::scope::inside(tree.expr(id).range, range));
-    let mut open: Vec<&str> = inside.flat_map(|id| reached(tree, id)).collect();
+    let inside = tree.exprs_in(range);
+    let mut open: Vec<&str> = inside.flat_map(|(id, _)| reached(tree, id)).collect();
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     while let Some(name) = open.pop() {
         if !seen.insert(name) {
@@ -96,8 +94,7 @@ pub(super) fn sets_itself(scope: &Scope<'_>, site: &Site, names: &BTreeSet<&str>
             if sets(tree, function.range, names) {
                 return true;
             }
-            let ids = (0u32..).map(ExprId).take(tree.exprs.len());
-            open.extend(ids.flat_map(|id| reached(tree, id)));
+            open.extend(tree.expr_ids().flat_map(|id| reached(tree, id)));
         }
     }
     false
@@ -118,7 +115,7 @@ fn reached(tree: &Tree, call: ExprId) -> Vec<&str> {
 
 /// The calls of a function; `None` if one goes through a pointer.
 fn named_calls(tree: &Tree) -> Option<Vec<(&Tree, ExprId, &str)>> {
-    let ids = (0u32..).map(ExprId).zip(&tree.exprs);
+    let ids = tree.expr_ids().zip(&tree.exprs);
     let calls = ids.filter_map(|(id, expr)| match expr.kind {
         ExprKind::Call { callee, .. } => {
             Some(tree.callee_name(callee).map(|name| (tree, id, name)))
@@ -178,9 +175,6 @@ fn has_plain_format(tree: &Tree, call: ExprId) -> bool {
     let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
         return false;
     };
-    let mut formats = args.iter().filter_map(|&arg| match &tree.expr(arg).kind {
-        ExprKind::Str(text) => Some(text),
-        _ => None,
-    });
+    let mut formats = args.iter().filter_map(|&arg| tree.as_string(arg));
     formats.next().is_some_and(|format| !format.contains(&b'&'))
 }

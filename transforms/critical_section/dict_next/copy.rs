@@ -111,13 +111,6 @@ impl<'a> Copy<'a> {
         for doubt in shown::doubts(self) {
             fix.assume(doubt);
         }
-        if self.known == Known::Assumed {
-            let dict = self.scope.text(self.life.dict)?;
-            fix.assume(format!(
-                "`{dict}` is a dict: `PyDict_Copy` fails for anything else, where `PyDict_Next` \
-                 finds nothing"
-            ));
-        }
         if self.known == Known::Sized {
             let (file, _) = self.scope.cx.item(self.scope.item).place;
             let function = "Py_NewRef";

@@ -83,13 +83,7 @@ fn values<'s>(scope: &'s Scope<'_>, local: LocalId) -> impl Iterator<Item = Expr
         ExprKind::Assign { lhs, rhs, .. } if scope.local(*lhs) == Some(local) => Some(*rhs),
         // `&local`
         ExprKind::Call { args, .. } => {
-            let is_address = |arg: &ExprId| match scope.expr(scope.uncast(*arg)).kind {
-                ExprKind::Unary {
-                    op: UnaryOp::AddressOf,
-                    operand,
-                } => scope.local(operand) == Some(local),
-                _ => false,
-            };
+            let is_address = |arg: &ExprId| scope.address(*arg) == Some(local);
             args.iter().any(is_address).then_some(id)
         }
         _ => None,
@@ -128,7 +122,7 @@ fn named_in(scope: &Scope<'_>, expr: ExprId) -> Vec<LocalId> {
     });
     let filled: BTreeSet<ExprId> = filled.collect();
     let range = scope.expr(expr).range;
-    let ids = (0u32..).map(ExprId).take(exprs.len());
+    let ids = scope.tree().expr_ids();
     let used = ids.filter(|id| inside(scope.expr(*id).range, range) && !filled.contains(id));
     used.filter_map(|id| scope.local(id)).collect()
 }

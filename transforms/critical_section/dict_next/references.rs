@@ -1,12 +1,13 @@
 //! Strong references to key and value while the body of the loop runs.
 
 use crate::ast::{ExprKind, Init, StmtId, StmtKind, Storage, TokenRange};
+use crate::capi;
 use crate::edit::{Layout, Need};
 use crate::source::{ByteSpan, FileId};
 
 use super::exits::Exits;
 use super::rewrite::Names;
-use super::scope::{Scope, inside};
+use super::scope::Scope;
 use super::site::{Kind, Site};
 use super::text::has_directive;
 use super::values::{KEY, Set, VALUE};
@@ -205,34 +206,15 @@ fn is_behind_directive(scope: &Scope<'_>, block: StmtId, stmt: StmtId) -> bool {
     has_directive(scope.cx.file(file).bytes(), tokens, above)
 }
 
-/// What asks how many references something has, or fails if it has another.
-const ASKS_COUNTS: [&str; 11] = [
-    "PyTuple_SetItem",
-    "PyUnicode_Append",
-    "PyUnicode_AppendAndDel",
-    "PyUnicode_CopyCharacters",
-    "PyUnicode_Fill",
-    "PyUnicode_Resize",
-    "PyUnicode_WriteChar",
-    "PyUnstable_Object_IsUniquelyReferenced",
-    "Py_REFCNT",
-    "_PyBytes_Resize",
-    "_PyTuple_Resize",
-];
-
 /// Whether what stands in `range` asks how many references something has: one more would show.
 pub(super) fn looks_at_counts(scope: &Scope<'_>, range: TokenRange) -> bool {
     let tree = scope.tree();
-    tree.exprs.iter().any(|expr| {
-        let asks = match &expr.kind {
-            ExprKind::Member { field, .. } => &**field == "ob_refcnt",
-            ExprKind::Call { callee, .. } => {
-                let name = tree.callee_name(*callee);
-                name.is_some_and(|name| ASKS_COUNTS.contains(&name))
-            }
-            _ => false,
-        };
-        asks && inside(expr.range, range)
+    tree.exprs_in(range).any(|(_, expr)| match &expr.kind {
+        ExprKind::Member { field, .. } => &**field == "ob_refcnt",
+        ExprKind::Call { callee, .. } => {
+            tree.callee_name(*callee).is_some_and(capi::looks_at_count)
+        }
+        _ => false,
     })
 }
 

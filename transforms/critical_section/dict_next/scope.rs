@@ -111,9 +111,19 @@ impl<'a> Scope<'a> {
         self.tree().as_local(expr)
     }
 
+    /// The variable whose address an expression is, through casts.
+    pub(super) fn address(&self, expr: ExprId) -> Option<LocalId> {
+        self.tree().as_address(self.uncast(expr))
+    }
+
     /// Whether `expr` mentions `local`.
     pub(super) fn mentions(&self, expr: ExprId, local: LocalId) -> bool {
-        self.mentions_outside(expr, local, TokenRange::default())
+        self.is_named_in(self.expr(expr).range, local, TokenRange::default())
+    }
+
+    /// Whether `stmt` mentions `local`, other than by declaring it.
+    pub(super) fn stmt_mentions(&self, stmt: StmtId, local: LocalId) -> bool {
+        self.is_named_in(self.range(stmt), local, TokenRange::default())
     }
 
     /// Whether `expr` mentions `local` outside of the range `except`.
@@ -123,18 +133,24 @@ impl<'a> Scope<'a> {
         local: LocalId,
         except: TokenRange,
     ) -> bool {
-        let range = self.expr(expr).range;
-        self.tree().exprs.iter().any(|e| {
-            let is_name = matches!(e.kind, ExprKind::Name(Name::Local(l)) if l == local);
-            is_name && inside(e.range, range) && !inside(e.range, except)
-        })
+        self.is_named_in(self.expr(expr).range, local, except)
+    }
+
+    /// Whether `local` is named in one range and outside of another.
+    pub(super) fn is_named_in(
+        &self,
+        range: TokenRange,
+        local: LocalId,
+        except: TokenRange,
+    ) -> bool {
+        let mut exprs = self.tree().exprs_in(range);
+        exprs.any(|(id, expr)| self.local(id) == Some(local) && !except.contains(expr.range))
     }
 
     /// Whether a call stands in `stmt`.
     pub(super) fn stmt_calls(&self, stmt: StmtId) -> bool {
-        let range = self.range(stmt);
-        let mut exprs = self.tree().exprs.iter().filter(|e| inside(e.range, range));
-        exprs.any(|e| matches!(e.kind, ExprKind::Call { .. }))
+        let mut exprs = self.tree().exprs_in(self.range(stmt));
+        exprs.any(|(_, expr)| matches!(expr.kind, ExprKind::Call { .. }))
     }
 
     /// Whether the step was made from a node inside `range`.
@@ -273,7 +289,7 @@ pub(super) fn is_address_of(operand: &Operand, local: LocalId) -> bool {
 }
 
 pub(super) fn inside(inner: TokenRange, outer: TokenRange) -> bool {
-    outer.start <= inner.start && inner.end <= outer.end
+    outer.contains(inner)
 }
 
 /// Which statement each node hangs on.

@@ -1,6 +1,6 @@
 //! What a call of `PyDict_Next` iterates over, and the statement that is the iteration.
 
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind, TokenRange, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind, TokenRange};
 use crate::source::{ByteSpan, FileId};
 
 use super::once;
@@ -62,7 +62,7 @@ impl Site {
             ExprKind::Call { args, .. } if args.len() >= 4 => args,
             _ => return Err("the call does not have the arguments of `PyDict_Next`".into()),
         };
-        let position = pointed_local(scope, args[1]).ok_or(
+        let position = scope.address(args[1]).ok_or(
             "the position is kept outside of this function: put a critical section around the \
              call and take `Py_NewRef` of key and value before it ends",
         )?;
@@ -170,24 +170,13 @@ fn shape(scope: &Scope<'_>, iteration: StmtId, call: ExprId) -> Result<Site, Str
     })
 }
 
-/// `&local`, through casts.
-fn pointed_local(scope: &Scope<'_>, arg: ExprId) -> Option<LocalId> {
-    match scope.expr(scope.uncast(arg)).kind {
-        ExprKind::Unary {
-            op: UnaryOp::AddressOf,
-            operand,
-        } => scope.local(operand),
-        _ => None,
-    }
-}
-
 fn out_local(scope: &Scope<'_>, arg: ExprId) -> Result<Option<LocalId>, String> {
     let bare = scope.uncast(arg);
     let is_null = match &scope.expr(bare).kind {
         ExprKind::Int(value) => *value == Some(0),
         _ => scope.text(bare).is_some_and(|text| text == "NULL"),
     };
-    match pointed_local(scope, bare) {
+    match scope.address(bare) {
         Some(local) => Ok(Some(local)),
         None if is_null => Ok(None),
         None => Err(

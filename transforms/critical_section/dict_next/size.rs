@@ -1,9 +1,7 @@
 //! Whether the size of the dict is asked for outside of the loop.
 
-use std::collections::BTreeSet;
-
 use crate::ast::{ExprId, ExprKind, StmtKind, Tree};
-use crate::cfg::{BlockId, Point};
+use crate::cfg::reaches;
 
 use super::bound::bounds_nothing;
 use super::scope::{Scope, inside};
@@ -82,29 +80,9 @@ fn meets(scope: &Scope<'_>, one: ExprId, other: ExprId) -> bool {
 /// Whether a path leads from one call to another, for all that is known.
 pub(super) fn comes_to(scope: &Scope<'_>, one: ExprId, other: ExprId) -> bool {
     match (scope.cfg.call(one), scope.cfg.call(other)) {
-        (Some(one), Some(other)) => leads(scope, one, other),
+        (Some(one), Some(other)) => reaches(&scope.cfg, one, other, &[]),
         _ => true,
     }
-}
-
-/// Whether a path leads from one point to another.
-pub(super) fn leads(scope: &Scope<'_>, from: Point, to: Point) -> bool {
-    if from.block == to.block && from.index <= to.index {
-        return true;
-    }
-    let mut seen: BTreeSet<BlockId> = BTreeSet::new();
-    let mut open = vec![from.block];
-    while let Some(block) = open.pop() {
-        for &next in &scope.cfg.block(block).successors {
-            if next == to.block {
-                return true;
-            }
-            if seen.insert(next) {
-                open.push(next);
-            }
-        }
-    }
-    false
 }
 
 fn exprs(tree: &Tree) -> impl Iterator<Item = (ExprId, &ExprKind)> {

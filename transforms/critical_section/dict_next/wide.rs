@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use crate::ast::{BinaryOp, ExprId, ExprKind, StmtId, StmtKind};
 use crate::capi;
-use crate::cfg::{Callee, InstrKind, Source};
+use crate::cfg::{Callee, InstrKind, Source, reaches};
 
 use crate::program::CallSite;
 use crate::provenance::Verdict;
@@ -20,7 +20,7 @@ use crate::provenance::Verdict;
 use super::operand::Operand;
 use super::scope::{Scope, inside};
 use super::site::{Region, Site};
-use super::size::{Asked, leads};
+use super::size::Asked;
 
 /// The site with a region that holds all of `asked` as well; `None` if no run of statements in one
 /// block does, or if it cannot become a block of its own. `calls` are all calls of `PyDict_Next` in
@@ -147,7 +147,7 @@ pub(super) fn waits<'s>(scope: &'s Scope<'_>, site: &Site) -> Option<&'s str> {
         else {
             return None;
         };
-        let is_before = leads(scope, scope.cfg.call(call)?, iteration);
+        let is_before = reaches(&scope.cfg, scope.cfg.call(call)?, iteration, &[]);
         (call != site.call && is_before).then_some((call, &**name))
     });
     let waiting = calls.find(|&(call, name)| takes_lock(scope, call, name));

@@ -9,7 +9,7 @@
 //! ```
 
 use super::text::{Writer, dict_of};
-use crate::ast::{ExprId, ExprKind, Name, StmtId, StmtKind};
+use crate::ast::{ExprId, StmtId, StmtKind};
 use crate::source::ByteSpan;
 use crate::transforms::critical_section::dict_next::draft::Variable;
 use crate::transforms::critical_section::dict_next::references::late_value;
@@ -40,15 +40,7 @@ impl Late {
             return None;
         };
         let local = decls.last()?.local;
-        let waits = |&stmt: &StmtId| {
-            let range = scope.range(stmt);
-            let mut exprs = scope.tree().exprs.iter();
-            scope.stmt_calls(stmt)
-                || exprs.any(|expr| {
-                    matches!(expr.kind, ExprKind::Name(Name::Local(it)) if it == local)
-                        && inside(expr.range, range)
-                })
-        };
+        let waits = |&stmt: &StmtId| scope.stmt_calls(stmt) || scope.stmt_mentions(stmt, local);
         let within = scope.range(first);
         let mut calls = scope
             .tree()

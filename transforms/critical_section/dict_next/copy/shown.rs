@@ -1,8 +1,8 @@
 //! What a loop over the dict itself may see that one over a copy does not.
 
 use super::Copy;
-use super::dict::asks_exactly;
-use crate::ast::{ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, UnaryOp};
+use super::dict::{Known, asks_exactly};
+use crate::ast::{ExprId, ExprKind, Init, LocalId, StmtId, StmtKind};
 use crate::strong::may_change;
 use crate::transforms::critical_section::dict_next::scope::{Scope, inside};
 use crate::transforms::critical_section::dict_next::site::Site;
@@ -21,7 +21,13 @@ pub(super) fn doubts(copy: &Copy<'_>) -> Vec<String> {
     let subclass = (!asks_exactly(copy.scope, &copy.life)).then(|| {
         format!("`{dict}` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give")
     });
-    changer.into_iter().chain(subclass).collect()
+    let other = (copy.known == Known::Assumed).then(|| {
+        format!(
+            "`{dict}` is a dict: `PyDict_Copy` fails for anything else, where `PyDict_Next` finds \
+             nothing"
+        )
+    });
+    changer.into_iter().chain(subclass).chain(other).collect()
 }
 
 /// What is called before the last read of the copy, and may change the dict.
@@ -52,7 +58,7 @@ pub(super) fn begins_at_zero(scope: &Scope<'_>, site: &Site) -> bool {
     let ExprKind::Call { args, .. } = &scope.expr(site.call).kind else {
         return false;
     };
-    let Some(pos) = args.get(1).and_then(|&arg| addressed(scope, arg)) else {
+    let Some(pos) = args.get(1).and_then(|&arg| scope.address(arg)) else {
         return false;
     };
     let mut inner = site.iteration;
@@ -76,27 +82,11 @@ pub(super) fn begins_at_zero(scope: &Scope<'_>, site: &Site) -> bool {
 /// Whether the loop names its position nowhere but in its call.
 fn is_left_alone(scope: &Scope<'_>, site: &Site, pos: LocalId) -> bool {
     let (call, whole) = (scope.expr(site.call).range, scope.range(site.iteration));
-    scope.tree().expr_ids().all(|id| {
-        let expr = scope.expr(id);
-        scope.local(id) != Some(pos) || !inside(expr.range, whole) || inside(expr.range, call)
-    })
-}
-
-fn addressed(scope: &Scope<'_>, arg: ExprId) -> Option<LocalId> {
-    match scope.expr(scope.uncast(arg)).kind {
-        ExprKind::Unary {
-            op: UnaryOp::AddressOf,
-            operand,
-        } => scope.local(operand),
-        _ => None,
-    }
+    !scope.is_named_in(whole, pos, call)
 }
 
 fn names(scope: &Scope<'_>, stmt: StmtId, local: LocalId) -> bool {
-    let range = scope.range(stmt);
-    let is_named =
-        |id: ExprId| scope.local(id) == Some(local) && inside(scope.expr(id).range, range);
-    declared(scope, stmt, local).is_some() || scope.tree().expr_ids().any(is_named)
+    declared(scope, stmt, local).is_some() || scope.stmt_mentions(stmt, local)
 }
 
 /// What a variable gets in its declaration, if `stmt` is that.

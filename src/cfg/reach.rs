@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::cfg::{Cfg, Point, Terminator};
+use super::{Cfg, Point};
 
 /// Whether a path leads from one point to another and passes none of `barriers` on its way.
-pub(in crate::strong) fn reaches(cfg: &Cfg, from: Point, to: Point, barriers: &[Point]) -> bool {
+#[must_use]
+pub fn reaches(cfg: &Cfg, from: Point, to: Point, barriers: &[Point]) -> bool {
     let mut seen = BTreeSet::new();
     let mut open = vec![from];
     while let Some(at) = open.pop() {
@@ -23,16 +24,4 @@ pub(in crate::strong) fn reaches(cfg: &Cfg, from: Point, to: Point, barriers: &[
         }
     }
     false
-}
-
-/// The points at which the function ends.
-pub(in crate::strong) fn ends_of(cfg: &Cfg) -> impl Iterator<Item = Point> + '_ {
-    let blocks = cfg.iter();
-    blocks.filter_map(|(block, content)| match content.terminator {
-        Terminator::Return(..) => Some(Point {
-            block,
-            index: content.instrs.len(),
-        }),
-        _ => None,
-    })
 }
