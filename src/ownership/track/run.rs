@@ -40,11 +40,20 @@ pub struct Followed {
 /// Follows `seeds` through the function: all together and all variables with them, or less if that
 /// makes too many states. Not to know the values of the other variables, or of the other seeds,
 /// makes more paths possible, never fewer, so what is clean then, or doubtful at most, is no worse.
+///
+/// Only what `counts` is reported.
 #[must_use]
-pub fn run(cfg: &Cfg, tree: &Tree, seeds: &[Seed], callees: &dyn Callees) -> Report {
+pub fn run(
+    cfg: &Cfg,
+    tree: &Tree,
+    seeds: &[Seed],
+    callees: &dyn Callees,
+    counts: &dyn Fn(&Trouble) -> bool,
+) -> Report {
     let facts = Facts::new(cfg, tree);
     let together = |blur| {
-        let followed = Walk::new(&facts, seeds, callees, blur).run(&mut 0)?;
+        let mut followed = Walk::new(&facts, seeds, callees, blur).run(&mut 0)?;
+        followed.troubles.retain(counts);
         let is_no_worse = |trouble: &Trouble| !blur || trouble.problem.is_doubt();
         let holds = followed.troubles.iter().all(is_no_worse);
         holds.then_some(followed.troubles)
@@ -56,13 +65,17 @@ pub fn run(cfg: &Cfg, tree: &Tree, seeds: &[Seed], callees: &dyn Callees) -> Rep
     let mut doubts = Vec::new();
     for (at, seed) in seeds.iter().enumerate() {
         let walk = Walk::new(&facts, std::slice::from_ref(seed), callees, true);
-        let troubles = walk.run(&mut visits).map(|followed| followed.troubles);
+        let troubles = walk.run(&mut visits).map(|followed| {
+            let troubles = followed.troubles.into_iter();
+            let named = troubles.map(|trouble| Trouble {
+                seed: at,
+                ..trouble
+            });
+            named.filter(counts).collect::<Vec<_>>()
+        });
         match troubles {
             Some(troubles) if troubles.iter().all(|trouble| trouble.problem.is_doubt()) => {
-                doubts.extend(troubles.iter().map(|&trouble| Trouble {
-                    seed: at,
-                    ..trouble
-                }));
+                doubts.extend(troubles);
             }
             _ => return Report::TooComplex,
         }
