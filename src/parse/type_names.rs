@@ -195,7 +195,13 @@ mod tests {
         ];
         assert!(numbers.iter().all(|name| types.is_number(name)));
         let others = [
-            "both", "point", "time_t", "loop", "unknown_t", "PyObject", "filled",
+            "both",
+            "point",
+            "time_t",
+            "loop",
+            "unknown_t",
+            "PyObject",
+            "filled",
         ];
         assert!(!others.iter().any(|name| types.is_number(name)));
     }
