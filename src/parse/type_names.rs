@@ -44,7 +44,7 @@ impl TypeNames {
     }
 
     /// Adds all names that the `typedef`s of the package declare. One stands for a number if it
-    /// does in every configuration.
+    /// does in every configuration; what a build fills in is taken to be of the kind of the others.
     pub fn add_all<'t>(&mut self, typedefs: impl IntoIterator<Item = &'t Typedef>) {
         let mut by_name: BTreeMap<&str, Vec<&Typedef>> = BTreeMap::new();
         for typedef in typedefs {
@@ -57,8 +57,8 @@ impl TypeNames {
         loop {
             let before = self.numbers.len();
             let found = by_name.iter().filter(|(_, typedefs)| {
-                let mut typedefs = typedefs.iter();
-                typedefs.all(|typedef| self.are_number(&typedef.words))
+                let mut known = typedefs.iter().filter(|it| !it.is_template()).peekable();
+                known.peek().is_some() && known.all(|typedef| self.are_number(&typedef.words))
             });
             let found: Vec<Box<str>> = found.map(|(&name, _)| name.into()).collect();
             self.numbers.extend(found);
@@ -184,12 +184,25 @@ mod tests {
             typedef("both", "int"),
             typedef("both", ""),
             typedef("point", "struct point"),
+            typedef("index", "int"),
+            typedef("index", "@INDEX@"),
+            typedef("filled", "@INDEX@"),
             typedef("time_t", ""),
             typedef("loop", "loop"),
         ]);
-        let numbers = ["real", "base", "count", "color", "uint64_t", "npy_intp"];
+        let numbers = [
+            "real", "base", "count", "color", "uint64_t", "npy_intp", "index",
+        ];
         assert!(numbers.iter().all(|name| types.is_number(name)));
-        let others = ["both", "point", "time_t", "loop", "unknown_t", "PyObject"];
+        let others = [
+            "both",
+            "point",
+            "time_t",
+            "loop",
+            "unknown_t",
+            "PyObject",
+            "filled",
+        ];
         assert!(!others.iter().any(|name| types.is_number(name)));
     }
 }

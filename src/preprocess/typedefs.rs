@@ -9,9 +9,17 @@ use crate::lex::{Token, TokenKind};
 pub struct Typedef {
     /// The name.
     pub name: Box<str>,
-    /// The words of its type if that is nothing else: `unsigned int`, `my_size`, `enum`. Empty for
-    /// pointers, structs and the like.
+    /// The words of its type if that is nothing else: `unsigned int`, `my_size`, `enum`, or one that
+    /// a build fills in: `@INT@`. Empty for pointers, structs and the like.
     pub words: Vec<Box<str>>,
+}
+
+impl Typedef {
+    /// Whether a build fills in what the name stands for: `typedef @INT@ my_int;`.
+    #[must_use]
+    pub fn is_template(&self) -> bool {
+        matches!(&self.words[..], [word] if word.starts_with('@'))
+    }
 }
 
 /// The names between each `typedef` and its `;`: the last identifier of each declarator, or the
@@ -102,6 +110,11 @@ fn words(bytes: &[u8], tokens: &[&Token]) -> Vec<Box<str>> {
         }
         _ => tokens.to_vec(),
     };
+    let texts: Vec<&[u8]> = outside.iter().map(text).collect();
+    if let [b"@", word, b"@", _] = texts[..] {
+        let word = to_name(word).map(|word| format!("@{word}@").into());
+        return word.into_iter().collect();
+    }
     let only_words = outside.iter().all(|token| token.kind == TokenKind::Ident);
     let Some((_, before)) = outside.split_last().filter(|_| only_words) else {
         return Vec::new();
@@ -127,7 +140,8 @@ mod tests {
         let text = "typedef unsigned long size; typedef const real *p, r;
             typedef enum { A, B = f(1) } e; typedef enum tag t, *q; typedef enum u v;
             typedef struct { int x; } s; typedef int (*call)(int a), n[4];
-            typedef e (function)(size), plain(size);";
+            typedef e (function)(size), plain(size);
+            typedef @INT@ filled; typedef @INT@ *filled_pointer;";
         let tokens = lex(text.as_bytes());
         let tokens: Vec<&Token> = tokens.iter().collect();
         let found = typedefs(text.as_bytes(), &tokens);
@@ -138,6 +152,8 @@ mod tests {
         insta::assert_snapshot!(lines.join("\n"), @"
         call ()
         e (enum)
+        filled (@INT@)
+        filled_pointer ()
         function ()
         n ()
         p ()

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::original::Original;
 use super::proof::{
-    borrowed_seeds, call_of, follow, graph, is_inserted, original_span, span_of, start_of,
+    borrowed_seeds, call_of, follow, graph, is_inserted, original_span, releases_nothing, span_of,
+    start_of,
 };
 use crate::ast::Function;
 use crate::cfg::Source;
@@ -36,7 +37,9 @@ impl<'a> Before<'a> {
         let mut old = Vec::new();
         for (item, function) in original.functions_within(file, original_span(applied, place)) {
             let seeds = borrowed_seeds(function, handing);
-            if let Report::Complete(troubles) = follow(function, &seeds, original.callees) {
+            let counts = |trouble: &Trouble| !releases_nothing(trouble);
+            let report = follow(function, &seeds, original.callees, &counts);
+            if let Report::Complete(troubles) = report {
                 old.extend(troubles.iter().filter_map(|trouble| {
                     Some((trouble.problem, start_of(item, function, trouble)?))
                 }));

@@ -13,7 +13,8 @@ use std::collections::BTreeSet;
 use super::Failure;
 use super::original::Original;
 use super::proof::{
-    borrowed_seeds, call_of, describe, follow, is_new, original_span, seeds, start_of,
+    borrowed_seeds, call_of, describe, follow, is_new, original_span, releases_nothing, seeds,
+    start_of,
 };
 use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree};
 use crate::capi::{self, Returns};
@@ -42,16 +43,15 @@ pub(super) fn failure(
         let at = start.and_then(|start| applied.map.to_original(start));
         old.contains(&(trouble.problem, at)) && at.is_some() == start.is_some()
     };
-    let Report::Complete(troubles) = follow(function, &made, original.callees) else {
+    let is_new = |trouble: &Trouble| is_new(item, function, applied, trouble);
+    let Report::Complete(troubles) = follow(function, &made, original.callees, &is_new) else {
         let call = call_of(item, function, applied, &made[0]);
         let reason = "the function has too many paths to prove that each reference is released \
                       exactly once";
         return Some((call, Failure::Unknown(reason.to_owned())));
     };
-    let wrong = troubles.iter().find(|trouble| {
-        let is_mine = is_new(item, function, applied, trouble) && !trouble.problem.is_doubt();
-        is_mine && !is_known(trouble)
-    })?;
+    let mut wrong = troubles.iter().filter(|it| !it.problem.is_doubt());
+    let wrong = wrong.find(|trouble| !is_known(trouble))?;
     let call = call_of(item, function, applied, &made[wrong.seed]);
     Some((call, Failure::Wrong(describe(function, &made, wrong))))
 }
@@ -66,7 +66,9 @@ fn old_troubles(
     let mut old = Vec::new();
     for (before, function) in original.functions_within(item.place.0, span) {
         let seeds = made_seeds(function, &borrowed_seeds(function, handing));
-        if let Report::Complete(troubles) = follow(function, &seeds, original.callees) {
+        let counts = |trouble: &Trouble| !releases_nothing(trouble);
+        let report = follow(function, &seeds, original.callees, &counts);
+        if let Report::Complete(troubles) = report {
             let places = troubles
                 .iter()
                 .map(|trouble| (trouble.problem, start_of(before, function, trouble)));

@@ -1,5 +1,6 @@
 //! What is wrong with the functions of a result.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::before::Before;
@@ -117,19 +118,7 @@ fn unreleased(
     if seeds.is_empty() {
         return Vec::new();
     }
-    let Report::Complete(troubles) = follow(function, &seeds, original.callees) else {
-        let reason = "the function has too many paths to prove that each reference is released \
-                      exactly once";
-        return vec![(None, Failure::Unknown(reason.to_owned()))];
-    };
-    let new = troubles
-        .into_iter()
-        .filter(|trouble| is_new(item, function, applied, trouble));
-    let mut troubles: Vec<Trouble> = new.collect();
-    if troubles.is_empty() {
-        return Vec::new();
-    }
-    let before = Before::new(original, item, function, applied, handing);
+    let before = LazyCell::new(|| Before::new(original, item, function, applied, handing));
     let changed = Changed {
         original,
         item,
@@ -137,12 +126,22 @@ fn unreleased(
         applied,
         handing,
     };
-    troubles.retain(|trouble| {
+    let counts = |trouble: &Trouble| {
         let seed = &seeds[trouble.seed];
-        let is_leak = trouble.problem == Problem::Leak;
-        let is_old = is_leak && changed.forgets_no_more(seed);
-        !is_old && !before.is_same(trouble) && !before.only_lends(original, handing, seed, trouble)
-    });
+        let is_old = || trouble.problem == Problem::Leak && changed.forgets_no_more(seed);
+        is_new(item, function, applied, trouble)
+            && !is_old()
+            && !before.is_same(trouble)
+            && !before.only_lends(original, handing, seed, trouble)
+    };
+    let Report::Complete(troubles) = follow(function, &seeds, original.callees, &counts) else {
+        let reason = "the function has too many paths to prove that each reference is released \
+                      exactly once";
+        return vec![(None, Failure::Unknown(reason.to_owned()))];
+    };
+    if troubles.is_empty() {
+        return Vec::new();
+    }
     if apart::is_balanced(original, (item, function), applied, &seeds, &troubles) {
         return Vec::new();
     }
@@ -207,9 +206,15 @@ fn unbalanced(item: &ProgramItem, function: &Function, applied: &Applied) -> Opt
     Some(format!("in `{}`, a path {what}", function.name))
 }
 
-pub(super) fn follow(function: &Function, seeds: &[Seed], callees: &dyn Callees) -> Report {
+/// What is wrong with the seeds, of what `counts`.
+pub(super) fn follow(
+    function: &Function,
+    seeds: &[Seed],
+    callees: &dyn Callees,
+    counts: &dyn Fn(&Trouble) -> bool,
+) -> Report {
     let graph = graph(function);
-    track::run(&graph, &function.tree, seeds, callees)
+    track::run(&graph, &function.tree, seeds, callees, counts)
 }
 
 /// The lookups of the original, and its calls of functions that give new references since.
@@ -359,12 +364,20 @@ pub(super) fn is_new(
     applied: &Applied,
     trouble: &Trouble,
 ) -> bool {
-    let (Problem::ReleaseOfNull | Problem::ReleaseOfUnset, Some(cfg::Source::Expr(at))) =
-        (trouble.problem, trouble.at)
-    else {
-        return true;
-    };
-    is_inserted(item, applied, function.tree.expr(at).range.start)
+    match trouble.at {
+        Some(cfg::Source::Expr(at)) if releases_nothing(trouble) => {
+            is_inserted(item, applied, function.tree.expr(at).range.start)
+        }
+        _ => true,
+    }
+}
+
+/// Whether a release is of what is not there.
+pub(super) fn releases_nothing(trouble: &Trouble) -> bool {
+    matches!(
+        trouble.problem,
+        Problem::ReleaseOfNull | Problem::ReleaseOfUnset
+    )
 }
 
 pub(super) fn describe(function: &Function, seeds: &[Seed], trouble: &Trouble) -> String {

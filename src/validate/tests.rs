@@ -450,6 +450,7 @@ static int f(T *self, PyObject *l) {
 }
 
 mod apart;
+mod crowded;
 mod forgotten;
 mod kept;
 mod kept_arguments;

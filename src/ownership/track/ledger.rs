@@ -44,7 +44,14 @@ impl Stepper<'_> {
                 count: of(id).count,
             },
             Some(Value::Derived(id) | Value::MaybeDerived(id)) => Handed::Inside(of(id).seed),
-            Some(Value::Unknown | Value::Unset | Value::NonNull | Value::None | Value::Owed(_))
+            Some(
+                Value::Unknown
+                | Value::Unset
+                | Value::MaybeNull
+                | Value::NonNull
+                | Value::None
+                | Value::Owed(_),
+            )
             | None => Handed::Other,
         };
         let held = state.instances.iter().enumerate();

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use rustc_hash::FxHashSet;
-
+use super::crowd::Crowd;
 use super::effects::Callees;
 use super::facts::Facts;
 use super::state::{State, Value};
@@ -17,7 +16,7 @@ use crate::cfg::{
 /// Most distinct states at the entry of one block.
 const MAX_STATES_OF_BLOCK: usize = 96;
 
-/// Most of them in which the values of all variables are kept apart when a seed is followed alone.
+/// Most of them that are kept apart where their references do not differ, when paths are many.
 const MAX_EXACT_STATES_OF_BLOCK: usize = 16;
 
 /// Most steps over all states, for functions of thousands of blocks.
@@ -38,13 +37,22 @@ pub struct Followed {
 }
 
 /// Follows `seeds` through the function: all together and all variables with them, or less if that
-/// makes too many states. Not to know the values of the other variables, or of the other seeds,
+/// makes too many states. Not to know all the values of the other variables, or of the other seeds,
 /// makes more paths possible, never fewer, so what is clean then, or doubtful at most, is no worse.
+///
+/// Only what `counts` is reported.
 #[must_use]
-pub fn run(cfg: &Cfg, tree: &Tree, seeds: &[Seed], callees: &dyn Callees) -> Report {
+pub fn run(
+    cfg: &Cfg,
+    tree: &Tree,
+    seeds: &[Seed],
+    callees: &dyn Callees,
+    counts: &dyn Fn(&Trouble) -> bool,
+) -> Report {
     let facts = Facts::new(cfg, tree);
     let together = |blur| {
-        let followed = Walk::new(&facts, seeds, callees, blur).run(&mut 0)?;
+        let mut followed = Walk::new(&facts, seeds, callees, blur).run(&mut 0)?;
+        followed.troubles.retain(counts);
         let is_no_worse = |trouble: &Trouble| !blur || trouble.problem.is_doubt();
         let holds = followed.troubles.iter().all(is_no_worse);
         holds.then_some(followed.troubles)
@@ -56,13 +64,17 @@ pub fn run(cfg: &Cfg, tree: &Tree, seeds: &[Seed], callees: &dyn Callees) -> Rep
     let mut doubts = Vec::new();
     for (at, seed) in seeds.iter().enumerate() {
         let walk = Walk::new(&facts, std::slice::from_ref(seed), callees, true);
-        let troubles = walk.run(&mut visits).map(|followed| followed.troubles);
+        let troubles = walk.run(&mut visits).map(|followed| {
+            let troubles = followed.troubles.into_iter();
+            let named = troubles.map(|trouble| Trouble {
+                seed: at,
+                ..trouble
+            });
+            named.filter(counts).collect::<Vec<_>>()
+        });
         match troubles {
             Some(troubles) if troubles.iter().all(|trouble| trouble.problem.is_doubt()) => {
-                doubts.extend(troubles.iter().map(|&trouble| Trouble {
-                    seed: at,
-                    ..trouble
-                }));
+                doubts.extend(troubles);
             }
             _ => return Report::TooComplex,
         }
@@ -93,8 +105,8 @@ pub fn follow_in(
     walk.run(&mut 0)
 }
 
-/// As [`follow`], but where there are many paths the values of variables that are not followed are
-/// forgotten, which makes more paths possible, never fewer.
+/// As [`follow`], but where there are many paths those with the same references are followed as
+/// one, which makes more paths possible, never fewer.
 #[must_use]
 pub fn follow_roughly(
     cfg: &Cfg,
@@ -123,16 +135,17 @@ pub fn follow_lending(
 /// One walk along all paths.
 struct Walk<'a> {
     stepper: Stepper<'a>,
-    seen: Vec<FxHashSet<State>>,
-    /// Whether variables that are no carriers are forgotten in a crowded block.
+    seen: Vec<Crowd>,
+    /// Whether states with the same references become one in a crowded block.
     blur: bool,
 }
 
 impl<'a> Walk<'a> {
     fn new(facts: &'a Facts<'a>, seeds: &'a [Seed], callees: &'a dyn Callees, blur: bool) -> Self {
+        let blocks = facts.cfg.blocks.iter();
         Self {
             stepper: Stepper::new(facts, seeds, callees),
-            seen: vec![FxHashSet::default(); facts.cfg.blocks.len()],
+            seen: blocks.map(|_| Crowd::default()).collect(),
             blur,
         }
     }
@@ -166,14 +179,15 @@ impl<'a> Walk<'a> {
         if state.instances.len() > 2 * self.stepper.seeds.len() + 2 {
             return None;
         }
-        let seen = &mut self.seen[block.index()];
-        if self.blur && seen.len() >= MAX_EXACT_STATES_OF_BLOCK {
-            state.blur(&self.stepper.carriers);
-        }
-        if !seen.insert(state.clone()) {
+        let crowd = &mut self.seen[block.index()];
+        let new = match self.blur && crowd.len() >= MAX_EXACT_STATES_OF_BLOCK {
+            true => crowd.merge(state, &self.stepper.carriers),
+            false => crowd.add(state),
+        };
+        let Some(new) = new else {
             return Some(Entry::Known);
-        }
-        (seen.len() <= MAX_STATES_OF_BLOCK).then_some(Entry::New(state))
+        };
+        (crowd.len() <= MAX_STATES_OF_BLOCK).then_some(Entry::New(new))
     }
 }
 

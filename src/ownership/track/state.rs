@@ -21,6 +21,8 @@ pub(super) enum Value {
     /// A variable of a seed that is declared and has no value yet.
     Unset,
     Null,
+    /// `NULL` on some of the paths that are followed as one.
+    MaybeNull,
     /// Some pointer that is not `NULL`.
     NonNull,
     /// `Py_None`.
@@ -42,6 +44,7 @@ impl Value {
             Self::Unknown
             | Self::Unset
             | Self::Null
+            | Self::MaybeNull
             | Self::NonNull
             | Self::None
             | Self::Owed(_)
@@ -54,6 +57,17 @@ impl Value {
         match self {
             Self::Owed(id) => Some(id),
             other => other.instance(),
+        }
+    }
+
+    /// What is known if it is one or the other, where neither has to do with an instance.
+    pub(super) fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (left, right) if left == right => left,
+            (Self::Null | Self::MaybeNull, _) | (_, Self::Null | Self::MaybeNull) => {
+                Self::MaybeNull
+            }
+            _ => Self::Unknown,
         }
     }
 
@@ -164,11 +178,17 @@ impl State {
         }
     }
 
-    /// Forgets the values of variables that have nothing to do with an instance and are not in
-    /// `kept`: more paths seem possible then, but none fewer.
-    pub(super) fn blur(&mut self, kept: &FxHashSet<LocalId>) {
-        self.locals
-            .retain(|local, value| value.instance().is_some() || kept.contains(local));
+    /// Takes out the values of variables that have nothing to do with an instance and are not in
+    /// `carriers`.
+    pub(super) fn take_others(
+        &mut self,
+        carriers: &FxHashSet<LocalId>,
+    ) -> BTreeMap<LocalId, Value> {
+        let locals = std::mem::take(&mut self.locals).into_iter();
+        let (references, others) = locals
+            .partition(|(local, value)| value.instance().is_some() || carriers.contains(local));
+        self.locals = references;
+        others
     }
 
     /// Whether anything still names the instance.

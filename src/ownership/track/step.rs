@@ -319,7 +319,7 @@ impl<'a> Stepper<'a> {
         }
         let Value::Instance(id) = value else {
             let problem = match (effect, value) {
-                (Some(CountEffect::Release { null: false }), Value::Null) => {
+                (Some(CountEffect::Release { null: false }), Value::Null | Value::MaybeNull) => {
                     Some(Problem::ReleaseOfNull)
                 }
                 (Some(CountEffect::Release { .. }), Value::Unset) => Some(Problem::ReleaseOfUnset),

@@ -19,7 +19,8 @@ fn of_program(program: &Program<'_>) -> String {
     let seeds = seeds(function);
     assert!(!seeds.is_empty());
     let graph = cfg::build(function, &|name| name == "Py_FatalError");
-    let Report::Complete(troubles) = run(&graph, &function.tree, &seeds, &KnownCallees) else {
+    let report = run(&graph, &function.tree, &seeds, &KnownCallees, &|_| true);
+    let Report::Complete(troubles) = report else {
         return "too complex".to_owned();
     };
     let lines = troubles.iter().map(|trouble| {

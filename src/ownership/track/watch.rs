@@ -34,13 +34,14 @@ impl Stepper<'_> {
             }
             _ if !self.holds_pointer(local) => return None,
             Value::Unknown
+            | Value::MaybeNull
             | Value::NonNull
             | Value::None
             | Value::Owed(_)
             | Value::Derived(_)
             | Value::MaybeDerived(_) => {}
         }
-        let null = (value == Value::Unknown).then(|| {
+        let null = matches!(value, Value::Unknown | Value::MaybeNull).then(|| {
             let mut null = state.clone();
             null.set_local(local, Value::Null);
             null
