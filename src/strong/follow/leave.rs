@@ -86,9 +86,14 @@ impl Follower<'_, '_> {
         if self.mode == Mode::Lent && !state.detached {
             return state.clear();
         }
-        let writable = matches!(self.scene.tree.stmt(stmt).kind, StmtKind::Return(Some(_)))
-            && self.scene.stmt_span(stmt).is_some()
-            && !state.detached;
+        // Where nothing is computed, what comes in front of it comes before it.
+        let is_plain = matches!(value, None | Some(Operand::Null | Operand::Int(_)));
+        let writable = match self.scene.tree.stmt(stmt).kind {
+            StmtKind::Return(Some(_)) => true,
+            StmtKind::Return(None) => is_plain,
+            _ => false,
+        };
+        let writable = writable && self.scene.stmt_span(stmt).is_some() && !state.detached;
         let is_counted = !self.keeps_counting() && count > 0;
         if is_counted && (!writable || !self.forgets(count, state, sink)) {
             return state.clear();
@@ -96,7 +101,11 @@ impl Follower<'_, '_> {
         if !writable {
             return state.fail(Reason::ExitInMacro(self.name.to_owned()));
         }
-        self.release(Slot::InReturn(stmt), null, state, sink);
+        let slot = match is_plain {
+            true => Slot::Before(stmt),
+            false => Slot::InReturn(stmt),
+        };
+        self.release(slot, null, state, sink);
     }
 
     /// The new reference goes to the caller of a function that gave none.

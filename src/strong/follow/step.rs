@@ -243,15 +243,7 @@ impl Follower<'_, '_> {
             passed_on: hold == Hold::Settled,
         };
         state.hold = hold;
-        state.carriers.insert(Carrier::Local(local), Kind::Same);
-        // `if ((v = PyDict_New()) == NULL)` tests what was stored.
-        if let InstrKind::Store {
-            value: Operand::Temp(value),
-            ..
-        } = &instr.kind
-        {
-            state.carriers.insert(Carrier::Temp(*value), Kind::Same);
-        }
+        carry(local, instr, state);
     }
 
     /// Fails if the object is the referent of a weak reference and may be dead: the code gets
@@ -328,6 +320,19 @@ impl Follower<'_, '_> {
 
     pub(in crate::strong) fn is_static(&self, local: LocalId) -> bool {
         !self.scene.tree.local(local).is_automatic()
+    }
+}
+
+/// `local` is the object, and so is what `instr` stores in it, which comes to be tested:
+/// `if ((v = PyDict_New()) == NULL)`.
+fn carry(local: LocalId, instr: &Instr, state: &mut State) {
+    state.carriers.insert(Carrier::Local(local), Kind::Same);
+    if let InstrKind::Store {
+        value: Operand::Temp(value),
+        ..
+    } = &instr.kind
+    {
+        state.carriers.insert(Carrier::Temp(*value), Kind::Same);
     }
 }
 
