@@ -75,6 +75,7 @@ pub(super) fn failures(
         let span = original_span(applied, place);
         let misplaced = match author {
             Author::Rule => undeclared::undeclared(original, result, item, function, applied)
+                .or_else(|| undeclared::declared_twice(item, function, applied))
                 .or_else(|| saved::lost(item, function, applied)),
             Author::Person => None,
         };

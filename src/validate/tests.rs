@@ -247,6 +247,28 @@ static int f(PyObject *l) {
 }
 
 #[test]
+fn a_variable_is_declared_once() {
+    let before = "
+static int f(PyObject *l) {
+    int n = 0;
+#ifdef TRACE
+    int m = 0;
+#endif
+    PyObject *v = PyList_GetItem(l, 0);
+    if (!v) return -1;
+    use(v);
+    return n;
+}
+";
+    let twice = [
+        ("int n = 0;", "int n = 0; PyObject *w;"),
+        ("int m = 0;", "int m = 0; PyObject *w;"),
+    ];
+    assert_eq!(wrong(before, &twice), ["in `f`, `w` is declared twice"]);
+    assert_eq!(wrong(before, &twice[..1]), [""; 0]);
+}
+
+#[test]
 fn a_release_of_what_another_branch_sets_is_found() {
     let before = "
 static int f(PyObject *l, int n) {

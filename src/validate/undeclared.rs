@@ -1,8 +1,10 @@
-//! Variables that new text names and nobody declares.
+//! Variables that new text names and nobody declares, or that are declared twice.
 
 use super::original::Original;
 use super::proof::is_inserted;
-use crate::ast::{ExprId, ExprKind, Function, Name, UnaryOp};
+use std::collections::BTreeMap;
+
+use crate::ast::{ExprId, ExprKind, Function, Name, Stmt, StmtKind, Tree, UnaryOp};
 use crate::capi::REPLACEMENTS;
 use crate::edit::Applied;
 use crate::program::{Program, ProgramItem};
@@ -63,4 +65,43 @@ pub(super) fn undeclared(
         "in `{}`, `{name}` is not declared where it is used",
         function.name
     ))
+}
+
+/// A variable of new text that a block declares twice: one for each of two configurations, in text
+/// that both have.
+pub(super) fn declared_twice(
+    item: &ProgramItem,
+    function: &Function,
+    applied: &Applied,
+) -> Option<String> {
+    let tree = &function.tree;
+    let is_new = |stmt: &Stmt| is_inserted(item, applied, stmt.range.start);
+    let name = tree
+        .stmts
+        .iter()
+        .find_map(|block| twice_in(tree, block, is_new))?;
+    Some(format!(
+        "in `{}`, `{name}` is declared twice",
+        function.name
+    ))
+}
+
+fn twice_in<'t>(tree: &'t Tree, block: &Stmt, is_new: impl Fn(&Stmt) -> bool) -> Option<&'t str> {
+    let StmtKind::Block(stmts) = &block.kind else {
+        return None;
+    };
+    let mut known = BTreeMap::new();
+    for stmt in stmts.iter().map(|&stmt| tree.stmt(stmt)) {
+        let StmtKind::Decl(decls) = &stmt.kind else {
+            continue;
+        };
+        for decl in decls {
+            let name = &*tree.local(decl.local).name;
+            let before = known.insert(name, stmt);
+            if before.is_some_and(|before| is_new(before) || is_new(stmt)) {
+                return Some(name);
+            }
+        }
+    }
+    None
 }

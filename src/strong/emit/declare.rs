@@ -75,12 +75,8 @@ impl Draft<'_, '_> {
     /// Adds a declaration to those at the top of the block of `stmt`, once.
     pub(in crate::strong) fn declare_on_top(&mut self, stmt: StmtId, declaration: String) {
         let stmts = block_around(self.scene, stmt);
-        let is_decl = |id: &&StmtId| matches!(self.scene.tree.stmt(**id).kind, StmtKind::Decl(_));
-        let decls = stmts.iter().take_while(is_decl);
-        let last = decls
-            .filter(|id| self.scene.stmt_span(**id).is_some())
-            .last();
-        if let Some(&stmt) = last.or(stmts.first()) {
+        let last = last_declaration(self.scene, stmts);
+        if let Some(stmt) = last.or(stmts.first().copied()) {
             let around = self.around.entry(stmt).or_default();
             let lines = match last {
                 Some(_) => &mut around.declared,
@@ -119,6 +115,27 @@ fn block_around<'a>(scene: &Scene<'a>, stmt: StmtId) -> &'a [StmtId] {
         }
     }
     &[]
+}
+
+/// The last declaration at the top of a block that is there wherever the block is.
+///
+/// ```c
+/// long options = 0;
+/// #ifdef FEATURE_SSL
+/// Py_ssize_t length = 0;            /* behind this one, others would not see what is declared */
+/// #endif
+/// ```
+fn last_declaration(scene: &Scene<'_>, stmts: &[StmtId]) -> Option<StmtId> {
+    let index = &scene.cx.program.index[scene.file.index()];
+    let branch = |stmt| Some(index.branch_at(scene.stmt_span(stmt)?.start()));
+    let block = match scene.parent_of_stmt(*stmts.first()?) {
+        Some(Parent::Stmt(block)) => branch(block),
+        _ => None,
+    };
+    let is_decl = |id: &&StmtId| matches!(scene.tree.stmt(**id).kind, StmtKind::Decl(_));
+    let in_all = |id: &&StmtId| branch(**id).is_some_and(|own| block.is_none_or(|it| own == it));
+    let decls = stmts.iter().take_while(is_decl);
+    decls.filter(in_all).last().copied()
 }
 
 /// Whether a line that this module wrote declares a variable: `PyObject *item;`, `int n = f(v);`.

@@ -469,3 +469,63 @@ static int use_double(void)
          }
         ");
 }
+
+#[test]
+fn a_variable_for_all_is_declared_in_front_of_the_if() {
+    insta::assert_snapshot!(run("
+static PyObject *f(PyObject *d, PyObject *args)
+{
+    struct request r;
+    struct options o;
+    long options = 0;
+#ifdef FEATURE_TLS
+    Py_ssize_t length = 0;
+    if (!PyArg_ParseTuple(args, \"ln\", &options, &length))
+        return NULL;
+#else
+    if (!PyArg_ParseTuple(args, \"l\", &options))
+        return NULL;
+#endif
+    if (PyDict_Size(d)) {
+        PyObject *user = PyDict_GetItemString(d, \"user\");
+        r.user = PyBytes_AsString(user);
+        if (r.user == NULL)
+            return NULL;
+        o.request = &r;
+    }
+    connect(&o);
+    return Py_BuildValue(\"l\", options);
+}
+"), @r#"
+        @@
+             struct options o;
+             long options = 0;
+        +    PyObject *user_ref = NULL;
+        +    PyObject *result;
+         #ifdef FEATURE_TLS
+             Py_ssize_t length = 0;
+        @@
+         #endif
+             if (PyDict_Size(d)) {
+        -        PyObject *user = PyDict_GetItemString(d, "user");
+        +        PyObject *user;
+        +        if (PyDict_GetItemStringRef(d, "user", &user_ref) < 0) {
+        +            PyErr_Clear();
+        +        }
+        +        user = user_ref;
+                 r.user = PyBytes_AsString(user);
+        -        if (r.user == NULL)
+        +        if (r.user == NULL) {
+        +            Py_DECREF(user_ref);
+                     return NULL;
+        +        }
+                 o.request = &r;
+             }
+             connect(&o);
+        -    return Py_BuildValue("l", options);
+        +    result = Py_BuildValue("l", options);
+        +    Py_XDECREF(user_ref);
+        +    return result;
+         }
+        "#);
+}
