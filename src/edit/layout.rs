@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::lex::{Token, TokenKind};
+use crate::lex::{Token, TokenKind, open_branches};
 use crate::source::{ByteOffset, ByteSpan, FileId};
 
 /// Columns from one tab stop to the next.
@@ -210,6 +210,29 @@ impl<'a> Layout<'a> {
             return None;
         }
         self.head_ending_at(before)
+    }
+
+    /// The same where a directive stands in between, of which all branches end in `statement`.
+    ///
+    /// ```c
+    /// while (next(&key))
+    /// #if PY_MAJOR_VERSION >= 3
+    ///     if (PyUnicode_Check(key)) {
+    /// #else
+    ///     if (PyString_Check(key)) {
+    /// #endif
+    ///         use(key);
+    ///     }
+    /// ```
+    pub(super) fn head_before_directive(&self, statement: ByteSpan) -> Option<Head> {
+        let first = self.index(statement.start());
+        let before = (0..first).rev().find(|&at| !self.is_in_directive(at))?;
+        if before + 1 == first || self.text(first) == b"{" {
+            return None;
+        }
+        let head = self.head_ending_at(before)?;
+        let rest = ByteSpan::new(head.end.0, statement.end().0);
+        (open_branches(self.bytes, self.tokens, rest) == Some(0)).then_some(head)
     }
 
     /// Whether a token stands in a directive: the last one of `#else` or `#if (X)` is no head.

@@ -29,6 +29,9 @@ impl Layout<'_> {
         if let Some(head) = self.braceless_head(statement) {
             return self.wrap(statement, head, before, after);
         }
+        if let Some(head) = self.head_before_directive(statement) {
+            return self.wrap_with_directive(statement, head, before, after);
+        }
         let mut edits = Vec::new();
         if !before.is_empty() {
             edits.push(self.before(statement, before));
@@ -218,6 +221,31 @@ impl Layout<'_> {
         edits
     }
 
+    /// The same where a directive stands behind the head: `before` belongs to all of its branches.
+    fn wrap_with_directive(
+        &self,
+        statement: ByteSpan,
+        head: Head,
+        before: &[&str],
+        after: &[&str],
+    ) -> Vec<Edit> {
+        let outer = self.indentation(head.start);
+        let inner = self.step().deeper(outer);
+        let mut opening = self.placed(&inner, before);
+        let mut edits = Vec::new();
+        match self.braces() {
+            BraceStyle::SameLine => edits.push(self.insertion(head.end, " {")),
+            BraceStyle::NextLine | BraceStyle::Indented => opening.insert(0, (outer, "{")),
+        }
+        if !opening.is_empty() {
+            edits.push(self.lines_after(head.end, &opening));
+        }
+        let mut closing = self.placed(&inner, after);
+        closing.push((outer, "}"));
+        edits.push(self.lines_after(statement.end(), &closing));
+        edits
+    }
+
     /// The lines with their indentation: labels, `end: ;`, stand one step to the left.
     fn placed<'l>(&self, indentation: &'l [u8], lines: &[&'l str]) -> Vec<(&'l [u8], &'l str)> {
         let step = self.step().deeper(b"");
@@ -402,6 +430,44 @@ mod tests {
             "{\r\n  <;\r\n  f();\r\n  >;\r\n}"
         );
         assert_eq!(around("  f();", "f();"), "  <;\n  f();\n  >;");
+    }
+
+    #[test]
+    fn lines_stand_in_front_of_a_directive_that_the_statement_goes_beyond() {
+        let text = "\
+{
+    while (x) // all
+#if A
+        if (y) {
+#else
+        if (z) {
+#endif
+            f();
+        }
+    g();
+}
+";
+        let target = &text[text.find("if (y)").unwrap()..text.find("    g();").unwrap() - 1];
+        insta::assert_snapshot!(around(text, target), @"
+        {
+            while (x) { // all
+                <;
+        #if A
+                if (y) {
+        #else
+                if (z) {
+        #endif
+                    f();
+                }
+                >;
+            }
+            g();
+        }
+    ");
+        // A statement in one of the branches only is what it was.
+        let text = "{\n  if (x)\n#if A\n    f();\n#else\n    g();\n#endif\n}\n";
+        let inside = "{\n  if (x)\n#if A\n    <;\n    f();\n    >;\n#else\n    g();\n#endif\n}\n";
+        assert_eq!(around(text, "f();"), inside);
     }
 
     #[test]

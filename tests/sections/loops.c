@@ -539,10 +539,98 @@ fail:
     return NULL;
 }
 
+static PyObject *
+show_owned(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key = NULL, *value = NULL, *result;
+    Py_ssize_t pos = 0;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        Py_INCREF(key);
+        Py_INCREF(value);
+        result = PyObject_CallFunctionObjArgs(f, key, value, NULL);
+        if (result == NULL)
+            goto error;
+        Py_DECREF(result);
+        Py_CLEAR(key);
+        Py_CLEAR(value);
+    }
+    Py_RETURN_NONE;
+error:
+    Py_XDECREF(key);
+    Py_XDECREF(value);
+    return NULL;
+}
+
+static PyObject *
+call_named(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key, *value, *result;
+    Py_ssize_t pos = 0;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    while (PyDict_Next(d, &pos, &key, &value))
+#if PY_MAJOR_VERSION >= 3
+        if (PyUnicode_Check(key)) {
+#else
+        if (PyString_Check(key)) {
+#endif
+            result = PyObject_CallFunctionObjArgs(f, key, value, NULL);
+            if (result == NULL)
+                return NULL;
+            Py_DECREF(result);
+            if (PyObject_IsTrue(value) < 0)
+                return NULL;
+        }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+call_if_only(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key, *value, *result = NULL;
+    Py_ssize_t pos = 0;
+
+    if (!PyArg_ParseTuple(args, "OO", &d, &f))
+        return NULL;
+    if (PyDict_CheckExact(d) && PyDict_Size(d) == 1) {
+        if (PyDict_Next(d, &pos, &key, &value))
+            result = PyObject_CallFunctionObjArgs(f, key, value, NULL);
+        else
+            PyErr_SetString(PyExc_SystemError, "no item");
+    }
+    else
+        PyErr_SetString(PyExc_ValueError, "not one item");
+    return result;
+}
+
+static PyObject *
+last_bytes(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key;
+    char *text = NULL;
+    Py_ssize_t pos = 0, length = 0;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        if (PyBytes_AsStringAndSize(key, &text, &length) < 0)
+            return NULL;
+    }
+    return PyUnicode_FromStringAndSize(text, length);
+}
+
 static PyMethodDef methods[] = {
     {"call_last", call_last, METH_VARARGS, NULL},
     {"call_shared", call_shared, METH_VARARGS, NULL},
     {"join_keys", join_keys, METH_VARARGS, NULL},
+    {"show_owned", show_owned, METH_VARARGS, NULL},
+    {"call_named", call_named, METH_VARARGS, NULL},
+    {"call_if_only", call_if_only, METH_VARARGS, NULL},
+    {"last_bytes", last_bytes, METH_VARARGS, NULL},
     {"count_strings", count_strings, METH_VARARGS, NULL},
     {"only_strings", only_strings, METH_VARARGS, NULL},
     {"sum_until", sum_until, METH_VARARGS, NULL},

@@ -37,8 +37,9 @@ def look(key, value):
     return True
 
 
-# `call_each` asks for the truth of the value once `look` is done with it, `call_last` for its text.
-for call in (loops.call_each, loops.call_last):
+# `call_each` and `call_named` ask for the truth of the value once `look` is done with it, `call_last`
+# for its text; `show_owned` releases it.
+for call in (loops.call_each, loops.call_last, loops.call_named, loops.show_owned):
     dicts = [filled() for _ in range(MEETINGS)]
     thread = threading.Thread(target=empty)
     thread.start()

@@ -42,6 +42,7 @@ DICTS = [
     {"x": WANTED, "y": (1, 2, WANTED), "z": ()},
     {"y": (1, WANTED)},
     {"z": ()},
+    {b"one": 1, b"seven": 7},
 ]
 SECOND = [
     WANTED,

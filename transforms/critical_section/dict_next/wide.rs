@@ -55,7 +55,8 @@ pub(super) fn with_sizes(
     });
     let asks_first = asked
         .iter()
-        .any(|asked| is_unconditional(scope, region.first, asked.call));
+        .any(|asked| is_unconditional(scope, region.first, asked.call))
+        || is_checked_first(scope, site, region.first);
     let operand = Operand::read(scope, &wide, range).ok()?;
     let is_possible = is_only_section
         && asks_first
@@ -111,6 +112,21 @@ pub(super) fn is_unconditional(scope: &Scope<'_>, stmt: StmtId, call: ExprId) ->
         StmtKind::Expr(_) | StmtKind::Decl(_) | StmtKind::If { .. }
     );
     is_plain && !is_skipped && scope.stmt_of(call) == Some(stmt)
+}
+
+/// Whether the first statement asks what the object is before anything else, which reads it:
+/// `if (PyDict_CheckExact(d) && PyDict_Size(d) == 1)`.
+fn is_checked_first(scope: &Scope<'_>, site: &Site, first: StmtId) -> bool {
+    let mut calls = scope.tree().calls();
+    calls.any(|(call, name)| {
+        let ExprKind::Call { args, .. } = &scope.expr(call).kind else {
+            return false;
+        };
+        let of_dict = args.first().map(|&arg| scope.is_same_text(arg, site.dict));
+        matches!(name, "PyDict_Check" | "PyDict_CheckExact")
+            && of_dict == Some(true)
+            && is_unconditional(scope, first, call)
+    })
 }
 
 /// Whether what the region declares is used in it only, and where the function declares variables

@@ -391,3 +391,64 @@ f(PyObject *d, int failed)
      }
     "##);
 }
+
+#[test]
+fn references_are_taken_in_front_of_branches_that_share_the_body() {
+    let text = "
+static int
+visit_all(PyObject *d)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, &value))
+#if PY_MAJOR_VERSION >= 3
+        if (PyUnicode_Check(key)) {
+#else
+        if (PyString_Check(key)) {
+#endif
+            if (visit(key, value) < 0)
+                return -1;
+        }
+    return 0;
+}
+";
+    insta::assert_snapshot!(diff(text), @"
+    8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
+      14: `visit` can run Python code, which may change it as well
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         PyObject *key, *value;
+         Py_ssize_t pos = 0;
+    +    int failed = 0;
+     
+    -    while (PyDict_Next(d, &pos, &key, &value))
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+    +    while (PyDict_Next(d, &pos, &key, &value)) {
+    +        Py_INCREF(key);
+    +        Py_INCREF(value);
+     #if PY_MAJOR_VERSION >= 3
+             if (PyUnicode_Check(key)) {
+    @@
+             if (PyString_Check(key)) {
+     #endif
+    -            if (visit(key, value) < 0)
+    -                return -1;
+    +            if (visit(key, value) < 0) {
+    +                Py_DECREF(value);
+    +                Py_DECREF(key);
+    +                failed = 1;
+    +                break;
+    +            }
+             }
+    +        Py_DECREF(value);
+    +        Py_DECREF(key);
+    +    }
+    +    Py_END_CRITICAL_SECTION();
+    +    if (failed)
+    +        return -1;
+         return 0;
+     }
+    ");
+}

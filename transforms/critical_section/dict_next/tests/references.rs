@@ -586,3 +586,129 @@ bail:
         "{said}"
     );
 }
+
+/// The rule on a loop that takes references of its own, which `end` gives back behind the loop.
+fn owned(turn: &str, end: &str) -> String {
+    diff(&format!(
+        "
+static int
+show(PyObject *d)
+{{
+    PyObject *key = NULL, *value = NULL;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, &value)) {{
+        {turn}
+    }}
+    return 0;
+error:
+    {end}
+    return -1;
+}}
+"
+    ))
+}
+
+#[test]
+fn without_an_item_the_variables_are_what_they_were() {
+    let turn = "Py_INCREF(key);
+        if (visit(key) < 0)
+            goto error;
+        Py_CLEAR(key);";
+    insta::assert_snapshot!(owned(turn, "Py_XDECREF(key);"), @"
+    8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
+      10: `visit` can run Python code, which may change it as well
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         PyObject *key = NULL, *value = NULL;
+         Py_ssize_t pos = 0;
+    +    int failed = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, &key, &value)) {
+             Py_INCREF(key);
+    -        if (visit(key) < 0)
+    -            goto error;
+    +        if (visit(key) < 0) {
+    +            failed = 1;
+    +            break;
+    +        }
+             Py_CLEAR(key);
+         }
+    +    Py_END_CRITICAL_SECTION();
+    +    if (failed)
+    +        goto error;
+         return 0;
+     error:
+    ");
+}
+
+#[test]
+fn what_is_left_of_the_last_item_is_used_behind_the_loop() {
+    let turn = "if (value == Py_None)
+            goto error;
+        Py_INCREF(key);
+        if (visit(key) < 0)
+            goto error;
+        Py_CLEAR(key);";
+    let released = owned(turn, "Py_XDECREF(key);");
+    assert!(
+        released.contains("assumes that `key` is not released after the section"),
+        "{released}"
+    );
+    let text = "
+static PyObject *
+last(PyObject *d)
+{
+    PyObject *key = NULL;
+    Py_ssize_t pos = 0, n = 0;
+
+    while (PyDict_Next(d, &pos, &key, NULL))
+        n++;
+    return PyLong_FromLong(PyObject_IsTrue(key) + n);
+}
+";
+    let used = diff(text);
+    assert!(!used.contains("safe: hold"), "{used}");
+}
+
+/// The rule on a loop that keeps a text of its items, which is used behind it.
+fn text_of_last(taken: &str) -> String {
+    diff(&format!(
+        "
+static const char *name_of(PyObject *v) {{ return PyUnicode_AsUTF8(v); }}
+
+static PyObject *
+last(PyObject *d)
+{{
+    PyObject *key;
+    char *text = NULL;
+    Py_ssize_t pos = 0, length;
+
+    while (PyDict_Next(d, &pos, &key, NULL))
+        {taken};
+    return PyUnicode_FromString(text);
+}}
+"
+    ))
+}
+
+#[test]
+fn a_text_that_a_call_stores_is_used_behind_the_loop() {
+    for taken in [
+        "PyBytes_AsStringAndSize(key, &text, &length)",
+        "PyArg_Parse(key, \"s\", &text)",
+        "find_name(key, &text)",
+        "text = name_of(key)",
+        "text = find_name(key)",
+    ] {
+        let diff = text_of_last(taken);
+        assert!(
+            diff.contains("review: iterate over a copy of `d`"),
+            "{diff}"
+        );
+    }
+    let copied = text_of_last("length = strlen(find_name(key))");
+    assert!(copied.contains("safe: hold"), "{copied}");
+}

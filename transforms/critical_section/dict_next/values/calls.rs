@@ -1,0 +1,120 @@
+//! What calls do with key and value, and with what points into them.
+
+use super::flow::{Flow, State};
+use super::{KEY, MAYBE, Set, Uses, VALUE, suspends};
+use crate::ast::{ExprKind, LocalId};
+use crate::capi::{self, OutKind, Stored};
+use crate::cfg::{Callee, Operand, Source, TempId};
+use crate::ownership::track::Callees;
+
+impl Flow<'_> {
+    pub(super) fn step_call(
+        &self,
+        state: &mut State,
+        (dst, source): (TempId, Source),
+        callee: &Callee,
+        args: &[Operand],
+        uses: &mut Uses,
+    ) {
+        let set = args.iter().fold(0, |set, arg| set | state.of(arg)) & (KEY | VALUE);
+        let name = match callee {
+            Callee::Named(name) => &**name,
+            Callee::Indirect(_) => "",
+        };
+        if matches!(
+            name,
+            "Py_INCREF" | "Py_XINCREF" | "Py_IncRef" | "Py_NewRef" | "Py_XNewRef"
+        ) {
+            state.adopt(set);
+            return;
+        }
+        let releases = matches!(name, "Py_DECREF" | "Py_XDECREF" | "Py_DecRef" | "Py_CLEAR");
+        if releases && !self.scope.is_inside(source, self.life) {
+            uses.released |= set;
+        }
+        let effects = capi::effects(name);
+        for steal in effects.map_or(&[][..], |effects| &effects.steals) {
+            let stolen = args
+                .get(usize::from(steal.arg))
+                .map_or(0, |arg| state.of(arg));
+            uses.outlive(stolen, source);
+        }
+        // `static void append(List *list, PyObject *v) { list->items[list->size++] = v; }`
+        let own = self.scope.cx.summaries();
+        for (at, arg) in args.iter().enumerate() {
+            if own.keeps(name, at).is_some() {
+                uses.outlive(state.of(arg), source);
+            }
+        }
+        if suspends(callee) {
+            uses.suspended |= set;
+            state.was_suspended = true;
+        }
+        // What the callee writes through `&local` is not ours, but for pointers into its arguments.
+        for (out, arg) in args.iter().enumerate() {
+            let stored = self.stored(state, name, args, out);
+            match arg {
+                Operand::AddressOf(place) => match place.as_local() {
+                    Some(local) => state.set_local(local, stored),
+                    None => uses.outlive(stored, source),
+                },
+                Operand::Null => {}
+                _ => uses.outlive(stored, source),
+            }
+        }
+        state.set_temp(dst, self.given(state, name, args));
+    }
+
+    /// What the callee stores through argument `out` of what its arguments point into.
+    fn stored(&self, state: &State, name: &str, args: &[Operand], out: usize) -> Set {
+        let own = self.scope.cx.summaries();
+        let by_api = self.stores_pointer(name, args, out);
+        let from = (0..).zip(args).filter(|&(at, arg)| {
+            let is_other = at != out && !matches!(arg, Operand::AddressOf(_));
+            by_api && is_other || own.stores(name, at, out)
+        });
+        from.fold(0, |set, (_, arg)| set | state.of(arg))
+    }
+
+    /// Whether a function of the C API stores a pointer through argument `out`, or one of which
+    /// nothing is known may do so in a variable: `PyBytes_AsStringAndSize(key, &text, &length)`.
+    fn stores_pointer(&self, name: &str, args: &[Operand], out: usize) -> bool {
+        let tree = self.scope.tree();
+        let format = |at: usize| match args.get(at)? {
+            Operand::Str(text) => match &tree.expr(*text).kind {
+                ExprKind::Str(text) => Some(&**text),
+                _ => None,
+            },
+            _ => None,
+        };
+        let is_pointer = |local: LocalId| tree.local(local).ty.pointee().is_some();
+        match capi::stored(name, out, format) {
+            Stored::Known(OutKind::Pointer | OutKind::Borrowed) => true,
+            Stored::Known(_) | Stored::Nothing => false,
+            Stored::Unknown if name.starts_with("PyArg_") => true,
+            Stored::Unknown => match &args[out] {
+                Operand::AddressOf(place) => {
+                    !capi::is_libc(name)
+                        && !self.scope.cx.summaries().knows(name)
+                        && place.as_local().is_some_and(is_pointer)
+                }
+                _ => false,
+            },
+        }
+    }
+
+    /// What the result of a call is, or points into.
+    fn given(&self, state: &State, name: &str, args: &[Operand]) -> Set {
+        let own = self.scope.cx.summaries();
+        let is_known = capi::effects(name).is_some() || own.knows(name);
+        let from = (0..).zip(args).filter(|&(at, _)| {
+            let is_parent = own.derived_from(name) == Some(at);
+            is_parent || own.may_derive(name, at)
+        });
+        let set = from.fold(0, |set, (_, arg)| set | state.of(arg));
+        match is_known {
+            true => set,
+            false => (set & (KEY | VALUE)) << MAYBE,
+        }
+    }
+}
