@@ -453,6 +453,7 @@ mod apart;
 mod forgotten;
 mod kept;
 mod kept_arguments;
+mod left;
 mod lent;
 mod loans;
 mod saved;
