@@ -13,6 +13,7 @@ mod domains;
 mod ends;
 mod forgotten;
 mod kept;
+mod left;
 mod lent;
 mod loans;
 mod made;

@@ -7,8 +7,8 @@ use super::before::Before;
 use super::forgotten::Changed;
 use super::original::Original;
 use super::{
-    Failure, apart, contract, domains, kept, loans, made, saved, statics, structure, undeclared,
-    variants, wrapper,
+    Failure, apart, contract, domains, kept, left, loans, made, saved, statics, structure,
+    undeclared, variants, wrapper,
 };
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, Form, REPLACEMENTS};
@@ -84,7 +84,8 @@ pub(super) fn failures(
         }
         let of_made = made::failure(original, item, function, applied, &handing);
         let unreleased = unreleased(original, item, function, applied, &handing);
-        for (call, failure) in unreleased.into_iter().chain(of_made) {
+        let left = left::failure(original, item, function, applied, &handing);
+        for (call, failure) in unreleased.into_iter().chain(of_made).chain(left) {
             add(
                 file,
                 call.into_iter().chain([span]).collect(),

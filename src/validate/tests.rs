@@ -476,6 +476,7 @@ mod crowded;
 mod forgotten;
 mod kept;
 mod kept_arguments;
+mod left;
 mod lent;
 mod loans;
 mod saved;

@@ -80,8 +80,8 @@ pub(super) fn binary(op: BinaryOp, lhs: i64, rhs: i64) -> Option<i64> {
 pub(super) fn named(name: &str) -> Option<Operand> {
     match name {
         "NULL" | "nullptr" => Some(Operand::Null),
-        "true" => Some(Operand::Int(1)),
-        "false" => Some(Operand::Int(0)),
+        "true" | "TRUE" => Some(Operand::Int(1)),
+        "false" | "FALSE" => Some(Operand::Int(0)),
         _ => None,
     }
 }

@@ -72,7 +72,7 @@ pub(in crate::strong) fn bounded_loop(scene: &Scene<'_>, call: ExprId) -> Option
 }
 
 /// Whether a copy of the list surely is as good for `read`.
-fn is_copied(scene: &Scene<'_>, read: ExprId) -> bool {
+pub(super) fn is_copied(scene: &Scene<'_>, read: ExprId) -> bool {
     let fix = snapshot::fix(scene, read);
     fix.is_some_and(|fix| fix.confidence == Confidence::Safe)
 }
@@ -131,7 +131,12 @@ fn is_size(scene: &Scene<'_>, value: ExprId, list: ExprId) -> bool {
         .is_some_and(|(name, args)| {
             let asks = matches!(
                 name,
-                "PyList_GET_SIZE" | "PyList_Size" | "PySequence_Fast_GET_SIZE" | "Py_SIZE"
+                "PyList_GET_SIZE"
+                    | "PyList_Size"
+                    | "PySequence_Fast_GET_SIZE"
+                    | "PySequence_Length"
+                    | "PySequence_Size"
+                    | "Py_SIZE"
             );
             asks && args.first().is_some_and(|&arg| is_same(scene, arg, list))
         })

@@ -2,8 +2,8 @@
 
 use super::error_value::is_minus_one;
 use super::held::frees;
-use super::undone::undone;
-use crate::ast::{BinaryOp, ExprId, ExprKind, Init, StmtId, StmtKind, Storage, UnaryOp};
+use super::undone::{changed, undone};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, Storage, UnaryOp};
 use crate::capi::Returns;
 use crate::cfg::{Point, reaches};
 use crate::strong::pending::raising::is_status;
@@ -83,7 +83,8 @@ pub(in crate::strong) fn ending(scene: &Scene<'_>, test: StmtId) -> Option<Branc
         return None;
     };
     let breaks = |jump: &StmtKind| matches!(jump, StmtKind::Break);
-    let branch = branch_with(scene, test, then, breaks, |stmt| is_note(scene, stmt))?;
+    let is_more = |stmt| is_note(scene, stmt) || counted(scene, stmt).is_some();
+    let branch = branch_with(scene, test, then, breaks, is_more)?;
     let fails = branch.evident || is_failure(scene, test, cond);
     (fails && !branch.clears).then_some(branch)
 }
@@ -99,6 +100,17 @@ pub(in crate::strong) fn is_note(scene: &Scene<'_>, stmt: StmtId) -> bool {
     let own = |local| scene.tree.local(local).storage == Storage::None;
     let is_known = scene.is_null(rhs) || is_minus_one(scene, rhs);
     scene.as_local(lhs).is_some_and(own) && is_known
+}
+
+/// The variable that a statement counts on or back: `end--;`.
+pub(in crate::strong) fn counted(scene: &Scene<'_>, stmt: StmtId) -> Option<LocalId> {
+    let StmtKind::Expr(expr) = scene.tree.stmt(stmt).kind else {
+        return None;
+    };
+    match scene.tree.expr(expr).kind {
+        ExprKind::Unary { .. } => scene.as_local(changed(scene, expr)?),
+        _ => None,
+    }
 }
 
 /// The branch `then` if it does nothing but raise, release, what `is_more` lets pass, and jump.
@@ -126,6 +138,10 @@ fn branch_with(
         clears: false,
     };
     for &stmt in before {
+        if releases_all(scene, stmt) {
+            branch.releases.push(stmt);
+            continue;
+        }
         let StmtKind::Expr(expr) = scene.tree.stmt(stmt).kind else {
             return None;
         };
@@ -140,6 +156,34 @@ fn branch_with(
         }
     }
     Some(branch)
+}
+
+/// Whether `stmt` is a loop that does nothing but release what was collected by then:
+/// `while (end != items) { end--; Py_DECREF(*end); }`.
+pub(in crate::strong) fn releases_all(scene: &Scene<'_>, stmt: StmtId) -> bool {
+    let (StmtKind::For { body, .. } | StmtKind::While { body, .. }) = scene.tree.stmt(stmt).kind
+    else {
+        return false;
+    };
+    let stmts = match &scene.tree.stmt(body).kind {
+        StmtKind::Block(stmts) => &stmts[..],
+        _ => &[body],
+    };
+    let is_step = |expr: ExprId| {
+        let place = changed(scene, expr);
+        place.is_some_and(|place| scene.as_local(place).is_some())
+    };
+    let is_release = |expr: ExprId| {
+        let name = scene.call(expr).map(|(name, _)| name);
+        name.is_some_and(|name| {
+            matches!(name, "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR") || frees(name)
+        })
+    };
+    let is_part = |&stmt: &StmtId| match scene.tree.stmt(stmt).kind {
+        StmtKind::Expr(expr) => is_step(expr) || is_release(expr),
+        _ => false,
+    };
+    !stmts.is_empty() && stmts.iter().all(is_part)
 }
 
 /// Whether a call of this name leaves an exception behind: one of the C API, or `my_raise(…)`.
@@ -276,13 +320,22 @@ fn own_failed(scene: &Scene<'_>, name: &str, found: Found) -> bool {
 }
 
 /// What the statement in front of `stmt` assigns to `target`: a variable or a member.
-/// Declarations of other variables may stand between.
+/// Declarations and releases of other variables may stand between.
 fn value_before(scene: &Scene<'_>, stmt: StmtId, target: ExprId) -> Option<ExprId> {
     let (siblings, at) = scene.siblings(stmt)?;
-    let before = siblings[..at].iter().rev().find(|&&before| {
-        !matches!(&scene.tree.stmt(before).kind, StmtKind::Decl(decls)
-            if decls.iter().all(|decl| decl.init.is_none()))
-    })?;
+    let is_apart = |stmt: StmtId| match &scene.tree.stmt(stmt).kind {
+        StmtKind::Decl(decls) => decls.iter().all(|decl| decl.init.is_none()),
+        StmtKind::Expr(expr) => match scene.call(*expr) {
+            Some(("Py_DECREF" | "Py_XDECREF", [arg])) => {
+                let local = scene.as_local(*arg);
+                local.is_some() && local != scene.as_local(target)
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    let mut before = siblings[..at].iter().rev();
+    let before = before.find(|&&before| !is_apart(before))?;
     value_set(scene, *before, target)
 }
 

@@ -2,7 +2,8 @@
 
 use super::branch::{Branch, raised_returns};
 use super::line;
-use crate::ast::{ExprId, ExprKind, Name, StmtId, StmtKind, Type, UnaryOp};
+use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, Type, UnaryOp};
+use crate::capi::{self, Returns};
 use crate::strong::pending::raising::signs;
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
@@ -69,6 +70,8 @@ impl ErrorValue {
     ///
     /// ```c
     /// return PyObject_RichCompareBool(key, PyTuple_GET_ITEM(pair, 0), Py_EQ);
+    /// return (double *)PyErr_NoMemory();
+    /// out = PyList_New(n); … return out;
     /// ```
     pub(in crate::strong) fn is_handed_on(self, scene: &Scene<'_>) -> bool {
         let error = match self {
@@ -80,13 +83,15 @@ impl ErrorValue {
         };
         let tells = |name: &str| match scene.error_return(name) {
             Some(known) => known.raised.contains(&error),
-            None => signs(name).is_sign(error),
+            None => signs(name).is_sign(error) || self == Self::Null && gives_null(name),
         };
         let mut stmts = (0..).zip(&scene.tree.stmts).map(|(at, _)| StmtId(at));
         stmts.any(|stmt| {
             let value = returned(scene, stmt).map(|value| scene.tree.without_casts(value));
             let called = value.and_then(|value| scene.call(value));
+            let local = value.and_then(|value| scene.as_local(value));
             called.is_some_and(|(name, _)| tells(name))
+                || self == Self::Null && local.is_some_and(|local| is_only_made(scene, local))
         })
     }
 
@@ -106,6 +111,30 @@ impl ErrorValue {
             (None, Self::Named(error)) => constant(scene, error).unwrap_or_default().to_owned(),
         }
     }
+}
+
+/// Whether all that `local` gets is made by functions of the C API, which give `NULL` where they fail.
+fn is_only_made(scene: &Scene<'_>, local: LocalId) -> bool {
+    let mut values = scene
+        .tree
+        .stores()
+        .filter(|&(given, _)| given == local)
+        .peekable();
+    let is_object = scene.tree.local(local).ty.is_py_object_pointer();
+    let is_taken = scene.cfg.address_taken().contains(&local);
+    is_object
+        && !is_taken
+        && values.peek().is_some()
+        && values.all(|(_, value)| {
+            let called = scene.call(scene.tree.without_casts(value));
+            called.is_some_and(|(name, _)| signs(name).is_sign(0))
+        })
+}
+
+/// Whether a function of the C API raises an exception and gives `NULL`: `PyErr_NoMemory`.
+fn gives_null(name: &str) -> bool {
+    let effects = capi::effects(name);
+    name.starts_with("PyErr_") && effects.is_some_and(|it| it.returns == Returns::Null)
 }
 
 /// Whether a type of numbers has negative ones, as its name says.
@@ -144,9 +173,14 @@ pub(in crate::strong) fn is_minus_one(scene: &Scene<'_>, value: ExprId) -> bool 
     number(scene, value) == Some(-1)
 }
 
-/// The whole number that is written down: `-1`, `(int)0`, `-1.0`.
+/// The whole number that is written down: `-1`, `(int)0`, `-1.0`, `false`.
 fn number(scene: &Scene<'_>, value: ExprId) -> Option<i64> {
     match scene.tree.expr(value).kind {
+        ExprKind::Name(Name::Global(ref name)) => match &**name {
+            "false" | "FALSE" => Some(0),
+            "true" | "TRUE" => Some(1),
+            _ => None,
+        },
         ExprKind::Int(number) => number,
         ExprKind::Float => {
             let text = scene.text(scene.span(value)?);

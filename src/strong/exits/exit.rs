@@ -1,5 +1,6 @@
 //! What to do about a call that could not fail before.
 
+use super::bound::is_copied;
 use super::branch::{branch, branches};
 use super::counted::counted_behind;
 use super::error_value::ErrorValue;
@@ -203,14 +204,14 @@ fn exit(
     replacement: &Replacement,
 ) -> Option<Failure> {
     // A sequence can be read from a copy, which is better than half of the work.
-    let is_list = replacement.borrowed == "PyList_GET_ITEM";
+    let is_list = replacement.borrowed == "PyList_GET_ITEM" || !is_copied(scene, call);
     let joined = || joined(scene, call, shape).filter(|_| is_list);
     let noted = || {
         let (left, lines) = exits?.noted().filter(|_| is_list)?;
         Some(Failure::Break(left, lines))
     };
     let end_of_loop = || {
-        let (left, lines) = exits?.unlocked()?.end_of_loop()?;
+        let (left, lines) = exits?.end_of_loop()?;
         Some(Failure::Break(left, lines))
     };
     let kept_apart = || {
@@ -248,6 +249,7 @@ pub(in crate::strong) fn with_error(
         .or_else(|| exits.previous())
         .or_else(|| exits.unlocked()?.common_label())
         .or_else(|| exits.unlocked()?.made())
+        .or_else(|| exits.later())
         .or_else(|| exits.unlocked()?.earlier())
         .filter(|_| !scene.function.ret.is_void())
 }

@@ -77,6 +77,11 @@ impl Filled {
             })
     }
 
+    /// Whether `stmt` releases an element.
+    pub(in crate::strong) fn is_released_by(self, scene: &Scene<'_>, stmt: StmtId) -> bool {
+        elements_released(scene, self.0).any(|call| scene.stmt_of(call) == Some(stmt))
+    }
+
     /// The steps that fill another element, if it matters which are, or change a number that the code
     /// from `label` on goes by.
     fn changes(

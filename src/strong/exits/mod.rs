@@ -15,11 +15,13 @@ mod filled;
 mod held;
 pub(super) mod joined;
 mod kept_apart;
+mod later;
 mod locks;
 mod made_exit;
 mod noted;
 pub(super) mod passed_on;
 mod state;
+mod steady;
 mod undo;
 mod undone;
 
@@ -28,13 +30,14 @@ use crate::cfg::{BlockId, Point};
 use crate::strong::scene::{Parent, Scene};
 use crate::strong::types::is_number;
 use bound::bounded_loop;
-use branch::{Branch, branches, is_failure, leaves_exception, raised_returns, stmts};
+use branch::{Branch, branches, is_failure, leaves_exception, raised_returns, releases_all, stmts};
 use earlier::goes_to_error;
 use error_value::ErrorValue;
 use held::{Held, fails_cleanly};
 use locks::{Taken, asks_for_lock, taken_at};
 use made_exit::{made_results, never_given_up, release, releases, results};
 use state::{NULL, Owned, State};
+use steady::is_steady;
 use undo::Undo;
 
 /// What the exits of a function are good for at one call.
@@ -168,7 +171,7 @@ impl<'s, 'a> Exits<'s, 'a> {
     /// Whether `branch` undoes what is to be undone here, and nothing else.
     pub(in crate::strong) fn undoes(&self, branch: &Branch) -> bool {
         let label = self.label(branch);
-        self.undo.is_done_by(self.scene, &branch.releases, label)
+        self.undo.is_done_by(self.scene, &branch.releases, label) && is_steady(self, branch)
     }
 
     /// The label that `branch` jumps to.
@@ -301,6 +304,10 @@ impl<'s, 'a> Exits<'s, 'a> {
         let bound = bounded_loop(scene, self.call)?;
         let outer = bound.outer;
         let (start, end) = (scene.cfg.before(bound.body)?, scene.cfg.after(outer)?);
+        // What is locked around the loop is given back behind it.
+        if taken_at(scene, start) != self.locks {
+            return None;
+        }
         let start = self.known(self.held.at(start)?);
         let here = declared(scene, &scene.inner_stmts(outer));
         let is_read = |local: LocalId| scene.liveness.is_live(local, end);
@@ -405,10 +412,32 @@ fn leads_to(scene: &Scene<'_>, branch: &Branch, error: ErrorValue) -> bool {
         Some(StmtKind::Return(Some(value))) if error.is(scene, *value))
 }
 
-/// The releases and the jump of a branch, if each is one line.
+/// The lines of the releases and of the jump of a branch.
 pub(in crate::strong) fn text(scene: &Scene<'_>, branch: &Branch) -> Option<Vec<String>> {
     let stmts = branch.releases.iter().chain([&branch.jump]);
-    stmts.map(|&stmt| line(scene, stmt)).collect()
+    let lines: Option<Vec<_>> = stmts
+        .map(|&stmt| match releases_all(scene, stmt) {
+            true => lines(scene, stmt),
+            false => Some(vec![line(scene, stmt)?]),
+        })
+        .collect();
+    Some(lines?.concat())
+}
+
+/// The lines of a loop, as far as they are indented by it; `None` if there are directives among
+/// them.
+fn lines(scene: &Scene<'_>, stmt: StmtId) -> Option<Vec<String>> {
+    let span = scene.stmt_span(stmt)?;
+    let outer = String::from_utf8_lossy(scene.layout.indentation(span.start())).into_owned();
+    let text = scene.text(span);
+    let lines = text.lines().enumerate().map(|(at, line)| match at {
+        0 => Some(line),
+        _ => line.strip_prefix(&*outer),
+    });
+    let lines: Option<Vec<String>> = lines
+        .map(|line| Some(line?.trim_end().to_owned()))
+        .collect();
+    lines.filter(|_| !text.contains('#'))
 }
 
 /// Whether a branch does nothing but `return;`.

@@ -15,6 +15,7 @@
 
 use super::bound::loop_around;
 use super::branch::{Branch, ending, is_note};
+use super::steady::{is_steady, says_the_same};
 use super::{Exits, text};
 use crate::ast::{StmtId, StmtKind};
 use crate::strong::scene::{Parent, Scene};
@@ -29,10 +30,17 @@ impl Exits<'_, '_> {
         let branch = tests.into_iter().find_map(|test| ending(scene, test))?;
         let behind = behind(scene, outer)?;
         let is_told = branch.releases.iter().any(|&stmt| notes(scene, stmt));
-        let is_right = is_told
-            && !self.speaks_of_result(&branch)
+        let is_done = || self.undo.is_done_by(scene, &branch.releases, Some(behind));
+        // `PyErr_SetString(…); break;`: the code behind the loop asks for what is the same here.
+        let is_evident = || {
+            branch.evident
+                && says_the_same(self, &branch)
+                && self.undo.asks_for(scene, &branch.releases)
+        };
+        let is_right = !self.speaks_of_result(&branch)
             && self.agrees_at(&branch, &self.unread_at(branch.then))
-            && self.undo.is_done_by(scene, &branch.releases, Some(behind));
+            && (is_told && is_done() || is_evident())
+            && is_steady(self, &branch);
         if is_right {
             Some((outer, text(scene, &branch)?))
         } else {

@@ -14,6 +14,7 @@
 
 use std::collections::BTreeSet;
 
+use super::bound::is_copied;
 use super::exit::Failure;
 use crate::ast::{ExprId, ExprKind};
 use crate::capi::{Replacement, raises_for_null};
@@ -38,7 +39,8 @@ pub(in crate::strong) fn is_passed_on(
     let outer = consumer(scene, at).and_then(|outer| scene.call(outer));
     let takes_null = outer.is_some_and(|(name, args)| args.len() == 1 && raises_for_null(name));
     // A sequence can be read from a copy, which is better.
-    takes_null && matches!(shape, Shape::Nested(_)) && replacement.borrowed == "PyList_GET_ITEM"
+    let is_list = replacement.borrowed == "PyList_GET_ITEM" || !is_copied(scene, call);
+    takes_null && matches!(shape, Shape::Nested(_)) && is_list
 }
 
 /// The lookup that looks into the result of the lookup `call`.

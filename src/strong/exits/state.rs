@@ -178,9 +178,26 @@ impl State {
                 self.part(at);
                 self.locals[at.0 as usize] |= OTHER;
             }
+            if before.leaves_to_another(other, at) || other.leaves_to_another(&before, at) {
+                self.locals[at.0 as usize] &= !OWNED;
+            }
         }
         self.broken |= other.broken;
         *self != before
+    }
+}
+
+impl State {
+    /// Whether `local` only holds what another variable holds as well and has to be released by that
+    /// one, as it is where `other` is the state: `if (name != NULL) out = Py_NewRef(name); else out =
+    /// make(); … Py_DECREF(out);`.
+    fn leaves_to_another(&self, other: &Self, local: LocalId) -> bool {
+        let first = self.same[local.0 as usize];
+        let mut others = (0u32..).map(LocalId).zip(&self.same);
+        let is_owned = |state: &Self, local| state.of(local) & OWNED != 0;
+        is_owned(self, local)
+            && !is_owned(other, local)
+            && others.any(|(it, same)| it != local && *same == first && is_owned(other, it))
     }
 }
 

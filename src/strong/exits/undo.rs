@@ -14,12 +14,12 @@
 //! }
 //! ```
 
-use super::branch::{is_same, stmts};
+use super::branch::{Branch, branches, is_same, releases_all, stmts};
 use super::error_value::ErrorValue;
 use super::filled::{Filled, filled};
 use super::undone::{Undone, changed, element_of, pointed, undone};
-use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
-use crate::cfg::{Base, Instr, InstrKind, Operand, Place, Point, Source, reaches};
+use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
+use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Point, Source, reaches};
 use crate::strong::scene::{Parent, Scene};
 use crate::strong::types::is_number;
 
@@ -41,6 +41,7 @@ impl Undo {
     pub(in crate::strong) fn new(scene: &Scene<'_>, point: Point, error: ErrorValue) -> Self {
         let all: Vec<Undone> = stmts(scene).filter_map(|id| undone(scene, id)).collect();
         let exits = in_exits(scene, error, &all);
+        let branches = branches(scene);
         let mut undo = Self {
             due: Vec::new(),
             unsure: Vec::new(),
@@ -56,7 +57,11 @@ impl Undo {
             let same: Vec<StmtId> = same
                 .filter(|&stmt| same_text(scene, stmt, one.stmt))
                 .collect();
-            match Facts::of(scene, point, one, &same, &exits).verdict(scene, one) {
+            let facts = Facts::of(scene, point, one, &same, &exits);
+            let is_spared = || !facts.begins && is_spared(scene, point, &same, &branches);
+            match facts.verdict(scene, one) {
+                Verdict::Unsure if is_spared() => {}
+                Verdict::Due if ends_otherwise(scene, one, &all) => undo.unsure.push(one.stmt),
                 Verdict::Due => undo.due.push(one.stmt),
                 Verdict::Unsure => undo.unsure.push(one.stmt),
                 Verdict::Not => {}
@@ -75,20 +80,50 @@ impl Undo {
         done: &[StmtId],
         label: Option<StmtId>,
     ) -> bool {
-        let done: Vec<StmtId> = undoing(scene, done.iter().copied()).collect();
+        let (done, looped) = (undoing_all(scene, done), undoing_looped(scene, done));
         let behind = label.map_or_else(Vec::new, |label| behind(scene, label));
         let once = |&due: &StmtId| has(scene, &done, due) != has(scene, &behind, due);
-        let is_due = |stmt| has(scene, &self.due, stmt);
         let is_asked = |stmt| undone(scene, stmt).is_none_or(|one| is_asked(scene, stmt, &one));
+        let is_done = |&stmt: &StmtId| has(scene, &behind, stmt) || has(scene, &looped, stmt);
         let is_released = |filled: &Filled| {
-            label.is_some_and(|label| filled.is_released_at(scene, self.point, label))
+            let here = looped
+                .iter()
+                .any(|&stmt| filled.is_released_by(scene, stmt));
+            here || label.is_some_and(|label| filled.is_released_at(scene, self.point, label))
         };
         self.filled.iter().all(is_released)
             && self.due.iter().all(once)
-            && self.unsure.iter().all(|&stmt| has(scene, &behind, stmt))
-            && done.iter().all(|&stmt| is_due(stmt))
-            && behind.iter().all(|&stmt| is_due(stmt) || is_asked(stmt))
+            && self.unsure.iter().all(is_done)
+            && done.iter().all(|&stmt| self.is_due(scene, stmt, &looped))
+            && behind
+                .iter()
+                .all(|&stmt| has(scene, &self.due, stmt) || is_asked(stmt))
     }
+
+    /// Whether the statements `done` undo nothing but what is due.
+    pub(in crate::strong) fn asks_for(&self, scene: &Scene<'_>, done: &[StmtId]) -> bool {
+        let looped = undoing_looped(scene, done);
+        let mut all = undoing_all(scene, done).into_iter();
+        all.all(|stmt| self.is_due(scene, stmt, &looped))
+    }
+
+    /// Whether `stmt` is due, or one of those in loops, which undo as much as there is.
+    fn is_due(&self, scene: &Scene<'_>, stmt: StmtId, looped: &[StmtId]) -> bool {
+        let is_counted = has(scene, &self.unsure, stmt) && has(scene, looped, stmt);
+        has(scene, &self.due, stmt) || is_counted
+    }
+}
+
+/// Those of the statements `done` that undo something, with those in loops.
+fn undoing_all(scene: &Scene<'_>, done: &[StmtId]) -> Vec<StmtId> {
+    let here = undoing(scene, done.iter().copied());
+    here.chain(undoing_looped(scene, done)).collect()
+}
+
+/// What the loops among the statements `done` undo.
+fn undoing_looped(scene: &Scene<'_>, done: &[StmtId]) -> Vec<StmtId> {
+    let loops = done.iter().filter(|&&stmt| releases_all(scene, stmt));
+    undoing(scene, loops.flat_map(|&stmt| scene.inner_stmts(stmt))).collect()
 }
 
 /// What the code from `label` on undoes.
@@ -110,6 +145,30 @@ fn undoing(scene: &Scene<'_>, stmts: impl Iterator<Item = StmtId>) -> impl Itera
 /// Whether `stmts` have one with the text of `stmt`.
 fn has(scene: &Scene<'_>, stmts: &[StmtId], stmt: StmtId) -> bool {
     stmts.iter().any(|&other| same_text(scene, other, stmt))
+}
+
+/// Whether an exit stands between `point` and all of the statements `same` which does not undo what
+/// they do: it has not begun by then.
+fn is_spared(scene: &Scene<'_>, point: Point, same: &[StmtId], branches: &[Branch]) -> bool {
+    let cfg = scene.cfg;
+    let ends: Vec<Point> = same.iter().filter_map(|&stmt| cfg.before(stmt)).collect();
+    let is_between = |branch: &Branch| {
+        let (Some(test), Some(then)) = (cfg.before(branch.test), cfg.before(branch.then)) else {
+            return false;
+        };
+        reaches(cfg, point, test, &[])
+            && ends
+                .iter()
+                .all(|&end| !reaches(cfg, point, end, &[test]) && !reaches(cfg, then, end, &[]))
+    };
+    let mut evident = branches.iter().filter(|branch| branch.evident);
+    evident.any(is_between)
+}
+
+/// Whether something else ends what `one` ends by its name: `UNPROTECT(2)` for `UNPROTECT(1)`.
+fn ends_otherwise(scene: &Scene<'_>, one: &Undone, all: &[Undone]) -> bool {
+    let mut others = all.iter().filter(|other| other.begun_by.is_some());
+    others.any(|other| other.begun_by == one.begun_by && !same_text(scene, other.stmt, one.stmt))
 }
 
 enum Verdict {
@@ -202,18 +261,24 @@ fn begins<'s>(
         _ => false,
     };
     let is_place = |source: Source| match source {
-        Source::Expr(expr) => changed(scene, expr)
-            .is_some_and(|set| one.places.iter().any(|&it| is_same(scene, it, set))),
+        Source::Expr(expr) => changed(scene, expr).is_some_and(|set| {
+            let mut places = one.places.iter();
+            places.any(|&it| is_same(scene, it, set) || is_one_array(scene, it, set))
+        }),
         Source::Stmt(_) => false,
     };
     let begins = move |instr: &Instr| match &instr.kind {
         InstrKind::Store { place, .. } => {
             is_local(place) || is_place(instr.source) || fills_element(scene, instr.source, one)
         }
-        InstrKind::Call { args, .. } => {
+        InstrKind::Call { callee, args, .. } => {
             let mut args = args.iter();
             let is_given = args.any(|arg| matches!(arg, Operand::AddressOf(it) if is_local(it)));
-            is_given || fills_element(scene, instr.source, one)
+            let begins_it = || match callee {
+                Callee::Named(name) => one.begun_by.as_deref() == Some(name),
+                Callee::Indirect(_) => false,
+            };
+            is_given || begins_it() || fills_element(scene, instr.source, one)
         }
         _ => false,
     };
@@ -227,6 +292,21 @@ fn begins<'s>(
         let steps = steps.filter(move |(_, instr)| begins(instr) && !is_end(instr.source));
         steps.map(move |(index, _)| Point { block, index })
     })
+}
+
+/// Whether two places are reached by the same pointer of the function: `*end` and `*end++`.
+fn is_one_array(scene: &Scene<'_>, one: ExprId, other: ExprId) -> bool {
+    let pointer = |place: ExprId| match scene.tree.expr(place).kind {
+        ExprKind::Unary {
+            op: UnaryOp::Deref,
+            operand,
+        } => scene.as_local(match scene.tree.expr(operand).kind {
+            ExprKind::Unary { operand, .. } => operand,
+            _ => operand,
+        }),
+        _ => None,
+    };
+    pointer(one).is_some_and(|local| pointer(other) == Some(local))
 }
 
 /// Whether a step fills an element of what `one` gives back: `texts[i] = v`, `get(&texts[i])`.
@@ -295,7 +375,9 @@ fn in_exits(scene: &Scene<'_>, error: ErrorValue, all: &[Undone]) -> Vec<StmtId>
                 }
                 | StmtKind::For { .. }
                 | StmtKind::While { .. } => {
-                    found.extend(scene.inner_stmts(before).into_iter().filter(|&s| undoes(s)));
+                    // Not what leaves before: `if (done) { *out = list; return 0; } return -1;`
+                    let inner = scene.inner_stmts(before).into_iter();
+                    found.extend(inner.filter(|&stmt| undoes(stmt) && leads_to(scene, stmt, jump)));
                 }
                 _ => break,
             }
@@ -306,6 +388,12 @@ fn in_exits(scene: &Scene<'_>, error: ErrorValue, all: &[Undone]) -> Vec<StmtId>
         }
     }
     found
+}
+
+/// Whether a path leads from behind `stmt` to `jump`.
+fn leads_to(scene: &Scene<'_>, stmt: StmtId, jump: StmtId) -> bool {
+    let ends = (scene.cfg.after(stmt), scene.cfg.before(jump));
+    matches!(ends, (Some(from), Some(to)) if reaches(scene.cfg, from, to, &[]))
 }
 
 fn same_text(scene: &Scene<'_>, one: StmtId, other: StmtId) -> bool {

@@ -3,7 +3,8 @@
 
 use super::held::frees;
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, UnaryOp};
-use crate::strong::scene::Scene;
+use crate::capi;
+use crate::strong::scene::{Parent, Scene};
 use crate::strong::types::is_number;
 
 /// `close(fd);`, `self->busy = 0;`, `PyMem_Free(self->items);`
@@ -19,6 +20,8 @@ pub(in crate::strong) struct Undone {
     pub resets: bool,
     /// Whether it is a call that gives back what its argument holds.
     pub frees: bool,
+    /// The function that begins what it ends, if their names alone say so: `UNPROTECT(1)`.
+    pub begun_by: Option<String>,
 }
 
 /// What `stmt` undoes, if it is a statement of that kind.
@@ -32,6 +35,7 @@ pub(in crate::strong) fn undone(scene: &Scene<'_>, stmt: StmtId) -> Option<Undon
         places: Vec::new(),
         resets: false,
         frees: false,
+        begun_by: None,
     };
     if let Some(place) = changed(scene, expr) {
         undone
@@ -41,6 +45,9 @@ pub(in crate::strong) fn undone(scene: &Scene<'_>, stmt: StmtId) -> Option<Undon
         return (!undone.places.is_empty()).then_some(undone);
     }
     let (name, args) = scene.call(expr)?;
+    if capi::never_returns(name) {
+        return None;
+    }
     let releases = matches!(name, "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR") || frees(name);
     for &arg in args {
         let arg = pointed(scene, arg);
@@ -56,16 +63,55 @@ pub(in crate::strong) fn undone(scene: &Scene<'_>, stmt: StmtId) -> Option<Undon
     // `free(buffer)`: such variables are followed.
     let is_followed = args.first().is_some_and(|&arg| {
         let local = scene.as_local(pointed(scene, arg));
-        local.is_some_and(|local| !is_number(&scene.tree.local(local).ty))
+        local.is_some_and(|local| {
+            !is_number(&scene.tree.local(local).ty) && !is_stepped(scene, stmt, local)
+        })
     });
     undone.frees = releases;
     let has_argument = !undone.locals.is_empty() || !undone.places.is_empty();
+    let is_plain = |&arg: &ExprId| matches!(scene.tree.expr(arg).kind, ExprKind::Int(_));
+    if !has_argument && args.iter().all(is_plain) {
+        undone.begun_by = begun_by(scene, name);
+    }
     let undoes = match releases {
+        _ if undone.begun_by.is_some() => true,
         true => has_argument && !is_followed,
         // What takes more does more than to end something.
         false => args.len() <= 2 && !name.starts_with("Py") && ends(name),
     };
     undoes.then_some(undone)
+}
+
+/// Whether `stmt` stands in a loop that steps the pointer `local` through an array:
+/// `for (; view >= views; view--) PyBuffer_Release(view);`.
+fn is_stepped(scene: &Scene<'_>, stmt: StmtId, local: LocalId) -> bool {
+    let mut at = scene.parent_of_stmt(stmt);
+    while let Some(Parent::Stmt(outer)) = at {
+        let outer_stmt = scene.tree.stmt(outer);
+        let is_loop = matches!(
+            outer_stmt.kind,
+            StmtKind::For { .. } | StmtKind::While { .. } | StmtKind::DoWhile { .. }
+        );
+        let mut inner = scene.tree.expr_ids().filter(|&id| {
+            let range = scene.tree.expr(id).range;
+            outer_stmt.range.start <= range.start && range.end <= outer_stmt.range.end
+        });
+        if is_loop && inner.any(|id| steps(scene, id, local)) {
+            return true;
+        }
+        at = scene.parent_of_stmt(outer);
+    }
+    false
+}
+
+/// Whether an expression counts the pointer `local` on or back.
+fn steps(scene: &Scene<'_>, expr: ExprId, local: LocalId) -> bool {
+    let is_count = match scene.tree.expr(expr).kind {
+        ExprKind::Unary { .. } => true,
+        ExprKind::Assign { op, .. } => op.is_some(),
+        _ => false,
+    };
+    is_count && changed(scene, expr).is_some_and(|place| scene.as_local(place) == Some(local))
 }
 
 /// The place that an expression sets or counts: `self->busy = 0`, `level--`.
@@ -154,6 +200,23 @@ fn ends(name: &str) -> bool {
     words(name).any(|word| WORDS.contains(&&*word))
 }
 
+/// The function called here whose name is that of `name` without its `un`: `PROTECT`, `Pool_Lock`.
+fn begun_by(scene: &Scene<'_>, name: &str) -> Option<String> {
+    let calls = scene.tree.expr_ids().filter_map(|expr| scene.call(expr));
+    let mut names = calls.map(|(name, _)| name);
+    names.find(|begin| is_un(name, begin)).map(str::to_owned)
+}
+
+fn is_un(name: &str, begin: &str) -> bool {
+    let starts_word =
+        |at: usize| at == 0 || name.as_bytes()[at - 1] == b'_' || name.as_bytes()[at] == b'U';
+    let (lower, begin) = (name.to_ascii_lowercase(), begin.to_ascii_lowercase());
+    let mut places = lower.match_indices("un");
+    places.any(|(at, un)| {
+        starts_word(at) && format!("{}{}", &lower[..at], &lower[at + un.len()..]) == begin
+    })
+}
+
 /// The words of a name, in lower case: `sqlite3_blob_close`, `XMLParserFree`.
 fn words(name: &str) -> impl Iterator<Item = String> {
     let mut words = vec![String::new()];
@@ -182,6 +245,20 @@ mod tests {
         }
         for name in ["append", "extend", "send_reply", "popcount", "model_of"] {
             assert!(!ends(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_tell_what_began() {
+        for (name, begin) in [
+            ("UNPROTECT", "PROTECT"),
+            ("PoolUnlock", "PoolLock"),
+            ("pool_unlock", "pool_lock"),
+        ] {
+            assert!(is_un(name, begin), "{name}");
+        }
+        for (name, begin) in [("run", "r"), ("count", "cot"), ("UNLOCK", "UNLOCK")] {
+            assert!(!is_un(name, begin), "{name}");
         }
     }
 }

@@ -56,7 +56,7 @@ done:
 }
 
 #[test]
-fn the_label_would_return_a_result() {
+fn what_the_label_would_return_is_released() {
     insta::assert_snapshot!(object(
         r#"
     PyObject *result = PyObject_Str(key);
@@ -67,7 +67,22 @@ done:
     return result;
 "#
     ), @"
-        6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        @@
+         {
+             PyObject *result = PyObject_Str(key);
+        +    PyObject *item;
+             if (result == NULL)
+                 goto done;
+        -    use(PyList_GET_ITEM(list, i));
+        +    item = PyList_GetItemRef(list, i);
+        +    if (item == NULL) {
+        +        Py_DECREF(result);
+        +        return NULL;
+        +    }
+        +    use(item);
+        +    Py_DECREF(item);
+         done:
+             return result;
         ");
 }
 

@@ -22,6 +22,7 @@ mod helpers;
 mod joined;
 mod kept_apart;
 mod layout;
+mod leaving;
 mod lent;
 mod list_macro_loops;
 mod list_macro_made;

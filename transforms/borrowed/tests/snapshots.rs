@@ -384,8 +384,22 @@ fn reference_counts_that_are_looked_at() {
     Py_DECREF(fast);
 "#
     ), @"
-        8: the checked call can fail where the macro could not: use `PySequence_GetItem`, and do on `NULL` what the function does about its other errors
         9: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object, else a lock
+        @@
+                 return;
+             }
+        -    item = PySequence_Fast_GET_ITEM(fast, 0);
+        +    item = PySequence_GetItem(fast, 0);
+        +    if (item == NULL) {
+        +        Py_DECREF(fast);
+        +        PyErr_WriteUnraisable(NULL);
+        +        return;
+        +    }
+             if (Py_REFCNT(item) > 2)
+                 use(item);
+        +    Py_DECREF(item);
+             Py_DECREF(fast);
+         }
         ");
 }
 

@@ -1,0 +1,146 @@
+//! Exits that go by what the function has counted: they are right here only if it has not changed.
+//!
+//! ```c
+//! for (i = 0; i < n; i++) {
+//!     item = PyList_GetItemRef(list, i);
+//!     text = PyObject_Str(item);
+//!     if (text == NULL) {
+//!         while (end != texts)              /* as many as there are at the lookup */
+//!             Py_DECREF(*--end);
+//!         return NULL;
+//!     }
+//!     *end++ = text;
+//! }
+//! ```
+
+use super::Exits;
+use super::branch::{Branch, counted, releases_all};
+use crate::ast::{ExprId, LocalId, StmtId, TokenRange, TypeKind};
+use crate::cfg::reaches;
+use crate::cfg::{Instr, InstrKind, Operand, Point, Source};
+use crate::strong::scene::Scene;
+
+/// Whether what the loops of `branch` release, and what it counts on or back, is at the call as it
+/// is at its start.
+pub(super) fn is_steady(exits: &Exits<'_, '_>, branch: &Branch) -> bool {
+    let scene = exits.scene;
+    let loops = || {
+        branch
+            .releases
+            .iter()
+            .filter(|&&stmt| releases_all(scene, stmt))
+    };
+    let released = loops().flat_map(|&stmt| needed(scene, stmt));
+    let released: Vec<LocalId> = released.collect();
+    let counts = branch
+        .releases
+        .iter()
+        .filter_map(|&stmt| counted(scene, stmt));
+    let counts: Vec<LocalId> = counts.collect();
+    let Some(way) = Way::new(exits, branch) else {
+        return false;
+    };
+    let is_bare = loops().next().is_none() && counts.is_empty();
+    // An array is named where it is filled.
+    let is_taken = |local: &LocalId| {
+        scene.cfg.address_taken().contains(local)
+            && !matches!(scene.tree.local(*local).ty.kind, TypeKind::Array(..))
+    };
+    is_bare
+        || reaches(scene.cfg, way.from, way.to, &[])
+            && !counts.iter().chain(&released).any(is_taken)
+            && !way.passes(|instr| sets(instr, &counts) || touches(scene, instr, &released))
+}
+
+/// Whether nothing that the function sets between the call and `branch` is read from there on, but
+/// for the result of the call: `r = f(item); if (r < 0) break; … if (r < 0) return NULL;`.
+pub(super) fn says_the_same(exits: &Exits<'_, '_>, branch: &Branch) -> bool {
+    let is_read = |local: Option<LocalId>, to: Point| {
+        local.is_some_and(|it| Some(it) != exits.local && exits.scene.liveness.is_live(it, to))
+    };
+    Way::new(exits, branch).is_some_and(|way| {
+        !way.passes(|instr| match &instr.kind {
+            InstrKind::Store { place, .. } => is_read(place.as_local(), way.to),
+            InstrKind::Call { args, .. } => args.iter().any(|arg| match arg {
+                Operand::AddressOf(place) => is_read(place.as_local(), way.to),
+                _ => false,
+            }),
+            _ => false,
+        })
+    })
+}
+
+/// The variables whose values a loop goes by.
+fn needed(scene: &Scene<'_>, stmt: StmtId) -> Vec<LocalId> {
+    let Some(start) = scene.cfg.before(stmt) else {
+        return Vec::new();
+    };
+    let mut locals: Vec<LocalId> = named(scene, scene.tree.stmt(stmt).range).collect();
+    locals.retain(|&local| scene.liveness.is_live(local, start));
+    locals
+}
+
+/// The variables that are named in `within`.
+pub(super) fn named<'s>(
+    scene: &'s Scene<'_>,
+    within: TokenRange,
+) -> impl Iterator<Item = LocalId> + 's {
+    let exprs = (0u32..).map(ExprId).zip(&scene.tree.exprs);
+    let inner = exprs
+        .filter(move |(_, expr)| within.start <= expr.range.start && expr.range.end <= within.end);
+    inner.filter_map(|(id, _)| scene.as_local(id))
+}
+
+/// Whether a step gives one of `locals` another value.
+fn sets(instr: &Instr, locals: &[LocalId]) -> bool {
+    match &instr.kind {
+        InstrKind::Store { place, .. } => place.as_local().is_some_and(|it| locals.contains(&it)),
+        _ => false,
+    }
+}
+
+/// Whether a step sets one of `locals`, or may put something where it points.
+fn touches(scene: &Scene<'_>, instr: &Instr, locals: &[LocalId]) -> bool {
+    let writes = matches!(instr.kind, InstrKind::Store { .. } | InstrKind::Call { .. });
+    let within = match instr.source {
+        Source::Expr(expr) => scene.tree.expr(expr).range,
+        Source::Stmt(stmt) => scene.tree.stmt(stmt).range,
+    };
+    writes && named(scene, within).any(|local| locals.contains(&local))
+}
+
+/// The paths from the call to the branch.
+struct Way<'s, 'a> {
+    scene: &'s Scene<'a>,
+    from: Point,
+    to: Point,
+}
+
+impl<'s, 'a> Way<'s, 'a> {
+    fn new(exits: &Exits<'s, 'a>, branch: &Branch) -> Option<Self> {
+        let scene = exits.scene;
+        Some(Self {
+            scene,
+            from: scene.cfg.call(exits.call)?,
+            to: scene.cfg.before(branch.then)?,
+        })
+    }
+
+    /// Whether one of the steps on the way is like that.
+    fn passes(&self, is_like: impl Fn(&Instr) -> bool) -> bool {
+        let cfg = self.scene.cfg;
+        cfg.iter().any(|(block, content)| {
+            let mut steps = (0..).zip(&content.instrs);
+            steps.any(|(index, instr)| {
+                let at = Point { block, index };
+                let behind = Point {
+                    index: index + 1,
+                    ..at
+                };
+                is_like(instr)
+                    && reaches(cfg, self.from, at, &[])
+                    && reaches(cfg, behind, self.to, &[self.from])
+            })
+        })
+    }
+}

@@ -1,0 +1,108 @@
+//! What a function makes and owns is released where a new exit leaves it, if it is wherever the
+//! function left before.
+//!
+//! ```c
+//! out = PyList_New(n);         /* this one */
+//! item = PyList_GetItemRef(list, 0);
+//! if (item == NULL)
+//!     return NULL;
+//! ```
+
+use super::Failure;
+use super::original::Original;
+use super::proof::{call_of, describe, follow, is_inserted, original_span, seeds, span_of};
+use crate::ast::{ExprKind, Function, StmtKind};
+use crate::capi::{self, Returns};
+use crate::edit::Applied;
+use crate::ownership::track::{Gives, Origin, Problem, Report, Seed};
+use crate::program::ProgramItem;
+use crate::source::ByteSpan;
+use std::collections::BTreeSet;
+
+/// What is wrong with such objects in the result, and was not before.
+pub(super) fn failure(
+    original: &Original<'_>,
+    item: &ProgramItem,
+    function: &Function,
+    applied: &Applied,
+    handing: &BTreeSet<String>,
+) -> Option<(Option<ByteSpan>, Failure)> {
+    let leaves = |kind: &StmtKind| {
+        matches!(
+            kind,
+            StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::Break
+        )
+    };
+    let mut stmts = function.tree.stmts.iter();
+    if !stmts.any(|stmt| leaves(&stmt.kind) && is_inserted(item, applied, stmt.range.start)) {
+        return None;
+    }
+    let lookups = seeds(item, function, applied, handing);
+    let is_lookup = |seed: &Seed| lookups.iter().any(|it| it.origin == seed.origin);
+    made(function)
+        .filter(|seed| !is_lookup(seed))
+        .find_map(|seed| {
+            let call = call_of(item, function, applied, &seed)?;
+            // What is wrong elsewhere as well was so before.
+            let known = old_problems(original, item, applied, call)?;
+            let Report::Complete(troubles) = follow(function, &[seed], original.callees, &|_| true)
+            else {
+                return None;
+            };
+            let wrong = troubles
+                .iter()
+                .find(|it| matters(it.problem) && !known.contains(&it.problem))?;
+            let reason = describe(function, &[seed], wrong);
+            Some((Some(call), Failure::Wrong(reason)))
+        })
+}
+
+/// Whether a problem is one of the exit that was taken.
+fn matters(problem: Problem) -> bool {
+    matches!(
+        problem,
+        Problem::Leak | Problem::OverRelease | Problem::UseAfterRelease | Problem::ReleaseOfNull
+    )
+}
+
+/// What was wrong with what the call at `call` makes; `None` if that is not known.
+fn old_problems(
+    original: &Original<'_>,
+    item: &ProgramItem,
+    applied: &Applied,
+    call: ByteSpan,
+) -> Option<BTreeSet<Problem>> {
+    let span = original_span(applied, item.place.1);
+    let mut problems = BTreeSet::new();
+    let mut is_found = false;
+    for (before, function) in original.functions_within(item.place.0, span) {
+        let is_same = |seed: &Seed| span_of(before, function, seed) == Some(call);
+        for seed in made(function).filter(is_same) {
+            let Report::Complete(troubles) = follow(function, &[seed], original.callees, &|_| true)
+            else {
+                return None;
+            };
+            is_found = true;
+            problems.extend(troubles.iter().map(|trouble| trouble.problem));
+        }
+    }
+    is_found.then_some(problems)
+}
+
+/// The objects that functions of the C API make for variables.
+fn made(function: &Function) -> impl Iterator<Item = Seed> {
+    let tree = &function.tree;
+    let values = tree.stores().map(|(_, value)| tree.without_casts(value));
+    let calls = values.filter(|&value| match tree.expr(value).kind {
+        ExprKind::Call { callee, .. } => {
+            let effects = tree.callee_name(callee).and_then(capi::effects);
+            effects.is_some_and(|effects| effects.returns == Returns::New)
+        }
+        _ => false,
+    });
+    calls.map(|call| Seed {
+        origin: Origin::Call(call),
+        gives: Gives::Result,
+        owned: true,
+    })
+}
