@@ -130,6 +130,8 @@ pub struct StructDef {
     pub tag: Option<String>,
     /// Whether it is a union.
     pub is_union: bool,
+    /// Whether members share their memory: it is a union, or has one without a name.
+    pub overlaps: bool,
     /// Fields in order; members of anonymous inner structs are listed in place.
     pub fields: Vec<FieldType>,
 }

@@ -140,15 +140,17 @@ impl Lowerer<'_> {
             StructKind::Struct => false,
             StructKind::Union => true,
         };
+        let mut overlaps = is_union;
         let mut fields = Vec::new();
         for declaration in declarations {
             match &declaration.node {
                 StructDeclaration::Field(field) => {
                     let specifiers = self.qualified_specifiers(&field.node.specifiers);
-                    builder.structs.extend(specifiers.structs);
                     if field.node.declarators.is_empty() {
+                        overlaps |= specifiers.structs.last().is_some_and(|it| it.overlaps);
                         fields.extend(specifiers.anonymous_fields.unwrap_or_default());
                     }
+                    builder.structs.extend(specifiers.structs);
                     for declarator in &field.node.declarators {
                         let Some(declarator) = &declarator.node.declarator else {
                             continue;
@@ -170,6 +172,7 @@ impl Lowerer<'_> {
         builder.structs.push(StructDef {
             tag: tag.map(Into::into),
             is_union,
+            overlaps,
             fields,
         });
     }

@@ -118,6 +118,13 @@ impl<'a> Types<'a> {
         self.structs.get(key)?.first().copied()
     }
 
+    /// Whether the package defines the type, and each member has memory of its own in it.
+    #[must_use]
+    pub fn is_struct(&self, key: &str) -> bool {
+        let defs = self.structs.get(key).map_or(&[][..], Vec::as_slice);
+        !defs.is_empty() && defs.iter().all(|def| !def.overlaps)
+    }
+
     /// The name of a `struct` or `union` type that all of its spellings share.
     #[must_use]
     pub fn key(&self, ty: &Type) -> Option<String> {

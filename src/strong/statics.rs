@@ -41,7 +41,7 @@ pub(super) fn kept_by(scene: &Scene<'_>, place: ExprId) -> Option<Static> {
             .cx
             .types()
             .definition(&owner)
-            .filter(|it| !it.is_union)?;
+            .filter(|it| !it.overlaps)?;
     }
     let program = scene.cx.program;
     if scene.cx.is_in_gap(&wanted.variable) || !is_declared_empty(scene, &wanted.variable) {

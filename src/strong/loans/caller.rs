@@ -1,6 +1,9 @@
 //! The function whose struct is filled: it releases what the fields hold where it leaves.
 
-use super::Fields;
+use std::collections::BTreeSet;
+
+use super::holders::{self, Filled};
+use super::{Fields, quiet};
 use crate::ast::{ExprId, ExprKind, Init, LocalId, Name, StmtId, StmtKind, UnaryOp};
 use crate::cfg::{Dominators, Point, Terminator, reaches};
 use crate::edit::Fix;
@@ -15,13 +18,15 @@ pub(super) fn fix(cx: &PackageCx<'_>, site: CallSite, fields: &Fields) -> Option
     let function = cx.function(site.item)?;
     let cfg = graph(function);
     let scene = Scene::new(cx, site.item, function, &cfg)?;
-    let (_, args) = scene.call(site.expr)?;
-    let (variable, path) = filled(&scene, *args.get(fields.param)?)?;
+    let (filled, path) = filled(&scene, site, fields)?;
+    let variable = filled.variable;
     let call = cfg.call(site.expr)?;
     let empty = emptied(&scene, variable)?;
     let dominators = Dominators::new(&cfg);
     let behind = call.next();
-    if !dominators.dominates_point(empty, call) || reaches(&cfg, behind, call, &[]) {
+    let is_empty = dominators.dominates_point(empty, call);
+    let is_steady = || holders::leave_it_alone(cx, &filled) && quiet::is_quiet(cx, scene.tree);
+    if !is_empty || reaches(&cfg, behind, call, &[]) || !is_steady() {
         return None;
     }
     let mut draft = Draft::new(&scene, String::new());
@@ -45,28 +50,40 @@ pub(super) fn fix(cx: &PackageCx<'_>, site: CallSite, fields: &Fields) -> Option
 }
 
 /// The variable of which `&variable.field` is a part, and the text of that part.
-fn filled(scene: &Scene<'_>, arg: ExprId) -> Option<(LocalId, String)> {
+fn filled(scene: &Scene<'_>, site: CallSite, fields: &Fields) -> Option<(Filled, String)> {
+    let types = scene.cx.types();
+    let (_, args) = scene.call(site.expr)?;
     let ExprKind::Unary {
         op: UnaryOp::AddressOf,
         operand,
-    } = scene.tree.expr(arg).kind
+    } = scene.tree.expr(*args.get(fields.param)?).kind
     else {
         return None;
     };
+    let mut parts: BTreeSet<Box<str>> = fields.names.iter().cloned().collect();
+    let mut kinds = BTreeSet::from([types.key(types.of(scene.tree, operand)?)?]);
     let mut base = operand;
     while let ExprKind::Member {
         base: outer,
+        field,
         arrow: false,
-        ..
-    } = scene.tree.expr(base).kind
+    } = &scene.tree.expr(base).kind
     {
-        base = outer;
+        parts.insert(field.clone());
+        base = *outer;
+        kinds.insert(types.key(types.of(scene.tree, base)?)?);
     }
     let local = scene.as_local(base)?;
     let variable = scene.tree.local(local);
     let is_own = variable.is_automatic() && !variable.is_param;
-    let text = scene.text(scene.span(operand)?);
-    is_own.then_some((local, text))
+    let filled = Filled {
+        site,
+        param: fields.param,
+        variable: local,
+        parts,
+        kinds,
+    };
+    is_own.then_some((filled, scene.text(scene.span(operand)?)))
 }
 
 /// Where all of the variable gets zero; `None` if that is not once, or part of it is set as a whole
@@ -114,7 +131,7 @@ fn is_size(scene: &Scene<'_>, size: ExprId, variable: LocalId) -> bool {
     }
 }
 
-/// Where the variable is declared, if it is `= {0}` or `= {NULL}` there.
+/// Where the variable is declared, if it is `= {0}` or `= {{NULL}}` there.
 fn declared_empty(scene: &Scene<'_>, variable: LocalId) -> Option<Point> {
     let stmts = (0u32..).zip(&scene.tree.stmts);
     stmts
@@ -127,12 +144,19 @@ fn declared_empty(scene: &Scene<'_>, variable: LocalId) -> Option<Point> {
             let Some(Init::List(list)) = &decl.init else {
                 return None;
             };
-            let is_zero = list.entries.iter().all(|entry| {
-                entry.designators.is_empty()
-                    && matches!(entry.value, Init::Expr(value) if scene.is_null(value))
-            });
+            let is_zero = list
+                .entries
+                .iter()
+                .all(|entry| is_zero(scene, &entry.value));
             scene.cfg.after(id).filter(|_| is_zero)
         })
+}
+
+fn is_zero(scene: &Scene<'_>, init: &Init) -> bool {
+    match init {
+        Init::Expr(value) => scene.is_null(*value),
+        Init::List(list) => list.entries.iter().all(|it| is_zero(scene, &it.value)),
+    }
 }
 
 /// Whether the variable is declared in a block around the statement.

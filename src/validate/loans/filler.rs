@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::super::made::filled;
+use super::super::original::Original;
 use super::super::proof::{graph, seeds};
 use super::owner::leads;
 use crate::ast::{ExprId, ExprKind, Function, Init, LocalId};
 use crate::cfg::Point;
 use crate::edit::Applied;
 use crate::ownership::track::{Gives, Origin, Seed};
-use crate::program::ProgramItem;
+use crate::program::{Program, ProgramItem};
 
 /// Whether the function stores objects in just these fields of what parameter `param` points to.
 pub(super) fn is_right(
@@ -59,6 +60,22 @@ pub(super) fn is_right(
             .into_iter()
             .any(|(.., to)| leads(&graph, *at, *to, &[]))
     })
+}
+
+/// Whether the function took a reference that it does not take any more: code that goes by another
+/// field may release it.
+pub(super) fn drops_a_reference(original: &Original<'_>, result: &Program<'_>, name: &str) -> bool {
+    let takes = |program: &Program<'_>| {
+        let functions = program.functions().filter(|(_, it)| it.name == name);
+        let of = |function: &Function| {
+            let calls = function.tree.calls();
+            calls
+                .filter(|(_, name)| name.ends_with("INCREF") || name.ends_with("NewRef"))
+                .count()
+        };
+        functions.map(|(_, function)| of(function)).sum::<usize>()
+    };
+    takes(result) < takes(original.program)
 }
 
 /// Whether the function sets one of the fields through parameter `param`.

@@ -9,9 +9,11 @@
 
 mod filler;
 mod owner;
+mod pointers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::pointers::Lent;
 use super::Failure;
 use super::original::Original;
 use super::proof::{Failed, calls, is_inserted, original_span};
@@ -77,10 +79,15 @@ pub(super) fn failures(
             || !sites.all(|site| function_of(site).is_some_and(|it| known.contains(it)))
         {
             Some("is filled by a function with other callers")
-        } else if fillers.peek().is_none() || !fillers.all(fills) {
+        } else if fillers.peek().is_none()
+            || !fillers.all(fills)
+            || filler::drops_a_reference(original, result, name)
+        {
             Some("gets something else than new references")
         } else if owner::is_touched(original, result, applied, &types, owner, name) {
             Some("is set or counted elsewhere as well")
+        } else if let Some(wrong) = owner.changed(original, &index, &types, name) {
+            Some(wrong)
         } else if !owner.is_released_once(call) {
             Some("is not released exactly once on every path")
         } else {
@@ -145,6 +152,59 @@ impl Owner<'_> {
             result: place,
             failure: Failure::Wrong(reason),
         }
+    }
+
+    /// What may become of the fields before they are released.
+    fn changed(
+        &self,
+        original: &Original<'_>,
+        index: &CallIndex,
+        types: &Types<'_>,
+        filler: &str,
+    ) -> Option<&'static str> {
+        let lent = self.lent(original, index, types, filler);
+        if !lent.as_ref().is_some_and(Lent::is_left_alone) {
+            return Some("may be changed by code that gets its address");
+        }
+        let may_detach = lent.is_some_and(|lent| lent.may_detach());
+        may_detach
+            .then_some("may be released without a thread state, or its references may be counted")
+    }
+
+    /// What to follow of it in the package as it was; `None` if the struct is not known.
+    fn lent<'a>(
+        &'a self,
+        original: &'a Original<'_>,
+        index: &'a CallIndex,
+        types: &'a Types<'a>,
+        filler: &'a str,
+    ) -> Option<Lent<'a>> {
+        let tree = &self.function.tree;
+        let mut parts: BTreeSet<&str> = self.fields.keys().map(|field| &**field).collect();
+        let mut kinds = BTreeSet::new();
+        let release = *self.fields.values().flatten().next()?;
+        let ExprKind::Call { args, .. } = &tree.expr(release).kind else {
+            return None;
+        };
+        let mut place = *args.first()?;
+        while let ExprKind::Member { base, field, .. } = &tree.expr(place).kind {
+            parts.insert(field);
+            kinds.insert(types.key(types.of(tree, *base)?)?);
+            place = *base;
+        }
+        kinds
+            .iter()
+            .all(|kind| types.is_struct(kind))
+            .then(|| Lent {
+                program: original.program,
+                index,
+                types,
+                owner: &self.function.name,
+                variable: &tree.local(self.at.0).name,
+                filler,
+                parts,
+                kinds,
+            })
     }
 
     /// The only call that gets the address of the struct and sets fields of it: what it calls, and

@@ -108,12 +108,19 @@ fn is_empty(tree: &Tree, stmt: &StmtKind, local: LocalId) -> bool {
         return false;
     };
     decls.iter().any(|decl| match &decl.init {
-        Some(Init::List(list)) if decl.local == local => list
-            .entries
-            .iter()
-            .all(|entry| matches!(entry.value, Init::Expr(value) if tree.is_null(value))),
+        Some(init @ Init::List(_)) if decl.local == local => is_zero(tree, init),
         _ => false,
     })
+}
+
+fn is_zero(tree: &Tree, init: &Init) -> bool {
+    match init {
+        Init::Expr(value) => tree.is_null(*value),
+        Init::List(list) => {
+            let mut values = list.entries.iter().map(|entry| &entry.value);
+            values.all(|value| is_zero(tree, value))
+        }
+    }
 }
 
 /// Whether other functions than `filler` set the fields, or count what they hold.

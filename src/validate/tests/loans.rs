@@ -10,6 +10,7 @@ static int fill(PyObject *d, Filter *f) {
     if (v) f->tag = v;
     return 0;
 }
+static void run(Args *a) { show(a->filter.tag); }
 static int g(PyObject *d) {
     Args a;
     memset(&a, 0, sizeof(a));
@@ -54,14 +55,18 @@ fn the_struct_begins_empty() {
     assert_eq!(with("memset(", "if (d) memset("), not_once);
     assert_eq!(with("if (fill", "while (d) if (fill"), not_once);
     assert_eq!(
-        with(
-            "Args a;\n    memset(&a, 0, sizeof(a));",
-            "Args a = {{NULL}};"
-        ),
+        with("Args a;\n    memset(&a, 0, sizeof(a));", "Args a = {{d}};"),
         not_once
     );
     assert_eq!(
         with("Args a;\n    memset(&a, 0, sizeof(a));", "Args a = {0};"),
+        [""; 0]
+    );
+    assert_eq!(
+        with(
+            "Args a;\n    memset(&a, 0, sizeof(a));",
+            "Args a = {{NULL}, 0};"
+        ),
         [""; 0]
     );
 }
@@ -107,5 +112,77 @@ fn the_fields_get_new_references_only() {
     assert_eq!(
         with("if (v) f->tag = v;", "if (v) f->name = v;"),
         ["in `g`, `a` is not filled by one function"]
+    );
+}
+
+#[test]
+fn nothing_is_written_by_way_of_the_address() {
+    let changed = ["in `g`, `a` may be changed by code that gets its address"];
+    let called = |call: &str| with("run(&a);", call);
+    assert_eq!(called("unseen(&a);"), changed);
+    assert_eq!(called("memcpy(&a, d, 8);"), changed);
+    assert_eq!(called("void *p = &a.filter; memset(p, 0, 8);"), changed);
+    assert_eq!(called("char *p = (char *)&a; p[0] = 0;"), changed);
+    assert_eq!(called("a = empty;"), changed);
+    assert_eq!(called("last = &a;"), changed);
+    assert_eq!(called("static Args *p; p = &a;"), changed);
+    assert_eq!(called("a.n = 1; set(&a.n);"), [""; 0]);
+    let more = |code: &str, call: &str| {
+        let text = FILLED.replace("run(&a)", call);
+        let text = text.replace("static int g", &format!("{code}\nstatic int g"));
+        wrong(&text, &[STRONG, FAILED, DONE])
+    };
+    let state = "typedef struct { Args *args; int tag; } State;
+static int each(int n, void *p) { State *s = (State *)p; s->tag = n; return s->args->n; }
+static void wipe(int n, void *p) { memset(p, 0, n); }
+static void walk(int (*f)(int, void *), void *p) { f(1, p); }
+static void start(void *p) { State s; s.args = (Args *)p; walk(each, &s); }";
+    assert_eq!(more(state, "start(&a)"), [""; 0]);
+    assert_eq!(more(state, "walk(each, &a)"), changed);
+    assert_eq!(more(state, "walk(wipe, &a)"), changed);
+    assert_eq!(more(state, "walk(unseen, &a)"), changed);
+    assert_eq!(
+        more(
+            &state.replace("s->tag = n", "*s->args = empty"),
+            "start(&a)"
+        ),
+        changed
+    );
+    assert_eq!(
+        more(&state.replace("State s;", "static State s;"), "start(&a)"),
+        changed
+    );
+    let head = "typedef struct { PyObject *first; } Head;
+static void drop(Args *a) { Head *h = (Head *)a; h->first = NULL; }";
+    assert_eq!(more(head, "drop(&a)"), changed);
+    assert_eq!(
+        more("static Args *same(Args *a) { return a; }", "run(same(&a))"),
+        changed
+    );
+}
+
+#[test]
+fn the_thread_stays_attached() {
+    let detached =
+        ["in `g`, `a` may be released without a thread state, or its references may be counted"];
+    assert_eq!(
+        with("run(&a);", "run(&a); PyGILState_Release(state);"),
+        detached
+    );
+    assert_eq!(with("run(&a);", "PyEval_SaveThread(); run(&a);"), detached);
+    assert_eq!(with("run(&a);", "count(Py_REFCNT(d));"), detached);
+    let leave = "static void leave(void) { PyEval_SaveThread(); }\nstatic int g";
+    assert_eq!(with("static int g", leave), [""; 0]);
+    assert_eq!(with("{ show(a", "{ PyEval_SaveThread(); show(a"), detached);
+}
+
+#[test]
+fn the_function_goes_on_to_take_what_it_took() {
+    let text = FILLED.replace("if (v) f->tag = v;", "if (v) { Py_INCREF(v); f->tag = v; }");
+    let taken = ("{ Py_INCREF(v); f->tag = v; }", "{ f->tag = v; }");
+    let changed = wrong(&text, &[STRONG, taken, FAILED, DONE]);
+    assert_eq!(
+        changed,
+        ["in `g`, `a` gets something else than new references"]
     );
 }
