@@ -29,6 +29,7 @@ const MODULES: [&str; 14] = [
     "sequences",
     "lent",
     "helpers",
+    "operands",
 ];
 /// Functions with lookups of shared containers that must be rewritten, of those there are.
 const REWRITTEN_AT_LEAST: usize = 124;

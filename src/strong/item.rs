@@ -221,8 +221,9 @@ fn without_group(
         return Some(Outcome::Safe(NEVER_RUN.to_owned()));
     }
     // Lists and macros read memory that another thread may free meanwhile.
+    let is_again = scene.is_repeated(call) || scene.repeats().contains_key(&call);
     let is_guarded = replacement.absent == Absent::None || replacement.form == Form::Out { arg: 2 };
-    if !is_guarded || replacement.caution.is_some() {
+    if !is_guarded || is_again || replacement.caution.is_some() {
         return None;
     }
     let why = match shape(scene, call, replacement, &BTreeSet::new()) {
@@ -239,7 +240,8 @@ fn emitted(scene: &Scene<'_>, group: &[Planned]) -> Group {
     let lookups = group.iter().flat_map(|planned| &planned.home.lookups);
     let calls = lookups.flat_map(|lookup| {
         let counted = lookup.counted.map(|counted| counted.lookup);
-        [lookup.call].into_iter().chain(counted)
+        let again = lookup.again.iter().copied();
+        [lookup.call].into_iter().chain(counted).chain(again)
     });
     Group {
         calls: calls.collect(),

@@ -82,6 +82,7 @@ fn lookup(stored: Stored, replacement: &'static Replacement) -> Lookup {
         shape: Shape::Nested(stored.stmt),
         failure: Failure::AsBefore,
         saved: None,
+        again: Vec::new(),
         counted: None,
     }
 }

@@ -17,17 +17,20 @@
 
 mod added;
 mod addressed;
+mod again;
 mod by_index;
 mod comments;
 mod contract;
 mod emit;
 mod exits;
 mod follow;
+mod guard;
 mod item;
 mod items;
 mod kept;
 mod lent;
 mod loans;
+mod order;
 mod pending;
 mod plan;
 mod reason;

@@ -10,11 +10,12 @@ use super::follow::outs::is_shared;
 use super::follow::slots::Slots;
 use super::follow::web::{Given, Web, webs};
 use super::follow::{Decisions, Strong};
+use super::order::runs_first;
 use super::reason::Reason;
 use super::reason::why::is_count_asked;
 use super::releases::follow;
 use super::scene::Scene;
-use super::shape::{Shape, runs_first, shape};
+use super::shape::{Shape, shape};
 use super::together::group;
 use super::twice::{Counted, counted, settled};
 use crate::ast::{ExprId, LocalId, StmtId};
@@ -29,6 +30,8 @@ pub(super) struct Lookup {
     pub failure: Failure,
     /// What keeps an exception that may be pending before it.
     pub saved: Option<Saved>,
+    /// The same lookup behind it in its statement.
+    pub again: Vec<ExprId>,
     /// Where the reference is taken that the result is given away with.
     pub counted: Option<Counted>,
 }
@@ -68,7 +71,9 @@ pub(super) struct Plan {
 
 impl Home {
     pub(super) fn calls(&self) -> Vec<ExprId> {
-        self.lookups.iter().map(|lookup| lookup.call).collect()
+        let lookups = self.lookups.iter();
+        let calls = lookups.flat_map(|lookup| [&[lookup.call], &*lookup.again].concat());
+        calls.collect()
     }
 }
 
@@ -142,9 +147,18 @@ fn lookups(
     calls: &[(ExprId, &'static Replacement)],
     declined: &mut BTreeMap<ExprId, Reason>,
 ) -> Vec<Lookup> {
-    let mut lookups = Vec::new();
+    let mut lookups: Vec<Lookup> = Vec::new();
     let mut moved = BTreeSet::new();
     for &(call, replacement) in calls {
+        let first = scene.repeats().get(&call);
+        let first = lookups.iter_mut().find(|it| Some(&it.call) == first);
+        if let Some(first) = first
+            && matches!(first.shape, Shape::Nested(_) | Shape::Guarded(_))
+        {
+            first.again.push(call);
+            moved.insert(call);
+            continue;
+        }
         match lookup(scene, call, replacement, &moved) {
             Ok(lookup) => {
                 if matches!(lookup.shape, Shape::Nested(_)) {
@@ -179,6 +193,7 @@ fn lookup(
         shape,
         failure: failure(scene, call, replacement, shape)?,
         saved: None,
+        again: Vec::new(),
         counted: None,
     })
 }

@@ -1,7 +1,7 @@
 //! One function with everything the rewriting asks of it.
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashSet;
 
@@ -37,6 +37,7 @@ pub(super) struct Scene<'a> {
     /// The fields of a struct of its caller that own what the function stores there.
     pub fills: Option<&'a Fields>,
     parents: Parents,
+    pub(super) repeats: OnceCell<BTreeMap<ExprId, ExprId>>,
     pending: OnceCell<Pending<'a>>,
     errno: OnceCell<Errno<'a>>,
     pointed_at: OnceCell<BTreeSet<LocalId>>,
@@ -109,6 +110,7 @@ impl<'a> Scene<'a> {
             hands_out: false,
             fills: None,
             parents,
+            repeats: OnceCell::new(),
             pending: OnceCell::new(),
             errno: OnceCell::new(),
             pointed_at: OnceCell::new(),

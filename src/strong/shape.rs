@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::emit::guarded::guarded;
 use super::follow::arms;
+use super::guard::guarded;
+use super::order::runs_first;
 use super::reason::Reason;
 use super::scene::{Parent, Scene};
-use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, Storage, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, UnaryOp};
 use crate::capi::{Absent, Form, OldErrors, Replacement};
-use crate::cfg::{Instr, InstrKind, Source};
 use crate::preprocess::Place;
 
 /// Where the result of a call goes.
@@ -59,7 +59,7 @@ pub(super) fn shape(
     let shape = of_own_text(scene, call, replacement, moved)?;
     match (argument_of, shape) {
         // `CHECK(call())`: what the macro gets is the variable.
-        (None, _) | (Some(_), Shape::Nested(_)) => Ok(shape),
+        (None, _) | (Some(_), Shape::Nested(_) | Shape::Guarded(_)) => Ok(shape),
         (Some(name), _) => Err(Reason::InMacro(name)),
     }
 }
@@ -200,17 +200,17 @@ fn nested(
     replacement: &Replacement,
     moved: &BTreeSet<ExprId>,
 ) -> Result<Shape, Reason> {
-    if let Some((test, when)) = null_test(scene, call)
-        && matches!(replacement.form, Form::Out { arg: 2 })
-    {
-        return Ok(Shape::Presence(test, when));
+    let presence = null_test(scene, call).filter(|_| replacement.form == Form::Out { arg: 2 });
+    let presence = presence.map(|(test, when)| Shape::Presence(test, when));
+    if let Some(presence) = presence.filter(|_| !scene.is_repeated(call)) {
+        return Ok(presence);
     }
     match runs_first(scene, stmt, call, moved) {
         Ok(()) => Ok(Shape::Nested(stmt)),
         Err(_) if replacement.absent != Absent::None && guarded(scene, stmt, call).is_some() => {
             Ok(Shape::Guarded(stmt))
         }
-        Err(reason) => Err(reason),
+        Err(reason) => presence.ok_or(reason),
     }
 }
 
@@ -233,80 +233,5 @@ pub(super) fn null_test(scene: &Scene<'_>, value: ExprId) -> Option<(ExprId, boo
             }
         }
         _ => None,
-    }
-}
-
-/// Whether `call` always runs in `stmt`, and nothing that matters before it: only what is part of
-/// it, or of other lookups that move in front of the statement (`moved`).
-///
-/// # Errors
-/// What runs before it.
-pub(super) fn runs_first(
-    scene: &Scene<'_>,
-    stmt: StmtId,
-    call: ExprId,
-    moved: &BTreeSet<ExprId>,
-) -> Result<(), Reason> {
-    if matches!(
-        scene.tree.stmt(stmt).kind,
-        StmtKind::While { .. } | StmtKind::DoWhile { .. } | StmtKind::For { .. }
-    ) {
-        return Err(Reason::LoopCondition);
-    }
-    let at = scene.cfg.call(call).ok_or(Reason::Unreachable)?;
-    let start = scene.cfg.before(stmt).ok_or(Reason::Unreachable)?;
-    if start.block != at.block {
-        return Err(Reason::NotEvaluatedFirst("a condition".to_owned()));
-    }
-    let before = &scene.cfg.block(at.block).instrs[start.index..at.index];
-    for instr in before {
-        let acts = matches!(
-            instr.kind,
-            InstrKind::Call { .. } | InstrKind::Store { .. } | InstrKind::Asm
-        );
-        let moves = |part: ExprId| part == call || moved.contains(&part);
-        if acts && !is_inside(scene, instr.source, moves) && !is_unordered(scene, instr, call) {
-            return Err(Reason::NotEvaluatedFirst("another part".to_owned()));
-        }
-    }
-    Ok(())
-}
-
-/// Whether C leaves open if the step runs before `call`, which does not see it: `out[n++] = call(d)`
-/// counts a variable of the function on the other side of the assignment.
-fn is_unordered(scene: &Scene<'_>, step: &Instr, call: ExprId) -> bool {
-    let InstrKind::Store { place, .. } = &step.kind else {
-        return false;
-    };
-    let is_own = |local: LocalId| {
-        let is_static = scene.tree.local(local).storage == Storage::Static;
-        !is_static && scene.cfg.addressing(local).next().is_none()
-    };
-    let mut at = call;
-    while let Some(Parent::Expr(outer)) = scene.parent_of_expr(at) {
-        if let ExprKind::Assign { lhs, rhs, .. } = scene.tree.expr(outer).kind
-            && rhs == at
-            && is_inside(scene, step.source, |part| part == lhs)
-        {
-            return place.as_local().is_some_and(is_own);
-        }
-        at = outer;
-    }
-    false
-}
-
-/// Whether the step is made by an expression of this kind, or inside of one.
-fn is_inside(scene: &Scene<'_>, source: Source, kind: impl Fn(ExprId) -> bool) -> bool {
-    let Source::Expr(mut at) = source else {
-        return false;
-    };
-    loop {
-        if kind(at) {
-            return true;
-        }
-        match scene.parent_of_expr(at) {
-            Some(Parent::Expr(outer)) => at = outer,
-            Some(Parent::Stmt(_)) | None => return false,
-        }
     }
 }

@@ -50,6 +50,10 @@ pub(in crate::strong) fn rewrite(
         });
         draft.compat("Py_NewRef");
     }
+    draft.doubt_order(lookup);
+    if !matches!(lookup.shape, Shape::Guarded(_)) {
+        name_again(draft, lookup, name)?;
+    }
     if let Failure::Joined(test) = lookup.failure {
         draft.ask_for_null(test, name)?;
     }
@@ -87,6 +91,23 @@ pub(in crate::strong) fn rewrite(
             inside(draft, &parts, name, stmt, assignment)
         }
     }
+}
+
+/// The variable `name` takes the place of the same lookup further behind in the statement.
+///
+/// # Errors
+/// A macro makes the lookup.
+pub(in crate::strong) fn name_again(
+    draft: &mut Draft<'_, '_>,
+    lookup: &Lookup,
+    name: &str,
+) -> Result<(), Reason> {
+    for &again in &lookup.again {
+        let span = draft.scene.written(again);
+        let in_macro = || Reason::InMacro(lookup.replacement.borrowed.to_owned());
+        draft.name_result(span.ok_or_else(in_macro)?, name);
+    }
+    Ok(())
 }
 
 /// What is done about an outcome of the new call that the old one hid.

@@ -9,9 +9,10 @@ use crate::capi::replacement;
 use crate::cfg::reaches;
 use crate::source::ByteSpan;
 use crate::strong::follow::web::{Given, definitions, webs};
+use crate::strong::order::runs_first;
 use crate::strong::reason::Reason;
 use crate::strong::scene::{Parent, Scene};
-use crate::strong::shape::{null_test, runs_first};
+use crate::strong::shape::null_test;
 
 /// `if ((v = call(d, k)) == NULL)` turns into `if (callRef(d, k, &v) <= 0)`; where errors are to
 /// be cleared the lookup moves in front of the statement.

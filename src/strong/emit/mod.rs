@@ -69,6 +69,8 @@ pub(in crate::strong) struct Draft<'s, 'a> {
     pub(in crate::strong) passed_on: BTreeSet<ExprId>,
     /// Statements that took the reference which a lookup beside them gives now.
     pub(in crate::strong) gone: BTreeSet<StmtId>,
+    /// Statements of which nothing is left but to test or return the variable of an answer.
+    pub(in crate::strong) answered: BTreeSet<StmtId>,
     /// The lines of `else` branches that statements get.
     pub(in crate::strong) elses: BTreeMap<StmtId, Vec<String>>,
     /// Lookups that turned into the name of a variable.
@@ -98,6 +100,8 @@ pub(in crate::strong) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix
         let name = is_emptied.then(|| planned.home.name.clone());
         draft.emptied.extend(name);
     }
+    let names = group.iter().map(|planned| planned.home.name.clone());
+    draft.taken.extend(names);
     for planned in group {
         draft.replaced.extend(&planned.decisions.replaced);
         draft.releases(planned)?;
@@ -166,6 +170,7 @@ impl<'s, 'a> Draft<'s, 'a> {
             breaks: BTreeMap::new(),
             passed_on: BTreeSet::new(),
             gone: BTreeSet::new(),
+            answered: BTreeSet::new(),
             elses: BTreeMap::new(),
             named: Vec::new(),
             says_borrowed: false,

@@ -17,6 +17,7 @@ use super::saved::name_saved;
 use crate::ast::{ExprId, StmtId, StmtKind};
 use crate::capi::Replacement;
 use crate::strong::follow::slots::Slot;
+use crate::strong::guard::guarded;
 use crate::strong::plan::{Lookup, Planned};
 use crate::strong::reason::Reason;
 use crate::strong::scene::{Parent, Scene};
@@ -83,7 +84,14 @@ pub(in crate::strong) fn name_fresh(
             true => (None, &*home.name),
             false => (scene.stmt_of(lookup.call), wished(lookup)),
         };
-        let mut fresh = || names.fresh(scene, stmt, wished);
+        let own = match lookup.shape {
+            Shape::Guarded(stmt) => guarded(scene, stmt, lookup.call).and_then(|it| it.local),
+            _ => None,
+        };
+        let mut fresh = || match own {
+            Some(local) => scene.name(local).to_owned(),
+            None => names.fresh(scene, stmt, wished),
+        };
         let name = match place {
             Some(place) => shared.entry(place).or_insert_with(fresh).clone(),
             None => fresh(),

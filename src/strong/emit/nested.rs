@@ -5,8 +5,12 @@ use super::calls::{Parts, span_of};
 use super::declarations;
 use super::inside::inside_apart;
 use crate::ast::{StmtId, StmtKind};
+use crate::capi::OldErrors;
+use crate::strong::exits::exit::Failure;
+use crate::strong::order::overtaken;
 use crate::strong::plan::Lookup;
 use crate::strong::reason::Reason;
+use crate::strong::shape::Shape;
 
 /// `f(call(l, i));` turns into `PyObject *item = callRef(l, i); f(item);`.
 pub(super) fn nested_return(
@@ -65,4 +69,23 @@ pub(super) fn statement(head: &str, mut value: Vec<String>) -> Vec<String> {
         last.push(';');
     }
     value
+}
+
+impl Draft<'_, '_> {
+    /// Notes that a lookup which may fail runs before a call that may run Python code, where C left
+    /// open which of the two comes first.
+    pub(in crate::strong) fn doubt_order(&mut self, lookup: &Lookup) {
+        let is_told = lookup.replacement.errors != OldErrors::Swallowed
+            && matches!(lookup.failure, Failure::AsBefore | Failure::PassedOn);
+        if let Shape::Nested(stmt) = lookup.shape
+            && is_told
+            && let Some(name) = overtaken(self.scene, stmt, lookup.call)
+        {
+            let function = lookup.replacement.strong;
+            self.fix.assume(format!(
+                "`{function}` does not fail where `{name}` runs Python code behind it: C leaves \
+                 open which of the two comes first"
+            ));
+        }
+    }
 }

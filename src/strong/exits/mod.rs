@@ -23,7 +23,7 @@ pub(super) mod passed_on;
 mod state;
 mod steady;
 mod undo;
-mod undone;
+pub(super) mod undone;
 
 use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
 use crate::cfg::{BlockId, Point};

@@ -91,6 +91,8 @@ pub(in crate::strong) struct Follower<'s, 'a> {
     pub slots: &'s Slots,
     /// Lookups whose result is followed; whether it may be `NULL`.
     pub lookups: BTreeMap<ExprId, bool>,
+    /// Lookups whose result is that of an earlier one.
+    pub again: BTreeSet<ExprId>,
     /// Blocks that are entered with `NULL` as well once the lookups are asked for failure.
     pub with_null: Vec<BlockId>,
     /// Calls whose results are owned after the change, those above included.

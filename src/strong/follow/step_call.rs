@@ -42,6 +42,9 @@ impl Follower<'_, '_> {
             state.carriers.insert(Carrier::Temp(dst), Kind::Same);
             return;
         }
+        if self.again.contains(&expr) {
+            return self.serve_again(dst, state);
+        }
         if matches!(state.hold, Hold::Nothing | Hold::Broken(_)) {
             return;
         }
@@ -85,6 +88,16 @@ impl Follower<'_, '_> {
         self.outs(name, expr, args, &kinds, state);
         if matches!(state.hold, Hold::Null | Hold::Held { .. }) && !self.strong.contains(expr) {
             self.result(name, dst, expr, &kinds, state);
+        }
+    }
+
+    /// What the first lookup gave takes the place of the result.
+    fn serve_again(&self, dst: TempId, state: &mut State) {
+        match state.hold {
+            Hold::Held { .. } | Hold::Null => {
+                state.carriers.insert(Carrier::Temp(dst), Kind::Same);
+            }
+            _ => state.fail(Reason::NoPlace(self.name.to_owned())),
         }
     }
 

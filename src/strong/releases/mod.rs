@@ -155,6 +155,11 @@ fn follower<'s, 'a>(
         lookups: lookups
             .map(|lookup| (lookup.call, may_be_null(lookup)))
             .collect(),
+        again: home
+            .lookups
+            .iter()
+            .flat_map(|lookup| lookup.again.clone())
+            .collect(),
         with_null: entered_with_null(scene, &home.lookups),
         strong,
         home: home.local,

@@ -93,6 +93,10 @@ impl Draft<'_, '_> {
 
     /// `return f(v);` turns into `int result = f(v); Py_DECREF(v); return result;`.
     fn in_return(&mut self, stmt: StmtId, release: String) -> Result<(), Reason> {
+        if self.answered.contains(&stmt) {
+            self.before(stmt, [release]);
+            return Ok(());
+        }
         let around = self.around.entry(stmt).or_default();
         if let Some(last) = around.after.len().checked_sub(1) {
             around.after.insert(last, release);

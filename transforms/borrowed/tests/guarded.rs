@@ -132,9 +132,21 @@ fn no_number_that_fits() {
     return 0;
 "#
     ), @"
-        3: a condition runs before the call in the same expression: give the lookup a statement of its own
         5: a condition runs before the call in the same expression: give the lookup a statement of its own
         7: the call is part of a loop's condition: move it into the body
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    if (i && PyLong_AsLong(PyList_GetItem(list, 0)))
+        +    int holds = i != 0;
+        +    if (holds) {
+        +        PyObject *item = PyList_GetItemRef(list, 0);
+        +        holds = PyLong_AsLong(item) != 0;
+        +        Py_XDECREF(item);
+        +    }
+        +    if (holds)
+                 return 1;
+             if (lookup(self) && PyList_Check(PyList_GetItem(list, 0)))
         ");
 }
 
@@ -353,5 +365,95 @@ fn a_variable_that_is_needed_without_the_lookup() {
         4: a condition runs before the call in the same expression: give the lookup a statement of its own
         6: whether the function owns what `value` holds depends on the path: make it own the reference on all of them
         8: whether the function owns what `value` holds depends on the path: make it own the reference on all of them
+        ");
+}
+
+#[test]
+fn what_is_assigned_or_returned() {
+    insta::assert_snapshot!(int(
+        r#"
+    int found, single = (PyList_GET_SIZE(list) > 0 && !PyList_Check(PyList_GetItem(list, 0)));
+    int many = PyList_GET_SIZE(list) > 0 && PyList_Check(PyList_GetItem(list, 0));
+    found = many || PyLong_AsLong(PyList_GetItem(list, 1));
+    return found || single || i > 2 && (PyLong_Check(PyList_GetItem(list, 2)) || PyFloat_Check(PyList_GetItem(list, 2)));
+"#
+    ), @"
+        3: a condition runs before the call in the same expression: give the lookup a statement of its own
+        @@
+         {
+             int found, single = (PyList_GET_SIZE(list) > 0 && !PyList_Check(PyList_GetItem(list, 0)));
+        -    int many = PyList_GET_SIZE(list) > 0 && PyList_Check(PyList_GetItem(list, 0));
+        -    found = many || PyLong_AsLong(PyList_GetItem(list, 1));
+        -    return found || single || i > 2 && (PyLong_Check(PyList_GetItem(list, 2)) || PyFloat_Check(PyList_GetItem(list, 2)));
+        +    int many = PyList_GET_SIZE(list) > 0;
+        +    int holds;
+        +    if (many) {
+        +        PyObject *item = PyList_GetItemRef(list, 0);
+        +        many = PyList_Check(item);
+        +        Py_XDECREF(item);
+        +    }
+        +    found = many != 0;
+        +    if (!found) {
+        +        PyObject *item = PyList_GetItemRef(list, 1);
+        +        found = PyLong_AsLong(item) != 0;
+        +        Py_XDECREF(item);
+        +    }
+        +    holds = found || single;
+        +    if (!holds && i > 2) {
+        +        PyObject *item = PyList_GetItemRef(list, 2);
+        +        holds = PyLong_Check(item) || PyFloat_Check(item);
+        +        Py_XDECREF(item);
+        +    }
+        +    return holds;
+         }
+        ");
+}
+
+#[test]
+fn conditions_behind_the_lookup() {
+    insta::assert_snapshot!(int(
+        r#"
+    if (PyList_Check(list) && i > 0 && PyLong_Check(PyList_GetItem(list, 0)) && i < 10 && check(self))
+        return 1;
+    return 0;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    if (PyList_Check(list) && i > 0 && PyLong_Check(PyList_GetItem(list, 0)) && i < 10 && check(self))
+        +    int holds = PyList_Check(list) && i > 0;
+        +    if (holds) {
+        +        PyObject *item = PyList_GetItemRef(list, 0);
+        +        holds = PyLong_Check(item) && i < 10 && check(self);
+        +        Py_XDECREF(item);
+        +    }
+        +    if (holds)
+                 return 1;
+             return 0;
+        ");
+}
+
+#[test]
+fn a_variable_that_is_needed_as_it_was() {
+    insta::assert_snapshot!(super::all(
+        r#"
+static int seen;
+static PyObject *
+f(PyObject *self, PyObject *list, int n)
+{
+    int m = 0;
+    n = n > 0 && PyLong_Check(PyList_GetItem(list, n));
+    seen = n > 0 && PyLong_Check(PyList_GetItem(list, 0));
+    m = n > 0 && PyLong_Check(PyList_GetItem(list, 0));
+    note(&m);
+    return n > 0 && PyLong_Check(PyList_GetItem(list, 0)) ? list : self;
+}
+"#
+    ), @"
+        6: a condition runs before the call in the same expression: give the lookup a statement of its own
+        7: a condition runs before the call in the same expression: give the lookup a statement of its own
+        8: a condition runs before the call in the same expression: give the lookup a statement of its own
+        10: a condition runs before the call in the same expression: give the lookup a statement of its own
         ");
 }

@@ -1,5 +1,6 @@
 //! What C becomes which C.
 
+mod again;
 mod aligned;
 mod apart;
 mod arguments;
@@ -37,6 +38,7 @@ mod mend;
 mod merged;
 mod negative;
 mod noted;
+mod operands;
 mod other_types;
 mod outs;
 mod owners;

@@ -103,6 +103,6 @@ fn other_functions_read_what_they_get() {
 "#
     ), @"
         3: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
-        3: another part runs before the call in the same expression: give the lookup a statement of its own
+        3: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
         ");
 }

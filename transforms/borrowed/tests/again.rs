@@ -1,0 +1,221 @@
+//! Lookups that a statement makes more than once.
+
+use super::{int, object};
+
+#[test]
+fn one_item_is_looked_up_once() {
+    insta::assert_snapshot!(int(
+        r#"
+    if (!PyLong_Check(PyList_GetItem(list, i)) && !PyFloat_Check(PyList_GetItem(list, i)))
+        return -1;
+    return 0;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    if (!PyLong_Check(PyList_GetItem(list, i)) && !PyFloat_Check(PyList_GetItem(list, i)))
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    if (!PyLong_Check(item) && !PyFloat_Check(item)) {
+        +        Py_XDECREF(item);
+                 return -1;
+        +    }
+        +    Py_XDECREF(item);
+             return 0;
+         }
+        ");
+}
+
+#[test]
+fn an_item_of_an_item() {
+    insta::assert_snapshot!(object(
+        r#"
+    if (PyList_Check(PyList_GET_ITEM(list, 0)) && PyLong_Check(PyList_GET_ITEM(PyList_GET_ITEM(list, 0), i)))
+        Py_RETURN_TRUE;
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_FALSE;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    if (PyList_Check(PyList_GET_ITEM(list, 0)) && PyLong_Check(PyList_GET_ITEM(PyList_GET_ITEM(list, 0), i)))
+        +    int holds;
+        +    PyObject *item = PyList_GetItemRef(list, 0);
+        +    if (item == NULL) {
+        +        return NULL;
+        +    }
+        +    holds = PyList_Check(item);
+        +    if (holds) {
+        +        PyObject *item2 = PyList_GetItemRef(item, i);
+        +        if (item2 == NULL) {
+        +            Py_DECREF(item);
+        +            return NULL;
+        +        }
+        +        holds = PyLong_Check(item2);
+        +        Py_DECREF(item2);
+        +    }
+        +    if (holds) {
+        +        Py_DECREF(item);
+                 Py_RETURN_TRUE;
+        +    }
+        +    Py_DECREF(item);
+             if (PyErr_Occurred())
+                 return NULL;
+        ");
+}
+
+#[test]
+fn a_value_that_is_tested_and_chosen() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *value = PyDict_GetItem(dict, key) ? PyDict_GetItem(dict, key) : Py_None;
+    return PyObject_Repr(value);
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *value = PyDict_GetItem(dict, key) ? PyDict_GetItem(dict, key) : Py_None;
+        -    return PyObject_Repr(value);
+        +    PyObject *value2;
+        +    if (PyDict_GetItemRef(dict, key, &value2) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    PyObject *value = value2 ? value2 : Py_None;
+        +    PyObject *result;
+        +    result = PyObject_Repr(value);
+        +    Py_XDECREF(value2);
+        +    return result;
+         }
+        ");
+}
+
+#[test]
+fn a_key_that_is_there_and_what_it_has() {
+    insta::assert_snapshot!(int(
+        r#"
+    return PyDict_GetItemString(dict, "a") != NULL && PyLong_Check(PyDict_GetItemString(dict, "a"));
+"#
+    ), @r#"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    return PyDict_GetItemString(dict, "a") != NULL && PyLong_Check(PyDict_GetItemString(dict, "a"));
+        +    int result;
+        +    PyObject *value;
+        +    if (PyDict_GetItemStringRef(dict, "a", &value) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    result = value != NULL && PyLong_Check(value);
+        +    Py_XDECREF(value);
+        +    return result;
+         }
+        "#);
+}
+
+#[test]
+fn what_changes_the_list_or_the_index_in_between() {
+    insta::assert_snapshot!(int(
+        r#"
+    if (PyLong_Check(PyList_GetItem(list, i)) && PyList_SetItem(list, i, Py_None) < 0 && PyFloat_Check(PyList_GetItem(list, i)))
+        return 1;
+    if (PyLong_Check(PyList_GetItem(list, i)) && i++ && PyFloat_Check(PyList_GetItem(list, i)))
+        return 2;
+    if (PyLong_Check(PyList_GetItem(list, i)) && next(&i) && PyFloat_Check(PyList_GetItem(list, i)))
+        return 3;
+    return 0;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    if (PyLong_Check(PyList_GetItem(list, i)) && PyList_SetItem(list, i, Py_None) < 0 && PyFloat_Check(PyList_GetItem(list, i)))
+        +    PyObject *item2;
+        +    int holds2;
+        +    PyObject *item3;
+        +    int holds3;
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    int holds = PyLong_Check(item) && PyList_SetItem(list, i, Py_None) < 0;
+        +    if (holds) {
+        +        PyObject *item2 = PyList_GetItemRef(list, i);
+        +        holds = PyFloat_Check(item2);
+        +        Py_XDECREF(item2);
+        +    }
+        +    if (holds) {
+        +        Py_XDECREF(item);
+                 return 1;
+        -    if (PyLong_Check(PyList_GetItem(list, i)) && i++ && PyFloat_Check(PyList_GetItem(list, i)))
+        +    }
+        +    Py_XDECREF(item);
+        +    item2 = PyList_GetItemRef(list, i);
+        +    holds2 = PyLong_Check(item2) && i++;
+        +    if (holds2) {
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        holds2 = PyFloat_Check(item);
+        +        Py_XDECREF(item);
+        +    }
+        +    if (holds2) {
+        +        Py_XDECREF(item2);
+                 return 2;
+        -    if (PyLong_Check(PyList_GetItem(list, i)) && next(&i) && PyFloat_Check(PyList_GetItem(list, i)))
+        +    }
+        +    Py_XDECREF(item2);
+        +    item3 = PyList_GetItemRef(list, i);
+        +    holds3 = PyLong_Check(item3) && next(&i);
+        +    if (holds3) {
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        holds3 = PyFloat_Check(item);
+        +        Py_XDECREF(item);
+        +    }
+        +    if (holds3) {
+        +        Py_XDECREF(item3);
+                 return 3;
+        +    }
+        +    Py_XDECREF(item3);
+             return 0;
+         }
+        ");
+}
+
+#[test]
+fn what_the_package_may_change() {
+    insta::assert_snapshot!(super::all(
+        r#"
+typedef struct { PyObject_HEAD PyObject *rows; } Table;
+static int
+refresh(Table *self)
+{
+    Py_XSETREF(self->rows, PyList_New(1));
+    return 0;
+}
+static int
+f(Table *self, Py_ssize_t i)
+{
+    if (PyList_Check(PyList_GetItem(self->rows, i)) && !refresh(self) && PyList_Check(PyList_GetItem(self->rows, i)))
+        return 1;
+    return 0;
+}
+"#
+    ), @"
+        @@
+         f(Table *self, Py_ssize_t i)
+         {
+        -    if (PyList_Check(PyList_GetItem(self->rows, i)) && !refresh(self) && PyList_Check(PyList_GetItem(self->rows, i)))
+        +    PyObject *item = PyList_GetItemRef(self->rows, i);
+        +    int holds = PyList_Check(item) && !refresh(self);
+        +    if (holds) {
+        +        PyObject *item2 = PyList_GetItemRef(self->rows, i);
+        +        holds = PyList_Check(item2);
+        +        Py_XDECREF(item2);
+        +    }
+        +    if (holds) {
+        +        Py_XDECREF(item);
+                 return 1;
+        +    }
+        +    Py_XDECREF(item);
+             return 0;
+         }
+        ");
+}

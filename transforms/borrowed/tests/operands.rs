@@ -1,0 +1,78 @@
+//! Lookups beside other operands and arguments, between which C knows no order.
+
+use super::{int, object};
+
+#[test]
+fn operands_and_arguments() {
+    insta::assert_snapshot!(object(
+        r#"
+    double d = PyFloat_AsDouble(PyList_GetItem(list, 0)) * PyFloat_AsDouble(PyList_GetItem(list, 1));
+    if (d < 0)
+        return Py_BuildValue("(NO)", PyLong_FromSsize_t(i), PyList_GET_ITEM(list, i));
+    return Py_BuildValue("(NO)", PyLong_FromSsize_t(i), PyDict_GetItemString(dict, "a"));
+"#
+    ), @r#"
+        3: review: `PyList_GetItemRef` does not fail where `PyFloat_AsDouble` runs Python code behind it: C leaves open which of the two comes first
+        3: review: `PyList_GetItemRef` does not fail where `PyFloat_AsDouble` runs Python code behind it: C leaves open which of the two comes first
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    double d = PyFloat_AsDouble(PyList_GetItem(list, 0)) * PyFloat_AsDouble(PyList_GetItem(list, 1));
+        -    if (d < 0)
+        -        return Py_BuildValue("(NO)", PyLong_FromSsize_t(i), PyList_GET_ITEM(list, i));
+        -    return Py_BuildValue("(NO)", PyLong_FromSsize_t(i), PyDict_GetItemString(dict, "a"));
+        +    PyObject *item = PyList_GetItemRef(list, 0);
+        +    PyObject *item2 = PyList_GetItemRef(list, 1);
+        +    double d = PyFloat_AsDouble(item) * PyFloat_AsDouble(item2);
+        +    PyObject *value;
+        +    PyObject *result;
+        +    Py_XDECREF(item);
+        +    Py_XDECREF(item2);
+        +    if (d < 0) {
+        +        PyObject *item3 = PyList_GetItemRef(list, i);
+        +        PyObject *result;
+        +        if (item3 == NULL) {
+        +            return NULL;
+        +        }
+        +        result = Py_BuildValue("(NO)", PyLong_FromSsize_t(i), item3);
+        +        Py_DECREF(item3);
+        +        return result;
+        +    }
+        +    if (PyDict_GetItemStringRef(dict, "a", &value) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    result = Py_BuildValue("(NO)", PyLong_FromSsize_t(i), value);
+        +    Py_XDECREF(value);
+        +    return result;
+         }
+        "#);
+}
+
+#[test]
+fn what_may_change_the_container_comes_first() {
+    insta::assert_snapshot!(int(
+        r#"
+    use(PyList_SetItem(list, 0, key), PyList_GetItem(list, 0));
+    use(PyObject_CallNoArgs(key), PyList_GetItem(list, 0));
+    use(next(self), PyList_GetItem(list, 0));
+    return 0;
+"#
+    ), @"
+        3: another part runs before the call in the same expression: give the lookup a statement of its own
+        4: another part runs before the call in the same expression: give the lookup a statement of its own
+        5: another part runs before the call in the same expression: give the lookup a statement of its own
+        ");
+}
+
+#[test]
+fn an_order_that_c_knows() {
+    insta::assert_snapshot!(int(
+        r#"
+    int n = PyLong_AsInt(key), m = PyLong_AsInt(PyList_GetItem(list, 0));
+    return PyLong_AsInt(key), n + m + PyLong_AsInt(PyList_GetItem(list, 1));
+"#
+    ), @"
+        3: another part runs before the call in the same expression: give the lookup a statement of its own
+        4: another part runs before the call in the same expression: give the lookup a statement of its own
+        ");
+}
