@@ -14,7 +14,7 @@ use std::process::Command;
 use serde_json::Value;
 use support::{free_threaded_python, headers, run};
 
-const MODULES: [&str; 14] = [
+const MODULES: [&str; 15] = [
     "lists",
     "exits",
     "leaves",

@@ -8,16 +8,17 @@
 //!     return NULL;
 //! ```
 
+use std::collections::BTreeSet;
+
 use super::Failure;
 use super::original::Original;
 use super::proof::{call_of, describe, follow, is_inserted, original_span, seeds, span_of};
 use crate::ast::{ExprKind, Function, StmtKind};
 use crate::capi::{self, Returns};
 use crate::edit::Applied;
-use crate::ownership::track::{Gives, Origin, Problem, Report, Seed};
+use crate::ownership::track::{Gives, Origin, Problem, Report, Seed, Trouble};
 use crate::program::ProgramItem;
 use crate::source::ByteSpan;
-use std::collections::BTreeSet;
 
 /// What is wrong with such objects in the result, and was not before.
 pub(super) fn failure(
@@ -45,22 +46,20 @@ pub(super) fn failure(
             let call = call_of(item, function, applied, &seed)?;
             // What is wrong elsewhere as well was so before.
             let known = old_problems(original, item, applied, call)?;
-            let Report::Complete(troubles) = follow(function, &[seed], original.callees, &|_| true)
+            let Report::Complete(troubles) = follow(function, &[seed], original.callees, &matters)
             else {
                 return None;
             };
-            let wrong = troubles
-                .iter()
-                .find(|it| matters(it.problem) && !known.contains(&it.problem))?;
+            let wrong = troubles.iter().find(|it| !known.contains(&it.problem))?;
             let reason = describe(function, &[seed], wrong);
             Some((Some(call), Failure::Wrong(reason)))
         })
 }
 
 /// Whether a problem is one of the exit that was taken.
-fn matters(problem: Problem) -> bool {
+fn matters(trouble: &Trouble) -> bool {
     matches!(
-        problem,
+        trouble.problem,
         Problem::Leak | Problem::OverRelease | Problem::UseAfterRelease | Problem::ReleaseOfNull
     )
 }
@@ -78,7 +77,7 @@ fn old_problems(
     for (before, function) in original.functions_within(item.place.0, span) {
         let is_same = |seed: &Seed| span_of(before, function, seed) == Some(call);
         for seed in made(function).filter(is_same) {
-            let Report::Complete(troubles) = follow(function, &[seed], original.callees, &|_| true)
+            let Report::Complete(troubles) = follow(function, &[seed], original.callees, &matters)
             else {
                 return None;
             };
