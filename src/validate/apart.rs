@@ -15,50 +15,36 @@
 
 use std::collections::BTreeSet;
 
-use super::original::Original;
-use super::proof::{calls, graph, is_inserted, original_span};
+use super::changed::Changed;
+use super::proof::{calls, graph};
 use crate::ast::{ExprKind, Function, LocalId};
-use crate::edit::Applied;
 use crate::ownership::track::{self, KnownCallees, Problem, Seed, Trouble};
-use crate::program::ProgramItem;
 
 /// Whether all that is wrong with the `seeds` of the result is that counts are left which the code
 /// takes itself.
-pub(super) fn is_balanced(
-    original: &Original<'_>,
-    (item, function): (&ProgramItem, &Function),
-    applied: &Applied,
-    seeds: &[Seed],
-    troubles: &[Trouble],
-) -> bool {
+pub(super) fn is_balanced(changed: Changed<'_>, seeds: &[Seed], troubles: &[Trouble]) -> bool {
+    let function = changed.function;
     let locals = (0u32..).map(LocalId).zip(&function.tree.locals);
-    let is_new = |(_, local): &(LocalId, &crate::ast::Local)| {
-        is_inserted(item, applied, local.name_range.start)
-    };
+    let is_new =
+        |(_, local): &(LocalId, &crate::ast::Local)| changed.is_inserted(local.name_range.start);
     let holders: BTreeSet<LocalId> = locals.filter(is_new).map(|(id, _)| id).collect();
     let leaks = troubles.iter().all(|it| it.problem == Problem::Leak);
-    if holders.is_empty() || !leaks || !counts_as_before(original, item, function, applied) {
+    if holders.is_empty() || !leaks || !counts_as_before(changed) {
         return false;
     }
     let wrong: BTreeSet<usize> = troubles.iter().map(|trouble| trouble.seed).collect();
     let seeds: Vec<Seed> = wrong.into_iter().map(|at| seeds[at]).collect();
     let graph = graph(function);
-    let followed = track::follow_in(&graph, &function.tree, &seeds, original.callees, &holders);
+    let callees = changed.original.callees;
+    let followed = track::follow_in(&graph, &function.tree, &seeds, callees, &holders);
     followed.is_some_and(|followed| followed.troubles.is_empty())
 }
 
 /// Whether all calls that count references in the original are still there.
-fn counts_as_before(
-    original: &Original<'_>,
-    item: &ProgramItem,
-    function: &Function,
-    applied: &Applied,
-) -> bool {
-    let (file, place) = item.place;
-    let is_old = |start: u32| !is_inserted(item, applied, start);
-    let left = counting(function, is_old);
-    let mut before = original
-        .functions_within(file, original_span(applied, place))
+fn counts_as_before(changed: Changed<'_>) -> bool {
+    let left = counting(changed.function, |start| !changed.is_inserted(start));
+    let before = changed.befores();
+    let mut before = before
         .map(|(_, function)| counting(function, |_| true))
         .peekable();
     before.peek().is_some() && before.all(|count| count == left)

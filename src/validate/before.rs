@@ -1,62 +1,40 @@
 //! What was wrong with the references of a function before a change: that is not its doing.
 
-use std::collections::BTreeSet;
-
-use super::original::Original;
-use super::proof::{
-    borrowed_seeds, call_of, follow, graph, is_inserted, original_span, releases_nothing, span_of,
-    start_of,
-};
+use super::changed::Changed;
+use super::proof::{follow, graph, releases_nothing, span_of, start_of};
 use crate::ast::Function;
 use crate::cfg::Source;
-use crate::edit::Applied;
 use crate::ownership::track::{self, Problem, Report, Seed, Trouble};
-use crate::program::ProgramItem;
 use crate::source::ByteOffset;
 
 /// The troubles of the original, to compare those of the result with.
 pub(super) struct Before<'a> {
-    item: &'a ProgramItem,
-    function: &'a Function,
-    applied: &'a Applied,
+    changed: Changed<'a>,
     /// What is wrong with the borrowed references of the original, and where that shows: a reference
     /// taken by `Py_INCREF` that some exit forgets.
     old: Vec<(Problem, ByteOffset)>,
 }
 
 impl<'a> Before<'a> {
-    /// `item` has the `function` of the result.
-    pub(super) fn new(
-        original: &Original<'_>,
-        item: &'a ProgramItem,
-        function: &'a Function,
-        applied: &'a Applied,
-        handing: &BTreeSet<String>,
-    ) -> Self {
-        let (file, place) = item.place;
+    pub(super) fn new(changed: Changed<'a>) -> Self {
         let mut old = Vec::new();
-        for (item, function) in original.functions_within(file, original_span(applied, place)) {
-            let seeds = borrowed_seeds(function, handing);
+        for (item, function) in changed.befores() {
+            let seeds = changed.borrowed_before(function);
             let counts = |trouble: &Trouble| !releases_nothing(trouble);
-            let report = follow(function, &seeds, original.callees, &counts);
+            let report = follow(function, &seeds, changed.original.callees, &counts);
             if let Report::Complete(troubles) = report {
                 old.extend(troubles.iter().filter_map(|trouble| {
                     Some((trouble.problem, start_of(item, function, trouble)?))
                 }));
             }
         }
-        Self {
-            item,
-            function,
-            applied,
-            old,
-        }
+        Self { changed, old }
     }
 
     /// Where the original has the same trouble, if it has.
     pub(super) fn at(&self, trouble: &Trouble) -> Option<ByteOffset> {
-        let start = start_of(self.item, self.function, trouble)?;
-        let at = self.applied.map.to_original(start)?;
+        let start = start_of(self.changed.item, self.changed.function, trouble)?;
+        let at = self.changed.applied.map.to_original(start)?;
         let mut known = self.old.iter().filter(|(_, known)| *known == at);
         let is_known = known.any(|(problem, _)| problem.of_owner() == trouble.problem);
         is_known.then_some(at)
@@ -87,25 +65,18 @@ impl<'a> Before<'a> {
     /// self->last = v;
     /// Py_DECREF(v);
     /// ```
-    pub(super) fn only_lends(
-        &self,
-        original: &Original<'_>,
-        handing: &BTreeSet<String>,
-        seed: &Seed,
-        trouble: &Trouble,
-    ) -> bool {
+    pub(super) fn only_lends(&self, seed: &Seed, trouble: &Trouble) -> bool {
+        let changed = &self.changed;
         let is_clean = |function: &Function, seed: Seed| {
             let (graph, tree) = (graph(function), &function.tree);
-            let followed = track::follow_lending(&graph, tree, &[seed], original.callees);
+            let followed = track::follow_lending(&graph, tree, &[seed], changed.original.callees);
             followed.is_some_and(|followed| followed.troubles.is_empty())
         };
-        let Some(call) = call_of(self.item, self.function, self.applied, seed) else {
+        let Some(call) = changed.call_of(seed) else {
             return false;
         };
-        let (file, place) = self.item.place;
-        let olds = original.functions_within(file, original_span(self.applied, place));
-        let lookups = olds.flat_map(|(item, old)| {
-            let seeds = borrowed_seeds(old, handing).into_iter();
+        let lookups = changed.befores().flat_map(|(item, old)| {
+            let seeds = changed.borrowed_before(old).into_iter();
             seeds.map(move |seed| (span_of(item, old, &seed), old, seed))
         });
         let mut lookups = lookups
@@ -115,7 +86,7 @@ impl<'a> Before<'a> {
             .peekable();
         trouble.problem == Problem::OverRelease
             && self.at(trouble).is_some()
-            && is_clean(self.function, *seed)
+            && is_clean(changed.function, *seed)
             && lookups.peek().is_some()
             && lookups.all(|(_, old, seed)| is_clean(old, seed))
     }
@@ -146,7 +117,7 @@ impl<'a> Before<'a> {
         let Some(Source::Expr(release)) = trouble.since else {
             return self.is_kept(trouble) || self.is_of_others(trouble);
         };
-        let first = self.function.tree.expr(release).range.start;
-        !is_inserted(self.item, self.applied, first) && self.at(trouble).is_some()
+        let first = self.changed.function.tree.expr(release).range.start;
+        !self.changed.is_inserted(first) && self.at(trouble).is_some()
     }
 }

@@ -12,40 +12,29 @@
 
 use std::collections::BTreeSet;
 
-use super::original::Original;
-use super::proof::{borrowed_seeds, call_of, calls, graph, original_span, start_of_source};
+use super::changed::Changed;
+use super::proof::{calls, graph, span_of, start_of_source};
 use crate::ast::Function;
 use crate::cfg::Source;
-use crate::edit::Applied;
 use crate::ownership::track::{self, Gives, Ledger, Origin, Seed};
 use crate::program::ProgramItem;
 use crate::source::ByteSpan;
-
-/// A function of the result.
-pub(super) struct Changed<'a> {
-    pub(super) original: &'a Original<'a>,
-    pub(super) item: &'a ProgramItem,
-    pub(super) function: &'a Function,
-    pub(super) applied: &'a Applied,
-    /// Functions of the package that give new references since.
-    pub(super) handing: &'a BTreeSet<String>,
-}
 
 impl Changed<'_> {
     /// Whether no path forgets more references of `seed` than before.
     pub(super) fn forgets_no_more(&self, seed: &Seed) -> bool {
         let after = self.ledger(self.function, seed);
-        let before = self.befores(seed);
+        let before = self.stands_for(seed);
         !before.is_empty()
             && after.is_some_and(|after| before.iter().all(|it| self.is_no_worse(it, &after)))
     }
 
     /// What the original did with the references of what `seed` stands for, in each configuration.
-    fn befores(&self, seed: &Seed) -> Vec<Before<'_>> {
-        let Some(call) = call_of(self.item, self.function, self.applied, seed) else {
+    fn stands_for(&self, seed: &Seed) -> Vec<Before<'_>> {
+        let Some(call) = self.call_of(seed) else {
             return Vec::new();
         };
-        let (file, place) = self.item.place;
+        let (file, _) = self.item.place;
         // `PyObject *v = get(d);` may have turned into a declaration, and a call right behind it.
         let bytes = self.original.program.files.get(file).bytes();
         let stands_for = |old: ByteSpan| {
@@ -54,20 +43,12 @@ impl Changed<'_> {
             let is_inside = call.start() < old.start() && old.start() < call.end();
             old.start() == call.start() || is_inside || bytes.get(gone).is_some_and(is_next)
         };
-        let functions = self
-            .original
-            .functions_within(file, original_span(self.applied, place));
-        let seeds = functions.flat_map(|(item, function)| {
-            let seeds = seeds_before(function, self.handing).into_iter();
+        let seeds = self.befores().flat_map(|(item, function)| {
+            let seeds = self.seeds_before(function).into_iter();
             seeds.map(move |seed| (item, function, seed))
         });
-        let same = seeds.filter(|(item, function, seed)| {
-            let Origin::Call(call) = seed.origin else {
-                return false;
-            };
-            let span = item.tokens.file_span(function.tree.expr(call).range);
-            span.is_some_and(|(_, span)| stands_for(span))
-        });
+        let same = seeds
+            .filter(|(item, function, seed)| span_of(item, function, seed).is_some_and(stands_for));
         same.map(|(item, function, seed)| Before {
             item,
             function,
@@ -75,6 +56,18 @@ impl Changed<'_> {
             ledger: self.ledger(function, &seed),
         })
         .collect()
+    }
+
+    /// The lookups, and the lists that a change may turn into tuples.
+    fn seeds_before(&self, function: &Function) -> Vec<Seed> {
+        let mut seeds = self.borrowed_before(function);
+        let lists = calls(function).filter(|(_, name)| *name == "PySequence_Fast");
+        seeds.extend(lists.map(|(call, _)| Seed {
+            origin: Origin::Call(call),
+            gives: Gives::Result,
+            owned: true,
+        }));
+        seeds
     }
 
     fn ledger(&self, function: &Function, seed: &Seed) -> Option<Ledger> {
@@ -109,16 +102,4 @@ struct Before<'a> {
     owned: bool,
     /// `None` if there are too many paths.
     ledger: Option<Ledger>,
-}
-
-/// The lookups, and the lists that a change may turn into tuples.
-fn seeds_before(function: &Function, handing: &BTreeSet<String>) -> Vec<Seed> {
-    let mut seeds = borrowed_seeds(function, handing);
-    let lists = calls(function).filter(|(_, name)| *name == "PySequence_Fast");
-    seeds.extend(lists.map(|(call, _)| Seed {
-        origin: Origin::Call(call),
-        gives: Gives::Result,
-        owned: true,
-    }));
-    seeds
 }

@@ -11,23 +11,22 @@
 use std::collections::BTreeSet;
 
 use super::Failure;
-use super::original::Original;
-use super::proof::{call_of, describe, follow, is_inserted, original_span, seeds, span_of};
+use super::changed::Changed;
+use super::proof::{describe, follow, is_inserted, seeds, span_of};
 use crate::ast::{ExprKind, Function, StmtKind};
 use crate::capi::{self, Returns};
-use crate::edit::Applied;
 use crate::ownership::track::{Gives, Origin, Problem, Report, Seed, Trouble};
-use crate::program::ProgramItem;
 use crate::source::ByteSpan;
 
 /// What is wrong with such objects in the result, and was not before.
-pub(super) fn failure(
-    original: &Original<'_>,
-    item: &ProgramItem,
-    function: &Function,
-    applied: &Applied,
-    handing: &BTreeSet<String>,
-) -> Option<(Option<ByteSpan>, Failure)> {
+pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure)> {
+    let Changed {
+        original,
+        item,
+        function,
+        applied,
+        handing,
+    } = changed;
     let leaves = |kind: &StmtKind| {
         matches!(
             kind,
@@ -43,9 +42,9 @@ pub(super) fn failure(
     made(function)
         .filter(|seed| !is_lookup(seed))
         .find_map(|seed| {
-            let call = call_of(item, function, applied, &seed)?;
+            let call = changed.call_of(&seed)?;
             // What is wrong elsewhere as well was so before.
-            let known = old_problems(original, item, applied, call)?;
+            let known = old_problems(changed, call)?;
             let Report::Complete(troubles) = follow(function, &[seed], original.callees, &matters)
             else {
                 return None;
@@ -65,20 +64,14 @@ fn matters(trouble: &Trouble) -> bool {
 }
 
 /// What was wrong with what the call at `call` makes; `None` if that is not known.
-fn old_problems(
-    original: &Original<'_>,
-    item: &ProgramItem,
-    applied: &Applied,
-    call: ByteSpan,
-) -> Option<BTreeSet<Problem>> {
-    let span = original_span(applied, item.place.1);
+fn old_problems(changed: Changed<'_>, call: ByteSpan) -> Option<BTreeSet<Problem>> {
+    let callees = changed.original.callees;
     let mut problems = BTreeSet::new();
     let mut is_found = false;
-    for (before, function) in original.functions_within(item.place.0, span) {
+    for (before, function) in changed.befores() {
         let is_same = |seed: &Seed| span_of(before, function, seed) == Some(call);
         for seed in made(function).filter(is_same) {
-            let Report::Complete(troubles) = follow(function, &[seed], original.callees, &matters)
-            else {
+            let Report::Complete(troubles) = follow(function, &[seed], callees, &matters) else {
                 return None;
             };
             is_found = true;

@@ -11,33 +11,29 @@ use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use super::Failure;
-use super::original::Original;
-use super::proof::{
-    borrowed_seeds, call_of, describe, follow, is_new, original_span, releases_nothing, seeds,
-    start_of,
-};
+use super::changed::Changed;
+use super::proof::{describe, follow, is_new, releases_nothing, seeds, start_of};
 use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree};
 use crate::capi::{self, Returns};
-use crate::edit::Applied;
 use crate::ownership::track::{Gives, Origin, Problem, Report, Seed, Trouble};
-use crate::program::ProgramItem;
 use crate::source::{ByteOffset, ByteSpan};
 
 /// What is wrong with such objects in the result, and was not before.
-pub(super) fn failure(
-    original: &Original<'_>,
-    item: &ProgramItem,
-    function: &Function,
-    applied: &Applied,
-    handing: &BTreeSet<String>,
-) -> Option<(Option<ByteSpan>, Failure)> {
+pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure)> {
+    let Changed {
+        original,
+        item,
+        function,
+        applied,
+        handing,
+    } = changed;
     let strong = seeds(item, function, applied, handing);
     let made = made_seeds(function, &strong);
     if made.is_empty() {
         return None;
     }
     // To follow the original, too, is only worth it where something is wrong.
-    let old = LazyCell::new(|| old_troubles(original, item, applied, handing));
+    let old = LazyCell::new(|| old_troubles(changed));
     let is_known = |trouble: &Trouble| {
         let start = start_of(item, function, trouble);
         let at = start.and_then(|start| applied.map.to_original(start));
@@ -45,29 +41,23 @@ pub(super) fn failure(
     };
     let is_new = |trouble: &Trouble| is_new(item, function, applied, trouble);
     let Report::Complete(troubles) = follow(function, &made, original.callees, &is_new) else {
-        let call = call_of(item, function, applied, &made[0]);
+        let call = changed.call_of(&made[0]);
         let reason = "the function has too many paths to prove that each reference is released \
                       exactly once";
         return Some((call, Failure::Unknown(reason.to_owned())));
     };
     let mut wrong = troubles.iter().filter(|it| !it.problem.is_doubt());
     let wrong = wrong.find(|trouble| !is_known(trouble))?;
-    let call = call_of(item, function, applied, &made[wrong.seed]);
+    let call = changed.call_of(&made[wrong.seed]);
     Some((call, Failure::Wrong(describe(function, &made, wrong))))
 }
 
-fn old_troubles(
-    original: &Original<'_>,
-    item: &ProgramItem,
-    applied: &Applied,
-    handing: &BTreeSet<String>,
-) -> Vec<(Problem, Option<ByteOffset>)> {
-    let span = original_span(applied, item.place.1);
+fn old_troubles(changed: Changed<'_>) -> Vec<(Problem, Option<ByteOffset>)> {
     let mut old = Vec::new();
-    for (before, function) in original.functions_within(item.place.0, span) {
-        let seeds = made_seeds(function, &borrowed_seeds(function, handing));
+    for (before, function) in changed.befores() {
+        let seeds = made_seeds(function, &changed.borrowed_before(function));
         let counts = |trouble: &Trouble| !releases_nothing(trouble);
-        let report = follow(function, &seeds, original.callees, &counts);
+        let report = follow(function, &seeds, changed.original.callees, &counts);
         if let Report::Complete(troubles) = report {
             let places = troubles
                 .iter()

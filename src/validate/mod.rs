@@ -7,6 +7,7 @@
 mod alternatives;
 mod apart;
 mod before;
+mod changed;
 mod configurations;
 mod contract;
 mod domains;

@@ -31,7 +31,7 @@ impl<'a> Original<'a> {
         &self,
         file: FileId,
         span: ByteSpan,
-    ) -> impl Iterator<Item = (&ProgramItem, &Function)> {
+    ) -> impl Iterator<Item = (&'a ProgramItem, &'a Function)> + use<'a> {
         let functions = self.program.functions();
         functions.filter(move |(item, _)| item.place.0 == file && span.contains(item.place.1))
     }

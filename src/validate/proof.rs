@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::before::Before;
-use super::forgotten::Changed;
+use super::changed::Changed;
 use super::original::Original;
 use super::{
     Failure, apart, contract, domains, kept, left, loans, made, saved, statics, structure,
@@ -82,10 +82,16 @@ pub(super) fn failures(
         if let Some(reason) = misplaced.or_else(|| unbalanced(item, function, applied)) {
             add(file, vec![span], place, Failure::Wrong(reason));
         }
-        let of_made = made::failure(original, item, function, applied, &handing);
-        let unreleased = unreleased(original, item, function, applied, &handing);
-        let left = left::failure(original, item, function, applied, &handing);
-        for (call, failure) in unreleased.into_iter().chain(of_made).chain(left) {
+        let changed = Changed {
+            original,
+            item,
+            function,
+            applied,
+            handing: &handing,
+        };
+        let of_made = made::failure(changed);
+        let left = left::failure(changed);
+        for (call, failure) in unreleased(changed).into_iter().chain(of_made).chain(left) {
             add(
                 file,
                 call.into_iter().chain([span]).collect(),
@@ -109,32 +115,26 @@ pub(super) fn failures(
 
 /// What is wrong with the references that the edits brought into a function, with the call in the
 /// original if it is a doubt about that alone. What is wrong may be the doing of a fix beside it.
-fn unreleased(
-    original: &Original<'_>,
-    item: &ProgramItem,
-    function: &Function,
-    applied: &Applied,
-    handing: &BTreeSet<String>,
-) -> Vec<(Option<ByteSpan>, Failure)> {
-    let seeds = seeds(item, function, applied, handing);
-    if seeds.is_empty() {
-        return Vec::new();
-    }
-    let before = LazyCell::new(|| Before::new(original, item, function, applied, handing));
-    let changed = Changed {
+fn unreleased(changed: Changed<'_>) -> Vec<(Option<ByteSpan>, Failure)> {
+    let Changed {
         original,
         item,
         function,
         applied,
         handing,
-    };
+    } = changed;
+    let seeds = seeds(item, function, applied, handing);
+    if seeds.is_empty() {
+        return Vec::new();
+    }
+    let before = LazyCell::new(|| Before::new(changed));
     let counts = |trouble: &Trouble| {
         let seed = &seeds[trouble.seed];
         let is_old = || trouble.problem == Problem::Leak && changed.forgets_no_more(seed);
         is_new(item, function, applied, trouble)
             && !is_old()
             && !before.is_same(trouble)
-            && !before.only_lends(original, handing, seed, trouble)
+            && !before.only_lends(seed, trouble)
     };
     let Report::Complete(troubles) = follow(function, &seeds, original.callees, &counts) else {
         let reason = "the function has too many paths to prove that each reference is released \
@@ -144,7 +144,7 @@ fn unreleased(
     if troubles.is_empty() {
         return Vec::new();
     }
-    if apart::is_balanced(original, (item, function), applied, &seeds, &troubles) {
+    if apart::is_balanced(changed, &seeds, &troubles) {
         return Vec::new();
     }
     let mut all = troubles.iter();
@@ -162,20 +162,10 @@ fn unreleased(
             let line = original.program.files.get(item.place.0).position(at).line.0;
             reason += &format!(", as it was before (line {line})");
         }
-        let call = call_of(item, function, applied, &seeds[trouble.seed]);
+        let call = changed.call_of(&seeds[trouble.seed]);
         (call, Failure::Unknown(reason))
     });
     doubts.collect()
-}
-
-/// The call that made a reference, in the original.
-pub(super) fn call_of(
-    item: &ProgramItem,
-    function: &Function,
-    applied: &Applied,
-    seed: &Seed,
-) -> Option<ByteSpan> {
-    Some(changed_span(applied, span_of(item, function, seed)?))
 }
 
 /// The call that made a reference.
@@ -440,7 +430,7 @@ pub(super) fn beside(applied: &Applied, at: ByteOffset) -> ByteSpan {
 
 /// The bytes of the original that `span` of the result stands for, with what edits at its ends
 /// replaced.
-fn changed_span(applied: &Applied, span: ByteSpan) -> ByteSpan {
+pub(super) fn changed_span(applied: &Applied, span: ByteSpan) -> ByteSpan {
     let original = |at: u32| applied.map.to_original(ByteOffset(at));
     let length = u32::try_from(applied.bytes.len()).expect("files are indexed by u32");
     let first = (0..span.start().0).rev().find_map(original);

@@ -9,13 +9,13 @@ use crate::package::Package;
 use crate::rule::{Finding, Outcome};
 use crate::source::{ByteOffset, ByteSpan, FileId};
 
-/// The copy.
-pub(super) struct Copy<'e> {
+/// A copy of the package.
+pub(super) struct Edited<'e> {
     package: Package,
     written: &'e [Edit],
 }
 
-impl<'e> Copy<'e> {
+impl<'e> Edited<'e> {
     pub(super) fn new(package: &Package, written: &'e [Edit]) -> Self {
         let mut copy = package.clone();
         let files: BTreeSet<FileId> = written.iter().map(|edit| edit.file).collect();

@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::edited::Copy;
+use super::edited::Edited;
 use super::together;
 use crate::edit::{Confidence, Edit};
 use crate::engine::Config;
@@ -57,7 +57,7 @@ pub(in crate::engine) fn solve(
     let written = reads.values().flat_map(|reads| &reads.edits);
     let mut written: Vec<Edit> = written.cloned().collect();
     written.sort_by_key(|edit| (edit.file, edit.span));
-    let copy = Copy::new(package, &written);
+    let copy = Edited::new(package, &written);
     let found = copy.found(config);
     for reads in reads.values() {
         let Some(outcome) = outcome(package, &copy, &found, &reads.edits) else {
@@ -100,7 +100,7 @@ fn by_index(cx: &PackageCx<'_>, finding: &Finding) -> Option<Vec<Edit>> {
 /// owned, or the fix that owns all of them, with what else is changed.
 fn outcome(
     package: &Package,
-    copy: &Copy<'_>,
+    copy: &Edited<'_>,
     found: &[Finding],
     edits: &BTreeSet<Edit>,
 ) -> Option<Outcome> {

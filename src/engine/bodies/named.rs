@@ -17,7 +17,7 @@
 
 use std::collections::BTreeSet;
 
-use super::edited::Copy;
+use super::edited::Edited;
 use crate::capi::{Form, replacement};
 use crate::edit::{Edit, Fix};
 use crate::engine::Config;
@@ -47,7 +47,7 @@ pub(in crate::engine) fn solve(
         return;
     }
     let bare: Vec<Edit> = named.iter().map(Named::bare).collect();
-    let copy = Copy::new(package, &bare);
+    let copy = Edited::new(package, &bare);
     for (at, fix) in copy.fixes(config, &open, findings) {
         if let Some(fix) = with_macro(cx, copy.composed(package, fix), &named) {
             findings[at].outcome = Outcome::Fix(fix);

@@ -18,7 +18,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::edited::Copy;
+use super::edited::Edited;
 use super::uses::{Use, used};
 use crate::ast::{StmtId, StmtKind, Tree};
 use crate::edit::{BraceStyle, Edit, Fix, Layout};
@@ -52,7 +52,7 @@ pub(in crate::engine) fn solve(
         if written.is_empty() {
             return;
         }
-        let copy = Copy::new(package, &written);
+        let copy = Edited::new(package, &written);
         let fixes = copy.fixes(config, &open, findings);
         if is_last {
             for (at, fix) in fixes {

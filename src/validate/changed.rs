@@ -1,0 +1,49 @@
+//! A function of the result, and what it was before.
+
+use std::collections::BTreeSet;
+
+use super::original::Original;
+use super::proof::{borrowed_seeds, changed_span, is_inserted, original_span, span_of};
+use crate::ast::Function;
+use crate::edit::Applied;
+use crate::ownership::track::Seed;
+use crate::program::ProgramItem;
+use crate::source::ByteSpan;
+
+/// A function of the result.
+#[derive(Clone, Copy)]
+pub(super) struct Changed<'a> {
+    pub(super) original: &'a Original<'a>,
+    pub(super) item: &'a ProgramItem,
+    pub(super) function: &'a Function,
+    pub(super) applied: &'a Applied,
+    /// Functions of the package that give new references since.
+    pub(super) handing: &'a BTreeSet<String>,
+}
+
+impl<'a> Changed<'a> {
+    /// What it was, in each configuration.
+    pub(super) fn befores(
+        &self,
+    ) -> impl Iterator<Item = (&'a ProgramItem, &'a Function)> + use<'a> {
+        let (file, place) = self.item.place;
+        let span = original_span(self.applied, place);
+        self.original.functions_within(file, span)
+    }
+
+    /// The lookups of what it was that lend their results.
+    pub(super) fn borrowed_before(&self, before: &Function) -> Vec<Seed> {
+        borrowed_seeds(before, self.handing)
+    }
+
+    /// The call that made a reference, in the original.
+    pub(super) fn call_of(&self, seed: &Seed) -> Option<ByteSpan> {
+        let span = span_of(self.item, self.function, seed)?;
+        Some(changed_span(self.applied, span))
+    }
+
+    /// Whether the edits brought in the text of a token.
+    pub(super) fn is_inserted(&self, token: u32) -> bool {
+        is_inserted(self.item, self.applied, token)
+    }
+}
