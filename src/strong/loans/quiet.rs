@@ -7,8 +7,13 @@ use crate::capi;
 use crate::rule::PackageCx;
 
 /// Whether neither the function nor code of the package that it may call detaches the thread, so
-/// that a release has a thread state, or looks at reference counts.
+/// that a release has a thread state, or looks at reference counts. Calls through pointers may be
+/// of any function: none may leave the thread detached.
 pub(super) fn is_quiet(cx: &PackageCx<'_>, tree: &Tree) -> bool {
+    let mut functions = cx.program.functions();
+    if functions.any(|(_, function)| leaves_detached(&function.tree)) {
+        return false;
+    }
     let Some(mut open) = named(tree) else {
         return false;
     };
@@ -28,6 +33,16 @@ pub(super) fn is_quiet(cx: &PackageCx<'_>, tree: &Tree) -> bool {
         }
     }
     true
+}
+
+/// Whether the function detaches the thread more often than it attaches it.
+///
+/// ```c
+/// static void leave(PyGILState_STATE state) { PyGILState_Release(state); }
+/// ```
+fn leaves_detached(tree: &Tree) -> bool {
+    let count = |is_one: fn(&str) -> bool| tree.calls().filter(|(_, name)| is_one(name)).count();
+    count(capi::detaches) > count(capi::attaches)
 }
 
 /// Whether a variant of the function was not understood.

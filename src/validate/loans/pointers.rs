@@ -77,8 +77,11 @@ impl Lent<'_> {
     }
 
     /// Whether the function with the struct may come to code that detaches the thread or looks at
-    /// reference counts.
+    /// reference counts, by name or through a pointer.
     pub(super) fn may_detach(&self) -> bool {
+        if self.program.functions().any(|(_, it)| stays_detached(it)) {
+            return true;
+        }
         let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (_, function) in self.program.functions() {
             let of_function = names.entry(&function.name).or_default();
@@ -111,4 +114,14 @@ impl Lent<'_> {
             found.extend(more);
         }
     }
+}
+
+/// Whether the function has calls that detach the thread and fewer that attach it: it may be what a
+/// pointer calls.
+fn stays_detached(function: &Function) -> bool {
+    let mut open = 0i32;
+    for (_, name) in function.tree.calls() {
+        open += i32::from(capi::detaches(name)) - i32::from(capi::attaches(name));
+    }
+    open > 0
 }

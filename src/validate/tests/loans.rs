@@ -172,7 +172,12 @@ fn the_thread_stays_attached() {
     assert_eq!(with("run(&a);", "PyEval_SaveThread(); run(&a);"), detached);
     assert_eq!(with("run(&a);", "count(Py_REFCNT(d));"), detached);
     let leave = "static void leave(void) { PyEval_SaveThread(); }\nstatic int g";
-    assert_eq!(with("static int g", leave), [""; 0]);
+    assert_eq!(with("static int g", leave), detached);
+    let both = "static void pause(void *s) { s = PyEval_SaveThread(); PyEval_RestoreThread(s); }";
+    assert_eq!(
+        with("static int g", &format!("{both}\nstatic int g")),
+        [""; 0]
+    );
     assert_eq!(with("{ show(a", "{ PyEval_SaveThread(); show(a"), detached);
 }
 

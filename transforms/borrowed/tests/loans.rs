@@ -301,6 +301,18 @@ fn memory_that_is_written_as_a_whole() {
     let outer = "typedef struct { Args args; int m; } Outer;
 static void reset(Args *args) { Outer *outer = (Outer *)args; outer->args = empty; }";
     check_with(outer, "reset(&args);", false);
+    let beside = "static void wipe(Args *args) { clear_around(&args->filter.n); }";
+    check_with(beside, "wipe(&args);", true);
+    let node = "typedef struct { int next; } Node;
+typedef struct { Node node; Filter filter; } Linked;
+static int h(PyObject *dict)
+{
+    Linked linked = {{0}};
+    fill(dict, &linked.filter);
+    link(&linked.node);
+    return 0;
+}";
+    check_with(node, "run(&args);", false);
     let head = "typedef struct { int n; PyObject *first; } Head;
 static void drop(Args *args) { ((Head *)args)->first = NULL; }";
     check_with(head, "drop(&args);", false);
@@ -316,7 +328,10 @@ fn a_thread_that_is_detached_at_the_end() {
         "PyThreadState *save = PyEval_SaveThread(); run(&args);",
         false,
     );
-    check_with(leave, "run(&args);", true);
+    check_with(leave, "hooks->leave(1); run(&args);", false);
+    let pause = "static void pause(void) { Py_BEGIN_ALLOW_THREADS sleep(1); Py_END_ALLOW_THREADS }";
+    check_with(pause, "run(&args);", true);
+    check_with(pause, "pause(); run(&args);", false);
 }
 
 #[test]

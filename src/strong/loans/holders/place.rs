@@ -13,7 +13,7 @@ impl Holders<'_, '_> {
             ExprKind::Unary {
                 op: UnaryOp::AddressOf,
                 operand,
-            } => self.is_around(at, *operand) || of(*operand),
+            } => self.is_around(at, *operand) || of(*operand) || self.is_beside(at, *operand),
             // `filter = *pointer;` copies the struct.
             ExprKind::Unary {
                 op: UnaryOp::Deref,
@@ -79,6 +79,21 @@ impl Holders<'_, '_> {
             } => self.points(at, *operand),
             _ => false,
         }
+    }
+
+    /// Whether it is another struct in one that holds the fields, from whose address that of the
+    /// outer one can be had: `container_of(node, Args, node)`.
+    fn is_beside(&self, at: At<'_>, place: ExprId) -> bool {
+        let types = self.cx.types();
+        let ExprKind::Member { base, arrow, .. } = at.tree.expr(place).kind else {
+            return false;
+        };
+        let is_within = match arrow {
+            true => self.points(at, base),
+            false => self.is_around(at, base) || self.is_beside(at, base),
+        };
+        let ty = types.of(at.tree, place);
+        is_within && ty.is_none_or(|ty| types.key(ty).is_some_and(|key| types.is_struct(&key)))
     }
 
     /// Whether writing a place may change the fields.
