@@ -11,7 +11,9 @@
 use super::items::{ITEMS, kept_in};
 use super::scene::{Parent, Scene};
 use super::unchanged;
-use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtKind, Storage, UnaryOp};
+use crate::ast::{
+    BinaryOp, ExprId, ExprKind, Init, LocalDecl, LocalId, StmtKind, Storage, UnaryOp,
+};
 use crate::cfg::{Cfg, Point, reaches};
 use crate::edit::Fix;
 
@@ -138,32 +140,15 @@ pub(super) fn is_made_here(scene: &Scene<'_>, read: ExprId) -> bool {
 
 /// The calls whose results `local` gets; `None` if it gets anything else but `NULL`.
 fn makers(scene: &Scene<'_>, local: LocalId) -> Option<Vec<ExprId>> {
-    let mut made = Vec::new();
-    for expr in &scene.tree.exprs {
-        if let ExprKind::Assign { lhs, rhs, .. } = expr.kind
-            && scene.as_local(lhs) == Some(local)
-        {
-            made.push(rhs);
-        }
+    let is_list = |decl: &LocalDecl| matches!(decl.init, Some(Init::List(_)));
+    let mut declared = scene.tree.declarations();
+    if declared.any(|decl| decl.local == local && is_list(decl)) {
+        return None;
     }
-    for stmt in &scene.tree.stmts {
-        let StmtKind::Decl(decls) = &stmt.kind else {
-            continue;
-        };
-        for decl in decls.iter().filter(|decl| decl.local == local) {
-            match decl.init {
-                Some(Init::Expr(value)) => made.push(value),
-                Some(_) => return None,
-                None => {}
-            }
-        }
-    }
-    made.retain(|&value| !scene.is_null(value));
-    let is_made = |value: &ExprId| {
-        scene
-            .call(*value)
-            .is_some_and(|(name, _)| name == "PySequence_Fast")
-    };
+    let stores = scene.tree.stores();
+    let stores = stores.filter(|&(to, value)| to == local && !scene.is_null(value));
+    let made: Vec<ExprId> = stores.map(|(_, value)| value).collect();
+    let is_made = |&value: &ExprId| matches!(scene.call(value), Some(("PySequence_Fast", _)));
     made.iter().all(is_made).then_some(made)
 }
 

@@ -92,12 +92,8 @@ pub(super) fn failures(
         let of_made = made::failure(changed);
         let left = left::failure(changed);
         for (call, failure) in unreleased(changed).into_iter().chain(of_made).chain(left) {
-            add(
-                file,
-                call.into_iter().chain([span]).collect(),
-                place,
-                failure,
-            );
+            let original = call.into_iter().chain([span]).collect();
+            add(file, original, place, failure);
         }
     }
     failures.extend(contract::failures(original, result, applied, &handing));

@@ -13,7 +13,7 @@
 
 use super::hold::{Kind, State};
 use super::{Decisions, Follower, Mode, Repair};
-use crate::ast::{ExprId, ExprKind, Name, StmtKind};
+use crate::ast::{ExprKind, Name, StmtKind};
 use crate::capi;
 use crate::cfg::{Instr, InstrKind};
 use crate::strong::types::is_number;
@@ -54,8 +54,8 @@ impl Follower<'_, '_> {
     /// Whether the function releases an object by its own name, which may be what the variable
     /// holds: `if (v == Py_None) { Py_DECREF(Py_None); …`.
     fn releases_by_name(&self) -> bool {
-        let mut exprs = (0u32..).zip(&self.scene.tree.exprs);
-        exprs.any(|(at, _)| match self.scene.call(ExprId(at)) {
+        let mut exprs = self.scene.tree.expr_ids();
+        exprs.any(|expr| match self.scene.call(expr) {
             Some(("Py_DECREF" | "Py_XDECREF", [arg])) => {
                 let object = self.scene.tree.without_casts(*arg);
                 matches!(
