@@ -35,6 +35,17 @@ impl Tree {
         &self.locals[id.0 as usize]
     }
 
+    /// The statement behind the labels in front of it.
+    #[must_use]
+    pub fn unlabelled(&self, stmt: StmtId) -> StmtId {
+        match self.stmt(stmt).kind {
+            StmtKind::Label { body, .. }
+            | StmtKind::Case { body, .. }
+            | StmtKind::Default { body } => self.unlabelled(body),
+            _ => stmt,
+        }
+    }
+
     /// An expression without the casts around it.
     #[must_use]
     pub fn without_casts(&self, mut expr: ExprId) -> ExprId {

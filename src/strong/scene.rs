@@ -207,16 +207,6 @@ impl<'a> Scene<'a> {
         )
     }
 
-    /// The statement behind the labels in front of it.
-    pub(super) fn unlabelled(&self, stmt: StmtId) -> StmtId {
-        match self.tree.stmt(stmt).kind {
-            StmtKind::Label { body, .. }
-            | StmtKind::Case { body, .. }
-            | StmtKind::Default { body } => self.unlabelled(body),
-            _ => stmt,
-        }
-    }
-
     /// Whether `stmt` is the `if` of an `else if`: statements around it would need braces around
     /// the rest of the chain, and its lines another indentation.
     pub(super) fn is_else_if(&self, stmt: StmtId) -> bool {

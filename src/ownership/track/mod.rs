@@ -12,6 +12,7 @@ mod buffers;
 mod callees;
 mod carriers;
 mod copied;
+mod crash;
 mod crowd;
 mod effects;
 mod facts;

@@ -75,23 +75,6 @@ impl<'a> Stepper<'a> {
         }
     }
 
-    /// Whether the program crashes at `instr`: it reads through `NULL`.
-    fn crashes(&self, state: &State, instr: &Instr) -> bool {
-        let read = match &instr.kind {
-            InstrKind::Load { place, .. } => match &place.base {
-                Base::Deref(pointer) => Some(pointer),
-                _ => None,
-            },
-            InstrKind::Call {
-                callee: Callee::Named(name),
-                args,
-                ..
-            } => args.first().filter(|_| capi::reads_first(name)),
-            _ => None,
-        };
-        read.is_some_and(|pointer| self.value(state, pointer) == Value::Null)
-    }
-
     /// Runs one instruction; pushes the states it can end in.
     pub(super) fn step(&mut self, mut state: State, instr: &Instr, out: &mut Vec<State>) {
         if self.crashes(&state, instr) {

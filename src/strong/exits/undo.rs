@@ -367,7 +367,7 @@ fn in_exits(scene: &Scene<'_>, error: ErrorValue, all: &[Undone]) -> Vec<StmtId>
             continue;
         };
         for &sibling in siblings[..at].iter().rev() {
-            let before = scene.unlabelled(sibling);
+            let before = scene.tree.unlabelled(sibling);
             match scene.tree.stmt(before).kind {
                 StmtKind::Expr(_) => found.extend(undoes(before).then_some(before)),
                 StmtKind::If {

@@ -110,7 +110,7 @@ fn slots_up_to(
             continue;
         };
         if let Some(before) = at.checked_sub(1) {
-            slots.remove(&Slot::After(scene.unlabelled(stmts[before])));
+            slots.remove(&Slot::After(scene.tree.unlabelled(stmts[before])));
         }
     }
     Some(slots)
