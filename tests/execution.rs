@@ -113,7 +113,7 @@ fn migrate(folder: &Path, errors: &str) {
     };
     let first = ungil("migrate", &["--allow-no-vcs", "--allow-dirty"]);
     let said = String::from_utf8_lossy(&first.stderr);
-    assert!(said.contains("fixes written to 15 files"), "{said}");
+    assert!(said.contains("fixes written to 16 files"), "{said}");
     let second = ungil("diff", &[]);
     assert!(second.status.success(), "{second:?}");
     assert!(second.stdout.is_empty(), "{second:?}");

@@ -146,9 +146,10 @@ fn split(
 /// moves in front of the statement.
 fn looks_up_alone(scene: &Scene<'_>, (value, first): (ExprId, ExprId), call: ExprId) -> bool {
     let is_before = |it: ExprId, name: &str| {
-        let replacement = capi::replacement(name);
-        let shape = replacement.map(|row| shape(scene, it, row, &BTreeSet::new()));
-        is_within(scene, it, first) && matches!(shape, Some(Ok(Shape::Nested(_))))
+        // Only of what stands further in front: the shape of that asks for this one's.
+        let row = capi::replacement(name).filter(|_| is_within(scene, it, first));
+        let shape = row.map(|row| shape(scene, it, row, &BTreeSet::new()));
+        matches!(shape, Some(Ok(Shape::Nested(_))))
     };
     let calls = scene.tree.calls();
     let lookups = calls.filter(|&(_, name)| capi::replacement(name).is_some());

@@ -39,7 +39,7 @@ pub(super) struct Scene<'a> {
     parents: Parents,
     pub(super) repeats: OnceCell<BTreeMap<ExprId, ExprId>>,
     pending: OnceCell<Pending<'a>>,
-    errno: OnceCell<Errno<'a>>,
+    pub(super) errno: OnceCell<Errno<'a>>,
     pointed_at: OnceCell<BTreeSet<LocalId>>,
     /// The texts of all tokens.
     words: OnceCell<FxHashSet<&'a [u8]>>,
@@ -135,12 +135,6 @@ impl<'a> Scene<'a> {
     pub(super) fn is_part_live(&self, part: Part, point: Point) -> bool {
         let pointed_at = self.pointed_at.get_or_init(|| self.cfg.pointed_at());
         self.liveness.is_part_live(part, point) || pointed_at.contains(&part.local)
-    }
-
-    /// Whether the error number of an earlier call is still wanted at `point`.
-    pub(super) fn is_errno_wanted(&self, point: Point) -> bool {
-        let errno = self.errno.get_or_init(|| Errno::new(self.cfg));
-        errno.is_wanted(point)
     }
 
     /// Whether the key of a lookup is a literal: but for missing memory, and other keys that object

@@ -10,12 +10,21 @@
 
 use crate::cfg::{Base, Callee, Cfg, Instr, InstrKind, Point};
 use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
+use crate::strong::scene::Scene;
 
 /// The points of a function at which a later step reads the error number of an earlier one.
 #[derive(Debug)]
 pub(in crate::strong) struct Errno<'a> {
     cfg: &'a Cfg,
     solution: Option<Solution<bool>>,
+}
+
+impl Scene<'_> {
+    /// Whether the error number of an earlier call is still wanted at `point`.
+    pub(in crate::strong) fn is_errno_wanted(&self, point: Point) -> bool {
+        let errno = self.errno.get_or_init(|| Errno::new(self.cfg));
+        errno.is_wanted(point)
+    }
 }
 
 impl<'a> Errno<'a> {

@@ -17,10 +17,10 @@ fn one_item_is_looked_up_once() {
         -    if (!PyLong_Check(PyList_GetItem(list, i)) && !PyFloat_Check(PyList_GetItem(list, i)))
         +    PyObject *item = PyList_GetItemRef(list, i);
         +    if (!PyLong_Check(item) && !PyFloat_Check(item)) {
-        +        Py_XDECREF(item);
+        +        Py_DECREF(item);
                  return -1;
         +    }
-        +    Py_XDECREF(item);
+        +    Py_DECREF(item);
              return 0;
          }
         ");
@@ -144,11 +144,11 @@ fn what_changes_the_list_or_the_index_in_between() {
         +        Py_XDECREF(item2);
         +    }
         +    if (holds) {
-        +        Py_XDECREF(item);
+        +        Py_DECREF(item);
                  return 1;
         -    if (PyLong_Check(PyList_GetItem(list, i)) && i++ && PyFloat_Check(PyList_GetItem(list, i)))
         +    }
-        +    Py_XDECREF(item);
+        +    Py_DECREF(item);
         +    item2 = PyList_GetItemRef(list, i);
         +    holds2 = PyLong_Check(item2) && i++;
         +    if (holds2) {
@@ -157,11 +157,11 @@ fn what_changes_the_list_or_the_index_in_between() {
         +        Py_XDECREF(item);
         +    }
         +    if (holds2) {
-        +        Py_XDECREF(item2);
+        +        Py_DECREF(item2);
                  return 2;
         -    if (PyLong_Check(PyList_GetItem(list, i)) && next(&i) && PyFloat_Check(PyList_GetItem(list, i)))
         +    }
-        +    Py_XDECREF(item2);
+        +    Py_DECREF(item2);
         +    item3 = PyList_GetItemRef(list, i);
         +    holds3 = PyLong_Check(item3) && next(&i);
         +    if (holds3) {
@@ -170,10 +170,10 @@ fn what_changes_the_list_or_the_index_in_between() {
         +        Py_XDECREF(item);
         +    }
         +    if (holds3) {
-        +        Py_XDECREF(item3);
+        +        Py_DECREF(item3);
                  return 3;
         +    }
-        +    Py_XDECREF(item3);
+        +    Py_DECREF(item3);
              return 0;
          }
         ");
@@ -211,10 +211,10 @@ f(Table *self, Py_ssize_t i)
         +        Py_XDECREF(item2);
         +    }
         +    if (holds) {
-        +        Py_XDECREF(item);
+        +        Py_DECREF(item);
                  return 1;
         +    }
-        +    Py_XDECREF(item);
+        +    Py_DECREF(item);
              return 0;
          }
         ");
