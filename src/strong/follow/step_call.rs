@@ -56,7 +56,8 @@ impl Follower<'_, '_> {
             self.at_exit(expr, state, sink);
         }
         let kinds: Vec<Option<Kind>> = args.iter().map(|arg| kind_of(state, arg)).collect();
-        if capi::reads_first(name) && kinds.first() == Some(&Some(Kind::Same)) {
+        let is_first = kinds.first() == Some(&Some(Kind::Same));
+        if capi::reads_first(name) && is_first && !self.is_passed_on(expr) {
             state.is_read();
         }
         for (at, kind) in kinds.iter().enumerate() {
@@ -110,6 +111,21 @@ impl Follower<'_, '_> {
                     && replacement(name).is_some_and(|row| row.errors == OldErrors::Swallowed)
             }
         }
+    }
+
+    /// Whether `read` looks into the result of a lookup whose `NULL` is passed on around it:
+    /// `item2 = item == NULL ? NULL : PyList_GetItemRef(item, k)`.
+    fn is_passed_on(&self, read: ExprId) -> bool {
+        let scene = self.scene;
+        let Some((_, [container, ..])) = scene.call(read) else {
+            return false;
+        };
+        let container = scene.tree.without_casts(*container);
+        let row = scene
+            .call(container)
+            .and_then(|(name, _)| replacement(name));
+        self.lookups.get(&container) == Some(&true)
+            && row.is_some_and(|row| row.errors == OldErrors::Unchecked)
     }
 
     /// Whether `call` takes a reference for another variable than that of the lookup, whose own

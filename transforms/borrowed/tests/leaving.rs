@@ -134,7 +134,7 @@ fn what_was_collected_is_more_by_then() {
 }
 
 #[test]
-fn an_array_is_released_up_to_the_index() {
+fn an_array_is_left_to_a_person() {
     insta::assert_snapshot!(object(
         r#"
     PyObject *texts[100];
