@@ -56,8 +56,7 @@ impl Follower<'_, '_> {
             self.at_exit(expr, state, sink);
         }
         let kinds: Vec<Option<Kind>> = args.iter().map(|arg| kind_of(state, arg)).collect();
-        let is_first = kinds.first() == Some(&Some(Kind::Same));
-        if capi::reads_first(name) && is_first && !self.is_passed_on(expr) {
+        if kinds.first() == Some(&Some(Kind::Same)) && self.reads_first(name, expr) {
             state.is_read();
         }
         for (at, kind) in kinds.iter().enumerate() {
@@ -111,6 +110,11 @@ impl Follower<'_, '_> {
                     && replacement(name).is_some_and(|row| row.errors == OldErrors::Swallowed)
             }
         }
+    }
+
+    /// Whether `call` of `name` reads its first argument, in the new code as in the old.
+    fn reads_first(&self, name: &str, call: ExprId) -> bool {
+        capi::reads_first(name) && !self.is_passed_on(call)
     }
 
     /// Whether `read` looks into the result of a lookup whose `NULL` is passed on around it:
