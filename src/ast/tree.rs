@@ -127,6 +127,14 @@ impl Tree {
         exprs.filter(move |(_, expr)| range.contains(expr.range))
     }
 
+    /// Whether an expression stands in an `assert`, which a build without assertions leaves out.
+    #[must_use]
+    pub fn is_asserted(&self, expr: ExprId) -> bool {
+        let range = self.expr(expr).range;
+        let mut asserts = self.calls().filter(|(_, name)| *name == "assert");
+        asserts.any(|(call, _)| call != expr && self.expr(call).range.contains(range))
+    }
+
     /// The calls that name a function, in the order of their ids, with that name.
     pub fn calls(&self) -> impl Iterator<Item = (ExprId, &str)> {
         self.expr_ids()

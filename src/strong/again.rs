@@ -15,7 +15,7 @@ use super::exits::undone::changed;
 use super::order::{is_quiet, is_within};
 use super::scene::Scene;
 use crate::ast::{ExprId, ExprKind, UnaryOp};
-use crate::capi::{is_libc, replacement};
+use crate::capi::replacement;
 
 impl Scene<'_> {
     /// The lookups that repeat an earlier one of their statement, with the first of these.
@@ -66,7 +66,8 @@ fn stays(scene: &Scene<'_>, first: ExprId, again: ExprId) -> bool {
         let place = changed(scene, it).or(pointed_at);
         let is_apart = place.is_none_or(|place| is_other_name(scene, place, first));
         let is_call = matches!(scene.tree.expr(it).kind, ExprKind::Call { .. });
-        is_apart && (!is_call || leaves_alone(scene, it))
+        let is_block = matches!(scene.tree.expr(it).kind, ExprKind::Stmt(_));
+        is_apart && !is_block && (!is_call || leaves_alone(scene, it))
     })
 }
 
@@ -84,5 +85,5 @@ fn is_other_name(scene: &Scene<'_>, place: ExprId, lookup: ExprId) -> bool {
 
 fn leaves_alone(scene: &Scene<'_>, call: ExprId) -> bool {
     let name = scene.call(call).map(|(name, _)| name);
-    name.is_some_and(|name| is_libc(name) || replacement(name).is_some() || is_quiet(scene, name))
+    name.is_some_and(|name| replacement(name).is_some() || is_quiet(scene, name))
 }

@@ -74,6 +74,9 @@ fn of_own_text(
     if !scene.cfg.is_reachable(at.block) {
         return Err(Reason::Unreachable);
     }
+    if scene.tree.is_asserted(call) {
+        return Err(Reason::Asserted);
+    }
     let stmt = scene.stmt_of(call).ok_or(Reason::Unreachable)?;
     let mut value = call;
     while let Some(Parent::Expr(outer)) = scene.parent_of_expr(value)

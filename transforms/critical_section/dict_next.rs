@@ -211,6 +211,12 @@ impl<'a> Sites<'a> {
             let outcome = match &self.read[at] {
                 Err(outcome) => (**outcome).clone(),
                 Ok(site) => match self.outer(site) {
+                    // `while (PyDict_Next(a, …) && PyDict_Next(b, …))`
+                    Some(outer) if outer > at => Outcome::Manual(
+                        "another call of `PyDict_Next` stands in the same condition: give it a \
+                         loop of its own"
+                            .into(),
+                    ),
                     Some(outer) if !copied.contains_key(&self.calls[outer]) => {
                         self.inner_outcome(site, outer, &outcomes[outer])
                     }

@@ -29,12 +29,9 @@ impl Follower<'_, '_> {
         match &instr.kind {
             InstrKind::Load { dst, place } => {
                 if let Base::Deref(pointer) = &place.base
-                    && let Some(kind) = kind_of(state, pointer)
+                    && kind_of(state, pointer).is_some()
                 {
                     self.check_alive(state);
-                    if kind == Kind::Same {
-                        state.is_read();
-                    }
                 }
                 if !self.is_number(instr.source) {
                     load(*dst, place, state);

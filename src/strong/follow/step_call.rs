@@ -114,7 +114,7 @@ impl Follower<'_, '_> {
 
     /// Whether `call` of `name` reads its first argument, in the new code as in the old.
     fn reads_first(&self, name: &str, call: ExprId) -> bool {
-        capi::reads_first(name) && !self.is_passed_on(call)
+        capi::reads_first(name) && !self.is_passed_on(call) && !self.scene.tree.is_asserted(call)
     }
 
     /// Whether `read` looks into the result of a lookup whose `NULL` is passed on around it:

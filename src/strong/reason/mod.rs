@@ -132,6 +132,11 @@ pub(in crate::strong) enum Reason {
     )]
     NotEvaluatedFirst(String),
     #[error(
+        "the call stands in an `assert`, which a build without assertions leaves out: give the \
+         lookup a statement of its own"
+    )]
+    Asserted,
+    #[error(
         "`{0}` is not a `PyObject *`, which the strong function stores its result in: use a \
          `PyObject *` variable"
     )]

@@ -219,3 +219,45 @@ f(Table *self, Py_ssize_t i)
          }
         ");
 }
+
+#[test]
+fn what_writes_the_key_or_the_index_in_another_way() {
+    insta::assert_snapshot!(int(
+        r#"
+    char name[8] = "a";
+    return PyDict_GetItemString(dict, name) != NULL && strcpy(name, "b")
+        && PyDict_GetItemString(dict, name) != NULL;
+"#
+    ), @"
+        4: safe: only whether the key is there is asked
+        5: safe: only whether the key is there is asked
+        ");
+    insta::assert_snapshot!(int(
+        r"
+    if (PyLong_Check(PyList_GetItem(list, i)) && ({ i++; 1; })
+            && PyLong_Check(PyList_GetItem(list, i)))
+        return 1;
+    return 0;
+"
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    if (PyLong_Check(PyList_GetItem(list, i)) && ({ i++; 1; })
+        -            && PyLong_Check(PyList_GetItem(list, i)))
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    int holds = PyLong_Check(item) && ({ i++; 1; });
+        +    if (holds) {
+        +        PyObject *item2 = PyList_GetItemRef(list, i);
+        +        holds = PyLong_Check(item2);
+        +        Py_XDECREF(item2);
+        +    }
+        +    if (holds) {
+        +        Py_DECREF(item);
+                 return 1;
+        +    }
+        +    Py_DECREF(item);
+             return 0;
+         }
+        ");
+}

@@ -313,3 +313,38 @@ fn the_count_is_asked_for() {
          }
         ");
 }
+
+#[test]
+fn what_an_assert_reads_may_be_null() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value = PyDict_GetItemString(dict, "a");
+    assert(PyTuple_Check(value));
+    check(list);
+    return value != NULL && PyLong_Check(value);
+"#
+    ), @r#"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *value = PyDict_GetItemString(dict, "a");
+        +    PyObject *value;
+        +    int result;
+        +    if (PyDict_GetItemStringRef(dict, "a", &value) < 0) {
+        +        PyErr_Clear();
+        +    }
+             assert(PyTuple_Check(value));
+             check(list);
+        -    return value != NULL && PyLong_Check(value);
+        +    result = value != NULL && PyLong_Check(value);
+        +    Py_XDECREF(value);
+        +    return result;
+         }
+        "#);
+    insta::assert_snapshot!(int(
+        r"
+    assert(PyLong_Check(PyList_GetItem(list, 3)));
+    return 0;
+"
+    ), @"3: the call stands in an `assert`, which a build without assertions leaves out: give the lookup a statement of its own");
+}

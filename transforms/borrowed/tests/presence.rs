@@ -154,7 +154,7 @@ fn behind_a_condition_the_lookup_stays() {
         8: `PyDict_GetItem` gives a borrowed reference, of which only the address is used
           safe as it is: only whether the key is there is asked
         10: `PyDict_GetItem` gives a borrowed reference, of which only the address is used
-          safe as it is: only whether the key is there is asked
+          safe as it is: the pointer is only compared
         ");
 }
 

@@ -267,3 +267,27 @@ names(PyObject *d)
           by hand: `d` is assigned in the loop, so that no single section holds it: iterate over a copy (`PyDict_Copy`)
         ");
 }
+
+#[test]
+fn two_dicts_in_one_condition() {
+    let text = r"
+static int
+count(PyObject *a, PyObject *b)
+{
+    PyObject *k, *v;
+    Py_ssize_t p = 0, q = 0;
+    int n = 0;
+    while (PyDict_Next(a, &p, &k, &v) && PyDict_Next(b, &q, &k, &v))
+        n++;
+    return n;
+}
+";
+    insta::assert_snapshot!(diff(text), @"
+        8: `a` is iterated over without holding its lock
+          8: `a`, which the caller passes in: another thread can change it between two calls
+          by hand: another call of `PyDict_Next` stands in the same condition: give it a loop of its own
+        8: `b` is iterated over without holding its lock
+          8: `b`, which the caller passes in: another thread can change it between two calls
+          by hand: another call of `PyDict_Next` stands in the same condition: give it a loop of its own
+        ");
+}
