@@ -90,18 +90,20 @@ fn gives_what_it_released(
     applied: &Applied,
 ) -> bool {
     let span = original_span(applied, item.place.1);
-    let releases = |function: &Function| {
-        let names = calls(function).map(|(_, name)| name);
-        names.filter(|name| name.ends_with("DECREF")).count()
+    let lost_a_release = |before: &ProgramItem, old: &Function| {
+        let releases = calls(old).filter(|(_, name)| name.ends_with("DECREF"));
+        let mut places =
+            releases.filter_map(|(call, _)| before.tokens.file_span(old.tree.expr(call).range));
+        places.any(|(_, place)| applied.map.to_new(place.start()).is_none())
     };
     let gives = |function: &Function, held| {
         let made = with_made(original, function, Vec::new());
         gives(original, function, &made, held)
     };
     let mut olds = original.functions_within(item.place.0, span);
-    olds.any(|(_, old)| {
+    olds.any(|(before, old)| {
         old.name == function.name
-            && releases(old) > releases(function)
+            && lost_a_release(before, old)
             && gives(old, |count| count <= 0)
             && !gives(function, |count| count <= 0)
             && gives(function, |count| count > 0)
