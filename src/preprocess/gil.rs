@@ -29,14 +29,39 @@ const WITH_GIL: &[&str] = &[
     "GRAALPY_VERSION_NUM",
 ];
 
-/// Whether the conditions can only have the truth that each must have if there is a GIL.
-pub(super) fn need_gil(path: &[(Cond, bool)]) -> bool {
-    [false, true].into_iter().all(|limited| {
-        path.iter().any(|(cond, wanted)| {
-            let truth = cond.without_gil(limited).truth();
-            truth == Some(!wanted)
-        })
-    })
+/// The conditions around a place, outermost first, each with the truth that it must have.
+#[derive(Debug, Default)]
+pub(super) struct Path {
+    conds: Vec<(Cond, bool)>,
+    /// Whether the conditions up to each cannot hold without a GIL, with the limited API or not.
+    ruled_out: Vec<[bool; 2]>,
+}
+
+impl Path {
+    pub(super) fn conds(&self) -> &[(Cond, bool)] {
+        &self.conds
+    }
+
+    pub(super) fn push(&mut self, cond: Cond, wanted: bool) {
+        let outer = self.ruled_out.last().copied().unwrap_or_default();
+        let contradicts = |limited| cond.without_gil(limited).truth() == Some(!wanted);
+        self.ruled_out.push([
+            outer[0] || contradicts(false),
+            outer[1] || contradicts(true),
+        ]);
+        self.conds.push((cond, wanted));
+    }
+
+    pub(super) fn pop(&mut self, count: usize) {
+        let left = self.conds.len() - count;
+        self.conds.truncate(left);
+        self.ruled_out.truncate(left);
+    }
+
+    /// Whether the conditions can only have the truth that each must have if there is a GIL.
+    pub(super) fn needs_gil(&self) -> bool {
+        self.ruled_out.last() == Some(&[true; 2])
+    }
 }
 
 /// The values that a condition may have: all from one to the other.
@@ -183,7 +208,7 @@ fn value(name: &str, limited: bool) -> Option<Values> {
 
 #[cfg(test)]
 mod tests {
-    use super::need_gil;
+    use super::Path;
     use crate::preprocess::condition::{CondToken, parse};
 
     /// Whether text under the condition, and text under its opposite, is only compiled with a GIL.
@@ -197,7 +222,11 @@ mod tests {
                 _ => CondToken::Text(word.into()),
             });
         }
-        [true, false].map(|wanted| need_gil(&[(parse(&tokens), wanted)]))
+        [true, false].map(|wanted| {
+            let mut path = Path::default();
+            path.push(parse(&tokens), wanted);
+            path.needs_gil()
+        })
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub(crate) struct Stream<'a> {
     /// The ways to read each conditional inside of braces.
     pub(super) choices: Vec<Choice>,
     /// Conditions of the branches the stream stands in.
-    path: Vec<(Cond, bool)>,
+    path: gil::Path,
     once: FxHashSet<FileId>,
     /// Nesting of braces at file scope: an `#include` inside braces is text in any case.
     pub(crate) braces: u32,
@@ -97,7 +97,7 @@ impl<'a> Stream<'a> {
             taken: BTreeMap::new(),
             missed: Vec::new(),
             choices: Vec::new(),
-            path: Vec::new(),
+            path: gil::Path::default(),
             once: FxHashSet::default(),
             braces: 0,
             peeked: None,
@@ -217,7 +217,7 @@ impl<'a> Stream<'a> {
             BranchKind::Endif => {
                 frame.segment += 1;
                 let added = frame.open.pop().unwrap_or(0);
-                self.path.truncate(self.path.len() - added);
+                self.path.pop(added);
             }
             // The branch before was taken: go on behind the whole conditional.
             BranchKind::Elif(_) | BranchKind::ElifDefined(..) | BranchKind::Else => {
@@ -232,7 +232,7 @@ impl<'a> Stream<'a> {
         let frame = self.frames.last().expect("a segment is read from a frame");
         let (mut at, with_text) = (frame.segment, frame.with_text);
         let first = at;
-        let outer = self.path.len();
+        let outer = self.path.conds().len();
         let mut refused: Vec<(Cond, bool)> = Vec::new();
         let mut chosen = None;
         let mut branches = Vec::new();
@@ -245,10 +245,12 @@ impl<'a> Stream<'a> {
             if holds {
                 let added = refused.len() + 1;
                 chosen = Some((at, added));
-                let path = refused.iter().cloned().chain([(cond.clone(), true)]);
-                self.path.extend(path);
+                for (cond, truth) in refused.iter().cloned() {
+                    self.path.push(cond, truth);
+                }
+                self.path.push(cond.clone(), true);
                 self.frames.last_mut().expect("as above").open.push(added);
-                let needs_gil = gil::need_gil(&self.path);
+                let needs_gil = self.path.needs_gil();
                 let known = self.taken.entry((file, to_u32(at))).or_insert(true);
                 *known &= needs_gil;
             } else if (with_text && branch.has_text || branch.decides_exits)
@@ -286,7 +288,8 @@ impl<'a> Stream<'a> {
         if self.taken.contains_key(&branch) {
             return;
         }
-        let mut wanted = self.path[..self.path.len() - own].to_vec();
+        let around = self.path.conds();
+        let mut wanted = around[..around.len() - own].to_vec();
         wanted.extend_from_slice(refused);
         wanted.push((cond.clone(), true));
         self.missed.push(Missed { branch, wanted });
@@ -306,7 +309,7 @@ impl<'a> Stream<'a> {
         };
         let ends = branches.iter().map(|branch| Some(*branch)).chain([None]);
         for (at, branch) in ends.enumerate() {
-            let mut wanted = [&self.path[..outer], &refused[..at]].concat();
+            let mut wanted = [&self.path.conds()[..outer], &refused[..at]].concat();
             let own = refused.get(at).filter(|_| branch.is_some());
             wanted.extend(own.map(|(cond, _)| (cond.clone(), true)));
             self.choices.push(Choice {
