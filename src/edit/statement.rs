@@ -101,11 +101,25 @@ impl Layout<'_> {
     pub fn declare_before(&self, statement: ByteSpan, lines: &[&str]) -> Edit {
         let brace = self.index(statement.start()).checked_sub(1);
         match brace.map(|brace| (self.text(brace), self.tokens[brace].span.end())) {
-            Some((b"{", end)) if self.is_bare_end(end) => {
-                self.lines_at(end, self.indentation(statement.start()), lines)
-            }
+            Some((b"{", end)) => self.declare_behind(end, statement, lines),
             _ => self.before(statement, lines),
         }
+    }
+
+    /// As [`Self::declare_before`], where an `#if` may stand between `statement` and the brace of
+    /// its block, which ends at `brace`.
+    #[must_use]
+    pub fn declare_behind(&self, brace: ByteOffset, statement: ByteSpan, lines: &[&str]) -> Edit {
+        if !self.is_bare_end(brace) {
+            return self.before(statement, lines);
+        }
+        // The first statement is another one in each branch of an `#if`.
+        let is_next = self.token_end_before(statement.start()) == brace;
+        let indentation = match is_next {
+            true => self.indentation(statement.start()).to_vec(),
+            false => self.step().deeper(self.indentation(brace)),
+        };
+        self.lines_at(brace, &indentation, lines)
     }
 
     /// Whether nothing but blanks follows `offset` on its line.

@@ -17,6 +17,12 @@ impl FileIndex {
     /// The innermost branch around what stands at `at`, by the index of its segment.
     #[must_use]
     pub fn branch_at(&self, at: ByteOffset) -> Option<u32> {
+        self.branches_at(at).pop()
+    }
+
+    /// The branches around what stands at `at`, outermost first, by the indices of their segments.
+    #[must_use]
+    pub fn branches_at(&self, at: ByteOffset) -> Vec<u32> {
         let mut open = Vec::new();
         for (segment, found) in (0u32..).zip(&self.segments) {
             let Segment::Branch(branch) = found else {
@@ -32,7 +38,7 @@ impl FileIndex {
                 open.push(segment);
             }
         }
-        open.pop()
+        open
     }
 
     /// The text without directives in which new text at `at` stands: that of the token in front of

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::emit::declarations::busy_behind;
 use super::follow::Strong;
 use super::follow::slots::{Slot, Slots};
 use super::plan::Planned;
 use super::releases::follow;
 use super::scene::Scene;
+use super::shape::Shape;
 use super::twice::settled;
 use crate::ast::{ExprId, StmtId, StmtKind};
 
@@ -78,7 +80,13 @@ fn touched(scene: &Scene<'_>, planned: &Planned) -> BTreeSet<StmtId> {
     let declaration = starts
         .flatten()
         .and_then(|local| scene.tree.local(local).decl);
+    let lookups = planned.home.lookups.iter();
+    let behind = lookups.flat_map(|lookup| match lookup.shape {
+        Shape::Initialised(stmt, _) if !scene.file_mixes_declarations() => busy_behind(scene, stmt),
+        _ => Vec::new(),
+    });
     let mut stmts: BTreeSet<StmtId> = releases
+        .chain(behind)
         .chain(exprs.filter_map(|expr| scene.stmt_of(expr)))
         .chain(planned.decisions.replaced.keys().copied())
         .chain(declaration)

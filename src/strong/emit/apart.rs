@@ -9,8 +9,8 @@
 //! ```
 
 use super::Draft;
-use super::calls::{Parts, declares_next, last_declaration, span_of, take_value};
-use super::declarations::assign_later;
+use super::calls::{Parts, span_of, take_value};
+use super::declarations::behind_declarations;
 use super::nested::statement;
 use crate::ast::{Init, LocalId, StmtId, StmtKind};
 use crate::capi::Form;
@@ -28,11 +28,7 @@ pub(in crate::strong) fn initialised(
 ) -> Result<(), Reason> {
     let value = value_text(draft, parts, name, (stmt, local))?;
     take_value(draft, stmt, local)?;
-    let mut last = last_declaration(draft, stmt);
-    let mut later = Vec::new();
-    if declares_next(draft, last) && !draft.scene.file_mixes_declarations() {
-        (last, later) = assign_later(draft, stmt)?;
-    }
+    let (last, mut later) = behind_declarations(draft, stmt)?;
     let span = span_of(draft, last)?;
     let mut lines = match lookup.replacement.form {
         Form::Out { .. } => parts.statement(draft, name, span),
@@ -44,10 +40,12 @@ pub(in crate::strong) fn initialised(
             lines
         }
     };
-    lines.push(format!("{} = {value};", draft.scene.name(local)));
+    let local = draft.scene.name(local);
+    if local != value {
+        lines.push(format!("{local} = {value};"));
+    }
     lines.append(&mut later);
-    draft.after_first(last, lines);
-    Ok(())
+    draft.assign(last, stmt, lines)
 }
 
 /// The value of the declaration with `name` in place of the lookup.

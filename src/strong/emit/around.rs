@@ -1,29 +1,38 @@
 //! New lines around one statement.
 
+use std::collections::BTreeMap;
+
 use crate::edit::{Edit, Layout};
-use crate::source::ByteSpan;
+use crate::source::{ByteOffset, ByteSpan};
 
 /// Statements without indentation, each a line.
 #[derive(Default)]
 pub(in crate::strong) struct Around {
     /// Declarations in front of the first statement of a block.
     pub on_top: Vec<String>,
+    /// Where the brace of that block ends.
+    pub brace: Option<ByteOffset>,
     pub before: Vec<String>,
     /// Declarations behind a declaration.
     pub declared: Vec<String>,
+    /// Assignments of what declarations up to this one had for values, by where those stand.
+    pub assigned: BTreeMap<ByteOffset, Vec<String>>,
     pub after: Vec<String>,
 }
 
 impl Around {
     /// The edits around the statement at `span`.
     pub(in crate::strong) fn edits(&self, layout: &Layout<'_>, span: ByteSpan) -> Vec<Edit> {
-        let [on_top, before, declared, after] =
+        let [on_top, before, declared, late] =
             [&self.on_top, &self.before, &self.declared, &self.after]
                 .map(|lines| lines.iter().map(String::as_str).collect::<Vec<&str>>());
+        let assigned = self.assigned.values().flatten().map(String::as_str);
+        let after: Vec<&str> = assigned.chain(late).collect();
         // One edit each: another change may ask for some of them.
-        let on_top = on_top
-            .iter()
-            .map(|line| layout.declare_before(span, &[line]));
+        let on_top = on_top.iter().map(|line| match self.brace {
+            Some(brace) => layout.declare_behind(brace, span, &[line]),
+            None => layout.declare_before(span, &[line]),
+        });
         let declared = declared
             .iter()
             .map(|line| layout.declare_after(span, &[line]));

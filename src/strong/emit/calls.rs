@@ -18,6 +18,7 @@ use crate::strong::contract::is_own;
 use crate::strong::exits::exit::Failure;
 use crate::strong::plan::Lookup;
 use crate::strong::reason::Reason;
+use crate::strong::scene::Scene;
 use crate::strong::shape::Shape;
 
 /// Rewrites one lookup; `name` is the variable that gets the result, and `Py_None` for a dead
@@ -38,7 +39,8 @@ pub(in crate::strong) fn rewrite(
     } else {
         draft.doubt_clear(lookup);
     }
-    let cast = match draft.apart.contains(name) {
+    let is_apart = draft.apart.contains(name);
+    let cast = match is_apart {
         true => None,
         false => other_type::cast(draft, lookup),
     };
@@ -72,17 +74,12 @@ pub(in crate::strong) fn rewrite(
         (Shape::Guarded(stmt), _) => guarded::rewrite(draft, &parts, name, lookup, stmt),
         // `shape` gives it to what returns its result alone.
         (Shape::Returned, Form::Out { .. }) => Err(Reason::ReturnedBorrowed),
-        (Shape::Initialised(stmt, local), _) if draft.apart.contains(name) => {
+        (Shape::Initialised(stmt, local), form)
+            if is_apart || form == Form::Return && draft.moving.contains(&stmt) =>
+        {
             apart::initialised(draft, &parts, name, lookup, (stmt, local))
         }
-        (shape, Form::Return) => {
-            if let Some(exact) = exact::in_place(draft, lookup.call) {
-                draft.replace(parts.whole, exact);
-            } else if !is_own(lookup.replacement) {
-                draft.replace(parts.callee, parts.strong.clone());
-            }
-            returned(draft, name, lookup, shape)
-        }
+        (shape, Form::Return) => returned(draft, &parts, name, lookup, shape),
         (Shape::Assigned(stmt, _), Form::Out { .. }) => assigned(draft, &parts, name, stmt),
         (Shape::Initialised(stmt, local), Form::Out { .. }) => {
             initialised(draft, &parts, name, stmt, local)
@@ -333,16 +330,10 @@ fn initialised(
     local: LocalId,
 ) -> Result<(), Reason> {
     take_value(draft, stmt, local)?;
-    let mut last = last_declaration(draft, stmt);
-    let mut later = Vec::new();
-    if declares_next(draft, last) && !draft.scene.file_mixes_declarations() {
-        (last, later) = declarations::assign_later(draft, stmt)?;
-    }
+    let (last, mut later) = declarations::behind_declarations(draft, stmt)?;
     let mut lines = parts.statement(draft, name, span_of(draft, last)?);
     lines.append(&mut later);
-    // The lookup comes first of all that stands behind the declaration.
-    draft.after_first(last, lines);
-    Ok(())
+    draft.assign(last, stmt, lines)
 }
 
 /// `PyObject *v = call(d, k);` turns into `PyObject *v;`.
@@ -383,7 +374,9 @@ pub(in crate::strong) fn last_declaration(draft: &Draft<'_, '_>, stmt: StmtId) -
     }
     let run: Vec<StmtId> = stmts[at..].iter().take_while(is_decl).copied().collect();
     let last = *run.last().unwrap_or(&stmt);
-    let idle = run[1..].iter().all(|&decl| is_idle(draft, decl, stmt));
+    let idle = run[1..]
+        .iter()
+        .all(|&decl| is_idle(draft.scene, decl, stmt));
     if idle && draft.scene.stmt_span(last).is_some() {
         last
     } else {
@@ -393,8 +386,7 @@ pub(in crate::strong) fn last_declaration(draft: &Draft<'_, '_>, stmt: StmtId) -
 
 /// Whether a declaration does nothing but declare, or give values that are the same before and
 /// behind the declaration `first`: constants, and those of variables from before it.
-pub(in crate::strong) fn is_idle(draft: &Draft<'_, '_>, decl: StmtId, first: StmtId) -> bool {
-    let scene = draft.scene;
+pub(in crate::strong) fn is_idle(scene: &Scene<'_>, decl: StmtId, first: StmtId) -> bool {
     let start_of = |stmt| scene.tree.stmt(stmt).range.start;
     let is_older = |local: LocalId| {
         let declared = scene.tree.local(local).decl;
@@ -414,16 +406,30 @@ pub(in crate::strong) fn is_idle(draft: &Draft<'_, '_>, decl: StmtId, first: Stm
             })
 }
 
-/// Tests the result where the strong function can fail and the borrowed one could not.
+/// Another function in the same place, with a test of the result where that can fail and the
+/// borrowed one could not.
 fn returned(
     draft: &mut Draft<'_, '_>,
+    parts: &Parts,
     name: &str,
     lookup: &Lookup,
     shape: Shape,
 ) -> Result<(), Reason> {
+    if let Some(exact) = exact::in_place(draft, lookup.call) {
+        draft.replace(parts.whole, exact);
+    } else if !is_own(lookup.replacement) {
+        draft.replace(parts.callee, parts.strong.clone());
+    }
     let stmt = match shape {
         Shape::Assigned(stmt, _) => stmt,
-        Shape::Initialised(stmt, _) => last_declaration(draft, stmt),
+        Shape::Initialised(stmt, _) => {
+            let test = draft.null_exit(lookup, name, span_of(draft, stmt)?);
+            if test.is_empty() {
+                return Ok(());
+            }
+            let (last, later) = declarations::behind_declarations(draft, stmt)?;
+            return draft.assign(last, stmt, [test, later].concat());
+        }
         Shape::Inside(..)
         | Shape::Nested(_)
         | Shape::Guarded(_)
@@ -432,17 +438,10 @@ fn returned(
             return Ok(());
         }
     };
-    let span = span_of(draft, stmt)?;
-    let test = draft.null_exit(lookup, name, span);
-    if test.is_empty() {
-        return Ok(());
+    let test = draft.null_exit(lookup, name, span_of(draft, stmt)?);
+    if !test.is_empty() {
+        draft.after_first(stmt, test);
     }
-    if declares_next(draft, stmt) && !draft.scene.file_mixes_declarations() {
-        let (last, later) = declarations::assign_later(draft, stmt)?;
-        draft.after_first(last, [test, later].concat());
-        return Ok(());
-    }
-    draft.after_first(stmt, test);
     Ok(())
 }
 

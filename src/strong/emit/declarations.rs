@@ -11,7 +11,7 @@
 //! ```
 
 use super::Draft;
-use super::calls::{declares_next, is_idle, take_value};
+use super::calls::{declares_next, is_idle, last_declaration, take_value};
 use crate::ast::{ExprId, ExprKind, Init, LocalDecl, LocalId, StmtId, StmtKind, Storage};
 use crate::capi;
 use crate::edit::Edit;
@@ -19,8 +19,38 @@ use crate::source::ByteSpan;
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
 
+/// The declaration behind which the lookup in `stmt` goes, and what is assigned behind it.
+///
+/// # Errors
+/// As [`assign_later`].
+pub(in crate::strong) fn behind_declarations(
+    draft: &mut Draft<'_, '_>,
+    stmt: StmtId,
+) -> Result<(StmtId, Vec<String>), Reason> {
+    let last = last_declaration(draft, stmt);
+    match declares_next(draft, last) && !draft.scene.file_mixes_declarations() {
+        true => assign_later(draft, stmt),
+        false => Ok((last, Vec::new())),
+    }
+}
+
+/// The declarations behind `first` that do more than give constants.
+pub(in crate::strong) fn busy_behind(scene: &Scene<'_>, first: StmtId) -> Vec<StmtId> {
+    let run = declared_behind(scene, first).into_iter();
+    run.filter(|&stmt| !is_idle(scene, stmt, first)).collect()
+}
+
+/// The declarations that follow `first`.
+fn declared_behind(scene: &Scene<'_>, first: StmtId) -> Vec<StmtId> {
+    let is_decl = |id: &&StmtId| matches!(scene.tree.stmt(**id).kind, StmtKind::Decl(_));
+    let behind = scene.siblings(first).map(|(stmts, at)| &stmts[at + 1..]);
+    let run = behind.unwrap_or_default().iter().take_while(is_decl);
+    run.copied().collect()
+}
+
 /// Takes the values out of the declarations behind `first` that do more than give constants. Gives
-/// the last of the declarations, and the assignments of the values.
+/// the last of the declarations, and the assignments of the values, up to that of another lookup of
+/// the fix, which goes behind the declarations by itself.
 ///
 /// # Errors
 /// A value cannot be assigned later.
@@ -28,21 +58,16 @@ pub(in crate::strong) fn assign_later(
     draft: &mut Draft<'_, '_>,
     first: StmtId,
 ) -> Result<(StmtId, Vec<String>), Reason> {
-    let scene = draft.scene;
-    let (stmts, at) = scene.siblings(first).ok_or(Reason::Declared)?;
-    let is_decl = |id: &&StmtId| matches!(scene.tree.stmt(**id).kind, StmtKind::Decl(_));
-    let run: Vec<StmtId> = stmts[at + 1..]
-        .iter()
-        .take_while(is_decl)
-        .copied()
-        .collect();
+    let last = declared_behind(draft.scene, first).last().copied();
+    let last = last.ok_or(Reason::Declared)?;
     let mut assignments = Vec::new();
-    for &stmt in &run {
-        if !is_idle(draft, stmt, first) {
-            assignments.push(assignment(draft, stmt)?);
+    for stmt in busy_behind(draft.scene, first) {
+        if draft.initialised.contains(&stmt) {
+            draft.moving.insert(stmt);
+            break;
         }
+        assignments.push(assignment(draft, stmt)?);
     }
-    let last = run.last().copied().ok_or(Reason::Declared)?;
     Ok((last, assignments))
 }
 
@@ -98,8 +123,7 @@ pub(in crate::strong) fn assign_behind(
     let text = on_one_line(draft, value);
     let assignment = format!("{} = {text};", draft.scene.name(decl.local));
     take_value(draft, stmt, decl.local)?;
-    draft.after_first(last, [test, vec![assignment], later].concat());
-    Ok(())
+    draft.assign(last, stmt, [test, vec![assignment], later].concat())
 }
 
 /// The text of a span, with its lines joined if the result is short: there was more on them.

@@ -42,6 +42,7 @@ impl Draft<'_, '_> {
     fn begins_block(&self, stmt: StmtId) -> bool {
         let siblings = self.scene.siblings(stmt);
         siblings.is_some_and(|(stmts, at)| stmts[..at].iter().all(|it| self.gone.contains(it)))
+            && is_always_around(self.scene, self.scene.parent_of_stmt(stmt), stmt)
     }
 
     /// Declares a variable of the whole function that holds what the lookups of `planned` give.
@@ -75,9 +76,11 @@ impl Draft<'_, '_> {
     /// Adds a declaration to those at the top of the block of `stmt`, once.
     pub(in crate::strong) fn declare_on_top(&mut self, stmt: StmtId, declaration: String) {
         let stmts = block_around(self.scene, stmt);
+        let brace = brace_before(self.scene, stmts);
         let last = last_declaration(self.scene, stmts);
         if let Some(stmt) = last.or(stmts.first().copied()) {
             let around = self.around.entry(stmt).or_default();
+            around.brace = brace;
             let lines = match last {
                 Some(_) => &mut around.declared,
                 None => &mut around.on_top,
@@ -103,18 +106,54 @@ impl Draft<'_, '_> {
 }
 
 /// The statements of the innermost block around `stmt` that is no body of a `switch`: what stands
-/// there in front of the first `case` is never reached.
+/// there in front of the first `case` is never reached. Nor is it one that others do not have.
 fn block_around<'a>(scene: &Scene<'a>, stmt: StmtId) -> &'a [StmtId] {
     let mut at = stmt;
     while let Some(Parent::Stmt(parent)) = scene.parent_of_stmt(at) {
         let is_switch = matches!(scene.parent_of_stmt(parent), Some(Parent::Stmt(outer))
             if matches!(scene.tree.stmt(outer).kind, StmtKind::Switch { .. }));
         match scene.siblings(at) {
-            Some((stmts, _)) if !is_switch => return stmts,
+            Some((stmts, _))
+                if !is_switch && is_always_around(scene, Some(Parent::Stmt(parent)), stmt) =>
+            {
+                return stmts;
+            }
             _ => at = parent,
         }
     }
     &[]
+}
+
+/// Where the brace ends that opens the block of the statements.
+fn brace_before(scene: &Scene<'_>, stmts: &[StmtId]) -> Option<ByteOffset> {
+    let Some(Parent::Stmt(block)) = scene.parent_of_stmt(*stmts.first()?) else {
+        return None;
+    };
+    let start = scene.stmt_span(block)?.start();
+    Some(ByteOffset(start.0 + 1)).filter(|end| scene.text(ByteSpan::new(start.0, end.0)) == "{")
+}
+
+/// Whether the block is there in all configurations that have the statement in it.
+///
+/// ```c
+/// #ifdef HAVE_NUMPY
+/// if (PyArray_Check(list)) { n = size(list); } else {
+/// #endif
+///     n = f(PyList_GetItem(list, i));
+/// #ifdef HAVE_NUMPY
+/// }
+/// #endif
+/// ```
+fn is_always_around(scene: &Scene<'_>, block: Option<Parent>, stmt: StmtId) -> bool {
+    let Some(Parent::Stmt(block)) = block else {
+        return true;
+    };
+    let index = &scene.cx.program.index[scene.file.index()];
+    let branches = |of| Some(index.branches_at(scene.stmt_span(of)?.start()));
+    match (branches(block), branches(stmt)) {
+        (Some(outer), Some(inner)) => inner.starts_with(&outer),
+        _ => true,
+    }
 }
 
 /// The last declaration at the top of a block that is there wherever the block is.

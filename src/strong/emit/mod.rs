@@ -73,6 +73,10 @@ pub(in crate::strong) struct Draft<'s, 'a> {
     pub(in crate::strong) answered: BTreeSet<StmtId>,
     /// The lines of `else` branches that statements get.
     pub(in crate::strong) elses: BTreeMap<StmtId, Vec<String>>,
+    /// Declarations with a lookup for a value.
+    pub(in crate::strong) initialised: BTreeSet<StmtId>,
+    /// Those of them whose lookups go behind the lookup of an earlier one.
+    pub(in crate::strong) moving: BTreeSet<StmtId>,
     /// Lookups that turned into the name of a variable.
     named: Vec<(ByteSpan, String)>,
     /// Whether a comment stays that speaks of a borrowed reference.
@@ -88,6 +92,13 @@ pub(in crate::strong) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix
     draft.breaks = breaks(group);
     draft.passed_on = passed_on(scene, group)?;
     let lookups = group.iter().flat_map(|planned| &planned.home.lookups);
+    draft.initialised = lookups
+        .clone()
+        .filter_map(|lookup| match lookup.shape {
+            Shape::Initialised(stmt, _) => Some(stmt),
+            _ => None,
+        })
+        .collect();
     let counted = lookups.filter_map(|lookup| lookup.counted);
     draft.gone = counted
         .filter_map(|counted| scene.stmt_of(counted.count))
@@ -172,6 +183,8 @@ impl<'s, 'a> Draft<'s, 'a> {
             gone: BTreeSet::new(),
             answered: BTreeSet::new(),
             elses: BTreeMap::new(),
+            initialised: BTreeSet::new(),
+            moving: BTreeSet::new(),
             named: Vec::new(),
             says_borrowed: false,
         }
@@ -240,6 +253,22 @@ impl Draft<'_, '_> {
             .or_default()
             .after
             .splice(..0, lines);
+    }
+
+    /// Gives the variables of the declaration `stmt` their values behind the declaration `last`.
+    ///
+    /// # Errors
+    /// A macro makes the declaration.
+    pub(in crate::strong) fn assign(
+        &mut self,
+        last: StmtId,
+        stmt: StmtId,
+        lines: Vec<String>,
+    ) -> Result<(), Reason> {
+        let start = calls::span_of(self, stmt)?.start();
+        let assigned = &mut self.around.entry(last).or_default().assigned;
+        assigned.entry(start).or_default().extend(lines);
+        Ok(())
     }
 
     /// Notes that `stmt` turns into what needs braces as the body of an `if`.

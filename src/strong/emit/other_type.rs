@@ -9,7 +9,8 @@
 //! ```
 
 use super::Draft;
-use super::calls::{Parts, last_declaration, span_of, take_value};
+use super::calls::{Parts, span_of, take_value};
+use super::declarations::behind_declarations;
 use super::nested::nested_out;
 use crate::ast::{Init, LocalId, StmtId, StmtKind};
 use crate::capi::Form;
@@ -75,13 +76,13 @@ fn initialised(draft: &mut Draft<'_, '_>, parts: &Parts, cast: &Cast) -> Result<
     draft.name_result(parts.whole, name);
     let assignment = format!("{} = {};", draft.scene.name(local), draft.text(value));
     take_value(draft, stmt, local)?;
-    let last = last_declaration(draft, stmt);
+    let (last, mut later) = behind_declarations(draft, stmt)?;
     let mut lines = parts.statement(draft, name, span_of(draft, last)?);
     lines.push(assignment);
+    lines.append(&mut later);
     let prefix = draft.scene.layout.pointer("PyObject *");
     draft.declare_behind(last, format!("{prefix}{name};"));
-    draft.after_first(last, lines);
-    Ok(())
+    draft.assign(last, stmt, lines)
 }
 
 /// Joins the lines of a cast and of the call that stands under it: what is left is short.

@@ -532,8 +532,31 @@ fn a_test_between_declarations() {
     return 0;
 "#
     ), @"
-        3: a test would have to stand between declarations: declare the variable first, and assign to it later
-        4: a test would have to stand between declarations: declare the variable first, and assign to it later
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *a = PyList_GET_ITEM(list, 0);
+        -    PyObject *b = PyList_GET_ITEM(list, 1);
+        -    if (PyDict_SetItem(dict, a, b) < 0)
+        +    PyObject *a = PyList_GetItemRef(list, 0);
+        +    PyObject *b;
+        +    if (a == NULL) {
+                 return -1;
+        +    }
+        +    b = PyList_GetItemRef(list, 1);
+        +    if (b == NULL) {
+        +        Py_DECREF(a);
+        +        return -1;
+        +    }
+        +    if (PyDict_SetItem(dict, a, b) < 0) {
+        +        Py_DECREF(a);
+        +        Py_DECREF(b);
+        +        return -1;
+        +    }
+        +    Py_DECREF(a);
+        +    Py_DECREF(b);
+             return 0;
+         }
         ");
 }
 
@@ -723,5 +746,57 @@ failed:
           8: borrowed here
           9: used here, when another thread may have freed it
           by hand: the list may have slots that are not filled yet, which the strong function must not read: look the item up before the list is given away
+        ");
+}
+
+#[test]
+fn values_between_two_lookups_in_declarations_of_c89() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *a = PyList_GetItem(list, 0);
+    PyObject *b = PyList_GET_ITEM(list, 1);
+    long n = PyLong_AsLong(b);
+    PyObject *c = PyDict_GetItem(dict, key);
+    PyObject *d = PyList_GetItem(list, 2);
+    int size = 0;
+
+    if (a == NULL || d == NULL)
+        return -1;
+    use(a, b, c, d);
+    return size + n;
+"#
+    ), @"
+        4: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *a = PyList_GetItem(list, 0);
+        +    PyObject *a = PyList_GetItemRef(list, 0);
+             PyObject *b = PyList_GET_ITEM(list, 1);
+             long n = PyLong_AsLong(b);
+        -    PyObject *c = PyDict_GetItem(dict, key);
+        -    PyObject *d = PyList_GetItem(list, 2);
+        +    PyObject *c;
+        +    PyObject *exc;
+        +    PyObject *d;
+             int size = 0;
+        +    exc = PyErr_GetRaisedException();
+        +    (void)PyDict_GetItemRef(dict, key, &c);
+        +    PyErr_SetRaisedException(exc);
+        +    d = PyList_GetItemRef(list, 2);
+         
+        -    if (a == NULL || d == NULL)
+        +    if (a == NULL || d == NULL) {
+        +        Py_XDECREF(a);
+        +        Py_XDECREF(c);
+        +        Py_XDECREF(d);
+                 return -1;
+        +    }
+             use(a, b, c, d);
+        +    Py_DECREF(a);
+        +    Py_XDECREF(c);
+        +    Py_DECREF(d);
+             return size + n;
+         }
         ");
 }
