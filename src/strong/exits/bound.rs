@@ -161,6 +161,8 @@ impl Bound {
             && is_one_place(scene, list)
             && is_settable(scene, size)
             && mentions(scene, size, until_loop).all(|id| is_buffer_size(scene, id))
+            && !is_handed_out(scene, size, until_loop)
+            && !is_handed_out(scene, size, range(self.outer))
             && mentions(scene, size, range(self.outer)).all(|id| id == size)
             && !changes_list(scene, list, until_loop)
             && !changes_list(scene, list, range(self.body))
@@ -316,6 +318,24 @@ fn allocates(name: &str) -> bool {
             && ["Malloc", "Calloc", "Realloc"]
                 .iter()
                 .any(|end| name.ends_with(end))
+}
+
+/// Whether a call gets the object that `size` is a field of, and may make something of that size:
+/// `self->count = PyList_Size(list); self->rows = make_rows(self);`.
+fn is_handed_out(scene: &Scene<'_>, size: ExprId, within: TokenRange) -> bool {
+    let ExprKind::Member { base, .. } = scene.tree.expr(size).kind else {
+        return false;
+    };
+    let is_owner = |arg: ExprId| is_same(scene, scene.tree.without_casts(arg), base);
+    inside(scene, within).any(|(id, expr)| match &expr.kind {
+        ExprKind::Call { args, .. } => {
+            let counts = scene
+                .call(id)
+                .is_some_and(|(name, _)| name.starts_with("Py_"));
+            !counts && args.iter().any(|&arg| is_owner(arg))
+        }
+        _ => false,
+    })
 }
 
 /// Whether `list` is read from a place, and not what a call happens to give.

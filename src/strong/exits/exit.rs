@@ -7,7 +7,7 @@ use super::error_value::ErrorValue;
 use super::joined::joined;
 use super::kept_apart::loop_kept_apart;
 use super::passed_on::is_passed_on;
-use super::{Exits, text};
+use super::{Exits, drops_exception, text};
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
 use crate::capi::{Absent, OldErrors, Replacement};
 use crate::rule::Errors;
@@ -215,7 +215,8 @@ fn exit(
         Some(Failure::Break(left, lines))
     };
     let kept_apart = || {
-        let left = loop_kept_apart(scene, call).filter(|_| is_list)?;
+        let left =
+            loop_kept_apart(scene, call).filter(|_| is_list && !drops_exception(scene, call))?;
         let lines = ["PyErr_Clear();", "break;"].map(str::to_owned);
         Some(Failure::Break(left, lines.to_vec()))
     };

@@ -253,6 +253,7 @@ fn result(name: &str) -> Contents {
             Returns::New => OWNED | NULL,
             Returns::Null => NULL,
             Returns::Plain if name.contains("lloc") => OWNED | NULL,
+            Returns::Plain if matches!(name, "PyMem_New" | "PyMem_Resize") => OWNED | NULL,
             Returns::Borrowed | Returns::Void | Returns::Plain => OTHER,
         },
         // What a function of the project or of C gives may have to be released.
@@ -323,14 +324,28 @@ fn filled(scene: &Scene<'_>, name: &str, at: usize, local: LocalId, before: Cont
     match effects.out(at) {
         Some(OutKind::New | OutKind::Inout | OutKind::Buffer) => OWNED | NULL,
         Some(OutKind::Borrowed | OutKind::Pointer) => OTHER,
+        // `PyArg_ParseTuple(args, "y*", &view)`
+        None if is_buffer(scene, local) => OWNED | NULL,
         // `PyArg_ParseTuple(args, FORMAT, &v)`: it may be set or not.
         None => before | OTHER,
     }
 }
 
+fn is_buffer(scene: &Scene<'_>, local: LocalId) -> bool {
+    scene.tree.local(local).ty.name() == Some("Py_buffer")
+}
+
 /// Whether the name is that of a function which gives back what its argument holds.
 pub(in crate::strong) fn frees(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    let words = ["free", "decref", "release", "dealloc", "destroy", "close"];
+    let words = [
+        "free",
+        "decref",
+        "release",
+        "dealloc",
+        "destroy",
+        "close",
+        "pymem_del",
+    ];
     words.iter().any(|word| name.contains(word))
 }

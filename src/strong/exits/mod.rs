@@ -304,8 +304,9 @@ impl<'s, 'a> Exits<'s, 'a> {
         let bound = bounded_loop(scene, self.call)?;
         let outer = bound.outer;
         let (start, end) = (scene.cfg.before(bound.body)?, scene.cfg.after(outer)?);
-        // What is locked around the loop is given back behind it.
-        if taken_at(scene, start) != self.locks {
+        // What is locked around the loop is given back behind it. An exception of an earlier pass
+        // would go with the one that is cleared here.
+        if taken_at(scene, start) != self.locks || drops_exception(scene, self.call) {
             return None;
         }
         let start = self.known(self.held.at(start)?);
@@ -393,6 +394,13 @@ impl<'s, 'a> Exits<'s, 'a> {
         let filled = self.undo.filled.first()?;
         Some(self.scene.name(filled.0))
     }
+}
+
+/// Whether clearing the exception of `call` may drop another one, which the function asks for later.
+/// What it never asks for is lost as it is.
+fn drops_exception(scene: &Scene<'_>, call: ExprId) -> bool {
+    let asks = || scene.tree.calls().any(|(_, name)| name == "PyErr_Occurred");
+    scene.is_pending(call) && (scene.lost_before(call).is_none() || asks())
 }
 
 /// Whether `branch` returns the error, be it behind a label.
