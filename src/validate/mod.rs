@@ -25,6 +25,7 @@ mod saved;
 mod statics;
 mod structure;
 mod undeclared;
+mod undone;
 mod variants;
 mod wrapper;
 

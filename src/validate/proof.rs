@@ -8,7 +8,7 @@ use super::changed::Changed;
 use super::original::Original;
 use super::{
     Failure, apart, contract, domains, kept, left, loans, made, saved, statics, structure,
-    undeclared, variants, wrapper,
+    undeclared, undone, variants, wrapper,
 };
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, Form, REPLACEMENTS};
@@ -73,15 +73,6 @@ pub(super) fn failures(
             continue;
         };
         let span = original_span(applied, place);
-        let misplaced = match author {
-            Author::Rule => undeclared::undeclared(original, result, item, function, applied)
-                .or_else(|| undeclared::declared_twice(item, function, applied))
-                .or_else(|| saved::lost(item, function, applied)),
-            Author::Person => None,
-        };
-        if let Some(reason) = misplaced.or_else(|| unbalanced(item, function, applied)) {
-            add(file, vec![span], place, Failure::Wrong(reason));
-        }
         let changed = Changed {
             original,
             item,
@@ -89,9 +80,7 @@ pub(super) fn failures(
             applied,
             handing: &handing,
         };
-        let of_made = made::failure(changed);
-        let left = left::failure(changed);
-        for (call, failure) in unreleased(changed).into_iter().chain(of_made).chain(left) {
+        for (call, failure) in of_function(changed, result, author) {
             let original = call.into_iter().chain([span]).collect();
             add(file, original, place, failure);
         }
@@ -107,6 +96,35 @@ pub(super) fn failures(
         failures.extend(wrapper::failures(original, result, applied));
     }
     failures
+}
+
+/// What is not proven of a function, with the call in the original if it is about that alone.
+fn of_function(
+    changed: Changed<'_>,
+    result: &Program<'_>,
+    author: Author,
+) -> Vec<(Option<ByteSpan>, Failure)> {
+    let Changed {
+        original,
+        item,
+        function,
+        applied,
+        ..
+    } = changed;
+    let (misplaced, undone) = match author {
+        Author::Rule => (
+            undeclared::undeclared(original, result, item, function, applied)
+                .or_else(|| undeclared::declared_twice(item, function, applied))
+                .or_else(|| saved::lost(item, function, applied)),
+            undone::failures(changed, result.files),
+        ),
+        Author::Person => (None, Vec::new()),
+    };
+    let wrong = misplaced.or_else(|| unbalanced(item, function, applied));
+    let wrong = wrong.map(|reason| (None, Failure::Wrong(reason)));
+    let found = wrong.into_iter().chain(unreleased(changed));
+    let found = found.chain(made::failure(changed));
+    found.chain(left::failure(changed)).chain(undone).collect()
 }
 
 /// What is wrong with the references that the edits brought into a function, with the call in the

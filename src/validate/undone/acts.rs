@@ -1,0 +1,282 @@
+//! What the steps of a function do to other things than its variables and references.
+
+use std::collections::BTreeMap;
+
+use super::super::changed::Changed;
+use super::nesting::Nesting;
+use crate::ast::{
+    ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Tree, TypeKind, UnaryOp,
+};
+use crate::cfg::{Cfg, InstrKind, Point, Source};
+use crate::program::Program;
+use crate::source::FileSet;
+
+/// A call, or a write of a place outside of the function's variables.
+pub(super) struct Act {
+    pub(super) expr: ExprId,
+    pub(super) stmt: StmtId,
+    pub(super) point: Point,
+    /// The words of the call, or of the place.
+    pub(super) key: String,
+    /// The words of the whole.
+    pub(super) text: String,
+    /// Whether it is a write.
+    pub(super) writes: bool,
+    /// Whether it may undo something: nothing looks at the result of the call, which does more than
+    /// to tell of an error.
+    pub(super) may_undo: bool,
+}
+
+/// All that the function does, in the order of the expressions.
+pub(super) fn acts(
+    changed: Changed<'_>,
+    files: &FileSet,
+    cfg: &Cfg,
+    nesting: &Nesting,
+) -> Vec<Act> {
+    let tree = &changed.function.tree;
+    let ignored = ignored(tree);
+    let stores = stores(cfg);
+    let words = |expr: ExprId| words(changed, files, expr);
+    let act = |expr: ExprId| {
+        let stmt = nesting.stmt_of(expr)?;
+        let place = written(tree, expr).filter(|&place| is_outside(tree, place));
+        if let Some(place) = place {
+            return Some(Act {
+                expr,
+                stmt,
+                point: *stores.get(&expr)?,
+                key: format!("= {}", words(place)),
+                text: words(expr),
+                writes: true,
+                may_undo: !is_own_memory(tree, place),
+            });
+        }
+        let ExprKind::Call { callee, .. } = tree.expr(expr).kind else {
+            return None;
+        };
+        let tells = tree
+            .callee_name(callee)
+            .is_some_and(|name| only_tells(changed.original.program, name, 0));
+        Some(Act {
+            expr,
+            stmt,
+            point: cfg.call(expr)?,
+            key: one_name(&words(expr)),
+            text: words(expr),
+            writes: false,
+            may_undo: ignored.contains(&expr) && !tells && !is_count(tree, expr),
+        })
+    };
+    tree.expr_ids().filter_map(act).collect()
+}
+
+/// The words of an expression, with blanks between them.
+pub(super) fn words(changed: Changed<'_>, files: &FileSet, expr: ExprId) -> String {
+    let range = changed.function.tree.expr(expr).range;
+    let words = (range.start..range.end)
+        .map(|at| String::from_utf8_lossy(changed.item.tokens.text(files, at)).into_owned());
+    words.collect::<Vec<String>>().join(" ")
+}
+
+/// A call with the one name that its function has where it has several.
+fn one_name(call: &str) -> String {
+    let call = call.replace("PyMem_Del ", "PyMem_Free ");
+    let call = call.replace("PyMem_DEL ", "PyMem_Free ");
+    call.replace("PyMem_FREE ", "PyMem_Free ")
+}
+
+/// Whether a place is an element of memory that the function made: its exits release that.
+fn is_own_memory(tree: &Tree, place: ExprId) -> bool {
+    let pointer = match tree.expr(place).kind {
+        ExprKind::Index { base, .. } => base,
+        ExprKind::Unary { operand, .. } => operand,
+        _ => return false,
+    };
+    let made = |local: LocalId| {
+        let mut stores = tree.stores().filter(|(given, _)| *given == local);
+        stores.any(|(_, value)| {
+            matches!(
+                tree.expr(tree.without_casts(value)).kind,
+                ExprKind::Call { .. }
+            )
+        })
+    };
+    let mut roots = roots(tree, pointer).into_iter();
+    roots.any(|root| tree.as_local(pointer) == Some(root) && made(root))
+}
+
+/// The calls whose results nothing looks at: `end(x);`, `(void)end(x);`, `Py_XDECREF(end(x));`.
+fn ignored(tree: &Tree) -> Vec<ExprId> {
+    let whole = tree.stmts.iter().filter_map(|stmt| match stmt.kind {
+        StmtKind::Expr(expr) => Some(tree.without_casts(expr)),
+        _ => None,
+    });
+    let inner = |expr: ExprId| match &tree.expr(expr).kind {
+        ExprKind::Call { callee, args } => match (tree.callee_name(*callee), &args[..]) {
+            (Some("Py_DECREF" | "Py_XDECREF"), &[arg]) => Some(tree.without_casts(arg)),
+            _ => None,
+        },
+        _ => None,
+    };
+    whole
+        .flat_map(|expr| [Some(expr), inner(expr)])
+        .flatten()
+        .collect()
+}
+
+fn stores(cfg: &Cfg) -> BTreeMap<ExprId, Point> {
+    let steps = cfg.iter().flat_map(|(block, content)| {
+        let steps = (0..).zip(&content.instrs);
+        steps.filter_map(move |(index, instr)| match (&instr.kind, instr.source) {
+            (InstrKind::Store { .. }, Source::Expr(expr)) => Some((expr, Point { block, index })),
+            _ => None,
+        })
+    });
+    steps.collect()
+}
+
+/// The place that an expression sets or counts.
+pub(super) fn written(tree: &Tree, expr: ExprId) -> Option<ExprId> {
+    match tree.expr(expr).kind {
+        ExprKind::Assign { lhs, .. } => Some(lhs),
+        ExprKind::Unary {
+            op:
+                UnaryOp::PreIncrement
+                | UnaryOp::PreDecrement
+                | UnaryOp::PostIncrement
+                | UnaryOp::PostDecrement,
+            operand,
+        } => Some(operand),
+        _ => None,
+    }
+}
+
+/// Whether a place outlives the function, or is reached through a pointer.
+pub(super) fn is_outside(tree: &Tree, place: ExprId) -> bool {
+    match &tree.expr(place).kind {
+        ExprKind::Name(Name::Local(local)) => !tree.local(*local).is_automatic(),
+        ExprKind::Name(Name::Global(name)) => &**name != "errno",
+        ExprKind::Index { base, .. } => {
+            let local = tree.as_local(*base);
+            !local.is_some_and(|it| is_array(tree, it)) || is_outside(tree, *base)
+        }
+        ExprKind::Member { base, arrow, .. } => *arrow || is_outside(tree, *base),
+        ExprKind::Unary { op, .. } => *op == UnaryOp::Deref,
+        ExprKind::Cast { operand, .. } => is_outside(tree, *operand),
+        _ => false,
+    }
+}
+
+pub(super) fn is_array(tree: &Tree, local: LocalId) -> bool {
+    matches!(tree.local(local).ty.kind, TypeKind::Array(..))
+}
+
+/// The variables that a call or place is about: not those that just count, as in `names[i]`.
+pub(super) fn roots(tree: &Tree, expr: ExprId) -> Vec<LocalId> {
+    match &tree.expr(expr).kind {
+        ExprKind::Name(Name::Local(local)) => vec![*local],
+        ExprKind::Call { args, .. } => args.iter().flat_map(|&arg| roots(tree, arg)).collect(),
+        ExprKind::Index { base: inner, .. }
+        | ExprKind::Member { base: inner, .. }
+        | ExprKind::Cast { operand: inner, .. }
+        | ExprKind::Unary { operand: inner, .. }
+        | ExprKind::Assign { lhs: inner, .. } => roots(tree, *inner),
+        ExprKind::Binary { lhs, rhs, .. } => [roots(tree, *lhs), roots(tree, *rhs)].concat(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a call counts an object, but for one that it releases in a field: such are followed
+/// elsewhere.
+fn is_count(tree: &Tree, call: ExprId) -> bool {
+    let ExprKind::Call { callee, args } = &tree.expr(call).kind else {
+        return false;
+    };
+    match tree.callee_name(*callee) {
+        Some("Py_INCREF" | "Py_XINCREF" | "Py_IncRef" | "Py_NewRef" | "Py_XNewRef") => true,
+        Some("Py_DECREF" | "Py_XDECREF" | "Py_CLEAR" | "Py_DecRef") => {
+            args.iter().all(|&arg| !is_field(tree, arg))
+        }
+        _ => false,
+    }
+}
+
+/// Whether an expression is a field of what a pointer points at, or a global variable.
+fn is_field(tree: &Tree, expr: ExprId) -> bool {
+    match tree.expr(tree.without_casts(expr)).kind {
+        ExprKind::Name(Name::Global(ref name)) => !name.starts_with("Py"),
+        ExprKind::Member { base, arrow, .. } => arrow || is_field(tree, base),
+        _ => false,
+    }
+}
+
+/// How deep functions of the package are looked into.
+const MAX_DEPTH: usize = 3;
+
+/// Whether a function just tells of something: raises an exception, or writes a line.
+fn only_tells(program: &Program<'_>, name: &str, depth: usize) -> bool {
+    if name.starts_with("PyErr_") || name.starts_with("PySys_") || says_that_it_raises(name) {
+        return true;
+    }
+    let mut own = program
+        .functions()
+        .filter(|(_, function)| function.name == name)
+        .peekable();
+    if own.peek().is_none() {
+        return says_so(name);
+    }
+    depth < MAX_DEPTH && own.all(|(_, function)| body_only_tells(program, function, depth + 1))
+}
+
+/// Whether the body of a function changes nothing but its variables, and calls only what tells, or
+/// makes objects.
+fn body_only_tells(program: &Program<'_>, function: &Function, depth: usize) -> bool {
+    let tree = &function.tree;
+    tree.expr_ids().all(|expr| match tree.expr(expr).kind {
+        ExprKind::Call { callee, .. } => tree.callee_name(callee).is_some_and(|name| {
+            let of_python = name.starts_with("Py") && !ends(name) && !name.contains("Call");
+            of_python || only_tells(program, name, depth)
+        }),
+        _ => written(tree, expr).is_none_or(|place| !is_outside(tree, place)),
+    })
+}
+
+/// Whether a function of Python ends what another one began.
+pub(super) fn ends(name: &str) -> bool {
+    const WORDS: [&str; 7] = [
+        "Free", "Release", "Del", "Leave", "Restore", "Enable", "Discard",
+    ];
+    WORDS.iter().any(|word| name.contains(word))
+}
+
+fn says_that_it_raises(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    lower.contains("raise") || lower.contains("error")
+}
+
+/// Whether the name of a function that is not seen says that it only tells of something, or copies
+/// memory.
+fn says_so(name: &str) -> bool {
+    const WORDS: [&str; 12] = [
+        "print",
+        "log",
+        "warn",
+        "debug",
+        "assert",
+        "err",
+        "exception",
+        "fail",
+        "abort",
+        "puts",
+        "fputs",
+        "putc",
+    ];
+    let lower = name.to_ascii_lowercase();
+    let mut words = lower.split('_');
+    lower.contains("printf")
+        || lower.contains("warn")
+        || lower.starts_with("mem")
+        || lower.starts_with("str")
+        || words.any(|word| WORDS.contains(&word))
+}

@@ -1,0 +1,253 @@
+//! Whether something that an exit undoes has begun at a lookup.
+
+use super::View;
+use super::acts::{Act, ends, is_array, roots, words, written};
+use super::ways::Exit;
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, UnaryOp};
+use crate::capi;
+use crate::cfg::{Base, InstrKind, Operand, Place, Point, Source, reaches};
+
+impl View<'_> {
+    /// Whether what `act` undoes has begun where `exit` leaves, and was not undone since. Where
+    /// nothing shows what begins it, that is so if it `may` have begun out of sight.
+    pub(super) fn is_due(&self, act: &Act, exit: &Exit, may: bool) -> bool {
+        let ends = self.ends(act, exit);
+        let has_begun = |begin: Point| reaches(self.cfg, begin.next(), exit.from, &ends);
+        let mut roots = roots(self.tree, act.expr);
+        roots.retain(|&root| !self.is_given(root));
+        if !roots.is_empty() {
+            return roots.iter().all(|&root| {
+                self.is_kept(root, exit) && self.makers(root, act).into_iter().any(has_begun)
+            });
+        }
+        let partners: Vec<&Act> = self.partners(act).collect();
+        let is_between = |partner: &&Act| {
+            reaches(self.cfg, exit.from, partner.point, &[exit.start])
+                && reaches(self.cfg, partner.point.next(), act.point, &[exit.from])
+        };
+        let before = partners.iter().any(|partner| has_begun(partner.point));
+        before || may && !partners.iter().any(is_between)
+    }
+
+    /// Whether what a variable holds at `exit` may be read by what else the function does.
+    fn is_kept(&self, local: LocalId, exit: &Exit) -> bool {
+        self.liveness.is_live(local, exit.from) || self.cfg.address_taken().contains(&local)
+    }
+
+    /// Whether a variable only names what the caller passed in.
+    fn is_given(&self, local: LocalId) -> bool {
+        let tree = self.tree;
+        let is_made = |value: ExprId| {
+            matches!(
+                tree.expr(tree.without_casts(value)).kind,
+                ExprKind::Call { .. }
+            )
+        };
+        let mut stores = tree.stores().filter(|(given, _)| *given == local);
+        let parsed = |call: ExprId| match tree.expr(call).kind {
+            ExprKind::Call { callee, .. } => tree
+                .callee_name(callee)
+                .is_some_and(|name| name.starts_with("PyArg_")),
+            _ => false,
+        };
+        let is_parsed = |point: Point| match self.cfg.source(point) {
+            Some(Source::Expr(call)) => parsed(call),
+            _ => false,
+        };
+        let variable = tree.local(local);
+        let is_pointer = variable.ty.pointee().is_some() && !is_array(tree, local);
+        let is_plain = is_pointer || variable.ty.is_number();
+        variable.is_param
+            || is_plain
+                && stores.all(|(_, value)| !is_made(value))
+                && self.cfg.addressing(local).all(is_parsed)
+    }
+
+    /// The steps that give a variable something to be undone.
+    fn makers(&self, root: LocalId, act: &Act) -> Vec<Point> {
+        let is_root = |place: &Place| matches!(place.base, Base::Local(local) if local == root);
+        let same = |source: Source| match source {
+            Source::Expr(expr) => {
+                let mut acts = self.acts.iter().filter(|other| other.key == act.key);
+                acts.any(|other| other.expr == expr)
+            }
+            Source::Stmt(_) => false,
+        };
+        let makes = |instr: &crate::cfg::Instr| match &instr.kind {
+            InstrKind::Store { place, value } => is_root(place) && !value.is_zero(),
+            InstrKind::Call { args, .. } => {
+                let mut args = args.iter();
+                args.any(|arg| matches!(arg, Operand::AddressOf(place) if is_root(place)))
+            }
+            _ => false,
+        };
+        let steps = self.cfg.iter().flat_map(|(block, content)| {
+            let steps = (0..).zip(&content.instrs);
+            steps.map(move |(index, instr)| (Point { block, index }, instr))
+        });
+        let made = steps.filter(|(_, instr)| makes(instr) && !same(instr.source));
+        made.map(|(point, _)| point).collect()
+    }
+
+    /// What may begin what `act` undoes, by what it works on: another write of the place, a call
+    /// with one of the arguments.
+    fn partners<'s>(&'s self, act: &'s Act) -> impl Iterator<Item = &'s Act> {
+        let args = self.arguments(act);
+        self.acts.iter().filter(move |other| {
+            other.writes == act.writes
+                && match act.writes {
+                    true => other.key == act.key && other.text != act.text,
+                    false => other.key != act.key && self.shares(other, &args),
+                }
+        })
+    }
+
+    /// Whether a call has one of these arguments, or none like `act`.
+    fn shares(&self, other: &Act, args: &[String]) -> bool {
+        let theirs = self.arguments(other);
+        match args {
+            [] => theirs.is_empty() && other.may_undo,
+            _ => theirs.iter().any(|arg| args.contains(arg)),
+        }
+    }
+
+    /// The words of the arguments of a call that are places.
+    fn arguments(&self, act: &Act) -> Vec<String> {
+        let tree = self.tree;
+        let ExprKind::Call { args, .. } = &tree.expr(act.expr).kind else {
+            return Vec::new();
+        };
+        let place = |mut arg: ExprId| loop {
+            match tree.expr(arg).kind {
+                ExprKind::Cast { operand, .. }
+                | ExprKind::Unary {
+                    op: UnaryOp::AddressOf,
+                    operand,
+                } => arg = operand,
+                ExprKind::Name(_) | ExprKind::Member { .. } | ExprKind::Index { .. } => {
+                    return (!tree.is_null(arg)).then_some(arg);
+                }
+                _ => return None,
+            }
+        };
+        let places = args.iter().filter_map(|&arg| place(arg));
+        places
+            .map(|place| words(self.changed, self.files, place))
+            .collect()
+    }
+
+    /// Whether `act`, which the function does on all of its ways out, looks like the end of something
+    /// that has begun at `exit`: it sets back what was set before, or is the last that is done with
+    /// what another call began.
+    pub(super) fn undoes(&self, act: &Act, exit: &Exit) -> bool {
+        let is_end = || match act.writes {
+            true => self.is_written_out(act.expr) && self.sets_back(act),
+            false => !self.is_of_python(act) && self.is_last(act) && self.is_half(act),
+        };
+        self.is_apart(act, exit) && is_end() && self.is_due(act, exit, false)
+    }
+
+    /// Whether no macro makes an expression.
+    fn is_written_out(&self, expr: ExprId) -> bool {
+        let range = self.tree.expr(expr).range;
+        self.changed.item.tokens.file_span(range).is_some()
+    }
+
+    /// Whether `act` works on a variable of the function, or on just the same as a call before it.
+    fn is_half(&self, act: &Act) -> bool {
+        let mut roots = roots(self.tree, act.expr).into_iter();
+        let args = self.arguments(act);
+        let mut partners = self.partners(act);
+        roots.any(|root| !self.is_given(root))
+            || partners.any(|other| other.may_undo && self.arguments(other) == args)
+    }
+
+    /// Whether `act` calls a function of Python that ends nothing.
+    fn is_of_python(&self, act: &Act) -> bool {
+        let name = match self.tree.expr(act.expr).kind {
+            ExprKind::Call { callee, .. } => self.tree.callee_name(callee),
+            _ => None,
+        };
+        name.is_some_and(|name| capi::effects(name).is_some() && !ends(name))
+    }
+
+    /// Whether `act` is no part of what the loop around `exit` does with each item: it stands behind
+    /// the loop, or ends in it what began in it.
+    fn is_apart(&self, act: &Act, exit: &Exit) -> bool {
+        let Some(around) = self.loop_around(exit.test) else {
+            return true;
+        };
+        let range = self.tree.stmt(around).range;
+        let is_inside = |expr: ExprId| range.contains(self.tree.expr(expr).range);
+        let mut partners = self.partners(act);
+        !is_inside(act.expr)
+            || partners.any(|partner| is_inside(partner.expr) && self.has_begun(partner, exit, act))
+    }
+
+    fn has_begun(&self, partner: &Act, exit: &Exit, act: &Act) -> bool {
+        reaches(
+            self.cfg,
+            partner.point.next(),
+            exit.from,
+            &self.ends(act, exit),
+        )
+    }
+
+    /// The innermost loop around a statement.
+    fn loop_around(&self, mut stmt: StmtId) -> Option<StmtId> {
+        loop {
+            stmt = self.nesting.around(stmt)?;
+            let is_loop = matches!(
+                self.tree.stmt(stmt).kind,
+                StmtKind::For { .. } | StmtKind::While { .. } | StmtKind::DoWhile { .. }
+            );
+            if is_loop {
+                return Some(stmt);
+            }
+        }
+    }
+
+    /// Whether the function names no variable of `act` behind it any more.
+    fn is_last(&self, act: &Act) -> bool {
+        let mut roots = roots(self.tree, act.expr);
+        roots.retain(|&root| !self.is_given(root));
+        let mut calls = self
+            .acts
+            .iter()
+            .filter(|other| !other.writes && other.key != act.key);
+        !calls.any(|other| {
+            let mut names = self::roots(self.tree, other.expr).into_iter();
+            names.any(|name| roots.contains(&name))
+                && reaches(self.cfg, act.point.next(), other.point, &[])
+        })
+    }
+
+    /// Whether a write sets a place to 0, counts it down, or gives it what it held before.
+    fn sets_back(&self, act: &Act) -> bool {
+        let tree = self.tree;
+        let is_saved = |value: ExprId| {
+            let local = tree.as_local(tree.without_casts(value));
+            let place = written(tree, act.expr).map(|it| words(self.changed, self.files, it));
+            let mut stores = tree.stores();
+            local.is_some()
+                && stores.any(|(given, held)| {
+                    Some(given) == local && Some(words(self.changed, self.files, held)) == place
+                })
+        };
+        match tree.expr(act.expr).kind {
+            ExprKind::Assign { op: None, rhs, .. } => {
+                tree.is_null(rhs) || self.is_false(rhs) || is_saved(rhs)
+            }
+            ExprKind::Assign { op, .. } => op == Some(BinaryOp::Minus),
+            ExprKind::Unary { op, .. } => {
+                matches!(op, UnaryOp::PreDecrement | UnaryOp::PostDecrement)
+            }
+            _ => false,
+        }
+    }
+
+    fn is_false(&self, value: ExprId) -> bool {
+        matches!(&self.tree.expr(value).kind, ExprKind::Name(Name::Global(name))
+            if matches!(&**name, "false" | "FALSE" | "Py_False"))
+    }
+}

@@ -1,0 +1,232 @@
+//! What a function undoes on its other ways out, it undoes where a new exit leaves it.
+//!
+//! ```c
+//! ctx_init(&ctx);
+//! item = PyList_GetItemRef(list, i);
+//! if (item == NULL)
+//!     return NULL;                              /* forgets what the next exit does */
+//! if (feed(&ctx, item) < 0) {
+//!     ctx_clear(&ctx);
+//!     return NULL;
+//! }
+//! ```
+//!
+//! References and memory are followed elsewhere, path by path. This asks what else the exits that
+//! come next do, and what all ways out do, of what had begun by then.
+
+mod acts;
+mod begun;
+mod nesting;
+mod stored;
+mod ways;
+
+use super::Failure;
+use super::changed::Changed;
+use super::proof::graph;
+use crate::ast::{ExprId, StmtId, StmtKind, Tree};
+use crate::cfg::{Cfg, Liveness, Point, reaches};
+use crate::source::{ByteSpan, FileSet};
+use acts::{Act, acts};
+use nesting::Nesting;
+use ways::{Exit, exits};
+
+/// What the new exits of a function leave out, each with the lookup whose failure it tells.
+pub(super) fn failures(changed: Changed<'_>, files: &FileSet) -> Vec<(Option<ByteSpan>, Failure)> {
+    let function = changed.function;
+    let graph = graph(function);
+    let (new, old) = exits(changed, &graph);
+    if new.is_empty() {
+        return Vec::new();
+    }
+    let nesting = Nesting::new(function);
+    let view = View {
+        changed,
+        files,
+        tree: &function.tree,
+        cfg: &graph,
+        liveness: Liveness::new(&graph, function.tree.locals.len()),
+        acts: acts(changed, files, &graph, &nesting),
+        nesting,
+        new,
+        old,
+    };
+    let new = view.new.iter();
+    let claims = new.flat_map(|exit| {
+        let lookup = exit.lookup(changed);
+        let call = lookup.and_then(|lookup| changed.call_of(&lookup));
+        let claims = view.claims(exit).into_iter();
+        claims.map(move |claim| (call, Failure::Unknown(claim)))
+    });
+    claims.collect()
+}
+
+/// A function of a result, and the ways out of it.
+struct View<'a> {
+    changed: Changed<'a>,
+    files: &'a FileSet,
+    tree: &'a Tree,
+    cfg: &'a Cfg,
+    liveness: Liveness<'a>,
+    nesting: Nesting,
+    acts: Vec<Act>,
+    new: Vec<Exit>,
+    old: Vec<Exit>,
+}
+
+impl View<'_> {
+    /// What `exit` leaves out of what has to be done there.
+    fn left_out(&self, exit: &Exit) -> Vec<&Act> {
+        let done: Vec<&str> = self.done_from(exit.start, exit.from);
+        let next = self.next(exit);
+        let mut found: Vec<&Act> = Vec::new();
+        for act in self.acts.iter().filter(|act| act.may_undo) {
+            let is_known = done.contains(&&*act.key) || found.iter().any(|it| it.key == act.key);
+            if is_known || self.speaks_of_result(act, exit) {
+                continue;
+            }
+            let in_next = || {
+                next.iter().any(|other| {
+                    reaches(self.cfg, other.start, act.point, &[exit.from])
+                        && self.is_due(act, exit, true)
+                })
+            };
+            let on_all = || self.is_on_all_ways(act, exit) && self.undoes(act, exit);
+            if in_next() || on_all() {
+                found.push(act);
+            }
+        }
+        found
+    }
+
+    /// What is done from `start` on, as long as `end` is not passed.
+    fn done_from(&self, start: Point, end: Point) -> Vec<&str> {
+        let done = self.acts.iter();
+        let done = done.filter(|act| reaches(self.cfg, start, act.point, &[end]));
+        done.map(|act| &*act.key).collect()
+    }
+
+    /// The exits that the function takes where something fails behind `exit`.
+    fn behind<'s>(&'s self, exit: &'s Exit) -> impl Iterator<Item = &'s Exit> {
+        let mut passed = self.starts();
+        passed.push(exit.start);
+        self.old.iter().filter(move |other| {
+            reaches(self.cfg, exit.from, other.from, &passed) && !self.leads_back(other, exit)
+        })
+    }
+
+    /// The first of them on each path.
+    fn next<'s>(&'s self, exit: &'s Exit) -> Vec<&'s Exit> {
+        let all: Vec<&Exit> = self.behind(exit).collect();
+        let is_first = |one: &Exit| {
+            let others = all.iter().filter(|other| other.test != one.test);
+            let barriers: Vec<Point> = others
+                .map(|other| other.from)
+                .chain(self.starts())
+                .collect();
+            reaches(self.cfg, exit.from, one.from, &barriers)
+        };
+        all.iter().copied().filter(|one| is_first(one)).collect()
+    }
+
+    /// Where the new exits begin.
+    fn starts(&self) -> Vec<Point> {
+        self.new.iter().map(|exit| exit.start).collect()
+    }
+
+    /// Whether a jump does not leave: the function goes on to the lookup again.
+    fn leads_back(&self, other: &Exit, exit: &Exit) -> bool {
+        reaches(self.cfg, other.start, exit.from, &[])
+    }
+
+    /// Whether the function does the same on all ways out, but for the new ones.
+    fn is_on_all_ways(&self, act: &Act, exit: &Exit) -> bool {
+        let mut barriers = self.ends(act, exit);
+        barriers.extend(self.starts());
+        let mut returns = self.cfg.returns();
+        reaches(self.cfg, exit.from, act.point, &self.starts())
+            && !returns.any(|end| reaches(self.cfg, exit.from, end, &barriers))
+    }
+
+    /// The points from which on what `act` undoes is undone. Where it is asked first whether there
+    /// is anything to undo, that is where it is asked.
+    fn ends(&self, act: &Act, exit: &Exit) -> Vec<Point> {
+        let same = self.acts.iter().filter(|other| other.key == act.key);
+        same.map(|other| self.asked_at(other, exit)).collect()
+    }
+
+    fn asked_at(&self, act: &Act, exit: &Exit) -> Point {
+        let inner = self.tree.stmt(exit.test).range;
+        let mut point = act.point;
+        let mut at = self.nesting.around(act.stmt);
+        while let Some(outer) = at {
+            if self.tree.stmt(outer).range.contains(inner) {
+                break;
+            }
+            match self.tree.stmt(outer).kind {
+                StmtKind::Block(_) => {}
+                StmtKind::If {
+                    then, otherwise, ..
+                } if !self.leaves(then) && !otherwise.is_some_and(|it| self.leaves(it)) => {
+                    point = self.cfg.before(outer).unwrap_or(point);
+                }
+                StmtKind::For { .. } | StmtKind::While { .. } => {
+                    point = self.cfg.before(outer).unwrap_or(point);
+                }
+                _ => break,
+            }
+            at = self.nesting.around(outer);
+        }
+        point
+    }
+
+    /// Whether a branch ends in a jump.
+    fn leaves(&self, then: StmtId) -> bool {
+        self.cfg.after(then).is_none()
+    }
+
+    /// Whether `act` works on what is not there if the lookup failed.
+    fn speaks_of_result(&self, act: &Act, exit: &Exit) -> bool {
+        let tested = exit.tested(self.tree);
+        let mut roots = acts::roots(self.tree, act.expr).into_iter();
+        roots.any(|root| tested.contains(&root))
+    }
+
+    /// What has to be true for `exit` to be right.
+    fn claims(&self, exit: &Exit) -> Vec<String> {
+        let name = &self.changed.function.name;
+        let left_out = self.left_out(exit).into_iter().map(|act| {
+            let act = self.told(act.expr);
+            format!("in `{name}`, {act} need not be done where the item is not there any more")
+        });
+        let handed = self.handed_out(exit).map(|act| {
+            let act = self.told(act.expr);
+            format!("in `{name}`, what {act} gives the caller is released where the function fails")
+        });
+        let uncounted = self.uncounted(exit).map(|store| {
+            let store = self.told(store);
+            format!("in `{name}`, what {store} holds, and is not counted yet, need not be released")
+        });
+        left_out.chain(handed).chain(uncounted).collect()
+    }
+
+    /// The text and the line of an expression.
+    fn told(&self, expr: ExprId) -> String {
+        let Changed {
+            original,
+            item,
+            applied,
+            ..
+        } = self.changed;
+        let (file, _) = item.place;
+        let span = item.tokens.file_span(self.tree.expr(expr).range);
+        let Some((_, span)) = span else {
+            return format!("`{}`", acts::words(self.changed, self.files, expr));
+        };
+        let text = self.files.get(file).text(span);
+        let line = applied.map.to_original(span.start()).map(|at| {
+            let line = original.program.files.get(file).position(at).line.0;
+            format!(" (line {line})")
+        });
+        format!("`{text}`{}", line.unwrap_or_default())
+    }
+}

@@ -1,0 +1,158 @@
+//! What the function has stored for others by the time a new exit leaves it.
+//!
+//! ```c
+//! *result = values;                             /* the caller has it, and thinks nothing of it */
+//! names[used] = strdup(text);                   /* what releases `used` of them misses this one */
+//! item = PyList_GetItemRef(list, i);
+//! if (item == NULL)
+//!     goto fail;
+//! used++;
+//! ```
+
+use super::View;
+use super::acts::{Act, is_outside, roots};
+use super::ways::Exit;
+use crate::ast::{ExprId, ExprKind, LocalId, Name, TypeKind, UnaryOp};
+use crate::capi::{self, Returns};
+use crate::cfg::{InstrKind, Point, reaches};
+
+impl View<'_> {
+    /// What the function has stored for its caller where `exit` leaves, if it could not fail from
+    /// there on: no other exit shows who releases that.
+    pub(super) fn handed_out(&self, exit: &Exit) -> Option<&Act> {
+        if self.behind(exit).next().is_some() {
+            return None;
+        }
+        let done = self.done_from(exit.start, exit.from);
+        let has_exit = |store: Point| {
+            let mut old = self.old.iter();
+            old.any(|other| reaches(self.cfg, store, other.from, &[exit.from]))
+        };
+        let mut stores = self.acts.iter().filter(|act| act.writes);
+        stores.find(|act| {
+            self.is_handed(act)
+                && !done.contains(&&*act.key)
+                && reaches(self.cfg, act.point.next(), exit.from, &[])
+                && !has_exit(act.point.next())
+        })
+    }
+
+    /// Whether a pointer that the function owns goes where its caller gets it: `*result = v`,
+    /// `names[i] = v`, `self->items[i] = v`.
+    fn is_handed(&self, act: &Act) -> bool {
+        let tree = self.tree;
+        let ExprKind::Assign { op: None, lhs, rhs } = tree.expr(act.expr).kind else {
+            return false;
+        };
+        let is_param = |place: ExprId| {
+            let local = tree.as_local(tree.without_casts(place));
+            local.is_some_and(|local| {
+                let variable = tree.local(local);
+                let inner = variable.ty.pointee().map(|inner| &inner.kind);
+                variable.is_param && matches!(inner, Some(TypeKind::Pointer(_)))
+            })
+        };
+        let is_place = match tree.expr(lhs).kind {
+            ExprKind::Unary {
+                op: UnaryOp::Deref,
+                operand,
+            } => is_param(operand),
+            ExprKind::Index { base, .. } => is_param(base) || is_outside(tree, base),
+            _ => false,
+        };
+        is_place && self.is_owned(rhs)
+    }
+
+    /// Whether a value is a pointer that a call made.
+    fn is_owned(&self, value: ExprId) -> bool {
+        let tree = self.tree;
+        let value = tree.without_casts(value);
+        match &tree.expr(value).kind {
+            ExprKind::Name(Name::Local(local)) => {
+                let mut stores = tree.stores();
+                let is_pointer = tree.local(*local).ty.pointee().is_some();
+                is_pointer
+                    && stores.any(|(given, made)| {
+                        given == *local
+                            && tree.as_local(made) != Some(*local)
+                            && self.is_owned(made)
+                    })
+            }
+            ExprKind::Call { callee, .. } => {
+                let name = tree.callee_name(*callee);
+                name.is_some_and(|name| self.makes(name))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a function gives what its caller has to release.
+    fn makes(&self, name: &str) -> bool {
+        let is_new = capi::effects(name).is_some_and(|it| it.returns == Returns::New);
+        let functions = self.changed.original.program.functions();
+        let mut own = functions.filter(|(_, function)| function.name == name);
+        let gives_pointer = own.any(|(_, it)| matches!(it.ret.kind, TypeKind::Pointer(_)));
+        let lower = name.to_ascii_lowercase();
+        let allocates = lower.contains("alloc") || lower.contains("dup") || name == "PyMem_New";
+        is_new || gives_pointer || allocates
+    }
+
+    /// A store of an element that is not counted yet where `exit` leaves, by the number up to which
+    /// the code from there on releases them.
+    pub(super) fn uncounted(&self, exit: &Exit) -> Option<ExprId> {
+        let tree = self.tree;
+        let next = self.next(exit);
+        tree.expr_ids().find(|&store| {
+            let Some((array, count)) = self.element(store) else {
+                return false;
+            };
+            let Some(point) = self.cfg.store(store) else {
+                return false;
+            };
+            let steps = self.steps_of(count);
+            let is_counted = |step: &Point| reaches(self.cfg, exit.from, *step, &[point]);
+            let mut shown = next.iter();
+            self.liveness.is_live(count, exit.start)
+                && reaches(self.cfg, point.next(), exit.from, &steps)
+                && steps.iter().any(is_counted)
+                && !shown.any(|other| reaches(self.cfg, exit.from, other.from, &steps))
+                && self.is_released_from(array, exit.start)
+        })
+    }
+
+    /// The array and the number of `names[used] = v`, where `v` is made by a call.
+    fn element(&self, store: ExprId) -> Option<(LocalId, LocalId)> {
+        let tree = self.tree;
+        let ExprKind::Assign { op: None, lhs, rhs } = tree.expr(store).kind else {
+            return None;
+        };
+        let ExprKind::Index { base, index } = tree.expr(lhs).kind else {
+            return None;
+        };
+        let array = *roots(tree, base).first()?;
+        let count = tree.as_local(index)?;
+        self.is_owned(rhs).then_some((array, count))
+    }
+
+    /// The steps that give a variable another value.
+    fn steps_of(&self, local: LocalId) -> Vec<Point> {
+        let steps = self.cfg.iter().flat_map(|(block, content)| {
+            let steps = (0..).zip(&content.instrs);
+            steps.filter_map(move |(index, instr)| match &instr.kind {
+                InstrKind::Store { place, .. } if place.as_local() == Some(local) => {
+                    Some(Point { block, index })
+                }
+                _ => None,
+            })
+        });
+        steps.collect()
+    }
+
+    /// Whether the code from `start` on calls something with an element of `array`.
+    fn is_released_from(&self, array: LocalId, start: Point) -> bool {
+        let mut calls = self.acts.iter().filter(|act| !act.writes);
+        calls.any(|act| {
+            roots(self.tree, act.expr).contains(&array) && reaches(self.cfg, start, act.point, &[])
+        })
+    }
+}

@@ -1,0 +1,134 @@
+//! The ways out of a function: those that it had, and those that came in.
+
+use super::super::changed::Changed;
+use super::super::proof::seeds;
+use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, Tree, UnaryOp};
+use crate::cfg::{Cfg, Point};
+use crate::ownership::track::{Origin, Seed};
+
+/// `if (failed) { …; jump; }`
+pub(super) struct Exit {
+    pub(super) test: StmtId,
+    pub(super) then: StmtId,
+    pub(super) jump: StmtId,
+    /// In front of the test.
+    pub(super) from: Point,
+    /// In front of what is done where it fails.
+    pub(super) start: Point,
+}
+
+/// All branches that end in a jump out of the function: those that came in, and those that the
+/// function had and that leave it with an error.
+pub(super) fn exits(changed: Changed<'_>, cfg: &Cfg) -> (Vec<Exit>, Vec<Exit>) {
+    let tree = &changed.function.tree;
+    let ids = (0u32..).map(StmtId).zip(&tree.stmts);
+    let branches = ids.flat_map(|(id, stmt)| match stmt.kind {
+        StmtKind::If {
+            then, otherwise, ..
+        } => [Some((id, then)), otherwise.map(|it| (id, it))],
+        _ => [None, None],
+    });
+    let exits = branches.flatten().filter_map(|(test, then)| {
+        let jump = jump(tree, then)?;
+        Some(Exit {
+            test,
+            then,
+            jump,
+            from: cfg.before(test)?,
+            start: cfg.before(then)?,
+        })
+    });
+    let is_new = |exit: &Exit| changed.is_inserted(tree.stmt(exit.jump).range.start);
+    let (mut new, old): (Vec<Exit>, Vec<Exit>) = exits.partition(is_new);
+    // Others lead from behind a section to where the code went before.
+    new.retain(|exit| exit.lookup(changed).is_some());
+    let old = old.into_iter().filter(|exit| fails(tree, exit)).collect();
+    (new, old)
+}
+
+/// The `return` or `goto` at the end of a branch.
+fn jump(tree: &Tree, then: StmtId) -> Option<StmtId> {
+    match &tree.stmt(then).kind {
+        StmtKind::Block(stmts) => jump(tree, *stmts.last()?),
+        StmtKind::Return(_) | StmtKind::Goto(_) => Some(then),
+        _ => None,
+    }
+}
+
+/// Whether a branch that leaves does so with an error, as far as its end shows.
+fn fails(tree: &Tree, exit: &Exit) -> bool {
+    match tree.stmt(exit.jump).kind {
+        StmtKind::Return(Some(value)) => is_error(tree, value) || raises(tree, exit.then),
+        _ => true,
+    }
+}
+
+/// `NULL`, `0`, a negative number, or what a call gives that raises.
+fn is_error(tree: &Tree, value: ExprId) -> bool {
+    let value = tree.without_casts(value);
+    match &tree.expr(value).kind {
+        ExprKind::Call { callee, .. } => tree.callee_name(*callee).is_some_and(is_raising),
+        ExprKind::Unary { op, .. } => *op == UnaryOp::Minus,
+        ExprKind::Name(Name::Global(name)) => &**name == "false" || tree.is_null(value),
+        _ => tree.is_null(value),
+    }
+}
+
+fn raises(tree: &Tree, then: StmtId) -> bool {
+    let range = tree.stmt(then).range;
+    let mut calls = tree.calls();
+    calls.any(|(call, name)| range.contains(tree.expr(call).range) && is_raising(name))
+}
+
+fn is_raising(name: &str) -> bool {
+    name.starts_with("PyErr_") && name != "PyErr_Clear" && name != "PyErr_Occurred"
+}
+
+impl Exit {
+    /// The lookup that came in, and whose failure the test asks for.
+    pub(super) fn lookup(&self, changed: Changed<'_>) -> Option<Seed> {
+        let Changed {
+            item,
+            function,
+            applied,
+            handing,
+            ..
+        } = changed;
+        let tree = &function.tree;
+        let StmtKind::If { cond, .. } = tree.stmt(self.test).kind else {
+            return None;
+        };
+        let (end, cond) = (tree.stmt(self.then).range.start, tree.expr(cond).range);
+        let tested = self.tested(tree);
+        let call = |seed: &Seed| match seed.origin {
+            Origin::Call(call) => Some(call),
+            Origin::Param(_) | Origin::Local(_) => None,
+        };
+        let is_asked = |call: ExprId| {
+            let mut stores = tree.stores();
+            let args = match &tree.expr(call).kind {
+                ExprKind::Call { args, .. } => &args[..],
+                _ => &[],
+            };
+            let mut outs = args.iter().filter_map(|&arg| tree.as_address(arg));
+            let within = |value| tree.expr(value).range.contains(tree.expr(call).range);
+            cond.contains(tree.expr(call).range)
+                || outs.any(|out| tested.contains(&out))
+                || stores.any(|(local, value)| tested.contains(&local) && within(value))
+        };
+        let seeds = seeds(item, function, applied, handing).into_iter();
+        let asked = seeds.filter(|seed| {
+            call(seed).is_some_and(|call| tree.expr(call).range.start < end && is_asked(call))
+        });
+        asked.max_by_key(|seed| call(seed).map(|call| tree.expr(call).range.start))
+    }
+
+    /// The variables that the test names.
+    pub(super) fn tested(&self, tree: &Tree) -> Vec<LocalId> {
+        let StmtKind::If { cond, .. } = tree.stmt(self.test).kind else {
+            return Vec::new();
+        };
+        let inner = tree.exprs_in(tree.expr(cond).range);
+        inner.filter_map(|(id, _)| tree.as_local(id)).collect()
+    }
+}

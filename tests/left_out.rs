@@ -1,0 +1,218 @@
+//! Exits that leave out what the function does where it leaves otherwise: they ask for a review.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Confidence of each fix for a file with this text, and what it asks to confirm.
+fn all(text: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder.path().join("m.c"),
+        format!("#include <Python.h>{text}"),
+    )
+    .unwrap();
+    let mut ungil = Command::new(env!("CARGO_BIN_EXE_ungil"));
+    let options = ["--select", "UG106", "--min-python", "3.13"];
+    let output = ungil
+        .args(["check", "--isolated", "--output-format", "json"])
+        .args(options)
+        .arg(".")
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let findings: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let line = |finding: &Value| {
+        let outcome = &finding["outcome"];
+        let said = outcome["assumptions"].as_array().into_iter().flatten();
+        let said: Vec<&str> = said.map(|text| text.as_str().unwrap()).collect();
+        let confidence = outcome["confidence"].as_str().unwrap_or("by hand");
+        format!("{confidence} {}", said.join("; "))
+            .trim_end()
+            .to_owned()
+    };
+    findings
+        .iter()
+        .map(line)
+        .collect::<Vec<String>>()
+        .join("\n")
+}
+
+/// The same for the function `static PyObject *f(…)` with this body.
+fn object(body: &str) -> String {
+    all(&format!(
+        "\nstatic PyObject *f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, \
+         Py_ssize_t i)\n{{\n{body}\n}}\n"
+    ))
+}
+
+#[test]
+fn what_the_next_exit_ends() {
+    insta::assert_snapshot!(object(
+        r#"
+    struct context context;
+    context_init(&context);
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        long number = PyLong_AsLong(item);
+        if (number == -1 && PyErr_Occurred()) {
+            context_drop(&context);
+            return NULL;
+        }
+        feed(&context, number);
+    }
+    context_drop(&context);
+    return PyList_New(0);
+"#
+    ), @"review in `f`, `context_drop(&context)` (line 11) need not be done where the item is not there any more");
+}
+
+#[test]
+fn what_the_only_way_out_ends() {
+    insta::assert_snapshot!(object(
+        r#"
+    struct context context;
+    context_init(&context);
+    for (i = 0; i < PyList_GET_SIZE(list); i++)
+        print(PyList_GET_ITEM(list, i));
+    context_drop(&context);
+    return PyList_New(0);
+"#
+    ), @"review in `f`, `context_drop(&context)` (line 9) need not be done where the item is not there any more");
+}
+
+#[test]
+fn what_python_undoes() {
+    insta::assert_snapshot!(object(
+        r#"
+    if (PySet_Add(dict, key) < 0)
+        return NULL;
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        if (PyObject_SetItem(self, key, item) < 0) {
+            PySet_Discard(dict, key);
+            return NULL;
+        }
+    }
+    Py_RETURN_NONE;
+"#
+    ), @"review in `f`, `PySet_Discard(dict, key)` (line 10) need not be done where the item is not there any more");
+}
+
+#[test]
+fn what_was_set_before() {
+    insta::assert_snapshot!(object(
+        r#"
+    int before = mode;
+    mode = 3;
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        print(item);
+    }
+    mode = before;
+    return PyList_New(0);
+"#
+    ), @"review in `f`, `mode = before` (line 11) need not be done where the item is not there any more");
+}
+
+const COUNTED: &str = r#"
+static int fill(PyObject *list, char **names, int *count) {
+    for (int i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        if (PyObject_SetItem(list, item, item) < 0) {
+            *count = i;
+            return -1;
+        }
+        names[i] = strdup("name");
+    }
+    *count = 8;
+    return 0;
+}
+"#;
+
+#[test]
+fn what_the_caller_counts_by() {
+    insta::assert_snapshot!(all(COUNTED), @"review in `fill`, `*count = i` (line 6) need not be done where the item is not there any more");
+}
+
+#[test]
+fn what_the_caller_gets() {
+    insta::assert_snapshot!(all(
+        r#"
+static int load(PyObject *list, double **result) {
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    double *values = malloc(n);
+    if (values == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    *result = values;
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        values[i] = PyFloat_Check(item) ? PyFloat_AS_DOUBLE(item) : 0;
+    }
+    return 0;
+}
+"#
+    ), @"review in `load`, what `*result = values` (line 9) gives the caller is released where the function fails");
+}
+
+#[test]
+fn an_element_that_is_not_counted_yet() {
+    insta::assert_snapshot!(object(
+        r#"
+    char *names[8];
+    int used = 0;
+    for (i = 0; i < 8; i++) {
+        PyObject *item;
+        names[used] = strdup("name");
+        if (names[used] == NULL) {
+            PyErr_NoMemory();
+            goto fail;
+        }
+        item = PyList_GET_ITEM(list, i);
+        print(item);
+        used++;
+    }
+    return publish(names, used);
+fail:
+    while (used > 0)
+        free(names[--used]);
+    return NULL;
+"#
+    ), @r#"review in `f`, what `names[used] = strdup("name")` (line 9) holds, and is not counted yet, need not be released"#);
+}
+
+/// Nothing of this has begun at the lookup, or it is no end of anything.
+#[test]
+fn nothing_is_left_out() {
+    let samples = [
+        // Begun and ended in each pass.
+        "struct context context;
+         long number;
+         PyObject *item = PyList_GET_ITEM(list, i);
+         context_init(&context);
+         number = PyLong_AsLong(item);
+         if (number == -1 && PyErr_Occurred()) { context_drop(&context); return NULL; }
+         context_drop(&context);",
+        "PyObject *item = PyList_GET_ITEM(list, i);
+         ((Foo *)self)->busy = 1;
+         if (PyObject_SetItem(dict, key, item) < 0) { ((Foo *)self)->busy = 0; return NULL; }
+         ((Foo *)self)->busy = 0;",
+        // It only tells of the error.
+        "PyObject *item = PyList_GET_ITEM(list, i);
+         if (PyObject_SetItem(dict, key, item) < 0) { log_it(self, \"no item\"); return NULL; }",
+        // It speaks of the item.
+        "PyObject *item = PyList_GET_ITEM(list, i);
+         if (PyObject_SetItem(dict, key, item) < 0) { forget(self, item); return NULL; }",
+    ];
+    for sample in samples {
+        let result = object(&format!(
+            "for (i = 0; i < PyList_GET_SIZE(list); i++) {{\n{sample}\n}}\nPy_RETURN_NONE;"
+        ));
+        assert_eq!(result, "safe", "{sample}");
+    }
+}

@@ -1,0 +1,397 @@
+/* Loops over a list that an item empties while they run: what had begun by then has to be undone
+ * where the next item is not there any more. `opened` tells what was not. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <string.h>
+
+typedef struct {
+    long depth;
+} Ctx;
+
+static long opened;
+static long mode;
+
+static void
+ctx_init(Ctx *ctx)
+{
+    ctx->depth = 0;
+    opened++;
+}
+
+static void
+ctx_clear(Ctx *ctx)
+{
+    ctx->depth = 0;
+    opened--;
+}
+
+static Ctx *
+row_new(void)
+{
+    static Ctx row;
+
+    ctx_init(&row);
+    return &row;
+}
+
+static void
+row_drop(Ctx *row)
+{
+    ctx_clear(row);
+}
+
+static void
+start(void)
+{
+    opened++;
+}
+
+static void
+done(void)
+{
+    opened--;
+}
+
+static PyObject *
+t_struct(PyObject *self, PyObject *list)
+{
+    Ctx ctx;
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+
+    ctx_init(&ctx);
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        long x = PyLong_AsLong(item);
+
+        if (x == -1 && PyErr_Occurred()) {
+            ctx_clear(&ctx);
+            return NULL;
+        }
+        ctx.depth += x;
+    }
+    ctx_clear(&ctx);
+    return PyLong_FromSsize_t(n);
+}
+
+static PyObject *
+t_pointer(PyObject *self, PyObject *list)
+{
+    Ctx *row = row_new();
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        long x = PyLong_AsLong(item);
+
+        if (x == -1 && PyErr_Occurred()) {
+            row_drop(row);
+            return NULL;
+        }
+        row->depth += x;
+    }
+    row_drop(row);
+    return PyLong_FromSsize_t(n);
+}
+
+static PyObject *
+t_nothing(PyObject *self, PyObject *list)
+{
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    long sum = 0;
+
+    start();
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        long x = PyLong_AsLong(item);
+
+        if (x == -1 && PyErr_Occurred()) {
+            done();
+            return NULL;
+        }
+        sum += x;
+    }
+    done();
+    return PyLong_FromLong(sum);
+}
+
+/* Only the common way out sets the mode back. */
+static PyObject *
+t_saved(PyObject *self, PyObject *list)
+{
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    long before = mode;
+    long sum = 0;
+
+    mode = 3;
+    opened = mode;
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        sum += PyLong_AsLong(item);
+    }
+    mode = before;
+    opened = mode;
+    return PyErr_Occurred() ? NULL : PyLong_FromLong(sum);
+}
+
+static int
+fill(PyObject *list, char **names, int *count)
+{
+    int i, n = (int)PyList_GET_SIZE(list);
+
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        if (PyLong_AsLong(item) == -1 && PyErr_Occurred()) {
+            *count = i;
+            return -1;
+        }
+        names[i] = strdup("name");
+        opened++;
+    }
+    *count = n;
+    return 0;
+}
+
+/* `fill` tells how many there are, also where it fails. */
+static PyObject *
+t_counted(PyObject *self, PyObject *list)
+{
+    char *names[8];
+    int count = 0;
+    int status = PyList_GET_SIZE(list) > 8 ? -2 : fill(list, names, &count);
+
+    while (count > 0) {
+        free(names[--count]);
+        opened--;
+    }
+    return status < 0 ? NULL : PyLong_FromLong(status);
+}
+
+/* One name is stored, and not counted yet. */
+static PyObject *
+t_uncounted(PyObject *self, PyObject *list)
+{
+    char *names[8];
+    int used = 0;
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    PyObject *result = NULL;
+
+    for (i = 0; i < n && i < 8; i++) {
+        PyObject *item;
+
+        names[used] = strdup("name");
+        if (names[used] == NULL) {
+            PyErr_NoMemory();
+            goto end;
+        }
+        opened++;
+        item = PyList_GET_ITEM(list, i);
+        (void)PyNumber_Index(item);
+        used++;
+    }
+    if (PyErr_Occurred())
+        goto end;
+    result = PyLong_FromLong(used);
+end:
+    while (used > 0) {
+        free(names[--used]);
+        opened--;
+    }
+    return result;
+}
+
+/* Python calls undo it. */
+static PyObject *
+t_python(PyObject *self, PyObject *args)
+{
+    PyObject *list, *seen;
+    Py_ssize_t i, n;
+
+    if (!PyArg_ParseTuple(args, "O!O", &PyList_Type, &list, &seen))
+        return NULL;
+    if (PySet_Add(seen, Py_None) < 0)
+        return NULL;
+    n = PyList_GET_SIZE(list);
+    for (i = 0; i < n; i++) {
+        PyObject *item;
+
+        item = PyList_GET_ITEM(list, i);
+        if (PyLong_AsLong(item) == -1 && PyErr_Occurred()) {
+            PySet_Discard(seen, Py_None);
+            return NULL;
+        }
+    }
+    PySet_Discard(seen, Py_None);
+    return PyLong_FromSsize_t(n);
+}
+
+static PyObject *
+t_memory(PyObject *self, PyObject *list)
+{
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    double *values = PyMem_New(double, 4096);
+
+    if (values == NULL)
+        return PyErr_NoMemory();
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        values[i] = (double)PyLong_AsLong(item);
+        if (PyErr_Occurred()) {
+            PyMem_Free(values);
+            return NULL;
+        }
+    }
+    PyMem_Free(values);
+    return PyLong_FromSsize_t(n);
+}
+
+static PyObject *
+t_resized(PyObject *self, PyObject *list)
+{
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    double *values = NULL;
+
+    PyMem_Resize(values, double, 4096);
+    if (values == NULL)
+        return PyErr_NoMemory();
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        values[i] = (double)PyLong_AsLong(item);
+        if (PyErr_Occurred()) {
+            PyMem_Free(values);
+            return NULL;
+        }
+    }
+    PyMem_Free(values);
+    return PyLong_FromSsize_t(n);
+}
+
+static PyObject *
+t_buffer(PyObject *self, PyObject *args)
+{
+    Py_buffer view;
+    PyObject *list;
+    Py_ssize_t i, n;
+    long sum = 0;
+
+    if (!PyArg_ParseTuple(args, "O!y*", &PyList_Type, &list, &view))
+        return NULL;
+    n = PyList_GET_SIZE(list);
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        long x = PyLong_AsLong(item);
+
+        if (x == -1 && PyErr_Occurred()) {
+            PyBuffer_Release(&view);
+            return NULL;
+        }
+        sum += x;
+    }
+    PyBuffer_Release(&view);
+    return PyLong_FromLong(sum);
+}
+
+/* What each pass begins, it ends before the next lookup. */
+static PyObject *
+t_each_pass(PyObject *self, PyObject *list)
+{
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    long sum = 0;
+
+    for (i = 0; i < n; i++) {
+        Ctx ctx;
+        PyObject *item = PyList_GET_ITEM(list, i);
+        long x;
+
+        ctx_init(&ctx);
+        x = PyLong_AsLong(item);
+        if (x == -1 && PyErr_Occurred()) {
+            ctx_clear(&ctx);
+            return NULL;
+        }
+        sum += x;
+        ctx_clear(&ctx);
+    }
+    return PyLong_FromLong(sum);
+}
+
+/* The label does what the exit has to. */
+static PyObject *
+t_label(PyObject *self, PyObject *list)
+{
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    PyObject *result = NULL;
+
+    start();
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        if (PyLong_AsLong(item) == -1 && PyErr_Occurred())
+            goto end;
+    }
+    result = PyLong_FromSsize_t(n);
+end:
+    done();
+    return result;
+}
+
+/* What the loop asks for behind it is not lost. */
+static int
+add_all(PyObject *list, double *sum)
+{
+    Py_ssize_t i;
+
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        *sum += PyFloat_AsDouble(item);
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *
+t_pending(PyObject *self, PyObject *list)
+{
+    double sum = 0;
+
+    if (add_all(list, &sum) < 0)
+        return NULL;
+    return PyFloat_FromDouble(sum);
+}
+
+static PyObject *
+left_open(PyObject *self, PyObject *args)
+{
+    long left = opened;
+
+    opened = 0;
+    mode = 0;
+    return PyLong_FromLong(left);
+}
+
+#define METHOD(name) {#name, t_##name, METH_O, NULL}
+
+static PyMethodDef methods[] = {
+    METHOD(struct), METHOD(pointer), METHOD(nothing), METHOD(saved),
+    METHOD(uncounted), METHOD(memory), METHOD(resized), METHOD(each_pass),
+    METHOD(label), METHOD(pending),
+    {"fill", t_counted, METH_O, NULL},
+    {"buffer", t_buffer, METH_VARARGS, NULL},
+    {"python", t_python, METH_VARARGS, NULL},
+    {"left_open", left_open, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}
+};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "undo", NULL, -1, methods, NULL, NULL, NULL, NULL
+};
+
+PyMODINIT_FUNC
+PyInit_undo(void)
+{
+    return PyModule_Create(&module);
+}
