@@ -216,3 +216,38 @@ fn nothing_is_left_out() {
         assert_eq!(result, "safe", "{sample}");
     }
 }
+
+/// The ways in which a function may undo the same where it fails.
+#[test]
+fn what_other_exits_do_in_passing() {
+    let exits = [
+        "return context_lost(&context);",
+        "return context_drop(&context), NULL;",
+        "{ context_drop(&context); break; }",
+        "{ (void)context_drop(&context); goto fail; }",
+    ];
+    for exit in exits {
+        let result = object(&format!(
+            "struct context context;
+             Py_ssize_t n = PyList_GET_SIZE(list);
+             context_init(&context);
+             for (i = 0; i < n; i++) {{
+                 PyObject *item = PyList_GET_ITEM(list, i);
+                 long number = PyLong_AsLong(item);
+                 if (number == -1 && PyErr_Occurred())
+                     {exit}
+                 feed(&context, number);
+             }}
+             if (PyErr_Occurred())
+                 return NULL;
+             context_drop(&context);
+             return PyList_New(0);
+             fail:
+             return NULL;"
+        ));
+        assert!(
+            result.starts_with("review in `f`, `context_"),
+            "{exit}: {result}"
+        );
+    }
+}

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::super::changed::Changed;
 use super::nesting::Nesting;
 use crate::ast::{
-    ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Tree, TypeKind, UnaryOp,
+    BinaryOp, ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Tree, TypeKind, UnaryOp,
 };
+use crate::capi;
 use crate::cfg::{Cfg, InstrKind, Point, Source};
 use crate::program::Program;
 use crate::source::FileSet;
@@ -106,23 +107,46 @@ fn is_own_memory(tree: &Tree, place: ExprId) -> bool {
     roots.any(|root| tree.as_local(pointer) == Some(root) && made(root))
 }
 
-/// The calls whose results nothing looks at: `end(x);`, `(void)end(x);`, `Py_XDECREF(end(x));`.
+/// The calls whose results nothing looks at: `end(x);`, `(void)end(x);`, `Py_XDECREF(end(x));`,
+/// `return end(x), NULL;`; and those that may give the error: `return end(x);`.
 fn ignored(tree: &Tree) -> Vec<ExprId> {
     let whole = tree.stmts.iter().filter_map(|stmt| match stmt.kind {
-        StmtKind::Expr(expr) => Some(tree.without_casts(expr)),
+        StmtKind::Expr(expr) => Some(expr),
+        StmtKind::Return(value) => value.filter(|&value| !is_of_python(tree, value)),
         _ => None,
     });
-    let inner = |expr: ExprId| match &tree.expr(expr).kind {
-        ExprKind::Call { callee, args } => match (tree.callee_name(*callee), &args[..]) {
-            (Some("Py_DECREF" | "Py_XDECREF"), &[arg]) => Some(tree.without_casts(arg)),
-            _ => None,
-        },
-        _ => None,
-    };
-    whole
-        .flat_map(|expr| [Some(expr), inner(expr)])
-        .flatten()
-        .collect()
+    let mut found: Vec<ExprId> = Vec::new();
+    let mut open: Vec<ExprId> = whole.collect();
+    while let Some(expr) = open.pop() {
+        let expr = tree.without_casts(expr);
+        found.push(expr);
+        match &tree.expr(expr).kind {
+            ExprKind::Call { callee, args } => {
+                let name = tree.callee_name(*callee);
+                if let (Some("Py_DECREF" | "Py_XDECREF"), &[arg]) = (name, &args[..]) {
+                    open.push(arg);
+                }
+            }
+            ExprKind::Binary {
+                op: BinaryOp::Comma,
+                lhs,
+                rhs,
+            } => open.extend([*lhs, *rhs]),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Whether a value is what a function of Python gives.
+fn is_of_python(tree: &Tree, value: ExprId) -> bool {
+    match tree.expr(tree.without_casts(value)).kind {
+        ExprKind::Call { callee, .. } => {
+            let name = tree.callee_name(callee);
+            name.is_some_and(|name| capi::effects(name).is_some())
+        }
+        _ => false,
+    }
 }
 
 fn stores(cfg: &Cfg) -> BTreeMap<ExprId, Point> {

@@ -102,6 +102,21 @@ impl View<'_> {
         })
     }
 
+    /// Whether the test of `exit` calls something with an argument of `act`.
+    pub(super) fn works_on_same(&self, exit: &Exit, act: &Act) -> bool {
+        let StmtKind::If { cond, .. } = self.tree.stmt(exit.test).kind else {
+            return false;
+        };
+        let within = self.tree.expr(cond).range;
+        let args = self.arguments(act);
+        let mut calls = self.acts.iter().filter(|other| !other.writes);
+        calls.any(|other| {
+            let mut theirs = self.arguments(other).into_iter();
+            within.contains(self.tree.expr(other.expr).range)
+                && theirs.any(|arg| args.contains(&arg))
+        })
+    }
+
     /// Whether a call has one of these arguments, or none like `act`.
     fn shares(&self, other: &Act, args: &[String]) -> bool {
         let theirs = self.arguments(other);

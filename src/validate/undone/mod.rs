@@ -85,10 +85,8 @@ impl View<'_> {
                 continue;
             }
             let in_next = || {
-                next.iter().any(|other| {
-                    reaches(self.cfg, other.start, act.point, &[exit.from])
-                        && self.is_due(act, exit, true)
-                })
+                let mut next = next.iter();
+                next.any(|other| self.does(other, act, exit)) && self.is_due(act, exit, true)
             };
             let on_all = || self.is_on_all_ways(act, exit) && self.undoes(act, exit);
             if in_next() || on_all() {
@@ -96,6 +94,14 @@ impl View<'_> {
             }
         }
         found
+    }
+
+    /// Whether `other` does `act` before it comes to `exit` again.
+    fn does(&self, other: &Exit, act: &Act, exit: &Exit) -> bool {
+        let within = self.tree.stmt(other.then).range;
+        let is_part =
+            !other.ends_loop(self.tree) || within.contains(self.tree.expr(act.expr).range);
+        is_part && reaches(self.cfg, other.start, act.point, &[exit.from])
     }
 
     /// What is done from `start` on, as long as `end` is not passed.
@@ -142,6 +148,12 @@ impl View<'_> {
     fn is_on_all_ways(&self, act: &Act, exit: &Exit) -> bool {
         let mut barriers = self.ends(act, exit);
         barriers.extend(self.starts());
+        // `if (feed(&context, item) < 0) return NULL;`: what failed may have undone it itself.
+        let failed = self
+            .old
+            .iter()
+            .filter(|other| self.works_on_same(other, act));
+        barriers.extend(failed.map(|other| other.start));
         let mut returns = self.cfg.returns();
         reaches(self.cfg, exit.from, act.point, &self.starts())
             && !returns.any(|end| reaches(self.cfg, exit.from, end, &barriers))

@@ -2,7 +2,8 @@
 
 use super::super::changed::Changed;
 use super::super::proof::seeds;
-use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, Tree, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, Tree, UnaryOp};
+use crate::capi;
 use crate::cfg::{Cfg, Point};
 use crate::ownership::track::{Origin, Seed};
 
@@ -40,35 +41,68 @@ pub(super) fn exits(changed: Changed<'_>, cfg: &Cfg) -> (Vec<Exit>, Vec<Exit>) {
     });
     let is_new = |exit: &Exit| changed.is_inserted(tree.stmt(exit.jump).range.start);
     let (mut new, old): (Vec<Exit>, Vec<Exit>) = exits.partition(is_new);
-    // Others lead from behind a section to where the code went before.
-    new.retain(|exit| exit.lookup(changed).is_some());
+    // Others lead from behind a section to where the code went before, or just end a loop.
+    new.retain(|exit| !exit.ends_loop(tree) && exit.lookup(changed).is_some());
     let old = old.into_iter().filter(|exit| fails(tree, exit)).collect();
     (new, old)
 }
 
-/// The `return` or `goto` at the end of a branch.
+/// The jump at the end of a branch.
 fn jump(tree: &Tree, then: StmtId) -> Option<StmtId> {
     match &tree.stmt(then).kind {
         StmtKind::Block(stmts) => jump(tree, *stmts.last()?),
-        StmtKind::Return(_) | StmtKind::Goto(_) => Some(then),
+        StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::Break => Some(then),
         _ => None,
     }
 }
 
-/// Whether a branch that leaves does so with an error, as far as its end shows.
+/// Whether a branch that leaves does so with an error, as far as its end and its test show.
 fn fails(tree: &Tree, exit: &Exit) -> bool {
     match tree.stmt(exit.jump).kind {
-        StmtKind::Return(Some(value)) => is_error(tree, value) || raises(tree, exit.then),
+        StmtKind::Return(Some(value)) => {
+            let is_own = tells_of(tree, value).is_some_and(|name| capi::effects(name).is_none());
+            is_error(tree, value)
+                || raises(tree, exit.then)
+                || is_own && is_failure(tree, exit.test)
+        }
+        StmtKind::Break => raises(tree, exit.then) || is_failure(tree, exit.test),
         _ => true,
     }
+}
+
+/// The function whose result a value is.
+fn tells_of(tree: &Tree, value: ExprId) -> Option<&str> {
+    match tree.expr(tree.without_casts(value)).kind {
+        ExprKind::Call { callee, .. } => tree.callee_name(callee),
+        _ => None,
+    }
+}
+
+/// Whether a test asks whether something failed: `!v`, `v == NULL`, `status < 0`,
+/// `PyErr_Occurred()`.
+fn is_failure(tree: &Tree, test: StmtId) -> bool {
+    let StmtKind::If { cond, .. } = tree.stmt(test).kind else {
+        return false;
+    };
+    let mut inner = tree.exprs_in(tree.expr(cond).range);
+    inner.any(|(expr, part)| match part.kind {
+        ExprKind::Unary { op, .. } => op == UnaryOp::Not,
+        ExprKind::Binary { op, rhs, .. } => match op {
+            BinaryOp::Equals => is_error(tree, rhs),
+            BinaryOp::Less => tree.is_null(rhs),
+            _ => false,
+        },
+        _ => tells_of(tree, expr) == Some("PyErr_Occurred"),
+    })
 }
 
 /// `NULL`, `0`, a negative number, or what a call gives that raises.
 fn is_error(tree: &Tree, value: ExprId) -> bool {
     let value = tree.without_casts(value);
     match &tree.expr(value).kind {
-        ExprKind::Call { callee, .. } => tree.callee_name(*callee).is_some_and(is_raising),
+        ExprKind::Call { .. } => tells_of(tree, value).is_some_and(is_raising),
         ExprKind::Unary { op, .. } => *op == UnaryOp::Minus,
+        ExprKind::Binary { op, rhs, .. } => *op == BinaryOp::Comma && is_error(tree, *rhs),
         ExprKind::Name(Name::Global(name)) => &**name == "false" || tree.is_null(value),
         _ => tree.is_null(value),
     }
@@ -85,6 +119,11 @@ fn is_raising(name: &str) -> bool {
 }
 
 impl Exit {
+    /// Whether it just ends a loop: what comes behind that is no part of it.
+    pub(super) fn ends_loop(&self, tree: &Tree) -> bool {
+        matches!(tree.stmt(self.jump).kind, StmtKind::Break)
+    }
+
     /// The lookup that came in, and whose failure the test asks for.
     pub(super) fn lookup(&self, changed: Changed<'_>) -> Option<Seed> {
         let Changed {
