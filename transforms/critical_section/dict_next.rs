@@ -141,7 +141,8 @@ declare_rule! {
     /// the loop counts up to, may be asked for anywhere. `review` as well if the dict is emptied
     /// behind the loop where the section cannot end.
     /// No fix for iterations by hand, macros that leave on some paths only, and loops that detach
-    /// the thread, where no copy helps. A loop that adds or removes keys of its dict is undefined
+    /// the thread, where no copy helps; what detaches it right before an exit is done behind the
+    /// section. A loop that adds or removes keys of its dict is undefined
     /// with and without the section; that stays.
     ///
     /// A dict that no other thread knows (`kwargs`, a new one) needs no section.

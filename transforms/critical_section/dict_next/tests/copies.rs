@@ -381,6 +381,8 @@ watch(PyObject *d, PyObject *hook)
     while (PyDict_Next(d, &pos, &key, &value)) {
         if (PyObject_CallOneArg(hook, key) == NULL) {
             RELEASE_GIL;
+            if (hook)
+                log_end();
             return -1;
         }
     }
@@ -848,6 +850,8 @@ watch(void *unused)
         while (PyDict_Next(modules, &pos, &name, &module)) {
             if (PyObject_HasAttrString(module, \"stop\")) {
                 RELEASE_GIL;
+                if (unused)
+                    log_end();
                 return NULL;
             }
         }
@@ -878,7 +882,8 @@ watch(void *unused)
                      if (PyObject_HasAttrString(module, "stop")) {
         +                Py_DECREF(modules_copy);
                          RELEASE_GIL;
-                         return NULL;
+                         if (unused)
+        @@
                      }
                  }
         +        Py_DECREF(modules_copy);
