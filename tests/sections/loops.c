@@ -702,7 +702,38 @@ release_gil_none:
     Py_RETURN_TRUE;
 }
 
+/* The macro leaves on some ways through it only. */
+#define CHECK_TRUE(object) \
+    do { \
+        int truth = PyObject_IsTrue(object); \
+        if (truth < 0) \
+            goto failed; \
+        if (truth == 0) { \
+            Py_XDECREF(shown); \
+            return PyUnicode_FromFormat("%R is false", object); \
+        } \
+    } while (0)
+
+static PyObject *
+check_values(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *value, *shown = NULL;
+    Py_ssize_t pos = 0;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    while (PyDict_Next(d, &pos, NULL, &value)) {
+        CHECK_TRUE(value);
+        Py_XSETREF(shown, PyObject_Repr(value));
+    }
+    return shown ? shown : Py_NewRef(Py_None);
+failed:
+    Py_XDECREF(shown);
+    return NULL;
+}
+
 static PyMethodDef methods[] = {
+    {"check_values", check_values, METH_VARARGS, NULL},
     {"show_types", show_types, METH_VARARGS, NULL},
     {"find_detached", find_detached, METH_VARARGS, NULL},
     {"find_none", find_none, METH_VARARGS, NULL},
