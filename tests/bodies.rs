@@ -244,6 +244,70 @@ fn a_macro_that_may_leave_is_written_out_around_the_release() {
         ");
 }
 
+const LOOPS: &str = r#"#include <Python.h>
+#define CHECK(call) \
+    do { \
+        int failed = (call); \
+        if (failed) \
+            return failed; \
+    } while (false)
+static int
+walk(PyObject *d, int (*look)(PyObject *))
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+    CHECK(look(d));
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        if (value == Py_None)
+            continue;
+        CHECK(look(key));
+    }
+    CHECK(look(d));
+    return 0;
+}
+"#;
+
+#[test]
+fn a_macro_that_may_leave_is_written_out_in_a_section() {
+    insta::assert_snapshot!(patch(&[("m.c", LOOPS)]), @"
+    --- a/m.c
+    +++ b/m.c
+    @@ -10,12 +10,30 @@ walk(PyObject *d, int (*look)(PyObject *))
+     {
+         PyObject *key, *value;
+         Py_ssize_t pos = 0;
+    +    int stopped = 0;
+    +    int result = 0;
+         CHECK(look(d));
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, &key, &value)) {
+    -        if (value == Py_None)
+    +        Py_INCREF(key);
+    +        if (value == Py_None) {
+    +            Py_DECREF(key);
+                 continue;
+    -        CHECK(look(key));
+    +        }
+    +        {
+    +            int failed = look(key);
+    +            if (failed) {
+    +                result = failed;
+    +                Py_DECREF(key);
+    +                stopped = 1;
+    +                break;
+    +            }
+    +        }
+    +        Py_DECREF(key);
+         }
+    +    Py_END_CRITICAL_SECTION();
+    +    if (stopped)
+    +        return result;
+         CHECK(look(d));
+         return 0;
+     }
+    ");
+}
+
 /// What is written out would be what one of the builds has.
 #[test]
 fn a_macro_with_two_definitions_stays() {

@@ -74,6 +74,15 @@ pub fn overwrites<'t>(
     before(b"O&").then(|| before(b"|"))
 }
 
+/// Whether `Py_BuildValue` with this format calls nothing that may run Python code: no converter
+/// (`O&`), no dict whose keys are compared (`{…}`), nothing that is released where it fails (`N`).
+#[must_use]
+pub fn builds_plainly(format: &[u8]) -> bool {
+    format
+        .iter()
+        .all(|unit| b"ObBcCdDfhHiIkKlLnpsSuUyz#()[] ,:\t".contains(unit))
+}
+
 /// Where a parsing function has its format, and the first argument for the units of it.
 fn places(name: &str) -> Option<(usize, usize)> {
     match name.trim_start_matches('_').trim_end_matches("_SizeT") {

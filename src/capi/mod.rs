@@ -9,7 +9,7 @@ mod slots;
 mod stable;
 mod version;
 
-pub use arg_format::{Stored, overwrites, stored};
+pub use arg_format::{Stored, builds_plainly, overwrites, stored};
 pub use effects::{
     Effects, Out, OutKind, Returns, Steal, StealWhen, effects, looks_at_count, never_returns,
     raises_for_null, reads_first,

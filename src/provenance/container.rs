@@ -330,9 +330,12 @@ impl Cx<'_> {
                 _ => unknown,
             }
         });
-        let found = verdicts
-            .reduce(Verdict::join)
-            .unwrap_or(Verdict::Shared(SharedKind::Unknown));
+        let Some(found) = verdicts.reduce(Verdict::join) else {
+            return safe(
+                SafeReason::Absent,
+                format!("all callers of `{}()` pass `NULL`", at.flow.function.name),
+            );
+        };
         // What is private to the caller may be given away by the helper itself.
         let shared = || self.shared_at(at.flow, Root::Param(index), at.site, at.until, at.depth);
         match &found {

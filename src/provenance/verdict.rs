@@ -48,6 +48,8 @@ pub enum SafeReason {
     Guarded,
     /// The object is not used: at most, whether there is one is asked.
     Unread,
+    /// There is no container: all callers pass `NULL`.
+    Absent,
     /// A maintainer marked the line `noqa: borrowed-ref OK`.
     Marked,
 }

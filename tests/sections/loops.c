@@ -623,7 +623,120 @@ last_bytes(PyObject *Py_UNUSED(self), PyObject *args)
     return PyUnicode_FromStringAndSize(text, length);
 }
 
+/* Nothing in the loop lets other threads run, so no reference is needed. */
+static PyObject *
+show_types(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key, *value, *list;
+    Py_ssize_t pos = 0;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    list = PyList_New(0);
+    if (list == NULL)
+        return NULL;
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        value = Py_BuildValue("Os", key, Py_TYPE(value)->tp_name);
+        if (value == NULL || PyList_Append(list, value) < 0) {
+            Py_XDECREF(value);
+            Py_DECREF(list);
+            return NULL;
+        }
+        Py_DECREF(value);
+    }
+    return list;
+}
+
+/* No section may end in a thread that is detached. */
+#define RELEASE_GIL(state) *(state) = PyEval_SaveThread();
+
+static int
+leave_at(PyObject *d, PyObject *wanted, PyThreadState **state)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        if (PyObject_IsTrue(value) < 0)
+            return -1;
+        if (key == wanted || value == wanted) {
+            RELEASE_GIL(state);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static PyObject *
+find_detached(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *wanted;
+    PyThreadState *state = NULL;
+    int found;
+
+    if (!both(args, &d, &wanted))
+        return NULL;
+    found = leave_at(d, wanted, &state);
+    if (found < 0)
+        return NULL;
+    if (found)
+        PyEval_RestoreThread(state);
+    return PyBool_FromLong(found);
+}
+
+/* The label is only called after the lock. */
+static PyObject *
+find_none(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *value;
+    Py_ssize_t pos = 0;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    while (PyDict_Next(d, &pos, NULL, &value)) {
+        if (value == Py_None)
+            goto release_gil_none;
+    }
+    Py_RETURN_FALSE;
+release_gil_none:
+    Py_RETURN_TRUE;
+}
+
+/* The macro leaves on some ways through it only. */
+#define CHECK_TRUE(object) \
+    do { \
+        int truth = PyObject_IsTrue(object); \
+        if (truth < 0) \
+            goto failed; \
+        if (truth == 0) { \
+            Py_XDECREF(shown); \
+            return PyUnicode_FromFormat("%R is false", object); \
+        } \
+    } while (0)
+
+static PyObject *
+check_values(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *value, *shown = NULL;
+    Py_ssize_t pos = 0;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    while (PyDict_Next(d, &pos, NULL, &value)) {
+        CHECK_TRUE(value);
+        Py_XSETREF(shown, PyObject_Repr(value));
+    }
+    return shown ? shown : Py_NewRef(Py_None);
+failed:
+    Py_XDECREF(shown);
+    return NULL;
+}
+
 static PyMethodDef methods[] = {
+    {"check_values", check_values, METH_VARARGS, NULL},
+    {"show_types", show_types, METH_VARARGS, NULL},
+    {"find_detached", find_detached, METH_VARARGS, NULL},
+    {"find_none", find_none, METH_VARARGS, NULL},
     {"call_last", call_last, METH_VARARGS, NULL},
     {"call_shared", call_shared, METH_VARARGS, NULL},
     {"join_keys", join_keys, METH_VARARGS, NULL},

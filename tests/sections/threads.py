@@ -41,6 +41,10 @@ def iterate():
             loops.all_true(shared, None)
             loops.any_true(shared, None)
             loops.call_last(shared, look)
+            loops.show_types(shared, None)
+            loops.find_detached(shared, shared.get("key 7"))
+            loops.find_none(shared, None)
+            loops.check_values(shared, None)
             loops.join_keys(shared, None)
     except BaseException as error:
         errors.append(error)

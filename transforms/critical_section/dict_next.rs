@@ -40,6 +40,7 @@ use crate::rule::{Finding, Outcome, PackageCx};
 use assume::{assume_operand, assume_values};
 use copy::Copy;
 use exits::Exits;
+pub(crate) use exits::is_left_by_macro;
 use operand::Operand;
 use plan::Plan;
 use references::References;
@@ -140,9 +141,10 @@ declare_rule! {
     /// that is only a hint, that is compared with 0 or with that of another dict, or that nothing in
     /// the loop counts up to, may be asked for anywhere. `review` as well if the dict is emptied
     /// behind the loop where the section cannot end.
-    /// No fix for iterations by hand, macros that leave on some paths only, and loops that detach
-    /// the thread, where no copy helps. A loop that adds or removes keys of its dict is undefined
-    /// with and without the section; that stays.
+    /// A macro that leaves the loop on some paths only is written out in its place, and what detaches
+    /// the thread right before an exit is done behind the section. No fix for iterations by hand,
+    /// and for loops that detach the thread otherwise, where no copy helps. A loop that adds or
+    /// removes keys of its dict is undefined with and without the section; that stays.
     ///
     /// A dict that no other thread knows (`kwargs`, a new one) needs no section.
     ///

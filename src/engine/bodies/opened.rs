@@ -14,7 +14,7 @@
 //!                                      total = PyObject_Size(item);
 //!                                      Py_DECREF(item);
 //! ```
-//! A function that could be split instead is, where more than a few uses would be written out.
+//! So it is in a loop that a critical section is for. A function that could be split instead is, where more than a few uses would be written out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,6 +29,7 @@ use crate::program::ProgramItem;
 use crate::rule::{Finding, Outcome, PackageCx};
 use crate::source::{ByteOffset, ByteSpan, FileId};
 use crate::strong;
+use crate::transforms::critical_section::dict_next;
 
 /// Most uses that are written out in a function that can be split.
 const MAX_WRITTEN_OUT: usize = 2;
@@ -72,8 +73,9 @@ pub(in crate::engine) fn solve(
 }
 
 fn is_open(finding: &Finding) -> bool {
-    matches!(&finding.outcome, Outcome::Manual(reason) if strong::is_left_by_macro(reason))
-        || is_split(finding)
+    let is_left =
+        |reason: &str| strong::is_left_by_macro(reason) || dict_next::is_left_by_macro(reason);
+    matches!(&finding.outcome, Outcome::Manual(reason) if is_left(reason)) || is_split(finding)
 }
 
 /// Whether the function is split so that the reference is released where no macro leaves it.
@@ -219,7 +221,7 @@ fn block(layout: &Layout<'_>, place: ByteOffset, used: &Use) -> Option<Vec<u8>> 
         .iter()
         .map(|token| &text[token.span.range()])
         .collect();
-    let [b"do", b"{", .., b"}", b"while", b"(", b"0", b")"] = words[..] else {
+    let [b"do", b"{", .., b"}", b"while", b"(", b"0" | b"false", b")"] = words[..] else {
         return None;
     };
     let (open, close) = (

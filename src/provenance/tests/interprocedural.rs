@@ -22,6 +22,16 @@ fn one_caller_that_shares_spoils_it() {
 }
 
 #[test]
+fn a_helper_that_no_caller_gives_a_container_reads_none() {
+    let text = format!("{HELPER}void f(void) {{ look(NULL); }}\nvoid g(void) {{ look(0); }}\n");
+    insta::assert_snapshot!(of(&text), @"look: Absent, all callers of `look()` pass `NULL`");
+    let shared = format!("{HELPER}void f(PyObject *p) {{ look(NULL); look(p); }}\n");
+    insta::assert_snapshot!(of(&shared), @"look: shared, `p`, which the caller passes in");
+    let called = format!("{HELPER}void f(void) {{ look(NULL); hook(look); }}\n");
+    insta::assert_snapshot!(of(&called), @"look: shared, `list`, which the caller passes in");
+}
+
+#[test]
 fn a_helper_whose_address_is_taken_has_callers_nobody_knows() {
     let text = format!("{HELPER}void f(PyObject *p) {{ look(PySequence_List(p)); hook(look); }}\n");
     insta::assert_snapshot!(of(&text), @"look: shared, `list`, which the caller passes in");
@@ -122,9 +132,6 @@ fn a_caller_without_a_container_does_not_count() {
     );
     insta::assert_snapshot!(of(&text), @"
         look: Fresh, in `f()`: the container is made by `PySequence_List()` on line 2 and nobody else has it while the value is in use
-        ");
-    insta::assert_snapshot!(of(&format!("{HELPER}void g(void) {{ look(NULL); }}\n")), @"
-        look: shared, a container of unknown origin
         ");
 }
 

@@ -159,7 +159,7 @@ fn gives_gil_away(scope: &Scope<'_>) -> bool {
     let (file, place) = scope.cx.item(scope.item).place;
     let tokens = &scope.cx.program.index[file.index()].tokens;
     let own = |word: &[u8]| !word.starts_with(b"PyGILState_") && !word.starts_with(b"PyEval_");
-    gil_word(scope.cx.file(file).bytes(), tokens, place).is_some_and(own)
+    gil_word(scope.cx.file(file).bytes(), tokens, place, &[]).is_some_and(own)
 }
 
 /// Whether an expression reads nothing but a variable or a constant, or only calls a function.

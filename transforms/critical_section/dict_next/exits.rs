@@ -119,6 +119,15 @@ fn jump_into(scope: &Scope<'_>, site: &Site, labels: &BTreeSet<Box<str>>) -> Res
     Ok(())
 }
 
+/// What the advice says where a macro leaves the loop.
+const LEFT_BY_MACRO: &str = " leaves the loop, which would leave the critical section open: move the loop into a function of \
+     its own and call that between begin and end, or iterate over `PyDict_Copy`";
+
+/// Whether a loop has no section because a macro leaves it.
+pub(crate) fn is_left_by_macro(advice: &str) -> bool {
+    advice.ends_with(LEFT_BY_MACRO)
+}
+
 /// An error if a macro of the project makes the exit, and cannot be used behind the region instead.
 fn written_out(scope: &Scope<'_>, site: &Site, exit: &Exit) -> Result<(), String> {
     if exit.kind == ExitKind::Macro && is_same_behind(scope, site, exit.stmt) {
@@ -137,10 +146,7 @@ fn written_out(scope: &Scope<'_>, site: &Site, exit: &Exit) -> Result<(), String
         | crate::preprocess::Place::Argument { name, .. } => format!("the macro `{name}`"),
         crate::preprocess::Place::File(..) => "a macro".to_owned(),
     };
-    Err(format!(
-        "{name} leaves the loop, which would leave the critical section open: move the loop into \
-         a function of its own and call that between begin and end, or iterate over `PyDict_Copy`"
-    ))
+    Err(format!("{name}{LEFT_BY_MACRO}"))
 }
 
 /// Whether the exit is written as what it is, or as one of these macros.

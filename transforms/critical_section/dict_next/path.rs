@@ -42,7 +42,9 @@ fn runs_python(scope: &Scope<'_>, site: &Site) -> Option<Note> {
     let calls = scope.steps_in(body).filter_map(|instr| match instr {
         step if step.source == Source::Expr(site.call) => None,
         step => match (&step.kind, step.source) {
-            (InstrKind::Call { callee, .. }, Source::Expr(call)) if suspends(callee) => {
+            (InstrKind::Call { callee, args, .. }, Source::Expr(call))
+                if suspends(scope, callee, args) =>
+            {
                 Some((call, callee))
             }
             _ => None,

@@ -3,9 +3,12 @@
 use crate::ast::{ExprKind, Name, StmtId, StmtKind, Type, TypeKind, UnaryOp};
 
 use super::exits::{Exit, ExitKind, Exits, is_return_macro};
+use super::leaving::is_same_behind;
 use super::owner::keeps_dict;
 use super::scope::{Scope, inside};
 use super::site::Site;
+use super::text::{gil_word, gives_up};
+use crate::source::ByteSpan;
 
 /// What becomes of the exits of one region.
 #[derive(Debug, Default)]
@@ -30,6 +33,20 @@ pub(super) struct Departure {
     pub(super) has_value: bool,
     /// Statements before it that have to wait for the end of the section.
     pub(super) moved: Vec<StmtId>,
+}
+
+impl Departure {
+    /// The texts of what is moved; a macro and the semicolon behind it are one.
+    pub(super) fn moved_spans(&self, scope: &Scope<'_>) -> Vec<ByteSpan> {
+        let mut spans: Vec<ByteSpan> = Vec::new();
+        for (_, span) in self.moved.iter().filter_map(|&stmt| scope.span(stmt)) {
+            match spans.last_mut() {
+                Some(last) if last.end() == span.start() => *last = last.join(span),
+                _ => spans.push(span),
+            }
+        }
+        spans
+    }
 }
 
 /// How the result variable is declared.
@@ -96,11 +113,18 @@ impl Plan {
         let has_value = self.result.is_some()
             && matches!(exit.kind, ExitKind::Return(Some(_)))
             && !is_return_macro(&text);
-        let moved = releases_before(scope, site, exit);
-        let mut action = Vec::new();
-        for &stmt in &moved {
-            action.push(scope.stmt_text(stmt).unwrap_or_default());
+        let mut departure = Departure {
+            exit: exit.clone(),
+            action: 0,
+            has_value,
+            moved: releases_before(scope, site, exit),
+        };
+        if departure.moved.is_empty() && !has_value {
+            departure.moved = detached_before(scope, site, exit);
         }
+        let file = scope.cx.file(scope.cx.item(scope.item).place.0);
+        let moved = departure.moved_spans(scope).into_iter();
+        let mut action: Vec<String> = moved.map(|span| file.text(span).into_owned()).collect();
         action.push(match &exit.kind {
             ExitKind::Return(_) if has_value => RETURN_RESULT.to_owned(),
             ExitKind::Return(_) => text,
@@ -110,16 +134,11 @@ impl Plan {
             ExitKind::Continue => "continue;".to_owned(),
         });
         let known = self.actions.iter().position(|other| *other == action);
-        let action = known.unwrap_or_else(|| {
+        departure.action = known.unwrap_or_else(|| {
             self.actions.push(action);
             self.actions.len() - 1
         });
-        self.exits.push(Departure {
-            exit: exit.clone(),
-            action,
-            has_value,
-            moved,
-        });
+        self.exits.push(departure);
         Ok(())
     }
 }
@@ -228,6 +247,47 @@ fn releases_before(scope: &Scope<'_>, site: &Site, exit: &Exit) -> Vec<StmtId> {
         released(scope, stmt).is_some_and(|object| keeps_dict(scope, site, object))
     });
     first.map_or_else(Vec::new, |first| tail.split_off(first))
+}
+
+/// Statements right before the exit from the one that detaches the thread on, for which a section
+/// has to end first, if they do behind it what they do in it.
+///
+/// ```c
+/// RELEASE_GIL;
+/// return NULL;
+/// ```
+fn detached_before(scope: &Scope<'_>, site: &Site, exit: &Exit) -> Vec<StmtId> {
+    let block = scope.parent(exit.stmt).map(|block| scope.stmt(block));
+    let Some(StmtKind::Block(stmts)) = block else {
+        return Vec::new();
+    };
+    let (file, _) = scope.cx.item(scope.item).place;
+    let tokens = &scope.cx.program.index[file.index()].tokens;
+    let bytes = scope.cx.file(file).bytes();
+    let detaches = |stmt: &StmtId| {
+        let span = scope.span(*stmt);
+        let word = span.and_then(|(_, span)| gil_word(bytes, tokens, span, &[]));
+        word.is_some_and(gives_up)
+    };
+    let is_simple = |&stmt: &StmtId| {
+        let text = scope.stmt_text(stmt);
+        let is_plain = match scope.stmt(stmt) {
+            StmtKind::Expr(_) => text.is_some(),
+            _ => text.as_deref() == Some(";"),
+        };
+        is_plain && is_same_behind(scope, site, stmt)
+    };
+    let before: Vec<StmtId> = stmts
+        .iter()
+        .copied()
+        .take_while(|&stmt| stmt != exit.stmt && inside(scope.range(stmt), site.range(scope)))
+        .collect();
+    let first = before.iter().position(detaches);
+    let moved = first.map_or_else(Vec::new, |first| before[first..].to_vec());
+    match moved.iter().all(is_simple) {
+        true => moved,
+        false => Vec::new(),
+    }
 }
 
 /// What `Py_DECREF(x);` or `free(x);` gives up.

@@ -98,7 +98,11 @@ impl Section<'_> {
                     .into(),
             );
         }
-        if let Some(word) = gil_word(bytes, tokens, region) {
+        let moved = self.plan.exits.iter();
+        let moved: Vec<ByteSpan> = moved
+            .flat_map(|exit| exit.moved_spans(self.scope))
+            .collect();
+        if let Some(word) = gil_word(bytes, tokens, region, &moved) {
             return Err(format!(
                 "`{}` in the loop may detach the thread, and no critical section may end without \
                  a thread state: iterate over a copy (`PyDict_Copy`)",
@@ -268,8 +272,7 @@ impl<'a> Rewrite<'a> {
 
     fn departure(&mut self, departure: &Departure) -> Result<(), String> {
         let span = self.draft.span(departure.exit.stmt)?;
-        for &stmt in &departure.moved {
-            let span = self.draft.span(stmt)?;
+        for span in departure.moved_spans(self.section.scope) {
             self.draft.openers.push(self.draft.layout.remove(span));
         }
         let flag = self.names.flag.as_deref().unwrap_or_default();

@@ -2,6 +2,7 @@
 
 mod copies;
 mod declines;
+mod detached;
 mod dicts;
 mod exit_macros;
 mod exits;

@@ -30,12 +30,22 @@ pub(super) fn token_before_comment<'t>(
     (!is_blank).then_some(before)
 }
 
-/// A word in `span` that tells of the GIL: what it stands for may detach the thread, after which
-/// no section may end.
-pub(super) fn gil_word<'b>(bytes: &'b [u8], tokens: &[Token], span: ByteSpan) -> Option<&'b [u8]> {
-    let idents = tokens.iter().filter(|token| token.kind == TokenKind::Ident);
-    let words = idents.filter(|token| span.contains(token.span));
-    let mut words = words.map(|token| &bytes[token.span.range()]);
+/// A word in `span`, outside of `except`, that tells of the GIL: what it stands for may detach the
+/// thread, after which no section may end. Where `goto gil_error` leads to is not done here.
+pub(super) fn gil_word<'b>(
+    bytes: &'b [u8],
+    tokens: &[Token],
+    span: ByteSpan,
+    except: &[ByteSpan],
+) -> Option<&'b [u8]> {
+    let text = |token: &Token| &bytes[token.span.range()];
+    let is_target = |at: usize| at > 0 && text(&tokens[at - 1]) == b"goto";
+    let is_looked_at = |(at, token): &(usize, &Token)| {
+        let is_word = token.kind == TokenKind::Ident && span.contains(token.span);
+        is_word && !is_target(*at) && !except.iter().any(|other| other.contains(token.span))
+    };
+    let words = tokens.iter().enumerate().filter(is_looked_at);
+    let mut words = words.map(|(_, token)| text(token));
     words.find(|word| {
         let mut parts = word.split(|byte| *byte == b'_');
         let detaches = [
@@ -45,6 +55,14 @@ pub(super) fn gil_word<'b>(bytes: &'b [u8], tokens: &[Token], span: ByteSpan) ->
         ];
         detaches.contains(word) || parts.any(|part| part == b"GIL" || part == b"gil")
     })
+}
+
+/// Whether a word that tells of the GIL says that the GIL is given up: behind one that takes it, the
+/// thread was detached already.
+pub(super) fn gives_up(word: &[u8]) -> bool {
+    let word = String::from_utf8_lossy(word).to_ascii_lowercase();
+    let parts = ["release", "save", "unlock", "leave", "drop", "give"];
+    parts.iter().any(|part| word.contains(part))
 }
 
 /// Whether a statement that leaves says that something went wrong: `goto error;`, `return NULL;`,

@@ -6,7 +6,7 @@ mod flow;
 
 use crate::ast::TokenRange;
 use crate::capi;
-use crate::cfg::{Callee, Point, Source, Terminator};
+use crate::cfg::{Callee, Operand, Point, Source, Terminator};
 use crate::dataflow;
 
 use super::scope::Scope;
@@ -111,10 +111,16 @@ fn follow(scope: &Scope<'_>, site: &Site, life: TokenRange, keeps_old: bool) -> 
 
 /// Whether a call may run Python code or wait for a lock, so that the section is suspended.
 /// Functions that are not known may.
-pub(super) fn suspends(callee: &Callee) -> bool {
+pub(super) fn suspends(scope: &Scope<'_>, callee: &Callee, args: &[Operand]) -> bool {
     let Callee::Named(name) = callee else {
         return true;
     };
+    if &**name == "Py_BuildValue"
+        && let Some(Operand::Str(format)) = args.first()
+    {
+        let format = scope.tree().as_string(*format);
+        return !format.is_some_and(capi::builds_plainly);
+    }
     match capi::effects(name) {
         Some(effects) => effects.runs_python || effects.locks.is_some(),
         None => !capi::is_libc(name),

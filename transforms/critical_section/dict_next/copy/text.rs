@@ -178,7 +178,9 @@ impl Writer<'_, '_> {
         let mut own = before.filter(|&&other| inside(scope.range(other), region));
         let detaches = |other: &&StmtId| {
             let span = self.draft.span(**other);
-            span.is_ok_and(|span| gil_word(self.draft.bytes, self.draft.tokens, span).is_some())
+            span.is_ok_and(|span| {
+                gil_word(self.draft.bytes, self.draft.tokens, span, &[]).is_some()
+            })
         };
         own.find(detaches).copied().unwrap_or(stmt)
     }

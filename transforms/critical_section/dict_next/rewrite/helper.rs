@@ -39,7 +39,7 @@ impl Section<'_> {
         }
         let (file, place) = scope.cx.item(scope.item).place;
         let rewrite = Rewrite::new(self, file);
-        if gil_word(rewrite.draft.bytes, rewrite.draft.tokens, place).is_some() {
+        if gil_word(rewrite.draft.bytes, rewrite.draft.tokens, place, &[]).is_some() {
             return None;
         }
         let split = Split::new(scope.cx, scope.item).ok()?;

@@ -381,6 +381,8 @@ watch(PyObject *d, PyObject *hook)
     while (PyDict_Next(d, &pos, &key, &value)) {
         if (PyObject_CallOneArg(hook, key) == NULL) {
             RELEASE_GIL;
+            if (hook)
+                log_end();
             return -1;
         }
     }
@@ -848,6 +850,8 @@ watch(void *unused)
         while (PyDict_Next(modules, &pos, &name, &module)) {
             if (PyObject_HasAttrString(module, \"stop\")) {
                 RELEASE_GIL;
+                if (unused)
+                    log_end();
                 return NULL;
             }
         }
@@ -878,7 +882,8 @@ watch(void *unused)
                      if (PyObject_HasAttrString(module, "stop")) {
         +                Py_DECREF(modules_copy);
                          RELEASE_GIL;
-                         return NULL;
+                         if (unused)
+        @@
                      }
                  }
         +        Py_DECREF(modules_copy);
@@ -1054,4 +1059,56 @@ fn a_copy_shows_all_of_a_plain_dict_that_nothing_changes() {
         let said = exactly(front, body);
         assert!(!said.contains("a copy of `d`"), "{front} {body}: {said}");
     }
+}
+
+#[test]
+fn a_variable_that_only_gets_new_dicts_holds_no_subclass() {
+    let text = "
+static PyObject *names;
+void
+set_up(PyObject *d)
+{
+    names = PyDict_New();
+}
+PyObject *
+sizes(void)
+{
+    PyObject *value, *list;
+    Py_ssize_t pos = 0, n = 0;
+
+    list = PyTuple_New(PyDict_Size(names));
+    if (list == NULL)
+        return NULL;
+    while (PyDict_Next(names, &pos, NULL, &value))
+        PyTuple_SET_ITEM(list, n++, PyLong_FromVoidPtr(value));
+    return list;
+}
+";
+    insta::assert_snapshot!(diff(text), @"
+    17: `names` is iterated over without holding its lock
+      17: `names`, a variable that all threads share: another thread can change it between two calls
+      safe: iterate over a copy of `names`
+    @@
+         PyObject *value, *list;
+         Py_ssize_t pos = 0, n = 0;
+    +    PyObject *names_copy = PyDict_Copy(names);
+     
+    -    list = PyTuple_New(PyDict_Size(names));
+    -    if (list == NULL)
+    +    if (names_copy == NULL)
+    +        return NULL;
+    +    list = PyTuple_New(PyDict_Size(names_copy));
+    +    if (list == NULL) {
+    +        Py_DECREF(names_copy);
+             return NULL;
+    -    while (PyDict_Next(names, &pos, NULL, &value))
+    +    }
+    +    while (PyDict_Next(names_copy, &pos, NULL, &value))
+             PyTuple_SET_ITEM(list, n++, PyLong_FromVoidPtr(value));
+    +    Py_DECREF(names_copy);
+         return list;
+     }
+    ");
+    let given = text.replace("PyDict_New()", "PyDict_Check(d) ? d : NULL");
+    assert!(diff(&given).contains("assumes that `names` is a plain dict"));
 }

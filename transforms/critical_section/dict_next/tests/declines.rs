@@ -233,7 +233,8 @@ f(PyObject *d)
     while (PyDict_Next(d, &pos, &key, NULL)) {
         if (!PyUnicode_Check(key)) {
             RELEASE_GIL();
-            return NULL;
+            sleep(1);
+            GET_GIL();
         }
     }
     return d;

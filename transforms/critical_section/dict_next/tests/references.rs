@@ -444,7 +444,7 @@ show(PyObject *d)
     PyObject *key, *v;
     Py_ssize_t pos = 0;
     while (PyDict_Next(d, &pos, &key, &v)) {
-        v = Py_BuildValue("O", v);
+        v = Py_BuildValue("O&", convert, v);
         if (!v)
             return -1;
         Py_DECREF(v);
@@ -465,7 +465,7 @@ show(PyObject *d)
          while (PyDict_Next(d, &pos, &key, &v)) {
     +        PyObject *dict_value = Py_NewRef(v);
     +
-             v = Py_BuildValue("O", v);
+             v = Py_BuildValue("O&", convert, v);
     -        if (!v)
     -            return -1;
     +        if (!v) {
@@ -711,4 +711,35 @@ fn a_text_that_a_call_stores_is_used_behind_the_loop() {
     }
     let copied = text_of_last("length = strlen(find_name(key))");
     assert!(copied.contains("safe: hold"), "{copied}");
+}
+
+#[test]
+fn what_only_builds_values_lets_nobody_in() {
+    let text = |format: &str| {
+        format!(
+            r#"
+static int
+show_all(PyObject *d, PyObject *list)
+{{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, &value)) {{
+        value = Py_BuildValue({format}, key, Py_TYPE(value)->tp_name);
+        PyList_Append(list, value);
+        Py_DECREF(value);
+    }}
+    return 0;
+}}
+"#
+        )
+    };
+    let takes = |format: &str| diff(&text(format)).contains("Py_INCREF(key);");
+    assert!(!takes("\"Os\""));
+    assert!(!takes("\"[O(s)]\""));
+    // The key is hashed and compared, a converter is called, what is given away may be released.
+    assert!(takes("\"{Os}\""));
+    assert!(takes("\"O&s\""));
+    assert!(takes("\"Ns\""));
+    assert!(takes("format"));
 }

@@ -46,7 +46,7 @@ impl Flow<'_> {
                 uses.outlive(state.of(arg), source);
             }
         }
-        if suspends(callee) {
+        if suspends(self.scope, callee, args) {
             uses.suspended |= set;
             state.was_suspended = true;
         }
