@@ -4,30 +4,7 @@
 
 mod support;
 
-use support::tree::Tree;
-
-/// The patch of a tree with these files, with all fixes, and the reasons where there is none.
-fn patch(files: &[(&str, &str)]) -> String {
-    let files: Vec<(&str, &[u8])> = files
-        .iter()
-        .map(|(name, text)| (*name, text.as_bytes()))
-        .collect();
-    let tree = Tree::new(&files);
-    let options = ["--select", "UG1,UG301", "--min-python", "3.13"];
-    let patch = tree.ungil(&[&["diff"][..], &options].concat());
-    let told = tree.ungil(&[&["check"][..], &options].concat());
-    let text = told.text();
-    let by_hand = text.lines().filter(|line| line.contains("manual: "));
-    let lines = patch.text();
-    let lines = lines
-        .lines()
-        .filter(|line| !line.starts_with("diff ") && !line.starts_with("index "));
-    let all: Vec<&str> = lines
-        .map(str::trim_end)
-        .chain(by_hand.map(str::trim))
-        .collect();
-    all.join("\n")
-}
+use support::tree::patch;
 
 const TABLE: &str = r#"#include <Python.h>
 #define SET_DATA \

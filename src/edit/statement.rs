@@ -2,7 +2,7 @@
 
 use super::Edit;
 use super::layout::{BraceStyle, Head, Layout, to_offset};
-use crate::lex::TokenKind;
+use crate::lex::{TokenKind, is_ident};
 use crate::source::{ByteOffset, ByteSpan};
 
 impl Layout<'_> {
@@ -42,12 +42,13 @@ impl Layout<'_> {
         edits
     }
 
-    /// `CHECK(x);` ends in front of the `;` if the macro brings one along.
+    /// `CHECK(x);` and `NO_MEMORY;` end in front of the `;` if the macro brings one along.
     fn with_semicolon(&self, statement: ByteSpan) -> ByteSpan {
         let next = self.index(statement.end());
-        let is_call = self.bytes[statement.range()].ends_with(b")");
+        let last = self.bytes[statement.range()].last();
+        let is_use = last.is_some_and(|&byte| byte == b')' || is_ident(byte));
         match self.tokens.get(next) {
-            Some(token) if is_call && self.text(next) == b";" => statement.join(token.span),
+            Some(token) if is_use && self.text(next) == b";" => statement.join(token.span),
             _ => statement,
         }
     }

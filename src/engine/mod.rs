@@ -133,6 +133,7 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         let mut findings = run(rules, cx, package, config);
         bodies::indexed::solve(package, config, cx, &mut findings);
         converge::join(package, config, &mut findings);
+        bodies::chosen::solve(package, config, cx, &mut findings);
         bodies::opened::solve(package, config, cx, &mut findings);
         bodies::named::solve(package, config, cx, &mut findings);
         bodies::solve(package, config, &workspace, cx.program, &mut findings);

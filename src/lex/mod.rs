@@ -8,6 +8,7 @@ mod branches;
 mod scan;
 
 pub use branches::open_branches;
+pub(crate) use scan::is_ident;
 pub use scan::lex;
 
 use crate::source::ByteSpan;

@@ -19,6 +19,7 @@ mod added;
 mod addressed;
 mod again;
 mod by_index;
+mod chosen;
 mod comments;
 mod contract;
 mod emit;
@@ -50,7 +51,8 @@ mod written;
 
 pub use added::failure_exit;
 pub use by_index::by_index;
+pub use chosen::as_branches;
 pub use lent::is_lent;
-pub use reason::{is_left_by_macro, is_name_in_macro};
+pub use reason::{is_behind_condition, is_left_by_macro, is_name_in_macro};
 pub use rule::{check, check_items};
 pub use unchanged::may_change;

@@ -7,6 +7,7 @@
 mod alternatives;
 mod apart;
 mod before;
+mod braces;
 mod changed;
 mod configurations;
 mod contract;
@@ -23,6 +24,7 @@ mod proof;
 mod proven;
 mod saved;
 mod statics;
+mod steps;
 mod structure;
 mod undeclared;
 mod undone;
@@ -42,6 +44,7 @@ use crate::source::{ByteSpan, FileId, FileSet};
 use original::Original;
 use proof::{Author, Failed};
 use proven::Proven;
+pub(crate) use steps::same_steps;
 
 /// How fixes fared when their result was analysed again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use super::before::Before;
 use super::changed::Changed;
 use super::original::Original;
 use super::{
-    Failure, apart, contract, domains, kept, left, loans, made, saved, statics, structure,
+    Failure, apart, braces, contract, domains, kept, left, loans, made, saved, statics, structure,
     undeclared, undone, variants, wrapper,
 };
 use crate::ast::{ExprId, ExprKind, Function};
@@ -93,6 +93,7 @@ pub(super) fn failures(
         failures.extend(kept::failures(original, result, applied));
         failures.extend(loans::failures(original, result, applied));
         failures.extend(structure::failures(original, result, applied));
+        failures.extend(braces::failures(original, applied));
         failures.extend(wrapper::failures(original, result, applied));
     }
     failures

@@ -135,6 +135,8 @@ impl Visitor for Collect<'_> {
             | StmtKind::For { .. }
             | StmtKind::Switch { .. } => true,
             StmtKind::Block(_) => return walk_stmt(self, tree, id),
+            // That of `FAIL("no item");` comes into the braces of the `if` in front of it.
+            StmtKind::Null => return,
             _ => false,
         };
         let Some(start) = self.start(tree, id) else {

@@ -471,6 +471,25 @@ static int f(T *self, PyObject *l) {
     assert_eq!(wrong(text, &[STRONG, (block, ";")]), [""; 0]);
 }
 
+#[test]
+fn a_brace_that_gets_lost_is_found() {
+    let text = "
+static int f(PyObject *l, int n) {
+    PyObject *v = PyList_GetItem(l, 0);
+    if (v == NULL)
+        return -1;
+    if (n) {
+        n = 2;
+    }
+    return use(n);
+}
+";
+    let lost = ("if (n) {", "if (n)");
+    let found = wrong(text, &[STRONG, ("n = 2;", "n = 2; Py_DECREF(v);"), lost]);
+    let wanted = "`f` does not end where it ended before";
+    assert!(found.iter().any(|it| it == wanted), "{found:?}");
+}
+
 mod apart;
 mod crowded;
 mod forgotten;
@@ -481,4 +500,5 @@ mod lent;
 mod loans;
 mod saved;
 mod statics;
+mod steps;
 mod taken;

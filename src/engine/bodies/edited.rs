@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Place;
 use crate::edit::{Edit, Fix, apply, compose};
 use crate::engine::workspace::Workspace;
-use crate::engine::{Config, prove_alone};
+use crate::engine::{Config, examine, prove_alone};
 use crate::package::Package;
-use crate::rule::{Finding, Outcome};
+use crate::rule::{Finding, Outcome, PackageCx};
 use crate::source::{ByteOffset, ByteSpan, FileId};
+use crate::validate::same_steps;
 
 /// A copy of the package.
 pub(super) struct Edited<'e> {
@@ -38,25 +40,14 @@ impl<'e> Edited<'e> {
         open: &[usize],
         findings: &[Finding],
     ) -> BTreeMap<usize, Fix> {
-        let start = |finding: &Finding| self.moved(finding.file, finding.span.start());
         let is_near = |finding: &Finding| {
             let mut open = open.iter().map(|&at| &findings[at]);
             open.any(|it| it.file == finding.file && it.function == finding.function)
         };
         let near = findings.iter().enumerate().filter(|(_, it)| is_near(it));
-        let starts: Vec<(usize, ByteOffset)> = near.map(|(at, it)| (at, start(it))).collect();
-        let number = |found: &Finding| {
-            let same = starts.iter().find(|(at, start)| {
-                let finding = &findings[*at];
-                (finding.rule.code, finding.file, *start)
-                    == (found.rule.code, found.file, found.span.start())
-            });
-            same.map(|(at, _)| *at)
-        };
-        let workspace = Workspace::new(&self.package, config);
-        let found = prove_alone(&self.package, config, &workspace, &|found| {
-            number(found).is_some()
-        });
+        let near: Vec<(usize, &Finding)> = near.collect();
+        let number = |found: &Finding| self.number(&near, found);
+        let found = self.found_in(config, &|found| number(found).is_some());
         let fixes = found.into_iter().filter_map(|found| {
             let at = number(&found)?;
             match found.outcome {
@@ -71,41 +62,124 @@ impl<'e> Edited<'e> {
         fixes
     }
 
+    /// The number of that one of `near`, findings with their numbers, which a finding in the copy is.
+    pub(super) fn number(&self, near: &[(usize, &Finding)], found: &Finding) -> Option<usize> {
+        let same = near.iter().find(|(_, finding)| {
+            let start = self.moved(finding.file, finding.span.start());
+            (finding.rule.code, finding.file, start)
+                == (found.rule.code, found.file, found.span.start())
+        });
+        same.map(|(at, _)| *at)
+    }
+
+    /// The functions with text that was written otherwise, and does not take the same steps then.
+    pub(super) fn unlike(&self, config: &Config, cx: &PackageCx<'_>) -> Vec<Place> {
+        let is_written = |(file, span): Place| {
+            let mut edits = self.written.iter();
+            edits.any(|edit| edit.file == file && span.contains(edit.span))
+        };
+        let workspace = Workspace::new(&self.package, config);
+        examine(config, &workspace, |copied, _| {
+            let functions = cx.program.functions();
+            let written = functions.filter(|(item, _)| is_written(item.place));
+            let unlike = written.filter(|(item, old)| {
+                let (file, span) = item.place;
+                let start = self.moved(file, span.start());
+                let is_it = |(of, at): Place| (of, at.start()) == (file, start);
+                let mut new = copied.program.functions();
+                !new.any(|(item, new)| is_it(item.place) && same_steps(old, new))
+            });
+            unlike.map(|(item, _)| item.place).collect()
+        })
+    }
+
+    /// What the rules say of some functions, each fix proven.
+    pub(super) fn found_in(
+        &self,
+        config: &Config,
+        is_there: &dyn Fn(&Finding) -> bool,
+    ) -> Vec<Finding> {
+        let workspace = Workspace::new(&self.package, config);
+        prove_alone(&self.package, config, &workspace, is_there)
+    }
+
     /// What the rules say of the text that was written otherwise, each fix proven.
     pub(super) fn found(&self, config: &Config) -> Vec<Finding> {
-        let workspace = Workspace::new(&self.package, config);
-        prove_alone(&self.package, config, &workspace, &|found| {
+        self.found_in(config, &|found| {
             self.written.iter().any(|edit| self.holds(edit, found))
         })
     }
 
     /// Whether a finding in the copy is about the text of `edit`.
     pub(super) fn holds(&self, edit: &Edit, found: &Finding) -> bool {
-        let start = self.moved(edit.file, edit.span.start());
-        let text = ByteSpan::new(start.0, start.0 + to_u32(edit.text.len()));
-        edit.file == found.file && text.contains(found.span)
+        edit.file == found.file && self.text_of(edit).contains(found.span)
     }
 
     /// Where the byte at `offset` of the original went, which no edit replaced.
     fn moved(&self, file: FileId, offset: ByteOffset) -> ByteOffset {
         let before = self.written.iter();
-        let before = before.filter(|edit| edit.file == file && edit.span.end() <= offset);
-        let shift = before.fold(0i64, |shift, edit| shift + growth(edit));
-        let new = i64::from(offset.0) + shift;
-        ByteOffset(u32::try_from(new).expect("the copy is about as long"))
+        shifted(
+            before.filter(|edit| edit.file == file && edit.span.end() <= offset),
+            offset,
+        )
+    }
+
+    /// Where the text of `edit` is, which was written otherwise.
+    fn text_of(&self, edit: &Edit) -> ByteSpan {
+        let before = self.written.iter().take_while(|it| *it != edit);
+        let start = shifted(before.filter(|it| it.file == edit.file), edit.span.start());
+        ByteSpan::new(start.0, start.0 + to_u32(edit.text.len()))
     }
 
     /// What was written otherwise and is changed inside by one of `fixes`.
     pub(super) fn touched<'f>(&self, fixes: impl Iterator<Item = &'f Fix> + Clone) -> Vec<Edit> {
         let is_touched = |written: &&Edit| {
-            let start = self.moved(written.file, written.span.start());
-            let end = start.0 + to_u32(written.text.len());
+            let text = self.text_of(written);
             let mut edits = fixes.clone().flat_map(|fix| &fix.edits);
             edits.any(|edit| {
-                edit.file == written.file && start < edit.span.start() && edit.span.end().0 < end
+                let is_inside = text.start() < edit.span.start() && edit.span.end() < text.end();
+                edit.file == written.file && is_inside
             })
         };
         self.written.iter().filter(is_touched).cloned().collect()
+    }
+
+    /// A fix of the copy as one of `package`, with all of `edits`, which were made for it.
+    pub(super) fn completed(&self, package: &Package, mut fix: Fix, edits: &[&Edit]) -> Fix {
+        for edit in edits.iter().filter(|edit| !edit.text.is_empty()) {
+            let span = self.text_of(edit);
+            let touches = |it: &Edit| match it.span.is_empty() {
+                true => it.span.start() <= span.end() && span.start() <= it.span.start(),
+                false => it.span.start() < span.end() && span.start() < it.span.end(),
+            };
+            let mut same = fix.edits.iter().filter(|it| it.file == edit.file);
+            if !same.any(touches) {
+                // It stays as it is.
+                fix.replace(edit.file, span, edit.text.clone());
+            }
+        }
+        let deleted = edits.iter().filter(|edit| edit.text.is_empty());
+        let mut fix = self.composed(package, fix);
+        let has = |fix: &Fix, edit: &Edit| {
+            let mut all = fix.edits.iter();
+            all.any(|it| it.file == edit.file && it.span.contains(edit.span))
+        };
+        let left: Vec<Edit> = deleted
+            .filter(|it| !has(&fix, it))
+            .map(|&it| it.clone())
+            .collect();
+        fix.edits.extend(left);
+        fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+        fix
+    }
+
+    /// Whether a fix of the copy changes text that `edits` wrote.
+    pub(super) fn changes(&self, fix: &Fix, edits: &[Edit]) -> bool {
+        edits.iter().any(|edit| {
+            let text = self.text_of(edit);
+            let mut changed = fix.edits.iter().filter(|it| it.file == edit.file);
+            changed.any(|it| it.span.start() <= text.end() && text.start() <= it.span.end())
+        })
     }
 
     /// A fix of the copy as one of `package`.
@@ -124,6 +198,13 @@ impl<'e> Edited<'e> {
         fix.alternatives.clear();
         fix
     }
+}
+
+/// Where the byte at `offset` went by the edits `before` it.
+fn shifted<'e>(before: impl Iterator<Item = &'e Edit>, offset: ByteOffset) -> ByteOffset {
+    let shift = before.fold(0i64, |shift, edit| shift + growth(edit));
+    let new = i64::from(offset.0) + shift;
+    ByteOffset(u32::try_from(new).expect("the copy is about as long"))
 }
 
 fn growth(edit: &Edit) -> i64 {

@@ -10,6 +10,7 @@
 //! static PyObject *set_data(Table *self, PyObject *arg) { SET_DATA }
 //! ```
 
+pub(super) mod chosen;
 mod continued;
 mod copy;
 mod edited;

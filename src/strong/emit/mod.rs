@@ -2,7 +2,7 @@
 
 mod apart;
 mod around;
-mod calls;
+pub(super) mod calls;
 mod chain;
 mod counting;
 pub(super) mod declarations;
@@ -51,7 +51,7 @@ pub(in crate::strong) struct Draft<'s, 'a> {
     pub fix: Fix,
     /// New statements around a statement. An entry without any asks for braces.
     pub(in crate::strong) around: BTreeMap<StmtId, Around>,
-    taken: BTreeSet<String>,
+    pub(in crate::strong) taken: BTreeSet<String>,
     /// Names of new variables that other changes of the block declare, too.
     pub(in crate::strong) shared: BTreeSet<String>,
     /// Names of new variables of the whole function.

@@ -106,6 +106,13 @@ impl Finder<'_, '_> {
         in_list && self.scene.stmt_span(stmt).is_some()
     }
 
+    /// Whether a macro makes `stmt`: `FAIL("no item")` with the braces in its body.
+    fn is_made(&self, stmt: StmtId) -> bool {
+        let tokens = &self.scene.cx.item(self.scene.item).tokens.tokens;
+        let first = tokens.get(self.scene.tree.stmt(stmt).range.start as usize);
+        first.is_some_and(|token| token.expansion.is_some())
+    }
+
     /// Whether the declarations at the top of a block go on behind `stmt`.
     fn more_declarations(&self, stmt: StmtId) -> bool {
         let is_decl = |id: &StmtId| matches!(self.scene.tree.stmt(*id).kind, StmtKind::Decl(_));
@@ -157,7 +164,7 @@ impl Visitor for Finder<'_, '_> {
             stmt.kind,
             StmtKind::Case { .. } | StmtKind::Default { .. } | StmtKind::Label { .. }
         );
-        let is_block = matches!(stmt.kind, StmtKind::Block(_));
+        let is_block = matches!(stmt.kind, StmtKind::Block(_)) && !self.is_made(id);
         let free = self.is_free(id) && !labelled;
         if free && !is_block && !self.is_top_declaration(id) {
             self.add(cfg.before(id), Slot::Before(id));

@@ -12,6 +12,16 @@ pub fn is_left_by_macro(reason: &str) -> bool {
     reason.starts_with(LEFT_BY_MACRO)
 }
 
+/// What runs before a lookup that a conditional expression chooses.
+pub(super) const A_CONDITION: &str = "a condition";
+
+/// Whether a lookup was left because a condition decides whether it runs.
+#[must_use]
+pub fn is_behind_condition(reason: &str) -> bool {
+    let why = Reason::NotEvaluatedFirst(A_CONDITION.to_owned());
+    reason == why.to_string()
+}
+
 /// What the reason says for which a lookup is left whose function is the argument of a macro.
 const NAME_IN_MACRO: &str = "gets the name of the function and may make another one of it";
 

@@ -483,3 +483,54 @@ fn a_sequence_of_the_caller_ends_early() {
                      return 1;
         ");
 }
+
+#[test]
+fn a_block_that_a_macro_makes_is_released_in_front_of() {
+    insta::assert_snapshot!(super::all(
+        r#"
+#define FAIL(error, text) { PyErr_SetString(error, text); return NULL; }
+#define NO_TEXT FAIL(PyExc_TypeError, "no text")
+static PyObject *f(PyObject *list)
+{
+    Py_ssize_t at;
+    for (at = 0; at < PyList_GET_SIZE(list); at++) {
+        PyObject *item = PyList_GetItem(list, at);
+        if (item == NULL)
+            return NULL;
+        if (PyLong_Check(item)) FAIL(PyExc_TypeError, "a number")
+        else if (!PyUnicode_Check(item))
+            NO_TEXT;
+        if (!PyUnicode_GET_LENGTH(item))
+            FAIL(PyExc_ValueError, "empty");
+    }
+    Py_RETURN_NONE;
+}
+"#
+    ), @r#"
+        @@
+             Py_ssize_t at;
+             for (at = 0; at < PyList_GET_SIZE(list); at++) {
+        -        PyObject *item = PyList_GetItem(list, at);
+        +        PyObject *item = PyList_GetItemRef(list, at);
+                 if (item == NULL)
+                     return NULL;
+        -        if (PyLong_Check(item)) FAIL(PyExc_TypeError, "a number")
+        -        else if (!PyUnicode_Check(item))
+        +        if (PyLong_Check(item)) {
+        +            Py_DECREF(item);
+        +            FAIL(PyExc_TypeError, "a number")
+        +        }
+        +        else if (!PyUnicode_Check(item)) {
+        +            Py_DECREF(item);
+                     NO_TEXT;
+        -        if (!PyUnicode_GET_LENGTH(item))
+        +        }
+        +        if (!PyUnicode_GET_LENGTH(item)) {
+        +            Py_DECREF(item);
+                     FAIL(PyExc_ValueError, "empty");
+        +        }
+        +        Py_DECREF(item);
+             }
+             Py_RETURN_NONE;
+        "#);
+}
