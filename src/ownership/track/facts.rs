@@ -10,8 +10,8 @@ use super::effects::out_kind;
 use crate::ast::{BinaryOp, LocalId, Tree, Type, TypeKind};
 use crate::capi::OutKind;
 use crate::cfg::{
-    Base, BlockId, Callee, Cfg, InstrKind, LiveTemps, Liveness, Op, Operand, Outs, Place, Point,
-    Source, TempId, addressed_local,
+    Base, BlockId, Callee, Cfg, Instr, InstrKind, LiveTemps, Liveness, Op, Operand, Outs, Place,
+    Point, Source, TempId, addressed_local,
 };
 
 /// Facts about the function that every path shares.
@@ -29,6 +29,8 @@ pub(super) struct Facts<'a> {
     pointed_at: BTreeSet<LocalId>,
     /// Temporaries that were read from pointers to numbers.
     at_numbers: FxHashSet<TempId>,
+    /// Temporaries that calls gave.
+    given: FxHashSet<TempId>,
     /// Assignments of what gets a reference of its own right behind.
     counted_next: FxHashSet<Source>,
 }
@@ -46,6 +48,7 @@ impl<'a> Facts<'a> {
             live_temps: LiveTemps::new(cfg),
             addresses: addresses(cfg),
             at_numbers: at_numbers(cfg, tree),
+            given: given(cfg),
             counted_next: counted_next(cfg),
         }
     }
@@ -132,6 +135,21 @@ impl<'a> Facts<'a> {
     /// Whether what is read through `pointer` is a number: `text[i]`.
     pub(super) fn gives_number(&self, pointer: &Operand) -> bool {
         matches!(pointer, Operand::Temp(temp) if self.at_numbers.contains(temp))
+    }
+
+    /// The operands that may be the pointer which an operation gives: what a call gives and is added
+    /// to a pointer, `text += copy(text, name)`, is a number.
+    pub(super) fn pointers<'o>(
+        &self,
+        op: Op,
+        operands: &'o [Operand],
+    ) -> impl Iterator<Item = &'o Operand> {
+        let adds = matches!(op, Op::Binary(BinaryOp::Plus | BinaryOp::Minus));
+        let adds = adds && operands.first().is_some_and(|to| self.gives_number(to));
+        let is_given =
+            |it: &Operand| matches!(it, Operand::Temp(temp) if self.given.contains(temp));
+        let all = operands.iter().filter(move |_| !makes_number(op));
+        all.filter(move |it| !(adds && is_given(it)))
     }
 
     /// Whether a variable holds an object or a struct that an API hands out as one.
@@ -254,13 +272,19 @@ fn at_numbers(cfg: &Cfg, tree: &Tree) -> FxHashSet<TempId> {
     at_numbers.map(|(temp, _)| temp).collect()
 }
 
+fn given(cfg: &Cfg) -> FxHashSet<TempId> {
+    let instrs = cfg.iter().flat_map(|(_, block)| &block.instrs);
+    let calls = instrs.filter(|instr| matches!(instr.kind, InstrKind::Call { .. }));
+    calls.filter_map(Instr::dst).collect()
+}
+
 fn points_at_numbers(tree: &Tree, local: LocalId) -> bool {
     let pointee = tree.local(local).ty.pointee();
     pointee.is_some_and(Type::is_number)
 }
 
 /// Whether what an operation gives points nowhere, whatever it is made of: `digit << 15`.
-pub(super) fn makes_number(op: Op) -> bool {
+fn makes_number(op: Op) -> bool {
     match op {
         Op::Binary(
             BinaryOp::Multiply

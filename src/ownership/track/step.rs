@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use super::buffers::frees;
 use super::carriers::{addressed, carriers};
 use super::effects::{self, Callees, CountEffect, count_effect, lives_by_itself};
-use super::facts::{Facts, makes_number};
+use super::facts::Facts;
 use super::outs::next_item;
 use super::state::{Instance, InstanceId, State, Value};
 use super::{Exit, Followed, Gives, Ledger, Origin, Problem, Seed, Trouble};
@@ -104,7 +104,7 @@ impl<'a> Stepper<'a> {
                 state.set_temp(*dst, value, from);
             }
             InstrKind::Op { dst, op, operands } => {
-                let mut operands = operands.iter().filter(|_| !makes_number(*op));
+                let mut operands = self.facts.pointers(*op, operands);
                 let derived = operands.find_map(|o| match self.value(&state, o) {
                     // (char *)v + sizeof(PyObject)
                     Value::Derived(id) | Value::MaybeDerived(id) | Value::Instance(id) => {

@@ -187,10 +187,15 @@ impl State {
         }
     }
 
-    /// Adds what another path knows; whether anything changed. `name` is for messages. Where a
-    /// variable of its own holds the reference (`apart`), no other depends on the object where
-    /// there is none.
-    pub(in crate::strong) fn join(&mut self, other: &Self, name: &str, apart: bool) -> bool {
+    /// Adds what another path knows; whether anything changed. `name` is for the message where the
+    /// paths do not go together; without one they are taken to. Where a variable of its own holds
+    /// the reference (`apart`), no other depends on the object where there is none.
+    pub(in crate::strong) fn join(
+        &mut self,
+        other: &Self,
+        name: Option<&str>,
+        apart: bool,
+    ) -> bool {
         if !other.reached {
             return false;
         }
@@ -267,7 +272,7 @@ impl State {
     }
 }
 
-fn join_holds(left: &Hold, right: &Hold, name: &str) -> Hold {
+fn join_holds(left: &Hold, right: &Hold, name: Option<&str>) -> Hold {
     let (left, right) = if rank(left) <= rank(right) {
         (left, right)
     } else {
@@ -290,7 +295,14 @@ fn join_holds(left: &Hold, right: &Hold, name: &str) -> Hold {
                 null: *null || *n,
             }
         }
-        _ => Hold::Broken(Reason::OwnedOnSomePaths(name.to_owned())),
+        _ => match (name, left, right) {
+            (Some(name), ..) => Hold::Broken(Reason::OwnedOnSomePaths(name.to_owned())),
+            (None, Hold::Held { count, .. }, &Hold::Held { count: c, .. }) => Hold::Held {
+                count: c.max(*count),
+                null: true,
+            },
+            (None, ..) => right.clone(),
+        },
     }
 }
 

@@ -110,8 +110,8 @@ pub(in crate::strong) struct Follower<'s, 'a> {
     pub weak: Option<Weak>,
     /// Whether the variable gets `NULL` in its declaration.
     pub starts_null: bool,
-    /// Whether paths without an object are taken to have `NULL`: so what else stands against a
-    /// change comes to light.
+    /// Whether paths without an object are taken to have `NULL`, or what others have that they meet:
+    /// so what else stands against a change comes to light.
     pub supposes_null: bool,
     /// Whether what other definitions give is left to the code, in [`Mode::Adopt`].
     pub leaves_others: bool,
@@ -200,6 +200,7 @@ impl Follower<'_, '_> {
                 first.hold = Hold::Null;
             }
         }
+        let name = (!self.supposes_null).then_some(self.name);
         let mut dirty: BTreeSet<usize> = (0..order.len()).collect();
         let rank: BTreeMap<BlockId, usize> = order.iter().copied().zip(0..).collect();
         let mut visits = vec![0usize; cfg.blocks.len()];
@@ -213,7 +214,7 @@ impl Follower<'_, '_> {
             for (target, state) in self.block(block, input, &mut Decisions::default()) {
                 // More may be known of the block in the end.
                 let is_broken = matches!(state.hold, Hold::Broken(_));
-                if !is_broken && inputs[target.index()].join(&state, self.name, self.is_apart()) {
+                if !is_broken && inputs[target.index()].join(&state, name, self.is_apart()) {
                     dirty.extend(rank.get(&target));
                 }
             }

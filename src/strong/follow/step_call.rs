@@ -359,6 +359,8 @@ impl Follower<'_, '_> {
         let mut target = self.scene.parent_of_expr(expr);
         while let Some(Parent::Expr(outer)) = target {
             match &self.scene.tree.expr(outer).kind {
+                // `text += sprintf(text, "%s", name);`
+                ExprKind::Assign { op: Some(_), .. } => return false,
                 ExprKind::Assign { lhs, .. } => {
                     return match self.scene.as_local(*lhs) {
                         Some(local) => may_point_inside(&self.scene.tree.local(local).ty),

@@ -454,3 +454,64 @@ static int f(Part *parts, PyObject *list)
          }
         ");
 }
+
+#[test]
+fn what_is_added_to_a_pointer_is_a_number() {
+    insta::assert_snapshot!(crate::testing::run(
+        crate::transforms::ALL,
+        r#"
+static char *joined(PyObject *list, char *end, char *limit)
+{
+    int at;
+    for (at = 0; at < 3; at++) {
+        PyObject *item = PyList_GetItem(list, at);
+        const char *text = item ? PyUnicode_AsUTF8(item) : NULL;
+        if (text == NULL)
+            return NULL;
+        end += put_text(end, limit - end, "%s", text);
+    }
+    return end;
+}
+"#
+    ), @r#"
+        @@
+             int at;
+             for (at = 0; at < 3; at++) {
+        -        PyObject *item = PyList_GetItem(list, at);
+        +        PyObject *item = PyList_GetItemRef(list, at);
+                 const char *text = item ? PyUnicode_AsUTF8(item) : NULL;
+        -        if (text == NULL)
+        +        if (text == NULL) {
+        +            Py_XDECREF(item);
+                     return NULL;
+        +        }
+                 end += put_text(end, limit - end, "%s", text);
+        +        Py_XDECREF(item);
+             }
+             return end;
+        "#);
+}
+
+#[test]
+fn a_pointer_that_outlives_some_paths_is_told() {
+    let text = |step: &str| {
+        let text = format!(
+            "static const char *name(PyObject *dict, PyObject *key, int is_there)
+{{
+    const char *found = NULL;
+    if (is_there) {{
+        PyObject *item = PyDict_GetItem(dict, key);
+        if (item != NULL) {{
+            {step}
+        }}
+    }}
+    return found;
+}}
+"
+        );
+        crate::testing::run(crate::transforms::ALL, &text)
+    };
+    let told = "5: a pointer into the object of `item` is returned or stored, and would dangle once \
+        the reference is released: keep the reference as long as the pointer\n";
+    assert_eq!(text("found = PyUnicode_AsUTF8(item);"), told);
+}
