@@ -186,6 +186,25 @@ fail:
     ), @r#"review in `f`, what `names[used] = strdup("name")` (line 9) holds, and is not counted yet, need not be released"#);
 }
 
+/// Who gets what from whom goes round in circles.
+#[test]
+fn two_rows_change_places() {
+    let result = object(
+        "char *row = ((Foo *)self)->row, *other = ((Foo *)self)->other;
+         Py_ssize_t n = PyList_GET_SIZE(list);
+         for (i = 0; i < n; i++) {
+             PyObject *item = PyList_GET_ITEM(list, i);
+             char *next = row;
+             print(item);
+             row = other;
+             other = next;
+             ((Foo *)self)->rows[i] = row;
+         }
+         return PyList_New(0);",
+    );
+    assert_eq!(result, "safe");
+}
+
 /// Nothing of this has begun at the lookup, or it is no end of anything.
 #[test]
 fn nothing_is_left_out() {

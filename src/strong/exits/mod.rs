@@ -396,11 +396,18 @@ impl<'s, 'a> Exits<'s, 'a> {
     }
 }
 
-/// Whether clearing the exception of `call` may drop another one, which the function asks for later.
-/// What it never asks for is lost as it is.
+/// Whether clearing the exception of `call` may drop another one, which the function knows of or asks
+/// for later. What it never asks for is lost as it is.
 fn drops_exception(scene: &Scene<'_>, call: ExprId) -> bool {
     let asks = || scene.tree.calls().any(|(_, name)| name == "PyErr_Occurred");
-    scene.is_pending(call) && (scene.lost_before(call).is_none() || asks())
+    let is_known = || {
+        let state = scene
+            .cfg
+            .call(call)
+            .and_then(|at| scene.pending().state(at));
+        state.is_none_or(|worlds| worlds.shown.is_some())
+    };
+    scene.is_pending(call) && (asks() || is_known())
 }
 
 /// Whether `branch` returns the error, be it behind a label.

@@ -168,12 +168,14 @@ impl View<'_> {
         self.changed.item.tokens.file_span(range).is_some()
     }
 
-    /// Whether `act` works on a variable of the function, or on just the same as a call before it.
+    /// Whether `act` works on a variable of the function that is no number beside others, or on just
+    /// the same as a call before it.
     fn is_half(&self, act: &Act) -> bool {
         let mut roots = roots(self.tree, act.expr).into_iter();
         let args = self.arguments(act);
         let mut partners = self.partners(act);
-        roots.any(|root| !self.is_given(root))
+        let is_number = |root: LocalId| self.tree.local(root).ty.is_number();
+        roots.any(|root| !self.is_given(root) && (args.len() == 1 || !is_number(root)))
             || partners.any(|other| other.may_undo && self.arguments(other) == args)
     }
 

@@ -12,7 +12,7 @@
 use super::View;
 use super::acts::{Act, is_outside, roots};
 use super::ways::Exit;
-use crate::ast::{ExprId, ExprKind, LocalId, Name, TypeKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, LocalId, TypeKind, UnaryOp};
 use crate::capi::{self, Returns};
 use crate::cfg::{InstrKind, Point, reaches};
 
@@ -63,27 +63,22 @@ impl View<'_> {
         is_place && self.is_owned(rhs)
     }
 
-    /// Whether a value is a pointer that a call made.
+    /// Whether a value is a pointer that a call made, or a variable that got one.
     fn is_owned(&self, value: ExprId) -> bool {
         let tree = self.tree;
-        let value = tree.without_casts(value);
-        match &tree.expr(value).kind {
-            ExprKind::Name(Name::Local(local)) => {
-                let mut stores = tree.stores();
-                let is_pointer = tree.local(*local).ty.pointee().is_some();
-                is_pointer
-                    && stores.any(|(given, made)| {
-                        given == *local
-                            && tree.as_local(made) != Some(*local)
-                            && self.is_owned(made)
-                    })
-            }
+        let is_made = |value: ExprId| match tree.expr(tree.without_casts(value)).kind {
             ExprKind::Call { callee, .. } => {
-                let name = tree.callee_name(*callee);
+                let name = tree.callee_name(callee);
                 name.is_some_and(|name| self.makes(name))
             }
             _ => false,
-        }
+        };
+        let local = tree.as_local(tree.without_casts(value));
+        let pointer = local.filter(|&local| tree.local(local).ty.pointee().is_some());
+        let mut stores = tree.stores();
+        is_made(value)
+            || pointer
+                .is_some_and(|local| stores.any(|(given, made)| given == local && is_made(made)))
     }
 
     /// Whether a function gives what its caller has to release.

@@ -2,9 +2,11 @@
 
 use super::super::changed::Changed;
 use super::super::proof::seeds;
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, Tree, UnaryOp};
+use crate::ast::{
+    BinaryOp, ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Tree, UnaryOp,
+};
 use crate::capi;
-use crate::cfg::{Cfg, Point};
+use crate::cfg::{Cfg, Point, Terminator, reaches};
 use crate::ownership::track::{Origin, Seed};
 
 /// `if (failed) { …; jump; }`
@@ -43,8 +45,10 @@ pub(super) fn exits(changed: Changed<'_>, cfg: &Cfg) -> (Vec<Exit>, Vec<Exit>) {
     let (mut new, old): (Vec<Exit>, Vec<Exit>) = exits.partition(is_new);
     // Others lead from behind a section to where the code went before, or just end a loop.
     new.retain(|exit| !exit.ends_loop(tree) && exit.lookup(changed).is_some());
-    let old = old.into_iter().filter(|exit| fails(tree, exit)).collect();
-    (new, old)
+    let function = changed.function;
+    let old = old.into_iter();
+    let old = old.filter(|exit| fails(function, exit) && may_fail(function, cfg, exit));
+    (new, old.collect())
 }
 
 /// The jump at the end of a branch.
@@ -57,17 +61,44 @@ fn jump(tree: &Tree, then: StmtId) -> Option<StmtId> {
 }
 
 /// Whether a branch that leaves does so with an error, as far as its end and its test show.
-fn fails(tree: &Tree, exit: &Exit) -> bool {
+fn fails(function: &Function, exit: &Exit) -> bool {
+    let tree = &function.tree;
+    let is_shown = || raises(tree, exit.then) || is_failure(tree, exit.test);
     match tree.stmt(exit.jump).kind {
         StmtKind::Return(Some(value)) => {
             let is_own = tells_of(tree, value).is_some_and(|name| capi::effects(name).is_none());
-            is_error(tree, value)
-                || raises(tree, exit.then)
-                || is_own && is_failure(tree, exit.test)
+            // Some functions give 0 for success, some for failure.
+            let is_plain = function.ret.is_number() && tree.is_null(value);
+            match is_own || is_plain {
+                true => is_shown(),
+                false => is_error(tree, value) || raises(tree, exit.then),
+            }
         }
-        StmtKind::Break => raises(tree, exit.then) || is_failure(tree, exit.test),
+        StmtKind::Break => is_shown(),
         _ => true,
     }
+}
+
+/// Whether an error may be returned behind a branch: what is no constant may be one.
+fn may_fail(function: &Function, cfg: &Cfg, exit: &Exit) -> bool {
+    let tree = &function.tree;
+    cfg.iter().any(|(block, content)| {
+        let Terminator::Return(_, stmt) = content.terminator else {
+            return false;
+        };
+        let index = content.instrs.len();
+        let fails = match tree.stmt(stmt).kind {
+            StmtKind::Return(Some(value)) => {
+                is_error(tree, value)
+                    || !matches!(
+                        tree.expr(value).kind,
+                        ExprKind::Int(_) | ExprKind::Name(Name::Global(_))
+                    )
+            }
+            _ => true,
+        };
+        fails && reaches(cfg, exit.start, Point { block, index }, &[])
+    })
 }
 
 /// The function whose result a value is.
