@@ -377,7 +377,8 @@ pub(in crate::strong) fn last_declaration(draft: &Draft<'_, '_>, stmt: StmtId) -
     let idle = run[1..]
         .iter()
         .all(|&decl| is_idle(draft.scene, decl, stmt));
-    if idle && draft.scene.stmt_span(last).is_some() {
+    let is_same = !declarations::hides_a_name(draft.scene, stmt, &run[1..]);
+    if idle && is_same && draft.scene.stmt_span(last).is_some() {
         last
     } else {
         stmt

@@ -48,6 +48,40 @@ fn declared_behind(scene: &Scene<'_>, first: StmtId) -> Vec<StmtId> {
     run.copied().collect()
 }
 
+/// Whether one of the declarations gives a meaning of its own to a name that is used from `first`
+/// up to it: behind all of them, the name would stand for that.
+///
+/// ```c
+/// PyObject *v = PyDict_GetItemString(d, name);
+/// const char *name = "b";
+/// ```
+pub(in crate::strong) fn hides_a_name(
+    scene: &Scene<'_>,
+    first: StmtId,
+    declarations: &[StmtId],
+) -> bool {
+    let tokens = &scene.cx.item(scene.item).tokens;
+    let text = |at| tokens.text(scene.cx.program.files, at);
+    let start = scene.tree.stmt(first).range.start;
+    let is_used = |word: &[u8], end: u32| (start..end).any(|at| text(at) == word);
+    declarations.iter().any(|&stmt| {
+        let StmtKind::Decl(decls) = &scene.tree.stmt(stmt).kind else {
+            return false;
+        };
+        let mut variables = decls.iter().map(|decl| scene.tree.local(decl.local));
+        // `enum { SIZE = 2 };` and types have names as well.
+        let range = scene.tree.stmt(stmt).range;
+        let head = range.start..decls.first().map_or(range.end, |decl| decl.range.start);
+        let has_members = decls.is_empty() || head.clone().any(|at| text(at) == b"{");
+        variables.any(|local| is_used(local.name.as_bytes(), local.name_range.start))
+            || has_members
+                && head
+                    .clone()
+                    .filter(|&at| text(at)[0].is_ascii_alphabetic() || text(at)[0] == b'_')
+                    .any(|at| is_used(text(at), head.start))
+    })
+}
+
 /// Takes the values out of the declarations behind `first` that do more than give constants. Gives
 /// the last of the declarations, and the assignments of the values, up to that of another lookup of
 /// the fix, which goes behind the declarations by itself.
@@ -58,8 +92,11 @@ pub(in crate::strong) fn assign_later(
     draft: &mut Draft<'_, '_>,
     first: StmtId,
 ) -> Result<(StmtId, Vec<String>), Reason> {
-    let last = declared_behind(draft.scene, first).last().copied();
-    let last = last.ok_or(Reason::Declared)?;
+    let run = declared_behind(draft.scene, first);
+    let last = run.last().copied().ok_or(Reason::Declared)?;
+    if hides_a_name(draft.scene, first, &run) {
+        return Err(Reason::Declared);
+    }
     let mut assignments = Vec::new();
     for stmt in busy_behind(draft.scene, first) {
         if draft.initialised.contains(&stmt) {

@@ -266,6 +266,7 @@ impl Draft<'_, '_> {
             StmtKind::Decl(decls) => decls.len() == 1,
             _ => false,
         };
-        is_single && !declares_next(self, stmt) || self.scene.file_mixes_declarations()
+        let is_first = !declares_next(self, stmt) && !self.moving.contains(&stmt);
+        is_single && is_first || self.scene.file_mixes_declarations()
     }
 }
