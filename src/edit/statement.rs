@@ -86,11 +86,8 @@ impl Layout<'_> {
     #[must_use]
     pub fn declare_after(&self, declaration: ByteSpan, lines: &[&str]) -> Edit {
         if self.is_bare_end(declaration.end()) {
-            self.lines_at(
-                declaration.end(),
-                self.indentation(declaration.start()),
-                lines,
-            )
+            let end = self.blanks_after(declaration.end());
+            self.lines_at(end, self.indentation(declaration.start()), lines)
         } else {
             self.after(declaration, lines)
         }
@@ -120,7 +117,7 @@ impl Layout<'_> {
             true => self.indentation(statement.start()).to_vec(),
             false => self.step().deeper(self.indentation(brace)),
         };
-        self.lines_at(brace, &indentation, lines)
+        self.lines_at(self.blanks_after(brace), &indentation, lines)
     }
 
     /// Whether nothing but blanks follows `offset` on its line.
