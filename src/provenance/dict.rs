@@ -3,7 +3,7 @@
 
 use crate::cfg::{Base, InstrKind, Operand, Place, Point};
 use crate::program::{Body, CallSite, ItemId};
-use crate::roles::{Param, Role};
+use crate::roles::Param;
 
 use super::Cx;
 use super::checked::checked_by;
@@ -13,68 +13,10 @@ use super::own::is_address_of;
 /// How many calls, fields and variables deep a value is followed.
 const MAX_DEPTH: u32 = 3;
 
-/// What is asked of a value, and how far it is still followed.
-#[derive(Debug, Clone, Copy)]
-struct Want {
-    /// Whether a subclass does not do.
-    is_plain: bool,
-    depth: u32,
-}
-
-impl Want {
-    fn new(is_plain: bool) -> Self {
-        Self {
-            is_plain,
-            depth: MAX_DEPTH,
-        }
-    }
-
-    fn deeper(self) -> Self {
-        Self {
-            depth: self.depth - 1,
-            ..self
-        }
-    }
-
-    /// The calls that say so.
-    fn checks(self) -> &'static [&'static str] {
-        match self.is_plain {
-            true => &["PyDict_CheckExact"],
-            false => &["PyDict_Check", "PyDict_CheckExact"],
-        }
-    }
-
-    /// Whether the function of the C API gives such a dict. Python code may set other globals,
-    /// builtins and `sys.modules`.
-    fn is_given_by(self, name: &str) -> bool {
-        match name {
-            "PyDict_New" | "PyDict_Copy" => true,
-            "PyModule_GetDict"
-            | "PyEval_GetBuiltins"
-            | "PyEval_GetGlobals"
-            | "PyImport_GetModuleDict"
-            | "PyThreadState_GetDict"
-            | "PyInterpreterState_GetDict"
-            | "PyType_GetDict" => !self.is_plain,
-            _ => false,
-        }
-    }
-}
-
 impl Cx<'_> {
     /// Whether argument `arg` of the call `site` is a dict or `NULL`.
     #[must_use]
     pub fn is_dict(&self, site: CallSite, arg: usize) -> bool {
-        self.is_wanted(site, arg, Want::new(false))
-    }
-
-    /// The same, of no subclass.
-    #[must_use]
-    pub fn is_plain_dict(&self, site: CallSite, arg: usize) -> bool {
-        self.is_wanted(site, arg, Want::new(true))
-    }
-
-    fn is_wanted(&self, site: CallSite, arg: usize, want: Want) -> bool {
         let Some(flow) = self.flow(site.item) else {
             return false;
         };
@@ -82,55 +24,50 @@ impl Cx<'_> {
             return false;
         };
         let operand = flow.call(point).and_then(|(_, args)| args.get(arg));
-        operand.is_some_and(|operand| self.holds_dict(flow, operand, point, want))
+        operand.is_some_and(|operand| self.holds_dict(flow, operand, point, MAX_DEPTH))
     }
 
-    fn holds_dict(&self, flow: &Flow<'_>, operand: &Operand, at: Point, want: Want) -> bool {
-        if checked_by(flow, operand, at, want.checks()).is_some() {
+    fn holds_dict(&self, flow: &Flow<'_>, operand: &Operand, at: Point, depth: u32) -> bool {
+        if checked_by(flow, operand, at, &["PyDict_Check", "PyDict_CheckExact"]).is_some() {
             return true;
         }
         let origins = flow.origins(operand);
-        let gives_dict = |origin| self.origin_is_dict(flow, origin, want);
-        want.depth > 0
-            && !origins.is_empty()
-            && origins.iter().all(gives_dict)
-            && !stores_none(flow)
+        let gives_dict = |origin| self.origin_is_dict(flow, origin, depth);
+        depth > 0 && !origins.is_empty() && origins.iter().all(gives_dict) && !stores_none(flow)
     }
 
-    fn origin_is_dict(&self, flow: &Flow<'_>, origin: &Origin, want: Want) -> bool {
+    fn origin_is_dict(&self, flow: &Flow<'_>, origin: &Origin, depth: u32) -> bool {
         match origin {
             Origin::Call(made) => match flow.call(*made) {
-                Some((Some(name), _)) => want.is_given_by(name) || self.returns_dict(name, want),
+                Some((Some(name), _)) => gives_dict(name) || self.returns_dict(name, depth),
                 _ => false,
             },
-            Origin::Out(point, arg) => !want.is_plain && parses_dict(flow, *point, *arg),
-            Origin::Param(index) => self.param_is_dict(flow, *index, want),
-            Origin::Field(name, _) if &**name == "tp_dict" => !want.is_plain,
-            Origin::Field(name, _) => self.field_is_dict(name, want),
-            Origin::Global(name) => self.global_is_dict(name, want),
+            Origin::Out(point, arg) => parses_dict(flow, *point, *arg),
+            Origin::Param(index) => self.param_is_dict(flow, *index, depth),
+            Origin::Field(name, _) if &**name == "tp_dict" => true,
+            Origin::Field(name, _) => self.field_is_dict(name, depth),
+            Origin::Global(name) => self.global_is_dict(name, depth),
             Origin::Element(_) | Origin::Address(_) | Origin::Unknown => false,
         }
     }
 
     /// Whether every definition of the package's function `name` returns a dict.
-    fn returns_dict(&self, name: &str, want: Want) -> bool {
+    fn returns_dict(&self, name: &str, depth: u32) -> bool {
         let mut definitions = self.definitions(name).peekable();
         definitions.peek().is_some()
             && definitions.all(|item| {
                 self.flow(item).is_some_and(|flow| {
                     let mut returns = flow.returns().filter(|(_, value)| !value.is_zero());
-                    returns.all(|(at, value)| self.holds_dict(flow, value, at, want.deeper()))
+                    returns.all(|(at, value)| self.holds_dict(flow, value, at, depth - 1))
                 })
             })
     }
 
     /// Whether all callers of a function that Python does not know pass a dict.
-    fn param_is_dict(&self, flow: &Flow<'_>, index: usize, want: Want) -> bool {
+    fn param_is_dict(&self, flow: &Flow<'_>, index: usize, depth: u32) -> bool {
         let function = flow.function;
         let mut roles = self.roles.of(flow.item, function);
-        // `PyObject_Call` hands on what it gets.
-        let is_keywords = |role: &Role| role.param(index) == Some(Param::Keywords);
-        let from_python = !want.is_plain && roles.all(is_keywords);
+        let from_python = roles.all(|role| role.param(index) == Some(Param::Keywords));
         let has_role = self.roles.of(flow.item, function).next().is_some();
         let sites = self.calls.calls_to(&function.name);
         let closed = function.is_static && !self.calls.is_mentioned(&function.name);
@@ -148,12 +85,12 @@ impl Cx<'_> {
                     return false;
                 };
                 let passed = caller.call(site).and_then(|(_, args)| args.get(index));
-                passed.is_some_and(|arg| self.holds_dict(caller, arg, site, want.deeper()))
+                passed.is_some_and(|arg| self.holds_dict(caller, arg, site, depth - 1))
             })
     }
 
     /// Whether every field of this name only ever gets dicts, and Python cannot set it.
-    fn field_is_dict(&self, name: &str, want: Want) -> bool {
+    fn field_is_dict(&self, name: &str, depth: u32) -> bool {
         if self.calls.is_in_gap(name) {
             return false;
         }
@@ -168,7 +105,7 @@ impl Cx<'_> {
                         return false;
                     };
                     let sets = |place: &Place| last_field(place) == Some(name);
-                    match self.stores_dicts(flow, want, sets, |op| has_field(op, name)) {
+                    match self.stores_dicts(flow, depth, sets, |op| has_field(op, name)) {
                         Some(found) => any |= found,
                         None => return false,
                     }
@@ -187,7 +124,7 @@ impl Cx<'_> {
     }
 
     /// Whether the variable of file scope only ever gets dicts.
-    fn global_is_dict(&self, name: &str, want: Want) -> bool {
+    fn global_is_dict(&self, name: &str, depth: u32) -> bool {
         if self.calls.is_in_gap(name) {
             return false;
         }
@@ -200,7 +137,7 @@ impl Cx<'_> {
                 matches!(&place.base, Base::Global(base) if &**base == name)
                     && place.path.is_empty()
             };
-            match self.stores_dicts(flow, want, sets, |op| is_address_of(op, name)) {
+            match self.stores_dicts(flow, depth, sets, |op| is_address_of(op, name)) {
                 Some(found) => any |= found,
                 None => return false,
             }
@@ -213,7 +150,7 @@ impl Cx<'_> {
     fn stores_dicts(
         &self,
         flow: &Flow<'_>,
-        want: Want,
+        depth: u32,
         sets: impl Fn(&Place) -> bool,
         shows: impl Fn(&Operand) -> bool,
     ) -> Option<bool> {
@@ -226,7 +163,7 @@ impl Cx<'_> {
                 && sets(place)
                 && !value.is_zero()
             {
-                if !self.holds_dict(flow, value, point, want.deeper()) {
+                if !self.holds_dict(flow, value, point, depth - 1) {
                     return None;
                 }
                 any = true;
@@ -234,6 +171,21 @@ impl Cx<'_> {
         }
         Some(any)
     }
+}
+
+fn gives_dict(name: &str) -> bool {
+    matches!(
+        name,
+        "PyDict_New"
+            | "PyDict_Copy"
+            | "PyModule_GetDict"
+            | "PyEval_GetBuiltins"
+            | "PyEval_GetGlobals"
+            | "PyImport_GetModuleDict"
+            | "PyThreadState_GetDict"
+            | "PyInterpreterState_GetDict"
+            | "PyType_GetDict"
+    )
 }
 
 /// Whether `PyArg_ParseTuple(args, "O!", &PyDict_Type, &d)` stores through its argument `arg`.

@@ -55,9 +55,6 @@ pub trait Triage: std::fmt::Debug + Sync {
     /// Whether argument `arg` of the call `site` is a dict, or `NULL`, for sure.
     fn is_dict(&self, site: CallSite, arg: usize) -> bool;
 
-    /// The same, of no subclass.
-    fn is_plain_dict(&self, site: CallSite, arg: usize) -> bool;
-
     /// What may befall the value that the borrowing call `site` hands out.
     fn exposure(&self, site: CallSite) -> Exposure;
 
@@ -82,10 +79,6 @@ impl Triage for Cx<'_> {
 
     fn is_dict(&self, site: CallSite, arg: usize) -> bool {
         Cx::is_dict(self, site, arg)
-    }
-
-    fn is_plain_dict(&self, site: CallSite, arg: usize) -> bool {
-        Cx::is_plain_dict(self, site, arg)
     }
 
     fn exposure(&self, site: CallSite) -> Exposure {

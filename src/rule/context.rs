@@ -173,13 +173,6 @@ impl<'a> PackageCx<'a> {
         self.triage.is_some_and(|triage| triage.is_dict(site, arg))
     }
 
-    /// The same, of no subclass.
-    #[must_use]
-    pub fn is_plain_dict(&self, site: CallSite, arg: usize) -> bool {
-        self.triage
-            .is_some_and(|triage| triage.is_plain_dict(site, arg))
-    }
-
     /// What may befall the value that a borrowing call hands out, as far as is known.
     #[must_use]
     pub fn exposure(&self, site: CallSite) -> Exposure {

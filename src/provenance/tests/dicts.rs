@@ -2,26 +2,17 @@
 
 use super::super::Cx;
 use crate::program::testing::with_program;
-use crate::program::{Body, CallIndex, CallSite};
+use crate::program::{Body, CallIndex};
 use crate::roles::Roles;
 
 /// The functions of the file whose `PyDict_GetItem` gets a dict for sure.
 fn sure(text: &str) -> String {
-    sure_of(text, &|cx, site| cx.is_dict(site, 0))
-}
-
-/// Those whose `PyDict_GetItem` gets one of no subclass.
-fn plain(text: &str) -> String {
-    sure_of(text, &|cx, site| cx.is_plain_dict(site, 0))
-}
-
-fn sure_of(text: &str, is_sure: &dyn Fn(&Cx<'_>, CallSite) -> bool) -> String {
     with_program(&[("a.c", text)], |program| {
         let calls = CallIndex::new(program);
         let roles = Roles::new(program);
         let cx = Cx::new(program, &calls, &roles);
         let sites = calls.calls_to("PyDict_GetItem").iter();
-        let names = sites.filter(|site| is_sure(&cx, **site)).map(|site| {
+        let names = sites.filter(|site| cx.is_dict(**site, 0)).map(|site| {
             match &program.items[site.item.0 as usize].body {
                 Some(Body::Function(function)) => function.name.as_str(),
                 _ => "?",
@@ -52,30 +43,6 @@ PyObject *none(PyObject *k, int n) {
 }
 "#;
     insta::assert_snapshot!(sure(text), @"made module by_helper");
-}
-
-#[test]
-fn what_may_be_of_a_subclass() {
-    let text = r#"
-static PyObject *own, *given;
-PyObject *made(PyObject *k) { PyObject *d = PyDict_New(); return PyDict_GetItem(d, k); }
-PyObject *copied(PyObject *o, PyObject *k) { return PyDict_GetItem(PyDict_Copy(o), k); }
-PyObject *keywords(PyObject *self, PyObject *args, PyObject *kwargs) { return PyDict_GetItem(kwargs, self); }
-static PyMethodDef methods[] = {{"keywords", (PyCFunction)keywords, METH_VARARGS | METH_KEYWORDS, NULL}};
-PyObject *globals(PyObject *k) { return PyDict_GetItem(PyEval_GetGlobals(), k); }
-PyObject *typed(PyObject *self, PyObject *args) {
-    PyObject *d, *k;
-    if (!PyArg_ParseTuple(args, "O!O", &PyDict_Type, &d, &k)) return NULL;
-    return PyDict_GetItem(d, k);
-}
-PyObject *checked(PyObject *d, PyObject *k) { return PyDict_Check(d) ? PyDict_GetItem(d, k) : NULL; }
-PyObject *exact(PyObject *d, PyObject *k) { return PyDict_CheckExact(d) ? PyDict_GetItem(d, k) : NULL; }
-void set(PyObject *d) { own = PyDict_New(); given = PyDict_Check(d) ? d : PyDict_New(); }
-PyObject *from_own(PyObject *k) { return PyDict_GetItem(own, k); }
-PyObject *from_given(PyObject *k) { return PyDict_GetItem(given, k); }
-"#;
-    insta::assert_snapshot!(sure(text), @"made copied keywords globals typed checked exact from_own");
-    insta::assert_snapshot!(plain(text), @"made copied exact from_own");
 }
 
 #[test]

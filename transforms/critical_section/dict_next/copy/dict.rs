@@ -53,13 +53,9 @@ fn is_asked(scope: &Scope<'_>, life: &Life) -> bool {
     is_asked_by(scope, life, &["PyDict_Check", "PyDict_CheckExact"])
 }
 
-/// Whether it is of no subclass.
-pub(super) fn is_plain(scope: &Scope<'_>, life: &Life) -> bool {
-    let site = CallSite {
-        item: scope.item,
-        expr: life.reader,
-    };
-    is_asked_by(scope, life, &["PyDict_CheckExact"]) || scope.cx.is_plain_dict(site, 0)
+/// The same, of a dict that is of no subclass.
+pub(super) fn asks_exactly(scope: &Scope<'_>, life: &Life) -> bool {
+    is_asked_by(scope, life, &["PyDict_CheckExact"])
 }
 
 fn is_asked_by(scope: &Scope<'_>, life: &Life, checks: &[&str]) -> bool {

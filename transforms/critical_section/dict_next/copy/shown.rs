@@ -1,7 +1,7 @@
 //! What a loop over the dict itself may see that one over a copy does not.
 
 use super::Copy;
-use super::dict::{Known, is_plain};
+use super::dict::{Known, asks_exactly};
 use crate::ast::{ExprId, ExprKind, Init, LocalId, StmtId, StmtKind};
 use crate::strong::may_change;
 use crate::transforms::critical_section::dict_next::scope::{Scope, inside};
@@ -18,7 +18,7 @@ pub(super) fn doubts(copy: &Copy<'_>) -> Vec<String> {
             "{name} changes nothing in `{dict}` before the last read: a copy does not show that"
         )
     });
-    let subclass = (!is_plain(copy.scope, &copy.life)).then(|| {
+    let subclass = (!asks_exactly(copy.scope, &copy.life)).then(|| {
         format!("`{dict}` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give")
     });
     let other = (copy.known == Known::Assumed).then(|| {
