@@ -185,6 +185,8 @@ fn what_runs_before_or_perhaps_is_left() {
         "PyObject *x = c ? /* or */ PyDict_GetItemString(d, \"a\") : NULL; return look(x);",
         // -1 as an unsigned number.
         "return c ? PyLong_AsUnsignedLong(PyList_GetItem(l, 0)) : -1;",
+        "double y; y = c ? PyLong_AsLong(PyList_GetItem(l, 0)) : 4UL; return y;",
+        "return c ? PyObject_IsTrue(PyList_GetItem(l, 0)) : 0u;",
         // The next value may look at the first.
         "PyObject *x = c ? PyDict_GetItemString(d, \"a\") : NULL, *y = next(x); return look(y);",
         "s.x = c ? PyDict_GetItemString(d, \"a\") : NULL; return look(s.x);",

@@ -290,8 +290,17 @@ impl<'s, 'a> Choice<'s, 'a> {
     /// type is that of both.
     fn check_type(&self, ty: &Type) -> Result<(), Reason> {
         let scene = self.scene;
-        let is_small =
-            |arm: ExprId| matches!(scene.tree.expr(arm).kind, ExprKind::Int(Some(0..=127)));
+        // `4UL` would make the other value unsigned.
+        let is_plain = |arm: ExprId| {
+            let range = scene.tree.expr(arm).range;
+            let tokens = &scene.cx.item(scene.item).tokens;
+            let mut texts =
+                (range.start..range.end).map(|at| tokens.text(scene.cx.program.files, at));
+            texts.all(|text| text.iter().all(u8::is_ascii_digit))
+        };
+        let is_small = |arm: ExprId| {
+            matches!(scene.tree.expr(arm).kind, ExprKind::Int(Some(0..=127))) && is_plain(arm)
+        };
         let is_pointer = ty.pointee().is_some();
         match is_pointer || is_small(self.then) || is_small(self.otherwise) {
             true => Ok(()),

@@ -800,3 +800,67 @@ fn values_between_two_lookups_in_declarations_of_c89() {
          }
         ");
 }
+
+#[test]
+fn a_name_that_a_later_declaration_hides_stays_in_front_of_it() {
+    let left = [
+        "PyObject *v = PyDict_GetItem(dict, key); PyObject *key = PyDict_GetItem(dict, self);",
+        "PyObject *v = PyDict_GetItem(dict, key); static int key = 40;",
+        "PyObject *v = PyDict_GetItem(dict, key); long n = size(v) * N; enum { N = 7 };",
+        "PyObject *v = PyDict_GetItem(dict, key); long n = size(v); long size = 2 * n;",
+    ];
+    for body in left {
+        let changed = int(&format!("    {{\n{body}\nuse(v);\n}}\nreturn 0;\n"));
+        assert!(
+            changed.contains("a test would have to stand"),
+            "{body}: {changed}"
+        );
+    }
+}
+
+#[test]
+fn an_exception_is_put_away_behind_the_last_declaration() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *a = PyDict_GetItem(dict, key);
+    long n = PyLong_AsLong(a);
+    const int one = 1;
+    PyObject *b = PyDict_GetItem(dict, self);
+    if (PyErr_Occurred())
+        return -1;
+    return use(a, b, n + one);
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *a = PyDict_GetItem(dict, key);
+        -    long n = PyLong_AsLong(a);
+        +    PyObject *a;
+        +    long n;
+             const int one = 1;
+        -    PyObject *b = PyDict_GetItem(dict, self);
+        -    if (PyErr_Occurred())
+        +    PyObject *b;
+        +    PyObject *exc;
+        +    int result;
+        +    if (PyDict_GetItemRef(dict, key, &a) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    n = PyLong_AsLong(a);
+        +    exc = PyErr_GetRaisedException();
+        +    (void)PyDict_GetItemRef(dict, self, &b);
+        +    PyErr_SetRaisedException(exc);
+        +    if (PyErr_Occurred()) {
+        +        Py_XDECREF(a);
+        +        Py_XDECREF(b);
+                 return -1;
+        -    return use(a, b, n + one);
+        +    }
+        +    result = use(a, b, n + one);
+        +    Py_XDECREF(a);
+        +    Py_XDECREF(b);
+        +    return result;
+         }
+        ");
+}
