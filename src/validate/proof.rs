@@ -116,6 +116,7 @@ fn of_function(
         Author::Rule => (
             undeclared::undeclared(original, result, item, function, applied)
                 .or_else(|| undeclared::declared_twice(item, function, applied))
+                .or_else(|| undeclared::unused(item, function, applied))
                 .or_else(|| saved::lost(item, function, applied)),
             undone::failures(changed, result.files),
         ),

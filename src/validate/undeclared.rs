@@ -1,10 +1,10 @@
-//! Variables that new text names and nobody declares, or that are declared twice.
+//! Variables that new text names and nobody declares, or that are declared twice or for nothing.
 
 use super::original::Original;
 use super::proof::is_inserted;
 use std::collections::BTreeMap;
 
-use crate::ast::{ExprId, ExprKind, Function, Name, Stmt, StmtKind, Tree, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Stmt, StmtKind, Tree, UnaryOp};
 use crate::capi::REPLACEMENTS;
 use crate::edit::Applied;
 use crate::program::{Program, ProgramItem};
@@ -84,6 +84,23 @@ pub(super) fn declared_twice(
         "in `{}`, `{name}` is declared twice",
         function.name
     ))
+}
+
+/// A variable of new text that a configuration has no use for: another one of that name hides it,
+/// say.
+pub(super) fn unused(item: &ProgramItem, function: &Function, applied: &Applied) -> Option<String> {
+    let tree = &function.tree;
+    let declared = tree.stmts.iter().filter_map(|stmt| match &stmt.kind {
+        StmtKind::Decl(decls) if is_inserted(item, applied, stmt.range.start) => Some(decls),
+        _ => None,
+    });
+    let is_used = |local: LocalId| {
+        let mut exprs = tree.exprs.iter();
+        exprs.any(|expr| matches!(expr.kind, ExprKind::Name(Name::Local(it)) if it == local))
+    };
+    let unused = declared.flatten().find(|decl| !is_used(decl.local))?;
+    let name = &tree.local(unused.local).name;
+    Some(format!("in `{}`, `{name}` is not used", function.name))
 }
 
 fn twice_in<'t>(tree: &'t Tree, block: &Stmt, is_new: impl Fn(&Stmt) -> bool) -> Option<&'t str> {
