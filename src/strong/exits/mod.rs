@@ -27,6 +27,7 @@ pub(super) mod undone;
 
 use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
 use crate::cfg::{BlockId, Point};
+use crate::strong::pending::unasked::drops_exception;
 use crate::strong::scene::{Parent, Scene};
 use crate::strong::types::is_number;
 use bound::bounded_loop;
@@ -394,20 +395,6 @@ impl<'s, 'a> Exits<'s, 'a> {
         let filled = self.undo.filled.first()?;
         Some(self.scene.name(filled.0))
     }
-}
-
-/// Whether clearing the exception of `call` may drop another one, which the function knows of or asks
-/// for later. What it never asks for is lost as it is.
-fn drops_exception(scene: &Scene<'_>, call: ExprId) -> bool {
-    let asks = || scene.tree.calls().any(|(_, name)| name == "PyErr_Occurred");
-    let is_known = || {
-        let state = scene
-            .cfg
-            .call(call)
-            .and_then(|at| scene.pending().state(at));
-        state.is_none_or(|worlds| worlds.shown.is_some())
-    };
-    scene.is_pending(call) && (asks() || is_known())
 }
 
 /// Whether `branch` returns the error, be it behind a label.

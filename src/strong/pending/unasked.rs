@@ -21,6 +21,20 @@ pub(in crate::strong) fn meets_exception(scene: &Scene<'_>, call: ExprId) -> boo
     scene.is_pending(call) || scene.pending().is_unasked(point) && !never_asked()
 }
 
+/// Whether clearing the exception of `call` may drop another one, which the function knows of or asks
+/// for later. What it never asks for is lost as it is.
+pub(in crate::strong) fn drops_exception(scene: &Scene<'_>, call: ExprId) -> bool {
+    let asks = || scene.tree.calls().any(|(_, name)| name == "PyErr_Occurred");
+    let is_known = || {
+        let state = scene
+            .cfg
+            .call(call)
+            .and_then(|at| scene.pending().state(at));
+        state.is_none_or(|worlds| worlds.shown.is_some())
+    };
+    scene.is_pending(call) && (asks() || is_known())
+}
+
 /// Whether nobody but Python calls the function, which stops a debug build where it gives an object
 /// with an exception set.
 fn is_method(scene: &Scene<'_>) -> bool {

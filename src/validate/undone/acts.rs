@@ -112,7 +112,7 @@ fn is_own_memory(tree: &Tree, place: ExprId) -> bool {
 fn ignored(tree: &Tree) -> Vec<ExprId> {
     let whole = tree.stmts.iter().filter_map(|stmt| match stmt.kind {
         StmtKind::Expr(expr) => Some(expr),
-        StmtKind::Return(value) => value.filter(|&value| !is_of_python(tree, value)),
+        StmtKind::Return(value) => value.filter(|&value| may_end(tree, value)),
         _ => None,
     });
     let mut found: Vec<ExprId> = Vec::new();
@@ -138,15 +138,19 @@ fn ignored(tree: &Tree) -> Vec<ExprId> {
     found
 }
 
-/// Whether a value is what a function of Python gives.
-fn is_of_python(tree: &Tree, value: ExprId) -> bool {
-    match tree.expr(tree.without_casts(value)).kind {
+/// Whether a value that is returned may be what is left of something that its call ends: it gets a
+/// pointer of the function's, and is no function of Python.
+fn may_end(tree: &Tree, value: ExprId) -> bool {
+    let value = tree.without_casts(value);
+    let of_python = match tree.expr(value).kind {
         ExprKind::Call { callee, .. } => {
             let name = tree.callee_name(callee);
             name.is_some_and(|name| capi::effects(name).is_some())
         }
         _ => false,
-    }
+    };
+    let mut roots = roots(tree, value).into_iter();
+    !of_python && roots.any(|root| !tree.local(root).ty.is_number())
 }
 
 fn stores(cfg: &Cfg) -> BTreeMap<ExprId, Point> {
