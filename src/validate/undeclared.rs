@@ -86,8 +86,7 @@ pub(super) fn declared_twice(
     ))
 }
 
-/// A variable of new text that a configuration has no use for: another one of that name hides it,
-/// say.
+/// A variable of new text that a configuration has no use for, as another one of that name hides it.
 pub(super) fn unused(item: &ProgramItem, function: &Function, applied: &Applied) -> Option<String> {
     let tree = &function.tree;
     let declared = tree.stmts.iter().filter_map(|stmt| match &stmt.kind {
@@ -98,8 +97,12 @@ pub(super) fn unused(item: &ProgramItem, function: &Function, applied: &Applied)
         let mut exprs = tree.exprs.iter();
         exprs.any(|expr| matches!(expr.kind, ExprKind::Name(Name::Local(it)) if it == local))
     };
-    let unused = declared.flatten().find(|decl| !is_used(decl.local))?;
-    let name = &tree.local(unused.local).name;
+    let is_hidden = |name: &str| tree.locals.iter().filter(|it| &*it.name == name).count() > 1;
+    let mut names = declared
+        .flatten()
+        .filter(|decl| !is_used(decl.local))
+        .map(|decl| &*tree.local(decl.local).name);
+    let name = names.find(|name| is_hidden(name))?;
     Some(format!("in `{}`, `{name}` is not used", function.name))
 }
 
