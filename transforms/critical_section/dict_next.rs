@@ -432,7 +432,8 @@ impl<'a> Sites<'a> {
         let mut fix = section.fix(names)?;
         let unheld = if references.is_none() { needed } else { 0 };
         assume_values(scope, site, uses, unheld, &mut fix);
-        if let Some((inner, _)) = &second {
+        for inner in self.inner(site) {
+            // The references of this loop are to its own key and value.
             let uses = values::uses(scope, inner);
             let unheld = uses.suspended & !uses.outlives;
             assume_values(scope, inner, uses, unheld, &mut fix);

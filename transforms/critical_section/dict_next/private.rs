@@ -1,10 +1,12 @@
 //! Dicts that no other thread can change while the loop runs.
 
-use crate::ast::{ExprId, ExprKind, StmtId, StmtKind};
+use crate::ast::{ExprId, ExprKind, StmtId, StmtKind, TokenRange};
 use crate::program::CallSite;
-use crate::provenance::Verdict;
+use crate::provenance::{SafeReason, Verdict};
 
 use super::scope::Scope;
+use super::site::Site;
+use super::values::{self, KEY, VALUE};
 
 /// Why no other thread can change the dict of `call` during the iteration; `None` if one can as
 /// far as is known.
@@ -17,12 +19,20 @@ pub(super) fn is_private(scope: &Scope<'_>, call: ExprId) -> Option<String> {
     if argument(scope, call, 0).is_some_and(|dict| is_copy_or_no_dict(scope, dict)) {
         return Some("it is a copy, or no dict".into());
     }
+    proof(scope, call, false)
+}
+
+/// Why the dict of `call` is as it was, in a section of the author or not.
+fn proof(scope: &Scope<'_>, call: ExprId, in_section: bool) -> Option<String> {
     let site = CallSite {
         item: scope.item,
         expr: call,
     };
     match scope.cx.provenance(site, 0) {
-        Verdict::Safe(proof) => Some(proof.sentence),
+        Verdict::Safe(proof) => {
+            let is_section = proof.reason == SafeReason::Guarded;
+            (is_section == in_section).then_some(proof.sentence)
+        }
         Verdict::Shared(_) => None,
     }
 }
@@ -66,8 +76,85 @@ fn is_copy_or_no_dict(scope: &Scope<'_>, dict: ExprId) -> bool {
 /// with the section around it.
 pub(super) fn existing_section(scope: &Scope<'_>, call: ExprId) -> Option<Result<String, String>> {
     let dict = argument(scope, call, 0)?;
-    let own = section_around(scope, call, dict);
-    own.or_else(|| held_by_callers(scope, dict).map(Ok))
+    let own = proof(scope, call, true).map(Ok);
+    let own = own.or_else(|| section_around(scope, call, dict));
+    let held = own.or_else(|| held_by_callers(scope, dict).map(Ok))?;
+    Some(held.and_then(|reason| match lends_too_long(scope, call) {
+        Some(advice) => Err(advice),
+        None => Ok(reason),
+    }))
+}
+
+/// What to do where the section around `call` does not keep alive what it lends.
+///
+/// ```c
+/// Py_BEGIN_CRITICAL_SECTION(d);
+/// while (PyDict_Next(d, &pos, &key, &value)) {
+///     PyList_Append(list, key);       /* may wait for the lock of the list */
+///     n += PyObject_Size(value);      /* which another thread has replaced by then */
+/// }
+/// Py_END_CRITICAL_SECTION();
+/// ```
+fn lends_too_long(scope: &Scope<'_>, call: ExprId) -> Option<String> {
+    let is_null = |at| argument(scope, call, at).is_some_and(|out| scope.tree().is_null(out));
+    if is_null(2) && is_null(3) {
+        return None;
+    }
+    let Ok(site) = Site::read(scope, call) else {
+        return Some(
+            "the critical section around it may be suspended by calls that run Python code or wait \
+             for a lock: hold key and value by `Py_NewRef` as long as they are used"
+                .into(),
+        );
+    };
+    let uses = values::uses_in(scope, &site, section_range(scope, call));
+    let lent = uses.suspended | uses.outlives;
+    let names = [(site.key, KEY), (site.value, VALUE)].into_iter();
+    let names = names.filter_map(|(local, set)| local.filter(|_| lent & set != 0));
+    let names: Vec<String> = names.map(|it| format!("`{}`", scope.name(it))).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "calls in the critical section around it that run Python code or wait for a lock suspend \
+             it, and then nothing keeps {} alive: take references at the top of the loop, and \
+             release them on each way out of its body",
+            names.join(" and ")
+        )
+    })
+}
+
+/// The tokens of the section around `call`; of the whole function if its callers have it.
+fn section_range(scope: &Scope<'_>, call: ExprId) -> TokenRange {
+    let around = |stmt| scope.ancestors(stmt);
+    let mut blocks = scope.stmt_of(call).into_iter().flat_map(around);
+    let at = scope.expr(call).range.start;
+    let section = blocks.find_map(|block| {
+        let StmtKind::Block(stmts) = scope.stmt(block) else {
+            return None;
+        };
+        let is_begin = |stmt: &&StmtId| locked_by(scope, **stmt).is_some();
+        let mut before = stmts.iter().rev();
+        let begin = before.find(|stmt| scope.range(**stmt).end <= at && is_begin(stmt))?;
+        let mut behind = stmts.iter().filter(|stmt| scope.range(**stmt).start > at);
+        let end = behind.find(|&&stmt| ends_section(scope, stmt));
+        Some(TokenRange {
+            start: scope.range(*begin).start,
+            end: end.map_or(scope.range(block).end, |&end| scope.range(end).start),
+        })
+    });
+    section.unwrap_or(scope.function.range)
+}
+
+fn ends_section(scope: &Scope<'_>, stmt: StmtId) -> bool {
+    let StmtKind::Expr(expr) = *scope.stmt(stmt) else {
+        return false;
+    };
+    matches!(
+        scope.expr(expr).kind,
+        ExprKind::Call { callee, .. } if matches!(
+            scope.tree().callee_name(callee),
+            Some("PyCriticalSection_End" | "PyCriticalSection2_End")
+        )
+    )
 }
 
 /// Why the dict is held by each caller of a function that nobody else knows: the helper that

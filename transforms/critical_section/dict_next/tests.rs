@@ -10,6 +10,7 @@ mod held_layout;
 mod helper;
 mod labels;
 mod layout;
+mod lent;
 mod once;
 mod references;
 mod sizes;

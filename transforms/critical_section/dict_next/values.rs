@@ -3,6 +3,7 @@
 
 mod calls;
 mod flow;
+mod state;
 
 use crate::ast::TokenRange;
 use crate::capi;
@@ -25,6 +26,11 @@ const OLD: Set = 4;
 /// How far the bits are moved of what a function got of which nothing is known, in what it gives: a
 /// plain pointer may point into that, an object has a reference of its own.
 const MAYBE: u32 = 3;
+
+/// It is an object in the key or value, or points into it, rather than being that,
+const PART: Set = 32;
+/// and the function has a reference to it.
+const OWNED: Set = 64;
 
 /// How key and value are used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -71,6 +77,11 @@ pub(super) fn uses(scope: &Scope<'_>, site: &Site) -> Uses {
     follow(scope, site, site.turn(scope), false)
 }
 
+/// The same where each lives as long as a section of the author's, if that is not suspended.
+pub(super) fn uses_in(scope: &Scope<'_>, site: &Site, section: TokenRange) -> Uses {
+    follow(scope, site, section, false)
+}
+
 /// The same where all of them live as long as what stands in `life` runs.
 pub(super) fn uses_beyond(scope: &Scope<'_>, site: &Site, life: TokenRange) -> Uses {
     follow(scope, site, life, true)
@@ -103,7 +114,7 @@ fn follow(scope: &Scope<'_>, site: &Site, life: TokenRange, keeps_old: bool) -> 
         }
         if let Terminator::Return(Some(value), stmt) = &body.terminator {
             let set = flow::held(&scope.function.ret, state.of(value));
-            uses.outlive(set, Source::Stmt(*stmt));
+            uses.outlive(state.borrowed(set), Source::Stmt(*stmt));
         }
     }
     uses

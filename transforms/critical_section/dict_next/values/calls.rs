@@ -1,22 +1,24 @@
 //! What calls do with key and value, and with what points into them.
 
-use super::flow::{Flow, State};
-use super::{KEY, MAYBE, Set, Uses, VALUE, suspends};
+use super::flow::Flow;
+use super::state::{State, part};
+use super::{KEY, MAYBE, OWNED, PART, Set, Uses, VALUE, suspends};
 use crate::ast::{ExprKind, LocalId};
 use crate::capi::{self, OutKind, Stored};
-use crate::cfg::{Callee, Operand, Source, TempId};
+use crate::cfg::{BlockId, Callee, Operand, Point, Source, TempId};
 use crate::ownership::track::Callees;
 
 impl Flow<'_> {
     pub(super) fn step_call(
         &self,
         state: &mut State,
-        (dst, source): (TempId, Source),
+        (at, dst, source): (Point, TempId, Source),
         callee: &Callee,
         args: &[Operand],
         uses: &mut Uses,
     ) {
-        let set = args.iter().fold(0, |set, arg| set | state.of(arg)) & (KEY | VALUE);
+        let borrowed = args.iter().map(|arg| state.borrowed(state.of(arg)));
+        let set = borrowed.fold(0, |all, set| all | set) & (KEY | VALUE);
         let name = match callee {
             Callee::Named(name) => &**name,
             Callee::Indirect(_) => "",
@@ -25,8 +27,8 @@ impl Flow<'_> {
             name,
             "Py_INCREF" | "Py_XINCREF" | "Py_IncRef" | "Py_NewRef" | "Py_XNewRef"
         ) {
-            state.adopt(set);
-            return;
+            let is_given = name.ends_with("NewRef");
+            return self.take(state, at.block, (args, is_given.then_some(dst)));
         }
         let releases = matches!(name, "Py_DECREF" | "Py_XDECREF" | "Py_DecRef" | "Py_CLEAR");
         if releases && !self.scope.is_inside(source, self.life) {
@@ -36,19 +38,28 @@ impl Flow<'_> {
         for steal in effects.map_or(&[][..], |effects| &effects.steals) {
             let stolen = args
                 .get(usize::from(steal.arg))
-                .map_or(0, |arg| state.of(arg));
+                .map_or(0, |arg| state.borrowed(state.of(arg)));
             uses.outlive(stolen, source);
         }
         // `static void append(List *list, PyObject *v) { list->items[list->size++] = v; }`
         let own = self.scope.cx.summaries();
         for (at, arg) in args.iter().enumerate() {
             if own.keeps(name, at).is_some() {
-                uses.outlive(state.of(arg), source);
+                uses.outlive(state.borrowed(state.of(arg)), source);
             }
         }
         if suspends(self.scope, callee, args) {
             uses.suspended |= set;
             state.was_suspended = true;
+        }
+        for (at, arg) in args.iter().enumerate() {
+            let mut stolen = effects.into_iter().flat_map(|effects| &effects.steals);
+            if releases
+                || stolen.any(|steal| usize::from(steal.arg) == at)
+                || own.steals(name, at).is_some()
+            {
+                state.release(state.of(arg));
+            }
         }
         // What the callee writes through `&local` is not ours, but for pointers into its arguments.
         for (out, arg) in args.iter().enumerate() {
@@ -56,10 +67,10 @@ impl Flow<'_> {
             match arg {
                 Operand::AddressOf(place) => match place.as_local() {
                     Some(local) => state.set_local(local, stored),
-                    None => uses.outlive(stored, source),
+                    None => uses.outlive(state.borrowed(stored), source),
                 },
                 Operand::Null => {}
-                _ => uses.outlive(stored, source),
+                _ => uses.outlive(state.borrowed(stored), source),
             }
         }
         state.set_temp(dst, self.given(state, name, args));
@@ -73,7 +84,7 @@ impl Flow<'_> {
             let is_other = at != out && !matches!(arg, Operand::AddressOf(_));
             by_api && is_other || own.stores(name, at, out)
         });
-        from.fold(0, |set, (_, arg)| set | state.of(arg))
+        part(from.fold(0, |set, (_, arg)| set | state.of(arg)))
     }
 
     /// Whether a function of the C API stores a pointer through argument `out`, or one of which
@@ -113,8 +124,29 @@ impl Flow<'_> {
         });
         let set = from.fold(0, |set, (_, arg)| set | state.of(arg));
         match is_known {
-            true => set,
+            true => part(set),
             false => (set & (KEY | VALUE)) << MAYBE,
+        }
+    }
+
+    /// The count of the only one of `args` is raised, and `dst` may be the same object.
+    fn take(&self, state: &mut State, block: BlockId, (args, dst): (&[Operand], Option<TempId>)) {
+        let Some(arg) = args.first() else {
+            return;
+        };
+        let set = state.of(arg);
+        let is_item = state.take(set);
+        let owned = set | PART | OWNED;
+        match (dst, arg) {
+            _ if set & (KEY | VALUE) == 0 => {}
+            (Some(dst), _) => state.set_temp(dst, if is_item { set } else { owned }),
+            // `PyObject *first = PyTuple_GET_ITEM(value, 0); Py_INCREF(first);`
+            (None, Operand::Temp(temp)) if !is_item => {
+                if let Some(local) = self.loaded(block, *temp) {
+                    state.set_local(local, owned);
+                }
+            }
+            _ => {}
         }
     }
 }

@@ -1,7 +1,5 @@
 //! Where the objects that the iteration lends go, along the paths of the function.
 
-use std::collections::BTreeMap;
-
 use crate::ast::{BinaryOp, LocalId, TokenRange, Type};
 use crate::cfg::{
     Base, BlockId, Callee, Cfg, Instr, InstrKind, Op, Operand, Place, Point, Source, TempId,
@@ -10,60 +8,10 @@ use crate::cfg::{
 use crate::dataflow::{Analysis, Direction, NodeId};
 use crate::ownership::track::is_plain_pointer;
 
-use super::{KEY, MAYBE, OLD, Set, Uses, VALUE};
+use super::state::{State, either, part};
+use super::{KEY, MAYBE, OLD, OWNED, PART, Set, Uses, VALUE};
 use crate::transforms::critical_section::dict_next::scope::Scope;
 use crate::transforms::critical_section::dict_next::site::Site;
-
-/// Which variables hold borrowed values, and whether the section was held all the time since.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct State {
-    locals: BTreeMap<LocalId, Set>,
-    temps: BTreeMap<TempId, Set>,
-    pub(super) was_suspended: bool,
-    /// What the variables of key and value held when the next item was asked for.
-    before: [Set; 2],
-}
-
-impl State {
-    pub(super) fn of(&self, operand: &Operand) -> Set {
-        match operand {
-            Operand::Temp(temp) => self.temps.get(temp).copied().unwrap_or(0),
-            Operand::AddressOf(place) => self.of_place(place),
-            Operand::Null | Operand::Int(_) | Operand::Str(_) | Operand::Unknown => 0,
-        }
-    }
-
-    fn of_place(&self, place: &Place) -> Set {
-        match &place.base {
-            Base::Local(local) => self.locals.get(local).copied().unwrap_or(0),
-            Base::Deref(pointer) => self.of(pointer),
-            Base::Global(_) | Base::Unnamed(_) => 0,
-        }
-    }
-
-    pub(super) fn set_local(&mut self, local: LocalId, set: Set) {
-        if set == 0 {
-            self.locals.remove(&local);
-        } else {
-            self.locals.insert(local, set);
-        }
-    }
-
-    pub(super) fn set_temp(&mut self, temp: TempId, set: Set) {
-        if set == 0 {
-            self.temps.remove(&temp);
-        } else {
-            self.temps.insert(temp, set);
-        }
-    }
-
-    /// The reference count was raised: nothing that depends on it is borrowed any more.
-    pub(super) fn adopt(&mut self, set: Set) {
-        self.locals.values_mut().for_each(|held| *held &= !set);
-        self.locals.retain(|_, held| *held & (KEY | VALUE) != 0);
-        self.temps.clear();
-    }
-}
 
 /// Key and value of one iteration on their way through the function.
 pub(super) struct Flow<'a> {
@@ -90,7 +38,7 @@ impl Flow<'_> {
                 state.set_temp(*dst, set);
             }
             InstrKind::Copy { dst, src } => {
-                let set = state.of(src) | state.temps.get(dst).copied().unwrap_or(0);
+                let set = either(state.of(src), state.of(&Operand::Temp(*dst)));
                 state.set_temp(*dst, set);
             }
             InstrKind::Cast { dst, src, .. } => state.set_temp(*dst, state.of(src)),
@@ -99,16 +47,14 @@ impl Flow<'_> {
                 let set = operands
                     .iter()
                     .fold(0, |set, operand| set | state.of(operand));
-                state.set_temp(*dst, if moves { set } else { 0 });
+                state.set_temp(*dst, if moves { part(set) } else { 0 });
             }
-            InstrKind::Store { place, value } if self.is_counted_next(at, place, value) => {
-                state.adopt(state.of(value));
-            }
+            InstrKind::Store { place, value } if self.is_counted_next(at, place, value) => {}
             InstrKind::Store { place, value } => {
                 self.store(state, place, value, instr.source, uses);
             }
             InstrKind::Call { dst, callee, args } => {
-                self.step_call(state, (*dst, instr.source), callee, args, uses);
+                self.step_call(state, (at, *dst, instr.source), callee, args, uses);
             }
             InstrKind::Declare { local } => state.set_local(*local, 0),
             InstrKind::ScopeEnd { locals } => {
@@ -129,12 +75,7 @@ impl Flow<'_> {
             return false;
         };
         let instrs = &self.scope.cfg.block(at.block).instrs;
-        let loaded = |temp: TempId| {
-            instrs.iter().find_map(|instr| match &instr.kind {
-                InstrKind::Load { dst, place } if *dst == temp => place.as_local(),
-                _ => None,
-            })
-        };
+        let loaded = |temp| self.loaded(at.block, temp);
         let local = loaded(*stored);
         let mut calls = instrs[at.index + 1..]
             .iter()
@@ -150,12 +91,22 @@ impl Flow<'_> {
             })
     }
 
+    /// The variable of which `temp` is the value.
+    pub(super) fn loaded(&self, block: BlockId, temp: TempId) -> Option<LocalId> {
+        let instrs = self.scope.cfg.block(block).instrs.iter();
+        instrs.rev().find_map(|instr| match &instr.kind {
+            InstrKind::Load { dst, place } if *dst == temp => place.as_local(),
+            InstrKind::Cast {
+                dst,
+                src: Operand::Temp(src),
+                ..
+            } if *dst == temp => self.loaded(block, *src),
+            _ => None,
+        })
+    }
+
     fn next_item(&self, state: &mut State) {
-        state.temps.clear();
-        if !self.keeps_old {
-            state.locals.values_mut().for_each(|set| *set |= OLD);
-        }
-        state.was_suspended = false;
+        state.end_turn();
         let filled = [(self.site.key, KEY), (self.site.value, VALUE)];
         for ((local, set), before) in filled.into_iter().zip(&mut state.before) {
             if let Some(local) = local {
@@ -226,16 +177,20 @@ impl Flow<'_> {
             }
             (Base::Local(local), None) => {
                 let held = state.locals.get(local).copied().unwrap_or(0);
-                state.set_local(*local, held | set & (KEY | VALUE | OLD));
+                state.set_local(
+                    *local,
+                    either(held, set & (KEY | VALUE | OLD | PART | OWNED)),
+                );
             }
             // `self->last = value;`
-            _ => uses.outlive(set, source),
+            _ => uses.outlive(state.borrowed(set), source),
         }
     }
 
     fn note_use(&self, state: &State, set: Set, source: Source, uses: &mut Uses) {
-        let values = set & (KEY | VALUE);
-        if set & OLD != 0 || !self.scope.is_inside(source, self.life) {
+        let values = state.borrowed(set) & (KEY | VALUE);
+        let is_old = set & OLD != 0 && !self.keeps_old;
+        if is_old || !self.scope.is_inside(source, self.life) {
             uses.outlive(values, source);
         } else if state.was_suspended {
             uses.suspended |= values;
@@ -246,11 +201,11 @@ impl Flow<'_> {
 /// What a variable of type `ty` has of a value.
 pub(super) fn held(ty: &Type, set: Set) -> Set {
     let maybe = if is_plain_pointer(ty) {
-        set >> MAYBE
+        part(set >> MAYBE & (KEY | VALUE))
     } else {
         0
     };
-    set & (KEY | VALUE | OLD) | maybe
+    either(set & (KEY | VALUE | OLD | PART | OWNED), maybe)
 }
 
 fn is_pointer_arithmetic(op: BinaryOp) -> bool {
@@ -266,7 +221,7 @@ impl Analysis for Flow<'_> {
     }
 
     fn boundary(&self) -> State {
-        State::default()
+        State::start()
     }
 
     fn transfer(&self, node: NodeId, state: &mut State) {
@@ -279,18 +234,7 @@ impl Analysis for Flow<'_> {
     }
 
     fn join(&self, into: &mut State, from: &State) -> bool {
-        let before = into.clone();
-        for (local, set) in &from.locals {
-            *into.locals.entry(*local).or_insert(0) |= set;
-        }
-        for (temp, set) in &from.temps {
-            *into.temps.entry(*temp).or_insert(0) |= set;
-        }
-        into.was_suspended |= from.was_suspended;
-        for (into, from) in into.before.iter_mut().zip(from.before) {
-            *into |= from;
-        }
-        *into != before
+        into.join(from)
     }
 
     fn edge(&self, node: NodeId, edge: usize, state: &mut State) {

@@ -1,0 +1,225 @@
+//! Key and value where the section is suspended: loops in loops, sections of the author's, and
+//! references that are released again.
+
+use super::diff;
+
+#[test]
+fn what_an_inner_loop_lends_is_not_held_by_the_outer_one() {
+    let text = r#"
+static PyObject *
+add_all(PyObject *list, PyObject *d)
+{
+    PyObject *k, *v, *k2, *v2;
+    Py_ssize_t p = 0, q;
+    long n = 0;
+
+    while (PyDict_Next(d, &p, &k, &v)) {
+        q = p;
+        while (PyDict_Next(d, &q, &k2, &v2)) {
+            if (PyList_Append(list, k2) < 0)
+                return NULL;
+            n += PyObject_Size(v2);
+        }
+    }
+    return PyLong_FromLong(n);
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    9: `d` is iterated over without holding its lock
+      9: `d`, which the caller passes in: another thread can change it between two calls
+      12: `PyList_Append` can run Python code, which may change it as well
+      review: hold `d` in a critical section while it is iterated over
+      assumes that `k2` stays in its dict while calls in the loop run Python code
+      assumes that `v2` stays in its dict while calls in the loop run Python code
+    11: `d` is iterated over without holding its lock
+      11: `d`, which the caller passes in: another thread can change it between two calls
+      12: `PyList_Append` can run Python code, which may change it as well
+      review: hold `d` in a critical section while it is iterated over
+      assumes that `k2` stays in its dict while calls in the loop run Python code
+      assumes that `v2` stays in its dict while calls in the loop run Python code
+    @@
+         Py_ssize_t p = 0, q;
+         long n = 0;
+    +    int failed = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &p, &k, &v)) {
+             q = p;
+             while (PyDict_Next(d, &q, &k2, &v2)) {
+    -            if (PyList_Append(list, k2) < 0)
+    -                return NULL;
+    +            if (PyList_Append(list, k2) < 0) {
+    +                failed = 1;
+    +                goto end_section;
+    +            }
+                 n += PyObject_Size(v2);
+             }
+         }
+    +end_section: ;
+    +    Py_END_CRITICAL_SECTION();
+    +    if (failed)
+    +        return NULL;
+         return PyLong_FromLong(n);
+     }
+    "##);
+}
+
+#[test]
+fn a_section_of_the_author_may_be_suspended() {
+    let text = r#"
+static long
+sum(PyObject *list, PyObject *d)
+{
+    PyObject *k, *v;
+    Py_ssize_t p = 0;
+    long n = 0;
+
+    Py_BEGIN_CRITICAL_SECTION(d);
+    while (PyDict_Next(d, &p, &k, &v)) {
+        PyList_Append(list, k);
+        n += PyObject_Size(v);
+    }
+    Py_END_CRITICAL_SECTION();
+    return n;
+}
+
+static long
+sum_of_held(PyObject *list, PyObject *d)
+{
+    PyObject *k, *v;
+    Py_ssize_t p = 0;
+    long n = 0;
+
+    Py_BEGIN_CRITICAL_SECTION(d);
+    while (PyDict_Next(d, &p, &k, &v)) {
+        PyObject *dict_value = Py_NewRef(v);
+        if (!PyUnicode_Check(v))
+            v = PyObject_Str(v);
+        else
+            Py_INCREF(v);
+        PyList_Append(list, v);
+        Py_DECREF(v);
+        Py_DECREF(dict_value);
+    }
+    Py_END_CRITICAL_SECTION();
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    10: `d` is iterated over without holding its lock
+      10: `d`, which the caller passes in: another thread can change it between two calls
+      by hand: calls in the critical section around it that run Python code or wait for a lock suspend it, and then nothing keeps `k` and `v` alive: take references at the top of the loop, and release them on each way out of its body
+    26: `d` is iterated over without holding its lock
+      safe as it is: the critical section around it holds `d`
+    "##);
+}
+
+#[test]
+fn a_reference_that_is_released_holds_nothing_behind_that() {
+    let text = r#"
+static PyObject *
+sum(PyObject *list, PyObject *d)
+{
+    PyObject *k, *v;
+    Py_ssize_t p = 0;
+    double n = 0;
+
+    while (PyDict_Next(d, &p, &k, &v)) {
+        Py_INCREF(v);
+        if (PyList_Append(list, v) < 0) {
+            Py_DECREF(v);
+            return NULL;
+        }
+        Py_DECREF(v);
+        if (PyList_Append(list, Py_None) < 0)
+            return NULL;
+        n += PyFloat_AS_DOUBLE(v);
+    }
+    return PyFloat_FromDouble(n);
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    9: `d` is iterated over without holding its lock
+      9: `d`, which the caller passes in: another thread can change it between two calls
+      11: `PyList_Append` can run Python code, which may change it as well
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         Py_ssize_t p = 0;
+         double n = 0;
+    +    int failed = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &p, &k, &v)) {
+             Py_INCREF(v);
+    +        Py_INCREF(v);
+             if (PyList_Append(list, v) < 0) {
+                 Py_DECREF(v);
+    -            return NULL;
+    +            Py_DECREF(v);
+    +            failed = 1;
+    +            break;
+             }
+             Py_DECREF(v);
+    -        if (PyList_Append(list, Py_None) < 0)
+    -            return NULL;
+    +        if (PyList_Append(list, Py_None) < 0) {
+    +            Py_DECREF(v);
+    +            failed = 1;
+    +            break;
+    +        }
+             n += PyFloat_AS_DOUBLE(v);
+    +        Py_DECREF(v);
+         }
+    +    Py_END_CRITICAL_SECTION();
+    +    if (failed)
+    +        return NULL;
+         return PyFloat_FromDouble(n);
+     }
+    "##);
+}
+
+#[test]
+fn a_reference_to_a_part_holds_no_more_than_the_part() {
+    let text = r#"
+static long
+sum(PyObject *list, PyObject *d)
+{
+    PyObject *v;
+    Py_ssize_t p = 0;
+    long n = 0;
+
+    while (PyDict_Next(d, &p, NULL, &v)) {
+        PyObject *first = PyTuple_GET_ITEM(v, 0);
+        Py_INCREF(first);
+        PyList_Append(list, first);
+        Py_DECREF(first);
+        n += PyTuple_GET_SIZE(v);
+    }
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @r##"
+    9: `d` is iterated over without holding its lock
+      9: `d`, which the caller passes in: another thread can change it between two calls
+      12: `PyList_Append` can run Python code, which may change it as well
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         long n = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &p, NULL, &v)) {
+    -        PyObject *first = PyTuple_GET_ITEM(v, 0);
+    +        PyObject *first;
+    +        Py_INCREF(v);
+    +        first = PyTuple_GET_ITEM(v, 0);
+             Py_INCREF(first);
+             PyList_Append(list, first);
+             Py_DECREF(first);
+             n += PyTuple_GET_SIZE(v);
+    +        Py_DECREF(v);
+         }
+    +    Py_END_CRITICAL_SECTION();
+         return n;
+     }
+    "##);
+}
