@@ -2,7 +2,8 @@
 
 use super::diff;
 
-/// A function with a loop that fails by `fail`, and `behind` it.
+/// A function with a loop that fails by `fail`, and `behind` it. No copy helps, as the position does
+/// not begin with 0.
 fn text(above: &str, fail: &str, behind: &str) -> String {
     format!(
         r#"
@@ -11,7 +12,7 @@ static void
 close_all(PyObject *self, PyObject *d)
 {{
     PyObject *value;
-    Py_ssize_t pos = 0;
+    Py_ssize_t pos = 1;
 
     while (PyDict_Next(d, &pos, NULL, &value)) {{
         if (close(PyLong_AsLong(value)) < 0)
