@@ -37,6 +37,29 @@ pub fn detaches(name: &str) -> bool {
     )
 }
 
+/// Whether the thread may have no thread state behind the call, or another one than before.
+#[must_use]
+pub fn gives_up_thread(name: &str) -> bool {
+    GIVE_UP_THREAD.contains(&name)
+}
+
+/// The functions for which [`gives_up_thread`] holds.
+pub const GIVE_UP_THREAD: &[&str] = &[
+    "PyEval_ReleaseLock",
+    "PyEval_ReleaseThread",
+    "PyEval_SaveThread",
+    "PyGILState_Release",
+    "PyThreadState_DeleteCurrent",
+    "PyThreadState_Release",
+    "PyThreadState_Swap",
+    "Py_EndInterpreter",
+    "Py_Finalize",
+    "Py_FinalizeEx",
+    "Py_NewInterpreter",
+    "Py_NewInterpreterFromConfig",
+    "_PyThreadState_DeleteCurrent",
+];
+
 /// Whether the function takes the lock of the interpreter.
 #[must_use]
 pub fn attaches(name: &str) -> bool {

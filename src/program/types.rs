@@ -199,6 +199,17 @@ impl<'a> Types<'a> {
         found.all(|other| other.ty == *first).then_some(first)
     }
 
+    /// Whether a `typedef` that the type names makes it `const`: `typedef const int status;`.
+    #[must_use]
+    pub fn is_const_by_name(&self, ty: &Type) -> bool {
+        let next = |ty: &&'_ Type| match &ty.kind {
+            TypeKind::Named(name) => self.typedefs.get(&**name).copied(),
+            _ => None,
+        };
+        let named = std::iter::successors(next(&ty), next);
+        named.take(MAX_ALIASES).any(|ty| ty.is_const)
+    }
+
     fn resolved<'t>(&self, ty: &'t Type) -> &'t Type
     where
         'a: 't,

@@ -51,6 +51,15 @@ pub struct ErrorNumbers {
     pub else_zero: bool,
 }
 
+/// What functions of a package do by what they call, by name.
+#[derive(Debug, Default)]
+pub struct ByCalls {
+    /// Those behind which the thread may have no state, or another one.
+    pub giving_up_thread: BTreeSet<Box<str>>,
+    /// Those that read the error number of what was called before.
+    pub reading_errno: BTreeSet<Box<str>>,
+}
+
 /// What becomes of an error that a function of the C API swallowed, where its strong form reports
 /// it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
@@ -80,6 +89,7 @@ pub struct PackageCx<'a> {
     macros: OnceLock<FxHashSet<Box<[u8]>>>,
     lookups: OnceLock<Lookups>,
     exceptions: OnceLock<Exceptions>,
+    by_calls: OnceLock<ByCalls>,
     definitions: OnceLock<FxHashMap<Box<str>, Vec<ItemId>>>,
     /// By [`FileId`].
     styles: Vec<OnceLock<Style>>,
@@ -101,6 +111,7 @@ impl<'a> PackageCx<'a> {
             macros: OnceLock::new(),
             lookups: OnceLock::new(),
             exceptions: OnceLock::new(),
+            by_calls: OnceLock::new(),
             definitions: OnceLock::new(),
             styles: program.index.iter().map(|_| OnceLock::new()).collect(),
         }
@@ -146,6 +157,11 @@ impl<'a> PackageCx<'a> {
     /// What is known of exceptions, as `find` says for the first rule that asks.
     pub fn exceptions(&self, find: impl FnOnce(&Self) -> Exceptions) -> &Exceptions {
         self.exceptions.get_or_init(|| find(self))
+    }
+
+    /// What functions do by what they call, as `find` says for the first rule that asks.
+    pub fn by_calls(&self, find: impl FnOnce(&Self) -> ByCalls) -> &ByCalls {
+        self.by_calls.get_or_init(|| find(self))
     }
 
     /// The layout of the function that stands at `place` of `file`.

@@ -11,7 +11,7 @@ mod selection;
 mod suppression;
 
 pub use check::{BuildCx, Check};
-pub use context::{ErrorNumbers, ErrorReturn, Errors, Exceptions, Lookups, PackageCx};
+pub use context::{ByCalls, ErrorNumbers, ErrorReturn, Errors, Exceptions, Lookups, PackageCx};
 pub use finding::{Finding, Note, Outcome};
 pub use fingerprint::fingerprints;
 pub use head::{Head, Refusal};

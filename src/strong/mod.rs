@@ -53,6 +53,7 @@ pub use added::failure_exit;
 pub use by_index::by_index;
 pub use chosen::as_branches;
 pub use lent::is_lent;
+pub(crate) use pending::errno::{Errno, READERS as ERRNO_READERS};
 pub use reason::{is_behind_condition, is_left_by_macro, is_name_in_macro};
 pub use rule::{check, check_items};
 pub use unchanged::may_change;

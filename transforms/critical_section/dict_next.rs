@@ -2,10 +2,12 @@
 
 mod assume;
 mod bound;
+mod by_calls;
 mod called;
 mod copy;
 mod draft;
 mod emptied;
+mod errno;
 mod exits;
 mod field;
 mod fills;
@@ -24,6 +26,7 @@ mod size;
 #[cfg(test)]
 mod tests;
 mod text;
+mod thread;
 mod unite;
 mod values;
 mod wide;
@@ -141,6 +144,8 @@ declare_rule! {
     /// that is only a hint, that is compared with 0 or with that of another dict, or that nothing in
     /// the loop counts up to, may be asked for anywhere. `review` as well if the dict is emptied
     /// behind the loop where the section cannot end.
+    /// `errno` that is read behind the section, and a variable of the file that a macro names which is done
+    /// there, may be set by code that releases run: `review`.
     /// A macro that leaves the loop on some paths only is written out in its place, and what detaches
     /// the thread right before an exit is done behind the section. No fix for iterations by hand,
     /// and for loops that detach the thread otherwise, where no copy helps. A loop that adds or
@@ -416,6 +421,7 @@ impl<'a> Sites<'a> {
         let operand = Operand::read(scope, site, site.range(scope))?.held(scope, site);
         let exits = Exits::collect(scope, site)?;
         let plan = Plan::new(scope, site, &exits)?;
+        thread::stays_attached(scope, site, &exits, &plan)?;
         let uses = values::uses(scope, site);
         let needed = uses.suspended & !uses.outlives;
         let references = References::new(scope, site, &exits, needed, names);
@@ -439,6 +445,7 @@ impl<'a> Sites<'a> {
             assume_values(scope, inner, uses, unheld, &mut fix);
         }
         assume_operand(scope, site, &operand, &mut fix);
+        errno::assume_kept(scope, site, &exits, &plan, &mut fix);
         if let Some((inner, operand)) = &second {
             assume_operand(scope, inner, operand, &mut fix);
         }

@@ -8,14 +8,16 @@
 //! Py_DECREF(v);
 //! ```
 
+use std::collections::BTreeSet;
+
 use crate::cfg::{Base, Callee, Cfg, Instr, InstrKind, Point};
 use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
 use crate::strong::scene::Scene;
 
 /// The points of a function at which a later step reads the error number of an earlier one.
 #[derive(Debug)]
-pub(in crate::strong) struct Errno<'a> {
-    cfg: &'a Cfg,
+pub(crate) struct Errno<'a> {
+    wanted: Wanted<'a>,
     solution: Option<Solution<bool>>,
 }
 
@@ -29,27 +31,35 @@ impl Scene<'_> {
 
 impl<'a> Errno<'a> {
     pub(in crate::strong) fn new(cfg: &'a Cfg) -> Self {
-        let solution = dataflow::solve(cfg, &Wanted(cfg)).ok();
-        Self { cfg, solution }
+        Self::read_by(cfg, None)
+    }
+
+    /// The same where functions of the package read the number as well.
+    pub(crate) fn read_by(cfg: &'a Cfg, readers: Option<&'a BTreeSet<Box<str>>>) -> Self {
+        let wanted = Wanted { cfg, readers };
+        let solution = dataflow::solve(cfg, &wanted).ok();
+        Self { wanted, solution }
     }
 
     /// Whether it is wanted right before the step at `point`.
-    pub(in crate::strong) fn is_wanted(&self, point: Point) -> bool {
+    pub(crate) fn is_wanted(&self, point: Point) -> bool {
         let Some(solution) = &self.solution else {
             return true;
         };
         let mut wanted = *solution.input(point.block.index());
-        for instr in self.cfg.block(point.block).instrs[point.index..]
-            .iter()
-            .rev()
-        {
-            step(instr, &mut wanted);
+        let instrs = &self.wanted.cfg.block(point.block).instrs;
+        for instr in instrs[point.index..].iter().rev() {
+            self.wanted.step(instr, &mut wanted);
         }
         wanted
     }
 }
 
-struct Wanted<'a>(&'a Cfg);
+#[derive(Debug)]
+struct Wanted<'a> {
+    cfg: &'a Cfg,
+    readers: Option<&'a BTreeSet<Box<str>>>,
+}
 
 impl Analysis for Wanted<'_> {
     type Domain = bool;
@@ -64,8 +74,8 @@ impl Analysis for Wanted<'_> {
     }
 
     fn transfer(&self, node: NodeId, wanted: &mut bool) {
-        for instr in self.0.blocks[node].instrs.iter().rev() {
-            step(instr, wanted);
+        for instr in self.cfg.blocks[node].instrs.iter().rev() {
+            self.step(instr, wanted);
         }
     }
 
@@ -76,30 +86,48 @@ impl Analysis for Wanted<'_> {
     }
 }
 
-/// From the state behind `instr` to the one before it.
-fn step(instr: &Instr, wanted: &mut bool) {
-    match &instr.kind {
-        InstrKind::Load { place, .. } => {
-            *wanted |= matches!(&place.base, Base::Global(name) if &**name == "errno");
+impl Wanted<'_> {
+    /// From the state behind `instr` to the one before it.
+    fn step(&self, instr: &Instr, wanted: &mut bool) {
+        match &instr.kind {
+            InstrKind::Load { place, .. } => {
+                *wanted |= matches!(&place.base, Base::Global(name) if &**name == "errno");
+            }
+            InstrKind::Call { callee, .. } => match callee {
+                Callee::Named(name) if self.reads(name) => *wanted = true,
+                Callee::Named(name) if keeps(name) => {}
+                Callee::Named(_) | Callee::Indirect(_) => *wanted = false,
+            },
+            _ => {}
         }
-        InstrKind::Call { callee, .. } => match callee {
-            Callee::Named(name) if reads(name) => *wanted = true,
-            Callee::Named(name) if keeps(name) => {}
-            Callee::Named(_) | Callee::Indirect(_) => *wanted = false,
-        },
-        _ => {}
+    }
+
+    fn reads(&self, name: &str) -> bool {
+        reads(name) || self.readers.is_some_and(|readers| readers.contains(name))
     }
 }
 
+/// What reads the error number by its name.
+pub(crate) const READERS: [&str; 15] = [
+    "GetLastError",
+    "PyErr_SetExcFromWindowsErr",
+    "PyErr_SetExcFromWindowsErrWithFilename",
+    "PyErr_SetExcFromWindowsErrWithFilenameObject",
+    "PyErr_SetFromErrno",
+    "PyErr_SetFromErrnoWithFilename",
+    "PyErr_SetFromErrnoWithFilenameObject",
+    "PyErr_SetFromErrnoWithFilenameObjects",
+    "PyErr_SetFromWindowsErr",
+    "PyErr_SetFromWindowsErrWithFilename",
+    "WSAGetLastError",
+    "__error",
+    "__errno_location",
+    "_errno",
+    "perror",
+];
+
 fn reads(name: &str) -> bool {
-    const FUNCTIONS: [&str; 5] = [
-        "GetLastError",
-        "WSAGetLastError",
-        "__errno_location",
-        "_errno",
-        "perror",
-    ];
-    FUNCTIONS.contains(&name)
+    READERS.contains(&name)
         || name.starts_with("PyErr_SetFromErrno")
         || name.starts_with("PyErr_SetFromWindowsErr")
         || name.starts_with("PyErr_SetExcFromWindowsErr")

@@ -26,6 +26,7 @@ use crate::strong;
 
 use super::bound;
 use super::emptied;
+use super::errno::assume_kept_by_copy;
 use super::exits::{ExitKind, Exits};
 use super::field::sets_its_dict;
 use super::operand::Operand;
@@ -35,6 +36,7 @@ use super::scope::{Scope, inside};
 use super::site::{Kind, Site};
 use super::size::{self, Asked};
 use super::text::gil_word;
+use super::thread::gives_up_unseen;
 use dict::Known;
 use life::Life;
 
@@ -80,6 +82,7 @@ impl<'a> Copy<'a> {
             || !loops.iter().all(|site| shown::begins_at_zero(scope, site))
             || looks_at_counts(scope, region)
             || is_changed(scope, &loops, life.site)
+            || gives_up_unseen(scope)
         {
             return None;
         }
@@ -111,6 +114,10 @@ impl<'a> Copy<'a> {
         for doubt in shown::doubts(self) {
             fix.assume(doubt);
         }
+        let left = self.exits.out.iter();
+        let left = left.filter(|exit| self.is_free(&exit.kind));
+        let last = self.life.site.region.last;
+        assume_kept_by_copy(self.scope, last, left, &self.exits.own, &mut fix);
         if self.known == Known::Sized {
             let (file, _) = self.scope.cx.item(self.scope.item).place;
             let function = "Py_NewRef";

@@ -55,10 +55,21 @@ pub(super) fn borrows_what_others_set(scope: &Scope<'_>, site: &Site) -> bool {
             ExprKind::Name(Name::Global(_)) | ExprKind::Member { arrow: true, .. } => {
                 is_borrowed |= may_be_set(scope, value);
             }
+            ExprKind::Call { callee, .. } => is_borrowed |= hands_out(scope, *callee),
             _ => {}
         }
     }
     is_borrowed && !is_counted(scope, local)
+}
+
+/// Whether a function of the package is called that may lend what it returns:
+/// `static PyObject *pick(Options *self) { return self->defaults; }`.
+fn hands_out(scope: &Scope<'_>, callee: ExprId) -> bool {
+    let Some(name) = scope.tree().callee_name(callee) else {
+        return false;
+    };
+    let returns = scope.cx.summaries().returns(name);
+    returns != Some(Returns::New) && scope.cx.definitions(name).next().is_some()
 }
 
 /// Whether the function takes a reference through `local`.

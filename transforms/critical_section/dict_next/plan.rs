@@ -70,7 +70,7 @@ impl Plan {
         let needs_result = exits.out.iter().any(|exit| is_computed(scope, site, exit));
         let mut plan = Self::default();
         if needs_result {
-            let result = result_type(&scope.function.ret).ok_or(
+            let result = result_of(scope).ok_or(
                 "the loop returns a value of a type that no new variable can be declared with: \
                  move the loop into a function of its own",
             )?;
@@ -187,8 +187,21 @@ fn is_simple(scope: &Scope<'_>, site: &Site, value: crate::ast::ExprId) -> bool 
     }
 }
 
+/// How a variable for what the function returns is declared, which gets its value later; `None` if
+/// that cannot be told, or the type has a name that is `const`.
+pub(super) fn result_of(scope: &Scope<'_>) -> Option<ResultType> {
+    let ty = &scope.function.ret;
+    if scope.cx.types().is_const_by_name(ty) {
+        return None;
+    }
+    result_type(&Type {
+        is_const: false,
+        ..ty.clone()
+    })
+}
+
 /// How a variable for what a function returns is declared; `None` if that cannot be told.
-pub(super) fn result_type(ty: &Type) -> Option<ResultType> {
+fn result_type(ty: &Type) -> Option<ResultType> {
     match &ty.kind {
         TypeKind::Pointer(inner) => {
             let inner = result_type(inner).map(|inner| inner.prefix)?;

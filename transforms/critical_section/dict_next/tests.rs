@@ -6,6 +6,8 @@ mod detached;
 mod dicts;
 mod exit_macros;
 mod exits;
+mod given_up;
+mod global_state;
 mod held_layout;
 mod helper;
 mod labels;
@@ -13,6 +15,7 @@ mod layout;
 mod lent;
 mod once;
 mod references;
+mod result_types;
 mod sizes;
 
 use super::UNLOCKED_DICT_ITERATION;

@@ -1,5 +1,6 @@
 //! What the text around statements shows that the tree does not: directives, comments, words.
 
+use crate::capi;
 use crate::lex::{Token, TokenKind, open_branches};
 use crate::source::ByteSpan;
 
@@ -46,15 +47,20 @@ pub(super) fn gil_word<'b>(
     };
     let words = tokens.iter().enumerate().filter(is_looked_at);
     let mut words = words.map(|(_, token)| text(token));
-    words.find(|word| {
-        let mut parts = word.split(|byte| *byte == b'_');
-        let detaches = [
-            &b"PyEval_SaveThread"[..],
-            b"PyEval_ReleaseThread",
-            b"PyGILState_Release",
-        ];
-        detaches.contains(word) || parts.any(|part| part == b"GIL" || part == b"gil")
-    })
+    words.find(|word| is_gil_word(word))
+}
+
+/// Whether a word tells of the GIL, or of what lets other threads run: `NPY_BEGIN_THREADS`. What
+/// the macros of `Python.h` do shows in the tree.
+pub(super) fn is_gil_word(word: &[u8]) -> bool {
+    const LETS: [&[u8]; 5] = [b"BEGIN", b"END", b"ALLOW", b"BLOCK", b"UNBLOCK"];
+    let parts: Vec<&[u8]> = word.split(|byte| *byte == b'_').collect();
+    let lets_others = !word.starts_with(b"Py_")
+        && parts.contains(&&b"THREADS"[..])
+        && LETS.iter().any(|other| parts.contains(other));
+    capi::gives_up_thread(&String::from_utf8_lossy(word))
+        || lets_others
+        || parts.iter().any(|part| matches!(*part, b"GIL" | b"gil"))
 }
 
 /// Whether a word that tells of the GIL says that the GIL is given up: behind one that takes it, the

@@ -10,7 +10,7 @@ use crate::transforms::critical_section::dict_next::draft::{Draft, Variable};
 use crate::transforms::critical_section::dict_next::exits::{
     Exit, ExitKind, is_plain, is_return_macro,
 };
-use crate::transforms::critical_section::dict_next::plan::{ResultType, result_type};
+use crate::transforms::critical_section::dict_next::plan::{ResultType, result_of};
 use crate::transforms::critical_section::dict_next::rewrite::Names;
 use crate::transforms::critical_section::dict_next::scope::{Scope, inside};
 use crate::transforms::critical_section::dict_next::text::{gil_word, is_whole_in_every_branch};
@@ -27,7 +27,7 @@ pub(super) fn fix(copy: &Copy<'_>, names: &mut Names<'_>) -> Option<Fix> {
     let name = names.fresh(&format!("{}_copy", last_word(scope, copy.life.dict)));
     let computes = |exit: &Exit| !copy.is_free(&exit.kind) && !is_macro(scope, exit);
     let result = match copy.exits.out.iter().any(computes) {
-        true => Some((names.fresh("result"), result_type(&scope.function.ret)?)),
+        true => Some((names.fresh("result"), result_of(scope)?)),
         false => None,
     };
     let mut writer = Writer {
@@ -154,6 +154,9 @@ impl Writer<'_, '_> {
             return Some(());
         }
         let result = self.result?;
+        if self.attached(exit.stmt) != exit.stmt {
+            return None;
+        }
         let span = self.draft.span(exit.stmt).ok()?;
         let after = [self.release.clone(), format!("return {result};")];
         self.draft.surround(span, &[], &after);

@@ -20,6 +20,7 @@ use crate::transforms::critical_section::dict_next::exits::{Exit, Exits};
 use crate::transforms::critical_section::dict_next::plan::is_computed;
 use crate::transforms::critical_section::dict_next::scope::inside;
 use crate::transforms::critical_section::dict_next::text::gil_word;
+use crate::transforms::critical_section::dict_next::thread::gives_up_unseen;
 use crate::transforms::split::Split;
 
 impl Section<'_> {
@@ -39,7 +40,9 @@ impl Section<'_> {
         }
         let (file, place) = scope.cx.item(scope.item).place;
         let rewrite = Rewrite::new(self, file);
-        if gil_word(rewrite.draft.bytes, rewrite.draft.tokens, place, &[]).is_some() {
+        if gil_word(rewrite.draft.bytes, rewrite.draft.tokens, place, &[]).is_some()
+            || gives_up_unseen(scope)
+        {
             return None;
         }
         let split = Split::new(scope.cx, scope.item).ok()?;

@@ -1134,3 +1134,30 @@ total(void)
              return sum;
         ");
 }
+
+#[test]
+fn a_dict_that_a_function_of_the_package_lends_is_held() {
+    let text = |returned: &str| {
+        format!(
+            r#"
+static PyObject *pick(Options *self) {{ return {returned}; }}
+static PyObject *
+run(Options *self, PyObject *list)
+{{
+    PyObject *value, *d = pick(self);
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, NULL, &value)) {{
+        if (PyList_Append(list, value) < 0)
+            return NULL;
+    }}
+    Py_RETURN_NONE;
+}}
+static void set(Options *self, PyObject *d) {{ Py_XSETREF(self->defaults, Py_NewRef(d)); }}
+"#
+        )
+    };
+    let lent = diff(&text("self->defaults"));
+    assert!(lent.contains("+    Py_INCREF(d);"), "{lent}");
+    assert!(lent.contains("+    Py_DECREF(d);"), "{lent}");
+}
