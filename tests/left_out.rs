@@ -230,7 +230,7 @@ fn nothing_is_left_out() {
     ];
     for sample in samples {
         let result = object(&format!(
-            "for (i = 0; i < PyList_GET_SIZE(list); i++) {{\n{sample}\n}}\nPy_RETURN_NONE;"
+            "for (i = 0; i < PyList_GET_SIZE(list); i++) {{\n{sample}\n}}\nreturn PyList_New(0);"
         ));
         assert_eq!(result, "safe", "{sample}");
     }
@@ -269,4 +269,97 @@ fn what_other_exits_do_in_passing() {
             "{exit}: {result}"
         );
     }
+}
+
+/// Exits that macros leave by, what these undo, output arguments, and exceptions put aside.
+#[test]
+fn what_macros_and_outputs_show() {
+    let macros = "
+        static int depth;
+        #define ENTER() do { depth++; } while (0)
+        #define LEAVE() do { depth--; } while (0)
+        #define FAIL() do { LEAVE(); return NULL; } while (0)
+        static PyObject *";
+    let looped = all(&format!(
+        "{macros}f(PyObject *self, PyObject *list)
+        {{
+            Py_ssize_t i;
+            ENTER();
+            for (i = 0; i < PyList_GET_SIZE(list); i++) {{
+                PyObject *text = PyObject_Str(PyList_GET_ITEM(list, i));
+                if (!text)
+                    FAIL();
+                Py_DECREF(text);
+            }}
+            LEAVE();
+            return PyList_New(0);
+        }}\n"
+    ));
+    assert_eq!(
+        looped,
+        "review in `f`, `depth --` need not be done where the item is not there any more"
+    );
+    let once = all(&format!(
+        "{macros}f(PyObject *self, PyObject *args)
+        {{
+            PyObject *list, *text;
+            if (!PyArg_ParseTuple(args, \"O\", &list)) return NULL;
+            ENTER();
+            text = PyObject_Str(PyList_GET_ITEM(list, 0));
+            if (!text)
+                FAIL();
+            LEAVE();
+            return text;
+        }}\n"
+    ));
+    assert_eq!(once, looped);
+    insta::assert_snapshot!(all(
+        "
+static int f(PyObject *list, PyObject **out)
+{
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    int stage = 0;
+    *out = PyList_New(0);
+    if (!*out) return -1;
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        PyObject *text = PyObject_Str(item);
+        if (!text) { stage = 2; goto fail; }
+        Py_DECREF(text);
+    }
+    return 0;
+fail:
+    Py_CLEAR(*out);
+    return -stage;
+}
+"
+    ), @"review in `f`, `Py_CLEAR(*out)` (line 16) need not be done where the item is not there any more");
+    let aside = |take: &str, give: &str| {
+        object(&format!(
+            "PyObject *type, *kept, *trace, *made;
+             {take}
+             for (i = 0; i < PyList_GET_SIZE(list); i++) {{
+                 PyObject *item = PyList_GET_ITEM(list, i);
+                 made = PyObject_CallNoArgs(item);
+                 if (!made) {{ PyErr_Clear(); continue; }}
+                 Py_DECREF(made);
+             }}
+             {give}
+             return PyList_New(0);"
+        ))
+    };
+    let object = aside(
+        "kept = PyErr_GetRaisedException();",
+        "PyErr_SetRaisedException(kept);",
+    );
+    assert!(
+        object.starts_with("review in `f`, `PyErr_SetRaisedException(kept)`"),
+        "{object}"
+    );
+    // The loop ends, and the exception is given back behind it.
+    let parts = aside(
+        "PyErr_Fetch(&type, &kept, &trace);",
+        "PyErr_Restore(type, kept, trace);",
+    );
+    assert_eq!(parts, "safe");
 }

@@ -187,7 +187,7 @@ pub(in crate::strong) fn releases_all(scene: &Scene<'_>, stmt: StmtId) -> bool {
 }
 
 /// Whether a call of this name leaves an exception behind: one of the C API, or `my_raise(…)`.
-fn raises(name: &str) -> bool {
+pub(super) fn raises(name: &str) -> bool {
     const STARTS: [&str; 4] = ["PyErr_Set", "PyErr_Format", "PyErr_NoMemory", "PyErr_Bad"];
     STARTS.iter().any(|start| name.starts_with(start))
         || name.to_ascii_lowercase().contains("raise")

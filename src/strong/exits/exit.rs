@@ -1,12 +1,13 @@
 //! What to do about a call that could not fail before.
 
-use super::bound::is_copied;
+use super::bound::{drops_exception, is_copied};
 use super::branch::{branch, branches};
 use super::counted::counted_behind;
 use super::error_value::ErrorValue;
 use super::joined::joined;
 use super::kept_apart::loop_kept_apart;
 use super::passed_on::is_passed_on;
+use super::reported::reports;
 use super::{Exits, text};
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
 use crate::capi::{Absent, OldErrors, Replacement};
@@ -212,7 +213,8 @@ fn exit(
         Some(Failure::Break(left, lines))
     };
     let end_of_loop = || {
-        let (left, lines) = exits?.end_of_loop()?;
+        let exits = exits.filter(|_| !reports(scene, call))?;
+        let (left, lines) = exits.end_of_loop()?;
         Some(Failure::Break(left, lines))
     };
     let kept_apart = || {

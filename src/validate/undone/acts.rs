@@ -230,13 +230,28 @@ fn is_count(tree: &Tree, call: ExprId) -> bool {
     }
 }
 
-/// Whether an expression is a field of what a pointer points at, or a global variable.
+/// Whether an expression is a field of what a pointer points at, what a pointer of the caller's
+/// points at (`*out`), or a global variable.
 fn is_field(tree: &Tree, expr: ExprId) -> bool {
     match tree.expr(tree.without_casts(expr)).kind {
         ExprKind::Name(Name::Global(ref name)) => !name.starts_with("Py"),
         ExprKind::Member { base, arrow, .. } => arrow || is_field(tree, base),
-        _ => false,
+        _ => is_output(tree, expr),
     }
+}
+
+/// Whether a place is what a pointer of the caller's points at: `*out`, `pair[0]`.
+pub(super) fn is_output(tree: &Tree, place: ExprId) -> bool {
+    let pointer = match tree.expr(tree.without_casts(place)).kind {
+        ExprKind::Index { base, .. } => base,
+        ExprKind::Unary {
+            op: UnaryOp::Deref,
+            operand,
+        } => operand,
+        _ => return false,
+    };
+    let local = tree.as_local(pointer);
+    local.is_some_and(|local| tree.local(local).is_param)
 }
 
 /// How deep functions of the package are looked into.
@@ -244,6 +259,9 @@ const MAX_DEPTH: usize = 3;
 
 /// Whether a function just tells of something: raises an exception, or writes a line.
 fn only_tells(program: &Program<'_>, name: &str, depth: usize) -> bool {
+    if sets_back_exception(name) {
+        return false;
+    }
     if name.starts_with("PyErr_") || name.starts_with("PySys_") || says_that_it_raises(name) {
         return true;
     }
@@ -275,7 +293,18 @@ pub(super) fn ends(name: &str) -> bool {
     const WORDS: [&str; 7] = [
         "Free", "Release", "Del", "Leave", "Restore", "Enable", "Discard",
     ];
-    WORDS.iter().any(|word| name.contains(word))
+    sets_back_exception(name) || WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Whether a function of Python gives back an exception that the code had taken away for a while.
+pub(super) fn sets_back_exception(name: &str) -> bool {
+    matches!(
+        name,
+        "PyErr_Restore"
+            | "PyErr_SetRaisedException"
+            | "PyErr_SetExcInfo"
+            | "PyErr_SetHandledException"
+    )
 }
 
 fn says_that_it_raises(name: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Whether something that an exit undoes has begun at a lookup.
 
 use super::View;
-use super::acts::{Act, ends, is_array, roots, words, written};
+use super::acts::{Act, ends, is_array, is_output, roots, sets_back_exception, words, written};
 use super::ways::Exit;
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, UnaryOp};
 use crate::capi;
@@ -90,16 +90,23 @@ impl View<'_> {
     }
 
     /// What may begin what `act` undoes, by what it works on: another write of the place, a call
-    /// with one of the arguments.
+    /// with one of the arguments, a write of an output argument that is released: `*out = v`.
     fn partners<'s>(&'s self, act: &'s Act) -> impl Iterator<Item = &'s Act> {
         let args = self.arguments(act);
-        self.acts.iter().filter(move |other| {
-            other.writes == act.writes
-                && match act.writes {
-                    true => other.key == act.key && other.text != act.text,
-                    false => other.key != act.key && self.shares(other, &args),
-                }
+        self.acts.iter().filter(move |other| match act.writes {
+            true => other.writes && other.key == act.key && other.text != act.text,
+            false if other.writes => self.hands_out(other, &args),
+            false => other.key != act.key && self.shares(other, &args),
         })
+    }
+
+    /// Whether a write gives one of `args` something, where it is an output argument.
+    fn hands_out(&self, write: &Act, args: &[String]) -> bool {
+        let ExprKind::Assign { lhs, rhs, .. } = self.tree.expr(write.expr).kind else {
+            return false;
+        };
+        let place = words(self.changed, self.files, lhs);
+        is_output(self.tree, lhs) && !self.tree.is_null(rhs) && args.contains(&place)
     }
 
     /// Whether the test of `exit` calls something with an argument of `act`.
@@ -139,7 +146,12 @@ impl View<'_> {
                     op: UnaryOp::AddressOf,
                     operand,
                 } => arg = operand,
-                ExprKind::Name(_) | ExprKind::Member { .. } | ExprKind::Index { .. } => {
+                ExprKind::Name(_)
+                | ExprKind::Member { .. }
+                | ExprKind::Index { .. }
+                | ExprKind::Unary {
+                    op: UnaryOp::Deref, ..
+                } => {
                     return (!tree.is_null(arg)).then_some(arg);
                 }
                 _ => return None,
@@ -175,7 +187,13 @@ impl View<'_> {
         let args = self.arguments(act);
         let mut partners = self.partners(act);
         let is_number = |root: LocalId| self.tree.local(root).ty.is_number();
-        roots.any(|root| !self.is_given(root) && (args.len() == 1 || !is_number(root)))
+        let name = match self.tree.expr(act.expr).kind {
+            ExprKind::Call { callee, .. } => self.tree.callee_name(callee),
+            _ => None,
+        };
+        // `PyErr_Fetch`, which is the other half, may also just look at the exception.
+        name.is_some_and(sets_back_exception)
+            || roots.any(|root| !self.is_given(root) && (args.len() == 1 || !is_number(root)))
             || partners.any(|other| other.may_undo && self.arguments(other) == args)
     }
 

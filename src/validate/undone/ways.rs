@@ -51,10 +51,18 @@ pub(super) fn exits(changed: Changed<'_>, cfg: &Cfg) -> (Vec<Exit>, Vec<Exit>) {
     (new, old.collect())
 }
 
-/// The jump at the end of a branch.
+/// The jump at the end of a branch, be it that of a macro: `do { LEAVE(); return NULL; } while (0)`.
 fn jump(tree: &Tree, then: StmtId) -> Option<StmtId> {
+    let is_empty = |stmt: StmtId| matches!(tree.stmt(stmt).kind, StmtKind::Null);
     match &tree.stmt(then).kind {
-        StmtKind::Block(stmts) => jump(tree, *stmts.last()?),
+        StmtKind::Block(stmts) => {
+            let mut stmts = stmts.iter().copied().rev();
+            jump(tree, stmts.find(|&stmt| !is_empty(stmt))?)
+        }
+        // A `break` there just ends what the macro does.
+        StmtKind::DoWhile { body, cond } if tree.is_null(*cond) => {
+            jump(tree, *body).filter(|&jump| !matches!(tree.stmt(jump).kind, StmtKind::Break))
+        }
         StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::Break => Some(then),
         _ => None,
     }

@@ -70,8 +70,8 @@ fn a_test_between_declarations_of_c89() {
         PyObject *number = PyNumber_Float(item);
         int n = 0;
         if (number == NULL)
-            return -1;
-        Py_DECREF(number);
+            PyErr_Clear();
+        Py_XDECREF(number);
     }
     return 0;
 "#
@@ -91,7 +91,7 @@ fn a_test_between_declarations_of_c89() {
         +        number = PyNumber_Float(item);
         +        Py_DECREF(item);
                  if (number == NULL)
-                     return -1;
+                     PyErr_Clear();
         ");
 }
 
@@ -568,8 +568,7 @@ fn values_of_earlier_variables_stay_in_their_declarations() {
         int n = (int)PyLong_AsLong(PyList_GET_ITEM(list, i));
         long bit = 1l << i;
         long twice = n + bit;
-        if (use(n, bit, twice) < 0)
-            return -1;
+        use(n, bit, twice);
     }
     return 0;
 "#
@@ -590,9 +589,40 @@ fn values_of_earlier_variables_stay_in_their_declarations() {
         +        n = (int)PyLong_AsLong(item);
         +        twice = n + bit;
         +        Py_DECREF(item);
-                 if (use(n, bit, twice) < 0)
-                     return -1;
+                 use(n, bit, twice);
+             }
         ");
+}
+
+/// The caller would take the part for the whole.
+#[test]
+fn a_loop_does_not_just_end_in_a_function_that_reports_failures() {
+    for exit in ["UNLOCK_AND_FAIL(self)", "{ status = -6; goto bad; }"] {
+        let body = format!(
+            "
+    int status = 0;
+    PyObject **out = &((Foo *)self)->made;
+    LOCK(self);
+    *out = PyList_New(0);
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {{
+        PyObject *text = PyObject_Str(PyList_GET_ITEM(list, i));
+        if (!text) {exit}
+        Py_DECREF(text);
+    }}
+    UNLOCK(self);
+    return 0;
+bad:
+    Py_CLEAR(*out);
+    return status;
+"
+        );
+        let code = format!(
+            "#define UNLOCK_AND_FAIL(o) do {{ UNLOCK(o); return -1; }} while (0);\n\
+             static int f(PyObject *self, PyObject *list, Py_ssize_t i)\n{{{body}}}\n"
+        );
+        let result = crate::testing::run(super::ALL, &code);
+        assert!(!result.contains("break;"), "{exit}: {result}");
+    }
 }
 
 /// The exception is how the function tells its caller.

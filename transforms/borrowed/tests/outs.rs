@@ -220,8 +220,7 @@ static int f(PyObject *all)
     else {
         for (pos = 0; pos < PyList_GET_SIZE(all); pos++) {
             item = PyList_GET_ITEM(all, pos);
-            if (use(NULL, item) < 0)
-                return -1;
+            use(NULL, item);
         }
     }
     return 0;
@@ -231,16 +230,12 @@ static int f(PyObject *all)
              else {
                  for (pos = 0; pos < PyList_GET_SIZE(all); pos++) {
         -            item = PyList_GET_ITEM(all, pos);
-        -            if (use(NULL, item) < 0)
         +            item = PyList_GetItemRef(all, pos);
         +            if (item == NULL) {
         +                PyErr_Clear();
         +                break;
         +            }
-        +            if (use(NULL, item) < 0) {
-        +                Py_DECREF(item);
-                         return -1;
-        +            }
+                     use(NULL, item);
         +            Py_DECREF(item);
                  }
              }

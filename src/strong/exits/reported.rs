@@ -1,0 +1,70 @@
+//! Functions that tell their caller where something fails: a loop of theirs does not just end.
+//!
+//! ```c
+//! for (i = 0; i < n; i++) {
+//!     PyObject *r = PyObject_Str(PyList_GET_ITEM(list, i));
+//!     if (r == NULL)
+//!         UNLOCK_AND_RETURN_NULL(self);          /* the caller would take a part for the whole */
+//!     …
+//! ```
+
+use super::branch::{branches, is_failure, leaves_exception, raises, stmts};
+use super::error_value::ErrorValue;
+use crate::ast::{ExprId, StmtId, StmtKind};
+use crate::cfg::reaches;
+use crate::strong::scene::Scene;
+
+/// Whether the function leaves with an error where something fails in the loop around `call`, or
+/// behind it, be it by a macro.
+pub(super) fn reports(scene: &Scene<'_>, call: ExprId) -> bool {
+    let Some(point) = scene.cfg.call(call) else {
+        return true;
+    };
+    if scene.function.ret.is_void() && !leaves_exception(scene) {
+        return false;
+    }
+    let error = ErrorValue::of(scene, &branches(scene));
+    let is_behind = |stmt: StmtId| {
+        let at = scene.cfg.before(stmt);
+        at.is_some_and(|at| reaches(scene.cfg, point, at, &[]))
+    };
+    stmts(scene).any(|stmt| match scene.tree.stmt(stmt).kind {
+        StmtKind::If {
+            cond,
+            then,
+            otherwise,
+        } => {
+            let fails = is_failure(scene, stmt, cond);
+            let mut sides = [Some((then, fails)), otherwise.map(|it| (it, false))]
+                .into_iter()
+                .flatten();
+            is_behind(stmt) && sides.any(|(side, fails)| tells(scene, side, fails, error))
+        }
+        _ => false,
+    })
+}
+
+/// Whether a branch leaves the function, and does so with an error: it is taken where something
+/// `fails`, raises, or returns the error.
+fn tells(scene: &Scene<'_>, branch: StmtId, fails: bool, error: ErrorValue) -> bool {
+    let mut inner = scene.inner_stmts(branch);
+    inner.push(branch);
+    let is_jump = |&stmt: &StmtId| {
+        matches!(
+            scene.tree.stmt(stmt).kind,
+            StmtKind::Goto(_) | StmtKind::Return(_)
+        )
+    };
+    let returns_error = |&stmt: &StmtId| match scene.tree.stmt(stmt).kind {
+        StmtKind::Return(Some(value)) => error.is(scene, value),
+        _ => false,
+    };
+    let range = scene.tree.stmt(branch).range;
+    let called = |is_wanted: fn(&str) -> bool| {
+        let mut calls = scene.tree.calls();
+        calls.any(|(call, name)| range.contains(scene.tree.expr(call).range) && is_wanted(name))
+    };
+    let leaves = scene.cfg.after(branch).is_none() && inner.iter().any(is_jump);
+    let is_error = fails || called(raises) || inner.iter().any(returns_error);
+    leaves && is_error && !called(|name| name == "PyErr_Clear")
+}
