@@ -124,20 +124,6 @@ pub(super) fn loop_around(scene: &Scene<'_>, call: ExprId) -> Option<(StmtId, Ex
     }
 }
 
-/// Whether clearing the exception of `call` may drop another one, which the function knows of or asks
-/// for later. What it never asks for is lost as it is.
-pub(super) fn drops_exception(scene: &Scene<'_>, call: ExprId) -> bool {
-    let asks = || scene.tree.calls().any(|(_, name)| name == "PyErr_Occurred");
-    let is_known = || {
-        let state = scene
-            .cfg
-            .call(call)
-            .and_then(|at| scene.pending().state(at));
-        state.is_none_or(|worlds| worlds.shown.is_some())
-    };
-    scene.is_pending(call) && (asks() || is_known())
-}
-
 /// Whether `value` is the size of `list`, maybe as another kind of number.
 fn is_size(scene: &Scene<'_>, value: ExprId, list: ExprId) -> bool {
     scene

@@ -1,6 +1,6 @@
 //! What to do about a call that could not fail before.
 
-use super::bound::{drops_exception, is_copied};
+use super::bound::is_copied;
 use super::branch::{branch, branches};
 use super::counted::counted_behind;
 use super::error_value::ErrorValue;

@@ -31,7 +31,7 @@ use crate::cfg::{BlockId, Point};
 use crate::strong::pending::unasked::drops_exception;
 use crate::strong::scene::{Parent, Scene};
 use crate::strong::types::is_number;
-use bound::{bounded_loop, drops_exception};
+use bound::bounded_loop;
 use branch::{Branch, branches, is_failure, leaves_exception, raised_returns, releases_all, stmts};
 use earlier::goes_to_error;
 use error_value::ErrorValue;
