@@ -271,9 +271,9 @@ fn what_other_exits_do_in_passing() {
     }
 }
 
-/// Exits that macros leave by, what these undo, output arguments, and exceptions put aside.
+/// Exits that macros leave by, and what these undo.
 #[test]
-fn what_macros_and_outputs_show() {
+fn what_macros_undo() {
     let macros = "
         static int depth;
         #define ENTER() do { depth++; } while (0)
@@ -313,6 +313,10 @@ fn what_macros_and_outputs_show() {
         }}\n"
     ));
     assert_eq!(once, looped);
+}
+
+#[test]
+fn an_output_that_others_clear() {
     insta::assert_snapshot!(all(
         "
 static int f(PyObject *list, PyObject **out)
@@ -334,6 +338,10 @@ fail:
 }
 "
     ), @"review in `f`, `Py_CLEAR(*out)` (line 16) need not be done where the item is not there any more");
+}
+
+#[test]
+fn an_exception_put_aside() {
     let aside = |take: &str, give: &str| {
         object(&format!(
             "PyObject *type, *kept, *trace, *made;
