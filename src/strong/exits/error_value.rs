@@ -174,7 +174,7 @@ pub(in crate::strong) fn is_minus_one(scene: &Scene<'_>, value: ExprId) -> bool 
 }
 
 /// The whole number that is written down: `-1`, `(int)0`, `-1.0`, `false`.
-fn number(scene: &Scene<'_>, value: ExprId) -> Option<i64> {
+pub(super) fn number(scene: &Scene<'_>, value: ExprId) -> Option<i64> {
     match scene.tree.expr(value).kind {
         ExprKind::Name(Name::Global(ref name)) => match &**name {
             "false" | "FALSE" => Some(0),

@@ -9,7 +9,7 @@
 //! ```
 
 use super::branch::{branches, is_failure, leaves_exception, raises, stmts};
-use super::error_value::ErrorValue;
+use super::error_value::{ErrorValue, number};
 use crate::ast::{ExprId, StmtId, StmtKind};
 use crate::cfg::reaches;
 use crate::strong::scene::Scene;
@@ -56,7 +56,10 @@ fn tells(scene: &Scene<'_>, branch: StmtId, fails: bool, error: ErrorValue) -> b
         )
     };
     let returns_error = |&stmt: &StmtId| match scene.tree.stmt(stmt).kind {
-        StmtKind::Return(Some(value)) => error.is(scene, value),
+        // Some tell failures apart: `return -2;`.
+        StmtKind::Return(Some(value)) => {
+            error.is(scene, value) || number(scene, value).is_some_and(|it| it < 0)
+        }
         _ => false,
     };
     let range = scene.tree.stmt(branch).range;

@@ -597,7 +597,11 @@ fn values_of_earlier_variables_stay_in_their_declarations() {
 /// The caller would take the part for the whole.
 #[test]
 fn a_loop_does_not_just_end_in_a_function_that_reports_failures() {
-    for exit in ["UNLOCK_AND_FAIL(self)", "{ status = -6; goto bad; }"] {
+    for exit in [
+        "UNLOCK_AND_FAIL(self)",
+        "{ status = -6; goto bad; }",
+        "PyErr_Clear(); if (i == 3) { UNLOCK(self); return -6; }",
+    ] {
         let body = format!(
             "
     int status = 0;
