@@ -6,11 +6,13 @@
 //! macro or the body of one is known to the preprocessor (`preprocess::ItemTokens`).
 
 mod dump;
+mod nesting;
 mod tree;
 mod types;
 mod visit;
 
 pub use dump::dump;
+pub use nesting::Nesting;
 pub use tree::Tree;
 pub use types::{FieldType, Type, TypeKind};
 pub use visit::{Visitor, walk_expr, walk_stmt};
@@ -345,6 +347,17 @@ pub enum UnaryOp {
     Not,
     /// `&&label`, the address of a label (GNU); the operand is a global name.
     LabelAddress,
+}
+
+impl UnaryOp {
+    /// Whether it counts its operand up or down.
+    #[must_use]
+    pub fn is_step(self) -> bool {
+        matches!(
+            self,
+            Self::PostIncrement | Self::PostDecrement | Self::PreIncrement | Self::PreDecrement
+        )
+    }
 }
 
 /// Binary operators.

@@ -145,6 +145,25 @@ impl Tree {
             })
     }
 
+    /// Name of the function that an expression calls directly; see [`Self::callee_name`].
+    #[must_use]
+    pub fn called(&self, expr: ExprId) -> Option<&str> {
+        match self.expr(expr).kind {
+            ExprKind::Call { callee, .. } => self.callee_name(callee),
+            _ => None,
+        }
+    }
+
+    /// The place that an expression sets or counts: `self->busy = 0`, `level--`.
+    #[must_use]
+    pub fn changed(&self, expr: ExprId) -> Option<ExprId> {
+        match self.expr(expr).kind {
+            ExprKind::Assign { lhs, .. } => Some(lhs),
+            ExprKind::Unary { op, operand } => op.is_step().then_some(operand),
+            _ => None,
+        }
+    }
+
     /// Name of the function that the call `callee(…)` names directly, through parentheses but
     /// not through a pointer; `None` for locals.
     #[must_use]

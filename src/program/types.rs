@@ -82,10 +82,7 @@ impl<'a> Types<'a> {
             ExprKind::Index { base, .. } => self.pointee(self.of(tree, *base)?),
             ExprKind::Unary { op, operand } => match op {
                 UnaryOp::Deref => self.pointee(self.of(tree, *operand)?),
-                UnaryOp::PostIncrement
-                | UnaryOp::PostDecrement
-                | UnaryOp::PreIncrement
-                | UnaryOp::PreDecrement => self.of(tree, *operand),
+                _ if op.is_step() => self.of(tree, *operand),
                 _ => None,
             },
             ExprKind::Assign { lhs, .. } | ExprKind::Binary { lhs, .. } => self.of(tree, *lhs),

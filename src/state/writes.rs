@@ -54,7 +54,7 @@ impl Writers {
                 };
                 target(root(tree, *lhs), how).into_iter().collect()
             }
-            ExprKind::Unary { op, operand } if is_step(*op) => {
+            ExprKind::Unary { op, operand } if op.is_step() => {
                 target(root(tree, *operand), How::Step)
                     .into_iter()
                     .collect()
@@ -71,7 +71,7 @@ impl Writers {
     pub(super) fn places(&self, tree: &Tree, id: ExprId) -> Vec<ExprId> {
         match &tree.expr(id).kind {
             ExprKind::Assign { lhs, .. } => vec![*lhs],
-            ExprKind::Unary { op, operand } if is_step(*op) => vec![*operand],
+            ExprKind::Unary { op, operand } if op.is_step() => vec![*operand],
             ExprKind::Call { callee, args } => {
                 let Some(name) = tree.callee_name(*callee) else {
                     return Vec::new();
@@ -118,16 +118,6 @@ fn target(place: Option<(&Name, Path)>, how: How) -> Option<Target<'_>> {
     Some(Target { name, path, how })
 }
 
-pub(super) fn is_step(op: UnaryOp) -> bool {
-    matches!(
-        op,
-        UnaryOp::PostIncrement
-            | UnaryOp::PostDecrement
-            | UnaryOp::PreIncrement
-            | UnaryOp::PreDecrement
-    )
-}
-
 /// The pointer parameters that a function writes through: `*p = …`, `p[i] = …`, `p->f = …`.
 fn written_params(function: &Function) -> impl Iterator<Item = usize> {
     let tree = &function.tree;
@@ -135,7 +125,7 @@ fn written_params(function: &Function) -> impl Iterator<Item = usize> {
     for expr in &tree.exprs {
         let place = match &expr.kind {
             ExprKind::Assign { lhs, .. } => *lhs,
-            ExprKind::Unary { op, operand } if is_step(*op) => *operand,
+            ExprKind::Unary { op, operand } if op.is_step() => *operand,
             _ => continue,
         };
         locals.extend(pointer_behind(tree, place));
@@ -165,7 +155,7 @@ fn pointer(tree: &Tree, expr: ExprId) -> Option<LocalId> {
     match &tree.expr(expr).kind {
         ExprKind::Name(Name::Local(local)) => Some(*local),
         // `*p++ = c`
-        ExprKind::Unary { op, operand } if is_step(*op) => pointer(tree, *operand),
+        ExprKind::Unary { op, operand } if op.is_step() => pointer(tree, *operand),
         _ => None,
     }
 }

@@ -11,7 +11,6 @@
 
 use std::collections::BTreeMap;
 
-use super::exits::undone::changed;
 use super::order::{is_quiet, is_within};
 use super::scene::Scene;
 use crate::ast::{ExprId, ExprKind, UnaryOp};
@@ -63,7 +62,7 @@ fn stays(scene: &Scene<'_>, first: ExprId, again: ExprId) -> bool {
             } => Some(operand),
             _ => None,
         };
-        let place = changed(scene, it).or(pointed_at);
+        let place = scene.tree.changed(it).or(pointed_at);
         let is_apart = place.is_none_or(|place| is_other_name(scene, place, first));
         let is_call = matches!(scene.tree.expr(it).kind, ExprKind::Call { .. });
         let is_block = matches!(scene.tree.expr(it).kind, ExprKind::Stmt(_));

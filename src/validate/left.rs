@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use super::Failure;
 use super::changed::Changed;
 use super::proof::{describe, follow, is_inserted, seeds, span_of};
-use crate::ast::{ExprKind, Function, StmtKind};
+use crate::ast::{Function, StmtKind};
 use crate::capi::{self, Returns};
 use crate::ownership::track::{Gives, Origin, Problem, Report, Seed, Trouble};
 use crate::source::ByteSpan;
@@ -85,12 +85,9 @@ fn old_problems(changed: Changed<'_>, call: ByteSpan) -> Option<BTreeSet<Problem
 fn made(function: &Function) -> impl Iterator<Item = Seed> {
     let tree = &function.tree;
     let values = tree.stores().map(|(_, value)| tree.without_casts(value));
-    let calls = values.filter(|&value| match tree.expr(value).kind {
-        ExprKind::Call { callee, .. } => {
-            let effects = tree.callee_name(callee).and_then(capi::effects);
-            effects.is_some_and(|effects| effects.returns == Returns::New)
-        }
-        _ => false,
+    let calls = values.filter(|&value| {
+        let effects = tree.called(value).and_then(capi::effects);
+        effects.is_some_and(|effects| effects.returns == Returns::New)
     });
     calls.map(|call| Seed {
         origin: Origin::Call(call),

@@ -390,10 +390,7 @@ pub(super) fn releases_nothing(trouble: &Trouble) -> bool {
 
 pub(super) fn describe(function: &Function, seeds: &[Seed], trouble: &Trouble) -> String {
     let name = match seeds[trouble.seed].origin {
-        Origin::Call(call) => match &function.tree.expr(call).kind {
-            ExprKind::Call { callee, .. } => function.tree.callee_name(*callee),
-            _ => None,
-        },
+        Origin::Call(call) => function.tree.called(call),
         Origin::Param(_) | Origin::Local(_) => None,
     };
     let name = name.unwrap_or("the call");

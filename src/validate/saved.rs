@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::proof::{graph, is_inserted};
-use crate::ast::{ExprKind, Function, LocalId};
+use crate::ast::{Function, LocalId};
 use crate::capi::{Form, REPLACEMENTS};
 use crate::cfg::{Callee, Instr, InstrKind, Operand, Source, TempId};
 use crate::edit::Applied;
@@ -24,15 +24,8 @@ pub(super) fn lost(item: &ProgramItem, function: &Function, applied: &Applied) -
         Source::Expr(id) => is_inserted(item, applied, function.tree.expr(id).range.start),
         Source::Stmt(_) => false,
     };
-    let mut calls = function
-        .tree
-        .exprs
-        .iter()
-        .filter_map(|expr| match expr.kind {
-            ExprKind::Call { callee, .. } => function.tree.callee_name(callee),
-            _ => None,
-        });
-    if !calls.any(|name| matches!(name, SAVE | RESTORE)) {
+    let mut calls = function.tree.calls();
+    if !calls.any(|(_, name)| matches!(name, SAVE | RESTORE)) {
         return None;
     }
     let graph = graph(function);

@@ -14,7 +14,6 @@
 use super::branch::{is_same, value_set};
 use crate::ast::{
     BinaryOp, Expr, ExprId, ExprKind, Local, LocalId, StmtId, StmtKind, Storage, TokenRange,
-    UnaryOp,
 };
 use crate::edit::Confidence;
 use crate::strong::scene::{Parent, Scene};
@@ -202,16 +201,7 @@ impl Bound {
                     .is_some_and(makes),
                 _ => name.ends_with("_Check") || is_item(name) || only_makes(name),
             }),
-            ExprKind::Assign { lhs, .. } => is_own(lhs),
-            ExprKind::Unary {
-                op:
-                    UnaryOp::PostIncrement
-                    | UnaryOp::PostDecrement
-                    | UnaryOp::PreIncrement
-                    | UnaryOp::PreDecrement,
-                operand,
-            } => is_own(operand),
-            _ => true,
+            _ => scene.tree.changed(id).is_none_or(is_own),
         };
         let mut parts = inside(scene, so_far);
         parts.all(|(id, expr)| {

@@ -2,7 +2,7 @@
 
 use super::error_value::is_minus_one;
 use super::held::frees;
-use super::undone::{changed, undone};
+use super::undone::undone;
 use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, Storage, UnaryOp};
 use crate::capi::Returns;
 use crate::cfg::{Point, reaches};
@@ -108,7 +108,7 @@ pub(in crate::strong) fn counted(scene: &Scene<'_>, stmt: StmtId) -> Option<Loca
         return None;
     };
     match scene.tree.expr(expr).kind {
-        ExprKind::Unary { .. } => scene.as_local(changed(scene, expr)?),
+        ExprKind::Unary { .. } => scene.as_local(scene.tree.changed(expr)?),
         _ => None,
     }
 }
@@ -170,7 +170,7 @@ pub(in crate::strong) fn releases_all(scene: &Scene<'_>, stmt: StmtId) -> bool {
         _ => &[body],
     };
     let is_step = |expr: ExprId| {
-        let place = changed(scene, expr);
+        let place = scene.tree.changed(expr);
         place.is_some_and(|place| scene.as_local(place).is_some())
     };
     let is_release = |expr: ExprId| {

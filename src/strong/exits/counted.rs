@@ -9,7 +9,6 @@
 //! self->count = i;              /* an exit out of the loop leaks what is stored by then */
 //! ```
 
-use super::undone::changed;
 use crate::ast::{
     ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, TokenRange, TypeKind, UnaryOp,
 };
@@ -44,13 +43,13 @@ fn counter(scene: &Scene<'_>, within: TokenRange) -> Option<StmtId> {
         .filter_map(|id| owner_of_store(scene, id))
         .collect();
     let field = |id: ExprId| {
-        let place = changed(scene, id)?;
+        let place = scene.tree.changed(id)?;
         owners.contains(&owner(scene, place)?).then_some(place)
     };
     let counts_on = |place: ExprId| {
         let mut changes = ids()
             .filter(|&id| inside(id))
-            .filter_map(|id| changed(scene, id));
+            .filter_map(|id| scene.tree.changed(id));
         changes.any(|other| super::branch::is_same(scene, other, place))
     };
     let behind = ids().filter(|&id| scene.tree.expr(id).range.start >= within.end);

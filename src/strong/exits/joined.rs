@@ -106,7 +106,7 @@ impl LeftOut<'_, '_> {
                     op: UnaryOp::AddressOf,
                     ..
                 } => leaves,
-                _ => super::undone::changed(scene, part).is_none_or(|place| {
+                _ => scene.tree.changed(part).is_none_or(|place| {
                     scene
                         .as_local(place)
                         .is_some_and(|local| !scene.liveness.is_live(local, start))
@@ -203,7 +203,10 @@ impl LeftOut<'_, '_> {
             return None;
         };
         let index = self.scene.as_local(lhs)?;
-        let counts = super::undone::changed(self.scene, step)
+        let counts = self
+            .scene
+            .tree
+            .changed(step)
             .is_some_and(|place| self.scene.as_local(place) == Some(index));
         let starts = match &self.scene.tree.stmt(init).kind {
             StmtKind::Expr(expr) => self.is_note(*expr),
@@ -251,7 +254,7 @@ impl LeftOut<'_, '_> {
     fn is_plain(&self, part: ExprId) -> bool {
         let mut parts = self.parts(self.scene.tree.expr(part).range);
         parts.all(|part| {
-            super::undone::changed(self.scene, part).is_none()
+            self.scene.tree.changed(part).is_none()
                 && !matches!(self.scene.tree.expr(part).kind, ExprKind::Call { .. })
         })
     }

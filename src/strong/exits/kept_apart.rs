@@ -17,7 +17,6 @@
 
 use super::bound::{inside, loop_around, mentions};
 use super::branch::is_same;
-use super::undone::changed;
 use crate::ast::{BinaryOp, Expr, ExprId, ExprKind, LocalId, StmtId, StmtKind, TokenRange};
 use crate::cfg::Point;
 use crate::strong::scene::Scene;
@@ -93,7 +92,7 @@ impl Passes<'_, '_> {
             ExprKind::Assign { op: None, lhs, .. } => {
                 scene.as_local(*lhs).is_some_and(|local| self.is_own(local))
             }
-            _ => changed(scene, id).is_none_or(|place| {
+            _ => scene.tree.changed(id).is_none_or(|place| {
                 scene.as_local(place).is_none_or(|local| {
                     is_number(&scene.tree.local(local).ty) || self.is_own(local)
                 })

@@ -17,7 +17,7 @@
 use super::branch::{Branch, branches, is_same, releases_all, stmts};
 use super::error_value::ErrorValue;
 use super::filled::{Filled, filled};
-use super::undone::{Undone, changed, element_of, pointed, undone};
+use super::undone::{Undone, element_of, pointed, undone};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
 use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Point, Source, reaches};
 use crate::strong::scene::{Parent, Scene};
@@ -261,7 +261,7 @@ fn begins<'s>(
         _ => false,
     };
     let is_place = |source: Source| match source {
-        Source::Expr(expr) => changed(scene, expr).is_some_and(|set| {
+        Source::Expr(expr) => scene.tree.changed(expr).is_some_and(|set| {
             let mut places = one.places.iter();
             places.any(|&it| is_same(scene, it, set) || is_one_array(scene, it, set))
         }),

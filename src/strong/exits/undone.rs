@@ -37,7 +37,7 @@ pub(in crate::strong) fn undone(scene: &Scene<'_>, stmt: StmtId) -> Option<Undon
         frees: false,
         begun_by: None,
     };
-    if let Some(place) = changed(scene, expr) {
+    if let Some(place) = scene.tree.changed(expr) {
         undone
             .places
             .extend(is_outside(scene, place).then_some(place));
@@ -111,23 +111,11 @@ fn steps(scene: &Scene<'_>, expr: ExprId, local: LocalId) -> bool {
         ExprKind::Assign { op, .. } => op.is_some(),
         _ => false,
     };
-    is_count && changed(scene, expr).is_some_and(|place| scene.as_local(place) == Some(local))
-}
-
-/// The place that an expression sets or counts: `self->busy = 0`, `level--`.
-pub(in crate::strong) fn changed(scene: &Scene<'_>, expr: ExprId) -> Option<ExprId> {
-    match scene.tree.expr(expr).kind {
-        ExprKind::Assign { lhs, .. } => Some(lhs),
-        ExprKind::Unary {
-            op:
-                UnaryOp::PreIncrement
-                | UnaryOp::PreDecrement
-                | UnaryOp::PostIncrement
-                | UnaryOp::PostDecrement,
-            operand,
-        } => Some(operand),
-        _ => None,
-    }
+    is_count
+        && scene
+            .tree
+            .changed(expr)
+            .is_some_and(|place| scene.as_local(place) == Some(local))
 }
 
 /// Whether an expression sets a place to 0, or counts down what it counted up.

@@ -95,7 +95,7 @@ impl Holders<'_, '_> {
                         self.receives(at, *lhs)?;
                     }
                 }
-                ExprKind::Unary { op, operand } if updates(*op) => {
+                ExprKind::Unary { op, operand } if op.is_step() => {
                     (!self.is_written(at, *operand)).then_some(())?;
                 }
                 ExprKind::Compound { init, .. } => {
@@ -234,14 +234,4 @@ fn called(tree: &Tree, callee: ExprId) -> ExprId {
         } => operand,
         _ => callee,
     }
-}
-
-fn updates(op: UnaryOp) -> bool {
-    matches!(
-        op,
-        UnaryOp::PreIncrement
-            | UnaryOp::PreDecrement
-            | UnaryOp::PostIncrement
-            | UnaryOp::PostDecrement
-    )
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::super::changed::Changed;
-use super::nesting::Nesting;
+
 use crate::ast::{
-    BinaryOp, ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Tree, TypeKind, UnaryOp,
+    BinaryOp, ExprId, ExprKind, Function, LocalId, Name, Nesting, StmtId, StmtKind, Tree, TypeKind,
+    UnaryOp,
 };
 use crate::capi;
 use crate::cfg::{Cfg, InstrKind, Point, Source};
@@ -41,7 +42,7 @@ pub(super) fn acts(
     let words = |expr: ExprId| words(changed, files, expr);
     let act = |expr: ExprId| {
         let stmt = nesting.stmt_of(expr)?;
-        let place = written(tree, expr).filter(|&place| is_outside(tree, place));
+        let place = tree.changed(expr).filter(|&place| is_outside(tree, place));
         if let Some(place) = place {
             return Some(Act {
                 expr,
@@ -53,11 +54,11 @@ pub(super) fn acts(
                 may_undo: !is_own_memory(tree, place),
             });
         }
-        let ExprKind::Call { callee, .. } = tree.expr(expr).kind else {
+        let ExprKind::Call { .. } = tree.expr(expr).kind else {
             return None;
         };
         let tells = tree
-            .callee_name(callee)
+            .called(expr)
             .is_some_and(|name| only_tells(changed.original.program, name, 0));
         Some(Act {
             expr,
@@ -142,13 +143,8 @@ fn ignored(tree: &Tree) -> Vec<ExprId> {
 /// pointer of the function's, and is no function of Python.
 fn may_end(tree: &Tree, value: ExprId) -> bool {
     let value = tree.without_casts(value);
-    let of_python = match tree.expr(value).kind {
-        ExprKind::Call { callee, .. } => {
-            let name = tree.callee_name(callee);
-            name.is_some_and(|name| capi::effects(name).is_some())
-        }
-        _ => false,
-    };
+    let name = tree.called(value);
+    let of_python = name.is_some_and(|name| capi::effects(name).is_some());
     let mut roots = roots(tree, value).into_iter();
     !of_python && roots.any(|root| !tree.local(root).ty.is_number())
 }
@@ -162,22 +158,6 @@ fn stores(cfg: &Cfg) -> BTreeMap<ExprId, Point> {
         })
     });
     steps.collect()
-}
-
-/// The place that an expression sets or counts.
-pub(super) fn written(tree: &Tree, expr: ExprId) -> Option<ExprId> {
-    match tree.expr(expr).kind {
-        ExprKind::Assign { lhs, .. } => Some(lhs),
-        ExprKind::Unary {
-            op:
-                UnaryOp::PreIncrement
-                | UnaryOp::PreDecrement
-                | UnaryOp::PostIncrement
-                | UnaryOp::PostDecrement,
-            operand,
-        } => Some(operand),
-        _ => None,
-    }
 }
 
 /// Whether a place outlives the function, or is reached through a pointer.
@@ -284,7 +264,9 @@ fn body_only_tells(program: &Program<'_>, function: &Function, depth: usize) -> 
             let of_python = name.starts_with("Py") && !ends(name) && !name.contains("Call");
             of_python || only_tells(program, name, depth)
         }),
-        _ => written(tree, expr).is_none_or(|place| !is_outside(tree, place)),
+        _ => tree
+            .changed(expr)
+            .is_none_or(|place| !is_outside(tree, place)),
     })
 }
 

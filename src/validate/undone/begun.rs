@@ -1,7 +1,7 @@
 //! Whether something that an exit undoes has begun at a lookup.
 
 use super::View;
-use super::acts::{Act, ends, is_array, is_output, roots, sets_back_exception, words, written};
+use super::acts::{Act, ends, is_array, is_output, roots, sets_back_exception, words};
 use super::ways::Exit;
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, UnaryOp};
 use crate::capi;
@@ -44,14 +44,11 @@ impl View<'_> {
             )
         };
         let mut stores = tree.stores().filter(|(given, _)| *given == local);
-        let parsed = |call: ExprId| match tree.expr(call).kind {
-            ExprKind::Call { callee, .. } => tree
-                .callee_name(callee)
-                .is_some_and(|name| name.starts_with("PyArg_")),
-            _ => false,
-        };
         let is_parsed = |point: Point| match self.cfg.source(point) {
-            Some(Source::Expr(call)) => parsed(call),
+            Some(Source::Expr(call)) => {
+                let name = tree.called(call);
+                name.is_some_and(|name| name.starts_with("PyArg_"))
+            }
             _ => false,
         };
         let variable = tree.local(local);
@@ -187,22 +184,15 @@ impl View<'_> {
         let args = self.arguments(act);
         let mut partners = self.partners(act);
         let is_number = |root: LocalId| self.tree.local(root).ty.is_number();
-        let name = match self.tree.expr(act.expr).kind {
-            ExprKind::Call { callee, .. } => self.tree.callee_name(callee),
-            _ => None,
-        };
         // `PyErr_Fetch`, which is the other half, may also just look at the exception.
-        name.is_some_and(sets_back_exception)
+        self.tree.called(act.expr).is_some_and(sets_back_exception)
             || roots.any(|root| !self.is_given(root) && (args.len() == 1 || !is_number(root)))
             || partners.any(|other| other.may_undo && self.arguments(other) == args)
     }
 
     /// Whether `act` calls a function of Python that ends nothing.
     fn is_of_python(&self, act: &Act) -> bool {
-        let name = match self.tree.expr(act.expr).kind {
-            ExprKind::Call { callee, .. } => self.tree.callee_name(callee),
-            _ => None,
-        };
+        let name = self.tree.called(act.expr);
         name.is_some_and(|name| capi::effects(name).is_some() && !ends(name))
     }
 
@@ -262,7 +252,9 @@ impl View<'_> {
         let tree = self.tree;
         let is_saved = |value: ExprId| {
             let local = tree.as_local(tree.without_casts(value));
-            let place = written(tree, act.expr).map(|it| words(self.changed, self.files, it));
+            let place = tree
+                .changed(act.expr)
+                .map(|it| words(self.changed, self.files, it));
             let mut stores = tree.stores();
             local.is_some()
                 && stores.any(|(given, held)| {

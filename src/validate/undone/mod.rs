@@ -16,18 +16,17 @@
 
 mod acts;
 mod begun;
-mod nesting;
 mod stored;
 mod ways;
 
 use super::Failure;
 use super::changed::Changed;
 use super::proof::graph;
-use crate::ast::{ExprId, StmtId, StmtKind, Tree};
+use crate::ast::{ExprId, Nesting, StmtId, StmtKind, Tree};
 use crate::cfg::{Cfg, Liveness, Point, reaches};
 use crate::source::{ByteSpan, FileSet};
 use acts::{Act, acts};
-use nesting::Nesting;
+
 use ways::{Exit, exits};
 
 /// What the new exits of a function leave out, each with the lookup whose failure it tells.

@@ -66,12 +66,9 @@ impl View<'_> {
     /// Whether a value is a pointer that a call made, or a variable that got one.
     fn is_owned(&self, value: ExprId) -> bool {
         let tree = self.tree;
-        let is_made = |value: ExprId| match tree.expr(tree.without_casts(value)).kind {
-            ExprKind::Call { callee, .. } => {
-                let name = tree.callee_name(callee);
-                name.is_some_and(|name| self.makes(name))
-            }
-            _ => false,
+        let is_made = |value: ExprId| {
+            let name = tree.called(tree.without_casts(value));
+            name.is_some_and(|name| self.makes(name))
         };
         let local = tree.as_local(tree.without_casts(value));
         let pointer = local.filter(|&local| tree.local(local).ty.pointee().is_some());

@@ -111,10 +111,7 @@ fn may_fail(function: &Function, cfg: &Cfg, exit: &Exit) -> bool {
 
 /// The function whose result a value is.
 fn tells_of(tree: &Tree, value: ExprId) -> Option<&str> {
-    match tree.expr(tree.without_casts(value)).kind {
-        ExprKind::Call { callee, .. } => tree.callee_name(callee),
-        _ => None,
-    }
+    tree.called(tree.without_casts(value))
 }
 
 /// Whether a test asks whether something failed: `!v`, `v == NULL`, `status < 0`,

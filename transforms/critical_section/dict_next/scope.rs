@@ -3,8 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::ast::{
-    Expr, ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, TokenRange, Tree, Visitor,
-    walk_expr, walk_stmt,
+    Expr, ExprId, ExprKind, Function, LocalId, Name, Nesting, StmtId, StmtKind, TokenRange, Tree,
 };
 use crate::capi;
 use crate::cfg::{self, Base, Callee, Cfg, Instr, InstrKind, Operand, Projection, Source};
@@ -18,7 +17,7 @@ pub(super) struct Scope<'a> {
     pub(super) item: ItemId,
     pub(super) function: &'a Function,
     pub(super) cfg: Cfg,
-    parents: Parents,
+    nesting: Nesting,
 }
 
 impl<'a> Scope<'a> {
@@ -28,7 +27,7 @@ impl<'a> Scope<'a> {
             item,
             function,
             cfg: cfg::build(function, &capi::never_returns),
-            parents: Parents::new(function),
+            nesting: Nesting::new(function),
         }
     }
 
@@ -50,12 +49,12 @@ impl<'a> Scope<'a> {
 
     /// The statement that `stmt` is a part of.
     pub(super) fn parent(&self, stmt: StmtId) -> Option<StmtId> {
-        self.parents.of_stmts[stmt.0 as usize]
+        self.nesting.around(stmt)
     }
 
     /// The innermost statement that `expr` is a part of.
     pub(super) fn stmt_of(&self, expr: ExprId) -> Option<StmtId> {
-        self.parents.of_exprs[expr.0 as usize]
+        self.nesting.stmt_of(expr)
     }
 
     /// The statements around `stmt`, innermost first.
@@ -290,37 +289,4 @@ pub(super) fn is_address_of(operand: &Operand, local: LocalId) -> bool {
 
 pub(super) fn inside(inner: TokenRange, outer: TokenRange) -> bool {
     outer.contains(inner)
-}
-
-/// Which statement each node hangs on.
-struct Parents {
-    of_stmts: Vec<Option<StmtId>>,
-    of_exprs: Vec<Option<StmtId>>,
-    current: Option<StmtId>,
-}
-
-impl Parents {
-    fn new(function: &Function) -> Self {
-        let mut parents = Self {
-            of_stmts: vec![None; function.tree.stmts.len()],
-            of_exprs: vec![None; function.tree.exprs.len()],
-            current: None,
-        };
-        parents.visit_stmt(&function.tree, function.body);
-        parents
-    }
-}
-
-impl Visitor for Parents {
-    fn visit_stmt(&mut self, tree: &Tree, id: StmtId) {
-        self.of_stmts[id.0 as usize] = self.current;
-        let outer = self.current.replace(id);
-        walk_stmt(self, tree, id);
-        self.current = outer;
-    }
-
-    fn visit_expr(&mut self, tree: &Tree, id: ExprId) {
-        self.of_exprs[id.0 as usize] = self.current;
-        walk_expr(self, tree, id);
-    }
 }

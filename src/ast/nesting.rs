@@ -1,16 +1,19 @@
 //! Which statement is around what.
 
-use crate::ast::{ExprId, Function, StmtId, Tree, Visitor, walk_expr, walk_stmt};
+use super::{ExprId, Function, StmtId, Tree, Visitor, walk_expr, walk_stmt};
 
 /// The statement around each node of a function.
-pub(super) struct Nesting {
+#[derive(Debug)]
+pub struct Nesting {
     exprs: Vec<Option<StmtId>>,
     stmts: Vec<Option<StmtId>>,
     stack: Vec<StmtId>,
 }
 
 impl Nesting {
-    pub(super) fn new(function: &Function) -> Self {
+    /// Looks at all of the function.
+    #[must_use]
+    pub fn new(function: &Function) -> Self {
         let tree = &function.tree;
         let mut nesting = Self {
             exprs: vec![None; tree.exprs.len()],
@@ -22,12 +25,14 @@ impl Nesting {
     }
 
     /// The innermost statement that holds `expr`.
-    pub(super) fn stmt_of(&self, expr: ExprId) -> Option<StmtId> {
+    #[must_use]
+    pub fn stmt_of(&self, expr: ExprId) -> Option<StmtId> {
         self.exprs[expr.0 as usize]
     }
 
     /// The statement around `stmt`.
-    pub(super) fn around(&self, stmt: StmtId) -> Option<StmtId> {
+    #[must_use]
+    pub fn around(&self, stmt: StmtId) -> Option<StmtId> {
         self.stmts[stmt.0 as usize]
     }
 }
