@@ -32,15 +32,20 @@ impl Cx<'_> {
 
     /// Whether every assignment to the field in the function of `item` is to an object that it makes
     /// itself and that nobody else knows by then; not so if something gets the address of the
-    /// field.
+    /// field, or if it is a variable of the file.
     pub(super) fn sets_new_only(&self, item: ItemId, name: &str) -> bool {
         let Some(flow) = self.flow(item) else {
             return false;
         };
+        let is_variable =
+            |place: &Place| matches!(&place.base, Base::Global(global) if &**global == name);
+        let is_it = |place: &Place| mentions(place, name) || is_variable(place);
         flow.instrs().all(|(point, instr)| {
-            let is_handed = instr.operands().any(|operand| is_address_of(operand, name));
+            let mut operands = instr.operands();
+            let is_handed = operands
+                .any(|operand| matches!(operand, Operand::AddressOf(place) if is_it(place)));
             let sets_new = match &instr.kind {
-                InstrKind::Store { place, .. } if mentions(place, name) => {
+                InstrKind::Store { place, .. } if is_it(place) => {
                     self.is_being_built(flow, place, point)
                 }
                 _ => true,

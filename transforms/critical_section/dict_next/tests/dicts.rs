@@ -689,6 +689,57 @@ forget(PyObject *type)
     ");
 }
 
+/// It may be set where nothing of an object is built.
+#[test]
+fn a_variable_of_the_file_that_is_assigned_is_held() {
+    let text = r#"
+static PyObject *types;
+
+static PyObject *
+set_types(PyObject *self, PyObject *dict)
+{
+    Py_XDECREF(types);
+    types = dict;
+    Py_INCREF(dict);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {{"set_types", set_types, METH_O, ""}, {NULL}};
+
+int
+count(PyObject *type)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+    PyObject *dict = types;
+    int n = 0;
+    while (PyDict_Next(dict, &pos, &key, &value)) {
+        if (key == type)
+            n++;
+    }
+    return n;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @"
+    22: `dict` is iterated over without holding its lock
+      22: `types`, a variable that all threads share: another thread can change it between two calls
+      safe: hold `dict` in a critical section while it is iterated over
+    @@
+         PyObject *dict = types;
+         int n = 0;
+    +    Py_INCREF(dict);
+    +    Py_BEGIN_CRITICAL_SECTION(dict);
+         while (PyDict_Next(dict, &pos, &key, &value)) {
+             if (key == type)
+                 n++;
+         }
+    +    Py_END_CRITICAL_SECTION();
+    +    Py_DECREF(dict);
+         return n;
+     }
+    ");
+}
+
 #[test]
 fn a_first_item_is_held_with_its_dict() {
     let text = r#"
