@@ -84,6 +84,14 @@ pub(in crate::strong) fn rewrite(
 /// The text of an operand of `&&`.
 fn operand(scene: &Scene<'_>, part: ExprId) -> Option<String> {
     let text = scene.text(scene.span(part)?);
+    let binds = matches!(
+        scene.tree.expr(part).kind,
+        ExprKind::Name(_)
+            | ExprKind::Call { .. }
+            | ExprKind::Member { .. }
+            | ExprKind::Index { .. }
+            | ExprKind::Unary { .. }
+    );
     let is_or = matches!(
         scene.tree.expr(part).kind,
         ExprKind::Binary {
@@ -91,7 +99,7 @@ fn operand(scene: &Scene<'_>, part: ExprId) -> Option<String> {
             ..
         }
     );
-    let is_whole = is_truth(scene, part) && !is_or || gives_number(scene, part);
+    let is_whole = binds || is_truth(scene, part) && !is_or || gives_number(scene, part);
     Some(if is_whole { text } else { format!("({text})") })
 }
 

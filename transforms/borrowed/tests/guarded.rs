@@ -34,7 +34,7 @@ fn behind_or_and_and() {
         r#"
     if (PyObject_IsTrue(key) < 0)
         return NULL;
-    if (!i || (i == 2 && PyList_Check(list) && Py_SIZE(PyList_GET_ITEM(list, 1)) == 3)) {
+    if (!i || (i == 2 && key && PyList_Check(list) && Py_SIZE(PyList_GET_ITEM(list, 1)) == 3)) {
         Py_RETURN_TRUE;
     }
     Py_RETURN_FALSE;
@@ -46,9 +46,9 @@ fn behind_or_and_and() {
         +    int holds;
              if (PyObject_IsTrue(key) < 0)
                  return NULL;
-        -    if (!i || (i == 2 && PyList_Check(list) && Py_SIZE(PyList_GET_ITEM(list, 1)) == 3)) {
+        -    if (!i || (i == 2 && key && PyList_Check(list) && Py_SIZE(PyList_GET_ITEM(list, 1)) == 3)) {
         +    holds = !i;
-        +    if (!holds && i == 2 && PyList_Check(list)) {
+        +    if (!holds && i == 2 && key && PyList_Check(list)) {
         +        PyObject *item = PyList_GetItemRef(list, 1);
         +        if (item == NULL) {
         +            return NULL;
