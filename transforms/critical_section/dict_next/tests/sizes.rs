@@ -159,6 +159,49 @@ fn a_lock_of_something_else_lets_other_threads_in() {
 }
 
 #[test]
+fn a_lock_lets_nobody_in_where_python_code_did() {
+    let claim = "waits for a lock";
+    // The size, the loop over the values, and a helper that `walk` gets each value by.
+    let walk = |helper: &str| {
+        diff(&format!(
+            "
+static int walk(PyObject *d, char *out);
+static int leaf(PyObject *v, char *out) {{ {helper} }}
+static int
+walk(PyObject *d, char *out)
+{{
+    Py_ssize_t pos = 0, i = 0;
+    PyObject *v;
+    if (!PyDict_Check(d))
+        return leaf(d, out);
+    out = malloc(PyDict_Size(d));
+    while (PyDict_Next(d, &pos, NULL, &v))
+        out[i++] = walk(v, out);
+    return 0;
+}}
+"
+        ))
+    };
+    for lets_in in [
+        "PyObject *text = PyObject_Str(v); Py_XDECREF(text); return 0;",
+        "Py_BEGIN_ALLOW_THREADS *out = 1; Py_END_ALLOW_THREADS return 0;",
+    ] {
+        let reply = walk(lets_in);
+        assert!(reply.contains("safe: hold `d`"), "{reply}");
+        assert!(reply.contains("SECTION(d);\n     out = malloc"), "{reply}");
+    }
+    for plain in [
+        "return 0;",
+        "return PyList_Append(v, v);",
+        "return PyUnicode_Check(v) ? 1 : PyLong_AsLong(v);",
+        "PyGILState_STATE s = PyGILState_Ensure(); PyGILState_Release(s); return 0;",
+    ] {
+        let reply = walk(plain);
+        assert!(reply.contains(claim), "{reply}");
+    }
+}
+
+#[test]
 fn a_size_that_is_asked_elsewhere_stays_a_question() {
     for before in [
         "if (other) n = PyDict_Size(d); else n = 8; hashes = malloc(n * sizeof(*hashes));",
