@@ -11,6 +11,7 @@ mod errno;
 mod exits;
 mod field;
 mod fills;
+mod late;
 mod leaving;
 mod once;
 mod operand;

@@ -12,7 +12,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::ExprId;
+use crate::ast::{ExprId, ExprKind};
 use crate::capi;
 use crate::cfg::{Callee, InstrKind, Source, reaches};
 use crate::program::{CallSite, ItemId};
@@ -42,7 +42,7 @@ pub(super) fn waits<'s>(scope: &'s Scope<'_>, site: &Site) -> Option<&'s str> {
         (call != site.call && is_before).then_some((call, &**name))
     });
     let waiting = calls.find(|&(call, name)| {
-        let lets_in = || reached(scope, call, name).any(|(_, _, name)| lets_threads_in(name));
+        let lets_in = || reached(scope, call, name).any(|call| lets_threads_in(scope, call));
         reached(scope, call, name).any(|call| takes_lock(scope, call)) && !lets_in()
     });
     waiting.map(|(_, name)| name)
@@ -82,6 +82,33 @@ fn takes_lock(scope: &Scope<'_>, (item, expr, name): Call<'_>) -> bool {
 
 /// Whether other threads may run in a call under the GIL as well: it is there to run Python code, or
 /// gives the GIL up.
-fn lets_threads_in(name: &str) -> bool {
-    runs_any_code(name) || name == "PyEval_SaveThread"
+fn lets_threads_in(scope: &Scope<'_>, (item, call, name): Call<'_>) -> bool {
+    match name {
+        "PyMapping_Length" | "PyMapping_Size" => asks_any_mapping(scope, item, call),
+        "PyEval_SaveThread" => true,
+        _ => runs_any_code(name),
+    }
+}
+
+/// Whether a call asks a mapping of any class for its size, by a `__len__` of that class.
+///
+/// ```c
+/// if (PyMapping_Check(value))
+///     write_size(out, PyMapping_Length(value));
+/// ```
+fn asks_any_mapping(scope: &Scope<'_>, item: ItemId, call: ExprId) -> bool {
+    let Some(function) = scope.cx.function(item) else {
+        return false;
+    };
+    let tree = &function.tree;
+    let of = |call: ExprId| match &tree.expr(call).kind {
+        ExprKind::Call { args, .. } => args.first().and_then(|&arg| tree.as_local(arg)),
+        _ => None,
+    };
+    let asked = of(call);
+    let asks = |names: &[&str]| {
+        let mut calls = tree.calls();
+        calls.any(|(call, name)| names.contains(&name) && of(call) == asked)
+    };
+    asked.is_some() && asks(&["PyMapping_Check"]) && !asks(&["PyDict_Check", "PyDict_CheckExact"])
 }

@@ -11,6 +11,7 @@
 use crate::ast::{BinaryOp, ExprId, ExprKind, StmtId, StmtKind};
 use crate::cfg::{Callee, InstrKind, Source};
 
+use super::late::Late;
 use super::operand::Operand;
 use super::scope::{Scope, inside};
 use super::site::{Region, Site};
@@ -32,11 +33,20 @@ pub(super) fn with_sizes(
     } else if !inside(site.range(scope), scope.range(region.last)) {
         return None;
     }
-    let wide = Site {
+    let asks_first = asked
+        .iter()
+        .any(|asked| is_unconditional(scope, region.first, asked.call))
+        || is_checked_first(scope, site, region.first);
+    let mut wide = Site {
         region,
         is_unconditional: true,
         ..*site
     };
+    if !keeps_its_variables(scope, &wide) {
+        let late = Late::new(scope, region.first)?;
+        wide.region.first = late.next;
+        wide.late = Some(late);
+    }
     let range = wide.range(scope);
     let is_only_section = scope.steps_in(range).all(|step| match &step.kind {
         InstrKind::Call { callee, .. } => {
@@ -47,10 +57,6 @@ pub(super) fn with_sizes(
         }
         _ => true,
     });
-    let asks_first = asked
-        .iter()
-        .any(|asked| is_unconditional(scope, region.first, asked.call))
-        || is_checked_first(scope, site, region.first);
     let operand = Operand::read(scope, &wide, range).ok()?;
     let is_possible = is_only_section
         && asks_first
