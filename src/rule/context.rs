@@ -58,6 +58,8 @@ pub struct ByCalls {
     pub giving_up_thread: BTreeSet<Box<str>>,
     /// Those that read the error number of what was called before.
     pub reading_errno: BTreeSet<Box<str>>,
+    /// Those behind which it is the same again: they keep it in a variable meanwhile.
+    pub keeping_errno: BTreeSet<Box<str>>,
 }
 
 /// What becomes of an error that a function of the C API swallowed, where its strong form reports

@@ -53,7 +53,9 @@ pub use added::failure_exit;
 pub use by_index::by_index;
 pub use chosen::as_branches;
 pub use lent::is_lent;
-pub(crate) use pending::errno::{Errno, READERS as ERRNO_READERS};
+pub(crate) use pending::errno::{
+    Errno, OwnFunctions, READERS as ERRNO_READERS, reads as reads_errno,
+};
 pub use reason::{is_behind_condition, is_left_by_macro, is_name_in_macro};
 pub use rule::{check, check_items};
 pub use unchanged::may_change;

@@ -11,6 +11,7 @@ mod errno;
 mod exits;
 mod field;
 mod fills;
+mod late;
 mod leaving;
 mod once;
 mod operand;
@@ -29,6 +30,7 @@ mod text;
 mod thread;
 mod unite;
 mod values;
+mod waiting;
 mod wide;
 
 use std::collections::BTreeMap;
@@ -111,9 +113,9 @@ declare_rule! {
     /// Py_DECREF(fields_copy);
     /// ```
     /// That is so where key or value are used behind the loop, where the size is asked for far in
-    /// front of it, or counted by another loop (both then read from one copy), where a call may wait
-    /// for a lock in between, where a macro leaves the loop or other threads run in it, and
-    /// where code that the loop calls may set the field that holds the dict.
+    /// front of it, or counted by another loop (both then read from one copy), where a call that runs no
+    /// Python code may wait for a lock in between, where a macro leaves the loop or other threads run
+    /// in it, and where code that the loop calls may set the field that holds the dict.
     ///
     /// ## Confidence
     /// `safe` if all of that is proven: for a copy that it is released once on every path, that
@@ -369,7 +371,8 @@ impl<'a> Sites<'a> {
             if let Ok(mut fix) = self.section(&wide, &mut tried) {
                 *names = tried;
                 self.assume_item(site, &asked, &mut fix);
-                if let (Some(name), Some(dict)) = (wide::waits(scope, &wide), scope.text(site.dict))
+                if let (Some(name), Some(dict)) =
+                    (waiting::waits(scope, &wide), scope.text(site.dict))
                 {
                     fix.assume(format!(
                         "no other thread adds to `{dict}` while `{name}` waits for a lock, which \

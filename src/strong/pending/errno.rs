@@ -34,9 +34,9 @@ impl<'a> Errno<'a> {
         Self::read_by(cfg, None)
     }
 
-    /// The same where functions of the package read the number as well.
-    pub(crate) fn read_by(cfg: &'a Cfg, readers: Option<&'a BTreeSet<Box<str>>>) -> Self {
-        let wanted = Wanted { cfg, readers };
+    /// The same where functions of the package read the number as well, or keep it.
+    pub(crate) fn read_by(cfg: &'a Cfg, own: Option<OwnFunctions<'a>>) -> Self {
+        let wanted = Wanted { cfg, own };
         let solution = dataflow::solve(cfg, &wanted).ok();
         Self { wanted, solution }
     }
@@ -55,10 +55,18 @@ impl<'a> Errno<'a> {
     }
 }
 
+/// What functions of the package do with the number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OwnFunctions<'a> {
+    pub(crate) reading: &'a BTreeSet<Box<str>>,
+    /// Behind these it is the same again.
+    pub(crate) keeping: &'a BTreeSet<Box<str>>,
+}
+
 #[derive(Debug)]
 struct Wanted<'a> {
     cfg: &'a Cfg,
-    readers: Option<&'a BTreeSet<Box<str>>>,
+    own: Option<OwnFunctions<'a>>,
 }
 
 impl Analysis for Wanted<'_> {
@@ -95,7 +103,7 @@ impl Wanted<'_> {
             }
             InstrKind::Call { callee, .. } => match callee {
                 Callee::Named(name) if self.reads(name) => *wanted = true,
-                Callee::Named(name) if keeps(name) => {}
+                Callee::Named(name) if self.keeps(name) => {}
                 Callee::Named(_) | Callee::Indirect(_) => *wanted = false,
             },
             _ => {}
@@ -103,7 +111,11 @@ impl Wanted<'_> {
     }
 
     fn reads(&self, name: &str) -> bool {
-        reads(name) || self.readers.is_some_and(|readers| readers.contains(name))
+        reads(name) || self.own.is_some_and(|own| own.reading.contains(name))
+    }
+
+    fn keeps(&self, name: &str) -> bool {
+        keeps(name) || self.own.is_some_and(|own| own.keeping.contains(name))
     }
 }
 
@@ -126,7 +138,8 @@ pub(crate) const READERS: [&str; 15] = [
     "perror",
 ];
 
-fn reads(name: &str) -> bool {
+/// Whether a function of this name reads the error number of what was called before.
+pub(crate) fn reads(name: &str) -> bool {
     READERS.contains(&name)
         || name.starts_with("PyErr_SetFromErrno")
         || name.starts_with("PyErr_SetFromWindowsErr")

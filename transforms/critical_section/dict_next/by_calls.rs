@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::errno::wants_errno;
+use super::errno::{keeps_errno, wants_errno};
 use super::thread::gives_up_thread;
 use crate::ast::{ExprKind, Function, Name};
 use crate::capi::GIVE_UP_THREAD;
@@ -12,9 +12,18 @@ use crate::strong::ERRNO_READERS;
 
 /// Looks at all functions of the package that may give up the thread state, or read `errno`.
 pub(super) fn by_calls<'c>(cx: &'c PackageCx<'_>) -> &'c ByCalls {
-    cx.by_calls(|cx| ByCalls {
-        giving_up_thread: spread(cx, GIVE_UP_THREAD, BTreeSet::new(), gives_up_thread),
-        reading_errno: spread(cx, &ERRNO_READERS, naming_errno(cx), wants_errno),
+    cx.by_calls(|cx| {
+        let named = naming_errno(cx).into_iter();
+        let keeps = |item: &ItemId| cx.function(*item).is_some_and(|it| keeps_errno(cx, it));
+        let (keeping, others): (BTreeSet<ItemId>, _) = named.partition(keeps);
+        let keeping = keeping.into_iter().filter_map(|item| cx.function(item));
+        let keeping_errno = keeping.map(|function| (*function.name).into()).collect();
+        let wants = |function: &Function, known: &_| wants_errno(function, known, &keeping_errno);
+        ByCalls {
+            giving_up_thread: spread(cx, GIVE_UP_THREAD, BTreeSet::new(), gives_up_thread),
+            reading_errno: spread(cx, &ERRNO_READERS, others, wants),
+            keeping_errno,
+        }
     })
 }
 

@@ -225,6 +225,11 @@ impl<'a> Rewrite<'a> {
             before.push(format!("Py_INCREF({name});"));
         }
         before.push(begin);
+        if let Some(late) = section.site.late {
+            let text = |span| section.scope.cx.file(self.draft.file).text(span);
+            before.push(format!("{} = {};", text(late.name), text(late.value)));
+            self.draft.replace(late.initial(), String::new());
+        }
         let mut after = Vec::new();
         if let Some(label) = &self.names.label {
             after.push(format!("{label}: ;"));

@@ -3,6 +3,7 @@
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind, TokenRange};
 use crate::source::{ByteSpan, FileId};
 
+use super::late::Late;
 use super::once;
 use super::scope::{Scope, inside};
 
@@ -21,6 +22,8 @@ pub(super) struct Site {
     pub(super) iteration: StmtId,
     /// The statements to put into a section.
     pub(super) region: Region,
+    /// The size in front of them that the section asks for first.
+    pub(super) late: Option<Late>,
     /// The statement that runs for each item; of a single call those behind it.
     pub(super) body: Region,
     /// The condition that holds the call.
@@ -159,6 +162,7 @@ fn shape(scope: &Scope<'_>, iteration: StmtId, call: ExprId) -> Result<Site, Str
             first: iteration,
             last: iteration,
         },
+        late: None,
         body: Region {
             first: body,
             last: body,

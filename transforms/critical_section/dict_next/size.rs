@@ -72,6 +72,14 @@ pub(super) fn size_call<'t>(tree: &'t Tree, kind: &ExprKind) -> Option<(&'t str,
         .then(|| args.first().map(|&of| (name, of)))?
 }
 
+/// The dict that a call reads.
+pub(super) fn dict_of(scope: &Scope<'_>, reader: ExprId) -> Option<ExprId> {
+    match &scope.expr(reader).kind {
+        ExprKind::Call { args, .. } => args.first().map(|&dict| scope.uncast(dict)),
+        _ => None,
+    }
+}
+
 /// Whether a path of the function comes to both calls.
 fn meets(scope: &Scope<'_>, one: ExprId, other: ExprId) -> bool {
     comes_to(scope, one, other) || comes_to(scope, other, one)

@@ -8,15 +8,10 @@
 //! Py_END_CRITICAL_SECTION();
 //! ```
 
-use std::collections::BTreeSet;
-
 use crate::ast::{BinaryOp, ExprId, ExprKind, StmtId, StmtKind};
-use crate::capi;
-use crate::cfg::{Callee, InstrKind, Source, reaches};
+use crate::cfg::{Callee, InstrKind, Source};
 
-use crate::program::CallSite;
-use crate::provenance::Verdict;
-
+use super::late::Late;
 use super::operand::Operand;
 use super::scope::{Scope, inside};
 use super::site::{Region, Site};
@@ -38,11 +33,20 @@ pub(super) fn with_sizes(
     } else if !inside(site.range(scope), scope.range(region.last)) {
         return None;
     }
-    let wide = Site {
+    let asks_first = asked
+        .iter()
+        .any(|asked| is_unconditional(scope, region.first, asked.call))
+        || is_checked_first(scope, site, region.first);
+    let mut wide = Site {
         region,
         is_unconditional: true,
         ..*site
     };
+    if !keeps_its_variables(scope, &wide) {
+        let late = Late::new(scope, region.first)?;
+        wide.region.first = late.next;
+        wide.late = Some(late);
+    }
     let range = wide.range(scope);
     let is_only_section = scope.steps_in(range).all(|step| match &step.kind {
         InstrKind::Call { callee, .. } => {
@@ -53,10 +57,6 @@ pub(super) fn with_sizes(
         }
         _ => true,
     });
-    let asks_first = asked
-        .iter()
-        .any(|asked| is_unconditional(scope, region.first, asked.call))
-        || is_checked_first(scope, site, region.first);
     let operand = Operand::read(scope, &wide, range).ok()?;
     let is_possible = is_only_section
         && asks_first
@@ -146,53 +146,4 @@ pub(super) fn keeps_its_variables(scope: &Scope<'_>, site: &Site) -> bool {
         _ => false,
     });
     !is_used_behind && (locals.is_empty() || scope.declares_anywhere())
-}
-
-/// The first call of the region that waits for a lock of something else while the size is in use:
-/// that suspends the section, where the GIL kept other threads out.
-pub(super) fn waits<'s>(scope: &'s Scope<'_>, site: &Site) -> Option<&'s str> {
-    let iteration = scope.cfg.call(site.call)?;
-    let mut calls = scope.steps_in(site.range(scope)).filter_map(|step| {
-        let (
-            InstrKind::Call {
-                callee: Callee::Named(name),
-                ..
-            },
-            Source::Expr(call),
-        ) = (&step.kind, step.source)
-        else {
-            return None;
-        };
-        let is_before = reaches(&scope.cfg, scope.cfg.call(call)?, iteration, &[]);
-        (call != site.call && is_before).then_some((call, &**name))
-    });
-    let waiting = calls.find(|&(call, name)| takes_lock(scope, call, name));
-    waiting.map(|(_, name)| name)
-}
-
-/// Whether a call, or one of a function of the package below it, takes the lock of an object that
-/// other threads know.
-fn takes_lock(scope: &Scope<'_>, call: ExprId, name: &str) -> bool {
-    let cx = scope.cx;
-    let mut seen: BTreeSet<&str> = BTreeSet::new();
-    let mut open = vec![(scope.item, call, name)];
-    while let Some((item, expr, name)) = open.pop() {
-        if let Some(effects) = capi::effects(name) {
-            let locked = match name {
-                "PyDict_Next" => Some(0),
-                _ => effects.locks,
-            };
-            let site = CallSite { item, expr };
-            let is_shared = |arg| matches!(cx.provenance(site, arg), Verdict::Shared(_));
-            if locked.is_some_and(|arg| is_shared(usize::from(arg))) {
-                return true;
-            }
-        } else if seen.insert(name) {
-            open.extend(cx.definitions(name).flat_map(|(item, function)| {
-                let calls = function.tree.calls();
-                calls.map(move |(call, name)| (item, call, name))
-            }));
-        }
-    }
-    false
 }

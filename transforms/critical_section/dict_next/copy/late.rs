@@ -8,55 +8,10 @@
 //!                                     /* n = PyDict_Size(d_copy);     */
 //! ```
 
-use super::text::{Writer, dict_of};
-use crate::ast::{ExprId, StmtId, StmtKind};
+use super::text::Writer;
 use crate::source::ByteSpan;
 use crate::transforms::critical_section::dict_next::draft::Variable;
-use crate::transforms::critical_section::dict_next::references::late_value;
-use crate::transforms::critical_section::dict_next::scope::{Scope, inside};
-
-/// The declaration, which gets its value later.
-pub(super) struct Late {
-    name: ByteSpan,
-    value: ByteSpan,
-    /// The dict in the value.
-    dict: ExprId,
-    /// The last declaration of the block, and the statement behind it.
-    last: StmtId,
-    next: StmtId,
-}
-
-impl Late {
-    /// `None` if more than that has to wait.
-    pub(super) fn new(scope: &Scope<'_>, first: StmtId) -> Option<Self> {
-        let (name, value) = late_value(scope, first)?;
-        let StmtKind::Block(stmts) = scope.stmt(scope.parent(first)?) else {
-            return None;
-        };
-        let is_decl = |stmt: &&StmtId| matches!(scope.stmt(**stmt), StmtKind::Decl(_));
-        let leading = stmts.iter().take_while(is_decl).count();
-        let at = stmts.iter().position(|&stmt| stmt == first)?;
-        let StmtKind::Decl(decls) = scope.stmt(first) else {
-            return None;
-        };
-        let local = decls.last()?.local;
-        let waits = |&stmt: &StmtId| scope.stmt_calls(stmt) || scope.stmt_mentions(stmt, local);
-        let within = scope.range(first);
-        let mut calls = scope
-            .tree()
-            .calls()
-            .filter(|(call, _)| inside(scope.expr(*call).range, within));
-        let (call, _) = calls.next()?;
-        let is_only = calls.next().is_none() && !stmts.get(at + 1..leading)?.iter().any(waits);
-        is_only.then_some(Self {
-            name,
-            value,
-            dict: dict_of(scope, call)?,
-            last: stmts[leading - 1],
-            next: *stmts.get(leading)?,
-        })
-    }
-}
+use crate::transforms::critical_section::dict_next::late::Late;
 
 impl Writer<'_, '_> {
     /// Makes the copy behind the declarations, and gives the late one its value.
@@ -85,8 +40,7 @@ impl Writer<'_, '_> {
         let assigned = format!("{variable} = {};", value.concat());
         let next = self.draft.span(late.next).ok()?;
         self.draft.surround(next, &[test, assigned], &[]);
-        let initial = ByteSpan::new(late.name.end().0, late.value.end().0);
-        self.draft.replace(initial, String::new());
+        self.draft.replace(late.initial(), String::new());
         Some(())
     }
 }

@@ -2,7 +2,6 @@
 
 use super::Copy;
 use super::dict::Known;
-use super::late::Late;
 use crate::ast::{ExprId, ExprKind, Name, StmtId, StmtKind};
 use crate::edit::Fix;
 use crate::source::ByteSpan;
@@ -10,9 +9,11 @@ use crate::transforms::critical_section::dict_next::draft::{Draft, Variable};
 use crate::transforms::critical_section::dict_next::exits::{
     Exit, ExitKind, is_plain, is_return_macro,
 };
+use crate::transforms::critical_section::dict_next::late::Late;
 use crate::transforms::critical_section::dict_next::plan::{ResultType, result_of};
 use crate::transforms::critical_section::dict_next::rewrite::Names;
 use crate::transforms::critical_section::dict_next::scope::{Scope, inside};
+use crate::transforms::critical_section::dict_next::size::dict_of;
 use crate::transforms::critical_section::dict_next::text::{gil_word, is_whole_in_every_branch};
 
 /// The fix that makes the loops read from a copy; `None` if the text cannot be edited.
@@ -186,14 +187,6 @@ impl Writer<'_, '_> {
             })
         };
         own.find(detaches).copied().unwrap_or(stmt)
-    }
-}
-
-/// The dict that a call reads.
-pub(super) fn dict_of(scope: &Scope<'_>, reader: ExprId) -> Option<ExprId> {
-    match &scope.expr(reader).kind {
-        ExprKind::Call { args, .. } => args.first().map(|&dict| scope.uncast(dict)),
-        _ => None,
     }
 }
 

@@ -62,6 +62,48 @@ fn errno_that_is_read_in_the_loop_or_set_anew_is_not() {
 }
 
 #[test]
+fn errno_that_a_function_puts_back_is_not_read_by_it() {
+    let helper = |body: &str| format!("static void drop(char *p) {{ int saved = 0; {body} }}");
+    let said = |body: &str, behind: &str| {
+        let leave = "goto error;";
+        diff(&text(
+            &helper(body),
+            leave,
+            &format!("return;\nerror:\n {behind}"),
+        ))
+    };
+    let keeps = "saved = errno; free(p); errno = saved;";
+    let plain = said(keeps, "drop(NULL);");
+    assert!(plain.contains("safe: hold `d`"), "{plain}");
+    let read = "PyErr_SetFromErrno(PyExc_OSError);";
+    for (body, behind) in [
+        // The number that `drop` puts back is that of `close`.
+        (keeps, &*format!("drop(NULL); {read}")),
+        (
+            "saved = errno; free(p); errno = saved; log_number(saved);",
+            "drop(NULL);",
+        ),
+        (
+            "saved = errno; free(p); errno = saved; if (errno) log_it();",
+            "drop(NULL);",
+        ),
+        ("saved = errno; log_number(errno = saved);", "drop(NULL);"),
+        (
+            &*format!("saved = errno; {read} errno = saved;"),
+            "drop(NULL);",
+        ),
+        ("saved = errno; free(p); errno = saved + 1;", "drop(NULL);"),
+        (
+            "int *kept = &saved; saved = errno; free(p); errno = saved;",
+            "drop(NULL);",
+        ),
+    ] {
+        let said = said(body, behind);
+        assert!(said.contains(CLAIM), "{body} {behind}: {said}");
+    }
+}
+
+#[test]
 fn a_variable_of_the_file_that_a_moved_macro_reads_is_asked_for() {
     let above = |value: &str| {
         format!(

@@ -223,3 +223,34 @@ sum(PyObject *list, PyObject *d)
      }
     "##);
 }
+
+#[test]
+fn an_item_that_is_released_too_often_is_not_the_value() {
+    let said = |released: &str| {
+        diff(&format!(
+            "
+static int
+copy(PyObject *d, PyObject *list)
+{{
+    PyObject *value, *item;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, NULL, &value)) {{
+        item = PyTuple_GetItem(value, 0);
+        Py_XINCREF(item);
+        if (PyList_SetItem(list, 0, item)) {{
+            Py_DECREF({released});
+            return -1;
+        }}
+    }}
+    return 0;
+}}
+"
+        ))
+    };
+    // `PyList_SetItem` has released it: wrong as before, and nothing that the loop holds.
+    let item = said("item");
+    assert!(item.contains("safe: hold `d`"), "{item}");
+    let value = said("value");
+    assert!(value.contains("something keeps `value` alive"), "{value}");
+}

@@ -159,6 +159,52 @@ fn a_lock_of_something_else_lets_other_threads_in() {
 }
 
 #[test]
+fn a_lock_lets_nobody_in_where_python_code_did() {
+    let claim = "waits for a lock";
+    // The size, the loop over the values, and a helper that `walk` gets each value by.
+    let walk = |helper: &str| {
+        diff(&format!(
+            "
+static int walk(PyObject *d, char *out);
+static int leaf(PyObject *v, char *out) {{ {helper} }}
+static int
+walk(PyObject *d, char *out)
+{{
+    Py_ssize_t pos = 0, i = 0;
+    PyObject *v;
+    if (!PyDict_Check(d))
+        return leaf(d, out);
+    out = malloc(PyDict_Size(d));
+    while (PyDict_Next(d, &pos, NULL, &v))
+        out[i++] = walk(v, out);
+    return 0;
+}}
+"
+        ))
+    };
+    for lets_in in [
+        "PyObject *text = PyObject_Str(v); Py_XDECREF(text); return 0;",
+        "Py_BEGIN_ALLOW_THREADS *out = 1; Py_END_ALLOW_THREADS return 0;",
+        "return PyMapping_Check(v) ? PyMapping_Length(v) : 0;",
+    ] {
+        let reply = walk(lets_in);
+        assert!(reply.contains("safe: hold `d`"), "{reply}");
+        assert!(reply.contains("SECTION(d);\n     out = malloc"), "{reply}");
+    }
+    for plain in [
+        "return 0;",
+        "return PyList_Append(v, v);",
+        "if (!PyDict_Check(v) || !PyMapping_Check(v)) return 0; return PyMapping_Length(v);",
+        "return PyMapping_Length(v);",
+        "return PyUnicode_Check(v) ? 1 : PyLong_AsLong(v);",
+        "PyGILState_STATE s = PyGILState_Ensure(); PyGILState_Release(s); return 0;",
+    ] {
+        let reply = walk(plain);
+        assert!(reply.contains(claim), "{reply}");
+    }
+}
+
+#[test]
 fn a_size_that_is_asked_elsewhere_stays_a_question() {
     for before in [
         "if (other) n = PyDict_Size(d); else n = 8; hashes = malloc(n * sizeof(*hashes));",
@@ -409,4 +455,111 @@ join(PyObject *d, char *text, PyObject *other)
     assert!(!text("text = malloc(8);", "length += 1;"));
     let looked = "other = PyLong_FromSsize_t(length); PyObject_RichCompareBool(key, other, Py_EQ);";
     assert!(!text(looked, "PyUnicode_Compare(key, text);"));
+}
+
+#[test]
+fn a_size_of_a_declaration_is_asked_in_the_section() {
+    let text = "
+static int
+write_all(Buffer *out, PyObject *d)
+{
+    Py_ssize_t n = PyMapping_Length(d);
+    Py_ssize_t pos = 0;
+    PyObject *key;
+
+    if (!write_number(out, n))
+        return 0;
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        if (!write_text(out, key))
+            return 0;
+    }
+    return 1;
+}
+";
+    insta::assert_snapshot!(diff(text), @"
+        11: `d` is iterated over without holding its lock
+          11: `d`, which the caller passes in: another thread can change it between two calls
+          12: `write_text` can run Python code, which may change it as well
+          safe: hold `d` in a critical section while it is iterated over
+        @@
+         write_all(Buffer *out, PyObject *d)
+         {
+        -    Py_ssize_t n = PyMapping_Length(d);
+        +    Py_ssize_t n;
+             Py_ssize_t pos = 0;
+             PyObject *key;
+        +    int stopped = 0;
+         
+        -    if (!write_number(out, n))
+        -        return 0;
+        +    Py_BEGIN_CRITICAL_SECTION(d);
+        +    n = PyMapping_Length(d);
+        +    if (!write_number(out, n)) {
+        +        stopped = 1;
+        +        goto end_section;
+        +    }
+             while (PyDict_Next(d, &pos, &key, NULL)) {
+        -        if (!write_text(out, key))
+        -            return 0;
+        +        Py_INCREF(key);
+        +        if (!write_text(out, key)) {
+        +            Py_DECREF(key);
+        +            stopped = 1;
+        +            break;
+        +        }
+        +        Py_DECREF(key);
+             }
+        +end_section: ;
+        +    Py_END_CRITICAL_SECTION();
+        +    if (stopped)
+        +        return 0;
+             return 1;
+         }
+        ");
+}
+
+#[test]
+fn a_size_that_is_used_behind_the_section_is_declared_in_front_of_it() {
+    let said = |declared: &str, used: &str| {
+        diff(&format!(
+            "
+static Py_ssize_t
+fill(PyObject *d, long *hashes, Table *table)
+{{
+    {declared}
+    PyObject *key;
+
+    hashes = malloc(n * sizeof(*hashes));
+    while (PyDict_Next(d, &pos, &key, NULL))
+        *hashes++ = 1;
+    {used}
+}}
+"
+        ))
+    };
+    let plain = said(
+        "Py_ssize_t n = PyDict_Size(d);\n    Py_ssize_t pos = 0;",
+        "return n;",
+    );
+    assert!(plain.contains("safe: hold `d`"), "{plain}");
+    assert!(
+        plain.contains("SECTION(d);\n+    n = PyDict_Size(d);"),
+        "{plain}"
+    );
+    let claim = "`d` has no more items";
+    for declared in [
+        // The others need it, or may be others once it is asked.
+        "Py_ssize_t n = PyDict_Size(d);\n    Py_ssize_t pos = 0, m = n;",
+        "Py_ssize_t n = PyDict_Size(d);\n    Py_ssize_t pos = start();",
+        "Py_ssize_t n = PyMapping_Length(d);\n    Py_ssize_t pos = 0, m = table->n;",
+        "const Py_ssize_t n = PyDict_Size(d);\n    Py_ssize_t pos = 0;",
+        "Py_ssize_t n = PyDict_Size(d), pos = 0;",
+    ] {
+        let said = said(declared, "return n;");
+        assert!(!said.contains("safe: hold `d`"), "{declared}: {said}");
+        assert!(
+            said.contains(claim) || said.contains("_copy"),
+            "{declared}: {said}"
+        );
+    }
 }

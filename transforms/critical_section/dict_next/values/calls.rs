@@ -39,7 +39,10 @@ impl Flow<'_> {
             let stolen = args
                 .get(usize::from(steal.arg))
                 .map_or(0, |arg| state.borrowed(state.of(arg)));
-            uses.outlive(stolen, source);
+            // `Py_DECREF(PyList_GET_ITEM(value, 0));` is right or wrong whoever holds the list.
+            if !(releases && stolen & PART != 0) {
+                uses.outlive(stolen, source);
+            }
         }
         // `static void append(List *list, PyObject *v) { list->items[list->size++] = v; }`
         let own = self.scope.cx.summaries();
