@@ -157,6 +157,138 @@ fn a_pointer_that_is_more_than_read() {
 }
 
 #[test]
+fn pointers_that_walk() {
+    insta::assert_snapshot!(patch("    PyObject **keys = PySequence_Fast_ITEMS(list), **items, **to = sink->rows;
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+    if (put(sink, list) < 0)
+        return -1;
+    for (items = PySequence_Fast_ITEMS(list); n > 0; n--, to++, items++)
+        put(sink, to[0]);
+    items = PySequence_Fast_ITEMS(list);
+    for (n = PySequence_Fast_GET_SIZE(list); n > 0; n--, to++, ++keys) {
+        if (put(sink, *keys) < 0)
+            return -1;
+        Py_INCREF(*items);
+        *to = *items;
+        items++;
+    }
+    return 0;"), @"
+        @@ -2,19 +2,35 @@
+         static int put(Sink *sink, PyObject *item) { return PyObject_SetItem(sink->all, item, item); }
+         int fill(Sink *sink, PyObject *list)
+         {
+        -    PyObject **keys = PySequence_Fast_ITEMS(list), **items, **to = sink->rows;
+        +    Py_ssize_t keys_index = 0, items_index;
+        +    PyObject **to = sink->rows;
+             Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+             if (put(sink, list) < 0)
+                 return -1;
+        -    for (items = PySequence_Fast_ITEMS(list); n > 0; n--, to++, items++)
+        +    for (items_index = 0; n > 0; n--, to++, items_index++)
+                 put(sink, to[0]);
+        -    items = PySequence_Fast_ITEMS(list);
+        -    for (n = PySequence_Fast_GET_SIZE(list); n > 0; n--, to++, ++keys) {
+        -        if (put(sink, *keys) < 0)
+        +    items_index = 0;
+        +    for (n = PySequence_Fast_GET_SIZE(list); n > 0; n--, to++, ++keys_index) {
+        +        PyObject *item;
+        +        item = PyList_Check(list)
+        +            ? PyList_GetItemRef(list, keys_index)
+        +            : Py_NewRef(PyTuple_GET_ITEM(list, keys_index));
+        +        if (item == NULL) {
+        +            return -1;
+        +        }
+        +        if (put(sink, item) < 0) {
+        +            Py_DECREF(item);
+        +            return -1;
+        +        }
+        +        Py_DECREF(item);
+        +        item = PyList_Check(list)
+        +            ? PyList_GetItemRef(list, items_index)
+        +            : Py_NewRef(PyTuple_GET_ITEM(list, items_index));
+        +        if (item == NULL) {
+                     return -1;
+        -        Py_INCREF(*items);
+        -        *to = *items;
+        -        items++;
+        +        }
+        +        *to = item;
+        +        items_index++;
+             }
+             return 0;
+         }
+        ");
+}
+
+/// What declares three pointers in the end, of which those of `names` are read by index.
+fn declared(names: &str) -> String {
+    let used = |name: char| match names.contains(name) {
+        true => format!(
+            "    {name} = PySequence_Fast_ITEMS(list);
+    for (n = 0; n < 3; n++, {name}++)
+        if (put(sink, *{name}) < 0)
+            return -1;\n"
+        ),
+        false => format!("    {name} = rows(sink);\n    sort({name});\n"),
+    };
+    let uses: String = "abc".chars().map(used).collect();
+    let declared = "    PyObject **a = NULL, **b, **c;\n    Py_ssize_t n;\n";
+    let text = patch(&format!("{declared}{uses}    return 0;"));
+    let lines = text.lines().filter_map(|line| line.strip_prefix('+'));
+    let words = ["Py_ssize_t ", "PyObject **"];
+    let lines = lines.filter(|line| words.iter().any(|word| line.trim().starts_with(word)));
+    lines.map(str::trim).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn pointers_of_one_declaration() {
+    let all = "Py_ssize_t a_index = 0, b_index, c_index;";
+    assert_eq!(declared("abc"), all);
+    assert_eq!(
+        declared("ab"),
+        "Py_ssize_t a_index = 0, b_index; PyObject **c;"
+    );
+    assert_eq!(
+        declared("bc"),
+        "Py_ssize_t b_index, c_index; PyObject **a = NULL;"
+    );
+    assert_eq!(
+        declared("ac"),
+        "Py_ssize_t a_index = 0, c_index; PyObject **b;"
+    );
+    assert_eq!(
+        declared("b"),
+        "Py_ssize_t b_index; PyObject **a = NULL, **c;"
+    );
+}
+
+#[test]
+fn a_pointer_whose_steps_are_looked_at() {
+    let walks = |uses: &str| {
+        let text = patch(&format!(
+            "    PyObject **items = PySequence_Fast_ITEMS(list);
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+    while (n-- > 0) {{
+        if (put(sink, *items) < 0)
+            return -1;
+        {uses}
+    }}
+    return 0;"
+        ));
+        text.contains("items_index")
+    };
+    assert!(walks("items++;"));
+    assert!(walks("++items, sink->size++;"));
+    assert!(!walks("items--;"));
+    assert!(!walks("items += 2;"));
+    assert!(!walks("sink->at = items++;"));
+    assert!(!walks("if (items++) put(sink, list);"));
+    assert!(!walks("put(sink, *items++);"));
+    assert!(!walks("put(sink, items[0]); items++;"));
+    assert!(!walks("items++; items = NULL;"));
+}
+
+#[test]
 fn a_list_that_is_copied_stays_so() {
     let copied = |ret: &str, read: &str| {
         patch(&format!(

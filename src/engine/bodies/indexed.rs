@@ -19,7 +19,7 @@ use super::together;
 use crate::edit::{Confidence, Edit};
 use crate::engine::Config;
 use crate::package::Package;
-use crate::rule::{Finding, Outcome, PackageCx};
+use crate::rule::{CallSite, Finding, Outcome, PackageCx};
 use crate::source::FileId;
 use crate::strong;
 
@@ -44,13 +44,13 @@ pub(in crate::engine) fn solve(
 ) {
     let mut reads: BTreeMap<(FileId, Option<String>), Reads> = BTreeMap::new();
     for (at, finding) in findings.iter().enumerate().filter(|(_, it)| is_open(it)) {
-        if let Some(edits) = by_index(cx, finding) {
-            let of_function = reads.entry((finding.file, finding.function.clone()));
-            let reads = of_function.or_default();
-            reads.findings.push(at);
-            reads.edits.extend(edits);
-        }
+        let of_function = reads.entry((finding.file, finding.function.clone()));
+        of_function.or_default().findings.push(at);
     }
+    for reads in reads.values_mut() {
+        reads.write(cx, findings);
+    }
+    reads.retain(|_, reads| !reads.findings.is_empty());
     if reads.is_empty() {
         return;
     }
@@ -76,6 +76,26 @@ pub(in crate::engine) fn solve(
     }
 }
 
+impl Reads {
+    /// Finds the edits of those pointers that can go together.
+    fn write(&mut self, cx: &PackageCx<'_>, findings: &[Finding]) {
+        loop {
+            let sites = |&at: &usize| sites(cx, &findings[at]);
+            let all: Vec<CallSite> = self.findings.iter().flat_map(sites).collect();
+            let edits = self.findings.iter();
+            let edits = edits.map(|at| Some((*at, by_index(cx, &findings[*at], &all)?)));
+            let edits: Vec<_> = edits.flatten().collect();
+            // Those that stay may be declared with one that goes.
+            let is_done = edits.len() == self.findings.len();
+            self.findings = edits.iter().map(|(at, _)| *at).collect();
+            if is_done {
+                self.edits = edits.into_iter().flat_map(|(_, edits)| edits).collect();
+                return;
+            }
+        }
+    }
+}
+
 fn is_open(finding: &Finding) -> bool {
     let is_safe = match &finding.outcome {
         Outcome::Safe(_) => true,
@@ -85,15 +105,24 @@ fn is_open(finding: &Finding) -> bool {
     finding.api == Some(ITEMS) && !is_safe
 }
 
-/// The reads through the pointer that a finding is about as reads of the sequence, where all
-/// configurations agree on them.
-fn by_index(cx: &PackageCx<'_>, finding: &Finding) -> Option<Vec<Edit>> {
-    let sites = cx.calls_to(ITEMS).iter();
-    let sites =
-        sites.filter(|site| cx.span(site.item, site.expr) == Some((finding.file, finding.span)));
-    let edits: BTreeSet<_> = sites.map(|&site| strong::by_index(cx, site)).collect();
-    let mut edits = edits.into_iter();
+/// The reads through the pointer that a finding is about, with the pointers of `all`, as reads of the
+/// sequence, where all configurations agree on them.
+fn by_index(cx: &PackageCx<'_>, finding: &Finding, all: &[CallSite]) -> Option<Vec<Edit>> {
+    let edits = sites(cx, finding).map(|site| strong::by_index(cx, site, all));
+    let mut edits = edits.collect::<BTreeSet<_>>().into_iter();
     edits.next().filter(|_| edits.next().is_none())?
+}
+
+/// The calls that a finding is about, one in each configuration.
+fn sites(cx: &PackageCx<'_>, finding: &Finding) -> impl Iterator<Item = CallSite> {
+    let place = Some((finding.file, finding.span));
+    let sites = cx.calls_to(ITEMS).iter().copied();
+    sites.filter(move |site| cx.span(site.item, site.expr) == place)
+}
+
+/// Whether an edit reads the sequence, and is not about the index.
+fn is_read(edit: &Edit) -> bool {
+    memchr::memmem::find(&edit.text, b"PySequence_Fast_GET_ITEM").is_some()
 }
 
 /// What the rules say in the copy of the items that are read by `edits`: why one of them cannot be
@@ -117,7 +146,7 @@ fn outcome(
     };
     let left: Vec<Edit> = edits.iter().filter(|it| !is_done(it)).cloned().collect();
     // Where a read is left, it is the list that was copied.
-    let is_left = left.iter().any(|edit| !edit.text.is_empty());
+    let is_left = left.iter().any(is_read);
     fix.edits.extend(left);
     fix.edits.sort_by_key(|edit| (edit.file, edit.span));
     (fix.confidence == Confidence::Safe && !is_left).then_some(Outcome::Fix(fix))

@@ -9,7 +9,7 @@
 
 use super::Problem;
 use super::buffers::frees;
-use super::state::{Instance, InstanceId, State};
+use super::state::{Instance, InstanceId, State, Value};
 use super::step::Stepper;
 use crate::capi;
 use crate::cfg::{Base, Place, Source};
@@ -18,6 +18,8 @@ impl Stepper<'_> {
     /// A pointer into the instance is stored. That is right if the function has a reference to it
     /// until the thread is detached.
     pub(super) fn keep(&mut self, state: &mut State, id: InstanceId, at: Source) {
+        // One reference pays for one place.
+        state.owed.retain(|_, owed| *owed != Value::OwedPart(id));
         let instance = &mut state.instances[id];
         match instance.count {
             _ if state.detached => {}

@@ -50,7 +50,8 @@ impl Stepper<'_> {
                 | Value::MaybeNull
                 | Value::NonNull
                 | Value::None
-                | Value::Owed(_),
+                | Value::Owed(_)
+                | Value::OwedPart(_),
             )
             | None => Handed::Other,
         };

@@ -4,12 +4,19 @@
 //! self->callback = callback;
 //! Py_XINCREF(self->callback);      /* the reference of the field */
 //! ```
+//!
+//! A part of an object lives by itself with a reference of its own:
+//!
+//! ```c
+//! self->dict = PyModule_GetDict(module);
+//! Py_XINCREF(self->dict);          /* behind this, nobody needs the module for it */
+//! ```
 
 use super::effects::{CountEffect, count_effect};
 use super::state::{InstanceId, State, Value};
 use super::step::Stepper;
 use crate::ast::LocalId;
-use crate::cfg::{Base, Operand, Place, Projection};
+use crate::cfg::{Base, Operand, Place, Projection, Source};
 
 /// A place in memory by the names that lead to it: `self->callback`, `state.callback`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,7 +39,26 @@ impl Stepper<'_> {
         if state.instances[id].count < 0
             && let Some(cell) = cell(state, place)
         {
-            state.owed.insert(cell, id);
+            state.owed.insert(cell, Value::Owed(id));
+        }
+    }
+
+    /// A pointer into the instance is stored at `place`, and needs the instance until it has a
+    /// reference of its own.
+    pub(super) fn owe_part(
+        &mut self,
+        state: &mut State,
+        place: &Place,
+        id: InstanceId,
+        source: Source,
+    ) {
+        let is_first = state.instances[id].kept.is_none();
+        self.keep(state, id, source);
+        if is_first
+            && state.instances[id].kept.is_some()
+            && let Some(cell) = cell(state, place)
+        {
+            state.owed.insert(cell, Value::OwedPart(id));
         }
     }
 
@@ -41,8 +67,7 @@ impl Stepper<'_> {
         if state.owed.is_empty() {
             return None;
         }
-        let id = state.owed.get(&cell(state, place)?)?;
-        Some(Value::Owed(*id))
+        state.owed.get(&cell(state, place)?).copied()
     }
 
     /// `place` gets something else, and so may all that has its name.
@@ -70,11 +95,26 @@ impl Stepper<'_> {
         if count_effect(self.callees, name, 0) != Some(CountEffect::Take) {
             return state.owed.clear();
         }
-        if let Some(&Value::Owed(id)) = argument {
-            let count = &mut state.instances[id].count;
-            *count += i8::from(*count < 0);
-            state.owed.retain(|_, owed| *owed != id);
+        let Some(&paid) = argument else { return };
+        match paid {
+            Value::Owed(id) => {
+                let count = &mut state.instances[id].count;
+                *count += i8::from(*count < 0);
+            }
+            Value::OwedPart(_) => return settle(state, paid),
+            _ => return,
         }
+        state.owed.retain(|_, owed| *owed != paid);
+    }
+}
+
+/// Nobody needs the instance any more for `part`, which has a reference of its own or is `NULL`.
+pub(super) fn settle(state: &mut State, part: Value) {
+    if let Value::OwedPart(id) = part
+        && state.owed.values().any(|&owed| owed == part)
+    {
+        state.instances[id].kept = None;
+        state.owed.retain(|_, &mut owed| owed != part);
     }
 }
 
@@ -130,6 +170,46 @@ mod tests {
         assert_eq!(stored("cache = v;", "Py_INCREF(cache);"), "");
         assert_eq!(stored("state.v = v;", "Py_INCREF(state.v);"), "");
         assert_ne!(stored("state.v = v;", "Py_INCREF(state.w);"), "");
+    }
+
+    /// A part of an item is stored, and the rest runs before the item goes.
+    fn part(behind: &str) -> String {
+        troubles(&format!(
+            "PyObject *v = PyList_GetItemRef(self, 0);
+            Foo *s = (Foo *)args;
+            if (v == NULL) return NULL;
+            s->x = PyTuple_GET_ITEM(v, 0);
+            {behind}
+            Py_DECREF(v);
+            run(s);
+            return NULL;"
+        ))
+    }
+
+    #[test]
+    fn a_part_lives_by_itself_with_a_reference() {
+        let escapes = "DerivedEscapes at s->x = PyTuple_GET_ITEM(v, 0)";
+        assert_eq!(part(""), escapes);
+        assert_eq!(part("Py_INCREF(s->x);"), "");
+        assert_eq!(
+            part("if (s->x == NULL) { Py_DECREF(v); return NULL; } Py_INCREF(s->x);"),
+            ""
+        );
+        assert_eq!(part("if (n) Py_INCREF(s->x);"), escapes);
+        assert_eq!(
+            part("if (s->x) { Py_DECREF(v); return NULL; } Py_INCREF(s->x);"),
+            escapes
+        );
+        assert_eq!(part("run(s); Py_INCREF(s->x);"), escapes);
+        assert_eq!(part("s->x = NULL; Py_INCREF(s->x);"), escapes);
+        assert_eq!(part("Py_INCREF(s->y);"), escapes);
+        assert_eq!(part("Py_DECREF(v); Py_INCREF(s->x); return NULL;"), escapes);
+        assert_eq!(
+            part("s->y = PyTuple_GET_ITEM(v, 1); Py_INCREF(s->y);"),
+            escapes
+        );
+        let both = "s->y = PyTuple_GET_ITEM(v, 1); Py_INCREF(s->x); Py_INCREF(s->y);";
+        assert_eq!(part(both), escapes);
     }
 
     #[test]

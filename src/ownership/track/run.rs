@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::crowd::Crowd;
 use super::effects::Callees;
 use super::facts::Facts;
+use super::owed::settle;
 use super::state::{State, Value};
 use super::step::Stepper;
 use super::{Exit, Ledger, Report, Seed, Trouble};
@@ -289,6 +290,9 @@ fn refine(stepper: &Stepper<'_>, state: &mut State, condition: &Condition, holds
         Value::Int(_) | Value::None if equal => right,
         _ => return true,
     };
+    if learnt == Value::Null {
+        settle(state, left);
+    }
     // A derived pointer that is NULL is no longer derived; one that is not stays what it is.
     if matches!(left, Value::Derived(_) | Value::MaybeDerived(_)) && learnt != Value::Null {
         return true;

@@ -31,6 +31,8 @@ pub(super) enum Value {
     Instance(InstanceId),
     /// An instance that memory holds without a reference of its own.
     Owed(InstanceId),
+    /// A pointer into an instance that memory holds, without a reference of its own.
+    OwedPart(InstanceId),
     /// Points into an instance, or is kept alive by it.
     Derived(InstanceId),
     /// Made by an unknown function out of an instance: derived if it is a plain pointer.
@@ -48,6 +50,7 @@ impl Value {
             | Self::NonNull
             | Self::None
             | Self::Owed(_)
+            | Self::OwedPart(_)
             | Self::Int(_) => None,
         }
     }
@@ -55,7 +58,7 @@ impl Value {
     /// The instance that the value says anything of.
     fn mentions(self) -> Option<InstanceId> {
         match self {
-            Self::Owed(id) => Some(id),
+            Self::Owed(id) | Self::OwedPart(id) => Some(id),
             other => other.instance(),
         }
     }
@@ -75,6 +78,7 @@ impl Value {
         match self {
             Self::Instance(_) => Self::Instance(id),
             Self::Owed(_) => Self::Owed(id),
+            Self::OwedPart(_) => Self::OwedPart(id),
             Self::Derived(_) => Self::Derived(id),
             Self::MaybeDerived(_) => Self::MaybeDerived(id),
             other => other,
@@ -131,8 +135,8 @@ pub(super) struct State {
     /// Variables with something known of them.
     pub locals: BTreeMap<LocalId, Value>,
     pub temps: BTreeMap<TempId, Temp>,
-    /// Memory that got an instance without a reference.
-    pub owed: BTreeMap<Cell, InstanceId>,
+    /// Memory that got an instance, or a pointer into one, without a reference.
+    pub owed: BTreeMap<Cell, Value>,
     /// Memory of the function that has an instance.
     pub lent: BTreeMap<Spot, InstanceId>,
     /// Whether the thread is detached: other threads run.
@@ -214,9 +218,8 @@ impl State {
     }
 
     fn is_mentioned(&self, id: InstanceId) -> bool {
-        self.values().any(|value| value.mentions() == Some(id))
-            || self.owed.values().any(|&owed| owed == id)
-            || self.is_lent(id)
+        let mut values = self.values().chain(self.owed.values().copied());
+        values.any(|value| value.mentions() == Some(id)) || self.is_lent(id)
     }
 
     fn values(&self) -> impl Iterator<Item = Value> {
@@ -255,13 +258,13 @@ impl State {
             Some(id) => value.with_instance(renamed[&id]),
             None => value,
         };
-        for value in self.locals.values_mut() {
+        for value in self.locals.values_mut().chain(self.owed.values_mut()) {
             *value = rename(*value);
         }
         for temp in self.temps.values_mut() {
             temp.value = rename(temp.value);
         }
-        for id in self.owed.values_mut().chain(self.lent.values_mut()) {
+        for id in self.lent.values_mut() {
             *id = renamed[id];
         }
     }

@@ -190,6 +190,7 @@ impl<'a> Stepper<'a> {
                 Value::MaybeDerived(_) if self.facts.holds_object(local) => value,
                 Value::MaybeDerived(id) => Value::Derived(id),
                 Value::Owed(_) => Value::NonNull,
+                Value::OwedPart(_) => Value::Unknown,
                 other => other,
             };
             state.set_local(local, value);
@@ -211,7 +212,7 @@ impl<'a> Stepper<'a> {
             (Value::Derived(_), Some(local)) => state.set_local(local, value),
             (Value::Derived(id), None) => match self.buffer(state, place) {
                 Some(buffer) => self.fill(state, buffer, id, source),
-                None => self.keep(state, id, source),
+                None => self.owe_part(state, place, id, source),
             },
             (Value::MaybeDerived(id), None) => self.stored_contents(state, place, id, source),
             _ => {}

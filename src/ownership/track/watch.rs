@@ -38,6 +38,7 @@ impl Stepper<'_> {
             | Value::NonNull
             | Value::None
             | Value::Owed(_)
+            | Value::OwedPart(_)
             | Value::Derived(_)
             | Value::MaybeDerived(_) => {}
         }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::slots::Slot;
-use crate::ast::LocalId;
+use crate::ast::{ExprId, LocalId};
 use crate::cfg::{Part, TempId};
 use crate::strong::reason::Reason;
 
@@ -87,6 +87,9 @@ pub(in crate::strong) struct State {
     /// Whether a pointer into the object was stored where others may use it, and the thread was
     /// attached ever since.
     pub pinned: bool,
+    /// Calls to come that take a reference to a part of the object that was stored, with the name
+    /// of where: until then the part needs the object.
+    pub awaited: BTreeMap<ExprId, ExprId>,
 }
 
 impl State {
@@ -107,6 +110,7 @@ impl State {
         owned: BTreeSet::new(),
         mixed: false,
         pinned: false,
+        awaited: BTreeMap::new(),
     };
 
     pub(in crate::strong) fn entry() -> Self {
@@ -170,6 +174,7 @@ impl State {
         self.owned.clear();
         self.mixed = false;
         self.pinned = false;
+        self.awaited.clear();
     }
 
     /// There is no object.
@@ -210,6 +215,7 @@ impl State {
         }
         self.detached |= other.detached;
         self.pinned |= other.pinned;
+        self.awaited.extend(&other.awaited);
         self.released.extend(&other.released);
         self.hold = join_holds(&self.hold, &other.hold, name);
         self.sources.looked_up |= other.sources.looked_up;

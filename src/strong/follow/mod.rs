@@ -12,6 +12,7 @@
 mod afterwards;
 pub(super) mod apart;
 pub(super) mod arms;
+mod awaited;
 pub(super) mod counts;
 mod forgotten;
 pub(super) mod hold;
@@ -296,6 +297,9 @@ impl Follower<'_, '_> {
             {
                 continue;
             }
+            if let Terminator::Branch { condition, .. } = terminator {
+                self.refine_awaited(condition, edge, &mut next);
+            }
             if self.with_null.contains(&target)
                 && let Hold::Held { null, .. } = &mut next.hold
             {
@@ -418,7 +422,8 @@ impl Follower<'_, '_> {
     pub(in crate::strong) fn is_needed(&self, state: &State, point: Point) -> bool {
         let mut parts = state.parts.iter();
         let mut locals = state.locals();
-        locals.any(|(local, _)| self.scene.is_live(local, point))
+        !state.awaited.is_empty()
+            || locals.any(|(local, _)| self.scene.is_live(local, point))
             || parts.any(|&part| self.scene.is_part_live(part, point))
     }
 

@@ -44,7 +44,7 @@ impl Follower<'_, '_> {
     /// Py_INCREF(v);
     /// self->trace = ((Entry *)v)->trace;    /* as safe as it was: the reference is the same */
     /// ```
-    fn is_as_before(&self, state: &State) -> bool {
+    pub(in crate::strong) fn is_as_before(&self, state: &State) -> bool {
         self.mode == Mode::Adopt && matches!(state.hold, Hold::Held { count: 1.., .. })
     }
 

@@ -150,7 +150,7 @@ impl Follower<'_, '_> {
                 self.hand_over(point, local, instr.source, state);
             }
             Some(Kind::Inside) if !is_number(&self.scene.tree.local(local).ty) => {
-                if self.is_static(local) && !self.pins(state) {
+                if self.is_static(local) && !self.stores_inside(point, instr.source, state) {
                     return;
                 }
                 state.carriers.insert(carrier, Kind::Inside);

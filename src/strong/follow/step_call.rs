@@ -29,6 +29,7 @@ impl Follower<'_, '_> {
         sink: &mut Decisions,
     ) {
         let Source::Expr(expr) = source else { return };
+        state.awaited.remove(&expr);
         if let Callee::Named(name) = callee {
             attach(name, state);
         }

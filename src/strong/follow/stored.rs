@@ -36,7 +36,7 @@ impl Follower<'_, '_> {
                 // `((PyLongObject *)v)->ob_digit[0] += 1`: it lives as long as the object.
                 Base::Deref(pointer) if kind_of(state, pointer) == Some(Kind::Same) => {}
                 _ => {
-                    self.pins(state);
+                    self.stores_inside(point, source, state);
                 }
             },
             Some(Kind::Same) if self.fills(point, place, source, state) => state.clear(),

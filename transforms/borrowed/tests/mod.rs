@@ -4,6 +4,7 @@ mod again;
 mod aligned;
 mod apart;
 mod arguments;
+mod awaited;
 mod bounds;
 mod chains;
 mod cleanup;
