@@ -117,7 +117,11 @@ impl Draft<'_> {
         let span = self.span(*last.unwrap_or(&stmts[0]))?;
         let block = self.span(block)?;
         let above = ByteSpan::new(block.start().0, span.start().0);
-        if !is_whole_in_every_branch(self.bytes, self.tokens, above) {
+        let next = self.span(first)?.start().0;
+        let is_whole = |text| is_whole_in_every_branch(self.bytes, self.tokens, text);
+        // `#if … int n; while (…) … #endif`: the same branch has both.
+        let is_near = last.is_some() && is_whole(ByteSpan::new(span.end().0, next));
+        if !is_near && !is_whole(above) {
             return Err(
                 "the declarations of the block stand in an `#if`: put the loop into a \
                  critical section by hand"

@@ -452,3 +452,61 @@ visit_all(PyObject *d)
      }
     ");
 }
+
+#[test]
+fn declarations_of_a_branch_get_others_beside_them() {
+    let text = |between: &str| {
+        format!(
+            r#"
+static int
+visit_all(PyObject *d, PyObject *callback)
+{{
+    int called = 0;
+#ifdef HAVE_ITEMS
+    PyObject *value;
+    Py_ssize_t pos = 0;
+    {between}
+    while (PyDict_Next(d, &pos, NULL, &value)) {{
+        if (PyObject_CallOneArg(callback, value) == NULL)
+            return -1;
+        called = 1;
+    }}
+#endif
+    return called;
+}}
+"#
+        )
+    };
+    insta::assert_snapshot!(diff(&text("")), @"
+        10: `d` is iterated over without holding its lock
+          10: `d`, which the caller passes in: another thread can change it between two calls
+          11: `PyObject_CallOneArg` can run Python code, which may change it as well
+          safe: hold `d` in a critical section while it is iterated over
+        @@
+             PyObject *value;
+             Py_ssize_t pos = 0;
+        +    int failed = 0;
+             
+        +    Py_BEGIN_CRITICAL_SECTION(d);
+             while (PyDict_Next(d, &pos, NULL, &value)) {
+        -        if (PyObject_CallOneArg(callback, value) == NULL)
+        -            return -1;
+        +        Py_INCREF(value);
+        +        if (PyObject_CallOneArg(callback, value) == NULL) {
+        +            Py_DECREF(value);
+        +            failed = 1;
+        +            break;
+        +        }
+                 called = 1;
+        +        Py_DECREF(value);
+             }
+        +    Py_END_CRITICAL_SECTION();
+        +    if (failed)
+        +        return -1;
+         #endif
+             return called;
+        ");
+    // The branch ends in front of the loop.
+    let apart = diff(&text("\n#endif\n#ifdef HAVE_ITEMS\n"));
+    assert!(apart.contains("stand in an `#if`"), "{apart}");
+}
