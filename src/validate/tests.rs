@@ -187,6 +187,42 @@ fn a_release_in_text_of_other_configurations_is_found() {
 }
 
 #[test]
+fn a_reference_that_comes_and_goes_leaves_a_variable_lent() {
+    let text = |counted: &str, released: &str| {
+        format!(
+            "
+static int f(Box *box) {{
+    PyObject *d = box->dict;
+#ifdef A
+    {counted}/*1*/
+    visit(d);
+    /*2*/
+#endif
+    use(d);
+#ifdef A
+    {released}
+#endif
+    return 0;
+}}
+"
+        )
+    };
+    let release = ("/*2*/", "Py_DECREF(d);");
+    let held = [("/*1*/", "Py_INCREF(d);"), release];
+    assert_eq!(wrong(&text("", ""), &held), [""; 0]);
+    // What the function counts itself is gone behind a release.
+    let own = text("Py_INCREF(d);", "Py_DECREF(d);");
+    let moved = [release, ("#ifdef A\n    Py_DECREF(d);", "#ifdef A\n    ")];
+    let wrong = wrong(&own, &moved);
+    assert!(
+        wrong
+            .iter()
+            .any(|wrong| wrong.contains("where the branch at line 4 is compiled")),
+        "{wrong:?}"
+    );
+}
+
+#[test]
 fn a_count_that_leaves_other_configurations_is_found() {
     let before = BRANCHES.replace("use(v);", "Py_INCREF(v);");
     let taken = ("    Py_INCREF(v);\n", "");

@@ -305,7 +305,11 @@ impl Change<'_> {
             Ends::new(self.original, function, name, seeds)
         };
         if owned.is_empty() {
-            return Some(ends(old, &[])?.are_those_of(&ends(new, &[])?));
+            let (before, mut after) = (ends(old, &[])?, ends(new, &[])?);
+            if !self.counts(old, &[], &Some).contains_key(name) {
+                after.lend();
+            }
+            return Some(before.are_those_of(&after));
         }
         let borrowed = borrowed_seeds(old.1, self.handing);
         match (ends(old, &borrowed), ends(new, &owned)) {
