@@ -7,7 +7,7 @@ use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, St
 use crate::capi::Returns;
 use crate::cfg::{Point, reaches};
 use crate::strong::pending::raising::is_status;
-use crate::strong::scene::Scene;
+use crate::strong::scene::{Parent, Scene};
 
 /// `if (failed) { releases; jump; }`; what it undoes beside references is among the releases.
 #[derive(Debug, Clone)]
@@ -322,7 +322,7 @@ fn own_failed(scene: &Scene<'_>, name: &str, found: Found) -> bool {
 /// What the statement in front of `stmt` assigns to `target`: a variable or a member.
 /// Declarations and releases of other variables may stand between.
 fn value_before(scene: &Scene<'_>, stmt: StmtId, target: ExprId) -> Option<ExprId> {
-    let (siblings, at) = scene.siblings(stmt)?;
+    let (siblings, at) = scene.siblings(first_of_chain(scene, stmt, target)?)?;
     let is_apart = |stmt: StmtId| match &scene.tree.stmt(stmt).kind {
         StmtKind::Decl(decls) => decls.iter().all(|decl| decl.init.is_none()),
         StmtKind::Expr(expr) => match scene.call(*expr) {
@@ -337,6 +337,23 @@ fn value_before(scene: &Scene<'_>, stmt: StmtId, target: ExprId) -> Option<ExprI
     let mut before = siblings[..at].iter().rev();
     let before = before.find(|&&before| !is_apart(before))?;
     value_set(scene, *before, target)
+}
+
+/// The first `if` of the chain in which `stmt` stands, if those before it leave `target` alone:
+/// `if (equal == 1) { … } else if (equal == -1) { … }`.
+fn first_of_chain(scene: &Scene<'_>, stmt: StmtId, target: ExprId) -> Option<StmtId> {
+    if !scene.is_else_if(stmt) {
+        return Some(stmt);
+    }
+    let Some(Parent::Stmt(outer)) = scene.parent_of_stmt(stmt) else {
+        return None;
+    };
+    let StmtKind::If { cond, .. } = scene.tree.stmt(outer).kind else {
+        return None;
+    };
+    let local = scene.as_local(target)?;
+    let is_set = scene.sets(local, scene.tree.expr(cond).range);
+    (!is_set).then(|| first_of_chain(scene, outer, target))?
 }
 
 /// What `stmt` assigns to `target`, if it is an assignment or a declaration.
