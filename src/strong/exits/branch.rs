@@ -286,13 +286,13 @@ enum Found {
 fn failed(scene: &Scene<'_>, stmt: StmtId, value: ExprId, found: Found) -> bool {
     let value = match scene.tree.expr(value).kind {
         ExprKind::Assign { op: None, rhs, .. } => rhs,
-        ExprKind::Call { .. } => value,
+        ExprKind::Call { .. } | ExprKind::Stmt(_) => value,
         _ => match value_before(scene, stmt, value) {
             Some(value) => value,
             None => return false,
         },
     };
-    let Some((name, _)) = scene.call(scene.tree.without_casts(value)) else {
+    let Some(name) = called_for(scene, scene.tree.without_casts(value)) else {
         return false;
     };
     let returns = scene.cx.summaries().returns(name);
@@ -305,6 +305,34 @@ fn failed(scene: &Scene<'_>, stmt: StmtId, value: ExprId, found: Found) -> bool 
         None => own_failed(scene, name, found),
         _ => false,
     }
+}
+
+/// The function whose result a value is, be it that of a block, as macros write it around a call:
+/// `({ int r = 0; if (is_wanted()) r = PyObject_IsTrue(v); r; })`.
+fn called_for<'a>(scene: &Scene<'a>, value: ExprId) -> Option<&'a str> {
+    let ExprKind::Stmt(block) = scene.tree.expr(value).kind else {
+        return scene.call(value).map(|(name, _)| name);
+    };
+    let StmtKind::Block(stmts) = &scene.tree.stmt(block).kind else {
+        return None;
+    };
+    let StmtKind::Expr(last) = scene.tree.stmt(*stmts.last()?).kind else {
+        return None;
+    };
+    let local = scene.as_local(last)?;
+    let within = scene.tree.expr(value).range;
+    let is_known = |name: &&str| scene.cx.summaries().returns(name).is_some();
+    let stores = scene
+        .tree
+        .stores()
+        .filter(|&(given, value)| given == local && within.contains(scene.tree.expr(value).range));
+    let calls = stores.filter_map(|(_, value)| scene.call(scene.tree.without_casts(value)));
+    let mut known = calls.map(|(name, _)| name).filter(is_known);
+    let first = known.next()?;
+    let mut calls = scene.tree.calls();
+    let clears = calls
+        .any(|(call, name)| name == "PyErr_Clear" && within.contains(scene.tree.expr(call).range));
+    (!clears && known.all(|other| other == first)).then_some(first)
 }
 
 /// Whether a function of the package gives that where it raised, as its body shows.

@@ -280,3 +280,25 @@ end:
                      PyErr_SetString(PyExc_ValueError, "not found");
         "#);
 }
+
+#[test]
+fn a_block_tells_of_the_call_that_it_is_written_around() {
+    let left = |more: &str| {
+        let changed = int(&format!(
+            "    while (PyList_GET_SIZE(list)) {{
+        PyObject *found = NULL;
+        PyObject *item = PyList_GET_ITEM(list, 0);
+        if (({{ int r = 0; if (inject()) r = PyObject_IsTrue(item); {more} r; }}) < 0)
+            return 1;
+        forget(list, found);
+    }}
+    return 0;"
+        ));
+        !changed.contains("+            return 1;")
+    };
+    assert!(!left(""));
+    assert!(!left("else r = injected();"));
+    // It may be about something else.
+    assert!(left("if (r < 0) PyErr_Clear();"));
+    assert!(left("if (r == 2) r = PyObject_Size(key);"));
+}
