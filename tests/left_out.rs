@@ -224,6 +224,9 @@ fn nothing_is_left_out() {
         // It only tells of the error.
         "PyObject *item = PyList_GET_ITEM(list, i);
          if (PyObject_SetItem(dict, key, item) < 0) { log_it(self, \"no item\"); return NULL; }",
+        // It only says where the error came by.
+        "PyObject *item = PyList_GET_ITEM(list, i);
+         if (PyObject_SetItem(dict, key, item) < 0) { AddTraceBackHere(1, self); return NULL; }",
         // It speaks of the item.
         "PyObject *item = PyList_GET_ITEM(list, i);
          if (PyObject_SetItem(dict, key, item) < 0) { forget(self, item); return NULL; }",

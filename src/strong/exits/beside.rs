@@ -11,7 +11,11 @@
 //!     goto fail;
 //! ```
 
+use std::iter;
+
 use super::made_exit::results;
+use super::noted::behind;
+use super::steady::has_numbers_of;
 use super::{Exits, declared, label_of, text};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind, TokenRange, UnaryOp};
 use crate::capi::{self, Returns};
@@ -50,10 +54,11 @@ impl Exits<'_, '_> {
             let mut releases = branch.releases.iter();
             !releases.any(|&stmt| mentions(scene, scene.tree.stmt(stmt).range, local))
         });
-        apart.extend(self.unread_at(branch.then));
+        apart.extend(self.unread_by(branch));
         // `if (begin(PyList_GET_ITEM(list, 0)) < 0) { … }`: what the failed call began is over.
         let is_around = branch.test == stmt && branch.evident;
-        let same = self.is_same_at(branch, &apart) && (is_around || self.undoes(branch));
+        let same = self.is_same_at(branch, &apart)
+            && (is_around || self.undoes(branch) && has_numbers_of(self, branch));
         if same { text(scene, branch) } else { None }
     }
 
@@ -61,12 +66,13 @@ impl Exits<'_, '_> {
     pub(in crate::strong) fn next_tests(&self) -> Option<Vec<StmtId>> {
         let scene = self.scene;
         let stmt = scene.stmt_of(self.call)?;
-        let (siblings, at) = scene.siblings(stmt)?;
-        let mut next = siblings[at..].iter().copied();
+        let mut next = following(scene, stmt);
         let test =
             next.find(|&other| is_if(scene, other) || other != stmt && !only_looks(scene, other))?;
         // `r = f(item);` may be one statement before `if (r < 0)`.
-        let second = next.next().filter(|_| test != stmt);
+        let second = next
+            .next()
+            .filter(|_| test != stmt && is_plain(scene, test));
         Some([test].into_iter().chain(second).collect())
     }
 
@@ -148,7 +154,7 @@ fn is_quiet(scene: &Scene<'_>, cond: ExprId) -> bool {
 }
 
 /// Whether a function of the C API runs no other code and changes nothing.
-fn only_asks(name: &str) -> bool {
+pub(super) fn only_asks(name: &str) -> bool {
     name.starts_with("Py")
         && ["_Check", "_CheckExact", "_GET_SIZE"]
             .iter()
@@ -157,6 +163,20 @@ fn only_asks(name: &str) -> bool {
             name,
             "Py_SIZE" | "Py_TYPE" | "PyList_Size" | "PyTuple_Size" | "PyErr_Occurred"
         )
+}
+
+/// `stmt` and those that run behind it, be it behind the `if` in which it stands.
+fn following<'s>(scene: &'s Scene<'_>, stmt: StmtId) -> impl Iterator<Item = StmtId> + 's {
+    iter::successors(Some(stmt), |&stmt| {
+        scene.cfg.after(stmt).and_then(|_| behind(scene, stmt))
+    })
+}
+
+fn is_plain(scene: &Scene<'_>, stmt: StmtId) -> bool {
+    matches!(
+        scene.tree.stmt(stmt).kind,
+        StmtKind::Expr(_) | StmtKind::Decl(_)
+    )
 }
 
 fn is_if(scene: &Scene<'_>, stmt: StmtId) -> bool {

@@ -7,7 +7,7 @@ use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, St
 use crate::capi::Returns;
 use crate::cfg::{Point, reaches};
 use crate::strong::pending::raising::is_status;
-use crate::strong::scene::Scene;
+use crate::strong::scene::{Parent, Scene};
 
 /// `if (failed) { releases; jump; }`; what it undoes beside references is among the releases.
 #[derive(Debug, Clone)]
@@ -286,13 +286,13 @@ enum Found {
 fn failed(scene: &Scene<'_>, stmt: StmtId, value: ExprId, found: Found) -> bool {
     let value = match scene.tree.expr(value).kind {
         ExprKind::Assign { op: None, rhs, .. } => rhs,
-        ExprKind::Call { .. } => value,
+        ExprKind::Call { .. } | ExprKind::Stmt(_) => value,
         _ => match value_before(scene, stmt, value) {
             Some(value) => value,
             None => return false,
         },
     };
-    let Some((name, _)) = scene.call(scene.tree.without_casts(value)) else {
+    let Some(name) = called_for(scene, scene.tree.without_casts(value)) else {
         return false;
     };
     let returns = scene.cx.summaries().returns(name);
@@ -305,6 +305,34 @@ fn failed(scene: &Scene<'_>, stmt: StmtId, value: ExprId, found: Found) -> bool 
         None => own_failed(scene, name, found),
         _ => false,
     }
+}
+
+/// The function whose result a value is, be it that of a block, as macros write it around a call:
+/// `({ int r = 0; if (is_wanted()) r = PyObject_IsTrue(v); r; })`.
+fn called_for<'a>(scene: &Scene<'a>, value: ExprId) -> Option<&'a str> {
+    let ExprKind::Stmt(block) = scene.tree.expr(value).kind else {
+        return scene.call(value).map(|(name, _)| name);
+    };
+    let StmtKind::Block(stmts) = &scene.tree.stmt(block).kind else {
+        return None;
+    };
+    let StmtKind::Expr(last) = scene.tree.stmt(*stmts.last()?).kind else {
+        return None;
+    };
+    let local = scene.as_local(last)?;
+    let within = scene.tree.expr(value).range;
+    let is_known = |name: &&str| scene.cx.summaries().returns(name).is_some();
+    let stores = scene
+        .tree
+        .stores()
+        .filter(|&(given, value)| given == local && within.contains(scene.tree.expr(value).range));
+    let calls = stores.filter_map(|(_, value)| scene.call(scene.tree.without_casts(value)));
+    let mut known = calls.map(|(name, _)| name).filter(is_known);
+    let first = known.next()?;
+    let mut calls = scene.tree.calls();
+    let clears = calls
+        .any(|(call, name)| name == "PyErr_Clear" && within.contains(scene.tree.expr(call).range));
+    (!clears && known.all(|other| other == first)).then_some(first)
 }
 
 /// Whether a function of the package gives that where it raised, as its body shows.
@@ -322,7 +350,7 @@ fn own_failed(scene: &Scene<'_>, name: &str, found: Found) -> bool {
 /// What the statement in front of `stmt` assigns to `target`: a variable or a member.
 /// Declarations and releases of other variables may stand between.
 fn value_before(scene: &Scene<'_>, stmt: StmtId, target: ExprId) -> Option<ExprId> {
-    let (siblings, at) = scene.siblings(stmt)?;
+    let (siblings, at) = scene.siblings(first_of_chain(scene, stmt, target)?)?;
     let is_apart = |stmt: StmtId| match &scene.tree.stmt(stmt).kind {
         StmtKind::Decl(decls) => decls.iter().all(|decl| decl.init.is_none()),
         StmtKind::Expr(expr) => match scene.call(*expr) {
@@ -337,6 +365,23 @@ fn value_before(scene: &Scene<'_>, stmt: StmtId, target: ExprId) -> Option<ExprI
     let mut before = siblings[..at].iter().rev();
     let before = before.find(|&&before| !is_apart(before))?;
     value_set(scene, *before, target)
+}
+
+/// The first `if` of the chain in which `stmt` stands, if those before it leave `target` alone:
+/// `if (equal == 1) { … } else if (equal == -1) { … }`.
+fn first_of_chain(scene: &Scene<'_>, stmt: StmtId, target: ExprId) -> Option<StmtId> {
+    if !scene.is_else_if(stmt) {
+        return Some(stmt);
+    }
+    let Some(Parent::Stmt(outer)) = scene.parent_of_stmt(stmt) else {
+        return None;
+    };
+    let StmtKind::If { cond, .. } = scene.tree.stmt(outer).kind else {
+        return None;
+    };
+    let local = scene.as_local(target)?;
+    let is_set = scene.sets(local, scene.tree.expr(cond).range);
+    (!is_set).then(|| first_of_chain(scene, outer, target))?
 }
 
 /// What `stmt` assigns to `target`, if it is an assignment or a declaration.

@@ -24,7 +24,7 @@ impl Exits<'_, '_> {
     pub(in crate::strong) fn later(&self) -> Option<Vec<String>> {
         let mut branches = self.branches.iter().filter(|branch| self.is_behind(branch));
         let same = branches.find(|branch| {
-            self.is_same_at(branch, &self.unread_at(branch.then))
+            self.is_same_at(branch, &self.unread_by(branch))
                 && self.undoes(branch)
                 && says_the_same(self, branch)
         })?;

@@ -23,6 +23,7 @@ pub(super) mod passed_on;
 mod reported;
 mod state;
 mod steady;
+mod told;
 mod undo;
 pub(super) mod undone;
 
@@ -39,7 +40,7 @@ use held::{Held, fails_cleanly};
 use locks::{Taken, asks_for_lock, taken_at};
 use made_exit::{made_results, never_given_up, release, releases, results};
 use state::{NULL, Owned, State};
-use steady::is_steady;
+use steady::{is_steady, start};
 use undo::Undo;
 
 /// What the exits of a function are good for at one call.
@@ -230,12 +231,19 @@ impl<'s, 'a> Exits<'s, 'a> {
         locals.any(|(at, local)| is_number(&local.ty) && scene.liveness.is_live(LocalId(at), start))
     }
 
-    /// The variables that are not read from `stmt` on and need no release here.
-    fn unread_at(&self, stmt: StmtId) -> Vec<LocalId> {
+    /// The variables that are not read from `label` on and need no release here.
+    fn unread_at(&self, label: StmtId) -> Vec<LocalId> {
+        let start = self.scene.cfg.before(label);
+        start.map_or_else(Vec::new, |start| self.unread_from(start))
+    }
+
+    /// The same for what is taken over from `branch`.
+    fn unread_by(&self, branch: &Branch) -> Vec<LocalId> {
+        start(self.scene, branch).map_or_else(Vec::new, |start| self.unread_from(start))
+    }
+
+    fn unread_from(&self, start: Point) -> Vec<LocalId> {
         let scene = self.scene;
-        let Some(start) = scene.cfg.before(stmt) else {
-            return Vec::new();
-        };
         let owned = self.state.owned();
         let is_owned = |local| owned.iter().any(|owned| owned.local == local);
         let locals = (0u32..).zip(&scene.tree.locals);
@@ -249,29 +257,11 @@ impl<'s, 'a> Exits<'s, 'a> {
     /// variables `apart` hold does not matter, but for an error that a label returns.
     pub(in crate::strong) fn is_same_at(&self, branch: &Branch, apart: &[LocalId]) -> bool {
         let jumps = matches!(self.scene.tree.stmt(branch.jump).kind, StmtKind::Goto(_));
-        let fails = |local| self.is_error(local) || self.is_cleared_by(branch, local);
+        let fails = |local| self.fails_with(branch, local);
         let fails = !jumps
             || goes_to_error(self.scene, branch, self.error)
             || results(self.scene).all(fails);
         fails && self.agrees_at(branch, apart)
-    }
-
-    /// Whether a variable holds the error that the function returns.
-    pub(in crate::strong) fn is_error(&self, local: LocalId) -> bool {
-        self.state.is_error(local, self.error)
-    }
-
-    /// Whether `branch` sets what the function returns to the error: `Py_CLEAR(out); goto end;`.
-    fn is_cleared_by(&self, branch: &Branch, local: LocalId) -> bool {
-        let scene = self.scene;
-        let clears = |&stmt: &StmtId| match scene.tree.stmt(stmt).kind {
-            StmtKind::Expr(expr) => match scene.call(expr) {
-                Some(("Py_CLEAR", [arg])) => scene.as_local(*arg) == Some(local),
-                _ => false,
-            },
-            _ => false,
-        };
-        self.error == ErrorValue::Null && branch.releases.iter().any(clears)
     }
 
     /// The same without a look at what a label returns.

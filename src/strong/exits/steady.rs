@@ -14,11 +14,14 @@
 //! ```
 
 use super::Exits;
+use super::beside::only_asks;
 use super::branch::{Branch, counted, releases_all};
+use super::state::UNSET;
 use crate::ast::{ExprId, LocalId, StmtId, TokenRange, TypeKind};
 use crate::cfg::reaches;
-use crate::cfg::{Instr, InstrKind, Operand, Point, Source};
+use crate::cfg::{Callee, Instr, InstrKind, Operand, Point, Source};
 use crate::strong::scene::Scene;
+use crate::strong::types::is_number;
 
 /// Whether what the loops of `branch` release, and what it counts on or back, is at the call as it
 /// is at its start.
@@ -53,21 +56,87 @@ pub(super) fn is_steady(exits: &Exits<'_, '_>, branch: &Branch) -> bool {
 }
 
 /// Whether nothing that the function sets between the call and `branch` is read from there on, but
-/// for the result of the call: `r = f(item); if (r < 0) break; … if (r < 0) return NULL;`.
+/// for the result of the call: `r = f(item); if (r < 0) break; … if (r < 0) return NULL;`. If nothing
+/// happens on one of the ways, what happens on the others does not matter.
 pub(super) fn says_the_same(exits: &Exits<'_, '_>, branch: &Branch) -> bool {
-    let is_read = |local: Option<LocalId>, to: Point| {
-        local.is_some_and(|it| Some(it) != exits.local && exits.scene.liveness.is_live(it, to))
+    let (scene, state) = (exits.scene, &exits.state);
+    let Some((way, start)) = Way::new(exits, branch).zip(start(scene, branch)) else {
+        return false;
     };
+    let is_read =
+        |local: LocalId| Some(local) != exits.local && scene.liveness.is_live(local, start);
+    let is_set = |instr: &Instr| set_by(instr).any(is_read);
+    let is_first = |instr: &Instr| {
+        let mut locals = set_by(instr).filter(|&local| is_read(local));
+        locals.any(|local| state.of(local) & UNSET != 0)
+    };
+    !way.passes(is_set) || !way.passes(is_first) && way.is_free_of(|it| is_set(it) || acts(it))
+}
+
+/// Whether no number that is read from `branch` on may get its first value behind the call:
+/// `kind = kind_of(item); if (kind < 0) goto failed; … failed: forget(kind);`
+pub(super) fn has_numbers_of(exits: &Exits<'_, '_>, branch: &Branch) -> bool {
+    let (scene, state) = (exits.scene, &exits.state);
+    let Some((way, start)) = Way::new(exits, branch).zip(start(scene, branch)) else {
+        return false;
+    };
+    let is_first = |local: LocalId| {
+        is_number(&scene.tree.local(local).ty)
+            && state.of(local) & UNSET != 0
+            && scene.liveness.is_live(local, start)
+    };
+    !way.passes(|instr| set_by(instr).any(is_first))
+}
+
+/// Whether the function does not set `local` between the call and `branch`, to which a way leads.
+pub(super) fn is_kept(exits: &Exits<'_, '_>, branch: &Branch, local: LocalId) -> bool {
     Way::new(exits, branch).is_some_and(|way| {
-        !way.passes(|instr| match &instr.kind {
-            InstrKind::Store { place, .. } => is_read(place.as_local(), way.to),
-            InstrKind::Call { args, .. } => args.iter().any(|arg| match arg {
-                Operand::AddressOf(place) => is_read(place.as_local(), way.to),
-                _ => false,
-            }),
-            _ => false,
-        })
+        way.is_free_of(|_| false) && !way.passes(|instr| set_by(instr).any(|set| set == local))
     })
+}
+
+/// The point in front of the first statement that is taken over from `branch`.
+pub(super) fn start(scene: &Scene<'_>, branch: &Branch) -> Option<Point> {
+    let first = branch.releases.first().unwrap_or(&branch.jump);
+    scene.cfg.before(*first)
+}
+
+/// The variables that a step sets, or may set through their addresses.
+fn set_by(instr: &Instr) -> impl Iterator<Item = LocalId> {
+    let (stored, args) = match &instr.kind {
+        InstrKind::Store { place, .. } => (place.as_local(), &[][..]),
+        InstrKind::Call { args, .. } => (None, &args[..]),
+        _ => (None, &[][..]),
+    };
+    let outs = args.iter().filter_map(|arg| match arg {
+        Operand::AddressOf(place) => place.as_local(),
+        _ => None,
+    });
+    stored.into_iter().chain(outs)
+}
+
+/// Whether a step may do more than to set a variable or to look at an object: `PyBytes_AS_STRING`.
+fn acts(instr: &Instr) -> bool {
+    let reads = |name: &str| {
+        let field = name
+            .starts_with("Py")
+            .then(|| name.split_once('_'))
+            .flatten();
+        field.is_some_and(|(_, field)| {
+            !field.starts_with("SET") && !field.contains(|c: char| c.is_ascii_lowercase())
+        })
+    };
+    match &instr.kind {
+        InstrKind::Store { place, .. } => place.as_local().is_none(),
+        InstrKind::Call { callee, .. } => match callee {
+            Callee::Named(name) => {
+                !only_asks(name) && !reads(name) && &**name != "__builtin_expect"
+            }
+            Callee::Indirect(_) => true,
+        },
+        InstrKind::Asm => true,
+        _ => false,
+    }
 }
 
 /// The variables whose values a loop goes by.
@@ -124,6 +193,17 @@ impl<'s, 'a> Way<'s, 'a> {
             from: scene.cfg.call(exits.call)?,
             to: scene.cfg.before(branch.then)?,
         })
+    }
+
+    /// Whether one of the paths has no step that is like that.
+    fn is_free_of(&self, is_like: impl Fn(&Instr) -> bool) -> bool {
+        let steps = self.scene.cfg.iter().flat_map(|(block, content)| {
+            let steps = (0..).zip(&content.instrs);
+            steps.map(move |(index, instr)| (Point { block, index }, instr))
+        });
+        let barriers = steps.filter(|(_, instr)| is_like(instr));
+        let barriers: Vec<Point> = barriers.map(|(at, _)| at).collect();
+        reaches(self.scene.cfg, self.from.next(), self.to, &barriers)
     }
 
     /// Whether one of the steps on the way is like that.

@@ -62,6 +62,8 @@ impl Undo {
             match facts.verdict(scene, one) {
                 Verdict::Unsure if is_spared() => {}
                 Verdict::Due if ends_otherwise(scene, one, &all) => undo.unsure.push(one.stmt),
+                // What a macro makes can be left to the label it stands behind.
+                Verdict::Due if scene.stmt_span(one.stmt).is_none() && is_spared() => {}
                 Verdict::Due => undo.due.push(one.stmt),
                 Verdict::Unsure => undo.unsure.push(one.stmt),
                 Verdict::Not => {}
@@ -241,7 +243,7 @@ impl Facts {
             };
         }
         let is_clear = self.begins && !self.after && !self.undone && !self.asks;
-        if is_clear && scene.stmt_span(one.stmt).is_some() {
+        if is_clear {
             Verdict::Due
         } else {
             Verdict::Unsure

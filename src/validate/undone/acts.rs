@@ -291,7 +291,9 @@ pub(super) fn sets_back_exception(name: &str) -> bool {
 
 fn says_that_it_raises(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    lower.contains("raise") || lower.contains("error")
+    // `_PyTraceback_Add`, `__Pyx_AddTraceback`: where the exception came by.
+    let adds_line = lower.contains("traceback") && lower.contains("add");
+    lower.contains("raise") || lower.contains("error") || adds_line
 }
 
 /// Whether the name of a function that is not seen says that it only tells of something, or copies

@@ -19,6 +19,7 @@ mod fast_items;
 mod fields;
 mod filled;
 mod forgotten;
+mod further_on;
 mod guarded;
 mod helpers;
 mod joined;
