@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use super::Follower;
 use super::hold::State;
 use crate::ast::{BinaryOp, ExprId, ExprKind};
+use crate::capi;
 use crate::cfg::{Comparison, Condition, Instr, InstrKind, Point, Source, Terminator};
 use crate::strong::exits::branch::is_same;
 
@@ -44,18 +45,32 @@ impl Follower<'_, '_> {
         let ExprKind::Assign { op: None, lhs, rhs } = self.scene.tree.expr(assignment).kind else {
             return false;
         };
-        // `self->x = (PyObject *)&((Outer *)v)->inner;` dies with `v`, whatever its count.
-        let rhs = self.scene.tree.without_casts(rhs);
-        let is_read = matches!(
-            self.scene.tree.expr(rhs).kind,
-            ExprKind::Call { .. } | ExprKind::Member { .. } | ExprKind::Index { .. }
-        );
-        let Some(calls) = self.takers(point.next(), lhs).filter(|_| is_read) else {
+        let is_object = self.is_object_of_its_own(rhs);
+        let Some(calls) = self.takers(point.next(), lhs).filter(|_| is_object) else {
             return false;
         };
         let awaited = calls.into_iter().map(|call| (call, lhs));
         state.awaited.extend(awaited);
         true
+    }
+
+    /// Whether `part` is an object that a count of its own keeps, as all that the C API gives.
+    ///
+    /// ```c
+    /// self->x = (PyObject *)&((Outer *)v)->inner;     /* dies with `v`, whatever its count */
+    /// self->x = inner_of(v);                          /* and so may this */
+    /// ```
+    fn is_object_of_its_own(&self, part: ExprId) -> bool {
+        let scene = self.scene;
+        let part = scene.tree.without_casts(part);
+        match scene.tree.expr(part).kind {
+            ExprKind::Call { .. } => {
+                let name = scene.call(part).map(|(name, _)| name);
+                name.and_then(capi::effects).is_some()
+            }
+            ExprKind::Member { .. } | ExprKind::Index { .. } => true,
+            _ => false,
+        }
     }
 
     /// The calls on the paths from `start` that take a reference to what `place` names; `None` if

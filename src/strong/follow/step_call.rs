@@ -30,9 +30,11 @@ impl Follower<'_, '_> {
     ) {
         let Source::Expr(expr) = source else { return };
         state.awaited.remove(&expr);
-        if let Callee::Named(name) = callee {
-            attach(name, state);
-        }
+        let name = match callee {
+            Callee::Named(name) => &**name,
+            Callee::Indirect(_) => "",
+        };
+        attach(name, state);
         if let Some(&null) = self.lookups.get(&expr) {
             if state.is_held() && !self.replace(expr, state, sink) {
                 return state.fail(self.unless_pinned(state, Reason::TwoAtOnce));
@@ -49,10 +51,6 @@ impl Follower<'_, '_> {
         if matches!(state.hold, Hold::Nothing | Hold::Broken(_)) {
             return;
         }
-        let name = match callee {
-            Callee::Named(name) => &**name,
-            Callee::Indirect(_) => "",
-        };
         if self.gets_exit(name) && self.strong.contains(expr) {
             self.at_exit(expr, state, sink);
         }

@@ -120,12 +120,20 @@ fn a_part_whose_reference_may_not_come() {
         let text = stored(behind);
         assert!(text.contains("would dangle"), "{behind}: {text}");
     }
-    let inner = int("
+    for part in ["(PyObject *)&((Outer *)v)->inner", "inner_of(v)"] {
+        let inner = int(&format!(
+            "
     PyObject *v = PyDict_GetItemWithError(dict, key);
     if (v == NULL)
         return -1;
-    ((Box *)self)->dict = (PyObject *)&((Outer *)v)->inner;
+    ((Box *)self)->dict = {part};
     Py_INCREF(((Box *)self)->dict);
-    return 0;");
-    assert!(inner.contains("would dangle"), "{inner}");
+    return 0;
+}}
+typedef struct {{ PyObject *dict; }} Box;
+typedef struct {{ PyObject head; PyObject inner; }} Outer;
+static PyObject *inner_of(PyObject *v) {{ return PyTuple_GET_ITEM(v, 0);"
+        ));
+        assert!(inner.contains("would dangle"), "{inner}");
+    }
 }
