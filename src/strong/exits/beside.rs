@@ -11,10 +11,7 @@
 //!     goto fail;
 //! ```
 
-use std::iter;
-
 use super::made_exit::results;
-use super::noted::behind;
 use super::steady::has_numbers_of;
 use super::{Exits, declared, label_of, text};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind, TokenRange, UnaryOp};
@@ -66,7 +63,8 @@ impl Exits<'_, '_> {
     pub(in crate::strong) fn next_tests(&self) -> Option<Vec<StmtId>> {
         let scene = self.scene;
         let stmt = scene.stmt_of(self.call)?;
-        let mut next = following(scene, stmt);
+        let (siblings, at) = scene.siblings(stmt)?;
+        let mut next = siblings[at..].iter().copied();
         let test =
             next.find(|&other| is_if(scene, other) || other != stmt && !only_looks(scene, other))?;
         // `r = f(item);` may be one statement before `if (r < 0)`.
@@ -163,13 +161,6 @@ pub(super) fn only_asks(name: &str) -> bool {
             name,
             "Py_SIZE" | "Py_TYPE" | "PyList_Size" | "PyTuple_Size" | "PyErr_Occurred"
         )
-}
-
-/// `stmt` and those that run behind it, be it behind the `if` in which it stands.
-fn following<'s>(scene: &'s Scene<'_>, stmt: StmtId) -> impl Iterator<Item = StmtId> + 's {
-    iter::successors(Some(stmt), |&stmt| {
-        scene.cfg.after(stmt).and_then(|_| behind(scene, stmt))
-    })
 }
 
 fn is_plain(scene: &Scene<'_>, stmt: StmtId) -> bool {

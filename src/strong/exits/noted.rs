@@ -60,7 +60,7 @@ impl Exits<'_, '_> {
 }
 
 /// The statement that comes next when `stmt` is done, if that is not the next pass of a loop.
-pub(super) fn behind(scene: &Scene<'_>, mut stmt: StmtId) -> Option<StmtId> {
+fn behind(scene: &Scene<'_>, mut stmt: StmtId) -> Option<StmtId> {
     loop {
         if let Some(next) = scene.next_sibling(stmt) {
             return Some(next);
