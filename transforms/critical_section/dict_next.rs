@@ -113,9 +113,9 @@ declare_rule! {
     /// Py_DECREF(fields_copy);
     /// ```
     /// That is so where key or value are used behind the loop, where the size is asked for far in
-    /// front of it, or counted by another loop (both then read from one copy), where a call that runs no
-    /// Python code may wait for a lock in between, where a macro leaves the loop or other threads run
-    /// in it, and where code that the loop calls may set the field that holds the dict.
+    /// front of it, or counted by another loop (both then read from one copy), where a call may wait
+    /// for a lock in between, where a macro leaves the loop or other threads run in it, and
+    /// where code that the loop calls may set the field that holds the dict.
     ///
     /// ## Confidence
     /// `safe` if all of that is proven: for a copy that it is released once on every path, that

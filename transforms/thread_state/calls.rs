@@ -67,7 +67,7 @@ pub(super) fn needs_thread(name: &str) -> bool {
 }
 
 /// Whether the call runs Python code of whatever kind: methods that classes define, imports.
-pub(in crate::transforms) fn runs_any_code(name: &str) -> bool {
+pub(super) fn runs_any_code(name: &str) -> bool {
     const PREFIXES: [&str; 15] = [
         "PyObject_Call",
         "PyObject_Vectorcall",

@@ -11,7 +11,6 @@ pub mod unattached_thread;
 
 use crate::rule::{Finding, Outcome, Rule};
 use crate::source::{ByteSpan, FileId};
-pub(super) use calls::runs_any_code;
 
 /// A finding about the text at `place`; `None` if it stands in no file.
 fn finding(

