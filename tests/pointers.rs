@@ -241,6 +241,48 @@ fn declared(names: &str) -> String {
 }
 
 #[test]
+fn a_sequence_that_has_no_name_or_another_one_at_the_read() {
+    let stays = |declared: &str, inner: &str| {
+        let patch = patch(&format!(
+            "    PyObject **items = NULL;
+    Py_ssize_t n = 0;
+{declared}
+    if (PyList_Check(list)) {{
+        PyObject *fast = list;
+        items = PySequence_Fast_ITEMS(fast);
+        n = PySequence_Fast_GET_SIZE(fast);
+    }}
+    for (; n > 0; n--) {{
+{inner}
+        if (put(sink, *items) < 0)
+            return -1;
+        items++;
+    }}
+    return 0;"
+        ));
+        assert!(patch.starts_with("= help: manual: "), "{patch}");
+    };
+    stays("", "");
+    stays("    PyObject *fast = sink->all;", "");
+    stays("", "        PyObject *fast = sink->all;");
+}
+
+#[test]
+fn pointers_beside_a_comment() {
+    let noted = "/* what is read */ **b";
+    let text = patch(&format!(
+        "    PyObject **a = rows(sink), {noted};
+    Py_ssize_t n;
+    b = PySequence_Fast_ITEMS(list);
+    for (n = 0; n < 3; n++, b++)
+        if (put(sink, *b) < 0)
+            return -1;
+    return put(sink, a[0]);"
+    ));
+    assert!(text.starts_with("= help: manual: "), "{text}");
+}
+
+#[test]
 fn pointers_of_one_declaration() {
     let all = "Py_ssize_t a_index = 0, b_index, c_index;";
     assert_eq!(declared("abc"), all);

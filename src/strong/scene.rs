@@ -243,6 +243,12 @@ impl<'a> Scene<'a> {
         Some((stmts, at))
     }
 
+    /// Whether a comment or a directive stands in the text.
+    pub(super) fn has_note(&self, span: ByteSpan) -> bool {
+        let text = self.text(span);
+        ["/*", "//", "#"].iter().any(|mark| text.contains(mark))
+    }
+
     /// The file's own text of an expression; `None` if a macro makes any of it.
     pub(super) fn span(&self, expr: ExprId) -> Option<ByteSpan> {
         let (file, span) = self.cx.span(self.item, expr)?;

@@ -39,7 +39,11 @@ impl Pointer<'_, '_> {
                 None => scene.layout.remove(whole),
             }]);
         }
-        let runs = self.runs(decls, gone)?.into_iter();
+        let runs = self.runs(decls, gone)?;
+        if runs.iter().any(|run| scene.has_note(*run)) {
+            return None;
+        }
+        let runs = runs.into_iter();
         let mut edits: Vec<Edit> = runs.map(|run| self.edit(run, String::new())).collect();
         if let Some(indices) = indices {
             let at = whole.start();

@@ -256,6 +256,9 @@ impl<'s, 'a> Pointer<'s, 'a> {
                 _ => {}
             }
         }
+        if !self.is_named_at(read) {
+            return None;
+        }
         if let Some(taken) = self.counted_next(read) {
             return Some(scene.layout.remove(scene.stmt_span(taken)?));
         }
@@ -266,6 +269,35 @@ impl<'s, 'a> Pointer<'s, 'a> {
             false => item,
         };
         Some(self.edit(scene.span(read)?, text))
+    }
+
+    /// Whether the name of the sequence means it at `read`.
+    ///
+    /// ```c
+    /// if (PyList_Check(arg)) {
+    ///     PyObject *fast = arg;
+    ///     items = PySequence_Fast_ITEMS(fast);
+    /// }
+    /// use(*items);                            /* no `fast` here */
+    /// ```
+    fn is_named_at(&self, read: ExprId) -> bool {
+        let tree = self.scene.tree;
+        let sequence = tree.local(self.sequence);
+        let is_only = tree
+            .locals
+            .iter()
+            .filter(|it| it.name == sequence.name)
+            .count()
+            == 1;
+        let is_inside = sequence.decl.is_none_or(|decl| {
+            let range = tree.expr(read).range;
+            let block = self.scene.siblings(decl);
+            block.is_some_and(|(stmts, at)| {
+                let mut behind = stmts[at..].iter();
+                behind.any(|&stmt| tree.stmt(stmt).range.contains(range))
+            })
+        });
+        is_only && is_inside
     }
 
     fn edit(&self, span: ByteSpan, text: String) -> Edit {

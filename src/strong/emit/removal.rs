@@ -187,9 +187,7 @@ impl Draft<'_, '_> {
     /// `if (v) … else if (c) a; else if (d) b;` turns into `if (!v) { if (c) a; else if (d) b; }`.
     fn turn_chain(&mut self, cond: ExprId, then: StmtId, chain: StmtId) -> Option<()> {
         let removed = self.up_to_else(then, chain)?;
-        let has_note = ["/*", "//", "#"]
-            .iter()
-            .any(|mark| self.scene.text(removed).contains(mark));
+        let has_note = self.scene.has_note(removed);
         let is_free = is_idle(self.scene, cond) && !self.around.contains_key(&then);
         if has_note || !is_free || self.gets_text_inside(then) {
             return None;
@@ -229,11 +227,9 @@ impl Draft<'_, '_> {
             return None;
         };
         let (first, last) = (self.scene.span(cond)?, self.scene.span(second)?);
-        let between = self
-            .scene
-            .text(ByteSpan::new(first.end().0, last.start().0));
+        let between = ByteSpan::new(first.end().0, last.start().0);
         let is_chain = otherwise.is_some_and(|other| self.scene.is_else_if(other));
-        let has_note = ["/*", "//", "#"].iter().any(|mark| between.contains(mark));
+        let has_note = self.scene.has_note(between);
         if is_chain || has_note || self.gets_text_inside(outer) || !is_idle(self.scene, cond) {
             return None;
         }

@@ -68,7 +68,12 @@ impl Follower<'_, '_> {
                 let name = scene.call(part).map(|(name, _)| name);
                 name.and_then(capi::effects).is_some()
             }
-            ExprKind::Member { .. } | ExprKind::Index { .. } => true,
+            // An array is a part of `v`, too.
+            ExprKind::Member { .. } | ExprKind::Index { .. } => {
+                let types = scene.cx.types();
+                let ty = types.of(scene.tree, part);
+                ty.is_none_or(|ty| types.is_object_pointer(ty))
+            }
             _ => false,
         }
     }

@@ -120,7 +120,11 @@ fn a_part_whose_reference_may_not_come() {
         let text = stored(behind);
         assert!(text.contains("would dangle"), "{behind}: {text}");
     }
-    for part in ["(PyObject *)&((Outer *)v)->inner", "inner_of(v)"] {
+    for part in [
+        "(PyObject *)&((Outer *)v)->inner",
+        "((Outer *)v)->pair",
+        "inner_of(v)",
+    ] {
         let inner = int(&format!(
             "
     PyObject *v = PyDict_GetItemWithError(dict, key);
@@ -131,7 +135,7 @@ fn a_part_whose_reference_may_not_come() {
     return 0;
 }}
 typedef struct {{ PyObject *dict; }} Box;
-typedef struct {{ PyObject head; PyObject inner; }} Outer;
+typedef struct {{ PyObject head; PyObject inner, pair[2]; }} Outer;
 static PyObject *inner_of(PyObject *v) {{ return PyTuple_GET_ITEM(v, 0);"
         ));
         assert!(inner.contains("would dangle"), "{inner}");
