@@ -108,16 +108,17 @@ fn pointers_into_an_argument_are_told_from_copies() {
         static int name(Foo *self, PyObject *v) { self->name = PyUnicode_AsUTF8(v); return 0; }
         static const char *text(PyObject *v) { return PyUnicode_AsUTF8(v); }
         static PyObject *field(Foo *v) { return v->field; }
+        static PyObject *inner(PyObject *v) { return (PyObject *)&((Foo *)v)->inner; }
         static PyObject *field_ref(Foo *v) { Py_INCREF(v->field); return v->field; }
         static PyObject *new_field(Foo *v) { return Py_NewRef(v->field); }
         static PyObject *same(PyObject *v) { return v; }
         static PyObject *made(PyObject *v) { return PyNumber_Long(v); }
         static Py_ssize_t size(Foo *v) { return v->size; }";
-    let calls =
-        "name(s, v); text(v); field(v); field_ref(v); new_field(v); same(v); made(v); size(v);";
+    let calls = "name(s, v); text(v); field(v); inner(v); field_ref(v); new_field(v); same(v); made(v); size(v);";
     insta::assert_snapshot!(summary(&with_caller(text, calls)), @r"
     field: Used and in the result
     field_ref: Used and in the result
+    inner: Used and in the result
     made: Used
     name: Used, Through({0})
     new_field: Used

@@ -70,7 +70,16 @@ impl<'a> Stepper<'a> {
                 .map_or(Value::Unknown, |temp| temp.value),
             Operand::Null => Value::Null,
             Operand::Int(number) => Value::Int(*number),
-            Operand::Str(_) | Operand::AddressOf(_) => Value::NonNull,
+            // &((Outer *)v)->inner
+            Operand::AddressOf(place) => match &place.base {
+                Base::Deref(pointer) => match self.value(state, pointer) {
+                    Value::Instance(id) | Value::Derived(id) => Value::Derived(id),
+                    value @ Value::MaybeDerived(_) => value,
+                    _ => Value::NonNull,
+                },
+                _ => Value::NonNull,
+            },
+            Operand::Str(_) => Value::NonNull,
             Operand::Unknown => Value::Unknown,
         }
     }
