@@ -10,7 +10,7 @@
 use crate::ast::{ExprId, ExprKind, StmtId, StmtKind, UnaryOp};
 use crate::source::ByteSpan;
 
-use super::references::late_value;
+use super::references::{is_behind_directive, late_value};
 use super::scope::{Scope, inside};
 use super::size::dict_of;
 
@@ -27,7 +27,15 @@ pub(super) struct Late {
 }
 
 impl Late {
-    /// `None` if more than that has to wait.
+    /// `None` if more than that has to wait, or a build may have the declaration alone:
+    ///
+    /// ```c
+    /// Py_ssize_t n = PyDict_Size(d);
+    /// #ifdef WITH_NAMES
+    ///     names = PyMem_New(char *, n);   /* here the section begins */
+    /// #else
+    ///     total = n;
+    /// ```
     pub(super) fn new(scope: &Scope<'_>, first: StmtId) -> Option<Self> {
         let (name, value) = late_value(scope, first)?;
         let StmtKind::Block(stmts) = scope.stmt(scope.parent(first)?) else {
@@ -51,13 +59,16 @@ impl Late {
                 || scope.stmt_mentions(stmt, local)
                 || !asks.starts_with("PyDict_") && reads_memory(scope, stmt)
         };
-        let is_only = calls.next().is_none() && !stmts.get(at + 1..leading)?.iter().any(waits);
+        let next = *stmts.get(leading)?;
+        let is_only = calls.next().is_none()
+            && !stmts.get(at + 1..leading)?.iter().any(waits)
+            && !is_behind_directive(scope, first, next);
         is_only.then_some(Self {
             name,
             value,
             dict: dict_of(scope, call)?,
             last: stmts[leading - 1],
-            next: *stmts.get(leading)?,
+            next,
         })
     }
 

@@ -184,24 +184,34 @@ pub(super) fn late_value(scope: &Scope<'_>, stmt: StmtId) -> Option<(ByteSpan, B
     let (decl, others) = decls.split_last()?;
     let variable = scope.tree().local(decl.local);
     let is_plain = variable.storage == Storage::None && !variable.ty.is_const;
-    let Some(Init::Expr(value)) = decl.init else {
-        return None;
-    };
-    if !is_plain || others.iter().any(|other| other.init.is_some()) {
+    let has_value = matches!(decl.init, Some(Init::Expr(_)));
+    if !is_plain || !has_value || others.iter().any(|other| other.init.is_some()) {
         return None;
     }
     let tokens = &scope.cx.item(scope.item).tokens;
-    let (_, name) = tokens.file_span(variable.name_range)?;
-    let (_, value) = scope.cx.span(scope.item, value)?;
-    Some((name, value))
+    let (file, name) = tokens.file_span(variable.name_range)?;
+    // `int n = (check(key));`: the parentheses are no part of the expression.
+    let (_, value) = tokens.file_span(TokenRange {
+        start: variable.name_range.end + 1,
+        end: decl.range.end,
+    })?;
+    let (_, whole) = scope.span(stmt)?;
+    let text = |start, end| scope.cx.file(file).text(ByteSpan::new(start, end));
+    // `int n __attribute__((unused)) = check(key);`
+    let is_bare = text(name.end().0, value.start().0).trim() == "=";
+    let head = text(whole.start().0, name.start().0);
+    let mut words = head.split(|c: char| !c.is_alphanumeric() && c != '_');
+    // The value gives the type, or is what the name stands for: `auto n`, `int &n`.
+    let is_bound = words.any(|word| matches!(word, "auto" | "__auto_type")) || head.contains('&');
+    (is_bare && !is_bound).then_some((name, value))
 }
 
-/// Whether a directive stands between the brace of `block` and `stmt`.
-fn is_behind_directive(scope: &Scope<'_>, block: StmtId, stmt: StmtId) -> bool {
-    let (Some((file, block)), Some((_, stmt))) = (scope.span(block), scope.span(stmt)) else {
+/// Whether a directive stands between the beginning of `from`, the brace of a block, and `stmt`.
+pub(super) fn is_behind_directive(scope: &Scope<'_>, from: StmtId, stmt: StmtId) -> bool {
+    let (Some((file, from)), Some((_, stmt))) = (scope.span(from), scope.span(stmt)) else {
         return true;
     };
-    let above = ByteSpan::new(block.start().0, stmt.start().0);
+    let above = ByteSpan::new(from.start().0, stmt.start().0);
     let tokens = &scope.cx.program.index[file.index()].tokens;
     has_directive(scope.cx.file(file).bytes(), tokens, above)
 }

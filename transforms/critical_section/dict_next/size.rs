@@ -24,14 +24,6 @@ pub(super) struct Asked<'t> {
 /// ```
 pub(super) fn asked_outside<'s>(scope: &'s Scope<'_>, site: &Site) -> Vec<Asked<'s>> {
     let tree = scope.tree();
-    let Some(dict) = scope.text(scope.uncast(site.dict)) else {
-        return Vec::new();
-    };
-    let is_of_dict = |of| {
-        scope
-            .text(scope.uncast(of))
-            .is_some_and(|text| text == dict)
-    };
     let iteration = site.turn(scope);
     // `if (PyDict_Next(…)) … else assert(0);`
     let has_else = matches!(
@@ -45,7 +37,8 @@ pub(super) fn asked_outside<'s>(scope: &'s Scope<'_>, site: &Site) -> Vec<Asked<
     let calls = exprs(tree).filter_map(|(call, kind)| {
         let (name, of) = size_call(tree, kind)?;
         let is_outside = !inside(scope.expr(call).range, iteration);
-        (is_outside && is_of_dict(of)).then_some(Asked { call, name })
+        // By its tokens: `Py_SAFE_DOWNCAST(PyDict_Size(d), Py_ssize_t, int)` is a macro.
+        (is_outside && scope.is_same_text(of, site.dict)).then_some(Asked { call, name })
     });
     calls
         .filter(|asked| meets(scope, asked.call, site.call))

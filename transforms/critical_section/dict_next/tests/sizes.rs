@@ -534,6 +534,14 @@ fill(PyObject *d, long *hashes, Table *table)
         plain.contains("SECTION(d);\n+    n = PyDict_Size(d);"),
         "{plain}"
     );
+    let enclosed = said(
+        "Py_ssize_t n = (PyDict_Size(d));\n    Py_ssize_t pos = 0;",
+        "return n;",
+    );
+    assert!(
+        enclosed.contains("SECTION(d);\n+    n = (PyDict_Size(d));"),
+        "{enclosed}"
+    );
     let claim = "`d` has no more items";
     for declared in [
         // The others need it, or may be others once it is asked.
@@ -542,6 +550,10 @@ fill(PyObject *d, long *hashes, Table *table)
         "Py_ssize_t n = PyMapping_Length(d);\n    Py_ssize_t pos = 0, m = table->n;",
         "const Py_ssize_t n = PyDict_Size(d);\n    Py_ssize_t pos = 0;",
         "Py_ssize_t n = PyDict_Size(d), pos = 0;",
+        // Without the value there is no type, and the name has more to it.
+        "__auto_type n = PyDict_Size(d);\n    Py_ssize_t pos = 0;",
+        "Py_ssize_t n __attribute__((aligned(16))) = PyDict_Size(d);\n    Py_ssize_t pos = 0;",
+        "Py_ssize_t n /* all */ = PyDict_Size(d);\n    Py_ssize_t pos = 0;",
     ] {
         let said = said(declared, "return n;");
         assert!(!said.contains("safe: hold `d`"), "{declared}: {said}");
@@ -550,4 +562,81 @@ fill(PyObject *d, long *hashes, Table *table)
             "{declared}: {said}"
         );
     }
+}
+
+#[test]
+fn a_size_that_a_macro_hands_on_is_asked_in_the_section() {
+    let said = |declared: &str, asked: &str| {
+        diff(&format!(
+            "
+#define WITH(x) (x)
+#define SIZE(d) PyDict_Size(d)
+static int
+fill(PyObject *d, long *hashes)
+{{
+    {declared}
+    Py_ssize_t pos = 0;
+    PyObject *key;
+
+    {asked}hashes = malloc(n * sizeof(*hashes));
+    while (PyDict_Next(d, &pos, &key, NULL))
+        *hashes++ = 1;
+    return 0;
+}}
+"
+        ))
+    };
+    for size in [
+        "Py_SAFE_DOWNCAST(PyDict_Size(d), Py_ssize_t, int)",
+        "WITH(PyDict_Size(d))",
+        "(int) SIZE(d)",
+    ] {
+        let late = said(&format!("int n = {size};"), "");
+        let text = format!("SECTION(d);\n+    n = {size};");
+        assert!(late.contains(&text), "{late}");
+        let plain = said("int n;", &format!("n = {size};\n    "));
+        let text = format!("SECTION(d);\n     n = {size};");
+        assert!(plain.contains(&text), "{plain}");
+    }
+}
+
+#[test]
+fn a_size_that_another_branch_needs_is_not_asked_later() {
+    let said = |before: &str, between: &str| {
+        diff(&format!(
+            "
+static Py_ssize_t
+fill(PyObject *d, long *hashes)
+{{
+{before}    Py_ssize_t n = PyDict_Size(d);
+    Py_ssize_t total = 0, pos = 0;
+    PyObject *key;
+{between}
+    hashes = malloc(n * sizeof(*hashes));
+    while (PyDict_Next(d, &pos, &key, NULL))
+        *hashes++ = 1;
+#else
+    total = n;
+#endif
+    return total;
+}}
+"
+        ))
+    };
+    for test in [
+        "#ifdef FAST",
+        "#if defined(FAST)",
+        "#if PY_VERSION_HEX >= 0x030C0000",
+    ] {
+        let said = said("", test);
+        assert!(!said.contains("+    Py_ssize_t n;"), "{test}: {said}");
+        assert!(!said.contains("safe: hold `d`"), "{test}: {said}");
+        assert!(said.contains("`d` has no more items"), "{test}: {said}");
+    }
+    // Both stand in one branch.
+    let joined = said("#ifdef FAST\n", "");
+    assert!(
+        joined.contains("SECTION(d);\n+    n = PyDict_Size(d);"),
+        "{joined}"
+    );
 }
