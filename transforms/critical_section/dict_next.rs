@@ -13,6 +13,7 @@ mod field;
 mod fills;
 mod late;
 mod leaving;
+mod null;
 mod once;
 mod operand;
 mod owner;
@@ -452,7 +453,7 @@ impl<'a> Sites<'a> {
         if let Some((inner, operand)) = &second {
             assume_operand(scope, inner, operand, &mut fix);
         }
-        if !site.is_unconditional {
+        if !site.is_unconditional || site.may_be_null {
             fix.assume(format!("`{}` is not NULL here", operand.text()));
         }
         if self.calls.len() == 1 && uses.outlives == 0 && unheld == 0 {

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 
 use crate::ast::{ExprId, ExprKind, Init, LocalId, Name, UnaryOp};
 use crate::capi::{self, Returns};
+use crate::cfg::{Cfg, Point, reaches};
 
 use super::field::may_be_set;
 use super::scope::{Scope, inside};
@@ -59,7 +60,7 @@ pub(super) fn borrows_what_others_set(scope: &Scope<'_>, site: &Site) -> bool {
             _ => {}
         }
     }
-    is_borrowed && !is_counted(scope, local)
+    is_borrowed && !is_counted(scope, site, local)
 }
 
 /// Whether a function of the package is called that may lend what it returns:
@@ -72,10 +73,11 @@ fn hands_out(scope: &Scope<'_>, callee: ExprId) -> bool {
     returns != Some(Returns::New) && scope.cx.definitions(name).next().is_some()
 }
 
-/// Whether the function takes a reference through `local`.
-fn is_counted(scope: &Scope<'_>, local: LocalId) -> bool {
+/// Whether the function takes a reference through `local` on every path to the section: one that it
+/// takes behind the loop, `Py_INCREF(d); return d;`, comes too late.
+fn is_counted(scope: &Scope<'_>, site: &Site, local: LocalId) -> bool {
     const TAKES: [&str; 4] = ["Py_INCREF", "Py_XINCREF", "Py_NewRef", "Py_XNewRef"];
-    scope.tree().exprs.iter().any(|expr| match &expr.kind {
+    let takes = |kind: &ExprKind| match kind {
         ExprKind::Call { callee, args } => {
             let name = scope.tree().callee_name(*callee);
             let arg = args.first().map(|&arg| scope.uncast(arg));
@@ -83,7 +85,16 @@ fn is_counted(scope: &Scope<'_>, local: LocalId) -> bool {
                 && arg.and_then(|arg| scope.local(arg)) == Some(local)
         }
         _ => false,
-    })
+    };
+    let ids = scope.tree().expr_ids();
+    let taken = ids.filter(|&id| takes(&scope.expr(id).kind));
+    let taken: Vec<Point> = taken.filter_map(|id| scope.cfg.call(id)).collect();
+    let entry = Point {
+        block: Cfg::ENTRY,
+        index: 0,
+    };
+    let region = scope.cfg.before(site.region.first);
+    region.is_some_and(|region| !reaches(&scope.cfg, entry, region, &taken))
 }
 
 /// What is assigned to `local`, and the calls that get its address.

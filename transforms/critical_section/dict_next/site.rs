@@ -33,6 +33,8 @@ pub(super) struct Site {
     pub(super) kind: Kind,
     /// Whether the call is the first thing that the region does with the dict, whatever happens.
     pub(super) is_unconditional: bool,
+    /// Whether the dict may be `NULL` where the section begins, and nothing crashed there before.
+    pub(super) may_be_null: bool,
 }
 
 /// Statements of one block, from the first to the last.
@@ -171,6 +173,7 @@ fn shape(scope: &Scope<'_>, iteration: StmtId, call: ExprId) -> Result<Site, Str
         step,
         kind,
         is_unconditional: kind != Kind::DoLoop && comes_first(scope, cond, call),
+        may_be_null: false,
     })
 }
 

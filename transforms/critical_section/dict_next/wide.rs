@@ -9,9 +9,11 @@
 //! ```
 
 use crate::ast::{BinaryOp, ExprId, ExprKind, StmtId, StmtKind};
+use crate::capi;
 use crate::cfg::{Callee, InstrKind, Source};
 
 use super::late::Late;
+use super::null::may_be_null;
 use super::operand::Operand;
 use super::scope::{Scope, inside};
 use super::site::{Region, Site};
@@ -33,13 +35,18 @@ pub(super) fn with_sizes(
     } else if !inside(site.range(scope), scope.range(region.last)) {
         return None;
     }
-    let asks_first = asked
-        .iter()
-        .any(|asked| is_unconditional(scope, region.first, asked.call))
-        || is_checked_first(scope, site, region.first);
+    let first = || {
+        let asks_first = |asked: &&Asked<'_>| is_unconditional(scope, region.first, asked.call);
+        asked.iter().filter(asks_first)
+    };
+    let is_checked = is_checked_first(scope, site, region.first);
+    let asks_first = is_checked || first().next().is_some();
+    let crashes = is_checked || first().any(|asked| capi::reads_first(asked.name));
+    let begin = scope.cfg.before(region.first);
     let mut wide = Site {
         region,
         is_unconditional: true,
+        may_be_null: !crashes && begin.is_none_or(|at| may_be_null(scope, site.dict, at)),
         ..*site
     };
     if !keeps_its_variables(scope, &wide) {
@@ -92,7 +99,7 @@ fn begins_section(callee: &Callee) -> bool {
     matches!(callee, Callee::Named(name) if name.starts_with("PyCriticalSection") || &**name == "PyMutex_Lock")
 }
 
-/// Whether `call` is made whenever `stmt` is: the dict then is one.
+/// Whether `call` is made whenever `stmt` is.
 pub(super) fn is_unconditional(scope: &Scope<'_>, stmt: StmtId, call: ExprId) -> bool {
     let at = scope.expr(call).range;
     let within = |expr: ExprId| inside(at, scope.expr(expr).range);

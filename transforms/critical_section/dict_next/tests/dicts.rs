@@ -1187,6 +1187,47 @@ total(void)
 }
 
 #[test]
+fn a_reference_that_is_taken_behind_the_loop_comes_too_late() {
+    let text = |first: &str, last: &str| {
+        format!(
+            "
+static PyObject *first;
+static PyObject *
+set_first(PyObject *self, PyObject *dict)
+{{
+    Py_XSETREF(first, Py_NewRef(dict));
+    Py_RETURN_NONE;
+}}
+static PyMethodDef methods[] = {{{{\"set_first\", set_first, METH_O, NULL}}, {{NULL}}}};
+static PyObject *
+last(PyObject *list)
+{{
+    Py_ssize_t pos = 0;
+    PyObject *key;
+    PyObject *dict = first;
+    {first}
+    while (PyDict_Next(dict, &pos, &key, NULL))
+        PyList_Append(list, key);
+    {last}
+    return dict;
+}}
+"
+        )
+    };
+    let behind = diff(&text("", "Py_INCREF(dict);"));
+    assert!(behind.contains("+    Py_INCREF(dict);"), "{behind}");
+    assert!(behind.contains("+    Py_DECREF(dict);"), "{behind}");
+    let some = diff(&text("if (list) Py_INCREF(dict);", ""));
+    assert!(some.contains("+    Py_INCREF(dict);"), "{some}");
+    let before = diff(&text("Py_INCREF(dict);", ""));
+    assert!(
+        before.contains("+    Py_BEGIN_CRITICAL_SECTION(dict);"),
+        "{before}"
+    );
+    assert!(!before.contains("+    Py_INCREF(dict);"), "{before}");
+}
+
+#[test]
 fn a_dict_that_a_function_of_the_package_lends_is_held() {
     let text = |returned: &str| {
         format!(

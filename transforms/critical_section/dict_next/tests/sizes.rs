@@ -640,3 +640,61 @@ fill(PyObject *d, long *hashes)
         "{joined}"
     );
 }
+
+#[test]
+fn a_dict_that_may_be_null_where_its_size_is_asked_is_a_question() {
+    // No copy helps, as the position does not begin with 0.
+    let is_asked = |declared: &str, got: &str, size: &str| {
+        let said = diff(&format!(
+            "
+static PyObject *registry;
+static PyObject *make(void);
+static int
+fill(PyObject *self, PyObject *args, long *hashes)
+{{
+    PyObject *d{declared}, *key;
+    Py_ssize_t n, pos = 1;
+
+    {got}
+    n = {size}(d);
+    if (n < 0)
+        return -1;
+    hashes = malloc(n * sizeof(*hashes));
+    while (PyDict_Next(d, &pos, &key, NULL))
+        *hashes++ = 1;
+    return 0;
+}}
+"
+        ));
+        assert!(
+            said.contains("BEGIN_CRITICAL_SECTION(d);\n     n ="),
+            "{said}"
+        );
+        said.contains("assumes that `d` is not NULL here")
+    };
+    let size = "PyDict_Size";
+    let optional = "if (!PyArg_ParseTuple(args, \"|O\", &d)) return -1;";
+    for (declared, got) in [
+        (" = registry", ""),
+        (" = NULL", optional),
+        ("", "d = make();"),
+        ("", "if (self) d = args; else d = NULL;"),
+        ("", "d = self ? registry : args;"),
+    ] {
+        assert!(is_asked(declared, got, size), "{declared} {got}");
+    }
+    let needed = "if (!PyArg_ParseTuple(args, \"O\", &d)) return -1;";
+    for (declared, got) in [
+        (" = args", ""),
+        (" = registry", "if (d == NULL) return 0;"),
+        (" = registry", "if (!d || !PyDict_Check(d)) return 0;"),
+        (" = NULL", needed),
+        ("", "if ((d = make()) == NULL) return -1;"),
+        ("", "d = make(); if (d == NULL) d = args;"),
+        ("", "d = PyTuple_GET_ITEM(args, 0);"),
+    ] {
+        assert!(!is_asked(declared, got, size), "{declared} {got}");
+    }
+    // That crashes as well.
+    assert!(!is_asked(" = registry", "", "PyDict_GET_SIZE"));
+}
