@@ -12,7 +12,6 @@
 //! ```
 
 use super::made_exit::results;
-use super::steady::has_numbers_of;
 use super::{Exits, declared, label_of, text};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind, TokenRange, UnaryOp};
 use crate::capi::{self, Returns};
@@ -55,7 +54,8 @@ impl Exits<'_, '_> {
         // `if (begin(PyList_GET_ITEM(list, 0)) < 0) { … }`: what the failed call began is over.
         let is_around = branch.test == stmt && branch.evident;
         let same = self.is_same_at(branch, &apart)
-            && (is_around || self.undoes(branch) && has_numbers_of(self, branch));
+            && (is_around || self.undoes(branch))
+            && self.is_apart_from(branch);
         if same { text(scene, branch) } else { None }
     }
 

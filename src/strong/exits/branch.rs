@@ -349,7 +349,7 @@ fn own_failed(scene: &Scene<'_>, name: &str, found: Found) -> bool {
 
 /// What the statement in front of `stmt` assigns to `target`: a variable or a member.
 /// Declarations and releases of other variables may stand between.
-fn value_before(scene: &Scene<'_>, stmt: StmtId, target: ExprId) -> Option<ExprId> {
+pub(super) fn value_before(scene: &Scene<'_>, stmt: StmtId, target: ExprId) -> Option<ExprId> {
     let (siblings, at) = scene.siblings(first_of_chain(scene, stmt, target)?)?;
     let is_apart = |stmt: StmtId| match &scene.tree.stmt(stmt).kind {
         StmtKind::Decl(decls) => decls.iter().all(|decl| decl.init.is_none()),

@@ -12,12 +12,13 @@
 //! }
 //! ```
 
-use super::branch::Branch;
+use super::branch::{Branch, raises};
 use super::error_value::ErrorValue;
 use super::made_exit::release;
 use super::state::Owned;
 use super::{Exits, label_of, text};
 use crate::ast::{LocalId, StmtId, StmtKind};
+use crate::cfg::{Point, reaches};
 use crate::strong::scene::Scene;
 
 impl Exits<'_, '_> {
@@ -55,7 +56,8 @@ impl Exits<'_, '_> {
         let mut apart = self.unread_at(branch.then);
         apart.extend(made.iter().map(|owned| owned.local));
         let is_read = |owned: &Owned| scene.liveness.is_live(owned.local, start);
-        let fits = self.is_same_at(branch, &apart) && self.undoes(branch);
+        let fits =
+            self.is_same_at(branch, &apart) && self.undoes(branch) && self.is_apart_from(branch);
         (fits && !made.iter().any(is_read)).then_some(made)
     }
 }
@@ -80,4 +82,17 @@ pub(super) fn goes_to_error(scene: &Scene<'_>, branch: &Branch, error: ErrorValu
         };
         value.is_some_and(|value| error.is(scene, value)) && steps.iter().all(is_step)
     })
+}
+
+/// Whether the code behind the label of `branch` raises an exception on all paths, in place of that
+/// of the call: `no_memory: PyErr_NoMemory(); fail: …`.
+pub(super) fn raises_behind(scene: &Scene<'_>, branch: &Branch) -> bool {
+    let StmtKind::Goto(label) = &scene.tree.stmt(branch.jump).kind else {
+        return false;
+    };
+    let calls = scene.tree.calls().filter(|(_, name)| raises(name));
+    let raised: Vec<Point> = calls.filter_map(|(call, _)| scene.cfg.call(call)).collect();
+    let start = label_of(scene, label).and_then(|label| scene.cfg.before(label));
+    let mut ends = scene.cfg.returns();
+    start.is_some_and(|start| !ends.any(|end| reaches(scene.cfg, start, end, &raised)))
 }

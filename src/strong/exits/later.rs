@@ -27,6 +27,7 @@ impl Exits<'_, '_> {
             self.is_same_at(branch, &self.unread_by(branch))
                 && self.undoes(branch)
                 && says_the_same(self, branch)
+                && self.is_apart_from(branch)
         })?;
         text(self.scene, same)
     }

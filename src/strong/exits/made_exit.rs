@@ -10,6 +10,7 @@
 //! ```
 
 use super::held::frees;
+use super::owned_by::{counted_release, is_owned_by_flag};
 use super::state::{Owned, State};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtKind, TypeKind, UnaryOp};
 use crate::capi::{self, Returns};
@@ -59,52 +60,11 @@ pub(in crate::strong) fn release(scene: &Scene<'_>, owned: Owned) -> Option<Stri
     Some(format!("{function}({name});"))
 }
 
-/// The function that releases an object for which this one takes a reference right where it names
-/// it, and nowhere else: what calls give it comes with one.
-///
-/// ```c
-/// if (dict != NULL) {
-///     state = copy_dict(dict);
-/// } else {
-///     state = Py_None;
-///     Py_INCREF(state);
-/// }
-/// ```
-fn counted_release(scene: &Scene<'_>, owned: Owned) -> Option<&'static str> {
-    let local = owned.local;
-    let is_call = |value: &ExprId| {
-        let value = scene.tree.without_casts(*value);
-        matches!(scene.tree.expr(value).kind, ExprKind::Call { .. })
-    };
-    let (made, named): (Vec<ExprId>, Vec<ExprId>) =
-        makers(scene, local).into_iter().partition(is_call);
-    let takes = |expr: ExprId| match scene.call(expr) {
-        Some(("Py_INCREF" | "Py_XINCREF", [arg])) => scene.as_local(*arg) == Some(local),
-        _ => false,
-    };
-    let taken = scene.tree.expr_ids().filter(|&expr| takes(expr)).count();
-    let is_counted = |&value: &ExprId| {
-        let next = scene.stmt_of(value).and_then(|it| scene.next_sibling(it));
-        match next.map(|next| &scene.tree.stmt(next).kind) {
-            Some(&StmtKind::Expr(expr)) => takes(expr),
-            _ => false,
-        }
-    };
-    let is_object = scene.tree.local(local).ty.is_py_object_pointer()
-        && !scene.tree.local(local).is_param
-        && !scene.cfg.address_taken().contains(&local);
-    let is_shown = !made.is_empty()
-        && !named.is_empty()
-        && taken == named.len()
-        && named.iter().all(is_counted);
-    (is_object && is_shown).then_some(match owned.null {
-        true => "Py_XDECREF",
-        false => "Py_DECREF",
-    })
-}
-
 /// The function by which this one releases the variable elsewhere.
 fn own_release<'s>(scene: &'s Scene<'_>, owned: Owned) -> Option<&'s str> {
+    if is_owned_by_flag(scene, owned.local) {
+        return None;
+    }
     match calls_with(scene, owned.local).find(|name| frees(name))? {
         "Py_DECREF" | "Py_XDECREF" if owned.null => Some("Py_XDECREF"),
         "Py_DECREF" | "Py_XDECREF" => Some("Py_DECREF"),

@@ -4,6 +4,7 @@
 //! the function owns at the call, and returns an error. Else it is made of the same parts.
 
 mod beside;
+mod between;
 mod bound;
 pub(super) mod branch;
 mod counted;
@@ -19,6 +20,7 @@ mod later;
 mod locks;
 mod made_exit;
 mod noted;
+mod owned_by;
 pub(super) mod passed_on;
 mod reported;
 mod state;
@@ -34,7 +36,7 @@ use crate::strong::scene::{Parent, Scene};
 use crate::strong::types::is_number;
 use bound::bounded_loop;
 use branch::{Branch, branches, is_failure, leaves_exception, raised_returns, releases_all, stmts};
-use earlier::goes_to_error;
+use earlier::{goes_to_error, raises_behind};
 use error_value::ErrorValue;
 use held::{Held, fails_cleanly};
 use locks::{Taken, asks_for_lock, taken_at};
@@ -114,6 +116,7 @@ impl<'s, 'a> Exits<'s, 'a> {
             StmtKind::Goto(_) => true,
             _ => returns,
         });
+        branches.retain(|branch| !raises_behind(scene, branch));
         branches.sort_by_key(|branch| {
             let at = scene.stmt_span(branch.jump);
             at.map(|span| span.start().0.abs_diff(here))
@@ -156,7 +159,8 @@ impl<'s, 'a> Exits<'s, 'a> {
             }
             None => self.state.owns_nothing() && is_return(self.scene, branch.jump),
         };
-        let fits = fits && self.undo.is_done_by(self.scene, &[], label);
+        let fits =
+            fits && self.undo.is_done_by(self.scene, &[], label) && self.is_apart_from(branch);
         if fits {
             Some(vec![line(self.scene, branch.jump)?])
         } else {
@@ -167,7 +171,10 @@ impl<'s, 'a> Exits<'s, 'a> {
     /// `branch` with its releases.
     fn whole(&self, branch: &Branch) -> Option<Vec<String>> {
         let start = self.scene.cfg.before(branch.then)?;
-        let fits = start.index == 0 && self.fails_cleanly(start.block) && self.undoes(branch);
+        let fits = start.index == 0
+            && self.fails_cleanly(start.block)
+            && self.undoes(branch)
+            && self.is_apart_from(branch);
         if fits { text(self.scene, branch) } else { None }
     }
 
@@ -218,7 +225,7 @@ impl<'s, 'a> Exits<'s, 'a> {
         let tells = before.evident && again.evident && !self.reads_numbers(label);
         let same = before.releases.is_empty()
             && (self.is_same_at(before, &unread) || tells && self.agrees_at(before, &unread));
-        (same && self.undoes(before)).then(|| vec![jump])
+        (same && self.undoes(before) && self.is_apart_from(before)).then(|| vec![jump])
     }
 
     /// Whether numbers that the function keeps in variables are read from `label` on.

@@ -40,7 +40,8 @@ impl Exits<'_, '_> {
         let is_right = !self.speaks_of_result(&branch)
             && self.agrees_at(&branch, &self.unread_at(branch.then))
             && (is_told && is_done() || is_evident())
-            && is_steady(self, &branch);
+            && is_steady(self, &branch)
+            && self.is_apart_from(&branch);
         if is_right {
             Some((outer, text(scene, &branch)?))
         } else {

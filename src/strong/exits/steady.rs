@@ -21,7 +21,6 @@ use crate::ast::{ExprId, LocalId, StmtId, TokenRange, TypeKind};
 use crate::cfg::reaches;
 use crate::cfg::{Callee, Instr, InstrKind, Operand, Point, Source};
 use crate::strong::scene::Scene;
-use crate::strong::types::is_number;
 
 /// Whether what the loops of `branch` release, and what it counts on or back, is at the call as it
 /// is at its start.
@@ -73,21 +72,6 @@ pub(super) fn says_the_same(exits: &Exits<'_, '_>, branch: &Branch) -> bool {
     !way.passes(is_set) || !way.passes(is_first) && way.is_free_of(|it| is_set(it) || acts(it))
 }
 
-/// Whether no number that is read from `branch` on may get its first value behind the call:
-/// `kind = kind_of(item); if (kind < 0) goto failed; … failed: forget(kind);`
-pub(super) fn has_numbers_of(exits: &Exits<'_, '_>, branch: &Branch) -> bool {
-    let (scene, state) = (exits.scene, &exits.state);
-    let Some((way, start)) = Way::new(exits, branch).zip(start(scene, branch)) else {
-        return false;
-    };
-    let is_first = |local: LocalId| {
-        is_number(&scene.tree.local(local).ty)
-            && state.of(local) & UNSET != 0
-            && scene.liveness.is_live(local, start)
-    };
-    !way.passes(|instr| set_by(instr).any(is_first))
-}
-
 /// Whether the function does not set `local` between the call and `branch`, to which a way leads.
 pub(super) fn is_kept(exits: &Exits<'_, '_>, branch: &Branch, local: LocalId) -> bool {
     Way::new(exits, branch).is_some_and(|way| {
@@ -102,7 +86,7 @@ pub(super) fn start(scene: &Scene<'_>, branch: &Branch) -> Option<Point> {
 }
 
 /// The variables that a step sets, or may set through their addresses.
-fn set_by(instr: &Instr) -> impl Iterator<Item = LocalId> {
+pub(super) fn set_by(instr: &Instr) -> impl Iterator<Item = LocalId> {
     let (stored, args) = match &instr.kind {
         InstrKind::Store { place, .. } => (place.as_local(), &[][..]),
         InstrKind::Call { args, .. } => (None, &args[..]),
@@ -116,7 +100,7 @@ fn set_by(instr: &Instr) -> impl Iterator<Item = LocalId> {
 }
 
 /// Whether a step may do more than to set a variable or to look at an object: `PyBytes_AS_STRING`.
-fn acts(instr: &Instr) -> bool {
+pub(super) fn acts(instr: &Instr) -> bool {
     let reads = |name: &str| {
         let field = name
             .starts_with("Py")
@@ -179,24 +163,34 @@ fn touches(scene: &Scene<'_>, instr: &Instr, locals: &[LocalId]) -> bool {
 }
 
 /// The paths from the call to the branch.
-struct Way<'s, 'a> {
-    scene: &'s Scene<'a>,
+pub(super) struct Way<'s, 'a> {
+    pub(super) scene: &'s Scene<'a>,
     from: Point,
     to: Point,
 }
 
 impl<'s, 'a> Way<'s, 'a> {
     fn new(exits: &Exits<'s, 'a>, branch: &Branch) -> Option<Self> {
+        Self::from(exits, exits.scene.cfg.before(branch.then)?)
+    }
+
+    /// Those from the call to a point.
+    pub(super) fn from(exits: &Exits<'s, 'a>, to: Point) -> Option<Self> {
         let scene = exits.scene;
         Some(Self {
             scene,
             from: scene.cfg.call(exits.call)?,
-            to: scene.cfg.before(branch.then)?,
+            to,
         })
     }
 
+    /// Whether there is one.
+    pub(super) fn leads(&self) -> bool {
+        reaches(self.scene.cfg, self.from.next(), self.to, &[])
+    }
+
     /// Whether one of the paths has no step that is like that.
-    fn is_free_of(&self, is_like: impl Fn(&Instr) -> bool) -> bool {
+    pub(super) fn is_free_of(&self, is_like: impl Fn(&Instr) -> bool) -> bool {
         let steps = self.scene.cfg.iter().flat_map(|(block, content)| {
             let steps = (0..).zip(&content.instrs);
             steps.map(move |(index, instr)| (Point { block, index }, instr))
@@ -207,7 +201,7 @@ impl<'s, 'a> Way<'s, 'a> {
     }
 
     /// Whether one of the steps on the way is like that.
-    fn passes(&self, is_like: impl Fn(&Instr) -> bool) -> bool {
+    pub(super) fn passes(&self, is_like: impl Fn(&Instr) -> bool) -> bool {
         let cfg = self.scene.cfg;
         cfg.iter().any(|(block, content)| {
             let mut steps = (0..).zip(&content.instrs);

@@ -1,6 +1,6 @@
 //! Exits that are taken over from further on, or from around, for items that are not there any more.
 
-use super::{int, object};
+use super::{all, int, object};
 
 #[test]
 fn the_exit_of_a_loop_behind_which_nothing_has_changed() {
@@ -91,7 +91,7 @@ fn what_is_named_is_counted_and_what_is_made_is_not() {
     if (slots == NULL)
         return NULL;
     if (dict)
-        state = copy_of(dict);
+        state = PyDict_Copy(dict);
     else {
         state = Py_None;
         Py_INCREF(state);
@@ -146,15 +146,15 @@ fn what_may_not_be_owned_is_not_released() {
         ));
         changed.contains("DECREF(state)")
     };
-    let named = "if (key) state = found(key); else { state = Py_None; Py_INCREF(state); }";
+    let named = "if (key) state = PyObject_Repr(key); else { state = Py_None; Py_INCREF(state); }";
     assert!(released(named, ""));
     // It is counted behind the loop, where it is named or found alike.
     assert!(!released(
-        "state = key ? found(key) : Py_None;",
+        "state = key ? PyObject_Repr(key) : Py_None;",
         "Py_INCREF(state);"
     ));
     assert!(!released(
-        "if (key) state = found(key); else state = Py_None;",
+        "if (key) state = PyObject_Repr(key); else state = Py_None;",
         "Py_INCREF(state);"
     ));
     assert!(!released(named, "Py_INCREF(state);"));
@@ -301,4 +301,65 @@ fn a_block_tells_of_the_call_that_it_is_written_around() {
     // It may be about something else.
     assert!(left("if (r < 0) PyErr_Clear();"));
     assert!(left("if (r == 2) r = PyObject_Size(key);"));
+}
+
+#[test]
+fn what_calls_give_is_released_where_it_is_owned() {
+    let released = |found: &str, end: &str| {
+        let changed = all(&format!(
+            "static PyObject *peek(Obj *self) {{ return self->state; }}
+static PyObject *kept(Obj *self) {{
+    PyObject *made = PyDict_New();
+    self->state = made;
+    return made;
+}}
+static PyObject *copied(PyObject *from) {{
+    PyObject *made = PyDict_New();
+    if (made == NULL)
+        return NULL;
+    if (PyDict_Update(made, from) < 0) {{
+        Py_DECREF(made);
+        return NULL;
+    }}
+    return made;
+}}
+static PyObject *f(Obj *self, PyObject *list, const char *name)
+{{
+    PyObject *type;
+    Py_ssize_t i;
+    int own = 0;
+    if (PyList_Check(self))
+        return PyErr_Format(PyExc_TypeError, \"a list\");
+    if (name != NULL)
+        type = {found};
+    else {{
+        type = Py_None;
+        Py_INCREF(type);
+        own = 1;
+    }}
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {{
+        PyObject *item = PyList_GET_ITEM(list, i);
+        if (look(item))
+            break;
+    }}
+    {end}
+}}
+"
+        ));
+        changed.contains("+            Py_XDECREF(type);")
+    };
+    let given = "return type;";
+    assert!(released("copied((PyObject *)self)", given));
+    assert!(released("PyObject_Repr(list)", given));
+    assert!(!released("peek(self)", given));
+    assert!(!released("kept(self)", given));
+    assert!(!released("registry_find(name)", given));
+    let asked = "if (own)
+        Py_DECREF(type);
+    return PyLong_FromLong(1);";
+    assert!(!released("peek(self)", asked));
+    assert!(released(
+        "peek(self)",
+        "Py_DECREF(type); return PyLong_FromLong(1);"
+    ));
 }

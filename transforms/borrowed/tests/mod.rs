@@ -5,6 +5,7 @@ mod aligned;
 mod apart;
 mod arguments;
 mod awaited;
+mod between;
 mod bounds;
 mod chains;
 mod cleanup;

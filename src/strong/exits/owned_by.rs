@@ -1,0 +1,128 @@
+//! What tells whether a function owns what a variable holds, where it names an object in one branch
+//! and calls a function in the other.
+//!
+//! ```c
+//! if (name != NULL) {
+//!     type = find(name);                    /* lent, or the caller's to release? */
+//! } else {
+//!     type = (PyObject *)&PyUnicode_Type;
+//!     Py_INCREF(type);
+//! }
+//! ```
+
+use super::held::{Held, frees};
+use super::made_exit::makers;
+use super::state::{NULL, OWNED, Owned};
+use super::stmts;
+use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
+use crate::capi::Returns;
+use crate::strong::scene::{Scene, graph};
+use crate::strong::types::is_number;
+
+/// The function that releases an object for which this one takes a reference right where it names
+/// it, and nowhere else, and to which calls give only what comes with one.
+///
+/// ```c
+/// if (dict != NULL) {
+///     state = copy_dict(dict);
+/// } else {
+///     state = Py_None;
+///     Py_INCREF(state);
+/// }
+/// ```
+pub(super) fn counted_release(scene: &Scene<'_>, owned: Owned) -> Option<&'static str> {
+    let local = owned.local;
+    let is_call = |value: &ExprId| {
+        let value = scene.tree.without_casts(*value);
+        matches!(scene.tree.expr(value).kind, ExprKind::Call { .. })
+    };
+    let (made, named): (Vec<ExprId>, Vec<ExprId>) =
+        makers(scene, local).into_iter().partition(is_call);
+    let takes = |expr: ExprId| match scene.call(expr) {
+        Some(("Py_INCREF" | "Py_XINCREF", [arg])) => scene.as_local(*arg) == Some(local),
+        _ => false,
+    };
+    let taken = scene.tree.expr_ids().filter(|&expr| takes(expr)).count();
+    let is_counted = |&value: &ExprId| {
+        let next = scene.stmt_of(value).and_then(|it| scene.next_sibling(it));
+        match next.map(|next| &scene.tree.stmt(next).kind) {
+            Some(&StmtKind::Expr(expr)) => takes(expr),
+            _ => false,
+        }
+    };
+    let gives_own = |&value: &ExprId| {
+        let call = scene.call(scene.tree.without_casts(value));
+        call.is_some_and(|(name, _)| gives_new(scene, name))
+    };
+    let is_object = scene.tree.local(local).ty.is_py_object_pointer()
+        && !scene.tree.local(local).is_param
+        && !scene.cfg.address_taken().contains(&local);
+    let is_shown = !made.is_empty()
+        && made.iter().all(gives_own)
+        && !named.is_empty()
+        && taken == named.len()
+        && named.iter().all(is_counted);
+    (is_object && is_shown).then_some(match owned.null {
+        true => "Py_XDECREF",
+        false => "Py_DECREF",
+    })
+}
+
+/// Whether the result of `name` is the caller's to release, as is known or its body shows.
+fn gives_new(scene: &Scene<'_>, name: &str) -> bool {
+    let known = |name: &str| scene.cx.summaries().returns(name);
+    if let Some(returns) = known(name) {
+        return returns == Returns::New;
+    }
+    let makes = |within: &Scene<'_>, value: ExprId| {
+        let call = within.call(within.tree.without_casts(value));
+        call.is_some_and(|(name, _)| known(name) == Some(Returns::New))
+    };
+    let is_right = |within: &Scene<'_>, stmt: StmtId| {
+        let StmtKind::Return(Some(value)) = within.tree.stmt(stmt).kind else {
+            return true;
+        };
+        let Some(local) = within.as_local(value) else {
+            return within.is_null(value) || makes(within, value);
+        };
+        let point = within.cfg.before(stmt);
+        let state = point.and_then(|point| Held::new(within).at(point));
+        // No path leads to the return.
+        let Some(state) = state else { return true };
+        state.of(local) & !(OWNED | NULL) == 0
+            && !within.cfg.address_taken().contains(&local)
+            && makers(within, local)
+                .into_iter()
+                .all(|value| makes(within, value))
+    };
+    let mut bodies = scene.cx.definitions(name).peekable();
+    bodies.peek().is_some()
+        && bodies.all(|(item, function)| {
+            let cfg = graph(function);
+            let within = Scene::new(scene.cx, item, function, &cfg);
+            within.is_some_and(|within| stmts(&within).all(|stmt| is_right(&within, stmt)))
+        })
+}
+
+/// Whether another variable tells if the function owns what `local` holds:
+/// `if (own) Py_DECREF(state);`.
+pub(super) fn is_owned_by_flag(scene: &Scene<'_>, local: LocalId) -> bool {
+    let is_release = |stmt: StmtId| match scene.tree.stmt(stmt).kind {
+        StmtKind::Expr(expr) => match scene.call(expr) {
+            Some((name, [arg])) => frees(name) && scene.as_local(*arg) == Some(local),
+            _ => false,
+        },
+        _ => false,
+    };
+    let only_releases = |then: StmtId| match &scene.tree.stmt(then).kind {
+        StmtKind::Block(stmts) => matches!(stmts[..], [only] if is_release(only)),
+        _ => is_release(then),
+    };
+    stmts(scene).any(|stmt| match scene.tree.stmt(stmt).kind {
+        StmtKind::If { cond, then, .. } => {
+            let asked = scene.as_local(cond);
+            asked.is_some_and(|flag| is_number(&scene.tree.local(flag).ty)) && only_releases(then)
+        }
+        _ => false,
+    })
+}
