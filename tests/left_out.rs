@@ -205,6 +205,85 @@ fn two_rows_change_places() {
     assert_eq!(result, "safe");
 }
 
+/// What a function does is told by its body, and by its name only where that is not seen.
+#[test]
+fn what_names_hide() {
+    let end = |functions: &str, begin: &str, end: &str| {
+        all(&format!(
+            "
+{functions}
+static PyObject *f(PyObject *self, PyObject *list) {{
+    struct context context;
+    PyObject *item, *res;
+    {begin};
+    item = PyList_GET_ITEM(list, 0);
+    res = PyObject_Str(item);
+    if (res == NULL) {{
+        {end};
+        return NULL;
+    }}
+    {end};
+    return res;
+}}
+"
+        ))
+    };
+    let body = "static void use(Foo *s) { PyMutex_Lock(&s->mutex); }
+        static void done_with(Foo *s) { PyMutex_Unlock(&s->mutex); }
+        static void take(Foo *s) { PyThread_acquire_lock(s->lock, 1); }
+        static void give(Foo *s) { PyThread_release_lock(s->lock); }
+        static void mark(Foo *s) { s->busy++; }
+        static void traceback_add(Foo *s) { s->busy--; }
+        static void keep(Foo *s) { s->state = PyList_New(0); }
+        static void report_error(Foo *s) { Py_CLEAR(s->state); }";
+    for (begin, last) in [
+        ("use(self)", "done_with(self)"),
+        ("take(self)", "give(self)"),
+        ("mark(self)", "traceback_add(self)"),
+        ("keep(self)", "report_error(self)"),
+        ("g_open(&context)", "g_clear_error(&context)"),
+        ("addrs_init(&context)", "traceback_addrs_wipe(&context)"),
+        ("strbuf_init(&context)", "strbuf_wipe(&context)"),
+    ] {
+        let result = end(body, begin, last);
+        assert!(result.starts_with("review"), "{last}: {result}");
+    }
+}
+
+#[test]
+fn what_a_body_tells() {
+    let sample = |end: &str| {
+        all(&format!(
+            "
+static void add_traceback(PyObject *self, const char *text, ...) {{
+    PyObject *type, *value, *tb;
+    PyFrameObject *frame;
+    va_list args;
+    va_start(args, text);
+    PyErr_Fetch(&type, &value, &tb);
+    frame = PyFrame_New(PyThreadState_Get(), NULL, NULL, NULL);
+    frame->f_lineno = 7;
+    {end}
+    va_end(args);
+    PyTraceBack_Here(frame);
+}}
+static PyObject *f(PyObject *self, PyObject *list) {{
+    PyObject *res, *item = PyList_GET_ITEM(list, 0);
+    res = PyObject_Str(item);
+    if (res == NULL) {{
+        add_traceback(self, \"f\");
+        return NULL;
+    }}
+    return res;
+}}
+"
+        ))
+    };
+    assert_eq!(sample("PyErr_Restore(type, value, tb);"), "safe");
+    let other = sample("((Foo *)self)->busy--; PyErr_Restore(type, value, tb);");
+    assert!(other.starts_with("review"), "{other}");
+}
+
 /// Nothing of this has begun at the lookup, or it is no end of anything.
 #[test]
 fn nothing_is_left_out() {

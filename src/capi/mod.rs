@@ -8,6 +8,7 @@ mod replacements;
 mod slots;
 mod stable;
 mod version;
+mod words;
 
 pub use arg_format::{Stored, builds_plainly, overwrites, stored};
 pub use effects::{
@@ -19,6 +20,7 @@ pub use replacements::{Absent, Form, OldErrors, REPLACEMENTS, Replacement, repla
 pub use slots::slot_gives_new;
 pub use stable::{FIRST_ABI3T, OutsideAbi3t};
 pub use version::{BadVersion, PyVersion};
+pub use words::words_of;
 
 /// Preprocessor definitions that stand for `<Python.h>`: only the macros that change syntax or
 /// control flow. Everything else in the C API stays a call, which [`effects`] knows.

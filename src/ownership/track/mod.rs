@@ -20,6 +20,7 @@ mod formats;
 mod kept;
 mod ledger;
 mod lent;
+mod operand;
 mod outs;
 mod owed;
 mod run;

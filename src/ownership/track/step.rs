@@ -62,28 +62,6 @@ impl<'a> Stepper<'a> {
         self.facts.holds_pointer(local)
     }
 
-    pub(super) fn value(&self, state: &State, operand: &Operand) -> Value {
-        match operand {
-            Operand::Temp(temp) => state
-                .temps
-                .get(temp)
-                .map_or(Value::Unknown, |temp| temp.value),
-            Operand::Null => Value::Null,
-            Operand::Int(number) => Value::Int(*number),
-            // &((Outer *)v)->inner
-            Operand::AddressOf(place) => match &place.base {
-                Base::Deref(pointer) => match self.value(state, pointer) {
-                    Value::Instance(id) | Value::Derived(id) => Value::Derived(id),
-                    value @ Value::MaybeDerived(_) => value,
-                    _ => Value::NonNull,
-                },
-                _ => Value::NonNull,
-            },
-            Operand::Str(_) => Value::NonNull,
-            Operand::Unknown => Value::Unknown,
-        }
-    }
-
     /// Runs one instruction; pushes the states it can end in.
     pub(super) fn step(&mut self, mut state: State, instr: &Instr, out: &mut Vec<State>) {
         if self.crashes(&state, instr) {

@@ -130,7 +130,7 @@ fn mentions(scene: &Scene<'_>, within: TokenRange, local: LocalId) -> bool {
 }
 
 /// Whether a condition changes nothing.
-fn is_quiet(scene: &Scene<'_>, cond: ExprId) -> bool {
+pub(super) fn is_quiet(scene: &Scene<'_>, cond: ExprId) -> bool {
     match &scene.tree.expr(cond).kind {
         ExprKind::Call { args, .. } => {
             scene.call(cond).is_some_and(|(name, _)| only_asks(name))

@@ -1,5 +1,7 @@
 //! The branches of a function that leave it after a failure.
 
+use super::beside::is_quiet;
+use super::block::called_for;
 use super::error_value::is_minus_one;
 use super::held::frees;
 use super::undone::undone;
@@ -276,7 +278,7 @@ pub(in crate::strong) fn is_failure(scene: &Scene<'_>, stmt: StmtId, cond: ExprI
 
 /// What a test found a value to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
+pub(super) enum Found {
     Zero,
     NotZero,
     Negative,
@@ -292,7 +294,7 @@ fn failed(scene: &Scene<'_>, stmt: StmtId, value: ExprId, found: Found) -> bool 
             None => return false,
         },
     };
-    let Some(name) = called_for(scene, scene.tree.without_casts(value)) else {
+    let Some(name) = called_for(scene, scene.tree.without_casts(value), found) else {
         return false;
     };
     let returns = scene.cx.summaries().returns(name);
@@ -305,34 +307,6 @@ fn failed(scene: &Scene<'_>, stmt: StmtId, value: ExprId, found: Found) -> bool 
         None => own_failed(scene, name, found),
         _ => false,
     }
-}
-
-/// The function whose result a value is, be it that of a block, as macros write it around a call:
-/// `({ int r = 0; if (is_wanted()) r = PyObject_IsTrue(v); r; })`.
-fn called_for<'a>(scene: &Scene<'a>, value: ExprId) -> Option<&'a str> {
-    let ExprKind::Stmt(block) = scene.tree.expr(value).kind else {
-        return scene.call(value).map(|(name, _)| name);
-    };
-    let StmtKind::Block(stmts) = &scene.tree.stmt(block).kind else {
-        return None;
-    };
-    let StmtKind::Expr(last) = scene.tree.stmt(*stmts.last()?).kind else {
-        return None;
-    };
-    let local = scene.as_local(last)?;
-    let within = scene.tree.expr(value).range;
-    let is_known = |name: &&str| scene.cx.summaries().returns(name).is_some();
-    let stores = scene
-        .tree
-        .stores()
-        .filter(|&(given, value)| given == local && within.contains(scene.tree.expr(value).range));
-    let calls = stores.filter_map(|(_, value)| scene.call(scene.tree.without_casts(value)));
-    let mut known = calls.map(|(name, _)| name).filter(is_known);
-    let first = known.next()?;
-    let mut calls = scene.tree.calls();
-    let clears = calls
-        .any(|(call, name)| name == "PyErr_Clear" && within.contains(scene.tree.expr(call).range));
-    (!clears && known.all(|other| other == first)).then_some(first)
 }
 
 /// Whether a function of the package gives that where it raised, as its body shows.
@@ -367,8 +341,8 @@ pub(super) fn value_before(scene: &Scene<'_>, stmt: StmtId, target: ExprId) -> O
     value_set(scene, *before, target)
 }
 
-/// The first `if` of the chain in which `stmt` stands, if those before it leave `target` alone:
-/// `if (equal == 1) { … } else if (equal == -1) { … }`.
+/// The first `if` of the chain in which `stmt` stands, if those before it leave `target` alone, and
+/// an exception that tells of it: `if (equal == 1) { … } else if (equal == -1) { … }`.
 fn first_of_chain(scene: &Scene<'_>, stmt: StmtId, target: ExprId) -> Option<StmtId> {
     if !scene.is_else_if(stmt) {
         return Some(stmt);
@@ -381,7 +355,7 @@ fn first_of_chain(scene: &Scene<'_>, stmt: StmtId, target: ExprId) -> Option<Stm
     };
     let local = scene.as_local(target)?;
     let is_set = scene.sets(local, scene.tree.expr(cond).range);
-    (!is_set).then(|| first_of_chain(scene, outer, target))?
+    (!is_set && is_quiet(scene, cond)).then(|| first_of_chain(scene, outer, target))?
 }
 
 /// What `stmt` assigns to `target`, if it is an assignment or a declaration.

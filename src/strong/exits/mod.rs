@@ -5,6 +5,7 @@
 
 mod beside;
 mod between;
+mod block;
 mod bound;
 pub(super) mod branch;
 mod counted;

@@ -3,7 +3,7 @@
 
 use super::held::frees;
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, UnaryOp};
-use crate::capi;
+use crate::capi::{self, words_of};
 use crate::strong::scene::{Parent, Scene};
 use crate::strong::types::is_number;
 
@@ -180,12 +180,12 @@ pub(in crate::strong) fn pointed(scene: &Scene<'_>, arg: ExprId) -> ExprId {
 
 /// Whether the name is that of a function which ends what another began.
 fn ends(name: &str) -> bool {
-    const WORDS: [&str; 22] = [
-        "end", "finish", "finalize", "fini", "leave", "exit", "unlock", "rollback", "abort",
-        "restore", "reset", "pop", "stop", "delete", "del", "cleanup", "dispose", "term", "detach",
-        "unmap", "unref", "unlink",
+    const WORDS: [&str; 23] = [
+        "end", "finish", "finalize", "fini", "deinit", "leave", "exit", "unlock", "rollback",
+        "abort", "restore", "reset", "pop", "stop", "delete", "del", "cleanup", "dispose", "term",
+        "detach", "unmap", "unref", "unlink",
     ];
-    words(name).any(|word| WORDS.contains(&&*word))
+    words_of(name).any(|word| WORDS.contains(&&*word))
 }
 
 /// The function called here whose name is that of `name` without its `un`: `PROTECT`, `Pool_Lock`.
@@ -205,30 +205,18 @@ fn is_un(name: &str, begin: &str) -> bool {
     })
 }
 
-/// The words of a name, in lower case: `sqlite3_blob_close`, `XMLParserFree`.
-fn words(name: &str) -> impl Iterator<Item = String> {
-    let mut words = vec![String::new()];
-    let mut before = '_';
-    for letter in name.chars() {
-        if letter == '_' || letter.is_ascii_uppercase() && !before.is_ascii_uppercase() {
-            words.push(String::new());
-        }
-        if letter != '_' {
-            let word = words.last_mut().expect("there is one from the start");
-            word.push(letter.to_ascii_lowercase());
-        }
-        before = letter;
-    }
-    words.into_iter()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn names_tell_what_ends_something() {
-        for name in ["sqlite3_finalize", "XML_StopParser", "endScan", "cleanup"] {
+        for name in [
+            "sqlite3_finalize",
+            "XML_StopParser",
+            "endScan",
+            "stream_deinit",
+        ] {
             assert!(ends(name), "{name}");
         }
         for name in ["append", "extend", "send_reply", "popcount", "model_of"] {

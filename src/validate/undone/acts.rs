@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::super::changed::Changed;
+use super::telling::only_tells;
 
 use crate::ast::{
-    BinaryOp, ExprId, ExprKind, Function, LocalId, Name, Nesting, StmtId, StmtKind, Tree, TypeKind,
-    UnaryOp,
+    BinaryOp, ExprId, ExprKind, LocalId, Name, Nesting, StmtId, StmtKind, Tree, TypeKind, UnaryOp,
 };
 use crate::capi;
 use crate::cfg::{Cfg, InstrKind, Point, Source};
-use crate::program::Program;
 use crate::source::FileSet;
 
 /// A call, or a write of a place outside of the function's variables.
@@ -110,7 +109,7 @@ fn is_own_memory(tree: &Tree, place: ExprId) -> bool {
 
 /// The calls whose results nothing looks at: `end(x);`, `(void)end(x);`, `Py_XDECREF(end(x));`,
 /// `return end(x), NULL;`; and those that may give the error: `return end(x);`.
-fn ignored(tree: &Tree) -> Vec<ExprId> {
+pub(super) fn ignored(tree: &Tree) -> Vec<ExprId> {
     let whole = tree.stmts.iter().filter_map(|stmt| match stmt.kind {
         StmtKind::Expr(expr) => Some(expr),
         StmtKind::Return(value) => value.filter(|&value| may_end(tree, value)),
@@ -197,7 +196,7 @@ pub(super) fn roots(tree: &Tree, expr: ExprId) -> Vec<LocalId> {
 
 /// Whether a call counts an object, but for one that it releases in a field: such are followed
 /// elsewhere.
-fn is_count(tree: &Tree, call: ExprId) -> bool {
+pub(super) fn is_count(tree: &Tree, call: ExprId) -> bool {
     let ExprKind::Call { callee, args } = &tree.expr(call).kind else {
         return false;
     };
@@ -232,92 +231,4 @@ pub(super) fn is_output(tree: &Tree, place: ExprId) -> bool {
     };
     let local = tree.as_local(pointer);
     local.is_some_and(|local| tree.local(local).is_param)
-}
-
-/// How deep functions of the package are looked into.
-const MAX_DEPTH: usize = 3;
-
-/// Whether a function just tells of something: raises an exception, or writes a line.
-fn only_tells(program: &Program<'_>, name: &str, depth: usize) -> bool {
-    if sets_back_exception(name) {
-        return false;
-    }
-    if name.starts_with("PyErr_") || name.starts_with("PySys_") || says_that_it_raises(name) {
-        return true;
-    }
-    let mut own = program
-        .functions()
-        .filter(|(_, function)| function.name == name)
-        .peekable();
-    if own.peek().is_none() {
-        return says_so(name);
-    }
-    depth < MAX_DEPTH && own.all(|(_, function)| body_only_tells(program, function, depth + 1))
-}
-
-/// Whether the body of a function changes nothing but its variables, and calls only what tells, or
-/// makes objects.
-fn body_only_tells(program: &Program<'_>, function: &Function, depth: usize) -> bool {
-    let tree = &function.tree;
-    tree.expr_ids().all(|expr| match tree.expr(expr).kind {
-        ExprKind::Call { callee, .. } => tree.callee_name(callee).is_some_and(|name| {
-            let of_python = name.starts_with("Py") && !ends(name) && !name.contains("Call");
-            of_python || only_tells(program, name, depth)
-        }),
-        _ => tree
-            .changed(expr)
-            .is_none_or(|place| !is_outside(tree, place)),
-    })
-}
-
-/// Whether a function of Python ends what another one began.
-pub(super) fn ends(name: &str) -> bool {
-    const WORDS: [&str; 7] = [
-        "Free", "Release", "Del", "Leave", "Restore", "Enable", "Discard",
-    ];
-    sets_back_exception(name) || WORDS.iter().any(|word| name.contains(word))
-}
-
-/// Whether a function of Python gives back an exception that the code had taken away for a while.
-pub(super) fn sets_back_exception(name: &str) -> bool {
-    matches!(
-        name,
-        "PyErr_Restore"
-            | "PyErr_SetRaisedException"
-            | "PyErr_SetExcInfo"
-            | "PyErr_SetHandledException"
-    )
-}
-
-fn says_that_it_raises(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    // `_PyTraceback_Add`, `__Pyx_AddTraceback`: where the exception came by.
-    let adds_line = lower.contains("traceback") && lower.contains("add");
-    lower.contains("raise") || lower.contains("error") || adds_line
-}
-
-/// Whether the name of a function that is not seen says that it only tells of something, or copies
-/// memory.
-fn says_so(name: &str) -> bool {
-    const WORDS: [&str; 12] = [
-        "print",
-        "log",
-        "warn",
-        "debug",
-        "assert",
-        "err",
-        "exception",
-        "fail",
-        "abort",
-        "puts",
-        "fputs",
-        "putc",
-    ];
-    let lower = name.to_ascii_lowercase();
-    let mut words = lower.split('_');
-    lower.contains("printf")
-        || lower.contains("warn")
-        || lower.starts_with("mem")
-        || lower.starts_with("str")
-        || words.any(|word| WORDS.contains(&word))
 }

@@ -1,7 +1,8 @@
 //! Whether something that an exit undoes has begun at a lookup.
 
 use super::View;
-use super::acts::{Act, ends, is_array, is_output, roots, sets_back_exception, words};
+use super::acts::{Act, is_array, is_output, roots, words};
+use super::telling::{ends, sets_back_exception};
 use super::ways::Exit;
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, UnaryOp};
 use crate::capi;

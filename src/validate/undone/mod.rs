@@ -17,6 +17,7 @@
 mod acts;
 mod begun;
 mod stored;
+mod telling;
 mod ways;
 
 use super::Failure;

@@ -1,0 +1,222 @@
+//! Functions that only tell of something: what they do is no end of anything.
+
+use super::acts::{ignored, is_count, is_outside};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree, UnaryOp};
+use crate::capi::{self, words_of};
+use crate::program::Program;
+
+/// How deep functions of the package are looked into.
+const MAX_DEPTH: usize = 3;
+
+/// Whether a function just tells of something: raises an exception, or writes a line. A body that
+/// is there comes before the name: `traceback_add` may set back a field on its way.
+pub(super) fn only_tells(program: &Program<'_>, name: &str, depth: usize) -> bool {
+    let mut own = own(program, name).peekable();
+    if own.peek().is_none() {
+        return says_so(name);
+    }
+    let is_one = |function: &Function| {
+        body_only_tells(program, function, depth + 1)
+            || says_so(name) && body_ends_nothing(program, function, depth + 1)
+    };
+    depth < MAX_DEPTH && own.all(is_one)
+}
+
+/// Whether the body of a function changes nothing but its variables, and calls only what tells, or
+/// makes objects.
+fn body_only_tells(program: &Program<'_>, function: &Function, depth: usize) -> bool {
+    let tree = &function.tree;
+    tree.expr_ids().all(|expr| match tree.expr(expr).kind {
+        ExprKind::Call { callee, .. } => tree.callee_name(callee).is_some_and(|name| {
+            let of_python = name.starts_with("Py") && !ends(name) && !name.contains("Call");
+            of_python && (!is_release(name) || is_count(tree, expr))
+                || only_tells(program, name, depth)
+        }),
+        _ => tree
+            .changed(expr)
+            .is_none_or(|place| !is_outside(tree, place) || is_of_made(tree, place)),
+    })
+}
+
+/// Whether the body of a function whose name says that it tells of something ends nothing of its
+/// caller's: what it ends of its own, `PyErr_Restore` behind `PyErr_Fetch`, does not matter.
+fn body_ends_nothing(program: &Program<'_>, function: &Function, depth: usize) -> bool {
+    let tree = &function.tree;
+    let ignored = ignored(tree);
+    tree.expr_ids().all(|expr| match tree.expr(expr).kind {
+        ExprKind::Call { callee, .. } => {
+            let name = tree.callee_name(callee);
+            let is_harmless = |name: &str| {
+                let of_python = name.starts_with("Py");
+                let mut own = own(program, name).peekable();
+                match own.peek() {
+                    Some(_) => {
+                        let is_one = |it: &Function| body_ends_nothing(program, it, depth + 1);
+                        depth < MAX_DEPTH && own.all(is_one)
+                    }
+                    None if of_python => {
+                        let is_end = ends(name) || is_release(name) && !is_count(tree, expr);
+                        !is_end || is_about_own(tree, expr)
+                    }
+                    None => says_so(name) || !ignored.contains(&expr) && !says_end(name),
+                }
+            };
+            name.is_some_and(is_harmless)
+        }
+        ref kind => {
+            let counts_on = matches!(
+                kind,
+                ExprKind::Unary {
+                    op: UnaryOp::PreIncrement | UnaryOp::PostIncrement,
+                    ..
+                }
+            );
+            tree.changed(expr).is_none_or(|place| {
+                counts_on || !is_outside(tree, place) || is_of_made(tree, place)
+            })
+        }
+    })
+}
+
+/// Whether a call ends what the function itself holds in its variables, or began.
+fn is_about_own(tree: &Tree, call: ExprId) -> bool {
+    let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
+        return false;
+    };
+    let is_own = |local: LocalId| {
+        let variable = tree.local(local);
+        !variable.is_param && variable.is_automatic()
+    };
+    let mut args = args
+        .iter()
+        .map(|&arg| tree.as_local(tree.without_casts(arg)));
+    match args.len() {
+        0 => tree
+            .calls()
+            .any(|(_, name)| name == "Py_EnterRecursiveCall"),
+        _ => args.all(|arg| arg.is_some_and(is_own)),
+    }
+}
+
+fn is_release(name: &str) -> bool {
+    matches!(name, "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR")
+}
+
+/// The functions of the package with this name.
+fn own<'a>(program: &'a Program<'_>, name: &'a str) -> impl Iterator<Item = &'a Function> {
+    let all = program.functions().map(|(_, function)| function);
+    all.filter(move |function| function.name == name)
+}
+
+/// Whether a place is a field of an object that the function made: `frame->f_lineno` behind
+/// `frame = PyFrame_New(…)`.
+fn is_of_made(tree: &Tree, place: ExprId) -> bool {
+    let ExprKind::Member { base, .. } = tree.expr(place).kind else {
+        return false;
+    };
+    let makes = |value: ExprId| {
+        let name = tree.called(tree.without_casts(value));
+        tree.is_null(value)
+            || name.is_some_and(|name| name.starts_with("Py") && name.ends_with("_New"))
+    };
+    tree.as_local(base).is_some_and(|local| {
+        let mut stores = tree.stores().filter(|(given, _)| *given == local);
+        !tree.local(local).is_param && stores.all(|(_, value)| makes(value))
+    })
+}
+
+/// Whether a function of Python ends what another one began.
+pub(super) fn ends(name: &str) -> bool {
+    const WORDS: [&str; 13] = [
+        "Free", "Release", "release", "Del", "Leave", "Exit", "End", "Restore", "Reset", "Enable",
+        "Discard", "Unlock", "Pop",
+    ];
+    sets_back_exception(name) || WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Whether a function of Python gives back an exception that the code had taken away for a while.
+pub(super) fn sets_back_exception(name: &str) -> bool {
+    matches!(
+        name,
+        "PyErr_Restore"
+            | "PyErr_SetRaisedException"
+            | "PyErr_SetExcInfo"
+            | "PyErr_SetHandledException"
+    )
+}
+
+/// Whether the name of a function that is not seen says that it only tells of something, or copies
+/// memory.
+fn says_so(name: &str) -> bool {
+    const TELLS: [&str; 12] = [
+        "print",
+        "log",
+        "warn",
+        "warning",
+        "debug",
+        "assert",
+        "err",
+        "error",
+        "raise",
+        "exception",
+        "fail",
+        "abort",
+    ];
+    let words: Vec<String> = words_of(name).collect();
+    let has = |word: &str| words.iter().any(|it| it == word);
+    // `_PyTraceback_Add`, `__Pyx_AddTraceback`: where the exception came by.
+    let adds_line = has("add") && (has("traceback") || has("trace") && has("back"));
+    if capi::is_libc(name) {
+        return name != "free";
+    }
+    if sets_back_exception(name) || says_end(name) {
+        return name == "PyErr_Clear";
+    }
+    name.starts_with("PyErr_")
+        || name.starts_with("PySys_")
+        || name.contains("printf")
+        || adds_line
+        || TELLS.iter().any(|word| has(word))
+}
+
+/// Whether the name of a function says that it ends something.
+fn says_end(name: &str) -> bool {
+    const ENDS: [&str; 12] = [
+        "free", "clear", "release", "leave", "exit", "end", "pop", "restore", "reset", "delete",
+        "destroy", "done",
+    ];
+    words_of(name).any(|word| ENDS.contains(&&*word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::says_so;
+
+    #[test]
+    fn names_tell_of_errors() {
+        for name in [
+            "PyErr_Format",
+            "raise_from_errno",
+            "setSQLError",
+            "_PyTraceback_Add",
+            "__Pyx_AddTraceback",
+            "AddTraceBackHere",
+            "fprintf",
+            "memcpy",
+            "strncpy",
+        ] {
+            assert!(says_so(name), "{name}");
+        }
+        for name in [
+            "PyErr_Restore",
+            "g_error_free",
+            "clear_error",
+            "traceback_addrs",
+            "stream_deinit",
+            "memory_unmap",
+            "strbuf_fini",
+        ] {
+            assert!(!says_so(name), "{name}");
+        }
+    }
+}
