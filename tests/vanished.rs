@@ -31,7 +31,6 @@ pointer 1 IndexError
 python 1 IndexError
 saved 3 IndexError
 struct 1 IndexError
-uncounted 1 IndexError
 ";
 
 /// The functions of the module that have a fix of this confidence, without `t_`.
