@@ -284,6 +284,53 @@ static PyObject *f(PyObject *self, PyObject *list) {{
     assert!(other.starts_with("review"), "{other}");
 }
 
+/// What is written into an object is the caller's business only where the caller has the object.
+#[test]
+fn what_an_exception_carries() {
+    let sample = |made: &str| {
+        all(&format!(
+            "
+#define PyFrame_New(...) ({{ void *res = NULL; if (is_wanted()) res = PyFrame_New(__VA_ARGS__); res; }})
+static Foo *error_from(Foo *self, int code) {{
+    Foo *error = {made};
+    if (!error)
+        return NULL;
+    error->code = code;
+    return error;
+}}
+static void raise_code(Foo *self, int code) {{
+    Foo *error = error_from(self, code);
+    if (!error)
+        return;
+    PyErr_SetObject(PyExc_ValueError, (PyObject *)error);
+    Py_DECREF(error);
+}}
+static PyObject *f(Foo *self, PyObject *list) {{
+    PyObject *item, *res;
+    if (self->code == 7)
+        return NULL;
+    item = PyList_GET_ITEM(list, 0);
+    res = PyObject_Str(item);
+    if (res == NULL) {{
+        raise_code(self, 3);
+        return NULL;
+    }}
+    return res;
+}}
+"
+        ))
+    };
+    for made in [
+        "(Foo *)ErrorType.tp_alloc(&ErrorType, 0)",
+        "PyObject_New(Foo, &ErrorType)",
+        "PyFrame_New(PyThreadState_Get(), NULL, NULL, NULL)",
+    ] {
+        assert_eq!(sample(made), "safe", "{made}");
+    }
+    let known = sample("(Foo *)Py_NewRef(self)");
+    assert!(known.starts_with("review"), "{known}");
+}
+
 /// Nothing of this has begun at the lookup, or it is no end of anything.
 #[test]
 fn nothing_is_left_out() {

@@ -6,7 +6,7 @@ use crate::capi::{self, words_of};
 use crate::program::Program;
 
 /// How deep functions of the package are looked into.
-const MAX_DEPTH: usize = 3;
+const MAX_DEPTH: usize = 5;
 
 /// Whether a function just tells of something: raises an exception, or writes a line. A body that
 /// is there comes before the name: `traceback_add` may set back a field on its way.
@@ -47,7 +47,7 @@ fn body_ends_nothing(program: &Program<'_>, function: &Function, depth: usize) -
         ExprKind::Call { callee, .. } => {
             let name = tree.callee_name(callee);
             let is_harmless = |name: &str| {
-                let of_python = name.starts_with("Py");
+                let of_python = name.trim_start_matches('_').starts_with("Py");
                 let mut own = own(program, name).peekable();
                 match own.peek() {
                     Some(_) => {
@@ -61,7 +61,7 @@ fn body_ends_nothing(program: &Program<'_>, function: &Function, depth: usize) -
                     None => says_so(name) || !ignored.contains(&expr) && !says_end(name),
                 }
             };
-            name.is_some_and(is_harmless)
+            name.is_some_and(is_harmless) || makes(tree, expr)
         }
         ref kind => {
             let counts_on = matches!(
@@ -114,15 +114,31 @@ fn is_of_made(tree: &Tree, place: ExprId) -> bool {
     let ExprKind::Member { base, .. } = tree.expr(place).kind else {
         return false;
     };
-    let makes = |value: ExprId| {
-        let name = tree.called(tree.without_casts(value));
-        tree.is_null(value)
-            || name.is_some_and(|name| name.starts_with("Py") && name.ends_with("_New"))
-    };
     tree.as_local(base).is_some_and(|local| {
         let mut stores = tree.stores().filter(|(given, _)| *given == local);
-        !tree.local(local).is_param && stores.all(|(_, value)| makes(value))
+        !tree.local(local).is_param
+            && stores.all(|(_, value)| tree.is_null(value) || makes(tree, value))
     })
+}
+
+/// Whether a value is an object that nobody else has: `PyFrame_New(…)`, `type->tp_alloc(type, 0)`,
+/// or a block that a macro writes around such a call.
+fn makes(tree: &Tree, value: ExprId) -> bool {
+    let value = tree.without_casts(value);
+    match tree.expr(value).kind {
+        ExprKind::Call { callee, .. } => match &tree.expr(callee).kind {
+            ExprKind::Member { field, .. } => &**field == "tp_alloc",
+            _ => tree.callee_name(callee).is_some_and(|name| {
+                name.trim_start_matches('_').starts_with("Py") && name.ends_with("_New")
+            }),
+        },
+        ExprKind::Stmt(_) => {
+            let within = tree.exprs_in(tree.expr(value).range);
+            let mut calls = within.filter(|(expr, _)| tree.called(*expr).is_some());
+            calls.any(|(call, _)| makes(tree, call))
+        }
+        _ => false,
+    }
 }
 
 /// Whether a function of Python ends what another one began.
