@@ -313,6 +313,10 @@ impl Callees for Summaries {
         let summary = self.functions.get(name);
         summary.is_some_and(|summary| summary.contents_of.contains(&arg))
     }
+
+    fn is_known(&self, name: &str) -> bool {
+        self.functions.contains_key(name) || KnownCallees.is_known(name)
+    }
 }
 
 fn graph(function: &Function) -> Cfg {

@@ -392,6 +392,45 @@ fn what_is_stored_elsewhere_is_kept() {
 }
 
 #[test]
+fn memory_of_the_function_holds_an_object_for_a_call() {
+    let text = "
+        static int show(Pair *p) { return PyObject_Print(p->key, stdout, 0); }
+        static int push(List *l, Pair *p) { l->pairs[l->n++] = *p; return 0; }
+        static int keep(List *l, Pair *p) { l->last = p->key; return 0; }
+        static int args(PyObject *v) { PyObject *all[1] = {v}; return run(all, 1); }
+        static int pair(PyObject *v) { Pair p; p.key = v; return show(&p); }
+        static int pushed(List *l, PyObject *v) { Pair p; p.key = v; return push(l, &p); }
+        static int kept(List *l, PyObject *v) { Pair p; p.key = v; return keep(l, &p); }
+        static int copied(List *l, PyObject *v) { Pair p; p.key = v; memcpy(l->pairs, &p, sizeof p); return 0; }
+        static int stored(List *l, PyObject *v) { Pair p; p.key = v; l->pairs[0] = p; return 0; }
+        static Pair given(PyObject *v) { Pair p; p.key = v; return p; }
+        static int unseen(List *l, PyObject *v) { Pair p; p.key = v; return add(l, (void *)&p); }
+        static int slot(List *l, PyObject *v) { Pair p; p.key = v; return l->add(l, &p); }
+        static int other(List *l, PyObject *v) { Pair p; Pair *q = &p; q->key = v; l->q = *q; return 0; }
+        static int taken(List *l, PyObject *v) { Pair p; p.key = v; Py_INCREF(v); return add(l, &p); }
+        static int less(PyObject *v) { Pair p; p.key = v; Py_DECREF(p.key); return 0; }";
+    let calls = "args(v); pair(v); pushed(s, v); kept(s, v); copied(s, v); stored(s, v); given(v); \
+                 unseen(s, v); slot(s, v); other(s, v); taken(s, v); less(v);";
+    insta::assert_snapshot!(summary(&with_caller(text, calls)), @"
+        args: Used
+        copied: Used, Taken(Always)
+        given: Taken(Always)
+        keep: Used, Used
+        kept: Used, Taken(Always)
+        less: Taken(Always)
+        other: Used, Taken(Always)
+        pair: Used
+        push: Used, Used
+        pushed: Used, Taken(Always)
+        show: Used
+        slot: Used, Taken(Always)
+        stored: Used, Taken(Always)
+        taken: Used, Used
+        unseen: Used, Taken(Always)
+        ");
+}
+
+#[test]
 fn text_in_a_struct_of_the_function_is_lent_to_it() {
     let text = "
         static int define(List *l, const char *name) { External e; e.name = name; return push(l, &e); }

@@ -29,6 +29,7 @@ impl Stepper<'_> {
             };
             let place = args.get(to).and_then(|to| self.facts.addressed(to));
             let target = place.and_then(|place| self.facts.own_memory(place));
+            self.keep_lent(state, from.0, source);
             let moved = self.pointed_into(state, from);
             match (moved, target) {
                 (Some(id), Some(local)) => return vec![(local, id)],
@@ -44,6 +45,7 @@ impl Stepper<'_> {
                 if let Some(id) = self.pointed_into(state, from) {
                     self.keep(state, id, source);
                 }
+                self.keep_lent(state, from.0, source);
                 self.keep_contents_of(state, *from.1, source);
             }
         }

@@ -33,6 +33,9 @@ pub trait Callees {
     /// Whether pointers that the function reads through argument `arg` may be elsewhere when it is
     /// done.
     fn keeps_contents(&self, name: &str, arg: usize) -> bool;
+
+    /// Whether it is known what the function does with its arguments.
+    fn is_known(&self, name: &str) -> bool;
 }
 
 /// What a function keeps of an argument without a reference of its own.
@@ -77,6 +80,10 @@ impl Callees for KnownCallees {
 
     fn makes_frozen_sets(&self) -> bool {
         true
+    }
+
+    fn is_known(&self, name: &str) -> bool {
+        name.starts_with("Py") || capi::effects(name).is_some()
     }
 
     fn stores(&self, _: &str, _: usize, _: usize) -> bool {

@@ -121,6 +121,12 @@ impl<'a> Facts<'a> {
         !is_number(ty)
     }
 
+    /// Whether a variable is an array of pointers: `PyObject *args[2]`.
+    pub(super) fn is_pointers(&self, local: LocalId) -> bool {
+        let ty = &self.tree.local(local).ty;
+        matches!(&ty.kind, TypeKind::Array(element, _) if element.pointee().is_some())
+    }
+
     /// Whether a variable is a pointer to numbers or to pointers: what lives inside of something.
     pub(super) fn holds_plain_pointer(&self, local: LocalId) -> bool {
         is_plain_pointer(&self.tree.local(local).ty)

@@ -32,8 +32,8 @@ enum Step {
 }
 
 impl Stepper<'_> {
-    /// Notes that the instance, to which the function has a reference, is at `place` as well;
-    /// whether the place is one that is followed, or no reference goes there.
+    /// Notes that the instance is at `place` as well; whether the place is one that is followed, or
+    /// no reference goes there.
     pub(super) fn lend(&self, state: &mut State, place: &Place, id: InstanceId) -> bool {
         if self.facts.own_memory(place).is_none() {
             return !self.memory_takes;
@@ -42,7 +42,7 @@ impl Stepper<'_> {
             return false;
         };
         let instance = &mut state.instances[id];
-        if instance.count <= 0 {
+        if instance.released && instance.count <= 0 {
             return false;
         }
         instance.lent = instance.lent.saturating_add(1);
@@ -98,19 +98,46 @@ impl Stepper<'_> {
         state.lent.retain(|at, _| !goes(at));
     }
 
-    /// A call gets the address of memory, and may look at what is there.
-    pub(super) fn look_at(&mut self, state: &State, args: &[Operand], source: Source) {
+    /// A copy of what is at an address takes the references along that should be there:
+    /// `memcpy(out, &pair, sizeof pair)`.
+    pub(super) fn keep_lent(&mut self, state: &mut State, address: &Operand, at: Source) {
+        let place = self.facts.addressed(address);
+        if let Some(local) = place.and_then(|place| self.facts.own_memory(place)) {
+            self.hand_on(state, local, at);
+        }
+    }
+
+    /// The same for a copy of a variable: `*out = pair;`, `return pair;`.
+    pub(super) fn hand_on(&mut self, state: &mut State, local: LocalId, at: Source) {
+        for (spot, id) in state.lent.clone() {
+            if spot.local == local && state.instances[id].count <= 0 {
+                state.lent.remove(&spot);
+                self.give_away(state, id, Some(at));
+            }
+        }
+    }
+
+    /// A call gets the address of memory, and may look at what is there. A function that is not seen
+    /// may keep a struct: `external.object = v; define(list, &external);`.
+    pub(super) fn look_at(
+        &mut self,
+        state: &mut State,
+        name: &str,
+        args: &[Operand],
+        source: Source,
+    ) {
         for arg in args {
-            let Operand::AddressOf(place) = arg else {
-                continue;
-            };
-            let Base::Local(local) = place.base else {
+            let Some(&Base::Local(local)) = self.facts.addressed(arg).map(|place| &place.base)
+            else {
                 continue;
             };
             let there = state.lent.iter().filter(|(at, _)| at.local == local);
             let there: Vec<InstanceId> = there.map(|(_, &id)| id).collect();
             for id in there {
                 self.use_value(state, Value::Instance(id), source);
+            }
+            if !self.callees.is_known(name) && !self.facts.is_pointers(local) {
+                self.keep_lent(state, arg, source);
             }
         }
     }

@@ -126,6 +126,7 @@ impl<'a> Stepper<'a> {
 
     fn load(&mut self, state: &mut State, dst: TempId, place: &Place, source: Source) {
         if let Some(local) = place.as_local() {
+            self.hand_on(state, local, source);
             let value = state.local(local);
             state.set_temp(dst, value, Some(local));
             return;
@@ -225,7 +226,7 @@ impl<'a> Stepper<'a> {
         }
         self.use_kept(&mut state, name);
         self.pay(&mut state, name, values.first());
-        self.look_at(&state, args, source);
+        self.look_at(&mut state, name, args, source);
         self.hand_to_callee(&mut state, name, args, &values, source);
         let mut on_success = Vec::new();
         for (at, &value) in values.iter().enumerate() {
