@@ -235,12 +235,23 @@ static PyObject *f(PyObject *self, PyObject *list) {{
         static void mark(Foo *s) { s->busy++; }
         static void traceback_add(Foo *s) { s->busy--; }
         static void keep(Foo *s) { s->state = PyList_New(0); }
-        static void report_error(Foo *s) { Py_CLEAR(s->state); }";
+        static void report_error(Foo *s) { Py_CLEAR(s->state); }
+        static void forget(Foo *s) { PyDict_Clear(s->state); }
+        static void unmark(Foo *s) { PyObject *d = s->dict; PyDict_SetItemString(d, \"busy\", Py_False); }
+        static void trim(Foo *s) { PyList_SetSlice(s->state, 0, 1, NULL); }
+        static void conn_error(Foo *s) { Py_XDECREF(PyObject_CallMethod(s->state, \"rollback\", NULL)); }
+        static void io_error(Foo *s) { if (close(s->fd) < 0) puts(\"not closed\"); }
+        static void start(Foo *s) { run(s); }";
     for (begin, last) in [
         ("use(self)", "done_with(self)"),
         ("take(self)", "give(self)"),
         ("mark(self)", "traceback_add(self)"),
         ("keep(self)", "report_error(self)"),
+        ("keep(self)", "forget(self)"),
+        ("start(self)", "unmark(self)"),
+        ("keep(self)", "trim(self)"),
+        ("start(self)", "conn_error(self)"),
+        ("start(self)", "io_error(self)"),
         ("g_open(&context)", "g_clear_error(&context)"),
         ("addrs_init(&context)", "traceback_addrs_wipe(&context)"),
         ("strbuf_init(&context)", "strbuf_wipe(&context)"),

@@ -141,7 +141,7 @@ fn asks_for_bytes(scene: &Scene<'_>, cond: ExprId, object: ExprId) -> bool {
 }
 
 /// Whether `branch` ends in a jump.
-fn leaves(scene: &Scene<'_>, branch: StmtId) -> bool {
+pub(super) fn leaves(scene: &Scene<'_>, branch: StmtId) -> bool {
     match &scene.tree.stmt(branch).kind {
         StmtKind::Block(stmts) => stmts.last().is_some_and(|&last| leaves(scene, last)),
         StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::Break | StmtKind::Continue => true,

@@ -16,8 +16,8 @@ use super::state::{NULL, OWNED, Owned};
 use super::stmts;
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
 use crate::capi::Returns;
+use crate::strong::addressed::leaves;
 use crate::strong::scene::{Scene, graph};
-use crate::strong::types::is_number;
 
 /// The function that releases an object for which this one takes a reference right where it names
 /// it, and nowhere else, and to which calls give only what comes with one.
@@ -104,25 +104,39 @@ fn gives_new(scene: &Scene<'_>, name: &str) -> bool {
         })
 }
 
-/// Whether another variable tells if the function owns what `local` holds:
-/// `if (own) Py_DECREF(state);`.
+/// Whether something else than the variable tells if the function owns what `local` holds: only one
+/// way releases it, and both go on.
+///
+/// ```c
+/// if (own)                        if (kind != type)
+///     Py_DECREF(state);               Py_DECREF(kind);
+/// ```
 pub(super) fn is_owned_by_flag(scene: &Scene<'_>, local: LocalId) -> bool {
-    let is_release = |stmt: StmtId| match scene.tree.stmt(stmt).kind {
-        StmtKind::Expr(expr) => match scene.call(expr) {
-            Some((name, [arg])) => frees(name) && scene.as_local(*arg) == Some(local),
-            _ => false,
-        },
+    let is_it = |expr: ExprId| scene.as_local(scene.tree.without_casts(expr)) == Some(local);
+    let is_null_test = |cond: ExprId| match scene.tree.expr(cond).kind {
+        ExprKind::Unary { operand, .. } => is_it(operand),
+        ExprKind::Binary { lhs, rhs, .. } => {
+            is_it(lhs) && scene.is_null(rhs) || is_it(rhs) && scene.is_null(lhs)
+        }
+        _ => is_it(cond),
+    };
+    let is_release = |expr: ExprId| match scene.call(expr) {
+        Some((name, [arg])) => frees(name) && name != "Py_CLEAR" && is_it(*arg),
         _ => false,
     };
-    let only_releases = |then: StmtId| match &scene.tree.stmt(then).kind {
-        StmtKind::Block(stmts) => matches!(stmts[..], [only] if is_release(only)),
-        _ => is_release(then),
+    let gives_up = |branch: StmtId| {
+        let within = || scene.tree.exprs_in(scene.tree.stmt(branch).range);
+        let is_set = |expr: ExprId| scene.tree.changed(expr).is_some_and(is_it);
+        within().any(|(expr, _)| is_release(expr))
+            && !within().any(|(expr, _)| is_set(expr))
+            && !leaves(scene, branch)
     };
     stmts(scene).any(|stmt| match scene.tree.stmt(stmt).kind {
-        StmtKind::If { cond, then, .. } => {
-            let asked = scene.as_local(cond);
-            asked.is_some_and(|flag| is_number(&scene.tree.local(flag).ty)) && only_releases(then)
-        }
+        StmtKind::If {
+            cond,
+            then,
+            otherwise,
+        } => !is_null_test(cond) && (gives_up(then) || otherwise.is_some_and(gives_up)),
         _ => false,
     })
 }

@@ -29,8 +29,7 @@ fn body_only_tells(program: &Program<'_>, function: &Function, depth: usize) -> 
     tree.expr_ids().all(|expr| match tree.expr(expr).kind {
         ExprKind::Call { callee, .. } => tree.callee_name(callee).is_some_and(|name| {
             let of_python = name.starts_with("Py") && !ends(name) && !name.contains("Call");
-            of_python && (!is_release(name) || is_count(tree, expr))
-                || only_tells(program, name, depth)
+            of_python && leaves_others_alone(tree, expr, name) || only_tells(program, name, depth)
         }),
         _ => tree
             .changed(expr)
@@ -55,8 +54,10 @@ fn body_ends_nothing(program: &Program<'_>, function: &Function, depth: usize) -
                         depth < MAX_DEPTH && own.all(is_one)
                     }
                     None if of_python => {
-                        let is_end = ends(name) || is_release(name) && !is_count(tree, expr);
-                        !is_end || is_about_own(tree, expr)
+                        let is_harmless = !ends(name)
+                            && !name.contains("Method")
+                            && leaves_others_alone(tree, expr, name);
+                        is_harmless || is_about_own(tree, expr)
                     }
                     None => says_so(name) || !ignored.contains(&expr) && !says_end(name),
                 }
@@ -98,8 +99,39 @@ fn is_about_own(tree: &Tree, call: ExprId) -> bool {
     }
 }
 
-fn is_release(name: &str) -> bool {
-    matches!(name, "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR")
+/// Whether a function of Python changes no object that its caller did not make: exceptions apart,
+/// which are what telling is about.
+fn leaves_others_alone(tree: &Tree, call: ExprId, name: &str) -> bool {
+    const CHANGES: [&str; 15] = [
+        "add", "append", "clear", "decref", "delete", "discard", "extend", "insert", "merge",
+        "remove", "set", "setitem", "swap", "update", "xdecref",
+    ];
+    let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
+        return false;
+    };
+    let changes = words_of(name).any(|word| CHANGES.contains(&&*word));
+    let is_made = || {
+        let first = args
+            .first()
+            .and_then(|&arg| tree.as_local(tree.without_casts(arg)));
+        first.is_some_and(|local| is_own(tree, local))
+    };
+    !changes || name.starts_with("PyErr_") || is_count(tree, call) || is_made()
+}
+
+/// Whether a variable is one of the function's that gets what it makes.
+fn is_own(tree: &Tree, local: LocalId) -> bool {
+    let variable = tree.local(local);
+    let made = |value: ExprId| {
+        let name = tree.called(tree.without_casts(value));
+        let is_new = |name: &str| {
+            let words = ["New", "Call", "Build", "From"];
+            name.starts_with("Py") && words.iter().any(|word| name.contains(word))
+        };
+        tree.is_null(value) || makes(tree, value) || name.is_some_and(is_new)
+    };
+    let mut stores = tree.stores().filter(|(given, _)| *given == local);
+    !variable.is_param && variable.is_automatic() && stores.all(|(_, value)| made(value))
 }
 
 /// The functions of the package with this name.
@@ -197,9 +229,28 @@ fn says_so(name: &str) -> bool {
 
 /// Whether the name of a function says that it ends something.
 fn says_end(name: &str) -> bool {
-    const ENDS: [&str; 12] = [
-        "free", "clear", "release", "leave", "exit", "end", "pop", "restore", "reset", "delete",
-        "destroy", "done",
+    const ENDS: [&str; 21] = [
+        "free",
+        "clear",
+        "close",
+        "release",
+        "leave",
+        "exit",
+        "end",
+        "pop",
+        "restore",
+        "reset",
+        "delete",
+        "destroy",
+        "done",
+        "cancel",
+        "disconnect",
+        "drop",
+        "finish",
+        "rollback",
+        "stop",
+        "undo",
+        "unlock",
     ];
     words_of(name).any(|word| ENDS.contains(&&*word))
 }

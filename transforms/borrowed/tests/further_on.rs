@@ -358,10 +358,22 @@ static PyObject *f(Obj *self, PyObject *list, const char *name)
     assert!(!released("peek(self)", given));
     assert!(!released("kept(self)", given));
     assert!(!released("registry_find(name)", given));
-    let asked = "if (own)
+    for asked in [
+        "if (own)\n        Py_DECREF(type);",
+        "if (own != 0) {\n        look(type);\n        Py_DECREF(type);\n    }",
+        "if (type != Py_None)\n        Py_DECREF(type);",
+        "if (!own)\n        look(type);\n    else\n        Py_DECREF(type);",
+    ] {
+        let end = format!("{asked}\n    return PyLong_FromLong(1);");
+        assert!(!released("peek(self)", &end), "{asked}");
+    }
+    let left = "if (own) {
         Py_DECREF(type);
+        return NULL;
+    }
+    Py_XDECREF(type);
     return PyLong_FromLong(1);";
-    assert!(!released("peek(self)", asked));
+    assert!(released("peek(self)", left));
     assert!(released(
         "peek(self)",
         "Py_DECREF(type); return PyLong_FromLong(1);"
