@@ -43,7 +43,7 @@ use crate::preprocess::Place;
 use crate::program::{CallSite, ItemId};
 use crate::rule::{Finding, Outcome, PackageCx};
 
-use assume::{assume_operand, assume_values};
+use assume::{assume_operand, assume_second, assume_values};
 use copy::Copy;
 use exits::Exits;
 pub(crate) use exits::is_left_by_macro;
@@ -452,6 +452,7 @@ impl<'a> Sites<'a> {
         errno::assume_kept(scope, site, &exits, &plan, &mut fix);
         if let Some((inner, operand)) = &second {
             assume_operand(scope, inner, operand, &mut fix);
+            assume_second(scope, site, inner, operand, &mut fix);
         }
         if !site.is_unconditional || site.may_be_null {
             fix.assume(format!("`{}` is not NULL here", operand.text()));

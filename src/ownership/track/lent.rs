@@ -50,6 +50,24 @@ impl Stepper<'_> {
         true
     }
 
+    /// A critical section keeps the objects that it locks in its record, and uses them where it
+    /// ends: `PyCriticalSection_End(&record)`.
+    pub(super) fn lock(&self, state: &mut State, name: &str, args: &[Operand], values: &[Value]) {
+        if !matches!(name, "PyCriticalSection_Begin" | "PyCriticalSection2_Begin") {
+            return;
+        }
+        let place = args.first().and_then(|record| self.facts.addressed(record));
+        let Some(local) = place.and_then(Place::as_local) else {
+            return;
+        };
+        for (at, value) in (0..).zip(&values[1..]) {
+            if let Value::Instance(id) = value {
+                let path = vec![Step::Index(at)];
+                state.lent.insert(Spot { local, path }, *id);
+            }
+        }
+    }
+
     /// What a store of `value` puts into memory: text that a caller passes is only lent to that of
     /// the function, and what gets a reference right behind lives by itself.
     pub(super) fn stored(
@@ -230,6 +248,21 @@ mod tests {
         assert_eq!(
             stored("pair.key = v; Py_DECREF(v); return pair.key;"),
             "OverRelease at return pair.key;\nUseAfterRelease at return pair.key;"
+        );
+    }
+
+    #[test]
+    fn a_section_uses_what_it_locks_until_it_ends() {
+        let section = |within: &str, behind: &str| {
+            stored(&format!(
+                "PyCriticalSection2 record; PyCriticalSection2_Begin(&record, self, v);
+                {within} PyCriticalSection2_End(&record); {behind} Py_RETURN_NONE;"
+            ))
+        };
+        assert_eq!(section("", "Py_DECREF(v);"), "");
+        assert_eq!(
+            section("Py_DECREF(v);", ""),
+            "UseAfterRelease at PyCriticalSection2_End(&record)"
         );
     }
 

@@ -227,6 +227,7 @@ impl<'a> Stepper<'a> {
         self.use_kept(&mut state, name);
         self.pay(&mut state, name, values.first());
         self.look_at(&mut state, name, args, source);
+        self.lock(&mut state, name, args, &values);
         self.hand_to_callee(&mut state, name, args, &values, source);
         let mut on_success = Vec::new();
         for (at, &value) in values.iter().enumerate() {

@@ -6,7 +6,9 @@ use crate::edit::Fix;
 
 use super::API;
 use super::field::keeps_its_dict;
+use super::null::may_be_null;
 use super::operand::Operand;
+use super::owner::borrows_what_others_set;
 use super::scope::{Scope, is_address_of};
 use super::site::Site;
 use super::values::{KEY, Set, Uses, VALUE};
@@ -60,6 +62,35 @@ fn is_only_lent(scope: &Scope<'_>, local: LocalId) -> bool {
             let gets = step.operands().any(|operand| is_address_of(operand, local));
             !gets || matches!(&step.kind, InstrKind::Call { callee: Callee::Named(name), .. } if &**name == API)
         })
+}
+
+/// Assumes what is not known of the dict of a loop inside, which is locked before that loop is known
+/// to run.
+///
+/// ```c
+/// PyObject *other = NULL;                     /* "O|O" */
+/// while (PyDict_Next(dict, &pos, &key, &value)) {
+///     if (other == NULL)
+///         continue;
+///     while (PyDict_Next(other, …
+/// ```
+pub(super) fn assume_second(
+    scope: &Scope<'_>,
+    site: &Site,
+    inner: &Site,
+    operand: &Operand,
+    fix: &mut Fix,
+) {
+    let text = operand.text();
+    let begin = scope.cfg.before(site.region.first);
+    if begin.is_none_or(|begin| may_be_null(scope, inner.dict, begin)) {
+        fix.assume(format!("`{text}` is not NULL here"));
+    }
+    if borrows_what_others_set(scope, inner) {
+        fix.assume(format!(
+            "something keeps `{text}` alive until the section ends"
+        ));
+    }
 }
 
 /// Assumes what is not known of the object that is locked.

@@ -50,6 +50,7 @@ pub(super) fn borrows_what_others_set(scope: &Scope<'_>, site: &Site) -> bool {
     while let Some(value) = open.pop() {
         let value = scope.uncast(value);
         match &scope.expr(value).kind {
+            _ if scope.tree().is_null(value) => {}
             ExprKind::Conditional {
                 then, otherwise, ..
             } => open.extend(then.iter().chain([otherwise])),

@@ -191,6 +191,43 @@ common(PyObject *a, PyObject *b)
 }
 
 #[test]
+fn an_inner_dict_is_locked_before_its_loop_is_known_to_run() {
+    let is_safe = |dict: &str, before: &str| {
+        let changed = diff(&format!(
+            "
+static PyObject *registry;
+static PyObject *set_registry(PyObject *self, PyObject *to) {{ registry = to; return to; }}
+static PyMethodDef methods[] = {{{{\"set_registry\", set_registry, METH_O, NULL}}, {{NULL}}}};
+static int
+common(PyObject *args)
+{{
+    PyObject *k, *l, *a, *b = {dict};
+    Py_ssize_t i = 0, j;
+    int n = 0;
+    if (!PyArg_ParseTuple(args, \"O|O\", &a, &b))
+        return -1;
+    {before}
+    while (PyDict_Next(a, &i, &k, NULL)) {{
+        if (b == NULL)
+            continue;
+        j = 0;
+        while (PyDict_Next(b, &j, &l, NULL)) {{
+            if (k == l)
+                n++;
+        }}
+    }}
+    return n;
+}}
+"
+        ));
+        changed.contains("safe: hold `a` and `b` in a critical section")
+    };
+    assert!(!is_safe("NULL", ""));
+    assert!(is_safe("NULL", "if (b == NULL) return 0;"));
+    assert!(!is_safe("registry", "if (b == NULL) return 0;"));
+}
+
+#[test]
 fn nested_loops_over_one_dict_lock_it_once() {
     let text = r#"
 static int
