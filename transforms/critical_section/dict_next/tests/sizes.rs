@@ -159,6 +159,23 @@ fn a_lock_of_something_else_lets_other_threads_in() {
 }
 
 #[test]
+fn what_works_for_each_type_waits_for_the_lock_of_a_list() {
+    let waits = |call: &str| {
+        let reply = filled(
+            "n = PyDict_Size(d); hashes = malloc(n * sizeof(*hashes));",
+            &format!("hashes[i++] = {call};"),
+        );
+        reply.contains("waits for a lock")
+    };
+    assert!(waits("use(PySequence_Tuple(other))"));
+    assert!(waits("PyObject_SetItem(other, key, key)"));
+    assert!(waits("use(PyObject_Str(other))"));
+    // A key is no list.
+    assert!(!waits("use(PyObject_Str(key))"));
+    assert!(!waits("PyLong_AsLong(key)"));
+}
+
+#[test]
 fn a_lock_of_an_inner_dict_lets_others_in() {
     // The size, the loop over the values, and a helper that `walk` gets each value by.
     let walk = |helper: &str| {
