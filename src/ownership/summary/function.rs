@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::outs::{Outs, outs};
 use super::{Param, Summaries, Summary};
-use crate::ast::{ExprId, ExprKind, Function, LocalId, TypeKind};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree, TypeKind};
 use crate::capi::StealWhen;
 use crate::cfg::{Cfg, Source};
 use crate::ownership::track::{
@@ -41,10 +41,15 @@ pub(super) fn sum_up(
     for (seed, &at) in pointers.iter().enumerate() {
         match walks.of(seed) {
             Some((followed, seed)) => {
-                summary.params[at] = param(function, followed, seed, known);
-                if keeps_contents(function, followed, seed, types) {
+                let contents = contents(function, followed, seed, types);
+                if !contents.is_empty() {
                     summary.contents_of.insert(at);
                 }
+                let copied = contents.into_iter().filter_map(|at| match at {
+                    Source::Expr(step) => is_part(&function.tree, step).then_some(step),
+                    Source::Stmt(_) => None,
+                });
+                summary.params[at] = param(function, followed, seed, copied, known);
                 let taken = summary.params[at] == Param::Taken(StealWhen::Always);
                 if !is_number(&function.ret) && is_in_result(&followed.exits, seed, taken) {
                     summary.result_of.push(at);
@@ -89,25 +94,48 @@ impl Walks {
     }
 }
 
-/// Whether anything but a number that was read through the parameter is stored elsewhere.
-fn keeps_contents(
+/// Where anything but a number that was read through the parameter is stored elsewhere.
+fn contents(
     function: &Function,
     followed: &Followed,
     seed: usize,
     types: &Types<'_>,
-) -> bool {
+) -> Vec<Source> {
     let tree = &function.tree;
     let is_number = |expr: ExprId| types.of(tree, expr).is_some_and(|ty| types.is_number(ty));
-    let mut stored = followed.contents.iter().filter(|(of, _)| *of == seed);
-    stored.any(|(_, at)| {
-        let Source::Expr(at) = *at else {
-            return true;
-        };
-        match tree.expr(at).kind {
+    let stored = followed.contents.iter().filter(|(of, _)| *of == seed);
+    let stored = stored.map(|(_, at)| *at).filter(|at| match at {
+        Source::Expr(at) => match tree.expr(*at).kind {
             ExprKind::Assign { lhs, rhs, .. } => !is_number(lhs) && !is_number(rhs),
-            _ => !is_number(at),
-        }
-    })
+            _ => !is_number(*at),
+        },
+        Source::Stmt(_) => true,
+    });
+    stored.collect()
+}
+
+/// Whether a step stores a pointer that the object holds, `*out = ((Outer *)v)->text`, and takes no
+/// reference to what that points at.
+fn is_part(tree: &Tree, step: ExprId) -> bool {
+    let ExprKind::Assign { op: None, lhs, rhs } = tree.expr(step).kind else {
+        return false;
+    };
+    let is_counted = |place: ExprId| {
+        tree.expr_ids().any(|expr| match &tree.expr(expr).kind {
+            ExprKind::Call { callee, args } => {
+                let takes = ["Py_INCREF", "Py_XINCREF", "Py_NewRef", "Py_XNewRef"];
+                let name = tree.callee_name(*callee);
+                name.is_some_and(|name| takes.contains(&name))
+                    && args.iter().any(|&arg| tree.is_same_place(arg, place))
+            }
+            _ => false,
+        })
+    };
+    let reads = matches!(
+        tree.expr(tree.without_casts(rhs)).kind,
+        ExprKind::Member { .. } | ExprKind::Index { .. }
+    );
+    reads && !is_counted(lhs) && !is_counted(rhs)
 }
 
 fn may_be_object(function: &Function, param: LocalId) -> bool {
@@ -128,7 +156,14 @@ fn is_in_result(exits: &BTreeSet<Exit>, seed: usize, taken: bool) -> bool {
     })
 }
 
-fn param(function: &Function, followed: &Followed, seed: usize, known: &Summaries) -> Param {
+/// What becomes of a parameter of which these steps have `copied` pointers elsewhere.
+fn param(
+    function: &Function,
+    followed: &Followed,
+    seed: usize,
+    copied: impl Iterator<Item = ExprId>,
+    known: &Summaries,
+) -> Param {
     let stored = followed.troubles.iter().filter_map(|trouble| {
         let escapes = matches!(
             trouble.problem,
@@ -139,7 +174,7 @@ fn param(function: &Function, followed: &Followed, seed: usize, known: &Summarie
             _ => None,
         }
     });
-    let used = match outs(function, stored, known) {
+    let used = match outs(function, stored.chain(copied), known) {
         None => return Param::Inside,
         Some(outs) if outs == Outs::default() => Param::Used,
         Some(outs) => Param::Through(outs),

@@ -392,6 +392,32 @@ fn what_is_stored_elsewhere_is_kept() {
 }
 
 #[test]
+fn a_part_that_is_stored_points_into_its_object() {
+    let text = "
+        static void text(Outer *v, const char **out) { *out = v->text; }
+        static int object(PyObject *v, PyObject **out) { *out = ((Outer *)v)->object; return 0; }
+        static void counted(PyObject *v, PyObject **out) { *out = ((Outer *)v)->object; Py_INCREF(*out); }
+        static void taken(Foo *self, Outer *v) { Py_INCREF(v->object); self->object = v->object; }
+        static void field(Foo *self, Outer *v) { self->text = v->text; }
+        static void last(Outer *v) { last_text = v->text; }
+        static void size(Outer *v, int *out) { *out = v->size; }
+        static int look(Outer *v) { int size; size = v->size; return size; }";
+    let types = "typedef struct { PyObject_HEAD char *text; PyObject *object; int size; } Outer;";
+    let calls = "text(v, &s); object(v, &o); counted(v, &o); taken(s, v); field(s, v); last(v); \
+                 size(v, &n); look(v);";
+    insta::assert_snapshot!(summary(&with_caller(&format!("{types}{text}"), calls)), @"
+        counted: Used, Used
+        field: Used, Through({0})
+        last: Inside
+        look: Used
+        object: Through({1}), Used
+        size: Used, Used
+        taken: Used, Used
+        text: Through({1}), Used
+        ");
+}
+
+#[test]
 fn memory_of_the_function_holds_an_object_for_a_call() {
     let text = "
         static int show(Pair *p) { return PyObject_Print(p->key, stdout, 0); }
@@ -415,7 +441,7 @@ fn memory_of_the_function_holds_an_object_for_a_call() {
         args: Used
         copied: Used, Taken(Always)
         given: Taken(Always)
-        keep: Used, Used
+        keep: Used, Through({0})
         kept: Used, Taken(Always)
         less: Taken(Always)
         other: Used, Taken(Always)
