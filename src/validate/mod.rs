@@ -25,6 +25,7 @@ mod proven;
 mod saved;
 mod statics;
 mod steps;
+mod still;
 mod structure;
 mod undeclared;
 mod undone;

@@ -7,8 +7,8 @@ use super::before::Before;
 use super::changed::Changed;
 use super::original::Original;
 use super::{
-    Failure, apart, braces, contract, domains, kept, left, loans, made, saved, statics, structure,
-    undeclared, undone, variants, wrapper,
+    Failure, apart, braces, contract, domains, kept, left, loans, made, saved, statics, still,
+    structure, undeclared, undone, variants, wrapper,
 };
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, Form, REPLACEMENTS};
@@ -126,6 +126,7 @@ fn of_function(
     let wrong = wrong.map(|reason| (None, Failure::Wrong(reason)));
     let found = wrong.into_iter().chain(unreleased(changed));
     let found = found.chain(made::failure(changed));
+    let found = found.chain(still::failure(changed));
     found.chain(left::failure(changed)).chain(undone).collect()
 }
 

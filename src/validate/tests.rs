@@ -537,4 +537,5 @@ mod loans;
 mod saved;
 mod statics;
 mod steps;
+mod still;
 mod taken;

@@ -4,6 +4,7 @@ use crate::declare_rule;
 use crate::edit::Confidence;
 use crate::rule::{Finding, PackageCx};
 use crate::strong;
+use crate::transforms::critical_section::dict_next::hold_lists;
 
 const NAMES: &[&str] = &["PyList_GET_ITEM"];
 
@@ -17,6 +18,22 @@ declare_rule! {
     /// later, it sets that to the number of items it has seen, as if the list had been that short. Where no exit
     /// fits, but the item goes straight to `PyFloat_AsDouble` or a function of `PyLong_As…`, that gets the `NULL`: it
     /// raises, and the code does what it does about an item that is no number.
+    ///
+    /// Where no exit serves, the code may be left to read without a check, in a critical section that keeps
+    /// the list as it is, from where its size is asked for to the last use of an item:
+    ///
+    ///     Py_BEGIN_CRITICAL_SECTION(list);
+    ///     n = PyList_GET_SIZE(list);
+    ///     for (i = 0; i < n && is_text; i++)
+    ///         is_text = PyUnicode_Check(PyList_GET_ITEM(list, i));
+    ///     Py_END_CRITICAL_SECTION();
+    ///
+    /// The list is a variable then that is not set or released meanwhile, a loop or `if` in the section
+    /// compares the index with the size, and all that asks for the size lies in the section as well. Nothing
+    /// lets other threads in between that comparison and the use of the item: no Python code, no lock, no
+    /// function that is not of the C API. What does so may stand behind a reference that the code takes, if
+    /// the size is asked for again before the next read. A `return` or `goto` out of the section is done
+    /// behind it.
     ///
     /// ## Why
     /// Between the test of the size and the read another thread can shorten the list: the macro then reads
@@ -42,12 +59,12 @@ declare_rule! {
     ///     Py_DECREF(item);
     ///
     /// ## Confidence
-    /// Safe. Where a list got shorter meanwhile the macro read what was no item of it; the new code raises
+    /// Safe. A critical section does nothing where there is a GIL. Where a list got shorter meanwhile the macro read what was no item of it; the new code raises
     /// `IndexError` there, or ends a loop to which that is all. A `void` function tells
     /// `sys.unraisablehook` and returns; if it tells its callers by exceptions, it leaves that to them.
     ///
     /// ## Declines
-    /// - No exit fits: nothing tells what the function returns after an error, or who owns what it holds;
+    /// - No exit fits, and no section: nothing tells what the function returns after an error, or who owns what it holds;
     ///   a lock is taken; an array of the function, or memory that it allocated, holds references by then and no
     ///   label of another failure releases just as many.
     /// - The reference is returned or stored without a reference of its own: callers must change.
@@ -72,5 +89,7 @@ declare_rule! {
 }
 
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    let first = findings.len();
     strong::check(cx, &UNCHECKED_LIST_ITEM, NAMES, findings);
+    hold_lists(cx, &mut findings[first..]);
 }

@@ -4,6 +4,7 @@ use crate::declare_rule;
 use crate::edit::Confidence;
 use crate::rule::{Finding, PackageCx};
 use crate::strong;
+use crate::transforms::critical_section::dict_next::hold_lists;
 
 const NAMES: &[&str] = &["PySequence_Fast_GET_ITEM"];
 
@@ -11,9 +12,9 @@ declare_rule! {
     /// ## What it does
     /// Replaces `PySequence_Fast_GET_ITEM` with `PySequence_GetItem`, and releases the reference on every
     /// path after the last use of the item. Where the new call fails, the function leaves as for
-    /// `PyList_GET_ITEM` (UG106). If it has no way to fail, or keeps the items as long as the
-    /// sequence, a list is copied into a tuple, which never changes; what is no list gives a tuple or a
-    /// new list:
+    /// `PyList_GET_ITEM` (UG106), or a critical section holds the list still, as there. If it has no way to
+    /// fail, or keeps the items as long as the sequence, a list is copied into a tuple, which never
+    /// changes; what is no list gives a tuple or a new list:
     ///
     ///     fast = PyList_CheckExact(arg)
     ///         ? PyList_AsTuple(arg)
@@ -96,6 +97,8 @@ declare_rule! {
 }
 
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    let first = findings.len();
     strong::check(cx, &BORROWED_SEQUENCE_FAST_ITEM, NAMES, findings);
+    hold_lists(cx, &mut findings[first..]);
     strong::check_items(cx, &BORROWED_SEQUENCE_FAST_ITEM, findings);
 }

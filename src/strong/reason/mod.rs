@@ -12,6 +12,15 @@ pub fn is_left_by_macro(reason: &str) -> bool {
     reason.starts_with(LEFT_BY_MACRO)
 }
 
+/// How the reasons begin for which a lookup is left where no exit serves for its failure.
+const CAN_FAIL: &str = "the checked call can fail where the macro could not";
+
+/// Whether a lookup was left because nothing can be done where the checked call fails.
+#[must_use]
+pub fn has_no_exit(reason: &str) -> bool {
+    reason.starts_with(CAN_FAIL)
+}
+
 /// What runs before a lookup that a conditional expression chooses.
 pub(super) const A_CONDITION: &str = "a condition";
 
@@ -113,25 +122,29 @@ pub(in crate::strong) enum Reason {
     )]
     NoneEscapes(String),
     #[error(
-        "the checked call can fail where the macro could not: use `{0}`, and do on `NULL` what \
-         the function does about its other errors"
+        "{why}: use `{0}`, and do on `NULL` what \
+         the function does about its other errors",
+        why = CAN_FAIL
     )]
     NoExit(&'static str),
     #[error(
-        "the checked call can fail where the macro could not, and `{1}` on line {2} undoes what may \
+        "{why}, and `{1}` on line {2} undoes what may \
          have begun before it: use `{0}`, and do on `NULL` what the function does about its other \
-         errors there"
+         errors there",
+        why = CAN_FAIL
     )]
     Undoes(&'static str, String, u32),
     #[error(
-        "the checked call can fail where the macro could not, and `{1}` on line {2} tells only \
+        "{why}, and `{1}` on line {2} tells only \
          behind the loop how many references it has stored: use `{0}`, and on `NULL` release those \
-         that are stored by then"
+         that are stored by then",
+        why = CAN_FAIL
     )]
     CountedBehind(&'static str, String, u32),
     #[error(
-        "the checked call can fail where the macro could not, and `{1}` holds references by then: \
-         use `{0}`, and on `NULL` release those that are stored in `{1}`"
+        "{why}, and `{1}` holds references by then: \
+         use `{0}`, and on `NULL` release those that are stored in `{1}`",
+        why = CAN_FAIL
     )]
     Filled(&'static str, String),
     #[error("{0}")]

@@ -212,7 +212,7 @@ fn made<'s>(scope: &'s Scope<'_>, temp: TempId) -> impl Iterator<Item = (Point, 
     points(scope).filter(move |(_, instr)| instr.dst() == Some(temp))
 }
 
-fn points<'s>(scope: &'s Scope<'_>) -> impl Iterator<Item = (Point, &'s Instr)> {
+pub(super) fn points<'s>(scope: &'s Scope<'_>) -> impl Iterator<Item = (Point, &'s Instr)> {
     scope.cfg.iter().flat_map(|(block, content)| {
         let instrs = content.instrs.iter().enumerate();
         instrs.map(move |(index, instr)| (Point { block, index }, instr))

@@ -35,6 +35,8 @@ pub(super) struct Site {
     pub(super) is_unconditional: bool,
     /// Whether the dict may be `NULL` where the section begins, and nothing crashed there before.
     pub(super) may_be_null: bool,
+    /// Whether the call gives the item itself: `PyList_GET_ITEM(list, i)`.
+    pub(super) gives_item: bool,
 }
 
 /// Statements of one block, from the first to the last.
@@ -174,6 +176,7 @@ fn shape(scope: &Scope<'_>, iteration: StmtId, call: ExprId) -> Result<Site, Str
         kind,
         is_unconditional: kind != Kind::DoLoop && comes_first(scope, cond, call),
         may_be_null: false,
+        gives_item: false,
     })
 }
 

@@ -13,6 +13,7 @@ mod helper;
 mod labels;
 mod layout;
 mod lent;
+mod lists;
 mod once;
 mod references;
 mod result_types;

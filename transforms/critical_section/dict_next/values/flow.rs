@@ -29,13 +29,17 @@ impl Flow<'_> {
     pub(super) fn step(&self, state: &mut State, at: Point, instr: &Instr, uses: &mut Uses) {
         if at == self.call {
             self.next_item(state);
+            if let Some(dst) = instr.dst().filter(|_| self.site.gives_item) {
+                state.set_temp(dst, VALUE);
+            }
             return;
         }
         match &instr.kind {
             InstrKind::Load { dst, place } => {
                 let set = state.of_place(place);
                 self.note_use(state, set, instr.source, uses);
-                state.set_temp(*dst, set);
+                let is_number = self.site.gives_item && self.is_number(instr.source);
+                state.set_temp(*dst, if is_number { 0 } else { set });
             }
             InstrKind::Copy { dst, src } => {
                 let set = either(state.of(src), state.of(&Operand::Temp(*dst)));
@@ -62,6 +66,16 @@ impl Flow<'_> {
             }
             InstrKind::Asm => {}
         }
+    }
+
+    /// Whether what an expression reads can be no pointer: `((Node *)item)->size`.
+    fn is_number(&self, source: Source) -> bool {
+        let Source::Expr(expr) = source else {
+            return false;
+        };
+        let types = self.scope.cx.types();
+        let ty = types.of(self.scope.tree(), expr);
+        ty.is_some_and(|ty| types.is_number(ty))
     }
 
     /// Whether what the step at `at` puts into memory gets a reference of its own right behind it.
