@@ -14,6 +14,7 @@ mod place;
 mod scope;
 mod stmt;
 mod switch;
+mod unseen;
 
 use std::collections::BTreeMap;
 

@@ -49,7 +49,7 @@ impl<'a> Builder<'a> {
             | StmtKind::Case { .. }
             | StmtKind::Default { .. }
             | StmtKind::Label { .. } => {}
-            StmtKind::Expr(expr) => self.effect(*expr),
+            StmtKind::Expr(expr) => self.whole_statement(id, *expr),
             StmtKind::Decl(decls) => {
                 for decl in decls {
                     self.declare(id, decl);

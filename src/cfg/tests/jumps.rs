@@ -194,3 +194,28 @@ fn assembly_is_a_step() {
       return
     "#);
 }
+
+#[test]
+fn macros_of_unseen_headers_may_leave() {
+    let leaves = |name: &str| {
+        let graph = of_body(&format!("{name}(n); after();"));
+        graph.matches("return").count() > 1
+    };
+    for name in [
+        "IGRAPH_ERROR",
+        "FOO_RETURN_NONE",
+        "CHECK_ERR",
+        "g_return_if_fail",
+    ] {
+        assert!(leaves(name), "{name}");
+    }
+    for name in [
+        "IGRAPH_FINALLY",
+        "raise_error",
+        "PyErr_SetString",
+        "RELEASE_LOCK",
+        "ERROR",
+    ] {
+        assert!(!leaves(name), "{name}");
+    }
+}

@@ -1,0 +1,44 @@
+//! Macros of headers that were not found: calls of names in capitals, some of which leave the
+//! function.
+//!
+//! ```c
+//! if (value == NULL)
+//!     IGRAPH_ERROR("no value", IGRAPH_EINVAL);    /* do { … return errno; } while (0) */
+//! ```
+
+use crate::ast::{ExprId, StmtId};
+
+use super::Builder;
+
+impl Builder<'_> {
+    /// What stands in a statement of its own; the function may end there if it is a macro that is
+    /// not seen.
+    pub(super) fn whole_statement(&mut self, stmt: StmtId, expr: ExprId) {
+        if !self.tree.called(expr).is_some_and(may_leave) {
+            return self.effect(expr);
+        }
+        let value = self.value(expr);
+        let (leaves, goes_on) = (self.drafts.reserve(), self.drafts.reserve());
+        self.branch_nonzero(expr, value, leaves, goes_on);
+        self.drafts.start(leaves);
+        self.return_stmt(stmt, None);
+        self.drafts.start(goes_on);
+    }
+}
+
+/// Whether the name of a macro says that it returns, at least where something is wrong.
+fn may_leave(name: &str) -> bool {
+    const SAYS: [&str; 14] = [
+        "BAIL", "CHECK", "ENSURE", "ERR", "ERROR", "EXIT", "FAIL", "GOTO", "RAISE", "REQUIRE",
+        "RETURN", "THROW", "TRY", "VERIFY",
+    ];
+    let in_capitals = name.contains('_') && !name.contains(|letter: char| letter.is_lowercase());
+    let of_glib = matches!(
+        name,
+        "g_return_if_fail"
+            | "g_return_val_if_fail"
+            | "g_return_if_reached"
+            | "g_return_val_if_reached"
+    );
+    of_glib || in_capitals && name.split('_').any(|word| SAYS.contains(&word))
+}
