@@ -12,10 +12,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Config, find};
-use crate::edit::{Applied, Edit, EditSet, Fix, FixId, Need, apply, compose};
+use crate::edit::{Applied, Edit, EditSet, Fix, FixId, apply, compose};
 use crate::package::Package;
 use crate::rule::{Finding, Outcome, Selection, Selector};
 use crate::source::{ByteOffset, ByteSpan, FileId};
+use crate::transforms::critical_section::dict_next;
 
 /// Most fixes that are joined into one.
 const MAX_ROUNDS: usize = 3;
@@ -97,13 +98,9 @@ fn entangled(findings: &[Finding]) -> Vec<(usize, usize)> {
 
 /// Whether the fix of a finding puts what it is about into a critical section.
 fn is_section(finding: &Finding) -> bool {
-    let begins = |need: &Need| {
-        matches!(need, Need::Compat { function, .. }
-            if function.starts_with("Py_BEGIN_CRITICAL_SECTION"))
-    };
     match finding.rule.code {
         "UG301" => true,
-        "UG106" | "UG107" => fix_of(finding).is_some_and(|fix| fix.needs.iter().any(begins)),
+        "UG106" | "UG107" => fix_of(finding).is_some_and(dict_next::holds_list),
         _ => false,
     }
 }
