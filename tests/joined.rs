@@ -292,11 +292,8 @@ int kind_of(PyObject *all, int *kind)
         *kind = 1;
         return 2;
     }
-    for (i = 0; i < n && is_text; i++) {
-        PyObject *item = PyList_GET_ITEM(list, i);
-        if (!PyUnicode_Check(item))
-            is_text = 0;
-    }
+    for (i = 0; i < n && is_text; i++)
+        is_text = PyUnicode_Check(PyList_GET_ITEM(list, i));
     *kind = is_text;
     return 0;
 }
@@ -321,11 +318,8 @@ int kind_of(PyObject *all, int *kind)
                 stopped = 1;
                 goto end_section;
             }
-            for (i = 0; i < n && is_text; i++) {
-                PyObject *item = PyList_GET_ITEM(list, i);
-                if (!PyUnicode_Check(item))
-                    is_text = 0;
-            }
+            for (i = 0; i < n && is_text; i++)
+                is_text = PyUnicode_Check(PyList_GET_ITEM(list, i));
         end_section: ;
             Py_END_CRITICAL_SECTION();
             if (stopped) {
