@@ -274,3 +274,62 @@ static PyObject *f(PyObject *d, PyObject *l, PyObject *out)
         }
         "#);
 }
+
+#[test]
+fn a_list_is_owned_and_held_still() {
+    insta::assert_snapshot!(migrated(
+        r#"
+int kind_of(PyObject *all, int *kind)
+{
+    PyObject *list;
+    Py_ssize_t i, n;
+    int is_text = 1;
+    list = PyDict_GetItemString(all, "x");
+    if (list == NULL)
+        return -1;
+    n = PyList_Size(list);
+    if (n == 0) {
+        *kind = 1;
+        return 2;
+    }
+    for (i = 0; i < n && is_text; i++)
+        is_text = PyUnicode_Check(PyList_GET_ITEM(list, i));
+    *kind = is_text;
+    return 0;
+}
+"#
+    ), @r#"
+        #include <Python.h>
+        #include "ungil_compat.h"
+        int kind_of(PyObject *all, int *kind)
+        {
+            PyObject *list;
+            Py_ssize_t i, n;
+            int is_text = 1;
+            int stopped = 0;
+            if (PyDict_GetItemStringRef(all, "x", &list) < 0) {
+                PyErr_Clear();
+            }
+            if (list == NULL)
+                return -1;
+            Py_BEGIN_CRITICAL_SECTION(list);
+            n = PyList_Size(list);
+            if (n == 0) {
+                stopped = 1;
+                goto end_section;
+            }
+            for (i = 0; i < n && is_text; i++)
+                is_text = PyUnicode_Check(PyList_GET_ITEM(list, i));
+        end_section: ;
+            Py_END_CRITICAL_SECTION();
+            if (stopped) {
+                Py_DECREF(list);
+                *kind = 1;
+                return 2;
+            }
+            Py_DECREF(list);
+            *kind = is_text;
+            return 0;
+        }
+        "#);
+}

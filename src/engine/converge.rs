@@ -15,7 +15,8 @@ use super::{Config, find};
 use crate::edit::{Applied, Edit, EditSet, Fix, FixId, apply, compose};
 use crate::package::Package;
 use crate::rule::{Finding, Outcome, Selection, Selector};
-use crate::source::{ByteOffset, FileId};
+use crate::source::{ByteOffset, ByteSpan, FileId};
+use crate::transforms::critical_section::dict_next;
 
 /// Most fixes that are joined into one.
 const MAX_ROUNDS: usize = 3;
@@ -78,16 +79,40 @@ fn entangled(findings: &[Finding]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for fixes in functions.values() {
         for &(section, fix) in fixes {
-            let iterates = findings[section].rule.code == "UG301";
+            let finding = &findings[section];
+            let is_entangled = |other: &Fix| match finding.rule.code {
+                "UG301" => touch(fix, other),
+                // All that others bring into the section must be proven with it.
+                _ => reach(fix, finding.file, other),
+            };
             let other = fixes.iter().find(|(at, other)| {
-                findings[*at].rule.code != "UG301" && *other != fix && touch(fix, other)
+                !is_section(&findings[*at]) && *other != fix && is_entangled(other)
             });
-            if let Some((other, _)) = other.filter(|_| iterates) {
+            if let Some((other, _)) = other.filter(|_| is_section(finding)) {
                 found.push((*other, section));
             }
         }
     }
     found
+}
+
+/// Whether the fix of a finding puts what it is about into a critical section.
+fn is_section(finding: &Finding) -> bool {
+    match finding.rule.code {
+        "UG301" => true,
+        "UG106" | "UG107" => fix_of(finding).is_some_and(dict_next::holds_list),
+        _ => false,
+    }
+}
+
+/// Whether `other` edits anything between the first and the last edit of `one` in a file.
+fn reach(one: &Fix, file: FileId, other: &Fix) -> bool {
+    let own = one.edits.iter().filter(|edit| edit.file == file);
+    let Some(all) = own.map(|edit| edit.span).reduce(ByteSpan::join) else {
+        return false;
+    };
+    let mut others = other.edits.iter().filter(|edit| edit.file == file);
+    others.any(|edit| edit.span.start() <= all.end() && all.start() <= edit.span.end())
 }
 
 fn touch(one: &Fix, other: &Fix) -> bool {
@@ -170,8 +195,7 @@ fn only_asked(config: &Config, findings: &[Finding], pairs: &[(usize, usize)]) -
 
 /// Whether the fix of the finding at `at` is one for a section and a lookup.
 fn is_joined(findings: &[Finding], at: usize) -> bool {
-    let of_section = |finding: &Finding| finding.rule.code == "UG301";
-    sharing(findings, at).any(of_section) && !sharing(findings, at).all(of_section)
+    sharing(findings, at).any(is_section) && !sharing(findings, at).all(is_section)
 }
 
 /// The findings whose fix is that of the finding at `at`.

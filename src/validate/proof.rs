@@ -112,21 +112,23 @@ fn of_function(
         applied,
         ..
     } = changed;
-    let (misplaced, undone) = match author {
+    let (misplaced, undone, still) = match author {
         Author::Rule => (
             undeclared::undeclared(original, result, item, function, applied)
                 .or_else(|| undeclared::declared_twice(item, function, applied))
                 .or_else(|| undeclared::unused(item, function, applied))
                 .or_else(|| saved::lost(item, function, applied)),
             undone::failures(changed, result.files),
+            still::failure(changed),
         ),
-        Author::Person => (None, Vec::new()),
+        // Sections of a person may be for something else.
+        Author::Person => (None, Vec::new(), None),
     };
     let wrong = misplaced.or_else(|| unbalanced(item, function, applied));
     let wrong = wrong.map(|reason| (None, Failure::Wrong(reason)));
     let found = wrong.into_iter().chain(unreleased(changed));
     let found = found.chain(made::failure(changed));
-    let found = found.chain(still::failure(changed));
+    let found = found.chain(still);
     found.chain(left::failure(changed)).chain(undone).collect()
 }
 

@@ -48,7 +48,7 @@ use assume::{assume_operand, assume_second, assume_values};
 use copy::Copy;
 use exits::Exits;
 pub(crate) use exits::is_left_by_macro;
-pub(crate) use lists::hold_lists;
+pub(crate) use lists::{hold_lists, holds_list};
 use operand::Operand;
 use plan::Plan;
 use references::References;

@@ -17,13 +17,13 @@ mod state;
 
 use super::Failure;
 use super::changed::Changed;
-use super::proof::{calls, graph};
+use super::proof::{beside, calls, graph};
 use crate::ast::{ExprId, ExprKind, Function, LocalId, StmtKind, TokenRange};
 use crate::capi;
 use crate::cfg::{Cfg, InstrKind, Point, Terminator, reaches};
 use crate::dataflow;
 use crate::program::Types;
-use crate::source::ByteSpan;
+use crate::source::{ByteOffset, ByteSpan};
 use flow::Flow;
 
 /// What gives the size of a list.
@@ -44,6 +44,8 @@ const READS: [&str; 2] = ["PyList_GET_ITEM", "PySequence_Fast_GET_ITEM"];
 /// A section that came in.
 struct Section {
     begin: ExprId,
+    /// Where it begins in the result.
+    place: ByteOffset,
     list: LocalId,
     /// The block that the macro opens.
     block: TokenRange,
@@ -58,17 +60,19 @@ pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure
     }
     let cfg = graph(function);
     let types = Types::new(changed.original.program);
-    let wrong = sections.iter().find_map(|section| {
+    sections.iter().find_map(|section| {
         let proof = Proof {
             function,
             types: &types,
             cfg: &cfg,
             section,
         };
-        proof.fault()
-    })?;
-    let reason = format!("in `{}`, {wrong}", function.name);
-    Some((None, Failure::Wrong(reason)))
+        let wrong = proof.fault()?;
+        let reason = format!("in `{}`, {wrong}", function.name);
+        // What else comes into the section has nothing to do with it.
+        let place = beside(changed.applied, section.place);
+        Some((Some(place), Failure::Wrong(reason)))
+    })
 }
 
 /// The sections on variables that the edits brought in, with a read of an item inside.
@@ -79,13 +83,12 @@ fn sections(changed: Changed<'_>) -> impl Iterator<Item = Section> {
         applied,
         ..
     } = changed;
-    let is_new = move |call: ExprId| {
+    let new_place = move |call: ExprId| {
         let first = function.tree.expr(call).range.start as usize;
-        let made = item.tokens.tokens.get(first).and_then(|it| it.expansion);
-        made.is_some_and(|made| {
-            let (file, used) = item.tokens.root(made).call;
-            file == item.place.0 && applied.map.to_original(used.start()).is_none()
-        })
+        let made = item.tokens.tokens.get(first)?.expansion?;
+        let (file, used) = item.tokens.root(made).call;
+        let is_new = file == item.place.0 && applied.map.to_original(used.start()).is_none();
+        is_new.then_some(used.start())
     };
     let begins = calls(function).filter(|(_, name)| *name == "PyCriticalSection_Begin");
     begins.filter_map(move |(begin, _)| {
@@ -97,8 +100,13 @@ fn sections(changed: Changed<'_>) -> impl Iterator<Item = Section> {
         let iterates = |(call, name): (ExprId, &str)| {
             name.ends_with("PyDict_Next") && block.contains(function.tree.expr(call).range)
         };
-        (is_new(begin) && calls(function).any(is_read) && !calls(function).any(iterates))
-            .then_some(Section { begin, list, block })
+        let place = new_place(begin)?;
+        (calls(function).any(is_read) && !calls(function).any(iterates)).then_some(Section {
+            begin,
+            place,
+            list,
+            block,
+        })
     })
 }
 

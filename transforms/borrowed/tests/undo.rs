@@ -364,27 +364,51 @@ fn what_the_function_sets_back_in_any_case() {
         ");
 }
 
-#[test]
-fn no_exit_leaves_a_loop_that_stores_what_is_counted_behind_it() {
-    insta::assert_snapshot!(int(
+/// A loop that stores items, does `more`, and counts them behind it.
+fn counted_behind(more: &str) -> String {
+    int(&format!(
         r#"
     struct node *node = (struct node *)self;
-    if (!PyList_CheckExact(list)) {
+    if (!PyList_CheckExact(list)) {{
         PyErr_SetString(PyExc_TypeError, "no list");
         return -1;
-    }
-    for (i = 0; i < PyList_GET_SIZE(list); i++) {
+    }}
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {{
         PyObject *child = PyList_GET_ITEM(list, i);
         if (Py_TYPE(child) == &Node_Type)
             node->leaf = 0;
         node->children[i] = child;
         Py_INCREF(child);
-    }
+        {more}
+    }}
     node->count = PyList_GET_SIZE(list);
     return 0;
 "#
-    ), @"
-        9: the checked call can fail where the macro could not, and `node->count = PyList_GET_SIZE(list);` on line 15 tells only behind the loop how many references it has stored: use `PyList_GetItemRef`, and on `NULL` release those that are stored by then
+    ))
+}
+
+#[test]
+fn no_exit_leaves_a_loop_that_stores_what_is_counted_behind_it() {
+    insta::assert_snapshot!(counted_behind("look(i);"), @"
+        9: the checked call can fail where the macro could not, and `node->count = PyList_GET_SIZE(list);` on line 16 tells only behind the loop how many references it has stored: use `PyList_GetItemRef`, and on `NULL` release those that are stored by then
+        ");
+}
+
+#[test]
+fn a_loop_that_stores_what_is_counted_behind_it_is_held_still() {
+    insta::assert_snapshot!(counted_behind(""), @"
+        @@
+                 return -1;
+             }
+        +    Py_BEGIN_CRITICAL_SECTION(list);
+             for (i = 0; i < PyList_GET_SIZE(list); i++) {
+                 PyObject *child = PyList_GET_ITEM(list, i);
+        @@
+             }
+             node->count = PyList_GET_SIZE(list);
+        +    Py_END_CRITICAL_SECTION();
+             return 0;
+         }
         ");
 }
 

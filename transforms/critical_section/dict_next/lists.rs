@@ -39,6 +39,14 @@ use super::values;
 /// The macros that read an item without a check.
 const READS: [&str; 2] = ["PyList_GET_ITEM", "PySequence_Fast_GET_ITEM"];
 
+/// How the title ends of a fix that holds a list.
+const TITLE: &str = "in a critical section while its items are read";
+
+/// Whether a fix, which may do more, puts reads of a list into a section.
+pub(crate) fn holds_list(fix: &Fix) -> bool {
+    fix.title.contains(TITLE)
+}
+
 /// Gives the findings that have no exit for a checked read a section, where that holds the list still.
 pub(crate) fn hold_lists(cx: &PackageCx<'_>, findings: &mut [Finding]) {
     let open = findings.iter().zip(0..).filter_map(|(finding, at)| {
@@ -184,10 +192,7 @@ impl<'a> Held<'a> {
             references: &References::default(),
         };
         let mut fix = section.fix(names).ok()?;
-        fix.title = format!(
-            "hold `{}` in a critical section while its items are read",
-            operand.text()
-        );
+        fix.title = format!("hold `{}` {TITLE}", operand.text());
         errno::assume_kept(scope, &site, &exits, &plan, &mut fix);
         (fix.confidence == Confidence::Safe).then_some(fix)
     }
@@ -208,6 +213,7 @@ impl<'a> Held<'a> {
         };
         !looks_at_counts(scope, range)
             && !region::has_labels(scope, range)
+            && !region::may_be_left_unseen(scope, range)
             && self.reads.iter().all(|&read| bound::is_bounded(self, read))
             && bound::sizes_hold(self)
             && self.reads.iter().all(is_held)

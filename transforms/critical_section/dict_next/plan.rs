@@ -120,7 +120,7 @@ impl Plan {
             moved: releases_before(scope, site, exit),
         };
         if departure.moved.is_empty() && !has_value {
-            departure.moved = detached_before(scope, site, exit);
+            departure.moved = ended_before(scope, site, exit);
         }
         let file = scope.cx.file(scope.cx.item(scope.item).place.0);
         let moved = departure.moved_spans(scope).into_iter();
@@ -262,14 +262,15 @@ fn releases_before(scope: &Scope<'_>, site: &Site, exit: &Exit) -> Vec<StmtId> {
     first.map_or_else(Vec::new, |first| tail.split_off(first))
 }
 
-/// Statements right before the exit from the one that detaches the thread on, for which a section
-/// has to end first, if they do behind it what they do in it.
+/// Statements right before the exit from the one on for which a section has to end first, if they do
+/// behind it what they do in it: that one detaches the thread, or gives up the reference to the dict.
 ///
 /// ```c
-/// RELEASE_GIL;
-/// return NULL;
+/// RELEASE_GIL;                Py_DECREF(dict);
+/// return NULL;                *found = 1;
+///                             return NULL;
 /// ```
-fn detached_before(scope: &Scope<'_>, site: &Site, exit: &Exit) -> Vec<StmtId> {
+fn ended_before(scope: &Scope<'_>, site: &Site, exit: &Exit) -> Vec<StmtId> {
     let block = scope.parent(exit.stmt).map(|block| scope.stmt(block));
     let Some(StmtKind::Block(stmts)) = block else {
         return Vec::new();
@@ -277,10 +278,12 @@ fn detached_before(scope: &Scope<'_>, site: &Site, exit: &Exit) -> Vec<StmtId> {
     let (file, _) = scope.cx.item(scope.item).place;
     let tokens = &scope.cx.program.index[file.index()].tokens;
     let bytes = scope.cx.file(file).bytes();
-    let detaches = |stmt: &StmtId| {
+    let ends = |stmt: &StmtId| {
         let span = scope.span(*stmt);
         let word = span.and_then(|(_, span)| gil_word(bytes, tokens, span, &[]));
-        word.is_some_and(gives_up)
+        let is_release =
+            || released(scope, *stmt).is_some_and(|object| keeps_dict(scope, site, object));
+        word.is_some_and(gives_up) || is_release()
     };
     let is_simple = |&stmt: &StmtId| {
         let text = scope.stmt_text(stmt);
@@ -295,7 +298,7 @@ fn detached_before(scope: &Scope<'_>, site: &Site, exit: &Exit) -> Vec<StmtId> {
         .copied()
         .take_while(|&stmt| stmt != exit.stmt && inside(scope.range(stmt), site.range(scope)))
         .collect();
-    let first = before.iter().position(detaches);
+    let first = before.iter().position(ends);
     let moved = first.map_or_else(Vec::new, |first| before[first..].to_vec());
     match moved.iter().all(is_simple) {
         true => moved,

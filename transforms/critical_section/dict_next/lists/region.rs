@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{Held, READS, argument};
 use crate::ast::{ExprId, LocalId, StmtKind, TokenRange};
+use crate::capi;
 use crate::cfg::{InstrKind, Point, reaches};
 use crate::transforms::critical_section::dict_next::late::Late;
 use crate::transforms::critical_section::dict_next::null::{may_be_null, points};
@@ -120,6 +121,18 @@ pub(super) fn range(scope: &Scope<'_>, region: Region) -> TokenRange {
 pub(super) fn has_labels(scope: &Scope<'_>, range: TokenRange) -> bool {
     let mut stmts = scope.tree().stmts.iter();
     stmts.any(|stmt| matches!(stmt.kind, StmtKind::Label { .. }) && inside(stmt.range, range))
+}
+
+/// Whether a macro of a header that is not seen may leave the region: `IGRAPH_ERROR("no list", 4);`.
+pub(super) fn may_be_left_unseen(scope: &Scope<'_>, range: TokenRange) -> bool {
+    let is_upper = |name: &str| !name.bytes().any(|byte| byte.is_ascii_lowercase());
+    let mut calls = scope.tree().calls();
+    calls.any(|(call, name)| {
+        is_upper(name)
+            && inside(scope.expr(call).range, range)
+            && capi::effects(name).is_none()
+            && scope.cx.definitions(name).next().is_none()
+    })
 }
 
 /// The site of a section around the region; `None` if the list may be `NULL` where it begins, or if it

@@ -583,3 +583,62 @@ all_str(PyObject *d)
          }
         ");
 }
+
+#[test]
+fn what_follows_the_release_of_the_dict_waits_with_it() {
+    let text = "
+static int
+has_text(PyObject *d, int *found)
+{
+    Py_ssize_t pos = 0;
+    PyObject *key;
+    Py_INCREF(d);
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        if (PyUnicode_Check(key)) {
+            Py_DECREF(d);
+            *found = 1;
+            return 0;
+        }
+    }
+    Py_DECREF(d);
+    return 1;
+}
+";
+    insta::assert_snapshot!(diff(text), @"
+        8: `d` is iterated over without holding its lock
+          8: `d`, which the caller passes in: another thread can change it between two calls
+          10: `Py_DECREF` can run Python code, which may change it as well
+          safe: hold `d` in a critical section while it is iterated over
+        @@
+             Py_ssize_t pos = 0;
+             PyObject *key;
+        +    int stopped = 0;
+             Py_INCREF(d);
+        +    Py_BEGIN_CRITICAL_SECTION(d);
+             while (PyDict_Next(d, &pos, &key, NULL)) {
+                 if (PyUnicode_Check(key)) {
+        -            Py_DECREF(d);
+        -            *found = 1;
+        -            return 0;
+        +            stopped = 1;
+        +            break;
+                 }
+             }
+        +    Py_END_CRITICAL_SECTION();
+        +    if (stopped) {
+        +        Py_DECREF(d);
+        +        *found = 1;
+        +        return 0;
+        +    }
+             Py_DECREF(d);
+             return 1;
+        ");
+    // What is known in the loop only.
+    let text = text.replace("*found = 1;", "*found = PyUnicode_Check(key);");
+    insta::assert_snapshot!(diff(&text), @"
+        8: `d` is iterated over without holding its lock
+          8: `d`, which the caller passes in: another thread can change it between two calls
+          10: `Py_DECREF` can run Python code, which may change it as well
+          by hand: the dict is released in the loop, but a critical section needs it until its end: release it behind the loop
+        ");
+}

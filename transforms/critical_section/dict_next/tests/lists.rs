@@ -384,6 +384,16 @@ inner:
 }
 
 #[test]
+fn macros_that_nobody_sees_decline() {
+    let body = |call| {
+        let behind = format!("if (PyList_GET_SIZE(list) == 0) {{ {call} }}");
+        looped("", "i < PyList_GET_SIZE(list)", TEST, &behind)
+    };
+    assert!(diff(&body("fail(n);")).contains("Py_BEGIN_CRITICAL_SECTION(list)"));
+    is_left(&body("FAIL(n);"));
+}
+
+#[test]
 fn sequences_are_held_too() {
     let text = "
 static int
