@@ -94,19 +94,22 @@ impl<'e> Edited<'e> {
         })
     }
 
-    /// The copy, with what the rules say of its macros.
-    pub(super) fn examined<R>(
+    /// What the rules say of the macros of the copy if it is worth to ask them.
+    pub(super) fn found_in_macros(
         &self,
         config: &Config,
-        look: impl FnOnce(&Program<'_>, Vec<Finding>) -> R,
-    ) -> R {
+        is_worth: impl FnOnce(&Program<'_>) -> bool,
+    ) -> Vec<Finding> {
         let package = &self.package;
         let workspace = Workspace::new(package, config);
         examine(config, &workspace, |cx, rules| {
+            if !is_worth(cx.program) {
+                return Vec::new();
+            }
             let mut findings = run(rules, cx, package, config);
             findings.retain(|found| super::is_open(cx.program, found));
             super::solve(package, config, &workspace, cx.program, &mut findings);
-            look(cx.program, findings)
+            findings
         })
     }
 

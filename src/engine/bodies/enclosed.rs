@@ -49,9 +49,11 @@ pub(in crate::engine) fn solve(
     let mut written: Vec<Edit> = enclosed.iter().flat_map(|(_, it)| it).cloned().collect();
     written.sort_by_key(|edit| (edit.file, edit.span));
     let copy = Edited::new(package, &written);
-    let (found, same) = copy.examined(config, |copied, found| {
-        let alike = |(target, _): &(&Target<'_>, _)| Enclosed::new(cx, target, &copy).holds(copied);
-        (found, enclosed.iter().map(alike).collect::<Vec<bool>>())
+    let mut same = Vec::new();
+    let found = copy.found_in_macros(config, |copied| {
+        let targets = enclosed.iter().map(|(target, _)| target);
+        same.extend(targets.map(|target| Enclosed::new(cx, target, &copy).holds(copied)));
+        same.contains(&true)
     });
     let near = findings.iter().enumerate().filter(|(_, it)| open(it));
     let near: Vec<(usize, &Finding)> = near.collect();
