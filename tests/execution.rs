@@ -33,7 +33,7 @@ const MODULES: [&str; 16] = [
     "choices",
 ];
 /// Functions with lookups of shared containers that must be rewritten, of those there are.
-const REWRITTEN_AT_LEAST: usize = 139;
+const REWRITTEN_AT_LEAST: usize = 140;
 /// Functions that lose references before. All but one lose none after.
 const LOSING: [&str; 6] = [
     "owners.made_and_lost",

@@ -137,6 +137,7 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         bodies::opened::solve(package, config, cx, &mut findings);
         bodies::named::solve(package, config, cx, &mut findings);
         bodies::solve(package, config, &workspace, cx.program, &mut findings);
+        bodies::enclosed::solve(package, config, cx, &mut findings);
         if !config.alternatives {
             forget_alternatives(&mut findings);
         }

@@ -47,15 +47,18 @@ fn with_backslashes(text: &[u8]) -> Vec<u8> {
 /// The column that the backslashes of a macro stand in; `None` where they follow the text.
 fn column(text: &[u8]) -> Option<usize> {
     let lines = text.split(|&byte| byte == b'\n').filter_map(body);
-    let columns: Vec<(usize, bool)> = lines
-        .map(|line| (line.len(), line.ends_with(b"  ")))
-        .collect();
-    let (first, _) = *columns.first()?;
-    let is_column = columns.len() > 1
-        && columns.iter().all(|(column, _)| *column == first)
-        && columns.iter().any(|(_, is_padded)| *is_padded)
+    let lines: Vec<&[u8]> = lines.collect();
+    let column = lines.iter().map(|line| line.len()).min()?;
+    let is_in = |line: &&[u8]| line.len() == column;
+    // A line that is too long has its backslash right behind it.
+    let is_long = |line: &&[u8]| line.trim_ascii_end().len() + 1 == line.len();
+    let is_column = lines.len() > 1
+        && lines.iter().all(|line| is_in(line) || is_long(line))
+        && lines
+            .iter()
+            .any(|line| is_in(line) && line.ends_with(b"  "))
         && !text.contains(&b'\t');
-    is_column.then_some(first)
+    is_column.then_some(column)
 }
 
 /// What stands in front of the backslash at the end of a line.

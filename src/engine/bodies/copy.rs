@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::uses::{Target, Use};
+use super::uses::Target;
 use crate::edit::{Applied, Edit, apply};
-use crate::lex::{TokenKind, lex};
 use crate::package::Package;
 use crate::source::{ByteSpan, FileId};
 
@@ -113,42 +112,6 @@ impl<'p> Copy<'p> {
         let start = region.span.start().0;
         let span = ByteSpan::new(edit.span.start().0 - start, edit.span.end().0 - start);
         let used = &self.targets[target].uses[region.number];
-        let (span, text) = used.written.in_body(span, &edit.text)?;
-        let text = self.with_parameters(target, used, &text);
-        Some((region.number, (span, text)))
-    }
-
-    /// New text with the names of parameters for arguments of one word.
-    fn with_parameters(&self, target: usize, used: &Use, text: &[u8]) -> Vec<u8> {
-        let def = self.targets[target].def;
-        let bytes = self.package.files.get(def.file).bytes();
-        let name = |number: usize| {
-            let mut body = def.body.iter();
-            let token = body.find(|token| token.param.is_some_and(|it| it as usize == number))?;
-            Some(&bytes[self.moved(def.file, token.token.span)?.range()])
-        };
-        let (mut new, mut at) = (Vec::new(), 0);
-        for token in lex(text) {
-            let word = &text[token.span.range()];
-            let is_word = matches!(token.kind, TokenKind::Ident | TokenKind::Number);
-            let argument = used.arguments.iter().position(|it| is_word && it == word);
-            if let Some(name) = argument.and_then(name) {
-                new.extend_from_slice(&text[at..token.span.start().index()]);
-                new.extend_from_slice(name);
-                at = token.span.end().index();
-            }
-        }
-        new.extend_from_slice(&text[at..]);
-        new
-    }
-
-    /// Where text of the original stands in the copy.
-    fn moved(&self, file: FileId, span: ByteSpan) -> Option<ByteSpan> {
-        let Some(applied) = self.results.get(&file) else {
-            return Some(span);
-        };
-        let start = applied.map.to_new(span.start())?.0;
-        let length = u32::try_from(span.len()).expect("files are small");
-        Some(ByteSpan::new(start, start + length))
+        Some((region.number, used.written.in_body(span, &edit.text)?))
     }
 }

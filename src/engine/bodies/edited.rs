@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Place;
 use crate::edit::{Edit, Fix, apply, compose};
 use crate::engine::workspace::Workspace;
-use crate::engine::{Config, examine, prove_alone};
+use crate::engine::{Config, examine, prove_alone, run};
 use crate::package::Package;
+use crate::program::Program;
 use crate::rule::{Finding, Outcome, PackageCx};
 use crate::source::{ByteOffset, ByteSpan, FileId};
 use crate::validate::same_steps;
@@ -93,6 +94,25 @@ impl<'e> Edited<'e> {
         })
     }
 
+    /// What the rules say of the macros of the copy if it is worth to ask them.
+    pub(super) fn found_in_macros(
+        &self,
+        config: &Config,
+        is_worth: impl FnOnce(&Program<'_>) -> bool,
+    ) -> Vec<Finding> {
+        let package = &self.package;
+        let workspace = Workspace::new(package, config);
+        examine(config, &workspace, |cx, rules| {
+            if !is_worth(cx.program) {
+                return Vec::new();
+            }
+            let mut findings = run(rules, cx, package, config);
+            findings.retain(|found| super::is_open(cx.program, found));
+            super::solve(package, config, &workspace, cx.program, &mut findings);
+            findings
+        })
+    }
+
     /// What the rules say of some functions, each fix proven.
     pub(super) fn found_in(
         &self,
@@ -116,7 +136,7 @@ impl<'e> Edited<'e> {
     }
 
     /// Where the byte at `offset` of the original went, which no edit replaced.
-    fn moved(&self, file: FileId, offset: ByteOffset) -> ByteOffset {
+    pub(super) fn moved(&self, file: FileId, offset: ByteOffset) -> ByteOffset {
         let before = self.written.iter();
         shifted(
             before.filter(|edit| edit.file == file && edit.span.end() <= offset),

@@ -10,10 +10,12 @@
 //! static PyObject *set_data(Table *self, PyObject *arg) { SET_DATA }
 //! ```
 
+mod agreed;
 pub(super) mod chosen;
 mod continued;
 mod copy;
 mod edited;
+pub(super) mod enclosed;
 pub(super) mod indexed;
 pub(super) mod named;
 pub(super) mod opened;
@@ -21,7 +23,7 @@ mod same;
 mod uses;
 mod written_out;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::{Config, workspace::Workspace};
 use crate::edit::{Fix, Need};
@@ -148,18 +150,14 @@ impl Solver<'_, '_> {
         if clash {
             return Ok(None);
         }
-        let uses = self.copy.targets[target].uses.len();
-        let mut asked: BTreeMap<usize, BodyEdits> = BTreeMap::new();
+        let target_of = &self.copy.targets[target];
+        let mut asked: Vec<BodyEdits> = vec![Vec::new(); target_of.uses.len()];
         for edit in &fix.edits {
             let (number, edit) = self.copy.in_body(target, edit).ok_or(Outside)?;
-            asked.entry(number).or_default().push(edit);
+            asked[number].push(edit);
         }
-        let all = (0..uses).map(|number| asked.get(&number));
-        let mut all = all.collect::<BTreeSet<_>>().into_iter();
-        Ok(match (all.next(), all.next()) {
-            (Some(Some(edits)), None) => Some(edits.clone()),
-            _ => None,
-        })
+        let bytes = self.program.files.get(target_of.def.file).bytes();
+        Ok(agreed::edits(target_of, bytes, &asked).filter(|edits| !edits.is_empty()))
     }
 
     /// The fix of the `#define` for `whole`, which is one of the copy, if it makes of each use what

@@ -8,6 +8,18 @@ use crate::source::{ByteOffset, ByteSpan};
 pub(super) struct WrittenOut {
     pub(super) text: Vec<u8>,
     pieces: Vec<Piece>,
+    /// What parameters became, in the order of the body.
+    pub(super) words: Vec<Word>,
+}
+
+/// A word of the body that arguments are in: `key`, `#key`, `get_##key`.
+#[derive(Debug, Clone)]
+pub(super) struct Word {
+    /// What it is in this use.
+    pub(super) text: ByteSpan,
+    /// Where it stands in the definition.
+    pub(super) body: ByteSpan,
+    has_param: bool,
 }
 
 /// A stretch of the text and what it stands for: the same bytes, or an argument, or the end of a
@@ -25,6 +37,7 @@ impl WrittenOut {
         let mut written = Self {
             text: Vec::new(),
             pieces: Vec::new(),
+            words: Vec::new(),
         };
         let name_end = def.name.end().index();
         let mut at = match def.params {
@@ -38,6 +51,7 @@ impl WrittenOut {
             let end = to_u32(at);
             written.piece(b"\n", ByteSpan::new(end, end), false);
         }
+        written.words.retain(|word| word.has_param);
         Some(written)
     }
 
@@ -58,6 +72,7 @@ impl WrittenOut {
             self.gap(bytes, at, hash);
         }
         let body = ByteSpan::new(to_u32(hash), to_u32(span.end));
+        let start = to_u32(self.text.len());
         match token.param {
             None => self.piece(&bytes[span.clone()], body, true),
             Some(number) => {
@@ -75,7 +90,24 @@ impl WrittenOut {
                 self.piece(&quoted, body, false);
             }
         }
+        self.word(token, ByteSpan::new(start, to_u32(self.text.len())), body);
         Some(span.end)
+    }
+
+    fn word(&mut self, token: &BodyToken, text: ByteSpan, body: ByteSpan) {
+        let has_param = token.param.is_some();
+        match self.words.last_mut().filter(|_| token.paste) {
+            Some(word) => {
+                word.text = word.text.join(text);
+                word.body = word.body.join(body);
+                word.has_param |= has_param;
+            }
+            None => self.words.push(Word {
+                text,
+                body,
+                has_param,
+            }),
+        }
     }
 
     /// Blanks and comments; the end of a continued line without its backslash.

@@ -17,7 +17,10 @@ use crate::cfg::{
 /// Most distinct states at the entry of one block.
 const MAX_STATES_OF_BLOCK: usize = 96;
 
-/// Most of them that are kept apart where their references do not differ, when paths are many.
+/// Most states within a block: each lookup in a row of statements doubles them.
+const MAX_STATES_IN_BLOCK: usize = 2048;
+
+/// Most states of a block that are kept apart where their references do not differ, when paths are many.
 const MAX_EXACT_STATES_OF_BLOCK: usize = 16;
 
 /// Most steps over all states, for functions of thousands of blocks.
@@ -162,7 +165,7 @@ impl<'a> Walk<'a> {
             if *visits > MAX_VISITS {
                 return None;
             }
-            for (target, next) in run_block(&mut self.stepper, block, state) {
+            for (target, next) in run_block(&mut self.stepper, block, state)? {
                 match self.enter(target, next) {
                     Some(Entry::New(next)) => waiting.push_back((target, next)),
                     Some(Entry::Known) => {}
@@ -197,8 +200,12 @@ enum Entry {
     Known,
 }
 
-/// The states with which one state leaves a block.
-fn run_block(stepper: &mut Stepper<'_>, id: BlockId, state: State) -> Vec<(BlockId, State)> {
+/// The states with which one state leaves a block; `None` if there are too many.
+fn run_block(
+    stepper: &mut Stepper<'_>,
+    id: BlockId,
+    state: State,
+) -> Option<Vec<(BlockId, State)>> {
     let block = stepper.facts.cfg.block(id);
     let mut states = vec![state];
     for instr in &block.instrs {
@@ -206,13 +213,16 @@ fn run_block(stepper: &mut Stepper<'_>, id: BlockId, state: State) -> Vec<(Block
         for state in states {
             stepper.step(state, instr, &mut next);
         }
+        if next.len() > MAX_STATES_IN_BLOCK {
+            return None;
+        }
         states = next;
     }
     let mut out = Vec::new();
     for state in states {
         leave(stepper, &block.terminator, state, &mut out);
     }
-    out
+    Some(out)
 }
 
 fn leave(

@@ -282,6 +282,19 @@ fn many_lookups_at_once_are_followed_one_by_one() {
     assert_eq!(troubles(&leaks), "too complex");
 }
 
+/// Nothing stands between them that a block ends with: a million ways through one block.
+#[test]
+fn many_lookups_in_a_row_of_statements() {
+    let names: Vec<String> = (0..20).map(|number| format!("v{number}")).collect();
+    let made = names
+        .iter()
+        .map(|name| format!("PyObject *{name} = PyList_GetItemRef(self, 0);\n"));
+    let uses: String = names.iter().map(|name| format!("use({name});\n")).collect();
+    let releases = names.iter().map(|name| format!("Py_XDECREF({name});\n"));
+    let body = made.collect::<String>() + &uses + &releases.collect::<String>();
+    assert_eq!(troubles(&(body + "return NULL;")), "");
+}
+
 /// The second reference is only there if the first is, which a proof for one of them alone does not
 /// know.
 #[test]
