@@ -307,11 +307,10 @@ fn a_block_tells_of_the_call_that_it_is_written_around() {
     assert!(left("if (r == 2) r = PyObject_Size(key);"));
 }
 
-#[test]
-fn what_calls_give_is_released_where_it_is_owned() {
-    let released = |found: &str, end: &str| {
-        let changed = all(&format!(
-            "static PyObject *peek(Obj *self) {{ return self->state; }}
+/// Whether the exit for an item that is gone releases what `found` gives, in a function with this end.
+fn released(found: &str, end: &str) -> bool {
+    let changed = all(&format!(
+        "static PyObject *peek(Obj *self) {{ return self->state; }}
 static PyObject *kept(Obj *self) {{
     PyObject *made = PyDict_New();
     self->state = made;
@@ -349,15 +348,22 @@ static PyObject *f(Obj *self, PyObject *list, const char *name)
     {end}
 }}
 "
-        ));
-        changed.contains("+            Py_XDECREF(type);")
-    };
+    ));
+    changed.contains("+            Py_XDECREF(type);")
+}
+
+#[test]
+fn what_calls_give_is_released_where_it_is_owned() {
     let given = "return type;";
     assert!(released("copied((PyObject *)self)", given));
     assert!(released("PyObject_Repr(list)", given));
     assert!(!released("peek(self)", given));
     assert!(!released("kept(self)", given));
     assert!(!released("registry_find(name)", given));
+}
+
+#[test]
+fn a_test_that_tells_who_owns_the_object_is_seen() {
     for asked in [
         "if (own)\n        Py_DECREF(type);",
         "if (own != 0) {\n        look(type);\n        Py_DECREF(type);\n    }",
