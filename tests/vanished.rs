@@ -21,6 +21,8 @@ each_pass 0 IndexError
 label 0 IndexError
 memory 0 IndexError
 resized 0 IndexError
+settled 0 IndexError
+status 0 nothing
 ";
 
 /// What is left to a review: each forgets something. `fill` is called by `counted`.

@@ -363,6 +363,123 @@ t_pending(PyObject *self, PyObject *list)
     return PyFloat_FromDouble(sum);
 }
 
+/* The status says the same at each lookup as at the jump. */
+static PyObject *
+t_settled(PyObject *self, PyObject *list)
+{
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    int failed = 1;
+
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        if (PyLong_AsLong(item) == -1 && PyErr_Occurred())
+            goto end;
+    }
+    failed = 0;
+end:
+    return failed ? NULL : PyLong_FromSsize_t(n);
+}
+
+/* Here it was set since. */
+static int
+status(PyObject *list)
+{
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    int failed = 1;
+
+    if (PyObject_Size(list) < 0)
+        goto end;
+    failed = 0;
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        (void)PyLong_AsLong(item);
+    }
+end:
+    return failed ? -1 : 0;
+}
+
+static PyObject *
+t_status(PyObject *self, PyObject *list)
+{
+    return status(list) < 0 ? NULL : PyLong_FromLong(0);
+}
+
+static void
+hold(PyObject *op)
+{
+    opened++;
+}
+
+static void
+put_back(Ctx *ctx)
+{
+    opened--;
+}
+
+/* One object by two names. */
+static int
+renamed(PyObject *op, PyObject *list)
+{
+    Ctx *ctx = (Ctx *)op;
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    int rc = -1;
+
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        hold(op);
+        if (PyLong_AsLong(item) == -1 && PyErr_Occurred())
+            goto end;
+        put_back(ctx);
+    }
+    return 0;
+end:
+    put_back(ctx);
+    return rc;
+}
+
+static PyObject *
+t_renamed(PyObject *self, PyObject *list)
+{
+    return renamed(self, list) < 0 ? NULL : PyLong_FromLong(0);
+}
+
+static int
+check(Ctx *ctx, PyObject *item)
+{
+    if (PyLong_AsLong(item) == -1 && PyErr_Occurred()) {
+        ctx->depth = 1;
+        return -1;
+    }
+    return 0;
+}
+
+/* The label asks for what a helper sets. */
+static int
+told(PyObject *list)
+{
+    Ctx ctx;
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+
+    ctx.depth = 0;
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        if (check(&ctx, item) < 0)
+            goto end;
+    }
+end:
+    return ctx.depth ? -1 : 0;
+}
+
+static PyObject *
+t_told(PyObject *self, PyObject *list)
+{
+    return told(list) < 0 ? NULL : PyLong_FromLong(0);
+}
+
 static PyObject *
 left_open(PyObject *self, PyObject *args)
 {
@@ -378,7 +495,8 @@ left_open(PyObject *self, PyObject *args)
 static PyMethodDef methods[] = {
     METHOD(struct), METHOD(pointer), METHOD(nothing), METHOD(saved),
     METHOD(uncounted), METHOD(memory), METHOD(resized), METHOD(each_pass),
-    METHOD(label), METHOD(pending),
+    METHOD(label), METHOD(pending), METHOD(settled),
+    METHOD(status), METHOD(renamed), METHOD(told),
     {"fill", t_counted, METH_O, NULL},
     {"buffer", t_buffer, METH_VARARGS, NULL},
     {"python", t_python, METH_VARARGS, NULL},

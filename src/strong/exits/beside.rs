@@ -94,6 +94,7 @@ impl Exits<'_, '_> {
         let same = is_quiet(scene, cond)
             && self.is_first(stmt)
             && self.agrees_at(branch, &[])
+            && self.finds_the_same(branch)
             && results(scene).all(|local| self.is_as_good(local, cond));
         if same { text(scene, branch) } else { None }
     }

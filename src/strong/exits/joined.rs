@@ -17,6 +17,7 @@ use super::branch::{is_failure, is_same};
 use super::exit::Failure;
 use super::held::frees;
 use super::locks::is_end;
+use super::read_behind::sets_what_decides;
 use crate::ast::{
     BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, TokenRange, UnaryOp,
 };
@@ -106,6 +107,7 @@ impl LeftOut<'_, '_> {
                     op: UnaryOp::AddressOf,
                     ..
                 } => leaves,
+                ExprKind::Call { .. } => !sets_what_decides(scene, part, start),
                 _ => scene.tree.changed(part).is_none_or(|place| {
                     scene
                         .as_local(place)

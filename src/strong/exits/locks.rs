@@ -86,6 +86,12 @@ fn gives_back(taken: &str, name: &str) -> bool {
         .any(|(take, give)| taken.contains(take) && taken.replace(take, give) == name)
 }
 
+/// Whether the names of two functions say that one gives back what the other one takes.
+pub(super) fn is_pair(take: &str, give: &str) -> bool {
+    let (take, give) = (take.to_ascii_lowercase(), give.to_ascii_lowercase());
+    takes(&take) && gives_back(&take, &give)
+}
+
 /// Whether the condition of the `if` statement `test` takes a lock.
 pub(in crate::strong) fn asks_for_lock(scene: &Scene<'_>, test: StmtId) -> bool {
     let StmtKind::If { cond, .. } = scene.tree.stmt(test).kind else {

@@ -3,6 +3,7 @@
 //! An exit is taken over from the function itself, if it is right there too: it releases all that
 //! the function owns at the call, and returns an error. Else it is made of the same parts.
 
+mod begun;
 mod beside;
 mod between;
 mod block;
@@ -20,9 +21,11 @@ mod kept_apart;
 mod later;
 mod locks;
 mod made_exit;
+mod may_set;
 mod noted;
 mod owned_by;
 pub(super) mod passed_on;
+mod read_behind;
 mod reported;
 mod state;
 mod steady;

@@ -18,8 +18,9 @@ use super::beside::only_asks;
 use super::branch::{Branch, counted, releases_all};
 use super::state::UNSET;
 use crate::ast::{ExprId, LocalId, StmtId, TokenRange, TypeKind};
+use crate::capi::{self, words_of};
 use crate::cfg::reaches;
-use crate::cfg::{Callee, Instr, InstrKind, Operand, Point, Source};
+use crate::cfg::{Callee, Instr, InstrKind, Operand, Point, Source, Terminator};
 use crate::strong::scene::Scene;
 
 /// Whether what the loops of `branch` release, and what it counts on or back, is at the call as it
@@ -55,8 +56,7 @@ pub(super) fn is_steady(exits: &Exits<'_, '_>, branch: &Branch) -> bool {
 }
 
 /// Whether nothing that the function sets between the call and `branch` is read from there on, but
-/// for the result of the call: `r = f(item); if (r < 0) break; … if (r < 0) return NULL;`. If nothing
-/// happens on one of the ways, what happens on the others does not matter.
+/// for the result of the call: `r = f(item); if (r < 0) break; … if (r < 0) return NULL;`.
 pub(super) fn says_the_same(exits: &Exits<'_, '_>, branch: &Branch) -> bool {
     let (scene, state) = (exits.scene, &exits.state);
     let Some((way, start)) = Way::new(exits, branch).zip(start(scene, branch)) else {
@@ -69,7 +69,51 @@ pub(super) fn says_the_same(exits: &Exits<'_, '_>, branch: &Branch) -> bool {
         let mut locals = set_by(instr).filter(|&local| is_read(local));
         locals.any(|local| state.of(local) & UNSET != 0)
     };
-    !way.passes(is_set) || !way.passes(is_first) && way.is_free_of(|it| is_set(it) || acts(it))
+    !way.passes(is_set) || !way.passes(is_first) && is_idle(&way, start, is_set)
+}
+
+/// Whether one of the ways does nothing but to look: what happens on the others does not matter then,
+/// unless the exit asks again what they were taken for.
+///
+/// ```c
+/// if (self->shared)
+///     busy = grab(self);
+/// if (!PyUnicode_Check(item))
+///     goto end;
+/// …
+/// end:
+///     if (self->shared)
+///         let_go(self, busy);
+/// ```
+pub(super) fn is_idle(way: &Way<'_, '_>, start: Point, sets: impl Fn(&Instr) -> bool) -> bool {
+    let scene = way.scene;
+    let asked: Vec<LocalId> = way.asked().collect();
+    let is_asked = |local: LocalId| asked.contains(&local) && scene.liveness.is_live(local, start);
+    let mut blocks = scene.cfg.iter().filter(|(block, _)| {
+        let end = Point {
+            block: *block,
+            index: 0,
+        };
+        start.block == *block || reaches(scene.cfg, start, end, &[])
+    });
+    let asks = |expr: ExprId| named(scene, scene.tree.expr(expr).range).any(is_asked);
+    way.is_free_of(|it| sets(it) || acts(it))
+        && !blocks.any(|(_, content)| {
+            let mut calls = content.instrs.iter().filter(|it| acts(it));
+            decided(&content.terminator).is_some_and(asks)
+                || calls.any(|it| {
+                    matches!((&it.kind, it.source),
+                    (InstrKind::Call { .. }, Source::Expr(call)) if asks(call))
+                })
+        })
+}
+
+/// The condition that decides where a block leads.
+fn decided(terminator: &Terminator) -> Option<ExprId> {
+    match terminator {
+        Terminator::Branch { condition, .. } => Some(condition.expr),
+        _ => None,
+    }
 }
 
 /// Whether the function does not set `local` between the call and `branch`, to which a way leads.
@@ -101,15 +145,6 @@ pub(super) fn set_by(instr: &Instr) -> impl Iterator<Item = LocalId> {
 
 /// Whether a step may do more than to set a variable or to look at an object: `PyBytes_AS_STRING`.
 pub(super) fn acts(instr: &Instr) -> bool {
-    let reads = |name: &str| {
-        let field = name
-            .starts_with("Py")
-            .then(|| name.split_once('_'))
-            .flatten();
-        field.is_some_and(|(_, field)| {
-            !field.starts_with("SET") && !field.contains(|c: char| c.is_ascii_lowercase())
-        })
-    };
     match &instr.kind {
         InstrKind::Store { place, .. } => place.as_local().is_none(),
         InstrKind::Call { callee, .. } => match callee {
@@ -121,6 +156,26 @@ pub(super) fn acts(instr: &Instr) -> bool {
         InstrKind::Asm => true,
         _ => false,
     }
+}
+
+/// Whether a macro of the C API, or of one like it, gives a field of its argument, as its name says:
+/// `PyArray_DATA`, but not `PyPool_LOCK`.
+fn reads(name: &str) -> bool {
+    const WORDS: [&str; 27] = [
+        "as", "base", "buffer", "bytes", "check", "data", "descr", "dim", "dims", "flags", "get",
+        "hash", "item", "itemsize", "kind", "len", "length", "name", "nbytes", "nd", "ndim",
+        "read", "shape", "size", "stride", "strides", "type",
+    ];
+    let field = name
+        .starts_with("Py")
+        .then(|| name.split_once('_'))
+        .flatten();
+    field.is_some_and(|(_, field)| {
+        let says = |word: String| WORDS.contains(&&*word) || word.starts_with("is");
+        !field.starts_with("SET")
+            && !field.contains(|c: char| c.is_ascii_lowercase())
+            && (capi::effects(name).is_some() || words_of(field).any(says))
+    })
 }
 
 /// The variables whose values a loop goes by.
@@ -184,9 +239,19 @@ impl<'s, 'a> Way<'s, 'a> {
         })
     }
 
-    /// Whether there is one.
-    pub(super) fn leads(&self) -> bool {
-        reaches(self.scene.cfg, self.from.next(), self.to, &[])
+    /// The variables that are asked for on the paths.
+    fn asked(&self) -> impl Iterator<Item = LocalId> {
+        let scene = self.scene;
+        let blocks = scene.cfg.iter().filter(|(block, content)| {
+            let end = Point {
+                block: *block,
+                index: content.instrs.len(),
+            };
+            reaches(scene.cfg, self.from, end, &[])
+                && reaches(scene.cfg, end, self.to, &[self.from])
+        });
+        let conditions = blocks.filter_map(|(_, content)| decided(&content.terminator));
+        conditions.flat_map(|cond| named(scene, scene.tree.expr(cond).range))
     }
 
     /// Whether one of the paths has no step that is like that.

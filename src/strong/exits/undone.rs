@@ -146,7 +146,7 @@ fn is_outside(scene: &Scene<'_>, place: ExprId) -> bool {
 
 /// Whether a name from outside of the function may be a variable of the package: constants are in
 /// capitals, and `Py_None` is none.
-fn is_variable(name: &str) -> bool {
+pub(super) fn is_variable(name: &str) -> bool {
     !name.starts_with("Py") && name.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 

@@ -49,6 +49,7 @@ mod passed_on;
 mod path;
 mod pending;
 mod presence;
+mod read_behind;
 mod saved;
 mod settled;
 mod snapshots;

@@ -1,0 +1,191 @@
+//! What a function begins, or ends, beside the variables and the references that are followed.
+//!
+//! ```c
+//! Obj *self = (Obj *)op;
+//! hold((Obj *)op);                              /* may begin what `put_back` ends */
+//! …
+//! end:
+//!     put_back(self);
+//! ```
+
+use super::beside::only_asks;
+use super::branch::{is_same, raises};
+use super::held::frees;
+use super::locks::is_pair;
+use super::read_behind::{is_behind, root};
+use super::steady::acts;
+use crate::ast::{ExprId, ExprKind, Name};
+use crate::capi;
+use crate::cfg::{Instr, InstrKind, Point, Source};
+use crate::strong::scene::{Parent, Scene};
+
+/// Whether a step is a call that may begin what a call from `start` on ends: both get the same, or
+/// nothing says what it is about. What the exit asks for has failed where it is taken.
+pub(super) fn may_begin(
+    scene: &Scene<'_>,
+    instr: &Instr,
+    start: Point,
+    is_asked: impl Fn(ExprId) -> bool,
+) -> bool {
+    acting(scene, instr).is_some_and(|(call, name, args)| {
+        !is_asked(call)
+            && enders(scene, start).any(|(end, with)| {
+                let mut pairs = args.iter().zip(with);
+                let is_same = name == end && pairs.all(|(&one, &other)| is_same(scene, one, other));
+                let is_unseen = || is_unknown(name) && is_unknown(end);
+                let is_one = || is_unseen() && is_about_all(scene, args, with);
+                !is_same && (shares(scene, args, with) || is_pair(name, end) || is_one())
+            })
+    })
+}
+
+/// Whether a step is a call that does what is done from `start` on.
+pub(super) fn ends_again(scene: &Scene<'_>, instr: &Instr, start: Point) -> bool {
+    acting(scene, instr).is_some_and(|(_, name, args)| {
+        enders(scene, start)
+            .any(|(end, with)| end == name && (args.is_empty() || shares(scene, args, with)))
+    })
+}
+
+/// A step that is a call which may do more than to count, to look, or to raise.
+fn acting<'s>(scene: &'s Scene<'_>, instr: &Instr) -> Option<(ExprId, &'s str, &'s [ExprId])> {
+    let (InstrKind::Call { .. }, Source::Expr(call)) = (&instr.kind, instr.source) else {
+        return None;
+    };
+    let (name, args) = scene.call(call)?;
+    let is_plain = !acts(instr) || counts(name) || name.starts_with("PyErr_");
+    (!is_plain).then_some((call, name, args))
+}
+
+/// The calls from `start` on that may end something. References and memory are followed elsewhere.
+fn enders<'s>(scene: &'s Scene<'_>, start: Point) -> impl Iterator<Item = (&'s str, &'s [ExprId])> {
+    scene.tree.calls().filter_map(move |(call, _)| {
+        let (name, args) = scene.call(call)?;
+        (!is_called(scene, call) && may_end(scene, name, args) && is_behind(scene, call, start))
+            .then_some((name, args))
+    })
+}
+
+/// Whether a call only says which function another one calls: `F(PyList_GetItem)(list, i)`.
+fn is_called(scene: &Scene<'_>, call: ExprId) -> bool {
+    match scene.parent_of_expr(call) {
+        Some(Parent::Expr(outer)) => matches!(scene.tree.expr(outer).kind,
+            ExprKind::Call { callee, .. } if callee == call),
+        _ => false,
+    }
+}
+
+/// Whether a call may end what another one began.
+fn may_end(scene: &Scene<'_>, name: &str, args: &[ExprId]) -> bool {
+    let is_own = |&root: &ExprId| {
+        let local = scene.as_local(root);
+        local.is_some_and(|local| !scene.tree.local(local).is_param)
+    };
+    let has_root = args.iter().all(|&arg| root(scene, arg).is_some());
+    let is_followed = counts(name)
+        || frees(name)
+            && has_root
+            && !args.is_empty()
+            && without_calls(scene, args).iter().all(is_own);
+    !is_followed && !only_asks(name) && !name.starts_with("PyErr_")
+}
+
+pub(super) fn counts(name: &str) -> bool {
+    matches!(
+        name,
+        "Py_INCREF"
+            | "Py_XINCREF"
+            | "Py_NewRef"
+            | "Py_XNewRef"
+            | "Py_DECREF"
+            | "Py_XDECREF"
+            | "Py_CLEAR"
+    )
+}
+
+/// Whether nothing is known of what a function of this name does. Memory is followed.
+fn is_unknown(name: &str) -> bool {
+    capi::effects(name).is_none()
+        && !capi::is_libc(name)
+        && !raises(name)
+        && !name.to_ascii_lowercase().contains("lloc")
+}
+
+/// Whether two calls get something of the same variable, by any name, or both get nothing.
+pub(super) fn shares(scene: &Scene<'_>, one: &[ExprId], other: &[ExprId]) -> bool {
+    let (of_one, of_other) = (origins(scene, one), origins(scene, other));
+    let mut pairs = of_one
+        .iter()
+        .flat_map(|&one| of_other.iter().map(move |&other| (one, other)));
+    one.is_empty() && other.is_empty() || pairs.any(|(one, other)| is_same(scene, one, other))
+}
+
+/// Whether one of two calls gets nothing that says what it works on, and the other one nothing but
+/// what others know, too: `mark_busy(); … mark_idle(self);`.
+fn is_about_all(scene: &Scene<'_>, one: &[ExprId], other: &[ExprId]) -> bool {
+    let is_bare = |args: &[ExprId]| origins(scene, args).is_empty();
+    let is_known = |args: &[ExprId]| {
+        let mut origins = origins(scene, args).into_iter();
+        origins.any(|origin| {
+            let local = scene.as_local(origin);
+            local.is_none_or(|local| scene.tree.local(local).is_param)
+        })
+    };
+    match (is_bare(one), is_bare(other)) {
+        (true, true) => true,
+        (true, false) => is_known(other),
+        (false, true) => is_known(one),
+        (false, false) => false,
+    }
+}
+
+/// The names that the arguments of a call are reached by, and those that these got their values
+/// from: `op` of `self->lock` behind `self = (Obj *)op`. What a function of the package gives may
+/// belong to what it got.
+fn origins(scene: &Scene<'_>, args: &[ExprId]) -> Vec<ExprId> {
+    reached(scene, args, |value| match scene.call(value) {
+        Some((name, args)) if is_unknown(name) => args.to_vec(),
+        _ => vec![value],
+    })
+}
+
+/// The same without what functions give: the function owns that.
+fn without_calls(scene: &Scene<'_>, args: &[ExprId]) -> Vec<ExprId> {
+    reached(scene, args, |value| vec![value])
+}
+
+fn reached(
+    scene: &Scene<'_>,
+    args: &[ExprId],
+    parts: impl Fn(ExprId) -> Vec<ExprId>,
+) -> Vec<ExprId> {
+    let is_variable = |&name: &ExprId| is_variable(scene, name);
+    let roots = args.iter().filter_map(|&arg| root(scene, arg));
+    let mut found: Vec<ExprId> = roots.filter(is_variable).collect();
+    let mut next = 0;
+    while let Some(&name) = found.get(next) {
+        next += 1;
+        let stores = scene.tree.stores();
+        let stores = stores.filter(|(given, _)| Some(*given) == scene.as_local(name));
+        let values = stores.flat_map(|(_, value)| parts(scene.tree.without_casts(value)));
+        for root in values
+            .filter_map(|value| root(scene, value))
+            .filter(is_variable)
+        {
+            if !found.iter().any(|&it| is_same(scene, it, root)) {
+                found.push(root);
+            }
+        }
+    }
+    found
+}
+
+/// Whether a name is that of a variable: `NULL` and `Py_None` are none.
+fn is_variable(scene: &Scene<'_>, name: ExprId) -> bool {
+    match scene.tree.expr(name).kind {
+        ExprKind::Name(Name::Global(ref global)) => {
+            !scene.is_null(name) && !global.starts_with("Py")
+        }
+        _ => true,
+    }
+}
