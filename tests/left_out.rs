@@ -186,6 +186,31 @@ fail:
     ), @r#"review in `f`, what `names[used] = strdup("name")` (line 9) holds, and is not counted yet, need not be released"#);
 }
 
+/// The caller may look at what the function sets before it fails first.
+#[test]
+fn what_the_caller_finds_unset() {
+    let of = |before: &str, between: &str, behind: &str| {
+        all(&format!(
+            "\nstatic int f(PyObject *list, PyObject **out, PyObject *key)\n{{
+    PyObject *item;
+    {before}
+    item = PyList_GET_ITEM(list, 0);
+    {between}
+    if (PyObject_IsTrue(item) < 0)
+        return -1;
+    {behind}
+    *out = Py_NewRef(item);
+    return 0;\n}}\n"
+        ))
+    };
+    insta::assert_snapshot!(of("", "*out = NULL;", ""), @"review in `f`, what `*out = NULL` (line 7) sets need not be set where the item is not there any more");
+    assert_eq!(of("*out = NULL;", "", ""), "safe");
+    assert_eq!(of("", "", "*out = NULL;"), "safe");
+    // It fails without that already.
+    let fails = "if (PyObject_IsTrue(key) < 0) return -1;";
+    assert_eq!(of(fails, "*out = NULL;", ""), "safe");
+}
+
 /// Who gets what from whom goes round in circles.
 #[test]
 fn two_rows_change_places() {

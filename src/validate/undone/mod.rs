@@ -218,7 +218,14 @@ impl View<'_> {
             let store = self.told(store);
             format!("in `{name}`, what {store} holds, and is not counted yet, need not be released")
         });
-        left_out.chain(handed).chain(uncounted).collect()
+        let unset = self.unset(exit).map(|act| {
+            let act = self.told(act.expr);
+            format!(
+                "in `{name}`, what {act} sets need not be set where the item is not there any more"
+            )
+        });
+        let stored = handed.into_iter().chain(uncounted).chain(unset);
+        left_out.chain(stored).collect()
     }
 
     /// The text and the line of an expression.
