@@ -14,6 +14,7 @@ use super::held::frees;
 use super::locks::is_pair;
 use super::read_behind::{is_behind, root};
 use super::steady::acts;
+use super::undone::begun_by;
 use crate::ast::{ExprId, ExprKind, Name};
 use crate::capi;
 use crate::cfg::{Instr, InstrKind, Point, Source};
@@ -33,7 +34,11 @@ pub(super) fn may_begin(
                 let mut pairs = args.iter().zip(with);
                 let is_same = name == end && pairs.all(|(&one, &other)| is_same(scene, one, other));
                 let is_unseen = || is_unknown(name) && is_unknown(end);
-                let is_one = || is_unseen() && is_about_all(scene, args, with);
+                // `UNPROTECT(1)` ends what `PROTECT` began.
+                let is_one = || match begun_by(scene, end) {
+                    Some(begin) => begin == name,
+                    None => is_unseen() && is_about_all(scene, args, with),
+                };
                 !is_same && (shares(scene, args, with) || is_pair(name, end) || is_one())
             })
     })

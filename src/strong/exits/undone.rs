@@ -189,7 +189,7 @@ fn ends(name: &str) -> bool {
 }
 
 /// The function called here whose name is that of `name` without its `un`: `PROTECT`, `Pool_Lock`.
-fn begun_by(scene: &Scene<'_>, name: &str) -> Option<String> {
+pub(super) fn begun_by(scene: &Scene<'_>, name: &str) -> Option<String> {
     let calls = scene.tree.expr_ids().filter_map(|expr| scene.call(expr));
     let mut names = calls.map(|(name, _)| name);
     names.find(|begin| is_un(name, begin)).map(str::to_owned)

@@ -142,6 +142,28 @@ fn what_is_begun_and_ended_under_other_names() {
 }
 
 #[test]
+fn what_the_name_of_the_end_says_began() {
+    let ends = |before: &str, between: &str| {
+        let changed = int(&format!(
+            "    {before}
+    for (i = 0; i < 3; i++) {{
+        PyObject *item = PyList_GET_ITEM(list, i);
+        {between}
+        if (PyObject_IsTrue(item) < 0) {{
+            UNPROTECT(1);
+            return -1;
+        }}
+    }}
+    UNPROTECT(1);
+    return 0;"
+        ));
+        changed.contains("+            UNPROTECT(1);")
+    };
+    assert!(ends("PROTECT(key);", "numbers[i] = number(0);"));
+    assert!(!ends("", "PROTECT(key);"));
+}
+
+#[test]
 fn a_field_that_a_helper_sets() {
     let ends = |helper: &str, asked: &str| {
         let changed = all(&format!(
