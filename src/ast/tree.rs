@@ -55,43 +55,6 @@ impl Tree {
         expr
     }
 
-    /// Whether two places are reached in the same way, whatever they are cast to on it:
-    /// `((Foo *)v)->next`.
-    #[must_use]
-    pub fn is_same_place(&self, one: ExprId, other: ExprId) -> bool {
-        let (one, other) = (self.without_casts(one), self.without_casts(other));
-        match (&self.expr(one).kind, &self.expr(other).kind) {
-            (ExprKind::Name(one), ExprKind::Name(other)) => one == other,
-            (ExprKind::Int(one), ExprKind::Int(other)) => one == other,
-            (
-                ExprKind::Member { base, field, .. },
-                ExprKind::Member {
-                    base: from,
-                    field: of,
-                    ..
-                },
-            ) => field == of && self.is_same_place(*base, *from),
-            (
-                ExprKind::Index { base, index },
-                ExprKind::Index {
-                    base: from,
-                    index: at,
-                },
-            ) => self.is_same_place(*base, *from) && self.is_same_place(*index, *at),
-            (
-                ExprKind::Unary {
-                    op: UnaryOp::Deref,
-                    operand,
-                },
-                ExprKind::Unary {
-                    op: UnaryOp::Deref,
-                    operand: of,
-                },
-            ) => self.is_same_place(*operand, *of),
-            _ => false,
-        }
-    }
-
     /// The variable that an expression names, if it is nothing but a name.
     #[must_use]
     pub fn as_local(&self, expr: ExprId) -> Option<LocalId> {

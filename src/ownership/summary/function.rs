@@ -46,7 +46,7 @@ pub(super) fn sum_up(
                     summary.contents_of.insert(at);
                 }
                 let copied = contents.into_iter().filter_map(|at| match at {
-                    Source::Expr(step) => is_part(&function.tree, step).then_some(step),
+                    Source::Expr(step) => is_part(&function.tree, types, step).then_some(step),
                     Source::Stmt(_) => None,
                 });
                 summary.params[at] = param(function, followed, seed, copied, known);
@@ -114,28 +114,18 @@ fn contents(
     stored.collect()
 }
 
-/// Whether a step stores a pointer that the object holds, `*out = ((Outer *)v)->text`, and takes no
-/// reference to what that points at.
-fn is_part(tree: &Tree, step: ExprId) -> bool {
+/// Whether a step stores a pointer to text or numbers that the object holds,
+/// `*out = ((Outer *)v)->text`: objects and structs may live by themselves.
+fn is_part(tree: &Tree, types: &Types<'_>, step: ExprId) -> bool {
     let ExprKind::Assign { op: None, lhs, rhs } = tree.expr(step).kind else {
         return false;
     };
-    let is_counted = |place: ExprId| {
-        tree.expr_ids().any(|expr| match &tree.expr(expr).kind {
-            ExprKind::Call { callee, args } => {
-                let takes = ["Py_INCREF", "Py_XINCREF", "Py_NewRef", "Py_XNewRef"];
-                let name = tree.callee_name(*callee);
-                name.is_some_and(|name| takes.contains(&name))
-                    && args.iter().any(|&arg| tree.is_same_place(arg, place))
-            }
-            _ => false,
-        })
-    };
+    let is_plain = |expr: ExprId| types.of(tree, expr).is_some_and(is_plain_pointer);
     let reads = matches!(
         tree.expr(tree.without_casts(rhs)).kind,
         ExprKind::Member { .. } | ExprKind::Index { .. }
     );
-    reads && !is_counted(lhs) && !is_counted(rhs)
+    reads && (is_plain(lhs) || is_plain(rhs))
 }
 
 fn may_be_object(function: &Function, param: LocalId) -> bool {

@@ -15,7 +15,7 @@ use super::made_exit::makers;
 use super::state::{NULL, OWNED, Owned};
 use super::stmts;
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
-use crate::capi::Returns;
+use crate::capi::{self, Returns};
 use crate::strong::addressed::leaves;
 use crate::strong::scene::{Scene, graph};
 
@@ -131,12 +131,32 @@ pub(super) fn is_owned_by_flag(scene: &Scene<'_>, local: LocalId) -> bool {
             && !within().any(|(expr, _)| is_set(expr))
             && !leaves(scene, branch)
     };
+    // if (as_list) { PyList_Append(list, v); Py_DECREF(v); } else PyTuple_SET_ITEM(tuple, i, v);
+    let gives_away = |branch: StmtId| {
+        let mut within = scene.tree.exprs_in(scene.tree.stmt(branch).range);
+        within.any(|(expr, _)| match scene.call(expr) {
+            Some((name, args)) => {
+                let effects = capi::effects(name);
+                let mut args = (0..).zip(args);
+                args.any(|(at, &arg)| {
+                    is_it(arg) && effects.is_some_and(|it| it.steals(at).is_some())
+                })
+            }
+            None => false,
+        })
+    };
+    let only_one = |one: StmtId, other: Option<StmtId>| {
+        gives_up(one) && !other.is_some_and(|other| gives_up(other) || gives_away(other))
+    };
     stmts(scene).any(|stmt| match scene.tree.stmt(stmt).kind {
         StmtKind::If {
             cond,
             then,
             otherwise,
-        } => !is_null_test(cond) && (gives_up(then) || otherwise.is_some_and(gives_up)),
+        } => {
+            let is_else = otherwise.is_some_and(|otherwise| only_one(otherwise, Some(then)));
+            !is_null_test(cond) && (only_one(then, otherwise) || is_else)
+        }
         _ => false,
     })
 }

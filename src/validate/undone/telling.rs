@@ -116,7 +116,15 @@ fn leaves_others_alone(tree: &Tree, call: ExprId, name: &str) -> bool {
             .and_then(|&arg| tree.as_local(tree.without_casts(arg)));
         first.is_some_and(|local| is_own(tree, local))
     };
-    !changes || name.starts_with("PyErr_") || is_count(tree, call) || is_made()
+    let is_known = ["PyErr_", "Py_"]
+        .iter()
+        .any(|first| name.starts_with(first))
+        && !is_release(name);
+    !changes || is_known || is_count(tree, call) || is_made()
+}
+
+fn is_release(name: &str) -> bool {
+    matches!(name, "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR" | "Py_DecRef")
 }
 
 /// Whether a variable is one of the function's that gets what it makes.

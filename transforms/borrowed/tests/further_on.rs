@@ -380,6 +380,12 @@ fn a_test_that_tells_who_owns_the_object_is_seen() {
     Py_XDECREF(type);
     return PyLong_FromLong(1);";
     assert!(released("peek(self)", left));
+    let both = "if (own)
+        Py_DECREF(type);
+    else
+        PyList_SetItem(list, 0, type);
+    return PyLong_FromLong(1);";
+    assert!(released("peek(self)", both));
     assert!(released(
         "peek(self)",
         "Py_DECREF(type); return PyLong_FromLong(1);"

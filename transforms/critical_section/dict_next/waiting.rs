@@ -12,7 +12,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{ExprId, ExprKind};
+use crate::ast::ExprId;
 use crate::capi;
 use crate::cfg::{Callee, InstrKind, Source, reaches};
 use crate::program::{CallSite, ItemId};
@@ -39,18 +39,8 @@ pub(super) fn waits<'s>(scope: &'s Scope<'_>, site: &Site) -> Option<&'s str> {
         let is_before = reaches(&scope.cfg, scope.cfg.call(call)?, iteration, &[]);
         (call != site.call && is_before).then_some((call, &**name))
     });
-    let is_key = |(item, expr, _): Call<'_>| {
-        if item != scope.item {
-            return false;
-        }
-        let first = match &scope.expr(expr).kind {
-            ExprKind::Call { args, .. } => args.first(),
-            _ => None,
-        };
-        site.key.is_some() && first.and_then(|&arg| scope.local(scope.uncast(arg))) == site.key
-    };
-    let takes = |call: Call<'_>| takes_lock(scope, call) && !is_key(call);
-    let waiting = calls.find(|&(call, name)| reached(scope, call, name).any(takes));
+    let waiting =
+        calls.find(|&(call, name)| reached(scope, call, name).any(|call| takes_lock(scope, call)));
     waiting.map(|(_, name)| name)
 }
 
@@ -75,20 +65,19 @@ fn reached<'s>(scope: &Scope<'s>, call: ExprId, name: &'s str) -> impl Iterator<
     })
 }
 
-/// Functions that call a slot of their first argument, which takes the lock of a list or dict.
-const BY_TYPE: [&str; 9] = [
+/// Functions that call a slot of their first argument, which takes the lock of a list or dict. What is
+/// turned into text is neither, as a rule.
+const BY_TYPE: [&str; 7] = [
     "PyMapping_GetItemString",
     "PyMapping_Items",
     "PyMapping_Keys",
     "PyMapping_Values",
     "PyObject_DelItem",
     "PyObject_GetItem",
-    "PyObject_Repr",
     "PyObject_SetItem",
-    "PyObject_Str",
 ];
 
-/// Whether a call takes the lock of an object that other threads know. What is a key is no list.
+/// Whether a call takes the lock of an object that other threads know.
 fn takes_lock(scope: &Scope<'_>, (item, expr, name): Call<'_>) -> bool {
     let locked = match name {
         "PyDict_Next" => Some(0),

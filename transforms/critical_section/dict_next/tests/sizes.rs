@@ -169,9 +169,7 @@ fn what_works_for_each_type_waits_for_the_lock_of_a_list() {
     };
     assert!(waits("use(PySequence_Tuple(other))"));
     assert!(waits("PyObject_SetItem(other, key, key)"));
-    assert!(waits("use(PyObject_Str(other))"));
-    // A key is no list.
-    assert!(!waits("use(PyObject_Str(key))"));
+    assert!(!waits("use(PyObject_Str(other))"));
     assert!(!waits("PyLong_AsLong(key)"));
 }
 
