@@ -410,7 +410,7 @@ fn a_part_that_is_stored_points_into_its_object() {
         field: Used, Through({0})
         last: Inside
         look: Used
-        object: Through({1}), Used
+        object: Used, Used
         size: Used, Used
         taken: Used, Used
         text: Through({1}), Used
@@ -441,7 +441,7 @@ fn memory_of_the_function_holds_an_object_for_a_call() {
         args: Used
         copied: Used, Taken(Always)
         given: Taken(Always)
-        keep: Used, Through({0})
+        keep: Used, Used
         kept: Used, Taken(Always)
         less: Taken(Always)
         other: Used, Taken(Always)
