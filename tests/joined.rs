@@ -333,3 +333,80 @@ int kind_of(PyObject *all, int *kind)
         }
         "#);
 }
+
+const FETCH: &str = r#"#include <Python.h>
+static int f(PyObject *ret, char ***names, int *count)
+{
+    PyObject *tmp;
+    int i, status = -1;
+    tmp = PyDict_GetItemString(ret, "step");
+    if (tmp == NULL) {
+        set_error("no step");
+        goto err;
+    } else if (!PyLong_Check(tmp)) {
+        set_error("no int");
+        goto err;
+    } else {
+        i = PyLong_AsLong(tmp);
+    }
+    tmp = PyDict_GetItemString(ret, "data");
+    if (tmp == NULL) {
+        set_error("no data");
+        goto err;
+    } else {
+        *count = (int)PyDict_Size(tmp);
+        *names = calloc(*count, sizeof(char *));
+        if (*names == NULL) {
+            set_error("no memory");
+            goto err;
+        }
+        PyObject *key, *value;
+        Py_ssize_t pos = 0;
+        int x = 0;
+        while (PyDict_Next(tmp, &pos, &key, &value)) {
+            if (!PyBytes_Check(key)) {
+                set_error("no bytes");
+                goto free_err;
+            }
+            (*names)[x++] = strdup(PyBytes_AS_STRING(key));
+        }
+        use(tmp);
+    }
+    status = 0;
+    goto err;
+free_err:
+    for (i = 0; i < *count; i++) free((*names)[i]);
+    free(*names);
+err:
+    return status;
+}
+"#;
+
+/// The lookup releases the dict in front of the exit, where a section would still have its lock: that
+/// is for the next run, which puts the release behind it.
+#[test]
+fn a_section_waits_for_the_release_of_its_dict() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("m.c");
+    fs::write(&file, FETCH).unwrap();
+    let migrate = || {
+        ungil(folder.path(), &["migrate", "--allow-no-vcs"]);
+        fs::read_to_string(&file).unwrap()
+    };
+    let first = migrate();
+    assert_eq!(
+        first.matches("PyDict_GetItemStringRef(").count(),
+        2,
+        "{first}"
+    );
+    assert!(!first.contains("Py_BEGIN_CRITICAL_SECTION"), "{first}");
+    let end = "        Py_END_CRITICAL_SECTION();
+        if (outcome == 1) {
+            Py_DECREF(tmp);
+            set_error(\"no memory\");
+            goto err;
+        }
+";
+    let second = migrate();
+    assert!(second.contains(end), "{second}");
+}

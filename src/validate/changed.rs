@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use super::original::Original;
 use super::proof::{borrowed_seeds, changed_span, is_inserted, original_span, span_of};
-use crate::ast::Function;
+use crate::ast::{ExprId, Function};
 use crate::edit::Applied;
 use crate::ownership::track::Seed;
 use crate::program::ProgramItem;
-use crate::source::ByteSpan;
+use crate::source::{ByteOffset, ByteSpan};
 
 /// A function of the result.
 #[derive(Clone, Copy)]
@@ -40,6 +40,16 @@ impl<'a> Changed<'a> {
     pub(super) fn call_of(&self, seed: &Seed) -> Option<ByteSpan> {
         let span = span_of(self.item, self.function, seed)?;
         Some(changed_span(self.applied, span))
+    }
+
+    /// Where the macro that makes a call was written by the edits; `None` if it was there before.
+    pub(super) fn new_macro(self, call: ExprId) -> Option<ByteOffset> {
+        let first = self.function.tree.expr(call).range.start as usize;
+        let made = self.item.tokens.tokens.get(first)?.expansion?;
+        let (file, used) = self.item.tokens.root(made).call;
+        let is_new =
+            file == self.item.place.0 && self.applied.map.to_original(used.start()).is_none();
+        is_new.then_some(used.start())
     }
 
     /// Whether the edits brought in the text of a token.

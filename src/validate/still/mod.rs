@@ -77,19 +77,7 @@ pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure
 
 /// The sections on variables that the edits brought in, with a read of an item inside.
 fn sections(changed: Changed<'_>) -> impl Iterator<Item = Section> {
-    let Changed {
-        item,
-        function,
-        applied,
-        ..
-    } = changed;
-    let new_place = move |call: ExprId| {
-        let first = function.tree.expr(call).range.start as usize;
-        let made = item.tokens.tokens.get(first)?.expansion?;
-        let (file, used) = item.tokens.root(made).call;
-        let is_new = file == item.place.0 && applied.map.to_original(used.start()).is_none();
-        is_new.then_some(used.start())
-    };
+    let function = changed.function;
     let begins = calls(function).filter(|(_, name)| *name == "PyCriticalSection_Begin");
     begins.filter_map(move |(begin, _)| {
         let block = block_around(function, begin)?;
@@ -100,7 +88,7 @@ fn sections(changed: Changed<'_>) -> impl Iterator<Item = Section> {
         let iterates = |(call, name): (ExprId, &str)| {
             name.ends_with("PyDict_Next") && block.contains(function.tree.expr(call).range)
         };
-        let place = new_place(begin)?;
+        let place = changed.new_macro(begin)?;
         (calls(function).any(is_read) && !calls(function).any(iterates)).then_some(Section {
             begin,
             place,
