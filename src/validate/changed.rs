@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::original::Original;
-use super::proof::{borrowed_seeds, changed_span, is_inserted, original_span, span_of};
+use super::proof::{beside, borrowed_seeds, changed_span, is_inserted, original_span, span_of};
 use crate::ast::{ExprId, Function};
+use crate::cfg::Source;
 use crate::edit::Applied;
-use crate::ownership::track::Seed;
+use crate::ownership::track::{Seed, Trouble};
 use crate::program::ProgramItem;
 use crate::source::{ByteOffset, ByteSpan};
 
@@ -50,6 +51,17 @@ impl<'a> Changed<'a> {
         let is_new =
             file == self.item.place.0 && self.applied.map.to_original(used.start()).is_none();
         is_new.then_some(used.start())
+    }
+
+    /// The place of a new section that ends where what it locks is gone: it came too late.
+    pub(super) fn ended_late(self, trouble: &Trouble) -> Option<ByteSpan> {
+        let Some(Source::Expr(end)) = trouble.at else {
+            return None;
+        };
+        let name = self.function.tree.called(end)?;
+        let is_end = name.starts_with("PyCriticalSection");
+        let place = self.new_macro(end).filter(|_| is_end)?;
+        Some(beside(self.applied, place))
     }
 
     /// Whether the edits brought in the text of a token.

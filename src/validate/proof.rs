@@ -169,7 +169,7 @@ fn unreleased(changed: Changed<'_>) -> Vec<(Option<ByteSpan>, Failure)> {
     let mut all = troubles.iter();
     if let Some(trouble) = all.find(|t| before.at(t).is_none() && !t.problem.is_doubt()) {
         let reason = describe(function, &seeds, trouble);
-        return vec![(new_section(changed, trouble), Failure::Wrong(reason))];
+        return vec![(changed.ended_late(trouble), Failure::Wrong(reason))];
     }
     let mut first: BTreeMap<usize, &Trouble> = BTreeMap::new();
     for trouble in &troubles {
@@ -185,17 +185,6 @@ fn unreleased(changed: Changed<'_>) -> Vec<(Option<ByteSpan>, Failure)> {
         (call, Failure::Unknown(reason))
     });
     doubts.collect()
-}
-
-/// The place of a new section that ends where what it locks is gone: it came too late.
-fn new_section(changed: Changed<'_>, trouble: &Trouble) -> Option<ByteSpan> {
-    let Some(cfg::Source::Expr(end)) = trouble.at else {
-        return None;
-    };
-    let name = changed.function.tree.called(end)?;
-    let is_end = name.starts_with("PyCriticalSection");
-    let place = changed.new_macro(end).filter(|_| is_end)?;
-    Some(beside(changed.applied, place))
 }
 
 /// The call that made a reference.
