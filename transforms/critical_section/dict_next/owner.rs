@@ -45,6 +45,7 @@ pub(super) fn borrows_what_others_set(scope: &Scope<'_>, site: &Site) -> bool {
     let Some(local) = scope.local(scope.uncast(site.dict)) else {
         return false;
     };
+    let mut seen: BTreeSet<LocalId> = BTreeSet::from([local]);
     let mut open: Vec<ExprId> = values(scope, local).collect();
     let mut is_borrowed = false;
     while let Some(value) = open.pop() {
@@ -54,14 +55,36 @@ pub(super) fn borrows_what_others_set(scope: &Scope<'_>, site: &Site) -> bool {
             ExprKind::Conditional {
                 then, otherwise, ..
             } => open.extend(then.iter().chain([otherwise])),
-            ExprKind::Name(Name::Global(_)) | ExprKind::Member { arrow: true, .. } => {
-                is_borrowed |= may_be_set(scope, value);
+            // PyObject *reg = registry; d = reg;
+            ExprKind::Name(Name::Local(other)) if !scope.tree().local(*other).is_param => {
+                if seen.insert(*other) {
+                    open.extend(values(scope, *other));
+                }
             }
             ExprKind::Call { callee, .. } => is_borrowed |= hands_out(scope, *callee),
-            _ => {}
+            // PyObject **slot = _PyObject_GetDictPtr(v); d = *slot;
+            ExprKind::Unary {
+                op: UnaryOp::Deref,
+                operand,
+            } if scope.local(scope.uncast(*operand)).is_some() => is_borrowed = true,
+            _ => is_borrowed |= is_of_others(scope, value) && may_be_set(scope, value),
         }
     }
     is_borrowed && !is_counted(scope, site, local)
+}
+
+/// Whether a place is not the function's, nor an argument of it: `registry`, `self->dict`,
+/// `state.dict`, `tables[i]`, `*self->slot`.
+fn is_of_others(scope: &Scope<'_>, place: ExprId) -> bool {
+    match &scope.expr(scope.uncast(place)).kind {
+        ExprKind::Name(Name::Global(_)) | ExprKind::Member { arrow: true, .. } => true,
+        ExprKind::Member { base, .. } | ExprKind::Index { base, .. } => is_of_others(scope, *base),
+        ExprKind::Unary {
+            op: UnaryOp::Deref,
+            operand,
+        } => is_of_others(scope, *operand),
+        _ => false,
+    }
 }
 
 /// Whether a function of the package is called that may lend what it returns:

@@ -254,3 +254,49 @@ copy(PyObject *d, PyObject *list)
     let value = said("value");
     assert!(value.contains("something keeps `value` alive"), "{value}");
 }
+
+#[test]
+fn a_dict_that_others_may_set_is_held() {
+    let held = |signature: &str, dict: &str| {
+        let changed = diff(&format!(
+            "
+typedef struct {{ PyObject_HEAD PyObject *dicts[2]; }} Obj;
+static PyObject *registry, *tables[4];
+static struct {{ PyObject *dict; }} state;
+static PyObject *reset(Obj *self, PyObject *to)
+{{
+    Py_INCREF(to); Py_XSETREF(registry, to);
+    Py_INCREF(to); Py_XSETREF(state.dict, to);
+    Py_INCREF(to); Py_XSETREF(tables[0], to);
+    Py_INCREF(to); Py_XSETREF(self->dicts[0], to);
+    Py_RETURN_NONE;
+}}
+static long f({signature})
+{{
+    {dict}
+    PyObject *value;
+    Py_ssize_t pos = 0;
+    long n = 0;
+    while (PyDict_Next(d, &pos, NULL, &value))
+        n += PyObject_Hash(value);
+    return n;
+}}
+"
+        ));
+        assert!(changed.contains("SECTION(d);"), "{changed}");
+        changed.contains("+    Py_INCREF(d);")
+    };
+    for dict in [
+        "PyObject *d = registry;",
+        "PyObject *d = state.dict;",
+        "PyObject *d = tables[1];",
+        "PyObject *d = self->dicts[0];",
+        "PyObject *known = registry, *d = known;",
+        "PyObject **slot = _PyObject_GetDictPtr((PyObject *)self), *d = *slot;",
+    ] {
+        assert!(held("Obj *self", dict), "{dict}");
+    }
+    assert!(!held("PyObject *const *args", "PyObject *d = args[0];"));
+    assert!(!held("PyObject *d", ""));
+    assert!(!held("PyObject *arg", "PyObject *d = arg;"));
+}
