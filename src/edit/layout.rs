@@ -31,7 +31,9 @@ impl IndentStep {
     /// The indentation one level deeper than `indentation`.
     #[must_use]
     pub fn deeper(self, indentation: &[u8]) -> Vec<u8> {
-        if !self.tabs {
+        // Lines in blanks among lines in tabs go on in blanks.
+        let in_blanks = indentation.len() >= TAB && !indentation.contains(&b'\t');
+        if !self.tabs || in_blanks {
             return [indentation, &vec![b' '; self.columns]].concat();
         }
         let columns = width(indentation) + self.columns;
@@ -469,6 +471,7 @@ mod tests {
         let mixed = "f()\n{\n    if (x) {\n\ty;\n\tif (z) {\n\t    w;\n\t}\n    }\n}\n";
         assert_eq!(deeper(mixed, b"    "), b"\t");
         assert_eq!(deeper(mixed, b"\t"), b"\t    ");
+        assert_eq!(deeper(mixed, b"        "), b"            ");
     }
 
     #[test]
