@@ -4,6 +4,7 @@
 mod arg_format;
 mod effects;
 mod libc;
+mod lists;
 mod replacements;
 mod slots;
 mod stable;
@@ -16,6 +17,7 @@ pub use effects::{
     raises_for_null, reads_first,
 };
 pub use libc::{Copied, copies_memory, gives_other_memory, is_libc};
+pub use lists::{LIST_SIZES, PLAIN_LIST_SIZES, UNCHECKED_ITEMS};
 pub use replacements::{Absent, Form, OldErrors, REPLACEMENTS, Replacement, replacement};
 pub use slots::slot_gives_new;
 pub use stable::{FIRST_ABI3T, OutsideAbi3t};

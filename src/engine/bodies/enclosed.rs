@@ -120,13 +120,14 @@ fn block(cx: &PackageCx<'_>, target: &Target<'_>, span: ByteSpan) -> Option<Vec<
         }
         _ => return None,
     };
-    let opening: &[&[u8]] = match (is_statement(cx, target)?, layout.braces()) {
+    let is_statement = is_statement(cx, target)?;
+    let opening: &[&[u8]] = match (is_statement, layout.braces()) {
         (true, BraceStyle::SameLine) => &[b"do {"],
         (true, BraceStyle::NextLine) => &[b"do", b"{"],
         (false, BraceStyle::SameLine | BraceStyle::NextLine) => &[b"{"],
         (_, BraceStyle::Indented) => return None,
     };
-    let closing: &[u8] = match is_statement(cx, target)? {
+    let closing: &[u8] = match is_statement {
         true => b"} while (0)",
         false => b"}",
     };

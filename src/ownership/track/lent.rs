@@ -127,9 +127,16 @@ impl Stepper<'_> {
 
     /// The same for a copy of a variable: `*out = pair;`, `return pair;`.
     pub(super) fn hand_on(&mut self, state: &mut State, local: LocalId, at: Source) {
-        for (spot, id) in state.lent.clone() {
-            if spot.local == local && state.instances[id].count <= 0 {
-                state.lent.remove(&spot);
+        let goes =
+            |spot: &Spot, id: InstanceId| spot.local == local && state.instances[id].count <= 0;
+        let gone: Vec<Spot> = state
+            .lent
+            .iter()
+            .filter(|(spot, id)| goes(spot, **id))
+            .map(|(spot, _)| spot.clone())
+            .collect();
+        for spot in gone {
+            if let Some(id) = state.lent.remove(&spot) {
                 self.give_away(state, id, Some(at));
             }
         }

@@ -78,7 +78,7 @@ fn gives_new(scene: &Scene<'_>, name: &str) -> bool {
         let call = within.call(within.tree.without_casts(value));
         call.is_some_and(|(name, _)| known(name) == Some(Returns::New))
     };
-    let is_right = |within: &Scene<'_>, stmt: StmtId| {
+    let is_right = |held: &Held<'_, '_>, within: &Scene<'_>, stmt: StmtId| {
         let StmtKind::Return(Some(value)) = within.tree.stmt(stmt).kind else {
             return true;
         };
@@ -86,7 +86,7 @@ fn gives_new(scene: &Scene<'_>, name: &str) -> bool {
             return within.is_null(value) || makes(within, value);
         };
         let point = within.cfg.before(stmt);
-        let state = point.and_then(|point| Held::new(within).at(point));
+        let state = point.and_then(|point| held.at(point));
         // No path leads to the return.
         let Some(state) = state else { return true };
         state.of(local) & !(OWNED | NULL) == 0
@@ -100,7 +100,10 @@ fn gives_new(scene: &Scene<'_>, name: &str) -> bool {
         && bodies.all(|(item, function)| {
             let cfg = graph(function);
             let within = Scene::new(scene.cx, item, function, &cfg);
-            within.is_some_and(|within| stmts(&within).all(|stmt| is_right(&within, stmt)))
+            within.is_some_and(|within| {
+                let held = Held::new(&within);
+                stmts(&within).all(|stmt| is_right(&held, &within, stmt))
+            })
         })
 }
 

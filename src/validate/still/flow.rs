@@ -3,20 +3,12 @@
 use super::state::{State, Value};
 use super::{Proof, argument, lets_in};
 use crate::ast::{ExprKind, LocalId};
-use crate::capi;
+use crate::capi::{self, PLAIN_LIST_SIZES};
 use crate::cfg::{
     Base, BlockId, Callee, Comparison, Instr, InstrKind, Op, Operand, Place, Point, Source, TempId,
     Terminator,
 };
 use crate::dataflow::{Analysis, Direction, NodeId};
-
-/// What gives the size of a list and runs nothing else.
-const PLAIN_SIZES: [&str; 4] = [
-    "PyList_GET_SIZE",
-    "PyList_Size",
-    "PySequence_Fast_GET_SIZE",
-    "Py_SIZE",
-];
 
 /// What is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -236,7 +228,7 @@ impl<'a> Flow<'a> {
                 state.let_in();
                 return None;
             }
-            _ if PLAIN_SIZES.contains(&name) && is_on(0) => {
+            _ if PLAIN_LIST_SIZES.contains(&name) && is_on(0) => {
                 state.forget(Value::Temp(dst));
                 if state.is_locked {
                     state.sizes.insert(Value::Temp(dst));

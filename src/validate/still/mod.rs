@@ -19,27 +19,12 @@ use super::Failure;
 use super::changed::Changed;
 use super::proof::{beside, calls, graph};
 use crate::ast::{ExprId, ExprKind, Function, LocalId, StmtKind, TokenRange};
-use crate::capi;
+use crate::capi::{self, LIST_SIZES, UNCHECKED_ITEMS};
 use crate::cfg::{Cfg, InstrKind, Point, Terminator, reaches};
 use crate::dataflow;
 use crate::program::Types;
 use crate::source::{ByteOffset, ByteSpan};
 use flow::Flow;
-
-/// What gives the size of a list.
-const SIZES: [&str; 8] = [
-    "PyList_GET_SIZE",
-    "PyList_Size",
-    "PyObject_Length",
-    "PyObject_Size",
-    "PySequence_Fast_GET_SIZE",
-    "PySequence_Length",
-    "PySequence_Size",
-    "Py_SIZE",
-];
-
-/// What reads an item without a check.
-const READS: [&str; 2] = ["PyList_GET_ITEM", "PySequence_Fast_GET_ITEM"];
 
 /// A section that came in.
 struct Section {
@@ -82,7 +67,7 @@ fn sections(changed: Changed<'_>) -> impl Iterator<Item = Section> {
     begins.filter_map(move |(begin, _)| {
         let block = block_around(function, begin)?;
         let is_read = |(call, name): (ExprId, &str)| {
-            READS.contains(&name) && block.contains(function.tree.expr(call).range)
+            UNCHECKED_ITEMS.contains(&name) && block.contains(function.tree.expr(call).range)
         };
         let list = argument(function, begin, 1)?;
         let iterates = |(call, name): (ExprId, &str)| {
@@ -139,7 +124,7 @@ impl Proof<'_> {
     /// What is wrong with the section.
     fn fault(&self) -> Option<String> {
         let list = &self.function.tree.local(self.section.list).name;
-        let reads = self.calls_on_list(&READS);
+        let reads = self.calls_on_list(&UNCHECKED_ITEMS);
         let reads: Vec<ExprId> = reads.into_iter().filter(|&it| self.is_inside(it)).collect();
         if reads.is_empty() {
             return Some(format!(
@@ -236,7 +221,7 @@ impl Proof<'_> {
             })
             .filter_map(|(call, _)| self.cfg.call(call))
             .collect();
-        let mut pairs = self.calls_on_list(&SIZES).into_iter().flat_map(|ask| {
+        let mut pairs = self.calls_on_list(&LIST_SIZES).into_iter().flat_map(|ask| {
             let reads = reads.iter();
             reads.map(move |&read| (ask, read))
         });

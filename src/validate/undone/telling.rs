@@ -102,25 +102,23 @@ fn is_about_own(tree: &Tree, call: ExprId) -> bool {
 /// Whether a function of Python changes no object that its caller did not make: exceptions apart,
 /// which are what telling is about.
 fn leaves_others_alone(tree: &Tree, call: ExprId, name: &str) -> bool {
-    const CHANGES: [&str; 15] = [
-        "add", "append", "clear", "decref", "delete", "discard", "extend", "insert", "merge",
-        "remove", "set", "setitem", "swap", "update", "xdecref",
+    const CHANGES: [&str; 13] = [
+        "add", "append", "clear", "delete", "discard", "extend", "insert", "merge", "remove",
+        "set", "setitem", "swap", "update",
     ];
     let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
         return false;
     };
-    let changes = words_of(name).any(|word| CHANGES.contains(&&*word));
+    let is_plain = name.starts_with("PyErr_") || name.starts_with("Py_");
+    let says_so = || words_of(name).any(|word| CHANGES.contains(&&*word));
+    let changes = is_release(name) || !is_plain && says_so();
     let is_made = || {
         let first = args
             .first()
             .and_then(|&arg| tree.as_local(tree.without_casts(arg)));
-        first.is_some_and(|local| is_own(tree, local))
+        first.is_some_and(|local| is_made_here(tree, local))
     };
-    let is_known = ["PyErr_", "Py_"]
-        .iter()
-        .any(|first| name.starts_with(first))
-        && !is_release(name);
-    !changes || is_known || is_count(tree, call) || is_made()
+    !changes || is_count(tree, call) || is_made()
 }
 
 fn is_release(name: &str) -> bool {
@@ -128,18 +126,22 @@ fn is_release(name: &str) -> bool {
 }
 
 /// Whether a variable is one of the function's that gets what it makes.
-fn is_own(tree: &Tree, local: LocalId) -> bool {
-    let variable = tree.local(local);
-    let made = |value: ExprId| {
-        let name = tree.called(tree.without_casts(value));
-        let is_new = |name: &str| {
-            let words = ["New", "Call", "Build", "From"];
-            name.starts_with("Py") && words.iter().any(|word| name.contains(word))
-        };
-        tree.is_null(value) || makes(tree, value) || name.is_some_and(is_new)
+fn is_made_here(tree: &Tree, local: LocalId) -> bool {
+    let is_new = |name: &str| {
+        let words = ["New", "Call", "Build", "From"];
+        name.starts_with("Py") && words.iter().any(|word| name.contains(word))
     };
+    let is_made = |value: ExprId| {
+        let name = tree.called(tree.without_casts(value));
+        makes(tree, value) || name.is_some_and(is_new)
+    };
+    tree.local(local).is_automatic() && gets_only(tree, local, is_made)
+}
+
+/// Whether a variable, which is no parameter, gets nothing but `NULL` and values like that.
+fn gets_only(tree: &Tree, local: LocalId, is_like: impl Fn(ExprId) -> bool) -> bool {
     let mut stores = tree.stores().filter(|(given, _)| *given == local);
-    !variable.is_param && variable.is_automatic() && stores.all(|(_, value)| made(value))
+    !tree.local(local).is_param && stores.all(|(_, value)| tree.is_null(value) || is_like(value))
 }
 
 /// The functions of the package with this name.
@@ -154,11 +156,9 @@ fn is_of_made(tree: &Tree, place: ExprId) -> bool {
     let ExprKind::Member { base, .. } = tree.expr(place).kind else {
         return false;
     };
-    tree.as_local(base).is_some_and(|local| {
-        let mut stores = tree.stores().filter(|(given, _)| *given == local);
-        !tree.local(local).is_param
-            && stores.all(|(_, value)| tree.is_null(value) || makes(tree, value))
-    })
+    let makes = |value: ExprId| makes(tree, value);
+    tree.as_local(base)
+        .is_some_and(|local| gets_only(tree, local, makes))
 }
 
 /// Whether a value is an object that nobody else has: `PyFrame_New(…)`, `type->tp_alloc(type, 0)`,

@@ -16,6 +16,7 @@ mod region;
 use std::collections::BTreeMap;
 
 use crate::ast::{ExprId, ExprKind, TokenRange};
+use crate::capi::UNCHECKED_ITEMS;
 use crate::cfg::{Instr, InstrKind, Point};
 use crate::edit::{Confidence, Fix};
 use crate::preprocess::Place;
@@ -36,9 +37,6 @@ use super::site::Region;
 use super::thread;
 use super::values;
 
-/// The macros that read an item without a check.
-const READS: [&str; 2] = ["PyList_GET_ITEM", "PySequence_Fast_GET_ITEM"];
-
 /// How the title ends of a fix that holds a list.
 const TITLE: &str = "in a critical section while its items are read";
 
@@ -56,7 +54,7 @@ pub(crate) fn hold_lists(cx: &PackageCx<'_>, findings: &mut [Finding]) {
     });
     let open: BTreeMap<(FileId, ByteSpan), usize> = open.collect();
     let mut reads: BTreeMap<ItemId, Vec<(ExprId, usize)>> = BTreeMap::new();
-    for site in READS.iter().flat_map(|name| cx.calls_to(name)) {
+    for site in UNCHECKED_ITEMS.iter().flat_map(|name| cx.calls_to(name)) {
         if let Some(&finding) = place(cx, *site).and_then(|place| open.get(&place)) {
             reads
                 .entry(site.item)

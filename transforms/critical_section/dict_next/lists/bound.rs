@@ -3,18 +3,10 @@
 use super::region::stores;
 use super::{Held, argument};
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtKind};
-use crate::capi;
+use crate::capi::{self, PLAIN_LIST_SIZES};
 use crate::cfg::{Callee, Instr, InstrKind, Point, reaches};
 use crate::transforms::critical_section::dict_next::null::points;
 use crate::transforms::critical_section::dict_next::scope::{Scope, inside};
-
-/// What gives the size of a list and runs nothing else.
-const PLAIN_SIZES: [&str; 4] = [
-    "PyList_GET_SIZE",
-    "PyList_Size",
-    "PySequence_Fast_GET_SIZE",
-    "Py_SIZE",
-];
 
 /// Whether a condition around `read` says that its index is below the size, and nothing since then
 /// may have changed either.
@@ -99,7 +91,7 @@ fn asked(held: &Held<'_>, size: ExprId) -> Option<ExprId> {
     let scope = held.scope;
     let is_ask = |&call: &ExprId| {
         let name = scope.tree().called(call);
-        held.asks.contains(&call) && name.is_some_and(|name| PLAIN_SIZES.contains(&name))
+        held.asks.contains(&call) && name.is_some_and(|name| PLAIN_LIST_SIZES.contains(&name))
     };
     let Some(local) = scope.local(size) else {
         return Some(size).filter(is_ask);

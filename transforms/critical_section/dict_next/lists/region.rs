@@ -3,27 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use super::{Held, READS, argument};
+use super::{Held, argument};
 use crate::ast::{ExprId, LocalId, StmtKind, TokenRange};
-use crate::capi;
+use crate::capi::{self, LIST_SIZES, UNCHECKED_ITEMS};
 use crate::cfg::{InstrKind, Point, reaches};
 use crate::transforms::critical_section::dict_next::late::Late;
 use crate::transforms::critical_section::dict_next::null::{may_be_null, points};
 use crate::transforms::critical_section::dict_next::scope::{Scope, inside};
 use crate::transforms::critical_section::dict_next::site::{Kind, Region, Site};
 use crate::transforms::critical_section::dict_next::wide::keeps_its_variables;
-
-/// What asks how many items a list has.
-const SIZES: [&str; 8] = [
-    "PyList_GET_SIZE",
-    "PyList_Size",
-    "PyObject_Length",
-    "PyObject_Size",
-    "PySequence_Fast_GET_SIZE",
-    "PySequence_Length",
-    "PySequence_Size",
-    "Py_SIZE",
-];
 
 impl<'a> Held<'a> {
     /// The statements around `read`, and those of the reads in `open` that go by the same size; `None`
@@ -38,7 +26,7 @@ impl<'a> Held<'a> {
             });
             calls.map(|(call, _)| call).collect()
         };
-        let (reads, asks) = (of_list(&READS), of_list(&SIZES));
+        let (reads, asks) = (of_list(&UNCHECKED_ITEMS), of_list(&LIST_SIZES));
         let stores = stores(scope, list);
         let mut held: BTreeSet<ExprId> = BTreeSet::from([read]);
         loop {
