@@ -42,6 +42,7 @@ pub static ALL: &[&Rule] = &[
     &unsafe_access::count_test::REFERENCE_COUNT_TEST,
     &unsafe_access::object_field::DIRECT_OBJECT_FIELD,
     &unsafe_access::size_again::SIZE_ASKED_AGAIN,
+    &unsafe_access::item_again::ITEM_LOOKED_UP_AGAIN,
     &module::UNDECLARED_MULTI_PHASE_MODULE,
     &module::UNDECLARED_SINGLE_PHASE_MODULE,
     &build_files::limited_api::UNCONDITIONAL_LIMITED_API,
@@ -58,6 +59,12 @@ pub static FOLLOWED: &[&[&str]] = &[
     thread_state::unattached_thread::TRIGGERS,
     thread_state::blocking::BLOCKING,
     unsafe_access::size_again::SIZES,
+    // Lookups after a port; the borrowed ones are followed in any case.
+    &[
+        "PyList_GetItemRef",
+        "PyDict_GetItemRef",
+        "PyDict_GetItemStringRef",
+    ],
 ];
 
 /// Triggers of those that look at the types that its headers define as well.

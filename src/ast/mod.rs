@@ -7,12 +7,14 @@
 
 mod dump;
 mod nesting;
+mod parents;
 mod tree;
 mod types;
 mod visit;
 
 pub use dump::dump;
 pub use nesting::Nesting;
+pub use parents::{Parent, Parents};
 pub use tree::Tree;
 pub use types::{FieldType, Type, TypeKind};
 pub use visit::{Visitor, walk_expr, walk_stmt};

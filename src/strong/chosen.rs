@@ -19,8 +19,10 @@ use super::emit::declarations::assign_later;
 use super::emit::names::stem;
 use super::order::is_within;
 use super::reason::{A_CONDITION, Reason};
-use super::scene::{Parent, Scene, graph};
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, Storage, Type};
+use super::scene::{Scene, graph};
+use crate::ast::{
+    BinaryOp, ExprId, ExprKind, LocalId, Name, Parent, StmtId, StmtKind, Storage, Type,
+};
 use crate::capi;
 use crate::cfg::{InstrKind, Source, Terminator};
 use crate::edit::{BraceStyle, Edit};

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::order::is_within;
-use super::scene::{Parent, Scene};
+use super::scene::Scene;
 use super::shape::{Shape, shape};
 use super::types::is_number;
-use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, Storage, UnaryOp};
+use crate::ast::{
+    BinaryOp, ExprId, ExprKind, Init, LocalId, Parent, StmtId, StmtKind, Storage, UnaryOp,
+};
 use crate::capi::{self, Returns};
 use crate::source::ByteSpan;
 

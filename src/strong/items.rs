@@ -11,9 +11,9 @@
 
 use super::exits::branch::is_same;
 use super::item::{WITH_GIL, needs_gil};
-use super::scene::{Parent, Scene, graph};
+use super::scene::{Scene, graph};
 use super::snapshot;
-use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtKind, Storage, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, Parent, StmtKind, Storage, UnaryOp};
 use crate::capi;
 use crate::cfg::Point;
 use crate::edit::Fix;

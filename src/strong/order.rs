@@ -11,9 +11,9 @@
 use std::collections::BTreeSet;
 
 use super::reason::Reason;
-use super::scene::{Parent, Scene};
+use super::scene::Scene;
 use super::unchanged::may_change;
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind, Storage};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Parent, StmtId, StmtKind, Storage};
 use crate::capi;
 use crate::cfg::{Callee, Instr, InstrKind, Source};
 

@@ -13,8 +13,8 @@ use super::pending::entered::exceptions;
 use super::pending::errno::Errno;
 use super::pending::raising::helpers;
 use crate::ast::{
-    BinaryOp, ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, TokenRange, Tree,
-    UnaryOp, Visitor, walk_expr, walk_stmt,
+    BinaryOp, ExprId, ExprKind, Function, LocalId, Name, Parent, Parents, StmtId, StmtKind,
+    TokenRange, Tree, UnaryOp, Visitor, walk_stmt,
 };
 use crate::capi;
 use crate::cfg::{self, Cfg, Liveness, Part, Point};
@@ -47,36 +47,6 @@ pub(super) struct Scene<'a> {
     reads_exactly: OnceCell<bool>,
 }
 
-/// What a node hangs on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Parent {
-    Expr(ExprId),
-    Stmt(StmtId),
-}
-
-#[derive(Default)]
-struct Parents {
-    exprs: Vec<Option<Parent>>,
-    stmts: Vec<Option<Parent>>,
-    stack: Vec<Parent>,
-}
-
-impl Visitor for Parents {
-    fn visit_expr(&mut self, tree: &Tree, id: ExprId) {
-        self.exprs[id.0 as usize] = self.stack.last().copied();
-        self.stack.push(Parent::Expr(id));
-        walk_expr(self, tree, id);
-        self.stack.pop();
-    }
-
-    fn visit_stmt(&mut self, tree: &Tree, id: StmtId) {
-        self.stmts[id.0 as usize] = self.stack.last().copied();
-        self.stack.push(Parent::Stmt(id));
-        walk_stmt(self, tree, id);
-        self.stack.pop();
-    }
-}
-
 /// The flow graph the rewriting works on.
 pub(super) fn graph(function: &Function) -> Cfg {
     cfg::build(function, &capi::never_returns)
@@ -92,12 +62,7 @@ impl<'a> Scene<'a> {
     ) -> Option<Self> {
         let tree = &function.tree;
         let (file, span) = cx.item(item).tokens.file_span(function.range)?;
-        let mut parents = Parents {
-            exprs: vec![None; tree.exprs.len()],
-            stmts: vec![None; tree.stmts.len()],
-            stack: Vec::new(),
-        };
-        parents.visit_stmt(tree, function.body);
+        let parents = Parents::new(function);
         let mut scene = Self {
             cx,
             item,
@@ -183,11 +148,11 @@ impl<'a> Scene<'a> {
     }
 
     pub(super) fn parent_of_expr(&self, expr: ExprId) -> Option<Parent> {
-        self.parents.exprs[expr.0 as usize]
+        self.parents.of_expr(expr)
     }
 
     pub(super) fn parent_of_stmt(&self, stmt: StmtId) -> Option<Parent> {
-        self.parents.stmts[stmt.0 as usize]
+        self.parents.of_stmt(stmt)
     }
 
     /// Whether a label stands in front of `stmt`: before C23 no declaration may follow it.

@@ -6,8 +6,8 @@ use super::follow::arms;
 use super::guard::guarded;
 use super::order::runs_first;
 use super::reason::Reason;
-use super::scene::{Parent, Scene};
-use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, UnaryOp};
+use super::scene::Scene;
+use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, Parent, StmtId, StmtKind, UnaryOp};
 use crate::capi::{Absent, Form, OldErrors, Replacement};
 use crate::preprocess::Place;
 

@@ -9,10 +9,10 @@
 //! What is no list gives a tuple or a new list, which nobody else has.
 
 use super::items::{ITEMS, kept_in};
-use super::scene::{Parent, Scene};
+use super::scene::Scene;
 use super::unchanged;
 use crate::ast::{
-    BinaryOp, ExprId, ExprKind, Init, LocalDecl, LocalId, StmtKind, Storage, UnaryOp,
+    BinaryOp, ExprId, ExprKind, Init, LocalDecl, LocalId, Parent, StmtKind, Storage, UnaryOp,
 };
 use crate::cfg::{Cfg, Point, reaches};
 use crate::edit::Fix;

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use super::exits::branch::is_same;
 use super::follow::{Decisions, Repair};
 use super::plan::Home;
-use super::scene::{Parent, Scene};
-use crate::ast::{ExprId, ExprKind, StmtId, StmtKind};
+use super::scene::Scene;
+use crate::ast::{ExprId, ExprKind, Parent, StmtId, StmtKind};
 use crate::capi::{self, Replacement, StealWhen};
 
 /// Where the reference is taken that another lookup of the same item gives away.

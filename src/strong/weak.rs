@@ -24,9 +24,9 @@ use std::collections::BTreeSet;
 use super::follow::web::Given;
 use super::plan::{Home, Lookup, takes_result};
 use super::reason::Reason;
-use super::scene::{Parent, Scene};
+use super::scene::Scene;
 use super::shape::Shape;
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, Parent, StmtId, StmtKind, UnaryOp};
 use crate::capi::Absent;
 
 /// What must change about the tests of a referent.

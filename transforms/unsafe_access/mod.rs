@@ -2,6 +2,7 @@
 //! objects, counts as proofs.
 
 pub mod count_test;
+pub mod item_again;
 pub mod list_store;
 pub mod object_field;
 pub mod size_again;

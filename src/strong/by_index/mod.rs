@@ -20,8 +20,8 @@ mod declared;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::items::{ITEMS, kept_in, releases};
-use super::scene::{Parent, Scene, graph};
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtKind, Storage, UnaryOp};
+use super::scene::{Scene, graph};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Parent, StmtKind, Storage, UnaryOp};
 use crate::capi::{OutKind, Stored, stored};
 use crate::cfg::Point;
 use crate::edit::Edit;

@@ -2,11 +2,11 @@
 
 use super::Draft;
 use super::around::Around;
-use crate::ast::{StmtId, StmtKind};
+use crate::ast::{Parent, StmtId, StmtKind};
 use crate::source::{ByteOffset, ByteSpan};
 use crate::strong::plan::Planned;
 use crate::strong::reason::Reason;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 
 impl Draft<'_, '_> {
     /// Declares a variable in front of `stmt`, with a value if C89 allows it there. Gives the

@@ -8,10 +8,10 @@
 //! ```
 
 use super::Draft;
-use crate::ast::{ExprId, ExprKind};
+use crate::ast::{ExprId, ExprKind, Parent};
 use crate::source::ByteSpan;
 use crate::strong::pending::unasked::meets_exception;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 use crate::strong::snapshot::is_made_here;
 
 /// The macro that is taken apart.

@@ -12,10 +12,10 @@
 
 use super::Draft;
 use super::declarations::undeclare;
-use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, Storage};
+use crate::ast::{ExprId, ExprKind, LocalId, Name, Parent, StmtId, StmtKind, Storage};
 use crate::edit::Edit;
 use crate::source::ByteSpan;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 
 impl Draft<'_, '_> {

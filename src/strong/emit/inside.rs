@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use super::Draft;
 use super::calls::{Parts, span_of};
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Parent, StmtId, StmtKind};
 use crate::capi::replacement;
 use crate::cfg::reaches;
 use crate::source::ByteSpan;
 use crate::strong::follow::web::{Given, definitions, webs};
 use crate::strong::order::runs_first;
 use crate::strong::reason::Reason;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 use crate::strong::shape::null_test;
 
 /// `if ((v = call(d, k)) == NULL)` turns into `if (callRef(d, k, &v) <= 0)`; where errors are to

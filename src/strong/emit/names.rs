@@ -14,13 +14,13 @@
 use std::collections::BTreeMap;
 
 use super::saved::name_saved;
-use crate::ast::{ExprId, StmtId, StmtKind};
+use crate::ast::{ExprId, Parent, StmtId, StmtKind};
 use crate::capi::Replacement;
 use crate::strong::follow::slots::Slot;
 use crate::strong::guard::guarded;
 use crate::strong::plan::{Lookup, Planned};
 use crate::strong::reason::Reason;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 use crate::strong::shape::Shape;
 
 /// The names given so far, each with the statement in front of which it is declared.

@@ -13,14 +13,14 @@ use std::collections::BTreeSet;
 
 use super::Draft;
 use super::calls::Parts;
-use crate::ast::{ExprId, StmtId};
+use crate::ast::{ExprId, Parent, StmtId};
 use crate::capi::{OldErrors, Replacement};
 use crate::program::CallSite;
 use crate::source::ByteSpan;
 use crate::strong::order::runs_first;
 use crate::strong::plan::Lookup;
 use crate::strong::reason::Reason;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 
 /// The function that answers whether a key is there.
 pub(in crate::strong) fn contains(lookup: &Lookup) -> &'static str {

@@ -10,11 +10,11 @@
 use std::collections::BTreeSet;
 
 use super::Draft;
-use crate::ast::{BinaryOp, ExprId, ExprKind, StmtId, StmtKind, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Parent, StmtId, StmtKind, UnaryOp};
 use crate::source::{ByteOffset, ByteSpan};
 use crate::strong::comments::claims::says_more;
 use crate::strong::reason::Reason;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 
 impl Draft<'_, '_> {
     /// Takes the statements `call;` out. `name` is the variable, for messages.

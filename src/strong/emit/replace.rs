@@ -10,13 +10,13 @@
 use super::Draft;
 use super::calls;
 use super::names::stem;
-use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
+use crate::ast::{ExprId, ExprKind, LocalId, Parent, StmtId, StmtKind};
 use crate::source::{ByteOffset, ByteSpan};
 use crate::strong::follow::hold::{Carrier, Hold, Kind, State};
 use crate::strong::follow::{Decisions, Follower};
 use crate::strong::plan::{Lookup, Planned};
 use crate::strong::reason::Reason;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 use crate::strong::shape::Shape;
 
 impl Follower<'_, '_> {

@@ -20,14 +20,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Draft;
 use super::calls::declares_next;
 use super::names::Names;
-use crate::ast::{BinaryOp, ExprId, ExprKind, StmtId, StmtKind};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Parent, StmtId, StmtKind};
 use crate::capi::{self, OldErrors, Returns};
 use crate::strong::exits::exit::Failure;
 use crate::strong::order::runs_first;
 use crate::strong::pending::raising::leaves_errors_alone;
 use crate::strong::plan::{Lookup, Planned};
 use crate::strong::reason::Reason;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 use crate::strong::shape::Shape;
 
 /// The variable that keeps the exception.

@@ -15,10 +15,10 @@ use super::locks::is_pair;
 use super::read_behind::{is_behind, root};
 use super::steady::acts;
 use super::undone::begun_by;
-use crate::ast::{ExprId, ExprKind, Name};
+use crate::ast::{ExprId, ExprKind, Name, Parent};
 use crate::capi;
 use crate::cfg::{Instr, InstrKind, Point, Source};
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 
 /// Whether a step is a call that may begin what a call from `start` on ends: both get the same, or
 /// nothing says what it is about. What the exit asks for has failed where it is taken.

@@ -13,10 +13,10 @@
 
 use super::branch::{is_same, value_set};
 use crate::ast::{
-    BinaryOp, Expr, ExprId, ExprKind, Local, LocalId, StmtId, StmtKind, Storage, TokenRange,
+    BinaryOp, Expr, ExprId, ExprKind, Local, LocalId, Parent, StmtId, StmtKind, Storage, TokenRange,
 };
 use crate::edit::Confidence;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 use crate::strong::snapshot;
 
 /// A loop while `i < size`, around `GET_ITEM(list, i)`.

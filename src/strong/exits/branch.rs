@@ -5,11 +5,13 @@ use super::block::called_for;
 use super::error_value::is_minus_one;
 use super::held::frees;
 use super::undone::undone;
-use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtId, StmtKind, Storage, UnaryOp};
+use crate::ast::{
+    BinaryOp, ExprId, ExprKind, Init, LocalId, Parent, StmtId, StmtKind, Storage, UnaryOp,
+};
 use crate::capi::Returns;
 use crate::cfg::{Point, reaches};
 use crate::strong::pending::raising::is_status;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 
 /// `if (failed) { releases; jump; }`; what it undoes beside references is among the releases.
 #[derive(Debug, Clone)]

@@ -10,10 +10,10 @@
 //! ```
 
 use crate::ast::{
-    ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, TokenRange, TypeKind, UnaryOp,
+    ExprId, ExprKind, LocalId, Name, Parent, StmtId, StmtKind, TokenRange, TypeKind, UnaryOp,
 };
 use crate::capi::{self, Returns};
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 
 /// The statement behind a loop around `call` that tells an object how many references the loop has

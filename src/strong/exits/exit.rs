@@ -9,13 +9,13 @@ use super::kept_apart::loop_kept_apart;
 use super::passed_on::is_passed_on;
 use super::reported::reports;
 use super::{Exits, text};
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Parent, StmtId, StmtKind, UnaryOp};
 use crate::capi::{Absent, OldErrors, Replacement};
 use crate::rule::Errors;
 use crate::strong::pending::unasked::drops_exception;
 use crate::strong::plan::takes_result;
 use crate::strong::reason::Reason;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 use crate::strong::shape::Shape;
 
 /// What happens if the strong function gives `NULL`.

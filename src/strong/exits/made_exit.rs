@@ -12,11 +12,11 @@
 use super::held::frees;
 use super::owned_by::{counted_release, is_owned_by_flag};
 use super::state::{Owned, State};
-use crate::ast::{ExprId, ExprKind, LocalId, StmtKind, TypeKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, LocalId, Parent, StmtKind, TypeKind, UnaryOp};
 use crate::capi::{self, Returns};
 use crate::cfg::{Point, reaches};
 use crate::ownership::summary::Param;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 
 /// The statements that release what the function owns in this state; `None` if it cannot be told

@@ -33,10 +33,10 @@ mod told;
 mod undo;
 pub(super) mod undone;
 
-use crate::ast::{ExprId, LocalId, StmtId, StmtKind};
+use crate::ast::{ExprId, LocalId, Parent, StmtId, StmtKind};
 use crate::cfg::{BlockId, Point};
 use crate::strong::pending::unasked::drops_exception;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 use bound::bounded_loop;
 use branch::{Branch, branches, is_failure, leaves_exception, raised_returns, releases_all, stmts};

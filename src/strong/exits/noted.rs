@@ -17,8 +17,8 @@ use super::bound::loop_around;
 use super::branch::{Branch, ending, is_note};
 use super::steady::{is_steady, says_the_same};
 use super::{Exits, text};
-use crate::ast::{StmtId, StmtKind};
-use crate::strong::scene::{Parent, Scene};
+use crate::ast::{Parent, StmtId, StmtKind};
+use crate::strong::scene::Scene;
 
 impl Exits<'_, '_> {
     /// The loop that the function ends if the next thing it does fails, and the statements that do

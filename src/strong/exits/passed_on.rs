@@ -16,12 +16,12 @@ use std::collections::BTreeSet;
 
 use super::bound::is_copied;
 use super::exit::Failure;
-use crate::ast::{ExprId, ExprKind};
+use crate::ast::{ExprId, ExprKind, Parent};
 use crate::capi::{Replacement, raises_for_null};
 use crate::strong::emit::Draft;
 use crate::strong::plan::{Lookup, Planned};
 use crate::strong::reason::Reason;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 use crate::strong::shape::Shape;
 
 /// Whether the result of `call` goes straight to a function that raises for `NULL`, maybe by way of

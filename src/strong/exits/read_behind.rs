@@ -15,10 +15,10 @@ use super::may_set::may_set;
 use super::state::{ERROR, NULL, OTHER, UNSET};
 use super::steady::{acts, set_by};
 use super::undone::is_variable;
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtKind, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, Parent, StmtKind, UnaryOp};
 use crate::capi;
 use crate::cfg::{Instr, InstrKind, Point, Source, reaches};
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 
 /// What is read from `start` on, where an exit is taken over.

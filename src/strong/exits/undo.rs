@@ -18,9 +18,9 @@ use super::branch::{Branch, branches, is_same, releases_all, stmts};
 use super::error_value::ErrorValue;
 use super::filled::{Filled, filled};
 use super::undone::{Undone, element_of, pointed, undone};
-use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, LocalId, Parent, StmtId, StmtKind, UnaryOp};
 use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Point, Source, reaches};
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 
 /// What an exit at a point has to do.

@@ -2,9 +2,9 @@
 //! own variables.
 
 use super::held::frees;
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, Parent, StmtId, StmtKind, UnaryOp};
 use crate::capi::{self, words_of};
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 
 /// `close(fd);`, `self->busy = 0;`, `PyMem_Free(self->items);`

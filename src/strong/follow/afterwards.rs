@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::Follower;
 use super::hold::State;
-use crate::ast::{ExprId, LocalId, StmtKind};
+use crate::ast::{ExprId, LocalId, Parent, StmtKind};
 use crate::cfg::{Base, BlockId, Callee, Instr, InstrKind, Operand, Point, Source};
 use crate::strong::exits::branch::is_failure;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 
 impl Follower<'_, '_> {
     /// The releases of the object where the call `taker` failed, which took it nevertheless.

@@ -23,10 +23,10 @@ use super::counts::Effect;
 use super::hold::{Hold, Kind, State};
 use super::slots::Slot;
 use super::{Decisions, Follower, Mode};
-use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
+use crate::ast::{ExprId, ExprKind, LocalId, Parent, StmtId, StmtKind};
 use crate::cfg::{Point, Source};
 use crate::strong::reason::Reason;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 
 impl Follower<'_, '_> {
     /// Whether a variable of its own holds the reference.

@@ -10,11 +10,11 @@
 
 use super::hold::{Carrier, Hold, Kind, State};
 use super::{Decisions, Follower};
-use crate::ast::{ExprId, ExprKind, Name};
+use crate::ast::{ExprId, ExprKind, Name, Parent};
 use crate::cfg::{Instr, Source, TempId};
 use crate::strong::plan::takes_result;
 use crate::strong::reason::Reason;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 
 /// The conditional expression that has the result of `call` as one of its two values, with casts
 /// around it; `None` if the other value is neither `NULL` nor the name of an object or the item of a

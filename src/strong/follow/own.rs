@@ -19,12 +19,12 @@
 use super::hold::{Hold, State};
 use super::web::assigned;
 use super::{Follower, Mode};
-use crate::ast::{ExprId, ExprKind, LocalId, StmtKind};
+use crate::ast::{ExprId, ExprKind, LocalId, Parent, StmtKind};
 use crate::capi::{self, Returns};
 use crate::cfg::Source;
 use crate::ownership::summary::Param;
 use crate::roles::Role;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 
 impl Follower<'_, '_> {

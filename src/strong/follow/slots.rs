@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ast::{ExprId, ExprKind, StmtId, StmtKind, Tree, Visitor, walk_stmt};
+use crate::ast::{ExprId, ExprKind, Parent, StmtId, StmtKind, Tree, Visitor, walk_stmt};
 use crate::cfg::{BlockId, Point, Terminator};
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 
 /// A place for a new statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,14 +6,13 @@ use super::forgotten::keeps_bare;
 use super::hold::{Carrier, Hold, Kind, State};
 use super::step::kind_of;
 use super::{Decisions, Follower, Mode, Repair};
-use crate::ast::{ExprId, ExprKind, LocalId, StmtKind};
+use crate::ast::{ExprId, ExprKind, LocalId, Parent, StmtKind};
 use crate::capi::{self, OldErrors, replacement};
 use crate::cfg::{Callee, Operand, Point, Source, TempId};
 use crate::ownership::summary::Param;
 use crate::ownership::track::Callees;
 use crate::rule::Errors;
 use crate::strong::reason::Reason;
-use crate::strong::scene::Parent;
 use crate::strong::types::may_point_inside;
 
 impl Follower<'_, '_> {

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::arms;
-use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtKind};
+use crate::ast::{ExprId, ExprKind, LocalId, Name, Parent, StmtKind};
 use crate::capi::Returns;
 use crate::cfg::{BlockId, Instr, InstrKind, Point, Source};
 use crate::dataflow::{self, Analysis, Direction, NodeId};
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 
 /// What a definition gives the variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

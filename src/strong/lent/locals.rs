@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use super::range;
 use crate::ast::{
-    ExprId, ExprKind, Init, LocalDecl, LocalId, Name, StmtId, StmtKind, TokenRange, UnaryOp,
+    ExprId, ExprKind, Init, LocalDecl, LocalId, Name, Parent, StmtId, StmtKind, TokenRange, UnaryOp,
 };
 use crate::capi;
 use crate::ownership::summary::Param;
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 
 /// Most variables beside the parameters that the first half hands to the second.

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use super::holders::{self, Filled};
 use super::{Fields, quiet};
-use crate::ast::{ExprId, ExprKind, Init, LocalId, Name, StmtId, StmtKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Init, LocalId, Name, Parent, StmtId, StmtKind, UnaryOp};
 use crate::cfg::{Dominators, Point, Terminator, reaches};
 use crate::edit::Fix;
 use crate::rule::{CallSite, PackageCx};
 use crate::strong::emit::Draft;
-use crate::strong::scene::{Parent, Scene, graph};
+use crate::strong::scene::{Scene, graph};
 use crate::strong::weak;
 
 /// The releases in front of each `return` behind the call at `site`; `None` if the struct may hold

@@ -11,13 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::merge::length;
 use super::starting_null;
-use crate::ast::{ExprId, StmtId, StmtKind};
+use crate::ast::{ExprId, Parent, StmtId, StmtKind};
 use crate::strong::exits::branch::stmts;
 use crate::strong::exits::exit::Failure;
 use crate::strong::follow::slots::Slot;
 use crate::strong::follow::{Decisions, Follower};
 use crate::strong::plan::{Home, Lookup};
-use crate::strong::scene::{Parent, Scene};
+use crate::strong::scene::Scene;
 
 /// The shortest decisions that release behind a label.
 pub(in crate::strong) fn at_label(
