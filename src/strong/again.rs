@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use super::order::{is_quiet, is_within};
 use super::scene::Scene;
-use crate::ast::{ExprId, ExprKind, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, UnaryOp};
 use crate::capi::replacement;
 
 impl Scene<'_> {
@@ -53,7 +53,9 @@ fn is_repeated(scene: &Scene<'_>, first: ExprId, again: ExprId) -> bool {
 fn stays(scene: &Scene<'_>, first: ExprId, again: ExprId) -> bool {
     let stmt = scene.stmt_of(first);
     let exprs = scene.tree.expr_ids();
-    let mut before = exprs.filter(|&it| scene.stmt_of(it) == stmt && !is_within(scene, again, it));
+    let mut before = exprs.filter(|&it| {
+        scene.stmt_of(it) == stmt && !is_within(scene, again, it) && !is_later(scene, again, it)
+    });
     before.all(|it| {
         let pointed_at = match scene.tree.expr(it).kind {
             ExprKind::Unary {
@@ -67,6 +69,24 @@ fn stays(scene: &Scene<'_>, first: ExprId, again: ExprId) -> bool {
         let is_call = matches!(scene.tree.expr(it).kind, ExprKind::Call { .. });
         let is_block = matches!(scene.tree.expr(it).kind, ExprKind::Stmt(_));
         is_apart && !is_block && (!is_call || leaves_alone(scene, it))
+    })
+}
+
+/// Whether `other` runs behind `call`, if it runs at all: `PyTuple_Check(call) && use(other)`.
+fn is_later(scene: &Scene<'_>, call: ExprId, other: ExprId) -> bool {
+    let splits = |first: ExprId, then: ExprId| {
+        is_within(scene, call, first) && is_within(scene, other, then)
+    };
+    scene.tree.exprs.iter().any(|outer| match outer.kind {
+        ExprKind::Binary { op, lhs, rhs } => {
+            matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr) && splits(lhs, rhs)
+        }
+        ExprKind::Conditional {
+            cond,
+            then,
+            otherwise,
+        } => splits(cond, otherwise) || then.is_some_and(|then| splits(cond, then)),
+        _ => false,
     })
 }
 

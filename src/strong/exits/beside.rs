@@ -95,6 +95,8 @@ impl Exits<'_, '_> {
             && self.is_first(stmt)
             && self.agrees_at(branch, &[])
             && self.finds_the_same(branch)
+            && self.asks_who_owns(branch)
+            && self.is_as_far(branch)
             && results(scene).all(|local| self.is_as_good(local, cond));
         if same { text(scene, branch) } else { None }
     }

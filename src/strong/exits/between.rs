@@ -33,8 +33,13 @@ struct Jump {
 
 impl<'s, 'a> Exits<'s, 'a> {
     /// Whether what the function does between the call and the exit `branch`, or another one that
-    /// goes to the same label after a failure, is nothing to what is taken over.
+    /// goes to the same label after a failure, is nothing to what is taken over, and the exit asks
+    /// what has to be asked.
     pub(super) fn is_apart_from(&self, branch: &Branch) -> bool {
+        self.asks_who_owns(branch) && self.is_as_far(branch) && self.is_free_from(branch)
+    }
+
+    fn is_free_from(&self, branch: &Branch) -> bool {
         let Some(start) = start(self.scene, branch) else {
             return false;
         };

@@ -24,6 +24,9 @@ use crate::strong::scene::Scene;
 impl Exits<'_, '_> {
     /// The nearest exit before the call that is right here behind some releases.
     pub(in crate::strong) fn earlier(&self) -> Option<Vec<String>> {
+        if self.is_unfinished() {
+            return None;
+        }
         let here = self.scene.written(self.call)?.start();
         let is_before = |branch: &&Branch| {
             let at = self.scene.stmt_span(branch.jump);

@@ -168,7 +168,7 @@ fn leaves_next(scene: &Scene<'_>, stmt: StmtId, local: LocalId, lines: &[String]
 }
 
 /// What a condition finds to be `NULL`: `!v`, `v == NULL`.
-fn null_tested(scene: &Scene<'_>, cond: ExprId) -> Option<ExprId> {
+pub(super) fn null_tested(scene: &Scene<'_>, cond: ExprId) -> Option<ExprId> {
     match scene.tree.expr(cond).kind {
         ExprKind::Unary {
             op: UnaryOp::Not,

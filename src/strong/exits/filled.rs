@@ -113,8 +113,12 @@ fn stored_into(scene: &Scene<'_>, store: ExprId) -> Option<LocalId> {
     let ExprKind::Assign { op: None, lhs, rhs } = scene.tree.expr(store).kind else {
         return None;
     };
-    let root = root(scene, lhs).filter(|_| !scene.is_null(rhs))?;
-    is_own_memory(scene, root).then_some(root)
+    in_own_memory(scene, lhs).filter(|_| !scene.is_null(rhs))
+}
+
+/// The variable of the function in whose memory `place` is an element or a field.
+pub(super) fn in_own_memory(scene: &Scene<'_>, place: ExprId) -> Option<LocalId> {
+    root(scene, place).filter(|&root| is_own_memory(scene, root))
 }
 
 /// `items` in `items[i]`, `*items++`, `items->first` and `items.first`.
@@ -156,7 +160,7 @@ fn is_own_memory(scene: &Scene<'_>, local: LocalId) -> bool {
 }
 
 /// Whether a function gives plain memory: what it holds is not released with it.
-fn allocates(name: &str) -> bool {
+pub(super) fn allocates(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let of_object = name.starts_with("pyobject_gc") || name.contains("genericalloc");
     !of_object && (name.contains("alloc") || name.starts_with("pymem_new"))

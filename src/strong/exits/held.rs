@@ -10,8 +10,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::error_value::{ErrorValue, is_minus_one};
+use super::filled::allocates;
 use super::made_exit::consumption;
-use super::state::{Contents, ERROR, GONE, NULL, OTHER, OWNED, State, UNSET};
+use super::state::{Contents, ERROR, GIVEN, GONE, NULL, OTHER, OWNED, State, UNSET};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
 use crate::capi::{self, OutKind, Returns};
 use crate::cfg::{
@@ -221,7 +222,9 @@ fn store_inside(
     };
     let made = match source {
         Source::Expr(expr) => match scene.tree.expr(expr).kind {
-            ExprKind::Assign { rhs, .. } => scene.call(rhs).map_or(0, |(name, _)| result(name)),
+            ExprKind::Assign { rhs, .. } => {
+                scene.call(rhs).map_or(0, |(name, _)| result(scene, name))
+            }
             _ => 0,
         },
         Source::Stmt(_) => 0,
@@ -239,15 +242,21 @@ fn contents(scene: &Scene<'_>, local: LocalId, value: ExprId) -> Contents {
         _ if number && is_minus_one(scene, value) => ERROR,
         _ if number => OTHER,
         ExprKind::Call { .. } => match scene.call(value) {
-            Some((name, _)) => result(name),
-            None => OWNED | NULL,
+            Some((name, _)) => result(scene, name),
+            None => OWNED | GIVEN | NULL,
         },
-        ExprKind::Conditional { .. } => OWNED | NULL,
+        ExprKind::Conditional {
+            then: Some(then),
+            otherwise,
+            ..
+        } => contents(scene, local, *then) | contents(scene, local, *otherwise),
+        ExprKind::Conditional { .. } => OWNED | GIVEN | NULL,
+        _ if scene.is_null(value) => NULL,
         _ => OTHER,
     }
 }
 
-fn result(name: &str) -> Contents {
+fn result(scene: &Scene<'_>, name: &str) -> Contents {
     match capi::effects(name) {
         Some(effects) => match effects.returns {
             Returns::New => OWNED | NULL,
@@ -256,8 +265,13 @@ fn result(name: &str) -> Contents {
             Returns::Plain if matches!(name, "PyMem_New" | "PyMem_Resize") => OWNED | NULL,
             Returns::Borrowed | Returns::Void | Returns::Plain => OTHER,
         },
-        // What a function of the project or of C gives may have to be released.
-        None => OWNED | NULL,
+        None => match scene.cx.summaries().returns(name) {
+            Some(Returns::Borrowed) => OTHER,
+            Some(Returns::New) => OWNED | NULL,
+            _ if allocates(name) => OWNED | NULL,
+            // What a function of the project or of C gives may have to be released.
+            _ => OWNED | GIVEN | NULL,
+        },
     }
 }
 
@@ -291,9 +305,12 @@ fn argument(
             state.give_up(local, GONE);
             state.set(local, NULL);
         }
+        // Py_XSETREF(best, item): what releases its old value owns its new one.
         Effect::Replace => {
+            let given = args.get(1).and_then(|given| state.local(given));
+            let contents = given.map_or(OWNED | NULL, |given| state.of(given));
             state.give_up(local, GONE);
-            state.set(local, OTHER);
+            state.set(local, contents & (GIVEN | NULL) | OWNED);
         }
         Effect::Steal | Effect::StealOnSuccess => state.give_up(local, OTHER),
         Effect::Use if frees(name) => state.give_up(local, GONE),
@@ -319,7 +336,7 @@ fn filled(scene: &Scene<'_>, name: &str, at: usize, local: LocalId, before: Cont
         // A struct that holds something keeps it, whatever else it gets.
         let is_pointer = scene.tree.local(local).ty.pointee().is_some();
         let keeps = !is_pointer && before & OWNED != 0;
-        return if keeps { before } else { OWNED | NULL };
+        return if keeps { before } else { OWNED | GIVEN | NULL };
     };
     match effects.out(at) {
         Some(OutKind::New | OutKind::Inout | OutKind::Buffer) => OWNED | NULL,

@@ -10,7 +10,7 @@
 //! ```
 
 use super::held::frees;
-use super::owned_by::{counted_release, is_owned_by_flag};
+use super::owned_by::counted_release;
 use super::state::{Owned, State};
 use crate::ast::{ExprId, ExprKind, LocalId, Parent, StmtKind, TypeKind, UnaryOp};
 use crate::capi::{self, Returns};
@@ -62,9 +62,6 @@ pub(in crate::strong) fn release(scene: &Scene<'_>, owned: Owned) -> Option<Stri
 
 /// The function by which this one releases the variable elsewhere.
 fn own_release<'s>(scene: &'s Scene<'_>, owned: Owned) -> Option<&'s str> {
-    if is_owned_by_flag(scene, owned.local) {
-        return None;
-    }
     match calls_with(scene, owned.local).find(|name| frees(name))? {
         "Py_DECREF" | "Py_XDECREF" if owned.null => Some("Py_XDECREF"),
         "Py_DECREF" | "Py_XDECREF" => Some("Py_DECREF"),
@@ -184,7 +181,7 @@ pub(in crate::strong) fn never_given_up(scene: &Scene<'_>) -> Vec<LocalId> {
 
 /// What a function does with the value of a variable, on any path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Fate {
+pub(super) enum Fate {
     /// It only looks at it.
     Kept,
     /// It hands it to functions that may or may not take it over.
@@ -209,7 +206,7 @@ fn only_gives_access(name: &str) -> bool {
 }
 
 /// The places that name `local`.
-fn uses<'s>(scene: &'s Scene<'_>, local: LocalId) -> impl Iterator<Item = ExprId> + 's {
+pub(super) fn uses<'s>(scene: &'s Scene<'_>, local: LocalId) -> impl Iterator<Item = ExprId> + 's {
     scene
         .tree
         .expr_ids()
@@ -217,7 +214,7 @@ fn uses<'s>(scene: &'s Scene<'_>, local: LocalId) -> impl Iterator<Item = ExprId
 }
 
 /// What becomes of the value of `name`.
-fn fate_of(scene: &Scene<'_>, mut name: ExprId) -> Fate {
+pub(super) fn fate_of(scene: &Scene<'_>, mut name: ExprId) -> Fate {
     loop {
         let outer = match scene.parent_of_expr(name) {
             Some(Parent::Expr(outer)) => outer,
@@ -258,8 +255,9 @@ fn fate_in_call(scene: &Scene<'_>, call: ExprId, at: usize) -> Fate {
         name,
         "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF" | "Py_DecRef"
     );
+    let moves = at == 0 && name.to_ascii_lowercase().contains("realloc");
     match capi::effects(name) {
-        _ if releases || frees(name) || takes_by_format(scene, call, at) => Fate::GivenUp,
+        _ if releases || moves || frees(name) || takes_by_format(scene, call, at) => Fate::GivenUp,
         Some(effects) if effects.steals(at).is_some() => Fate::GivenUp,
         Some(_) => Fate::Kept,
         // A function of the package whose body only looks at it.

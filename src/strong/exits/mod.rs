@@ -29,9 +29,14 @@ mod read_behind;
 mod reported;
 mod state;
 mod steady;
+mod text;
 mod told;
+mod uncertain;
 mod undo;
 pub(super) mod undone;
+mod unfinished;
+
+use std::cell::OnceCell;
 
 use crate::ast::{ExprId, LocalId, Parent, StmtId, StmtKind};
 use crate::cfg::{BlockId, Point};
@@ -39,7 +44,7 @@ use crate::strong::pending::unasked::drops_exception;
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 use bound::bounded_loop;
-use branch::{Branch, branches, is_failure, leaves_exception, raised_returns, releases_all, stmts};
+use branch::{Branch, branches, is_failure, leaves_exception, raised_returns, stmts};
 use earlier::{goes_to_error, raises_behind};
 use error_value::ErrorValue;
 use held::{Held, fails_cleanly};
@@ -47,6 +52,7 @@ use locks::{Taken, asks_for_lock, taken_at};
 use made_exit::{made_results, never_given_up, release, releases, results};
 use state::{NULL, Owned, State};
 use steady::{is_steady, start};
+pub(in crate::strong) use text::{line, text};
 use undo::Undo;
 
 /// What the exits of a function are good for at one call.
@@ -68,6 +74,7 @@ pub(in crate::strong) struct Exits<'s, 'a> {
     returns: bool,
     /// Branches that leave with an error, the nearest first.
     pub branches: Vec<Branch>,
+    uncertain: OnceCell<Vec<LocalId>>,
 }
 
 impl<'s, 'a> Exits<'s, 'a> {
@@ -137,6 +144,7 @@ impl<'s, 'a> Exits<'s, 'a> {
             error,
             returns,
             branches,
+            uncertain: OnceCell::new(),
         })
     }
 
@@ -379,7 +387,8 @@ impl<'s, 'a> Exits<'s, 'a> {
 
     /// The statements that undo all that is to be undone, and release what the function owns.
     fn undo(&self) -> Option<Vec<String>> {
-        if !self.undo.unsure.is_empty() || !self.undo.filled.is_empty() {
+        let is_clear = self.undo.unsure.is_empty() && self.undo.filled.is_empty();
+        if !is_clear || !self.uncertain().is_empty() || self.is_unfinished() {
             return None;
         }
         let lines = self.undo.due.iter().map(|&stmt| line(self.scene, stmt));
@@ -416,34 +425,6 @@ fn leads_to(scene: &Scene<'_>, branch: &Branch, error: ErrorValue) -> bool {
         Some(StmtKind::Return(Some(value))) if error.is(scene, *value))
 }
 
-/// The lines of the releases and of the jump of a branch.
-pub(in crate::strong) fn text(scene: &Scene<'_>, branch: &Branch) -> Option<Vec<String>> {
-    let stmts = branch.releases.iter().chain([&branch.jump]);
-    let lines: Option<Vec<_>> = stmts
-        .map(|&stmt| match releases_all(scene, stmt) {
-            true => lines(scene, stmt),
-            false => Some(vec![line(scene, stmt)?]),
-        })
-        .collect();
-    Some(lines?.concat())
-}
-
-/// The lines of a loop, as far as they are indented by it; `None` if there are directives among
-/// them.
-fn lines(scene: &Scene<'_>, stmt: StmtId) -> Option<Vec<String>> {
-    let span = scene.stmt_span(stmt)?;
-    let outer = String::from_utf8_lossy(scene.layout.indentation(span.start())).into_owned();
-    let text = scene.text(span);
-    let lines = text.lines().enumerate().map(|(at, line)| match at {
-        0 => Some(line),
-        _ => line.strip_prefix(&*outer),
-    });
-    let lines: Option<Vec<String>> = lines
-        .map(|line| Some(line?.trim_end().to_owned()))
-        .collect();
-    lines.filter(|_| !text.contains('#'))
-}
-
 /// Whether a branch does nothing but `return;`.
 fn only_returns(scene: &Scene<'_>, branch: StmtId) -> bool {
     match &scene.tree.stmt(branch).kind {
@@ -466,12 +447,6 @@ pub(in crate::strong) fn declared(scene: &Scene<'_>, stmts: &[StmtId]) -> Vec<Lo
             _ => &[],
         });
     decls.map(|decl| decl.local).collect()
-}
-
-/// The statement's own text if it is one line of the file.
-pub(in crate::strong) fn line(scene: &Scene<'_>, stmt: StmtId) -> Option<String> {
-    let text = scene.text(scene.stmt_span(stmt)?);
-    (!text.contains('\n')).then_some(text)
 }
 
 pub(in crate::strong) fn label_of(scene: &Scene<'_>, label: &str) -> Option<StmtId> {

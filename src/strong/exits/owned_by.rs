@@ -10,13 +10,12 @@
 //! }
 //! ```
 
-use super::held::{Held, frees};
+use super::held::Held;
 use super::made_exit::makers;
 use super::state::{NULL, OWNED, Owned};
 use super::stmts;
-use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
-use crate::capi::{self, Returns};
-use crate::strong::addressed::leaves;
+use crate::ast::{ExprId, ExprKind, StmtId, StmtKind};
+use crate::capi::Returns;
 use crate::strong::scene::{Scene, graph};
 
 /// The function that releases an object for which this one takes a reference right where it names
@@ -105,61 +104,4 @@ fn gives_new(scene: &Scene<'_>, name: &str) -> bool {
                 stmts(&within).all(|stmt| is_right(&held, &within, stmt))
             })
         })
-}
-
-/// Whether something else than the variable tells if the function owns what `local` holds: only one
-/// way releases it, and both go on.
-///
-/// ```c
-/// if (own)                        if (kind != type)
-///     Py_DECREF(state);               Py_DECREF(kind);
-/// ```
-pub(super) fn is_owned_by_flag(scene: &Scene<'_>, local: LocalId) -> bool {
-    let is_it = |expr: ExprId| scene.as_local(scene.tree.without_casts(expr)) == Some(local);
-    let is_null_test = |cond: ExprId| match scene.tree.expr(cond).kind {
-        ExprKind::Unary { operand, .. } => is_it(operand),
-        ExprKind::Binary { lhs, rhs, .. } => {
-            is_it(lhs) && scene.is_null(rhs) || is_it(rhs) && scene.is_null(lhs)
-        }
-        _ => is_it(cond),
-    };
-    let is_release = |expr: ExprId| match scene.call(expr) {
-        Some((name, [arg])) => frees(name) && name != "Py_CLEAR" && is_it(*arg),
-        _ => false,
-    };
-    let gives_up = |branch: StmtId| {
-        let within = || scene.tree.exprs_in(scene.tree.stmt(branch).range);
-        let is_set = |expr: ExprId| scene.tree.changed(expr).is_some_and(is_it);
-        within().any(|(expr, _)| is_release(expr))
-            && !within().any(|(expr, _)| is_set(expr))
-            && !leaves(scene, branch)
-    };
-    // if (as_list) { PyList_Append(list, v); Py_DECREF(v); } else PyTuple_SET_ITEM(tuple, i, v);
-    let gives_away = |branch: StmtId| {
-        let mut within = scene.tree.exprs_in(scene.tree.stmt(branch).range);
-        within.any(|(expr, _)| match scene.call(expr) {
-            Some((name, args)) => {
-                let effects = capi::effects(name);
-                let mut args = (0..).zip(args);
-                args.any(|(at, &arg)| {
-                    is_it(arg) && effects.is_some_and(|it| it.steals(at).is_some())
-                })
-            }
-            None => false,
-        })
-    };
-    let only_one = |one: StmtId, other: Option<StmtId>| {
-        gives_up(one) && !other.is_some_and(|other| gives_up(other) || gives_away(other))
-    };
-    stmts(scene).any(|stmt| match scene.tree.stmt(stmt).kind {
-        StmtKind::If {
-            cond,
-            then,
-            otherwise,
-        } => {
-            let is_else = otherwise.is_some_and(|otherwise| only_one(otherwise, Some(then)));
-            !is_null_test(cond) && (only_one(then, otherwise) || is_else)
-        }
-        _ => false,
-    })
 }

@@ -24,6 +24,8 @@ pub(in crate::strong) const ERROR: Contents = 8;
 pub(in crate::strong) const OTHER: Contents = 16;
 /// A pointer that was released.
 pub(in crate::strong) const GONE: Contents = 32;
+/// With [`OWNED`]: a function of which it is not known gave it, and it may as well be lent.
+pub(in crate::strong) const GIVEN: Contents = 64;
 
 /// Contents of all variables at a point.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,7 +128,8 @@ impl State {
             .filter(|(local, _)| self.same[local.0 as usize] == *local)
             .map(|(local, contents)| Owned {
                 local,
-                for_sure: contents & !(OWNED | NULL) == 0,
+                for_sure: contents & !(OWNED | GIVEN | NULL) == 0,
+                known: contents & !(OWNED | NULL) == 0,
                 null: contents & NULL != 0,
             })
             .collect()
@@ -207,6 +210,8 @@ pub(in crate::strong) struct Owned {
     pub local: LocalId,
     /// It is so on all paths, but for those where it is `NULL`.
     pub for_sure: bool,
+    /// The same, and what gave it is known to give what has to be released.
+    pub known: bool,
     /// It may be `NULL`.
     pub null: bool,
 }

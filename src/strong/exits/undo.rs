@@ -187,6 +187,8 @@ struct Facts {
     begins: bool,
     /// It may have begun before.
     before: bool,
+    /// No way leads to the point without it: `if (!self->busy) { self->busy = 1; mine = 1; }`.
+    surely: bool,
     /// It may begin behind the point, and before it is undone.
     after: bool,
     /// It may be undone already.
@@ -210,6 +212,7 @@ impl Facts {
         let cfg = scene.cfg;
         let ends: Vec<Point> = same.iter().filter_map(|&stmt| cfg.before(stmt)).collect();
         let begins: Vec<Point> = begins(scene, one, same).collect();
+        let start = cfg.before(scene.function.body);
         let mut from_ends = same.iter().filter_map(|&stmt| cfg.after(stmt));
         Self {
             follows: ends.iter().any(|&end| reaches(cfg, point, end, &[])),
@@ -217,6 +220,7 @@ impl Facts {
             before: begins
                 .iter()
                 .any(|&begin| reaches(cfg, begin, point, &ends)),
+            surely: start.is_some_and(|start| !reaches(cfg, start, point, &begins)),
             after: begins
                 .iter()
                 .any(|&begin| reaches(cfg, point, begin, &ends)),
@@ -242,7 +246,7 @@ impl Facts {
                 Verdict::Not
             };
         }
-        let is_clear = self.begins && !self.after && !self.undone && !self.asks;
+        let is_clear = self.begins && self.surely && !self.after && !self.undone && !self.asks;
         if is_clear {
             Verdict::Due
         } else {

@@ -27,6 +27,36 @@ fn one_item_is_looked_up_once() {
 }
 
 #[test]
+fn what_runs_behind_the_last_lookup_changes_nothing_for_it() {
+    insta::assert_snapshot!(int(
+        r#"
+    if (PyTuple_Check(PyList_GetItem(list, i)) &&
+        PyTuple_GET_SIZE(PyList_GetItem(list, i)) == 2 &&
+        use(PyTuple_GET_ITEM(PyList_GetItem(list, i), 0)) < 0)
+        return -1;
+    return 0;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    if (PyTuple_Check(PyList_GetItem(list, i)) &&
+        -        PyTuple_GET_SIZE(PyList_GetItem(list, i)) == 2 &&
+        -        use(PyTuple_GET_ITEM(PyList_GetItem(list, i), 0)) < 0)
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    if (PyTuple_Check(item) &&
+        +        PyTuple_GET_SIZE(item) == 2 &&
+        +        use(PyTuple_GET_ITEM(item, 0)) < 0) {
+        +        Py_DECREF(item);
+                 return -1;
+        +    }
+        +    Py_DECREF(item);
+             return 0;
+         }
+        ");
+}
+
+#[test]
 fn an_item_of_an_item() {
     insta::assert_snapshot!(object(
         r#"

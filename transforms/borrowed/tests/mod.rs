@@ -54,6 +54,7 @@ mod saved;
 mod settled;
 mod snapshots;
 mod stored;
+mod uncertain;
 mod undo;
 mod variants;
 mod weakrefs;

@@ -79,6 +79,7 @@ fn lookups_of_one_block_share_a_variable() {
     }
     return rc;"), @"
         10: safe: only whether the key is there is asked
+        11: keep what the first lookup gave, with a reference of its own, until here; or read both times from a copy that no one else has (`PySequence_Tuple`, `PyDict_Copy`)
         @@
              int rc = 0;
              PyObject *value, *other;

@@ -1,0 +1,143 @@
+//! What the function is still putting together at a lookup: an exit from there finds less than one
+//! from further on.
+//!
+//! ```c
+//! self = PyObject_New(Thing, &Thing_Type);      /* its memory is not cleared */
+//! item = PyList_GetItemRef(list, 0);            /* an exit here must not run the `tp_dealloc` */
+//! self->name = Py_NewRef(item);
+//! ```
+
+use super::Exits;
+use super::branch::{Branch, value_before};
+use super::exit::null_tested;
+use super::filled::in_own_memory;
+use super::made_exit::makers;
+use super::state::OWNED;
+use super::undone::pointed;
+use crate::ast::{ExprId, ExprKind, LocalId, StmtKind};
+use crate::cfg::{Point, reaches};
+use crate::strong::scene::Scene;
+
+impl Exits<'_, '_> {
+    /// Whether `branch` finds what the function has at the call: neither more of an object whose
+    /// fields are set since, nor less of what the call which it asks for has filled.
+    pub(super) fn is_as_far(&self, branch: &Branch) -> bool {
+        !self.asks_for_more(branch) && !self.is_finished_at(branch)
+    }
+
+    /// Whether the function owns an object at the call that it has not filled yet: its own exit
+    /// would release it as if it had.
+    pub(super) fn is_unfinished(&self) -> bool {
+        self.unfinished().next().is_some()
+    }
+
+    fn is_finished_at(&self, branch: &Branch) -> bool {
+        let start = self.scene.cfg.before(branch.then);
+        start.is_none_or(|start| {
+            let mut set = self.unfinished();
+            set.any(|set| reaches(self.scene.cfg, set, start, &[]))
+        })
+    }
+
+    /// Where fields are set for the first time behind the call, of objects that are made without
+    /// them.
+    fn unfinished(&self) -> impl Iterator<Item = Point> {
+        let scene = self.scene;
+        let call = scene.cfg.call(self.call);
+        let owned = self.state.owned().into_iter().map(|owned| owned.local);
+        let raw = owned.filter(move |&local| is_made_raw(scene, local));
+        raw.flat_map(move |local| {
+            let set = fields_set(scene, local);
+            let (before, behind): (Vec<_>, Vec<_>) = set
+                .into_iter()
+                .partition(|(_, at)| call.is_some_and(|call| reaches(scene.cfg, *at, call, &[])));
+            let is_set = move |field: &str| before.iter().any(|(other, _)| *other == field);
+            let new = behind.into_iter().filter(move |(field, _)| !is_set(field));
+            new.map(|(_, at)| at)
+        })
+    }
+
+    /// Whether `branch` is taken where a call has failed that fills what the function owns here, or
+    /// where an element is not there that is by now.
+    ///
+    /// ```c
+    /// if (make(self, &name) < 0)              a[0] = PyLong_FromLong(1);
+    ///     return NULL;                        if (a[0] == NULL)
+    ///                                             return NULL;
+    /// ```
+    fn asks_for_more(&self, branch: &Branch) -> bool {
+        let scene = self.scene;
+        let StmtKind::If { cond, .. } = scene.tree.stmt(branch.test).kind else {
+            return false;
+        };
+        let is_owned = |local: LocalId| self.state.of(local) & OWNED != 0;
+        let within = scene.tree.expr(cond).range;
+        let asked: Vec<ExprId> = scene.tree.exprs_in(within).map(|(expr, _)| expr).collect();
+        let asked = asked.iter().copied();
+        let told = asked
+            .clone()
+            .filter_map(|expr| value_before(scene, branch.test, expr));
+        let mut filled = asked
+            .clone()
+            .chain(told)
+            .flat_map(|value| filled(scene, value));
+        let empty = asked.filter_map(|expr| null_tested(scene, expr));
+        let mut elements = empty.filter_map(|place| in_own_memory(scene, place));
+        let is_before = scene.cfg.before(branch.test).zip(scene.cfg.call(self.call));
+        let is_before = is_before.is_some_and(|(test, call)| reaches(scene.cfg, test, call, &[]));
+        filled.any(is_owned) || is_before && elements.any(is_owned)
+    }
+}
+
+/// The variables that get something through their address in a call.
+fn filled(scene: &Scene<'_>, value: ExprId) -> Vec<LocalId> {
+    match scene.call(scene.tree.without_casts(value)) {
+        Some((_, args)) => {
+            let args = args.iter().map(|&arg| scene.tree.without_casts(arg));
+            let given = args.filter(|&arg| pointed(scene, arg) != arg);
+            given
+                .filter_map(|arg| scene.as_local(pointed(scene, arg)))
+                .collect()
+        }
+        None => Vec::new(),
+    }
+}
+
+/// Whether the memory of what a variable gets is not cleared: that of `tp_alloc` is.
+fn is_made_raw(scene: &Scene<'_>, local: LocalId) -> bool {
+    const RAW: [&str; 8] = [
+        "PyObject_New",
+        "PyObject_NewVar",
+        "PyObject_NEW",
+        "PyObject_NEW_VAR",
+        "PyObject_GC_New",
+        "PyObject_GC_NewVar",
+        "_PyObject_New",
+        "_PyObject_GC_New",
+    ];
+    makers(scene, local).into_iter().any(|value| {
+        let call = scene.call(scene.tree.without_casts(value));
+        call.is_some_and(|(name, _)| RAW.contains(&name))
+    })
+}
+
+/// The fields that are set of what a variable points at, and where: `self->name = …`.
+fn fields_set<'s>(scene: &'s Scene<'_>, local: LocalId) -> Vec<(&'s str, Point)> {
+    let field_of = |mut place: ExprId| loop {
+        match &scene.tree.expr(place).kind {
+            ExprKind::Member { base, field, arrow } => {
+                let inner = scene.tree.without_casts(*base);
+                if *arrow && scene.as_local(inner) == Some(local) {
+                    return Some(&**field);
+                }
+                place = inner;
+            }
+            ExprKind::Index { base, .. } => place = *base,
+            _ => return None,
+        }
+    };
+    let exprs = scene.tree.expr_ids();
+    let set = exprs.filter_map(|expr| Some((expr, field_of(scene.tree.changed(expr)?)?)));
+    set.filter_map(|(expr, field)| Some((field, scene.cfg.store(expr)?)))
+        .collect()
+}
