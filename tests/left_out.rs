@@ -574,6 +574,19 @@ fn memory_that_moved() {
         moves("library_set_data(self->stream, self->data);", ""),
         moves("Stream *s = self->stream; set_data(s, self->data);", ""),
         moves("if (self->size) set_data(self->stream, self->data);", ""),
+        // The size of what it has.
+        moves(
+            "set_data(self->stream, self->data); set_size(self->stream, self->size);",
+            "",
+        ),
+        moves(
+            "set_data(self->stream, self->data); self->used = self->size;",
+            "",
+        ),
+        moves(
+            "set_data(self->stream, self->data); self->used = self->size;",
+            "self->used = 0;",
+        ),
     ];
     insta::assert_snapshot!(told.join("\n"), @"
     safe
@@ -583,6 +596,9 @@ fn memory_that_moved() {
     review in `fill`, `library_set_data(self->stream, self->data)` (line 13) need not be done where the item is not there any more
     review in `fill`, `set_data(s, self->data)` (line 13) need not be done where the item is not there any more
     review in `fill`, `set_data(self->stream, self->data)` (line 13) need not be done where the item is not there any more
+    review in `fill`, `set_size(self->stream, self->size)` (line 13) need not be done where the item is not there any more
+    review in `fill`, `self->used = self->size` (line 13) need not be done where the item is not there any more
+    safe
     ");
 }
 
@@ -693,7 +709,7 @@ fn an_object_that_is_not_whole() {
         ),
     ];
     insta::assert_snapshot!(asked.join("\n"), @"
-    review in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
+    review in `fill`, `self->size = self->count` (line 21) need not be done where the item is not there any more; in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
     review in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
     review in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
     review in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails

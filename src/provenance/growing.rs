@@ -79,7 +79,9 @@ impl Cx<'_> {
             Addition::Plain => None,
         });
         let lock = locks.next();
-        if functions.is_empty() || locks.next().is_some() {
+        // A default may have a key that compares as it likes.
+        let is_mixed = lock.is_some() && additions.contains(&Addition::Plain);
+        if functions.is_empty() || is_mixed || locks.next().is_some() {
             return None;
         }
         let functions: Vec<&str> = functions.into_iter().map(String::as_str).collect();
@@ -174,16 +176,20 @@ fn is_search(flow: &Flow<'_>, search: Point, name: &str, args: &[Operand]) -> bo
 
 /// Whether two keys are the same number or text, which compare without Python code.
 fn is_plain(flow: &Flow<'_>, key: &Operand, other: &Operand) -> bool {
-    const TYPES: [&str; 3] = ["PyLong_From", "PyUnicode_From", "PyBytes_From"];
+    const MAKERS: [&str; 5] = [
+        "PyLong_From",
+        "PyUnicode_FromString",
+        "PyUnicode_FromFormat",
+        "PyBytes_FromString",
+        "PyBytes_FromFormat",
+    ];
     let origins = flow.origins(key);
     let [Origin::Call(made)] = origins[..] else {
         return false;
     };
     let name = flow.call(made).and_then(|(name, _)| name);
     flow.origins(other) == origins
-        && name.is_some_and(|name| TYPES.iter().any(|start| name.starts_with(start)))
-        && name != Some("PyUnicode_FromObject")
-        && name != Some("PyBytes_FromObject")
+        && name.is_some_and(|name| MAKERS.iter().any(|start| name.starts_with(start)))
 }
 
 /// The parameter that points at the object out of whose field a value was loaded.
@@ -245,9 +251,8 @@ fn entry() -> Point {
 
 /// The field with the lock of `object` that the step at `point` takes, or tries to take.
 fn lock_of<'f>(flow: &'f Flow<'_>, point: Point, object: usize) -> Option<&'f str> {
-    let (Some("PyThread_acquire_lock" | "PyMutex_Lock" | "pthread_mutex_lock"), [lock, ..]) =
-        flow.call(point)?
-    else {
+    // Others may be taken twice by one thread.
+    let (Some("PyThread_acquire_lock" | "PyMutex_Lock"), [lock, ..]) = flow.call(point)? else {
         return None;
     };
     let place = match lock {

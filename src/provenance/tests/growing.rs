@@ -185,6 +185,14 @@ fn an_item_that_goes_counts() {
 }
 
 #[test]
+fn keys_of_others_may_be_found_later() {
+    let more = "void add(Foo *self, PyObject *k) { PyDict_SetDefault(self->made, k, k); }\n";
+    insta::assert_snapshot!(with(more), @"
+    get: shared, `self->made`, a field that other threads can reach
+    ");
+}
+
+#[test]
 fn what_changes_is_not_read_item_by_item() {
     let next = "void all(Foo *self) { while (PyDict_Next(self->made, &i, &k, &v)) use(v); }\n";
     insta::assert_snapshot!(with(next), @"

@@ -14,23 +14,45 @@
 use super::View;
 use super::acts::{Act, is_outside, words};
 use super::ways::Exit;
-use crate::ast::{ExprId, ExprKind, Name};
+use crate::ast::{ExprId, ExprKind, Name, Tree};
 use crate::capi;
 use crate::cfg::{Point, reaches};
 use crate::ownership::summary::Param;
 
 impl View<'_> {
     /// Whether `act`, which the function does on all of its ways out, passes on what moved before
-    /// `exit`, or puts something else in its place.
+    /// `exit`, puts something else in its place, or tells of something else that goes with it.
     pub(super) fn tells_of_moved(&self, act: &Act, exit: &Exit) -> bool {
         let told: Vec<String> = self.passed_on(act).map(|it| self.words_of(it)).collect();
         let same = self.acts.iter().filter(|other| other.key == act.key);
         let since: Vec<Point> = same.map(|other| other.point).collect();
-        let mut moves = self
-            .acts
-            .iter()
-            .filter(|other| self.moves_any(other, &told));
+        let is_about = |moved: &Act| {
+            let place = self.moved(moved);
+            place.is_some_and(|place| {
+                told.contains(&self.words_of(place)) || self.goes_with(act, place)
+            })
+        };
+        let mut moves = self.acts.iter().filter(|other| is_about(other));
         moves.any(|moved| reaches(self.cfg, moved.point.next(), exit.from, &since))
+    }
+
+    /// Whether `act` sets another field beside `place`, or works on what is told of `place`:
+    /// `self->size = n;`, `set_size(self->stream, n);`.
+    fn goes_with(&self, act: &Act, place: ExprId) -> bool {
+        let tree = self.tree;
+        if let ExprKind::Assign { lhs, .. } = tree.expr(act.expr).kind {
+            let ours = object_of(tree, lhs).map(|it| self.words_of(it));
+            return ours.is_some() && ours == object_of(tree, place).map(|it| self.words_of(it));
+        }
+        let place = self.words_of(place);
+        let args = self.arguments(act);
+        let mut tells = self.acts.iter().filter(|tell| {
+            !tell.writes && self.passed_on(tell).any(|it| self.words_of(it) == place)
+        });
+        tells.any(|tell| {
+            let mut theirs = self.arguments(tell).into_iter();
+            theirs.any(|arg| arg != place && args.contains(&arg))
+        })
     }
 
     /// The fields that `act` sets, or gives to others, who may keep what they hold.
@@ -58,19 +80,26 @@ impl View<'_> {
         !is_known && self.changed.original.callees.param(name, at) != Some(Param::Used)
     }
 
-    fn moves_any(&self, act: &Act, places: &[String]) -> bool {
-        let tree = self.tree;
-        let ExprKind::Call { args, .. } = &tree.expr(act.expr).kind else {
-            return false;
+    /// The place whose memory `act` frees or moves.
+    fn moved(&self, act: &Act) -> Option<ExprId> {
+        let ExprKind::Call { args, .. } = &self.tree.expr(act.expr).kind else {
+            return None;
         };
-        let first = args
-            .first()
-            .map(|&arg| self.words_of(tree.without_casts(arg)));
-        tree.called(act.expr).is_some_and(moves) && first.is_some_and(|it| places.contains(&it))
+        let is_one = self.tree.called(act.expr).is_some_and(moves);
+        let first = args.first().filter(|_| is_one)?;
+        Some(self.tree.without_casts(*first))
     }
 
     fn words_of(&self, expr: ExprId) -> String {
         words(self.changed, self.files, expr)
+    }
+}
+
+/// The object of a field: `self` of `self->size`.
+fn object_of(tree: &Tree, place: ExprId) -> Option<ExprId> {
+    match tree.expr(place).kind {
+        ExprKind::Member { base, .. } => Some(base),
+        _ => None,
     }
 }
 
