@@ -536,3 +536,184 @@ fn an_exception_put_aside() {
     );
     assert_eq!(parts, "safe");
 }
+
+/// A method that moves the memory of its object, and then reads numbers out of a list.
+fn moves(tell: &str, more: &str) -> String {
+    all(&format!(
+        r#"
+typedef struct {{ double *data; }} Stream;
+typedef struct {{ PyObject_HEAD double *data; int size; Stream *stream; }} Table;
+static void set_data(Stream *stream, double *data) {{ stream->data = data; }}
+static int find(Stream *stream, double *data) {{ return data[0] == 1.0; }}
+static PyObject *fill(Table *self, PyObject *list)
+{{
+    self->size = PyList_GET_SIZE(list);
+    self->data = realloc(self->data, (self->size + 1) * sizeof(double));
+    {more}
+    for (int i = 0; i < self->size; i++)
+        self->data[i] = PyFloat_AsDouble(PyList_GET_ITEM(list, i));
+    {tell}
+    return PyList_New(0);
+}}
+static PyMethodDef methods[] = {{{{"fill", (PyCFunction)fill, METH_O, NULL}}, {{NULL}}}};
+"#
+    ))
+}
+
+#[test]
+fn memory_that_moved() {
+    let told = [
+        // The exit tells as well.
+        moves("set_data(self->stream, self->data);", ""),
+        moves("find(self->stream, self->data);", ""),
+        moves(
+            "set_data(self->stream, self->data);",
+            "set_data(self->stream, self->data);",
+        ),
+        moves("self->stream->data = self->data;", ""),
+        moves("library_set_data(self->stream, self->data);", ""),
+        moves("Stream *s = self->stream; set_data(s, self->data);", ""),
+        moves("if (self->size) set_data(self->stream, self->data);", ""),
+        // The size of what it has.
+        moves(
+            "set_data(self->stream, self->data); set_size(self->stream, self->size);",
+            "",
+        ),
+        moves(
+            "set_data(self->stream, self->data); self->used = self->size;",
+            "",
+        ),
+        moves(
+            "set_data(self->stream, self->data); self->used = self->size;",
+            "self->used = 0;",
+        ),
+    ];
+    insta::assert_snapshot!(told.join("\n"), @"
+    safe
+    safe
+    safe
+    review in `fill`, `self->stream->data = self->data` (line 13) need not be done where the item is not there any more
+    review in `fill`, `library_set_data(self->stream, self->data)` (line 13) need not be done where the item is not there any more
+    review in `fill`, `set_data(s, self->data)` (line 13) need not be done where the item is not there any more
+    review in `fill`, `set_data(self->stream, self->data)` (line 13) need not be done where the item is not there any more
+    review in `fill`, `set_size(self->stream, self->size)` (line 13) need not be done where the item is not there any more
+    review in `fill`, `self->used = self->size` (line 13) need not be done where the item is not there any more
+    safe
+    ");
+}
+
+/// A method that reads a list between two statements.
+fn between(before: &str, behind: &str) -> String {
+    all(&format!(
+        r#"
+typedef struct {{ PyObject_HEAD double *data; PyObject *seen; }} Table;
+static PyObject *f(Table *self, PyObject *list, PyObject *made, int n)
+{{
+    double sum = 0, *fresh = NULL;
+    {before}
+    for (int i = 0; i < n; i++)
+        sum += PyFloat_AsDouble(PyList_GET_ITEM(list, i));
+    {behind}
+    return PyList_New(sum);
+}}
+"#
+    ))
+}
+
+#[test]
+fn memory_that_is_gone() {
+    let gone = [
+        between("free(self->data);", "self->data = malloc(n);"),
+        between("fresh = realloc(self->data, n);", "self->data = fresh;"),
+        between("free(table);", "table = fresh;"),
+        between("Py_XDECREF(self->seen);", "self->seen = Py_NewRef(made);"),
+        // It is there again before the loop.
+        between(
+            "free(self->data); self->data = malloc(n);",
+            "self->data = realloc(self->data, n / 2);",
+        ),
+        between("Py_CLEAR(self->seen);", "self->seen = Py_NewRef(made);"),
+    ];
+    insta::assert_snapshot!(gone.join("\n"), @"
+    review in `f`, `self->data = malloc(n)` (line 9) need not be done where the item is not there any more
+    review in `f`, `self->data = fresh` (line 9) need not be done where the item is not there any more
+    review in `f`, `table = fresh` (line 9) need not be done where the item is not there any more
+    review in `f`, `self->seen = Py_NewRef(made)` (line 9) need not be done where the item is not there any more
+    safe
+    safe
+    ");
+}
+
+const ROWS: &str = r#"
+typedef struct { PyObject_HEAD double **rows; int count; int size; } Rows;
+static void dealloc(Rows *self)
+{
+    for (int i = 0; i < self->count; i++)
+        free(self->rows[i]);
+    free(self->rows);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+static PyObject *fill(Rows *self, PyObject *list)
+{
+    for (int i = 0; i < self->count; i++)
+        free(self->rows[i]);
+    self->count = PyList_GET_SIZE(list);
+    self->rows = realloc(self->rows, self->count * sizeof(double *));
+    for (int i = 0; i < self->count; i++)
+        self->rows[i] = malloc(sizeof(double));
+    for (int i = 0; i < self->count; i++) {
+        self->rows[i][0] = PyFloat_AsDouble(PyList_GET_ITEM(list, i));
+    }
+    return PyList_New(0);
+}
+static PyMethodDef methods[] = {{"fill", (PyCFunction)fill, METH_O, NULL}, {NULL}};
+static PyTypeObject type = {.tp_dealloc = (destructor)dealloc, .tp_methods = methods};
+"#;
+
+/// What `ROWS` asks for, with one part of it in another way.
+fn rows(part: &str, other: &str) -> String {
+    assert!(ROWS.contains(part), "{part}");
+    all(&ROWS.replacen(part, other, 1))
+}
+
+#[test]
+fn an_object_that_is_whole() {
+    insta::assert_snapshot!(rows("", ""), @"
+    safe
+    ");
+}
+
+#[test]
+fn an_object_that_is_not_whole() {
+    let last = "    return PyList_New(0);";
+    let asked = [
+        rows(last, "    self->size = self->count; return PyList_New(0);"),
+        rows(last, "    settle(self); return PyList_New(0);"),
+        rows(
+            "    for (int i = 0; i < self->count; i++) {",
+            "    for (int i = 0; i < self->count; i++) { self->rows[i] = malloc(8);",
+        ),
+        rows(
+            "self->rows[i][0] = ",
+            "self->texts[i] = strdup(\"\"); self->rows[i][0] = ",
+        ),
+        // Nobody frees them.
+        rows(
+            "        free(self->rows[i]);\n    free(self->rows);",
+            "        print(self->rows[i]);",
+        ),
+        // C code calls it as well.
+        rows(
+            "static PyMethodDef",
+            "void load(Rows *it) { fill(it, it->list); }\nstatic PyMethodDef",
+        ),
+    ];
+    insta::assert_snapshot!(asked.join("\n"), @"
+    review in `fill`, `self->size = self->count` (line 21) need not be done where the item is not there any more; in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
+    review in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
+    review in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
+    review in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
+    review in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 16) gives the caller is released where the function fails
+    review in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
+    ");
+}

@@ -114,6 +114,10 @@ fn rewritten_loops_give_the_same_results() {
         "{new}"
     );
     assert_eq!(new.matches("? PyDict_Copy(").count(), 4, "{new}");
+    assert!(
+        new.contains("SECTION(many != NULL ? many : Py_None);"),
+        "{new}"
+    );
     for new in [new, rewritten_with_helper()] {
         assert_eq!(before, python(&build(&new), "results.py"));
     }

@@ -20,6 +20,7 @@ buffer 0 IndexError
 each_pass 0 IndexError
 label 0 IndexError
 memory 0 IndexError
+moved 0 IndexError
 resized 0 IndexError
 settled 0 IndexError
 status 0 nothing
@@ -27,6 +28,7 @@ status 0 nothing
 
 /// What is left to a review: each forgets something. `fill` is called by `counted`.
 const REVIEW: &str = "\
+counts 1 IndexError
 fill 1 IndexError
 nothing 1 IndexError
 pointer 1 IndexError

@@ -10,6 +10,7 @@ use crate::source::FileId;
 use super::Cx;
 use super::api::{Gives, Use, gives, is_full_list};
 use super::borrow::{Borrow, Later};
+use super::field::Contents;
 use super::flow::{Flow, Origin};
 use super::sharing::{Root, Until};
 use super::verdict::{SafeReason, SharedKind, Verdict, safe};
@@ -383,7 +384,7 @@ impl Cx<'_> {
             .flow
             .variable(base)
             .map_or_else(|| name.to_owned(), |var| format!("{var}->{name}"));
-        match self.frozen_field(name) {
+        match self.known_field(name, Contents::Fixed) {
             Some(made) => safe(SafeReason::FrozenField, format!("`{shown}` {made}")),
             None if self.is_on_stack(at.flow, base, name) => safe(
                 SafeReason::Fresh,

@@ -12,21 +12,31 @@ use super::api::{Gives, Use, allocates, gives};
 use super::flow::{Flow, Origin, last_field};
 use super::sharing::{Root, Until};
 
+/// What may become of the container in a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Contents {
+    /// It never changes.
+    Fixed,
+    /// It gets more, and loses nothing.
+    Grows,
+}
+
 /// How deep helpers that get the field's container are followed.
 const DEPTH: u32 = 3;
 
 impl Cx<'_> {
-    /// Why the container in the field never changes; `None` if it may.
+    /// Why the container in the field never changes, or only grows; `None` if it may do otherwise.
     ///
     /// It is made by the function that makes the object, before that is known to others, and no
-    /// other function does more than look into it. An `__init__` does not count as making the
-    /// object, because Python can call it again.
-    pub(super) fn frozen_field(&self, name: &str) -> Option<String> {
-        if let Some(known) = self.fields.lock().ok()?.get(name) {
+    /// other function does more than look into it, or add to it. An `__init__` does not count as
+    /// making the object, because Python can call it again.
+    pub(super) fn known_field(&self, name: &str, contents: Contents) -> Option<String> {
+        let key = (Box::from(name), contents);
+        if let Some(known) = self.fields.lock().ok()?.get(&key) {
             return known.clone();
         }
-        let answer = self.prove_frozen(name);
-        self.fields.lock().ok()?.insert(name.into(), answer.clone());
+        let answer = self.prove(name, contents);
+        self.fields.lock().ok()?.insert(key, answer.clone());
         answer
     }
 
@@ -54,7 +64,7 @@ impl Cx<'_> {
         })
     }
 
-    fn prove_frozen(&self, name: &str) -> Option<String> {
+    fn prove(&self, name: &str, contents: Contents) -> Option<String> {
         if self.calls.is_in_gap(name) {
             return None;
         }
@@ -66,7 +76,7 @@ impl Cx<'_> {
                         return None;
                     }
                     let flow = self.flow(ItemId(at))?;
-                    makers.extend(self.uses_in(flow, name)?);
+                    makers.extend(self.uses_in(flow, name, contents)?);
                 }
                 // `{"name", T_OBJECT, offsetof(Foo, field)}` shows the field to Python.
                 Some(Body::Declaration(declaration))
@@ -84,11 +94,15 @@ impl Cx<'_> {
         makers.sort();
         makers.dedup();
         let made = makers.join("()` and `");
-        (!makers.is_empty()).then(|| {
-            format!(
+        if makers.is_empty() {
+            return None;
+        }
+        match contents {
+            Contents::Fixed => Some(format!(
                 "is set only while `{made}()` builds the object, and what it holds never changes"
-            )
-        })
+            )),
+            Contents::Grows => self.grows(name, &made),
+        }
     }
 
     pub(super) fn has_word(&self, item: &ProgramItem, word: &str) -> bool {
@@ -99,9 +113,9 @@ impl Cx<'_> {
 
     /// The function's name if it fills the field as one that builds an object may; `None` in place
     /// of the list if it does with the field what nobody may.
-    fn uses_in(&self, flow: &Flow<'_>, name: &str) -> Option<Vec<String>> {
+    fn uses_in(&self, flow: &Flow<'_>, name: &str, contents: Contents) -> Option<Vec<String>> {
         let mut makers = Vec::new();
-        let ends = self.is_destructor(flow);
+        let ends = self.ends(flow);
         for (point, instr) in flow.instrs() {
             if instr.operands().any(|operand| is_address_of(operand, name)) && !ends {
                 return None;
@@ -111,13 +125,16 @@ impl Cx<'_> {
             };
             let good = match &instr.kind {
                 InstrKind::Load { .. } if ends || self.is_traverse(flow) => true,
-                InstrKind::Load { .. } => self.is_good_read(flow, point, place, name),
+                InstrKind::Load { .. } => {
+                    last_field(place) == Some(name)
+                        && self.is_good_read(flow, point, place, contents)
+                }
                 InstrKind::Store { value, .. } if ends => value.is_zero(),
                 InstrKind::Store { value, .. } => {
                     if !value.is_zero() {
                         makers.push(flow.function.name.clone());
                     }
-                    self.is_good_write(flow, point, place, value)
+                    self.is_good_write(flow, point, place, value, contents)
                 }
                 _ => false,
             };
@@ -128,9 +145,15 @@ impl Cx<'_> {
         Some(makers)
     }
 
-    fn is_good_read(&self, flow: &Flow<'_>, point: Point, place: &Place, name: &str) -> bool {
-        if last_field(place) != Some(name) {
-            return false;
+    fn is_good_read(
+        &self,
+        flow: &Flow<'_>,
+        point: Point,
+        place: &Place,
+        contents: Contents,
+    ) -> bool {
+        if contents == Contents::Grows {
+            return self.additions(flow, point).is_some();
         }
         // While the object is built its container is filled.
         let limit = if self.is_being_built(flow, place, point) {
@@ -142,13 +165,25 @@ impl Cx<'_> {
             .is_empty()
     }
 
-    fn is_good_write(&self, flow: &Flow<'_>, point: Point, place: &Place, value: &Operand) -> bool {
+    fn is_good_write(
+        &self,
+        flow: &Flow<'_>,
+        point: Point,
+        place: &Place,
+        value: &Operand,
+        contents: Contents,
+    ) -> bool {
         self.is_being_built(flow, place, point)
             && flow.origins(value).iter().all(|origin| {
                 let Origin::Call(made) = origin else {
                     return false;
                 };
                 match flow.call(*made) {
+                    // What it gets there counts as well.
+                    Some((Some(name), _)) if contents == Contents::Grows => {
+                        let uses = self.uses_above(flow, Root::Step(*made), Use::Read, DEPTH);
+                        name == "PyDict_New" && uses.iter().all(|share| *share == point)
+                    }
                     Some((Some(name), _)) => match gives(name) {
                         Some(Gives::Immutable) => true,
                         Some(Gives::Fresh) => {
@@ -163,7 +198,7 @@ impl Cx<'_> {
     }
 
     /// Whether the object that holds the field is new and known to nobody else at `point`.
-    fn is_being_built(&self, flow: &Flow<'_>, place: &Place, point: Point) -> bool {
+    pub(super) fn is_being_built(&self, flow: &Flow<'_>, place: &Place, point: Point) -> bool {
         let (Base::Deref(object), [Projection::Field(_)]) = (&place.base, place.path.as_slice())
         else {
             return false;
@@ -181,7 +216,8 @@ impl Cx<'_> {
             })
     }
 
-    fn is_destructor(&self, flow: &Flow<'_>) -> bool {
+    /// Whether the function only runs where its object ends.
+    pub(super) fn ends(&self, flow: &Flow<'_>) -> bool {
         let mut roles = self.roles.of(flow.item, flow.function).peekable();
         roles.peek().is_some() && roles.all(Role::is_destructor) && !self.is_called_alive(flow)
     }
@@ -204,7 +240,7 @@ impl Cx<'_> {
     }
 }
 
-fn mentions(place: &Place, name: &str) -> bool {
+pub(super) fn mentions(place: &Place, name: &str) -> bool {
     place
         .path
         .iter()

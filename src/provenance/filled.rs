@@ -90,7 +90,12 @@ impl Flow<'_> {
     }
 
     /// The ends of blocks that go on to `to` only where the comparison with zero does not hold.
-    fn tests(&self, to: Point, fails: Comparison, asks: &dyn Fn(&Condition) -> bool) -> Vec<Point> {
+    pub(super) fn tests(
+        &self,
+        to: Point,
+        fails: Comparison,
+        asks: &dyn Fn(&Condition) -> bool,
+    ) -> Vec<Point> {
         let blocks = self.cfg.iter();
         let tests = blocks.filter_map(|(block, content)| {
             let Terminator::Branch {
@@ -111,6 +116,23 @@ impl Flow<'_> {
             is_test.then_some(Point { block, index })
         });
         tests.collect()
+    }
+
+    /// The block to which a test leads where what it asks for is zero.
+    pub(super) fn where_zero(&self, asks: &dyn Fn(&Condition) -> bool) -> Option<BlockId> {
+        let mut blocks = self.cfg.iter();
+        blocks.find_map(|(_, content)| match &content.terminator {
+            Terminator::Branch {
+                condition,
+                then,
+                otherwise,
+            } if asks(condition) => match condition.comparison {
+                Comparison::Equal => Some(*then),
+                Comparison::NotEqual => Some(*otherwise),
+                _ => None,
+            },
+            _ => None,
+        })
     }
 
     /// Whether a path leads from the beginning of `block` to `to`.

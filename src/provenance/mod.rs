@@ -24,6 +24,7 @@ mod exposure;
 mod field;
 mod filled;
 mod flow;
+mod growing;
 mod guard;
 mod held;
 mod outs;
@@ -43,6 +44,7 @@ use crate::program::{Body, CallIndex, CallSite, ItemId, Program};
 use crate::roles::{Roles, init_only};
 
 use borrow::Borrow;
+use field::Contents;
 use flow::Flow;
 use sharing::Until;
 
@@ -110,6 +112,9 @@ impl Triage for Cx<'_> {
 /// How many calls deep helpers are followed.
 const MAX_DEPTH: u32 = 6;
 
+/// Why what the fields of a name hold stays what it is, as far as it was asked for.
+type KnownFields = BTreeMap<(Box<str>, Contents), Option<String>>;
+
 /// The package, prepared for questions. Graphs are built when they are first needed.
 #[derive(Debug)]
 pub struct Cx<'a> {
@@ -119,7 +124,7 @@ pub struct Cx<'a> {
     init_only: BTreeSet<&'a str>,
     definitions: BTreeMap<&'a str, Vec<ItemId>>,
     flows: Vec<OnceLock<Flow<'a>>>,
-    fields: Mutex<BTreeMap<Box<str>, Option<String>>>,
+    fields: Mutex<KnownFields>,
 }
 
 impl<'a> Cx<'a> {
@@ -188,10 +193,14 @@ impl<'a> Cx<'a> {
         let borrow = Borrow::new(self, flow, point);
         let found = self.container(flow, container, point, Until::LastUse(&borrow), MAX_DEPTH);
         match found {
-            Verdict::Shared(_) => match self.guard(flow, container, point, &borrow) {
-                Some(sentence) => verdict::safe(SafeReason::Guarded, sentence),
-                None => found,
-            },
+            Verdict::Shared(_) => {
+                let guarded = self.guard(flow, container, point, &borrow);
+                let guarded = guarded.map(|sentence| (SafeReason::Guarded, sentence));
+                let grows = || self.growing(flow, name, container);
+                let grows = || Some((SafeReason::GrowingField, grows()?));
+                let proof = guarded.or_else(grows);
+                proof.map_or(found, |(reason, sentence)| verdict::safe(reason, sentence))
+            }
             Verdict::Safe(_) => found,
         }
     }

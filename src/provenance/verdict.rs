@@ -42,6 +42,8 @@ pub enum SafeReason {
     Kwargs,
     /// A field that is set while its object is built, and never changed later.
     FrozenField,
+    /// A dict in such a field, which only ever gets more items.
+    GrowingField,
     /// The code runs only while the module is made.
     InitOnly,
     /// A critical section on the container covers the whole use.

@@ -38,11 +38,25 @@ impl<'a> Original<'a> {
 
     /// Whether Python alone calls the function, as a method: it owns what is returned.
     pub(super) fn is_method(&self, item: &ProgramItem, function: &Function) -> bool {
-        let (roles, calls) = self
-            .python
-            .get_or_init(|| (Roles::new(self.program), CallIndex::new(self.program)));
+        let (roles, calls) = self.python();
         let mut roles = roles.of(item, function);
         roles.any(|role| matches!(role, Role::Method(_) | Role::Getter))
             && calls.calls_to(&function.name).is_empty()
+    }
+
+    /// The functions of the package that run where an object of a type of it ends.
+    pub(super) fn destructors(&self) -> impl Iterator<Item = &'a Function> {
+        let (roles, _) = self.python();
+        let functions = self.program.functions();
+        let ends = functions.filter(|(item, function)| {
+            let mut roles = roles.of(item, function);
+            roles.any(Role::is_destructor)
+        });
+        ends.map(|(_, function)| function)
+    }
+
+    fn python(&self) -> &(Roles, CallIndex) {
+        self.python
+            .get_or_init(|| (Roles::new(self.program), CallIndex::new(self.program)))
     }
 }

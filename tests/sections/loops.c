@@ -732,7 +732,29 @@ failed:
     return NULL;
 }
 
+/* Of no dict the size is an error. */
+static PyObject *
+keys_of_many(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *key, *many, *keys;
+    Py_ssize_t n, pos = 0, i = 0;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    many = PyDict_GET_SIZE(d) > 1 ? d : NULL;
+    n = PyDict_Size(many);
+    if (n < 0)
+        return NULL;
+    keys = PyTuple_New(n);
+    if (keys == NULL)
+        return NULL;
+    while (PyDict_Next(many, &pos, &key, NULL))
+        PyTuple_SET_ITEM(keys, i++, Py_NewRef(key));
+    return keys;
+}
+
 static PyMethodDef methods[] = {
+    {"keys_of_many", keys_of_many, METH_VARARGS, NULL},
     {"check_values", check_values, METH_VARARGS, NULL},
     {"show_types", show_types, METH_VARARGS, NULL},
     {"find_detached", find_detached, METH_VARARGS, NULL},

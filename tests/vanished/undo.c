@@ -480,10 +480,70 @@ t_told(PyObject *self, PyObject *list)
     return told(list) < 0 ? NULL : PyLong_FromLong(0);
 }
 
+typedef struct {
+    long *data;
+} Stream;
+
+typedef struct {
+    long *data;
+    Py_ssize_t size;
+    Stream *stream;
+    long told;
+} Table;
+
+static Stream stream;
+static Table table = {NULL, 0, &stream, 0};
+
+static void
+stream_set_data(Stream *stream, long *data)
+{
+    stream->data = data;
+}
+
+/* The stream reads from memory that moves. */
+static PyObject *
+t_moved(PyObject *self, PyObject *list)
+{
+    Table *it = &table;
+    Py_ssize_t i;
+
+    it->size = PyList_GET_SIZE(list);
+    it->data = (long *)PyMem_RawRealloc(it->data, (it->size + 9000) * sizeof(long));
+    for (i = 0; i < it->size; i++)
+        it->data[i] = PyLong_AsLong(PyList_GET_ITEM(list, i));
+    stream_set_data(it->stream, it->data);
+    return PyLong_FromSsize_t(it->size);
+}
+
+static void
+table_tell(Table *it, long *data)
+{
+    it->stream->data = data;
+    it->told++;
+}
+
+/* The same by a function that does more. */
+static PyObject *
+t_counts(PyObject *self, PyObject *list)
+{
+    Table *it = &table;
+    Py_ssize_t i;
+
+    it->size = PyList_GET_SIZE(list);
+    it->data = (long *)PyMem_RawRealloc(it->data, (it->size + 9000) * sizeof(long));
+    for (i = 0; i < it->size; i++)
+        it->data[i] = PyLong_AsLong(PyList_GET_ITEM(list, i));
+    table_tell(it, it->data);
+    return PyLong_FromSsize_t(it->size);
+}
+
 static PyObject *
 left_open(PyObject *self, PyObject *args)
 {
-    long left = opened;
+    long left = opened + (table.data != stream.data);
+
+    PyMem_RawFree(table.data);
+    table.data = stream.data = NULL;
 
     opened = 0;
     mode = 0;
@@ -497,6 +557,7 @@ static PyMethodDef methods[] = {
     METHOD(uncounted), METHOD(memory), METHOD(resized), METHOD(each_pass),
     METHOD(label), METHOD(pending), METHOD(settled),
     METHOD(status), METHOD(renamed), METHOD(told),
+    METHOD(moved), METHOD(counts),
     {"fill", t_counted, METH_O, NULL},
     {"buffer", t_buffer, METH_VARARGS, NULL},
     {"python", t_python, METH_VARARGS, NULL},

@@ -30,6 +30,10 @@ declare_rule! {
     /// such lookups of one function give, and of which no reference is ever taken or released, keeps one by
     /// `Py_XSETREF`: what it holds lives until it gets the next.
     ///
+    /// A dict in a field that its object is made with, and that nobody hands out, may only ever get items
+    /// that were not there: by `PyDict_SetDefault`, or behind a lookup that found nothing, with a lock of
+    /// the object held from there on. What it lends lives as long as the object, and such lookups stay.
+    ///
     /// With `--errors propagate` the function leaves with an error that the old one cleared, by its own
     /// failure exit and after the same releases. That is a change of behaviour asked for, so it lowers no
     /// confidence. Where no exit fits, the error is cleared, and the title of the fix says so.

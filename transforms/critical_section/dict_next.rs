@@ -98,7 +98,8 @@ declare_rule! {
     /// value that it gets, or that are used after it, are held by references of their own. So is a
     /// dict that is a field or a variable of the file: `PyObject *data = Py_NewRef(self->data);`, and one
     /// that a variable borrows from there. A single call for the first item is in one section with the
-    /// test of the size that says there is one. A `PyDict_Clear` of the dict behind the loop is drawn into the
+    /// test of the size that says there is one. Where the size is asked for and the variable may hold
+    /// `NULL`, the section locks `dict != NULL ? dict : Py_None`. A `PyDict_Clear` of the dict behind the loop is drawn into the
     /// section: no item comes in that it drops and the loop has not seen.
     ///
     /// Where that cannot be shown to hold, the loop reads from a copy, which owns every key and
@@ -433,10 +434,12 @@ impl<'a> Sites<'a> {
         let references = References::new(scope, site, &exits, needed, names);
         let second = self.second(site);
         let none = References::default();
+        let may_be_null = site.may_be_null && operand.is_object(scope, site);
         let section = Section {
             scope,
             site,
             operand: &operand,
+            may_be_null,
             second: second.as_ref().map(|(_, operand)| operand),
             plan: &plan,
             references: references.as_ref().unwrap_or(&none),
@@ -456,7 +459,7 @@ impl<'a> Sites<'a> {
             assume_operand(scope, inner, operand, &mut fix);
             assume_second(scope, site, inner, operand, &mut fix);
         }
-        if !site.is_unconditional || site.may_be_null {
+        if !site.is_unconditional || site.may_be_null && !may_be_null {
             fix.assume(format!("`{}` is not NULL here", operand.text()));
         }
         if self.calls.len() == 1 && uses.outlives == 0 && unheld == 0 {

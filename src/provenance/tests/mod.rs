@@ -2,6 +2,7 @@
 
 mod dicts;
 mod fields;
+mod growing;
 mod guards;
 mod init;
 mod interprocedural;

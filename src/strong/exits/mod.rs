@@ -22,6 +22,7 @@ mod later;
 mod locks;
 mod made_exit;
 mod may_set;
+mod moved;
 mod noted;
 mod owned_by;
 pub(super) mod passed_on;

@@ -17,6 +17,7 @@
 use super::branch::{Branch, branches, is_same, releases_all, stmts};
 use super::error_value::ErrorValue;
 use super::filled::{Filled, filled};
+use super::moved::untold;
 use super::undone::{Undone, element_of, pointed, undone};
 use crate::ast::{ExprId, ExprKind, LocalId, Parent, StmtId, StmtKind, UnaryOp};
 use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Point, Source, reaches};
@@ -70,6 +71,7 @@ impl Undo {
             }
             known.extend(same);
         }
+        undo.due.extend(untold(scene, point));
         undo
     }
 

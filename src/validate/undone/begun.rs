@@ -132,7 +132,7 @@ impl View<'_> {
     }
 
     /// The words of the arguments of a call that are places.
-    fn arguments(&self, act: &Act) -> Vec<String> {
+    pub(super) fn arguments(&self, act: &Act) -> Vec<String> {
         let tree = self.tree;
         let ExprKind::Call { args, .. } = &tree.expr(act.expr).kind else {
             return Vec::new();

@@ -16,9 +16,11 @@
 
 mod acts;
 mod begun;
+mod moved;
 mod stored;
 mod telling;
 mod ways;
+mod whole;
 
 use super::Failure;
 use super::changed::Changed;
@@ -88,7 +90,8 @@ impl View<'_> {
                 let mut next = next.iter();
                 next.any(|other| self.does(other, act, exit)) && self.is_due(act, exit, true)
             };
-            let on_all = || self.is_on_all_ways(act, exit) && self.undoes(act, exit);
+            let is_missed = || self.undoes(act, exit) || self.tells_of_moved(act, exit);
+            let on_all = || self.is_on_all_ways(act, exit) && is_missed();
             if in_next() || on_all() {
                 found.push(act);
             }

@@ -34,6 +34,7 @@ impl View<'_> {
                 && !done.contains(&&*act.key)
                 && reaches(self.cfg, act.point.next(), exit.from, &[])
                 && !has_exit(act.point.next())
+                && !self.is_object_whole(act, exit)
         })
     }
 

@@ -185,6 +185,7 @@ impl<'a> Held<'a> {
             scope,
             site: &site,
             operand: &operand,
+            may_be_null: false,
             second: None,
             plan: &plan,
             references: &References::default(),

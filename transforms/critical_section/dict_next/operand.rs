@@ -63,6 +63,13 @@ impl Operand {
         }
     }
 
+    /// Whether it is a variable that points at an object, for which `None` can be locked.
+    pub(super) fn is_object(&self, scope: &Scope<'_>, site: &Site) -> bool {
+        let local = scope.local(site.dict);
+        let is_object = |local| scope.tree().local(local).ty.is_py_object_pointer();
+        matches!(self, Self::Variable(_) | Self::Borrowed(_)) && local.is_some_and(is_object)
+    }
+
     /// What the new variable gets.
     pub(super) fn value(&self) -> String {
         match self {

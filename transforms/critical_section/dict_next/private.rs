@@ -1,6 +1,6 @@
 //! Dicts that no other thread can change while the loop runs.
 
-use crate::ast::{ExprId, ExprKind, StmtId, StmtKind, TokenRange};
+use crate::ast::{ExprId, ExprKind, Name, StmtId, StmtKind, TokenRange};
 use crate::program::CallSite;
 use crate::provenance::{SafeReason, Verdict};
 
@@ -200,10 +200,7 @@ fn section_around(scope: &Scope<'_>, call: ExprId, dict: ExprId) -> Option<Resul
             .take_while(|stmt| scope.range(**stmt).end <= start);
         for locked in before.filter_map(|&stmt| locked_by(scope, stmt)) {
             other = true;
-            if locked
-                .iter()
-                .any(|&object| scope.is_same_text(object, dict))
-            {
+            if locked.iter().any(|&object| names(scope, object, dict)) {
                 let dict = scope.text(dict).unwrap_or_else(|| "the dict".to_owned());
                 return Some(Ok(format!("the critical section around it holds `{dict}`")));
             }
@@ -216,6 +213,23 @@ fn section_around(scope: &Scope<'_>, call: ExprId, dict: ExprId) -> Option<Resul
                 .into(),
         )
     })
+}
+
+/// Whether `object` is `dict`, or that where there is one: `d != NULL ? d : Py_None`.
+fn names(scope: &Scope<'_>, object: ExprId, dict: ExprId) -> bool {
+    match scope.expr(scope.uncast(object)).kind {
+        ExprKind::Conditional {
+            then: Some(then),
+            otherwise,
+            ..
+        } => scope.is_same_text(then, dict) && is_none(scope, otherwise),
+        _ => scope.is_same_text(object, dict),
+    }
+}
+
+fn is_none(scope: &Scope<'_>, object: ExprId) -> bool {
+    matches!(&scope.expr(scope.uncast(object)).kind, ExprKind::Name(Name::Global(name))
+        if &**name == "Py_None")
 }
 
 /// The objects that a section which `stmt` begins locks.

@@ -64,6 +64,8 @@ pub(super) struct Section<'a> {
     pub(super) scope: &'a Scope<'a>,
     pub(super) site: &'a Site,
     pub(super) operand: &'a Operand,
+    /// Whether that may be `NULL`: then there is nothing to lock.
+    pub(super) may_be_null: bool,
     /// The dict of a loop inside of it.
     pub(super) second: Option<&'a Operand>,
     pub(super) plan: &'a Plan,
@@ -210,7 +212,13 @@ impl<'a> Rewrite<'a> {
     fn region(&mut self, span: ByteSpan) -> Result<(), String> {
         let section = self.section;
         let mut before = self.declarations()?;
-        let operand = self.names.dict.as_deref().unwrap_or(section.operand.text());
+        let named = self.names.dict.as_deref().unwrap_or(section.operand.text());
+        let operand = match section.may_be_null {
+            true => format!("{named} != NULL ? {named} : Py_None"),
+            false => named.to_owned(),
+        };
+        // What counts the references of what may be `NULL`: `Py_XINCREF`.
+        let may = if section.may_be_null { "X" } else { "" };
         let (begin, end) = match section.second {
             Some(second) => (
                 format!("Py_BEGIN_CRITICAL_SECTION2({operand}, {});", second.text()),
@@ -222,7 +230,7 @@ impl<'a> Rewrite<'a> {
             ),
         };
         if let Operand::Borrowed(name) = section.operand {
-            before.push(format!("Py_INCREF({name});"));
+            before.push(format!("Py_{may}INCREF({name});"));
         }
         before.push(begin);
         if let Some(late) = section.site.late {
@@ -237,7 +245,7 @@ impl<'a> Rewrite<'a> {
         after.push(end.to_owned());
         match (section.operand, &self.names.dict) {
             (Operand::Held { .. }, Some(name)) | (Operand::Borrowed(name), _) => {
-                after.push(format!("Py_DECREF({name});"));
+                after.push(format!("Py_{may}DECREF({name});"));
             }
             _ => {}
         }

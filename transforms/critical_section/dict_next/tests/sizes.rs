@@ -657,9 +657,9 @@ fill(PyObject *d, long *hashes)
 }
 
 #[test]
-fn a_dict_that_may_be_null_where_its_size_is_asked_is_a_question() {
+fn a_dict_that_may_be_null_where_its_size_is_asked_is_locked_if_there_is_one() {
     // No copy helps, as the position does not begin with 0.
-    let is_asked = |declared: &str, got: &str, size: &str| {
+    let may_be_null = |declared: &str, got: &str, size: &str| {
         let said = diff(&format!(
             "
 static PyObject *registry;
@@ -681,11 +681,13 @@ fill(PyObject *self, PyObject *args, long *hashes)
 }}
 "
         ));
-        assert!(
-            said.contains("BEGIN_CRITICAL_SECTION(d);\n     n ="),
-            "{said}"
-        );
-        said.contains("assumes that `d` is not NULL here")
+        assert!(!said.contains("not NULL here"), "{said}");
+        let locks =
+            |object: &str| said.contains(&format!("BEGIN_CRITICAL_SECTION({object});\n     n ="));
+        let either = locks("d != NULL ? d : Py_None");
+        assert!(either != locks("d"), "{said}");
+        assert!(!either || !said.contains("Py_INCREF(d);"), "{said}");
+        either
     };
     let size = "PyDict_Size";
     let optional = "if (!PyArg_ParseTuple(args, \"|O\", &d)) return -1;";
@@ -696,7 +698,7 @@ fill(PyObject *self, PyObject *args, long *hashes)
         ("", "if (self) d = args; else d = NULL;"),
         ("", "d = self ? registry : args;"),
     ] {
-        assert!(is_asked(declared, got, size), "{declared} {got}");
+        assert!(may_be_null(declared, got, size), "{declared} {got}");
     }
     let needed = "if (!PyArg_ParseTuple(args, \"O\", &d)) return -1;";
     for (declared, got) in [
@@ -708,8 +710,8 @@ fill(PyObject *self, PyObject *args, long *hashes)
         ("", "d = make(); if (d == NULL) d = args;"),
         ("", "d = PyTuple_GET_ITEM(args, 0);"),
     ] {
-        assert!(!is_asked(declared, got, size), "{declared} {got}");
+        assert!(!may_be_null(declared, got, size), "{declared} {got}");
     }
     // That crashes as well.
-    assert!(!is_asked(" = registry", "", "PyDict_GET_SIZE"));
+    assert!(!may_be_null(" = registry", "", "PyDict_GET_SIZE"));
 }

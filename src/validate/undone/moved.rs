@@ -1,0 +1,111 @@
+//! Memory that moved where a new exit leaves, and that others are told of behind it.
+//!
+//! ```c
+//! self->data = realloc(self->data, n);
+//! item = PyList_GetItemRef(list, i);
+//! if (item == NULL)
+//!     return NULL;                               /* the stream has the old memory */
+//! …
+//! stream_set_data(self->stream, self->data);
+//! ```
+//!
+//! The same holds where `free(self->data);` stands before, and `self->data = made;` behind.
+
+use super::View;
+use super::acts::{Act, is_outside, words};
+use super::ways::Exit;
+use crate::ast::{ExprId, ExprKind, Name, Tree};
+use crate::capi;
+use crate::cfg::{Point, reaches};
+use crate::ownership::summary::Param;
+
+impl View<'_> {
+    /// Whether `act`, which the function does on all of its ways out, passes on what moved before
+    /// `exit`, puts something else in its place, or tells of something else that goes with it.
+    pub(super) fn tells_of_moved(&self, act: &Act, exit: &Exit) -> bool {
+        let told: Vec<String> = self.passed_on(act).map(|it| self.words_of(it)).collect();
+        let same = self.acts.iter().filter(|other| other.key == act.key);
+        let since: Vec<Point> = same.map(|other| other.point).collect();
+        let is_about = |moved: &Act| {
+            let place = self.moved(moved);
+            place.is_some_and(|place| {
+                told.contains(&self.words_of(place)) || self.goes_with(act, place)
+            })
+        };
+        let mut moves = self.acts.iter().filter(|other| is_about(other));
+        moves.any(|moved| reaches(self.cfg, moved.point.next(), exit.from, &since))
+    }
+
+    /// Whether `act` sets another field beside `place`, or works on what is told of `place`:
+    /// `self->size = n;`, `set_size(self->stream, n);`.
+    fn goes_with(&self, act: &Act, place: ExprId) -> bool {
+        let tree = self.tree;
+        if let ExprKind::Assign { lhs, .. } = tree.expr(act.expr).kind {
+            let ours = object_of(tree, lhs).map(|it| self.words_of(it));
+            return ours.is_some() && ours == object_of(tree, place).map(|it| self.words_of(it));
+        }
+        let place = self.words_of(place);
+        let args = self.arguments(act);
+        let mut tells = self.acts.iter().filter(|tell| {
+            !tell.writes && self.passed_on(tell).any(|it| self.words_of(it) == place)
+        });
+        tells.any(|tell| {
+            let mut theirs = self.arguments(tell).into_iter();
+            theirs.any(|arg| arg != place && args.contains(&arg))
+        })
+    }
+
+    /// The fields that `act` sets, or gives to others, who may keep what they hold.
+    fn passed_on(&self, act: &Act) -> impl Iterator<Item = ExprId> {
+        let tree = self.tree;
+        let values = match &tree.expr(act.expr).kind {
+            ExprKind::Assign { op: None, lhs, rhs } => vec![*lhs, *rhs],
+            ExprKind::Call { args, .. } => {
+                let name = tree.called(act.expr).unwrap_or_default();
+                let keeps = |at: usize| self.may_keep(name, at);
+                let args = args.iter().enumerate().filter(|(at, _)| keeps(*at));
+                args.map(|(_, arg)| *arg).collect()
+            }
+            _ => Vec::new(),
+        };
+        let values = values.into_iter().map(|value| tree.without_casts(value));
+        values.filter(|&value| match tree.expr(value).kind {
+            ExprKind::Member { .. } | ExprKind::Name(Name::Global(_)) => is_outside(tree, value),
+            _ => false,
+        })
+    }
+
+    fn may_keep(&self, name: &str, at: usize) -> bool {
+        let is_known = capi::effects(name).is_some() || capi::is_libc(name) || moves(name);
+        !is_known && self.changed.original.callees.param(name, at) != Some(Param::Used)
+    }
+
+    /// The place whose memory `act` frees or moves.
+    fn moved(&self, act: &Act) -> Option<ExprId> {
+        let ExprKind::Call { args, .. } = &self.tree.expr(act.expr).kind else {
+            return None;
+        };
+        let is_one = self.tree.called(act.expr).is_some_and(moves);
+        let first = args.first().filter(|_| is_one)?;
+        Some(self.tree.without_casts(*first))
+    }
+
+    fn words_of(&self, expr: ExprId) -> String {
+        words(self.changed, self.files, expr)
+    }
+}
+
+/// The object of a field: `self` of `self->size`.
+fn object_of(tree: &Tree, place: ExprId) -> Option<ExprId> {
+    match tree.expr(place).kind {
+        ExprKind::Member { base, .. } => Some(base),
+        _ => None,
+    }
+}
+
+/// Whether a function frees memory or an object, or gives memory another place.
+fn moves(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let words = ["realloc", "resize", "free", "decref"];
+    words.iter().any(|word| name.contains(word))
+}
