@@ -1,7 +1,7 @@
 //! The nodes of a function body or an initialiser, and plain questions about them.
 
 use super::{
-    Expr, ExprId, ExprKind, Init, Local, LocalDecl, LocalId, Name, Stmt, StmtId, StmtKind,
+    Expr, ExprId, ExprKind, Init, Local, LocalDecl, LocalId, Name, Stmt, StmtId, StmtKind, Storage,
     TokenRange, UnaryOp,
 };
 
@@ -91,6 +91,12 @@ impl Tree {
             StmtKind::Decl(decls) => decls.as_slice(),
             _ => &[],
         })
+    }
+
+    /// Whether a variable lasts longer than the function that declares it.
+    #[must_use]
+    pub fn is_static(&self, local: LocalId) -> bool {
+        self.local(local).storage == Storage::Static
     }
 
     /// What variables are given, by assignments (`+=` is one) and then by their declarations.

@@ -13,6 +13,17 @@ pub enum Callee {
     Indirect(Operand),
 }
 
+impl Callee {
+    /// The name, if it has one.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Named(name) => Some(name),
+            Self::Indirect(_) => None,
+        }
+    }
+}
+
 /// An operation that only computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {

@@ -60,6 +60,10 @@ pub struct ByCalls {
     pub reading_errno: BTreeSet<Box<str>>,
     /// Those behind which it is the same again: they keep it in a variable meanwhile.
     pub keeping_errno: BTreeSet<Box<str>>,
+    /// Those that the collector may call while it holds all threads still.
+    pub traversing: BTreeSet<Box<str>>,
+    /// Whether one of them may wait for an object, or run Python code, with a lock of C.
+    pub holds_lock_in_python: bool,
 }
 
 /// What becomes of an error that a function of the C API swallowed, where its strong form reports

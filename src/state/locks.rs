@@ -109,6 +109,18 @@ fn lock_calls(tree: &Tree) -> LockCalls {
     found
 }
 
+/// Whether a function takes a lock by its name, and waits for it: `pthread_mutex_trylock` does not.
+#[must_use]
+pub fn takes_lock_by_name(name: &str) -> bool {
+    effect(name) == Some(Effect::Takes) && !name.to_ascii_lowercase().contains("try")
+}
+
+/// Whether a function releases a lock by its name.
+#[must_use]
+pub fn releases_lock_by_name(name: &str) -> bool {
+    effect(name) == Some(Effect::Releases)
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
     Takes,
@@ -140,6 +152,7 @@ fn effect(name: &str) -> Option<Effect> {
         "alloc",
         "free",
         "init",
+        "interlocked",
         "destroy",
         "is_locked",
     ]
@@ -181,6 +194,7 @@ mod tests {
             "clock_gettime",
             "PyThread_allocate_lock",
             "PyEval_AcquireLock",
+            "InterlockedIncrement",
             "flock",
         ] {
             assert_eq!(effect(name), None, "{name}");

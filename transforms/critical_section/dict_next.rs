@@ -99,8 +99,8 @@ declare_rule! {
     /// dict that is a field or a variable of the file: `PyObject *data = Py_NewRef(self->data);`, and one
     /// that a variable borrows from there. A single call for the first item is in one section with the
     /// test of the size that says there is one. Where the size is asked for and the variable may hold
-    /// `NULL`, the section locks `dict != NULL ? dict : Py_None`. A `PyDict_Clear` of the dict behind the loop is drawn into the
-    /// section: no item comes in that it drops and the loop has not seen.
+    /// `NULL`, the section locks `dict != NULL ? dict : Py_None`. A `PyDict_Clear` of the dict behind
+    /// the loop is drawn into the section.
     ///
     /// Where that cannot be shown to hold, the loop reads from a copy, which owns every key and
     /// value, and which nobody else changes:
@@ -149,7 +149,8 @@ declare_rule! {
     /// cannot begin, or counted by another loop: what is made of it may be too small by then. A size
     /// that is only a hint, that is compared with 0 or with that of another dict, or that nothing in
     /// the loop counts up to, may be asked for anywhere. `review` as well if the dict is emptied
-    /// behind the loop where the section cannot end.
+    /// behind the loop: up to Python 3.13 `PyDict_Clear` waits for the lock of the dict in the section too,
+    /// which lets others add to it.
     /// `errno` that is read behind the section, and a variable of the file that a macro names which is done
     /// there, may be set by code that releases run: `review`.
     /// A macro that leaves the loop on some paths only is written out in its place, and what detaches
@@ -328,20 +329,27 @@ impl<'a> Sites<'a> {
         let sites: Vec<&Site> = sites.collect();
         let site = sites.iter().find(|other| other.call == site.call)?;
         let copy = Copy::new(self.scope, site, &sites)?;
-        let fix = copy.fix(names)?;
-        Some((fix, copy.calls().collect()))
+        let mut fix = copy.fix(names)?;
+        let calls: Vec<ExprId> = copy.calls().collect();
+        self.assume_count(site, &calls, &mut fix);
+        Some((fix, calls))
     }
 
     fn fix(&self, site: &Site, names: &mut Names) -> Result<Fix, String> {
         let mut fix = self.fix_with_clear(site, names)?;
+        self.assume_count(site, &[], &mut fix);
+        Ok(fix)
+    }
+
+    /// Assumes that another loop, which is none of `shared`, has counted the same items.
+    fn assume_count(&self, site: &Site, shared: &[ExprId], fix: &mut Fix) {
         if let Some(dict) = self.scope.text(site.dict)
-            && self.fills_what_was_counted(site)
+            && self.fills_what_was_counted(site, shared)
         {
             fix.assume(format!(
                 "`{dict}` has the same items in the loop as in the one that has counted them"
             ));
         }
-        Ok(fix)
     }
 
     /// The fix that ends the section where the dict is emptied, if it can.
@@ -352,11 +360,14 @@ impl<'a> Sites<'a> {
         };
         let all = emptied::up_to(scope, site, clear);
         let mut tried = names.clone();
-        if let Some(Ok(fix)) = all.map(|all| self.fix_with_sizes(&all, &mut tried)) {
-            *names = tried;
-            return Ok(fix);
-        }
-        let mut fix = self.fix_with_sizes(site, names)?;
+        let mut fix = match all.map(|all| self.fix_with_sizes(&all, &mut tried)) {
+            Some(Ok(fix)) => {
+                *names = tried;
+                fix
+            }
+            _ => self.fix_with_sizes(site, names)?,
+        };
+        // Up to 3.13 the call waits for the lock that its own thread has, and suspends the section.
         if let Some(dict) = scope.text(site.dict) {
             fix.assume(format!(
                 "no other thread adds to `{dict}` between the loop and `PyDict_Clear`, which drops \
@@ -379,7 +390,7 @@ impl<'a> Sites<'a> {
                     (waiting::waits(scope, &wide), scope.text(site.dict))
                 {
                     fix.assume(format!(
-                        "no other thread adds to `{dict}` while `{name}` waits for a lock, which \
+                        "no other thread adds to `{dict}` while {name} waits for a lock, which \
                          suspends the section"
                     ));
                 }
@@ -398,12 +409,15 @@ impl<'a> Sites<'a> {
         Ok(fix)
     }
 
-    /// Whether another loop over the same dict has counted what the loop of `site` fills.
-    fn fills_what_was_counted(&self, site: &Site) -> bool {
+    /// Whether another loop over the same dict, which is none of `shared`, has counted what the loop of
+    /// `site` fills.
+    fn fills_what_was_counted(&self, site: &Site, shared: &[ExprId]) -> bool {
         let scope = self.scope;
-        let sites = self.read.iter().filter_map(|site| site.as_ref().ok());
-        let mut others = sites.filter(|other| {
-            !inside(scope.range(other.iteration), site.range(scope))
+        // Those that are in a section already as well.
+        let sites = self.calls.iter().map(|&call| Site::read(scope, call));
+        let mut others = sites.flatten().filter(|other| {
+            !shared.contains(&other.call)
+                && !inside(scope.range(other.iteration), site.range(scope))
                 && !inside(scope.range(site.iteration), other.range(scope))
                 && scope.is_same_text(other.dict, site.dict)
                 && size::comes_to(scope, other.call, site.call)
@@ -429,6 +443,7 @@ impl<'a> Sites<'a> {
         let exits = Exits::collect(scope, site)?;
         let plan = Plan::new(scope, site, &exits)?;
         thread::stays_attached(scope, site, &exits, &plan)?;
+        waiting::goes_on(scope, site)?;
         let uses = values::uses(scope, site);
         let needed = uses.suspended & !uses.outlives;
         let references = References::new(scope, site, &exits, needed, names);
@@ -518,6 +533,13 @@ fn read(scope: &Scope<'_>, call: ExprId) -> Result<Site, Box<Outcome>> {
     let existing = private::existing_section(scope, call);
     if let Some(Ok(reason)) = existing {
         return safe(reason);
+    }
+    if private::may_traverse(scope) {
+        return Err(by_hand(
+            "a garbage collector may call this function while it holds all threads still, one of \
+             which may have the lock of the dict: give `tp_traverse` a loop of its own"
+                .into(),
+        ));
     }
     if scope.cx.span(scope.item, call).is_none() {
         return Err(by_hand(

@@ -129,7 +129,8 @@ fn assignment(draft: &mut Draft<'_, '_>, stmt: StmtId) -> Result<String, Reason>
     });
     let span = scene.span(*value).ok_or(Reason::Declared)?;
     let text = scene.text(span);
-    let is_plain = variable.storage == Storage::None && !variable.ty.is_const;
+    let is_const = variable.ty.is_const || scene.cx.types().is_const_by_name(&variable.ty);
+    let is_plain = variable.storage == Storage::None && !is_const;
     if !is_plain || has_lookup || text.contains('\n') {
         return Err(Reason::Declared);
     }

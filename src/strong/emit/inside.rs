@@ -216,7 +216,7 @@ fn tested(draft: &Draft<'_, '_>, value: ExprId) -> Option<(ExprId, bool)> {
 }
 
 /// The span with the parentheses directly around it.
-fn with_parentheses(scene: &Scene<'_>, mut span: ByteSpan) -> ByteSpan {
+pub(super) fn with_parentheses(scene: &Scene<'_>, mut span: ByteSpan) -> ByteSpan {
     let bytes = scene.cx.file(scene.file).bytes();
     while let Some(wider) = parenthesized(bytes, span) {
         span = wider;

@@ -13,7 +13,9 @@ use std::collections::BTreeSet;
 
 use super::Draft;
 use super::calls::Parts;
-use crate::ast::{ExprId, Parent, StmtId};
+use super::declarations;
+use super::inside::with_parentheses;
+use crate::ast::{BinaryOp, ExprId, ExprKind, Parent, StmtId, StmtKind, UnaryOp};
 use crate::capi::{OldErrors, Replacement};
 use crate::program::CallSite;
 use crate::source::ByteSpan;
@@ -43,10 +45,12 @@ pub(in crate::strong) fn rewrite(
     test: (ExprId, bool),
 ) -> Result<(), Reason> {
     let in_macro = || Reason::InMacro("around it".to_owned());
-    let span = draft.scene.span(test.0).ok_or_else(in_macro)?;
+    let (test, when) = negated(draft.scene, test);
+    let span = draft.scene.span(test).ok_or_else(in_macro)?;
     let args = draft.text(ByteSpan::new(parts.callee.end().0, parts.whole.end().0));
     let call = format!("{}{args}", contains(lookup));
-    let comparison = if test.1 { "== 1" } else { "!= 1" };
+    let comparison = if when { "== 1" } else { "!= 1" };
+    let mut behind = None;
     let answer = match front(draft.scene, parts.call) {
         Some(stmt) if parts.is_statement() => {
             let at = draft.scene.stmt_span(stmt).ok_or_else(in_macro)?;
@@ -56,14 +60,59 @@ pub(in crate::strong) fn rewrite(
             if let Some(handled) = &parts.handled {
                 let open = draft.scene.layout.if_open();
                 let clear = draft.block_of(&format!("{open}{name} < 0)"), &handled.body, at);
-                draft.before(stmt, clear);
+                match &draft.scene.tree.stmt(stmt).kind {
+                    StmtKind::Decl(decls) if !draft.scene.mixes_declarations() => {
+                        behind = Some((stmt, decls, clear));
+                    }
+                    _ => draft.before(stmt, clear),
+                }
             }
             name.to_owned()
         }
         _ => call,
     };
-    draft.replace(span, format!("{answer} {comparison}"));
+    let is_bare = with_parentheses(draft.scene, span) == span;
+    let text = match is_bare && binds_closer(draft.scene, test) {
+        true => format!("({answer} {comparison})"),
+        false => format!("{answer} {comparison}"),
+    };
+    if let Some((stmt, decls, clear)) = behind {
+        draft.name_result(span, &text);
+        return declarations::assign_behind(draft, stmt, decls, clear);
+    }
+    draft.replace(span, text);
     Ok(())
+}
+
+/// The test with what negates it: `!!PyDict_GetItem(d, k)` is `found == 1`.
+fn negated(scene: &Scene<'_>, (mut test, mut when): (ExprId, bool)) -> (ExprId, bool) {
+    while let Some(Parent::Expr(outer)) = scene.parent_of_expr(test)
+        && let ExprKind::Unary {
+            op: UnaryOp::Not, ..
+        } = scene.tree.expr(outer).kind
+    {
+        (test, when) = (outer, !when);
+    }
+    (test, when)
+}
+
+/// Whether a comparison in the place of `test` needs parentheses: `-!PyDict_GetItem(d, k)` is
+/// `-(found != 1)`.
+fn binds_closer(scene: &Scene<'_>, test: ExprId) -> bool {
+    let Some(Parent::Expr(outer)) = scene.parent_of_expr(test) else {
+        return false;
+    };
+    !matches!(
+        scene.tree.expr(outer).kind,
+        ExprKind::Assign { .. }
+            | ExprKind::Binary {
+                op: BinaryOp::LogicalAnd | BinaryOp::LogicalOr | BinaryOp::Comma,
+                ..
+            }
+            | ExprKind::Call { .. }
+            | ExprKind::Conditional { .. }
+            | ExprKind::Index { .. }
+    )
 }
 
 /// Whether `PyDict_Contains` can answer for the lookup `call`: it is made of a dict, which the

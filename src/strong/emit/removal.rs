@@ -10,6 +10,7 @@
 use std::collections::BTreeSet;
 
 use super::Draft;
+use super::inside::with_parentheses;
 use crate::ast::{BinaryOp, ExprId, ExprKind, Parent, StmtId, StmtKind, UnaryOp};
 use crate::source::{ByteOffset, ByteSpan};
 use crate::strong::comments::claims::says_more;
@@ -252,7 +253,11 @@ impl Draft<'_, '_> {
 
     /// The opposite of a condition.
     fn negated(&self, cond: ExprId) -> Option<String> {
-        let text = |expr| self.scene.span(expr).map(|span| self.text(span));
+        // (flags & 4) == 0
+        let text = |expr| {
+            let span = self.scene.span(expr)?;
+            Some(self.text(with_parentheses(self.scene, span)))
+        };
         let swapped = |op| match op {
             BinaryOp::Equals => Some("!="),
             BinaryOp::NotEquals => Some("=="),
@@ -267,7 +272,7 @@ impl Draft<'_, '_> {
             ExprKind::Binary { op, lhs, rhs } if swapped(op).is_some() => {
                 format!("{} {} {}", text(lhs)?, swapped(op)?, text(rhs)?)
             }
-            _ => format!("!({})", text(cond)?),
+            _ => format!("!({})", self.text(self.scene.span(cond)?)),
         })
     }
 }

@@ -196,3 +196,86 @@ fn each_answer_has_a_variable_of_its_own() {
              }
         ");
 }
+
+#[test]
+fn an_operand_gets_parentheses() {
+    insta::assert_snapshot!(sure(
+        r#"
+    int n = !!PyDict_GetItem(dict, key);
+    n += -!PyDict_GetItemWithError(dict, key);
+    n += 10 + !PyDict_GetItemWithError(dict, key) * 2;
+    n += i | (PyDict_GetItemWithError(dict, key) != NULL);
+    n += i == !PyDict_GetItemWithError(dict, key);
+    if (!(PyDict_GetItemWithError(dict, key) == NULL) && i)
+        n++;
+    return !PyDict_GetItemWithError(dict, key) ? n : 0;
+"#
+    ), @r#"
+        6: `PyDict_GetItem` gives a borrowed reference out of an argument of the caller: another thread can free it
+          safe: ask only whether the key is there: `PyDict_Contains`
+        7: `PyDict_GetItemWithError` gives a borrowed reference out of an argument of the caller: another thread can free it
+          safe: ask only whether the key is there: `PyDict_Contains`
+        8: `PyDict_GetItemWithError` gives a borrowed reference out of an argument of the caller: another thread can free it
+          safe: ask only whether the key is there: `PyDict_Contains`
+        9: `PyDict_GetItemWithError` gives a borrowed reference out of an argument of the caller: another thread can free it
+          safe: ask only whether the key is there: `PyDict_Contains`
+        10: `PyDict_GetItemWithError` gives a borrowed reference out of an argument of the caller: another thread can free it
+          safe: ask only whether the key is there: `PyDict_Contains`
+        11: `PyDict_GetItemWithError` gives a borrowed reference out of an argument of the caller: another thread can free it
+          safe: ask only whether the key is there: `PyDict_Contains`
+        13: `PyDict_GetItemWithError` gives a borrowed reference out of an argument of the caller: another thread can free it
+          safe: ask only whether the key is there: `PyDict_Contains`
+        @@
+             if (!PyArg_ParseTuple(args, "O!", &PyDict_Type, &dict))
+                 return -1;
+        -    int n = !!PyDict_GetItem(dict, key);
+        -    n += -!PyDict_GetItemWithError(dict, key);
+        -    n += 10 + !PyDict_GetItemWithError(dict, key) * 2;
+        -    n += i | (PyDict_GetItemWithError(dict, key) != NULL);
+        -    n += i == !PyDict_GetItemWithError(dict, key);
+        -    if (!(PyDict_GetItemWithError(dict, key) == NULL) && i)
+        +    int found = PyDict_Contains(dict, key);
+        +    if (found < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    int n = found == 1;
+        +    n += -(PyDict_Contains(dict, key) != 1);
+        +    n += 10 + (PyDict_Contains(dict, key) != 1) * 2;
+        +    n += i | (PyDict_Contains(dict, key) == 1);
+        +    n += i == (PyDict_Contains(dict, key) != 1);
+        +    if (PyDict_Contains(dict, key) == 1 && i)
+                 n++;
+        -    return !PyDict_GetItemWithError(dict, key) ? n : 0;
+        +    return PyDict_Contains(dict, key) != 1 ? n : 0;
+         }
+        "#);
+}
+
+#[test]
+fn no_statement_comes_between_declarations() {
+    insta::assert_snapshot!(sure(
+        r#"
+    {
+        int has = PyDict_GetItem(dict, key) != NULL;
+        int other = i + 1;
+        return has + other;
+    }
+"#
+    ), @"
+        7: `PyDict_GetItem` gives a borrowed reference out of an argument of the caller: another thread can free it
+          safe: ask only whether the key is there: `PyDict_Contains`
+        @@
+                 return -1;
+             {
+        -        int has = PyDict_GetItem(dict, key) != NULL;
+        +        int found = PyDict_Contains(dict, key);
+        +        int has;
+                 int other = i + 1;
+        +        if (found < 0) {
+        +            PyErr_Clear();
+        +        }
+        +        has = found == 1;
+                 return has + other;
+             }
+        ");
+}

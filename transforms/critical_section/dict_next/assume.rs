@@ -8,7 +8,7 @@ use super::API;
 use super::field::keeps_its_dict;
 use super::null::may_be_null;
 use super::operand::Operand;
-use super::owner::borrows_what_others_set;
+use super::owner::needs_reference;
 use super::scope::{Scope, is_address_of};
 use super::site::Site;
 use super::values::{KEY, Set, Uses, VALUE};
@@ -86,7 +86,7 @@ pub(super) fn assume_second(
     if begin.is_none_or(|begin| may_be_null(scope, inner.dict, begin)) {
         fix.assume(format!("`{text}` is not NULL here"));
     }
-    if borrows_what_others_set(scope, inner) {
+    if needs_reference(scope, inner) {
         fix.assume(format!(
             "something keeps `{text}` alive until the section ends"
         ));

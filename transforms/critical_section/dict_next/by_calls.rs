@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 
 use super::errno::{keeps_errno, wants_errno};
 use super::thread::gives_up_thread;
+use super::waiting::takes_lock;
 use crate::ast::{ExprKind, Function, Name};
-use crate::capi::GIVE_UP_THREAD;
+use crate::capi::{self, GIVE_UP_THREAD};
 use crate::program::ItemId;
+use crate::roles::Role;
 use crate::rule::{ByCalls, PackageCx};
+use crate::state::releases_lock_by_name;
 use crate::strong::ERRNO_READERS;
 
 /// Looks at all functions of the package that may give up the thread state, or read `errno`.
@@ -23,8 +26,82 @@ pub(super) fn by_calls<'c>(cx: &'c PackageCx<'_>) -> &'c ByCalls {
             giving_up_thread: spread(cx, GIVE_UP_THREAD, BTreeSet::new(), gives_up_thread),
             reading_errno: spread(cx, &ERRNO_READERS, others, wants),
             keeping_errno,
+            traversing: traversing(cx),
+            holds_lock_in_python: holds_lock_in_python(cx),
         }
     })
+}
+
+/// Whether a function that takes a lock of C, or a caller of one that leaves it taken, uses what may
+/// wait for an object: who waits for the lock with a section waits for that as well.
+fn holds_lock_in_python(cx: &PackageCx<'_>) -> bool {
+    let calls = |name: &str, holds: fn(&str) -> bool| {
+        let mut all = cx.definitions(name).flat_map(|(_, it)| it.tree.calls());
+        all.any(|(_, name)| holds(name))
+    };
+    let names = cx.program.functions().map(|(_, it)| &*it.name);
+    let mut open: Vec<&str> = names.filter(|name| calls(name, takes_lock)).collect();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if !seen.insert(name) {
+            continue;
+        }
+        if uses_python(cx, name) {
+            return true;
+        }
+        if !calls(name, releases_lock_by_name) {
+            let callers = cx.calls_to(name).iter();
+            let callers = callers.filter_map(|site| cx.function(site.item));
+            open.extend(callers.map(|function| &*function.name));
+        }
+    }
+    false
+}
+
+/// Whether a function of the package, or one that it calls, may run Python code or wait for an object.
+fn uses_python(cx: &PackageCx<'_>, name: &str) -> bool {
+    let mut open = vec![name];
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        let effects = capi::effects(name);
+        let waits = |effects: &capi::Effects| effects.runs_python || effects.locks.is_some();
+        let is_gil = capi::attaches(name) || capi::detaches(name);
+        if effects.is_some_and(waits) && !is_gil {
+            return true;
+        }
+        if effects.is_none() && seen.insert(name) {
+            let called = cx.definitions(name).flat_map(|(_, it)| it.tree.calls());
+            open.extend(called.map(|(_, name)| name));
+        }
+    }
+    false
+}
+
+/// The functions that show a collector what an object holds, by their role or a parameter, and those
+/// that they call.
+fn traversing(cx: &PackageCx<'_>) -> BTreeSet<Box<str>> {
+    let functions = cx.program.functions().filter(|(item, function)| {
+        let mut roles = cx
+            .roles()
+            .into_iter()
+            .flat_map(|all| all.of(item, function));
+        let mut params = function.params.iter();
+        let visits = |param| function.tree.local(param).ty.name() == Some("visitproc");
+        params.any(|&param| visits(param)) || roles.any(Role::is_traverse)
+    });
+    let mut open: Vec<&str> = functions.map(|(_, function)| &*function.name).collect();
+    let mut known: BTreeSet<Box<str>> = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if known.insert(name.into()) {
+            let called = cx.definitions(name).flat_map(|(_, it)| it.tree.calls());
+            open.extend(
+                called
+                    .map(|(_, name)| name)
+                    .filter(|name| cx.definitions(name).next().is_some()),
+            );
+        }
+    }
+    known
 }
 
 /// The names of functions for which `holds`, which may ask for those that are known: the callers

@@ -37,6 +37,7 @@ use super::site::{Kind, Site};
 use super::size::{self, Asked};
 use super::text::gil_word;
 use super::thread::gives_up_unseen;
+use super::waiting;
 use dict::Known;
 use life::Life;
 
@@ -83,6 +84,7 @@ impl<'a> Copy<'a> {
             || looks_at_counts(scope, region)
             || is_changed(scope, &loops, life.site)
             || gives_up_unseen(scope)
+            || waiting::jumps(scope, &life.site).is_some()
         {
             return None;
         }

@@ -40,11 +40,15 @@ pub(super) fn sets_its_dict(scope: &Scope<'_>, site: &Site) -> bool {
         && (sets(scope.tree(), site.range(scope), &names) || sets_itself(scope, site, &names))
 }
 
-/// Whether more than what builds or destroys objects or the module may set what `value` reads.
-pub(super) fn may_be_set(scope: &Scope<'_>, value: ExprId) -> bool {
+/// Whether `region`, or more than what builds or destroys objects or the module, may set
+/// what `value` reads, or that cannot be told: `slots[i]`.
+pub(super) fn may_be_set(scope: &Scope<'_>, region: TokenRange, value: ExprId) -> bool {
     let mut names = BTreeSet::new();
     names_in(scope.tree(), value, &mut names);
-    is_unknown(scope, &names) || !is_built_only(scope, &names)
+    names.is_empty()
+        || is_unknown(scope, &names)
+        || sets(scope.tree(), region, &names)
+        || !is_built_only(scope, &names)
 }
 
 fn is_unknown(scope: &Scope<'_>, names: &BTreeSet<&str>) -> bool {
@@ -149,9 +153,7 @@ fn sets_one(tree: &Tree, kind: &ExprKind, names: &BTreeSet<&str>) -> bool {
 /// The field or variable that an assignment to `expr` sets, or whose elements it sets.
 fn target_in<'t>(tree: &'t Tree, expr: ExprId, names: &mut BTreeSet<&'t str>) {
     match &tree.expr(expr).kind {
-        ExprKind::Name(Name::Global(name)) => {
-            names.insert(name);
-        }
+        ExprKind::Name(name) => names.extend(lasting(tree, name)),
         ExprKind::Member { field, .. } => {
             names.insert(field);
         }
@@ -164,9 +166,7 @@ fn target_in<'t>(tree: &'t Tree, expr: ExprId, names: &mut BTreeSet<&'t str>) {
 /// The fields and file-scope variables that an expression reads.
 fn names_in<'t>(tree: &'t Tree, expr: ExprId, names: &mut BTreeSet<&'t str>) {
     match &tree.expr(expr).kind {
-        ExprKind::Name(Name::Global(name)) => {
-            names.insert(name);
-        }
+        ExprKind::Name(name) => names.extend(lasting(tree, name)),
         ExprKind::Member { base, field, .. } => {
             names.insert(field);
             names_in(tree, *base, names);
@@ -176,5 +176,14 @@ fn names_in<'t>(tree: &'t Tree, expr: ExprId, names: &mut BTreeSet<&'t str>) {
             names_in(tree, *operand, names);
         }
         _ => {}
+    }
+}
+
+/// The name of a variable that lasts longer than the function: a `static` one of its own is shared by
+/// all of its calls.
+fn lasting<'t>(tree: &'t Tree, name: &'t Name) -> Option<&'t str> {
+    match name {
+        Name::Global(name) => Some(name),
+        Name::Local(local) => tree.is_static(*local).then(|| &*tree.local(*local).name),
     }
 }

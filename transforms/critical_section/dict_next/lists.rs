@@ -30,12 +30,14 @@ use super::exits::Exits;
 use super::null::points;
 use super::operand::Operand;
 use super::plan::Plan;
+use super::private;
 use super::references::{References, looks_at_counts};
 use super::rewrite::{Names, Section};
 use super::scope::Scope;
 use super::site::Region;
 use super::thread;
 use super::values;
+use super::waiting;
 
 /// How the title ends of a fix that holds a list.
 const TITLE: &str = "in a critical section while its items are read";
@@ -139,14 +141,10 @@ fn may_have_sections(scope: &Scope<'_>) -> bool {
         name.starts_with("PyCriticalSection")
             || name.starts_with("PyMutex_")
             || name.ends_with("PyDict_Next")
-            || matches!(
-                name,
-                "PyThread_acquire_lock" | "PySet_Next" | "_PySet_NextEntry"
-            )
+            || matches!(name, "PySet_Next" | "_PySet_NextEntry")
+            || waiting::may_stop(name)
     };
-    let mut params = scope.function.params.iter();
-    let is_traverse = params.any(|&param| scope.tree().local(param).ty.name() == Some("visitproc"));
-    !is_traverse && !scope.tree().calls().any(|(_, name)| locks(name))
+    !private::may_traverse(scope) && !scope.tree().calls().any(|(_, name)| locks(name))
 }
 
 /// A list and the statements that it has to stay the same in.
@@ -181,6 +179,7 @@ impl<'a> Held<'a> {
         let exits = Exits::collect(scope, &site).ok()?;
         let plan = Plan::new(scope, &site, &exits).ok()?;
         thread::stays_attached(scope, &site, &exits, &plan).ok()?;
+        waiting::goes_on(scope, &site).ok()?;
         let section = Section {
             scope,
             site: &site,

@@ -2,7 +2,7 @@
 
 use crate::ast::{ExprId, ExprKind, Name, TokenRange, UnaryOp};
 
-use super::owner::borrows_what_others_set;
+use super::owner::needs_reference;
 use super::scope::Scope;
 use super::site::{Kind, Site};
 
@@ -90,7 +90,7 @@ impl Operand {
         }
         let text = match &self {
             Self::Shared(text) => text,
-            Self::Variable(text) if borrows_what_others_set(scope, site) => {
+            Self::Variable(text) if needs_reference(scope, site) => {
                 return Self::Borrowed(text.clone());
             }
             _ => return self,
@@ -120,6 +120,7 @@ fn stability(scope: &Scope<'_>, expr: ExprId, range: TokenRange) -> Stability {
         ExprKind::Name(Name::Local(local)) if scope.is_written(*local, range, None) => {
             Stability::Changed
         }
+        ExprKind::Name(Name::Local(local)) if scope.tree().is_static(*local) => Stability::Shared,
         ExprKind::Name(Name::Local(_)) | ExprKind::Int(_) => Stability::Fixed,
         ExprKind::Name(Name::Global(_)) => Stability::Shared,
         ExprKind::Member { field, .. } if scope.is_field_written(field, range) => {

@@ -12,9 +12,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{ExprId, ExprKind, Init, LocalId, Name, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, Name, TokenRange, UnaryOp};
 use crate::capi::{self, Returns};
 use crate::cfg::{Cfg, Point, reaches};
+use crate::ownership::summary::Param;
+use crate::program::ItemId;
 
 use super::field::may_be_set;
 use super::scope::{Scope, inside};
@@ -26,9 +28,12 @@ pub(super) fn keeps_dict(scope: &Scope<'_>, site: &Site, object: ExprId) -> bool
     if scope.is_same_text(object, site.dict) {
         return true;
     }
-    let Some(object) = scope.local(scope.uncast(object)) else {
-        return false;
-    };
+    let local = scope.local(scope.uncast(object));
+    local.is_some_and(|local| owners(scope, site).contains(&local))
+}
+
+/// The variables whose objects may own the dict of `site`, itself included.
+fn owners(scope: &Scope<'_>, site: &Site) -> BTreeSet<LocalId> {
     let mut seen: BTreeSet<LocalId> = BTreeSet::new();
     let mut open: Vec<LocalId> = scope.local(site.dict).into_iter().collect();
     while let Some(local) = open.pop() {
@@ -36,65 +41,213 @@ pub(super) fn keeps_dict(scope: &Scope<'_>, site: &Site, object: ExprId) -> bool
             open.extend(sources(scope, local));
         }
     }
-    seen.contains(&object)
+    seen
 }
 
-/// Whether the dict of `site` is a variable that borrows what a field or file-scope variable holds,
-/// which other code may set: `PyObject *dict = is_first ? first : second;`.
-pub(super) fn borrows_what_others_set(scope: &Scope<'_>, site: &Site) -> bool {
+/// Whether a section needs a reference of its own to the dict of `site`, a variable.
+pub(super) fn needs_reference(scope: &Scope<'_>, site: &Site) -> bool {
+    borrows_what_others_set(scope, site) || may_be_let_go(scope, site)
+}
+
+/// Whether what keeps the dict alive may be released in the region other than by its name:
+/// `drop(result);`, `cleanup(&ctx);`, `Py_DECREF(ctx->result);`.
+fn may_be_let_go(scope: &Scope<'_>, site: &Site) -> bool {
+    let tree = scope.tree();
+    let owners = owners(scope, site);
+    tree.exprs_in(site.range(scope)).any(|(_, expr)| {
+        let ExprKind::Call { callee, args } = &expr.kind else {
+            return false;
+        };
+        let name = tree.callee_name(*callee);
+        if name.is_some_and(|name| RELEASES.contains(&name)) {
+            let place = args
+                .first()
+                .filter(|&&arg| scope.local(scope.uncast(arg)).is_none());
+            let mut named = place.into_iter().flat_map(|&place| named_in(scope, place));
+            return named.any(|local| owners.contains(&local));
+        }
+        let is_known =
+            name.is_some_and(|name| capi::effects(name).is_some() || capi::is_libc(name));
+        let mut args = args.iter().enumerate();
+        !is_known && args.any(|(at, &arg)| lets_go(scope, &owners, name, (at, arg)))
+    })
+}
+
+const RELEASES: [&str; 5] = [
+    "Py_CLEAR",
+    "Py_DECREF",
+    "Py_SETREF",
+    "Py_XDECREF",
+    "Py_XSETREF",
+];
+
+/// Whether a call that gets an argument may release what `owners` hold; what a parameter is, the
+/// caller holds.
+fn lets_go(
+    scope: &Scope<'_>,
+    owners: &BTreeSet<LocalId>,
+    name: Option<&str>,
+    (at, arg): (usize, ExprId),
+) -> bool {
+    let arg = scope.uncast(arg);
+    if let Some(local) = scope.address(arg) {
+        return owners.contains(&local);
+    }
+    let Some(local) = scope.local(arg).filter(|local| owners.contains(local)) else {
+        return false;
+    };
+    let (types, variable) = (scope.cx.types(), scope.tree().local(local));
+    if !types.is_object_pointer(&variable.ty) {
+        return !types.is_number(&variable.ty);
+    }
+    let is_callers = variable.is_param && !scope.is_written(local, scope.function.range, None);
+    let param = name.and_then(|name| scope.cx.summaries().param(name, at));
+    !is_callers && !matches!(param, Some(Param::Used | Param::Inside | Param::Through(_)))
+}
+
+/// Whether the dict of `site` is a variable that borrows what other code may take away:
+/// `PyObject *dict = is_first ? first : second;`. What the function owns, or its caller, stays.
+fn borrows_what_others_set(scope: &Scope<'_>, site: &Site) -> bool {
     let Some(local) = scope.local(scope.uncast(site.dict)) else {
         return false;
     };
-    let mut seen: BTreeSet<LocalId> = BTreeSet::from([local]);
-    let mut open: Vec<ExprId> = values(scope, local).collect();
-    let mut is_borrowed = false;
-    while let Some(value) = open.pop() {
-        let value = scope.uncast(value);
-        match &scope.expr(value).kind {
-            _ if scope.tree().is_null(value) => {}
-            ExprKind::Conditional {
-                then, otherwise, ..
-            } => open.extend(then.iter().chain([otherwise])),
-            // PyObject *reg = registry; d = reg;
-            ExprKind::Name(Name::Local(other)) if !scope.tree().local(*other).is_param => {
-                if seen.insert(*other) {
-                    open.extend(values(scope, *other));
-                }
-            }
-            ExprKind::Call { callee, .. } => is_borrowed |= hands_out(scope, *callee),
-            // PyObject **slot = _PyObject_GetDictPtr(v); d = *slot;
-            ExprKind::Unary {
-                op: UnaryOp::Deref,
-                operand,
-            } if scope.local(scope.uncast(*operand)).is_some() => is_borrowed = true,
-            _ => is_borrowed |= is_of_others(scope, value) && may_be_set(scope, value),
+    let mut seen = BTreeSet::new();
+    variable_borrows(scope, site.range(scope), local, &mut seen) && !is_counted(scope, site, local)
+}
+
+/// Variables of functions that were asked already.
+type Seen = BTreeSet<(ItemId, LocalId)>;
+
+fn variable_borrows(
+    scope: &Scope<'_>,
+    region: TokenRange,
+    local: LocalId,
+    seen: &mut Seen,
+) -> bool {
+    if !seen.insert((scope.item, local)) {
+        return false;
+    }
+    let mut values = values(scope, local).chain(given_to(scope, local));
+    values.any(|value| borrows(scope, region, value, seen))
+        || scope.tree().local(local).is_param && callers_borrow(scope, local, seen)
+}
+
+/// Whether `value` is lent by something that the `region`, or other code, may set.
+fn borrows(scope: &Scope<'_>, region: TokenRange, value: ExprId, seen: &mut Seen) -> bool {
+    let value = scope.uncast(value);
+    match &scope.expr(value).kind {
+        _ if scope.tree().is_null(value) => false,
+        ExprKind::Conditional {
+            then, otherwise, ..
+        } => {
+            let mut either = then.iter().chain([otherwise]);
+            either.any(|&value| borrows(scope, region, value, seen))
         }
-    }
-    is_borrowed && !is_counted(scope, site, local)
-}
-
-/// Whether a place is not the function's, nor an argument of it: `registry`, `self->dict`,
-/// `state.dict`, `tables[i]`, `*self->slot`.
-fn is_of_others(scope: &Scope<'_>, place: ExprId) -> bool {
-    match &scope.expr(scope.uncast(place)).kind {
-        ExprKind::Name(Name::Global(_)) | ExprKind::Member { arrow: true, .. } => true,
-        ExprKind::Member { base, .. } | ExprKind::Index { base, .. } => is_of_others(scope, *base),
+        // d = known = self->dict;
+        ExprKind::Assign { rhs: value, .. }
+        | ExprKind::Binary {
+            op: BinaryOp::Comma,
+            rhs: value,
+            ..
+        } => borrows(scope, region, *value, seen),
+        // PyObject *reg = registry; d = reg;
+        ExprKind::Name(Name::Local(other)) if !scope.tree().is_static(*other) => {
+            variable_borrows(scope, region, *other, seen)
+        }
+        ExprKind::Call { callee, args } => match lent_by(scope, *callee, args) {
+            Lent::Out(of) => of.is_some_and(|of| borrows(scope, region, of, seen)),
+            Lent::Unknown => true,
+        },
+        ExprKind::Index { base, .. } if is_argument_array(scope, *base) => false,
+        // PyModule_GetDict(PyState_FindModule(&module)), PyImport_AddModule("__main__")
         ExprKind::Unary {
-            op: UnaryOp::Deref,
-            operand,
-        } => is_of_others(scope, *operand),
-        _ => false,
+            op: UnaryOp::AddressOf,
+            ..
+        }
+        | ExprKind::Str(_)
+        | ExprKind::VaArg { .. } => false,
+        _ => may_be_set(scope, region, value),
     }
 }
 
-/// Whether a function of the package is called that may lend what it returns:
-/// `static PyObject *pick(Options *self) { return self->defaults; }`.
-fn hands_out(scope: &Scope<'_>, callee: ExprId) -> bool {
-    let Some(name) = scope.tree().callee_name(callee) else {
+/// Whether the package calls the function with such an argument: `any_true(self->dict)`.
+fn callers_borrow(scope: &Scope<'_>, param: LocalId, seen: &mut Seen) -> bool {
+    let cx = scope.cx;
+    let mut params = scope.function.params.iter();
+    let Some(at) = params.position(|&other| other == param) else {
         return false;
     };
-    let returns = scope.cx.summaries().returns(name);
-    returns != Some(Returns::New) && scope.cx.definitions(name).next().is_some()
+    cx.calls_to(&scope.function.name).iter().any(|call| {
+        let Some(caller) = cx.function(call.item) else {
+            return true;
+        };
+        let scope = Scope::new(cx, call.item, caller);
+        match &scope.expr(call.expr).kind {
+            ExprKind::Call { args, .. } => {
+                let arg = args.get(at);
+                arg.is_some_and(|&arg| borrows(&scope, scope.expr(arg).range, arg, seen))
+            }
+            _ => true,
+        }
+    })
+}
+
+/// `args` of a function that Python calls: `PyObject *const *args`.
+fn is_argument_array(scope: &Scope<'_>, array: ExprId) -> bool {
+    let Some(local) = scope.local(scope.uncast(array)) else {
+        return false;
+    };
+    let local = scope.tree().local(local);
+    local.is_param && local.ty.pointee().is_some_and(|item| item.is_const)
+}
+
+/// The places that get the reference of a variable: `self->dict = d;`. A parameter is the caller's.
+fn given_to<'s>(scope: &'s Scope<'_>, local: LocalId) -> impl Iterator<Item = ExprId> + 's {
+    let tree = scope.tree();
+    let is_it = move |value: ExprId| scope.local(scope.uncast(value)) == Some(local);
+    let places = tree.exprs.iter().filter_map(move |expr| match &expr.kind {
+        ExprKind::Assign { lhs, rhs, .. } if is_it(*rhs) => Some(*lhs),
+        ExprKind::Call { callee, args } => match (tree.callee_name(*callee)?, &args[..]) {
+            ("Py_SETREF" | "Py_XSETREF", [place, value]) if is_it(*value) => Some(*place),
+            _ => None,
+        },
+        _ => None,
+    });
+    let is_variable = move |place: &ExprId| {
+        let local = scope.local(*place);
+        local.is_some_and(|local| !tree.is_static(local))
+    };
+    let is_param = tree.local(local).is_param;
+    places.filter(move |place| !is_param && !is_variable(place))
+}
+
+/// What a call gives.
+enum Lent {
+    /// A reference of its own, or what one of the arguments keeps alive.
+    Out(Option<ExprId>),
+    Unknown,
+}
+
+/// A function of the package may lend what it returns:
+/// `static PyObject *pick(Options *self) { return self->defaults; }`.
+fn lent_by(scope: &Scope<'_>, callee: ExprId, args: &[ExprId]) -> Lent {
+    let Some(name) = scope.tree().callee_name(callee) else {
+        return Lent::Unknown;
+    };
+    if scope.cx.summaries().returns(name) == Some(Returns::New) {
+        return Lent::Out(None);
+    }
+    let is_own = scope.cx.definitions(name).next().is_some();
+    let Some(effects) = capi::effects(name).filter(|_| !is_own) else {
+        return Lent::Unknown;
+    };
+    let owner = match effects.derived_from {
+        // Out of a list or dict; whether the lookup gets a reference is not known here.
+        _ if capi::replacement(name).is_some() => return Lent::Unknown,
+        Some(owner) => Some(owner),
+        None => name.contains("PyArg_").then_some(0),
+    };
+    Lent::Out(owner.and_then(|owner| args.get(usize::from(owner)).copied()))
 }
 
 /// Whether the function takes a reference through `local` on every path to the section: one that it

@@ -3,7 +3,9 @@
 use crate::ast::{ExprId, ExprKind, Name, StmtId, StmtKind, TokenRange};
 use crate::program::CallSite;
 use crate::provenance::{SafeReason, Verdict};
+use crate::roles::{Role, reached_only_from};
 
+use super::by_calls::by_calls;
 use super::scope::Scope;
 use super::site::Site;
 use super::values::{self, KEY, VALUE};
@@ -11,15 +13,35 @@ use super::values::{self, KEY, VALUE};
 /// Why no other thread can change the dict of `call` during the iteration; `None` if one can as
 /// far as is known.
 pub(super) fn is_private(scope: &Scope<'_>, call: ExprId) -> Option<String> {
-    let params = scope.function.params.iter();
-    let mut types = params.map(|&param| &scope.tree().local(param).ty);
-    if types.any(|ty| ty.name() == Some("visitproc")) {
+    if only_traverses(scope) {
         return Some("the garbage collector stops all other threads while it traverses".into());
     }
     if argument(scope, call, 0).is_some_and(|dict| is_copy_or_no_dict(scope, dict)) {
         return Some("it is a copy, or no dict".into());
     }
     proof(scope, call, false)
+}
+
+/// Whether a collector may call the function while it holds all threads still: one of them may have
+/// been stopped with the lock that a section waits for.
+pub(super) fn may_traverse(scope: &Scope<'_>) -> bool {
+    let traversing = &by_calls(scope.cx).traversing;
+    traversing.contains(&*scope.function.name)
+}
+
+/// Whether the function runs only while a collector holds all threads still.
+fn only_traverses(scope: &Scope<'_>) -> bool {
+    let mut params = scope.function.params.iter();
+    if params.any(|&param| scope.tree().local(param).ty.name() == Some("visitproc")) {
+        return true;
+    }
+    let (cx, name) = (scope.cx, &*scope.function.name);
+    let is_entry = |_: &str, of: &[&Role]| !of.is_empty() && of.iter().all(|it| it.is_traverse());
+    may_traverse(scope)
+        && cx.roles().is_some_and(|roles| {
+            let (program, calls) = (cx.program, cx.call_index());
+            reached_only_from(program, calls, roles, &is_entry).contains(name)
+        })
 }
 
 /// Why the dict of `call` is as it was, in a section of the author or not.

@@ -183,7 +183,8 @@ pub(super) fn late_value(scope: &Scope<'_>, stmt: StmtId) -> Option<(ByteSpan, B
     };
     let (decl, others) = decls.split_last()?;
     let variable = scope.tree().local(decl.local);
-    let is_plain = variable.storage == Storage::None && !variable.ty.is_const;
+    let is_const = variable.ty.is_const || scope.cx.types().is_const_by_name(&variable.ty);
+    let is_plain = variable.storage == Storage::None && !is_const;
     let has_value = matches!(decl.init, Some(Init::Expr(_)));
     if !is_plain || !has_value || others.iter().any(|other| other.init.is_some()) {
         return None;

@@ -292,3 +292,142 @@ count(PyObject *a, PyObject *b)
           by hand: another call of `PyDict_Next` stands in the same condition: give it a loop of its own
         ");
 }
+
+/// A loop that does `body`, in a file with an `other` function and those that take a lock.
+fn with_locks(other: &str, body: &str) -> String {
+    diff(&format!(
+        "
+static PyThread_type_lock lock;
+{other}
+static void enter(void) {{ PyThread_acquire_lock(lock, WAIT_LOCK); }}
+static void enter_freely(void)
+{{
+    if (!PyThread_acquire_lock(lock, NOWAIT_LOCK)) {{
+        Py_BEGIN_ALLOW_THREADS
+        PyThread_acquire_lock(lock, WAIT_LOCK);
+        Py_END_ALLOW_THREADS
+    }}
+}}
+static int
+f(PyObject *d)
+{{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+    int seen = 0;
+
+    while (PyDict_Next(d, &pos, &key, NULL)) {{
+        {body}
+        seen += PyUnicode_Check(key);
+    }}
+    return seen;
+}}
+"
+    ))
+}
+
+#[test]
+fn no_lock_of_c_is_waited_for_in_a_section() {
+    let put = "static void put(PyObject *d)
+{ pthread_mutex_lock(&mutex); PyDict_Clear(d); pthread_mutex_unlock(&mutex); }";
+    let said = |body: &str| with_locks(put, body);
+    for body in [
+        "PyThread_acquire_lock(lock, WAIT_LOCK);",
+        "pthread_mutex_lock(&mutex);",
+        "mtx_lock(&mutex);",
+        "sem_wait(&sem);",
+        "EnterCriticalSection(&section);",
+        "uv_mutex_lock(&mutex);",
+        "enter();",
+    ] {
+        let said = said(body);
+        assert!(!said.contains("SECTION(d);"), "{said}");
+        assert!(
+            said.contains("_copy") || said.contains("waits for the dict"),
+            "{said}"
+        );
+    }
+    for body in [
+        "PyThread_acquire_lock(lock, NOWAIT_LOCK);",
+        "pthread_mutex_trylock(&mutex);",
+        "pthread_mutex_unlock(&mutex);",
+        "InterlockedIncrement(&seen);",
+        "enter_freely();",
+        "PyMutex_Lock(&mutex); PyMutex_Unlock(&mutex);",
+    ] {
+        let said = said(body);
+        assert!(said.contains("safe: hold `d`"), "{body}: {said}");
+    }
+}
+
+#[test]
+fn a_lock_that_nobody_holds_in_python_is_waited_for() {
+    let count = "static void count(void)
+{ pthread_mutex_lock(&mutex); n++; pthread_mutex_unlock(&mutex); }";
+    let counted = with_locks(count, "count();");
+    assert!(counted.contains("safe: hold `d`"), "{counted}");
+    let left = with_locks(count, "sem_wait(&sem);");
+    assert!(!left.contains("SECTION(d);"), "{left}");
+}
+
+#[test]
+fn a_jump_of_the_c_library_leaves_no_section_open() {
+    let said = |body: &str| {
+        diff(&format!(
+            "
+static void die(Ctx *ctx) {{ ctx->n = 1; longjmp(ctx->env, 1); }}
+static int f(Ctx *ctx, PyObject *d)
+{{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(d, &pos, &key, NULL)) {{
+        if (!PyUnicode_Check(key))
+            {body}
+    }}
+    return 0;
+}}
+"
+        ))
+    };
+    for body in ["die(ctx);", "siglongjmp(ctx->env, 1);"] {
+        let said = said(body);
+        assert!(
+            said.contains("by hand") && said.contains("longjmp"),
+            "{said}"
+        );
+    }
+    assert!(said("return 1;").contains("safe: hold `d`"));
+}
+
+#[test]
+fn no_section_comes_into_what_a_collector_calls() {
+    let said = |also: &str| {
+        diff(&format!(
+            "
+typedef int (*visitor)(PyObject *, void *);
+typedef struct {{ PyObject_HEAD PyObject *dict; }} Obj;
+static int visit_all(PyObject *d, visitor visit, void *arg)
+{{
+    PyObject *value;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(d, &pos, NULL, &value))
+        visit(value, arg);
+    return 0;
+}}
+static int Obj_traverse(Obj *self, visitproc visit, void *arg)
+{{
+    return visit_all(self->dict, visit, arg);
+}}
+static PyTypeObject Obj_Type = {{ .tp_traverse = (traverseproc)Obj_traverse }};
+{also}
+"
+        ))
+    };
+    let only = said("");
+    assert!(only.contains("collector stops all other threads"), "{only}");
+    let also = said("int each(PyObject *d, visitor f) { return visit_all(d, f, NULL); }");
+    assert!(!also.contains("_SECTION("), "{also}");
+    assert!(
+        also.contains("by hand: a garbage collector may call"),
+        "{also}"
+    );
+}

@@ -374,10 +374,12 @@ f(Cache *self)
     @@
      
          self->dict = d;
+    +    Py_INCREF(d);
     +    Py_BEGIN_CRITICAL_SECTION(d);
          while (PyDict_Next(d, &pos, NULL, NULL))
              pos++;
     +    Py_END_CRITICAL_SECTION();
+    +    Py_DECREF(d);
          return 0;
      }
     "##);
@@ -1010,7 +1012,8 @@ drain(PyObject *self, PyObject *inv)
         8: `inv` is iterated over without holding its lock
           8: `inv`, which the caller passes in: another thread can change it between two calls
           9: `invalidate` can run Python code, which may change it as well
-          safe: hold `inv` in a critical section while it is iterated over
+          review: hold `inv` in a critical section while it is iterated over
+          assumes that no other thread adds to `inv` between the loop and `PyDict_Clear`, which drops what the loop has not seen
         @@
              Py_ssize_t pos = 0;
              PyObject *key, *value;
@@ -1061,6 +1064,7 @@ drain(PyObject *inv)
           9: `inv`, which the caller passes in: another thread can change it between two calls
           review: hold `inv` in a critical section while it is iterated over
           assumes that something keeps `key` alive where it is used after the section (line 10)
+          assumes that no other thread adds to `inv` between the loop and `PyDict_Clear`, which drops what the loop has not seen
         @@
              PyObject *key;
              long sum = 0;

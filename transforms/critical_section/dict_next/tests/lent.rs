@@ -260,7 +260,7 @@ fn a_dict_that_others_may_set_is_held() {
     let held = |signature: &str, dict: &str| {
         let changed = diff(&format!(
             "
-typedef struct {{ PyObject_HEAD PyObject *dicts[2]; }} Obj;
+typedef struct {{ PyObject_HEAD PyObject *dicts[2], *dict, *pair; }} Obj;
 static PyObject *registry, *tables[4];
 static struct {{ PyObject *dict; }} state;
 static PyObject *reset(Obj *self, PyObject *to)
@@ -269,6 +269,8 @@ static PyObject *reset(Obj *self, PyObject *to)
     Py_INCREF(to); Py_XSETREF(state.dict, to);
     Py_INCREF(to); Py_XSETREF(tables[0], to);
     Py_INCREF(to); Py_XSETREF(self->dicts[0], to);
+    Py_INCREF(to); Py_XSETREF(self->dict, to);
+    Py_INCREF(to); Py_XSETREF(self->pair, to);
     Py_RETURN_NONE;
 }}
 static long f({signature})
@@ -293,10 +295,135 @@ static long f({signature})
         "PyObject *d = self->dicts[0];",
         "PyObject *known = registry, *d = known;",
         "PyObject **slot = _PyObject_GetDictPtr((PyObject *)self), *d = *slot;",
+        "PyObject *d = *_PyObject_GetDictPtr((PyObject *)self);",
+        "PyObject **dicts = self->dicts, *d = dicts[0];",
+        "PyObject *d = (*self).dict;",
+        "PyObject *d, *known; d = known = self->dict;",
+        "PyObject *d = (touch(), self->dict);",
+        "PyObject *d = PyTuple_GetItem(self->pair, 0);",
+        "PyObject *d = find_table(0);",
     ] {
         assert!(held("Obj *self", dict), "{dict}");
     }
+    assert!(held("PyObject **slots", "PyObject *d = slots[0];"));
     assert!(!held("PyObject *const *args", "PyObject *d = args[0];"));
+    assert!(!held(
+        "PyObject *args",
+        "PyObject *d = PyTuple_GetItem(args, 0);"
+    ));
     assert!(!held("PyObject *d", ""));
     assert!(!held("PyObject *arg", "PyObject *d = arg;"));
+}
+
+#[test]
+fn a_static_variable_of_the_function_is_held() {
+    let text = "
+static long
+count(PyObject *arg)
+{
+    static PyObject *cache;
+    PyObject *value;
+    Py_ssize_t pos = 0;
+    long n = 0;
+    if (arg != NULL)
+        Py_XSETREF(cache, Py_NewRef(arg));
+    while (PyDict_Next(cache, &pos, NULL, &value))
+        n += PyObject_IsTrue(value);
+    return n;
+}
+";
+    insta::assert_snapshot!(diff(text), @"
+        11: `cache` is iterated over without holding its lock
+          11: `cache`, a variable that all threads share: another thread can change it between two calls
+          12: `PyObject_IsTrue` can run Python code, which may change it as well
+          safe: hold `cache` in a critical section while it is iterated over
+        @@
+             Py_ssize_t pos = 0;
+             long n = 0;
+        +    PyObject *dict;
+             if (arg != NULL)
+                 Py_XSETREF(cache, Py_NewRef(arg));
+        -    while (PyDict_Next(cache, &pos, NULL, &value))
+        +    dict = Py_NewRef(cache);
+        +    Py_BEGIN_CRITICAL_SECTION(dict);
+        +    while (PyDict_Next(dict, &pos, NULL, &value)) {
+        +        Py_INCREF(value);
+                 n += PyObject_IsTrue(value);
+        +        Py_DECREF(value);
+        +    }
+        +    Py_END_CRITICAL_SECTION();
+        +    Py_DECREF(dict);
+             return n;
+         }
+        ");
+}
+
+#[test]
+fn a_dict_whose_owner_goes_by_a_helper_is_held() {
+    let held = |helper: &str, call: &str| {
+        let changed = diff(&format!(
+            "
+typedef struct {{ PyObject *result; int n; }} Ctx;
+{helper}
+static int f(PyObject *func)
+{{
+    Ctx ctx;
+    PyObject *result = PyObject_CallNoArgs(func), *options, *value;
+    Py_ssize_t pos = 0;
+    if (!PyArg_ParseTuple(result, \"O!\", &PyDict_Type, &options))
+        return -1;
+    while (PyDict_Next(options, &pos, NULL, &value)) {{
+        if (PyObject_IsTrue(value)) {{
+            {call}
+            return -1;
+        }}
+    }}
+    Py_DECREF(result);
+    return 0;
+}}
+"
+        ));
+        assert!(changed.contains("SECTION(options);"), "{changed}");
+        changed.contains("+    Py_INCREF(options);")
+    };
+    let drop = "static void drop(PyObject *a, PyObject *b) { Py_XDECREF(a); Py_XDECREF(b); }";
+    assert!(held(drop, "drop(result, NULL);"));
+    assert!(!held(drop, "drop(func, NULL);"));
+    let look = "static int look(PyObject *a) { return PyTuple_Check(a); }";
+    assert!(!held(look, "if (look(result)) PyErr_Clear();"));
+    let clear = "static void clear(PyObject **a) { Py_CLEAR(*a); }";
+    assert!(held(clear, "clear(&result);"));
+    assert!(held("", "unseen(result);"));
+    // Done behind the section.
+    assert!(!held("", "Py_DECREF(result);"));
+}
+
+#[test]
+fn a_parameter_is_held_if_a_caller_lends_a_field() {
+    let held = |arg: &str| {
+        let changed = diff(&format!(
+            "
+typedef struct {{ PyObject_HEAD PyObject *dict; }} Obj;
+static int any_true(PyObject *d)
+{{
+    PyObject *value;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(d, &pos, NULL, &value)) {{
+        if (PyObject_IsTrue(value))
+            return 1;
+    }}
+    return 0;
+}}
+static PyObject *set(Obj *self, PyObject *to)
+{{
+    Py_XSETREF(self->dict, Py_NewRef(to));
+    return PyLong_FromLong(any_true({arg}));
+}}
+"
+        ));
+        assert!(changed.contains("SECTION(d);"), "{changed}");
+        changed.contains("+    Py_INCREF(d);")
+    };
+    assert!(held("self->dict"));
+    assert!(!held("to"));
 }

@@ -42,7 +42,8 @@ fn the_section_begins_where_the_size_is_asked() {
 
 #[test]
 fn exits_in_front_of_the_loop_release_no_key() {
-    let text = "
+    let text =
+        "static int take(PyObject *key, char **name) { return (*name = text_of(key->n)) ? 0 : -1; }
 static int
 fill(PyObject *d, PyObject *seen)
 {
@@ -171,6 +172,32 @@ fn what_works_for_each_type_waits_for_the_lock_of_a_list() {
     assert!(waits("PyObject_SetItem(other, key, key)"));
     assert!(!waits("use(PyObject_Str(other))"));
     assert!(!waits("PyLong_AsLong(key)"));
+}
+
+#[test]
+fn what_is_not_seen_may_wait_for_the_lock_of_an_object() {
+    let is_safe = |declared: &str, call: &str| {
+        let reply = diff(&format!(
+            "
+static int
+fill(PyObject *d, long *hashes, PyObject *other, {declared})
+{{
+    Py_ssize_t pos = 0, i = 0;
+    PyObject *key;
+    hashes = malloc(PyDict_Size(d) * sizeof(*hashes));
+    while (PyDict_Next(d, &pos, &key, NULL))
+        hashes[i++] = {call};
+    return 0;
+}}
+"
+        ));
+        reply.contains("safe: hold `d`")
+    };
+    assert!(!is_safe("long (*note)(PyObject *)", "note(key)"));
+    assert!(!is_safe("Log *log", "log->note(log)"));
+    assert!(!is_safe("Log *log", "note(log->n, other)"));
+    assert!(is_safe("long (*next)(int)", "next(1)"));
+    assert!(is_safe("Log *log", "note(log, 2)"));
 }
 
 #[test]
@@ -478,6 +505,7 @@ write_all(Buffer *out, PyObject *d)
     }
     return 1;
 }
+static int write_text(Buffer *out, PyObject *key) { return write(out, PyUnicode_AsUTF8(key)); }
 ";
     insta::assert_snapshot!(diff(text), @"
         11: `d` is iterated over without holding its lock
@@ -526,6 +554,7 @@ fn a_size_that_is_used_behind_the_section_is_declared_in_front_of_it() {
     let said = |declared: &str, used: &str| {
         diff(&format!(
             "
+typedef const Py_ssize_t fixed;
 static Py_ssize_t
 fill(PyObject *d, long *hashes, Table *table)
 {{
@@ -564,6 +593,7 @@ fill(PyObject *d, long *hashes, Table *table)
         "Py_ssize_t n = PyDict_Size(d);\n    Py_ssize_t pos = start();",
         "Py_ssize_t n = PyMapping_Length(d);\n    Py_ssize_t pos = 0, m = table->n;",
         "const Py_ssize_t n = PyDict_Size(d);\n    Py_ssize_t pos = 0;",
+        "fixed n = PyDict_Size(d);\n    Py_ssize_t pos = 0;",
         "Py_ssize_t n = PyDict_Size(d), pos = 0;",
         // Without the value there is no type, and the name has more to it.
         "__auto_type n = PyDict_Size(d);\n    Py_ssize_t pos = 0;",
@@ -714,4 +744,34 @@ fill(PyObject *self, PyObject *args, long *hashes)
     }
     // That crashes as well.
     assert!(!may_be_null(" = registry", "", "PyDict_GET_SIZE"));
+}
+
+#[test]
+fn a_loop_that_was_counted_in_a_section_of_its_own_is_for_review() {
+    let reply = diff(
+        "
+static PyObject *
+texts(PyObject *d)
+{
+    Py_ssize_t pos = 0, n = 0, i = 0;
+    PyObject *key, *value, *all;
+
+    Py_BEGIN_CRITICAL_SECTION(d);
+    while (PyDict_Next(d, &pos, &key, &value))
+        if (PyUnicode_Check(key))
+            n++;
+    Py_END_CRITICAL_SECTION();
+    all = PyTuple_New(n);
+    pos = 0;
+    while (PyDict_Next(d, &pos, &key, &value))
+        if (PyUnicode_Check(key)) {
+            PyTuple_SET_ITEM(all, i, Py_NewRef(value));
+            i++;
+        }
+    return all;
+}
+",
+    );
+    assert!(reply.contains("the one that has counted them"), "{reply}");
+    assert!(!reply.contains("safe: "), "{reply}");
 }
