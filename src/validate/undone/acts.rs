@@ -56,9 +56,7 @@ pub(super) fn acts(
         let ExprKind::Call { .. } = tree.expr(expr).kind else {
             return None;
         };
-        let tells = tree
-            .called(expr)
-            .is_some_and(|name| only_tells(changed.original.program, name, 0));
+        let tells = only_tells(changed.original, tree, expr, 0);
         Some(Act {
             expr,
             stmt,

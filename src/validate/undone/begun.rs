@@ -35,6 +35,13 @@ impl View<'_> {
         self.liveness.is_live(local, exit.from) || self.cfg.address_taken().contains(&local)
     }
 
+    /// Whether a variable came in with the change, for what stood in its place: `give(value)` was
+    /// `give(PySys_GetObject("stdout"))`.
+    fn is_added(&self, local: LocalId) -> bool {
+        let name = self.tree.local(local).name_range;
+        self.changed.is_inserted(name.start)
+    }
+
     /// Whether a variable only names what the caller passed in.
     fn is_given(&self, local: LocalId) -> bool {
         let tree = self.tree;
@@ -56,6 +63,7 @@ impl View<'_> {
         let is_pointer = variable.ty.pointee().is_some() && !is_array(tree, local);
         let is_plain = is_pointer || variable.ty.is_number();
         variable.is_param
+            || self.is_added(local)
             || is_plain
                 && stores.all(|(_, value)| !is_made(value))
                 && self.cfg.addressing(local).all(is_parsed)
@@ -150,7 +158,9 @@ impl View<'_> {
                 | ExprKind::Unary {
                     op: UnaryOp::Deref, ..
                 } => {
-                    return (!tree.is_null(arg)).then_some(arg);
+                    let mut roots = roots(tree, arg).into_iter();
+                    let is_added = roots.any(|root| self.is_added(root));
+                    return (!is_added && !tree.is_null(arg)).then_some(arg);
                 }
                 _ => return None,
             }
@@ -166,16 +176,10 @@ impl View<'_> {
     /// what another call began.
     pub(super) fn undoes(&self, act: &Act, exit: &Exit) -> bool {
         let is_end = || match act.writes {
-            true => self.is_written_out(act.expr) && self.sets_back(act),
+            true => self.sets_back(act),
             false => !self.is_of_python(act) && self.is_last(act) && self.is_half(act),
         };
         self.is_apart(act, exit) && is_end() && self.is_due(act, exit, false)
-    }
-
-    /// Whether no macro makes an expression.
-    fn is_written_out(&self, expr: ExprId) -> bool {
-        let range = self.tree.expr(expr).range;
-        self.changed.item.tokens.file_span(range).is_some()
     }
 
     /// Whether `act` works on a variable of the function that is no number beside others, or on just

@@ -16,6 +16,7 @@
 
 mod acts;
 mod begun;
+mod memory;
 mod moved;
 mod stored;
 mod telling;
