@@ -4,7 +4,7 @@
 
 mod support;
 
-use support::decided::{all, object};
+use support::decided::all;
 
 /// A function that begins something, and ends it where it fails and at its end.
 fn between(declared: &str, begin: &str, end: &str) -> String {
@@ -137,14 +137,121 @@ static PyObject *f(Foo *self, PyObject *list) {{
     let opened = once("OPEN(self)", "SHUT(self)");
     assert!(opened.starts_with("review"), "{opened}");
     // Where each pass begins and ends it, nothing is open at the lookup.
-    let looped = object(&format!(
-        "for (i = 0; i < PyList_GET_SIZE(list); i++) {{
-            PyObject *item = PyList_GET_ITEM(list, i);
-            ((Foo *)self)->busy++;
-            print(item);
-            ((Foo *)self)->busy--;
-        }}
-        return PyList_New(0);"
+    let looped = all(&format!(
+        "{macros}
+static PyObject *f(Foo *self, PyObject *list) {{
+    Py_ssize_t i;
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {{
+        PyObject *item = PyList_GET_ITEM(list, i);
+        ENTER(self);
+        OPEN(self->next);
+        print(item);
+        SHUT(self->next);
+        LEAVE(self);
+    }}
+    return PyList_New(0);
+}}
+"
     ));
     assert_eq!(looped, "safe");
+}
+
+/// A function that begins something, and of which just the end takes it back.
+fn at_the_end(begin: &str, end: &str) -> String {
+    all(&format!(
+        "
+static PyObject *f(Foo *self, PyObject *list, PyObject *key, char *text) {{
+    PyObject *item, *result;
+    int used = 0;
+    {begin}
+    item = PyList_GET_ITEM(list, 0);
+    result = PyObject_CallOneArg(item, list);
+    {end}
+    return result;
+}}
+"
+    ))
+}
+
+#[test]
+fn what_only_the_end_takes_back() {
+    insta::assert_snapshot!(
+        at_the_end("self->current = Py_NewRef(list);", "Py_CLEAR(self->current);"),
+        @"review in `f`, `Py_CLEAR(self->current)` (line 8) need not be done where the item is not there any more"
+    );
+    for (begin, end) in [
+        (
+            "if (PySet_Add(self->seen, key) < 0) return NULL;",
+            "PySet_Discard(self->seen, key);",
+        ),
+        (
+            "PyList_Append(self->log, key);",
+            "PySequence_DelItem(self->log, -1);",
+        ),
+        (
+            "if (PyDict_SetItem(self->seen, key, key) < 0) return NULL;",
+            "PyDict_DelItem(self->seen, key);",
+        ),
+        (
+            "PyObject_SetAttrString(list, \"busy\", Py_True);",
+            "PyObject_DelAttrString(list, \"busy\");",
+        ),
+        (
+            "PyObject_SetAttrString(list, \"busy\", Py_True);",
+            "PyObject_SetAttrString(list, \"busy\", Py_False);",
+        ),
+        (
+            "PySys_SetObject(\"current\", list);",
+            "PySys_SetObject(\"current\", Py_None);",
+        ),
+        (
+            "Py_XSETREF(self->current, Py_NewRef(list));",
+            "Py_CLEAR(self->current);",
+        ),
+        ("strcpy(self->name, \"busy\");", "self->name[0] = 0;"),
+        (
+            "self->state = (State){1, 2};",
+            "self->state = (State){0, 0};",
+        ),
+        ("self->state = STATE_BUSY;", "self->state = STATE_IDLE;"),
+        ("self->flags |= BUSY;", "self->flags &= ~BUSY;"),
+        (
+            "if (mark(self, list) < 0) return NULL;",
+            "unmark(self, list);",
+        ),
+        ("self->handle = start(key);", "quit(self->handle);"),
+    ] {
+        let result = at_the_end(begin, end);
+        assert!(result.starts_with("review"), "{end}: {result}");
+        // It begins behind the lookup.
+        let later = end.replace("self", "(self)");
+        let later = at_the_end("", &format!("{begin} {later}"));
+        assert_ne!(later.split(' ').next(), Some("review"), "{end}");
+    }
+}
+
+/// What is at work on the same, and takes back nothing that had begun.
+#[test]
+fn what_takes_back_nothing() {
+    for (begin, end) in [
+        (
+            "PyList_Append(self->log, key);",
+            "PyList_Append(self->log, list);",
+        ),
+        (
+            "PyDict_SetItem(self->seen, key, key);",
+            "PyDict_SetItem(self->seen, list, key);",
+        ),
+        (
+            "PyObject_Hash(self->seen);",
+            "PyDict_DelItem(self->seen, key);",
+        ),
+        ("PyObject_Hash(self->current);", "Py_CLEAR(self->current);"),
+        ("", "strcpy(self->name, \"done\");"),
+        ("", "self->state = STATE_DONE;"),
+        ("*text++ = '(';", "*text++ = ',';"),
+        ("text[used] = '(';", "used++; text[used] = ',';"),
+    ] {
+        assert_eq!(at_the_end(begin, end), "safe", "{end}");
+    }
 }

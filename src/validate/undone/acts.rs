@@ -217,6 +217,24 @@ fn is_field(tree: &Tree, expr: ExprId) -> bool {
     }
 }
 
+/// Whether a value is known before the program runs, as its form or its name says: `NULL`, `-1`,
+/// `MODE_NONE`, `Py_None`, `(State){0}`.
+pub(super) fn is_constant(tree: &Tree, value: ExprId) -> bool {
+    match &tree.expr(tree.without_casts(value)).kind {
+        ExprKind::Name(Name::Global(name)) => {
+            let is_capital = |letter: char| !letter.is_ascii_lowercase();
+            let is_plain = matches!(&**name, "false" | "true" | "nullptr");
+            is_plain || name.starts_with("Py_") || name.chars().all(is_capital)
+        }
+        ExprKind::Unary { op, operand } => {
+            matches!(op, UnaryOp::Minus | UnaryOp::Complement) && is_constant(tree, *operand)
+        }
+        ExprKind::Int(_) | ExprKind::Float | ExprKind::Char | ExprKind::Str(_) => true,
+        ExprKind::Compound { .. } => true,
+        _ => false,
+    }
+}
+
 /// Whether a place is what a pointer of the caller's points at: `*out`, `pair[0]`.
 pub(super) fn is_output(tree: &Tree, place: ExprId) -> bool {
     let pointer = match tree.expr(tree.without_casts(place)).kind {

@@ -18,6 +18,7 @@ mod acts;
 mod begun;
 mod memory;
 mod moved;
+mod pairs;
 mod stored;
 mod telling;
 mod ways;

@@ -174,12 +174,12 @@ fn is_about_made(tree: &Tree, call: ExprId) -> bool {
         .is_some_and(|local| is_made_here(tree, local))
 }
 
-fn is_release(name: &str) -> bool {
+pub(super) fn is_release(name: &str) -> bool {
     matches!(name, "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR" | "Py_DecRef")
 }
 
 /// Whether a variable is one of the function's that gets what it makes.
-fn is_made_here(tree: &Tree, local: LocalId) -> bool {
+pub(super) fn is_made_here(tree: &Tree, local: LocalId) -> bool {
     let is_new = |name: &str| {
         let words = ["New", "Call", "Build", "From"];
         name.starts_with("Py") && words.iter().any(|word| name.contains(word))
