@@ -249,6 +249,7 @@ fn what_takes_back_nothing() {
         ("PyObject_Hash(self->current);", "Py_CLEAR(self->current);"),
         ("", "strcpy(self->name, \"done\");"),
         ("", "self->state = STATE_DONE;"),
+        ("if (put(self, key) < 0) return NULL;", "put(self, key);"),
         ("*text++ = '(';", "*text++ = ',';"),
         ("text[used] = '(';", "used++; text[used] = ',';"),
     ] {

@@ -173,8 +173,10 @@ pub(super) fn is_outside(tree: &Tree, place: ExprId) -> bool {
     }
 }
 
+/// Whether a variable is an array; a parameter that looks like one is a pointer.
 pub(super) fn is_array(tree: &Tree, local: LocalId) -> bool {
-    matches!(tree.local(local).ty.kind, TypeKind::Array(..))
+    let variable = tree.local(local);
+    !variable.is_param && matches!(variable.ty.kind, TypeKind::Array(..))
 }
 
 /// The variables that a call or place is about: not those that just count, as in `names[i]`.

@@ -200,13 +200,15 @@ impl View<'_> {
             || roots.any(|root| !self.is_given(root) && (args.len() == 1 || !is_number(root)))
             || self.is_written_by_c(act)
             || partners
-                .any(|other| self.is_other_half(other, &args) && self.has_begun(other, exit, act))
+                .any(|other| self.is_other_half(other, act) && self.has_begun(other, exit, act))
     }
 
     /// Whether `other` sets what a call gets, or works on just the same, and gives at most a status.
-    fn is_other_half(&self, other: &Act, args: &[String]) -> bool {
+    fn is_other_half(&self, other: &Act, act: &Act) -> bool {
+        let called = |act: &Act| self.tree.called(act.expr);
         let is_status = || self.old.iter().any(|exit| self.is_asked(other, exit));
-        other.writes || self.arguments(other) == args && (other.may_undo || is_status())
+        let begins = || other.may_undo || called(other) != called(act) && is_status();
+        other.writes || self.arguments(other) == self.arguments(act) && begins()
     }
 
     /// Whether `act` calls a function of Python that ends nothing.
