@@ -78,6 +78,20 @@ pub fn copies_memory(name: &str) -> Option<Copied> {
     }
 }
 
+/// Position of the argument whose memory a function of the C library writes.
+#[must_use]
+pub fn written(name: &str) -> Option<usize> {
+    let copies_text = matches!(
+        name,
+        "memset" | "stpcpy" | "strcat" | "strcpy" | "strlcat" | "strlcpy" | "strncat" | "strncpy"
+    );
+    let prints = name.ends_with("sprintf") || name.ends_with("snprintf");
+    match copies_text || prints {
+        true => Some(0),
+        false => copies_memory(name).map(|copied| copied.to),
+    }
+}
+
 /// Whether a function of the C library (or of GLib) gives a pointer, but none into its arguments.
 #[must_use]
 pub fn gives_other_memory(name: &str) -> bool {

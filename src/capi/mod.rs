@@ -16,7 +16,7 @@ pub use effects::{
     Effects, Out, OutKind, Returns, Steal, StealWhen, effects, looks_at_count, never_returns,
     raises_for_null, reads_first,
 };
-pub use libc::{Copied, copies_memory, gives_other_memory, is_libc};
+pub use libc::{Copied, copies_memory, gives_other_memory, is_libc, written};
 pub use lists::{LIST_SIZES, PLAIN_LIST_SIZES, UNCHECKED_ITEMS};
 pub use replacements::{Absent, Form, OldErrors, REPLACEMENTS, Replacement, replacement};
 pub use slots::slot_gives_new;

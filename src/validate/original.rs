@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use crate::ast::Function;
 use crate::ownership::summary::Summaries;
-use crate::program::{CallIndex, Program, ProgramItem};
+use crate::program::{CallIndex, Program, ProgramItem, Types};
 use crate::roles::{Role, Roles};
 use crate::source::{ByteSpan, FileId};
 
@@ -13,8 +13,11 @@ pub(super) struct Original<'a> {
     pub(super) program: &'a Program<'a>,
     /// What its functions do with their arguments.
     pub(super) callees: &'a Summaries,
-    /// What Python calls, when first asked for.
-    python: OnceCell<(Roles, CallIndex)>,
+    /// The types of its places.
+    pub(super) types: Types<'a>,
+    /// What Python calls, and who calls what, when first asked for.
+    roles: OnceCell<Roles>,
+    calls: OnceCell<CallIndex>,
 }
 
 impl<'a> Original<'a> {
@@ -22,7 +25,9 @@ impl<'a> Original<'a> {
         Self {
             program,
             callees,
-            python: OnceCell::new(),
+            types: Types::new(program),
+            roles: OnceCell::new(),
+            calls: OnceCell::new(),
         }
     }
 
@@ -38,15 +43,19 @@ impl<'a> Original<'a> {
 
     /// Whether Python alone calls the function, as a method: it owns what is returned.
     pub(super) fn is_method(&self, item: &ProgramItem, function: &Function) -> bool {
-        let (roles, calls) = self.python();
-        let mut roles = roles.of(item, function);
+        let mut roles = self.roles().of(item, function);
         roles.any(|role| matches!(role, Role::Method(_) | Role::Getter))
-            && calls.calls_to(&function.name).is_empty()
+            && self.calls().calls_to(&function.name).is_empty()
+    }
+
+    /// The calls of its functions by their names.
+    pub(super) fn calls(&self) -> &CallIndex {
+        self.calls.get_or_init(|| CallIndex::new(self.program))
     }
 
     /// The functions of the package that run where an object of a type of it ends.
     pub(super) fn destructors(&self) -> impl Iterator<Item = &'a Function> {
-        let (roles, _) = self.python();
+        let roles = self.roles();
         let functions = self.program.functions();
         let ends = functions.filter(|(item, function)| {
             let mut roles = roles.of(item, function);
@@ -55,8 +64,7 @@ impl<'a> Original<'a> {
         ends.map(|(_, function)| function)
     }
 
-    fn python(&self) -> &(Roles, CallIndex) {
-        self.python
-            .get_or_init(|| (Roles::new(self.program), CallIndex::new(self.program)))
+    fn roles(&self) -> &Roles {
+        self.roles.get_or_init(|| Roles::new(self.program))
     }
 }

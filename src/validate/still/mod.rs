@@ -44,11 +44,10 @@ pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure
         return None;
     }
     let cfg = graph(function);
-    let types = Types::new(changed.original.program);
     sections.iter().find_map(|section| {
         let proof = Proof {
             function,
-            types: &types,
+            types: &changed.original.types,
             cfg: &cfg,
             section,
         };

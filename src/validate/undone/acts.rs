@@ -56,9 +56,7 @@ pub(super) fn acts(
         let ExprKind::Call { .. } = tree.expr(expr).kind else {
             return None;
         };
-        let tells = tree
-            .called(expr)
-            .is_some_and(|name| only_tells(changed.original.program, name, 0));
+        let tells = only_tells(changed.original, tree, expr, 0);
         Some(Act {
             expr,
             stmt,
@@ -175,8 +173,10 @@ pub(super) fn is_outside(tree: &Tree, place: ExprId) -> bool {
     }
 }
 
+/// Whether a variable is an array; a parameter that looks like one is a pointer.
 pub(super) fn is_array(tree: &Tree, local: LocalId) -> bool {
-    matches!(tree.local(local).ty.kind, TypeKind::Array(..))
+    let variable = tree.local(local);
+    !variable.is_param && matches!(variable.ty.kind, TypeKind::Array(..))
 }
 
 /// The variables that a call or place is about: not those that just count, as in `names[i]`.
@@ -216,6 +216,24 @@ fn is_field(tree: &Tree, expr: ExprId) -> bool {
         ExprKind::Name(Name::Global(ref name)) => !name.starts_with("Py"),
         ExprKind::Member { base, arrow, .. } => arrow || is_field(tree, base),
         _ => is_output(tree, expr),
+    }
+}
+
+/// Whether a value is known before the program runs, as its form or its name says: `NULL`, `-1`,
+/// `MODE_NONE`, `Py_None`, `(State){0}`.
+pub(super) fn is_constant(tree: &Tree, value: ExprId) -> bool {
+    match &tree.expr(tree.without_casts(value)).kind {
+        ExprKind::Name(Name::Global(name)) => {
+            let is_capital = |letter: char| !letter.is_ascii_lowercase();
+            let is_plain = matches!(&**name, "false" | "true" | "nullptr");
+            is_plain || name.starts_with("Py_") || name.chars().all(is_capital)
+        }
+        ExprKind::Unary { op, operand } => {
+            matches!(op, UnaryOp::Minus | UnaryOp::Complement) && is_constant(tree, *operand)
+        }
+        ExprKind::Int(_) | ExprKind::Float | ExprKind::Char | ExprKind::Str(_) => true,
+        ExprKind::Compound { .. } => true,
+        _ => false,
     }
 }
 

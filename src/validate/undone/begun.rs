@@ -1,7 +1,7 @@
 //! Whether something that an exit undoes has begun at a lookup.
 
 use super::View;
-use super::acts::{Act, is_array, is_output, roots, words};
+use super::acts::{Act, is_array, is_constant, roots, words};
 use super::telling::{ends, sets_back_exception};
 use super::ways::Exit;
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, UnaryOp};
@@ -35,6 +35,13 @@ impl View<'_> {
         self.liveness.is_live(local, exit.from) || self.cfg.address_taken().contains(&local)
     }
 
+    /// Whether a variable came in with the change, for what stood in its place: `give(value)` was
+    /// `give(PySys_GetObject("stdout"))`.
+    fn is_added(&self, local: LocalId) -> bool {
+        let name = self.tree.local(local).name_range;
+        self.changed.is_inserted(name.start)
+    }
+
     /// Whether a variable only names what the caller passed in.
     fn is_given(&self, local: LocalId) -> bool {
         let tree = self.tree;
@@ -56,6 +63,7 @@ impl View<'_> {
         let is_pointer = variable.ty.pointee().is_some() && !is_array(tree, local);
         let is_plain = is_pointer || variable.ty.is_number();
         variable.is_param
+            || self.is_added(local)
             || is_plain
                 && stores.all(|(_, value)| !is_made(value))
                 && self.cfg.addressing(local).all(is_parsed)
@@ -88,38 +96,43 @@ impl View<'_> {
     }
 
     /// What may begin what `act` undoes, by what it works on: another write of the place, a call
-    /// with one of the arguments, a write of an output argument that is released: `*out = v`.
+    /// with one of the arguments, a write of a place that is released: `*out = v`.
     fn partners<'s>(&'s self, act: &'s Act) -> impl Iterator<Item = &'s Act> {
         let args = self.arguments(act);
         self.acts.iter().filter(move |other| match act.writes {
-            true => other.writes && other.key == act.key && other.text != act.text,
-            false if other.writes => self.hands_out(other, &args),
+            true if other.writes => other.key == act.key && other.text != act.text,
+            true => self.fills(other, act),
+            false if other.writes => self.sets_one_of(other, &args),
             false => other.key != act.key && self.shares(other, &args),
         })
     }
 
-    /// Whether a write gives one of `args` something, where it is an output argument.
-    fn hands_out(&self, write: &Act, args: &[String]) -> bool {
+    /// Whether a write gives one of `args` something, where it is a place of others.
+    pub(super) fn sets_one_of(&self, write: &Act, args: &[String]) -> bool {
         let ExprKind::Assign { lhs, rhs, .. } = self.tree.expr(write.expr).kind else {
             return false;
         };
         let place = words(self.changed, self.files, lhs);
-        is_output(self.tree, lhs) && !self.tree.is_null(rhs) && args.contains(&place)
+        !self.tree.is_null(rhs) && args.contains(&place)
     }
 
     /// Whether the test of `exit` calls something with an argument of `act`.
     pub(super) fn works_on_same(&self, exit: &Exit, act: &Act) -> bool {
-        let StmtKind::If { cond, .. } = self.tree.stmt(exit.test).kind else {
-            return false;
-        };
-        let within = self.tree.expr(cond).range;
         let args = self.arguments(act);
         let mut calls = self.acts.iter().filter(|other| !other.writes);
         calls.any(|other| {
             let mut theirs = self.arguments(other).into_iter();
-            within.contains(self.tree.expr(other.expr).range)
-                && theirs.any(|arg| args.contains(&arg))
+            self.is_asked(other, exit) && theirs.any(|arg| args.contains(&arg))
         })
+    }
+
+    /// Whether the test of `exit` makes a call: `if (begin(self) < 0) return NULL;`.
+    fn is_asked(&self, call: &Act, exit: &Exit) -> bool {
+        let StmtKind::If { cond, .. } = self.tree.stmt(exit.test).kind else {
+            return false;
+        };
+        let within = self.tree.expr(cond).range;
+        within.contains(self.tree.expr(call.expr).range)
     }
 
     /// Whether a call has one of these arguments, or none like `act`.
@@ -150,7 +163,9 @@ impl View<'_> {
                 | ExprKind::Unary {
                     op: UnaryOp::Deref, ..
                 } => {
-                    return (!tree.is_null(arg)).then_some(arg);
+                    let mut roots = roots(tree, arg).into_iter();
+                    let is_added = roots.any(|root| self.is_added(root));
+                    return (!is_added && !tree.is_null(arg)).then_some(arg);
                 }
                 _ => return None,
             }
@@ -166,21 +181,16 @@ impl View<'_> {
     /// what another call began.
     pub(super) fn undoes(&self, act: &Act, exit: &Exit) -> bool {
         let is_end = || match act.writes {
-            true => self.is_written_out(act.expr) && self.sets_back(act),
-            false => !self.is_of_python(act) && self.is_last(act) && self.is_half(act),
+            true => self.sets_back(act, exit),
+            false => !self.is_of_python(act) && self.is_last(act) && self.is_half(act, exit),
         };
-        self.is_apart(act, exit) && is_end() && self.is_due(act, exit, false)
-    }
-
-    /// Whether no macro makes an expression.
-    fn is_written_out(&self, expr: ExprId) -> bool {
-        let range = self.tree.expr(expr).range;
-        self.changed.item.tokens.file_span(range).is_some()
+        self.takes_back(act, exit)
+            || self.is_apart(act, exit) && is_end() && self.is_due(act, exit, false)
     }
 
     /// Whether `act` works on a variable of the function that is no number beside others, or on just
     /// the same as a call before it.
-    fn is_half(&self, act: &Act) -> bool {
+    fn is_half(&self, act: &Act, exit: &Exit) -> bool {
         let mut roots = roots(self.tree, act.expr).into_iter();
         let args = self.arguments(act);
         let mut partners = self.partners(act);
@@ -188,7 +198,17 @@ impl View<'_> {
         // `PyErr_Fetch`, which is the other half, may also just look at the exception.
         self.tree.called(act.expr).is_some_and(sets_back_exception)
             || roots.any(|root| !self.is_given(root) && (args.len() == 1 || !is_number(root)))
-            || partners.any(|other| other.may_undo && self.arguments(other) == args)
+            || self.is_written_by_c(act)
+            || partners
+                .any(|other| self.is_other_half(other, act) && self.has_begun(other, exit, act))
+    }
+
+    /// Whether `other` sets what a call gets, or works on just the same, and gives at most a status.
+    fn is_other_half(&self, other: &Act, act: &Act) -> bool {
+        let called = |act: &Act| self.tree.called(act.expr);
+        let is_status = || self.old.iter().any(|exit| self.is_asked(other, exit));
+        let begins = || other.may_undo || called(other) != called(act) && is_status();
+        other.writes || self.arguments(other) == self.arguments(act) && begins()
     }
 
     /// Whether `act` calls a function of Python that ends nothing.
@@ -200,17 +220,22 @@ impl View<'_> {
     /// Whether `act` is no part of what the loop around `exit` does with each item: it stands behind
     /// the loop, or ends in it what began in it.
     fn is_apart(&self, act: &Act, exit: &Exit) -> bool {
-        let Some(around) = self.loop_around(exit.test) else {
-            return true;
-        };
-        let range = self.tree.stmt(around).range;
-        let is_inside = |expr: ExprId| range.contains(self.tree.expr(expr).range);
         let mut partners = self.partners(act);
-        !is_inside(act.expr)
-            || partners.any(|partner| is_inside(partner.expr) && self.has_begun(partner, exit, act))
+        !self.is_in_loop(act, exit)
+            || partners
+                .any(|partner| self.is_in_loop(partner, exit) && self.has_begun(partner, exit, act))
     }
 
-    fn has_begun(&self, partner: &Act, exit: &Exit, act: &Act) -> bool {
+    /// Whether `act` stands in the innermost loop around `exit`.
+    pub(super) fn is_in_loop(&self, act: &Act, exit: &Exit) -> bool {
+        let around = self.loop_around(exit.test);
+        around.is_some_and(|around| {
+            let range = self.tree.stmt(around).range;
+            range.contains(self.tree.expr(act.expr).range)
+        })
+    }
+
+    pub(super) fn has_begun(&self, partner: &Act, exit: &Exit, act: &Act) -> bool {
         reaches(
             self.cfg,
             partner.point.next(),
@@ -248,8 +273,8 @@ impl View<'_> {
         })
     }
 
-    /// Whether a write sets a place to 0, counts it down, or gives it what it held before.
-    fn sets_back(&self, act: &Act) -> bool {
+    /// Whether a write sets a place to a constant, counts it down, takes bits out of it, or gives it what it held before.
+    fn sets_back(&self, act: &Act, exit: &Exit) -> bool {
         let tree = self.tree;
         let is_saved = |value: ExprId| {
             let local = tree.as_local(tree.without_casts(value));
@@ -264,14 +289,33 @@ impl View<'_> {
         };
         match tree.expr(act.expr).kind {
             ExprKind::Assign { op: None, rhs, .. } => {
-                tree.is_null(rhs) || self.is_false(rhs) || is_saved(rhs)
+                let is_end = || is_constant(tree, rhs) && self.is_last_write(act, exit);
+                tree.is_null(rhs) || self.is_false(rhs) || is_saved(rhs) || is_end()
             }
-            ExprKind::Assign { op, .. } => op == Some(BinaryOp::Minus),
+            ExprKind::Assign { op, .. } => {
+                matches!(op, Some(BinaryOp::Minus | BinaryOp::BitAnd))
+            }
             ExprKind::Unary { op, .. } => {
                 matches!(op, UnaryOp::PreDecrement | UnaryOp::PostDecrement)
             }
             _ => false,
         }
+    }
+
+    /// Whether nothing else sets the place before the lookup is made again, or the function ends.
+    fn is_last_write(&self, act: &Act, exit: &Exit) -> bool {
+        let tree = self.tree;
+        let place = tree.changed(act.expr).unwrap_or(act.expr);
+        // `*end++` and `text[used]` are other places each time.
+        let mut parts = tree.exprs_in(tree.expr(place).range);
+        let moves = parts.any(|(_, part)| match part.kind {
+            ExprKind::Unary { op, .. } => op.is_step(),
+            ExprKind::Index { index, .. } => tree.as_local(index).is_some(),
+            _ => false,
+        });
+        let mut others = self.partners(act);
+        !moves
+            && !others.any(|other| reaches(self.cfg, act.point.next(), other.point, &[exit.from]))
     }
 
     fn is_false(&self, value: ExprId) -> bool {

@@ -16,9 +16,13 @@
 
 mod acts;
 mod begun;
+mod memory;
 mod moved;
+mod outputs;
+mod pairs;
 mod stored;
 mod telling;
+mod unset;
 mod ways;
 mod whole;
 

@@ -10,7 +10,7 @@
 //! ```
 
 use super::View;
-use super::acts::{Act, is_output, is_outside, roots};
+use super::acts::{Act, is_outside, roots};
 use super::ways::Exit;
 use crate::ast::{ExprId, ExprKind, LocalId, TypeKind, UnaryOp};
 use crate::capi::{self, Returns};
@@ -111,47 +111,6 @@ impl View<'_> {
                 && !shown.any(|other| reaches(self.cfg, exit.from, other.from, &steps))
                 && self.is_released_from(array, exit.start)
         })
-    }
-
-    /// What the function sets for its caller by the time it fails first, and not yet where `exit`
-    /// leaves: `*out = NULL; if (check(item) < 0) return -1;`.
-    pub(super) fn unset(&self, exit: &Exit) -> Option<&Act> {
-        let next = self.next(exit);
-        let entry = *self.cfg.reverse_post_order().first()?;
-        let entry = Point {
-            block: entry,
-            index: 0,
-        };
-        let done = self.done_from(exit.start, exit.from);
-        let mut clears = self.acts.iter().filter(|act| self.clears_output(act));
-        clears.find(|act| {
-            let same = self.acts.iter().filter(|other| other.key == act.key);
-            let mut set: Vec<Point> = same.map(|other| other.point).collect();
-            let first: Vec<Point> = next.iter().map(|other| other.from).collect();
-            let is_set = reaches(self.cfg, exit.from, act.point, &first)
-                && !first
-                    .iter()
-                    .any(|&it| reaches(self.cfg, exit.from, it, &set));
-            let is_open = reaches(self.cfg, entry, exit.from, &set);
-            set.push(exit.from);
-            let mut old = self.old.iter();
-            let fails_before = old.any(|other| reaches(self.cfg, entry, other.start, &set));
-            is_set && is_open && !fails_before && !next.is_empty() && !done.contains(&&*act.key)
-        })
-    }
-
-    /// Whether `act` sets what a pointer of the caller's points at to `NULL` or another constant.
-    fn clears_output(&self, act: &Act) -> bool {
-        let tree = self.tree;
-        let ExprKind::Assign { op: None, lhs, rhs } = tree.expr(act.expr).kind else {
-            return false;
-        };
-        let value = match tree.expr(rhs).kind {
-            ExprKind::Unary { operand, .. } => operand,
-            _ => rhs,
-        };
-        is_output(tree, lhs)
-            && (tree.is_null(value) || matches!(tree.expr(value).kind, ExprKind::Int(_)))
     }
 
     /// The array and the number of `names[used] = v`, where `v` is made by a call.

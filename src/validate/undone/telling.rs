@@ -1,35 +1,39 @@
 //! Functions that only tell of something: what they do is no end of anything.
 
+use super::super::original::Original;
 use super::acts::{ignored, is_count, is_outside};
+use super::memory::Memory;
 use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree, UnaryOp};
 use crate::capi::{self, words_of};
-use crate::program::Program;
 
 /// How deep functions of the package are looked into.
 const MAX_DEPTH: usize = 5;
 
-/// Whether a function just tells of something: raises an exception, or writes a line. A body that
-/// is there comes before the name: `traceback_add` may set back a field on its way.
-pub(super) fn only_tells(program: &Program<'_>, name: &str, depth: usize) -> bool {
-    let mut own = own(program, name).peekable();
+/// Whether a call just tells of something: raises an exception, or writes a line. A body that is
+/// there comes before the name: `traceback_add` may set back a field on its way.
+pub(super) fn only_tells(original: &Original<'_>, tree: &Tree, call: ExprId, depth: usize) -> bool {
+    let Some(name) = tree.called(call) else {
+        return false;
+    };
+    let mut own = own(original, name).peekable();
     if own.peek().is_none() {
-        return says_so(name);
+        return says_so(name) && !writes_elsewhere(original, tree, call, name);
     }
     let is_one = |function: &Function| {
-        body_only_tells(program, function, depth + 1)
-            || says_so(name) && body_ends_nothing(program, function, depth + 1)
+        body_only_tells(original, function, depth + 1)
+            || says_so(name) && body_ends_nothing(original, function, depth + 1)
     };
     depth < MAX_DEPTH && own.all(is_one)
 }
 
 /// Whether the body of a function changes nothing but its variables, and calls only what tells, or
 /// makes objects.
-fn body_only_tells(program: &Program<'_>, function: &Function, depth: usize) -> bool {
+fn body_only_tells(original: &Original<'_>, function: &Function, depth: usize) -> bool {
     let tree = &function.tree;
     tree.expr_ids().all(|expr| match tree.expr(expr).kind {
         ExprKind::Call { callee, .. } => tree.callee_name(callee).is_some_and(|name| {
             let of_python = name.starts_with("Py") && !ends(name) && !name.contains("Call");
-            of_python && leaves_others_alone(tree, expr, name) || only_tells(program, name, depth)
+            of_python && only_makes(tree, expr, name) || only_tells(original, tree, expr, depth)
         }),
         _ => tree
             .changed(expr)
@@ -39,7 +43,7 @@ fn body_only_tells(program: &Program<'_>, function: &Function, depth: usize) -> 
 
 /// Whether the body of a function whose name says that it tells of something ends nothing of its
 /// caller's: what it ends of its own, `PyErr_Restore` behind `PyErr_Fetch`, does not matter.
-fn body_ends_nothing(program: &Program<'_>, function: &Function, depth: usize) -> bool {
+fn body_ends_nothing(original: &Original<'_>, function: &Function, depth: usize) -> bool {
     let tree = &function.tree;
     let ignored = ignored(tree);
     tree.expr_ids().all(|expr| match tree.expr(expr).kind {
@@ -47,10 +51,10 @@ fn body_ends_nothing(program: &Program<'_>, function: &Function, depth: usize) -
             let name = tree.callee_name(callee);
             let is_harmless = |name: &str| {
                 let of_python = name.trim_start_matches('_').starts_with("Py");
-                let mut own = own(program, name).peekable();
+                let mut own = own(original, name).peekable();
                 match own.peek() {
                     Some(_) => {
-                        let is_one = |it: &Function| body_ends_nothing(program, it, depth + 1);
+                        let is_one = |it: &Function| body_ends_nothing(original, it, depth + 1);
                         depth < MAX_DEPTH && own.all(is_one)
                     }
                     None if of_python => {
@@ -59,7 +63,10 @@ fn body_ends_nothing(program: &Program<'_>, function: &Function, depth: usize) -
                             && leaves_others_alone(tree, expr, name);
                         is_harmless || is_about_own(tree, expr)
                     }
-                    None => says_so(name) || !ignored.contains(&expr) && !says_end(name),
+                    None => {
+                        let looks = !ignored.contains(&expr) && !says_end(name);
+                        (says_so(name) || looks) && !writes_elsewhere(original, tree, expr, name)
+                    }
                 }
             };
             name.is_some_and(is_harmless) || makes(tree, expr)
@@ -106,27 +113,73 @@ fn leaves_others_alone(tree: &Tree, call: ExprId, name: &str) -> bool {
         "add", "append", "clear", "delete", "discard", "extend", "insert", "merge", "remove",
         "set", "setitem", "swap", "update",
     ];
-    let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
-        return false;
-    };
     let is_plain = name.starts_with("PyErr_") || name.starts_with("Py_");
     let says_so = || words_of(name).any(|word| CHANGES.contains(&&*word));
     let changes = is_release(name) || !is_plain && says_so();
-    let is_made = || {
-        let first = args
-            .first()
-            .and_then(|&arg| tree.as_local(tree.without_casts(arg)));
-        first.is_some_and(|local| is_made_here(tree, local))
-    };
-    !changes || is_count(tree, call) || is_made()
+    !changes || is_count(tree, call) || is_about_made(tree, call)
 }
 
-fn is_release(name: &str) -> bool {
+/// Whether a function of Python is known to make or look at an object, or to tell of an exception,
+/// and to change nothing that others have.
+fn only_makes(tree: &Tree, call: ExprId, name: &str) -> bool {
+    const MAKES: [&str; 32] = [
+        "as",
+        "build",
+        "check",
+        "concat",
+        "contains",
+        "count",
+        "data",
+        "decode",
+        "encode",
+        "err",
+        "fast",
+        "format",
+        "from",
+        "get",
+        "has",
+        "hash",
+        "here",
+        "import",
+        "intern",
+        "is",
+        "join",
+        "length",
+        "lookup",
+        "new",
+        "pack",
+        "ready",
+        "repr",
+        "size",
+        "str",
+        "substring",
+        "true",
+        "type",
+    ];
+    let makes = || words_of(name).any(|word| MAKES.contains(&&*word));
+    is_count(tree, call)
+        || is_about_made(tree, call)
+        || capi::never_returns(name)
+        || makes() && leaves_others_alone(tree, call, name)
+}
+
+/// Whether a call works on an object that the function made.
+fn is_about_made(tree: &Tree, call: ExprId) -> bool {
+    let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
+        return false;
+    };
+    let first = args.first().map(|&arg| tree.without_casts(arg));
+    first
+        .and_then(|first| tree.as_local(first))
+        .is_some_and(|local| is_made_here(tree, local))
+}
+
+pub(super) fn is_release(name: &str) -> bool {
     matches!(name, "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR" | "Py_DecRef")
 }
 
 /// Whether a variable is one of the function's that gets what it makes.
-fn is_made_here(tree: &Tree, local: LocalId) -> bool {
+pub(super) fn is_made_here(tree: &Tree, local: LocalId) -> bool {
     let is_new = |name: &str| {
         let words = ["New", "Call", "Build", "From"];
         name.starts_with("Py") && words.iter().any(|word| name.contains(word))
@@ -145,8 +198,8 @@ fn gets_only(tree: &Tree, local: LocalId, is_like: impl Fn(ExprId) -> bool) -> b
 }
 
 /// The functions of the package with this name.
-fn own<'a>(program: &'a Program<'_>, name: &'a str) -> impl Iterator<Item = &'a Function> {
-    let all = program.functions().map(|(_, function)| function);
+fn own<'a>(original: &'a Original<'_>, name: &'a str) -> impl Iterator<Item = &'a Function> {
+    let all = original.program.functions().map(|(_, function)| function);
     all.filter(move |function| function.name == name)
 }
 
@@ -229,10 +282,22 @@ fn says_so(name: &str) -> bool {
         return name == "PyErr_Clear";
     }
     name.starts_with("PyErr_")
-        || name.starts_with("PySys_")
+        || name.starts_with("PySys_Write")
+        || name.starts_with("PySys_Format")
+        || name == "PySys_Audit"
         || name.contains("printf")
         || adds_line
         || TELLS.iter().any(|word| has(word))
+}
+
+/// Whether a call of the C library writes memory that others have: `strcpy(self->name, saved)`.
+fn writes_elsewhere(original: &Original<'_>, tree: &Tree, call: ExprId, name: &str) -> bool {
+    let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
+        return false;
+    };
+    let written = capi::written(name).and_then(|at| args.get(at));
+    let memory = Memory { original, tree };
+    written.is_some_and(|&written| !memory.is_own(written))
 }
 
 /// Whether the name of a function says that it ends something.
@@ -271,6 +336,7 @@ mod tests {
     fn names_tell_of_errors() {
         for name in [
             "PyErr_Format",
+            "PySys_WriteStderr",
             "raise_from_errno",
             "setSQLError",
             "_PyTraceback_Add",
@@ -284,6 +350,7 @@ mod tests {
         }
         for name in [
             "PyErr_Restore",
+            "PySys_SetObject",
             "g_error_free",
             "clear_error",
             "traceback_addrs",

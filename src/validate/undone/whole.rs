@@ -33,11 +33,11 @@ impl View<'_> {
             return false;
         };
         let is_behind = |other: &&Act| reaches(self.cfg, exit.from, other.point, &[exit.start]);
-        let types = Types::new(self.changed.original.program);
+        let types = &self.changed.original.types;
         let mut behind = self.acts.iter().filter(is_behind);
         !reaches(self.cfg, exit.from, act.point, &[])
             && behind.all(|other| match other.writes {
-                true => self.sets_number(other, object, &types),
+                true => self.sets_number(other, object, types),
                 false => !self.gets_object(other, object),
             })
             && self.is_ended_with(field)

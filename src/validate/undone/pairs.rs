@@ -1,0 +1,124 @@
+//! Functions of Python and C that take back what another one did to the same place.
+//!
+//! ```c
+//! if (PySet_Add(self->seen, key) < 0)
+//!     return NULL;
+//! item = PyList_GetItemRef(list, i);            /* `key` is still among them if this fails */
+//! …
+//! PySet_Discard(self->seen, key);
+//! return result;
+//! ```
+
+use super::View;
+use super::acts::{Act, words};
+use super::telling::{ends, is_made_here, is_release};
+use super::ways::Exit;
+use crate::ast::{ExprId, ExprKind};
+use crate::capi::{self, words_of};
+
+impl View<'_> {
+    /// Whether a call of a function of Python takes back what had been done where `exit` leaves.
+    pub(super) fn takes_back(&self, act: &Act, exit: &Exit) -> bool {
+        let is_inside = self.is_in_loop(act, exit);
+        let mut others = self.acts.iter().filter(|other| other.key != act.key);
+        others.any(|other| {
+            self.is_opposite(other, act)
+                && (!is_inside || self.is_in_loop(other, exit))
+                && self.has_begun(other, exit, act)
+        })
+    }
+
+    /// Whether `act` takes back what `begin` does: `PyList_Append(log, v)` and
+    /// `PySequence_DelItem(log, -1)`, `self->current = v` and `Py_CLEAR(self->current)`.
+    fn is_opposite(&self, begin: &Act, act: &Act) -> bool {
+        let (Some(name), [first, others @ ..]) = self.call(act) else {
+            return false;
+        };
+        if begin.writes {
+            return is_release(name) && self.sets_one_of(begin, &[self.words(*first)]);
+        }
+        let (Some(before), [subject, rest @ ..]) = self.call(begin) else {
+            return false;
+        };
+        let local = self.tree.as_local(self.tree.without_casts(*first));
+        if local.is_some_and(|local| is_made_here(self.tree, local)) {
+            return false;
+        }
+        let are_same = |one: &[ExprId], other: &[ExprId]| {
+            let words = |all: &[ExprId]| all.iter().map(|&arg| self.words(arg)).collect();
+            let (one, other): (Vec<String>, Vec<String>) = (words(one), words(other));
+            one == other
+        };
+        let is_set_anew = || match (others, rest) {
+            ([], []) => true,
+            ([keys @ .., _], [before @ .., _]) => {
+                self.words(*first) == self.words(*subject) && are_same(keys, before)
+            }
+            _ => false,
+        };
+        let takes = takes(name) || is_release(name);
+        takes && adds(before) && are_same(&[*first], &[*subject])
+            || name == before && sets(name) && is_set_anew()
+    }
+
+    /// Whether a function of C writes the memory that the place of a write is a part of:
+    /// `strcpy(self->name, "busy")` and `self->name[0] = 0`.
+    pub(super) fn fills(&self, call: &Act, write: &Act) -> bool {
+        let (Some(name), args) = self.call(call) else {
+            return false;
+        };
+        let memory = capi::written(name).and_then(|at| args.get(at));
+        let Some(place) = self.tree.changed(write.expr) else {
+            return false;
+        };
+        let place = self.words(place);
+        memory.is_some_and(|&memory| {
+            let memory = self.words(memory);
+            let rest = place.strip_prefix(memory.trim_start_matches("& "));
+            call.may_undo && rest.is_some_and(|rest| rest.starts_with(' '))
+        })
+    }
+
+    /// Whether a call gives what it works on something, or changes it, by a function of C.
+    pub(super) fn is_written_by_c(&self, act: &Act) -> bool {
+        let (name, _) = self.call(act);
+        name.is_some_and(|name| capi::written(name).is_some())
+    }
+
+    fn call(&self, act: &Act) -> (Option<&str>, &[ExprId]) {
+        match &self.tree.expr(act.expr).kind {
+            ExprKind::Call { callee, args } => (self.tree.callee_name(*callee), args),
+            _ => (None, &[]),
+        }
+    }
+
+    fn words(&self, expr: ExprId) -> String {
+        words(self.changed, self.files, expr)
+    }
+}
+
+/// Whether the name of a function says that it puts something somewhere.
+fn adds(name: &str) -> bool {
+    const WORDS: [&str; 9] = [
+        "add",
+        "append",
+        "extend",
+        "insert",
+        "set",
+        "setdefault",
+        "setref",
+        "update",
+        "xsetref",
+    ];
+    words_of(name).any(|word| WORDS.contains(&&*word))
+}
+
+fn takes(name: &str) -> bool {
+    const WORDS: [&str; 6] = ["clear", "del", "delete", "discard", "pop", "remove"];
+    ends(name) || words_of(name).any(|word| WORDS.contains(&&*word))
+}
+
+/// Whether a function gives a place another value: `PyObject_SetAttrString(list, "busy", v)`.
+fn sets(name: &str) -> bool {
+    words_of(name).any(|word| word == "set")
+}

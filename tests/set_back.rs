@@ -1,0 +1,258 @@
+//! Exits that leave a place as the function set it for a while, where all others set it back.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use support::decided::all;
+
+/// A function that begins something, and ends it where it fails and at its end.
+fn between(declared: &str, begin: &str, end: &str) -> String {
+    all(&format!(
+        "
+{declared}
+static PyObject *f(Foo *self, PyObject *list, PyObject *file) {{
+    Py_ssize_t i;
+    PyObject *item, *saved = PySys_GetObject(\"stdout\");
+    struct state before;
+    char text[32];
+    char *end = text + 8;
+    {begin};
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {{
+        item = PyList_GET_ITEM(list, i);
+        if (PyFile_WriteObject(item, file, 0) < 0) {{
+            {end};
+            return NULL;
+        }}
+    }}
+    {end};
+    return PyList_New(0);
+}}
+"
+    ))
+}
+
+#[test]
+fn what_c_functions_write() {
+    let copied = "memcpy(&before, &self->state, sizeof(before)); self->state.depth++";
+    insta::assert_snapshot!(
+        between("", copied, "memcpy(&self->state, &before, sizeof(before))"),
+        @"review in `f`, `memcpy(&self->state, &before, sizeof(before))` (line 13) need not be done where the item is not there any more"
+    );
+    for (begin, end) in [
+        (
+            "derive(self->key)",
+            "memset(self->key, 0, sizeof(self->key))",
+        ),
+        ("strcpy(text, self->name)", "strcpy(self->name, text)"),
+        ("strcpy(text, self->name)", "strcpy(self->name, end)"),
+        (
+            "rename(self->name)",
+            "snprintf(self->name, 8, \"%s\", \"idle\")",
+        ),
+        ("bcopy(name, text, 32)", "bcopy(text, name, 32)"),
+    ] {
+        let result = between("static char name[32];", begin, end);
+        assert_ne!(result, "safe", "{end}");
+    }
+    // Nobody looks at it once the function ends.
+    for end in [
+        "memset(&before, 0, sizeof(before))",
+        "snprintf(text, 8, \"%s\", \"idle\")",
+        "strcpy(text + 2, self->name)",
+        "strcpy(end, self->name)",
+        "memset(before.key, 0, 8)",
+    ] {
+        let declared = "struct state { char key[8]; };";
+        assert_eq!(between(declared, "", end), "safe", "{end}");
+    }
+}
+
+#[test]
+fn what_python_keeps_for_all() {
+    insta::assert_snapshot!(
+        between("", "PySys_SetObject(\"stdout\", file)", "PySys_SetObject(\"stdout\", saved)"),
+        @"review in `f`, `PySys_SetObject(\"stdout\", saved)` (line 13) need not be done where the item is not there any more"
+    );
+    let given = between(
+        "static void give(PyObject *out) { PySys_SetObject(\"stdout\", out); }",
+        "PySys_SetObject(\"stdout\", file)",
+        "give(PySys_GetObject(\"__stdout__\"))",
+    );
+    assert!(given.starts_with("review"), "{given}");
+    let told = between("", "", "PySys_WriteStderr(\"no item\\n\")");
+    assert_eq!(told, "safe");
+}
+
+/// What helpers without a telling name do is known to change nothing of others.
+#[test]
+fn what_helpers_set_back() {
+    for body in [
+        "Py_XSETREF(self->last, NULL)",
+        "Py_SetRecursionLimit(1000)",
+        "PyObject_GC_Track(self)",
+        "strcpy(self->name, \"\")",
+        "PyFile_WriteString(\"end\", self->last)",
+        "PyRun_SimpleString(\"done()\")",
+        "PyList_Reverse(self->last)",
+    ] {
+        let declared = format!("static void put(Foo *self) {{ {body}; }}");
+        let result = between(&declared, "", "put(self)");
+        assert!(result.starts_with("review"), "{body}: {result}");
+    }
+    let made = "static void put(Foo *self) {
+        PySys_WriteStderr(\"%zd of %s\", PyList_GET_SIZE(self->last), Py_TYPE(self)->tp_name);
+    }";
+    assert_eq!(between(made, "", "put(self)"), "safe");
+}
+
+#[test]
+fn what_macros_count() {
+    let macros = "
+        #define ENTER(s) ((s)->busy++)
+        #define LEAVE(s) ((s)->busy--)
+        #define OPEN(s) do { (s)->busy = 1; } while (0)
+        #define SHUT(s) do { (s)->busy = 0; } while (0)";
+    let once = |begin: &str, end: &str| {
+        all(&format!(
+            "{macros}
+static PyObject *f(Foo *self, PyObject *list) {{
+    int on;
+    PyObject *item;
+    {begin};
+    item = PyList_GET_ITEM(list, 0);
+    on = emit(self, item);
+    {end};
+    if (on < 0)
+        return NULL;
+    return PyLong_FromLong(on);
+}}
+"
+        ))
+    };
+    insta::assert_snapshot!(
+        once("ENTER(self)", "LEAVE(self)"),
+        @"review in `f`, `( self ) -> busy --` need not be done where the item is not there any more"
+    );
+    let opened = once("OPEN(self)", "SHUT(self)");
+    assert!(opened.starts_with("review"), "{opened}");
+    // Where each pass begins and ends it, nothing is open at the lookup.
+    let looped = all(&format!(
+        "{macros}
+static PyObject *f(Foo *self, PyObject *list) {{
+    Py_ssize_t i;
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {{
+        PyObject *item = PyList_GET_ITEM(list, i);
+        ENTER(self);
+        OPEN(self->next);
+        print(item);
+        SHUT(self->next);
+        LEAVE(self);
+    }}
+    return PyList_New(0);
+}}
+"
+    ));
+    assert_eq!(looped, "safe");
+}
+
+/// A function that begins something, and of which just the end takes it back.
+fn at_the_end(begin: &str, end: &str) -> String {
+    all(&format!(
+        "
+static PyObject *f(Foo *self, PyObject *list, PyObject *key, char *text) {{
+    PyObject *item, *result;
+    int used = 0;
+    {begin}
+    item = PyList_GET_ITEM(list, 0);
+    result = PyObject_CallOneArg(item, list);
+    {end}
+    return result;
+}}
+"
+    ))
+}
+
+#[test]
+fn what_only_the_end_takes_back() {
+    insta::assert_snapshot!(
+        at_the_end("self->current = Py_NewRef(list);", "Py_CLEAR(self->current);"),
+        @"review in `f`, `Py_CLEAR(self->current)` (line 8) need not be done where the item is not there any more"
+    );
+    for (begin, end) in [
+        (
+            "if (PySet_Add(self->seen, key) < 0) return NULL;",
+            "PySet_Discard(self->seen, key);",
+        ),
+        (
+            "PyList_Append(self->log, key);",
+            "PySequence_DelItem(self->log, -1);",
+        ),
+        (
+            "if (PyDict_SetItem(self->seen, key, key) < 0) return NULL;",
+            "PyDict_DelItem(self->seen, key);",
+        ),
+        (
+            "PyObject_SetAttrString(list, \"busy\", Py_True);",
+            "PyObject_DelAttrString(list, \"busy\");",
+        ),
+        (
+            "PyObject_SetAttrString(list, \"busy\", Py_True);",
+            "PyObject_SetAttrString(list, \"busy\", Py_False);",
+        ),
+        (
+            "PySys_SetObject(\"current\", list);",
+            "PySys_SetObject(\"current\", Py_None);",
+        ),
+        (
+            "Py_XSETREF(self->current, Py_NewRef(list));",
+            "Py_CLEAR(self->current);",
+        ),
+        ("strcpy(self->name, \"busy\");", "self->name[0] = 0;"),
+        (
+            "self->state = (State){1, 2};",
+            "self->state = (State){0, 0};",
+        ),
+        ("self->state = STATE_BUSY;", "self->state = STATE_IDLE;"),
+        ("self->flags |= BUSY;", "self->flags &= ~BUSY;"),
+        (
+            "if (mark(self, list) < 0) return NULL;",
+            "unmark(self, list);",
+        ),
+        ("self->handle = start(key);", "quit(self->handle);"),
+    ] {
+        let result = at_the_end(begin, end);
+        assert!(result.starts_with("review"), "{end}: {result}");
+        // It begins behind the lookup.
+        let later = end.replace("self", "(self)");
+        let later = at_the_end("", &format!("{begin} {later}"));
+        assert_ne!(later.split(' ').next(), Some("review"), "{end}");
+    }
+}
+
+/// What is at work on the same, and takes back nothing that had begun.
+#[test]
+fn what_takes_back_nothing() {
+    for (begin, end) in [
+        (
+            "PyList_Append(self->log, key);",
+            "PyList_Append(self->log, list);",
+        ),
+        (
+            "PyDict_SetItem(self->seen, key, key);",
+            "PyDict_SetItem(self->seen, list, key);",
+        ),
+        (
+            "PyObject_Hash(self->seen);",
+            "PyDict_DelItem(self->seen, key);",
+        ),
+        ("PyObject_Hash(self->current);", "Py_CLEAR(self->current);"),
+        ("", "strcpy(self->name, \"done\");"),
+        ("", "self->state = STATE_DONE;"),
+        ("if (put(self, key) < 0) return NULL;", "put(self, key);"),
+        ("*text++ = '(';", "*text++ = ',';"),
+        ("text[used] = '(';", "used++; text[used] = ',';"),
+    ] {
+        assert_eq!(at_the_end(begin, end), "safe", "{end}");
+    }
+}
