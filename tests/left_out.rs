@@ -544,6 +544,7 @@ fn memory_that_moved() {
             "set_data(self->stream, self->data); self->used = self->size;",
             "self->used = 0;",
         ),
+        moves("set_data(self->stream, self->data); self->mode = 3;", ""),
     ];
     insta::assert_snapshot!(told.join("\n"), @"
     safe
@@ -555,6 +556,7 @@ fn memory_that_moved() {
     review in `fill`, `set_data(self->stream, self->data)` (line 13) need not be done where the item is not there any more
     review in `fill`, `set_size(self->stream, self->size)` (line 13) need not be done where the item is not there any more
     review in `fill`, `self->used = self->size` (line 13) need not be done where the item is not there any more
+    safe
     safe
     ");
 }

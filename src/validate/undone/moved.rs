@@ -29,20 +29,24 @@ impl View<'_> {
         let is_about = |moved: &Act| {
             let place = self.moved(moved);
             place.is_some_and(|place| {
-                told.contains(&self.words_of(place)) || self.goes_with(act, place)
+                told.contains(&self.words_of(place)) || self.goes_with(act, moved, place)
             })
         };
         let mut moves = self.acts.iter().filter(|other| is_about(other));
         moves.any(|moved| reaches(self.cfg, moved.point.next(), exit.from, &since))
     }
 
-    /// Whether `act` sets another field beside `place`, or works on what is told of `place`:
-    /// `self->size = n;`, `set_size(self->stream, n);`.
-    fn goes_with(&self, act: &Act, place: ExprId) -> bool {
+    /// Whether `act` sets a field beside `place` by what `moved` got, or works on what is told of
+    /// `place`: `self->size = n;`, `set_size(self->stream, n);`.
+    fn goes_with(&self, act: &Act, moved: &Act, place: ExprId) -> bool {
         let tree = self.tree;
         if let ExprKind::Assign { lhs, .. } = tree.expr(act.expr).kind {
-            let ours = object_of(tree, lhs).map(|it| self.words_of(it));
-            return ours.is_some() && ours == object_of(tree, place).map(|it| self.words_of(it));
+            let object = |it: ExprId| object_of(tree, it).map(|it| self.words_of(it));
+            let sizes = self.parts(moved.expr, place);
+            let mut set = self.parts(act.expr, place).into_iter();
+            return object(lhs).is_some()
+                && object(lhs) == object(place)
+                && set.any(|part| sizes.contains(&part));
         }
         let place = self.words_of(place);
         let args = self.arguments(act);
@@ -53,6 +57,25 @@ impl View<'_> {
             let mut theirs = self.arguments(tell).into_iter();
             theirs.any(|arg| arg != place && args.contains(&arg))
         })
+    }
+
+    /// The words of the variables and fields in `whole`, but for `place` and its object.
+    fn parts(&self, whole: ExprId, place: ExprId) -> Vec<String> {
+        let tree = self.tree;
+        let inner = tree.exprs_in(tree.expr(whole).range);
+        let parts = inner.filter(|(_, part)| {
+            let kind = &part.kind;
+            matches!(
+                kind,
+                ExprKind::Member { .. } | ExprKind::Name(Name::Local(_))
+            )
+        });
+        let parts = parts.map(|(part, _)| self.words_of(part));
+        let object = object_of(tree, place).map(|it| self.words_of(it));
+        let place = self.words_of(place);
+        parts
+            .filter(|part| *part != place && Some(part) != object.as_ref())
+            .collect()
     }
 
     /// The fields that `act` sets, or gives to others, who may keep what they hold.
