@@ -452,10 +452,48 @@ call_registered(PyObject *Py_UNUSED(self), PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* The dict that a helper gets is kept by a variable of the file alone. */
+static PyObject *kept[1];
+
+static int
+call_all(PyObject *d, PyObject *f)
+{
+    PyObject *key, *value, *result;
+    Py_ssize_t pos = 0;
+    int status = 0;
+
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        result = PyObject_CallFunctionObjArgs(f, key, value, NULL);
+        if (result == NULL) {
+            status = -1;
+            break;
+        }
+        Py_DECREF(result);
+    }
+    return status;
+}
+
+static PyObject *
+call_kept(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *d, *f, *saved;
+    int status;
+
+    if (!both(args, &d, &f))
+        return NULL;
+    saved = kept[0];
+    kept[0] = PyDict_Copy(d);
+    status = call_all(kept[0], f);
+    Py_XSETREF(kept[0], saved);
+    return status < 0 ? NULL : Py_NewRef(Py_None);
+}
+
 static PyObject *
 forget(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args))
 {
     Py_XSETREF(registry, PyDict_New());
+    Py_CLEAR(kept[0]);
+    kept[0] = PyDict_New();
     Py_RETURN_NONE;
 }
 
@@ -784,6 +822,7 @@ static PyMethodDef methods[] = {
     {"all_true", all_true, METH_VARARGS, NULL},
     {"any_true", any_true, METH_VARARGS, NULL},
     {"call_registered", call_registered, METH_VARARGS, NULL},
+    {"call_kept", call_kept, METH_VARARGS, NULL},
     {"forget", forget, METH_VARARGS, NULL},
     {"count_globals", count_globals, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

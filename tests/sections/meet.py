@@ -55,4 +55,5 @@ def forget(key, value):
 
 
 loops.call_registered(filled(), forget)
+loops.call_kept(filled(), forget)
 print("survived")
