@@ -28,12 +28,15 @@ status 0 nothing
 
 /// What is left to a review: each forgets something. `fill` is called by `counted`.
 const REVIEW: &str = "\
+copied 7 IndexError
 counts 1 IndexError
 fill 1 IndexError
+macro 1 IndexError
 nothing 1 IndexError
 pointer 1 IndexError
 python 1 IndexError
 saved 3 IndexError
+seen 1 IndexError
 struct 1 IndexError
 ";
 

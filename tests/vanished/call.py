@@ -32,7 +32,7 @@ def left_open(name):
     items = []
     items += [Emptying(items), 2, 3]
     buffer, seen = bytearray(b"text"), set()
-    more = {"buffer": (buffer,), "python": (seen,)}.get(name, ())
+    more = {"buffer": (buffer,), "python": (seen,), "seen": (seen,)}.get(name, ())
     try:
         getattr(undo, name)(items, *more)
         raised = "nothing"

@@ -227,6 +227,63 @@ t_python(PyObject *self, PyObject *args)
     return PyLong_FromSsize_t(n);
 }
 
+/* Only the common way out takes it back. */
+static PyObject *
+t_seen(PyObject *self, PyObject *args)
+{
+    PyObject *list, *seen;
+    Py_ssize_t i, n;
+    long sum = 0;
+
+    if (!PyArg_ParseTuple(args, "O!O", &PyList_Type, &list, &seen))
+        return NULL;
+    if (PySet_Add(seen, Py_None) < 0)
+        return NULL;
+    n = PyList_GET_SIZE(list);
+    for (i = 0; i < n; i++)
+        sum += PyLong_AsLong(PyList_GET_ITEM(list, i));
+    PySet_Discard(seen, Py_None);
+    return PyErr_Occurred() ? NULL : PyLong_FromLong(sum);
+}
+
+#define ENTER() (opened++)
+#define LEAVE() (opened--)
+
+/* Macros begin and end it. */
+static PyObject *
+t_macro(PyObject *self, PyObject *list)
+{
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    long sum = 0;
+
+    ENTER();
+    for (i = 0; i < n; i++)
+        sum += PyLong_AsLong(PyList_GET_ITEM(list, i));
+    LEAVE();
+    return PyErr_Occurred() ? NULL : PyLong_FromLong(sum);
+}
+
+/* What was changed for a while is copied back. */
+static PyObject *
+t_copied(PyObject *self, PyObject *list)
+{
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    long before;
+
+    memcpy(&before, &opened, sizeof(before));
+    opened = 7;
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        if (PyLong_AsLong(item) == -1 && PyErr_Occurred()) {
+            memcpy(&opened, &before, sizeof(before));
+            return NULL;
+        }
+    }
+    memcpy(&opened, &before, sizeof(before));
+    return PyLong_FromSsize_t(n);
+}
+
 static PyObject *
 t_memory(PyObject *self, PyObject *list)
 {
@@ -557,10 +614,11 @@ static PyMethodDef methods[] = {
     METHOD(uncounted), METHOD(memory), METHOD(resized), METHOD(each_pass),
     METHOD(label), METHOD(pending), METHOD(settled),
     METHOD(status), METHOD(renamed), METHOD(told),
-    METHOD(moved), METHOD(counts),
+    METHOD(moved), METHOD(counts), METHOD(macro), METHOD(copied),
     {"fill", t_counted, METH_O, NULL},
     {"buffer", t_buffer, METH_VARARGS, NULL},
     {"python", t_python, METH_VARARGS, NULL},
+    {"seen", t_seen, METH_VARARGS, NULL},
     {"left_open", left_open, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}
 };
