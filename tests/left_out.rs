@@ -140,7 +140,7 @@ fail:
         free(names[--used]);
     return NULL;
 "#
-    ), @r#"review in `f`, what `names[used] = strdup("name")` (line 9) holds, and is not counted yet, need not be released"#);
+    ), @"by hand");
 }
 
 /// The caller may look at what the function sets before it fails first.

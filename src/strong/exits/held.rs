@@ -268,11 +268,16 @@ fn result(scene: &Scene<'_>, name: &str) -> Contents {
         None => match scene.cx.summaries().returns(name) {
             Some(Returns::Borrowed) => OTHER,
             Some(Returns::New) => OWNED | NULL,
-            _ if allocates(name) => OWNED | NULL,
+            _ if makes_memory(name) => OWNED | NULL,
             // What a function of the project or of C gives may have to be released.
             _ => OWNED | GIVEN | NULL,
         },
     }
+}
+
+/// Whether a function of C gives memory that is to be freed: `strdup`, `g_new0`.
+fn makes_memory(name: &str) -> bool {
+    allocates(name) || name.contains("strdup") || name.starts_with("g_new")
 }
 
 fn argument(

@@ -190,7 +190,7 @@ pub(super) enum Fate {
     GivenUp,
 }
 
-fn fate(scene: &Scene<'_>, local: LocalId) -> Fate {
+pub(super) fn fate(scene: &Scene<'_>, local: LocalId) -> Fate {
     let fates = uses(scene, local).map(|name| fate_of(scene, name));
     fates.max().unwrap_or(Fate::Kept)
 }
@@ -226,7 +226,7 @@ pub(super) fn fate_of(scene: &Scene<'_>, mut name: ExprId) -> Fate {
         };
         match &scene.tree.expr(outer).kind {
             ExprKind::Cast { .. } | ExprKind::Conditional { .. } => name = outer,
-            ExprKind::Assign { rhs, .. } if *rhs == name => return Fate::GivenUp,
+            ExprKind::Assign { op: None, rhs, .. } if *rhs == name => return Fate::GivenUp,
             ExprKind::Unary { op, .. } if *op == UnaryOp::AddressOf => name = outer,
             ExprKind::Member { arrow: false, .. } => name = outer,
             ExprKind::Index { base, .. } if *base == name && is_array(scene, name) => name = outer,

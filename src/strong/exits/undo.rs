@@ -215,6 +215,9 @@ impl Facts {
         let ends: Vec<Point> = same.iter().filter_map(|&stmt| cfg.before(stmt)).collect();
         let begins: Vec<Point> = begins(scene, one, same).collect();
         let start = cfg.before(scene.function.body);
+        // A loop that fills an array, and one that gives back as much as there is.
+        let mut exprs = scene.tree.expr_ids();
+        let is_array = exprs.any(|expr| fills_element(scene, Source::Expr(expr), one));
         let mut from_ends = same.iter().filter_map(|&stmt| cfg.after(stmt));
         Self {
             follows: ends.iter().any(|&end| reaches(cfg, point, end, &[])),
@@ -222,7 +225,7 @@ impl Facts {
             before: begins
                 .iter()
                 .any(|&begin| reaches(cfg, begin, point, &ends)),
-            surely: start.is_some_and(|start| !reaches(cfg, start, point, &begins)),
+            surely: is_array || start.is_some_and(|start| !reaches(cfg, start, point, &begins)),
             after: begins
                 .iter()
                 .any(|&begin| reaches(cfg, point, begin, &ends)),

@@ -11,7 +11,7 @@ use super::Exits;
 use super::branch::{Branch, value_before};
 use super::exit::null_tested;
 use super::filled::in_own_memory;
-use super::made_exit::makers;
+use super::made_exit::{Fate, fate, makers};
 use super::state::OWNED;
 use super::undone::pointed;
 use crate::ast::{ExprId, ExprKind, LocalId, StmtKind};
@@ -70,7 +70,9 @@ impl Exits<'_, '_> {
         let StmtKind::If { cond, .. } = scene.tree.stmt(branch.test).kind else {
             return false;
         };
-        let is_owned = |local: LocalId| self.state.of(local) & OWNED != 0;
+        let is_owned = |local: LocalId| {
+            self.state.of(local) & OWNED != 0 && fate(scene, local) == Fate::GivenUp
+        };
         let within = scene.tree.expr(cond).range;
         let asked: Vec<ExprId> = scene.tree.exprs_in(within).map(|(expr, _)| expr).collect();
         let asked = asked.iter().copied();

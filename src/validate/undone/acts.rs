@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::changed::Changed;
-use super::telling::only_tells;
+use super::telling::{is_made_here, only_tells};
 
 use crate::ast::{
     BinaryOp, ExprId, ExprKind, LocalId, Name, Nesting, StmtId, StmtKind, Tree, TypeKind, UnaryOp,
@@ -50,7 +50,7 @@ pub(super) fn acts(
                 key: format!("= {}", words(place)),
                 text: words(expr),
                 writes: true,
-                may_undo: !is_own_memory(tree, place),
+                may_undo: !is_own_memory(tree, place) && !is_of_own_object(tree, place),
             });
         }
         let ExprKind::Call { .. } = tree.expr(expr).kind else {
@@ -83,6 +83,18 @@ fn one_name(call: &str) -> String {
     let call = call.replace("PyMem_Del ", "PyMem_Free ");
     let call = call.replace("PyMem_DEL ", "PyMem_Free ");
     call.replace("PyMem_FREE ", "PyMem_Free ")
+}
+
+/// Whether a place is a field of an object that the function made: `iter->index++`.
+fn is_of_own_object(tree: &Tree, place: ExprId) -> bool {
+    match tree.expr(place).kind {
+        ExprKind::Member { base, .. } => {
+            let base = tree.without_casts(base);
+            let local = tree.as_local(base);
+            local.map_or_else(|| is_of_own_object(tree, base), |it| is_made_here(tree, it))
+        }
+        _ => false,
+    }
 }
 
 /// Whether a place is an element of memory that the function made: its exits release that.

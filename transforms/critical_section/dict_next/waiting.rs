@@ -180,11 +180,20 @@ fn reached<'s>(
     let mut open = vec![(scope.item, call, name)];
     std::iter::from_fn(move || {
         let next = open.pop()?;
-        if let Some(name) = next.2
+        let (item, call, name) = next;
+        if let Some(name) = name
             && capi::effects(name).is_none()
             && seen.insert(name)
         {
-            open.extend(cx.definitions(name).flat_map(|(item, function)| {
+            // What takes more than the call gives only has the same name.
+            let given = match cx.tree(item).map(|tree| &tree.expr(call).kind) {
+                Some(ExprKind::Call { args, .. }) => args.len(),
+                _ => usize::MAX,
+            };
+            let called = cx
+                .definitions(name)
+                .filter(|(_, it)| it.params.len() <= given);
+            open.extend(called.flat_map(|(item, function)| {
                 let tree = &function.tree;
                 let exprs = tree.expr_ids().zip(&tree.exprs);
                 exprs.filter_map(move |(id, expr)| match expr.kind {
