@@ -7,9 +7,11 @@ pub mod list_store;
 pub mod object_field;
 pub mod size_again;
 
-use crate::ast::{ExprId, ExprKind, TokenRange, Tree};
+use std::collections::BTreeSet;
+
+use crate::ast::{ExprId, ExprKind, Function, TokenRange, Tree};
 use crate::preprocess::Place;
-use crate::rule::{Finding, ItemId, PackageCx};
+use crate::rule::{Finding, ItemId, Note, PackageCx};
 use crate::source::{ByteSpan, FileId};
 
 /// Where an expression is told of: its text, or the `#define` whose body made it. `None` if the
@@ -58,6 +60,26 @@ fn words(cx: &PackageCx<'_>, item: ItemId, range: TokenRange) -> Words {
     words
         .map(|at| tokens.text(cx.program.files, at).to_vec())
         .collect()
+}
+
+/// The functions in which something calls one of `names`.
+fn callers<'a>(cx: &PackageCx<'a>, names: &[&str]) -> Vec<(ItemId, &'a Function)> {
+    let sites = names.iter().flat_map(|name| cx.calls_to(name));
+    let items: BTreeSet<ItemId> = sites.map(|site| site.item).collect();
+    let items = items.into_iter();
+    items
+        .filter_map(|item| Some((item, cx.function(item)?)))
+        .collect()
+}
+
+/// A note at the text of an expression, or where the macro is used that makes it.
+fn note_at(cx: &PackageCx<'_>, item: ItemId, expr: ExprId, text: &str) -> Option<Note> {
+    let (file, span) = match cx.place(item, expr)? {
+        Place::File(file, span) | Place::Argument { file, span, .. } => (file, span),
+        Place::Macro { call, .. } => call,
+    };
+    let text = text.to_owned();
+    Some(Note { file, span, text })
 }
 
 /// Sorts the findings by place; variants for other configurations, and uses of one macro, say the

@@ -1,16 +1,12 @@
 //! UG704: memory is made for as many items as a container has, and filled for as many as it has
 //! later.
 
-use std::collections::BTreeSet;
-
 use crate::ast::{ExprId, ExprKind, Function, Init, LocalId, StmtId, StmtKind, TokenRange, Tree};
 use crate::declare_rule;
-use crate::preprocess::Place;
-use crate::program::Body;
 use crate::provenance::Verdict;
-use crate::rule::{CallSite, Finding, ItemId, Note, Outcome, PackageCx};
+use crate::rule::{CallSite, Finding, ItemId, Outcome, PackageCx};
 
-use super::{Words, settle, told_at, words};
+use super::{Words, callers, note_at, settle, told_at, words};
 
 /// Functions that measure a container, their first argument.
 pub const SIZES: &[&str] = &[
@@ -74,22 +70,15 @@ declare_rule! {
 }
 
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    let asked: BTreeSet<ItemId> = SIZES
-        .iter()
-        .flat_map(|name| cx.calls_to(name))
-        .map(|site| site.item)
-        .collect();
     let mut found = Vec::new();
-    for item in asked {
-        if let Some(Body::Function(function)) = &cx.item(item).body {
-            let look = Look {
-                cx,
-                item,
-                function,
-                tree: &function.tree,
-            };
-            look.findings(&mut found);
-        }
+    for (item, function) in callers(cx, SIZES) {
+        let look = Look {
+            cx,
+            item,
+            function,
+            tree: &function.tree,
+        };
+        look.findings(&mut found);
     }
     settle(found, findings);
 }
@@ -241,14 +230,8 @@ impl Look<'_> {
                     .to_owned(),
             ),
         };
-        let note = self.cx.place(self.item, memory.made_at).map(|place| {
-            let (file, span) = match place {
-                Place::File(file, span) | Place::Argument { file, span, .. } => (file, span),
-                Place::Macro { call, .. } => call,
-            };
-            let text = "the memory is made here, for an earlier size".to_owned();
-            Note { file, span, text }
-        });
+        let told = "the memory is made here, for an earlier size";
+        let note = note_at(self.cx, self.item, memory.made_at, told);
         Some(Finding {
             rule: &SIZE_ASKED_AGAIN,
             file,

@@ -3,16 +3,12 @@
 mod lookup;
 mod uses;
 
-use std::collections::BTreeSet;
-
 use crate::ast::{ExprId, Function, LocalId, Nesting, StmtId, StmtKind, TokenRange, Tree};
 use crate::declare_rule;
-use crate::preprocess::Place;
-use crate::program::Body;
 use crate::provenance::Verdict;
-use crate::rule::{CallSite, Finding, ItemId, Note, Outcome, PackageCx};
+use crate::rule::{CallSite, Finding, ItemId, Outcome, PackageCx};
 
-use super::{settle, told_at};
+use super::{callers, note_at, settle, told_at};
 use lookup::{LOOKUPS, Lookup};
 use uses::{Lesson, Uses};
 
@@ -84,18 +80,9 @@ declare_rule! {
 }
 
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    let asked: BTreeSet<ItemId> = LOOKUPS
-        .iter()
-        .flat_map(|name| cx.calls_to(name))
-        .map(|site| site.item)
-        .collect();
-    let mut found = Vec::new();
-    for item in asked {
-        if let Some(Body::Function(function)) = &cx.item(item).body {
-            found.extend(Look::new(cx, item, function).findings());
-        }
-    }
-    settle(found, findings);
+    let asked = callers(cx, LOOKUPS).into_iter();
+    let found = asked.flat_map(|(item, function)| Look::new(cx, item, function).findings());
+    settle(found.collect(), findings);
 }
 
 struct Look<'a> {
@@ -226,14 +213,7 @@ impl<'a> Look<'a> {
                     .to_owned(),
             ),
         };
-        let note = self.cx.place(self.item, learnt_at).map(|place| {
-            let (file, span) = match place {
-                Place::File(file, span) | Place::Argument { file, span, .. } => (file, span),
-                Place::Macro { call, .. } => call,
-            };
-            let text = lesson.note().to_owned();
-            Note { file, span, text }
-        });
+        let note = note_at(self.cx, self.item, learnt_at, lesson.note());
         Some(Finding {
             rule: &ITEM_LOOKED_UP_AGAIN,
             file,
