@@ -118,6 +118,24 @@ static int load(PyObject *list, double **result) {
 }
 
 #[test]
+fn what_begins_without_an_argument_and_may_fail() {
+    insta::assert_snapshot!(object(
+        r#"
+    int rc;
+    PyObject *item;
+    if (push_scope() < 0)
+        return NULL;
+    item = PyList_GET_ITEM(list, i);
+    rc = use(item);
+    pop_scope();
+    if (rc < 0)
+        return NULL;
+    return PyLong_FromLong(rc);
+"#
+    ), @"review in `f`, `pop_scope()` (line 11) need not be done where the item is not there any more");
+}
+
+#[test]
 fn an_element_that_is_not_counted_yet() {
     insta::assert_snapshot!(object(
         r#"

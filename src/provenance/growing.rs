@@ -47,7 +47,9 @@ impl Cx<'_> {
         let [Origin::Field(field, base)] = &origins[..] else {
             return None;
         };
-        let object = flow.variable(base).filter(|_| is_lookup)?;
+        // `child = self->child;` may be gone, and its dict with it; who calls holds what it passes.
+        let is_kept = matches!(flow.origins(base)[..], [Origin::Param(_)]);
+        let object = flow.variable(base).filter(|_| is_lookup && is_kept)?;
         let grows = self.known_field(field, Contents::Grows)?;
         Some(format!("`{object}->{field}` {grows}"))
     }

@@ -200,3 +200,19 @@ fn what_changes_is_not_read_item_by_item() {
     all: shared, `self->made`, a field that other threads can reach
     ");
 }
+
+/// Who has `self` does not have `self->child`.
+#[test]
+fn the_object_of_the_dict_may_go() {
+    let other = "\
+static PyObject *of_child(Foo *self, PyObject *key) {
+    Foo *child = self->child;
+    PyObject *v = PyDict_GetItem(child->made, key);
+    return Py_XNewRef(v);
+}
+";
+    insta::assert_snapshot!(with(other), @"
+        get: GrowingField, `self->made` is set only while `new()` builds the object, and `get()` only adds what is not there yet, with `lock` held
+        of_child: shared, `child->made`, a field that other threads can reach
+        ");
+}

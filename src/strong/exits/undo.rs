@@ -232,7 +232,11 @@ impl Facts {
             undone: from_ends.any(|end| reaches(cfg, end, point, &begins)),
             asks: same.iter().any(|&stmt| is_asked(scene, stmt, one)),
             in_exit: same.iter().any(|stmt| exits.contains(stmt)),
-            stays: cfg.returns().any(|end| reaches(cfg, point, end, &ends)),
+            stays: {
+                let ends = same.iter().map(|&stmt| whole(scene, stmt, point));
+                let ends: Vec<Point> = ends.filter_map(|stmt| cfg.before(stmt)).collect();
+                cfg.returns().any(|end| reaches(cfg, point, end, &ends))
+            },
         }
     }
 
@@ -258,6 +262,25 @@ impl Facts {
             Verdict::Unsure
         }
     }
+}
+
+/// The loop in which `stmt` undoes as much as there is, unless `point` is in it; else the statement.
+fn whole(scene: &Scene<'_>, stmt: StmtId, point: Point) -> StmtId {
+    let mut at = stmt;
+    while let Some(Parent::Stmt(outer)) = scene.parent_of_stmt(at) {
+        let is_loop = matches!(
+            scene.tree.stmt(outer).kind,
+            StmtKind::For { .. } | StmtKind::While { .. }
+        );
+        let ways = scene.cfg.before(outer).zip(scene.cfg.after(outer));
+        let is_around = ways.is_none_or(|(start, end)| reaches(scene.cfg, start, point, &[end]));
+        match scene.tree.stmt(outer).kind {
+            StmtKind::Block(_) => at = outer,
+            _ if is_loop && !is_around => return outer,
+            _ => break,
+        }
+    }
+    stmt
 }
 
 /// The points behind the steps that may begin what `one` undoes: they set or fill the same

@@ -135,11 +135,16 @@ impl View<'_> {
         within.contains(self.tree.expr(call.expr).range)
     }
 
+    /// Whether an exit goes by the result of a call.
+    fn is_status(&self, call: &Act) -> bool {
+        self.old.iter().any(|exit| self.is_asked(call, exit))
+    }
+
     /// Whether a call has one of these arguments, or none like `act`.
     fn shares(&self, other: &Act, args: &[String]) -> bool {
         let theirs = self.arguments(other);
         match args {
-            [] => theirs.is_empty() && other.may_undo,
+            [] => theirs.is_empty() && (other.may_undo || self.is_status(other)),
             _ => theirs.iter().any(|arg| args.contains(arg)),
         }
     }
@@ -206,8 +211,7 @@ impl View<'_> {
     /// Whether `other` sets what a call gets, or works on just the same, and gives at most a status.
     fn is_other_half(&self, other: &Act, act: &Act) -> bool {
         let called = |act: &Act| self.tree.called(act.expr);
-        let is_status = || self.old.iter().any(|exit| self.is_asked(other, exit));
-        let begins = || other.may_undo || called(other) != called(act) && is_status();
+        let begins = || other.may_undo || called(other) != called(act) && self.is_status(other);
         other.writes || self.arguments(other) == self.arguments(act) && begins()
     }
 

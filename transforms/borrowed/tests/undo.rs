@@ -448,3 +448,27 @@ fn an_exit_leaves_a_loop_that_counts_what_it_stores() {
              }
         ");
 }
+
+#[test]
+fn a_loop_that_checks_has_not_filled_what_another_one_frees() {
+    insta::assert_snapshot!(object(
+        r#"
+    Py_ssize_t n = PyList_GET_SIZE(list);
+    char **texts = PyMem_Calloc(n, sizeof(char *));
+    if (texts == NULL)
+        return PyErr_NoMemory();
+    for (i = 0; i < n; i++) {
+        if (check(texts, i) < 0) {
+            PyMem_Free(texts);
+            return NULL;
+        }
+    }
+    for (i = 0; i < n; i++)
+        texts[i] = strdup(PyUnicode_AsUTF8(PyList_GET_ITEM(list, i)));
+    for (i = 0; i < n; i++)
+        free(texts[i]);
+    PyMem_Free(texts);
+    Py_RETURN_NONE;
+"#
+    ), @"14: the checked call can fail where the macro could not, and `free(texts[i]);` on line 16 undoes what may have begun before it: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors there");
+}
