@@ -10,7 +10,7 @@ use crate::rule::{CallSite, Finding, ItemId, Outcome, PackageCx};
 
 use super::{callers, note_at, settle, told_at};
 use lookup::{LOOKUPS, Lookup};
-use uses::{Lesson, Uses};
+use uses::{Lesson, Uses, leaves};
 
 /// Calls that put something else where the lookups look: what was learnt before is not meant.
 const STORES: &[&str] = &[
@@ -123,7 +123,9 @@ impl<'a> Look<'a> {
             let relied = Lesson::ALL.into_iter();
             let mut relied = relied.filter(|it| uses.relies_on(later, *it));
             let (lesson, learnt_at) = relied.find_map(|lesson| {
-                let learnt_at = before.iter().find_map(|it| uses.lesson(it, lesson))?;
+                let learnt_at = before
+                    .iter()
+                    .find_map(|it| uses.lesson(it, lesson, later.call))?;
                 Some((lesson, learnt_at))
             })?;
             self.finding(later, lesson, learnt_at)
@@ -144,7 +146,7 @@ impl<'a> Look<'a> {
                 .all(|&local| self.is_as_before(local, first, later))
     }
 
-    /// One in the branch for true, one in that for false.
+    /// One in the branch for true, one in that for false; or in cases that end before the next.
     fn is_exclusive(&self, first: ExprId, later: ExprId) -> bool {
         let [first, later] = [first, later].map(|it| self.tree.expr(it).range);
         self.tree.stmts.iter().any(|stmt| match stmt.kind {
@@ -155,6 +157,20 @@ impl<'a> Look<'a> {
             } => {
                 let range = |stmt: StmtId| self.tree.stmt(stmt).range;
                 range(then).contains(first) && range(otherwise).contains(later)
+            }
+            StmtKind::Block(ref stmts) => {
+                let between = |stmt: StmtId| {
+                    let start = self.tree.stmt(stmt).range.start;
+                    first.end <= start && start <= later.start
+                };
+                stmt.range.contains(first)
+                    && stmt.range.contains(later)
+                    && stmts.windows(2).any(|pair| {
+                        let case = &self.tree.stmt(pair[1]).kind;
+                        matches!(case, StmtKind::Case { .. } | StmtKind::Default { .. })
+                            && between(pair[1])
+                            && leaves(self.tree, pair[0])
+                    })
             }
             _ => false,
         })

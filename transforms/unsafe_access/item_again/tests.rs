@@ -153,6 +153,29 @@ static PyObject *asked(PyObject *module, PyObject *dict)
         return NULL;
     return Py_NewRef(v);
 }
+static PyObject *missed(PyObject *module, PyObject *dict)
+{
+    PyObject *v = PyDict_GetItemString(dict, "v");
+    if (v == NULL) {
+        PyDict_Merge(dict, defaults, 1);
+        v = PyDict_GetItemString(dict, "v");
+        Py_INCREF(v);
+    }
+    return v;
+}
+static PyObject *cases(PyObject *module, PyObject *list)
+{
+    switch (kind) {
+    case 1:
+        if (!PyBytes_Check(PyList_GetItem(list, 0)))
+            return NULL;
+        break;
+    case 2:
+        use(PyBytes_AS_STRING(PyList_GetItem(list, 0)));
+        break;
+    }
+    Py_RETURN_NONE;
+}
 static PyObject *checked_call(PyObject *module, PyObject *list)
 {
     if (!PyFloat_Check(PyList_GetItem(list, 0)))
@@ -161,6 +184,7 @@ static PyObject *checked_call(PyObject *module, PyObject *list)
 }
 static PyMethodDef methods[] = {
     {"e", put_there, METH_O, NULL}, {"f", asked, METH_O, NULL}, {"g", checked_call, METH_O, NULL},
+    {"h", missed, METH_O, NULL}, {"i", cases, METH_O, NULL},
     {NULL}
 };
 "#

@@ -1,8 +1,8 @@
 //! What is done with what a lookup gives: is it tested, measured, or taken for what it should be?
 
 use crate::ast::{
-    BinaryOp, ExprId, ExprKind, Function, LocalId, Nesting, Parent, Parents, StmtKind, TokenRange,
-    Tree, UnaryOp,
+    BinaryOp, ExprId, ExprKind, Function, LocalId, Nesting, Parent, Parents, StmtId, StmtKind,
+    TokenRange, Tree, UnaryOp,
 };
 
 use super::lookup::Lookup;
@@ -73,16 +73,60 @@ impl<'a> Uses<'a> {
         }
     }
 
-    /// Where `lookup` tells `lesson` of its item.
-    pub(super) fn lesson(&self, lookup: &Lookup, lesson: Lesson) -> Option<ExprId> {
+    /// Where `lookup` tells `lesson` of its item, for code that looks it up again at `later`.
+    pub(super) fn lesson(&self, lookup: &Lookup, lesson: Lesson, later: ExprId) -> Option<ExprId> {
         let is_it = match lesson {
             Lesson::Type => Self::is_type_test,
             Lesson::Size => Self::is_measured,
             Lesson::Presence => {
-                return self.is_presence_test(lookup).then_some(lookup.call);
+                let found = |object: ExprId| self.is_found(object, later);
+                let tells = lookup.is_in_dict && self.objects(lookup).any(found);
+                return tells.then_some(lookup.call);
             }
         };
         self.objects(lookup).find(|it| is_it(self, *it))
+    }
+
+    /// Whether `later` only runs where the test of `value` has found something.
+    fn is_found(&self, value: ExprId, later: ExprId) -> bool {
+        let tree = self.tree;
+        let (mut at, mut says_there) = (value, true);
+        let stmt = loop {
+            let outer = match self.around(at) {
+                (Some(Parent::Expr(outer)), _) => outer,
+                (Some(Parent::Stmt(stmt)), _) => break stmt,
+                (None, _) => return false,
+            };
+            says_there = match tree.expr(outer).kind {
+                ExprKind::Unary {
+                    op: UnaryOp::Not, ..
+                } => !says_there,
+                ExprKind::Binary { op, rhs, .. } => match op {
+                    BinaryOp::Equals if tree.is_null(rhs) => !says_there,
+                    BinaryOp::LogicalAnd if says_there => true,
+                    BinaryOp::LogicalOr if !says_there => false,
+                    _ if op.is_comparison() => says_there,
+                    _ => return false,
+                },
+                ExprKind::Assign { .. } => says_there,
+                _ => return false,
+            };
+            at = outer;
+        };
+        let StmtKind::If {
+            then, otherwise, ..
+        } = tree.stmt(stmt).kind
+        else {
+            return false;
+        };
+        let (there, gone) = match says_there {
+            true => (Some(then), otherwise),
+            false => (otherwise, Some(then)),
+        };
+        let later = tree.expr(later).range;
+        let is_in = |branch: StmtId| tree.stmt(branch).range.contains(later);
+        let is_behind = later.start >= tree.stmt(stmt).range.end;
+        there.is_some_and(is_in) || is_behind && gone.is_some_and(|gone| leaves(tree, gone))
     }
 
     /// Where the item of `lookup` stands: its call, or the variable that has it.
@@ -237,6 +281,15 @@ impl<'a> Uses<'a> {
             ExprKind::Assign { rhs, .. } => *rhs == inside && self.is_asked(outer),
             _ => false,
         }
+    }
+}
+
+/// Whether a branch ends with a jump.
+pub(super) fn leaves(tree: &Tree, branch: StmtId) -> bool {
+    match &tree.stmt(tree.unlabelled(branch)).kind {
+        StmtKind::Block(stmts) => stmts.last().is_some_and(|&last| leaves(tree, last)),
+        StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::Break | StmtKind::Continue => true,
+        _ => false,
     }
 }
 
