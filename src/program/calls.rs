@@ -81,6 +81,11 @@ impl CallIndex {
         self.calls.get(name).map_or(&[], Vec::as_slice)
     }
 
+    /// The names of all that is called, in order.
+    pub fn called(&self) -> impl Iterator<Item = &str> {
+        self.calls.keys().map(|name| &**name)
+    }
+
     /// Whether the name stands somewhere without being called, in a method table or as a callback,
     /// or in text that was not understood.
     #[must_use]

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use super::order::{is_quiet, is_within};
 use super::scene::Scene;
-use crate::ast::{BinaryOp, ExprId, ExprKind, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Parent, UnaryOp};
 use crate::capi::replacement;
 
 impl Scene<'_> {
@@ -74,20 +74,21 @@ fn stays(scene: &Scene<'_>, first: ExprId, again: ExprId) -> bool {
 
 /// Whether `other` runs behind `call`, if it runs at all: `PyTuple_Check(call) && use(other)`.
 fn is_later(scene: &Scene<'_>, call: ExprId, other: ExprId) -> bool {
-    let splits = |first: ExprId, then: ExprId| {
-        is_within(scene, call, first) && is_within(scene, other, then)
-    };
-    scene.tree.exprs.iter().any(|outer| match outer.kind {
-        ExprKind::Binary { op, lhs, rhs } => {
-            matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr) && splits(lhs, rhs)
+    let mut at = call;
+    while let Some(Parent::Expr(outer)) = scene.parent_of_expr(at) {
+        let is_first = match scene.tree.expr(outer).kind {
+            ExprKind::Binary { op, lhs, .. } => {
+                matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr) && lhs == at
+            }
+            ExprKind::Conditional { cond, .. } => cond == at,
+            _ => false,
+        };
+        if is_first && is_within(scene, other, outer) && !is_within(scene, other, at) {
+            return true;
         }
-        ExprKind::Conditional {
-            cond,
-            then,
-            otherwise,
-        } => splits(cond, otherwise) || then.is_some_and(|then| splits(cond, then)),
-        _ => false,
-    })
+        at = outer;
+    }
+    false
 }
 
 /// Whether `place` is a name that does not occur in `lookup`.

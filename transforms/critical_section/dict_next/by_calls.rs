@@ -35,12 +35,17 @@ pub(super) fn by_calls<'c>(cx: &'c PackageCx<'_>) -> &'c ByCalls {
 /// Whether a function that takes a lock of C, or a caller of one that leaves it taken, uses what may
 /// wait for an object: who waits for the lock with a section waits for that as well.
 fn holds_lock_in_python(cx: &PackageCx<'_>) -> bool {
-    let calls = |name: &str, holds: fn(&str) -> bool| {
-        let mut all = cx.definitions(name).flat_map(|(_, it)| it.tree.calls());
-        all.any(|(_, name)| holds(name))
+    let callers = |name: &str| {
+        let sites = cx.calls_to(name).iter();
+        let functions = sites.filter_map(|site| cx.function(site.item));
+        functions.map(|function| &*function.name)
     };
-    let names = cx.program.functions().map(|(_, it)| &*it.name);
-    let mut open: Vec<&str> = names.filter(|name| calls(name, takes_lock)).collect();
+    let releases = |name: &str| {
+        let mut calls = cx.definitions(name).flat_map(|(_, it)| it.tree.calls());
+        calls.any(|(_, name)| releases_lock_by_name(name))
+    };
+    let takers = cx.call_index().called().filter(|name| takes_lock(name));
+    let mut open: Vec<&str> = takers.flat_map(callers).collect();
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     while let Some(name) = open.pop() {
         if !seen.insert(name) {
@@ -49,10 +54,8 @@ fn holds_lock_in_python(cx: &PackageCx<'_>) -> bool {
         if uses_python(cx, name) {
             return true;
         }
-        if !calls(name, releases_lock_by_name) {
-            let callers = cx.calls_to(name).iter();
-            let callers = callers.filter_map(|site| cx.function(site.item));
-            open.extend(callers.map(|function| &*function.name));
+        if !releases(name) {
+            open.extend(callers(name));
         }
     }
     false
