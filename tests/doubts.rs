@@ -2,25 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::fs;
-use std::process::Command;
+mod support;
 
 use serde_json::Value;
+use support::decided::findings;
 
 /// Line, confidence and assumptions of each fix for a file with this text.
 fn fixes(text: &str) -> Vec<String> {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("m.c"), text).unwrap();
-    let mut ungil = Command::new(env!("CARGO_BIN_EXE_ungil"));
-    let options = ["--select", "UG1", "--min-python", "3.13"];
-    let output = ungil
-        .args(["check", "--isolated", "--output-format", "json"])
-        .args(options)
-        .arg(".")
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    let findings: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = findings(text, "UG1");
     let line = |finding: &Value| {
         let outcome = &finding["outcome"];
         let said = outcome["assumptions"].as_array().unwrap().iter();

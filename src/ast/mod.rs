@@ -225,6 +225,17 @@ pub enum Name {
     Global(Box<str>),
 }
 
+impl StmtKind {
+    /// Whether it may run its body again: `for`, `while`, `do`.
+    #[must_use]
+    pub fn is_loop(&self) -> bool {
+        matches!(
+            self,
+            Self::For { .. } | Self::While { .. } | Self::DoWhile { .. }
+        )
+    }
+}
+
 /// Kinds of expressions.
 #[derive(Debug, Clone)]
 pub enum ExprKind {

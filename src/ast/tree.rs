@@ -46,6 +46,16 @@ impl Tree {
         }
     }
 
+    /// Whether a branch ends in a jump.
+    #[must_use]
+    pub fn leaves(&self, branch: StmtId) -> bool {
+        match &self.stmt(branch).kind {
+            StmtKind::Block(stmts) => stmts.last().is_some_and(|&last| self.leaves(last)),
+            StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::Break | StmtKind::Continue => true,
+            _ => false,
+        }
+    }
+
     /// An expression without the casts around it.
     #[must_use]
     pub fn without_casts(&self, mut expr: ExprId) -> ExprId {

@@ -7,7 +7,7 @@
 
 use super::exits::branch::is_same;
 use super::scene::Scene;
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtKind, UnaryOp};
 use crate::capi::overwrites;
 use crate::cfg::{Instr, InstrKind, Liveness, Operand, Outs, Point, Terminator};
 
@@ -115,7 +115,7 @@ fn is_checked(scene: &Scene<'_>, call: ExprId, object: ExprId) -> bool {
     let mut since = before.take_while(|&&stmt| !scene.sets(local, scene.tree.stmt(stmt).range));
     since.any(|&stmt| match scene.tree.stmt(stmt).kind {
         StmtKind::If { cond, then, .. } => {
-            asks_for_bytes(scene, cond, object) && leaves(scene, then)
+            asks_for_bytes(scene, cond, object) && scene.tree.leaves(then)
         }
         _ => false,
     })
@@ -136,15 +136,6 @@ fn asks_for_bytes(scene: &Scene<'_>, cond: ExprId, object: ExprId) -> bool {
             Some(("PyBytes_Check" | "PyBytes_CheckExact", [arg])) => is_same(scene, *arg, object),
             _ => false,
         },
-        _ => false,
-    }
-}
-
-/// Whether `branch` ends in a jump.
-pub(super) fn leaves(scene: &Scene<'_>, branch: StmtId) -> bool {
-    match &scene.tree.stmt(branch).kind {
-        StmtKind::Block(stmts) => stmts.last().is_some_and(|&last| leaves(scene, last)),
-        StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::Break | StmtKind::Continue => true,
         _ => false,
     }
 }

@@ -322,10 +322,7 @@ impl<'s, 'a> Choice<'s, 'a> {
     /// Whether `part`, with the expression in it, is what `stmt` does first, whatever happens.
     fn check_first(&self, stmt: StmtId, part: ExprId) -> Result<(), Reason> {
         let scene = self.scene;
-        let is_loop = matches!(
-            scene.tree.stmt(stmt).kind,
-            StmtKind::While { .. } | StmtKind::DoWhile { .. } | StmtKind::For { .. }
-        );
+        let is_loop = scene.tree.stmt(stmt).kind.is_loop();
         let start = scene
             .cfg
             .before(stmt)

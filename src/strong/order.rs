@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use super::reason::Reason;
 use super::scene::Scene;
 use super::unchanged::may_change;
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Parent, StmtId, StmtKind, Storage};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Parent, StmtId, Storage};
 use crate::capi;
 use crate::cfg::{Callee, Instr, InstrKind, Source};
 
@@ -28,10 +28,7 @@ pub(super) fn runs_first(
     call: ExprId,
     moved: &BTreeSet<ExprId>,
 ) -> Result<(), Reason> {
-    if matches!(
-        scene.tree.stmt(stmt).kind,
-        StmtKind::While { .. } | StmtKind::DoWhile { .. } | StmtKind::For { .. }
-    ) {
+    if scene.tree.stmt(stmt).kind.is_loop() {
         return Err(Reason::LoopCondition);
     }
     let at = scene.cfg.call(call).ok_or(Reason::Unreachable)?;

@@ -5,24 +5,24 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Confidence of each fix for a file with this text, and what it asks to confirm.
-pub(crate) fn all(text: &str) -> String {
+/// What the rules find in a file with this text.
+pub(crate) fn findings(text: &str, rules: &str) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(
-        folder.path().join("m.c"),
-        format!("#include <Python.h>{text}"),
-    )
-    .unwrap();
+    fs::write(folder.path().join("m.c"), text).unwrap();
     let mut ungil = Command::new(env!("CARGO_BIN_EXE_ungil"));
-    let options = ["--select", "UG106", "--min-python", "3.13"];
     let output = ungil
         .args(["check", "--isolated", "--output-format", "json"])
-        .args(options)
+        .args(["--select", rules, "--min-python", "3.13"])
         .arg(".")
         .current_dir(folder.path())
         .output()
         .unwrap();
-    let findings: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Confidence of each fix for a file with this text, and what it asks to confirm.
+pub(crate) fn all(text: &str) -> String {
+    let findings = findings(&format!("#include <Python.h>{text}"), "UG106");
     let line = |finding: &Value| {
         let outcome = &finding["outcome"];
         let said = outcome["assumptions"].as_array().into_iter().flatten();

@@ -121,10 +121,7 @@ struct Exits {
 impl Visitor for Exits {
     fn visit_stmt(&mut self, tree: &Tree, id: StmtId) {
         let kind = &tree.stmt(id).kind;
-        let is_loop = matches!(
-            kind,
-            StmtKind::While { .. } | StmtKind::DoWhile { .. } | StmtKind::For { .. }
-        );
+        let is_loop = kind.is_loop();
         let is_switch = matches!(kind, StmtKind::Switch { .. });
         self.found |= match kind {
             StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::Label { .. } => true,

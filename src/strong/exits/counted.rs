@@ -9,9 +9,7 @@
 //! self->count = i;              /* an exit out of the loop leaks what is stored by then */
 //! ```
 
-use crate::ast::{
-    ExprId, ExprKind, LocalId, Name, Parent, StmtId, StmtKind, TokenRange, TypeKind, UnaryOp,
-};
+use crate::ast::{ExprId, ExprKind, LocalId, Name, Parent, StmtId, TokenRange, TypeKind, UnaryOp};
 use crate::capi::{self, Returns};
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
@@ -21,10 +19,7 @@ use crate::strong::types::is_number;
 pub(in crate::strong) fn counted_behind(scene: &Scene<'_>, call: ExprId) -> Option<StmtId> {
     let mut at = scene.stmt_of(call)?;
     while let Some(Parent::Stmt(outer)) = scene.parent_of_stmt(at) {
-        let is_loop = matches!(
-            scene.tree.stmt(outer).kind,
-            StmtKind::For { .. } | StmtKind::While { .. } | StmtKind::DoWhile { .. }
-        );
+        let is_loop = scene.tree.stmt(outer).kind.is_loop();
         let counter = is_loop.then(|| counter(scene, scene.tree.stmt(outer).range));
         if let Some(found) = counter.flatten() {
             return Some(found);

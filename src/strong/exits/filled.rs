@@ -245,10 +245,7 @@ fn released_at(scene: &Scene<'_>, root: LocalId, store: ExprId, point: Point) ->
     let loops: Vec<StmtId> = stmts(scene)
         .filter(|&stmt| {
             let stmt = scene.tree.stmt(stmt);
-            let is_loop = matches!(
-                stmt.kind,
-                StmtKind::For { .. } | StmtKind::While { .. } | StmtKind::DoWhile { .. }
-            );
+            let is_loop = stmt.kind.is_loop();
             is_loop && !holds_store(stmt.range)
         })
         .filter(|&stmt| !holds_call(stmt))

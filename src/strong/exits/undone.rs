@@ -88,10 +88,7 @@ fn is_stepped(scene: &Scene<'_>, stmt: StmtId, local: LocalId) -> bool {
     let mut at = scene.parent_of_stmt(stmt);
     while let Some(Parent::Stmt(outer)) = at {
         let outer_stmt = scene.tree.stmt(outer);
-        let is_loop = matches!(
-            outer_stmt.kind,
-            StmtKind::For { .. } | StmtKind::While { .. } | StmtKind::DoWhile { .. }
-        );
+        let is_loop = outer_stmt.kind.is_loop();
         let mut inner = scene.tree.expr_ids().filter(|&id| {
             let range = scene.tree.expr(id).range;
             outer_stmt.range.start <= range.start && range.end <= outer_stmt.range.end

@@ -173,10 +173,7 @@ fn behind(scene: &Scene<'_>, mut stmt: StmtId) -> Option<StmtId> {
 }
 
 fn is_loop(scene: &Scene<'_>, stmt: StmtId) -> bool {
-    matches!(
-        scene.tree.stmt(stmt).kind,
-        StmtKind::While { .. } | StmtKind::DoWhile { .. } | StmtKind::For { .. }
-    )
+    scene.tree.stmt(stmt).kind.is_loop()
 }
 
 /// The variable that an expression is, with casts or without.

@@ -64,10 +64,7 @@ fn is_in_loop(scene: &Scene<'_>, expr: ExprId) -> bool {
     let mut around = std::iter::successors(scene.stmt_of(expr), |&stmt| parent(scene, stmt));
     around.any(|stmt| {
         let kind = &scene.tree.stmt(stmt).kind;
-        matches!(
-            kind,
-            StmtKind::While { .. } | StmtKind::DoWhile { .. } | StmtKind::For { .. }
-        )
+        kind.is_loop()
     })
 }
 

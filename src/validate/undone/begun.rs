@@ -252,10 +252,7 @@ impl View<'_> {
     fn loop_around(&self, mut stmt: StmtId) -> Option<StmtId> {
         loop {
             stmt = self.nesting.around(stmt)?;
-            let is_loop = matches!(
-                self.tree.stmt(stmt).kind,
-                StmtKind::For { .. } | StmtKind::While { .. } | StmtKind::DoWhile { .. }
-            );
+            let is_loop = self.tree.stmt(stmt).kind.is_loop();
             if is_loop {
                 return Some(stmt);
             }

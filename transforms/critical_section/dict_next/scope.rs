@@ -76,10 +76,7 @@ impl<'a> Scope<'a> {
     }
 
     pub(super) fn is_loop(&self, stmt: StmtId) -> bool {
-        matches!(
-            self.stmt(stmt),
-            StmtKind::While { .. } | StmtKind::For { .. } | StmtKind::DoWhile { .. }
-        )
+        self.stmt(stmt).is_loop()
     }
 
     pub(super) fn range(&self, stmt: StmtId) -> TokenRange {

@@ -10,7 +10,7 @@ use crate::rule::{CallSite, Finding, ItemId, Outcome, PackageCx};
 
 use super::{callers, note_at, settle, told_at};
 use lookup::{LOOKUPS, Lookup};
-use uses::{Lesson, Uses, leaves};
+use uses::{Lesson, Uses};
 
 /// Calls that put something else where the lookups look: what was learnt before is not meant.
 const STORES: &[&str] = &[
@@ -169,7 +169,7 @@ impl<'a> Look<'a> {
                         let case = &self.tree.stmt(pair[1]).kind;
                         matches!(case, StmtKind::Case { .. } | StmtKind::Default { .. })
                             && between(pair[1])
-                            && leaves(self.tree, pair[0])
+                            && self.tree.leaves(self.tree.unlabelled(pair[0]))
                     })
             }
             _ => false,
@@ -206,7 +206,7 @@ impl<'a> Look<'a> {
         };
         let counts = |of: &Lookup, other: &Lookup| {
             let [of, other] = [of, other].map(|it| self.tree.expr(it.call).range);
-            let mut loops = self.tree.stmts.iter().filter(|stmt| is_loop(&stmt.kind));
+            let mut loops = self.tree.stmts.iter().filter(|stmt| stmt.kind.is_loop());
             loops.any(|each| {
                 each.range.contains(of) && !each.range.contains(other) && is_set(each.range)
             })
@@ -241,13 +241,6 @@ impl<'a> Look<'a> {
             outcome,
         })
     }
-}
-
-fn is_loop(kind: &StmtKind) -> bool {
-    matches!(
-        kind,
-        StmtKind::For { .. } | StmtKind::While { .. } | StmtKind::DoWhile { .. }
-    )
 }
 
 #[cfg(test)]

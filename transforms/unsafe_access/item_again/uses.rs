@@ -126,7 +126,7 @@ impl<'a> Uses<'a> {
         let later = tree.expr(later).range;
         let is_in = |branch: StmtId| tree.stmt(branch).range.contains(later);
         let is_behind = later.start >= tree.stmt(stmt).range.end;
-        there.is_some_and(is_in) || is_behind && gone.is_some_and(|gone| leaves(tree, gone))
+        there.is_some_and(is_in) || is_behind && gone.is_some_and(|gone| tree.leaves(gone))
     }
 
     /// Where the item of `lookup` stands: its call, or the variable that has it.
@@ -281,15 +281,6 @@ impl<'a> Uses<'a> {
             ExprKind::Assign { rhs, .. } => *rhs == inside && self.is_asked(outer),
             _ => false,
         }
-    }
-}
-
-/// Whether a branch ends with a jump.
-pub(super) fn leaves(tree: &Tree, branch: StmtId) -> bool {
-    match &tree.stmt(tree.unlabelled(branch)).kind {
-        StmtKind::Block(stmts) => stmts.last().is_some_and(|&last| leaves(tree, last)),
-        StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::Break | StmtKind::Continue => true,
-        _ => false,
     }
 }
 
