@@ -17,6 +17,8 @@ pub(super) enum Gives {
     ModuleDict(usize),
     /// A dict of the interpreter.
     Interpreter,
+    /// A dict of the thread that runs, which no other gets.
+    Thread,
     /// An item of this argument.
     Item(usize),
 }
@@ -44,8 +46,8 @@ pub(super) fn gives(name: &str) -> Option<Gives> {
         | "PyEval_GetLocals"
         | "PyImport_GetModuleDict"
         | "PySys_GetObject"
-        | "PyThreadState_GetDict"
         | "PyInterpreterState_GetDict" => Gives::Interpreter,
+        "PyThreadState_GetDict" => Gives::Thread,
         "PyTuple_GET_ITEM" | "PyTuple_GetItem" => Gives::Item(0),
         _ => return None,
     })

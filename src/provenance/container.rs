@@ -36,11 +36,11 @@ fn is_scalar(flow: &Flow<'_>, origin: &Origin) -> bool {
 
 /// A function and the step at which its container is looked at.
 #[derive(Clone, Copy)]
-struct At<'f, 'b> {
-    flow: &'f Flow<'f>,
-    site: Point,
-    until: Until<'b>,
-    depth: u32,
+pub(super) struct At<'f, 'b> {
+    pub flow: &'f Flow<'f>,
+    pub site: Point,
+    pub until: Until<'b>,
+    pub depth: u32,
 }
 
 impl Cx<'_> {
@@ -131,6 +131,7 @@ impl Cx<'_> {
                 _ => Verdict::Shared(SharedKind::ModuleOrTypeDict),
             },
             Some(Gives::Interpreter) => Verdict::Shared(SharedKind::Interpreter),
+            Some(Gives::Thread) => self.thread_dict(at, point, name),
             Some(Gives::Item(arg)) => match args.get(arg) {
                 Some(tuple) if self.is_argument_tuple(at.flow, tuple) => {
                     Verdict::Shared(SharedKind::ParsedArgument)
@@ -269,7 +270,7 @@ impl Cx<'_> {
 
     /// The calls of the function: those in another source file that has a `static` namesake of it
     /// are calls of that one.
-    fn calls_of(&self, flow: &Flow<'_>) -> Vec<CallSite> {
+    pub(super) fn calls_of(&self, flow: &Flow<'_>) -> Vec<CallSite> {
         let (name, file) = (&flow.function.name, flow.item.place.0);
         let place = |item: ItemId| self.program.items[item.0 as usize].place.0;
         let path = &self.program.files.get(file).path();

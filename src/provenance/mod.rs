@@ -31,6 +31,7 @@ mod outs;
 mod own;
 mod sharing;
 mod stack;
+mod thread;
 mod verdict;
 
 pub use exposure::Exposure;

@@ -44,6 +44,8 @@ pub enum SafeReason {
     FrozenField,
     /// A dict in such a field, which only ever gets more items.
     GrowingField,
+    /// The dict of the thread that runs.
+    OwnThread,
     /// The code runs only while the module is made.
     InitOnly,
     /// A critical section on the container covers the whole use.

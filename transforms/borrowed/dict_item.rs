@@ -33,6 +33,8 @@ declare_rule! {
     /// A dict in a field that its object is made with, and that nobody hands out, may only ever get items
     /// that were not there: by `PyDict_SetDefault`, or behind a lookup that found nothing, with a lock of
     /// the object held from there on. What it lends lives as long as the object, and such lookups stay.
+    /// So do those in the dict that a thread has for itself (`PyThreadState_GetDict`), where what they
+    /// give is kept nowhere but in the function and those that it is returned to.
     ///
     /// With `--errors propagate` the function leaves with an error that the old one cleared, by its own
     /// failure exit and after the same releases. That is a change of behaviour asked for, so it lowers no

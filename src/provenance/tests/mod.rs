@@ -9,6 +9,7 @@ mod interprocedural;
 mod private;
 mod shared;
 mod stack;
+mod thread;
 
 use super::{Cx, Verdict};
 use crate::program::testing::with_program;
