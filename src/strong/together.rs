@@ -68,7 +68,9 @@ fn touched(scene: &Scene<'_>, planned: &Planned) -> BTreeSet<StmtId> {
     let releases = planned.decisions.releases.keys();
     let releases = releases.flat_map(|&slot| match slot {
         Slot::After(stmt) => ends_with(scene, stmt),
-        Slot::Before(stmt) | Slot::Else(stmt) | Slot::InReturn(stmt) => vec![stmt],
+        Slot::Before(stmt) | Slot::Else(stmt) | Slot::Inside(stmt) | Slot::InReturn(stmt) => {
+            vec![stmt]
+        }
     });
     let lookups = planned.home.lookups.iter().map(|lookup| lookup.call);
     let exprs = planned.decisions.removed.iter().copied();

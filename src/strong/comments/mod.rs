@@ -98,7 +98,7 @@ impl Draft<'_, '_> {
         let next = slots.filter_map(|&slot| match slot {
             Slot::Before(stmt) => Some(stmt),
             Slot::After(stmt) => scene.next_sibling(stmt),
-            Slot::Else(_) | Slot::InReturn(_) => None,
+            Slot::Else(_) | Slot::Inside(_) | Slot::InReturn(_) => None,
         });
         let is_null = |stmt: &StmtId| match scene.tree.stmt(*stmt).kind {
             StmtKind::Expr(expr) => match scene.tree.expr(expr).kind {

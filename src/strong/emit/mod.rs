@@ -73,6 +73,8 @@ pub(in crate::strong) struct Draft<'s, 'a> {
     pub(in crate::strong) answered: BTreeSet<StmtId>,
     /// The lines of `else` branches that statements get.
     pub(in crate::strong) elses: BTreeMap<StmtId, Vec<String>>,
+    /// Lines for blocks that are empty.
+    pub(in crate::strong) fillings: BTreeMap<StmtId, Vec<String>>,
     /// Declarations with a lookup for a value.
     pub(in crate::strong) initialised: BTreeSet<StmtId>,
     /// Those of them whose lookups go behind the lookup of an earlier one.
@@ -119,6 +121,7 @@ pub(in crate::strong) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix
         draft.null_at_declaration(planned);
     }
     draft.new_elses();
+    draft.fill_blocks();
     for (lookup, name) in in_order(scene, group) {
         let planned = group.iter().find(|planned| {
             let mut lookups = planned.home.lookups.iter();
@@ -183,6 +186,7 @@ impl<'s, 'a> Draft<'s, 'a> {
             gone: BTreeSet::new(),
             answered: BTreeSet::new(),
             elses: BTreeMap::new(),
+            fillings: BTreeMap::new(),
             initialised: BTreeSet::new(),
             moving: BTreeSet::new(),
             named: Vec::new(),

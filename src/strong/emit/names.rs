@@ -137,7 +137,7 @@ fn place(scene: &Scene<'_>, group: &[Planned]) -> Option<(StmtId, &'static str)>
     let inner = scene.inner_stmts(stmt);
     let is_within = |slot: &Slot| match *slot {
         Slot::After(at) | Slot::Else(at) | Slot::InReturn(at) => at == stmt || inner.contains(&at),
-        Slot::Before(at) => inner.contains(&at),
+        Slot::Before(at) | Slot::Inside(at) => inner.contains(&at),
     };
     let decisions = &planned.decisions;
     let is_done = decisions.held.is_empty() && decisions.releases.keys().all(is_within);

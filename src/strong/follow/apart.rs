@@ -107,7 +107,7 @@ impl Follower<'_, '_> {
         let next = match slot {
             Slot::Before(stmt) => Some(stmt),
             Slot::After(stmt) => behind(self.scene, stmt),
-            Slot::Else(_) | Slot::InReturn(_) => None,
+            Slot::Else(_) | Slot::Inside(_) | Slot::InReturn(_) => None,
         };
         let Some(StmtKind::Return(Some(value))) = next.map(|stmt| &self.scene.tree.stmt(stmt).kind)
         else {

@@ -15,6 +15,8 @@ pub(in crate::strong) enum Slot {
     After(StmtId),
     /// In an `else` that an `if` gets.
     Else(StmtId),
+    /// In a branch that is an empty block: `else { /* nothing to do */ }`.
+    Inside(StmtId),
     /// Between the computation of a `return`'s value and the return.
     InReturn(StmtId),
 }
@@ -23,9 +25,16 @@ impl Slot {
     /// The statement around which the new one stands; `None` for one within a `return`.
     pub(in crate::strong) fn stmt(self) -> Option<StmtId> {
         match self {
-            Self::Before(stmt) | Self::After(stmt) | Self::Else(stmt) => Some(stmt),
+            Self::Before(stmt) | Self::After(stmt) | Self::Else(stmt) | Self::Inside(stmt) => {
+                Some(stmt)
+            }
             Self::InReturn(_) => None,
         }
+    }
+
+    /// All slots around `stmt` or right in it.
+    pub(in crate::strong) fn around(stmt: StmtId) -> [Self; 4] {
+        [Self::Before, Self::After, Self::Else, Self::Inside].map(|slot| slot(stmt))
     }
 }
 
@@ -130,6 +139,16 @@ impl Finder<'_, '_> {
             })
     }
 
+    /// Whether `block` is a branch of an `if` in which nothing is done.
+    fn is_empty_branch(&self, block: StmtId) -> bool {
+        let tree = self.scene.tree;
+        let is_branch = match self.scene.parent_of_stmt(block) {
+            Some(Parent::Stmt(outer)) => matches!(tree.stmt(outer).kind, StmtKind::If { .. }),
+            _ => false,
+        };
+        is_branch && matches!(&tree.stmt(block).kind, StmtKind::Block(stmts) if stmts.is_empty())
+    }
+
     /// The edges from the condition of an `if` without `else` past its body.
     fn add_else(&mut self, stmt: StmtId, then: StmtId) {
         let cfg = self.scene.cfg;
@@ -168,6 +187,9 @@ impl Visitor for Finder<'_, '_> {
         let free = self.is_free(id) && !labelled;
         if free && !is_block && !self.is_top_declaration(id) {
             self.add(cfg.before(id), Slot::Before(id));
+        }
+        if free && is_block && self.is_empty_branch(id) {
+            self.add(cfg.before(id), Slot::Inside(id));
         }
         if self.scene.is_else_if(id) {
             let around = [Slot::Before(id), Slot::After(id)];

@@ -86,7 +86,7 @@ fn before_last_label(scene: &Scene<'_>) -> Option<BTreeSet<Slot>> {
         let span = scene.stmt_span(stmt);
         span.is_some_and(|span| span.start() < last)
     });
-    Some(before.flat_map(around).collect())
+    Some(before.flat_map(Slot::around).collect())
 }
 
 /// The slots on the way to the jumps to each label that several jump to: those in front of a
@@ -103,7 +103,7 @@ fn before_jumps(scene: &Scene<'_>) -> Vec<BTreeSet<Slot>> {
         let on_the_way = jumps
             .into_iter()
             .flat_map(|jump| on_the_way_to(scene, jump));
-        on_the_way.flat_map(around).collect()
+        on_the_way.flat_map(Slot::around).collect()
     });
     slots.collect()
 }
@@ -122,8 +122,4 @@ fn on_the_way_to(scene: &Scene<'_>, jump: StmtId) -> Vec<StmtId> {
 fn is_in_branch(scene: &Scene<'_>, stmt: StmtId) -> bool {
     let outer = parent(scene, stmt).and_then(|block| parent(scene, block));
     outer.is_some_and(|outer| matches!(scene.tree.stmt(outer).kind, StmtKind::If { .. }))
-}
-
-fn around(stmt: StmtId) -> [Slot; 3] {
-    [Slot::Before(stmt), Slot::After(stmt), Slot::Else(stmt)]
 }

@@ -44,7 +44,7 @@ pub(in crate::strong) fn merged(
         let Some(slots) = slots else { continue };
         let used = |slot: &&Slot| decisions.releases.contains_key(slot);
         let used: Vec<&Slot> = slots.iter().filter(used).collect();
-        let new_else = matches!(used[..], [Slot::Else(_)]);
+        let new_else = matches!(used[..], [Slot::Else(_) | Slot::Inside(_)]);
         if used.len() < 2 && !new_else {
             continue;
         }
@@ -96,9 +96,7 @@ fn slots_up_to(
     decisions: &Decisions,
 ) -> Option<BTreeSet<Slot>> {
     let inner = scene.inner_stmts(chain);
-    let around = inner
-        .iter()
-        .flat_map(|&stmt| [Slot::Before(stmt), Slot::After(stmt), Slot::Else(stmt)]);
+    let around = inner.iter().flat_map(|&stmt| Slot::around(stmt));
     let mut slots: BTreeSet<Slot> = around.chain([Slot::Else(chain)]).collect();
     for &jump in inner.iter().filter(|&&stmt| leaves(scene, stmt)) {
         slots.remove(&Slot::Before(jump));
@@ -139,10 +137,12 @@ fn looks_up_inside(follower: &Follower<'_, '_>, chain: StmtId) -> bool {
     stmts.any(|stmt| stmt.is_none_or(|stmt| inner.contains(&stmt)))
 }
 
-/// How much is written; a new `else` for a release is longer than a release.
+/// How much is written; a new `else` for a release, or a first statement in an empty one, is longer
+/// than a release.
 pub(in crate::strong) fn length(decisions: &Decisions) -> usize {
     let slots = decisions.releases.keys();
-    let elses = slots.filter(|slot| matches!(slot, Slot::Else(_))).count();
+    let is_new = |slot: &&Slot| matches!(slot, Slot::Else(_) | Slot::Inside(_));
+    let elses = slots.filter(is_new).count();
     decisions.releases.len() + decisions.held.len() + elses
 }
 
@@ -174,8 +174,7 @@ fn slots_of_branch(scene: &Scene<'_>, branch: StmtId) -> Vec<Slot> {
         return vec![Slot::After(last(scene, branch)), Slot::After(branch)];
     }
     let inner = std::iter::once(branch).chain(scene.inner_stmts(branch));
-    let around = |stmt| [Slot::Before(stmt), Slot::After(stmt), Slot::Else(stmt)];
-    inner.flat_map(around).collect()
+    inner.flat_map(Slot::around).collect()
 }
 
 fn last(scene: &Scene<'_>, stmt: StmtId) -> StmtId {

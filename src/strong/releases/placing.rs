@@ -32,6 +32,7 @@ impl Draft<'_, '_> {
                 Slot::Before(stmt) => self.before(stmt, [line]),
                 Slot::After(stmt) => self.after(stmt, [line]),
                 Slot::Else(stmt) => self.in_new_else(stmt, line, name)?,
+                Slot::Inside(block) => self.fillings.entry(block).or_default().push(line),
                 Slot::InReturn(_) => {}
             }
         }
@@ -88,6 +89,30 @@ impl Draft<'_, '_> {
             };
             let text = self.joined(&lines, span);
             self.insert(span.end(), separator + &text);
+        }
+    }
+
+    /// Fills each empty block once: `else { /* nothing */ }`.
+    pub(in crate::strong) fn fill_blocks(&mut self) {
+        for (block, body) in std::mem::take(&mut self.fillings) {
+            let Some(span) = self.scene.stmt_span(block) else {
+                continue;
+            };
+            let brace = ByteSpan::new(span.end().0 - 1, span.end().0);
+            let inner = self
+                .scene
+                .text(ByteSpan::new(span.start().0, brace.start().0));
+            let blanks = inner.len() - inner.trim_end().len();
+            let step = self.step(brace);
+            let mut lines = vec![String::new()];
+            lines.extend(body.iter().map(|line| format!("{step}{line}")));
+            lines.push(String::new());
+            let blanks = u32::try_from(blanks).expect("files are indexed by u32");
+            let text = self.joined(&lines, brace);
+            self.replace(
+                ByteSpan::new(brace.start().0 - blanks, brace.start().0),
+                text,
+            );
         }
     }
 

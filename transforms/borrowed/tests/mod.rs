@@ -13,6 +13,7 @@ mod comments;
 mod contracts;
 mod counting;
 mod dicts;
+mod empty;
 mod errors;
 mod exits;
 mod facts;
