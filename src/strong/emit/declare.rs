@@ -94,6 +94,7 @@ impl Draft<'_, '_> {
     /// `PyObject *v;` turns into `PyObject *v = NULL;`.
     pub(in crate::strong) fn null_at_declaration(&mut self, planned: &Planned) {
         let local = planned.home.local.filter(|_| planned.decisions.starts_null);
+        self.starts_null.extend(local);
         let end = local.and_then(|local| self.scene.undefined_at_declaration(local));
         let is_new = |end: &ByteOffset| {
             let mut edits = self.fix.edits.iter();

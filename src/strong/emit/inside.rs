@@ -31,7 +31,9 @@ pub(in crate::strong) fn inside(
             let front = front(draft.scene, (stmt, assignment)).ok_or(why)?;
             let lines = behind_and(draft, parts, name, stmt, front)?;
             draft.before(stmt, lines);
-            draft.replace(ByteSpan::new(front.start().0, whole.end().0), name);
+            let is_value = ends_value(draft.scene, stmt, assignment);
+            let left = format!("{name}{}", if is_value { " != NULL" } else { "" });
+            draft.replace(ByteSpan::new(front.start().0, whole.end().0), left);
             return Ok(());
         }
         let lines = parts.statement(draft, name, span_of(draft, stmt)?);
@@ -51,16 +53,15 @@ pub(in crate::strong) fn inside(
     Ok(())
 }
 
-/// What must be true for the lookup in the condition of an `if` to run, if `NULL` in its variable
-/// stands for all else: `dict != NULL` in `if (dict != NULL && (v = call(dict, k)) && i)`.
+/// What must be true for the lookup in the condition of an `if`, or in the value of an assignment,
+/// to run, if `NULL` in its variable stands for all else: `dict != NULL` in `if (dict != NULL && (v =
+/// call(dict, k)) && i)`, `ok` in `ok = ok && (v = call(dict, k));`.
 pub(in crate::strong) fn front(
     scene: &Scene<'_>,
     (stmt, assignment): (StmtId, ExprId),
 ) -> Option<ByteSpan> {
     let tree = &scene.tree;
-    let StmtKind::If { cond, .. } = tree.stmt(stmt).kind else {
-        return None;
-    };
+    let cond = asked(scene, stmt)?;
     let (mut at, true) = null_test(scene, assignment)? else {
         return None;
     };
@@ -100,6 +101,30 @@ pub(in crate::strong) fn front(
     (is_plain && is_bare && starts_anew(scene, variable, rhs)).then_some(span)
 }
 
+/// What `stmt` asks: the condition of an `if`, or the value that a variable gets.
+fn asked(scene: &Scene<'_>, stmt: StmtId) -> Option<ExprId> {
+    match scene.tree.stmt(stmt).kind {
+        StmtKind::If { cond, .. } => Some(cond),
+        StmtKind::Expr(expr) => match scene.tree.expr(expr).kind {
+            ExprKind::Assign { op: None, lhs, rhs } => scene.as_local(lhs).map(|_| rhs),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether the lookup of `assignment` is the last part of a value: `ok = ok && (v = call(d, k));`,
+/// which gets a pointer no more than a number.
+fn ends_value(scene: &Scene<'_>, stmt: StmtId, assignment: ExprId) -> bool {
+    let is_if = matches!(scene.tree.stmt(stmt).kind, StmtKind::If { .. });
+    let outer = null_test(scene, assignment).and_then(|(test, _)| scene.parent_of_expr(test));
+    let is_last = match outer {
+        Some(Parent::Expr(outer)) => asked(scene, stmt) == Some(outer),
+        _ => false,
+    };
+    !is_if && is_last
+}
+
 /// Whether nothing reads what `variable` holds in front of its lookup but `NULL`.
 fn starts_anew(scene: &Scene<'_>, variable: LocalId, lookup: ExprId) -> bool {
     let lookup = scene.tree.without_casts(lookup);
@@ -127,6 +152,9 @@ pub(in crate::strong) fn inside_apart(
         return Ok(false);
     }
     let made = || Reason::InMacro("around it".to_owned());
+    if ends_value(draft.scene, stmt, assignment) {
+        return Err(Reason::NotEvaluatedFirst("a condition".to_owned()));
+    }
     let front = front(draft.scene, (stmt, assignment)).ok_or_else(made)?;
     let whole = draft.scene.span(assignment).ok_or_else(made)?;
     let whole = with_parentheses(draft.scene, whole);
@@ -178,7 +206,7 @@ fn behind_and(
     let mut lines = Vec::new();
     let is_null = match draft.apart.contains(name) {
         true => draft.emptied.contains(name) || !is_repeated(draft.scene, parts.call),
-        false => is_null_before(draft.scene, parts.call),
+        false => is_null_before(draft, parts.call),
     };
     if !is_null {
         lines.push(format!("{name} = NULL;"));
@@ -188,16 +216,20 @@ fn behind_and(
 }
 
 /// Whether the variable of a lookup has got nothing but the `NULL` of its declaration before.
-fn is_null_before(scene: &Scene<'_>, lookup: ExprId) -> bool {
+fn is_null_before(draft: &Draft<'_, '_>, lookup: ExprId) -> bool {
+    let scene = draft.scene;
     let stored = scene.tree.stores();
     let mut stored = stored.filter(|&(_, value)| scene.tree.without_casts(value) == lookup);
     let Some((variable, _)) = stored.next() else {
         return false;
     };
     let defs = definitions(scene, variable, &BTreeSet::from([lookup]));
-    let is_declared = scene.undefined_at_declaration(variable).is_none();
-    let nulls = defs.iter().filter(|(_, given)| *given == Given::Null);
-    is_declared && nulls.count() == 1 && defs.len() == 2 && !is_repeated(scene, lookup)
+    let starts = draft.starts_null.contains(&variable);
+    let is_declared = starts || scene.undefined_at_declaration(variable).is_none();
+    // The one of the declaration is a new one, or there by now.
+    let nulls = usize::from(!starts);
+    let found = defs.iter().filter(|(_, given)| *given == Given::Null);
+    is_declared && found.count() == nulls && defs.len() == nulls + 1 && !is_repeated(scene, lookup)
 }
 
 /// Whether the function may come to `lookup` again.

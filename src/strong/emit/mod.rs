@@ -24,7 +24,7 @@ mod title;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ast::{ExprId, StmtId};
+use crate::ast::{ExprId, LocalId, StmtId};
 use crate::capi::PyVersion;
 use crate::edit::{BraceStyle, Edit, Fix, Need};
 use crate::source::{ByteOffset, ByteSpan};
@@ -73,6 +73,8 @@ pub(in crate::strong) struct Draft<'s, 'a> {
     pub(in crate::strong) answered: BTreeSet<StmtId>,
     /// The lines of `else` branches that statements get.
     pub(in crate::strong) elses: BTreeMap<StmtId, Vec<String>>,
+    /// Variables that are `NULL` from their declaration on, and were not.
+    pub(in crate::strong) starts_null: BTreeSet<LocalId>,
     /// Lines for blocks that are empty.
     pub(in crate::strong) fillings: BTreeMap<StmtId, Vec<String>>,
     /// Declarations with a lookup for a value.
@@ -186,6 +188,7 @@ impl<'s, 'a> Draft<'s, 'a> {
             gone: BTreeSet::new(),
             answered: BTreeSet::new(),
             elses: BTreeMap::new(),
+            starts_null: BTreeSet::new(),
             fillings: BTreeMap::new(),
             initialised: BTreeSet::new(),
             moving: BTreeSet::new(),

@@ -215,3 +215,99 @@ fn an_if_on_a_line_of_its_own_stays_there() {
          }
         ");
 }
+
+#[test]
+fn flags_that_gather_what_was_found() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *first, *second;
+    int ok = PyDict_Check(dict);
+    ok = ok && (first = PyDict_GetItem(dict, key));
+    ok = ok && (second = PyDict_GetItemString(dict, "b")) != NULL && PyLong_Check(second);
+    ok = ok && PyLong_Check(first);
+    if (!ok)
+        return NULL;
+    return PyNumber_Add(first, second);
+"#
+    ), @r#"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *first, *second;
+        +    PyObject *first = NULL, *second = NULL;
+             int ok = PyDict_Check(dict);
+        -    ok = ok && (first = PyDict_GetItem(dict, key));
+        -    ok = ok && (second = PyDict_GetItemString(dict, "b")) != NULL && PyLong_Check(second);
+        +    PyObject *result;
+        +    if (ok && PyDict_GetItemRef(dict, key, &first) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    ok = first != NULL;
+        +    if (ok && PyDict_GetItemStringRef(dict, "b", &second) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    ok = second != NULL && PyLong_Check(second);
+             ok = ok && PyLong_Check(first);
+        -    if (!ok)
+        +    if (!ok) {
+        +        Py_XDECREF(first);
+        +        Py_XDECREF(second);
+                 return NULL;
+        -    return PyNumber_Add(first, second);
+        +    }
+        +    result = PyNumber_Add(first, second);
+        +    Py_XDECREF(first);
+        +    Py_XDECREF(second);
+        +    return result;
+         }
+        "#);
+}
+
+#[test]
+fn flags_that_gather_in_another_way() {
+    let with = |line: &str| {
+        object(&format!(
+            "    PyObject *v = NULL;
+    int ok = PyDict_Check(dict);
+    {line}
+    if (!ok)
+        return NULL;
+    return PyNumber_Negative(v);"
+        ))
+    };
+    let lines = [
+        "self->ok = ok && (v = PyDict_GetItem(dict, key));",
+        "ok = ok || (v = PyDict_GetItem(dict, key));",
+        "ok = !(ok && (v = PyDict_GetItem(dict, key)));",
+        "ok = ok && (v = PyDict_GetItem(dict, key)) == NULL;",
+        "ok &= ok && (v = PyDict_GetItem(dict, key));",
+        "ok = ok && (v = PyDict_GetItem(dict, key)) && (v = PyDict_GetItem(v, key));",
+        "ok = v != NULL && (v = PyDict_GetItem(dict, key));",
+        "ok = (ok && /* for what */ (v = PyDict_GetItem(dict, key)));",
+    ];
+    insta::assert_snapshot!(lines.map(with).join("\n---\n"), @"
+        5: a condition runs before the call in the same expression: give the lookup a statement of its own
+
+        ---
+        5: a condition runs before the call in the same expression: give the lookup a statement of its own
+
+        ---
+        5: a condition runs before the call in the same expression: give the lookup a statement of its own
+
+        ---
+        5: a condition runs before the call in the same expression: give the lookup a statement of its own
+
+        ---
+        5: a condition runs before the call in the same expression: give the lookup a statement of its own
+
+        ---
+        5: the object of an earlier pass or lookup is still used when `v` gets the next one: keep each in a variable of its own
+        5: the object of an earlier pass or lookup is still used when `v` gets the next one: keep each in a variable of its own
+
+        ---
+        5: a condition runs before the call in the same expression: give the lookup a statement of its own
+
+        ---
+        5: a condition runs before the call in the same expression: give the lookup a statement of its own
+        ");
+}
