@@ -694,3 +694,42 @@ fn an_object_that_is_not_whole() {
     review in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
     ");
 }
+
+/// Exits behind `current = made`, where `old` has what was there.
+fn taken_out(made: &str, end: &str) -> String {
+    object(&format!(
+        "
+    PyObject *old = current;
+    long number;
+    current = {made};
+    number = PyObject_Size(PyList_GET_ITEM(list, 0));
+    {end}
+    return PyLong_FromLong(number);
+"
+    ))
+}
+
+#[test]
+fn what_is_taken_out_of_its_place() {
+    insta::assert_snapshot!(taken_out("NULL", "Py_XDECREF(old);"), @"review in `f`, what `current = NULL` (line 7) takes out of its place need not be released or put back where the item is not there any more");
+    insta::assert_snapshot!(taken_out("Py_NewRef(list)", "Py_SETREF(current, old);"), @"review in `f`, what `current = Py_NewRef(list)` (line 7) takes out of its place need not be released or put back where the item is not there any more");
+    insta::assert_snapshot!(taken_out("NULL", "if (number < 0) return old; Py_DECREF(old);"), @"review in `f`, what `current = NULL` (line 7) takes out of its place need not be released or put back where the item is not there any more");
+}
+
+#[test]
+fn what_is_only_read_out_of_its_place() {
+    insta::assert_snapshot!(taken_out("NULL", "print(old);"), @"safe");
+    insta::assert_snapshot!(taken_out("NULL; Py_XDECREF(old)", ""), @"safe");
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *old = current, *result = NULL;
+    current = NULL;
+    if (PyObject_IsTrue(list) < 0)
+        goto end;
+    result = PyObject_Str(PyList_GET_ITEM(list, 0));
+end:
+    Py_XDECREF(old);
+    return result;
+"#
+    ), @"safe");
+}

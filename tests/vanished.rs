@@ -38,6 +38,7 @@ python 1 IndexError
 saved 3 IndexError
 seen 1 IndexError
 struct 1 IndexError
+taken 1 IndexError
 ";
 
 /// The functions of the module that have a fix of this confidence, without `t_`.
