@@ -733,3 +733,41 @@ end:
 "#
     ), @"safe");
 }
+
+#[test]
+fn what_ends_right_before_its_release() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *session = PyObject_CallNoArgs(dict);
+    if (session == NULL)
+        return NULL;
+    login(session);
+    for (i = 0; i < PyList_GET_SIZE(list); i++)
+        print(PyList_GET_ITEM(list, i));
+    logout(session);
+    Py_DECREF(session);
+    return PyList_New(0);
+"#
+    ), @"review in `f`, `logout(session)` (line 11) need not be done where the item is not there any more");
+}
+
+#[test]
+fn what_only_the_end_frees_in_an_array() {
+    insta::assert_snapshot!(object(
+        r#"
+    Py_buffer *views = PyMem_New(Py_buffer, 8);
+    Py_ssize_t n = PyList_GET_SIZE(list);
+    if (views == NULL)
+        return NULL;
+    for (i = 0; i < n; i++) {
+        if (PyObject_GetBuffer(PyList_GET_ITEM(list, i), &views[i], PyBUF_SIMPLE) < 0)
+            views[i].buf = NULL;
+    }
+    for (i = 0; i < n; i++)
+        if (views[i].buf)
+            PyBuffer_Release(&views[i]);
+    PyMem_Free(views);
+    return PyList_New(0);
+"#
+    ), @"review in `f`, `PyBuffer_Release(&views[i])` (line 15) need not be done where the item is not there any more");
+}

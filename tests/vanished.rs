@@ -35,8 +35,10 @@ macro 1 IndexError
 nothing 1 IndexError
 pointer 1 IndexError
 python 1 IndexError
+rows 1 IndexError
 saved 3 IndexError
 seen 1 IndexError
+session 1 IndexError
 struct 1 IndexError
 taken 1 IndexError
 ";

@@ -612,6 +612,79 @@ t_taken(PyObject *self, PyObject *list)
     return PyErr_Occurred() ? NULL : PyLong_FromLong(sum);
 }
 
+typedef struct {
+    char *name;
+    long number;
+} Row;
+
+static char *
+new_name(void)
+{
+    opened++;
+    return strdup("name");
+}
+
+static void
+free_name(char *name)
+{
+    free(name);
+    opened--;
+}
+
+/* Only the end frees what is in the rows. */
+static PyObject *
+t_rows(PyObject *self, PyObject *list)
+{
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    long sum = 0;
+    Row *rows = PyMem_New(Row, n);
+
+    if (rows == NULL)
+        return PyErr_NoMemory();
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        rows[i].number = PyLong_Check(item) ? 0 : PyLong_AsLong(item);
+        rows[i].name = new_name();
+    }
+    for (i = 0; i < n; i++) {
+        sum += rows[i].number;
+        free_name(rows[i].name);
+    }
+    PyMem_Free(rows);
+    return PyErr_Occurred() ? NULL : PyLong_FromLong(sum);
+}
+
+static void
+login(PyObject *session)
+{
+    opened++;
+}
+
+static void
+logout(PyObject *session)
+{
+    opened--;
+}
+
+/* Nobody but the function ends the session. */
+static PyObject *
+t_session(PyObject *self, PyObject *list)
+{
+    PyObject *session = PyList_New(0);
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    long sum = 0;
+
+    if (session == NULL)
+        return NULL;
+    login(session);
+    for (i = 0; i < n; i++)
+        sum += PyLong_AsLong(PyList_GET_ITEM(list, i));
+    logout(session);
+    Py_DECREF(session);
+    return PyErr_Occurred() ? NULL : PyLong_FromLong(sum);
+}
+
 static PyObject *
 left_open(PyObject *self, PyObject *args)
 {
@@ -635,7 +708,7 @@ static PyMethodDef methods[] = {
     METHOD(label), METHOD(pending), METHOD(settled),
     METHOD(status), METHOD(renamed), METHOD(told),
     METHOD(moved), METHOD(counts), METHOD(macro), METHOD(copied),
-    METHOD(taken),
+    METHOD(taken), METHOD(rows), METHOD(session),
     {"fill", t_counted, METH_O, NULL},
     {"buffer", t_buffer, METH_VARARGS, NULL},
     {"python", t_python, METH_VARARGS, NULL},
