@@ -685,6 +685,73 @@ t_session(PyObject *self, PyObject *list)
     return PyErr_Occurred() ? NULL : PyLong_FromLong(sum);
 }
 
+/* Converters and texts in an encoding give what the function has to release. */
+static PyObject *
+t_converted(PyObject *self, PyObject *args)
+{
+    PyObject *list, *path;
+    Py_ssize_t i, n;
+    long sum = 0;
+
+    if (!PyArg_ParseTuple(args, "OO&", &list, PyUnicode_FSConverter, &path))
+        return NULL;
+    n = PyList_GET_SIZE(list);
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        sum += PyLong_Check(item) ? 0 : PyLong_AsLong(item);
+    }
+    Py_DECREF(path);
+    return PyErr_Occurred() ? NULL : PyLong_FromLong(sum);
+}
+
+static PyObject *
+t_encoded(PyObject *self, PyObject *args)
+{
+    PyObject *list;
+    char *text = NULL;
+    Py_ssize_t i, n;
+    long sum = 0;
+
+    if (!PyArg_ParseTuple(args, "Oet", &list, "utf-8", &text))
+        return NULL;
+    n = PyList_GET_SIZE(list);
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        sum += PyLong_Check(item) ? 0 : PyLong_AsLong(item);
+    }
+    PyMem_Free(text);
+    return PyErr_Occurred() ? NULL : PyLong_FromLong(sum);
+}
+
+static int
+to_name(PyObject *value, char **name)
+{
+    *name = PyMem_Malloc(4096);
+    return *name != NULL;
+}
+
+static PyObject *
+t_own_converted(PyObject *self, PyObject *args)
+{
+    PyObject *list;
+    char *name;
+    Py_ssize_t i, n;
+    long sum = 0;
+
+    if (!PyArg_ParseTuple(args, "OO&", &list, to_name, &name))
+        return NULL;
+    n = PyList_GET_SIZE(list);
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        sum += PyLong_Check(item) ? 0 : PyLong_AsLong(item);
+    }
+    PyMem_Free(name);
+    return PyErr_Occurred() ? NULL : PyLong_FromLong(sum);
+}
+
 static PyObject *
 left_open(PyObject *self, PyObject *args)
 {
@@ -711,6 +778,9 @@ static PyMethodDef methods[] = {
     METHOD(taken), METHOD(rows), METHOD(session),
     {"fill", t_counted, METH_O, NULL},
     {"buffer", t_buffer, METH_VARARGS, NULL},
+    {"converted", t_converted, METH_VARARGS, NULL},
+    {"encoded", t_encoded, METH_VARARGS, NULL},
+    {"own_converted", t_own_converted, METH_VARARGS, NULL},
     {"python", t_python, METH_VARARGS, NULL},
     {"seen", t_seen, METH_VARARGS, NULL},
     {"left_open", left_open, METH_NOARGS, NULL},
