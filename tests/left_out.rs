@@ -771,3 +771,49 @@ fn what_only_the_end_frees_in_an_array() {
 "#
     ), @"review in `f`, `PyBuffer_Release(&views[i])` (line 15) need not be done where the item is not there any more");
 }
+
+/// The exit of a loop that tells nobody of a failure, in a function that is called so.
+fn summed(call: &str) -> String {
+    all(&format!(
+        "
+static long sum;
+static void add_up(PyObject *list) {{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {{
+        PyObject *item = PyList_GET_ITEM(list, i);
+        sum += PyObject_Hash(item);
+    }}
+}}
+{call}
+"
+    ))
+}
+
+#[test]
+fn an_exception_from_before_the_loop() {
+    insta::assert_snapshot!(summed(
+        r#"
+static PyObject *f(PyObject *list) {
+    PyObject *name = PyObject_GetAttrString(list, "name");
+    add_up(list);
+    return name;
+}
+"#
+    ), @"review no item is gone where `add_up` is called with an exception: that one would be dropped, too");
+    insta::assert_snapshot!(summed(
+        r#"
+static PyObject *f(PyObject *list) {
+    add_up(list);
+    return PyObject_GetAttrString(list, "name");
+}
+"#
+    ), @"safe");
+    insta::assert_snapshot!(summed(
+        r#"
+static void thing_dealloc(PyObject *self) {
+    add_up(self);
+    Py_TYPE(self)->tp_free(self);
+}
+static PyTypeObject Thing_Type = { .tp_dealloc = thing_dealloc };
+"#
+    ), @"review no item is gone where `add_up` is called with an exception: that one would be dropped, too");
+}
