@@ -80,6 +80,9 @@ fn other_languages_of_the_package_may_call_it() {
     let ctypes = "import ctypes\nctypes.PyDLL(m.__file__).find\n";
     assert_eq!(beside("tests/t.py", ctypes), unread("tests/t.py"));
     assert_eq!(beside("tests/t.py", "text.find('x')\n"), "safe ");
+    let generator = "op(c_function=\"find\", args=2)\n";
+    assert_eq!(beside("gen/ops.py", generator), unread("gen/ops.py"));
+    assert_eq!(beside("gen/ops.py", "op(c_function='find_all')\n"), "safe ");
     let exported = "Extension('m', ['src/m.c'], export_symbols=['find'])\n";
     assert_eq!(said(&[("setup.py", exported)], &[]), unread("setup.py"));
 }
@@ -119,7 +122,8 @@ fn a_static_function_of_an_installed_header() {
 fn a_function_that_nothing_calls() {
     let code = CODE.split("static").next().unwrap();
     let code = ("src/m.c", code);
-    assert_eq!(said(&[code, ("setup.py", SETUP)], &[]), "safe ");
+    let nobody = "review nobody calls `find`, as nothing here does";
+    assert_eq!(said(&[code, ("setup.py", SETUP)], &[]), nobody);
     let tree = Tree::new(&[]);
     tree.write("m.c", code.1.replace("#include \"api.h\"\n", ""));
     let found = tree.ungil(&["check", "--isolated", "--select", "UG102", "."]);

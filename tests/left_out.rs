@@ -694,3 +694,126 @@ fn an_object_that_is_not_whole() {
     review in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
     ");
 }
+
+/// Exits behind `current = made`, where `old` has what was there.
+fn taken_out(made: &str, end: &str) -> String {
+    object(&format!(
+        "
+    PyObject *old = current;
+    long number;
+    current = {made};
+    number = PyObject_Size(PyList_GET_ITEM(list, 0));
+    {end}
+    return PyLong_FromLong(number);
+"
+    ))
+}
+
+#[test]
+fn what_is_taken_out_of_its_place() {
+    insta::assert_snapshot!(taken_out("NULL", "Py_XDECREF(old);"), @"review in `f`, what `current = NULL` (line 7) takes out of its place need not be released or put back where the item is not there any more");
+    insta::assert_snapshot!(taken_out("Py_NewRef(list)", "Py_SETREF(current, old);"), @"review in `f`, what `current = Py_NewRef(list)` (line 7) takes out of its place need not be released or put back where the item is not there any more");
+    insta::assert_snapshot!(taken_out("NULL", "if (number < 0) return old; Py_DECREF(old);"), @"review in `f`, what `current = NULL` (line 7) takes out of its place need not be released or put back where the item is not there any more");
+}
+
+#[test]
+fn what_is_only_read_out_of_its_place() {
+    insta::assert_snapshot!(taken_out("NULL", "print(old);"), @"safe");
+    insta::assert_snapshot!(taken_out("NULL; Py_XDECREF(old)", ""), @"safe");
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *old = current, *result = NULL;
+    current = NULL;
+    if (PyObject_IsTrue(list) < 0)
+        goto end;
+    result = PyObject_Str(PyList_GET_ITEM(list, 0));
+end:
+    Py_XDECREF(old);
+    return result;
+"#
+    ), @"safe");
+}
+
+#[test]
+fn what_ends_right_before_its_release() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *session = PyObject_CallNoArgs(dict);
+    if (session == NULL)
+        return NULL;
+    login(session);
+    for (i = 0; i < PyList_GET_SIZE(list); i++)
+        print(PyList_GET_ITEM(list, i));
+    logout(session);
+    Py_DECREF(session);
+    return PyList_New(0);
+"#
+    ), @"review in `f`, `logout(session)` (line 11) need not be done where the item is not there any more");
+}
+
+#[test]
+fn what_only_the_end_frees_in_an_array() {
+    insta::assert_snapshot!(object(
+        r#"
+    Py_buffer *views = PyMem_New(Py_buffer, 8);
+    Py_ssize_t n = PyList_GET_SIZE(list);
+    if (views == NULL)
+        return NULL;
+    for (i = 0; i < n; i++) {
+        if (PyObject_GetBuffer(PyList_GET_ITEM(list, i), &views[i], PyBUF_SIMPLE) < 0)
+            views[i].buf = NULL;
+    }
+    for (i = 0; i < n; i++)
+        if (views[i].buf)
+            PyBuffer_Release(&views[i]);
+    PyMem_Free(views);
+    return PyList_New(0);
+"#
+    ), @"review in `f`, `PyBuffer_Release(&views[i])` (line 15) need not be done where the item is not there any more");
+}
+
+/// The exit of a loop that tells nobody of a failure, in a function that is called so.
+fn summed(call: &str) -> String {
+    all(&format!(
+        "
+static long sum;
+static void add_up(PyObject *list) {{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {{
+        PyObject *item = PyList_GET_ITEM(list, i);
+        sum += PyObject_Hash(item);
+    }}
+}}
+{call}
+"
+    ))
+}
+
+#[test]
+fn an_exception_from_before_the_loop() {
+    insta::assert_snapshot!(summed(
+        r#"
+static PyObject *f(PyObject *list) {
+    PyObject *name = PyObject_GetAttrString(list, "name");
+    add_up(list);
+    return name;
+}
+"#
+    ), @"review no item is gone where `add_up` is called with an exception: that one would be dropped, too");
+    insta::assert_snapshot!(summed(
+        r#"
+static PyObject *f(PyObject *list) {
+    add_up(list);
+    return PyObject_GetAttrString(list, "name");
+}
+"#
+    ), @"safe");
+    insta::assert_snapshot!(summed(
+        r#"
+static void thing_dealloc(PyObject *self) {
+    add_up(self);
+    Py_TYPE(self)->tp_free(self);
+}
+static PyTypeObject Thing_Type = { .tp_dealloc = thing_dealloc };
+"#
+    ), @"review no item is gone where `add_up` is called with an exception: that one would be dropped, too");
+}

@@ -17,10 +17,13 @@ const UNDO: &str = include_str!("vanished/undo.c");
 /// What is applied without a review, and what is raised there.
 const SAFE: &str = "\
 buffer 0 IndexError
+converted 0 IndexError
 each_pass 0 IndexError
+encoded 0 IndexError
 label 0 IndexError
 memory 0 IndexError
 moved 0 IndexError
+own_converted 0 IndexError
 resized 0 IndexError
 settled 0 IndexError
 status 0 nothing
@@ -35,9 +38,12 @@ macro 1 IndexError
 nothing 1 IndexError
 pointer 1 IndexError
 python 1 IndexError
+rows 1 IndexError
 saved 3 IndexError
 seen 1 IndexError
+session 1 IndexError
 struct 1 IndexError
+taken 1 IndexError
 ";
 
 /// The functions of the module that have a fix of this confidence, without `t_`.

@@ -19,7 +19,7 @@ impl Stored {
     #[must_use]
     pub fn is_pointer(self, name: &str) -> bool {
         match self {
-            Self::Known(OutKind::Pointer | OutKind::Borrowed) => true,
+            Self::Known(OutKind::Pointer | OutKind::Borrowed | OutKind::Converted) => true,
             Self::Known(_) | Self::Nothing => false,
             Self::Unknown => name.starts_with("PyArg_"),
         }
@@ -103,8 +103,7 @@ fn outs(format: &[u8]) -> Option<Vec<Option<OutKind>>> {
             (b':' | b';', None) => break,
             (b'(' | b')' | b'|' | b'$' | b' ', None) => {}
             (b'O', Some(b'!')) => outs.extend([None, Some(OutKind::Borrowed)]),
-            // What the converter stores is its own business.
-            (b'O', Some(b'&')) => outs.extend([None, Some(OutKind::Pointer)]),
+            (b'O', Some(b'&')) => outs.extend([None, Some(OutKind::Converted)]),
             (b'O' | b'S' | b'U' | b'Y', None) => outs.push(Some(OutKind::Borrowed)),
             (b's' | b'z' | b'y' | b'w', Some(b'*')) => outs.push(Some(OutKind::Buffer)),
             (b's' | b'z' | b'y' | b'w' | b'u' | b'Z' | b't', next) => {
@@ -113,8 +112,8 @@ fn outs(format: &[u8]) -> Option<Vec<Option<OutKind>>> {
             }
             (b'e', None) => {
                 units.next_if(|next| matches!(next, b's' | b't'))?;
-                // The encoding, a buffer of the caller's own, and its length.
-                outs.extend([None, None]);
+                // The encoding, the text in it, and its length.
+                outs.extend([None, Some(OutKind::Memory)]);
                 outs.extend(units.next_if_eq(&b'#').map(|_| None));
             }
             (
@@ -148,7 +147,7 @@ mod tests {
 
     #[test]
     fn units_of_a_format_stand_for_arguments() {
-        use OutKind::{Borrowed, Buffer, Pointer};
+        use OutKind::{Borrowed, Buffer, Converted, Memory, Pointer};
         let is = |format: &str, expected: &[Option<OutKind>]| {
             assert_eq!(
                 outs(format.as_bytes()).as_deref(),
@@ -167,8 +166,8 @@ mod tests {
                 Some(Buffer),
             ],
         );
-        is("O!O&", &[None, Some(Borrowed), None, Some(Pointer)]);
-        is("es#i;message", &[None, None, None, None]);
+        is("O!O&", &[None, Some(Borrowed), None, Some(Converted)]);
+        is("es#i;message", &[None, Some(Memory), None, None]);
         assert_eq!(outs(b"q"), None);
     }
 

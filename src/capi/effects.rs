@@ -113,6 +113,10 @@ pub enum OutKind {
     Buffer,
     /// A C pointer into an object.
     Pointer,
+    /// Memory of its own, which the caller frees.
+    Memory,
+    /// Whatever a converter stores: the caller may own it, or not.
+    Converted,
 }
 
 /// The effects of the function, macro or format unit called `name`.

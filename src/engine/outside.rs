@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 use super::installed::is_installed;
 use super::workspace::Workspace;
 use crate::build::{BuildKind, Word, words};
-use crate::package::Package;
+use crate::package::{Package, is_word_of, names_function};
 use crate::rule::Outside;
 use crate::source::{FileId, FileSet, SourceFile};
 
@@ -160,7 +160,7 @@ impl<'w> Others<'w> {
         workspace.files.iter().filter_map(move |(id, file)| {
             let mut words = workspace.index[id.index()].identifiers(file);
             let is_named = words.any(|word| word == name.as_bytes());
-            (is_named || is_build(id) && names(file, name)).then_some(id)
+            (is_named || is_build(id) && is_word_of(file.bytes(), name)).then_some(id)
         })
     }
 
@@ -192,7 +192,7 @@ impl Outside for Others<'_> {
             .files_with(name)
             .find(|id| !self.reached().contains(id));
         let foreign = around.foreign.iter().map(|(_, file)| file);
-        let foreign = foreign.filter(|file| names(file, name));
+        let foreign = foreign.filter(|file| names_function(file.path(), file.bytes(), name));
         let unread = unread.map(|id| self.path(id));
         if let Some(path) = unread.or_else(|| foreign.map(SourceFile::path).next()) {
             let path = path.display();
@@ -211,15 +211,4 @@ impl Outside for Others<'_> {
     fn is_installed(&self, file: FileId) -> bool {
         self.is_header(file) && self.installs(file)
     }
-}
-
-/// Whether the word `name` stands in the file.
-fn names(file: &SourceFile, name: &str) -> bool {
-    let is_part = |byte: u8| byte == b'_' || byte.is_ascii_alphanumeric();
-    let bytes = file.bytes();
-    memchr::memmem::find_iter(bytes, name).any(|at| {
-        let before = at.checked_sub(1).map(|at| bytes[at]);
-        let after = bytes.get(at + name.len()).copied();
-        !before.is_some_and(is_part) && !after.is_some_and(is_part)
-    })
 }

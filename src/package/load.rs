@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use super::foreign::names_functions;
 use super::kind::FileKind;
 use super::metadata::python_range;
 use super::walk::{Walked, excludes, files_under};
@@ -96,7 +95,7 @@ pub fn load(request: &Request) -> Result<Package, LoadError> {
     Ok(assemble(request, read, skipped, foreign))
 }
 
-/// Those of `paths` whose text may name C functions. One that cannot be read calls none.
+/// The text of `paths`. One that cannot be read calls no function.
 fn read_foreign(base: &Path, paths: &BTreeSet<PathBuf>) -> FileSet {
     let paths: Vec<&PathBuf> = paths.iter().collect();
     let read: Vec<Option<SourceFile>> = paths
@@ -104,7 +103,7 @@ fn read_foreign(base: &Path, paths: &BTreeSet<PathBuf>) -> FileSet {
         .map(|path| {
             let is_small = fs::metadata(path).is_ok_and(|it| it.len() <= MAX_FILE_BYTES as u64);
             let bytes = fs::read(path).ok().filter(|_| is_small)?;
-            names_functions(path, &bytes).then(|| SourceFile::new(relative(base, path), bytes))
+            Some(SourceFile::new(relative(base, path), bytes))
         })
         .collect();
     let mut files = FileSet::default();

@@ -13,6 +13,7 @@ mod walk;
 
 use std::path::PathBuf;
 
+pub(crate) use foreign::{is_word_of, names_function};
 pub use generated::Generator;
 pub use kind::FileKind;
 pub use load::{LoadError, Request, load};

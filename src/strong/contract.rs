@@ -378,6 +378,8 @@ impl Bundle {
         for name in &self.names {
             if let Some(assumption) = cx.other_callers(name) {
                 fix.assume(assumption);
+            } else if cx.calls_to(name).is_empty() {
+                fix.assume(format!("nobody calls `{name}`, as nothing here does"));
             }
             for (item, _) in cx.definitions(name) {
                 fix.edits.extend(told::edits(cx, item));

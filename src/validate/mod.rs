@@ -10,6 +10,7 @@ mod before;
 mod braces;
 mod changed;
 mod configurations;
+mod continued;
 mod contract;
 mod domains;
 mod ends;

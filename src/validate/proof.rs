@@ -7,8 +7,8 @@ use super::before::Before;
 use super::changed::Changed;
 use super::original::Original;
 use super::{
-    Failure, apart, braces, contract, domains, kept, left, loans, made, saved, statics, still,
-    structure, undeclared, undone, variants, wrapper,
+    Failure, apart, braces, continued, contract, domains, kept, left, loans, made, saved, statics,
+    still, structure, undeclared, undone, variants, wrapper,
 };
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, Form, REPLACEMENTS};
@@ -94,6 +94,7 @@ pub(super) fn failures(
         failures.extend(loans::failures(original, result, applied));
         failures.extend(structure::failures(original, result, applied));
         failures.extend(braces::failures(original, applied));
+        failures.extend(continued::failures(result, applied));
         failures.extend(wrapper::failures(original, result, applied));
     }
     failures

@@ -527,6 +527,7 @@ static int f(PyObject *l, int n) {
 }
 
 mod apart;
+mod continued;
 mod crowded;
 mod forgotten;
 mod kept;

@@ -32,9 +32,10 @@ def left_open(name):
     items = []
     items += [Emptying(items), 2, 3]
     buffer, seen = bytearray(b"text"), set()
-    more = {"buffer": (buffer,), "python": (seen,), "seen": (seen,)}.get(name, ())
+    more = {"buffer": (buffer,), "python": (seen,), "seen": (seen,)}
+    more.update(dict.fromkeys(["converted", "encoded", "own_converted"], ("x" * 4096,)))
     try:
-        getattr(undo, name)(items, *more)
+        getattr(undo, name)(items, *more.get(name, ()))
         raised = "nothing"
     except Exception as error:
         raised = type(error).__name__

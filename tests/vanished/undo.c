@@ -594,10 +594,170 @@ t_counts(PyObject *self, PyObject *list)
     return PyLong_FromSsize_t(it->size);
 }
 
+static PyObject *current;
+
+/* What the place had has one owner more than it knows of. */
+static PyObject *
+t_taken(PyObject *self, PyObject *list)
+{
+    PyObject *old = current;
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    long sum = 0;
+
+    current = NULL;
+    for (i = 0; i < n; i++)
+        sum += PyLong_AsLong(PyList_GET_ITEM(list, i));
+    current = PyLong_FromLong(sum);
+    Py_XDECREF(old);
+    return PyErr_Occurred() ? NULL : PyLong_FromLong(sum);
+}
+
+typedef struct {
+    char *name;
+    long number;
+} Row;
+
+static char *
+new_name(void)
+{
+    opened++;
+    return strdup("name");
+}
+
+static void
+free_name(char *name)
+{
+    free(name);
+    opened--;
+}
+
+/* Only the end frees what is in the rows. */
+static PyObject *
+t_rows(PyObject *self, PyObject *list)
+{
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    long sum = 0;
+    Row *rows = PyMem_New(Row, n);
+
+    if (rows == NULL)
+        return PyErr_NoMemory();
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        rows[i].number = PyLong_Check(item) ? 0 : PyLong_AsLong(item);
+        rows[i].name = new_name();
+    }
+    for (i = 0; i < n; i++) {
+        sum += rows[i].number;
+        free_name(rows[i].name);
+    }
+    PyMem_Free(rows);
+    return PyErr_Occurred() ? NULL : PyLong_FromLong(sum);
+}
+
+static void
+login(PyObject *session)
+{
+    opened++;
+}
+
+static void
+logout(PyObject *session)
+{
+    opened--;
+}
+
+/* Nobody but the function ends the session. */
+static PyObject *
+t_session(PyObject *self, PyObject *list)
+{
+    PyObject *session = PyList_New(0);
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    long sum = 0;
+
+    if (session == NULL)
+        return NULL;
+    login(session);
+    for (i = 0; i < n; i++)
+        sum += PyLong_AsLong(PyList_GET_ITEM(list, i));
+    logout(session);
+    Py_DECREF(session);
+    return PyErr_Occurred() ? NULL : PyLong_FromLong(sum);
+}
+
+/* Converters and texts in an encoding give what the function has to release. */
+static PyObject *
+t_converted(PyObject *self, PyObject *args)
+{
+    PyObject *list, *path;
+    Py_ssize_t i, n;
+    long sum = 0;
+
+    if (!PyArg_ParseTuple(args, "OO&", &list, PyUnicode_FSConverter, &path))
+        return NULL;
+    n = PyList_GET_SIZE(list);
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        sum += PyLong_Check(item) ? 0 : PyLong_AsLong(item);
+    }
+    Py_DECREF(path);
+    return PyErr_Occurred() ? NULL : PyLong_FromLong(sum);
+}
+
+static PyObject *
+t_encoded(PyObject *self, PyObject *args)
+{
+    PyObject *list;
+    char *text = NULL;
+    Py_ssize_t i, n;
+    long sum = 0;
+
+    if (!PyArg_ParseTuple(args, "Oet", &list, "utf-8", &text))
+        return NULL;
+    n = PyList_GET_SIZE(list);
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        sum += PyLong_Check(item) ? 0 : PyLong_AsLong(item);
+    }
+    PyMem_Free(text);
+    return PyErr_Occurred() ? NULL : PyLong_FromLong(sum);
+}
+
+static int
+to_name(PyObject *value, char **name)
+{
+    *name = PyMem_Malloc(4096);
+    return *name != NULL;
+}
+
+static PyObject *
+t_own_converted(PyObject *self, PyObject *args)
+{
+    PyObject *list;
+    char *name;
+    Py_ssize_t i, n;
+    long sum = 0;
+
+    if (!PyArg_ParseTuple(args, "OO&", &list, to_name, &name))
+        return NULL;
+    n = PyList_GET_SIZE(list);
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        sum += PyLong_Check(item) ? 0 : PyLong_AsLong(item);
+    }
+    PyMem_Free(name);
+    return PyErr_Occurred() ? NULL : PyLong_FromLong(sum);
+}
+
 static PyObject *
 left_open(PyObject *self, PyObject *args)
 {
-    long left = opened + (table.data != stream.data);
+    long left = opened + (table.data != stream.data) + (current == NULL);
+
+    Py_XSETREF(current, PyList_New(0));
 
     PyMem_RawFree(table.data);
     table.data = stream.data = NULL;
@@ -615,8 +775,12 @@ static PyMethodDef methods[] = {
     METHOD(label), METHOD(pending), METHOD(settled),
     METHOD(status), METHOD(renamed), METHOD(told),
     METHOD(moved), METHOD(counts), METHOD(macro), METHOD(copied),
+    METHOD(taken), METHOD(rows), METHOD(session),
     {"fill", t_counted, METH_O, NULL},
     {"buffer", t_buffer, METH_VARARGS, NULL},
+    {"converted", t_converted, METH_VARARGS, NULL},
+    {"encoded", t_encoded, METH_VARARGS, NULL},
+    {"own_converted", t_own_converted, METH_VARARGS, NULL},
     {"python", t_python, METH_VARARGS, NULL},
     {"seen", t_seen, METH_VARARGS, NULL},
     {"left_open", left_open, METH_NOARGS, NULL},
@@ -630,5 +794,6 @@ static struct PyModuleDef module = {
 PyMODINIT_FUNC
 PyInit_undo(void)
 {
+    current = PyList_New(0);
     return PyModule_Create(&module);
 }

@@ -6,7 +6,7 @@
 //!     IGRAPH_ERROR("no value", IGRAPH_EINVAL);    /* do { … return errno; } while (0) */
 //! ```
 
-use crate::ast::{ExprId, StmtId};
+use crate::ast::{ExprId, ExprKind, Name, StmtId};
 
 use super::Builder;
 
@@ -14,7 +14,12 @@ impl Builder<'_> {
     /// What stands in a statement of its own; the function may end there if it is a macro that is
     /// not seen.
     pub(super) fn whole_statement(&mut self, stmt: StmtId, expr: ExprId) {
-        if !self.tree.called(expr).is_some_and(may_leave) {
+        // `RETURN_IF_ERROR;`
+        let name = match &self.tree.expr(expr).kind {
+            ExprKind::Name(Name::Global(name)) => Some(&**name),
+            _ => self.tree.called(expr),
+        };
+        if !name.is_some_and(may_leave) {
             return self.effect(expr);
         }
         let value = self.value(expr);
@@ -32,7 +37,7 @@ fn may_leave(name: &str) -> bool {
         "BAIL", "CHECK", "ENSURE", "ERR", "ERROR", "EXIT", "FAIL", "GOTO", "RAISE", "REQUIRE",
         "RETURN", "THROW", "TRY", "VERIFY",
     ];
-    let in_capitals = name.contains('_') && !name.contains(|letter: char| letter.is_lowercase());
+    let in_capitals = !name.contains(|letter: char| letter.is_lowercase());
     let of_glib = matches!(
         name,
         "g_return_if_fail"
@@ -40,5 +45,7 @@ fn may_leave(name: &str) -> bool {
             | "g_return_if_reached"
             | "g_return_val_if_reached"
     );
-    of_glib || in_capitals && name.split('_').any(|word| SAYS.contains(&word))
+    // `CHECK_OK`, `RETURNIF`, `CHECKERR2`
+    let says_so = |word: &str| SAYS.iter().any(|said| word.starts_with(said));
+    of_glib || in_capitals && name.split('_').any(says_so)
 }

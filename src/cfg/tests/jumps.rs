@@ -197,14 +197,15 @@ fn assembly_is_a_step() {
 
 #[test]
 fn macros_of_unseen_headers_may_leave() {
-    let leaves = |name: &str| {
-        let graph = of_body(&format!("{name}(n); after();"));
-        graph.matches("return").count() > 1
-    };
+    let ends = |text: &str| of_body(text).matches("return").count();
+    let leaves = |name: &str| ends(&format!("{name}(n); after();")) > 1;
     for name in [
         "IGRAPH_ERROR",
         "FOO_RETURN_NONE",
         "CHECK_ERR",
+        "CHECK",
+        "RETURNIF",
+        "ERROR",
         "g_return_if_fail",
     ] {
         assert!(leaves(name), "{name}");
@@ -214,8 +215,12 @@ fn macros_of_unseen_headers_may_leave() {
         "raise_error",
         "PyErr_SetString",
         "RELEASE_LOCK",
-        "ERROR",
+        "UNCHECKED",
     ] {
         assert!(!leaves(name), "{name}");
     }
+    for text in ["RETURN_IF_ERROR; after();", "BAIL\n after();"] {
+        assert_eq!(ends(text), 2, "{text}");
+    }
+    assert_eq!(ends("value; DEBUG_ENTER; after();"), 1);
 }

@@ -104,7 +104,7 @@ impl<'s, 'a> Pointer<'s, 'a> {
         let format = |at: usize| scene.tree.as_string(*args.get(at)?);
         let is_stored = matches!(
             stored(name, at, format),
-            Stored::Known(OutKind::Pointer | OutKind::Borrowed)
+            Stored::Known(OutKind::Pointer | OutKind::Borrowed | OutKind::Converted)
         );
         let at = scene.cfg.call(call).filter(|_| is_stored)?;
         Some(at.next())

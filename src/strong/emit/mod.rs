@@ -30,6 +30,7 @@ use crate::edit::{BraceStyle, Edit, Fix, Need};
 use crate::source::{ByteOffset, ByteSpan};
 use crate::strong::exits::failing::breaks;
 use crate::strong::exits::passed_on::passed_on;
+use crate::strong::pending::entered::keeps_entered;
 use crate::strong::pending::unasked::meets_exception;
 use crate::strong::plan::{Lookup, Planned};
 use crate::strong::reason::Reason;
@@ -376,6 +377,13 @@ impl Draft<'_, '_> {
             };
             self.fix.assume(format!(
                 "no lookup fails while {pending} is pending: `PyErr_Clear` would drop that one, too"
+            ));
+        }
+        if lookup.failure.drops_exception() && keeps_entered(self.scene, lookup.call) {
+            let name = &self.scene.function.name;
+            self.fix.assume(format!(
+                "no item is gone where `{name}` is called with an exception: that one would be \
+                 dropped, too"
             ));
         }
     }

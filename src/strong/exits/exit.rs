@@ -12,6 +12,7 @@ use super::{Exits, text};
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Parent, StmtId, StmtKind, UnaryOp};
 use crate::capi::{Absent, OldErrors, Replacement};
 use crate::rule::Errors;
+use crate::strong::pending::entered::is_destructor;
 use crate::strong::pending::unasked::drops_exception;
 use crate::strong::plan::takes_result;
 use crate::strong::reason::Reason;
@@ -37,6 +38,17 @@ pub(in crate::strong) enum Failure {
     /// The borrowed one could not, and the function that gets the result raises an exception for
     /// `NULL`: the code does about that what it does about other errors of that function.
     PassedOn,
+}
+
+impl Failure {
+    /// Whether nothing is left of the exception where it goes on, be it one from before.
+    pub(in crate::strong) fn drops_exception(&self) -> bool {
+        let (Self::Break(_, lines) | Self::Stop(lines)) = self else {
+            return false;
+        };
+        let drops = ["PyErr_Clear();", "PyErr_WriteUnraisable(NULL);"];
+        lines.iter().any(|line| drops.contains(&&**line))
+    }
 }
 
 /// What to do about `NULL` from the strong function.
@@ -223,7 +235,9 @@ fn exit(
         let lines = ["PyErr_Clear();", "break;"].map(str::to_owned);
         Some(Failure::Break(left, lines.to_vec()))
     };
-    let may_stop = is_list && scene.function.ret.is_void();
+    // void thing_dealloc(Thing *self) { …; Py_TYPE(self)->tp_free(self); }
+    let may_stop =
+        is_list && scene.function.ret.is_void() && !is_destructor(scene.cx, &scene.function.name);
     let stop = || {
         exits?
             .unlocked()?

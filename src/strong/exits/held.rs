@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::error_value::{ErrorValue, is_minus_one};
 use super::filled::allocates;
 use super::made_exit::consumption;
+use super::parsed::parsed;
 use super::state::{Contents, ERROR, GIVEN, GONE, NULL, OTHER, OWNED, State, UNSET};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
 use crate::capi::{self, OutKind, Returns};
@@ -173,8 +174,8 @@ fn step(scene: &Scene<'_>, instr: &Instr, state: &mut State) {
                 Callee::Named(name) => &**name,
                 Callee::Indirect(_) => "",
             };
-            for (at, arg) in args.iter().enumerate() {
-                argument(scene, name, args, at, arg, state);
+            for at in 0..args.len() {
+                argument(scene, name, args, at, instr.source, state);
             }
         }
         InstrKind::Declare { local } => state.set(*local, UNSET),
@@ -285,13 +286,15 @@ fn argument(
     name: &str,
     args: &[Operand],
     at: usize,
-    arg: &Operand,
+    source: Source,
     state: &mut State,
 ) {
+    let arg = &args[at];
     if let Operand::AddressOf(place) = arg
         && let Some(local) = place.as_local()
     {
-        let contents = filled(scene, name, at, local, state.of(local));
+        let parsed = parsed(scene, source, at, local, state.of(local));
+        let contents = parsed.unwrap_or_else(|| filled(scene, name, at, local, state.of(local)));
         if frees(name) || name == "Py_CLEAR" {
             state.give_up(local, GONE);
         }
@@ -345,6 +348,7 @@ fn filled(scene: &Scene<'_>, name: &str, at: usize, local: LocalId, before: Cont
     };
     match effects.out(at) {
         Some(OutKind::New | OutKind::Inout | OutKind::Buffer) => OWNED | NULL,
+        Some(OutKind::Memory | OutKind::Converted) => OWNED | GIVEN | NULL,
         Some(OutKind::Borrowed | OutKind::Pointer) => OTHER,
         // `PyArg_ParseTuple(args, "y*", &view)`
         None if is_buffer(scene, local) => OWNED | NULL,

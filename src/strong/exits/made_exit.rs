@@ -11,6 +11,7 @@
 
 use super::held::frees;
 use super::owned_by::counted_release;
+use super::parsed::is_parsed;
 use super::state::{Owned, State};
 use crate::ast::{ExprId, ExprKind, LocalId, Parent, StmtKind, TypeKind, UnaryOp};
 use crate::capi::{self, Returns};
@@ -50,7 +51,9 @@ pub(in crate::strong) fn release(scene: &Scene<'_>, owned: Owned) -> Option<Stri
         .iter()
         .map(|&value| release_of(scene, value, owned.null));
     let first = match functions.next() {
-        None if !is_always_consumed(scene, owned.local) => return None,
+        None if !is_always_consumed(scene, owned.local) && !is_parsed(scene, owned.local) => {
+            return None;
+        }
         first => first.flatten(),
     };
     let function = match first {

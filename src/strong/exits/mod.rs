@@ -25,6 +25,7 @@ mod may_set;
 mod moved;
 mod noted;
 mod owned_by;
+mod parsed;
 pub(super) mod passed_on;
 mod read_behind;
 mod reported;

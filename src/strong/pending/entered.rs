@@ -14,8 +14,12 @@ use super::raising::{Helpers, helpers};
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{OldErrors, REPLACEMENTS};
 use crate::cfg::Cfg;
+use crate::program::CallSite;
 use crate::rule::{ErrorReturn, Exceptions, ItemId, Mention, PackageCx};
-use crate::strong::scene::graph;
+use crate::strong::scene::{Scene, graph};
+
+/// How many functions an exception is followed through.
+const MAX_DEPTH: usize = 3;
 
 /// What is known of exceptions and the functions of the package.
 ///
@@ -61,6 +65,52 @@ fn entered(
             return found;
         }
     }
+}
+
+/// Whether the exception with which the function is called, as a destructor or by one that has seen it
+/// or asks for it later, may still be pending at `call`.
+pub(in crate::strong) fn keeps_entered(scene: &Scene<'_>, call: ExprId) -> bool {
+    let cx = scene.cx;
+    let is_shown = || {
+        let returns = &cx.exceptions(exceptions).returns;
+        let pending = Pending::new(
+            scene.cfg,
+            scene.tree,
+            helpers(cx, scene.tree, returns),
+            true,
+        );
+        let point = scene.cfg.call(call);
+        point.is_none_or(|point| pending.is_shown_at(point))
+    };
+    is_entered(scene, scene.function, MAX_DEPTH) && is_shown()
+}
+
+/// Whether a function may be called with an exception that is known of.
+fn is_entered(scene: &Scene<'_>, function: &Function, depth: usize) -> bool {
+    let cx = scene.cx;
+    let returns = &cx.exceptions(exceptions).returns;
+    let calls_so = |site: &CallSite| {
+        let Some(caller) = cx.function(site.item).filter(|it| it.name != function.name) else {
+            return false;
+        };
+        let (cfg, entered) = (graph(caller), is_entered(scene, caller, depth - 1));
+        let pending = Pending::new(
+            &cfg,
+            &caller.tree,
+            helpers(cx, &caller.tree, returns),
+            entered,
+        );
+        let Some(point) = cfg.call(site.expr) else {
+            return false;
+        };
+        // `if (v == NULL && PyErr_Occurred()) return NULL;` says that there is none where `v` is
+        // asked for again.
+        let mut calls = caller.tree.calls();
+        let has_asked = calls.any(|(_, name)| name == "PyErr_Occurred");
+        pending.is_shown_at(point) || !has_asked && pending.is_asked_at(point)
+    };
+    is_destructor(cx, &function.name)
+        || depth > 0 && cx.calls_to(&function.name).iter().any(calls_so)
 }
 
 /// The lookups that swallow errors.
@@ -126,7 +176,7 @@ fn called_with_exception(
 }
 
 /// Whether Python calls the function on an object that dies, maybe of an exception.
-fn is_destructor(cx: &PackageCx<'_>, name: &str) -> bool {
+pub(in crate::strong) fn is_destructor(cx: &PackageCx<'_>, name: &str) -> bool {
     let Some(roles) = cx.roles() else {
         return false;
     };

@@ -93,6 +93,18 @@ impl<'a> Pending<'a> {
         }
     }
 
+    /// Whether a test has shown that one may be pending right before the step at `point`.
+    pub(in crate::strong) fn is_shown_at(&self, point: Point) -> bool {
+        let state = self.state(point);
+        state.is_none_or(|state| state.shown.is_some())
+    }
+
+    /// Whether the code behind `point` asks for one of before it.
+    pub(in crate::strong) fn is_asked_at(&self, point: Point) -> bool {
+        let clean = self.state(point).and_then(|state| state.clean);
+        clean.is_some_and(|world| self.is_asked_for(&world, point))
+    }
+
     /// A call before `point` that may have left an exception of which nothing tells.
     pub(in crate::strong) fn lost_at(&self, point: Point) -> Option<&str> {
         let clean = self.state(point)?.clean?;

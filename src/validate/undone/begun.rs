@@ -2,7 +2,7 @@
 
 use super::View;
 use super::acts::{Act, is_array, is_constant, roots, words};
-use super::telling::{ends, sets_back_exception};
+use super::telling::{ends, is_release, sets_back_exception};
 use super::ways::Exit;
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, UnaryOp};
 use crate::capi;
@@ -259,19 +259,31 @@ impl View<'_> {
         }
     }
 
-    /// Whether the function names no variable of `act` behind it any more.
+    /// Whether the function names no variable of `act` behind it any more, other than to release
+    /// it: `logout(session); Py_DECREF(session);`.
     fn is_last(&self, act: &Act) -> bool {
         let mut roots = roots(self.tree, act.expr);
         roots.retain(|&root| !self.is_given(root));
         let mut calls = self
             .acts
             .iter()
-            .filter(|other| !other.writes && other.key != act.key);
+            .filter(|other| !other.writes && other.key != act.key && !self.releases_one(other));
         !calls.any(|other| {
             let mut names = self::roots(self.tree, other.expr).into_iter();
             names.any(|name| roots.contains(&name))
                 && reaches(self.cfg, act.point.next(), other.point, &[])
         })
+    }
+
+    /// Whether a call releases the whole of what a variable holds.
+    fn releases_one(&self, act: &Act) -> bool {
+        let ExprKind::Call { callee, args } = &self.tree.expr(act.expr).kind else {
+            return false;
+        };
+        let name = self.tree.callee_name(*callee).unwrap_or_default();
+        let releases = is_release(name) || name.to_ascii_lowercase().contains("free");
+        let is_whole = |&arg: &ExprId| self.tree.as_local(self.tree.without_casts(arg)).is_some();
+        releases && args.iter().all(is_whole)
     }
 
     /// Whether a write sets a place to a constant, counts it down, takes bits out of it, or gives it what it held before.

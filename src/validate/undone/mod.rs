@@ -21,6 +21,7 @@ mod moved;
 mod outputs;
 mod pairs;
 mod stored;
+mod taken_out;
 mod telling;
 mod unset;
 mod ways;
@@ -231,7 +232,14 @@ impl View<'_> {
                 "in `{name}`, what {act} sets need not be set where the item is not there any more"
             )
         });
+        let taken_out = self.taken_out(exit).map(|act| {
+            let act = self.told(act.expr);
+            format!(
+                "in `{name}`, what {act} takes out of its place need not be released or put back where the item is not there any more"
+            )
+        });
         let stored = handed.into_iter().chain(uncounted).chain(unset);
+        let stored = stored.chain(taken_out);
         left_out.chain(stored).collect()
     }
 

@@ -113,7 +113,7 @@ impl View<'_> {
         Some(self.tree.without_casts(*first))
     }
 
-    fn words_of(&self, expr: ExprId) -> String {
+    pub(super) fn words_of(&self, expr: ExprId) -> String {
         words(self.changed, self.files, expr)
     }
 }

@@ -103,7 +103,7 @@ impl Flow<'_> {
         };
         let is_pointer = |local: LocalId| tree.local(local).ty.pointee().is_some();
         match capi::stored(name, out, format) {
-            Stored::Known(OutKind::Pointer | OutKind::Borrowed) => true,
+            Stored::Known(OutKind::Pointer | OutKind::Borrowed | OutKind::Converted) => true,
             Stored::Known(_) | Stored::Nothing => false,
             Stored::Unknown if name.starts_with("PyArg_") => true,
             Stored::Unknown => match &args[out] {
