@@ -131,11 +131,16 @@ pub fn effects(name: &str) -> Option<&'static Effects> {
 /// Whether a call of `name` does not come back: C-API functions by the table, and those of C.
 #[must_use]
 pub fn never_returns(name: &str) -> bool {
-    effects(name).is_some_and(|effects| effects.noreturn)
-        || matches!(
-            name,
-            "abort" | "exit" | "_exit" | "longjmp" | "__builtin_unreachable"
-        )
+    ends_program(name) || matches!(name, "longjmp" | "PyThread_exit_thread")
+}
+
+/// Whether a call of `name` ends the program: one that never returns, but for those behind which
+/// other code goes on.
+#[must_use]
+pub fn ends_program(name: &str) -> bool {
+    let is_of_c = matches!(name, "abort" | "exit" | "_exit" | "__builtin_unreachable");
+    let never_returns = || effects(name).is_some_and(|effects| effects.noreturn);
+    is_of_c || name != "PyThread_exit_thread" && never_returns()
 }
 
 /// Whether a call of `name` crashes if its first argument is `NULL`.

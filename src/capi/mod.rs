@@ -13,8 +13,8 @@ mod words;
 
 pub use arg_format::{Stored, builds_plainly, overwrites, stored};
 pub use effects::{
-    Effects, Out, OutKind, Returns, Steal, StealWhen, effects, looks_at_count, never_returns,
-    raises_for_null, reads_first,
+    Effects, Out, OutKind, Returns, Steal, StealWhen, effects, ends_program, looks_at_count,
+    never_returns, raises_for_null, reads_first,
 };
 pub use libc::{Copied, copies_memory, gives_other_memory, is_libc, written};
 pub use lists::{LIST_SIZES, PLAIN_LIST_SIZES, UNCHECKED_ITEMS};

@@ -218,3 +218,28 @@ fn the_rest_of_a_row() {
     assert!(get("Py_FatalError").noreturn && get("Py_UNREACHABLE").noreturn);
     assert!(!get("PyErr_BadInternalCall").noreturn);
 }
+
+#[test]
+fn functions_of_python_2_do_what_packages_define_them_by() {
+    let names: Vec<&str> = rows().filter_map(|row| Some(parse(row)?.name)).collect();
+    let mut found = 0;
+    for &name in &names {
+        let like = match name.split_once('_') {
+            Some(("PyInt", what)) => vec![format!("PyLong_{what}")],
+            Some(("PyString", what)) => {
+                vec![format!("PyBytes_{what}"), format!("PyUnicode_{what}")]
+            }
+            _ => continue,
+        };
+        let like = like.iter().find_map(|like| effects(like));
+        let like = like.unwrap_or_else(|| panic!("nothing is like {name}"));
+        let own = get(name);
+        assert_eq!(own.returns, like.returns, "{name}");
+        assert_eq!(own.steals, like.steals, "{name}");
+        assert_eq!(own.outs, like.outs, "{name}");
+        assert_eq!(own.derived_from, like.derived_from, "{name}");
+        assert!(own.runs_python || !like.runs_python, "{name}");
+        found += 1;
+    }
+    assert_eq!(found, 20);
+}

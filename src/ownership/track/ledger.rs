@@ -111,7 +111,9 @@ impl Stepper<'_> {
         let is_live = |temp: &TempId| facts.is_temp_live(*temp, at.block);
         state.temps.retain(|temp, _| is_live(temp));
         state.locals.retain(|local, _| facts.is_live(*local, at));
-        self.find_lost(state, facts.cfg.source(at));
+        if !self.ends_program(at.block) {
+            self.find_lost(state, facts.cfg.source(at));
+        }
         state.normalize();
     }
 

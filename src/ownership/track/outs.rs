@@ -5,7 +5,7 @@ use super::state::{InstanceId, State, Value};
 use super::step::Stepper;
 use super::{Origin, Problem};
 use crate::ast::{ExprKind, LocalId, Name, StmtKind};
-use crate::capi::stored;
+use crate::capi::{self, stored};
 use crate::cfg::{Operand, Source, TempId};
 
 impl Stepper<'_> {
@@ -78,7 +78,9 @@ impl Stepper<'_> {
         for (local, id) in moved {
             state.set_local(local, Value::Derived(id));
         }
-        self.find_lost(state, Some(source));
+        if !capi::ends_program(name) {
+            self.find_lost(state, Some(source));
+        }
     }
 
     /// The address of `local` is argument `at`: the variable of an out-parameter is overwritten,

@@ -2,6 +2,7 @@
 
 use super::{Gives, KnownCallees, Origin, Report, Seed, run};
 use crate::ast::{ExprId, ExprKind, Function};
+use crate::capi;
 use crate::cfg::{self, Source};
 use crate::program::Program;
 use crate::program::testing::with_program;
@@ -18,7 +19,7 @@ fn of_program(program: &Program<'_>) -> String {
     let (item, function) = program.functions().next().expect("one function");
     let seeds = seeds(function);
     assert!(!seeds.is_empty());
-    let graph = cfg::build(function, &|name| name == "Py_FatalError");
+    let graph = cfg::build(function, &capi::never_returns);
     let report = run(&graph, &function.tree, &seeds, &KnownCallees, &|_| true);
     let Report::Complete(troubles) = report else {
         return "too complex".to_owned();
@@ -84,6 +85,21 @@ fn a_path_without_release_leaks() {
         Py_DECREF(v);
         return PyLong_FromLong(1);";
     assert_eq!(troubles(body), "Leak at return NULL;");
+}
+
+#[test]
+fn nothing_is_lost_where_the_program_ends() {
+    let body = "PyObject *v = PyList_GetItemRef(self, 0);
+        if (v == NULL) return NULL;
+        if (is_odd(v)) {
+            if (other() < 0) Py_FatalError(\"no\");
+            work();
+        }
+        Py_DECREF(v);
+        return make();";
+    assert_eq!(troubles(body), "");
+    let jump = body.replace("Py_FatalError(\"no\")", "longjmp(back, 1)");
+    assert_eq!(troubles(&jump), "Leak at back");
 }
 
 #[test]

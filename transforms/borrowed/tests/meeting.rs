@@ -114,3 +114,34 @@ fn an_array_of_pointers_may_hold_one() {
      }
     ");
 }
+
+#[test]
+fn nothing_is_released_where_the_program_ends() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return -1;
+    if (is_first(item)) {
+        if (begin() < 0)
+            Py_FatalError("cannot begin");
+        i = 1;
+    }
+    return (int)i;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (item == NULL)
+                 return -1;
+        @@
+                 i = 1;
+             }
+        +    Py_DECREF(item);
+             return (int)i;
+         }
+        ");
+}

@@ -76,3 +76,27 @@ fn an_order_that_c_knows() {
         4: another part runs before the call in the same expression: give the lookup a statement of its own
         ");
 }
+
+/// Packages define these by functions of Python 3 in headers that need not be there.
+#[test]
+fn what_functions_of_python_2_make() {
+    insta::assert_snapshot!(int(
+        r#"
+    return send(PyInt_FromLong(i), PyDict_GetItem(dict, PyString_FromString("a")));
+"#
+    ), @r#"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    return send(PyInt_FromLong(i), PyDict_GetItem(dict, PyString_FromString("a")));
+        +    int result;
+        +    PyObject *value;
+        +    if (PyDict_GetItemRef(dict, PyString_FromString("a"), &value) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    result = send(PyInt_FromLong(i), value);
+        +    Py_XDECREF(value);
+        +    return result;
+         }
+        "#);
+}
