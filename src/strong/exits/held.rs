@@ -161,6 +161,9 @@ fn step(scene: &Scene<'_>, instr: &Instr, state: &mut State) {
             if let Some(local) = place.as_local() {
                 state.broken |= state.of(local) & (UNSET | GONE) != 0;
                 state.temps.insert(*dst, local);
+            } else if let Base::Local(array) = place.base {
+                // `Py_DECREF(items[i])` in front of the loop that fills the array.
+                state.broken |= state.is_surely_unset(array);
             }
         }
         InstrKind::Copy { dst, src } | InstrKind::Cast { dst, src, .. } => {
@@ -231,8 +234,8 @@ fn store_inside(
         Source::Stmt(_) => 0,
     };
     let contents = made | given.map_or(0, |given| state.of(given));
-    let before = state.of(array);
-    state.refine(array, before | contents & OWNED);
+    let before = state.of(array) & !UNSET;
+    state.refine(array, before | contents & OWNED | OTHER);
 }
 
 /// What `local` holds after `local = value`.
@@ -296,6 +299,8 @@ fn argument(
         let parsed = parsed(scene, source, at, local, state.of(local));
         let contents = parsed.unwrap_or_else(|| filled(scene, name, at, local, state.of(local)));
         if frees(name) || name == "Py_CLEAR" {
+            // `Py_buffer view; … PyBuffer_Release(&view);`
+            state.broken |= state.is_surely_unset(local);
             state.give_up(local, GONE);
         }
         return state.set(local, contents);
@@ -321,7 +326,11 @@ fn argument(
             state.set(local, contents & (GIVEN | NULL) | OWNED);
         }
         Effect::Steal | Effect::StealOnSuccess => state.give_up(local, OTHER),
-        Effect::Use if frees(name) => state.give_up(local, GONE),
+        Effect::Use if frees(name) => {
+            // `fclose(NULL)`
+            state.broken |= state.of(local) == NULL && !takes_null(name);
+            state.give_up(local, GONE);
+        }
         Effect::Use | Effect::KeepInside | Effect::Copy => {}
     }
 }
@@ -359,6 +368,15 @@ fn filled(scene: &Scene<'_>, name: &str, at: usize, local: LocalId, before: Cont
 
 fn is_buffer(scene: &Scene<'_>, local: LocalId) -> bool {
     scene.tree.local(local).ty.name() == Some("Py_buffer")
+}
+
+/// Whether a function that gives something back takes `NULL` for nothing, as `free` does and those
+/// that are named after it.
+fn takes_null(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["free", "xdecref", "pymem_del"]
+        .iter()
+        .any(|word| name.contains(word))
 }
 
 /// Whether the name is that of a function which gives back what its argument holds.

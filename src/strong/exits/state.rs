@@ -50,6 +50,12 @@ impl State {
         }
     }
 
+    /// Whether `local` holds nothing, or nothing any more, on all paths.
+    pub(in crate::strong) fn is_surely_unset(&self, local: LocalId) -> bool {
+        let contents = self.of(local);
+        contents != 0 && contents & !(UNSET | GONE) == 0
+    }
+
     /// Takes note that `local` holds this, and nothing that another variable holds.
     pub(in crate::strong) fn set(&mut self, local: LocalId, contents: Contents) {
         self.locals[local.0 as usize] = contents;

@@ -26,6 +26,7 @@ mod guarded;
 mod helpers;
 mod joined;
 mod kept_apart;
+mod later;
 mod layout;
 mod leaving;
 mod lent;
