@@ -107,6 +107,8 @@ fn contents(
     let stored = stored.map(|(_, at)| *at).filter(|at| match at {
         Source::Expr(at) => match tree.expr(*at).kind {
             ExprKind::Assign { lhs, rhs, .. } => !is_number(lhs) && !is_number(rhs),
+            // What a call keeps has nothing to do with what it gives.
+            ExprKind::Call { .. } => true,
             _ => !is_number(*at),
         },
         Source::Stmt(_) => true,

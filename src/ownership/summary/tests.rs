@@ -457,6 +457,29 @@ fn memory_of_the_function_holds_an_object_for_a_call() {
 }
 
 #[test]
+fn a_helper_of_a_helper_keeps_what_a_struct_holds() {
+    let text = "
+        static int set(List *l, PyObject *key) { l->last = key; return 0; }
+        static int own(List *l, PyObject *key) { l->last = Py_NewRef(key); return 0; }
+        static int first(List *l, Pair *p) { return set(l, p->key); }
+        static int second(List *l, Pair *p) { if (first(l, p) < 0) return -1; return 0; }
+        static int owning(List *l, Pair *p) { return own(l, p->key); }
+        static int kept(List *l, PyObject *v) { Pair p; p.key = v; return first(l, &p); }
+        static int deep(List *l, PyObject *v) { Pair p; p.key = v; return second(l, &p); }
+        static int owned(List *l, PyObject *v) { Pair p; p.key = v; return owning(l, &p); }";
+    insta::assert_snapshot!(summary(&with_caller(text, "kept(s, v); deep(s, v); owned(s, v);")), @"
+    deep: Used, Taken(Always)
+    first: Used, Used
+    kept: Used, Taken(Always)
+    own: Used, Used
+    owned: Used, Used
+    owning: Used, Used
+    second: Used, Used
+    set: Used, Taken(Always)
+    ");
+}
+
+#[test]
 fn text_in_a_struct_of_the_function_is_lent_to_it() {
     let text = "
         static int define(List *l, const char *name) { External e; e.name = name; return push(l, &e); }

@@ -48,6 +48,12 @@ impl Stepper<'_> {
                 self.keep_lent(state, from.0, source);
                 self.keep_contents_of(state, *from.1, source);
             }
+            // keep(external->object);
+            if let Value::MaybeDerived(id) = *from.1
+                && self.callees.keeps(name, at).is_some()
+            {
+                self.keep_contents(state, id, source);
+            }
         }
         Vec::new()
     }
