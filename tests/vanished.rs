@@ -16,6 +16,7 @@ const UNDO: &str = include_str!("vanished/undo.c");
 
 /// What is applied without a review, and what is raised there.
 const SAFE: &str = "\
+box 0 IndexError
 buffer 0 IndexError
 converted 0 IndexError
 each_pass 0 IndexError

@@ -9,12 +9,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::ast::{Function, LocalId};
 use crate::capi;
 use crate::cfg::{
-    self, Base, BlockId, Callee, Cfg, Instr, InstrKind, LiveTemps, Operand, Place, Projection,
-    TempId, Terminator,
+    self, Base, BlockId, Callee, Cfg, Instr, InstrKind, LiveTemps, Liveness, Operand, Place, Point,
+    Projection, TempId, Terminator,
 };
 
 /// Most steps that are compared.
 const MAX_STEPS: usize = 20_000;
+
+/// Most states in which it is remembered which variables hold the same value.
+const MAX_EXACT_STATES: usize = 1000;
 
 /// Whether `new`, which may have more variables, does what `old` does.
 pub(crate) fn same_steps(old: &Function, new: &Function) -> bool {
@@ -23,6 +26,9 @@ pub(crate) fn same_steps(old: &Function, new: &Function) -> bool {
     let mut seen = BTreeSet::new();
     let mut steps = 0;
     while let Some(mut pair) = open.pop() {
+        if seen.len() > MAX_EXACT_STATES {
+            part(&mut pair);
+        }
         rename(&mut pair);
         if !seen.insert(pair.clone()) {
             continue;
@@ -75,11 +81,25 @@ fn rename(pair: &mut [State; 2]) {
     }
 }
 
+/// Forgets what the variables hold that hold the same in both: with several of them that are set in
+/// branches of a loop, there are too many ways for their values to be the same or not.
+fn part(pair: &mut [State; 2]) {
+    let [one, other] = pair;
+    for (name, value) in &mut one.locals {
+        if let Some(same) = other.locals.get_mut(name).filter(|same| *same == value) {
+            *value = format!("now {name}");
+            same.clone_from(value);
+        }
+    }
+}
+
 /// One of the functions.
 struct Side<'f> {
     function: &'f Function,
     cfg: Cfg,
     live: LiveTemps,
+    /// The variables that are read from the start of each block on.
+    read: Vec<BTreeSet<String>>,
     /// Variables that only their names lead to.
     own: BTreeSet<LocalId>,
 }
@@ -92,12 +112,28 @@ impl<'f> Side<'f> {
             function.tree.local(*local).is_automatic() && !pointed_at.contains(local)
         };
         let count = u32::try_from(function.tree.locals.len()).expect("locals are indexed by u32");
-        Self {
+        let mut side = Self {
             function,
             live: LiveTemps::new(&cfg),
+            read: Vec::new(),
             own: (0..count).map(LocalId).filter(is_own).collect(),
             cfg,
-        }
+        };
+        side.read = side.read_from_blocks();
+        side
+    }
+
+    fn read_from_blocks(&self) -> Vec<BTreeSet<String>> {
+        let liveness = Liveness::new(&self.cfg, self.function.tree.locals.len());
+        let read = |(block, _)| {
+            let start = Point { block, index: 0 };
+            let own = self
+                .own
+                .iter()
+                .filter(|&&local| liveness.is_live(local, start));
+            own.map(|&local| self.name(local)).collect()
+        };
+        self.cfg.iter().map(read).collect()
     }
 
     fn entry(&self) -> State {
@@ -142,6 +178,8 @@ impl<'f> Side<'f> {
         state
             .temps
             .retain(|&temp, _| self.live.is_live_into(temp, block));
+        let read = &self.read[block.index()];
+        state.locals.retain(|name, _| read.contains(name));
         state
     }
 

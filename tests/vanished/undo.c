@@ -752,6 +752,87 @@ t_own_converted(PyObject *self, PyObject *args)
     return PyErr_Occurred() ? NULL : PyLong_FromLong(sum);
 }
 
+typedef struct {
+    PyObject_HEAD
+    long sum;
+} Box;
+
+static void
+box_dealloc(PyObject *self)
+{
+    opened--;
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyTypeObject Box_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "undo.Box",
+    .tp_basicsize = sizeof(Box),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_dealloc = box_dealloc,
+};
+
+static Box *
+box_new(void)
+{
+    Box *box = (Box *)Box_Type.tp_alloc(&Box_Type, 0);
+
+    if (box == NULL)
+        return (Box *)PyErr_NoMemory();
+    opened++;
+    box->sum = 0;
+    return box;
+}
+
+/* No other exit releases what the function of the package has made. */
+static PyObject *
+t_box(PyObject *self, PyObject *list)
+{
+    Box *box;
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+
+    box = box_new();
+    if (box == NULL)
+        return NULL;
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        box->sum += PyLong_AsLong(item);
+        box->sum += n;
+    }
+    return (PyObject *)box;
+}
+
+static Box *
+box_shared(void)
+{
+    static Box *box = NULL;
+
+    if (box == NULL)
+        box = (Box *)Box_Type.tp_alloc(&Box_Type, 0);
+    return box;
+}
+
+/* It is everybody's, and must not be released. */
+static PyObject *
+t_shared(PyObject *self, PyObject *list)
+{
+    Box *box;
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+
+    box = box_shared();
+    if (box == NULL)
+        return NULL;
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        box->sum += PyLong_AsLong(item);
+        box->sum += n;
+    }
+    Py_INCREF(box);
+    return (PyObject *)box;
+}
+
 static PyObject *
 left_open(PyObject *self, PyObject *args)
 {
@@ -776,6 +857,7 @@ static PyMethodDef methods[] = {
     METHOD(status), METHOD(renamed), METHOD(told),
     METHOD(moved), METHOD(counts), METHOD(macro), METHOD(copied),
     METHOD(taken), METHOD(rows), METHOD(session),
+    METHOD(box), METHOD(shared),
     {"fill", t_counted, METH_O, NULL},
     {"buffer", t_buffer, METH_VARARGS, NULL},
     {"converted", t_converted, METH_VARARGS, NULL},
@@ -794,6 +876,8 @@ static struct PyModuleDef module = {
 PyMODINIT_FUNC
 PyInit_undo(void)
 {
+    if (PyType_Ready(&Box_Type) < 0)
+        return NULL;
     current = PyList_New(0);
     return PyModule_Create(&module);
 }

@@ -15,7 +15,7 @@ use super::made_exit::makers;
 use super::state::{NULL, OWNED, Owned};
 use super::stmts;
 use crate::ast::{ExprId, ExprKind, StmtId, StmtKind};
-use crate::capi::Returns;
+use crate::capi::{self, Returns};
 use crate::strong::scene::{Scene, graph};
 
 /// The function that releases an object for which this one takes a reference right where it names
@@ -68,21 +68,27 @@ pub(super) fn counted_release(scene: &Scene<'_>, owned: Owned) -> Option<&'stati
 }
 
 /// Whether the result of `name` is the caller's to release, as is known or its body shows.
-fn gives_new(scene: &Scene<'_>, name: &str) -> bool {
-    let known = |name: &str| scene.cx.summaries().returns(name);
-    if let Some(returns) = known(name) {
+///
+/// ```c
+/// static Matrix *matrix_new(int rows)
+/// {
+///     Matrix *made = (Matrix *)Matrix_Type.tp_alloc(&Matrix_Type, 0);
+///     if (made == NULL)
+///         return NULL;
+///     made->rows = rows;
+///     return made;
+/// }
+/// ```
+pub(super) fn gives_new(scene: &Scene<'_>, name: &str) -> bool {
+    if let Some(returns) = scene.cx.summaries().returns(name) {
         return returns == Returns::New;
     }
-    let makes = |within: &Scene<'_>, value: ExprId| {
-        let call = within.call(within.tree.without_casts(value));
-        call.is_some_and(|(name, _)| known(name) == Some(Returns::New))
-    };
     let is_right = |held: &Held<'_, '_>, within: &Scene<'_>, stmt: StmtId| {
         let StmtKind::Return(Some(value)) = within.tree.stmt(stmt).kind else {
             return true;
         };
-        let Some(local) = within.as_local(value) else {
-            return within.is_null(value) || makes(within, value);
+        let Some(local) = within.as_local(within.tree.without_casts(value)) else {
+            return within.is_null(value) || is_made(within, value) || is_raised(within, value);
         };
         let point = within.cfg.before(stmt);
         let state = point.and_then(|point| held.at(point));
@@ -90,9 +96,10 @@ fn gives_new(scene: &Scene<'_>, name: &str) -> bool {
         let Some(state) = state else { return true };
         state.of(local) & !(OWNED | NULL) == 0
             && !within.cfg.address_taken().contains(&local)
+            && !within.tree.is_static(local)
             && makers(within, local)
                 .into_iter()
-                .all(|value| makes(within, value))
+                .all(|value| is_made(within, value))
     };
     let mut bodies = scene.cx.definitions(name).peekable();
     bodies.peek().is_some()
@@ -104,4 +111,28 @@ fn gives_new(scene: &Scene<'_>, name: &str) -> bool {
                 stmts(&within).all(|stmt| is_right(&held, &within, stmt))
             })
         })
+}
+
+/// Whether a value is a new reference from a function that is known to give one.
+fn is_made(scene: &Scene<'_>, value: ExprId) -> bool {
+    let value = scene.tree.without_casts(value);
+    match scene.call(value) {
+        Some((name, _)) => scene.cx.summaries().returns(name) == Some(Returns::New),
+        None => calls_slot(scene, value),
+    }
+}
+
+/// Whether a value is what a slot gives that makes an object: `type->tp_alloc(type, 0)`.
+pub(super) fn calls_slot(scene: &Scene<'_>, value: ExprId) -> bool {
+    let ExprKind::Call { callee, .. } = scene.tree.expr(value).kind else {
+        return false;
+    };
+    matches!(&scene.tree.expr(callee).kind,
+        ExprKind::Member { field, .. } if capi::slot_gives_new(field))
+}
+
+/// `return (Matrix *)PyErr_NoMemory();`
+fn is_raised(scene: &Scene<'_>, value: ExprId) -> bool {
+    let call = scene.call(scene.tree.without_casts(value));
+    call.is_some_and(|(name, _)| scene.cx.summaries().returns(name) == Some(Returns::Null))
 }

@@ -117,9 +117,13 @@ fn is_made_raw(scene: &Scene<'_>, local: LocalId) -> bool {
         "_PyObject_New",
         "_PyObject_GC_New",
     ];
+    let makes_raw = |name: &str| {
+        let mut bodies = scene.cx.definitions(name);
+        bodies.any(|(_, function)| function.tree.calls().any(|(_, name)| RAW.contains(&name)))
+    };
     makers(scene, local).into_iter().any(|value| {
         let call = scene.call(scene.tree.without_casts(value));
-        call.is_some_and(|(name, _)| RAW.contains(&name))
+        call.is_some_and(|(name, _)| RAW.contains(&name) || makes_raw(name))
     })
 }
 

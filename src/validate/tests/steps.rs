@@ -67,6 +67,35 @@ fn loops_come_back_to_what_they_were() {
 }
 
 #[test]
+fn many_variables_that_branches_set_in_a_loop() {
+    let names = [
+        "a", "b", "e", "g", "h", "i", "k", "m", "n", "o", "p", "q", "r", "s", "t", "u", "v", "w",
+    ];
+    let declared = format!("long {};", names.join(" = 0, ") + " = 0");
+    let set = |pair: &[&str]| match pair {
+        [name, other] => format!("if (at({name})) {name} = {other}; else if (c) {name} = 0;"),
+        _ => String::new(),
+    };
+    let set: String = names.windows(2).map(set).collect();
+    let set = set + "w = next(w);";
+    let with = |choice: &str, last: &str| {
+        format!("{declared} while (c--) {{ {choice} {set} use(x, w); }} return {last};")
+    };
+    let old = with("x = c > 2 ? find(d) : l;", "p + w");
+    let choice = "if (c > 2) x = find(d); else x = l;";
+    assert!(same(&old, &with(choice, "p + w")));
+    assert!(!same(&old, &with(choice, "q + w")));
+    assert!(!same(
+        &old,
+        &with(choice, "p + w").replace("use(x, w)", "use(x, v)")
+    ));
+    assert!(!same(
+        &old,
+        &with(choice, "p + w").replace("next(w)", "next(u)")
+    ));
+}
+
+#[test]
 fn what_runs_before_stays_before() {
     let old = "return both(make(d), c ? find(d) : NULL);";
     let new = "if (c) x = find(d); else x = NULL; return both(make(d), x);";
