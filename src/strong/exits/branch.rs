@@ -24,7 +24,7 @@ pub(in crate::strong) struct Branch {
     /// It is taken with an exception set, for all to see.
     pub evident: bool,
     /// It clears the exception.
-    clears: bool,
+    pub clears: bool,
 }
 
 pub(in crate::strong) fn stmts<'s>(scene: &'s Scene<'_>) -> impl Iterator<Item = StmtId> + 's {

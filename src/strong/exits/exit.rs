@@ -77,10 +77,12 @@ pub(in crate::strong) fn failure(
         return Ok(Failure::AsBefore);
     }
     let stmt = scene.stmt_of(call).ok_or(Reason::Unreachable)?;
-    if shape
-        .local()
-        .is_some_and(|local| is_tested(scene, stmt, local) || is_handed_on(scene, stmt, local))
-    {
+    let exits = Exits::new(scene, call, shape.local());
+    let is_told = || exits.as_ref().is_none_or(Exits::are_told);
+    if shape.local().is_some_and(|local| {
+        is_tested(scene, exits.as_ref(), stmt, local)
+            || is_handed_on(scene, stmt, local) && is_told()
+    }) {
         return Ok(Failure::Tested);
     }
     if replacement.borrowed == "PyList_GET_ITEM"
@@ -104,7 +106,6 @@ pub(in crate::strong) fn failure(
         return Err(at_stmt(scene, stmt, replacement, Reason::CountedBehind));
     }
     let no_exit = || Reason::NoExit(replacement.strong);
-    let exits = Exits::new(scene, call, shape.local());
     let found = exit(scene, exits.as_ref(), call, shape, replacement);
     if let (Some(Failure::Exit(lines)), Some(local)) = (&found, shape.local())
         && leaves_next(scene, stmt, local, lines)
@@ -274,7 +275,12 @@ pub(in crate::strong) fn with_error(
 
 /// Whether the code already leaves with an error if the result, in `local`, is `NULL`: the test is
 /// the statement behind `stmt`, or `stmt` itself.
-fn is_tested(scene: &Scene<'_>, stmt: StmtId, local: LocalId) -> bool {
+fn is_tested(
+    scene: &Scene<'_>,
+    exits: Option<&Exits<'_, '_>>,
+    stmt: StmtId,
+    local: LocalId,
+) -> bool {
     let next = scene.next_sibling(stmt);
     [Some(stmt), next].into_iter().flatten().any(|stmt| {
         let StmtKind::If { cond, then, .. } = scene.tree.stmt(stmt).kind else {
@@ -297,6 +303,8 @@ fn is_tested(scene: &Scene<'_>, stmt: StmtId, local: LocalId) -> bool {
             StmtKind::Return(Some(value)) => {
                 ErrorValue::of(scene, &branches(scene)).is(scene, value)
             }
+            // `out: return PyLong_FromLong(found);`
+            StmtKind::Goto(_) => exits.is_none_or(|exits| exits.ends_with_error(&branch)),
             _ => true,
         }
     })

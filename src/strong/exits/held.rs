@@ -93,6 +93,28 @@ pub(in crate::strong) fn fails_cleanly(
     returns
 }
 
+/// Whether the function, if it goes on at the start of `block` in this state, returns an error.
+pub(super) fn gives_only_errors(
+    scene: &Scene<'_>,
+    error: ErrorValue,
+    block: BlockId,
+    state: State,
+) -> bool {
+    let inputs = solve(scene, block, state);
+    inputs.iter().all(|(&block, input)| {
+        let content = scene.cfg.block(block);
+        let Terminator::Return(_, stmt) = content.terminator else {
+            return true;
+        };
+        let mut state = input.clone();
+        let steps = content.instrs.iter();
+        steps
+            .filter(|instr| !matches!(instr.kind, InstrKind::ScopeEnd { .. }))
+            .for_each(|instr| step(scene, instr, &mut state));
+        gives_error(scene, error, stmt, &state)
+    })
+}
+
 fn gives_error(scene: &Scene<'_>, error: ErrorValue, stmt: StmtId, state: &State) -> bool {
     let StmtKind::Return(Some(value)) = scene.tree.stmt(stmt).kind else {
         return false;

@@ -49,7 +49,7 @@ use bound::bounded_loop;
 use branch::{Branch, branches, is_failure, leaves_exception, raised_returns, stmts};
 use earlier::{goes_to_error, raises_behind};
 use error_value::ErrorValue;
-use held::{Held, fails_cleanly};
+use held::{Held, fails_cleanly, gives_only_errors};
 use locks::{Taken, asks_for_lock, taken_at};
 use made_exit::{made_results, never_given_up, release, releases, results};
 use state::{NULL, Owned, State};
@@ -108,8 +108,10 @@ impl<'s, 'a> Exits<'s, 'a> {
             StmtKind::Return(Some(value)) => error.is(scene, value),
             _ => true,
         });
+        // `if (number == NULL) { PyErr_Clear(); return NULL; }`: there is none, and no exception.
+        let swallows = |branch: &Branch| branch.clears && leads_to(scene, branch, error);
         let returns = scene.cx.reports_errors(scene.item)
-            || error.is_handed_on(scene)
+            || error.is_handed_on(scene) && !branches.iter().any(swallows)
             || raised_returns(scene)
                 .iter()
                 .any(|&value| error.is(scene, value))
@@ -129,7 +131,7 @@ impl<'s, 'a> Exits<'s, 'a> {
             StmtKind::Goto(_) => true,
             _ => returns,
         });
-        branches.retain(|branch| !raises_behind(scene, branch));
+        branches.retain(|branch| !branch.clears && !raises_behind(scene, branch));
         branches.sort_by_key(|branch| {
             let at = scene.stmt_span(branch.jump);
             at.map(|span| span.start().0.abs_diff(here))
@@ -147,6 +149,19 @@ impl<'s, 'a> Exits<'s, 'a> {
             returns,
             branches,
             uncertain: OnceCell::new(),
+        })
+    }
+
+    /// Whether the caller takes the error value for one.
+    pub(in crate::strong) fn are_told(&self) -> bool {
+        self.returns
+    }
+
+    /// Whether all that `branch` leads to returns the error.
+    pub(in crate::strong) fn ends_with_error(&self, branch: &Branch) -> bool {
+        let start = self.scene.cfg.before(branch.then);
+        start.is_some_and(|start| {
+            gives_only_errors(self.scene, self.error, start.block, self.state.clone())
         })
     }
 

@@ -45,11 +45,10 @@ error:
         ");
 }
 
-#[test]
-fn else_that_was_empty() {
-    let kept = |other: &str| {
-        int(&format!(
-            "    PyObject *item = PyList_GetItem(list, i);
+/// The function with `other` as the last branch.
+fn kept(other: &str) -> String {
+    int(&format!(
+        "    PyObject *item = PyList_GetItem(list, i);
     if (item == NULL)
         return -1;
     if (i > 3) {{
@@ -57,16 +56,12 @@ fn else_that_was_empty() {
         PyList_SetItem(self, 0, item);
     }} else {other}
     return 0;"
-        ))
-    };
-    let empty = [
-        "{\n        // not wanted\n    }",
-        "{}",
-        "{ }",
-        "{ /* not wanted */ }",
-        "{\n    }",
-    ];
-    insta::assert_snapshot!(empty.map(kept).join("\n---\n"), @"
+    ))
+}
+
+#[test]
+fn else_that_was_empty() {
+    insta::assert_snapshot!(kept("{\n        // not wanted\n    }"), @"
         @@
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
@@ -82,8 +77,28 @@ fn else_that_was_empty() {
         +        Py_DECREF(item);
              }
              return 0;
+        ");
+    insta::assert_snapshot!(kept("{\n    }"), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             if (item == NULL)
+                 return -1;
+             if (i > 3) {
+        -        Py_INCREF(item);
+                 PyList_SetItem(self, 0, item);
+             } else {
+        +        Py_DECREF(item);
+             }
+             return 0;
+        ");
+}
 
-        ---
+#[test]
+fn else_that_was_empty_on_one_line() {
+    insta::assert_snapshot!(kept("{}"), @"
         @@
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
@@ -100,26 +115,8 @@ fn else_that_was_empty() {
         +    }
              return 0;
          }
-
-        ---
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *item = PyList_GetItem(list, i);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-             if (item == NULL)
-                 return -1;
-             if (i > 3) {
-        -        Py_INCREF(item);
-                 PyList_SetItem(self, 0, item);
-        -    } else { }
-        +    } else {
-        +        Py_DECREF(item);
-        +    }
-             return 0;
-         }
-
-        ---
+        ");
+    insta::assert_snapshot!(kept("{ /* not wanted */ }"), @"
         @@
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
@@ -136,23 +133,8 @@ fn else_that_was_empty() {
         +    }
              return 0;
          }
-
-        ---
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *item = PyList_GetItem(list, i);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-             if (item == NULL)
-                 return -1;
-             if (i > 3) {
-        -        Py_INCREF(item);
-                 PyList_SetItem(self, 0, item);
-             } else {
-        +        Py_DECREF(item);
-             }
-             return 0;
         ");
+    assert_eq!(kept("{}").replace("{}", "{ }"), kept("{ }"));
 }
 
 #[test]

@@ -5,7 +5,9 @@ use super::object;
 /// The lines that come in where the first lookup fails.
 fn exit_of(body: &str) -> String {
     let result = object(body);
-    let new = result.lines().skip_while(|line| !line.starts_with("+    if (item == NULL)"));
+    let new = result
+        .lines()
+        .skip_while(|line| !line.starts_with("+    if (item == NULL)"));
     let lines: Vec<&str> = new.take_while(|line| line.starts_with('+')).collect();
     lines.join("\n") + "\n"
 }

@@ -56,6 +56,7 @@ mod saved;
 mod settled;
 mod snapshots;
 mod stored;
+mod swallowed;
 mod uncertain;
 mod undo;
 mod variants;

@@ -1,0 +1,90 @@
+//! Functions that say "there is none" by the value that says "it failed" elsewhere.
+
+use super::all;
+
+/// A function of the package with this body, which nothing but C calls.
+fn helper(body: &str) -> String {
+    all(&format!(
+        "static PyObject *find(PyObject *list, Py_ssize_t i)\n{{\n    PyObject *item, *result;\n{body}\n}}\n\
+         static PyObject *f(PyObject *self, PyObject *list)\n{{\n    PyObject *found = find(list, 0);\n    \
+         return found ? found : PyUnicode_FromString(\"none\");\n}}\n\
+         static PyMethodDef methods[] = {{{{\"f\", f, METH_O, NULL}}, {{NULL}}}};\n"
+    ))
+}
+
+#[test]
+fn null_for_none_is_not_handed_on() {
+    insta::assert_snapshot!(helper(
+        "    Py_ssize_t n = PyList_GET_SIZE(list);
+    if (n == 0)
+        return NULL;
+    result = PyList_GET_ITEM(list, n - 1);
+    Py_INCREF(result);
+    return result;"
+    ), @"7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
+}
+
+#[test]
+fn exit_behind_which_the_exception_is_cleared() {
+    insta::assert_snapshot!(helper(
+        "    item = PyList_GET_ITEM(list, i);
+    result = PyNumber_Long(item);
+    if (result == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    return result;"
+    ), @"4: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
+}
+
+#[test]
+fn jump_to_a_success() {
+    insta::assert_snapshot!(all(
+        "static PyObject *f(PyObject *self, PyObject *list)
+{
+    PyObject *item;
+    long result = 0;
+    if (PyList_GET_SIZE(list) == 0)
+        goto out;
+    if ((item = PyList_GET_ITEM(list, 0)) == NULL)
+        goto out;
+    result = PyLong_AsLong(item);
+    if (result == -1 && PyErr_Occurred())
+        return NULL;
+out:
+    return PyLong_FromLong(result);
+}
+static PyMethodDef methods[] = {{\"f\", f, METH_O, NULL}, {NULL}};
+"
+    ), @"7: the checked call can fail where the macro could not: give it a statement of its own, and test its result for `NULL`");
+}
+
+#[test]
+fn jump_to_an_error() {
+    insta::assert_snapshot!(all(
+        "static PyObject *f(PyObject *self, PyObject *list)
+{
+    PyObject *item, *result = NULL;
+    item = PyList_GET_ITEM(list, 0);
+    if (item == NULL)
+        goto out;
+    result = PyNumber_Long(item);
+out:
+    return result;
+}
+static PyMethodDef methods[] = {{\"f\", f, METH_O, NULL}, {NULL}};
+"
+    ), @"
+        @@
+         {
+             PyObject *item, *result = NULL;
+        -    item = PyList_GET_ITEM(list, 0);
+        +    item = PyList_GetItemRef(list, 0);
+             if (item == NULL)
+                 goto out;
+             result = PyNumber_Long(item);
+        +    Py_DECREF(item);
+         out:
+             return result;
+        ");
+}
