@@ -150,7 +150,8 @@ fn branch_with(
             return None;
         };
         match scene.call(expr).map(|(name, _)| name) {
-            Some(name) if raises(name) => branch.evident = true,
+            // `PyErr_Clear(); PyErr_Format(PyExc_TypeError, …);`
+            Some(name) if raises(name) => (branch.evident, branch.clears) = (true, false),
             Some("PyErr_Clear") => branch.clears = true,
             Some("Py_DECREF" | "Py_XDECREF" | "Py_CLEAR") => branch.releases.push(stmt),
             Some(name) if frees(name) => branch.releases.push(stmt),

@@ -304,7 +304,9 @@ fn is_tested(
                 ErrorValue::of(scene, &branches(scene)).is(scene, value)
             }
             // `out: return PyLong_FromLong(found);`
-            StmtKind::Goto(_) => exits.is_none_or(|exits| exits.ends_with_error(&branch)),
+            StmtKind::Goto(_) if !scene.function.ret.is_void() => {
+                exits.is_none_or(|exits| exits.ends_with_error(&branch))
+            }
             _ => true,
         }
     })

@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::error_value::{ErrorValue, is_minus_one};
 use super::filled::allocates;
 use super::made_exit::consumption;
-use super::owned_by::calls_slot;
 use super::parsed::parsed;
 use super::state::{Contents, ERROR, GIVEN, GONE, NULL, OTHER, OWNED, State, UNSET};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
@@ -270,7 +269,6 @@ fn contents(scene: &Scene<'_>, local: LocalId, value: ExprId) -> Contents {
         _ if number => OTHER,
         ExprKind::Call { .. } => match scene.call(value) {
             Some((name, _)) => result(scene, name),
-            None if calls_slot(scene, value) => OWNED | NULL,
             None => OWNED | GIVEN | NULL,
         },
         ExprKind::Conditional {

@@ -10,7 +10,7 @@
 //! ```
 
 use super::held::frees;
-use super::owned_by::{calls_slot, counted_release, gives_new};
+use super::owned_by::{counted_release, gives_new};
 use super::parsed::is_parsed;
 use super::state::{Owned, State};
 use crate::ast::{ExprId, ExprKind, LocalId, Parent, StmtKind, TypeKind, UnaryOp};
@@ -134,13 +134,8 @@ fn is_tested(scene: &Scene<'_>, local: LocalId) -> bool {
 
 /// The function that releases what `value` makes.
 fn release_of(scene: &Scene<'_>, value: ExprId, null: bool) -> Option<&'static str> {
-    let value = scene.tree.without_casts(value);
-    let name = scene.call(value).map(|(name, _)| name);
-    let is_new = match name {
-        Some(name) => gives_new(scene, name),
-        None => calls_slot(scene, value),
-    };
-    let name = name.unwrap_or_default();
+    let (name, _) = scene.call(scene.tree.without_casts(value))?;
+    let is_new = gives_new(scene, name);
     match name {
         "malloc" | "calloc" | "realloc" | "strdup" | "strndup" => Some("free"),
         _ if name.starts_with("PyMem_Raw") => Some("PyMem_RawFree"),

@@ -12,7 +12,7 @@
 
 use super::held::Held;
 use super::made_exit::makers;
-use super::state::{NULL, OWNED, Owned};
+use super::state::{GIVEN, NULL, OWNED, Owned};
 use super::stmts;
 use crate::ast::{ExprId, ExprKind, StmtId, StmtKind};
 use crate::capi::{self, Returns};
@@ -94,7 +94,8 @@ pub(super) fn gives_new(scene: &Scene<'_>, name: &str) -> bool {
         let state = point.and_then(|point| held.at(point));
         // No path leads to the return.
         let Some(state) = state else { return true };
-        state.of(local) & !(OWNED | NULL) == 0
+        // What a slot gives is told by its makers.
+        state.of(local) & !(OWNED | NULL | GIVEN) == 0
             && !within.cfg.address_taken().contains(&local)
             && !within.tree.is_static(local)
             && makers(within, local)
@@ -123,7 +124,7 @@ fn is_made(scene: &Scene<'_>, value: ExprId) -> bool {
 }
 
 /// Whether a value is what a slot gives that makes an object: `type->tp_alloc(type, 0)`.
-pub(super) fn calls_slot(scene: &Scene<'_>, value: ExprId) -> bool {
+fn calls_slot(scene: &Scene<'_>, value: ExprId) -> bool {
     let ExprKind::Call { callee, .. } = scene.tree.expr(value).kind else {
         return false;
     };
