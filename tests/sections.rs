@@ -130,6 +130,7 @@ fn rewritten_loops_survive_changes_by_other_threads() {
         assert_eq!(python(&folder, "meet.py"), "survived\n");
         assert_eq!(python(&folder, "threads.py"), "survived\n");
         assert_eq!(python(&folder, "copies.py"), "survived\n");
+        assert_eq!(python(&folder, "replaced.py"), "survived\n");
     }
 }
 

@@ -791,7 +791,32 @@ keys_of_many(PyObject *Py_UNUSED(self), PyObject *args)
     return keys;
 }
 
+/* The object keeps its attributes, as long as no call sets others. */
+static PyObject *
+true_attributes(PyObject *self, PyObject *args)
+{
+    PyObject *object, *attributes, *value;
+    Py_ssize_t pos = 0;
+    long n = 0;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O|O", &object, &value))
+        return NULL;
+    attributes = PyObject_GetAttrString(object, "__dict__");
+    if (attributes == NULL)
+        return NULL;
+    Py_DECREF(attributes);
+    while (PyDict_Next(attributes, &pos, NULL, &value)) {
+        int is_true = PyObject_IsTrue(value);
+        if (is_true < 0)
+            return NULL;
+        n += is_true;
+    }
+    return PyLong_FromLong(n);
+}
+
 static PyMethodDef methods[] = {
+    {"true_attributes", true_attributes, METH_VARARGS, NULL},
     {"keys_of_many", keys_of_many, METH_VARARGS, NULL},
     {"check_values", check_values, METH_VARARGS, NULL},
     {"show_types", show_types, METH_VARARGS, NULL},

@@ -11,6 +11,7 @@ mod errno;
 mod exits;
 mod field;
 mod fills;
+mod given_up;
 mod late;
 mod leaving;
 mod lists;

@@ -8,7 +8,7 @@ use super::API;
 use super::field::keeps_its_dict;
 use super::null::may_be_null;
 use super::operand::Operand;
-use super::owner::needs_reference;
+use super::owner::{is_let_go, needs_reference};
 use super::scope::{Scope, is_address_of};
 use super::site::Site;
 use super::values::{KEY, Set, Uses, VALUE};
@@ -95,6 +95,12 @@ pub(super) fn assume_second(
 
 /// Assumes what is not known of the object that is locked.
 pub(super) fn assume_operand(scope: &Scope<'_>, site: &Site, operand: &Operand, fix: &mut Fix) {
+    if is_let_go(scope, site) {
+        fix.assume(format!(
+            "something keeps `{}` alive until the section begins",
+            operand.text()
+        ));
+    }
     match operand {
         Operand::Variable(_) | Operand::Borrowed(_) => {}
         Operand::Held { .. } if keeps_its_dict(scope, site) => {}

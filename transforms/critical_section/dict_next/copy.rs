@@ -30,6 +30,7 @@ use super::errno::assume_kept_by_copy;
 use super::exits::{ExitKind, Exits};
 use super::field::sets_its_dict;
 use super::operand::Operand;
+use super::owner::is_let_go;
 use super::references::looks_at_counts;
 use super::rewrite::Names;
 use super::scope::{Scope, inside};
@@ -61,6 +62,9 @@ impl<'a> Copy<'a> {
     /// The copy for the loop `site`, and those of `sites` that have to see the same items; `None` if
     /// it may be missed that they read one, or what they lend would outlive it.
     pub(super) fn new(scope: &'a Scope<'a>, site: &'a Site, sites: &[&'a Site]) -> Option<Self> {
+        if is_let_go(scope, site) {
+            return None;
+        }
         let loops = with_counted(scope, site, sites);
         let mut asked: Vec<Asked<'a>> = Vec::new();
         for site in &loops {

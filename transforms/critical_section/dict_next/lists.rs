@@ -13,6 +13,8 @@
 mod bound;
 mod region;
 
+pub(super) use region::stores;
+
 use std::collections::BTreeMap;
 
 use crate::ast::{ExprId, ExprKind, TokenRange};
@@ -29,6 +31,7 @@ use super::errno;
 use super::exits::Exits;
 use super::null::points;
 use super::operand::Operand;
+use super::owner::is_let_go;
 use super::plan::Plan;
 use super::private;
 use super::references::{References, looks_at_counts};
@@ -174,6 +177,9 @@ impl<'a> Held<'a> {
         let range = site.range(scope);
         let operand = Operand::read(scope, &site, range).ok()?.held(scope, &site);
         if !matches!(operand, Operand::Variable(_) | Operand::Borrowed(_)) {
+            return None;
+        }
+        if is_let_go(scope, &site) {
             return None;
         }
         let exits = Exits::collect(scope, &site).ok()?;

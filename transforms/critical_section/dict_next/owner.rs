@@ -19,6 +19,7 @@ use crate::ownership::summary::Param;
 use crate::program::ItemId;
 
 use super::field::may_be_set;
+use super::given_up::is_given_up;
 use super::scope::{Scope, inside};
 use super::site::Site;
 
@@ -73,7 +74,7 @@ fn may_be_let_go(scope: &Scope<'_>, site: &Site) -> bool {
     })
 }
 
-const RELEASES: [&str; 5] = [
+pub(super) const RELEASES: [&str; 5] = [
     "Py_CLEAR",
     "Py_DECREF",
     "Py_SETREF",
@@ -108,40 +109,87 @@ fn lets_go(
 /// Whether the dict of `site` is a variable that borrows what other code may take away:
 /// `PyObject *dict = is_first ? first : second;`. What the function owns, or its caller, stays.
 fn borrows_what_others_set(scope: &Scope<'_>, site: &Site) -> bool {
-    let Some(local) = scope.local(scope.uncast(site.dict)) else {
-        return false;
+    match hold(scope, site) {
+        (Hold::Kept, _) => false,
+        (Hold::Lent, local) => local.is_none_or(|local| !is_counted(scope, site, local)),
+        (Hold::Gone, _) => true,
+    }
+}
+
+/// Whether the function, or its caller, has made the dict of `site` and given its reference up again
+/// where the region begins: what keeps the dict alive from there on, other threads may take away.
+///
+/// ```c
+/// d = PyObject_GetAttrString(o, "__dict__");
+/// Py_DECREF(d);                               /* `o` keeps it, until another thread sets `__dict__` */
+/// while (PyDict_Next(d, …
+/// ```
+pub(super) fn is_let_go(scope: &Scope<'_>, site: &Site) -> bool {
+    hold(scope, site).0 == Hold::Gone
+}
+
+/// Who keeps an object alive, the surest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Hold {
+    /// The function, or its caller.
+    Kept,
+    /// What other code may set.
+    Lent,
+    /// Others than the function, which has made it and given it up.
+    Gone,
+}
+
+/// Who keeps the dict of `site` alive, and the variable that it is.
+fn hold(scope: &Scope<'_>, site: &Site) -> (Hold, Option<LocalId>) {
+    let local = scope.local(scope.uncast(site.dict));
+    let at = Where {
+        region: site.range(scope),
+        begin: scope.cfg.before(site.region.first),
     };
-    let mut seen = BTreeSet::new();
-    variable_borrows(scope, site.range(scope), local, &mut seen) && !is_counted(scope, site, local)
+    let hold = local.map_or(Hold::Kept, |local| {
+        of_variable(scope, at, local, &mut BTreeSet::new())
+    });
+    (hold, local)
+}
+
+/// Where an object is needed.
+#[derive(Debug, Clone, Copy)]
+struct Where {
+    region: TokenRange,
+    /// The step that it begins with.
+    begin: Option<Point>,
 }
 
 /// Variables of functions that were asked already.
 type Seen = BTreeSet<(ItemId, LocalId)>;
 
-fn variable_borrows(
-    scope: &Scope<'_>,
-    region: TokenRange,
-    local: LocalId,
-    seen: &mut Seen,
-) -> bool {
+fn of_variable(scope: &Scope<'_>, at: Where, local: LocalId, seen: &mut Seen) -> Hold {
     if !seen.insert((scope.item, local)) {
-        return false;
+        return Hold::Kept;
     }
-    let mut values = values(scope, local).chain(given_to(scope, local));
-    values.any(|value| borrows(scope, region, value, seen))
-        || scope.tree().local(local).is_param && callers_borrow(scope, local, seen)
+    let values = values(scope, local).chain(given_to(scope, local));
+    let mut hold = values.map(|value| of_value(scope, at, value, seen)).max();
+    if scope.tree().local(local).is_param {
+        hold = hold.max(of_arguments(scope, local, seen));
+    }
+    let is_gone = at
+        .begin
+        .is_some_and(|begin| is_given_up(scope, local, begin));
+    hold.max(is_gone.then_some(Hold::Gone))
+        .unwrap_or(Hold::Kept)
 }
 
-/// Whether `value` is lent by something that the `region`, or other code, may set.
-fn borrows(scope: &Scope<'_>, region: TokenRange, value: ExprId, seen: &mut Seen) -> bool {
+/// Who keeps `value` alive, if the region, or other code, sets what it may.
+fn of_value(scope: &Scope<'_>, at: Where, value: ExprId, seen: &mut Seen) -> Hold {
     let value = scope.uncast(value);
     match &scope.expr(value).kind {
-        _ if scope.tree().is_null(value) => false,
+        _ if scope.tree().is_null(value) => Hold::Kept,
         ExprKind::Conditional {
             then, otherwise, ..
         } => {
-            let mut either = then.iter().chain([otherwise]);
-            either.any(|&value| borrows(scope, region, value, seen))
+            let either = then.iter().chain([otherwise]);
+            let either = either.map(|&value| of_value(scope, at, value, seen));
+            either.max().unwrap_or(Hold::Kept)
         }
         // d = known = self->dict;
         ExprKind::Assign { rhs: value, .. }
@@ -149,47 +197,48 @@ fn borrows(scope: &Scope<'_>, region: TokenRange, value: ExprId, seen: &mut Seen
             op: BinaryOp::Comma,
             rhs: value,
             ..
-        } => borrows(scope, region, *value, seen),
+        } => of_value(scope, at, *value, seen),
         // PyObject *reg = registry; d = reg;
         ExprKind::Name(Name::Local(other)) if !scope.tree().is_static(*other) => {
-            variable_borrows(scope, region, *other, seen)
+            of_variable(scope, at, *other, seen)
         }
         ExprKind::Call { callee, args } => match lent_by(scope, *callee, args) {
-            Lent::Out(of) => of.is_some_and(|of| borrows(scope, region, of, seen)),
-            Lent::Unknown => true,
+            Lent::Out(of) => of.map_or(Hold::Kept, |of| of_value(scope, at, of, seen)),
+            Lent::Unknown => Hold::Lent,
         },
-        ExprKind::Index { base, .. } if is_argument_array(scope, *base) => false,
+        ExprKind::Index { base, .. } if is_argument_array(scope, *base) => Hold::Kept,
         // PyModule_GetDict(PyState_FindModule(&module)), PyImport_AddModule("__main__")
         ExprKind::Unary {
             op: UnaryOp::AddressOf,
             ..
         }
         | ExprKind::Str(_)
-        | ExprKind::VaArg { .. } => false,
-        _ => may_be_set(scope, region, value),
+        | ExprKind::VaArg { .. } => Hold::Kept,
+        _ if may_be_set(scope, at.region, value) => Hold::Lent,
+        _ => Hold::Kept,
     }
 }
 
-/// Whether the package calls the function with such an argument: `any_true(self->dict)`.
-fn callers_borrow(scope: &Scope<'_>, param: LocalId, seen: &mut Seen) -> bool {
+/// Who keeps alive what the package calls the function with: `any_true(self->dict)`.
+fn of_arguments(scope: &Scope<'_>, param: LocalId, seen: &mut Seen) -> Option<Hold> {
     let cx = scope.cx;
     let mut params = scope.function.params.iter();
-    let Some(at) = params.position(|&other| other == param) else {
-        return false;
-    };
-    cx.calls_to(&scope.function.name).iter().any(|call| {
+    let at = params.position(|&other| other == param)?;
+    let holds = cx.calls_to(&scope.function.name).iter().map(|call| {
         let Some(caller) = cx.function(call.item) else {
-            return true;
+            return Hold::Lent;
         };
         let scope = Scope::new(cx, call.item, caller);
         match &scope.expr(call.expr).kind {
-            ExprKind::Call { args, .. } => {
-                let arg = args.get(at);
-                arg.is_some_and(|&arg| borrows(&scope, scope.expr(arg).range, arg, seen))
-            }
-            _ => true,
+            ExprKind::Call { args, .. } => args.get(at).map_or(Hold::Kept, |&arg| {
+                let region = scope.expr(arg).range;
+                let begin = scope.cfg.call(call.expr);
+                of_value(&scope, Where { region, begin }, arg, seen)
+            }),
+            _ => Hold::Lent,
         }
-    })
+    });
+    holds.max()
 }
 
 /// `args` of a function that Python calls: `PyObject *const *args`.
@@ -250,10 +299,11 @@ fn lent_by(scope: &Scope<'_>, callee: ExprId, args: &[ExprId]) -> Lent {
     Lent::Out(owner.and_then(|owner| args.get(usize::from(owner)).copied()))
 }
 
+pub(super) const TAKES: [&str; 4] = ["Py_INCREF", "Py_XINCREF", "Py_NewRef", "Py_XNewRef"];
+
 /// Whether the function takes a reference through `local` on every path to the section: one that it
 /// takes behind the loop, `Py_INCREF(d); return d;`, comes too late.
 fn is_counted(scope: &Scope<'_>, site: &Site, local: LocalId) -> bool {
-    const TAKES: [&str; 4] = ["Py_INCREF", "Py_XINCREF", "Py_NewRef", "Py_XNewRef"];
     let takes = |kind: &ExprKind| match kind {
         ExprKind::Call { callee, args } => {
             let name = scope.tree().callee_name(*callee);
@@ -275,7 +325,10 @@ fn is_counted(scope: &Scope<'_>, site: &Site, local: LocalId) -> bool {
 }
 
 /// What is assigned to `local`, and the calls that get its address.
-fn values<'s>(scope: &'s Scope<'_>, local: LocalId) -> impl Iterator<Item = ExprId> + 's {
+pub(super) fn values<'s>(
+    scope: &'s Scope<'_>,
+    local: LocalId,
+) -> impl Iterator<Item = ExprId> + 's {
     let tree = scope.tree();
     let ids = (0u32..).map(ExprId).zip(&tree.exprs);
     let givers = ids.filter_map(move |(id, expr)| match &expr.kind {

@@ -13,6 +13,7 @@ mod helper;
 mod labels;
 mod layout;
 mod lent;
+mod let_go;
 mod lists;
 mod once;
 mod references;
