@@ -119,6 +119,46 @@ fn a_static_function_of_an_installed_header() {
 }
 
 #[test]
+fn a_static_function_that_other_languages_take() {
+    let find = CODE.replace("PyObject *find", "static inline PyObject *find");
+    let find = find.replace("#include \"api.h\"\n", "");
+    let beside = |path: &str, text: &str| {
+        let code = "#include \"api.h\"\n";
+        let files = [("src/m.c", code), ("src/api.h", &find[..])];
+        said(
+            &[files[0], files[1], ("setup.py", SETUP), (path, text)],
+            &[],
+        )
+    };
+    let unread = |path| format!("review `{path}`, which was not looked at, does not call `find`");
+    let cpp = "#include \"api.h\"\nvoid g() { auto v = find(d, k); Py_INCREF(v); }\n";
+    assert_eq!(beside("src/g.cpp", cpp), unread("src/g.cpp"));
+    // A `find` of its own.
+    assert_eq!(beside("src/g.cpp", "void g() { find(d, k); }\n"), "safe ");
+    assert_eq!(beside("src/g.cpp", "#include \"api.h\"\n"), "safe ");
+    let cython = "cdef extern from \"api.h\":\n    object find(object, object)\n";
+    assert_eq!(beside("src/g.pyx", cython), unread("src/g.pyx"));
+    assert_eq!(beside("src/g.pxd", cython), unread("src/g.pxd"));
+    assert_eq!(beside("src/g.pyx", "from text import find\n"), "safe ");
+    // What includes the header will do.
+    let all = cython.replace("api.h", "m.c");
+    assert_eq!(beside("src/g.pyx", &all), unread("src/g.pyx"));
+}
+
+#[test]
+fn a_static_function_of_a_file_that_cython_includes() {
+    let code = CODE.replace("PyObject *find", "static PyObject *find");
+    let beside = |cython: &str| {
+        let cython = ("src/g.pyx", cython);
+        said(&[("src/m.c", &code), ("setup.py", SETUP), cython], &[])
+    };
+    let cython = "cdef extern from \"m.c\":\n    object find(object, object)\n";
+    let unread = "review `src/g.pyx`, which was not looked at, does not call `find`";
+    assert_eq!(beside(cython), unread);
+    assert_eq!(beside(&cython.replace("m.c", "z.c")), "safe ");
+}
+
+#[test]
 fn a_function_that_nothing_calls() {
     let code = CODE.split("static").next().unwrap();
     let code = ("src/m.c", code);

@@ -158,9 +158,38 @@ impl<'w> Others<'w> {
         let workspace = self.workspace;
         let is_build = |id| workspace.around.builds.iter().any(|build| build.id == id);
         workspace.files.iter().filter_map(move |(id, file)| {
-            let mut words = workspace.index[id.index()].identifiers(file);
-            let is_named = words.any(|word| word == name.as_bytes());
+            let is_named = self.is_named_in(id, name);
             (is_named || is_build(id) && is_word_of(file.bytes(), name)).then_some(id)
+        })
+    }
+
+    /// Whether the file names the function in code.
+    fn is_named_in(&self, id: FileId, name: &str) -> bool {
+        let file = self.workspace.files.get(id);
+        let mut words = self.workspace.index[id.index()].identifiers(file);
+        words.any(|word| word == name.as_bytes())
+    }
+
+    /// The files of other languages that name the function in code.
+    fn foreign_with(&self, name: &str) -> impl Iterator<Item = &'w SourceFile> {
+        let files = self.workspace.around.foreign.iter().map(|(_, file)| file);
+        files.filter(move |file| names_function(file.path(), file.bytes(), name))
+    }
+
+    /// The file and what it includes.
+    fn reach(&self, file: FileId) -> BTreeSet<FileId> {
+        let mut reached = FxHashSet::default();
+        self.workspace.includes.reach(file, &mut reached);
+        reached.into_iter().collect()
+    }
+
+    /// Whether text of another language names C that includes one of `files`:
+    /// `cdef extern from "helpers.c":`.
+    fn is_taken_by(&self, text: &SourceFile, files: &BTreeSet<FileId>) -> bool {
+        self.workspace.files.iter().any(|(id, file)| {
+            let file_name = file.path().file_name().and_then(|name| name.to_str());
+            let named = file_name.map(|name| memchr::memmem::find(text.bytes(), name.as_bytes()));
+            named.flatten().is_some() && !self.reach(id).is_disjoint(files)
         })
     }
 
@@ -191,14 +220,10 @@ impl Outside for Others<'_> {
         let unread = self
             .files_with(name)
             .find(|id| !self.reached().contains(id));
-        let foreign = around.foreign.iter().map(|(_, file)| file);
-        let foreign = foreign.filter(|file| names_function(file.path(), file.bytes(), name));
         let unread = unread.map(|id| self.path(id));
-        if let Some(path) = unread.or_else(|| foreign.map(SourceFile::path).next()) {
-            let path = path.display();
-            return Some(format!(
-                "`{path}`, which was not looked at, does not call `{name}`"
-            ));
+        let foreign = || self.foreign_with(name).next().map(SourceFile::path);
+        if let Some(path) = unread.or_else(foreign) {
+            return Some(not_looked_at(path, name));
         }
         let mut headers = self.files_with(name).filter(|id| self.is_header(*id));
         let header = headers.find(|id| self.installs(*id))?;
@@ -208,7 +233,29 @@ impl Outside for Others<'_> {
         ))
     }
 
-    fn is_installed(&self, file: FileId) -> bool {
-        self.is_header(file) && self.installs(file)
+    fn includers(&self, name: &str, files: &BTreeSet<FileId>) -> Option<String> {
+        let ids = self.workspace.files.iter().map(|(id, _)| id);
+        let mut unread = ids.filter(|id| !files.contains(id) && !self.reached().contains(id));
+        let unread =
+            unread.find(|&id| !self.reach(id).is_disjoint(files) && self.is_named_in(id, name));
+        let unread = unread.map(|id| self.path(id));
+        let foreign = || {
+            let mut foreign = self.foreign_with(name);
+            let file = foreign.find(|file| self.is_taken_by(file, files))?;
+            Some(file.path())
+        };
+        if let Some(path) = unread.or_else(foreign) {
+            return Some(not_looked_at(path, name));
+        }
+        let mut headers = files.iter().filter(|&&file| self.is_header(file));
+        let header = headers.find(|&&file| self.installs(file))?;
+        let header = self.path(*header).display();
+        Some(format!("nobody who includes `{header}` calls `{name}`"))
     }
+}
+
+/// What must hold where a file names a function that nobody has looked into.
+fn not_looked_at(path: &Path, name: &str) -> String {
+    let path = path.display();
+    format!("`{path}`, which was not looked at, does not call `{name}`")
 }

@@ -310,13 +310,10 @@ impl<'a> PackageCx<'a> {
             return (!files.is_empty())
                 .then(|| format!("only the C code that was looked at calls `{name}`"));
         };
-        if !files.is_empty() {
-            return outside.callers(name, &files);
+        match files.is_empty() {
+            true => outside.includers(name, &own.into_iter().map(place).collect()),
+            false => outside.callers(name, &files),
         }
-        let mut headers = own.into_iter().map(place);
-        let header = headers.find(|file| outside.is_installed(*file))?;
-        let header = self.file(header).path().display();
-        Some(format!("nobody who includes `{header}` calls `{name}`"))
     }
 
     /// The definitions of the function `name`, variants of other configurations included.

@@ -11,6 +11,6 @@ pub trait Outside: Debug + Sync {
     /// is not `static`; `None` if it holds.
     fn callers(&self, name: &str, files: &BTreeSet<FileId>) -> Option<String>;
 
-    /// Whether `file` is a header that other packages may include.
-    fn is_installed(&self, file: FileId) -> bool;
+    /// The same of a `static` function, which those may call that include one of `files`.
+    fn includers(&self, name: &str, files: &BTreeSet<FileId>) -> Option<String>;
 }
