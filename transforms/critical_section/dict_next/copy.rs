@@ -73,6 +73,9 @@ impl<'a> Copy<'a> {
             let new: Vec<Asked<'a>> = own.into_iter().filter(is_new).collect();
             asked.extend(new);
         }
+        if asked.iter().any(|asked| asked.of_list) {
+            return None;
+        }
         let life = Life::new(scope, &loops, &asked)?;
         let region = life.site.range(scope);
         let is_possible = |site: &&Site| {

@@ -9,7 +9,6 @@
 //! ```
 
 use crate::ast::{BinaryOp, ExprId, ExprKind, StmtId, StmtKind};
-use crate::capi;
 use crate::cfg::{Callee, InstrKind, Source};
 
 use super::late::Late;
@@ -28,6 +27,10 @@ pub(super) fn with_sizes(
     asked: &[Asked<'_>],
     calls: &[ExprId],
 ) -> Option<Site> {
+    if asked.iter().any(|asked| asked.of_list) {
+        // What makes the list suspends the section.
+        return None;
+    }
     let mut region = region(scope, site, asked)?;
     if region.last == site.region.first {
         // What is to be done behind the loop, before others get the dict.
@@ -41,7 +44,7 @@ pub(super) fn with_sizes(
     };
     let is_checked = is_checked_first(scope, site, region.first);
     let asks_first = is_checked || first().next().is_some();
-    let crashes = is_checked || first().any(|asked| capi::reads_first(asked.name));
+    let crashes = is_checked || first().any(Asked::crashes);
     let begin = scope.cfg.before(region.first);
     let mut wide = Site {
         region,

@@ -774,3 +774,54 @@ texts(PyObject *d)
     assert!(reply.contains("the one that has counted them"), "{reply}");
     assert!(!reply.contains("safe: "), "{reply}");
 }
+
+#[test]
+fn a_size_that_is_read_from_the_struct_is_read_in_the_section() {
+    let read = "hashes = malloc(((PyDictObject *)d)->ma_used * sizeof(*hashes));";
+    insta::assert_snapshot!(filled(read, "*hashes++ = 1;"), @"
+    8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         Py_ssize_t pos = 0, n, i = 0;
+         PyObject *key;
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         hashes = malloc(((PyDictObject *)d)->ma_used * sizeof(*hashes));
+         while (PyDict_Next(d, &pos, &key, NULL))
+             *hashes++ = 1;
+    +    Py_END_CRITICAL_SECTION();
+         return 0;
+     }
+    ");
+    let first = "n = ((PyDictObject *)d)->ma_used; if (other) PyErr_Clear();";
+    let said = filled(first, "hashes[i++] = n;");
+    assert!(said.contains("safe: "), "{said}");
+    // Another dict's, and another struct's.
+    let others = "n = ((PyDictObject *)other)->ma_used;";
+    let said = filled(others, "hashes[n++] = 1;");
+    assert!(said.contains("safe: "), "{said}");
+    assert!(
+        !said.contains("+    Py_BEGIN_CRITICAL_SECTION(d);\n     n ="),
+        "{said}"
+    );
+    // Nothing comes in front of a declaration in C89.
+    let declared = "Py_ssize_t m = ((PyDictObject *)d)->ma_used; hashes = malloc(m);";
+    let said = filled(declared, "hashes[i++] = 1;");
+    assert!(said.contains("than `ma_used` says outside of it"), "{said}");
+}
+
+#[test]
+fn a_list_of_the_keys_may_be_shorter_than_the_loop() {
+    let said = |before: &str, each: &str| filled(&format!("other = {before}"), each);
+    for list in ["PyDict_Keys(d)", "PyDict_Values(d)", "PyMapping_Items(d)"] {
+        let made = format!("{list}; n = PyList_GET_SIZE(other); hashes = malloc(n);");
+        let said = said(&made, "*hashes++ = 1;");
+        let assumed = "no more items in the loop than `PyList_GET_SIZE` says outside of it";
+        assert!(said.contains(assumed), "{said}");
+        assert!(!said.contains("PyDict_Copy"), "{said}");
+    }
+    let other = "PyDict_Keys(self); hashes = malloc(PyList_GET_SIZE(other));";
+    assert!(said(other, "*hashes++ = 1;").contains("safe: "));
+    let unasked = "PyDict_Keys(d); PyList_Sort(other);";
+    assert!(said(unasked, "*hashes++ = 1;").contains("safe: "));
+}
