@@ -256,3 +256,43 @@ fn what_takes_back_nothing() {
         assert_eq!(at_the_end(begin, end), "safe", "{end}");
     }
 }
+
+/// A function that fills a struct of its own from two items.
+fn filled(declared: &str, fill: &str, freed: &str, end: &str) -> String {
+    all(&format!(
+        "
+static record *f(PyObject *self, PyObject *list) {{
+    PyObject *item;
+    {declared}
+    item = PyList_GET_ITEM(list, 0);
+    if (!PyBytes_Check(item)) {{
+        PyErr_SetString(PyExc_TypeError, \"bytes\");
+        {freed}
+        return NULL;
+    }}
+    {fill}
+    item = PyList_GET_ITEM(list, 1);
+    {end}
+}}
+"
+    ))
+}
+
+#[test]
+fn array_by_another_name() {
+    let of = |one: &str| {
+        filled(
+            "mpz_t z;",
+            &format!("mpz_init({one});"),
+            "",
+            &format!(
+                "if (PyObject_Size(item) < 0) goto fail; mpz_clear({one}); return made(); fail: mpz_clear({one}); return NULL;"
+            ),
+        )
+    };
+    insta::assert_snapshot!(of("z"), @r"
+    safe
+    review in `f`, `mpz_clear(z)` (line 13) need not be done where the item is not there any more
+    ");
+    assert_eq!(of("z"), of("&z").replace("&z", "z"));
+}
