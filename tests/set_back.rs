@@ -257,6 +257,55 @@ fn what_takes_back_nothing() {
     }
 }
 
+/// What is looked at like any other call, and takes back what had begun.
+#[test]
+fn what_the_end_asks_for() {
+    for (begin, end) in [
+        (
+            "if (PyDict_SetItem(self->seen, key, Py_None) < 0) return NULL;",
+            "if (PyDict_DelItem(self->seen, key) < 0) Py_CLEAR(result);",
+        ),
+        (
+            "if (PyList_Append(self->log, key) < 0) return NULL;",
+            "if (PySequence_DelItem(self->log, -1) < 0) Py_CLEAR(result);",
+        ),
+        (
+            "PyObject *old = PySys_GetObject(\"out\"); PySys_SetObject(\"out\", list);",
+            "if (PySys_SetObject(\"out\", old) < 0) Py_CLEAR(result);",
+        ),
+        (
+            "PyOS_sighandler_t old = PyOS_setsig(SIGINT, SIG_IGN);",
+            "PyOS_setsig(SIGINT, old);",
+        ),
+        (
+            "PyObject_GC_UnTrack(self);",
+            "PyObject_GC_Track((PyObject *)self);",
+        ),
+    ] {
+        let result = at_the_end(begin, end);
+        assert!(result.starts_with("review"), "{end}: {result}");
+    }
+    for (begin, end) in [
+        // What is taken out is another one.
+        (
+            "if (PyDict_SetItem(self->seen, key, Py_None) < 0) return NULL;",
+            "if (PyDict_DelItem(self->seen, list) < 0) Py_CLEAR(result);",
+        ),
+        // Both are set for good.
+        (
+            "if (PyObject_SetAttrString(list, \"last\", key) < 0) return NULL;",
+            "if (PyObject_SetAttrString(list, \"last\", list) < 0) Py_CLEAR(result);",
+        ),
+        (
+            "PyOS_setsig(SIGINT, SIG_IGN);",
+            "PyOS_setsig(SIGTERM, SIG_IGN);",
+        ),
+        ("PyObject_GC_UnTrack(list);", "PyObject_GC_Track(self);"),
+    ] {
+        assert_eq!(at_the_end(begin, end), "safe", "{end}");
+    }
+}
+
 /// A function that fills a struct of its own from two items.
 fn filled(declared: &str, fill: &str, freed: &str, end: &str) -> String {
     all(&format!(
