@@ -328,6 +328,24 @@ static record *f(PyObject *self, PyObject *list) {{
 }
 
 #[test]
+fn memory_of_a_struct_that_is_freed() {
+    let made = "record *r = malloc(sizeof *r); if (r == NULL) { PyErr_NoMemory(); return NULL; }";
+    let end = "r->size = PyObject_Size(item); return r;";
+    insta::assert_snapshot!(filled(made, "r->key = strdup(\"text\");", "free(r);", end), @r#"
+    safe
+    review in `f`, what `r->key = strdup("text")` (line 11) holds need not be freed where the item is not there any more
+    "#);
+    // It is freed with the struct, or is known elsewhere.
+    for (fill, freed) in [
+        ("r->key = strdup(\"text\");", "record_free(r);"),
+        ("r->key = strdup(\"text\"); free(r->key);", "free(r);"),
+        ("r->key = name_of(self);", "free(r);"),
+    ] {
+        assert_eq!(filled(made, fill, freed, end), "safe\nsafe", "{fill}");
+    }
+}
+
+#[test]
 fn array_by_another_name() {
     let of = |one: &str| {
         filled(

@@ -16,6 +16,7 @@
 
 mod acts;
 mod begun;
+mod lost;
 mod memory;
 mod moved;
 mod outputs;
@@ -241,6 +242,10 @@ impl View<'_> {
                 "in `{name}`, what {act} sets need not be set where the item is not there any more"
             )
         });
+        let lost = self.lost(exit).map(|store| {
+            let store = self.told(store);
+            format!("in `{name}`, what {store} holds need not be freed where the item is not there any more")
+        });
         let taken_out = self.taken_out(exit).map(|act| {
             let act = self.told(act.expr);
             format!(
@@ -248,7 +253,7 @@ impl View<'_> {
             )
         });
         let stored = handed.into_iter().chain(uncounted).chain(unset);
-        let stored = stored.chain(taken_out);
+        let stored = stored.chain(lost).chain(taken_out);
         left_out.chain(stored).collect()
     }
 
