@@ -256,3 +256,110 @@ fn what_takes_back_nothing() {
         assert_eq!(at_the_end(begin, end), "safe", "{end}");
     }
 }
+
+/// What is looked at like any other call, and takes back what had begun.
+#[test]
+fn what_the_end_asks_for() {
+    for (begin, end) in [
+        (
+            "if (PyDict_SetItem(self->seen, key, Py_None) < 0) return NULL;",
+            "if (PyDict_DelItem(self->seen, key) < 0) Py_CLEAR(result);",
+        ),
+        (
+            "if (PyList_Append(self->log, key) < 0) return NULL;",
+            "if (PySequence_DelItem(self->log, -1) < 0) Py_CLEAR(result);",
+        ),
+        (
+            "PyObject *old = PySys_GetObject(\"out\"); PySys_SetObject(\"out\", list);",
+            "if (PySys_SetObject(\"out\", old) < 0) Py_CLEAR(result);",
+        ),
+        (
+            "PyOS_sighandler_t old = PyOS_setsig(SIGINT, SIG_IGN);",
+            "PyOS_setsig(SIGINT, old);",
+        ),
+        (
+            "PyObject_GC_UnTrack(self);",
+            "PyObject_GC_Track((PyObject *)self);",
+        ),
+    ] {
+        let result = at_the_end(begin, end);
+        assert!(result.starts_with("review"), "{end}: {result}");
+    }
+    for (begin, end) in [
+        // What is taken out is another one.
+        (
+            "if (PyDict_SetItem(self->seen, key, Py_None) < 0) return NULL;",
+            "if (PyDict_DelItem(self->seen, list) < 0) Py_CLEAR(result);",
+        ),
+        // Both are set for good.
+        (
+            "if (PyObject_SetAttrString(list, \"last\", key) < 0) return NULL;",
+            "if (PyObject_SetAttrString(list, \"last\", list) < 0) Py_CLEAR(result);",
+        ),
+        (
+            "PyOS_setsig(SIGINT, SIG_IGN);",
+            "PyOS_setsig(SIGTERM, SIG_IGN);",
+        ),
+        ("PyObject_GC_UnTrack(list);", "PyObject_GC_Track(self);"),
+    ] {
+        assert_eq!(at_the_end(begin, end), "safe", "{end}");
+    }
+}
+
+/// A function that fills a struct of its own from two items.
+fn filled(declared: &str, fill: &str, freed: &str, end: &str) -> String {
+    all(&format!(
+        "
+static record *f(PyObject *self, PyObject *list) {{
+    PyObject *item;
+    {declared}
+    item = PyList_GET_ITEM(list, 0);
+    if (!PyBytes_Check(item)) {{
+        PyErr_SetString(PyExc_TypeError, \"bytes\");
+        {freed}
+        return NULL;
+    }}
+    {fill}
+    item = PyList_GET_ITEM(list, 1);
+    {end}
+}}
+"
+    ))
+}
+
+#[test]
+fn memory_of_a_struct_that_is_freed() {
+    let made = "record *r = malloc(sizeof *r); if (r == NULL) { PyErr_NoMemory(); return NULL; }";
+    let end = "r->size = PyObject_Size(item); return r;";
+    insta::assert_snapshot!(filled(made, "r->key = strdup(\"text\");", "free(r);", end), @r#"
+    safe
+    review in `f`, what `r->key = strdup("text")` (line 11) holds need not be freed where the item is not there any more
+    "#);
+    // It is freed with the struct, or is known elsewhere.
+    for (fill, freed) in [
+        ("r->key = strdup(\"text\");", "record_free(r);"),
+        ("r->key = strdup(\"text\"); free(r->key);", "free(r);"),
+        ("r->key = name_of(self);", "free(r);"),
+    ] {
+        assert_eq!(filled(made, fill, freed, end), "safe\nsafe", "{fill}");
+    }
+}
+
+#[test]
+fn array_by_another_name() {
+    let of = |one: &str| {
+        filled(
+            "mpz_t z;",
+            &format!("mpz_init({one});"),
+            "",
+            &format!(
+                "if (PyObject_Size(item) < 0) goto fail; mpz_clear({one}); return made(); fail: mpz_clear({one}); return NULL;"
+            ),
+        )
+    };
+    insta::assert_snapshot!(of("z"), @r"
+    safe
+    review in `f`, `mpz_clear(z)` (line 13) need not be done where the item is not there any more
+    ");
+    assert_eq!(of("z"), of("&z").replace("&z", "z"));
+}

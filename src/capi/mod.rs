@@ -22,7 +22,7 @@ pub use replacements::{Absent, Form, OldErrors, REPLACEMENTS, Replacement, repla
 pub use slots::slot_gives_new;
 pub use stable::{FIRST_ABI3T, OutsideAbi3t};
 pub use version::{BadVersion, PyVersion};
-pub use words::words_of;
+pub use words::{is_un, words_of};
 
 /// Preprocessor definitions that stand for `<Python.h>`: only the macros that change syntax or
 /// control flow. Everything else in the C API stays a call, which [`effects`] knows.

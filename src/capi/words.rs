@@ -19,9 +19,21 @@ pub fn words_of(name: &str) -> impl Iterator<Item = String> {
     words.into_iter().filter(|word| !word.is_empty())
 }
 
+/// Whether `name` is `begin` with an `un` in front of a word: `PoolUnlock`, `PyObject_GC_UnTrack`.
+#[must_use]
+pub fn is_un(name: &str, begin: &str) -> bool {
+    let starts_word =
+        |at: usize| at == 0 || name.as_bytes()[at - 1] == b'_' || name.as_bytes()[at] == b'U';
+    let (lower, begin) = (name.to_ascii_lowercase(), begin.to_ascii_lowercase());
+    let mut places = lower.match_indices("un");
+    places.any(|(at, un)| {
+        starts_word(at) && format!("{}{}", &lower[..at], &lower[at + un.len()..]) == begin
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::words_of;
+    use super::{is_un, words_of};
 
     #[test]
     fn names_are_split_at_underscores_and_capitals() {
@@ -30,5 +42,20 @@ mod tests {
         assert_eq!(words("XMLParserFree"), "xml parser free");
         assert_eq!(words("__Pyx_AddTraceback"), "pyx add traceback");
         assert_eq!(words("PROTECT"), "protect");
+    }
+
+    #[test]
+    fn names_tell_what_began() {
+        for (name, begin) in [
+            ("UNPROTECT", "PROTECT"),
+            ("PoolUnlock", "PoolLock"),
+            ("pool_unlock", "pool_lock"),
+            ("PyObject_GC_UnTrack", "PyObject_GC_Track"),
+        ] {
+            assert!(is_un(name, begin), "{name}");
+        }
+        for (name, begin) in [("run", "r"), ("count", "cot"), ("UNLOCK", "UNLOCK")] {
+            assert!(!is_un(name, begin), "{name}");
+        }
     }
 }

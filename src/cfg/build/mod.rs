@@ -16,9 +16,9 @@ mod stmt;
 mod switch;
 mod unseen;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ast::{ExprId, Function, StmtId, StmtKind, Tree};
+use crate::ast::{ExprId, Function, LocalId, StmtId, StmtKind, Tree};
 
 use super::{Cfg, Instr, InstrKind, Operand, Point, Source, StmtPoints, TempId, Terminator};
 use draft::Drafts;
@@ -49,6 +49,7 @@ pub fn build(function: &Function, never_returns: &dyn Fn(&str) -> bool) -> Cfg {
 struct Builder<'a> {
     tree: &'a Tree,
     never_returns: &'a dyn Fn(&str) -> bool,
+    arrays: BTreeSet<LocalId>,
     drafts: Drafts,
     temps: u32,
     scopes: Scopes,
@@ -74,6 +75,7 @@ impl<'a> Builder<'a> {
         Self {
             tree,
             never_returns,
+            arrays: place::named_arrays(tree),
             drafts,
             temps: 0,
             scopes: Scopes::default(),

@@ -1,6 +1,8 @@
 //! Expressions that name objects.
 
-use crate::ast::{ExprId, ExprKind, Name, Type, TypeKind, UnaryOp};
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ast::{ExprId, ExprKind, LocalId, Name, Tree, Type, TypeKind, UnaryOp};
 use crate::cfg::{Base, InstrKind, Operand, Place, Projection, Source};
 
 use super::Builder;
@@ -55,7 +57,7 @@ impl Builder<'_> {
     /// Reads the object that `expr` names; an array gives its address instead.
     pub(super) fn load(&mut self, expr: ExprId) -> Operand {
         let place = self.place(expr);
-        if self.is_array(expr) {
+        if self.is_array(expr) || self.is_array_by_name(expr) {
             return Operand::AddressOf(Box::new(place));
         }
         self.emit_value(expr, |dst| InstrKind::Load { dst, place })
@@ -105,6 +107,11 @@ impl Builder<'_> {
         )
     }
 
+    fn is_array_by_name(&self, expr: ExprId) -> bool {
+        let local = self.tree.as_local(expr);
+        local.is_some_and(|local| self.arrays.contains(&local))
+    }
+
     /// The declared type of a local or of an item of a local array. Parameters of array type are
     /// pointers.
     fn local_type(&self, expr: ExprId) -> Option<&Type> {
@@ -125,4 +132,41 @@ impl Builder<'_> {
         }
         ty
     }
+}
+
+/// The variables that are arrays by another name: of a type that is not seen, and all that is done
+/// with them is to give them to calls, of which the first one can only set them: `mpz_t z;
+/// mpz_init(z);`.
+pub(super) fn named_arrays(tree: &Tree) -> BTreeSet<LocalId> {
+    let declared = tree.declarations().filter(|decl| decl.init.is_none());
+    let is_one = |local: LocalId| {
+        let variable = tree.local(local);
+        let is_named = matches!(variable.ty.kind, TypeKind::Named(_));
+        is_named && !variable.ty.is_number() && !variable.is_param && variable.is_automatic()
+    };
+    let declared = declared.map(|decl| decl.local).filter(|&it| is_one(it));
+    // How often each is named in any way but these.
+    let mut others: BTreeMap<LocalId, i32> = declared.map(|local| (local, 0)).collect();
+    if others.is_empty() {
+        return BTreeSet::new();
+    }
+    let mut count = |expr: ExprId, by: i32| {
+        let local = tree.as_local(tree.without_casts(expr));
+        if let Some(times) = local.and_then(|local| others.get_mut(&local)) {
+            *times += by;
+        }
+    };
+    for expr in tree.expr_ids() {
+        match &tree.expr(expr).kind {
+            ExprKind::Name(Name::Local(_)) => count(expr, 1),
+            ExprKind::Call { args, .. } => args.iter().for_each(|&arg| count(arg, -1)),
+            ExprKind::Member {
+                base, arrow: true, ..
+            }
+            | ExprKind::Index { base, .. } => count(*base, -1),
+            _ => {}
+        }
+    }
+    let arrays = others.into_iter().filter(|(_, times)| *times == 0);
+    arrays.map(|(local, _)| local).collect()
 }

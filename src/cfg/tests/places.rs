@@ -80,6 +80,30 @@ fn addresses_are_operands() {
 }
 
 #[test]
+fn arrays_by_another_name_are_addresses() {
+    insta::assert_snapshot!(of_body(
+        "mpz_t z; handle h; record r; mpz_init(z); z->size = z[0].size; h = open(); close(h); r.n = 1; use(r);"
+    ), @r"
+    b0:
+      declare z
+      declare h
+      declare r
+      t0 = call mpz_init(&z)
+      t1 = load z[0].size
+      store z.size = t1
+      t2 = call open()
+      store h = t2
+      t3 = load h
+      t4 = call close(t3)
+      store r.n = 1
+      t5 = load r
+      t6 = call use(t5)
+      end r, h, z
+      return
+    ");
+}
+
+#[test]
 fn initialisers_clear_then_store_in_order() {
     insta::assert_snapshot!(of_body(
         "PyObject *a[] = {f(), g(), NULL}; struct s x = {.b = {h(), 1}, 2, [4] = 3}; use((struct s){n}, &(struct s){.f = p});"

@@ -238,28 +238,30 @@ fn releases<'s>(scene: &'s Scene<'_>, of: LocalId) -> impl Iterator<Item = ExprI
 /// that release it.
 fn released_at(scene: &Scene<'_>, root: LocalId, store: ExprId, point: Point) -> Vec<Point> {
     let holds_store = |range: TokenRange| range.contains(scene.tree.expr(store).range);
-    let holds_call = |stmt: StmtId| {
+    let mut loops = loops_without(scene, point);
+    loops.retain(|&stmt| !holds_store(scene.tree.stmt(stmt).range));
+    let start = |call: ExprId| start_of(scene, &loops, call).or_else(|| scene.cfg.call(call));
+    releases(scene, root).filter_map(start).collect()
+}
+
+/// The loops of the function that do not hold the step at `point`.
+pub(super) fn loops_without(scene: &Scene<'_>, point: Point) -> Vec<StmtId> {
+    let holds_point = |stmt: StmtId| {
         let ends = (scene.cfg.before(stmt), scene.cfg.after(stmt));
         matches!(ends, (Some(start), Some(end)) if reaches(scene.cfg, start, point, &[end]))
     };
-    let loops: Vec<StmtId> = stmts(scene)
-        .filter(|&stmt| {
-            let stmt = scene.tree.stmt(stmt);
-            let is_loop = stmt.kind.is_loop();
-            is_loop && !holds_store(stmt.range)
-        })
-        .filter(|&stmt| !holds_call(stmt))
-        .collect();
-    let start = |call: ExprId| {
-        let range = scene.tree.expr(call).range;
-        let around = loops.iter().copied();
-        let outer = around.filter(|&stmt| scene.tree.stmt(stmt).range.contains(range));
-        match outer.min_by_key(|&stmt| scene.tree.stmt(stmt).range.start) {
-            Some(outer) => scene.cfg.before(outer),
-            None => scene.cfg.call(call),
-        }
-    };
-    releases(scene, root).filter_map(start).collect()
+    let loops = stmts(scene).filter(|&stmt| scene.tree.stmt(stmt).kind.is_loop());
+    loops.filter(|&stmt| !holds_point(stmt)).collect()
+}
+
+/// In front of the outermost of `loops` around an expression.
+pub(super) fn start_of(scene: &Scene<'_>, loops: &[StmtId], expr: ExprId) -> Option<Point> {
+    let range = scene.tree.expr(expr).range;
+    let around = loops.iter().copied();
+    let around = around.filter(|&stmt| scene.tree.stmt(stmt).range.contains(range));
+    scene
+        .cfg
+        .before(around.min_by_key(|&stmt| scene.tree.stmt(stmt).range.start)?)
 }
 
 /// The point behind the step of an assignment.

@@ -189,17 +189,9 @@ fn ends(name: &str) -> bool {
 pub(super) fn begun_by(scene: &Scene<'_>, name: &str) -> Option<String> {
     let calls = scene.tree.expr_ids().filter_map(|expr| scene.call(expr));
     let mut names = calls.map(|(name, _)| name);
-    names.find(|begin| is_un(name, begin)).map(str::to_owned)
-}
-
-fn is_un(name: &str, begin: &str) -> bool {
-    let starts_word =
-        |at: usize| at == 0 || name.as_bytes()[at - 1] == b'_' || name.as_bytes()[at] == b'U';
-    let (lower, begin) = (name.to_ascii_lowercase(), begin.to_ascii_lowercase());
-    let mut places = lower.match_indices("un");
-    places.any(|(at, un)| {
-        starts_word(at) && format!("{}{}", &lower[..at], &lower[at + un.len()..]) == begin
-    })
+    names
+        .find(|begin| capi::is_un(name, begin))
+        .map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -218,20 +210,6 @@ mod tests {
         }
         for name in ["append", "extend", "send_reply", "popcount", "model_of"] {
             assert!(!ends(name), "{name}");
-        }
-    }
-
-    #[test]
-    fn names_tell_what_began() {
-        for (name, begin) in [
-            ("UNPROTECT", "PROTECT"),
-            ("PoolUnlock", "PoolLock"),
-            ("pool_unlock", "pool_lock"),
-        ] {
-            assert!(is_un(name, begin), "{name}");
-        }
-        for (name, begin) in [("run", "r"), ("count", "cot"), ("UNLOCK", "UNLOCK")] {
-            assert!(!is_un(name, begin), "{name}");
         }
     }
 }

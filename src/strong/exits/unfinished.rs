@@ -10,7 +10,7 @@
 use super::Exits;
 use super::branch::{Branch, value_before};
 use super::exit::null_tested;
-use super::filled::in_own_memory;
+use super::filled::{in_own_memory, loops_without, start_of};
 use super::made_exit::{Fate, fate, makers};
 use super::state::OWNED;
 use super::undone::pointed;
@@ -39,22 +39,14 @@ impl Exits<'_, '_> {
         })
     }
 
-    /// Where fields are set for the first time behind the call, of objects that are made without
-    /// them.
+    /// Where fields are set behind the call that are not set on every way to it, of objects that are
+    /// made without them.
     fn unfinished(&self) -> impl Iterator<Item = Point> {
         let scene = self.scene;
         let call = scene.cfg.call(self.call);
         let owned = self.state.owned().into_iter().map(|owned| owned.local);
-        let raw = owned.filter(move |&local| is_made_raw(scene, local));
-        raw.flat_map(move |local| {
-            let set = fields_set(scene, local);
-            let (before, behind): (Vec<_>, Vec<_>) = set
-                .into_iter()
-                .partition(|(_, at)| call.is_some_and(|call| reaches(scene.cfg, *at, call, &[])));
-            let is_set = move |field: &str| before.iter().any(|(other, _)| *other == field);
-            let new = behind.into_iter().filter(move |(field, _)| !is_set(field));
-            new.map(|(_, at)| at)
-        })
+        let at_call = move |local| call.map_or_else(Vec::new, |call| set_late(scene, local, call));
+        owned.flat_map(at_call)
     }
 
     /// Whether `branch` is taken where a call has failed that fills what the function owns here, or
@@ -105,8 +97,35 @@ fn filled(scene: &Scene<'_>, value: ExprId) -> Vec<LocalId> {
     }
 }
 
-/// Whether the memory of what a variable gets is not cleared: that of `tp_alloc` is.
-fn is_made_raw(scene: &Scene<'_>, local: LocalId) -> bool {
+/// Where fields of what `local` points at are set behind `call`, and not on every way to it.
+fn set_late(scene: &Scene<'_>, local: LocalId, call: Point) -> Vec<Point> {
+    let made = made_raw(scene, local);
+    let set = if made.is_empty() {
+        Vec::new()
+    } else {
+        fields_set(scene, local)
+    };
+    let loops = loops_without(scene, call);
+    // All elements are set behind a loop that sets one each time.
+    let whole = |store: &Store<'_>| {
+        let start = start_of(scene, &loops, store.expr);
+        start.filter(|_| store.is_element).unwrap_or(store.point)
+    };
+    let is_open = |field: &str| {
+        let same = set.iter().filter(|store| store.field == field);
+        let ends: Vec<Point> = same.map(whole).collect();
+        let mut made = made.iter();
+        made.any(|made| reaches(scene.cfg, made.next(), call, &ends))
+    };
+    let behind = set
+        .iter()
+        .filter(|store| reaches(scene.cfg, call, store.point, &[]));
+    let open = behind.filter(|store| is_open(store.field));
+    open.map(|store| store.point).collect()
+}
+
+/// Where a variable gets memory that is not cleared: that of `tp_alloc` is.
+fn made_raw(scene: &Scene<'_>, local: LocalId) -> Vec<Point> {
     const RAW: [&str; 8] = [
         "PyObject_New",
         "PyObject_NewVar",
@@ -121,14 +140,25 @@ fn is_made_raw(scene: &Scene<'_>, local: LocalId) -> bool {
         let mut bodies = scene.cx.definitions(name);
         bodies.any(|(_, function)| function.tree.calls().any(|(_, name)| RAW.contains(&name)))
     };
-    makers(scene, local).into_iter().any(|value| {
-        let call = scene.call(scene.tree.without_casts(value));
+    let values = makers(scene, local).into_iter();
+    let values = values.map(|value| scene.tree.without_casts(value));
+    let raw = values.filter(|&value| {
+        let call = scene.call(value);
         call.is_some_and(|(name, _)| RAW.contains(&name) || makes_raw(name))
-    })
+    });
+    raw.filter_map(|value| scene.cfg.call(value)).collect()
 }
 
-/// The fields that are set of what a variable points at, and where: `self->name = …`.
-fn fields_set<'s>(scene: &'s Scene<'_>, local: LocalId) -> Vec<(&'s str, Point)> {
+/// A field that is set, or an element of it: `self->name = …`, `self->items[i] = …`.
+struct Store<'s> {
+    field: &'s str,
+    is_element: bool,
+    expr: ExprId,
+    point: Point,
+}
+
+/// What is set of what a variable points at.
+fn fields_set<'s>(scene: &'s Scene<'_>, local: LocalId) -> Vec<Store<'s>> {
     let field_of = |mut place: ExprId| loop {
         match &scene.tree.expr(place).kind {
             ExprKind::Member { base, field, arrow } => {
@@ -142,8 +172,14 @@ fn fields_set<'s>(scene: &'s Scene<'_>, local: LocalId) -> Vec<(&'s str, Point)>
             _ => return None,
         }
     };
-    let exprs = scene.tree.expr_ids();
-    let set = exprs.filter_map(|expr| Some((expr, field_of(scene.tree.changed(expr)?)?)));
-    set.filter_map(|(expr, field)| Some((field, scene.cfg.store(expr)?)))
-        .collect()
+    let store = |expr: ExprId| {
+        let place = scene.tree.changed(expr)?;
+        Some(Store {
+            field: field_of(place)?,
+            is_element: matches!(scene.tree.expr(place).kind, ExprKind::Index { .. }),
+            expr,
+            point: scene.cfg.store(expr)?,
+        })
+    };
+    scene.tree.expr_ids().filter_map(store).collect()
 }

@@ -26,6 +26,9 @@ pub(super) struct Act {
     /// Whether it may undo something: nothing looks at the result of the call, which does more than
     /// to tell of an error.
     pub(super) may_undo: bool,
+    /// Whether it is a call that does more than to tell of an error, and something looks at its
+    /// result: `if (PyDict_DelItem(memo, id) < 0)`.
+    pub(super) is_looked_at: bool,
 }
 
 /// All that the function does, in the order of the expressions.
@@ -51,12 +54,13 @@ pub(super) fn acts(
                 text: words(expr),
                 writes: true,
                 may_undo: !is_own_memory(tree, place) && !is_of_own_object(tree, place),
+                is_looked_at: false,
             });
         }
         let ExprKind::Call { .. } = tree.expr(expr).kind else {
             return None;
         };
-        let tells = only_tells(changed.original, tree, expr, 0);
+        let acts = !only_tells(changed.original, tree, expr, 0) && !is_count(tree, expr);
         Some(Act {
             expr,
             stmt,
@@ -64,7 +68,8 @@ pub(super) fn acts(
             key: one_name(&words(expr)),
             text: words(expr),
             writes: false,
-            may_undo: ignored.contains(&expr) && !tells && !is_count(tree, expr),
+            may_undo: acts && ignored.contains(&expr),
+            is_looked_at: acts && !ignored.contains(&expr),
         })
     };
     tree.expr_ids().filter_map(act).collect()

@@ -94,7 +94,7 @@ impl Memory<'_> {
 }
 
 /// Whether a function gives memory that nobody else has.
-fn allocates(name: &str) -> bool {
+pub(super) fn allocates(name: &str) -> bool {
     const WORDS: [&str; 5] = ["alloc", "alloca", "calloc", "malloc", "realloc"];
     let is_plain = matches!(name, "PyMem_New" | "PyMem_NEW");
     is_plain || capi::gives_other_memory(name) || words_of(name).any(|it| WORDS.contains(&&*it))

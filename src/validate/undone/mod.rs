@@ -16,6 +16,7 @@
 
 mod acts;
 mod begun;
+mod lost;
 mod memory;
 mod moved;
 mod outputs;
@@ -86,16 +87,25 @@ impl View<'_> {
         let done: Vec<&str> = self.done_from(exit.start, exit.from);
         let next = self.next(exit);
         let mut found: Vec<&Act> = Vec::new();
-        for act in self.acts.iter().filter(|act| act.may_undo) {
+        for act in self
+            .acts
+            .iter()
+            .filter(|act| act.may_undo || act.is_looked_at)
+        {
             let is_known = done.contains(&&*act.key) || found.iter().any(|it| it.key == act.key);
             if is_known || self.speaks_of_result(act, exit) {
                 continue;
             }
             let in_next = || {
                 let mut next = next.iter();
-                next.any(|other| self.does(other, act, exit)) && self.is_due(act, exit, true)
+                act.may_undo
+                    && next.any(|other| self.does(other, act, exit))
+                    && self.is_due(act, exit, true)
             };
-            let is_missed = || self.undoes(act, exit) || self.tells_of_moved(act, exit);
+            let is_missed = || match act.may_undo {
+                true => self.undoes(act, exit) || self.tells_of_moved(act, exit),
+                false => self.takes_back(act, exit),
+            };
             let on_all = || self.is_on_all_ways(act, exit) && is_missed();
             if in_next() || on_all() {
                 found.push(act);
@@ -232,6 +242,10 @@ impl View<'_> {
                 "in `{name}`, what {act} sets need not be set where the item is not there any more"
             )
         });
+        let lost = self.lost(exit).map(|store| {
+            let store = self.told(store);
+            format!("in `{name}`, what {store} holds need not be freed where the item is not there any more")
+        });
         let taken_out = self.taken_out(exit).map(|act| {
             let act = self.told(act.expr);
             format!(
@@ -239,7 +253,7 @@ impl View<'_> {
             )
         });
         let stored = handed.into_iter().chain(uncounted).chain(unset);
-        let stored = stored.chain(taken_out);
+        let stored = stored.chain(lost).chain(taken_out);
         left_out.chain(stored).collect()
     }
 

@@ -14,7 +14,7 @@ use super::acts::{Act, words};
 use super::telling::{ends, is_made_here, is_release};
 use super::ways::Exit;
 use crate::ast::{ExprId, ExprKind};
-use crate::capi::{self, words_of};
+use crate::capi::{self, is_un, words_of};
 
 impl View<'_> {
     /// Whether a call of a function of Python takes back what had been done where `exit` leaves.
@@ -50,15 +50,52 @@ impl View<'_> {
             one == other
         };
         let is_set_anew = || match (others, rest) {
-            ([], []) => true,
-            ([keys @ .., _], [before @ .., _]) => {
-                self.words(*first) == self.words(*subject) && are_same(keys, before)
+            ([], []) => act.may_undo && sets(name),
+            ([keys @ .., value], [before @ .., _]) => {
+                let is_one = are_same(&[*first], &[*subject]) && are_same(keys, before);
+                is_one && (act.may_undo && sets(name) || self.is_old_value(*value, act))
             }
             _ => false,
         };
+        // Where something looks at the result, it is more likely to be of use for itself.
+        let is_exact = || {
+            let is_key = rest.len() >= others.len() && are_same(others, &rest[..others.len()]);
+            is_key || words_of(before).any(|word| word == "append")
+        };
         let takes = takes(name) || is_release(name);
-        takes && adds(before) && are_same(&[*first], &[*subject])
-            || name == before && sets(name) && is_set_anew()
+        takes && adds(before) && are_same(&[*first], &[*subject]) && (act.may_undo || is_exact())
+            || name == before && is_set_anew()
+            || (is_un(name, before) || is_un(before, name))
+                && self.arguments(begin) == self.arguments(act)
+    }
+
+    /// Whether a value is what `act` has set anew, as a call of the same function or with the same
+    /// names told: `old = PyOS_setsig(SIGINT, SIG_IGN); … PyOS_setsig(SIGINT, old);`.
+    fn is_old_value(&self, value: ExprId, act: &Act) -> bool {
+        let tree = self.tree;
+        let local = tree.as_local(tree.without_casts(value));
+        let words =
+            |args: &[ExprId]| -> Vec<String> { args.iter().map(|&arg| self.words(arg)).collect() };
+        let (name, args) = self.call(act);
+        let names = words(&args[..args.len().saturating_sub(1)]);
+        let tells = |expr: ExprId| match &tree.expr(expr).kind {
+            ExprKind::Call { args, .. } => tree.called(expr) == name || words(args) == names,
+            _ => false,
+        };
+        let is_told = |value: ExprId| {
+            let mut inner = tree.exprs_in(tree.expr(value).range);
+            inner.any(|(expr, _)| tells(expr))
+        };
+        // `PySys_GetOptionalAttrString("stdout", &old)`
+        let gives = |expr: ExprId| match &tree.expr(expr).kind {
+            ExprKind::Call { args, .. } => args.split_last().is_some_and(|(last, args)| {
+                tree.as_address(*last).is_some_and(|it| Some(it) == local) && words(args) == names
+            }),
+            _ => false,
+        };
+        let mut stores = tree.stores();
+        stores.any(|(given, value)| Some(given) == local && is_told(value))
+            || tree.expr_ids().any(gives)
     }
 
     /// Whether a function of C writes the memory that the place of a write is a part of:

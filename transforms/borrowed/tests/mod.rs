@@ -59,6 +59,7 @@ mod stored;
 mod swallowed;
 mod uncertain;
 mod undo;
+mod unfinished;
 mod variants;
 mod weakrefs;
 
