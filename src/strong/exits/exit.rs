@@ -78,10 +78,10 @@ pub(in crate::strong) fn failure(
     }
     let stmt = scene.stmt_of(call).ok_or(Reason::Unreachable)?;
     let exits = Exits::new(scene, call, shape.local());
-    let is_told = || exits.as_ref().is_none_or(Exits::are_told);
+    let says_none = || exits.as_ref().is_some_and(Exits::say_none);
     if shape.local().is_some_and(|local| {
         is_tested(scene, exits.as_ref(), stmt, local)
-            || is_handed_on(scene, stmt, local) && is_told()
+            || is_handed_on(scene, stmt, local) && !says_none()
     }) {
         return Ok(Failure::Tested);
     }

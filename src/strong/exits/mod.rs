@@ -152,9 +152,13 @@ impl<'s, 'a> Exits<'s, 'a> {
         })
     }
 
-    /// Whether the caller takes the error value for one.
-    pub(in crate::strong) fn are_told(&self) -> bool {
-        self.returns
+    /// Whether the function returns what would be its error without one, as far as is known.
+    pub(in crate::strong) fn say_none(&self) -> bool {
+        let is_error = |stmt: StmtId| match self.scene.tree.stmt(stmt).kind {
+            StmtKind::Return(Some(value)) => self.error.is(self.scene, value),
+            _ => false,
+        };
+        !self.returns && stmts(self.scene).any(is_error)
     }
 
     /// Whether all that `branch` leads to returns the error.
