@@ -19,8 +19,8 @@ impl Stored {
     #[must_use]
     pub fn is_pointer(self, name: &str) -> bool {
         match self {
-            Self::Known(OutKind::Pointer | OutKind::Borrowed | OutKind::Converted) => true,
-            Self::Known(_) | Self::Nothing => false,
+            Self::Known(kind) => kind.is_pointer(),
+            Self::Nothing => false,
             Self::Unknown => name.starts_with("PyArg_"),
         }
     }

@@ -119,6 +119,14 @@ pub enum OutKind {
     Converted,
 }
 
+impl OutKind {
+    /// Whether that may be a pointer into an object, or one that lives in another.
+    #[must_use]
+    pub fn is_pointer(self) -> bool {
+        matches!(self, Self::Pointer | Self::Borrowed | Self::Converted)
+    }
+}
+
 /// The effects of the function, macro or format unit called `name`.
 pub fn effects(name: &str) -> Option<&'static Effects> {
     static TABLE: LazyLock<FxHashMap<&str, Effects>> = LazyLock::new(|| {

@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::items::{ITEMS, kept_in, releases};
 use super::scene::{Scene, graph};
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Parent, StmtKind, Storage, UnaryOp};
-use crate::capi::{OutKind, Stored, stored};
+use crate::capi::{Stored, stored};
 use crate::cfg::Point;
 use crate::edit::Edit;
 use crate::rule::{CallSite, PackageCx};
@@ -102,10 +102,8 @@ impl<'s, 'a> Pointer<'s, 'a> {
         let (name, args) = scene.call(call)?;
         let at = args.iter().position(|&arg| arg == address)?;
         let format = |at: usize| scene.tree.as_string(*args.get(at)?);
-        let is_stored = matches!(
-            stored(name, at, format),
-            Stored::Known(OutKind::Pointer | OutKind::Borrowed | OutKind::Converted)
-        );
+        let is_stored =
+            matches!(stored(name, at, format), Stored::Known(kind) if kind.is_pointer());
         let at = scene.cfg.call(call).filter(|_| is_stored)?;
         Some(at.next())
     }

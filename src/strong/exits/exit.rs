@@ -1,7 +1,9 @@
 //! What to do about a call that could not fail before.
 
+use std::cell::LazyCell;
+
 use super::bound::is_copied;
-use super::branch::{branch, branches};
+use super::branch::{Branch, branch, branches};
 use super::counted::counted_behind;
 use super::error_value::ErrorValue;
 use super::joined::joined;
@@ -63,25 +65,21 @@ pub(in crate::strong) fn failure(
 ) -> Result<Failure, Reason> {
     let may_propagate = scene.cx.errors == Errors::Propagate;
     if replacement.errors == OldErrors::Swallowed && may_propagate {
-        // A variable of another type would be left as it was before the lookup.
-        let local = shape.local();
-        if local.is_some_and(|local| !takes_result(scene, local)) {
-            return Ok(Failure::AsBefore);
-        }
-        let exits = Exits::new(scene, call, local);
-        let exits = exits.filter(|_| counted_behind(scene, call).is_none());
-        let exit = exits.and_then(|exits| with_error(scene, &exits));
-        return Ok(exit.map_or(Failure::AsBefore, Failure::Exit));
+        return Ok(propagated(scene, call, shape));
     }
     if replacement.errors != OldErrors::Unchecked || replacement.absent != Absent::Error {
         return Ok(Failure::AsBefore);
     }
     let stmt = scene.stmt_of(call).ok_or(Reason::Unreachable)?;
-    let exits = Exits::new(scene, call, shape.local());
+    // Most calls are decided without.
+    let exits = LazyCell::new(|| Exits::new(scene, call, shape.local()));
     let says_none = || exits.as_ref().is_some_and(Exits::say_none);
+    let fails = |branch: &Branch| {
+        let exits = exits.as_ref();
+        exits.is_none_or(|exits| exits.ends_with_error(branch))
+    };
     if shape.local().is_some_and(|local| {
-        is_tested(scene, exits.as_ref(), stmt, local)
-            || is_handed_on(scene, stmt, local) && !says_none()
+        is_tested(scene, stmt, local, fails) || is_handed_on(scene, stmt, local) && !says_none()
     }) {
         return Ok(Failure::Tested);
     }
@@ -117,11 +115,24 @@ pub(in crate::strong) fn failure(
         if let Some(filled) = exits.as_ref().and_then(Exits::filled) {
             return Reason::Filled(replacement.strong, filled.to_owned());
         }
-        let unsure = exits.and_then(|exits| exits.unlocked()?.unsure());
+        let unsure = exits.as_ref().and_then(|exits| exits.unlocked()?.unsure());
         unsure.map_or_else(no_exit, |stmt| {
             at_stmt(scene, stmt, replacement, Reason::Undoes)
         })
     })
+}
+
+/// What to do about an error that the borrowed function swallowed and that is to be told.
+fn propagated(scene: &Scene<'_>, call: ExprId, shape: Shape) -> Failure {
+    // A variable of another type would be left as it was before the lookup.
+    let local = shape.local();
+    if local.is_some_and(|local| !takes_result(scene, local)) {
+        return Failure::AsBefore;
+    }
+    let exits = Exits::new(scene, call, local);
+    let exits = exits.filter(|_| counted_behind(scene, call).is_none());
+    let exit = exits.and_then(|exits| with_error(scene, &exits));
+    exit.map_or(Failure::AsBefore, Failure::Exit)
 }
 
 /// Whether the code behind `stmt` asks whether the slot is empty, and goes on then: the strong
@@ -274,12 +285,12 @@ pub(in crate::strong) fn with_error(
 }
 
 /// Whether the code already leaves with an error if the result, in `local`, is `NULL`: the test is
-/// the statement behind `stmt`, or `stmt` itself.
+/// the statement behind `stmt`, or `stmt` itself. `fails` tells if all returns behind a jump do.
 fn is_tested(
     scene: &Scene<'_>,
-    exits: Option<&Exits<'_, '_>>,
     stmt: StmtId,
     local: LocalId,
+    fails: impl Fn(&Branch) -> bool,
 ) -> bool {
     let next = scene.next_sibling(stmt);
     [Some(stmt), next].into_iter().flatten().any(|stmt| {
@@ -304,9 +315,7 @@ fn is_tested(
                 ErrorValue::of(scene, &branches(scene)).is(scene, value)
             }
             // `out: return PyLong_FromLong(found);`
-            StmtKind::Goto(_) if !scene.function.ret.is_void() => {
-                exits.is_none_or(|exits| exits.ends_with_error(&branch))
-            }
+            StmtKind::Goto(_) if !scene.function.ret.is_void() => fails(&branch),
             _ => true,
         }
     })

@@ -67,29 +67,14 @@ pub(in crate::strong) fn fails_cleanly(
     block: BlockId,
     state: State,
 ) -> bool {
-    let inputs = solve(scene, block, state);
-    let mut returns = false;
-    for (&block, input) in &inputs {
-        let mut state = input.clone();
-        for instr in &scene.cfg.block(block).instrs {
-            // The end of the scopes comes with the return itself.
-            let ends = matches!(instr.kind, InstrKind::ScopeEnd { .. });
-            let leaves = matches!(scene.cfg.block(block).terminator, Terminator::Return(..));
-            if !(ends && leaves) {
-                step(scene, instr, &mut state);
-            }
-        }
-        if state.broken {
-            return false;
-        }
-        if let Terminator::Return(_, stmt) = scene.cfg.block(block).terminator {
-            returns = true;
-            if !state.owns_nothing() || !gives_error(scene, error, stmt, &state) {
-                return false;
-            }
-        }
-    }
-    returns
+    let ends = ends(scene, block, state);
+    let mut returns = ends
+        .iter()
+        .filter_map(|(state, end)| Some((state, (*end)?)));
+    ends.iter().all(|(state, _)| !state.broken)
+        && ends.iter().any(|(_, end)| end.is_some())
+        && returns
+            .all(|(state, stmt)| state.owns_nothing() && gives_error(scene, error, stmt, state))
 }
 
 /// Whether the function, if it goes on at the start of `block` in this state, returns an error.
@@ -99,19 +84,29 @@ pub(super) fn gives_only_errors(
     block: BlockId,
     state: State,
 ) -> bool {
-    let inputs = solve(scene, block, state);
-    inputs.iter().all(|(&block, input)| {
+    let ends = ends(scene, block, state);
+    ends.iter()
+        .all(|(state, end)| end.is_none_or(|stmt| gives_error(scene, error, stmt, state)))
+}
+
+/// The states at the ends of all blocks that are reached from `start`, and the returns there.
+fn ends(scene: &Scene<'_>, start: BlockId, state: State) -> Vec<(State, Option<StmtId>)> {
+    let inputs = solve(scene, start, state).into_iter();
+    let ends = inputs.map(|(block, mut state)| {
         let content = scene.cfg.block(block);
-        let Terminator::Return(_, stmt) = content.terminator else {
-            return true;
+        let end = match content.terminator {
+            Terminator::Return(_, stmt) => Some(stmt),
+            _ => None,
         };
-        let mut state = input.clone();
-        let steps = content.instrs.iter();
-        steps
-            .filter(|instr| !matches!(instr.kind, InstrKind::ScopeEnd { .. }))
-            .for_each(|instr| step(scene, instr, &mut state));
-        gives_error(scene, error, stmt, &state)
-    })
+        for instr in &content.instrs {
+            // The end of the scopes comes with the return itself.
+            if end.is_none() || !matches!(instr.kind, InstrKind::ScopeEnd { .. }) {
+                step(scene, instr, &mut state);
+            }
+        }
+        (state, end)
+    });
+    ends.collect()
 }
 
 fn gives_error(scene: &Scene<'_>, error: ErrorValue, stmt: StmtId, state: &State) -> bool {

@@ -2,7 +2,7 @@
 
 use super::View;
 use super::acts::{Act, is_array, is_constant, roots, words};
-use super::telling::{ends, is_release, sets_back_exception};
+use super::telling::{ends, frees, is_release, sets_back_exception};
 use super::ways::Exit;
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, UnaryOp};
 use crate::capi;
@@ -281,7 +281,7 @@ impl View<'_> {
             return false;
         };
         let name = self.tree.callee_name(*callee).unwrap_or_default();
-        let releases = is_release(name) || name.to_ascii_lowercase().contains("free");
+        let releases = is_release(name) || frees(name);
         let is_whole = |&arg: &ExprId| self.tree.as_local(self.tree.without_casts(arg)).is_some();
         releases && args.iter().all(is_whole)
     }

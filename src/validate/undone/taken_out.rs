@@ -13,7 +13,7 @@
 
 use super::View;
 use super::acts::{Act, is_outside};
-use super::telling::is_release;
+use super::telling::{frees, is_release};
 use super::ways::Exit;
 use crate::ast::{ExprId, ExprKind, LocalId, StmtKind};
 use crate::capi;
@@ -86,7 +86,6 @@ impl View<'_> {
     fn takes_over(&self, name: &str, at: usize) -> bool {
         let of_python = capi::effects(name).is_some_and(|it| it.steals(at).is_some());
         let is_own = self.changed.original.callees.param(name, at);
-        let frees = || name.to_ascii_lowercase().contains("free");
-        is_release(name) || of_python || matches!(is_own, Some(Param::Taken(_))) || frees()
+        is_release(name) || of_python || matches!(is_own, Some(Param::Taken(_))) || frees(name)
     }
 }

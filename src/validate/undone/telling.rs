@@ -178,6 +178,11 @@ pub(super) fn is_release(name: &str) -> bool {
     matches!(name, "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR" | "Py_DecRef")
 }
 
+/// Whether a function frees memory, as its name says.
+pub(super) fn frees(name: &str) -> bool {
+    name.to_ascii_lowercase().contains("free")
+}
+
 /// Whether a variable is one of the function's that gets what it makes.
 pub(super) fn is_made_here(tree: &Tree, local: LocalId) -> bool {
     let is_new = |name: &str| {

@@ -11,6 +11,7 @@
 
 use super::View;
 use super::acts::{Act, roots};
+use super::telling::frees;
 use super::ways::Exit;
 use crate::ast::{ExprId, ExprKind, LocalId, Tree};
 use crate::capi;
@@ -90,13 +91,10 @@ impl View<'_> {
                 let ExprKind::Call { args, .. } = &tree.expr(expr).kind else {
                     return false;
                 };
-                let frees = tree.called(expr).is_some_and(|name| {
-                    let name = name.to_ascii_lowercase();
-                    name.contains("free")
-                });
+                let is_end = tree.called(expr).is_some_and(frees);
                 let first = args.first().map(|&arg| tree.without_casts(arg));
                 let freed = first.and_then(|arg| element_of(tree, arg));
-                frees && freed.is_some_and(|(_, freed)| freed == field)
+                is_end && freed.is_some_and(|(_, freed)| freed == field)
             })
         })
     }

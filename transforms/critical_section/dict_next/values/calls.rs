@@ -4,7 +4,7 @@ use super::flow::Flow;
 use super::state::{State, part};
 use super::{KEY, MAYBE, OWNED, PART, Set, Uses, VALUE, suspends};
 use crate::ast::{ExprKind, LocalId};
-use crate::capi::{self, OutKind, Stored};
+use crate::capi::{self, Stored};
 use crate::cfg::{BlockId, Callee, Operand, Point, Source, TempId};
 use crate::ownership::track::Callees;
 
@@ -103,8 +103,8 @@ impl Flow<'_> {
         };
         let is_pointer = |local: LocalId| tree.local(local).ty.pointee().is_some();
         match capi::stored(name, out, format) {
-            Stored::Known(OutKind::Pointer | OutKind::Borrowed | OutKind::Converted) => true,
-            Stored::Known(_) | Stored::Nothing => false,
+            Stored::Known(kind) => kind.is_pointer(),
+            Stored::Nothing => false,
             Stored::Unknown if name.starts_with("PyArg_") => true,
             Stored::Unknown => match &args[out] {
                 Operand::AddressOf(place) => {
