@@ -69,7 +69,33 @@ impl Lowerer<'_> {
             is_static: specifiers.storage == Storage::Static,
             tree: std::mem::take(&mut self.tree),
             body,
-            range: self.range(node.span),
+            range: self.with_prefix(self.range(node.span)),
+        }
+    }
+
+    /// `range` with the tokens in front of it that the parser need not see, and that the macro has
+    /// made which makes the first of it: the whole use of the macro stands in the file.
+    ///
+    /// ```c
+    /// #define API(type) __declspec(dllexport) type
+    /// API(int) use(PyObject *list) { … }
+    /// ```
+    fn with_prefix(&self, range: TokenRange) -> TokenRange {
+        let first = self.tokens.tokens.get(range.start as usize);
+        let Some(made_by) = first.and_then(|token| token.expansion) else {
+            return range;
+        };
+        let start = self.tokens.root(made_by).tokens.start;
+        let mut prefix = start..range.start;
+        // DECLARE_AND_DEFINE(use) makes more than this.
+        let is_own = prefix.all(|at| !matches!(self.text(at), b";" | b"}"));
+        TokenRange {
+            start: if is_own {
+                start.min(range.start)
+            } else {
+                range.start
+            },
+            ..range
         }
     }
 

@@ -13,7 +13,7 @@ use super::pending::entered::exceptions;
 use super::pending::errno::Errno;
 use super::pending::raising::helpers;
 use crate::ast::{
-    BinaryOp, ExprId, ExprKind, Function, LocalId, Name, Parent, Parents, StmtId, StmtKind,
+    BinaryOp, ExprId, ExprKind, Function, Init, LocalId, Name, Parent, Parents, StmtId, StmtKind,
     TokenRange, Tree, UnaryOp, Visitor, walk_stmt,
 };
 use crate::capi;
@@ -194,6 +194,31 @@ impl<'a> Scene<'a> {
     pub(super) fn next_sibling(&self, stmt: StmtId) -> Option<StmtId> {
         let (stmts, at) = self.siblings(stmt)?;
         stmts.get(at + 1).copied()
+    }
+
+    /// The statement that comes next in the block and does something.
+    ///
+    /// ```c
+    /// PyObject *item = PyList_GET_ITEM(list, i);
+    /// Py_ssize_t n;
+    /// if (!item)
+    /// ```
+    pub(super) fn next_step(&self, stmt: StmtId) -> Option<StmtId> {
+        let (stmts, at) = self.siblings(stmt)?;
+        let mut behind = stmts[at + 1..].iter().copied();
+        behind.find(|&stmt| !self.only_declares(stmt))
+    }
+
+    /// Whether `stmt` declares variables that get no values, or plain numbers.
+    fn only_declares(&self, stmt: StmtId) -> bool {
+        let StmtKind::Decl(decls) = &self.tree.stmt(stmt).kind else {
+            return false;
+        };
+        decls.iter().all(|decl| match decl.init {
+            None => true,
+            Some(Init::Expr(value)) => matches!(self.tree.expr(value).kind, ExprKind::Int(_)),
+            Some(_) => false,
+        })
     }
 
     /// The statements of the block that `stmt` stands in, with its place among them.

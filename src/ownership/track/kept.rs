@@ -7,10 +7,10 @@
 //! PyGILState_Release(state);           /* … here, and what comes then is up to who keeps it */
 //! ```
 
-use super::Problem;
 use super::buffers::frees;
 use super::state::{Instance, InstanceId, State, Value};
 use super::step::Stepper;
+use super::{Origin, Problem};
 use crate::capi;
 use crate::cfg::{Base, Place, Source};
 
@@ -43,27 +43,38 @@ impl Stepper<'_> {
         if capi::detaches(name) {
             state.detached = true;
             for instance in &mut state.instances {
-                instance.kept = None;
+                if !self.is_lent(instance) {
+                    instance.kept = None;
+                }
             }
         } else if !only_releases {
             state.detached &= !capi::attaches(name);
-            self.end_kept(state, |instance| instance.count <= 0);
+            self.end_kept(state, |this, instance| this.is_gone(instance));
         }
     }
 
     /// What is read of memory may be what was stored.
     pub(super) fn read_kept(&mut self, state: &mut State, place: &Place) {
         if !matches!(place.base, Base::Local(_)) {
-            self.end_kept(state, |instance| instance.count <= 0);
+            self.end_kept(state, |this, instance| this.is_gone(instance));
         }
     }
 
+    /// Whether the function has no reference to the instance, and its caller none for it.
+    fn is_gone(&self, instance: &Instance) -> bool {
+        instance.count <= 0 && !self.is_lent(instance)
+    }
+
+    /// Whether the caller keeps the instance while the function runs.
+    pub(super) fn is_lent(&self, instance: &Instance) -> bool {
+        instance.count == 0 && matches!(self.seeds[instance.seed].origin, Origin::Param(_))
+    }
+
     /// Pointers into some instances are no longer good, and may be used yet.
-    pub(super) fn end_kept(&mut self, state: &mut State, of: fn(&Instance) -> bool) {
+    pub(super) fn end_kept(&mut self, state: &mut State, of: fn(&Self, &Instance) -> bool) {
         for id in 0..state.instances.len() {
-            let instance = &mut state.instances[id];
-            if of(instance)
-                && let Some(at) = instance.kept.take()
+            if of(self, &state.instances[id])
+                && let Some(at) = state.instances[id].kept.take()
             {
                 self.trouble(state, id, Problem::DerivedEscapes, Some(at));
             }

@@ -23,7 +23,7 @@ impl Stepper<'_> {
             Some(value) => self.use_value(state, value, Source::Stmt(stmt)),
             None => {}
         }
-        self.end_kept(state, |_| true);
+        self.end_kept(state, |_, _| true);
         for id in 0..state.instances.len() {
             self.note_end(state, id);
             match state.left(id) {

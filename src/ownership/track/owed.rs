@@ -53,6 +53,15 @@ impl Stepper<'_> {
         source: Source,
     ) {
         let is_first = state.instances[id].kept.is_none();
+        if self.is_lent(&state.instances[id]) {
+            return match cell(state, place).filter(|_| is_first && !state.detached) {
+                Some(cell) => {
+                    state.instances[id].kept = Some(source);
+                    state.owed.insert(cell, Value::OwedPart(id));
+                }
+                None => self.escape(state, id, Some(source)),
+            };
+        }
         self.keep(state, id, source);
         if is_first
             && state.instances[id].kept.is_some()
@@ -71,29 +80,43 @@ impl Stepper<'_> {
     }
 
     /// `place` gets something else, and so may all that has its name.
-    pub(super) fn overwrite(&self, state: &mut State, place: &Place) {
+    pub(super) fn overwrite(&mut self, state: &mut State, place: &Place) {
         if state.owed.is_empty() {
             return;
         }
         match (place.as_local(), place.path.last()) {
-            (Some(local), _) => state.owed.retain(|cell, _| cell.root != Root::Local(local)),
+            (Some(local), _) => self.write_off(state, |cell| cell.root == Root::Local(local)),
             (None, Some(Projection::Field(name))) => {
-                state
-                    .owed
-                    .retain(|cell, _| cell.fields.last() != Some(name));
+                self.write_off(state, |cell| cell.fields.last() == Some(name));
             }
-            (None, Some(Projection::Index(_)) | None) => state.owed.clear(),
+            (None, Some(Projection::Index(_)) | None) => self.write_off(state, |_| true),
+        }
+    }
+
+    /// What is stored in these places is not paid for. A part of what the caller lends stays there.
+    fn write_off(&mut self, state: &mut State, is_lost: impl Fn(&Cell) -> bool) {
+        let (lost, owed) = std::mem::take(&mut state.owed)
+            .into_iter()
+            .partition(|(cell, _)| is_lost(cell));
+        state.owed = owed;
+        for (_, value) in lost {
+            if let Value::OwedPart(id) = value
+                && self.is_lent(&state.instances[id])
+                && let Some(at) = state.instances[id].kept.take()
+            {
+                self.escape(state, id, Some(at));
+            }
         }
     }
 
     /// `Py_INCREF` of what memory holds is its reference, if it has none. Any other call may change
     /// what memory holds.
-    pub(super) fn pay(&self, state: &mut State, name: &str, argument: Option<&Value>) {
+    pub(super) fn pay(&mut self, state: &mut State, name: &str, argument: Option<&Value>) {
         if state.owed.is_empty() {
             return;
         }
         if count_effect(self.callees, name, 0) != Some(CountEffect::Take) {
-            return state.owed.clear();
+            return self.write_off(state, |_| true);
         }
         let Some(&paid) = argument else { return };
         match paid {

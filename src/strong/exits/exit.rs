@@ -143,7 +143,7 @@ fn propagated(scene: &Scene<'_>, call: ExprId, shape: Shape) -> Failure {
 /// if (v == NULL) { v = make(i); PyList_SET_ITEM(cache, i, v); }
 /// ```
 fn is_filled_where_null(scene: &Scene<'_>, stmt: StmtId, local: LocalId) -> bool {
-    let Some(test) = scene.next_sibling(stmt) else {
+    let Some(test) = scene.next_step(stmt) else {
         return false;
     };
     let StmtKind::If {
@@ -165,7 +165,7 @@ fn is_filled_where_null(scene: &Scene<'_>, stmt: StmtId, local: LocalId) -> bool
 /// Whether the statement behind `stmt` does the same as `lines` if `local` is `NULL`, and may do it
 /// for other reasons: `if (v == NULL || check(v) < 0) goto error;`.
 fn leaves_next(scene: &Scene<'_>, stmt: StmtId, local: LocalId, lines: &[String]) -> bool {
-    let Some(test) = scene.next_sibling(stmt) else {
+    let Some(test) = scene.next_step(stmt) else {
         return false;
     };
     let StmtKind::If { cond, then, .. } = scene.tree.stmt(test).kind else {
@@ -292,7 +292,7 @@ fn is_tested(
     local: LocalId,
     fails: impl Fn(&Branch) -> bool,
 ) -> bool {
-    let next = scene.next_sibling(stmt);
+    let next = scene.next_step(stmt);
     [Some(stmt), next].into_iter().flatten().any(|stmt| {
         let StmtKind::If { cond, then, .. } = scene.tree.stmt(stmt).kind else {
             return false;

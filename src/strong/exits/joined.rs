@@ -34,7 +34,7 @@ use crate::strong::types::is_number;
 /// The `if` behind, or around, the lookup `call` that can ask for its failure as well.
 pub(in crate::strong) fn joined(scene: &Scene<'_>, call: ExprId, shape: Shape) -> Option<StmtId> {
     let test = match shape {
-        Shape::Assigned(stmt, _) | Shape::Initialised(stmt, _) => scene.next_sibling(stmt)?,
+        Shape::Assigned(stmt, _) | Shape::Initialised(stmt, _) => scene.next_step(stmt)?,
         Shape::Nested(stmt) => stmt,
         _ => return None,
     };

@@ -273,8 +273,11 @@ impl Follower<'_, '_> {
         let Hold::Held { count, .. } = state.hold else {
             return;
         };
-        let needed = self.is_used_after(state, point);
         let own = self.scene.cx.summaries().knows(name);
+        if !own && self.is_counted_next(point, state) {
+            return;
+        }
+        let needed = self.is_used_after(state, point);
         if !own && !needed && self.presumes(count, state, sink) {
             return;
         }

@@ -157,8 +157,9 @@ impl Follower<'_, '_> {
     }
 
     /// Whether the step behind the store at `point` takes the reference that is stored, and the
-    /// object is not used any more: `self->items[i] = v; Py_INCREF(v);`.
-    fn is_counted_next(&self, point: Point, state: &State) -> bool {
+    /// object is not used any more: `self->items[i] = v; Py_INCREF(v);`. It may come behind a call
+    /// that takes over what there is not yet as well: `PyList_SET_ITEM(list, i, v); Py_INCREF(v);`.
+    pub(super) fn is_counted_next(&self, point: Point, state: &State) -> bool {
         self.counted_next(point, state).is_some_and(|(_, taken)| {
             let local = self.scene.as_local(taken);
             local.is_some_and(|it| state.kind(Carrier::Local(it)) == Some(Kind::Same))

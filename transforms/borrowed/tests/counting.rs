@@ -670,3 +670,50 @@ void g(void)
         3: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
         ");
 }
+
+#[test]
+fn a_reference_that_is_taken_behind_its_theft_goes() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *copy = PyList_New(1);
+    PyObject *item;
+    if (copy == NULL)
+        return NULL;
+    item = PyList_GET_ITEM(list, i);
+    PyList_SET_ITEM(copy, 0, item);
+    Py_INCREF(item);
+    return copy;
+"#
+    ), @"
+        @@
+             if (copy == NULL)
+                 return NULL;
+        -    item = PyList_GET_ITEM(list, i);
+        +    item = PyList_GetItemRef(list, i);
+        +    if (item == NULL) {
+        +        Py_DECREF(copy);
+        +        return NULL;
+        +    }
+             PyList_SET_ITEM(copy, 0, item);
+        -    Py_INCREF(item);
+             return copy;
+         }
+        ");
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *pair = PyTuple_New(1);
+    PyObject *item;
+    if (pair == NULL)
+        return NULL;
+    item = PyList_GetItem(list, i);
+    if (item == NULL) {
+        Py_DECREF(pair);
+        return NULL;
+    }
+    PyTuple_SET_ITEM(pair, 0, item);
+    PyObject_Hash(key);
+    Py_INCREF(item);
+    return pair;
+"#
+    ), @"7: `PyTuple_SET_ITEM` takes over a reference that the function does not own: check the code as it is");
+}

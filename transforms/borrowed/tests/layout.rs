@@ -710,3 +710,53 @@ f (PyObject *dict, PyObject *key)
          }
         ");
 }
+
+#[test]
+fn a_macro_may_say_more_than_the_type_of_a_function() {
+    insta::assert_snapshot!(all(
+        "#define API(type) __declspec(dllexport) __stdcall type
+API(int) ask(PyObject *list)
+{
+    PyObject *item = PyList_GetItem(list, 0);
+    if (item == NULL)
+        return -1;
+    return PyObject_IsTrue(item);
+}
+#define TWICE(name) int name##_first(PyObject *list) { return list != NULL; } int name
+TWICE(count)(PyObject *list)
+{
+    PyObject *item = PyList_GetItem(list, 0);
+    if (item == NULL)
+        return -1;
+    return PyObject_IsTrue(item);
+}
+"
+    ), @"
+        @@
+         API(int) ask(PyObject *list)
+         {
+        -    PyObject *item = PyList_GetItem(list, 0);
+        +    PyObject *item = PyList_GetItemRef(list, 0);
+        +    int result;
+             if (item == NULL)
+                 return -1;
+        -    return PyObject_IsTrue(item);
+        +    result = PyObject_IsTrue(item);
+        +    Py_DECREF(item);
+        +    return result;
+         }
+         #define TWICE(name) int name##_first(PyObject *list) { return list != NULL; } int name
+         TWICE(count)(PyObject *list)
+         {
+        -    PyObject *item = PyList_GetItem(list, 0);
+        +    PyObject *item = PyList_GetItemRef(list, 0);
+        +    int result;
+             if (item == NULL)
+                 return -1;
+        -    return PyObject_IsTrue(item);
+        +    result = PyObject_IsTrue(item);
+        +    Py_DECREF(item);
+        +    return result;
+         }
+        ");
+}

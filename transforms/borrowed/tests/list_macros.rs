@@ -898,3 +898,42 @@ fn an_exception_is_put_away_behind_the_last_declaration() {
          }
         ");
 }
+
+#[test]
+fn a_test_behind_further_declarations_is_the_exit() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GET_ITEM(list, i);
+    Py_ssize_t result = 0, n;
+    if (!item)
+        return -1;
+    Py_INCREF(item);
+    n = PyObject_Size(key);
+    result = PyObject_RichCompareBool(item, key, Py_LT);
+    Py_DECREF(item);
+    return result < 0 || n < 0 ? -1 : 0;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GET_ITEM(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+             Py_ssize_t result = 0, n;
+             if (!item)
+                 return -1;
+        -    Py_INCREF(item);
+             n = PyObject_Size(key);
+             result = PyObject_RichCompareBool(item, key, Py_LT);
+        ");
+    // What the declaration in between computes must not see `NULL`.
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GET_ITEM(list, i);
+    Py_ssize_t size = Py_SIZE(item);
+    if (!item)
+        return -1;
+    return PyObject_Size(key) + size;
+"#
+    ), @"3: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
+}

@@ -1,7 +1,7 @@
 //! Pointers into the object that calls store through the addresses they get.
 
 use super::super::dict_item::BORROWED_DICT_ITEM;
-use super::int;
+use super::{all, int};
 use crate::testing::report;
 
 /// What becomes of the lookup in a function with this head and body.
@@ -509,4 +509,79 @@ fn a_pointer_that_outlives_some_paths_is_told() {
     let told = "5: a pointer into the object of `item` is returned or stored, and would dangle once \
         the reference is released: keep the reference as long as the pointer\n";
     assert_eq!(text("found = PyUnicode_AsUTF8(item);"), told);
+}
+
+/// A segment is read by a helper that gives both ends references of their own.
+fn ends_of_segment(helper: &str) -> String {
+    all(&format!(
+        "static int unpack(PyObject *seg, PyObject **lo, PyObject **hi)
+{{
+    if (lo) {{
+        *lo = PyTuple_GetItem(seg, 0);
+        {helper}
+        Py_INCREF(*lo);
+    }}
+    if (hi) {{
+        *hi = PyTuple_GetItem(seg, 1);
+        if (!*hi) {{
+            if (lo) {{
+                Py_XDECREF(*lo);
+                *lo = NULL;
+            }}
+            return -1;
+        }}
+        Py_INCREF(*hi);
+    }}
+    return 0;
+}}
+
+static PyObject *extent(PyObject *self, PyObject *nothing)
+{{
+    PyObject *lo, *hi;
+    PyObject *seg = PyList_GetItem(self, 0);
+    if (seg == NULL || unpack(seg, &lo, &hi))
+        return NULL;
+    return make_segment(lo, hi);
+}}
+"
+    ))
+}
+
+#[test]
+fn what_an_out_gets_with_a_reference_lives_by_itself() {
+    let tested = "if (!*lo) { if (hi) *hi = NULL; return -1; }";
+    insta::assert_snapshot!(ends_of_segment(tested), @"
+        @@
+         {
+             PyObject *lo, *hi;
+        -    PyObject *seg = PyList_GetItem(self, 0);
+        -    if (seg == NULL || unpack(seg, &lo, &hi))
+        +    PyObject *seg = PyList_GetItemRef(self, 0);
+        +    if (seg == NULL || unpack(seg, &lo, &hi)) {
+        +        Py_XDECREF(seg);
+                 return NULL;
+        +    }
+        +    Py_DECREF(seg);
+             return make_segment(lo, hi);
+         }
+        ");
+    // The reference may be for what `other` has put there.
+    insta::assert_snapshot!(ends_of_segment("other(lo);"), @"
+        @@
+         {
+             PyObject *lo, *hi;
+        -    PyObject *seg = PyList_GetItem(self, 0);
+        -    if (seg == NULL || unpack(seg, &lo, &hi))
+        +    PyObject *seg = PyList_GetItemRef(self, 0);
+        +    PyObject *result;
+        +    if (seg == NULL || unpack(seg, &lo, &hi)) {
+        +        Py_XDECREF(seg);
+                 return NULL;
+        -    return make_segment(lo, hi);
+        +    }
+        +    result = make_segment(lo, hi);
+        +    Py_DECREF(seg);
+        +    return result;
+         }
+        ");
 }
