@@ -80,6 +80,19 @@ pub(in crate::strong) fn branch(scene: &Scene<'_>, test: StmtId, then: StmtId) -
     branch_with(scene, test, then, leaves, |_| false)
 }
 
+/// The branches that do nothing but raise, release, note the failure in variables, and jump to a
+/// label: `{ status = -1; goto done; }`.
+pub(super) fn jumps(scene: &Scene<'_>) -> Vec<Branch> {
+    let jumps = |jump: &StmtKind| matches!(jump, StmtKind::Goto(_));
+    let all = stmts(scene).filter_map(|stmt| match scene.tree.stmt(stmt).kind {
+        StmtKind::If { then, .. } => {
+            branch_with(scene, stmt, then, jumps, |stmt| is_note(scene, stmt))
+        }
+        _ => None,
+    });
+    all.collect()
+}
+
 /// The branch `test` if it is taken after a failure and does nothing but raise, release, note the
 /// failure in variables, and end the loop around it: `{ Py_CLEAR(out); status = -1; break; }`.
 pub(in crate::strong) fn ending(scene: &Scene<'_>, test: StmtId) -> Option<Branch> {

@@ -278,6 +278,7 @@ pub(in crate::strong) fn with_error(
         .or_else(|| exits.neighbour())
         .or_else(|| exits.previous())
         .or_else(|| exits.unlocked()?.common_label())
+        .or_else(|| exits.unlocked()?.to_label())
         .or_else(|| exits.unlocked()?.made())
         .or_else(|| exits.later())
         .or_else(|| exits.unlocked()?.earlier())

@@ -32,6 +32,7 @@ mod reported;
 mod state;
 mod steady;
 mod text;
+mod to_label;
 mod told;
 mod uncertain;
 mod undo;

@@ -9,8 +9,8 @@ use super::Follower;
 use super::hold::{Carrier, Kind, State};
 use super::visits::keeps_nothing;
 use crate::ast::{ExprId, ExprKind, LocalId, Name, TypeKind, UnaryOp};
-use crate::capi::{Copied, Stored, copies_memory, stored};
-use crate::cfg::{Base, InstrKind, Operand, Part, Place, Point, Projection, reaches};
+use crate::capi::{self, Copied, Stored, copies_memory, stored};
+use crate::cfg::{Base, Callee, InstrKind, Operand, Part, Place, Point, Projection, reaches};
 use crate::ownership::track::Callees;
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
@@ -195,14 +195,20 @@ pub(in crate::strong) fn is_shared(scene: &Scene<'_>, local: LocalId, call: Expr
     let Some(lookup) = scene.cfg.call(call) else {
         return true;
     };
-    let is_argument = |at: Point| {
-        let instr = scene.cfg.block(at.block).instrs.get(at.index);
-        instr.is_some_and(|instr| matches!(instr.kind, InstrKind::Call { .. }))
+    let callee = |at: Point| {
+        let instr = scene.cfg.block(at.block).instrs.get(at.index)?;
+        match &instr.kind {
+            InstrKind::Call { callee, .. } => Some(callee),
+            _ => None,
+        }
     };
+    // PyDict_Next(d, &pos, &key, &item) keeps no address.
+    let keeps =
+        |callee: &Callee| !matches!(callee, Callee::Named(name) if capi::effects(name).is_some());
     let mut points = scene.cfg.addressing(local);
-    points.any(|at| {
-        reaches(scene.cfg, at, lookup, &[])
-            || !is_argument(at) && reaches(scene.cfg, lookup, at, &[])
+    points.any(|at| match callee(at) {
+        Some(callee) => keeps(callee) && reaches(scene.cfg, at, lookup, &[]),
+        None => reaches(scene.cfg, at, lookup, &[]) || reaches(scene.cfg, lookup, at, &[]),
     })
 }
 

@@ -496,3 +496,81 @@ fn a_release_behind_the_if_and_one_in_front_of_its_break() {
              return 0;
         ");
 }
+
+/// A list is copied with `release` where the copy is not needed any more, and `done` is the end.
+fn copies(release: &str, done: &str) -> String {
+    int(&format!(
+        "    PyObject *args, *all = NULL;
+    Py_ssize_t at, n;
+    int status = 0;
+    args = PyTuple_Pack(1, key);
+    if (args == NULL)
+        return -1;
+    n = PyList_GET_SIZE(list);
+    all = PyList_New(n);
+    if (all == NULL) {{
+        status = -1;
+        goto done;
+    }}
+    for (at = 0; at < n; at++) {{
+        PyObject *item = PyList_GET_ITEM(list, at);
+        Py_INCREF(item);
+        PyList_SET_ITEM(all, at, item);
+    }}
+    status = PyObject_IsTrue(all);
+    {release}
+done:
+    {done}
+    Py_DECREF(args);
+    return status;"
+    ))
+}
+
+#[test]
+fn what_the_label_leaves_is_released_in_front_of_the_jump() {
+    insta::assert_snapshot!(copies("Py_DECREF(all);", ""), @"
+        @@
+             }
+             for (at = 0; at < n; at++) {
+        -        PyObject *item = PyList_GET_ITEM(list, at);
+        -        Py_INCREF(item);
+        +        PyObject *item = PyList_GetItemRef(list, at);
+        +        if (item == NULL) {
+        +            Py_DECREF(all);
+        +            status = -1;
+        +            goto done;
+        +        }
+                 PyList_SET_ITEM(all, at, item);
+             }
+        ");
+    insta::assert_snapshot!(copies("", "Py_XDECREF(all);"), @"
+        @@
+             }
+             for (at = 0; at < n; at++) {
+        -        PyObject *item = PyList_GET_ITEM(list, at);
+        -        Py_INCREF(item);
+        +        PyObject *item = PyList_GetItemRef(list, at);
+        +        if (item == NULL) {
+        +            status = -1;
+        +            goto done;
+        +        }
+                 PyList_SET_ITEM(all, at, item);
+             }
+        ");
+    // It tells by more than its result.
+    insta::assert_snapshot!(copies("Py_DECREF(all);", "if (n == 0) status = 0;"), @"
+        @@
+             }
+             for (at = 0; at < n; at++) {
+        -        PyObject *item = PyList_GET_ITEM(list, at);
+        -        Py_INCREF(item);
+        +        PyObject *item = PyList_GetItemRef(list, at);
+        +        if (item == NULL) {
+        +            Py_DECREF(args);
+        +            Py_DECREF(all);
+        +            return -1;
+        +        }
+                 PyList_SET_ITEM(all, at, item);
+             }
+        ");
+}

@@ -417,3 +417,51 @@ fn default_parameter_is_owned_and_released() {
          }
         ");
 }
+
+#[test]
+fn a_loop_over_a_dict_has_the_variable_for_itself() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *k, *v;
+    Py_ssize_t pos = 0;
+    int n = 0;
+    while (PyDict_Next(self, &pos, &k, &v))
+        n += v == Py_None;
+    v = PyDict_GetItem(dict, key);
+    if (v == NULL)
+        return 0;
+    return n + PyObject_IsTrue(v);
+"#
+    ), @"
+        @@
+             Py_ssize_t pos = 0;
+             int n = 0;
+        +    int result;
+        +    Py_BEGIN_CRITICAL_SECTION(self);
+             while (PyDict_Next(self, &pos, &k, &v))
+                 n += v == Py_None;
+        -    v = PyDict_GetItem(dict, key);
+        +    Py_END_CRITICAL_SECTION();
+        +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
+        +        PyErr_Clear();
+        +    }
+             if (v == NULL)
+                 return 0;
+        -    return n + PyObject_IsTrue(v);
+        +    result = n + PyObject_IsTrue(v);
+        +    Py_DECREF(v);
+        +    return result;
+         }
+        ");
+    // `fill` may have kept the address.
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *v;
+    fill(self, &v);
+    v = PyDict_GetItem(dict, key);
+    if (v == NULL)
+        return 0;
+    return PyObject_IsTrue(v);
+"#
+    ), @"5: the address of `v` is passed on, so other code may read or replace it: give the lookup a variable of its own");
+}
