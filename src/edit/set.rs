@@ -32,7 +32,7 @@ struct Placed {
 /// Edits of all accepted fixes.
 ///
 /// Invariant: the edits of a file are sorted by span and disjoint. Insertions at the same offset
-/// stand in the order in which their fixes were added.
+/// stand in the order in which their fixes were added, but for releases, which come first.
 #[derive(Debug, Clone, Default)]
 pub struct EditSet {
     files: BTreeMap<FileId, Vec<Placed>>,
@@ -142,9 +142,43 @@ impl EditSet {
 
     fn place(&mut self, owner: FixId, edit: Edit) {
         let placed = self.files.entry(edit.file).or_default();
-        let at = placed.partition_point(|p| p.edit.span <= edit.span);
+        let mut at = placed.partition_point(|p| p.edit.span <= edit.span);
+        let is_begun_there =
+            |p: &Placed| p.edit.span == edit.span && p.owner != owner && looks_up(&p.edit);
+        while only_releases(&edit) && at > 0 && is_begun_there(&placed[at - 1]) {
+            at -= 1;
+        }
         placed.insert(at, Placed { edit, owner });
     }
+}
+
+/// Whether an insertion does nothing but to release what the statement above it has used. It comes
+/// before what the statement below it needs.
+///
+/// ```c
+/// first = PyLong_AsLong(item);
+/// Py_DECREF(item);                       /* one fix, … */
+/// item2 = PyList_GetItemRef(list, 1);    /* … and another, whichever was made first */
+/// second = PyLong_AsLong(item2);
+/// ```
+fn only_releases(edit: &Edit) -> bool {
+    let mut lines = lines(edit);
+    let releases =
+        |line: &[u8]| line.starts_with(b"Py_DECREF(") || line.starts_with(b"Py_XDECREF(");
+    edit.span.is_empty() && !edit.text.is_empty() && lines.all(releases)
+}
+
+/// Whether an insertion begins with a lookup.
+fn looks_up(edit: &Edit) -> bool {
+    let first = lines(edit).next();
+    first.is_some_and(|line| line.windows(4).any(|text| text == b"Ref("))
+}
+
+fn lines(edit: &Edit) -> impl Iterator<Item = &[u8]> {
+    let lines = edit.text.split(|&byte| byte == b'\n');
+    lines
+        .map(<[u8]>::trim_ascii)
+        .filter(|line| !line.is_empty())
 }
 
 /// How a new edit stands to those of a set.
@@ -233,6 +267,27 @@ mod tests {
     fn different_insertions_at_one_offset_keep_the_order_of_fixes() {
         let merged = merge(&[fix(&[(3, 3, "b")]), fix(&[(3, 3, "a")])]);
         assert_eq!(merged, ("012ba3456789".into(), vec![]));
+    }
+
+    #[test]
+    fn releases_come_before_the_next_lookup() {
+        let mut second = Fix::safe("second");
+        let lookup = "  b = PyList_GetItemRef(l, 1);\n";
+        second.insert(FILE, ByteOffset(5), lookup);
+        let mut first = Fix::safe("first");
+        first.insert(FILE, ByteOffset(5), "  Py_XDECREF(a);\n");
+        let merged = |fixes: [&Fix; 2]| {
+            let (set, _) = EditSet::merge((0..).map(FixId).zip(fixes));
+            let edits = set.edits(FILE).map(|edit| edit.text.clone());
+            String::from_utf8(edits.collect::<Vec<_>>().concat()).unwrap()
+        };
+        let right = format!("  Py_XDECREF(a);\n{lookup}");
+        assert_eq!(merged([&second, &first]), right);
+        assert_eq!(merged([&first, &second]), right);
+        // What a statement needs in front of it stays.
+        let mut other = Fix::safe("other");
+        other.insert(FILE, ByteOffset(5), "  begin(b);\n");
+        assert_eq!(merged([&other, &first]), "  begin(b);\n  Py_XDECREF(a);\n");
     }
 
     #[test]
