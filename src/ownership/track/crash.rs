@@ -1,25 +1,29 @@
-//! Paths on which the program ends: because the C API reads through `NULL`, which it does before a
+//! Paths on which the program ends: because it reads through `NULL`, or the C API does, before a
 //! change and after, or because the code says so.
 
 use super::state::{State, Value};
 use super::step::Stepper;
 use crate::capi;
-use crate::cfg::{BlockId, Callee, Instr, InstrKind, Source, Terminator};
+use crate::cfg::{Base, BlockId, Callee, Instr, InstrKind, Source, Terminator};
 
 impl Stepper<'_> {
     /// Whether the program crashes at `instr`, which reads what it gets, and gets `NULL`.
     pub(super) fn crashes(&self, state: &State, instr: &Instr) -> bool {
-        let InstrKind::Call {
-            callee: Callee::Named(name),
-            args,
-            ..
-        } = &instr.kind
-        else {
-            return false;
+        let read = match &instr.kind {
+            InstrKind::Call {
+                callee: Callee::Named(name),
+                args,
+                ..
+            } => args.first().filter(|_| capi::reads_first(name)),
+            // ((Method *)v)->name
+            InstrKind::Load { place, .. } => match &place.base {
+                Base::Deref(pointer) => Some(pointer),
+                _ => None,
+            },
+            _ => None,
         };
-        let first = args.first().filter(|_| capi::reads_first(name));
-        first.is_some_and(|first| self.value(state, first) == Value::Null)
-            && !matches!(instr.source, Source::Expr(call) if self.facts.tree.is_asserted(call))
+        read.is_some_and(|read| self.value(state, read) == Value::Null)
+            && !matches!(instr.source, Source::Expr(expr) if self.facts.tree.is_asserted(expr))
     }
 
     /// Whether the program ends in `block`, so that nothing is lost of what is held there.

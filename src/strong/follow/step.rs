@@ -29,9 +29,12 @@ impl Follower<'_, '_> {
         match &instr.kind {
             InstrKind::Load { dst, place } => {
                 if let Base::Deref(pointer) = &place.base
-                    && kind_of(state, pointer).is_some()
+                    && let Some(kind) = kind_of(state, pointer)
                 {
                     self.check_alive(state);
+                    if kind == Kind::Same && !self.is_asserted(instr.source) {
+                        state.is_read();
+                    }
                 }
                 if !self.is_number(instr.source) {
                     load(*dst, place, state);
@@ -77,6 +80,11 @@ impl Follower<'_, '_> {
     }
 
     /// `dst` gets what `op` makes of the operands.
+    /// Whether a read stands in an `assert`, and says nothing of builds without.
+    fn is_asserted(&self, source: Source) -> bool {
+        matches!(source, Source::Expr(expr) if self.scene.tree.is_asserted(expr))
+    }
+
     fn operation(
         &self,
         dst: TempId,
