@@ -67,11 +67,15 @@ pub const GIVE_UP_THREAD: &[&str] = &[
 /// Whether the function takes the lock of the interpreter.
 #[must_use]
 pub fn attaches(name: &str) -> bool {
-    matches!(
-        name,
-        "PyEval_RestoreThread" | "PyGILState_Ensure" | "PyEval_AcquireThread"
-    )
+    ATTACH_THREAD.contains(&name)
 }
+
+/// The functions for which [`attaches`] holds.
+pub const ATTACH_THREAD: &[&str] = &[
+    "PyEval_AcquireThread",
+    "PyEval_RestoreThread",
+    "PyGILState_Ensure",
+];
 
 #[cfg(test)]
 mod tests {

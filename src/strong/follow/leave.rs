@@ -99,7 +99,11 @@ impl Follower<'_, '_> {
             return state.clear();
         }
         if !writable {
-            return state.fail(Reason::ExitInMacro(self.name.to_owned()));
+            let name = self.name.to_owned();
+            return state.fail(match state.detached {
+                true => Reason::Detached(name),
+                false => Reason::ExitInMacro(name),
+            });
         }
         let slot = match is_plain {
             true => Slot::Before(stmt),

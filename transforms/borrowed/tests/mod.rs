@@ -12,6 +12,7 @@ mod cleanup;
 mod comments;
 mod contracts;
 mod counting;
+mod detached;
 mod dicts;
 mod empty;
 mod errors;
