@@ -19,6 +19,7 @@ use super::undone::pointed;
 use crate::ast::{ExprId, ExprKind, LocalId, StmtKind, Tree};
 use crate::cfg::{Point, reaches};
 use crate::rule::PackageCx;
+use crate::strong::given_up::names_of;
 use crate::strong::scene::Scene;
 
 impl Exits<'_, '_> {
@@ -102,7 +103,7 @@ fn filled(scene: &Scene<'_>, value: ExprId) -> Vec<LocalId> {
 
 /// Where fields of what `local` points at are set behind `call`, and not on every way to it.
 fn set_late(scene: &Scene<'_>, local: LocalId, call: Point) -> Vec<Point> {
-    let names = names_of(scene, local);
+    let names = names_of(scene.tree, local);
     let made: Vec<Point> = names.iter().flat_map(|&it| made_raw(scene, it)).collect();
     let set = if made.is_empty() {
         Vec::new()
@@ -126,20 +127,6 @@ fn set_late(scene: &Scene<'_>, local: LocalId, call: Point) -> Vec<Point> {
         .filter(|store| reaches(scene.cfg, call, store.point, &[]));
     let open = behind.filter(|store| is_open(store.field));
     open.map(|store| store.point).collect()
-}
-
-/// The variables that hold nothing but what `local` holds, or that it gets all it holds from:
-/// `object = (PyObject *)PyObject_New(…); thing = (Thing *)object;`.
-fn names_of(scene: &Scene<'_>, local: LocalId) -> BTreeSet<LocalId> {
-    let is_only = |of: LocalId, other: LocalId| {
-        let values = makers(scene, of);
-        let is_it =
-            |&value: &ExprId| scene.as_local(scene.tree.without_casts(value)) == Some(other);
-        !values.is_empty() && values.iter().all(is_it)
-    };
-    let locals = (0u32..).map(LocalId).take(scene.tree.locals.len());
-    let others = locals.filter(|&other| is_only(other, local) || is_only(local, other));
-    others.chain([local]).collect()
 }
 
 /// Where a variable gets memory that is not cleared: that of `tp_alloc` is.

@@ -23,6 +23,7 @@ mod fields;
 mod filled;
 mod forgotten;
 mod further_on;
+mod given_up;
 mod guarded;
 mod helpers;
 mod joined;
