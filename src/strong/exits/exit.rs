@@ -6,6 +6,7 @@ use super::bound::is_copied;
 use super::branch::{Branch, branch, branches};
 use super::counted::counted_behind;
 use super::error_value::ErrorValue;
+use super::handled::{is_handled, leaves_exception};
 use super::joined::joined;
 use super::kept_apart::loop_kept_apart;
 use super::passed_on::is_passed_on;
@@ -292,7 +293,7 @@ fn is_tested(
     local: LocalId,
     fails: impl Fn(&Branch) -> bool,
 ) -> bool {
-    let next = scene.next_sibling(stmt);
+    let next = next_but_declarations(scene, stmt);
     [Some(stmt), next].into_iter().flatten().any(|stmt| {
         let StmtKind::If { cond, then, .. } = scene.tree.stmt(stmt).kind else {
             return false;
@@ -316,9 +317,24 @@ fn is_tested(
             }
             // `out: return PyLong_FromLong(found);`
             StmtKind::Goto(_) if !scene.function.ret.is_void() => fails(&branch),
+            // `error: PyErr_Print(); return;`
+            StmtKind::Goto(_) => is_handled(scene, &branch) || leaves_exception(scene),
             _ => true,
         }
     })
+}
+
+/// The statement behind `stmt`, and behind variables that are only declared there.
+fn next_but_declarations(scene: &Scene<'_>, stmt: StmtId) -> Option<StmtId> {
+    let is_plain = |stmt: StmtId| match &scene.tree.stmt(stmt).kind {
+        StmtKind::Decl(declared) => declared.iter().all(|it| it.init.is_none()),
+        _ => false,
+    };
+    let mut next = scene.next_sibling(stmt);
+    while let Some(stmt) = next.filter(|&stmt| is_plain(stmt)) {
+        next = scene.next_sibling(stmt);
+    }
+    next
 }
 
 /// Whether nothing is done with the result but to give it to the caller, who gets `NULL` and the
