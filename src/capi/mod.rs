@@ -35,11 +35,15 @@ pub const COMPAT_HEADER: &str = "ungil_compat.h";
 /// Whether the function gives the lock of the interpreter up: from there on other threads run.
 #[must_use]
 pub fn detaches(name: &str) -> bool {
-    matches!(
-        name,
-        "PyEval_SaveThread" | "PyGILState_Release" | "PyEval_ReleaseThread"
-    )
+    DETACH_THREAD.contains(&name)
 }
+
+/// The functions for which [`detaches`] holds.
+pub const DETACH_THREAD: &[&str] = &[
+    "PyEval_ReleaseThread",
+    "PyEval_SaveThread",
+    "PyGILState_Release",
+];
 
 /// Whether the thread may have no thread state behind the call, or another one than before.
 #[must_use]

@@ -43,8 +43,18 @@ impl Body<'_, '_> {
     /// Whether a path leads to `begin` on which `local` holds what the function has made, and has
     /// given up all its references to.
     pub(crate) fn is_given_up(self, local: LocalId, begin: Point) -> bool {
+        self.runs_out_at(local, begin, &|_, _| false)
+    }
+
+    /// The same, where some calls that take a reference over do not count.
+    fn runs_out_at(
+        self,
+        local: LocalId,
+        begin: Point,
+        keeps: &dyn Fn(&str, &[ExprId]) -> bool,
+    ) -> bool {
         let names = names_of(self.tree, local);
-        let changes = self.changes(&names);
+        let changes = self.changes(&names, keeps);
         let gives_up = changes.values().any(|change| *change == Change::GivesUp);
         gives_up
             && self
@@ -68,7 +78,15 @@ impl Body<'_, '_> {
         let names = names_of(self.tree, local);
         let values = self.tree.stores().filter(|(it, _)| names.contains(it));
         let mut lenders = values.filter_map(|(_, value)| lender(self.tree.without_casts(value)));
-        self.is_given_up(local, begin) || lenders.any(|owner| self.is_given_up(owner, begin))
+        // `PyTuple_SET_ITEM(t, 0, list);`: as long as the function has `t`, it has what is in there.
+        let keeps = |name: &str, args: &[ExprId]| {
+            let tuple = args.first().map(|&arg| self.tree.without_casts(arg));
+            let tuple = tuple.and_then(|it| self.tree.as_local(it));
+            matches!(name, "PyTuple_SET_ITEM" | "PyTuple_SetItem")
+                && tuple.is_some_and(|tuple| !self.is_given_up(tuple, begin))
+        };
+        self.runs_out_at(local, begin, &keeps)
+            || lenders.any(|owner| self.runs_out_at(owner, begin, &keeps))
     }
 
     /// Where a variable gets a reference of its own.
@@ -138,9 +156,20 @@ impl Body<'_, '_> {
     }
 
     /// The steps that change what the function has through the variables.
-    fn changes(self, names: &BTreeSet<LocalId>) -> BTreeMap<Point, Change> {
+    fn changes(
+        self,
+        names: &BTreeSet<LocalId>,
+        keeps: &dyn Fn(&str, &[ExprId]) -> bool,
+    ) -> BTreeMap<Point, Change> {
+        let is_kept = |call: ExprId, name: &str| match &self.tree.expr(call).kind {
+            ExprKind::Call { args, .. } => keeps(name, args),
+            _ => false,
+        };
         let calls = self.tree.calls().filter_map(|(call, name)| {
             let change = self.of_call(call, name, names)?;
+            if change == Change::GivesUp && is_kept(call, name) {
+                return None;
+            }
             Some((self.cfg.call(call)?, change))
         });
         let stores = self.stores(names);

@@ -390,7 +390,7 @@ impl Follower<'_, '_> {
     /// package: no object may be touched then.
     fn attach(&self, name: &str, state: &mut State) {
         let threads = self.scene.cx.threads();
-        if capi::detaches(name) || threads.giving_up.contains(name) {
+        if threads.detaches(name) {
             state.detached = true;
             state.pinned = false;
         } else if threads.attaches(name) {

@@ -39,6 +39,28 @@ fn nothing_is_released_behind_a_function_that_detaches() {
 }
 
 #[test]
+fn a_function_that_takes_another_state_attaches() {
+    let result = all("
+static void take(Link *link)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    link->state = Py_NewInterpreter();
+    PyGILState_Release(state);
+    if (link->state)
+        PyEval_AcquireThread(link->state);
+}
+void each(Link *link, PyObject *list)
+{
+    PyObject *item;
+    take(link);
+    item = PyList_GetItem(list, 0);
+    use(item);
+}
+");
+    assert!(result.contains("+    Py_XDECREF(item);"), "{result}");
+}
+
+#[test]
 fn the_reference_is_released_before() {
     let result = of_body(
         "enter(link);

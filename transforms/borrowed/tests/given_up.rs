@@ -39,6 +39,14 @@ fn nobody_may_hold_the_container() {
         (format!("{lent}"), false),
         (format!("{lent} Py_DECREF(t);"), true),
         ("names = list;".to_owned(), false),
+        (
+            format!("{made} t = PyTuple_New(1); PyTuple_SET_ITEM(t, 0, names);"),
+            false,
+        ),
+        (
+            format!("{made} t = PyTuple_New(1); PyTuple_SET_ITEM(t, 0, names); Py_DECREF(t);"),
+            true,
+        ),
     ] {
         let said = assumed(&code);
         assert_eq!(said.contains(gone), is_gone, "{code}\n{said}");

@@ -44,7 +44,7 @@ impl Calls<'_> {
                 return;
             }
         };
-        state.call(name, self.threads);
+        state.call(name, |it| self.gives_up(it));
     }
 
     fn gives_up(&self, name: &str) -> bool {
