@@ -106,6 +106,19 @@ fn other_packages_may_call_what_an_installed_header_declares() {
 }
 
 #[test]
+fn a_header_in_a_package_of_python() {
+    let header = "review nobody who includes `src/api.h` calls `find`";
+    let of = |setup: &str, beside: &str| said(&[("setup.py", setup), (beside, "")], &[]);
+    let whole = format!("setup(include_package_data=True)\n{SETUP}");
+    let all = format!("setup(package_data={{'src': ['*.h']}})\n{SETUP}");
+    for setup in [&whole, &all] {
+        assert_eq!(of(setup, "src/__init__.py"), header);
+        assert_eq!(of(setup, "other/__init__.py"), "safe ");
+    }
+    assert_eq!(of(SETUP, "src/__init__.py"), "safe ");
+}
+
+#[test]
 fn a_static_function_of_an_installed_header() {
     let header = CODE.replace("PyObject *find", "static inline PyObject *find");
     let header = header.replace("#include \"api.h\"\n", "");

@@ -281,6 +281,15 @@ fn what_the_end_asks_for() {
             "PyObject_GC_UnTrack(self);",
             "PyObject_GC_Track((PyObject *)self);",
         ),
+        ("int was = PyGC_Disable();", "if (was) PyGC_Enable();"),
+        (
+            "PyObject *token = PyContextVar_Set(self->mode, key);",
+            "if (PyContextVar_Reset(self->mode, token) < 0) Py_CLEAR(result); Py_DECREF(token);",
+        ),
+        (
+            "PyObject *done = PyObject_CallMethod(self->lock, \"acquire\", NULL); Py_XDECREF(done);",
+            "done = PyObject_CallMethod(self->lock, \"release\", NULL); Py_XDECREF(done);",
+        ),
     ] {
         let result = at_the_end(begin, end);
         assert!(result.starts_with("review"), "{end}: {result}");
@@ -301,6 +310,10 @@ fn what_the_end_asks_for() {
             "PyOS_setsig(SIGTERM, SIG_IGN);",
         ),
         ("PyObject_GC_UnTrack(list);", "PyObject_GC_Track(self);"),
+        (
+            "PyObject *done = PyObject_CallMethod(self->lock, \"acquire\", NULL); Py_XDECREF(done);",
+            "done = PyObject_CallMethod(self->log, \"release\", NULL); Py_XDECREF(done);",
+        ),
     ] {
         assert_eq!(at_the_end(begin, end), "safe", "{end}");
     }
@@ -308,9 +321,13 @@ fn what_the_end_asks_for() {
 
 /// A function that fills a struct of its own from two items.
 fn filled(declared: &str, fill: &str, freed: &str, end: &str) -> String {
+    filled_with("", declared, fill, freed, end)
+}
+
+fn filled_with(helpers: &str, declared: &str, fill: &str, freed: &str, end: &str) -> String {
     all(&format!(
         "
-static record *f(PyObject *self, PyObject *list) {{
+{helpers}static record *f(PyObject *self, PyObject *list) {{
     PyObject *item;
     {declared}
     item = PyList_GET_ITEM(list, 0);
@@ -342,6 +359,39 @@ fn memory_of_a_struct_that_is_freed() {
         ("r->key = name_of(self);", "free(r);"),
     ] {
         assert_eq!(filled(made, fill, freed, end), "safe\nsafe", "{fill}");
+    }
+}
+
+#[test]
+fn memory_that_comes_by_another_way() {
+    let made = "record *r = malloc(sizeof *r); if (r == NULL) { PyErr_NoMemory(); return NULL; }";
+    let end = "r->size = PyObject_Size(item); return r;";
+    let helpers = "
+static char *copy(const char *text) { char *it = malloc(9); strcpy(it, text); return it; }
+static char *part(record *r) { return r->text; }
+static int fill(record *r, const char *text) { r->key = strdup(text); return 0; }
+static int link(record *r, char *text) { r->key = text; return 0; }
+";
+    let of = |fill: &str, freed: &str| filled_with(helpers, made, fill, freed, end);
+    for (fill, freed, is_lost) in [
+        (
+            "char *key = strdup(\"text\"); r->key = key;",
+            "free(r);",
+            true,
+        ),
+        (
+            "char *key = strdup(\"text\"); r->key = key; free(key);",
+            "free(r);",
+            false,
+        ),
+        ("char *key = self->key; r->key = key;", "free(r);", false),
+        ("r->key = copy(\"text\");", "free(r);", true),
+        ("r->key = part(r);", "free(r);", false),
+        ("fill(r, \"text\");", "free(r);", true),
+        ("fill(r, \"text\");", "record_free(r);", false),
+        ("link(r, \"text\");", "free(r);", false),
+    ] {
+        assert_eq!(of(fill, freed).contains("review"), is_lost, "{fill}");
     }
 }
 

@@ -35,11 +35,15 @@ pub const COMPAT_HEADER: &str = "ungil_compat.h";
 /// Whether the function gives the lock of the interpreter up: from there on other threads run.
 #[must_use]
 pub fn detaches(name: &str) -> bool {
-    matches!(
-        name,
-        "PyEval_SaveThread" | "PyGILState_Release" | "PyEval_ReleaseThread"
-    )
+    DETACH_THREAD.contains(&name)
 }
+
+/// The functions for which [`detaches`] holds.
+pub const DETACH_THREAD: &[&str] = &[
+    "PyEval_ReleaseThread",
+    "PyEval_SaveThread",
+    "PyGILState_Release",
+];
 
 /// Whether the thread may have no thread state behind the call, or another one than before.
 #[must_use]
@@ -67,11 +71,15 @@ pub const GIVE_UP_THREAD: &[&str] = &[
 /// Whether the function takes the lock of the interpreter.
 #[must_use]
 pub fn attaches(name: &str) -> bool {
-    matches!(
-        name,
-        "PyEval_RestoreThread" | "PyGILState_Ensure" | "PyEval_AcquireThread"
-    )
+    ATTACH_THREAD.contains(&name)
 }
+
+/// The functions for which [`attaches`] holds.
+pub const ATTACH_THREAD: &[&str] = &[
+    "PyEval_AcquireThread",
+    "PyEval_RestoreThread",
+    "PyGILState_Ensure",
+];
 
 #[cfg(test)]
 mod tests {

@@ -205,6 +205,27 @@ impl<'w> Others<'w> {
                 let is_named = |build| memchr::memmem::find(text(build), name.as_bytes());
                 builds.any(|build| build.installs && is_named(build).is_some())
             })
+            || self.goes_with_package(path)
+    }
+
+    /// Whether a header stands beside an `__init__.py`, and a build installs what there is in
+    /// packages: all headers, or what `MANIFEST.in` names.
+    fn goes_with_package(&self, header: &Path) -> bool {
+        const SIGNS: [&str; 4] = [
+            "*.h",
+            "include_package_data",
+            "include-package-data",
+            "[tool.setuptools",
+        ];
+        let around = &self.workspace.around;
+        let package = header.with_file_name("__init__.py");
+        let mut others = around.foreign.iter();
+        let text = |build: &Build| self.workspace.files.get(build.id).bytes();
+        let says = |build: &Build| {
+            let mut signs = SIGNS.iter();
+            signs.any(|sign| memchr::memmem::find(text(build), sign.as_bytes()).is_some())
+        };
+        others.any(|(_, file)| *file.path() == *package) && around.builds_of(header).any(says)
     }
 }
 

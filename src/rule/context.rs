@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::threads::Threads;
 use super::{Outcome, Outside};
 use crate::ast::{ExprId, ExprKind, Function, StmtId, Tree};
 use crate::edit::{Layout, Style};
@@ -54,8 +55,6 @@ pub struct ErrorNumbers {
 /// What functions of a package do by what they call, by name.
 #[derive(Debug, Default)]
 pub struct ByCalls {
-    /// Those behind which the thread may have no state, or another one.
-    pub giving_up_thread: BTreeSet<Box<str>>,
     /// Those that read the error number of what was called before.
     pub reading_errno: BTreeSet<Box<str>>,
     /// Those behind which it is the same again: they keep it in a variable meanwhile.
@@ -96,6 +95,7 @@ pub struct PackageCx<'a> {
     lookups: OnceLock<Lookups>,
     exceptions: OnceLock<Exceptions>,
     by_calls: OnceLock<ByCalls>,
+    threads: OnceLock<Threads>,
     definitions: OnceLock<FxHashMap<Box<str>, Vec<ItemId>>>,
     /// By [`FileId`].
     styles: Vec<OnceLock<Style>>,
@@ -118,6 +118,7 @@ impl<'a> PackageCx<'a> {
             lookups: OnceLock::new(),
             exceptions: OnceLock::new(),
             by_calls: OnceLock::new(),
+            threads: OnceLock::new(),
             definitions: OnceLock::new(),
             styles: program.index.iter().map(|_| OnceLock::new()).collect(),
         }
@@ -168,6 +169,11 @@ impl<'a> PackageCx<'a> {
     /// What functions do by what they call, as `find` says for the first rule that asks.
     pub fn by_calls(&self, find: impl FnOnce(&Self) -> ByCalls) -> &ByCalls {
         self.by_calls.get_or_init(|| find(self))
+    }
+
+    /// What functions do to the thread of their caller.
+    pub fn threads(&self) -> &Threads {
+        self.threads.get_or_init(|| Threads::new(self))
     }
 
     /// The layout of the function that stands at `place` of `file`.

@@ -9,6 +9,7 @@ mod head;
 mod outside;
 mod selection;
 mod suppression;
+mod threads;
 
 pub use check::{BuildCx, Check};
 pub use context::{ByCalls, ErrorNumbers, ErrorReturn, Errors, Exceptions, Lookups, PackageCx};
@@ -18,6 +19,7 @@ pub use head::{Head, Refusal};
 pub use outside::Outside;
 pub use selection::{Selection, Selector, UnknownRule};
 pub use suppression::{Suppression, build_suppressions, suppressions};
+pub use threads::{ThreadState, Threads, spread};
 
 pub use crate::program::{CallSite, ItemId, Mention};
 

@@ -25,6 +25,7 @@ mod contract;
 mod emit;
 mod exits;
 mod follow;
+mod given_up;
 mod guard;
 mod item;
 mod items;
@@ -52,6 +53,7 @@ mod written;
 pub use added::failure_exit;
 pub use by_index::by_index;
 pub use chosen::as_branches;
+pub(crate) use given_up::Body;
 pub use lent::is_lent;
 pub(crate) use pending::errno::{
     Errno, OwnFunctions, READERS as ERRNO_READERS, reads as reads_errno,

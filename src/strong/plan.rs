@@ -219,7 +219,10 @@ pub(super) fn moves_in_front(replacement: &Replacement) -> bool {
 fn lacks_place(reason: &Reason) -> bool {
     matches!(
         reason,
-        Reason::ExitInMacro(_) | Reason::OwnedOnSomePaths(_) | Reason::NoPlace(_)
+        Reason::ExitInMacro(_)
+            | Reason::Detached(_)
+            | Reason::OwnedOnSomePaths(_)
+            | Reason::NoPlace(_)
     )
 }
 

@@ -11,7 +11,6 @@ mod errno;
 mod exits;
 mod field;
 mod fills;
-mod given_up;
 mod late;
 mod leaving;
 mod lists;

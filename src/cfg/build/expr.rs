@@ -3,6 +3,7 @@
 use crate::ast::{BinaryOp, ExprId, ExprKind, Name, Type, TypeKind, UnaryOp};
 use crate::cfg::{Callee, InstrKind, Op, Operand, Source, Terminator};
 
+use super::unseen::gives_or_leaves;
 use super::{Builder, constant};
 
 impl Builder<'_> {
@@ -84,10 +85,13 @@ impl Builder<'_> {
         let callee = self.callee(callee);
         let args = args.iter().map(|&arg| self.value(arg)).collect();
         let leaves = matches!(&callee, Callee::Named(name) if (self.never_returns)(name));
+        let tries = matches!(&callee, Callee::Named(name) if gives_or_leaves(name));
         self.calls[expr.0 as usize] = Some(self.drafts.here());
         let value = self.emit_value(expr, |dst| InstrKind::Call { dst, callee, args });
         if leaves {
             self.drafts.end(Terminator::Unreachable);
+        } else if let (true, Some(stmt)) = (tries, self.inner) {
+            self.may_leave_at(stmt, expr, Operand::Unknown);
         }
         value
     }

@@ -53,6 +53,8 @@ struct Builder<'a> {
     drafts: Drafts,
     temps: u32,
     scopes: Scopes,
+    /// The statement whose expressions may leave the function.
+    inner: Option<StmtId>,
     break_targets: Vec<JumpTarget>,
     continue_targets: Vec<JumpTarget>,
     switches: Vec<OpenSwitch>,
@@ -79,6 +81,7 @@ impl<'a> Builder<'a> {
             drafts,
             temps: 0,
             scopes: Scopes::default(),
+            inner: None,
             break_targets: Vec::new(),
             continue_targets: Vec::new(),
             switches: Vec::new(),

@@ -44,6 +44,7 @@ impl<'a> Builder<'a> {
 
     fn unlabelled(&mut self, id: StmtId) {
         let tree = self.tree;
+        self.inner = Some(id);
         match &tree.stmt(id).kind {
             StmtKind::Null
             | StmtKind::Case { .. }

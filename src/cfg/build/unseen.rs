@@ -8,7 +8,7 @@
 
 use crate::ast::{ExprId, ExprKind, Name, StmtId};
 
-use super::Builder;
+use super::{Builder, Operand};
 
 impl Builder<'_> {
     /// What stands in a statement of its own; the function may end there if it is a macro that is
@@ -22,13 +22,32 @@ impl Builder<'_> {
         if !name.is_some_and(may_leave) {
             return self.effect(expr);
         }
+        self.inner = None;
         let value = self.value(expr);
+        self.may_leave_at(stmt, expr, value);
+    }
+
+    /// The function ends here if `value` is not 0.
+    pub(super) fn may_leave_at(&mut self, stmt: StmtId, expr: ExprId, value: Operand) {
         let (leaves, goes_on) = (self.drafts.reserve(), self.drafts.reserve());
         self.branch_nonzero(expr, value, leaves, goes_on);
         self.drafts.start(leaves);
         self.return_stmt(stmt, None);
         self.drafts.start(goes_on);
     }
+}
+
+/// Whether the name of a macro says that it has a value, unless it leaves the function:
+/// `value = TRY(convert(item));`, `VALUE_OR_RETURN(f(item))`.
+pub(super) fn gives_or_leaves(name: &str) -> bool {
+    const LEAVES: [&str; 8] = [
+        "BAIL", "DIE", "EXIT", "FAIL", "GOTO", "RAISE", "RETURN", "THROW",
+    ];
+    let in_capitals = !name.contains(|letter: char| letter.is_lowercase());
+    let words: Vec<&str> = name.split('_').collect();
+    let mut pairs = words.windows(2);
+    let leaves = pairs.any(|pair| pair[0] == "OR" && LEAVES.contains(&pair[1]));
+    in_capitals && (leaves || words.contains(&"TRY"))
 }
 
 /// Whether the name of a macro says that it returns, at least where something is wrong.

@@ -223,4 +223,16 @@ fn macros_of_unseen_headers_may_leave() {
         assert_eq!(ends(text), 2, "{text}");
     }
     assert_eq!(ends("value; DEBUG_ENTER; after();"), 1);
+    for (text, leaves) in [
+        ("x = TRY(f()); after();", true),
+        ("int x = (int)TRY(f()); after();", true),
+        ("if (FOO_TRY(f()) > 3) g(); after();", true),
+        ("x = VALUE_OR_RETURN(f()); after();", true),
+        ("return TRY(f());", true),
+        ("if (MUTEX_TRYLOCK(m)) after();", false),
+        ("x = CHECK(f()); after();", false),
+        ("x = RETURN_CODE(f()); after();", false),
+    ] {
+        assert_eq!(ends(text) > 1, leaves, "{text}");
+    }
 }

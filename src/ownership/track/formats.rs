@@ -29,7 +29,7 @@ impl Stepper<'_> {
 }
 
 /// Positions of the arguments that `N` in a format consumes, counted from the first value.
-fn stolen_by_format(format: &[u8]) -> Vec<usize> {
+pub(crate) fn stolen_by_format(format: &[u8]) -> Vec<usize> {
     let mut stolen = Vec::new();
     let mut at = 0;
     for &unit in format {
@@ -48,7 +48,7 @@ fn stolen_by_format(format: &[u8]) -> Vec<usize> {
 }
 
 /// The argument with the format of a function that builds values, and the first value's index.
-fn build_format(name: &str) -> Option<(usize, usize)> {
+pub(crate) fn build_format(name: &str) -> Option<(usize, usize)> {
     match name {
         "Py_BuildValue" => Some((0, 1)),
         "PyObject_CallFunction" | "PyEval_CallFunction" => Some((1, 2)),

@@ -4,6 +4,7 @@ mod apart;
 mod around;
 pub(super) mod calls;
 mod chain;
+mod container;
 mod counting;
 pub(super) mod declarations;
 mod declare;
@@ -329,6 +330,7 @@ impl Draft<'_, '_> {
 
     fn needs(&mut self, lookups: &[Lookup]) {
         for lookup in lookups {
+            self.doubt_container(lookup);
             if is_exact(self.scene, lookup.call) {
                 FUNCTIONS.iter().for_each(|name| self.compat(name));
                 continue;

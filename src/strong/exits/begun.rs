@@ -9,7 +9,8 @@
 //! ```
 
 use super::beside::only_asks;
-use super::branch::{is_same, raises};
+use super::branch::is_same;
+use super::handled::raises;
 use super::held::frees;
 use super::locks::is_pair;
 use super::read_behind::{is_behind, root};

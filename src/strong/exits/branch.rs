@@ -3,13 +3,13 @@
 use super::beside::is_quiet;
 use super::block::called_for;
 use super::error_value::is_minus_one;
+use super::handled::{clears, raises};
 use super::held::frees;
 use super::undone::undone;
 use crate::ast::{
     BinaryOp, ExprId, ExprKind, Init, LocalId, Parent, StmtId, StmtKind, Storage, UnaryOp,
 };
 use crate::capi::Returns;
-use crate::cfg::{Point, reaches};
 use crate::strong::pending::raising::is_status;
 use crate::strong::scene::Scene;
 
@@ -165,7 +165,7 @@ fn branch_with(
         match scene.call(expr).map(|(name, _)| name) {
             // `PyErr_Clear(); PyErr_Format(PyExc_TypeError, …);`
             Some(name) if raises(name) => (branch.evident, branch.clears) = (true, false),
-            Some("PyErr_Clear") => branch.clears = true,
+            Some(name) if clears(scene.cx, name) => branch.clears = true,
             Some("Py_DECREF" | "Py_XDECREF" | "Py_CLEAR") => branch.releases.push(stmt),
             Some(name) if frees(name) => branch.releases.push(stmt),
             _ if undone(scene, stmt).is_some() => branch.releases.push(stmt),
@@ -202,38 +202,6 @@ pub(in crate::strong) fn releases_all(scene: &Scene<'_>, stmt: StmtId) -> bool {
         _ => false,
     };
     !stmts.is_empty() && stmts.iter().all(is_part)
-}
-
-/// Whether a call of this name leaves an exception behind: one of the C API, or `my_raise(…)`.
-pub(super) fn raises(name: &str) -> bool {
-    const STARTS: [&str; 4] = ["PyErr_Set", "PyErr_Format", "PyErr_NoMemory", "PyErr_Bad"];
-    STARTS.iter().any(|start| name.starts_with(start))
-        || name.to_ascii_lowercase().contains("raise")
-}
-
-/// Whether the function ends on some path with an exception that it raised itself.
-pub(in crate::strong) fn leaves_exception(scene: &Scene<'_>) -> bool {
-    const HANDLES: [&str; 7] = [
-        "PyErr_WriteUnraisable",
-        "PyErr_FormatUnraisable",
-        "PyErr_Print",
-        "PyErr_PrintEx",
-        "PyErr_Clear",
-        "PyErr_Fetch",
-        "PyErr_GetRaisedException",
-    ];
-    let points = |is_wanted: fn(&str) -> bool| {
-        let exprs = scene.tree.expr_ids();
-        let calls = exprs.filter(move |&expr| scene.call(expr).is_some_and(|it| is_wanted(it.0)));
-        calls.filter_map(|call| scene.cfg.call(call)).collect()
-    };
-    let handled: Vec<Point> = points(|name| HANDLES.contains(&name));
-    let raised: Vec<Point> = points(|name| name.starts_with("PyErr_") && raises(name));
-    let mut ends = scene.cfg.returns();
-    ends.any(|end| {
-        let mut raised = raised.iter();
-        raised.any(|&raise| reaches(scene.cfg, raise, end, &handled))
-    })
 }
 
 /// The values that the function returns right after it raised.

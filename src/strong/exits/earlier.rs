@@ -12,8 +12,9 @@
 //! }
 //! ```
 
-use super::branch::{Branch, raises};
+use super::branch::Branch;
 use super::error_value::ErrorValue;
+use super::handled::raises;
 use super::made_exit::release;
 use super::state::Owned;
 use super::{Exits, label_of, text};

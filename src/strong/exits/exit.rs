@@ -6,6 +6,7 @@ use super::bound::is_copied;
 use super::branch::{Branch, branch, branches};
 use super::counted::counted_behind;
 use super::error_value::ErrorValue;
+use super::handled::{is_handled, leaves_exception};
 use super::joined::joined;
 use super::kept_apart::loop_kept_apart;
 use super::passed_on::is_passed_on;
@@ -317,6 +318,8 @@ fn is_tested(
             }
             // `out: return PyLong_FromLong(found);`
             StmtKind::Goto(_) if !scene.function.ret.is_void() => fails(&branch),
+            // `error: PyErr_Print(); return;`
+            StmtKind::Goto(_) => is_handled(scene, &branch) || leaves_exception(scene),
             _ => true,
         }
     })

@@ -8,8 +8,9 @@
 //!     …
 //! ```
 
-use super::branch::{branches, is_failure, leaves_exception, raises, stmts};
+use super::branch::{branches, is_failure, stmts};
 use super::error_value::{ErrorValue, number};
+use super::handled::{leaves_exception, raises};
 use crate::ast::{ExprId, StmtId, StmtKind};
 use crate::cfg::reaches;
 use crate::strong::scene::Scene;

@@ -7,6 +7,8 @@
 //! self->name = Py_NewRef(item);
 //! ```
 
+use std::collections::BTreeSet;
+
 use super::Exits;
 use super::branch::{Branch, value_before};
 use super::exit::null_tested;
@@ -14,8 +16,10 @@ use super::filled::{in_own_memory, loops_without, start_of};
 use super::made_exit::{Fate, fate, makers};
 use super::state::OWNED;
 use super::undone::pointed;
-use crate::ast::{ExprId, ExprKind, LocalId, StmtKind};
+use crate::ast::{ExprId, ExprKind, LocalId, StmtKind, Tree};
 use crate::cfg::{Point, reaches};
+use crate::rule::PackageCx;
+use crate::strong::given_up::names_of;
 use crate::strong::scene::Scene;
 
 impl Exits<'_, '_> {
@@ -99,11 +103,12 @@ fn filled(scene: &Scene<'_>, value: ExprId) -> Vec<LocalId> {
 
 /// Where fields of what `local` points at are set behind `call`, and not on every way to it.
 fn set_late(scene: &Scene<'_>, local: LocalId, call: Point) -> Vec<Point> {
-    let made = made_raw(scene, local);
+    let names = names_of(scene.tree, local);
+    let made: Vec<Point> = names.iter().flat_map(|&it| made_raw(scene, it)).collect();
     let set = if made.is_empty() {
         Vec::new()
     } else {
-        fields_set(scene, local)
+        fields_set(scene, &names)
     };
     let loops = loops_without(scene, call);
     // All elements are set behind a loop that sets one each time.
@@ -157,13 +162,86 @@ struct Store<'s> {
     point: Point,
 }
 
-/// What is set of what a variable points at.
-fn fields_set<'s>(scene: &'s Scene<'_>, local: LocalId) -> Vec<Store<'s>> {
-    let field_of = |mut place: ExprId| loop {
-        match &scene.tree.expr(place).kind {
+/// What is set of what the variables point at, here or by a function of the package:
+/// `thing_init(self)`.
+fn fields_set<'s>(scene: &'s Scene<'_>, names: &BTreeSet<LocalId>) -> Vec<Store<'s>> {
+    let own = scene.tree.expr_ids().filter_map(|expr| {
+        let place = scene.tree.changed(expr)?;
+        Some(Store {
+            field: field_of(scene.tree, place, names)?,
+            is_element: matches!(scene.tree.expr(place).kind, ExprKind::Index { .. }),
+            expr,
+            point: scene.cfg.store(expr)?,
+        })
+    });
+    let mut stores: Vec<Store<'s>> = own.collect();
+    for (expr, name, at) in given(scene.tree, names) {
+        let Some(point) = scene.cfg.call(expr) else {
+            continue;
+        };
+        let mut fields = BTreeSet::new();
+        set_by(scene.cx, name, at, MAX_DEPTH, &mut fields);
+        stores.extend(fields.into_iter().map(|field| Store {
+            field,
+            is_element: false,
+            expr,
+            point,
+        }));
+    }
+    stores
+}
+
+/// How many functions an object is followed through.
+const MAX_DEPTH: usize = 3;
+
+/// The fields that a function of the package, or one that it calls, sets of its argument `at`.
+fn set_by<'c>(
+    cx: &'c PackageCx<'_>,
+    name: &str,
+    at: usize,
+    depth: usize,
+    fields: &mut BTreeSet<&'c str>,
+) {
+    for (_, function) in cx.definitions(name) {
+        let Some(&param) = function.params.get(at) else {
+            continue;
+        };
+        let (tree, names) = (&function.tree, BTreeSet::from([param]));
+        let changed = tree.expr_ids().filter_map(|expr| tree.changed(expr));
+        fields.extend(changed.filter_map(|place| field_of(tree, place, &names)));
+        if depth > 1 {
+            for (_, name, at) in given(tree, &names) {
+                set_by(cx, name, at, depth - 1, fields);
+            }
+        }
+    }
+}
+
+/// The calls that get what one of the variables holds, and as which argument.
+fn given<'t>(
+    tree: &'t Tree,
+    names: &BTreeSet<LocalId>,
+) -> impl Iterator<Item = (ExprId, &'t str, usize)> {
+    let is_it = |&arg: &ExprId| {
+        let local = tree.as_local(tree.without_casts(arg));
+        local.is_some_and(|local| names.contains(&local))
+    };
+    tree.calls().filter_map(move |(call, name)| {
+        let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
+            return None;
+        };
+        Some((call, name, args.iter().position(is_it)?))
+    })
+}
+
+/// The field of what one of the variables points at that `place` is, or is a part of.
+fn field_of<'t>(tree: &'t Tree, mut place: ExprId, names: &BTreeSet<LocalId>) -> Option<&'t str> {
+    loop {
+        match &tree.expr(place).kind {
             ExprKind::Member { base, field, arrow } => {
-                let inner = scene.tree.without_casts(*base);
-                if *arrow && scene.as_local(inner) == Some(local) {
+                let inner = tree.without_casts(*base);
+                let local = tree.as_local(inner).filter(|_| *arrow);
+                if local.is_some_and(|local| names.contains(&local)) {
                     return Some(&**field);
                 }
                 place = inner;
@@ -171,15 +249,5 @@ fn fields_set<'s>(scene: &'s Scene<'_>, local: LocalId) -> Vec<Store<'s>> {
             ExprKind::Index { base, .. } => place = *base,
             _ => return None,
         }
-    };
-    let store = |expr: ExprId| {
-        let place = scene.tree.changed(expr)?;
-        Some(Store {
-            field: field_of(place)?,
-            is_element: matches!(scene.tree.expr(place).kind, ExprKind::Index { .. }),
-            expr,
-            point: scene.cfg.store(expr)?,
-        })
-    };
-    scene.tree.expr_ids().filter_map(store).collect()
+    }
 }

@@ -89,7 +89,11 @@ impl Follower<'_, '_> {
         // Where nothing is computed, what comes in front of it comes before it.
         let is_plain = matches!(value, None | Some(Operand::Null | Operand::Int(_)));
         let writable = match self.scene.tree.stmt(stmt).kind {
-            StmtKind::Return(Some(_)) => true,
+            // `Py_RETURN_NONE;` has no keyword.
+            StmtKind::Return(Some(_)) => {
+                let text = self.scene.stmt_span(stmt).map(|it| self.scene.text(it));
+                is_plain || text.is_some_and(|text| text.starts_with("return"))
+            }
             StmtKind::Return(None) => is_plain,
             _ => false,
         };
@@ -99,7 +103,11 @@ impl Follower<'_, '_> {
             return state.clear();
         }
         if !writable {
-            return state.fail(Reason::ExitInMacro(self.name.to_owned()));
+            let name = self.name.to_owned();
+            return state.fail(match state.detached {
+                true => Reason::Detached(name),
+                false => Reason::ExitInMacro(name),
+            });
         }
         let slot = match is_plain {
             true => Slot::Before(stmt),

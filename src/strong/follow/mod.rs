@@ -33,7 +33,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::{ExprId, LocalId, StmtId};
-use crate::cfg::{BlockId, Point, Terminator};
+use crate::capi;
+use crate::cfg::{BlockId, Callee, Instr, InstrKind, Point, Terminator};
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
 use crate::strong::weak::Weak;
@@ -264,7 +265,7 @@ impl Follower<'_, '_> {
         let block = self.scene.cfg.block(id);
         for index in 0..=block.instrs.len() {
             let point = Point { block: id, index };
-            if let Some(slot) = self.slots.at(point) {
+            if let Some(slot) = self.slots.at(point, &self.suppressed) {
                 self.at_slot(slot, point, &mut state, sink);
             }
             if let Some(instr) = block.instrs.get(index) {
@@ -337,7 +338,7 @@ impl Follower<'_, '_> {
         if self.mode == Mode::Lent {
             return;
         }
-        let unfit = state.detached || self.suppressed.contains(&slot);
+        let unfit = state.detached || self.suppressed.contains(&slot) || self.ends_at(point.block);
         let is_returned = self.is_returned_own(slot, point, state);
         let is_needed = self.is_needed(state, point) && !is_returned;
         let is_needed = is_needed || self.is_pinned(state, point);
@@ -353,6 +354,19 @@ impl Follower<'_, '_> {
             return state.fail(Reason::OwnedOnSomePaths(self.name.to_owned()));
         }
         self.release(slot, null, state, sink);
+    }
+
+    /// Whether the program ends in the block: `if (!v) { log_it(v); abort(); }`.
+    fn ends_at(&self, block: BlockId) -> bool {
+        let block = self.scene.cfg.block(block);
+        let ends = |instr: &Instr| match &instr.kind {
+            InstrKind::Call {
+                callee: Callee::Named(name),
+                ..
+            } => capi::ends_program(name),
+            _ => false,
+        };
+        block.terminator == Terminator::Unreachable && block.instrs.last().is_some_and(ends)
     }
 
     pub(in crate::strong) fn release(

@@ -74,12 +74,14 @@ impl Slots {
         &self.in_chains
     }
 
-    /// The slot at a point between two steps.
-    pub(in crate::strong) fn at(&self, point: Point) -> Option<Slot> {
+    /// The slot at a point between two steps, of those that are not `suppressed` if there are.
+    pub(in crate::strong) fn at(&self, point: Point, suppressed: &BTreeSet<Slot>) -> Option<Slot> {
         let slots = self.points.get(&point)?;
         let in_chain = |slot: &&Slot| self.in_chains.contains(slot);
-        let free = slots.iter().find(|slot| !in_chain(slot));
-        free.or(slots.first()).copied()
+        // `if (n < 0) Py_FatalError("n"); else n = 1;`: behind the `else` is behind the whole.
+        let open = || slots.iter().filter(|slot| !suppressed.contains(slot));
+        let free = open().find(|slot| !in_chain(slot));
+        free.or_else(|| open().next()).or(slots.first()).copied()
     }
 
     /// The slot on an edge out of a block.

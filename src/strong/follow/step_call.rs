@@ -33,7 +33,7 @@ impl Follower<'_, '_> {
             Callee::Named(name) => &**name,
             Callee::Indirect(_) => "",
         };
-        attach(name, state);
+        self.attach(name, state);
         if let Some(&null) = self.lookups.get(&expr) {
             if state.is_held() && !self.replace(expr, state, sink) {
                 return state.fail(self.unless_pinned(state, Reason::TwoAtOnce));
@@ -388,14 +388,16 @@ impl Follower<'_, '_> {
             _ => false,
         }
     }
-}
 
-/// `Py_BEGIN_ALLOW_THREADS` and the like detach the thread: no object may be touched then.
-fn attach(name: &str, state: &mut State) {
-    if capi::detaches(name) {
-        state.detached = true;
-        state.pinned = false;
-    } else if capi::attaches(name) {
-        state.detached = false;
+    /// `Py_BEGIN_ALLOW_THREADS` and the like detach the thread, and so does `leave(connection)` of the
+    /// package: no object may be touched then.
+    fn attach(&self, name: &str, state: &mut State) {
+        let threads = self.scene.cx.threads();
+        if threads.detaches(name) {
+            state.detached = true;
+            state.pinned = false;
+        } else if threads.attaches(name) {
+            state.detached = false;
+        }
     }
 }

@@ -75,6 +75,11 @@ pub(in crate::strong) enum Reason {
          to it later"
     )]
     Declared,
+    #[error(
+        "the thread may be detached where the last use of `{0}` is behind it, and no reference is \
+         released then: release it before"
+    )]
+    Detached(String),
     #[error("the result is not used: take the call out")]
     Discarded,
     #[error("{left} while `{0}` holds the reference: release it there by hand", left = LEFT_BY_MACRO)]

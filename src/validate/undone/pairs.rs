@@ -31,6 +31,9 @@ impl View<'_> {
     /// Whether `act` takes back what `begin` does: `PyList_Append(log, v)` and
     /// `PySequence_DelItem(log, -1)`, `self->current = v` and `Py_CLEAR(self->current)`.
     fn is_opposite(&self, begin: &Act, act: &Act) -> bool {
+        if self.are_paired(begin, act) {
+            return true;
+        }
         let (Some(name), [first, others @ ..]) = self.call(act) else {
             return false;
         };
@@ -67,6 +70,32 @@ impl View<'_> {
             || name == before && is_set_anew()
             || (is_un(name, before) || is_un(before, name))
                 && self.arguments(begin) == self.arguments(act)
+    }
+
+    /// Whether the names of two functions, or of the methods that they call, say that one ends what
+    /// the other begins: `PyGC_Disable()` and `PyGC_Enable()`, `PyObject_CallMethod(lock, "acquire",
+    /// NULL)` and the same with `"release"`.
+    fn are_paired(&self, begin: &Act, act: &Act) -> bool {
+        let ((Some(before), begun), (Some(name), ended)) = (self.call(begin), self.call(act))
+        else {
+            return false;
+        };
+        let is_one = match (begun, ended) {
+            ([], []) => true,
+            ([one, ..], [other, ..]) => self.words(*one) == self.words(*other),
+            _ => false,
+        };
+        let method = |args: &[ExprId]| {
+            let text = args.get(1).and_then(|&arg| self.tree.as_string(arg));
+            text.map(|text| String::from_utf8_lossy(text).into_owned())
+        };
+        let calls_pair = || {
+            let methods = method(begun).zip(method(ended));
+            before == name
+                && name.contains("Method")
+                && methods.is_some_and(|(one, other)| is_pair(&one, &other))
+        };
+        is_one && (is_pair(before, name) || calls_pair())
     }
 
     /// Whether a value is what `act` has set anew, as a call of the same function or with the same
@@ -131,6 +160,30 @@ impl View<'_> {
 
     fn words(&self, expr: ExprId) -> String {
         words(self.changed, self.files, expr)
+    }
+}
+
+/// Whether two names differ in one word, of which one ends what the other begins.
+fn is_pair(begin: &str, end: &str) -> bool {
+    const PAIRS: [(&str, &str); 12] = [
+        ("acquire", "release"),
+        ("attach", "detach"),
+        ("begin", "end"),
+        ("disable", "enable"),
+        ("enable", "disable"),
+        ("enter", "exit"),
+        ("enter", "leave"),
+        ("open", "close"),
+        ("push", "pop"),
+        ("set", "reset"),
+        ("start", "stop"),
+        ("suspend", "resume"),
+    ];
+    let (begin, end): (Vec<_>, Vec<_>) = (words_of(begin).collect(), words_of(end).collect());
+    let mut others = begin.iter().zip(&end).filter(|(one, other)| one != other);
+    match (begin.len() == end.len(), others.next(), others.next()) {
+        (true, Some((one, other)), None) => PAIRS.contains(&(&**one, &**other)),
+        _ => false,
     }
 }
 

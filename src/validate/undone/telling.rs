@@ -203,7 +203,10 @@ fn gets_only(tree: &Tree, local: LocalId, is_like: impl Fn(ExprId) -> bool) -> b
 }
 
 /// The functions of the package with this name.
-fn own<'a>(original: &'a Original<'_>, name: &'a str) -> impl Iterator<Item = &'a Function> {
+pub(super) fn own<'a>(
+    original: &'a Original<'_>,
+    name: &'a str,
+) -> impl Iterator<Item = &'a Function> {
     let all = original.program.functions().map(|(_, function)| function);
     all.filter(move |function| function.name == name)
 }

@@ -1,6 +1,6 @@
 //! Paths that meet: one needs the object, the other no more.
 
-use super::int;
+use super::{int, object};
 
 #[test]
 fn a_path_that_needs_the_object_no_more_waits_for_one_that_does() {
@@ -144,4 +144,49 @@ fn nothing_is_released_where_the_program_ends() {
              return (int)i;
          }
         ");
+}
+
+#[test]
+fn nothing_is_released_right_before_the_program_ends() {
+    let result = int(r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return -1;
+    if (!is_first(item)) {
+        puts("no item");
+        Py_FatalError("cannot go on");
+    }
+    return (int)i;
+"#);
+    let added = result.lines().filter(|line| line.starts_with("+ "));
+    assert_eq!(
+        added.collect::<Vec<_>>(),
+        [
+            "+    PyObject *item = PyList_GetItemRef(list, i);",
+            "+    Py_DECREF(item);"
+        ],
+        "{result}"
+    );
+}
+
+#[test]
+fn a_branch_behind_which_only_the_other_goes_on() {
+    for end in ["Py_RETURN_NONE;", "return Py_None;"] {
+        let result = object(&format!(
+            "    PyObject *item = PyList_GetItem(list, i);
+    if (PyLong_AsLong(item) < 0) {{
+        Py_FatalError(\"negative\");
+    }} else {{
+        i = 1;
+    }}
+    {end}"
+        ));
+        let releases = result.matches("Py_XDECREF(item);").count();
+        assert_eq!(
+            (releases, result.contains("+    return")),
+            (1, false),
+            "{result}"
+        );
+        assert!(!result.contains("-    Py_RETURN_NONE"), "{result}");
+    }
 }

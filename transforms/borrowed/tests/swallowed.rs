@@ -88,3 +88,78 @@ static PyMethodDef methods[] = {{\"f\", f, METH_O, NULL}, {NULL}};
              return result;
         ");
 }
+
+#[test]
+fn a_helper_clears_the_exception() {
+    let exit = "+    if (item == NULL) {\n+        return NULL;\n";
+    for (body, is_cleared) in [
+        ("if (PyErr_Occurred()) PyErr_Clear();", true),
+        (
+            "PyErr_Clear(); PyErr_SetString(PyExc_TypeError, \"no\");",
+            false,
+        ),
+    ] {
+        let result = all(&format!(
+            "static void clear_error(void) {{ {body} }}
+PyObject *f(PyObject *list)
+{{
+    PyObject *item, *result;
+    item = PyList_GET_ITEM(list, 0);
+    result = PyNumber_Long(item);
+    if (result == NULL) {{
+        clear_error();
+        return NULL;
+    }}
+    return result;
+}}"
+        ));
+        assert_eq!(!result.contains(exit), is_cleared, "{result}");
+    }
+}
+
+#[test]
+fn jump_of_a_function_that_tells_of_nothing() {
+    for (end, is_exit) in [("return;", false), ("PyErr_Print();", true)] {
+        let result = all(&format!(
+            "void f(PyObject *list, long *out)
+{{
+    PyObject *item = PyList_GET_ITEM(list, 0);
+    if (item == NULL)
+        goto out;
+    *out = PyLong_AsLong(item);
+    Py_INCREF(list);
+    return;
+out:
+    {end}
+}}"
+        ));
+        let is_as_is =
+            result.contains("GetItemRef(list, 0);\n     if (item == NULL)\n         goto");
+        assert_eq!(is_as_is, is_exit, "{result}");
+    }
+}
+
+#[test]
+fn test_behind_a_declaration() {
+    let result = all("int f(PyObject *list)
+{
+    PyObject *item = PyList_GET_ITEM(list, 0);
+    int result;
+    if (!item)
+        return -1;
+    result = PyObject_IsTrue(item);
+    if (result < 0)
+        return -1;
+    return result;
+}");
+    let lines = result.lines().filter(|line| line.starts_with('+'));
+    let added: Vec<&str> = lines.collect();
+    assert_eq!(
+        added,
+        [
+            "+    PyObject *item = PyList_GetItemRef(list, 0);",
+            "+    Py_DECREF(item);"
+        ],
+        "{result}"
+    );
+}

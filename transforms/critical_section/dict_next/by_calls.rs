@@ -3,17 +3,16 @@
 use std::collections::BTreeSet;
 
 use super::errno::{keeps_errno, wants_errno};
-use super::thread::gives_up_thread;
 use super::waiting::takes_lock;
 use crate::ast::{ExprKind, Function, Name};
-use crate::capi::{self, GIVE_UP_THREAD};
+use crate::capi;
 use crate::program::ItemId;
 use crate::roles::Role;
-use crate::rule::{ByCalls, PackageCx};
+use crate::rule::{ByCalls, PackageCx, spread};
 use crate::state::releases_lock_by_name;
 use crate::strong::ERRNO_READERS;
 
-/// Looks at all functions of the package that may give up the thread state, or read `errno`.
+/// Looks at all functions of the package that may read `errno`.
 pub(super) fn by_calls<'c>(cx: &'c PackageCx<'_>) -> &'c ByCalls {
     cx.by_calls(|cx| {
         let named = naming_errno(cx).into_iter();
@@ -23,7 +22,6 @@ pub(super) fn by_calls<'c>(cx: &'c PackageCx<'_>) -> &'c ByCalls {
         let keeping_errno = keeping.map(|function| (*function.name).into()).collect();
         let wants = |function: &Function, known: &_| wants_errno(function, known, &keeping_errno);
         ByCalls {
-            giving_up_thread: spread(cx, GIVE_UP_THREAD, BTreeSet::new(), gives_up_thread),
             reading_errno: spread(cx, &ERRNO_READERS, others, wants),
             keeping_errno,
             traversing: traversing(cx),
@@ -102,31 +100,6 @@ fn traversing(cx: &PackageCx<'_>) -> BTreeSet<Box<str>> {
                     .map(|(_, name)| name)
                     .filter(|name| cx.definitions(name).next().is_some()),
             );
-        }
-    }
-    known
-}
-
-/// The names of functions for which `holds`, which may ask for those that are known: the callers
-/// of `seeds`, those in `items`, and their callers in turn.
-fn spread(
-    cx: &PackageCx<'_>,
-    seeds: &[&str],
-    items: BTreeSet<ItemId>,
-    holds: impl Fn(&Function, &BTreeSet<Box<str>>) -> bool,
-) -> BTreeSet<Box<str>> {
-    let callers = |name: &str| cx.calls_to(name).iter().map(|site| site.item);
-    let mut known: BTreeSet<Box<str>> = BTreeSet::new();
-    let mut open = items;
-    open.extend(seeds.iter().flat_map(|name| callers(name)));
-    while let Some(item) = open.pop_first() {
-        let Some(function) = cx.function(item) else {
-            continue;
-        };
-        let name = &*function.name;
-        if !known.contains(name) && holds(function, &known) {
-            known.insert(name.into());
-            open.extend(callers(name));
         }
     }
     known

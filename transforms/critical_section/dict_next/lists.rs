@@ -13,8 +13,6 @@
 mod bound;
 mod region;
 
-pub(super) use region::stores;
-
 use std::collections::BTreeMap;
 
 use crate::ast::{ExprId, ExprKind, TokenRange};

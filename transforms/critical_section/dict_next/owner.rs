@@ -17,9 +17,9 @@ use crate::capi::{self, Returns};
 use crate::cfg::{Cfg, Point, reaches};
 use crate::ownership::summary::Param;
 use crate::program::ItemId;
+use crate::strong::Body;
 
 use super::field::may_be_set;
-use super::given_up::is_given_up;
 use super::scope::{Scope, inside};
 use super::site::Site;
 
@@ -74,7 +74,7 @@ fn may_be_let_go(scope: &Scope<'_>, site: &Site) -> bool {
     })
 }
 
-pub(super) const RELEASES: [&str; 5] = [
+const RELEASES: [&str; 5] = [
     "Py_CLEAR",
     "Py_DECREF",
     "Py_SETREF",
@@ -172,9 +172,12 @@ fn of_variable(scope: &Scope<'_>, at: Where, local: LocalId, seen: &mut Seen) ->
     if scope.tree().local(local).is_param {
         hold = hold.max(of_arguments(scope, local, seen));
     }
-    let is_gone = at
-        .begin
-        .is_some_and(|begin| is_given_up(scope, local, begin));
+    let body = Body {
+        cx: scope.cx,
+        tree: scope.tree(),
+        cfg: &scope.cfg,
+    };
+    let is_gone = at.begin.is_some_and(|begin| body.is_given_up(local, begin));
     hold.max(is_gone.then_some(Hold::Gone))
         .unwrap_or(Hold::Kept)
 }
@@ -299,7 +302,7 @@ fn lent_by(scope: &Scope<'_>, callee: ExprId, args: &[ExprId]) -> Lent {
     Lent::Out(owner.and_then(|owner| args.get(usize::from(owner)).copied()))
 }
 
-pub(super) const TAKES: [&str; 4] = ["Py_INCREF", "Py_XINCREF", "Py_NewRef", "Py_XNewRef"];
+const TAKES: [&str; 4] = ["Py_INCREF", "Py_XINCREF", "Py_NewRef", "Py_XNewRef"];
 
 /// Whether the function takes a reference through `local` on every path to the section: one that it
 /// takes behind the loop, `Py_INCREF(d); return d;`, comes too late.

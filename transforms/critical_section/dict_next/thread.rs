@@ -13,43 +13,21 @@
 
 use std::collections::BTreeSet;
 
-use super::by_calls::by_calls;
 use super::exits::Exits;
 use super::plan::Plan;
 use super::scope::{Scope, inside};
 use super::site::Site;
 use super::text::is_gil_word;
-use crate::ast::{ExprKind, Function, StmtKind, TokenRange};
+use crate::ast::{ExprKind, StmtKind, TokenRange};
 use crate::capi;
-use crate::cfg::{self, Callee, Cfg, Instr, InstrKind, Point};
+use crate::cfg::{Callee, Cfg, Instr, InstrKind, Point};
 use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
-
-/// How the thread stands, compared with the beginning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct State {
-    /// Whether it may be detached.
-    detached: bool,
-    /// How many more calls of `PyGILState_Ensure` there were than of `PyGILState_Release`, at least.
-    ensured: i8,
-}
-
-impl State {
-    const BEGIN: Self = Self {
-        detached: false,
-        ensured: 0,
-    };
-
-    /// Whether a thread that was attached in the beginning may not be any more.
-    fn is_given_up(self) -> bool {
-        self.detached || self.ensured < 0
-    }
-}
+use crate::rule::{ThreadState as State, Threads};
 
 /// What calls do to the thread.
 #[derive(Debug, Clone, Copy)]
 struct Calls<'a> {
-    /// Functions of the package behind which the thread has no state, or another one.
-    helpers: &'a BTreeSet<Box<str>>,
+    threads: &'a Threads,
     /// Whether a call through a pointer may be of such a function.
     indirect: bool,
 }
@@ -66,21 +44,11 @@ impl Calls<'_> {
                 return;
             }
         };
-        match name {
-            // Behind the outermost one the thread is detached.
-            "PyGILState_Release" | "PyThreadState_Release" => {
-                state.ensured = (state.ensured - 1).max(-1);
-            }
-            "PyGILState_Ensure" | "PyThreadState_Ensure" => {
-                state.ensured = (state.ensured + 1).min(8);
-            }
-            _ if capi::attaches(name) => state.detached = false,
-            _ => state.detached |= self.gives_up(name),
-        }
+        state.call(name, |it| self.gives_up(it));
     }
 
     fn gives_up(&self, name: &str) -> bool {
-        capi::gives_up_thread(name) || self.helpers.contains(name)
+        self.threads.gives_up(name)
     }
 }
 
@@ -153,24 +121,6 @@ impl Analysis for Flow<'_> {
     }
 }
 
-/// Whether a thread that calls the function attached may come back without its state.
-pub(super) fn gives_up_thread(function: &Function, known: &BTreeSet<Box<str>>) -> bool {
-    let cfg = cfg::build(function, &capi::never_returns);
-    let flow = Flow {
-        cfg: &cfg,
-        calls: Calls {
-            helpers: known,
-            indirect: false,
-        },
-        counts: &|_| Counts::Yes,
-    };
-    let Ok(solution) = dataflow::solve(&cfg, &flow) else {
-        return true;
-    };
-    cfg.returns()
-        .any(|point| flow.is_given_up(&solution, point))
-}
-
 /// An error if the section of `site` may end, or a reference of it be released, when the thread has
 /// no state.
 pub(super) fn stays_attached(
@@ -229,7 +179,7 @@ fn culprit(
     let own = scope.steps_in(region);
     let mut own = own.filter(|instr| !is_later(scope.source_range(instr.source)));
     let first = own.find_map(name);
-    if let Some(name) = handed_on(scope, region, calls.helpers) {
+    if let Some(name) = handed_on(scope, region, &calls.threads.giving_up) {
         return Some(name);
     }
     let first = first?;
@@ -256,11 +206,14 @@ fn culprit(
 }
 
 fn calls<'s>(scope: &Scope<'s>) -> Calls<'s> {
-    let helpers = &by_calls(scope.cx).giving_up_thread;
+    let threads = scope.cx.threads();
     let index = scope.cx.call_index();
     Calls {
-        helpers,
-        indirect: helpers.iter().any(|name| index.is_mentioned(name)),
+        threads,
+        indirect: threads
+            .giving_up
+            .iter()
+            .any(|name| index.is_mentioned(name)),
     }
 }
 
@@ -336,6 +289,6 @@ pub(super) fn gives_up_unseen(scope: &Scope<'_>) -> bool {
         let at = scope.expr(call).range.start;
         let used = tokens.tokens[at as usize].expansion;
         let is_own = used.is_some_and(|used| tokens.root(used).definition.is_some());
-        calls.helpers.contains(name) || capi::gives_up_thread(name) && is_own
+        calls.threads.giving_up.contains(name) || capi::gives_up_thread(name) && is_own
     })
 }

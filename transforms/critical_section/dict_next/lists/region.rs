@@ -62,7 +62,7 @@ impl<'a> Held<'a> {
 }
 
 /// The steps that set a variable.
-pub(in super::super) fn stores(scope: &Scope<'_>, local: LocalId) -> Vec<Point> {
+pub(super) fn stores(scope: &Scope<'_>, local: LocalId) -> Vec<Point> {
     let stores = points(scope).filter(|(_, step)| {
         matches!(&step.kind, InstrKind::Store { place, .. } if place.as_local() == Some(local))
     });

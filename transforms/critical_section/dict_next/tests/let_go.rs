@@ -48,6 +48,11 @@ fn a_dict_that_the_function_has_given_up_is_kept_by_others() {
     let list = "if (PyList_Append(list, d) < 0) { Py_DECREF(d); return NULL; }";
     assert_eq!(kept(list), is_safe);
     assert_eq!(kept(&format!("{list} Py_DECREF(d);")), is_gone);
+    // By another name, by another function, or by a format.
+    assert_eq!(kept("t = d; Py_DECREF(t);"), is_gone);
+    assert_eq!(kept("Py_DecRef(d);"), is_gone);
+    let built = "t = Py_BuildValue(\"(iN)\", 1, d); PyList_Append(list, t);";
+    assert_eq!(kept(built), is_gone);
     // What was released is another one.
     let again = "Py_DECREF(d); d = PyObject_GetAttrString(o, \"e\"); if (!d) return NULL;";
     assert_eq!(kept(again), is_safe);

@@ -1,0 +1,35 @@
+//! Whether the container is still there for the lookup.
+//!
+//! ```c
+//! names = PyObject_GetAttrString(o, "names");
+//! Py_DECREF(names);                           /* `o` keeps it, until another thread sets `names` */
+//! item = PyList_GetItemRef(names, 0);
+//! ```
+
+use super::Draft;
+use crate::strong::given_up::Body;
+use crate::strong::plan::Lookup;
+
+impl Draft<'_, '_> {
+    /// Notes that nobody but others keeps the container, which the function has given up.
+    pub(in crate::strong) fn doubt_container(&mut self, lookup: &Lookup) {
+        let scene = self.scene;
+        let container = scene.call(lookup.call).and_then(|(_, args)| args.first());
+        let container = container.and_then(|&it| scene.as_local(scene.tree.without_casts(it)));
+        let body = Body {
+            cx: scene.cx,
+            tree: scene.tree,
+            cfg: scene.cfg,
+        };
+        if let Some((local, call)) = container.zip(scene.cfg.call(lookup.call))
+            && body.is_let_go(local, call)
+        {
+            let name = &scene.tree.local(local).name;
+            let strong = lookup.replacement.strong;
+            self.fix.assume(format!(
+                "something else keeps `{name}`, to which the function has no reference any more, \
+                 until `{strong}` is called"
+            ));
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What raises an exception, and what deals with one.
+
+use super::branch::Branch;
+use crate::ast::ExprId;
+use crate::capi::words_of;
+use crate::cfg::{Point, reaches};
+use crate::rule::PackageCx;
+use crate::strong::scene::Scene;
+
+/// Whether a call of this name clears the exception: the function of Python, or one of the package
+/// that calls it and raises nothing, `clear_error()`.
+pub(super) fn clears(cx: &PackageCx<'_>, name: &str) -> bool {
+    let mut bodies = cx.definitions(name).map(|(_, it)| &it.tree).peekable();
+    match bodies.peek() {
+        Some(_) => bodies.any(|tree| {
+            let is_clear = |(_, name): (ExprId, &str)| name == "PyErr_Clear";
+            tree.calls().any(is_clear) && !tree.calls().any(|(_, name)| raises(name))
+        }),
+        None => {
+            let words: Vec<String> = words_of(name).collect();
+            let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&&**word));
+            has(&["clear"]) && has(&["err", "error", "errors", "exc", "exception"])
+        }
+    }
+}
+
+/// Whether a call of this name leaves an exception behind: one of the C API, or `my_raise(…)`.
+pub(super) fn raises(name: &str) -> bool {
+    const STARTS: [&str; 4] = ["PyErr_Set", "PyErr_Format", "PyErr_NoMemory", "PyErr_Bad"];
+    STARTS.iter().any(|start| name.starts_with(start))
+        || name.to_ascii_lowercase().contains("raise")
+}
+
+/// Functions behind which an exception is dealt with.
+const HANDLES: [&str; 7] = [
+    "PyErr_WriteUnraisable",
+    "PyErr_FormatUnraisable",
+    "PyErr_Print",
+    "PyErr_PrintEx",
+    "PyErr_Clear",
+    "PyErr_Fetch",
+    "PyErr_GetRaisedException",
+];
+
+/// Where the functions are called whose names are wanted.
+fn points(scene: &Scene<'_>, is_wanted: fn(&str) -> bool) -> Vec<Point> {
+    let exprs = scene.tree.expr_ids();
+    let calls = exprs.filter(|&expr| scene.call(expr).is_some_and(|it| is_wanted(it.0)));
+    calls.filter_map(|call| scene.cfg.call(call)).collect()
+}
+
+/// Whether all that `branch` leads to deals with the exception: `error: PyErr_Print(); return;`.
+pub(in crate::strong) fn is_handled(scene: &Scene<'_>, branch: &Branch) -> bool {
+    let handled = points(scene, |name| HANDLES.contains(&name));
+    let start = scene.cfg.before(branch.then);
+    let mut ends = scene.cfg.returns();
+    start.is_some_and(|start| !ends.any(|end| reaches(scene.cfg, start, end, &handled)))
+}
+
+/// Whether the function ends on some path with an exception that it raised itself.
+pub(in crate::strong) fn leaves_exception(scene: &Scene<'_>) -> bool {
+    let handled = points(scene, |name| HANDLES.contains(&name));
+    let raised = points(scene, |name| name.starts_with("PyErr_") && raises(name));
+    let mut ends = scene.cfg.returns();
+    ends.any(|end| {
+        let mut raised = raised.iter();
+        raised.any(|&raise| reaches(scene.cfg, raise, end, &handled))
+    })
+}

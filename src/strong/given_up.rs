@@ -1,0 +1,236 @@
+//! Whether a function has no reference left to what it made.
+//!
+//! ```c
+//! d = PyDict_New();                           /* one */
+//! if (PyList_Append(list, d) < 0) {
+//!     Py_DECREF(d);
+//!     return NULL;
+//! }
+//! Py_DECREF(d);                               /* none: `list` keeps it */
+//! while (PyDict_Next(d, …
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ast::{ExprId, ExprKind, Init, LocalId, Tree};
+use crate::capi::{self, Returns};
+use crate::cfg::{Cfg, Point};
+use crate::ownership::summary::Param;
+use crate::ownership::track::{Callees, build_format, stolen_by_format};
+use crate::rule::PackageCx;
+
+/// References to one object beyond this number are not told apart.
+const MANY: i8 = 8;
+
+/// What a step does to the references that the function has through a variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Takes,
+    GivesUp,
+    /// The variable gets another value.
+    Set,
+}
+
+/// A function and its steps.
+#[derive(Clone, Copy)]
+pub(crate) struct Body<'s, 'a> {
+    pub(crate) cx: &'s PackageCx<'a>,
+    pub(crate) tree: &'s Tree,
+    pub(crate) cfg: &'s Cfg,
+}
+
+impl Body<'_, '_> {
+    /// Whether a path leads to `begin` on which `local` holds what the function has made, and has
+    /// given up all its references to.
+    pub(crate) fn is_given_up(self, local: LocalId, begin: Point) -> bool {
+        self.runs_out_at(local, begin, &|_, _| false)
+    }
+
+    /// The same, where some calls that take a reference over do not count.
+    fn runs_out_at(
+        self,
+        local: LocalId,
+        begin: Point,
+        keeps: &dyn Fn(&str, &[ExprId]) -> bool,
+    ) -> bool {
+        let names = names_of(self.tree, local);
+        let changes = self.changes(&names, keeps);
+        let gives_up = changes.values().any(|change| *change == Change::GivesUp);
+        gives_up
+            && self
+                .made(&names)
+                .any(|made| self.runs_out(&changes, made, begin))
+    }
+
+    /// The same of what lends `local` what it holds: `list = PyTuple_GET_ITEM(t, 0); Py_DECREF(t);`.
+    /// A module that was imported has others who keep it.
+    pub(super) fn is_let_go(self, local: LocalId, begin: Point) -> bool {
+        let lender = |value: ExprId| {
+            let ExprKind::Call { callee, args } = &self.tree.expr(value).kind else {
+                return None;
+            };
+            let name = self.tree.callee_name(*callee)?;
+            let lends = name != "PyModule_GetDict" && capi::replacement(name).is_none();
+            let owner = capi::effects(name)?.derived_from.filter(|_| lends)?;
+            let owner = self.tree.without_casts(*args.get(usize::from(owner))?);
+            self.tree.as_local(owner)
+        };
+        let names = names_of(self.tree, local);
+        let values = self.tree.stores().filter(|(it, _)| names.contains(it));
+        let mut lenders = values.filter_map(|(_, value)| lender(self.tree.without_casts(value)));
+        // `PyTuple_SET_ITEM(t, 0, list);`: as long as the function has `t`, it has what is in there.
+        let keeps = |name: &str, args: &[ExprId]| {
+            let tuple = args.first().map(|&arg| self.tree.without_casts(arg));
+            let tuple = tuple.and_then(|it| self.tree.as_local(it));
+            matches!(name, "PyTuple_SET_ITEM" | "PyTuple_SetItem")
+                && tuple.is_some_and(|tuple| !self.is_given_up(tuple, begin))
+        };
+        self.runs_out_at(local, begin, &keeps)
+            || lenders.any(|owner| self.runs_out_at(owner, begin, &keeps))
+    }
+
+    /// Where a variable gets a reference of its own.
+    fn made(self, names: &BTreeSet<LocalId>) -> impl Iterator<Item = Point> {
+        let made = move |value: ExprId| {
+            let name = self.tree.called(self.tree.without_casts(value));
+            name.is_some_and(|name| self.cx.summaries().returns(name) == Some(Returns::New))
+        };
+        let made = self.stores(names).filter(move |(_, value)| made(*value));
+        made.filter_map(move |(at, _)| self.cfg.store(at))
+            .map(Point::next)
+    }
+
+    /// The expressions that set a variable, and what it gets, if it is not what another one holds.
+    fn stores(self, names: &BTreeSet<LocalId>) -> impl Iterator<Item = (ExprId, ExprId)> {
+        let tree = self.tree;
+        let assigned = tree
+            .expr_ids()
+            .filter_map(move |id| match tree.expr(id).kind {
+                ExprKind::Assign { lhs, rhs, .. } => {
+                    names.contains(&tree.as_local(lhs)?).then_some((id, rhs))
+                }
+                _ => None,
+            });
+        let declared = tree.declarations().filter_map(move |decl| match decl.init {
+            Some(Init::Expr(value)) if names.contains(&decl.local) => Some((value, value)),
+            _ => None,
+        });
+        let is_copy = move |value: ExprId| {
+            let local = tree.as_local(tree.without_casts(value));
+            local.is_some_and(|local| names.contains(&local))
+        };
+        assigned
+            .chain(declared)
+            .filter(move |(_, value)| !is_copy(*value))
+    }
+
+    /// Whether a path from `made`, where the function has one reference, leads to `begin` with none.
+    fn runs_out(self, changes: &BTreeMap<Point, Change>, made: Point, begin: Point) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![(made, 1_i8)];
+        while let Some((from, mut held)) = open.pop() {
+            let block = self.cfg.block(from.block);
+            let mut is_set = false;
+            for index in from.index..=block.instrs.len() {
+                let here = Point { index, ..from };
+                if here == begin && held == 0 {
+                    return true;
+                }
+                match changes.get(&here) {
+                    Some(Change::Takes) => held = (held + 1).min(MANY),
+                    Some(Change::GivesUp) => held = (held - 1).max(0),
+                    Some(Change::Set) => {
+                        is_set = true;
+                        break;
+                    }
+                    None => {}
+                }
+            }
+            if !is_set {
+                let next = block.successors.iter();
+                let next = next.map(|&block| (Point { block, index: 0 }, held));
+                open.extend(next.filter(|state| seen.insert(*state)));
+            }
+        }
+        false
+    }
+
+    /// The steps that change what the function has through the variables.
+    fn changes(
+        self,
+        names: &BTreeSet<LocalId>,
+        keeps: &dyn Fn(&str, &[ExprId]) -> bool,
+    ) -> BTreeMap<Point, Change> {
+        let is_kept = |call: ExprId, name: &str| match &self.tree.expr(call).kind {
+            ExprKind::Call { args, .. } => keeps(name, args),
+            _ => false,
+        };
+        let calls = self.tree.calls().filter_map(|(call, name)| {
+            let change = self.of_call(call, name, names)?;
+            if change == Change::GivesUp && is_kept(call, name) {
+                return None;
+            }
+            Some((self.cfg.call(call)?, change))
+        });
+        let stores = self.stores(names);
+        let stores = stores.filter_map(|(at, _)| Some((self.cfg.store(at)?, Change::Set)));
+        calls.chain(stores).collect()
+    }
+
+    fn of_call(self, call: ExprId, name: &str, names: &BTreeSet<LocalId>) -> Option<Change> {
+        let tree = self.tree;
+        let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
+            return None;
+        };
+        let is_one = |local: Option<LocalId>| local.is_some_and(|local| names.contains(&local));
+        let is_it = |arg: &ExprId| is_one(tree.as_local(tree.without_casts(*arg)));
+        let is_address = |arg: &ExprId| is_one(tree.as_address(tree.without_casts(*arg)));
+        let replaces = matches!(name, "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF");
+        if args.iter().any(is_address) || replaces && args.first().is_some_and(is_it) {
+            return Some(Change::Set);
+        }
+        let at = args.iter().position(is_it)?;
+        match name {
+            "Py_INCREF" | "Py_IncRef" | "Py_NewRef" | "Py_XINCREF" | "Py_XNewRef" => {
+                return Some(Change::Takes);
+            }
+            "Py_DECREF" | "Py_DecRef" | "Py_XDECREF" => return Some(Change::GivesUp),
+            _ => {}
+        }
+        let summaries = self.cx.summaries();
+        let is_released = matches!(summaries.param(name, at), Some(Param::Released));
+        let text = |&arg: &ExprId| tree.as_string(arg);
+        let is_given = is_released
+            || summaries.steals(name, at).is_some()
+            || is_formatted(name, args.iter().map(text), at);
+        is_given.then_some(Change::GivesUp)
+    }
+}
+
+/// Whether the format of a call takes argument `at` over: `Py_BuildValue("(N)", d)`.
+fn is_formatted<'t>(
+    name: &str,
+    mut texts: impl Iterator<Item = Option<&'t [u8]>>,
+    at: usize,
+) -> bool {
+    let Some((format, first)) = build_format(name) else {
+        return false;
+    };
+    let text = texts.nth(format).flatten();
+    let stolen = text.map(stolen_by_format).unwrap_or_default();
+    at.checked_sub(first).is_some_and(|at| stolen.contains(&at))
+}
+
+/// The variables that hold nothing but what `local` holds, or that it gets all it holds from:
+/// `object = (PyObject *)PyObject_New(…); thing = (Thing *)object;`.
+pub(super) fn names_of(tree: &Tree, local: LocalId) -> BTreeSet<LocalId> {
+    let is_only = |of: LocalId, other: LocalId| {
+        let values = tree.stores().filter(|&(given, _)| given == of);
+        let mut values = values.filter(|&(_, value)| !tree.is_null(value)).peekable();
+        values.peek().is_some()
+            && values.all(|(_, value)| tree.as_local(tree.without_casts(value)) == Some(other))
+    };
+    let locals = (0u32..).map(LocalId).take(tree.locals.len());
+    let others = locals.filter(|&other| is_only(other, local) || is_only(local, other));
+    others.chain([local]).collect()
+}
