@@ -14,6 +14,7 @@ mod contracts;
 mod counting;
 mod dicts;
 mod empty;
+mod entered;
 mod errors;
 mod exits;
 mod facts;
