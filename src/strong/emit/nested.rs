@@ -34,6 +34,9 @@ pub(super) fn nested_return(
         && !draft.scene.mixes_declarations()
     {
         draft.name_result(parts.whole, name);
+        if draft.initialised.contains(&stmt) {
+            return declarations::test_behind(draft, stmt, decls, test);
+        }
         return declarations::assign_behind(draft, stmt, decls, test);
     }
     draft.before(stmt, test);
