@@ -1,6 +1,6 @@
 //! What a function returns where it fails.
 
-use super::branch::{Branch, raised_returns};
+use super::branch::{Branch, is_failure, is_success, raises, stmts};
 use super::line;
 use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, Type, UnaryOp};
 use crate::capi::{self, Returns};
@@ -72,6 +72,7 @@ impl ErrorValue {
     /// return PyObject_RichCompareBool(key, PyTuple_GET_ITEM(pair, 0), Py_EQ);
     /// return (double *)PyErr_NoMemory();
     /// out = PyList_New(n); … return out;
+    /// int equal = PyObject_RichCompareBool(a, b, Py_EQ); … return equal;
     /// ```
     pub(in crate::strong) fn is_handed_on(self, scene: &Scene<'_>) -> bool {
         let error = match self {
@@ -85,20 +86,21 @@ impl ErrorValue {
             Some(known) => known.raised.contains(&error),
             None => signs(name).is_sign(error) || self == Self::Null && gives_null(name),
         };
-        let mut stmts = (0..).zip(&scene.tree.stmts).map(|(at, _)| StmtId(at));
-        stmts.any(|stmt| {
+        stmts(scene).any(|stmt| {
             let value = returned(scene, stmt).map(|value| scene.tree.without_casts(value));
             let called = value.and_then(|value| scene.call(value));
             let local = value.and_then(|value| scene.as_local(value));
             called.is_some_and(|(name, _)| tells(name))
-                || self == Self::Null && local.is_some_and(|local| is_only_made(scene, local))
+                || local.is_some_and(|local| match self {
+                    Self::Null => is_only_made(scene, local),
+                    _ => is_only_status(scene, local, error),
+                })
         })
     }
 
     /// `NULL`, `-1`, or as the function writes it: `-1.0`, `CHECKED(-1)`.
     pub(in crate::strong) fn text(self, scene: &Scene<'_>) -> String {
-        let mut stmts = (0..).zip(&scene.tree.stmts).map(|(at, _)| StmtId(at));
-        let written = stmts.find_map(|stmt| {
+        let written = stmts(scene).find_map(|stmt| {
             returned(scene, stmt).filter(|&value| self.is(scene, value))?;
             let text = line(scene, stmt)?;
             let value = text.strip_prefix("return")?.strip_suffix(';')?;
@@ -131,6 +133,39 @@ fn is_only_made(scene: &Scene<'_>, local: LocalId) -> bool {
         })
 }
 
+/// Whether all that the number `local` gets, but for what is written down, is given by functions of
+/// the C API that say `error` where they fail, and nothing clears what they raise.
+fn is_only_status(scene: &Scene<'_>, local: LocalId, error: i64) -> bool {
+    let is_reckoned = |expr: ExprId| {
+        let place = scene.tree.changed(expr);
+        place.is_some_and(|place| scene.as_local(place) == Some(local))
+            && !matches!(
+                scene.tree.expr(expr).kind,
+                ExprKind::Assign { op: None, .. }
+            )
+    };
+    let stores = scene.tree.stores().filter(|&(given, _)| given == local);
+    let values = stores.map(|(_, value)| value);
+    let mut called = values
+        .filter(|&value| number(scene, value).is_none())
+        .peekable();
+    let ty = &scene.tree.local(local).ty;
+    let clears = || scene.tree.calls().any(|(_, name)| name == "PyErr_Clear");
+    is_number(ty)
+        && is_signed(ty)
+        && !scene.cfg.address_taken().contains(&local)
+        && called.peek().is_some()
+        && called.all(|value| tells(scene, value, error))
+        && !scene.tree.expr_ids().any(is_reckoned)
+        && !clears()
+}
+
+/// Whether `value` is what a function of the C API gives, which says `error` where it fails.
+fn tells(scene: &Scene<'_>, value: ExprId, error: i64) -> bool {
+    let called = scene.call(scene.tree.without_casts(value));
+    called.is_some_and(|(name, _)| signs(name).is_sign(error))
+}
+
 /// Whether a function of the C API raises an exception and gives `NULL`: `PyErr_NoMemory`.
 fn gives_null(name: &str) -> bool {
     let effects = capi::effects(name);
@@ -146,10 +181,51 @@ fn is_signed(ty: &Type) -> bool {
 
 /// Whether the function also returns something else than the error.
 fn succeeds_otherwise(scene: &Scene<'_>, error: ErrorValue) -> bool {
-    let count = u32::try_from(scene.tree.stmts.len()).expect("arenas are indexed by u32");
-    (0..count)
-        .filter_map(|at| returned(scene, StmtId(at)))
-        .any(|value| !error.is(scene, value))
+    let mut values = stmts(scene).filter_map(|stmt| returned(scene, stmt));
+    values.any(|value| !error.is(scene, value))
+}
+
+/// The values that the function returns where it raised itself, or a call did that it asks.
+///
+/// ```c
+/// failed: PyErr_SetString(PyExc_ValueError, "…"); return -1;
+/// return PyErr_Occurred() ? -1 : 0;
+/// return text != NULL ? read(text) : NULL;
+/// ```
+pub(in crate::strong) fn raised_returns(scene: &Scene<'_>) -> Vec<ExprId> {
+    let blocks = scene.tree.stmts.iter().filter_map(|stmt| match &stmt.kind {
+        StmtKind::Block(stmts) => Some(stmts),
+        _ => None,
+    });
+    let pairs = blocks.flat_map(|stmts| stmts.iter().zip(stmts.iter().skip(1)));
+    let behind = pairs.filter_map(|(&first, &second)| {
+        let (name, _) = scene.call(done_at(scene, first)?)?;
+        returned(scene, second).filter(|_| raises(name))
+    });
+    let chosen = stmts(scene).filter_map(|stmt| {
+        let value = returned(scene, stmt)?;
+        match scene.tree.expr(scene.tree.without_casts(value)).kind {
+            ExprKind::Conditional {
+                cond,
+                then: Some(then),
+                ..
+            } if is_failure(scene, stmt, cond) => Some(then),
+            ExprKind::Conditional {
+                cond, otherwise, ..
+            } if is_success(scene, stmt, cond) => Some(otherwise),
+            _ => None,
+        }
+    });
+    behind.chain(chosen).collect()
+}
+
+/// What a statement does, be it behind a label.
+fn done_at(scene: &Scene<'_>, stmt: StmtId) -> Option<ExprId> {
+    match scene.tree.stmt(stmt).kind {
+        StmtKind::Expr(expr) => Some(expr),
+        StmtKind::Label { body, .. } => done_at(scene, body),
+        _ => None,
+    }
 }
 
 /// The name of a constant: a global one in capital letters.

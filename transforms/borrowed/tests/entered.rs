@@ -196,26 +196,22 @@ fn lookups_of_items() {
         ");
 }
 
-/// The function tells of an error in any pass.
-fn added_up(list: &str) -> String {
-    all(&format!(
-        "
-static double total;
-static int f(PyObject *self, PyObject *list)
-{{
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE({list}); i++) {{
-        PyObject *item = PyList_GET_ITEM({list}, i);
-        total += PyFloat_AsDouble(item);
-    }}
-    return PyErr_Occurred() ? -1 : 0;
-}}
-"
-    ))
-}
-
 #[test]
 fn an_exception_of_an_earlier_pass() {
-    insta::assert_snapshot!(added_up("list"), @"
+    insta::assert_snapshot!(all(
+        r#"
+static double total;
+static void f(PyObject *self, PyObject *list)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        total += PyFloat_AsDouble(item);
+    }
+    if (PyErr_Occurred())
+        log_error(self);
+}
+"#
+    ), @"
         @@
          {
              for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
@@ -229,7 +225,7 @@ fn an_exception_of_an_earlier_pass() {
                  total += PyFloat_AsDouble(item);
         +        Py_DECREF(item);
              }
-             return PyErr_Occurred() ? -1 : 0;
+             if (PyErr_Occurred())
         ");
 }
 
@@ -272,5 +268,18 @@ static int g(PyObject *list)
 /// What gives the list may raise an exception of its own, which has to be told.
 #[test]
 fn a_list_that_a_call_gives() {
-    insta::assert_snapshot!(added_up("rows(self)"), @"5: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
+    insta::assert_snapshot!(all(
+        r#"
+static long f(PyObject *self)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(rows(self)); i++) {
+        PyObject *item = PyList_GET_ITEM(rows(self), i);
+        total += PyFloat_AsDouble(item);
+    }
+    if (PyErr_Occurred())
+        log_error(self);
+    return 0;
+}
+"#
+    ), @"4: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
 }

@@ -58,6 +58,7 @@ mod settled;
 mod snapshots;
 mod stored;
 mod swallowed;
+mod told;
 mod uncertain;
 mod undo;
 mod unfinished;

@@ -142,6 +142,10 @@ fn an_item_in_the_lookup_of_a_declaration() {
              return size;
          }
         ");
+}
+
+#[test]
+fn an_item_in_the_lookup_of_a_declaration_of_a_list() {
     insta::assert_snapshot!(int(
         r#"
     PyObject *value = PyList_GetItem(PyList_GET_ITEM(list, i), 0);
