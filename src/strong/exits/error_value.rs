@@ -4,6 +4,7 @@ use super::branch::{Branch, is_failure, is_success, raises, stmts};
 use super::line;
 use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, Type, UnaryOp};
 use crate::capi::{self, Returns};
+use crate::roles::Roles;
 use crate::strong::pending::raising::signs;
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
@@ -12,6 +13,8 @@ use crate::strong::types::is_number;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::strong) enum ErrorValue {
     Null,
+    /// `Py_None`, where `NULL` says that there is nothing: `Py_RETURN_NONE;`.
+    None,
     Number(i64),
     /// A constant of a header that is not seen, as it is written here: `ERROR_INVALID_ARGUMENT`.
     Named(ExprId),
@@ -22,7 +25,10 @@ impl ErrorValue {
     /// else is returned elsewhere: some functions give 0 for failure and 1 for success.
     pub(in crate::strong) fn of(scene: &Scene<'_>, branches: &[Branch]) -> Self {
         if !is_number(&scene.function.ret) {
-            return Self::Null;
+            return match Self::is_none(scene, branches) {
+                true => Self::None,
+                false => Self::Null,
+            };
         }
         let evident = branches.iter().filter(|branch| branch.evident);
         let raised = evident
@@ -37,6 +43,31 @@ impl ErrorValue {
             Some(error) if succeeds_otherwise(scene, error) => error,
             _ => Self::Number(-1),
         }
+    }
+
+    /// Whether `Py_None` is what the function returns where a call raised, and only there, while its
+    /// `NULL` says that there is nothing. Python itself takes no object for an error.
+    ///
+    /// ```c
+    /// if (PyList_GET_SIZE(events) == 0)             if (PySequence_DelSlice(events, 0, n) < 0)
+    ///     return NULL;                                  Py_RETURN_NONE;
+    /// ```
+    fn is_none(scene: &Scene<'_>, branches: &[Branch]) -> bool {
+        let evident = branches.iter().filter(|branch| branch.evident);
+        let raised = evident.filter_map(|branch| returned(scene, branch.jump));
+        let raised: Vec<ExprId> = raised.chain(raised_returns(scene)).collect();
+        let all = || stmts(scene).filter_map(|stmt| returned(scene, stmt));
+        let mut roles = scene.cx.roles().into_iter();
+        let has_role = |roles: &Roles| {
+            let item = scene.cx.item(scene.item);
+            roles.of(item, scene.function).next().is_some()
+        };
+        raised.iter().any(|&value| Self::None.is(scene, value))
+            && !raised.iter().any(|&value| Self::Null.is(scene, value))
+            && all().all(|value| !Self::None.is(scene, value) || raised.contains(&value))
+            && all().any(|value| Self::Null.is(scene, value))
+            && !Self::Null.is_handed_on(scene)
+            && !roles.any(has_role)
     }
 
     /// The number or the constant that is written down.
@@ -58,6 +89,7 @@ impl ErrorValue {
     pub(in crate::strong) fn is(self, scene: &Scene<'_>, value: ExprId) -> bool {
         match self {
             Self::Null => scene.is_null(value),
+            Self::None => is_py_none(scene, value),
             Self::Number(error) => number(scene, value) == Some(error),
             Self::Named(error) => {
                 let name = constant(scene, value);
@@ -80,7 +112,7 @@ impl ErrorValue {
             // -1 is true for a `bool`, and a large size for a `size_t`.
             Self::Number(_) if !is_signed(&scene.function.ret) => return false,
             Self::Number(error) => error,
-            Self::Named(_) => return false,
+            Self::Named(_) | Self::None => return false,
         };
         let tells = |name: &str| match scene.error_return(name) {
             Some(known) => known.raised.contains(&error),
@@ -109,6 +141,7 @@ impl ErrorValue {
         match (written, self) {
             (Some(text), _) => text,
             (None, Self::Null) => "NULL".to_owned(),
+            (None, Self::None) => "Py_NewRef(Py_None)".to_owned(),
             (None, Self::Number(error)) => error.to_string(),
             (None, Self::Named(error)) => constant(scene, error).unwrap_or_default().to_owned(),
         }
@@ -225,6 +258,14 @@ fn done_at(scene: &Scene<'_>, stmt: StmtId) -> Option<ExprId> {
         StmtKind::Expr(expr) => Some(expr),
         StmtKind::Label { body, .. } => done_at(scene, body),
         _ => None,
+    }
+}
+
+/// Whether a value is `Py_None`, with a reference of its own or without.
+fn is_py_none(scene: &Scene<'_>, value: ExprId) -> bool {
+    match &scene.tree.expr(scene.tree.without_casts(value)).kind {
+        ExprKind::Name(Name::Global(name)) => &**name == "Py_None",
+        _ => matches!(scene.call(value), Some(("Py_NewRef", [arg])) if is_py_none(scene, *arg)),
     }
 }
 
