@@ -772,15 +772,16 @@ fn what_only_the_end_frees_in_an_array() {
     ), @"review in `f`, `PyBuffer_Release(&views[i])` (line 15) need not be done where the item is not there any more");
 }
 
-/// The exit of a loop that tells nobody of a failure, in a function that is called so.
+/// The exit of a function that has nobody to tell, and is called so.
 fn summed(call: &str) -> String {
     all(&format!(
         "
 static long sum;
 static void add_up(PyObject *list) {{
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {{
+    Py_ssize_t n = PyList_GET_SIZE(list);
+    for (Py_ssize_t i = 0; i < n; i++) {{
         PyObject *item = PyList_GET_ITEM(list, i);
-        sum += PyObject_Hash(item);
+        sum += PyObject_Hash(item) % n;
     }}
 }}
 {call}

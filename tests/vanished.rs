@@ -16,10 +16,12 @@ const UNDO: &str = include_str!("vanished/undo.c");
 
 /// What is applied without a review, and what is raised there.
 const SAFE: &str = "\
+add_all 0 ValueError
 box 0 IndexError
 buffer 0 IndexError
 converted 0 IndexError
 each_pass 0 IndexError
+empty 0 AttributeError
 encoded 0 IndexError
 label 0 IndexError
 memory 0 IndexError
@@ -28,6 +30,7 @@ own_converted 0 IndexError
 resized 0 IndexError
 settled 0 IndexError
 status 0 nothing
+sum_up 0 ValueError
 ";
 
 /// What is left to a review: each forgets something. `fill` is called by `counted`.

@@ -120,7 +120,12 @@ impl Saved {
 
 fn is_lookup(name: &str) -> bool {
     let is_out = |form| matches!(form, Form::Out { .. });
-    matches!(name, "PyDict_Contains" | "PyDict_ContainsString")
+    let gives = [
+        "PyDict_Contains",
+        "PyDict_ContainsString",
+        "PyList_GetItemRef",
+    ];
+    gives.contains(&name)
         || REPLACEMENTS
             .iter()
             .any(|row| row.strong == name && is_out(row.form))

@@ -420,6 +420,48 @@ t_pending(PyObject *self, PyObject *list)
     return PyFloat_FromDouble(sum);
 }
 
+/* So it is where the loop does not ask how many there still are. */
+static void
+sum_up(PyObject *list, double *sum)
+{
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        *sum += PyFloat_AsDouble(item);
+    }
+}
+
+static PyObject *
+t_summed(PyObject *self, PyObject *list)
+{
+    double sum = 0;
+
+    sum_up(list, &sum);
+    return PyErr_Occurred() ? NULL : PyFloat_FromDouble(sum);
+}
+
+/* It may be called with an exception, and is here. */
+static void
+empty(PyObject *list)
+{
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+
+    for (i = 0; i < n; i++)
+        if (PyLong_Check(PyList_GET_ITEM(list, i)) == 0)
+            PyList_SetSlice(list, 0, PY_SSIZE_T_MAX, NULL);
+}
+
+static PyObject *
+t_entered(PyObject *self, PyObject *list)
+{
+    PyObject *name = PyObject_GetAttrString(list, "name");
+
+    empty(list);
+    return name;
+}
+
 /* The status says the same at each lookup as at the jump. */
 static PyObject *
 t_settled(PyObject *self, PyObject *list)
@@ -858,7 +900,8 @@ static PyMethodDef methods[] = {
     METHOD(moved), METHOD(counts), METHOD(macro), METHOD(copied),
     METHOD(taken), METHOD(rows), METHOD(session),
     METHOD(box), METHOD(shared),
-    {"fill", t_counted, METH_O, NULL},
+    {"fill", t_counted, METH_O, NULL}, {"add_all", t_pending, METH_O, NULL},
+    {"sum_up", t_summed, METH_O, NULL}, {"empty", t_entered, METH_O, NULL},
     {"buffer", t_buffer, METH_VARARGS, NULL},
     {"converted", t_converted, METH_VARARGS, NULL},
     {"encoded", t_encoded, METH_VARARGS, NULL},

@@ -35,7 +35,7 @@ pub(in crate::strong) fn initialised(
         Form::Return => {
             let head = format!("{name} =");
             let call = parts.call_lines(draft, head.len() + 1, span);
-            let mut lines = statement(&head, call);
+            let mut lines = parts.within_kept(statement(&head, call));
             lines.append(&mut draft.null_exit(lookup, name, span));
             lines
         }
@@ -46,6 +46,13 @@ pub(in crate::strong) fn initialised(
     }
     lines.append(&mut later);
     draft.assign(last, stmt, lines)
+}
+
+impl Draft<'_, '_> {
+    /// Whether the value of the declaration `stmt`, kept in `name`, goes behind it.
+    pub(in crate::strong) fn moves_behind(&self, stmt: StmtId, name: &str) -> bool {
+        self.apart.contains(name) || self.moving.contains(&stmt)
+    }
 }
 
 /// The value of the declaration with `name` in place of the lookup.

@@ -9,7 +9,7 @@ use super::inside::inside;
 use super::nested::{nested_out, nested_return};
 use super::other_type;
 use super::presence;
-use super::saved::Kept;
+use super::saved::{Kept, around};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
 use crate::capi::{Absent, Form, OldErrors};
 use crate::cfg::InstrKind;
@@ -35,7 +35,7 @@ pub(in crate::strong) fn rewrite(
     let mut parts = Parts::of(draft, lookup)?;
     if let Some(saved) = &lookup.saved {
         parts.handled = None;
-        parts.kept = Some(draft.keep_exception(lookup, saved));
+        parts.kept = Some(draft.keep_exception(lookup, saved, name));
     } else {
         draft.doubt_clear(lookup);
     }
@@ -75,7 +75,7 @@ pub(in crate::strong) fn rewrite(
         // `shape` gives it to what returns its result alone.
         (Shape::Returned, Form::Out { .. }) => Err(Reason::ReturnedBorrowed),
         (Shape::Initialised(stmt, local), form)
-            if is_apart || form == Form::Return && draft.moving.contains(&stmt) =>
+            if is_apart || form == Form::Return && draft.moves_behind(stmt, name) =>
         {
             apart::initialised(draft, &parts, name, lookup, (stmt, local))
         }
@@ -283,9 +283,10 @@ pub(in crate::strong) fn assigned(
     if parts.handled.is_some() {
         draft.needs_braces(stmt);
     }
-    if let Some(Kept { save, restore }) = &parts.kept {
-        draft.before(stmt, [save.clone()]);
-        draft.after_first(stmt, [restore.clone()]);
+    let (save, restore) = around(parts.kept.as_ref());
+    if !save.is_empty() {
+        draft.before(stmt, save);
+        draft.after_first(stmt, restore);
     }
     Ok(())
 }
@@ -424,12 +425,16 @@ fn returned(
     let stmt = match shape {
         Shape::Assigned(stmt, _) => stmt,
         Shape::Initialised(stmt, _) => {
-            let test = draft.null_exit(lookup, name, span_of(draft, stmt)?);
-            if test.is_empty() {
+            let span = span_of(draft, stmt)?;
+            let (save, mut behind) = around(parts.kept.as_ref());
+            behind.append(&mut draft.null_exit(lookup, name, span));
+            if behind.is_empty() {
                 return Ok(());
             }
-            let (last, later) = declarations::behind_declarations(draft, stmt)?;
-            return draft.assign(last, stmt, [test, later].concat());
+            draft.before(stmt, save);
+            let (last, mut later) = declarations::behind_declarations(draft, stmt)?;
+            behind.append(&mut later);
+            return draft.assign(last, stmt, behind);
         }
         Shape::Inside(..)
         | Shape::Nested(_)
@@ -439,9 +444,11 @@ fn returned(
             return Ok(());
         }
     };
-    let test = draft.null_exit(lookup, name, span_of(draft, stmt)?);
-    if !test.is_empty() {
-        draft.after_first(stmt, test);
+    let (save, mut behind) = around(parts.kept.as_ref());
+    behind.append(&mut draft.null_exit(lookup, name, span_of(draft, stmt)?));
+    if !behind.is_empty() {
+        draft.before(stmt, save);
+        draft.after_first(stmt, behind);
     }
     Ok(())
 }

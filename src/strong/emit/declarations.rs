@@ -164,6 +164,32 @@ pub(in crate::strong) fn assign_behind(
     draft.assign(last, stmt, [test, vec![assignment], later].concat())
 }
 
+/// The test of an item with which the value of the declaration `stmt` is looked up: both go behind
+/// the declarations.
+///
+/// ```c
+/// PyObject *v = PyDict_GetItem(d, PyList_GET_ITEM(l, 0));
+/// ```
+///
+/// # Errors
+/// There are other values in the declaration.
+pub(in crate::strong) fn test_behind(
+    draft: &mut Draft<'_, '_>,
+    stmt: StmtId,
+    decls: &[LocalDecl],
+    test: Vec<String>,
+) -> Result<(), Reason> {
+    if decls.len() > 1 {
+        return Err(Reason::Declared);
+    }
+    draft.moving.insert(stmt);
+    let mut last = last_declaration(draft, stmt);
+    if declares_next(draft, last) && !draft.scene.file_mixes_declarations() {
+        last = *declared_behind(draft.scene, stmt).last().unwrap_or(&last);
+    }
+    draft.assign(last, stmt, test)
+}
+
 /// The text of a span, with its lines joined if the result is short: there was more on them.
 fn on_one_line(draft: &Draft<'_, '_>, span: ByteSpan) -> String {
     const SHORT: usize = 60;

@@ -4,6 +4,7 @@ use super::Draft;
 use super::calls::{Parts, span_of};
 use super::declarations;
 use super::inside::inside_apart;
+use super::saved::around;
 use crate::ast::{StmtId, StmtKind};
 use crate::capi::OldErrors;
 use crate::strong::exits::exit::Failure;
@@ -24,13 +25,18 @@ pub(super) fn nested_return(
     let span = span_of(draft, stmt)?;
     let call = parts.call_lines(draft, head.len() + 1, span);
     let call = draft.unless_null(lookup, call);
-    let test = draft.null_exit(lookup, name, span);
+    let (save, mut test) = around(parts.kept.as_ref());
+    test.append(&mut draft.null_exit(lookup, name, span));
+    draft.before(stmt, save);
     draft.before(stmt, statement(&head, call));
     if let StmtKind::Decl(decls) = &draft.scene.tree.stmt(stmt).kind
         && !test.is_empty()
         && !draft.scene.mixes_declarations()
     {
         draft.name_result(parts.whole, name);
+        if draft.initialised.contains(&stmt) {
+            return declarations::test_behind(draft, stmt, decls, test);
+        }
         return declarations::assign_behind(draft, stmt, decls, test);
     }
     draft.before(stmt, test);

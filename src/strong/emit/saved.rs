@@ -7,7 +7,19 @@
 //! ```
 //!
 //! The last call puts the exception of before, or that there is none, in the place of what the
-//! lookup raised. An argument that may raise comes first:
+//! lookup raised. So it does where a loop just ends at an item that is gone, in a function that may
+//! be called with an exception:
+//!
+//! ```c
+//! wr = PyList_GET_ITEM(list, i);          exc = PyErr_GetRaisedException();
+//!                                         wr = PyList_GetItemRef(list, i);
+//!                                         PyErr_SetRaisedException(exc);
+//!                                         if (wr == NULL) {
+//!                                             break;
+//!                                         }
+//! ```
+//!
+//! An argument that may raise comes first:
 //!
 //! ```c
 //! v = PyDict_GetItem(d, PyList_GetItem(keys, i));      key = PyList_GetItem(keys, i);
@@ -21,10 +33,12 @@ use super::Draft;
 use super::calls::declares_next;
 use super::names::Names;
 use crate::ast::{BinaryOp, ExprId, ExprKind, Parent, StmtId, StmtKind};
-use crate::capi::{self, OldErrors, Returns};
+use crate::capi::{self, Form, OldErrors, Returns};
 use crate::strong::exits::exit::Failure;
 use crate::strong::order::runs_first;
+use crate::strong::pending::entered::keeps_entered;
 use crate::strong::pending::raising::leaves_errors_alone;
+use crate::strong::pending::unasked::drops_exception;
 use crate::strong::plan::{Lookup, Planned};
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
@@ -44,6 +58,12 @@ pub(in crate::strong) struct Saved {
 pub(in crate::strong) struct Kept {
     pub save: String,
     pub restore: String,
+}
+
+/// What stands before and behind a call, if that keeps the exception of before.
+pub(in crate::strong) fn around(kept: Option<&Kept>) -> (Vec<String>, Vec<String>) {
+    let lines = kept.map(|kept| (kept.save.clone(), kept.restore.clone()));
+    lines.into_iter().unzip()
 }
 
 /// Names the variables for exceptions: lookups of a block, and of blocks in it, share one.
@@ -79,6 +99,7 @@ pub(in crate::strong) fn name_saved(
             None => fresh(stmt),
         };
         let mut named = |arg| (arg, names.fresh(scene, stmt, stem(scene, lookup.call, arg)));
+        lookup.failure.keep_exception();
         lookup.saved = Some(Saved {
             shared: first,
             name,
@@ -124,7 +145,7 @@ fn saving<'g>(
         let all = group
             .iter_mut()
             .flat_map(|planned| &mut planned.home.lookups);
-        let clearing = all.filter(|lookup| clears(scene, lookup));
+        let clearing = all.filter(|lookup| clears(scene, lookup) || ends_quietly(scene, lookup));
         let saving = clearing.filter_map(|lookup| {
             let early = early(scene, lookup.call, &moved, declined)?;
             let fits = early.is_empty() || comes_first(scene, lookup);
@@ -141,6 +162,31 @@ pub(in crate::strong) fn clears(scene: &Scene<'_>, lookup: &Lookup) -> bool {
         && !matches!(lookup.failure, Failure::Exit(_))
         && scene.is_pending(lookup.call)
         && !scene.has_literal_key(lookup.call)
+}
+
+/// Whether a loop ends where the item is gone, and clearing the exception may drop one of an earlier
+/// pass, or the one that the function is called with.
+fn ends_quietly(scene: &Scene<'_>, lookup: &Lookup) -> bool {
+    let may_drop = || drops_exception(scene, lookup.call) || keeps_entered(scene, lookup.call);
+    matches!(lookup.failure, Failure::Break(..))
+        && lookup.failure.drops_exception()
+        && lookup.replacement.strong == "PyList_GetItemRef"
+        && may_drop()
+}
+
+/// Whether clearing the exception of `call`, which finds an item gone, may drop another one of the
+/// function, and that one cannot be put away for it.
+pub(in crate::strong) fn loses_exception(scene: &Scene<'_>, call: ExprId) -> bool {
+    let is_kept = || {
+        let named = scene
+            .call(call)
+            .filter(|(name, _)| *name == "PyList_GET_ITEM");
+        named.is_some_and(|(_, args)| {
+            let mut args = args.iter();
+            args.all(|&arg| is_quiet(scene, arg, &BTreeSet::new()))
+        })
+    };
+    drops_exception(scene, call) && !is_kept()
 }
 
 /// The arguments of `call` that have to be computed before an exception is put away; `None` if that
@@ -211,8 +257,14 @@ fn is_quiet(scene: &Scene<'_>, arg: ExprId, moved: &BTreeSet<ExprId>) -> bool {
 }
 
 impl Draft<'_, '_> {
-    /// Declares the variable for the exception before a lookup, and gives what stands around it.
-    pub(in crate::strong) fn keep_exception(&mut self, lookup: &Lookup, saved: &Saved) -> Kept {
+    /// Declares the variable for the exception before a lookup that gives `result`, and gives what
+    /// stands around it.
+    pub(in crate::strong) fn keep_exception(
+        &mut self,
+        lookup: &Lookup,
+        saved: &Saved,
+        result: &str,
+    ) -> Kept {
         let name = &saved.name;
         let pointer = self.scene.layout.pointer("PyObject *");
         let stmt = match lookup.shape {
@@ -223,7 +275,12 @@ impl Draft<'_, '_> {
             Shape::Presence(..) => self.scene.stmt_of(lookup.call),
             Shape::Guarded(_) | Shape::Returned => None,
         };
-        let is_behind = matches!(lookup.shape, Shape::Initialised(..));
+        let is_behind = match lookup.shape {
+            Shape::Initialised(stmt, _) => {
+                lookup.replacement.form != Form::Return || self.moves_behind(stmt, result)
+            }
+            _ => false,
+        };
         if let Some(stmt) = stmt {
             self.compute_early(stmt, saved);
         }

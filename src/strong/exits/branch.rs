@@ -62,7 +62,7 @@ fn evident(scene: &Scene<'_>, test: StmtId, then: StmtId, fails: bool) -> Option
 
 /// Whether the condition of `stmt` is that a function gave an object, or a variable holds one that
 /// it gave, and it raised an exception otherwise.
-fn is_success(scene: &Scene<'_>, stmt: StmtId, cond: ExprId) -> bool {
+pub(super) fn is_success(scene: &Scene<'_>, stmt: StmtId, cond: ExprId) -> bool {
     match scene.tree.expr(cond).kind {
         ExprKind::Binary {
             op: BinaryOp::NotEquals,
@@ -204,26 +204,6 @@ pub(in crate::strong) fn releases_all(scene: &Scene<'_>, stmt: StmtId) -> bool {
     !stmts.is_empty() && stmts.iter().all(is_part)
 }
 
-/// The values that the function returns right after it raised.
-pub(in crate::strong) fn raised_returns(scene: &Scene<'_>) -> Vec<ExprId> {
-    let blocks = scene.tree.stmts.iter().filter_map(|stmt| match &stmt.kind {
-        StmtKind::Block(stmts) => Some(stmts),
-        _ => None,
-    });
-    let pairs = blocks.flat_map(|stmts| stmts.iter().zip(stmts.iter().skip(1)));
-    pairs
-        .filter_map(|(&first, &second)| {
-            match (&scene.tree.stmt(first).kind, &scene.tree.stmt(second).kind) {
-                (StmtKind::Expr(expr), StmtKind::Return(value)) => {
-                    let (name, _) = scene.call(*expr)?;
-                    value.filter(|_| raises(name))
-                }
-                _ => None,
-            }
-        })
-        .collect()
-}
-
 /// Whether the condition of `stmt` is that a function raised an exception: one of the C API, or of
 /// the package.
 pub(in crate::strong) fn is_failure(scene: &Scene<'_>, stmt: StmtId, cond: ExprId) -> bool {
@@ -241,7 +221,7 @@ pub(in crate::strong) fn is_failure(scene: &Scene<'_>, stmt: StmtId, cond: ExprI
         ExprKind::Unary {
             op: UnaryOp::Not,
             operand,
-        } => failed(scene, stmt, operand, Found::Zero),
+        } => asks_for_exception(scene, operand) || failed(scene, stmt, operand, Found::Zero),
         ExprKind::Binary { op, lhs, rhs } => match op {
             BinaryOp::Equals if scene.is_null(rhs) => failed(scene, stmt, lhs, Found::Zero),
             BinaryOp::Equals if is_minus_one(scene, rhs) => {
@@ -255,9 +235,16 @@ pub(in crate::strong) fn is_failure(scene: &Scene<'_>, stmt: StmtId, cond: ExprI
             let asks = scene
                 .call(cond)
                 .is_some_and(|(name, _)| name == "PyErr_Occurred");
-            asks || failed(scene, stmt, cond, Found::NotZero)
+            asks || asks_for_exception(scene, cond) || failed(scene, stmt, cond, Found::NotZero)
         }
     }
+}
+
+/// Whether a call asks which exception is pending: there is one, whatever the answer.
+/// `if (!PyErr_ExceptionMatches(PyExc_KeyError)) return NULL;`
+fn asks_for_exception(scene: &Scene<'_>, value: ExprId) -> bool {
+    let called = scene.call(value);
+    called.is_some_and(|(name, _)| name == "PyErr_ExceptionMatches")
 }
 
 /// What a test found a value to be.

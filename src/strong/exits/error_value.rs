@@ -1,9 +1,11 @@
 //! What a function returns where it fails.
 
-use super::branch::{Branch, raised_returns};
+use super::branch::{Branch, is_failure, is_success, stmts};
+use super::handled::raises;
 use super::line;
 use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, Type, UnaryOp};
 use crate::capi::{self, Returns};
+use crate::roles::Roles;
 use crate::strong::pending::raising::signs;
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
@@ -12,6 +14,8 @@ use crate::strong::types::is_number;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::strong) enum ErrorValue {
     Null,
+    /// `Py_None`, where `NULL` says that there is nothing: `Py_RETURN_NONE;`.
+    None,
     Number(i64),
     /// A constant of a header that is not seen, as it is written here: `ERROR_INVALID_ARGUMENT`.
     Named(ExprId),
@@ -22,7 +26,10 @@ impl ErrorValue {
     /// else is returned elsewhere: some functions give 0 for failure and 1 for success.
     pub(in crate::strong) fn of(scene: &Scene<'_>, branches: &[Branch]) -> Self {
         if !is_number(&scene.function.ret) {
-            return Self::Null;
+            return match Self::is_none(scene, branches) {
+                true => Self::None,
+                false => Self::Null,
+            };
         }
         let evident = branches.iter().filter(|branch| branch.evident);
         let raised = evident
@@ -37,6 +44,31 @@ impl ErrorValue {
             Some(error) if succeeds_otherwise(scene, error) => error,
             _ => Self::Number(-1),
         }
+    }
+
+    /// Whether `Py_None` is what the function returns where a call raised, and only there, while its
+    /// `NULL` says that there is nothing. Python itself takes no object for an error.
+    ///
+    /// ```c
+    /// if (PyList_GET_SIZE(events) == 0)             if (PySequence_DelSlice(events, 0, n) < 0)
+    ///     return NULL;                                  Py_RETURN_NONE;
+    /// ```
+    fn is_none(scene: &Scene<'_>, branches: &[Branch]) -> bool {
+        let evident = branches.iter().filter(|branch| branch.evident);
+        let raised = evident.filter_map(|branch| returned(scene, branch.jump));
+        let raised: Vec<ExprId> = raised.chain(raised_returns(scene)).collect();
+        let all = || stmts(scene).filter_map(|stmt| returned(scene, stmt));
+        let mut roles = scene.cx.roles().into_iter();
+        let has_role = |roles: &Roles| {
+            let item = scene.cx.item(scene.item);
+            roles.of(item, scene.function).next().is_some()
+        };
+        raised.iter().any(|&value| Self::None.is(scene, value))
+            && !raised.iter().any(|&value| Self::Null.is(scene, value))
+            && all().all(|value| !Self::None.is(scene, value) || raised.contains(&value))
+            && all().any(|value| Self::Null.is(scene, value))
+            && !Self::Null.is_handed_on(scene)
+            && !roles.any(has_role)
     }
 
     /// The number or the constant that is written down.
@@ -58,6 +90,7 @@ impl ErrorValue {
     pub(in crate::strong) fn is(self, scene: &Scene<'_>, value: ExprId) -> bool {
         match self {
             Self::Null => scene.is_null(value),
+            Self::None => is_py_none(scene, value),
             Self::Number(error) => number(scene, value) == Some(error),
             Self::Named(error) => {
                 let name = constant(scene, value);
@@ -72,6 +105,7 @@ impl ErrorValue {
     /// return PyObject_RichCompareBool(key, PyTuple_GET_ITEM(pair, 0), Py_EQ);
     /// return (double *)PyErr_NoMemory();
     /// out = PyList_New(n); … return out;
+    /// int equal = PyObject_RichCompareBool(a, b, Py_EQ); … return equal;
     /// ```
     pub(in crate::strong) fn is_handed_on(self, scene: &Scene<'_>) -> bool {
         let error = match self {
@@ -79,26 +113,27 @@ impl ErrorValue {
             // -1 is true for a `bool`, and a large size for a `size_t`.
             Self::Number(_) if !is_signed(&scene.function.ret) => return false,
             Self::Number(error) => error,
-            Self::Named(_) => return false,
+            Self::Named(_) | Self::None => return false,
         };
         let tells = |name: &str| match scene.error_return(name) {
             Some(known) => known.raised.contains(&error),
             None => signs(name).is_sign(error) || self == Self::Null && gives_null(name),
         };
-        let mut stmts = (0..).zip(&scene.tree.stmts).map(|(at, _)| StmtId(at));
-        stmts.any(|stmt| {
+        stmts(scene).any(|stmt| {
             let value = returned(scene, stmt).map(|value| scene.tree.without_casts(value));
             let called = value.and_then(|value| scene.call(value));
             let local = value.and_then(|value| scene.as_local(value));
             called.is_some_and(|(name, _)| tells(name))
-                || self == Self::Null && local.is_some_and(|local| is_only_made(scene, local))
+                || local.is_some_and(|local| match self {
+                    Self::Null => is_only_made(scene, local),
+                    _ => is_only_status(scene, local, error),
+                })
         })
     }
 
     /// `NULL`, `-1`, or as the function writes it: `-1.0`, `CHECKED(-1)`.
     pub(in crate::strong) fn text(self, scene: &Scene<'_>) -> String {
-        let mut stmts = (0..).zip(&scene.tree.stmts).map(|(at, _)| StmtId(at));
-        let written = stmts.find_map(|stmt| {
+        let written = stmts(scene).find_map(|stmt| {
             returned(scene, stmt).filter(|&value| self.is(scene, value))?;
             let text = line(scene, stmt)?;
             let value = text.strip_prefix("return")?.strip_suffix(';')?;
@@ -107,6 +142,7 @@ impl ErrorValue {
         match (written, self) {
             (Some(text), _) => text,
             (None, Self::Null) => "NULL".to_owned(),
+            (None, Self::None) => "Py_NewRef(Py_None)".to_owned(),
             (None, Self::Number(error)) => error.to_string(),
             (None, Self::Named(error)) => constant(scene, error).unwrap_or_default().to_owned(),
         }
@@ -131,6 +167,39 @@ fn is_only_made(scene: &Scene<'_>, local: LocalId) -> bool {
         })
 }
 
+/// Whether all that the number `local` gets, but for what is written down, is given by functions of
+/// the C API that say `error` where they fail, and nothing clears what they raise.
+fn is_only_status(scene: &Scene<'_>, local: LocalId, error: i64) -> bool {
+    let is_reckoned = |expr: ExprId| {
+        let place = scene.tree.changed(expr);
+        place.is_some_and(|place| scene.as_local(place) == Some(local))
+            && !matches!(
+                scene.tree.expr(expr).kind,
+                ExprKind::Assign { op: None, .. }
+            )
+    };
+    let stores = scene.tree.stores().filter(|&(given, _)| given == local);
+    let values = stores.map(|(_, value)| value);
+    let mut called = values
+        .filter(|&value| number(scene, value).is_none())
+        .peekable();
+    let ty = &scene.tree.local(local).ty;
+    let clears = || scene.tree.calls().any(|(_, name)| name == "PyErr_Clear");
+    is_number(ty)
+        && is_signed(ty)
+        && !scene.cfg.address_taken().contains(&local)
+        && called.peek().is_some()
+        && called.all(|value| tells(scene, value, error))
+        && !scene.tree.expr_ids().any(is_reckoned)
+        && !clears()
+}
+
+/// Whether `value` is what a function of the C API gives, which says `error` where it fails.
+fn tells(scene: &Scene<'_>, value: ExprId, error: i64) -> bool {
+    let called = scene.call(scene.tree.without_casts(value));
+    called.is_some_and(|(name, _)| signs(name).is_sign(error))
+}
+
 /// Whether a function of the C API raises an exception and gives `NULL`: `PyErr_NoMemory`.
 fn gives_null(name: &str) -> bool {
     let effects = capi::effects(name);
@@ -146,10 +215,59 @@ fn is_signed(ty: &Type) -> bool {
 
 /// Whether the function also returns something else than the error.
 fn succeeds_otherwise(scene: &Scene<'_>, error: ErrorValue) -> bool {
-    let count = u32::try_from(scene.tree.stmts.len()).expect("arenas are indexed by u32");
-    (0..count)
-        .filter_map(|at| returned(scene, StmtId(at)))
-        .any(|value| !error.is(scene, value))
+    let mut values = stmts(scene).filter_map(|stmt| returned(scene, stmt));
+    values.any(|value| !error.is(scene, value))
+}
+
+/// The values that the function returns where it raised itself, or a call did that it asks.
+///
+/// ```c
+/// failed: PyErr_SetString(PyExc_ValueError, "…"); return -1;
+/// return PyErr_Occurred() ? -1 : 0;
+/// return text != NULL ? read(text) : NULL;
+/// ```
+pub(in crate::strong) fn raised_returns(scene: &Scene<'_>) -> Vec<ExprId> {
+    let blocks = scene.tree.stmts.iter().filter_map(|stmt| match &stmt.kind {
+        StmtKind::Block(stmts) => Some(stmts),
+        _ => None,
+    });
+    let pairs = blocks.flat_map(|stmts| stmts.iter().zip(stmts.iter().skip(1)));
+    let behind = pairs.filter_map(|(&first, &second)| {
+        let (name, _) = scene.call(done_at(scene, first)?)?;
+        returned(scene, second).filter(|_| raises(name))
+    });
+    let chosen = stmts(scene).filter_map(|stmt| {
+        let value = returned(scene, stmt)?;
+        match scene.tree.expr(scene.tree.without_casts(value)).kind {
+            ExprKind::Conditional {
+                cond,
+                then: Some(then),
+                ..
+            } if is_failure(scene, stmt, cond) => Some(then),
+            ExprKind::Conditional {
+                cond, otherwise, ..
+            } if is_success(scene, stmt, cond) => Some(otherwise),
+            _ => None,
+        }
+    });
+    behind.chain(chosen).collect()
+}
+
+/// What a statement does, be it behind a label.
+fn done_at(scene: &Scene<'_>, stmt: StmtId) -> Option<ExprId> {
+    match scene.tree.stmt(stmt).kind {
+        StmtKind::Expr(expr) => Some(expr),
+        StmtKind::Label { body, .. } => done_at(scene, body),
+        _ => None,
+    }
+}
+
+/// Whether a value is `Py_None`, with a reference of its own or without.
+fn is_py_none(scene: &Scene<'_>, value: ExprId) -> bool {
+    match &scene.tree.expr(scene.tree.without_casts(value)).kind {
+        ExprKind::Name(Name::Global(name)) => &**name == "Py_None",
+        _ => matches!(scene.call(value), Some(("Py_NewRef", [arg])) if is_py_none(scene, *arg)),
+    }
 }
 
 /// The name of a constant: a global one in capital letters.

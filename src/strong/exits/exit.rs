@@ -15,8 +15,8 @@ use super::{Exits, text};
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Parent, StmtId, StmtKind, UnaryOp};
 use crate::capi::{Absent, OldErrors, Replacement};
 use crate::rule::Errors;
+use crate::strong::emit::saved::loses_exception;
 use crate::strong::pending::entered::is_destructor;
-use crate::strong::pending::unasked::drops_exception;
 use crate::strong::plan::takes_result;
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
@@ -44,6 +44,13 @@ pub(in crate::strong) enum Failure {
 }
 
 impl Failure {
+    /// The lookup leaves no exception behind, and the one of before is still there.
+    pub(in crate::strong) fn keep_exception(&mut self) {
+        if let Self::Break(_, lines) = self {
+            lines.retain(|line| line != "PyErr_Clear();");
+        }
+    }
+
     /// Whether nothing is left of the exception where it goes on, be it one from before.
     pub(in crate::strong) fn drops_exception(&self) -> bool {
         let (Self::Break(_, lines) | Self::Stop(lines)) = self else {
@@ -244,7 +251,7 @@ fn exit(
     };
     let kept_apart = || {
         let left =
-            loop_kept_apart(scene, call).filter(|_| is_list && !drops_exception(scene, call))?;
+            loop_kept_apart(scene, call).filter(|_| is_list && !loses_exception(scene, call))?;
         let lines = ["PyErr_Clear();", "break;"].map(str::to_owned);
         Some(Failure::Break(left, lines.to_vec()))
     };

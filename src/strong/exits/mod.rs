@@ -44,13 +44,13 @@ use std::cell::OnceCell;
 
 use crate::ast::{ExprId, LocalId, Parent, StmtId, StmtKind};
 use crate::cfg::{BlockId, Point};
-use crate::strong::pending::unasked::drops_exception;
+use crate::strong::emit::saved::loses_exception;
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 use bound::bounded_loop;
-use branch::{Branch, branches, is_failure, raised_returns, stmts};
+use branch::{Branch, branches, is_failure, stmts};
 use earlier::{goes_to_error, raises_behind};
-use error_value::ErrorValue;
+use error_value::{ErrorValue, raised_returns};
 use handled::leaves_exception;
 use held::{Held, fails_cleanly, gives_only_errors};
 use locks::{Taken, asks_for_lock, taken_at};
@@ -339,9 +339,8 @@ impl<'s, 'a> Exits<'s, 'a> {
         let bound = bounded_loop(scene, self.call)?;
         let outer = bound.outer;
         let (start, end) = (scene.cfg.before(bound.body)?, scene.cfg.after(outer)?);
-        // What is locked around the loop is given back behind it. An exception of an earlier pass
-        // would go with the one that is cleared here.
-        if taken_at(scene, start) != self.locks || drops_exception(scene, self.call) {
+        // What is locked around the loop is given back behind it.
+        if taken_at(scene, start) != self.locks || loses_exception(scene, self.call) {
             return None;
         }
         let start = self.known(self.held.at(start)?);

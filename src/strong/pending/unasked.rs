@@ -7,7 +7,7 @@
 //! ```
 
 use super::later::Later;
-use crate::ast::ExprId;
+use crate::ast::{ExprId, Tree};
 use crate::roles::Role;
 use crate::strong::scene::Scene;
 
@@ -21,18 +21,28 @@ pub(in crate::strong) fn meets_exception(scene: &Scene<'_>, call: ExprId) -> boo
     scene.is_pending(call) || scene.pending().is_unasked(point) && !never_asked()
 }
 
-/// Whether clearing the exception of `call` may drop another one, which the function knows of or asks
-/// for later. What it never asks for is lost as it is.
+/// Whether clearing the exception of `call` may drop another one, which the function knows of, or it
+/// or one that calls it asks for later. What nobody ever asks for is lost as it is.
 pub(in crate::strong) fn drops_exception(scene: &Scene<'_>, call: ExprId) -> bool {
-    let asks = || scene.tree.calls().any(|(_, name)| name == "PyErr_Occurred");
+    let Some(point) = scene.cfg.call(call) else {
+        return true;
+    };
+    let pending = scene.pending();
+    let asks = |tree: &Tree| tree.calls().any(|(_, name)| name == "PyErr_Occurred");
     let is_known = || {
-        let state = scene
-            .cfg
-            .call(call)
-            .and_then(|at| scene.pending().state(at));
+        let state = pending.state(point);
         state.is_none_or(|worlds| worlds.shown.is_some())
     };
-    scene.is_pending(call) && (asks() || is_known())
+    let caller_asks = || {
+        let mut calls = scene.cx.calls_to(&scene.function.name).iter();
+        calls.any(|site| {
+            let caller = scene.cx.function(site.item);
+            caller.is_some_and(|it| asks(&it.tree))
+        })
+    };
+    let is_pending = scene.is_pending(call);
+    is_pending && (asks(scene.tree) || is_known())
+        || (is_pending || pending.is_unasked(point)) && caller_asks()
 }
 
 /// Whether nobody but Python calls the function, which stops a debug build where it gives an object

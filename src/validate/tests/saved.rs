@@ -55,3 +55,29 @@ fn nothing_else_runs_meanwhile() {
     assert_eq!(around("(PyObject *)Py_TYPE(k)"), [""; 0]);
     assert_eq!(around("make_key(k)"), [LOST]);
 }
+
+#[test]
+fn an_item_of_a_list_is_a_lookup() {
+    const LOOP: &str = "
+static void f(PyObject *d, int n) {
+    for (int i = 0; i < n; i++) {
+        PyObject *v = PyList_GET_ITEM(d, i);
+        use(v);
+    }
+}
+";
+    let with = |behind: &str| {
+        let lookup = format!(
+            "PyObject *exc = PyErr_GetRaisedException();
+             PyObject *v = PyList_GetItemRef(d, i);
+             {behind} if (!v) break;"
+        );
+        let lookup = ("PyObject *v = PyList_GET_ITEM(d, i);", &*lookup);
+        wrong(LOOP, &[lookup, RELEASE])
+    };
+    assert_eq!(with("PyErr_SetRaisedException(exc);"), [""; 0]);
+    for behind in ["", "log_it(d); PyErr_SetRaisedException(exc);"] {
+        let found = with(behind);
+        assert!(found.contains(&LOST.to_owned()), "{behind}: {found:?}");
+    }
+}

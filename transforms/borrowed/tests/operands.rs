@@ -100,3 +100,82 @@ fn what_functions_of_python_2_make() {
          }
         "#);
 }
+
+/// The value is looked up once, behind the test of the item; what follows it is done once as well.
+#[test]
+fn an_item_in_the_lookup_of_a_declaration() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value = PyDict_GetItem(dict, PyList_GET_ITEM(list, i));
+    int size = weigh(list);
+    if (value == NULL)
+        return -1;
+    if (PyList_Append(list, value) < 0)
+        return -1;
+    return size;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *value = PyDict_GetItem(dict, PyList_GET_ITEM(list, i));
+        -    int size = weigh(list);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    PyObject *value;
+        +    int size;
+        +    if (item == NULL) {
+        +        return -1;
+        +    }
+        +    if (PyDict_GetItemRef(dict, item, &value) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    size = weigh(list);
+        +    Py_DECREF(item);
+             if (value == NULL)
+                 return -1;
+        -    if (PyList_Append(list, value) < 0)
+        +    if (PyList_Append(list, value) < 0) {
+        +        Py_DECREF(value);
+                 return -1;
+        +    }
+        +    Py_DECREF(value);
+             return size;
+         }
+        ");
+}
+
+#[test]
+fn an_item_in_the_lookup_of_a_declaration_of_a_list() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *value = PyList_GetItem(PyList_GET_ITEM(list, i), 0);
+    if (value == NULL)
+        return -1;
+    if (PyList_Append(list, value) < 0)
+        return -1;
+    return 0;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *value = PyList_GetItem(PyList_GET_ITEM(list, i), 0);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    PyObject *value;
+        +    if (item == NULL) {
+        +        return -1;
+        +    }
+        +    value = PyList_GetItemRef(item, 0);
+        +    Py_DECREF(item);
+             if (value == NULL)
+                 return -1;
+        -    if (PyList_Append(list, value) < 0)
+        +    if (PyList_Append(list, value) < 0) {
+        +        Py_DECREF(value);
+                 return -1;
+        +    }
+        +    Py_DECREF(value);
+             return 0;
+         }
+        ");
+}

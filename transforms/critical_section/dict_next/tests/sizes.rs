@@ -442,7 +442,7 @@ fn who_decides_by_the_size_fills_nothing() {
         append,
         "for (i = 0; i < n; i++) take(other, i);"
     ));
-    assert!(!is_free(asked, append, "return n;"));
+    assert!(!is_free(asked, append, "return n + 1;"));
     assert!(!is_free(asked, append, "take(other, n);"));
     assert!(!is_free(asked, append, "PyList_GET_ITEM(other, n - 1);"));
 }

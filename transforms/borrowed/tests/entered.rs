@@ -1,0 +1,285 @@
+//! Loops that just end at an item that is gone, where an exception may be pending: it stays.
+
+use super::all;
+
+/// The loop over `list`, in a function that is called with an exception.
+fn entered(body: &str) -> String {
+    all(&format!(
+        "
+static void each(PyObject *list)
+{{
+{}
+}}
+static PyObject *g(PyObject *list)
+{{
+    PyObject *name = PyObject_GetAttrString(list, \"name\");
+    each(list);
+    return name;
+}}
+",
+        body.trim_matches('\n')
+    ))
+}
+
+#[test]
+fn an_assignment() {
+    insta::assert_snapshot!(entered(
+        r#"
+    Py_ssize_t i;
+    PyObject *item;
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        item = PyList_GET_ITEM(list, i);
+        use(item);
+    }
+"#
+    ), @"
+        @@
+             PyObject *item;
+             for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        -        item = PyList_GET_ITEM(list, i);
+        +        PyObject *exc = PyErr_GetRaisedException();
+        +        item = PyList_GetItemRef(list, i);
+        +        PyErr_SetRaisedException(exc);
+        +        if (item == NULL) {
+        +            break;
+        +        }
+                 use(item);
+        +        Py_DECREF(item);
+             }
+         }
+        ");
+}
+
+#[test]
+fn the_only_statement() {
+    insta::assert_snapshot!(entered(
+        r#"
+    Py_ssize_t i;
+    for (i = 0; i < PyList_GET_SIZE(list); i++)
+        use(PyList_GET_ITEM(list, i));
+"#
+    ), @"
+        @@
+         {
+             Py_ssize_t i;
+        -    for (i = 0; i < PyList_GET_SIZE(list); i++)
+        -        use(PyList_GET_ITEM(list, i));
+        +    for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        +        PyObject *exc = PyErr_GetRaisedException();
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        PyErr_SetRaisedException(exc);
+        +        if (item == NULL) {
+        +            break;
+        +        }
+        +        use(item);
+        +        Py_DECREF(item);
+        +    }
+         }
+         static PyObject *g(PyObject *list)
+        ");
+}
+
+#[test]
+fn a_declaration() {
+    insta::assert_snapshot!(entered(
+        r#"
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        PyObject *other = NULL;
+        use(item, &other);
+    }
+"#
+    ), @"
+        @@
+         {
+             for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        -        PyObject *item = PyList_GET_ITEM(list, i);
+        +        PyObject *exc = PyErr_GetRaisedException();
+        +        PyObject *item = PyList_GetItemRef(list, i);
+                 PyObject *other = NULL;
+        +        PyErr_SetRaisedException(exc);
+        +        if (item == NULL) {
+        +            break;
+        +        }
+                 use(item, &other);
+        +        Py_DECREF(item);
+             }
+         }
+        ");
+}
+
+#[test]
+fn declarations_of_c89() {
+    insta::assert_snapshot!(entered(
+        r#"
+    Py_ssize_t i;
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        int size = weigh(item);
+        use(item, size);
+    }
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        int size = weigh(PyList_GET_ITEM(list, i));
+        use(size);
+    }
+"#
+    ), @"
+        @@
+             Py_ssize_t i;
+             for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        -        PyObject *item = PyList_GET_ITEM(list, i);
+        -        int size = weigh(item);
+        +        PyObject *exc = PyErr_GetRaisedException();
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        int size;
+        +        PyErr_SetRaisedException(exc);
+        +        if (item == NULL) {
+        +            break;
+        +        }
+        +        size = weigh(item);
+                 use(item, size);
+        +        Py_DECREF(item);
+             }
+             for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        -        int size = weigh(PyList_GET_ITEM(list, i));
+        +        PyObject *exc = PyErr_GetRaisedException();
+        +        PyObject *item2 = PyList_GetItemRef(list, i);
+        +        int size;
+        +        PyErr_SetRaisedException(exc);
+        +        if (item2 == NULL) {
+        +            break;
+        +        }
+        +        size = weigh(item2);
+        +        Py_DECREF(item2);
+                 use(size);
+             }
+        ");
+}
+
+#[test]
+fn lookups_of_items() {
+    insta::assert_snapshot!(entered(
+        r#"
+    Py_ssize_t i, j;
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *row = PyList_GET_ITEM(list, i);
+        for (j = 0; j < PyList_GET_SIZE(row); j++)
+            use(PyList_GET_ITEM(row, j));
+    }
+"#
+    ), @"
+        @@
+             Py_ssize_t i, j;
+             for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        -        PyObject *row = PyList_GET_ITEM(list, i);
+        -        for (j = 0; j < PyList_GET_SIZE(row); j++)
+        -            use(PyList_GET_ITEM(row, j));
+        +        PyObject *exc = PyErr_GetRaisedException();
+        +        PyObject *row = PyList_GetItemRef(list, i);
+        +        PyErr_SetRaisedException(exc);
+        +        if (row == NULL) {
+        +            break;
+        +        }
+        +        for (j = 0; j < PyList_GET_SIZE(row); j++) {
+        +            PyObject *exc2 = PyErr_GetRaisedException();
+        +            PyObject *item = PyList_GetItemRef(row, j);
+        +            PyErr_SetRaisedException(exc2);
+        +            if (item == NULL) {
+        +                break;
+        +            }
+        +            use(item);
+        +            Py_DECREF(item);
+        +        }
+        +        Py_DECREF(row);
+             }
+         }
+        ");
+}
+
+#[test]
+fn an_exception_of_an_earlier_pass() {
+    insta::assert_snapshot!(all(
+        r#"
+static double total;
+static void f(PyObject *self, PyObject *list)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        total += PyFloat_AsDouble(item);
+    }
+    if (PyErr_Occurred())
+        log_error(self);
+}
+"#
+    ), @"
+        @@
+         {
+             for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        -        PyObject *item = PyList_GET_ITEM(list, i);
+        +        PyObject *exc = PyErr_GetRaisedException();
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        PyErr_SetRaisedException(exc);
+        +        if (item == NULL) {
+        +            break;
+        +        }
+                 total += PyFloat_AsDouble(item);
+        +        Py_DECREF(item);
+             }
+             if (PyErr_Occurred())
+        ");
+}
+
+#[test]
+fn an_exception_that_only_the_caller_asks_for() {
+    insta::assert_snapshot!(all(
+        r#"
+static double total;
+static void add_up(PyObject *list)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        total += PyFloat_AsDouble(item);
+    }
+}
+static int g(PyObject *list)
+{
+    add_up(list);
+    return PyErr_Occurred() ? -1 : 0;
+}
+"#
+    ), @"
+        @@
+         {
+             for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        -        PyObject *item = PyList_GET_ITEM(list, i);
+        +        PyObject *exc = PyErr_GetRaisedException();
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        PyErr_SetRaisedException(exc);
+        +        if (item == NULL) {
+        +            break;
+        +        }
+                 total += PyFloat_AsDouble(item);
+        +        Py_DECREF(item);
+             }
+         }
+        ");
+}
+
+/// What gives the list may raise an exception of its own, which has to be told.
+#[test]
+fn a_list_that_a_call_gives() {
+    insta::assert_snapshot!(all(
+        r#"
+static long f(PyObject *self)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(rows(self)); i++) {
+        PyObject *item = PyList_GET_ITEM(rows(self), i);
+        total += PyFloat_AsDouble(item);
+    }
+    if (PyErr_Occurred())
+        log_error(self);
+    return 0;
+}
+"#
+    ), @"4: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
+}

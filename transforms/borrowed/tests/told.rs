@@ -1,0 +1,229 @@
+//! How functions show what they return after an exception.
+
+use super::all;
+
+/// The result for a function that reads an item of `list` and goes on so.
+fn of(result: &str, rest: &str) -> String {
+    all(&format!(
+        "
+static {result} f(PyObject *list, PyObject *key, Py_ssize_t i)
+{{
+    PyObject *item = PyList_GET_ITEM(list, i);
+{}
+}}
+",
+        rest.trim_matches('\n')
+    ))
+}
+
+fn is_by_hand(result: &str, rest: &str) -> bool {
+    of(result, rest).contains("the checked call can fail where the macro could not")
+}
+
+#[test]
+fn a_status_that_a_variable_hands_on() {
+    insta::assert_snapshot!(of("int", "
+    int equal = PyObject_RichCompareBool(item, key, Py_EQ);
+    log_it(equal);
+    return equal;"
+    ), @"
+        @@
+         static int f(PyObject *list, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GET_ITEM(list, i);
+        -    int equal = PyObject_RichCompareBool(item, key, Py_EQ);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    int equal;
+        +    if (item == NULL) {
+        +        return -1;
+        +    }
+        +    equal = PyObject_RichCompareBool(item, key, Py_EQ);
+        +    Py_DECREF(item);
+             log_it(equal);
+             return equal;
+        ");
+    let given = |rest: &str| {
+        is_by_hand(
+            "int",
+            &format!("int equal = 0; use(item); {rest} return equal;"),
+        )
+    };
+    assert!(!given("equal = PyObject_IsTrue(key);"));
+    assert!(given("equal = compare(item, key);"));
+    assert!(given("equal = PyObject_IsTrue(key); equal++;"));
+    assert!(given("equal = PyObject_IsTrue(key); take(&equal);"));
+    assert!(given(
+        "equal = PyObject_IsTrue(key); if (equal < 0) { PyErr_Clear(); equal = 0; }"
+    ));
+}
+
+#[test]
+fn what_is_raised_behind_a_label() {
+    insta::assert_snapshot!(of("unsigned char", "
+    long n = PyLong_AsLong(item);
+    if (n < 1 || n > 8)
+        goto failed;
+    return n;
+failed:
+    PyErr_SetString(PyExc_ValueError, \"1 to 8\");
+    return 0;"
+    ), @"
+        @@
+         static unsigned char f(PyObject *list, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GET_ITEM(list, i);
+        -    long n = PyLong_AsLong(item);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    long n;
+        +    if (item == NULL) {
+        +        return 0;
+        +    }
+        +    n = PyLong_AsLong(item);
+        +    Py_DECREF(item);
+             if (n < 1 || n > 8)
+                 goto failed;
+        ");
+    // It returns 0 without an exception as well, and tells nothing by that.
+    assert!(is_by_hand(
+        "int",
+        "
+    if (item == key)
+        goto done;
+    return use(item);
+done:
+    log_it(item);
+    return 0;"
+    ));
+}
+
+#[test]
+fn what_an_exception_decides() {
+    insta::assert_snapshot!(of("int", "
+    use(item);
+    return PyErr_Occurred() ? -1 : 0;"
+    ), @"
+        @@
+         static int f(PyObject *list, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GET_ITEM(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    if (item == NULL) {
+        +        return -1;
+        +    }
+             use(item);
+        +    Py_DECREF(item);
+             return PyErr_Occurred() ? -1 : 0;
+         }
+        ");
+    let by_hand = |value: &str| {
+        let rest = format!("PyObject *text; use(item); text = PyObject_Str(key); return {value};");
+        is_by_hand("void *", &rest)
+    };
+    assert!(!by_hand("text != NULL ? data(text) : NULL"));
+    assert!(!by_hand("text == NULL ? NULL : data(text)"));
+    assert!(by_hand("key != NULL ? data(text) : NULL"));
+    assert!(by_hand("text != NULL ? NULL : data(key)"));
+}
+
+#[test]
+fn what_asks_which_exception_there_is() {
+    insta::assert_snapshot!(of("PyObject *", "
+    if (use(item) < 0) {
+        if (!PyErr_ExceptionMatches(PyExc_KeyError))
+            return NULL;
+        PyErr_Clear();
+    }
+    return made_for(key);"
+    ), @"
+        @@
+         static PyObject * f(PyObject *list, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GET_ITEM(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    if (item == NULL) {
+        +        return NULL;
+        +    }
+             if (use(item) < 0) {
+        +        Py_DECREF(item);
+                 if (!PyErr_ExceptionMatches(PyExc_KeyError))
+                     return NULL;
+                 PyErr_Clear();
+        +    } else {
+        +        Py_DECREF(item);
+             }
+             return made_for(key);
+        ");
+    assert!(is_by_hand(
+        "PyObject *",
+        "
+    if (use(item) < 0) {
+        if (PyErr_ExceptionMatches(PyExc_KeyError)) {
+            PyErr_Clear();
+            return NULL;
+        }
+    }
+    return made_for(key);"
+    ));
+}
+
+#[test]
+fn none_where_null_says_that_there_is_nothing() {
+    let popped = |nothing: &str, error: &str, end: &str| {
+        of(
+            "PyObject *",
+            &format!(
+                "
+    Py_INCREF(item);
+    if (i == 3)
+        {nothing}
+    if (PySequence_DelSlice(list, 0, i) == -1)
+        {error}
+    {end}"
+            ),
+        )
+    };
+    insta::assert_snapshot!(popped("return NULL;", "Py_RETURN_NONE;", "return item;"), @"
+        @@
+         static PyObject * f(PyObject *list, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GET_ITEM(list, i);
+        -    Py_INCREF(item);
+        -    if (i == 3)
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    if (item == NULL) {
+        +        Py_RETURN_NONE;
+        +    }
+        +    if (i == 3) {
+        +        Py_DECREF(item);
+                 return NULL;
+        -    if (PySequence_DelSlice(list, 0, i) == -1)
+        +    }
+        +    if (PySequence_DelSlice(list, 0, i) == -1) {
+        +        Py_DECREF(item);
+                 Py_RETURN_NONE;
+        +    }
+             return item;
+         }
+        ");
+    let is_by_hand = |nothing: &str, error: &str, end: &str| {
+        let said = popped(nothing, error, end);
+        said.contains("the checked call can fail where the macro could not")
+    };
+    assert!(!is_by_hand(
+        "return NULL;",
+        "return Py_NewRef(Py_None);",
+        "return item;"
+    ));
+    // Who returns no `NULL` has just not thought of exceptions.
+    assert!(is_by_hand("return key;", "Py_RETURN_NONE;", "return item;"));
+    assert!(is_by_hand(
+        "return NULL;",
+        "Py_RETURN_NONE;",
+        "Py_RETURN_NONE;"
+    ));
+    assert!(is_by_hand(
+        "Py_RETURN_NONE;",
+        "PyErr_Clear();",
+        "return item;"
+    ));
+}
