@@ -263,15 +263,15 @@ impl Follower<'_, '_> {
         }
     }
 
-    /// Whether what is read or assigned is a number, as far as the declarations of the package tell:
-    /// `child->count`.
+    /// Whether what is read or assigned is a number, or made of numbers only, as far as the
+    /// declarations of the package tell: `child->count`, `node->box` of `struct box { int x, y; }`.
     pub(in crate::strong) fn is_number(&self, source: Source) -> bool {
         let Source::Expr(expr) = source else {
             return false;
         };
         let types = self.scene.cx.types();
         let ty = types.of(self.scene.tree, expr);
-        ty.is_some_and(|ty| types.is_number(ty))
+        ty.is_some_and(|ty| types.is_plain(ty))
     }
 
     /// Adds what the outcome of a test says; whether it can be at all.
