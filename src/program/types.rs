@@ -8,6 +8,9 @@ use crate::ast::{ExprId, ExprKind, Name, Storage, StructDef, Tree, Type, TypeKin
 /// How many `typedef`s are followed.
 const MAX_ALIASES: usize = 16;
 
+/// How many structs may stand in each other.
+const MAX_NESTED: usize = 4;
+
 /// The declarations of the package by name. Of several that share a name the first counts, but a
 /// field has the type that all of them give it: each file may have a `struct state` of its own.
 #[derive(Debug, Default)]
@@ -153,6 +156,44 @@ impl<'a> Types<'a> {
     #[must_use]
     pub fn is_number(&self, ty: &Type) -> bool {
         self.resolved(ty).is_number()
+    }
+
+    /// Whether nothing in a value of this type can be a pointer: it is a number, or made of numbers
+    /// only, `struct range { int start, end; }`. An array by itself is read as a pointer.
+    #[must_use]
+    pub fn is_plain(&self, ty: &Type) -> bool {
+        let is_array = matches!(self.resolved(ty).kind, TypeKind::Array(..));
+        !is_array && self.is_made_of_numbers(ty, MAX_NESTED)
+    }
+
+    /// The names of all such structs, by `typedef` and by tag.
+    pub fn plain_structs(&self) -> impl Iterator<Item = String> {
+        let tags = self.structs.keys().filter_map(|key| {
+            let tag = key.strip_prefix("struct ")?;
+            Some((key.clone(), TypeKind::Struct(Some(tag.into()))))
+        });
+        let is_struct = |ty: &Type| matches!(self.resolved(ty).kind, TypeKind::Struct(_));
+        let names = self.typedefs.iter().filter(move |(_, ty)| is_struct(ty));
+        let names = names.map(|(name, _)| ((*name).to_owned(), TypeKind::Named((*name).into())));
+        let all = tags
+            .chain(names)
+            .map(|(name, kind)| (name, Type::plain(kind)));
+        all.filter(|(_, ty)| self.is_plain(ty))
+            .map(|(name, _)| name)
+    }
+
+    /// Whether the memory of a value holds numbers only, with structs in structs up to a `depth`.
+    fn is_made_of_numbers(&self, ty: &Type, depth: usize) -> bool {
+        let resolved = self.resolved(ty);
+        if let TypeKind::Array(element, _) = &resolved.kind {
+            return self.is_made_of_numbers(element, depth);
+        }
+        let defs = || self.structs.get(&self.key(ty)?).filter(|_| depth > 0);
+        let is_plain = |def: &&StructDef| {
+            let mut fields = def.fields.iter();
+            !def.fields.is_empty() && fields.all(|it| self.is_made_of_numbers(&it.ty, depth - 1))
+        };
+        resolved.is_number() || defs().is_some_and(|defs| defs.iter().all(is_plain))
     }
 
     /// Whether it is a pointer to a Python object: `PyObject *`, or a `struct` that begins with

@@ -22,7 +22,7 @@ use order::{Called, calls_any};
 pub(crate) use outs::Outs;
 
 use super::track::{Callees, Keeps, KnownCallees};
-use crate::ast::Function;
+use crate::ast::{Function, Type, TypeKind};
 use crate::capi::{self, REPLACEMENTS, Returns, StealWhen};
 use crate::cfg::{self, Cfg};
 use crate::facts::{Functions, Reference, Stated};
@@ -73,6 +73,8 @@ pub struct Summaries {
     /// What the project says, which wins.
     facts: Functions,
     makes_frozen_sets: bool,
+    /// Names of types that have no pointers in them.
+    plain: BTreeSet<Box<str>>,
 }
 
 /// Most times that functions which call each other are followed.
@@ -97,6 +99,7 @@ impl Summaries {
             awaited: called.iter().map(|function| function.name.into()).collect(),
             facts: program.facts.clone(),
             makes_frozen_sets: calls_any(program, &["PyFrozenSet_New"]),
+            plain: types.plain_structs().map(Into::into).collect(),
         };
         let mut stale = vec![true; called.len()];
         for _ in 0..=MAX_ROUNDS {
@@ -316,6 +319,14 @@ impl Callees for Summaries {
 
     fn is_known(&self, name: &str) -> bool {
         self.functions.contains_key(name) || KnownCallees.is_known(name)
+    }
+
+    fn is_plain(&self, ty: &Type) -> bool {
+        match &ty.kind {
+            TypeKind::Named(name) => self.plain.contains(&**name),
+            TypeKind::Struct(Some(tag)) => self.plain.contains(&*format!("struct {tag}")),
+            _ => false,
+        }
     }
 }
 

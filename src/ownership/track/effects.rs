@@ -1,6 +1,7 @@
 //! What calls do to the references they get.
 
 use super::state::Value;
+use crate::ast::Type;
 use crate::capi::{self, OutKind, StealWhen};
 
 /// What is known of a called function.
@@ -36,6 +37,10 @@ pub trait Callees {
 
     /// Whether it is known what the function does with its arguments.
     fn is_known(&self, name: &str) -> bool;
+
+    /// Whether nothing in a `struct` of the package, which a variable of this type is, can be a
+    /// pointer.
+    fn is_plain(&self, ty: &Type) -> bool;
 }
 
 /// What a function keeps of an argument without a reference of its own.
@@ -84,6 +89,10 @@ impl Callees for KnownCallees {
 
     fn is_known(&self, name: &str) -> bool {
         name.starts_with("Py") || capi::effects(name).is_some()
+    }
+
+    fn is_plain(&self, _: &Type) -> bool {
+        false
     }
 
     fn stores(&self, _: &str, _: usize, _: usize) -> bool {

@@ -59,7 +59,8 @@ impl<'a> Stepper<'a> {
     }
 
     pub(super) fn holds_pointer(&self, local: LocalId) -> bool {
-        self.facts.holds_pointer(local)
+        let ty = &self.facts.tree.local(local).ty;
+        self.facts.holds_pointer(local) && !self.callees.is_plain(ty)
     }
 
     /// Runs one instruction; pushes the states it can end in.

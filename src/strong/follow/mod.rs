@@ -60,6 +60,16 @@ pub(in crate::strong) enum Mode {
     Apart,
 }
 
+/// What is left to the code as it is, in [`Mode::Adopt`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::strong) enum Leaves {
+    Nothing,
+    /// What other definitions of the variable give.
+    Definitions,
+    /// The reference that it takes for another variable: `text = item; Py_INCREF(text);`.
+    Taken,
+}
+
 /// Calls whose results are owned after a change, with a note of those that made a difference to
 /// somebody.
 pub(in crate::strong) struct Strong<'s> {
@@ -115,8 +125,7 @@ pub(in crate::strong) struct Follower<'s, 'a> {
     /// Whether paths without an object are taken to have `NULL`, or what others have that they meet:
     /// so what else stands against a change comes to light.
     pub supposes_null: bool,
-    /// Whether what other definitions give is left to the code, in [`Mode::Adopt`].
-    pub leaves_others: bool,
+    pub leaves: Leaves,
     /// Slots not to be used.
     pub suppressed: BTreeSet<Slot>,
     /// Statements at which a release leaves `NULL` in the variable.

@@ -6,7 +6,7 @@ use super::hold::{Carrier, Hold, Kind, Sources, State};
 use super::itself::names_itself;
 use super::texts::{follow_text, is_text};
 use super::web::Given;
-use super::{Decisions, Follower, Mode};
+use super::{Decisions, Follower, Leaves, Mode};
 use crate::ast::{BinaryOp, ExprId, LocalId, StmtKind};
 use crate::cfg::{
     Base, Comparison, Condition, Instr, InstrKind, Op, Operand, Place, Point, Source, TempId,
@@ -155,7 +155,9 @@ impl Follower<'_, '_> {
                     self.check_alive(state);
                 }
                 state.carriers.insert(carrier, kind);
-                self.hand_over(point, local, instr.source, state);
+                let after = point.next();
+                self.pass_on(stored(self.scene, instr.source), local, after, state);
+                self.hand_over(local, after, state);
             }
             Some(Kind::Inside) if !is_number(&self.scene.tree.local(local).ty) => {
                 if self.is_static(local) && !self.stores_inside(point, instr.source, state) {
@@ -168,11 +170,9 @@ impl Follower<'_, '_> {
         }
     }
 
-    /// A reference that the code took is now that of another variable, and its own business.
-    fn hand_over(&self, point: Point, local: LocalId, source: Source, state: &mut State) {
+    /// A reference that the code took is that of another variable from now on, and its own business.
+    pub(in crate::strong) fn hand_over(&self, local: LocalId, after: Point, state: &mut State) {
         let counted = matches!(state.hold, Hold::Held { count: 1.., .. });
-        let after = point.next();
-        self.pass_on(stored(self.scene, source), local, after, state);
         let others = self.is_needed_beside(local, state, after);
         if self.mode == Mode::Adopt && counted && Some(local) != self.home && !others {
             state.clear();
@@ -229,7 +229,7 @@ impl Follower<'_, '_> {
                 count: u8::from(self.mode == Mode::Adopt),
                 null: true,
             },
-            Given::Borrowed(_) if self.leaves_others => Hold::Settled,
+            Given::Borrowed(_) if self.leaves == Leaves::Definitions => Hold::Settled,
             Given::Borrowed(_) => {
                 let Some(value) = super::web::assigned(self.scene, instr.source, local) else {
                     return state.fail(some_paths());
@@ -271,15 +271,15 @@ impl Follower<'_, '_> {
         }
     }
 
-    /// Whether what is read or assigned is a number, as far as the declarations of the package tell:
-    /// `child->count`.
+    /// Whether what is read or assigned is a number, or made of numbers only, as far as the
+    /// declarations of the package tell: `child->count`, `node->box` of `struct box { int x, y; }`.
     pub(in crate::strong) fn is_number(&self, source: Source) -> bool {
         let Source::Expr(expr) = source else {
             return false;
         };
         let types = self.scene.cx.types();
         let ty = types.of(self.scene.tree, expr);
-        ty.is_some_and(|ty| types.is_number(ty))
+        ty.is_some_and(|ty| types.is_plain(ty))
     }
 
     /// Adds what the outcome of a test says; whether it can be at all.

@@ -5,7 +5,7 @@ use super::counts::{Effect, effect};
 use super::forgotten::keeps_bare;
 use super::hold::{Carrier, Hold, Kind, State};
 use super::step::kind_of;
-use super::{Decisions, Follower, Mode, Repair};
+use super::{Decisions, Follower, Leaves, Mode, Repair};
 use crate::ast::{ExprId, ExprKind, LocalId, Parent, StmtKind};
 use crate::capi::{self, OldErrors, replacement};
 use crate::cfg::{Callee, Operand, Point, Source, TempId};
@@ -220,6 +220,10 @@ impl Follower<'_, '_> {
                 self.existing_count(expr, effect, count, state, sink);
                 let count = count.saturating_add(1);
                 state.hold = Hold::Held { count, null };
+                let taken = local.filter(|_| effect == Effect::Take);
+                if let Some(local) = taken.filter(|_| self.leaves == Leaves::Taken) {
+                    self.hand_over(local, point.next(), state);
+                }
             }
             Effect::Release => self.existing_release(point, expr, count, null, state, sink),
             Effect::Clear if self.is_last(count, state) => {
@@ -355,7 +359,8 @@ impl Follower<'_, '_> {
     /// says so if its definition is known, else that of the variable which gets the result.
     fn may_give_pointer(&self, name: &str, expr: ExprId) -> bool {
         if let Some((_, function)) = self.scene.cx.definitions(name).next() {
-            return may_point_inside(&function.ret);
+            let is_plain = self.scene.cx.types().is_plain(&function.ret);
+            return may_point_inside(&function.ret) && !is_plain;
         }
         let mut target = self.scene.parent_of_expr(expr);
         while let Some(Parent::Expr(outer)) = target {

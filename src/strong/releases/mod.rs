@@ -24,10 +24,11 @@ use crate::ast::ExprId;
 use crate::capi::{Absent, OldErrors};
 use crate::strong::exits::exit::Failure;
 use crate::strong::exits::joined::entered_with_null;
+use crate::strong::follow::apart::named;
 use crate::strong::follow::arms;
 use crate::strong::follow::slots::Slots;
 use crate::strong::follow::web::Given;
-use crate::strong::follow::{Decisions, Follower, Mode, Strong};
+use crate::strong::follow::{Decisions, Follower, Leaves, Mode, Strong};
 use crate::strong::plan::{Home, Lookup};
 use crate::strong::reason::Reason;
 use crate::strong::reason::why::truer;
@@ -54,19 +55,19 @@ pub(in crate::strong) fn follow(
     ) {
         return Ok(Decisions::default());
     }
-    let follow_as = |mode, leaves_others, weak| {
+    let follow_as = |mode, leaves, weak| {
         let mut follower = follower(mode, scene, slots, home, strong, weak);
-        follower.leaves_others = leaves_others;
+        follower.leaves = leaves;
         follow_as(follower, home)
     };
     if home.is_apart {
-        return follow_as(Mode::Apart, false, None);
+        return follow_as(Mode::Apart, Leaves::Nothing, None);
     }
     if home.web.values().any(|given| *given == Given::Parameter) {
         return Err(Reason::OverwritesParameter(home.name.clone()));
     }
     let follow_with = |weak: Option<Weak>| {
-        let as_mode = |mode| follow_as(mode, false, weak.clone());
+        let as_mode = |mode| follow_as(mode, Leaves::Nothing, weak.clone());
         let mended = |reason| match may_mend(scene, home) {
             true => as_mode(Mode::Mend),
             false => Err(reason),
@@ -76,11 +77,16 @@ pub(in crate::strong) fn follow(
             counted.or_else(mended)
         };
         // What a function hands out must be its own on every path.
-        let settled = |reason| match scene.hands_out {
+        let leaving = |leaves, reason| match scene.hands_out {
             true => Err(reason),
-            false => follow_as(Mode::Adopt, true, weak.clone()).map_err(|_| reason),
+            false => follow_as(Mode::Adopt, leaves, weak.clone()).map_err(|_| reason),
         };
-        let adopted = as_mode(Mode::Adopt).or_else(settled);
+        let taken = |reason| match takes_for_others(scene, home) {
+            true => leaving(Leaves::Taken, reason),
+            false => Err(reason),
+        };
+        let settled = |reason| leaving(Leaves::Definitions, reason);
+        let adopted = as_mode(Mode::Adopt).or_else(taken).or_else(settled);
         adopted.or_else(|reason| others(()).map_err(|_| reason))
     };
     match adapt(scene, home).and_then(follow_with) {
@@ -92,6 +98,18 @@ pub(in crate::strong) fn follow(
         }
         other => other,
     }
+}
+
+/// Whether the function takes references by other names than that of `home`.
+fn takes_for_others(scene: &Scene<'_>, home: &Home) -> bool {
+    let mut calls = scene.tree.expr_ids();
+    calls.any(|call| match scene.call(call) {
+        Some(("Py_INCREF" | "Py_XINCREF", [taken])) => {
+            let local = named(scene, *taken);
+            local.is_some() && local != home.local
+        }
+        _ => false,
+    })
 }
 
 fn follow_as(mut follower: Follower<'_, '_>, home: &Home) -> Result<Decisions, Reason> {
@@ -168,7 +186,7 @@ fn follower<'s, 'a>(
         mode,
         starts_null: false,
         supposes_null: false,
-        leaves_others: false,
+        leaves: Leaves::Nothing,
         suppressed: slots.last_choices().clone(),
         cleared: BTreeSet::new(),
     }

@@ -717,3 +717,106 @@ fn a_reference_that_is_taken_behind_its_theft_goes() {
 "#
     ), @"7: `PyTuple_SET_ITEM` takes over a reference that the function does not own: check the code as it is");
 }
+
+#[test]
+fn a_reference_that_another_variable_takes_is_the_new_one() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i), *text, *result;
+    if (item == NULL)
+        return NULL;
+    if (PyUnicode_Check(item)) {
+        text = PyUnicode_AsUTF8String(item);
+        if (text == NULL)
+            return NULL;
+    } else {
+        text = item;
+        Py_INCREF(text);
+    }
+    result = PyObject_Repr(text);
+    Py_DECREF(text);
+    return result;
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i), *text, *result;
+        +    PyObject *item = PyList_GetItemRef(list, i), *text, *result;
+             if (item == NULL)
+                 return NULL;
+             if (PyUnicode_Check(item)) {
+                 text = PyUnicode_AsUTF8String(item);
+        +        Py_DECREF(item);
+                 if (text == NULL)
+                     return NULL;
+             } else {
+                 text = item;
+        -        Py_INCREF(text);
+             }
+             result = PyObject_Repr(text);
+        ");
+}
+
+#[test]
+fn a_reference_that_may_be_taken_for_another_variable() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *value, *text = NULL;
+    value = PyDict_GetItemWithError(dict, key);
+    if (value != NULL && PyBytes_Check(value)) {
+        text = value;
+        Py_INCREF(text);
+    } else if (value != NULL) {
+        text = PyObject_Str(value);
+    }
+    return text;
+"#
+    ), @"
+        @@
+         {
+             PyObject *value, *text = NULL;
+        -    value = PyDict_GetItemWithError(dict, key);
+        +    (void)PyDict_GetItemRef(dict, key, &value);
+             if (value != NULL && PyBytes_Check(value)) {
+                 text = value;
+        -        Py_INCREF(text);
+             } else if (value != NULL) {
+                 text = PyObject_Str(value);
+        +        Py_DECREF(value);
+             }
+             return text;
+        ");
+}
+
+#[test]
+fn one_that_the_other_variable_releases_before_its_use_is_kept() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i), *other;
+    if (item == NULL)
+        return NULL;
+    other = item;
+    Py_INCREF(other);
+    Py_DECREF(other);
+    return PyObject_Repr(other);
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i), *other;
+        +    PyObject *item = PyList_GetItemRef(list, i), *other;
+        +    PyObject *result;
+             if (item == NULL)
+                 return NULL;
+             other = item;
+        -    Py_INCREF(other);
+        -    Py_DECREF(other);
+        -    return PyObject_Repr(other);
+        +    result = PyObject_Repr(other);
+        +    Py_DECREF(item);
+        +    return result;
+         }
+        ");
+}

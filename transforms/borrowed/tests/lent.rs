@@ -162,7 +162,7 @@ static int f(PyObject *dict, PyObject *key) {
         text = PyObject_Bytes(o);
         if (!text) FAIL(\"no text\");
     }
-    CHECK(store(PyBytes_AS_STRING(text)));
+    CHECK(store(PyBytes_AS_STRING(text), Py_TYPE(o)));
     Py_DECREF(text);
     return 0;
 }

@@ -53,6 +53,7 @@ mod owners;
 mod passed_on;
 mod path;
 mod pending;
+mod plain;
 mod presence;
 mod read_behind;
 mod saved;
