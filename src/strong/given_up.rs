@@ -12,7 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ast::{ExprId, ExprKind, Init, LocalId, Tree};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtKind, Tree, UnaryOp};
 use crate::capi::{self, Returns};
 use crate::cfg::{Cfg, Point};
 use crate::ownership::summary::Param;
@@ -46,7 +46,7 @@ impl Body<'_, '_> {
         self.runs_out_at(local, begin, &|_, _| false)
     }
 
-    /// The same, where some calls that take a reference over do not count.
+    /// The same, where what some calls are given stays what the function has.
     fn runs_out_at(
         self,
         local: LocalId,
@@ -78,15 +78,75 @@ impl Body<'_, '_> {
         let names = names_of(self.tree, local);
         let values = self.tree.stores().filter(|(it, _)| names.contains(it));
         let mut lenders = values.filter_map(|(_, value)| lender(self.tree.without_casts(value)));
-        // `PyTuple_SET_ITEM(t, 0, list);`: as long as the function has `t`, it has what is in there.
-        let keeps = |name: &str, args: &[ExprId]| {
-            let tuple = args.first().map(|&arg| self.tree.without_casts(arg));
-            let tuple = tuple.and_then(|it| self.tree.as_local(it));
-            matches!(name, "PyTuple_SET_ITEM" | "PyTuple_SetItem")
-                && tuple.is_some_and(|tuple| !self.is_given_up(tuple, begin))
-        };
+        // As long as the function has a container, it has what is in there.
+        let keeps = |name: &str, args: &[ExprId]| self.is_kept_by_own(name, args, begin);
         self.runs_out_at(local, begin, &keeps)
             || lenders.any(|owner| self.runs_out_at(owner, begin, &keeps))
+    }
+
+    /// Whether a call puts something into a container that the function still has at `begin`, and out
+    /// of which nobody else takes it: a tuple, or what only the function knows.
+    ///
+    /// ```c
+    /// PyDict_SetItemString(result, "names", names);
+    /// Py_DECREF(names);                       /* `result` keeps it */
+    /// ```
+    fn is_kept_by_own(self, name: &str, args: &[ExprId], begin: Point) -> bool {
+        let container = args.first().map(|&arg| self.tree.without_casts(arg));
+        let Some(container) = container.and_then(|it| self.tree.as_local(it)) else {
+            return false;
+        };
+        let is_own = match name {
+            "PyTuple_SET_ITEM" | "PyTuple_SetItem" => true,
+            "PyDict_SetItem"
+            | "PyDict_SetItemString"
+            | "PyList_Append"
+            | "PyList_SET_ITEM"
+            | "PyList_SetItem" => self.is_private(container),
+            _ => false,
+        };
+        is_own && !self.is_given_up(container, begin)
+    }
+
+    /// Whether a variable gets nothing but what the function makes, and it does nothing with it but to
+    /// fill it, to ask for it, and to return it.
+    fn is_private(self, local: LocalId) -> bool {
+        let tree = self.tree;
+        let is_it = |expr: ExprId| tree.as_local(tree.without_casts(expr)) == Some(local);
+        let names = BTreeSet::from([local]);
+        let is_made = |value: ExprId| {
+            let name = tree.called(tree.without_casts(value));
+            tree.is_null(value)
+                || name.is_some_and(|name| self.cx.summaries().returns(name) == Some(Returns::New))
+        };
+        let mut stores = self.stores(&names);
+        if tree.local(local).is_param || !stores.all(|(_, value)| is_made(value)) {
+            return false;
+        }
+        let plain = tree.expr_ids().map(|expr| match &tree.expr(expr).kind {
+            ExprKind::Call { args, .. } => {
+                let of_python = tree.called(expr).and_then(capi::effects).is_some();
+                let first = args.first().is_some_and(|&first| is_it(first));
+                usize::from(of_python && first)
+            }
+            ExprKind::Binary { op, lhs, rhs } => {
+                let asks = matches!(op, BinaryOp::Equals | BinaryOp::NotEquals);
+                usize::from(asks && is_it(*lhs)) + usize::from(asks && is_it(*rhs))
+            }
+            ExprKind::Unary { op, operand } => usize::from(*op == UnaryOp::Not && is_it(*operand)),
+            ExprKind::Assign { lhs, .. } => usize::from(is_it(*lhs)),
+            _ => 0,
+        });
+        let plain: usize = plain.sum();
+        let asked = tree.stmts.iter().filter(|stmt| match stmt.kind {
+            StmtKind::If { cond, .. } => is_it(cond),
+            StmtKind::Return(Some(value)) => is_it(value),
+            _ => false,
+        });
+        let named = tree
+            .expr_ids()
+            .filter(|&expr| tree.as_local(expr) == Some(local));
+        named.count() == plain + asked.count()
     }
 
     /// Where a variable gets a reference of its own.
@@ -166,15 +226,30 @@ impl Body<'_, '_> {
             _ => false,
         };
         let calls = self.tree.calls().filter_map(|(call, name)| {
-            let change = self.of_call(call, name, names)?;
-            if change == Change::GivesUp && is_kept(call, name) {
-                return None;
-            }
+            let change = self.of_call(call, name, names);
+            // What is stolen stays what the function has, and what is counted is one more.
+            let change = match change {
+                Some(Change::GivesUp) if is_kept(call, name) => return None,
+                None if is_kept(call, name) && self.is_given(call, names) => Change::Takes,
+                change => change?,
+            };
             Some((self.cfg.call(call)?, change))
         });
         let stores = self.stores(names);
         let stores = stores.filter_map(|(at, _)| Some((self.cfg.store(at)?, Change::Set)));
         calls.chain(stores).collect()
+    }
+
+    /// Whether a call gets what a variable holds, behind its first argument.
+    fn is_given(self, call: ExprId, names: &BTreeSet<LocalId>) -> bool {
+        let is_it = |&arg: &ExprId| {
+            let local = self.tree.as_local(self.tree.without_casts(arg));
+            local.is_some_and(|local| names.contains(&local))
+        };
+        match &self.tree.expr(call).kind {
+            ExprKind::Call { args, .. } => args.iter().skip(1).any(is_it),
+            _ => false,
+        }
     }
 
     fn of_call(self, call: ExprId, name: &str, names: &BTreeSet<LocalId>) -> Option<Change> {

@@ -27,6 +27,7 @@ fn nobody_may_hold_the_container() {
     let made = "names = PyObject_GetAttrString(self, \"names\"); if (!names) return NULL;";
     let lent = "t = PyObject_GetAttrString(self, \"args\"); if (!t) return NULL;
     names = PyTuple_GET_ITEM(t, 0);";
+    let own = &format!("{made} t = PyDict_New(); if (t == NULL) return NULL;");
     for (code, is_gone) in [
         (made.to_owned(), false),
         (format!("{made} Py_DECREF(names);"), true),
@@ -39,6 +40,18 @@ fn nobody_may_hold_the_container() {
         (format!("{lent}"), false),
         (format!("{lent} Py_DECREF(t);"), true),
         ("names = list;".to_owned(), false),
+        (
+            format!("{own} PyDict_SetItemString(t, \"x\", names); Py_DECREF(names);"),
+            false,
+        ),
+        (
+            format!("{own} PyDict_SetItemString(t, \"x\", names); Py_DECREF(names); share(t);"),
+            true,
+        ),
+        (
+            format!("{made} PyDict_SetItemString(dict, \"x\", names); Py_DECREF(names);"),
+            true,
+        ),
         (
             format!("{made} t = PyTuple_New(1); PyTuple_SET_ITEM(t, 0, names);"),
             false,

@@ -89,17 +89,29 @@ fn size_of_list<'t>(scope: &Scope<'t>, kind: &ExprKind, site: &Site) -> Option<&
         }
         _ => false,
     };
-    let is_of_dict = LIST_SIZES.contains(&name) && values(scope, list).any(is_made);
+    let asks = LIST_SIZES.contains(&name) || OTHER_SIZES.contains(&name);
+    let is_of_dict = asks && values(scope, list).any(is_made);
     is_of_dict.then_some(name)
 }
 
-const LISTS: [&str; 6] = [
+const OTHER_SIZES: [&str; 4] = [
+    "PySet_GET_SIZE",
+    "PySet_Size",
+    "PyTuple_GET_SIZE",
+    "PyTuple_Size",
+];
+
+const LISTS: [&str; 10] = [
     "PyDict_Items",
     "PyDict_Keys",
     "PyDict_Values",
     "PyMapping_Items",
     "PyMapping_Keys",
     "PyMapping_Values",
+    "PySequence_Fast",
+    "PySequence_List",
+    "PySequence_Tuple",
+    "PySet_New",
 ];
 
 /// The call that asks for a size, and what it asks.

@@ -37,7 +37,8 @@ pub(super) fn fix(copy: &Copy<'_>, names: &mut Names<'_>) -> Option<Fix> {
         release: format!("Py_DECREF({name});"),
         result: result.as_ref().map(|(name, _)| name.as_str()),
     };
-    writer.make(region, &name, &dict, result.as_ref())?;
+    let argument = cast_of(copy).unwrap_or_else(|| dict.clone());
+    writer.make(region, &name, &argument, result.as_ref())?;
     for reader in copy.readers() {
         writer.read(reader, &name)?;
     }
@@ -48,6 +49,23 @@ pub(super) fn fix(copy: &Copy<'_>, names: &mut Names<'_>) -> Option<Fix> {
     let mut fix = Fix::safe(format!("iterate over a copy of `{dict}`"));
     fix.edits = draft.edits();
     Some(fix)
+}
+
+/// The dict as the loop names it, where that is a pointer of another type:
+/// `PyDict_Next((PyObject *)self->names, …` of a `PyDictObject *`.
+fn cast_of(copy: &Copy<'_>) -> Option<String> {
+    let scope = copy.scope;
+    let ExprKind::Call { args, .. } = &scope.expr(copy.life.site.call).kind else {
+        return None;
+    };
+    let named = args
+        .first()
+        .copied()
+        .filter(|&arg| scope.uncast(arg) != arg)?;
+    let ty = scope.cx.types().of(scope.tree(), scope.uncast(named));
+    let pointee = ty.as_ref().and_then(|ty| ty.pointee());
+    let is_object = pointee.is_some_and(|ty| ty.name() == Some("PyObject"));
+    scope.text(named).filter(|_| !is_object)
 }
 
 impl Copy<'_> {

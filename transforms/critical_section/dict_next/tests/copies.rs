@@ -17,6 +17,29 @@ fill(PyObject *d, PyObject **names, PyObject *hook)
     ))
 }
 
+#[test]
+fn the_dict_is_a_pointer_of_another_type() {
+    for (ty, dict) in [("PyDictObject", "(PyObject *)d"), ("PyObject", "d")] {
+        let result = diff(&format!(
+            "
+static long f({ty} *d, PyObject *hook)
+{{
+    PyObject *value, *last = NULL;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next((PyObject *)d, &pos, NULL, &value)) {{
+        if (PyObject_CallOneArg(hook, value) == NULL)
+            return -1;
+        last = value;
+    }}
+    return last && PyObject_CallOneArg(hook, last) ? 0 : -1;
+}}
+"
+        ));
+        let copied = format!("PyDict_Copy({dict})\n");
+        assert!(result.contains(&copied), "{result}");
+    }
+}
+
 const CALLS_BACK: &str = "
     while (PyDict_Next(d, &pos, &key, &value)) {
         if (PyObject_CallOneArg(hook, key) == NULL)

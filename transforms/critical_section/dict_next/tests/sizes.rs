@@ -820,6 +820,16 @@ fn a_list_of_the_keys_may_be_shorter_than_the_loop() {
         assert!(said.contains(assumed), "{said}");
         assert!(!said.contains("PyDict_Copy"), "{said}");
     }
+    for (list, size) in [
+        ("PySequence_List(d)", "PyList_GET_SIZE"),
+        ("PySequence_Tuple(d)", "PyTuple_GET_SIZE"),
+        ("PySet_New(d)", "PySet_GET_SIZE"),
+    ] {
+        let made = format!("{list}; n = {size}(other); hashes = malloc(n);");
+        let said = said(&made, "*hashes++ = 1;");
+        let assumed = format!("no more items in the loop than `{size}` says outside of it");
+        assert!(said.contains(&assumed), "{said}");
+    }
     let other = "PyDict_Keys(self); hashes = malloc(PyList_GET_SIZE(other));";
     assert!(said(other, "*hashes++ = 1;").contains("safe: "));
     let unasked = "PyDict_Keys(d); PyList_Sort(other);";
