@@ -88,16 +88,7 @@ impl Follower<'_, '_> {
         }
         // Where nothing is computed, what comes in front of it comes before it.
         let is_plain = matches!(value, None | Some(Operand::Null | Operand::Int(_)));
-        let writable = match self.scene.tree.stmt(stmt).kind {
-            // `Py_RETURN_NONE;` has no keyword.
-            StmtKind::Return(Some(_)) => {
-                let text = self.scene.stmt_span(stmt).map(|it| self.scene.text(it));
-                is_plain || text.is_some_and(|text| text.starts_with("return"))
-            }
-            StmtKind::Return(None) => is_plain,
-            _ => false,
-        };
-        let writable = writable && self.scene.stmt_span(stmt).is_some() && !state.detached;
+        let writable = !state.detached && self.may_write(stmt, is_plain);
         let is_counted = !self.keeps_counting() && count > 0;
         if is_counted && (!writable || !self.forgets(count, state, sink)) {
             return state.clear();
@@ -114,6 +105,19 @@ impl Follower<'_, '_> {
             false => Slot::InReturn(stmt),
         };
         self.release(slot, null, state, sink);
+    }
+
+    /// Whether a release can be written where `stmt` leaves: in front of it where its value `is_plain`,
+    /// else behind its keyword, which `Py_RETURN_NONE;` has not.
+    fn may_write(&self, stmt: StmtId, is_plain: bool) -> bool {
+        let text = self.scene.stmt_span(stmt).map(|it| self.scene.text(it));
+        match self.scene.tree.stmt(stmt).kind {
+            StmtKind::Return(Some(_)) => {
+                text.is_some_and(|text| is_plain || text.starts_with("return"))
+            }
+            StmtKind::Return(None) => is_plain && text.is_some(),
+            _ => false,
+        }
     }
 
     /// The new reference goes to the caller of a function that gave none.

@@ -37,7 +37,7 @@ fn nobody_may_hold_the_container() {
             format!("{made} if (i) {{ Py_DECREF(names); return NULL; }}"),
             false,
         ),
-        (format!("{lent}"), false),
+        (lent.to_owned(), false),
         (format!("{lent} Py_DECREF(t);"), true),
         ("names = list;".to_owned(), false),
         (
