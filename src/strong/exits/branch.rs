@@ -165,7 +165,7 @@ fn branch_with(
         match scene.call(expr).map(|(name, _)| name) {
             // `PyErr_Clear(); PyErr_Format(PyExc_TypeError, …);`
             Some(name) if raises(name) => (branch.evident, branch.clears) = (true, false),
-            Some(name) if clears(scene.cx, name) => branch.clears = true,
+            Some(_) if clears(scene, expr) => branch.clears = true,
             Some("Py_DECREF" | "Py_XDECREF" | "Py_CLEAR") => branch.releases.push(stmt),
             Some(name) if frees(name) => branch.releases.push(stmt),
             _ if undone(scene, stmt).is_some() => branch.releases.push(stmt),

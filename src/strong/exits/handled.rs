@@ -4,22 +4,30 @@ use super::branch::Branch;
 use crate::ast::ExprId;
 use crate::capi::words_of;
 use crate::cfg::{Point, reaches};
-use crate::rule::PackageCx;
 use crate::strong::scene::Scene;
 
 /// Whether a call of this name clears the exception: the function of Python, or one of the package
 /// that calls it and raises nothing, `clear_error()`.
-pub(super) fn clears(cx: &PackageCx<'_>, name: &str) -> bool {
-    let mut bodies = cx.definitions(name).map(|(_, it)| &it.tree).peekable();
+pub(super) fn clears(scene: &Scene<'_>, call: ExprId) -> bool {
+    let Some((name, args)) = scene.call(call) else {
+        return false;
+    };
+    let mut bodies = scene
+        .cx
+        .definitions(name)
+        .map(|(_, it)| &it.tree)
+        .peekable();
     match bodies.peek() {
         Some(_) => bodies.any(|tree| {
             let is_clear = |(_, name): (ExprId, &str)| name == "PyErr_Clear";
             tree.calls().any(is_clear) && !tree.calls().any(|(_, name)| raises(name))
         }),
+        // `g_clear_error(&error)` clears another one.
         None => {
             let words: Vec<String> = words_of(name).collect();
             let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&&**word));
-            has(&["clear"]) && has(&["err", "error", "errors", "exc", "exception"])
+            args.is_empty() && has(&["clear"]) && has(&["err", "error", "exc", "exception"])
+                || name == "PyErr_Clear"
         }
     }
 }
