@@ -15,6 +15,8 @@
 //! a static variable holds nothing but what such lookups gave, and no reference of it is ever taken
 //! or released: it may as well have one, which lives as long as it does.
 
+use std::collections::BTreeSet;
+
 use super::emit::Draft;
 use super::emit::stored::{Setting, in_place, set_static};
 use super::exits::branch::is_same;
@@ -104,48 +106,90 @@ fn adopted(scene: &Scene<'_>, stored: Stored, replacement: &'static Replacement)
         stored.stmt,
     )
     .ok()?;
-    let edit = scene.layout.remove(scene.stmt_span(taken)?);
-    draft.fix.edits.push(edit);
+    draft.remove(&BTreeSet::from([taken.call]), &place).ok()?;
+    if let Some(value) = taken.other {
+        let span = scene.span(value)?;
+        draft.insert(span.start(), "Py_NewRef(");
+        draft.insert(span.end(), ")");
+        draft.compat("Py_NewRef");
+    }
     draft.finish().ok()
 }
 
-/// The statement behind the store that takes a reference to what the place holds, with at most a
-/// test in between of whether it holds anything.
-fn taken_behind(scene: &Scene<'_>, stored: Stored) -> Option<StmtId> {
-    let takes = |stmt: StmtId| match scene.tree.stmt(stmt).kind {
-        StmtKind::Expr(call) => match scene.call(call) {
-            Some(("Py_INCREF" | "Py_XINCREF", [arg])) => {
-                is_same(scene, scene.tree.without_casts(*arg), stored.place)
-            }
-            _ => false,
-        },
-        _ => false,
-    };
+/// Where the code takes a reference to what a place holds.
+#[derive(Debug, Clone, Copy)]
+struct Taken {
+    /// The `Py_INCREF`.
+    call: ExprId,
+    /// What the place gets instead where the lookup found nothing, which is counted as well.
+    other: Option<ExprId>,
+}
+
+/// Where the code takes a reference behind the store, with at most a test in between of whether the
+/// place holds anything.
+fn taken_behind(scene: &Scene<'_>, stored: Stored) -> Option<Taken> {
+    let takes = |&stmt: &StmtId| takes(scene, stmt, stored.place);
     let (siblings, at) = scene.siblings(stored.stmt)?;
-    let next = *siblings.get(at + 1)?;
-    if takes(next) {
-        return Some(next);
+    let next = siblings.get(at + 1)?;
+    let taken = |call| Taken { call, other: None };
+    if let Some(call) = takes(next) {
+        return Some(taken(call));
     }
     let StmtKind::If {
         cond,
         then,
         otherwise,
-    } = scene.tree.stmt(next).kind
+    } = &scene.tree.stmt(*next).kind
     else {
         return None;
     };
-    let inner = match &scene.tree.stmt(then).kind {
-        StmtKind::Block(stmts) => &stmts[..],
-        _ => return None,
+    // What the other branch does, it does without an object.
+    let with_object = match asked(scene, *cond, stored.place)? {
+        true => Some(then),
+        false => otherwise.as_ref(),
     };
-    match asked(scene, cond, stored.place)? {
-        // What an `else` does, it does without an object.
-        true if inner.len() > 1 => inner.first().copied().filter(|&first| takes(first)),
-        true => None,
-        false if otherwise.is_none() && leaves(scene, inner) => {
-            siblings.get(at + 2).copied().filter(|&stmt| takes(stmt))
+    if let Some(with_object) = with_object {
+        let first = stmts_of(scene, with_object).first();
+        return first.and_then(takes).map(taken);
+    }
+    let inner = stmts_of(scene, then);
+    let call = siblings.get(at + 2).and_then(takes)?;
+    let other = other(scene, inner, stored.place);
+    (other.is_some() || leaves(scene, inner)).then_some(Taken { call, other })
+}
+
+/// The statements of a branch, with braces or without.
+fn stmts_of<'s>(scene: &Scene<'s>, branch: &'s StmtId) -> &'s [StmtId] {
+    match &scene.tree.stmt(*branch).kind {
+        StmtKind::Block(stmts) => stmts,
+        _ => std::slice::from_ref(branch),
+    }
+}
+
+/// The call of `stmt`, if that takes a reference to what `place` holds.
+fn takes(scene: &Scene<'_>, stmt: StmtId, place: ExprId) -> Option<ExprId> {
+    let StmtKind::Expr(call) = scene.tree.stmt(stmt).kind else {
+        return None;
+    };
+    match scene.call(call) {
+        Some(("Py_INCREF" | "Py_XINCREF", [arg])) => {
+            is_same(scene, scene.tree.without_casts(*arg), place).then_some(call)
         }
-        false => None,
+        _ => None,
+    }
+}
+
+/// The object that `place` gets, if these statements do no more: `self->hook = Py_None;`.
+fn other(scene: &Scene<'_>, stmts: &[StmtId], place: ExprId) -> Option<ExprId> {
+    let [stmt] = stmts else { return None };
+    let StmtKind::Expr(assignment) = scene.tree.stmt(*stmt).kind else {
+        return None;
+    };
+    match scene.tree.expr(assignment).kind {
+        ExprKind::Assign { op: None, lhs, rhs } if is_same(scene, lhs, place) => {
+            scene.is_never_null(rhs).then_some(rhs)
+        }
+        _ => None,
     }
 }
 

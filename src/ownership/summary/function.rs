@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::outs::{Outs, outs};
 use super::{Param, Summaries, Summary};
-use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree, TypeKind};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree, Type, TypeKind};
 use crate::capi::StealWhen;
 use crate::cfg::{Cfg, Source};
 use crate::ownership::track::{
@@ -117,17 +117,24 @@ fn contents(
 }
 
 /// Whether a step stores a pointer to text or numbers that the object holds,
-/// `*out = ((Outer *)v)->text`: objects and structs may live by themselves.
+/// `*out = ((Outer *)v)->text`, or a struct with one: objects and other structs may live by
+/// themselves.
 fn is_part(tree: &Tree, types: &Types<'_>, step: ExprId) -> bool {
     let ExprKind::Assign { op: None, lhs, rhs } = tree.expr(step).kind else {
         return false;
     };
-    let is_plain = |expr: ExprId| types.of(tree, expr).is_some_and(is_plain_pointer);
+    let is_plain = |expr: ExprId| types.of(tree, expr).is_some_and(|ty| has_part(types, ty));
     let reads = matches!(
         tree.expr(tree.without_casts(rhs)).kind,
         ExprKind::Member { .. } | ExprKind::Index { .. }
     );
     reads && (is_plain(lhs) || is_plain(rhs))
+}
+
+fn has_part(types: &Types<'_>, ty: &Type) -> bool {
+    let def = types.key(ty).and_then(|key| types.definition(&key));
+    let mut fields = def.iter().flat_map(|def| &def.fields);
+    is_plain_pointer(ty) || fields.any(|field| is_plain_pointer(&field.ty))
 }
 
 fn may_be_object(function: &Function, param: LocalId) -> bool {

@@ -264,7 +264,7 @@ impl Draft<'_, '_> {
             _ => None,
         };
         Some(match self.scene.tree.expr(cond).kind {
-            ExprKind::Name(_) => format!("!{}", text(cond)?),
+            ExprKind::Name(_) | ExprKind::Member { .. } => format!("!{}", text(cond)?),
             ExprKind::Unary {
                 op: UnaryOp::Not,
                 operand,
@@ -302,7 +302,7 @@ fn is_idle(scene: &Scene<'_>, expr: ExprId) -> bool {
     match scene.tree.expr(expr).kind {
         ExprKind::Name(_) | ExprKind::Int(_) => true,
         ExprKind::Unary { op, operand } => {
-            matches!(op, UnaryOp::Not | UnaryOp::Minus) && is_idle(scene, operand)
+            matches!(op, UnaryOp::Not | UnaryOp::Minus | UnaryOp::Deref) && is_idle(scene, operand)
         }
         ExprKind::Binary { lhs, rhs, .. } => is_idle(scene, lhs) && is_idle(scene, rhs),
         ExprKind::Member { base, .. } => is_idle(scene, base),

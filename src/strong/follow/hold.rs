@@ -218,6 +218,10 @@ impl State {
         self.awaited.extend(&other.awaited);
         self.released.extend(&other.released);
         self.hold = join_holds(&self.hold, &other.hold, name);
+        // What stands against a release on all paths is the pointer, not that they differ.
+        if let (true, Hold::Broken(Reason::OwnedOnSomePaths(name))) = (self.pinned, &self.hold) {
+            self.hold = Hold::Broken(Reason::DerivedEscapes(name.clone()));
+        }
         self.sources.looked_up |= other.sources.looked_up;
         self.sources.made |= other.sources.made;
         self.sources.unreleased |= other.sources.unreleased;

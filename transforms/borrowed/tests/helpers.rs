@@ -36,6 +36,22 @@ fn a_helper_that_stores_a_pointer_into_the_object() {
 }
 
 #[test]
+fn a_helper_that_copies_a_struct() {
+    let outcome = |field: &str| {
+        let helper = format!(
+            "typedef struct {{ int count; {field}; }} Part;
+typedef struct {{ PyObject_HEAD Part part; }} Outer;
+static void helper(Foo *self, PyObject *v) {{ self->part = ((Outer *)v)->part; }}"
+        );
+        with_helper(&helper, LOOK_AND_PASS)
+    };
+    let with_text = outcome("const char *name");
+    assert!(with_text.contains("would dangle"), "{with_text}");
+    let with_number = outcome("double number");
+    assert!(with_number.contains("PyList_GetItemRef"), "{with_number}");
+}
+
+#[test]
 fn a_helper_that_stores_a_pointer_where_it_is_told() {
     let helper = "static int helper(PyObject *v, PyObject **type) { *type = PyTuple_GET_ITEM(v, 0); return 0; }";
     let body = "

@@ -585,3 +585,21 @@ fn what_an_out_gets_with_a_reference_lives_by_itself() {
          }
         ");
 }
+
+/// The paths differ in whether there is an object, but what stands against a release is the pointer.
+#[test]
+fn pointers_that_a_loop_stores_before_the_thread_is_detached() {
+    insta::assert_snapshot!(int(r#"
+    for (i = 0; i < PyList_Size(list); i++) {
+        PyObject *item = PyList_GetItem(list, i);
+        if (!PyUnicode_Check(item))
+            goto end;
+        names[i] = PyUnicode_AsUTF8(item);
+    }
+    Py_BEGIN_ALLOW_THREADS
+    look_up(names);
+    Py_END_ALLOW_THREADS
+end:
+    return 0;
+"#), @"4: a pointer into the object of `item` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer");
+}

@@ -483,3 +483,139 @@ struct names { const char *first; };
           by hand: a pointer into the object of `v` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer
         ");
 }
+
+/// The function `f` with this body, which fills the fields of a box.
+fn boxed(body: &str) -> String {
+    all(&format!(
+        "struct box {{ PyObject *first, *value; int count; }};
+static int f(struct box *box, PyObject **out, PyObject *dict, PyObject *key)
+{{
+{}
+    return 0;
+}}
+",
+        body.trim_matches('\n')
+    ))
+}
+
+#[test]
+fn a_field_is_tested_without_braces() {
+    insta::assert_snapshot!(boxed(
+        r#"
+    box->first = PyDict_GetItemWithError(dict, key);
+    if (box->first == NULL)
+        return -1;
+    Py_INCREF(box->first);
+    *out = PyDict_GetItemWithError(dict, key);
+    if (*out)
+        Py_INCREF(*out);
+"#
+    ), @"
+        @@
+         static int f(struct box *box, PyObject **out, PyObject *dict, PyObject *key)
+         {
+        -    box->first = PyDict_GetItemWithError(dict, key);
+        +    (void)PyDict_GetItemRef(dict, key, &box->first);
+             if (box->first == NULL)
+                 return -1;
+        -    Py_INCREF(box->first);
+        -    *out = PyDict_GetItemWithError(dict, key);
+        -    if (*out)
+        -        Py_INCREF(*out);
+        +    (void)PyDict_GetItemRef(dict, key, out);
+             return 0;
+         }
+        ");
+}
+
+#[test]
+fn a_field_is_empty_in_the_other_branch() {
+    insta::assert_snapshot!(boxed(
+        r#"
+    box->first = PyDict_GetItemWithError(dict, key);
+    if (box->first) {
+        Py_INCREF(box->first);
+    } else {
+        box->count = 0;
+    }
+    box->value = PyDict_GetItemWithError(dict, key);
+    if (!box->value)
+        box->value = PyList_New(0);
+    else
+        Py_INCREF(box->value);
+"#
+    ), @"
+        @@
+         static int f(struct box *box, PyObject **out, PyObject *dict, PyObject *key)
+         {
+        -    box->first = PyDict_GetItemWithError(dict, key);
+        -    if (box->first) {
+        -        Py_INCREF(box->first);
+        -    } else {
+        +    (void)PyDict_GetItemRef(dict, key, &box->first);
+        +    if (!box->first) {
+                 box->count = 0;
+             }
+        -    box->value = PyDict_GetItemWithError(dict, key);
+        +    (void)PyDict_GetItemRef(dict, key, &box->value);
+             if (!box->value)
+                 box->value = PyList_New(0);
+        -    else
+        -        Py_INCREF(box->value);
+             return 0;
+         }
+        ");
+}
+
+#[test]
+fn a_field_gets_a_reference_to_another_object() {
+    insta::assert_snapshot!(boxed(
+        r#"
+    box->first = PyDict_GetItemWithError(dict, key);
+    if (box->first == NULL)
+        box->first = Py_None;
+    Py_INCREF(box->first);
+    box->value = PyDict_GetItemWithError(dict, key);
+    if (!box->value) {
+        box->value = (PyObject *)&PyDict_Type;
+    }
+    Py_XINCREF(box->value);
+"#
+    ), @"
+        @@
+         static int f(struct box *box, PyObject **out, PyObject *dict, PyObject *key)
+         {
+        -    box->first = PyDict_GetItemWithError(dict, key);
+        +    (void)PyDict_GetItemRef(dict, key, &box->first);
+             if (box->first == NULL)
+        -        box->first = Py_None;
+        -    Py_INCREF(box->first);
+        -    box->value = PyDict_GetItemWithError(dict, key);
+        +        box->first = Py_NewRef(Py_None);
+        +    (void)PyDict_GetItemRef(dict, key, &box->value);
+             if (!box->value) {
+        -        box->value = (PyObject *)&PyDict_Type;
+        +        box->value = Py_NewRef((PyObject *)&PyDict_Type);
+             }
+        -    Py_XINCREF(box->value);
+             return 0;
+         }
+        ");
+}
+
+/// A field that may be empty, one that is counted where it has another object only, one where more
+/// is done about the other object, and one that is left with an object in it.
+#[test]
+fn a_field_with_more_to_it_is_left_alone() {
+    for behind in [
+        "if (box->first == NULL)\n        box->first = box->value;\n    Py_INCREF(box->first);",
+        "if (box->first == NULL) {\n        box->first = Py_None;\n        Py_INCREF(box->first);\n    }",
+        "if (box->first == NULL) {\n        box->first = Py_None;\n        use(box);\n    }\n    Py_INCREF(box->first);",
+        "if (box->first != NULL)\n        return -1;\n    Py_INCREF(box->first);",
+        "if (box->first == NULL || box->count)\n        return -1;\n    Py_INCREF(box->first);",
+    ] {
+        let body = format!("    box->first = PyDict_GetItemWithError(dict, key);\n    {behind}");
+        let left = boxed(&body);
+        assert!(left.contains("decide who owns it"), "{behind}: {left}");
+    }
+}
