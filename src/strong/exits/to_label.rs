@@ -15,6 +15,7 @@
 //! ```
 
 use super::branch::{Branch, jumps};
+use super::earlier::raises_behind;
 use super::held::fails_cleanly;
 use super::made_exit::release;
 use super::state::Owned;
@@ -27,7 +28,7 @@ impl Exits<'_, '_> {
         let scene = self.scene;
         let here = scene.written(self.call)?.start().0;
         let mut branches = jumps(scene);
-        branches.retain(|branch| !branch.clears);
+        branches.retain(|branch| !branch.clears && !raises_behind(scene, branch));
         branches.sort_by_key(|branch| {
             let at = scene.stmt_span(branch.jump);
             at.map(|span| span.start().0.abs_diff(here))
