@@ -65,7 +65,10 @@ pub(super) fn acts(
             expr,
             stmt,
             point: cfg.call(expr)?,
-            key: one_name(&words(expr)),
+            key: match is_returned(tree, stmt, expr) {
+                true => without_numbers(&one_name(&words(expr))),
+                false => one_name(&words(expr)),
+            },
             text: words(expr),
             writes: false,
             may_undo: acts && ignored.contains(&expr),
@@ -88,6 +91,22 @@ fn one_name(call: &str) -> String {
     let call = call.replace("PyMem_Del ", "PyMem_Free ");
     let call = call.replace("PyMem_DEL ", "PyMem_Free ");
     call.replace("PyMem_FREE ", "PyMem_Free ")
+}
+
+/// Whether `stmt` returns what the call `expr` gives.
+fn is_returned(tree: &Tree, stmt: StmtId, expr: ExprId) -> bool {
+    match tree.stmt(stmt).kind {
+        StmtKind::Return(Some(value)) => tree.without_casts(value) == expr,
+        _ => false,
+    }
+}
+
+/// The words of a call without the numbers that it gets: `return leave(&here, 0);` ends the same as
+/// `return leave(&here, -1);`.
+fn without_numbers(call: &str) -> String {
+    let is_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) || *word == "-";
+    let words = call.split(' ').filter(|word| !is_number(word));
+    words.collect::<Vec<&str>>().join(" ")
 }
 
 /// Whether a place is a field of an object that the function made: `iter->index++`.

@@ -1,6 +1,6 @@
 //! References that the code took, and does not release on some path.
 
-use super::{int, object};
+use super::{all, int, object};
 
 #[test]
 fn an_exit_that_forgot_the_reference_releases_it() {
@@ -209,5 +209,41 @@ fn none_is_not_forgotten() {
         -        Py_INCREF(result);
              }
              if (result == Py_None && self != NULL) {
+        ");
+}
+
+#[test]
+fn a_call_that_gives_the_result_is_the_same_with_another_number() {
+    insta::assert_snapshot!(all(
+        "#ifdef TRACE
+#define LEAVE(result) leave(&here, (result))
+#else
+#define LEAVE(result) (result)
+#endif
+static int f(PyObject *list, PyObject *key, Py_ssize_t i)
+{
+    PyObject *item;
+    if (key == NULL) {
+        PyErr_SetString(PyExc_TypeError, \"no key\");
+        return LEAVE(-1);
+    }
+    item = PyList_GET_ITEM(list, i);
+    use(item);
+    return LEAVE(0);
+}
+"
+    ), @"
+        @@
+                 return LEAVE(-1);
+             }
+        -    item = PyList_GET_ITEM(list, i);
+        +    item = PyList_GetItemRef(list, i);
+        +    if (item == NULL) {
+        +        return LEAVE(-1);
+        +    }
+             use(item);
+        +    Py_DECREF(item);
+             return LEAVE(0);
+         }
         ");
 }
