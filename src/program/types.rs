@@ -207,6 +207,12 @@ impl<'a> Types<'a> {
                 .is_some_and(|inner| self.is_object(inner))
     }
 
+    /// Whether it is `PyObject *`, by whatever name.
+    #[must_use]
+    pub fn is_plain_object(&self, ty: &Type) -> bool {
+        ty.is_py_object_pointer() || self.resolved(ty).is_py_object_pointer()
+    }
+
     fn is_object(&self, ty: &Type) -> bool {
         let mut ty = ty;
         for _ in 0..MAX_ALIASES {

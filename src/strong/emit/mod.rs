@@ -3,6 +3,7 @@
 mod apart;
 mod around;
 pub(super) mod calls;
+mod cast;
 mod chain;
 mod container;
 mod counting;
@@ -135,6 +136,7 @@ pub(in crate::strong) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix
             continue;
         }
         let weak = planned.and_then(|planned| tests_of(scene, planned).transpose());
+        draft.cast_container(lookup);
         match weak.transpose()?.and_then(|weak| weak.error_test) {
             Some((_, cond)) => calls::status_test(&mut draft, name, lookup, cond)?,
             None => {

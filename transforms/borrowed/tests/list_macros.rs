@@ -1,6 +1,6 @@
 //! The unchecked macro: what happens where the checked call fails.
 
-use super::{int, object, of};
+use super::{all, int, object, of};
 use crate::testing::report;
 use crate::transforms::borrowed::list_macro::UNCHECKED_LIST_ITEM;
 
@@ -936,4 +936,58 @@ fn a_test_behind_further_declarations_is_the_exit() {
     return PyObject_Size(key) + size;
 "#
     ), @"3: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
+}
+
+#[test]
+fn a_list_by_the_name_of_its_struct_is_cast() {
+    insta::assert_snapshot!(all(
+        "typedef PyObject *any;
+typedef struct { PyObject_HEAD PyListObject *items; any others; } Box;
+static int f(Box *self, PyListObject *list)
+{
+    PyObject *first, *second, *third;
+    first = PyList_GET_ITEM(list, 0);
+    if (first == NULL)
+        return -1;
+    second = PyList_GET_ITEM(self->items, 1);
+    if (second == NULL)
+        return -1;
+    third = PyList_GET_ITEM(self->others, 2);
+    if (third == NULL)
+        return -1;
+    return PyObject_IsTrue(first) + PyObject_IsTrue(second) + PyObject_IsTrue(third);
+}
+"
+    ), @"
+        @@
+         {
+             PyObject *first, *second, *third;
+        -    first = PyList_GET_ITEM(list, 0);
+        +    int result;
+        +    first = PyList_GetItemRef((PyObject *)list, 0);
+             if (first == NULL)
+                 return -1;
+        -    second = PyList_GET_ITEM(self->items, 1);
+        -    if (second == NULL)
+        +    second = PyList_GetItemRef((PyObject *)self->items, 1);
+        +    if (second == NULL) {
+        +        Py_DECREF(first);
+                 return -1;
+        -    third = PyList_GET_ITEM(self->others, 2);
+        -    if (third == NULL)
+        +    }
+        +    third = PyList_GetItemRef(self->others, 2);
+        +    if (third == NULL) {
+        +        Py_DECREF(first);
+        +        Py_DECREF(second);
+                 return -1;
+        -    return PyObject_IsTrue(first) + PyObject_IsTrue(second) + PyObject_IsTrue(third);
+        +    }
+        +    result = PyObject_IsTrue(first) + PyObject_IsTrue(second) + PyObject_IsTrue(third);
+        +    Py_DECREF(first);
+        +    Py_DECREF(second);
+        +    Py_DECREF(third);
+        +    return result;
+         }
+        ");
 }
