@@ -129,6 +129,23 @@ pub struct Block {
     pub predecessors: Vec<BlockId>,
 }
 
+impl Block {
+    /// The function of which a call is the last that runs in the block, if flow ends with it.
+    #[must_use]
+    pub fn stopped_by(&self) -> Option<&str> {
+        match (&self.terminator, &self.instrs.last()?.kind) {
+            (
+                Terminator::Unreachable,
+                InstrKind::Call {
+                    callee: Callee::Named(name),
+                    ..
+                },
+            ) => Some(name),
+            _ => None,
+        }
+    }
+}
+
 /// The flow graph of one function.
 #[derive(Debug, Clone)]
 pub struct Cfg {

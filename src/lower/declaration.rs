@@ -88,14 +88,9 @@ impl Lowerer<'_> {
         let start = self.tokens.root(made_by).tokens.start;
         let mut prefix = start..range.start;
         // DECLARE_AND_DEFINE(use) makes more than this.
-        let is_own = prefix.all(|at| !matches!(self.text(at), b";" | b"}"));
-        TokenRange {
-            start: if is_own {
-                start.min(range.start)
-            } else {
-                range.start
-            },
-            ..range
+        match prefix.any(|at| matches!(self.text(at), b";" | b"}")) {
+            true => range,
+            false => TokenRange { start, ..range },
         }
     }
 

@@ -66,19 +66,15 @@ pub struct Threads {
 
 impl Threads {
     pub(super) fn new(cx: &PackageCx<'_>) -> Self {
-        let is_given_up = ThreadState::is_given_up;
-        let giving_up = spread(cx, GIVE_UP_THREAD, BTreeSet::new(), |function, known| {
-            let step = |state: &mut ThreadState, name: &str| {
-                state.call(name, |it| capi::gives_up_thread(it) || known.contains(it));
-            };
-            returns(function, ThreadState::BEGIN, step, is_given_up)
-        });
-        let detaching = spread(cx, DETACH_THREAD, BTreeSet::new(), |function, known| {
-            let step = |state: &mut ThreadState, name: &str| {
-                state.call(name, |it| capi::detaches(it) || known.contains(it));
-            };
-            returns(function, ThreadState::BEGIN, step, is_given_up)
-        });
+        let without = |seeds: &[&str]| {
+            spread(cx, seeds, BTreeSet::new(), |function, known| {
+                let step = |state: &mut ThreadState, name: &str| {
+                    state.call(name, |it| seeds.contains(&it) || known.contains(it));
+                };
+                returns(function, ThreadState::BEGIN, step, ThreadState::is_given_up)
+            })
+        };
+        let (giving_up, detaching) = (without(GIVE_UP_THREAD), without(DETACH_THREAD));
         let attaching = spread(cx, ATTACH_THREAD, BTreeSet::new(), |function, known| {
             let detached = ThreadState {
                 detached: true,

@@ -299,13 +299,20 @@ fn is_formatted<'t>(
 /// The variables that hold nothing but what `local` holds, or that it gets all it holds from:
 /// `object = (PyObject *)PyObject_New(…); thing = (Thing *)object;`.
 pub(super) fn names_of(tree: &Tree, local: LocalId) -> BTreeSet<LocalId> {
-    let is_only = |of: LocalId, other: LocalId| {
-        let values = tree.stores().filter(|&(given, _)| given == of);
-        let mut values = values.filter(|&(_, value)| !tree.is_null(value)).peekable();
-        values.peek().is_some()
-            && values.all(|(_, value)| tree.as_local(tree.without_casts(value)) == Some(other))
-    };
-    let locals = (0u32..).map(LocalId).take(tree.locals.len());
-    let others = locals.filter(|&other| is_only(other, local) || is_only(local, other));
-    others.chain([local]).collect()
+    // The one variable that each gets all it holds from; `None` if there are others, or values.
+    let mut sources: BTreeMap<LocalId, Option<LocalId>> = BTreeMap::new();
+    for (given, value) in tree.stores().filter(|&(_, value)| !tree.is_null(value)) {
+        let source = tree.as_local(tree.without_casts(value));
+        let known = sources.entry(given).or_insert(source);
+        *known = known.filter(|_| *known == source);
+    }
+    let own = sources.get(&local).copied().flatten();
+    let copies = sources
+        .into_iter()
+        .filter(|&(_, source)| source == Some(local));
+    copies
+        .map(|(copy, _)| copy)
+        .chain(own)
+        .chain([local])
+        .collect()
 }

@@ -4,7 +4,7 @@
 use super::state::{State, Value};
 use super::step::Stepper;
 use crate::capi;
-use crate::cfg::{Base, BlockId, Callee, Instr, InstrKind, Source, Terminator};
+use crate::cfg::{Base, BlockId, Callee, Instr, InstrKind, Source};
 
 impl Stepper<'_> {
     /// Whether the program crashes at `instr`, which reads what it gets, and gets `NULL`.
@@ -34,14 +34,7 @@ impl Stepper<'_> {
     /// Py_DECREF(globals);
     /// ```
     pub(super) fn ends_program(&self, block: BlockId) -> bool {
-        let block = self.facts.cfg.block(block);
-        let ends = |instr: &Instr| match &instr.kind {
-            InstrKind::Call {
-                callee: Callee::Named(name),
-                ..
-            } => capi::ends_program(name),
-            _ => false,
-        };
-        block.terminator == Terminator::Unreachable && block.instrs.last().is_some_and(ends)
+        let stopped_by = self.facts.cfg.block(block).stopped_by();
+        stopped_by.is_some_and(capi::ends_program)
     }
 }

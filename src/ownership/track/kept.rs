@@ -49,14 +49,14 @@ impl Stepper<'_> {
             }
         } else if !only_releases {
             state.detached &= !capi::attaches(name);
-            self.end_kept(state, |this, instance| this.is_gone(instance));
+            self.end_kept(state, Self::is_gone);
         }
     }
 
     /// What is read of memory may be what was stored.
     pub(super) fn read_kept(&mut self, state: &mut State, place: &Place) {
         if !matches!(place.base, Base::Local(_)) {
-            self.end_kept(state, |this, instance| this.is_gone(instance));
+            self.end_kept(state, Self::is_gone);
         }
     }
 

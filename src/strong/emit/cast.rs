@@ -36,7 +36,7 @@ fn needs_cast(scene: &Scene<'_>, container: ExprId) -> bool {
     let types = scene.cx.types();
     let is_plain = matches!(
         scene.tree.expr(container).kind,
-        ExprKind::Name(_) | ExprKind::Member { .. }
+        ExprKind::Name(_) | ExprKind::Member { .. } | ExprKind::Index { .. }
     );
     let ty = types.of(scene.tree, container);
     is_plain && ty.is_some_and(|ty| types.is_object_pointer(ty) && !types.is_plain_object(ty))

@@ -10,6 +10,7 @@ use crate::ast::{
     BinaryOp, ExprId, ExprKind, Init, LocalId, Parent, StmtId, StmtKind, Storage, UnaryOp,
 };
 use crate::capi::Returns;
+use crate::source::ByteOffset;
 use crate::strong::pending::raising::is_status;
 use crate::strong::scene::Scene;
 
@@ -78,6 +79,14 @@ pub(super) fn is_success(scene: &Scene<'_>, stmt: StmtId, cond: ExprId) -> bool 
 pub(in crate::strong) fn branch(scene: &Scene<'_>, test: StmtId, then: StmtId) -> Option<Branch> {
     let leaves = |jump: &StmtKind| matches!(jump, StmtKind::Goto(_) | StmtKind::Return(Some(_)));
     branch_with(scene, test, then, leaves, |_| false)
+}
+
+/// Sorts branches by how far from `here` they leave.
+pub(super) fn nearest_first(scene: &Scene<'_>, here: ByteOffset, branches: &mut [Branch]) {
+    branches.sort_by_key(|branch| {
+        let at = scene.stmt_span(branch.jump);
+        at.map(|span| span.start().0.abs_diff(here.0))
+    });
 }
 
 /// The branches that do nothing but raise, release, note the failure in variables, and jump to a

@@ -48,7 +48,7 @@ use crate::strong::emit::saved::loses_exception;
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 use bound::bounded_loop;
-use branch::{Branch, branches, is_failure, stmts};
+use branch::{Branch, branches, is_failure, nearest_first, stmts};
 use earlier::{goes_to_error, raises_behind};
 use error_value::{ErrorValue, raised_returns};
 use handled::leaves_exception;
@@ -99,7 +99,7 @@ impl<'s, 'a> Exits<'s, 'a> {
         call: ExprId,
         local: Option<LocalId>,
     ) -> Option<Self> {
-        let here = scene.written(call)?.start().0;
+        let here = scene.written(call)?.start();
         let held = Held::new(scene);
         let mut state = held.at(point)?.with_null(local);
         let unowned = never_given_up(scene);
@@ -135,10 +135,7 @@ impl<'s, 'a> Exits<'s, 'a> {
             _ => returns,
         });
         branches.retain(|branch| !branch.clears && !raises_behind(scene, branch));
-        branches.sort_by_key(|branch| {
-            let at = scene.stmt_span(branch.jump);
-            at.map(|span| span.start().0.abs_diff(here))
-        });
+        nearest_first(scene, here, &mut branches);
         Some(Self {
             scene,
             call,

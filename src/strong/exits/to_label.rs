@@ -14,7 +14,7 @@
 //! }
 //! ```
 
-use super::branch::{Branch, jumps};
+use super::branch::{Branch, jumps, nearest_first};
 use super::earlier::raises_behind;
 use super::held::fails_cleanly;
 use super::made_exit::release;
@@ -26,13 +26,10 @@ impl Exits<'_, '_> {
     /// The nearest branch that jumps to a label, behind the releases of what nobody looks at there.
     pub(in crate::strong) fn to_label(&self) -> Option<Vec<String>> {
         let scene = self.scene;
-        let here = scene.written(self.call)?.start().0;
+        let here = scene.written(self.call)?.start();
         let mut branches = jumps(scene);
         branches.retain(|branch| !branch.clears && !raises_behind(scene, branch));
-        branches.sort_by_key(|branch| {
-            let at = scene.stmt_span(branch.jump);
-            at.map(|span| span.start().0.abs_diff(here))
-        });
+        nearest_first(scene, here, &mut branches);
         let is_known = self.returns && self.uncertain().is_empty() && !self.is_unfinished();
         let mut branches = branches.iter().filter(|_| is_known);
         branches.find_map(|branch| self.behind_releases(branch))

@@ -34,7 +34,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::{ExprId, LocalId, StmtId};
 use crate::capi;
-use crate::cfg::{BlockId, Callee, Instr, InstrKind, Point, Terminator};
+use crate::cfg::{BlockId, Point, Terminator};
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
 use crate::strong::weak::Weak;
@@ -367,15 +367,8 @@ impl Follower<'_, '_> {
 
     /// Whether the program ends in the block: `if (!v) { log_it(v); abort(); }`.
     fn ends_at(&self, block: BlockId) -> bool {
-        let block = self.scene.cfg.block(block);
-        let ends = |instr: &Instr| match &instr.kind {
-            InstrKind::Call {
-                callee: Callee::Named(name),
-                ..
-            } => capi::ends_program(name),
-            _ => false,
-        };
-        block.terminator == Terminator::Unreachable && block.instrs.last().is_some_and(ends)
+        let stopped_by = self.scene.cfg.block(block).stopped_by();
+        stopped_by.is_some_and(capi::ends_program)
     }
 
     pub(in crate::strong) fn release(

@@ -79,12 +79,12 @@ impl Follower<'_, '_> {
         follow_text(instr, state);
     }
 
-    /// `dst` gets what `op` makes of the operands.
     /// Whether a read stands in an `assert`, and says nothing of builds without.
     fn is_asserted(&self, source: Source) -> bool {
         matches!(source, Source::Expr(expr) if self.scene.tree.is_asserted(expr))
     }
 
+    /// `dst` gets what `op` makes of the operands.
     fn operation(
         &self,
         dst: TempId,

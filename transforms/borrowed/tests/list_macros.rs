@@ -991,3 +991,31 @@ static int f(Box *self, PyListObject *list)
          }
         ");
 }
+
+#[test]
+fn an_element_that_is_a_list_is_cast() {
+    insta::assert_snapshot!(all(
+        "static int g(PyListObject **lists, Py_ssize_t i)
+{
+    PyObject *item = PyList_GET_ITEM(lists[i], 0);
+    if (item == NULL)
+        return -1;
+    return PyObject_IsTrue(item);
+}
+"
+    ), @"
+        @@
+         static int g(PyListObject **lists, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GET_ITEM(lists[i], 0);
+        +    PyObject *item = PyList_GetItemRef((PyObject *)lists[i], 0);
+        +    int result;
+             if (item == NULL)
+                 return -1;
+        -    return PyObject_IsTrue(item);
+        +    result = PyObject_IsTrue(item);
+        +    Py_DECREF(item);
+        +    return result;
+         }
+        ");
+}

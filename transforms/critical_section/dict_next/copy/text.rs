@@ -62,9 +62,9 @@ fn cast_of(copy: &Copy<'_>) -> Option<String> {
         .first()
         .copied()
         .filter(|&arg| scope.uncast(arg) != arg)?;
-    let ty = scope.cx.types().of(scope.tree(), scope.uncast(named));
-    let pointee = ty.as_ref().and_then(|ty| ty.pointee());
-    let is_object = pointee.is_some_and(|ty| ty.name() == Some("PyObject"));
+    let types = scope.cx.types();
+    let ty = types.of(scope.tree(), scope.uncast(named));
+    let is_object = ty.is_some_and(|ty| types.is_plain_object(ty));
     scope.text(named).filter(|_| !is_object)
 }
 
