@@ -1,4 +1,4 @@
-//! The table of reference effects, read once from `effects.tsv`.
+//! The table of reference effects, read once from `effects.tsv`, and `numpy.tsv` for NumPy's API.
 
 use std::sync::LazyLock;
 
@@ -130,7 +130,8 @@ impl OutKind {
 /// The effects of the function, macro or format unit called `name`.
 pub fn effects(name: &str) -> Option<&'static Effects> {
     static TABLE: LazyLock<FxHashMap<&str, Effects>> = LazyLock::new(|| {
-        let rows = rows().map(|row| parse(row).expect("a test parses every row"));
+        let rows = rows(PYTHON).chain(rows(NUMPY));
+        let rows = rows.map(|row| parse(row).expect("a test parses every row"));
         rows.map(|effects| (effects.name, effects)).collect()
     });
     TABLE.get(name)
@@ -197,8 +198,11 @@ pub fn raises_for_null(name: &str) -> bool {
     )
 }
 
-fn rows() -> impl Iterator<Item = &'static str> {
-    let lines = include_str!("effects.tsv").lines();
+const PYTHON: &str = include_str!("effects.tsv");
+const NUMPY: &str = include_str!("numpy.tsv");
+
+fn rows(table: &'static str) -> impl Iterator<Item = &'static str> {
+    let lines = table.lines();
     lines.filter(|line| !line.starts_with('#')).skip(1)
 }
 

@@ -54,6 +54,28 @@ pub fn include_below(
     layout.insert_line_after(place, &format!("#include \"{operand}\""))
 }
 
+/// The same above all that `file` has, but for comments that are not of the first of it. `None` if
+/// it has nothing.
+///
+/// ```c
+/// /* A part of core.c, which no file of the package includes. */
+///
+/// static int first(PyObject *list) …
+/// ```
+#[must_use]
+pub fn include_above(
+    id: FileId,
+    file: &SourceFile,
+    tokens: &[Token],
+    header: &Path,
+) -> Option<Edit> {
+    let operand = relative(file.path().parent().unwrap_or(Path::new("")), header);
+    let layout = Layout::learn(id, file.bytes(), tokens);
+    let first = tokens.first()?.span.start();
+    let line = format!("#include \"{operand}\"{}", layout.line_ending(first));
+    Some(layout.insert_line_before(layout.above_comments(first), &line))
+}
+
 /// The places of `file`.
 #[must_use]
 pub fn places(file: &SourceFile, tokens: &[Token]) -> Places {
@@ -145,7 +167,7 @@ pub fn relative(from: &Path, to: &Path) -> String {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::{include_below, places};
+    use super::{include_above, include_below, places};
     use crate::edit::apply;
     use crate::lex::lex;
     use crate::source::{FileId, SourceFile};
@@ -164,6 +186,22 @@ mod tests {
             .collect();
         let bytes = apply(file.bytes(), &edits).bytes;
         String::from_utf8(bytes).expect("text in, text out")
+    }
+
+    #[test]
+    fn a_part_without_includes_gets_the_line_above_its_code() {
+        let above = |text: &str| {
+            let file = SourceFile::new(PathBuf::from("src/part.c"), text.as_bytes().to_vec());
+            let tokens = lex(file.bytes());
+            let edit = include_above(FileId(0), &file, &tokens, Path::new("src/c.h"));
+            let bytes = apply(file.bytes(), &[edit.expect("it has code")]).bytes;
+            String::from_utf8(bytes).expect("text in, text out")
+        };
+        assert_eq!(above("int x;\n"), "#include \"c.h\"\n\nint x;\n");
+        assert_eq!(
+            above("/* A part. */\n\n/* All of it. */\nint x;\n"),
+            "/* A part. */\n\n#include \"c.h\"\n\n/* All of it. */\nint x;\n"
+        );
     }
 
     #[test]

@@ -7,4 +7,4 @@ mod shims;
 
 pub use crate::capi::COMPAT_HEADER as HEADER_NAME;
 pub use header::{FULL_HEADER_NAME, Target, header, provided, with_uses};
-pub use include::{Include, Places, include_below, places, relative};
+pub use include::{Include, Places, include_above, include_below, places, relative};

@@ -376,6 +376,34 @@ impl<'a> Layout<'a> {
         !above.is_empty() && lines < 2 || matches!(rest.trim_ascii_start(), [b'/', ..])
     }
 
+    /// The first byte of the comment lines directly above the token at `start`, else `start`.
+    #[must_use]
+    pub fn above_comments(&self, start: ByteOffset) -> ByteOffset {
+        let previous = self.token_end_before(start).0;
+        let gap = &self.bytes[previous as usize..start.index()];
+        // What stands on the line of the token before belongs to that token.
+        let skipped = match memchr::memchr(b'\n', gap) {
+            Some(newline) if previous > 0 => newline + 1,
+            _ => 0,
+        };
+        let mut top = None;
+        let mut at = gap.len() - self.indentation(start).len();
+        for line in gap[skipped..at]
+            .split_inclusive(|&byte| byte == b'\n')
+            .rev()
+        {
+            let text = line.trim_ascii();
+            at -= line.len();
+            if text.starts_with(b"/*") || text.starts_with(b"//") {
+                top = Some(at);
+            } else if !text.starts_with(b"*") {
+                break;
+            }
+        }
+        let top = top.map(|at| previous + u32::try_from(at).expect("files fit"));
+        top.map_or(start, ByteOffset)
+    }
+
     /// The style of the brace that is token `index`, behind `head`.
     fn brace_style(&self, index: usize, head: Head) -> BraceStyle {
         let brace = self.tokens[index];

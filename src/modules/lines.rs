@@ -158,33 +158,7 @@ impl<'a> Lines<'a> {
         }
         let text = lines.join(self.layout.line_ending(start));
         self.layout
-            .insert_line_before(self.above_comments(previous, start), &text)
-    }
-
-    /// The first byte of the comment lines directly above the token at `start`, else `start`.
-    fn above_comments(&self, previous: u32, start: ByteOffset) -> ByteOffset {
-        let gap = &self.bytes[previous as usize..start.index()];
-        // What stands on the line of the token before belongs to that token.
-        let skipped = match memchr::memchr(b'\n', gap) {
-            Some(newline) if previous > 0 => newline + 1,
-            _ => 0,
-        };
-        let mut top = None;
-        let mut at = gap.len() - self.layout.indentation(start).len();
-        for line in gap[skipped..at]
-            .split_inclusive(|&byte| byte == b'\n')
-            .rev()
-        {
-            let text = line.trim_ascii();
-            at -= line.len();
-            if text.starts_with(b"/*") || text.starts_with(b"//") {
-                top = Some(at);
-            } else if !text.starts_with(b"*") {
-                break;
-            }
-        }
-        let top = top.map(|at| previous + u32::try_from(at).expect("files fit"));
-        top.map_or(start, ByteOffset)
+            .insert_line_before(self.layout.above_comments(start), &text)
     }
 
     /// Puts `lines` between two tokens of one line.

@@ -8,12 +8,14 @@ fn get(name: &str) -> &'static Effects {
 
 #[test]
 fn every_row_parses_and_names_are_unique_and_sorted() {
-    let names: Vec<&str> = rows()
-        .map(|row| parse(row).unwrap_or_else(|| panic!("bad row: {row}")).name)
-        .collect();
-    assert!(names.len() > 1500);
-    for pair in names.windows(2) {
-        assert!(pair[0] < pair[1], "{} stands before {}", pair[0], pair[1]);
+    for (table, least) in [(PYTHON, 1500), (NUMPY, 120)] {
+        let names: Vec<&str> = rows(table)
+            .map(|row| parse(row).unwrap_or_else(|| panic!("bad row: {row}")).name)
+            .collect();
+        assert!(names.len() > least);
+        for pair in names.windows(2) {
+            assert!(pair[0] < pair[1], "{} stands before {}", pair[0], pair[1]);
+        }
     }
 }
 
@@ -221,7 +223,10 @@ fn the_rest_of_a_row() {
 
 #[test]
 fn functions_of_python_2_do_what_packages_define_them_by() {
-    let names: Vec<&str> = rows().filter_map(|row| Some(parse(row)?.name)).collect();
+    let names: Vec<&str> = rows(PYTHON)
+        .chain(rows(NUMPY))
+        .filter_map(|row| Some(parse(row)?.name))
+        .collect();
     let mut found = 0;
     for &name in &names {
         let like = match name.split_once('_') {
@@ -242,4 +247,18 @@ fn functions_of_python_2_do_what_packages_define_them_by() {
         found += 1;
     }
     assert_eq!(found, 20);
+}
+
+#[test]
+fn numpy_takes_data_types_over_and_makes_arrays_of_their_own() {
+    let steals = |name: &str| get(name).steals.iter().map(|it| it.arg).collect::<Vec<_>>();
+    assert_eq!(steals("PyArray_FromAny"), [1]);
+    assert_eq!(steals("PyArray_NewFromDescr"), [1]);
+    assert_eq!(steals("PyArray_Zeros"), [2]);
+    assert_eq!(steals("PyArray_Return"), [0]);
+    assert_eq!(steals("PyArray_SetBaseObject"), [1]);
+    assert!(steals("PyArray_FROM_OTF").is_empty());
+    assert_eq!(get("PyArray_FROM_OTF").returns, Returns::New);
+    assert_eq!(get("PyArray_DATA").derived_from, Some(0));
+    assert_eq!(get("PyArray_DESCR").returns, Returns::Borrowed);
 }

@@ -30,7 +30,21 @@ impl Placer<'_> {
             self.is_there(id, before)
                 || self.edit(id, before).map(|edit| edits.push(edit)).is_some()
         });
-        found.then_some(edits)
+        match found {
+            true => Some(edits),
+            false => self.above_all(file).map(|edit| vec![edit]),
+        }
+    }
+
+    /// The edit at the top of a part that includes nothing itself: whoever includes it does so behind
+    /// `Python.h`, without which the part does not compile.
+    fn above_all(&self, id: FileId) -> Option<Edit> {
+        let file = self.workspace.files.get(id);
+        let tokens = self.workspace.index[id.index()].tokens();
+        let is_part = compat::places(file, tokens).includes.is_empty();
+        let path = self.header.path(self.workspace);
+        let edit = || compat::include_above(id, file, tokens, path);
+        is_part.then(edit).flatten()
     }
 
     /// Whether `holds` for the file, or for all that include it at their `#include`, or for all

@@ -18,7 +18,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) use order::callees_first;
-use order::{Called, calls_any};
+use order::{Called, calls_any, lenders};
 pub(crate) use outs::Outs;
 
 use super::track::{Callees, Keeps, KnownCallees};
@@ -81,11 +81,14 @@ pub struct Summaries {
 const MAX_ROUNDS: usize = 4;
 
 impl Summaries {
-    /// Sums up the functions that those with a borrowed reference call, and their callees.
+    /// Sums up the functions that those with a borrowed reference call, be it one that a function of
+    /// the package hands on, and their callees.
     #[must_use]
     pub fn of_helpers(program: &Program<'_>) -> Self {
-        let borrowed = REPLACEMENTS.iter().map(|row| row.borrowed);
-        let names: Vec<&str> = borrowed.chain(["PyDict_Next"]).collect();
+        let borrowed: Vec<&str> = REPLACEMENTS.iter().map(|row| row.borrowed).collect();
+        let handed_on = lenders(program, &borrowed);
+        let names = borrowed.iter().copied().chain(handed_on);
+        let names: Vec<&str> = names.chain(["PyDict_Next"]).collect();
         Self::new(program, &names)
     }
 

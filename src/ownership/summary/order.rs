@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::graph;
-use crate::ast::{ExprKind, Function};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, StmtKind};
 use crate::cfg::Cfg;
 use crate::program::Program;
 
@@ -48,6 +48,63 @@ pub(crate) fn callees_first<'p>(program: &'p Program<'_>, names: &[&str]) -> Vec
         callers: callers.remove(name).unwrap_or_default(),
     });
     called.collect()
+}
+
+/// The functions of the package that return what one of `names` gives, or one of each other: who
+/// calls them may be changed with them.
+///
+/// ```c
+/// static PyObject *find(PyObject *key) { return PyDict_GetItem(cache, key); }
+/// ```
+pub(super) fn lenders<'p>(program: &'p Program<'_>, names: &[&'p str]) -> BTreeSet<&'p str> {
+    let mut known: BTreeSet<&str> = names.iter().copied().collect();
+    let mut found = BTreeSet::new();
+    loop {
+        let before = found.len();
+        for (_, function) in program.functions() {
+            let is_open = !found.contains(&*function.name) && function.ret.is_py_object_pointer();
+            if is_open
+                && callees(function).any(|name| known.contains(name))
+                && hands_on(function, &known)
+            {
+                found.insert(&*function.name);
+            }
+        }
+        if found.len() == before {
+            return found;
+        }
+        known.extend(&found);
+    }
+}
+
+/// Whether the function returns the result of a call of one of `names`, perhaps by a variable.
+fn hands_on(function: &Function, names: &BTreeSet<&str>) -> bool {
+    let tree = &function.tree;
+    let mut holders: BTreeSet<LocalId> = BTreeSet::new();
+    let gives = |value: ExprId, holders: &BTreeSet<LocalId>| {
+        let value = tree.without_casts(value);
+        match tree.expr(value).kind {
+            ExprKind::Call { callee, .. } => tree
+                .callee_name(callee)
+                .is_some_and(|name| names.contains(name)),
+            _ => tree
+                .as_local(value)
+                .is_some_and(|local| holders.contains(&local)),
+        }
+    };
+    loop {
+        let stores = tree.stores().filter(|&(_, value)| gives(value, &holders));
+        let more: Vec<LocalId> = stores.map(|(local, _)| local).collect();
+        let before = holders.len();
+        holders.extend(more);
+        if holders.len() == before {
+            break;
+        }
+    }
+    tree.stmts.iter().any(|stmt| match stmt.kind {
+        StmtKind::Return(Some(value)) => gives(value, &holders),
+        _ => false,
+    })
 }
 
 /// Adds what `root` calls, then `root` itself. Without recursion: chains of calls may be long.

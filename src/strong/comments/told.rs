@@ -1,11 +1,27 @@
 //! Comments that tell of a borrowed reference which a function returns no more.
 
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::bytes::Regex;
+
 use crate::edit::Edit;
 use crate::rule::{ItemId, PackageCx};
 use crate::source::ByteSpan;
 
 /// How comments say it, and where in that the word `borrowed` stands.
 const SAID: [(&[u8], usize); 2] = [(b"borrowed ref", 0), (b"reference is borrowed", 13)];
+
+/// How they forbid a release that the caller must make now, and what goes of that: `don't DECREF it`,
+/// `must not be freed`, `need not be released`.
+static FORBIDDEN: LazyLock<Regex> = LazyLock::new(|| {
+    let denied =
+        r"(?<do>(?:do not|don't|never)[\s*]+)|(?:must|should)(?<not>n't| not)[\s*]+(?:be[\s*]+)?";
+    let needless = r"(?<need>need(?:n't| not))[\s*]+(?:be[\s*]+)?";
+    let release = r"(?:Py_)?X?(?:DECREF|release|free)";
+    let pattern = format!(r"(?i)\b(?:{denied}|{needless}){release}");
+    Regex::new(&pattern).expect("the pattern is right")
+});
 
 /// Makes the comment right above a function say `new` where it said `borrowed`.
 ///
@@ -31,16 +47,24 @@ pub(in crate::strong) fn edits(cx: &PackageCx<'_>, item: ItemId) -> Vec<Edit> {
     }
     let words = SAID.iter().flat_map(|(said, at)| {
         let found = memchr::memmem::find_iter(text, said);
-        found.map(move |start| start + at)
+        found.map(move |start| (start + at..start + at + 8, "new"))
     });
-    words
-        .map(|at| {
-            let start = above.0 + u32::try_from(at).expect("files are below 4 GiB");
-            Edit {
-                file,
-                span: ByteSpan::new(start, start + 8),
-                text: b"new".to_vec(),
-            }
-        })
-        .collect()
+    let mut words: Vec<(Range<usize>, &str)> = words.collect();
+    if !words.is_empty() {
+        words.extend(FORBIDDEN.captures_iter(text).flat_map(|found| {
+            let told = [("do", ""), ("not", ""), ("need", "must")];
+            told.map(|(name, now)| Some((found.name(name)?.range(), now)))
+                .into_iter()
+                .flatten()
+        }));
+    }
+    let edits = words.into_iter().map(|(range, now)| {
+        let at = |offset: usize| above.0 + u32::try_from(offset).expect("files are below 4 GiB");
+        Edit {
+            file,
+            span: ByteSpan::new(at(range.start), at(range.end)),
+            text: now.into(),
+        }
+    });
+    edits.collect()
 }

@@ -14,6 +14,7 @@ use super::Draft;
 use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtId, StmtKind};
 use crate::capi::Returns;
 use crate::edit::Fix;
+use crate::strong::follow::leave::returned_for;
 use crate::strong::follow::web::{Given, definitions};
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
@@ -114,7 +115,9 @@ fn of_call(scene: &Scene<'_>, call: ExprId) -> Result<Need, Reason> {
 fn of_local(scene: &Scene<'_>, local: LocalId, strong: &BTreeSet<ExprId>) -> Result<Need, Reason> {
     let defs = definitions(scene, local, strong);
     let has = |wanted: fn(&Given) -> bool| defs.iter().any(|(_, given)| wanted(given));
-    if has(|given| matches!(given, Given::Lookup(_))) {
+    let source = || returned_for(scene, local).map(|it| of_local(scene, it, strong));
+    if has(|given| matches!(given, Given::Lookup(_))) || matches!(source(), Some(Ok(Need::Nothing)))
+    {
         return Ok(Need::Nothing);
     }
     if has(|given| matches!(given, Given::New)) {

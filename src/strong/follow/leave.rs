@@ -5,9 +5,10 @@ use super::hold::{Hold, Kind, State};
 use super::slots::Slot;
 use super::step::kind_of;
 use super::{Decisions, Follower, Mode, Repair};
-use crate::ast::{StmtId, StmtKind};
+use crate::ast::{ExprKind, LocalId, Parent, StmtId, StmtKind};
 use crate::cfg::Operand;
 use crate::strong::reason::Reason;
+use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 
 impl Follower<'_, '_> {
@@ -57,24 +58,12 @@ impl Follower<'_, '_> {
                 }
             }
             Some(Kind::Inside) | None => {}
-            Some(Kind::Same) if self.scene.hands_out && !state.mixed => {
-                return self.hand_out(state);
-            }
-            Some(_) if self.is_apart() => {
+            Some(kind) => {
                 let value = match self.scene.tree.stmt(stmt).kind {
                     StmtKind::Return(Some(value)) => named(self.scene, value),
                     _ => None,
                 };
-                self.give_apart(value, Reason::ReturnedBorrowed, state);
-            }
-            // What was looked up is returned as if it were new: only Python is sure to own it.
-            Some(_) if self.lacks_reference(state) && !self.is_called_by_python() => {
-                return state.fail(Reason::OwnedByCallerToo);
-            }
-            Some(kind) => {
-                let lacks = self.lacks_reference(state);
-                sink.repairs.extend(lacks.then_some(Repair::Missing));
-                self.give(false, kind, Reason::ReturnedBorrowed, state);
+                self.give_to_caller(value, kind, state, sink);
             }
         }
         let Hold::Held { count, null } = state.hold else {
@@ -107,6 +96,37 @@ impl Follower<'_, '_> {
         self.release(slot, null, state, sink);
     }
 
+    /// The caller gets the object by the name of `value`: in a `return`, or by a variable that is
+    /// only returned, which comes with `NULL` from other paths.
+    ///
+    /// ```c
+    ///     if (!PyNumber_Check(value))
+    ///         goto out;
+    ///     ret = value;
+    /// out:
+    ///     return ret;
+    /// ```
+    pub(in crate::strong) fn give_to_caller(
+        &self,
+        value: Option<LocalId>,
+        kind: Kind,
+        state: &mut State,
+        sink: &mut Decisions,
+    ) {
+        let lacks = self.lacks_reference(state);
+        if kind == Kind::Same && self.scene.hands_out && !state.mixed {
+            self.hand_out(state);
+        } else if self.is_apart() {
+            self.give_apart(value, Reason::ReturnedBorrowed, state);
+        } else if lacks && !self.is_called_by_python() {
+            // What was looked up is returned as if it were new: only Python is sure to own it.
+            state.fail(Reason::OwnedByCallerToo);
+        } else {
+            sink.repairs.extend(lacks.then_some(Repair::Missing));
+            self.give(false, kind, Reason::ReturnedBorrowed, state);
+        }
+    }
+
     /// Whether a release can be written where `stmt` leaves: in front of it where its value `is_plain`,
     /// else behind its keyword, which `Py_RETURN_NONE;` has not.
     fn may_write(&self, stmt: StmtId, is_plain: bool) -> bool {
@@ -131,4 +151,30 @@ impl Follower<'_, '_> {
             Hold::Nothing | Hold::Settled | Hold::Broken(_) => {}
         }
     }
+}
+
+/// The variable that `local` gets all it holds from, beside `NULL`, if it is there to be returned and
+/// for nothing else.
+pub(in crate::strong) fn returned_for(scene: &Scene<'_>, local: LocalId) -> Option<LocalId> {
+    let tree = scene.tree;
+    let is_returned = |expr| match scene.parent_of_expr(expr) {
+        Some(Parent::Stmt(stmt)) => matches!(tree.stmt(stmt).kind, StmtKind::Return(_)),
+        Some(Parent::Expr(outer)) => matches!(
+            tree.expr(outer).kind,
+            ExprKind::Assign { op: None, lhs, .. } if lhs == expr
+        ),
+        None => false,
+    };
+    let mut stores = tree
+        .stores()
+        .filter(|&(given, value)| given == local && !tree.is_null(value));
+    let source = stores.next().and_then(|(_, value)| named(scene, value))?;
+    let mut names = tree
+        .expr_ids()
+        .filter(|&it| tree.as_local(it) == Some(local));
+    let is_plain = source != local
+        && !tree.is_static(local)
+        && stores.all(|(_, value)| named(scene, value) == Some(source))
+        && names.all(is_returned);
+    is_plain.then_some(source)
 }

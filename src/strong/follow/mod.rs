@@ -17,7 +17,7 @@ pub(super) mod counts;
 mod forgotten;
 pub(super) mod hold;
 mod itself;
-mod leave;
+pub(super) mod leave;
 pub(super) mod outs;
 mod own;
 mod pinned;

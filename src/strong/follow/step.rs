@@ -4,6 +4,7 @@ use super::apart::stored;
 use super::forgotten::gives_number;
 use super::hold::{Carrier, Hold, Kind, Sources, State};
 use super::itself::names_itself;
+use super::leave::returned_for;
 use super::texts::{follow_text, is_text};
 use super::web::Given;
 use super::{Decisions, Follower, Leaves, Mode};
@@ -149,6 +150,11 @@ impl Follower<'_, '_> {
         match kind {
             Some(Kind::Same | Kind::MaybeSame) if self.is_static(local) => {
                 state.fail(Reason::Static(self.scene.name(local).to_owned()));
+            }
+            Some(Kind::Same)
+                if self.home.is_some() && returned_for(self.scene, local) == self.home =>
+            {
+                self.give_to_caller(self.home, Kind::Same, state, sink);
             }
             Some(kind @ (Kind::Same | Kind::MaybeSame)) => {
                 if Some(local) != self.home {

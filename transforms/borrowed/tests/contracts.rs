@@ -66,7 +66,8 @@ fn the_comment_above_a_head_that_macros_begin_is_put_right() {
 #define LOCAL static
 
 /* The value of `key`:
- * a *borrowed reference*. The reference is borrowed. */
+ * a *borrowed reference*, so don't DECREF it! The reference is borrowed and must not be
+ * freed. */
 LOCAL BORROWED PyObject *
 find(PyObject *key)
 {
@@ -89,8 +90,9 @@ static int test(PyObject *key)
         @@
          
          /* The value of `key`:
-        - * a *borrowed reference*. The reference is borrowed. */
-        + * a *new reference*. The reference is new. */
+        - * a *borrowed reference*, so don't DECREF it! The reference is borrowed and must not be
+        + * a *new reference*, so DECREF it! The reference is new and must be
+          * freed. */
          LOCAL BORROWED PyObject *
          find(PyObject *key)
          {
@@ -551,5 +553,142 @@ static int add(PyObject *dict, PyObject *key, PyObject *v)
 }
 "), @"
         14: the function returns the borrowed reference, so its callers (m.c:22) must be changed with it, and that cannot be done here: it returns the result of `make`, which gives no reference either
+        ");
+}
+
+#[test]
+fn a_variable_that_is_only_returned_leaves_with_the_reference() {
+    insta::assert_snapshot!(run("
+static PyObject *find(PyObject *dict, const char *key)
+{
+    PyObject *ret = NULL;
+    ret = PyDict_GetItemString(dict, key);
+    if (ret == NULL)
+        ret = Py_None;
+    return ret;
+}
+
+static PyObject *number(PyObject *dict, const char *key)
+{
+    PyObject *ret = NULL;
+    PyObject *value = find(dict, key);
+    if (value == NULL)
+        goto out;
+    if (!PyNumber_Check(value)) {
+        PyErr_Format(PyExc_TypeError, \"%s is no number\", key);
+        goto out;
+    }
+    ret = value;
+out:
+    return ret;
+}
+
+static int test(PyObject *dict)
+{
+    int rc = -1;
+    PyObject *value = number(dict, \"n\");
+    if (value == NULL)
+        goto done;
+    rc = PyObject_IsTrue(value);
+done:
+    return rc;
+}
+"), @r#"
+        @@
+         {
+             PyObject *ret = NULL;
+        -    ret = PyDict_GetItemString(dict, key);
+        +    if (PyDict_GetItemStringRef(dict, key, &ret) < 0) {
+        +        PyErr_Clear();
+        +    }
+             if (ret == NULL)
+        -        ret = Py_None;
+        +        ret = Py_NewRef(Py_None);
+             return ret;
+         }
+        @@
+                 goto out;
+             if (!PyNumber_Check(value)) {
+        +        Py_DECREF(value);
+                 PyErr_Format(PyExc_TypeError, "%s is no number", key);
+                 goto out;
+        @@
+                 goto done;
+             rc = PyObject_IsTrue(value);
+        +    Py_DECREF(value);
+         done:
+             return rc;
+        "#);
+}
+
+#[test]
+fn a_variable_that_is_returned_and_used_is_followed() {
+    insta::assert_snapshot!(run("
+static PyObject *find(PyObject *dict, const char *key)
+{
+    PyObject *ret = NULL;
+    PyObject *value = PyDict_GetItemString(dict, key);
+    if (value == NULL)
+        goto out;
+    ret = value;
+    if (PyObject_IsTrue(ret) < 0)
+        ret = NULL;
+out:
+    return ret;
+}
+
+static int test(PyObject *dict)
+{
+    PyObject *value = find(dict, \"n\");
+    return value != NULL;
+}
+"), @"4: whether the function owns what `value` holds depends on the path: make it own the reference on all of them");
+}
+
+#[test]
+fn what_a_caller_makes_of_the_result_is_known() {
+    insta::assert_snapshot!(run("
+static PyObject *find(PyObject *dict, const char *key)
+{
+    return PyDict_GetItemString(dict, key);
+}
+
+static PyArrayObject *column(PyObject *input)
+{
+    return (PyArrayObject *)PyArray_FROM_OTF(input, NPY_DOUBLE, NPY_ARRAY_IN_ARRAY);
+}
+
+static long test(PyObject *dict)
+{
+    long n;
+    PyArrayObject *array;
+    PyObject *value = find(dict, \"n\");
+    if (value == NULL)
+        return -1;
+    array = column(value);
+    if (array == NULL)
+        return -1;
+    n = PyArray_SIZE(array);
+    Py_DECREF(array);
+    return n;
+}
+"), @"
+        @@
+         static PyObject *find(PyObject *dict, const char *key)
+         {
+        -    return PyDict_GetItemString(dict, key);
+        +    PyObject *value;
+        +    if (PyDict_GetItemStringRef(dict, key, &value) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    return value;
+         }
+         
+        @@
+                 return -1;
+             array = column(value);
+        +    Py_DECREF(value);
+             if (array == NULL)
+                 return -1;
         ");
 }
