@@ -182,6 +182,25 @@ impl<'a> Types<'a> {
             .map(|(name, _)| name)
     }
 
+    /// How many dimensions the fields of each name have that are arrays, in some struct of the package;
+    /// 0 for one that is none.
+    pub(crate) fn field_dimensions(&self) -> BTreeMap<Box<str>, usize> {
+        let mut found = BTreeMap::new();
+        let fields = self.structs.values().flatten().flat_map(|def| &def.fields);
+        for field in fields {
+            let known = found.entry(field.name.as_str().into()).or_default();
+            *known = self.dimensions(&field.ty).max(*known);
+        }
+        found
+    }
+
+    fn dimensions(&self, ty: &Type) -> usize {
+        match &self.resolved(ty).kind {
+            TypeKind::Array(element, _) => 1 + self.dimensions(element),
+            _ => 0,
+        }
+    }
+
     /// Whether the memory of a value holds numbers only, with structs in structs up to a `depth`.
     fn is_made_of_numbers(&self, ty: &Type, depth: usize) -> bool {
         let resolved = self.resolved(ty);
@@ -213,7 +232,9 @@ impl<'a> Types<'a> {
         ty.is_py_object_pointer() || self.resolved(ty).is_py_object_pointer()
     }
 
-    fn is_object(&self, ty: &Type) -> bool {
+    /// Whether it is the `struct` of a Python object itself.
+    #[must_use]
+    pub fn is_object(&self, ty: &Type) -> bool {
         let mut ty = ty;
         for _ in 0..MAX_ALIASES {
             let Some(key) = self.key(ty) else {

@@ -53,6 +53,11 @@ pub(super) fn gives(name: &str) -> Option<Gives> {
     })
 }
 
+/// Whether the call makes a new container that only the caller knows.
+pub(crate) fn makes_container(name: &str) -> bool {
+    matches!(gives(name), Some(Gives::Fresh | Gives::Immutable))
+}
+
 /// Whether the call gives a new list that has an item in every slot.
 pub(super) fn is_full_list(name: &str) -> bool {
     gives(name) == Some(Gives::Fresh)

@@ -34,6 +34,7 @@ mod stack;
 mod thread;
 mod verdict;
 
+pub(crate) use api::makes_container;
 pub use exposure::Exposure;
 pub use verdict::{Proof, SafeReason, SharedKind, Verdict};
 

@@ -17,6 +17,7 @@ use crate::capi::{self, Returns};
 use crate::cfg::{Cfg, Point};
 use crate::ownership::summary::Param;
 use crate::ownership::track::{Callees, build_format, stolen_by_format};
+use crate::provenance;
 use crate::rule::PackageCx;
 
 /// References to one object beyond this number are not told apart.
@@ -116,8 +117,7 @@ impl Body<'_, '_> {
         let names = BTreeSet::from([local]);
         let is_made = |value: ExprId| {
             let name = tree.called(tree.without_casts(value));
-            tree.is_null(value)
-                || name.is_some_and(|name| self.cx.summaries().returns(name) == Some(Returns::New))
+            tree.is_null(value) || name.is_some_and(provenance::makes_container)
         };
         let mut stores = self.stores(&names);
         if tree.local(local).is_param || !stores.all(|(_, value)| is_made(value)) {
@@ -125,9 +125,8 @@ impl Body<'_, '_> {
         }
         let plain = tree.expr_ids().map(|expr| match &tree.expr(expr).kind {
             ExprKind::Call { args, .. } => {
-                let of_python = tree.called(expr).and_then(capi::effects).is_some();
                 let first = args.first().is_some_and(|&first| is_it(first));
-                usize::from(of_python && first)
+                usize::from(first && tree.called(expr).is_some_and(is_about_container))
             }
             ExprKind::Binary { op, lhs, rhs } => {
                 let asks = matches!(op, BinaryOp::Equals | BinaryOp::NotEquals);
@@ -294,6 +293,14 @@ fn is_formatted<'t>(
     let text = texts.nth(format).flatten();
     let stolen = text.map(stolen_by_format).unwrap_or_default();
     at.checked_sub(first).is_some_and(|at| stolen.contains(&at))
+}
+
+/// Whether a call only fills its first argument, a container, asks for what is in it, or releases it:
+/// nobody else comes to have it. So not `Py_NewRef(list)`, nor `PyObject_GetIter(list)`.
+fn is_about_container(name: &str) -> bool {
+    const OF: [&str; 4] = ["PyDict_", "PyList_", "PyTuple_", "PySet_"];
+    const COUNTING: [&str; 4] = ["Py_INCREF", "Py_DECREF", "Py_XDECREF", "Py_CLEAR"];
+    OF.iter().any(|of| name.starts_with(of)) || COUNTING.contains(&name)
 }
 
 /// The variables that hold nothing but what `local` holds, or that it gets all it holds from:

@@ -23,4 +23,18 @@ impl Scene<'_> {
             Place::Macro { .. } => None,
         }
     }
+
+    /// The use of the macro that makes an expression, and nothing but that in parentheses:
+    /// `#define ITEMS(box) ((box)->items)`.
+    pub(super) fn made_whole(&self, expr: ExprId) -> Option<ByteSpan> {
+        let tokens = &self.cx.item(self.item).tokens;
+        let range = self.tree.expr(expr).range;
+        let root = tokens.root(tokens.tokens.get(range.start as usize)?.expansion?);
+        let mut around = (root.tokens.start..range.start).chain(range.end..root.tokens.end);
+        let files = self.cx.program.files;
+        let is_whole = root.tokens.contains(range)
+            && around.all(|at| matches!(tokens.text(files, at), b"(" | b")"));
+        let (file, span) = root.call;
+        (is_whole && file == self.file).then_some(span)
+    }
 }

@@ -75,6 +75,8 @@ pub struct Summaries {
     makes_frozen_sets: bool,
     /// Names of types that have no pointers in them.
     plain: BTreeSet<Box<str>>,
+    /// Dimensions of fields that are arrays, by name.
+    dimensions: BTreeMap<Box<str>, usize>,
 }
 
 /// Most times that functions which call each other are followed.
@@ -103,6 +105,7 @@ impl Summaries {
             facts: program.facts.clone(),
             makes_frozen_sets: calls_any(program, &["PyFrozenSet_New"]),
             plain: types.plain_structs().map(Into::into).collect(),
+            dimensions: types.field_dimensions(),
         };
         let mut stale = vec![true; called.len()];
         for _ in 0..=MAX_ROUNDS {
@@ -290,6 +293,10 @@ impl Callees for Summaries {
     fn gives_pointer(&self, name: &str) -> bool {
         let summary = self.functions.get(name);
         summary.is_some_and(|summary| summary.gives_pointer)
+    }
+
+    fn dimensions(&self, field: &str) -> Option<usize> {
+        self.dimensions.get(field).copied()
     }
 
     fn makes_frozen_sets(&self) -> bool {

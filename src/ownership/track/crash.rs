@@ -1,6 +1,7 @@
 //! Paths on which the program ends: because it reads through `NULL`, or the C API does, before a
 //! change and after, or because the code says so.
 
+use super::effects::is_read;
 use super::state::{State, Value};
 use super::step::Stepper;
 use crate::capi;
@@ -17,7 +18,7 @@ impl Stepper<'_> {
             } => args.first().filter(|_| capi::reads_first(name)),
             // ((Method *)v)->name
             InstrKind::Load { place, .. } => match &place.base {
-                Base::Deref(pointer) => Some(pointer),
+                Base::Deref(pointer) => Some(pointer).filter(|_| is_read(self.callees, place)),
                 _ => None,
             },
             _ => None,

@@ -3,6 +3,7 @@
 use super::state::Value;
 use crate::ast::Type;
 use crate::capi::{self, OutKind, StealWhen};
+use crate::cfg::{Place, Projection};
 
 /// What is known of a called function.
 pub trait Callees {
@@ -41,6 +42,30 @@ pub trait Callees {
     /// Whether nothing in a `struct` of the package, which a variable of this type is, can be a
     /// pointer.
     fn is_plain(&self, ty: &Type) -> bool;
+
+    /// How many dimensions a field of this name has if it is an array, at the most; `None` if no
+    /// struct of the package says so.
+    fn dimensions(&self, field: &str) -> Option<usize>;
+}
+
+/// Whether a load of `place` reads memory: the name of an array only gives its address.
+///
+/// ```c
+/// text = self->name;               /* char name[8]: nothing is read */
+/// first = self->name[0];
+/// ```
+pub fn is_read(callees: &dyn Callees, place: &Place) -> bool {
+    let named = place
+        .path
+        .iter()
+        .rposition(|step| matches!(step, Projection::Field(_)));
+    let Some((at, Projection::Field(name))) = named.map(|at| (at, &place.path[at])) else {
+        return true;
+    };
+    let indexed = place.path.len() - at - 1;
+    callees
+        .dimensions(name)
+        .is_some_and(|dimensions| indexed >= dimensions)
 }
 
 /// What a function keeps of an argument without a reference of its own.
@@ -93,6 +118,10 @@ impl Callees for KnownCallees {
 
     fn is_plain(&self, _: &Type) -> bool {
         false
+    }
+
+    fn dimensions(&self, _: &str) -> Option<usize> {
+        None
     }
 
     fn stores(&self, _: &str, _: usize, _: usize) -> bool {

@@ -30,7 +30,7 @@ mod step;
 mod tests;
 mod watch;
 
-pub use effects::{Callees, Keeps, KnownCallees, counts};
+pub use effects::{Callees, Keeps, KnownCallees, counts, is_read};
 pub use facts::{is_number, is_plain_pointer};
 pub(crate) use formats::{build_format, stolen_by_format};
 pub use run::{Followed, follow, follow_in, follow_lending, follow_roughly, run};

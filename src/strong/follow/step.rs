@@ -12,6 +12,7 @@ use crate::ast::{BinaryOp, ExprId, LocalId, StmtKind};
 use crate::cfg::{
     Base, Comparison, Condition, Instr, InstrKind, Op, Operand, Place, Point, Source, TempId,
 };
+use crate::ownership::track::is_read;
 use crate::strong::reason::Reason;
 use crate::strong::types::is_number;
 
@@ -33,7 +34,8 @@ impl Follower<'_, '_> {
                     && let Some(kind) = kind_of(state, pointer)
                 {
                     self.check_alive(state);
-                    if kind == Kind::Same && !self.is_asserted(instr.source) {
+                    let is_read = is_read(self.scene.cx.summaries(), place);
+                    if kind == Kind::Same && is_read && !self.is_asserted(instr.source) {
                         state.is_read();
                     }
                 }

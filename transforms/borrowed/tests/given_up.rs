@@ -48,6 +48,21 @@ fn nobody_may_hold_the_container() {
             format!("{own} PyDict_SetItemString(t, \"x\", names); Py_DECREF(names); share(t);"),
             true,
         ),
+        // Others have that dict as well, or come to have it.
+        (
+            format!(
+                "{made} t = PyObject_GetAttrString(self, \"cache\"); if (!t) return NULL;
+                PyDict_SetItemString(t, \"x\", names); Py_DECREF(names);"
+            ),
+            true,
+        ),
+        (
+            format!(
+                "{own} Py_XSETREF(cache, Py_NewRef(t));
+                PyDict_SetItemString(t, \"x\", names); Py_DECREF(names);"
+            ),
+            true,
+        ),
         (
             format!("{made} PyDict_SetItemString(dict, \"x\", names); Py_DECREF(names);"),
             true,

@@ -1019,3 +1019,42 @@ fn an_element_that_is_a_list_is_cast() {
          }
         ");
 }
+
+#[test]
+fn all_that_points_at_a_list_is_cast() {
+    let cast = |container: &str| {
+        let diff = all(&format!(
+            "typedef struct {{ PyListObject list; int n; }} MyList;
+typedef struct {{ PyObject_HEAD PyListObject *items; }} Box;
+#define ITEMS(box) ((box)->items)
+static PyListObject *items(Box *box) {{ return box->items; }}
+int g(PyObject *self, PyListObject **lists, Box *box, void *any, int n)
+{{
+    PyObject *item = PyList_GET_ITEM({container}, 0);
+    if (item == NULL)
+        return -1;
+    return PyObject_IsTrue(item);
+}}
+"
+        ));
+        let line = diff.lines().find(|line| line.contains("GetItemRef("));
+        let line = line.expect("it is rewritten").to_owned();
+        let (_, container) = line.split_once("GetItemRef(").expect("it has one");
+        container.trim_end_matches(", 0);").to_owned()
+    };
+    assert_eq!(cast("*lists"), "(PyObject *)*lists");
+    assert_eq!(
+        cast("n ? lists[0] : lists[1]"),
+        "(PyObject *)(n ? lists[0] : lists[1])"
+    );
+    assert_eq!(cast("items(box)"), "(PyObject *)items(box)");
+    assert_eq!(cast("ITEMS(box)"), "(PyObject *)ITEMS(box)");
+    assert_eq!(
+        cast("&((MyList *)self)->list"),
+        "(PyObject *)&((MyList *)self)->list"
+    );
+    assert_eq!(cast("(PyListObject *)any"), "(PyObject *)any");
+    // The cast was for the macro.
+    assert_eq!(cast("(PyListObject *)self"), "self");
+    assert_eq!(cast("self"), "self");
+}

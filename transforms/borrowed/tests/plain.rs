@@ -59,6 +59,8 @@ fn a_struct_with_a_pointer_somewhere_does() {
         "union { double number; void *data; };",
         "int count; char *names[2];",
         "Unknown inner; int count;",
+        // A pointer by another name.
+        "uintptr_t address; int count;",
     ] {
         insta::allow_duplicates! {
             insta::assert_snapshot!(outcome(fields, TAKEN[0]), @"by hand: a pointer into the object of `item` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer");
@@ -77,6 +79,35 @@ char *f(PyObject *list)
 ";
     let report = report(&BORROWED_LIST_ITEM, text);
     assert!(report.contains("would dangle"), "{report}");
+}
+
+#[test]
+fn the_address_of_an_array_says_nothing_of_null() {
+    let body = |value: &str| {
+        format!(
+            "typedef struct {{ PyObject_HEAD long x; char name[8]; }} PyNode;
+PyObject *f(PyObject *dict)
+{{
+    PyNode *node = (PyNode *)PyList_GetItem(dict, 0);
+    long x = (long){value};
+    if (node != NULL && x)
+        return PyLong_FromLong(x);
+    return NULL;
+}}
+"
+        )
+    };
+    let releases = |value: &str| {
+        let diff = all(&body(value));
+        let lines = diff.lines().filter(|line| line.contains("DECREF"));
+        lines
+            .map(|line| line.trim_matches(['+', ' ']).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let (there, perhaps) = ("Py_DECREF(node);", "Py_XDECREF(node);");
+    assert_eq!(releases("node->x"), [there, there]);
+    assert_eq!(releases("node->name"), [there, perhaps]);
+    assert_eq!(releases("node->unknown"), [there, perhaps]);
 }
 
 #[test]
