@@ -17,6 +17,7 @@ mod crowd;
 mod effects;
 mod facts;
 mod formats;
+mod given_back;
 mod kept;
 mod ledger;
 mod lent;
@@ -33,6 +34,7 @@ mod watch;
 pub use effects::{Callees, Keeps, KnownCallees, counts, is_read};
 pub use facts::{is_number, is_plain_pointer};
 pub(crate) use formats::{build_format, stolen_by_format};
+pub use given_back::is_given_back;
 pub use run::{Followed, follow, follow_in, follow_lending, follow_roughly, run};
 
 use std::collections::{BTreeMap, BTreeSet};

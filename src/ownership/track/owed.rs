@@ -111,7 +111,13 @@ impl Stepper<'_> {
 
     /// `Py_INCREF` of what memory holds is its reference, if it has none. Any other call may change
     /// what memory holds.
-    pub(super) fn pay(&mut self, state: &mut State, name: &str, argument: Option<&Value>) {
+    pub(super) fn pay(
+        &mut self,
+        state: &mut State,
+        name: &str,
+        argument: Option<&Value>,
+        source: Source,
+    ) {
         if state.owed.is_empty() {
             return;
         }
@@ -124,7 +130,7 @@ impl Stepper<'_> {
                 let count = &mut state.instances[id].count;
                 *count += i8::from(*count < 0);
             }
-            Value::OwedPart(_) => return settle(state, paid),
+            Value::OwedPart(_) if self.stays_counted(source) => return settle(state, paid),
             _ => return,
         }
         state.owed.retain(|_, owed| *owed != paid);
@@ -226,6 +232,12 @@ mod tests {
         assert_eq!(part("run(s); Py_INCREF(s->x);"), escapes);
         assert_eq!(part("s->x = NULL; Py_INCREF(s->x);"), escapes);
         assert_eq!(part("Py_INCREF(s->y);"), escapes);
+        let held = |behind: &str| part(&format!("Py_INCREF(s->x); run(s->x); {behind}"));
+        assert_eq!(held("Py_CLEAR(s->x);"), "");
+        assert_eq!(held("Py_DECREF(s->x); s->x = NULL;"), "");
+        assert_eq!(held("Py_DECREF(s->x);"), escapes);
+        assert_eq!(held("s->y = s->x;"), escapes);
+        assert_eq!(held("PyList_SetItem(args, 0, s->x);"), escapes);
         assert_eq!(part("Py_DECREF(v); Py_INCREF(s->x); return NULL;"), escapes);
         assert_eq!(
             part("s->y = PyTuple_GET_ITEM(v, 1); Py_INCREF(s->y);"),

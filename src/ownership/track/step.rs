@@ -226,7 +226,7 @@ impl<'a> Stepper<'a> {
             return;
         }
         self.use_kept(&mut state, name);
-        self.pay(&mut state, name, values.first());
+        self.pay(&mut state, name, values.first(), source);
         self.look_at(&mut state, name, args, source);
         self.lock(&mut state, name, args, &values);
         self.hand_to_callee(&mut state, name, args, &values, source);
@@ -279,7 +279,10 @@ impl<'a> Stepper<'a> {
         let effect = count_effect(self.callees, name, at);
         if lives_by_itself(effect, value) {
             self.use_value(state, value, source);
-            return self.set_argument(state, source, at, Value::NonNull);
+            if !self.gives_back(source, at) {
+                self.set_argument(state, source, at, Value::NonNull);
+            }
+            return;
         }
         let value = match (value, effect) {
             // if (v == Py_None) { Py_DECREF(Py_None); …: the same object under another name.

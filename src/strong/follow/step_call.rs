@@ -10,7 +10,7 @@ use crate::ast::{ExprId, ExprKind, LocalId, Parent, StmtKind};
 use crate::capi::{self, OldErrors, replacement};
 use crate::cfg::{Callee, Operand, Point, Source, TempId};
 use crate::ownership::summary::Param;
-use crate::ownership::track::Callees;
+use crate::ownership::track::{Callees, is_given_back};
 use crate::rule::Errors;
 use crate::strong::reason::Reason;
 use crate::strong::types::may_point_inside;
@@ -78,6 +78,7 @@ impl Follower<'_, '_> {
             if *kind == Some(Kind::Inside)
                 && effect(self.scene, name, args, at) == Effect::Take
                 && let Some(local) = self.local_argument(expr, at)
+                && !self.gives_back(local)
             {
                 // `Py_INCREF(first);`: from here on the tuple element lives by itself.
                 state.carriers.remove(&Carrier::Local(local));
@@ -87,6 +88,14 @@ impl Follower<'_, '_> {
         if matches!(state.hold, Hold::Null | Hold::Held { .. }) && !self.strong.contains(expr) {
             self.result(name, dst, expr, &kinds, state);
         }
+    }
+
+    /// Whether a part of the object loses its own reference while it is used yet.
+    fn gives_back(&self, local: LocalId) -> bool {
+        let scene = self.scene;
+        let is_live = |local, at| scene.is_live(local, at);
+        let summaries = scene.cx.summaries();
+        is_given_back((scene.cfg, scene.tree), summaries, &is_live, local)
     }
 
     /// What the first lookup gave takes the place of the result.

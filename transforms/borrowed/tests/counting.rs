@@ -820,3 +820,45 @@ fn one_that_the_other_variable_releases_before_its_use_is_kept() {
          }
         ");
 }
+
+#[test]
+fn a_part_whose_reference_is_given_back_needs_the_item() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i), *part, *text;
+    if (item == NULL)
+        return NULL;
+    part = PyTuple_GET_ITEM(item, 0);
+    Py_INCREF(part);
+    text = PyObject_Str(part);
+    Py_DECREF(part);
+    if (text == NULL)
+        return NULL;
+    Py_DECREF(text);
+    return PyObject_Repr(part);
+"#
+    ), @"
+        @@
+         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i), *part, *text;
+        +    PyObject *item = PyList_GetItemRef(list, i), *part, *text;
+        +    PyObject *result;
+             if (item == NULL)
+                 return NULL;
+        @@
+             text = PyObject_Str(part);
+             Py_DECREF(part);
+        -    if (text == NULL)
+        +    if (text == NULL) {
+        +        Py_DECREF(item);
+                 return NULL;
+        +    }
+             Py_DECREF(text);
+        -    return PyObject_Repr(part);
+        +    result = PyObject_Repr(part);
+        +    Py_DECREF(item);
+        +    return result;
+         }
+        ");
+}

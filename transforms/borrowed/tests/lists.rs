@@ -351,7 +351,7 @@ fn field_through_cast_delays_release() {
         +    PyObject *item = PyList_GetItemRef(list, i);
              struct node *inner = ((Node *)item)->inner;
              visit(inner);
-        +    Py_DECREF(item);
+        +    Py_XDECREF(item);
              done();
              return 0;
         ");
@@ -566,7 +566,7 @@ fn no_release_while_detached() {
              Py_BEGIN_ALLOW_THREADS
              n = wait(((Foo *)item)->fd);
              Py_END_ALLOW_THREADS
-        +    Py_DECREF(item);
+        +    Py_XDECREF(item);
              log_it(n);
              PyGILState_Release(state);
         ");

@@ -1,0 +1,205 @@
+//! References to parts of objects that the code takes, and gives up again while it still uses the
+//! part: from then on the part lives in its object as it did before.
+//!
+//! ```c
+//! part = PyTuple_GET_ITEM(item, 0);
+//! Py_INCREF(part);                     /* held over the call … */
+//! text = PyObject_Str(part);
+//! Py_DECREF(part);
+//! return PyObject_Repr(part);          /* … and needs the item here */
+//! ```
+
+use std::collections::BTreeSet;
+
+use super::effects::{Callees, CountEffect, count_effect};
+use super::step::Stepper;
+use crate::ast::{ExprId, ExprKind, LocalId, StmtKind, Tree};
+use crate::cfg::{Cfg, Point, Source};
+
+/// Whether the function releases what `local` holds, by this name or that of a copy, where one of
+/// them `is_live`.
+pub fn is_given_back(
+    (cfg, tree): (&Cfg, &Tree),
+    callees: &dyn Callees,
+    is_live: &dyn Fn(LocalId, Point) -> bool,
+    local: LocalId,
+) -> bool {
+    let names = copies(tree, local);
+    let released = releases(tree, callees).filter_map(|(call, name, arg)| {
+        let released = tree.as_local(arg).filter(|it| names.contains(it))?;
+        Some((cfg.call(call)?.next(), name, released))
+    });
+    let mut released = released.peekable();
+    released.peek().is_some()
+        && released.any(|(behind, name, released)| {
+            // Py_CLEAR(part);
+            let is_cleared = matches!(name, "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF");
+            let mut names = names.iter().filter(|&&it| it != released || !is_cleared);
+            names.any(|&it| is_live(it, behind))
+        })
+}
+
+/// The variables that get what `local` holds, or that it gets it from.
+fn copies(tree: &Tree, local: LocalId) -> BTreeSet<LocalId> {
+    let pairs = tree.stores().filter_map(|(given, value)| {
+        let value = tree.as_local(tree.without_casts(value))?;
+        (given == local || value == local).then_some([given, value])
+    });
+    pairs.flatten().chain([local]).collect()
+}
+
+/// The calls that release something, each with its name and what that is.
+fn releases<'t>(
+    tree: &'t Tree,
+    callees: &'t dyn Callees,
+) -> impl Iterator<Item = (ExprId, &'t str, ExprId)> {
+    tree.calls().filter_map(|(call, name)| {
+        let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
+            return None;
+        };
+        let releases = matches!(
+            count_effect(callees, name, 0),
+            Some(CountEffect::Release { .. })
+        );
+        let arg = args.first().filter(|_| releases)?;
+        Some((call, name, tree.without_casts(*arg)))
+    })
+}
+
+impl Stepper<'_> {
+    /// Whether the variable that is argument `at` of a call is released further on, and used yet.
+    pub(super) fn gives_back(&self, source: Source, at: usize) -> bool {
+        let (tree, facts) = (self.facts.tree, self.facts);
+        let Source::Expr(call) = source else {
+            return false;
+        };
+        let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
+            return false;
+        };
+        let local = args
+            .get(at)
+            .and_then(|&arg| tree.as_local(tree.without_casts(arg)));
+        let is_live = |local, at| facts.is_live(local, at);
+        local.is_some_and(|it| is_given_back((facts.cfg, tree), self.callees, &is_live, it))
+    }
+
+    /// Whether the reference that the call at `source` takes to its argument stays with it: nothing
+    /// releases what the place holds and leaves it there, nor takes it over, nor stores it elsewhere.
+    pub(super) fn stays_counted(&self, source: Source) -> bool {
+        let tree = self.facts.tree;
+        let Source::Expr(call) = source else {
+            return true;
+        };
+        let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
+            return true;
+        };
+        let Some(place) = args.first().map(|&arg| tree.without_casts(arg)) else {
+            return true;
+        };
+        let is_it = |expr: ExprId| is_same(tree, tree.without_casts(expr), place);
+        let loses = |(call, name): (ExprId, &str)| {
+            let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
+                return false;
+            };
+            let mut args = args.iter().enumerate().filter(|&(_, &arg)| is_it(arg));
+            args.any(|(at, _)| match count_effect(self.callees, name, at) {
+                Some(CountEffect::Release { .. }) => {
+                    name != "Py_CLEAR" && !is_set_behind(tree, call, &is_it)
+                }
+                Some(CountEffect::Steal(_)) => true,
+                Some(CountEffect::Take) | None => false,
+            })
+        };
+        let stores = |&(lhs, rhs): &(ExprId, ExprId)| {
+            is_it(rhs)
+                && match tree.as_local(lhs) {
+                    Some(copy) => releases(tree, self.callees)
+                        .any(|(_, _, arg)| tree.as_local(arg) == Some(copy)),
+                    None => true,
+                }
+        };
+        let mut assigned = tree.exprs.iter().filter_map(|expr| match expr.kind {
+            ExprKind::Assign { op: None, lhs, rhs } => Some((lhs, rhs)),
+            _ => None,
+        });
+        !tree.calls().any(loses) && !assigned.any(|it| stores(&it))
+    }
+}
+
+/// Whether the statement behind that of `call` gives the place another value:
+/// `Py_XDECREF(*out); *out = NULL;`.
+fn is_set_behind(tree: &Tree, call: ExprId, is_it: &dyn Fn(ExprId) -> bool) -> bool {
+    let mut pairs = tree.stmts.iter().flat_map(|stmt| match &stmt.kind {
+        StmtKind::Block(stmts) => stmts.windows(2),
+        _ => [].windows(2),
+    });
+    pairs.any(|pair| {
+        let [StmtKind::Expr(first), StmtKind::Expr(next)] =
+            [&tree.stmt(pair[0]).kind, &tree.stmt(pair[1]).kind]
+        else {
+            return false;
+        };
+        *first == call
+            && matches!(tree.expr(*next).kind, ExprKind::Assign { op: None, lhs, .. } if is_it(lhs))
+    })
+}
+
+/// Whether two expressions name the same place: `*out`, `self->part`.
+fn is_same(tree: &Tree, one: ExprId, other: ExprId) -> bool {
+    match (&tree.expr(one).kind, &tree.expr(other).kind) {
+        (ExprKind::Name(one), ExprKind::Name(other)) => one == other,
+        (
+            ExprKind::Member { base, field, arrow },
+            ExprKind::Member {
+                base: other_base,
+                field: other_field,
+                arrow: other_arrow,
+            },
+        ) => field == other_field && arrow == other_arrow && is_same(tree, *base, *other_base),
+        (
+            ExprKind::Unary { op, operand },
+            ExprKind::Unary {
+                op: other_op,
+                operand: other,
+            },
+        ) => op == other_op && is_same(tree, *operand, *other),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ownership::track::tests::troubles;
+
+    /// The item goes right behind the reference to a part of it.
+    fn part(behind: &str) -> String {
+        troubles(&format!(
+            "PyObject *part, *copy, *v = PyList_GetItemRef(self, 0);
+            if (v == NULL) return NULL;
+            part = PyTuple_GET_ITEM(v, 0);
+            Py_INCREF(part);
+            Py_DECREF(v);
+            {behind}"
+        ))
+    }
+
+    #[test]
+    fn a_part_is_used_behind_its_own_reference() {
+        let used = |at: &str| format!("UseAfterRelease at {at}");
+        assert_eq!(part("run(part); Py_DECREF(part); return NULL;"), "");
+        assert_eq!(part("return part;"), "");
+        assert_eq!(
+            part("run(part); Py_CLEAR(part); if (part) run(part); return NULL;"),
+            ""
+        );
+        assert_eq!(
+            part("Py_DECREF(part); part = PyList_New(0); run(part); return NULL;"),
+            ""
+        );
+        let behind = part("Py_DECREF(part); run(part); return NULL;");
+        assert!(behind.contains(&used("Py_DECREF(part)")), "{behind}");
+        assert!(behind.contains(&used("run(part)")), "{behind}");
+        let copied = part("copy = part; Py_DECREF(copy); run(part); return NULL;");
+        assert!(copied.contains(&used("run(part)")), "{copied}");
+    }
+}
