@@ -11,6 +11,22 @@ const MAX_ALIASES: usize = 16;
 /// How many structs may stand in each other.
 const MAX_NESTED: usize = 4;
 
+/// Structs of numbers that headers outside the package define, of C, POSIX, Windows, CPython and
+/// NumPy. What the package defines by such a name counts instead.
+const PLAIN: [&str; 11] = [
+    "Py_complex",
+    "_Dcomplex",
+    "_Fcomplex",
+    "_Lcomplex",
+    "npy_cdouble",
+    "npy_cfloat",
+    "npy_clongdouble",
+    "struct in6_addr",
+    "struct in_addr",
+    "struct timespec",
+    "struct timeval",
+];
+
 /// The declarations of the package by name. Of several that share a name the first counts, but a
 /// field has the type that all of them give it: each file may have a `struct state` of its own.
 #[derive(Debug, Default)]
@@ -178,8 +194,15 @@ impl<'a> Types<'a> {
         let all = tags
             .chain(names)
             .map(|(name, kind)| (name, Type::plain(kind)));
-        all.filter(|(_, ty)| self.is_plain(ty))
-            .map(|(name, _)| name)
+        let own = all.filter(|(_, ty)| self.is_plain(ty));
+        let foreign = PLAIN.iter().filter(|&&name| self.is_foreign(name));
+        own.map(|(name, _)| name)
+            .chain(foreign.map(|&name| name.to_owned()))
+    }
+
+    /// Whether the package does not define the type itself.
+    fn is_foreign(&self, key: &str) -> bool {
+        !self.structs.contains_key(key) && !self.typedefs.contains_key(key)
     }
 
     /// How many dimensions the fields of each name have that are arrays, in some struct of the package;
@@ -207,12 +230,16 @@ impl<'a> Types<'a> {
         if let TypeKind::Array(element, _) = &resolved.kind {
             return self.is_made_of_numbers(element, depth);
         }
-        let defs = || self.structs.get(&self.key(ty)?).filter(|_| depth > 0);
+        let key = self.key(ty);
+        let is_foreign = |key: &str| PLAIN.contains(&key) && self.is_foreign(key);
+        let defs = || self.structs.get(key.as_deref()?).filter(|_| depth > 0);
         let is_plain = |def: &&StructDef| {
             let mut fields = def.fields.iter();
             !def.fields.is_empty() && fields.all(|it| self.is_made_of_numbers(&it.ty, depth - 1))
         };
-        resolved.is_number() || defs().is_some_and(|defs| defs.iter().all(is_plain))
+        resolved.is_number()
+            || key.as_deref().is_some_and(is_foreign)
+            || defs().is_some_and(|defs| defs.iter().all(is_plain))
     }
 
     /// Whether it is a pointer to a Python object: `PyObject *`, or a `struct` that begins with
