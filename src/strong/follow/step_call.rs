@@ -339,12 +339,13 @@ impl Follower<'_, '_> {
             }
             return;
         }
+        let summaries = self.scene.cx.summaries();
         let inside = match capi::effects(name) {
+            Some(_) if summaries.outlives_arguments(self.scene.tree, expr) => false,
             Some(effects) => effects
                 .derived_from
                 .is_some_and(|arg| kinds.get(usize::from(arg)).is_some_and(Option::is_some)),
             None => {
-                let summaries = self.scene.cx.summaries();
                 let mut of = (0..).zip(kinds).filter_map(|(at, kind)| kind.map(|_| at));
                 of.any(|at| summaries.may_derive(name, at))
                     && (summaries.result_of(name).is_some() || self.may_give_pointer(name, expr))
