@@ -360,8 +360,7 @@ impl Follower<'_, '_> {
     /// says so if its definition is known, else that of the variable which gets the result.
     fn may_give_pointer(&self, name: &str, expr: ExprId) -> bool {
         if let Some((_, function)) = self.scene.cx.definitions(name).next() {
-            let is_plain = self.scene.cx.types().is_plain(&function.ret);
-            return may_point_inside(&function.ret) && !is_plain;
+            return may_point_inside(&function.ret) && !self.scene.is_plain(&function.ret);
         }
         let mut target = self.scene.parent_of_expr(expr);
         while let Some(Parent::Expr(outer)) = target {
