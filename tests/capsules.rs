@@ -1,4 +1,4 @@
-//! Capsules without a name: what else the package makes of them.
+//! Capsules, and what text of the package that is not read makes of them.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -15,16 +15,17 @@ static PyObject *make(Thread *thread) {
 }
 static Thread *f(PyObject *dict, PyObject *key) {
     PyObject *v = PyDict_GetItemWithError(dict, key);
-    return v == NULL ? NULL : (Thread *)PyCapsule_GetPointer(v, NULL);
+    return v == NULL ? NULL : (Thread *)PyCapsule_GetPointer(v, NAME);
 }
 ";
-const HEADER: &str = "#define WRAP(pointer) PyCapsule_New(pointer, NULL, NULL)\n";
 
-/// Confidence of the fix for the package with this file beside its C.
+/// Confidence of the fix for the package with this text in C++ beside its C, where its capsules have
+/// this name.
 fn beside(name: &str, text: &str) -> String {
     let tree = Tree::new(&[("m.c", CODE.as_bytes())]);
-    tree.write("api.h", HEADER);
-    tree.write(name, text);
+    let header = format!("#define NAME {name}\n#define WRAP(it) PyCapsule_New(it, NAME, NULL)\n");
+    tree.write("api.h", header);
+    tree.write("g.cpp", text);
     let found = tree.ungil(&[
         "check",
         "--isolated",
@@ -43,9 +44,12 @@ fn beside(name: &str, text: &str) -> String {
 
 #[test]
 fn text_that_is_not_read_may_give_one_a_destructor() {
-    assert_eq!(
-        beside("g.cpp", "return PyCapsule_New(p, NULL, free);\n"),
-        "by hand"
-    );
-    assert_eq!(beside("g.cpp", "int g;\n"), "safe");
+    let other = "return PyCapsule_New(p, \"demo.loop\", free);\n";
+    let same = "return PyCapsule_New(p, \"demo.thread\", free);\n";
+    assert_eq!(beside("NULL", other), "by hand");
+    assert_eq!(beside("\"demo.thread\"", other), "safe");
+    assert_eq!(beside("\"demo.thread\"", same), "by hand");
+    assert_eq!(beside("\"\"", other), "by hand");
+    assert_eq!(beside("\"\"", "int g;\n"), "safe");
+    assert_eq!(beside("NULL", "int g;\n"), "safe");
 }

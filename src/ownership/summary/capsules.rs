@@ -9,6 +9,7 @@
 
 use rustc_hash::FxHashSet;
 
+use super::order::calls_any;
 use crate::ast::{ExprId, ExprKind, Name, Tree, Type, TypeKind};
 use crate::program::{Body, Program};
 
@@ -38,6 +39,9 @@ struct Made {
 impl Capsules {
     /// All capsules that `program` makes; none where it may give one a destructor or a name unseen.
     pub(super) fn new(program: &Program<'_>) -> Self {
+        if !calls_any(program, &["PyCapsule_GetPointer"]) {
+            return Self::default();
+        }
         let trees = program.items.iter().filter_map(|item| match &item.body {
             Some(Body::Function(function)) => Some(&function.tree),
             Some(Body::Declaration(declaration)) => Some(&declaration.tree),
@@ -58,13 +62,16 @@ impl Capsules {
         if in_gap || owners.any(|one| one.has_name.is_none()) {
             return Self::default();
         }
-        // What other languages make may have no name as well.
-        let is_made_unseen = is_made_unseen(program);
+        let unread = unread_makers(program);
         let frees = |kind: &Kind| {
             let mut owners = made.iter().filter(|one| !one.is_bare);
             match kind {
-                Kind::Named(_) => owners.any(|one| one.kind.as_ref() == Some(kind)),
-                Kind::Of(_) => is_made_unseen || owners.any(|one| one.has_name == Some(false)),
+                Kind::Named(name) => {
+                    let mut others = unread.iter();
+                    others.any(|text| has(text, name))
+                        || owners.any(|one| one.kind.as_ref() == Some(kind))
+                }
+                Kind::Of(_) => !unread.is_empty() || owners.any(|one| one.has_name == Some(false)),
             }
         };
         let bare = made.iter().filter(|one| one.is_bare);
@@ -88,18 +95,24 @@ impl Capsules {
     }
 }
 
-/// Whether text that is not read makes capsules: C++, generated files.
-fn is_made_unseen(program: &Program<'_>) -> bool {
+/// The text that makes capsules and is not read: C++, generated files.
+fn unread_makers<'a>(program: &Program<'a>) -> Vec<&'a [u8]> {
     let mut read = FxHashSet::default();
     for item in &program.items {
         program.includes.reach(item.unit, &mut read);
     }
-    program.files.iter().any(|(id, file)| {
-        let mut words = file
-            .bytes()
-            .split(|c| *c != b'_' && !c.is_ascii_alphanumeric());
-        !read.contains(&id) && words.any(|word| word == b"PyCapsule_New")
-    })
+    let is_word = |c: &u8| *c == b'_' || c.is_ascii_alphanumeric();
+    let unread = program.files.iter().filter(|(id, _)| !read.contains(id));
+    let texts = unread.map(|(_, file)| file.bytes());
+    let makes = |text: &&[u8]| {
+        let mut words = text.split(|c| !is_word(c));
+        words.any(|word| word == b"PyCapsule_New")
+    };
+    texts.filter(makes).collect()
+}
+
+fn has(text: &[u8], name: &[u8]) -> bool {
+    name.is_empty() || text.windows(name.len()).any(|part| part == name)
 }
 
 /// The name and the arguments of a call.
@@ -141,8 +154,7 @@ fn changes_unseen(tree: &Tree) -> bool {
         ExprKind::Name(name) => names(name),
         _ => false,
     });
-    let calls = tree.expr_ids().map(|call| called(tree, call));
-    let calls = calls.collect::<Vec<_>>();
+    let calls: Vec<_> = tree.expr_ids().map(|call| called(tree, call)).collect();
     let made = calls
         .iter()
         .filter(|(name, args)| *name == "PyCapsule_New" && args.len() == 3);
