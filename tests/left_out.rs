@@ -42,6 +42,31 @@ fn what_the_only_way_out_ends() {
 }
 
 #[test]
+fn what_a_pointer_leads_to() {
+    insta::assert_snapshot!(all(
+        r#"
+static void *
+f(struct calls **env, PyObject *list)
+{
+    Py_ssize_t i;
+    if (is_closed(env)) {
+        PyErr_SetString(PyExc_ValueError, "closed");
+        return NULL;
+    }
+    if ((*env)->push_frame(env, 16) != 0)
+        return NULL;
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        if (write_item(env, item) < 0 && PyErr_Occurred())
+            return (*env)->pop_frame(env, NULL);
+    }
+    return (*env)->pop_frame(env, env);
+}
+"#
+    ), @"review in `f`, `(*env)->pop_frame(env, NULL)` (line 15) need not be done where the item is not there any more");
+}
+
+#[test]
 fn what_python_undoes() {
     insta::assert_snapshot!(object(
         r#"

@@ -15,6 +15,7 @@
 
 #define Py_PYTHON_H
 #define Py_OBJECT_H
+#define Py_CAPSULE_H
 #define PY_MAJOR_VERSION 3
 #define WITH_THREAD 1
 #define Py_USING_UNICODE

@@ -2,20 +2,41 @@
 
 use std::collections::BTreeMap;
 
-use super::Program;
+use rustc_hash::FxHashSet;
+
+use super::{Program, ProgramItem};
 use crate::ast::{ExprId, ExprKind, Name, Storage, StructDef, Tree, Type, TypeKind, UnaryOp};
+use crate::source::FileId;
 
 /// How many `typedef`s are followed.
 const MAX_ALIASES: usize = 16;
 
-/// How many structs may stand in each other.
-const MAX_NESTED: usize = 4;
+/// How many structs and `typedef`s may stand in each other.
+const MAX_NESTED: usize = 8;
+
+/// Structs of numbers that headers outside the package define, of C, POSIX, Windows, CPython and
+/// NumPy. What the package defines by such a name counts instead.
+const PLAIN: [&str; 11] = [
+    "Py_complex",
+    "_Dcomplex",
+    "_Fcomplex",
+    "_Lcomplex",
+    "npy_cdouble",
+    "npy_cfloat",
+    "npy_clongdouble",
+    "struct in6_addr",
+    "struct in_addr",
+    "struct timespec",
+    "struct timeval",
+];
 
 /// The declarations of the package by name. Of several that share a name the first counts, but a
 /// field has the type that all of them give it: each file may have a `struct state` of its own.
 #[derive(Debug, Default)]
 pub struct Types<'a> {
     typedefs: BTreeMap<&'a str, &'a Type>,
+    /// Other types that `typedef`s elsewhere give such a name.
+    others: BTreeMap<&'a str, Vec<&'a Type>>,
     structs: BTreeMap<String, Vec<&'a StructDef>>,
     variables: BTreeMap<&'a str, &'a Type>,
     results: BTreeMap<&'a str, &'a Type>,
@@ -25,8 +46,21 @@ impl<'a> Types<'a> {
     /// Reads the declarations of `program`.
     #[must_use]
     pub fn new(program: &'a Program<'_>) -> Self {
+        Self::of_items(program, |_| true)
+    }
+
+    /// The same of what the translation unit `unit` sees.
+    #[must_use]
+    pub fn in_unit(program: &'a Program<'_>, unit: FileId) -> Self {
+        let mut seen = FxHashSet::default();
+        program.includes.reach(unit, &mut seen);
+        Self::of_items(program, |item| seen.contains(&item.place.0))
+    }
+
+    fn of_items(program: &'a Program<'_>, is_seen: impl Fn(&ProgramItem) -> bool) -> Self {
         let mut types = Self::default();
-        for (_, declaration) in program.declarations() {
+        let declarations = program.declarations();
+        for (_, declaration) in declarations.filter(|(item, _)| is_seen(item)) {
             let is_typedef = declaration.storage == Storage::Typedef;
             for def in &declaration.structs {
                 if let Some(tag) = &def.tag {
@@ -37,7 +71,10 @@ impl<'a> Types<'a> {
             for declarator in &declaration.declarators {
                 let name = declarator.name.as_str();
                 if is_typedef {
-                    types.typedefs.entry(name).or_insert(&declarator.ty);
+                    let first = types.typedefs.entry(name).or_insert(&declarator.ty);
+                    if **first != declarator.ty {
+                        types.others.entry(name).or_default().push(&declarator.ty);
+                    }
                     if let (TypeKind::Struct(None), [def]) =
                         (&declarator.ty.kind, &declaration.structs[..])
                     {
@@ -50,7 +87,8 @@ impl<'a> Types<'a> {
                 }
             }
         }
-        for (_, function) in program.functions() {
+        let functions = program.functions();
+        for (_, function) in functions.filter(|(item, _)| is_seen(item)) {
             types.results.insert(&function.name, &function.ret);
         }
         types
@@ -166,6 +204,15 @@ impl<'a> Types<'a> {
         !is_array && self.is_made_of_numbers(ty, MAX_NESTED)
     }
 
+    /// Whether the package defines several types by the name of this one.
+    #[must_use]
+    pub fn is_ambiguous(&self, ty: &Type) -> bool {
+        let key = self.key(ty);
+        let defs = key.as_deref().and_then(|key| self.structs.get(key));
+        defs.is_some_and(|defs| defs.len() > 1)
+            || matches!(&ty.kind, TypeKind::Named(name) if self.others.contains_key(&**name))
+    }
+
     /// The names of all such structs, by `typedef` and by tag.
     pub fn plain_structs(&self) -> impl Iterator<Item = String> {
         let tags = self.structs.keys().filter_map(|key| {
@@ -178,8 +225,15 @@ impl<'a> Types<'a> {
         let all = tags
             .chain(names)
             .map(|(name, kind)| (name, Type::plain(kind)));
-        all.filter(|(_, ty)| self.is_plain(ty))
-            .map(|(name, _)| name)
+        let own = all.filter(|(_, ty)| self.is_plain(ty));
+        let foreign = PLAIN.iter().filter(|&&name| self.is_foreign(name));
+        own.map(|(name, _)| name)
+            .chain(foreign.map(|&name| name.to_owned()))
+    }
+
+    /// Whether the package does not define the type itself.
+    fn is_foreign(&self, key: &str) -> bool {
+        !self.structs.contains_key(key) && !self.typedefs.contains_key(key)
     }
 
     /// How many dimensions the fields of each name have that are arrays, in some struct of the package;
@@ -201,18 +255,39 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// Whether the memory of a value holds numbers only, with structs in structs up to a `depth`.
+    /// Whether the memory of a value holds numbers only, with structs in structs up to a `depth`:
+    /// so do all types of the name.
     fn is_made_of_numbers(&self, ty: &Type, depth: usize) -> bool {
-        let resolved = self.resolved(ty);
-        if let TypeKind::Array(element, _) = &resolved.kind {
-            return self.is_made_of_numbers(element, depth);
+        if ty.is_number() {
+            return true;
         }
-        let defs = || self.structs.get(&self.key(ty)?).filter(|_| depth > 0);
+        let Some(depth) = depth.checked_sub(1) else {
+            return false;
+        };
         let is_plain = |def: &&StructDef| {
             let mut fields = def.fields.iter();
-            !def.fields.is_empty() && fields.all(|it| self.is_made_of_numbers(&it.ty, depth - 1))
+            !def.fields.is_empty() && fields.all(|it| self.is_made_of_numbers(&it.ty, depth))
         };
-        resolved.is_number() || defs().is_some_and(|defs| defs.iter().all(is_plain))
+        let is_plain_struct = |key: &str| match self.structs.get(key) {
+            Some(defs) => defs.iter().all(is_plain),
+            None => PLAIN.contains(&key) && self.is_foreign(key),
+        };
+        match &ty.kind {
+            TypeKind::Array(element, _) => self.is_made_of_numbers(element, depth),
+            TypeKind::Struct(Some(tag)) => is_plain_struct(&format!("struct {tag}")),
+            TypeKind::Named(name) => match self.typedefs.get(&**name) {
+                Some(first) => {
+                    let others = self.others.get(&**name).into_iter().flatten();
+                    let mut all = others.chain([first]);
+                    all.all(|ty| match ty.kind {
+                        TypeKind::Struct(None) => is_plain_struct(name),
+                        _ => self.is_made_of_numbers(ty, depth),
+                    })
+                }
+                None => is_plain_struct(name),
+            },
+            _ => false,
+        }
     }
 
     /// Whether it is a pointer to a Python object: `PyObject *`, or a `struct` that begins with

@@ -14,11 +14,12 @@ use super::pending::errno::Errno;
 use super::pending::raising::helpers;
 use crate::ast::{
     BinaryOp, ExprId, ExprKind, Function, Init, LocalId, Name, Parent, Parents, StmtId, StmtKind,
-    TokenRange, Tree, UnaryOp, Visitor, walk_stmt,
+    TokenRange, Tree, Type, UnaryOp, Visitor, walk_stmt,
 };
 use crate::capi;
 use crate::cfg::{self, Cfg, Liveness, Part, Point};
 use crate::edit::Layout;
+use crate::program::Types;
 use crate::rule::{ErrorReturn, ItemId, PackageCx};
 use crate::source::{ByteOffset, ByteSpan, FileId};
 
@@ -41,6 +42,7 @@ pub(super) struct Scene<'a> {
     pending: OnceCell<Pending<'a>>,
     pub(super) errno: OnceCell<Errno<'a>>,
     pointed_at: OnceCell<BTreeSet<LocalId>>,
+    unit_types: OnceCell<Types<'a>>,
     /// The texts of all tokens.
     words: OnceCell<FxHashSet<&'a [u8]>>,
     mixes_declarations: OnceCell<bool>,
@@ -79,6 +81,7 @@ impl<'a> Scene<'a> {
             pending: OnceCell::new(),
             errno: OnceCell::new(),
             pointed_at: OnceCell::new(),
+            unit_types: OnceCell::new(),
             words: OnceCell::new(),
             mixes_declarations: OnceCell::new(),
             reads_exactly: OnceCell::new(),
@@ -100,6 +103,16 @@ impl<'a> Scene<'a> {
     pub(super) fn is_part_live(&self, part: Part, point: Point) -> bool {
         let pointed_at = self.pointed_at.get_or_init(|| self.cfg.pointed_at());
         self.liveness.is_part_live(part, point) || pointed_at.contains(&part.local)
+    }
+
+    /// Whether nothing in a value of this type can be a pointer. Other files may have a struct of
+    /// numbers, or one with pointers, by the same name: what the translation unit sees counts.
+    pub(super) fn is_plain(&self, ty: &Type) -> bool {
+        let types = self.cx.types();
+        let unit = self.cx.item(self.item).unit;
+        let in_unit = || Types::in_unit(self.cx.program, unit);
+        let is_seen = || self.unit_types.get_or_init(in_unit).is_plain(ty);
+        ty.is_number() || (types.is_plain(ty) || types.is_ambiguous(ty)) && is_seen()
     }
 
     /// Whether the key of a lookup is a literal: but for missing memory, and other keys that object

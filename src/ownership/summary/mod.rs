@@ -9,6 +9,7 @@
 //! static int drop(PyObject *v) { Py_DECREF(v); return 0; }                /* takes it over */
 //! ```
 
+mod capsules;
 mod function;
 mod order;
 mod outs;
@@ -17,12 +18,13 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capsules::Capsules;
 pub(crate) use order::callees_first;
 use order::{Called, calls_any, lenders};
 pub(crate) use outs::Outs;
 
 use super::track::{Callees, Keeps, KnownCallees};
-use crate::ast::{Function, Type, TypeKind};
+use crate::ast::{ExprId, Function, Tree, Type, TypeKind};
 use crate::capi::{self, REPLACEMENTS, Returns, StealWhen};
 use crate::cfg::{self, Cfg};
 use crate::facts::{Functions, Reference, Stated};
@@ -77,6 +79,7 @@ pub struct Summaries {
     plain: BTreeSet<Box<str>>,
     /// Dimensions of fields that are arrays, by name.
     dimensions: BTreeMap<Box<str>, usize>,
+    capsules: Capsules,
 }
 
 /// Most times that functions which call each other are followed.
@@ -106,6 +109,7 @@ impl Summaries {
             makes_frozen_sets: calls_any(program, &["PyFrozenSet_New"]),
             plain: types.plain_structs().map(Into::into).collect(),
             dimensions: types.field_dimensions(),
+            capsules: Capsules::new(program),
         };
         let mut stale = vec![true; called.len()];
         for _ in 0..=MAX_ROUNDS {
@@ -329,6 +333,10 @@ impl Callees for Summaries {
 
     fn is_known(&self, name: &str) -> bool {
         self.functions.contains_key(name) || KnownCallees.is_known(name)
+    }
+
+    fn outlives_arguments(&self, tree: &Tree, call: ExprId) -> bool {
+        self.capsules.is_opened_by(tree, call)
     }
 
     fn is_plain(&self, ty: &Type) -> bool {

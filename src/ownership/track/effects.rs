@@ -1,7 +1,7 @@
 //! What calls do to the references they get.
 
 use super::state::Value;
-use crate::ast::Type;
+use crate::ast::{ExprId, Tree, Type};
 use crate::capi::{self, OutKind, StealWhen};
 use crate::cfg::{Place, Projection};
 
@@ -38,6 +38,10 @@ pub trait Callees {
 
     /// Whether it is known what the function does with its arguments.
     fn is_known(&self, name: &str) -> bool;
+
+    /// Whether what `call` gives lives longer than its arguments, although it comes out of one: the
+    /// pointer of a capsule that frees nothing.
+    fn outlives_arguments(&self, tree: &Tree, call: ExprId) -> bool;
 
     /// Whether nothing in a `struct` of the package, which a variable of this type is, can be a
     /// pointer.
@@ -114,6 +118,10 @@ impl Callees for KnownCallees {
 
     fn is_known(&self, name: &str) -> bool {
         name.starts_with("Py") || capi::effects(name).is_some()
+    }
+
+    fn outlives_arguments(&self, _: &Tree, _: ExprId) -> bool {
+        false
     }
 
     fn is_plain(&self, _: &Type) -> bool {

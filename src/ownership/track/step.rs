@@ -249,7 +249,7 @@ impl<'a> Stepper<'a> {
         if let Some(seed) = seed {
             return self.give(state, seed, dst, args, out);
         }
-        let result = match self.calls_slot(source) {
+        let result = match self.gives_apart(source) {
             true => Value::Unknown,
             false => self.result(name, &values),
         };
@@ -331,12 +331,15 @@ impl<'a> Stepper<'a> {
         }
     }
 
-    /// Whether a call is one of a slot that gives what lives by itself:
-    /// `Py_TYPE(v)->tp_descr_get(v, o, type)`.
-    fn calls_slot(&self, source: Source) -> bool {
+    /// Whether what a call gives lives by itself: that of some slots,
+    /// `Py_TYPE(v)->tp_descr_get(v, o, type)`, for one.
+    fn gives_apart(&self, source: Source) -> bool {
         let Source::Expr(call) = source else {
             return false;
         };
+        if self.callees.outlives_arguments(self.facts.tree, call) {
+            return true;
+        }
         match &self.facts.tree.expr(call).kind {
             ExprKind::Call { callee, .. } => match &self.facts.tree.expr(*callee).kind {
                 ExprKind::Member { field, .. } => capi::slot_gives_new(field),

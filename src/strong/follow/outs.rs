@@ -177,7 +177,7 @@ impl Follower<'_, '_> {
     /// Whether a variable whose address is passed may get a pointer.
     fn may_point(&self, local: LocalId) -> bool {
         let variable = self.scene.tree.local(local);
-        let is_plain = || self.scene.cx.types().is_plain(&variable.ty);
+        let is_plain = || self.scene.is_plain(&variable.ty);
         !is_number(&variable.ty)
             && (variable.is_param || can_hold_pointer(&variable.ty) && !is_plain())
     }

@@ -287,7 +287,7 @@ impl Follower<'_, '_> {
         };
         let types = self.scene.cx.types();
         let ty = types.of(self.scene.tree, expr);
-        ty.is_some_and(|ty| types.is_plain(ty))
+        ty.is_some_and(|ty| self.scene.is_plain(ty))
     }
 
     /// Adds what the outcome of a test says; whether it can be at all.

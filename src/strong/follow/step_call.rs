@@ -348,12 +348,13 @@ impl Follower<'_, '_> {
             }
             return;
         }
+        let summaries = self.scene.cx.summaries();
         let inside = match capi::effects(name) {
+            Some(_) if summaries.outlives_arguments(self.scene.tree, expr) => false,
             Some(effects) => effects
                 .derived_from
                 .is_some_and(|arg| kinds.get(usize::from(arg)).is_some_and(Option::is_some)),
             None => {
-                let summaries = self.scene.cx.summaries();
                 let mut of = (0..).zip(kinds).filter_map(|(at, kind)| kind.map(|_| at));
                 of.any(|at| summaries.may_derive(name, at))
                     && (summaries.result_of(name).is_some() || self.may_give_pointer(name, expr))
@@ -368,8 +369,7 @@ impl Follower<'_, '_> {
     /// says so if its definition is known, else that of the variable which gets the result.
     fn may_give_pointer(&self, name: &str, expr: ExprId) -> bool {
         if let Some((_, function)) = self.scene.cx.definitions(name).next() {
-            let is_plain = self.scene.cx.types().is_plain(&function.ret);
-            return may_point_inside(&function.ret) && !is_plain;
+            return may_point_inside(&function.ret) && !self.scene.is_plain(&function.ret);
         }
         let mut target = self.scene.parent_of_expr(expr);
         while let Some(Parent::Expr(outer)) = target {

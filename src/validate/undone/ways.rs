@@ -74,7 +74,8 @@ fn fails(function: &Function, exit: &Exit) -> bool {
     let is_shown = || raises(tree, exit.then) || is_failure(tree, exit.test);
     match tree.stmt(exit.jump).kind {
         StmtKind::Return(Some(value)) => {
-            let is_own = tells_of(tree, value).is_some_and(|name| capi::effects(name).is_none());
+            let is_own = is_call(tree, value)
+                && tells_of(tree, value).is_none_or(|name| capi::effects(name).is_none());
             // Some functions give 0 for success, some for failure.
             let is_plain = function.ret.is_number() && tree.is_null(value);
             match is_own || is_plain {
@@ -107,6 +108,15 @@ fn may_fail(function: &Function, cfg: &Cfg, exit: &Exit) -> bool {
         };
         fails && reaches(cfg, exit.start, Point { block, index }, &[])
     })
+}
+
+/// Whether a value is the result of a call, be it one through a pointer:
+/// `(*env)->PopLocalFrame(env, NULL)`.
+fn is_call(tree: &Tree, value: ExprId) -> bool {
+    matches!(
+        tree.expr(tree.without_casts(value)).kind,
+        ExprKind::Call { .. }
+    )
 }
 
 /// The function whose result a value is.

@@ -7,6 +7,7 @@ mod arguments;
 mod awaited;
 mod between;
 mod bounds;
+mod capsules;
 mod chains;
 mod cleanup;
 mod comments;

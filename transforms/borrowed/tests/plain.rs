@@ -41,6 +41,8 @@ fn a_struct_of_numbers_needs_the_object_no_more() {
         "Point from, to; char name[16];",
         "Point points[2]; struct { unsigned bits; };",
         "union { double number; long bits; };",
+        "jlong size; Uint8 tag; gboolean is_open; sqlite3_int64 row;",
+        "Py_complex at; struct timespec when; _Dcomplex other;",
     ] {
         for body in TAKEN {
             insta::allow_duplicates! {
@@ -58,6 +60,8 @@ fn a_struct_with_a_pointer_somewhere_does() {
         "Point at; void (*call)(void);",
         "union { double number; void *data; };",
         "int count; char *names[2];",
+        "struct timeval when; struct addrinfo where;",
+        "jlong size; jobject where;",
         "Unknown inner; int count;",
         // A pointer by another name.
         "uintptr_t address; int count;",
