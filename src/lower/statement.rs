@@ -1,5 +1,7 @@
 //! Statements and the declarations among them.
 
+use std::collections::BTreeSet;
+
 use lang_c::ast::{self, BlockItem, Expression, ForInitializer, Label, Statement};
 use lang_c::span::Node;
 
@@ -7,7 +9,9 @@ use super::Lowerer;
 use super::declarator::Declared;
 use super::expression::stand_in;
 use super::specifiers::Specifiers;
-use crate::ast::{ExprId, Local, LocalDecl, LocalId, StmtId, StmtKind, Storage, TypeKind};
+use crate::ast::{
+    ExprId, Local, LocalDecl, LocalId, StmtId, StmtKind, Storage, TokenRange, TypeKind,
+};
 use crate::parse::COMPUTED_GOTO;
 
 impl Lowerer<'_> {
@@ -46,7 +50,20 @@ impl Lowerer<'_> {
             Statement::Asm(_) => StmtKind::Asm,
         };
         let range = self.range(node.span);
-        self.push_stmt(kind, range)
+        let stmt = self.push_stmt(kind, range);
+        self.note_left_out(stmt, range);
+        stmt
+    }
+
+    /// `TRACE("%s", Py_TYPE(item)->tp_name);` where `TRACE` is defined as nothing.
+    fn note_left_out(&mut self, stmt: StmtId, range: TokenRange) {
+        let mut locals = BTreeSet::new();
+        for word in self.tokens.left_out(self.files, range) {
+            let local = self.scopes.get(word).flatten();
+            locals.extend(local.filter(|&local| self.tree.local(local).ty.pointee().is_some()));
+        }
+        let left_out = locals.into_iter().map(|local| (stmt, local));
+        self.tree.left_out.extend(left_out);
     }
 
     fn optional(&mut self, value: Option<&Node<Expression>>) -> Option<ExprId> {

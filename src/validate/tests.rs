@@ -533,6 +533,7 @@ mod forgotten;
 mod kept;
 mod kept_arguments;
 mod left;
+mod left_out;
 mod lent;
 mod loans;
 mod saved;

@@ -1,6 +1,6 @@
 //! Statements: branches, loops, `switch`, jumps.
 
-use super::of_body;
+use super::{of, of_body};
 
 #[test]
 fn if_without_else_joins_behind_it() {
@@ -250,4 +250,36 @@ fn constant_conditions_make_one_edge() {
     b11: <- b9
       return
     ");
+}
+
+#[test]
+fn what_a_macro_leaves_out_is_looked_at() {
+    let text = "
+#define TRACE(...)
+#define CHECKED(x) ((void)0)
+#define BOTH(x, y) show(x)
+int f(PyObject *p, char *text, int n) {
+    TRACE(\"%d %s\", n, text->name);
+    if (n) CHECKED(p); else ;
+    BOTH(p, text);
+}";
+    insta::assert_snapshot!(of(text), @"
+        b0:
+          t0 = load text
+          t1 = look t0
+          t2 = load n
+          if t2 != 0 goto b1 else b2
+        b1: <- b0
+          t3 = load p
+          t4 = look t3
+          goto b3
+        b2: <- b0
+          goto b3
+        b3: <- b1 b2
+          t5 = load p
+          t6 = call show(t5)
+          t7 = load text
+          t8 = look t7
+          return
+        ");
 }
