@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Failure;
 use super::configurations::tokens;
 use super::ends::Ends;
+use super::made::made_seeds;
 use super::original::Original;
 use super::proof::{Failed, beside, borrowed_seeds, calls, is_inserted, original_span, seeds};
 use super::statics::Kept;
@@ -312,6 +313,12 @@ impl Change<'_> {
             return Some(before.are_those_of(&after));
         }
         let borrowed = borrowed_seeds(old.1, self.handing);
+        // What is made where a lookup found none is compared by itself, too: it may have been lost.
+        let with_made = |(_, function): Variant<'_>, lookups: Vec<Seed>| {
+            let made = made_seeds(function, &lookups);
+            [lookups, made].concat()
+        };
+        let (borrowed, owned) = (with_made(old, borrowed), with_made(new, owned));
         match (ends(old, &borrowed), ends(new, &owned)) {
             (Some(before), Some(after)) => Some(after.counts.is_subset(&before.counts)),
             // The references of the fix are followed elsewhere.
