@@ -283,3 +283,31 @@ int f(PyObject *p, char *text, int n) {
           return
         ");
 }
+
+#[test]
+fn what_a_macro_says_of_the_build_is_no_constant() {
+    let text = "
+#define VERBOSE 0
+#define COUNT 0
+int f(int n) {
+    if (!VERBOSE) f(1);
+    if (n == COUNT) f(2);
+    do f(3); while (COUNT);
+}";
+    insta::assert_snapshot!(of(text), @"
+        b0:
+          if _ != 0 goto b2 else b1
+        b1: <- b0
+          t0 = call f(1)
+          goto b2
+        b2: <- b0 b1
+          t1 = load n
+          if t1 == 0 goto b3 else b4
+        b3: <- b2
+          t2 = call f(2)
+          goto b4
+        b4: <- b2 b3
+          t3 = call f(3)
+          return
+        ");
+}
