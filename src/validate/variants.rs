@@ -313,17 +313,18 @@ impl Change<'_> {
             return Some(before.are_those_of(&after));
         }
         let borrowed = borrowed_seeds(old.1, self.handing);
-        // What is made where a lookup found none is compared by itself, too: it may have been lost.
-        let with_made = |(_, function): Variant<'_>, lookups: Vec<Seed>| {
-            let made = made_seeds(function, &lookups);
-            [lookups, made].concat()
+        let holds = |borrowed: &[Seed], owned: &[Seed]| {
+            let (before, after) = (ends(old, borrowed)?, ends(new, owned)?);
+            Some(after.counts.is_subset(&before.counts))
         };
-        let (borrowed, owned) = (with_made(old, borrowed), with_made(new, owned));
-        match (ends(old, &borrowed), ends(new, &owned)) {
-            (Some(before), Some(after)) => Some(after.counts.is_subset(&before.counts)),
-            // The references of the fix are followed elsewhere.
-            _ => Some(true),
-        }
+        // What is made where a lookup found none is followed elsewhere, too: it may have been lost.
+        let with_made = |(_, function): Variant<'_>, lookups: &[Seed]| {
+            [lookups, &made_seeds(function, lookups)].concat()
+        };
+        // The references of the fix are followed elsewhere.
+        let all_hold = holds(&borrowed, &owned) != Some(false)
+            || holds(&with_made(old, &borrowed), &with_made(new, &owned)) == Some(true);
+        Some(all_hold)
     }
 }
 
