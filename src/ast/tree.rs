@@ -14,6 +14,9 @@ pub struct Tree {
     pub stmts: Vec<Stmt>,
     /// Parameters first, in order, then block-scope variables, by [`LocalId`].
     pub locals: Vec<Local>,
+    /// Pointers that macros leave out of their arguments here and may read in other builds, each
+    /// with the statement that such a macro is; in the order of the statements.
+    pub left_out: Vec<(StmtId, LocalId)>,
 }
 
 impl Tree {

@@ -81,6 +81,7 @@ impl Dump<'_> {
                     )
                 }
                 (Op::Unary(op), operands) => format!("{}{}", unary(*op), self.operands(operands)),
+                (Op::Look, operands) => format!("look {}", self.operands(operands)),
                 (_, operands) => format!("va_arg {}", self.operands(operands)),
             },
             InstrKind::Call { callee, args, .. } => {

@@ -33,6 +33,8 @@ pub enum Op {
     Binary(BinaryOp),
     /// `va_arg(list, type)`: gives the next argument and moves the list on.
     VaArg,
+    /// What a macro may read in another build than this one, where it leaves it out.
+    Look,
 }
 
 /// The node an instruction was made from.

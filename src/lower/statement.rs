@@ -1,5 +1,7 @@
 //! Statements and the declarations among them.
 
+use std::collections::BTreeSet;
+
 use lang_c::ast::{self, BlockItem, Expression, ForInitializer, Label, Statement};
 use lang_c::span::Node;
 
@@ -7,7 +9,10 @@ use super::Lowerer;
 use super::declarator::Declared;
 use super::expression::stand_in;
 use super::specifiers::Specifiers;
-use crate::ast::{ExprId, Local, LocalDecl, LocalId, StmtId, StmtKind, Storage, TypeKind};
+use crate::ast::{
+    BinaryOp, ExprId, ExprKind, Local, LocalDecl, LocalId, StmtId, StmtKind, Storage, TokenRange,
+    TypeKind, UnaryOp,
+};
 use crate::parse::COMPUTED_GOTO;
 
 impl Lowerer<'_> {
@@ -18,7 +23,7 @@ impl Lowerer<'_> {
             Statement::Expression(None) => StmtKind::Null,
             Statement::Expression(Some(value)) => self.expression_statement(value),
             Statement::If(branch) => StmtKind::If {
-                cond: self.expression(&branch.node.condition),
+                cond: self.condition(&branch.node.condition),
                 then: self.statement(&branch.node.then_statement),
                 otherwise: branch
                     .node
@@ -46,7 +51,68 @@ impl Lowerer<'_> {
             Statement::Asm(_) => StmtKind::Asm,
         };
         let range = self.range(node.span);
-        self.push_stmt(kind, range)
+        let stmt = self.push_stmt(kind, range);
+        self.note_left_out(stmt, range);
+        stmt
+    }
+
+    /// `TRACE("%s", Py_TYPE(item)->tp_name);` where `TRACE` is defined as nothing.
+    fn note_left_out(&mut self, stmt: StmtId, range: TokenRange) {
+        let mut locals = BTreeSet::new();
+        for word in self.tokens.left_out(self.files, range) {
+            let local = self.scopes.get(word).flatten();
+            locals.extend(local.filter(|&local| self.tree.local(local).ty.pointee().is_some()));
+        }
+        let left_out = locals.into_iter().map(|local| (stmt, local));
+        self.tree.left_out.extend(left_out);
+    }
+
+    fn condition(&mut self, node: &Node<Expression>) -> ExprId {
+        let cond = self.expression(node);
+        self.forget_settings(cond);
+        cond
+    }
+
+    /// What a macro says of the build is no constant: another build runs the branch.
+    ///
+    /// ```c
+    /// #define VERBOSE 0
+    /// if (VERBOSE && item != NULL)
+    ///     print(item);
+    /// ```
+    fn forget_settings(&mut self, cond: ExprId) {
+        let range = self.tree.expr(cond).range;
+        match self.tree.expr(cond).kind {
+            ExprKind::Int(Some(value)) if self.is_setting(range, value) => {
+                self.tree.exprs[cond.0 as usize].kind = ExprKind::Int(None);
+            }
+            ExprKind::Unary {
+                op: UnaryOp::Not,
+                operand,
+            } => self.forget_settings(operand),
+            ExprKind::Binary {
+                op: BinaryOp::LogicalAnd | BinaryOp::LogicalOr,
+                lhs,
+                rhs,
+            } => {
+                self.forget_settings(lhs);
+                self.forget_settings(rhs);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a number is all that a macro of the project says, or a 0 in what it says: `if (0)` in
+    /// front of a call that another build makes.
+    fn is_setting(&self, range: TokenRange, value: i64) -> bool {
+        let token = &self.tokens.tokens[range.start as usize];
+        let made_by = token.expansion.filter(|_| !token.from_argument);
+        made_by.is_some_and(|id| {
+            let expansion = &self.tokens.expansions[id.0 as usize];
+            let TokenRange { start, end } = expansion.tokens;
+            // `#define VERBOSE (0)`
+            expansion.definition.is_some() && (value == 0 || end - start <= 3)
+        })
     }
 
     fn optional(&mut self, value: Option<&Node<Expression>>) -> Option<ExprId> {

@@ -14,6 +14,7 @@ mod gil;
 mod include;
 mod index;
 mod items;
+mod left_out;
 mod macros;
 mod origin;
 mod stream;

@@ -266,6 +266,6 @@ pub(super) fn is_test(op: Op) -> bool {
     match op {
         Op::Unary(op) => op == UnaryOp::Not,
         Op::Binary(op) => op.is_comparison(),
-        Op::VaArg => false,
+        Op::VaArg | Op::Look => false,
     }
 }

@@ -69,7 +69,7 @@ fn old_troubles(changed: Changed<'_>) -> Vec<(Problem, Option<ByteOffset>)> {
 }
 
 /// The calls that give new references to variables which `lookups` set as well.
-fn made_seeds(function: &Function, lookups: &[Seed]) -> Vec<Seed> {
+pub(super) fn made_seeds(function: &Function, lookups: &[Seed]) -> Vec<Seed> {
     let stores = stores(&function.tree);
     let mut targets: BTreeSet<LocalId> = lookups
         .iter()

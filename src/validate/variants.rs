@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Failure;
 use super::configurations::tokens;
 use super::ends::Ends;
+use super::made::made_seeds;
 use super::original::Original;
 use super::proof::{Failed, beside, borrowed_seeds, calls, is_inserted, original_span, seeds};
 use super::statics::Kept;
@@ -312,11 +313,18 @@ impl Change<'_> {
             return Some(before.are_those_of(&after));
         }
         let borrowed = borrowed_seeds(old.1, self.handing);
-        match (ends(old, &borrowed), ends(new, &owned)) {
-            (Some(before), Some(after)) => Some(after.counts.is_subset(&before.counts)),
-            // The references of the fix are followed elsewhere.
-            _ => Some(true),
-        }
+        let holds = |borrowed: &[Seed], owned: &[Seed]| {
+            let (before, after) = (ends(old, borrowed)?, ends(new, owned)?);
+            Some(after.counts.is_subset(&before.counts))
+        };
+        // What is made where a lookup found none is followed elsewhere, too: it may have been lost.
+        let with_made = |(_, function): Variant<'_>, lookups: &[Seed]| {
+            [lookups, &made_seeds(function, lookups)].concat()
+        };
+        // The references of the fix are followed elsewhere.
+        let all_hold = holds(&borrowed, &owned) != Some(false)
+            || holds(&with_made(old, &borrowed), &with_made(new, &owned)) == Some(true);
+        Some(all_hold)
     }
 }
 

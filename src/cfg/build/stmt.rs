@@ -1,7 +1,7 @@
 //! Statements.
 
 use crate::ast::{ExprId, LocalDecl, LocalId, StmtId, StmtKind, TypeKind};
-use crate::cfg::{InstrKind, Operand, Source};
+use crate::cfg::{Base, InstrKind, Op, Operand, Place, Source};
 
 use super::Builder;
 
@@ -10,9 +10,29 @@ impl<'a> Builder<'a> {
         let (inner, labelled) = self.labels_of(id);
         self.enter(inner);
         self.unlabelled(inner);
+        self.left_out(inner);
         self.leave(inner);
         for outer in labelled {
             self.leave(outer);
+        }
+    }
+
+    /// The variables that a macro leaves out count as read: other builds define it otherwise.
+    fn left_out(&mut self, stmt: StmtId) {
+        let tree = self.tree;
+        let first = tree.left_out.partition_point(|(of, _)| *of < stmt);
+        let left_out = tree.left_out[first..].iter();
+        for &(_, local) in left_out.take_while(|(of, _)| *of == stmt) {
+            if !self.drafts.is_open() {
+                return;
+            }
+            let (value, dst) = (self.temp(), self.temp());
+            let place = Place::whole(Base::Local(local));
+            let load = InstrKind::Load { dst: value, place };
+            let operands = vec![Operand::Temp(value)];
+            let op = Op::Look;
+            self.emit(Source::Stmt(stmt), load);
+            self.emit(Source::Stmt(stmt), InstrKind::Op { dst, op, operands });
         }
     }
 

@@ -1,6 +1,6 @@
 //! Statements: branches, loops, `switch`, jumps.
 
-use super::of_body;
+use super::{of, of_body};
 
 #[test]
 fn if_without_else_joins_behind_it() {
@@ -250,4 +250,64 @@ fn constant_conditions_make_one_edge() {
     b11: <- b9
       return
     ");
+}
+
+#[test]
+fn what_a_macro_leaves_out_is_looked_at() {
+    let text = "
+#define TRACE(...)
+#define CHECKED(x) ((void)0)
+#define BOTH(x, y) show(x)
+int f(PyObject *p, char *text, int n) {
+    TRACE(\"%d %s\", n, text->name);
+    if (n) CHECKED(p); else ;
+    BOTH(p, text);
+}";
+    insta::assert_snapshot!(of(text), @"
+        b0:
+          t0 = load text
+          t1 = look t0
+          t2 = load n
+          if t2 != 0 goto b1 else b2
+        b1: <- b0
+          t3 = load p
+          t4 = look t3
+          goto b3
+        b2: <- b0
+          goto b3
+        b3: <- b1 b2
+          t5 = load p
+          t6 = call show(t5)
+          t7 = load text
+          t8 = look t7
+          return
+        ");
+}
+
+#[test]
+fn what_a_macro_says_of_the_build_is_no_constant() {
+    let text = "
+#define VERBOSE 0
+#define COUNT 0
+int f(int n) {
+    if (!VERBOSE) f(1);
+    if (n == COUNT) f(2);
+    do f(3); while (COUNT);
+}";
+    insta::assert_snapshot!(of(text), @"
+        b0:
+          if _ != 0 goto b2 else b1
+        b1: <- b0
+          t0 = call f(1)
+          goto b2
+        b2: <- b0 b1
+          t1 = load n
+          if t1 == 0 goto b3 else b4
+        b3: <- b2
+          t2 = call f(2)
+          goto b4
+        b4: <- b2 b3
+          t3 = call f(3)
+          return
+        ");
 }

@@ -298,7 +298,8 @@ fn makes_number(op: Op) -> bool {
             | BinaryOp::Modulo
             | BinaryOp::ShiftLeft
             | BinaryOp::ShiftRight,
-        ) => true,
+        )
+        | Op::Look => true,
         Op::Binary(op) => op.is_comparison(),
         Op::Unary(_) | Op::VaArg => false,
     }

@@ -133,6 +133,14 @@ impl Stepper<'_> {
         }
     }
 
+    /// What a macro leaves out here it may read in another build.
+    pub(super) fn look(&mut self, state: &State, operands: &[Operand], at: Source) {
+        for operand in operands {
+            let value = self.value(state, operand);
+            self.use_value(state, value, at);
+        }
+    }
+
     pub(super) fn use_value(&mut self, state: &State, value: Value, at: Source) {
         if let Some(id) = value.instance()
             && state.instances[id].released

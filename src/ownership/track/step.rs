@@ -13,7 +13,7 @@ use super::state::{Instance, InstanceId, State, Value};
 use super::{Exit, Followed, Gives, Ledger, Origin, Problem, Seed, Trouble};
 use crate::ast::{ExprKind, LocalId};
 use crate::capi::{self, Returns, StealWhen};
-use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Projection, Source, TempId};
+use crate::cfg::{Base, Callee, Instr, InstrKind, Op, Operand, Place, Projection, Source, TempId};
 
 pub(super) struct Stepper<'a> {
     pub(super) facts: &'a Facts<'a>,
@@ -92,6 +92,9 @@ impl<'a> Stepper<'a> {
                 state.set_temp(*dst, value, from);
             }
             InstrKind::Op { dst, op, operands } => {
+                if *op == Op::Look {
+                    self.look(&state, operands, instr.source);
+                }
                 let mut operands = self.facts.pointers(*op, operands);
                 let derived = operands.find_map(|o| match self.value(&state, o) {
                     // (char *)v + sizeof(PyObject)

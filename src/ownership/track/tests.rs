@@ -103,6 +103,20 @@ fn nothing_is_lost_where_the_program_ends() {
 }
 
 #[test]
+fn a_dict_that_is_gone_through_is_there() {
+    let body = "PyObject *v, *k;
+        Py_ssize_t pos = 0;
+        (void)PyDict_GetItemRef(self, args, &v);
+        while (PyDict_Next(v, &pos, &k, NULL))
+            use(k);
+        Py_DECREF(v);
+        Py_RETURN_NONE;";
+    assert_eq!(troubles(body), "");
+    let other = troubles(&body.replace("Next(v,", "Next(self,"));
+    assert!(other.contains("ReleaseOfNull at Py_DECREF(v)"), "{other}");
+}
+
+#[test]
 fn the_value_of_a_failed_lookup_must_not_be_released() {
     let body = "PyObject *v;
         int rc = PyDict_GetItemRef(self, args, &v);

@@ -358,7 +358,7 @@ fn is_test(op: Op) -> bool {
     match op {
         Op::Unary(op) => op == crate::ast::UnaryOp::Not,
         Op::Binary(op) => op.is_comparison(),
-        Op::VaArg => false,
+        Op::VaArg | Op::Look => false,
     }
 }
 

@@ -465,3 +465,76 @@ fn a_loop_over_a_dict_has_the_variable_for_itself() {
 "#
     ), @"5: the address of `v` is passed on, so other code may read or replace it: give the lookup a variable of its own");
 }
+
+/// `PyDict_Next` crashes if the dict is `NULL`: behind each loop the reference is there.
+#[test]
+fn dicts_that_are_looked_up_together_and_gone_through() {
+    insta::assert_snapshot!(int(r#"
+    PyObject *names = PyDict_GetItemString(dict, "names");
+    PyObject *threads = PyDict_GetItemString(dict, "threads");
+    PyObject *name, *value;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(names, &pos, &name, &value)) {
+        if (show(name, value) != 0)
+            goto done;
+    }
+    pos = 0;
+    while (PyDict_Next(threads, &pos, &name, &value))
+        PyObject_Print(name, stdout, 0);
+done:
+    return PyErr_Occurred() ? -1 : 0;
+"#), @r#"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *names = PyDict_GetItemString(dict, "names");
+        -    PyObject *threads = PyDict_GetItemString(dict, "threads");
+        +    PyObject *names;
+        +    PyObject *threads;
+             PyObject *name, *value;
+             Py_ssize_t pos = 0;
+        +    int failed = 0;
+        +    if (PyDict_GetItemStringRef(dict, "names", &names) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    if (PyDict_GetItemStringRef(dict, "threads", &threads) < 0) {
+        +        PyErr_Clear();
+        +    }
+        +    Py_INCREF(names);
+        +    Py_BEGIN_CRITICAL_SECTION(names);
+             while (PyDict_Next(names, &pos, &name, &value)) {
+        -        if (show(name, value) != 0)
+        -            goto done;
+        +        Py_INCREF(name);
+        +        Py_INCREF(value);
+        +        if (show(name, value) != 0) {
+        +            Py_DECREF(value);
+        +            Py_DECREF(name);
+        +            failed = 1;
+        +            break;
+        +        }
+        +        Py_DECREF(value);
+        +        Py_DECREF(name);
+             }
+        +    Py_END_CRITICAL_SECTION();
+        +    Py_DECREF(names);
+        +    if (failed)
+        +        goto done;
+             pos = 0;
+        -    while (PyDict_Next(threads, &pos, &name, &value))
+        +    Py_INCREF(threads);
+        +    Py_BEGIN_CRITICAL_SECTION(threads);
+        +    while (PyDict_Next(threads, &pos, &name, &value)) {
+        +        Py_INCREF(name);
+                 PyObject_Print(name, stdout, 0);
+        +        Py_DECREF(name);
+        +    }
+        +    Py_END_CRITICAL_SECTION();
+        +    Py_DECREF(threads);
+         done:
+        +    Py_DECREF(names);
+        +    Py_XDECREF(threads);
+             return PyErr_Occurred() ? -1 : 0;
+         }
+        "#);
+}

@@ -33,6 +33,7 @@ mod kept_apart;
 mod later;
 mod layout;
 mod leaving;
+mod left_out;
 mod lent;
 mod list_macro_loops;
 mod list_macro_made;

@@ -529,3 +529,41 @@ static PyObject *f(PyObject *d, PyObject *args)
          }
         "#);
 }
+
+#[test]
+fn what_is_made_where_a_lookup_found_nothing() {
+    insta::assert_snapshot!(run("
+static int f(PyObject *d, PyObject *k, PyObject *n)
+{
+    PyObject *v;
+#ifdef TRACING
+    show(k);
+#endif
+    v = PyDict_GetItemWithError(d, k);
+    if (v == NULL) {
+        v = PyDict_New();
+        PyDict_SetItem(d, k, v);
+    }
+    return PyDict_SetItemString(v, \"n\", n);
+}
+"), @r#"
+        @@
+         {
+             PyObject *v;
+        +    int result;
+         #ifdef TRACING
+             show(k);
+         #endif
+        -    v = PyDict_GetItemWithError(d, k);
+        +    (void)PyDict_GetItemRef(d, k, &v);
+             if (v == NULL) {
+                 v = PyDict_New();
+                 PyDict_SetItem(d, k, v);
+             }
+        -    return PyDict_SetItemString(v, "n", n);
+        +    result = PyDict_SetItemString(v, "n", n);
+        +    Py_XDECREF(v);
+        +    return result;
+         }
+        "#);
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::ast::{ExprId, StmtId, StmtKind, TokenRange, Tree, Visitor, walk_stmt};
+use crate::cfg::Terminator;
 
 use super::leaving::{always_leaves, is_same_behind};
 use super::scope::{Scope, inside};
@@ -86,6 +87,7 @@ impl Exits {
             return Err(obstacle.to_owned());
         }
         jump_into(scope, site, &collector.labels)?;
+        left_unseen(scope, site)?;
         Ok(collector.exits)
     }
 }
@@ -114,6 +116,23 @@ fn jump_into(scope: &Scope<'_>, site: &Site, labels: &BTreeSet<Box<str>>) -> Res
                 );
             }
             _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// An error if a macro whose definition is not found may leave the region: `ERROR("no name", -1);`.
+fn left_unseen(scope: &Scope<'_>, site: &Site) -> Result<(), String> {
+    let region = site.range(scope);
+    for block in &scope.cfg.blocks {
+        let Terminator::Return(_, stmt) = block.terminator else {
+            continue;
+        };
+        let is_jump = matches!(scope.stmt(stmt), StmtKind::Return(_));
+        if !is_jump && inside(scope.range(stmt), region) {
+            let text = scope.stmt_text(stmt).unwrap_or_default();
+            let name = text.split('(').next().unwrap_or_default().trim();
+            return Err(format!("`{name}` may be a macro that{LEFT_BY_MACRO}"));
         }
     }
     Ok(())

@@ -125,3 +125,29 @@ next:
              return n;
         ");
 }
+
+/// The header with `MY_ERROR` is not found.
+#[test]
+fn a_macro_of_an_unseen_header_may_leave() {
+    insta::assert_snapshot!(diff(r#"
+#include "errors.h"
+static int
+f(PyObject *d)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, &value)) {
+        if (!PyUnicode_Check(key))
+            MY_ERROR("no name", -1);
+        use(key, value);
+    }
+    return 0;
+}
+"#), @"
+        9: `d` is iterated over without holding its lock
+          9: `d`, which the caller passes in: another thread can change it between two calls
+          11: `MY_ERROR` can run Python code, which may change it as well
+          by hand: `MY_ERROR` may be a macro that leaves the loop, which would leave the critical section open: move the loop into a function of its own and call that between begin and end, or iterate over `PyDict_Copy`
+        ");
+}
