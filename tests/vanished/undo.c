@@ -556,6 +556,37 @@ t_mean(PyObject *self, PyObject *list)
     return value == -DBL_MAX ? NULL : PyFloat_FromDouble(value);
 }
 
+/* The status of the function is another one in the loop. */
+static int
+hidden(PyObject *list)
+{
+    int rc = 0;
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    PyObject *seen = PyList_New(0);
+
+    if (seen == NULL) {
+        rc = -1;
+        goto done;
+    }
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        long rc = PyLong_AsLong(item);
+
+        if (rc == -1)
+            PyErr_WriteUnraisable(item);
+    }
+    rc = PyList_Append(list, seen);
+    Py_DECREF(seen);
+done:
+    return rc;
+}
+
+static PyObject *
+t_hidden(PyObject *self, PyObject *list)
+{
+    return hidden(list) < 0 ? NULL : PyLong_FromLong(0);
+}
+
 static void
 hold(PyObject *op)
 {
@@ -947,7 +978,8 @@ static PyMethodDef methods[] = {
     METHOD(struct), METHOD(pointer), METHOD(nothing), METHOD(saved),
     METHOD(uncounted), METHOD(memory), METHOD(resized), METHOD(each_pass),
     METHOD(label), METHOD(pending), METHOD(settled),
-    {"last", t_last, METH_O, NULL}, {"mean", t_mean, METH_O, NULL},
+    {"hidden", t_hidden, METH_O, NULL}, {"last", t_last, METH_O, NULL},
+    {"mean", t_mean, METH_O, NULL},
     METHOD(status), METHOD(renamed), METHOD(told),
     METHOD(moved), METHOD(counts), METHOD(macro), METHOD(copied),
     METHOD(taken), METHOD(rows), METHOD(session),
