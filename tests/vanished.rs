@@ -23,7 +23,9 @@ converted 0 IndexError
 each_pass 0 IndexError
 empty 0 AttributeError
 encoded 0 IndexError
+hidden 0 IndexError
 label 0 IndexError
+mean 0 IndexError
 memory 0 IndexError
 moved 0 IndexError
 own_converted 0 IndexError

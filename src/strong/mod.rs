@@ -39,6 +39,7 @@ mod reason;
 mod releases;
 mod rule;
 mod scene;
+mod scope;
 mod shape;
 mod snapshot;
 mod statics;

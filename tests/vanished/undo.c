@@ -3,6 +3,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <float.h>
 #include <string.h>
 
 typedef struct {
@@ -505,6 +506,87 @@ t_status(PyObject *self, PyObject *list)
     return status(list) < 0 ? NULL : PyLong_FromLong(0);
 }
 
+/* It tells of nothing: -1 is a number like any other. */
+static long
+last(PyObject *list)
+{
+    long value = 0;
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        value = PyLong_AsLong(item);
+        if (value == -1 && PyErr_Occurred()) {
+            PyErr_WriteUnraisable(item);
+            return 0;
+        }
+    }
+    return value;
+}
+
+static PyObject *
+t_last(PyObject *self, PyObject *list)
+{
+    return PyLong_FromLong(last(list));
+}
+
+/* It tells by another number than the call does. */
+static double
+mean(PyObject *list)
+{
+    double value = 0;
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+
+        value = PyNumber_AsSsize_t(item, NULL);
+        if (value == -1.0 && PyErr_Occurred())
+            return -DBL_MAX;
+    }
+    return value;
+}
+
+static PyObject *
+t_mean(PyObject *self, PyObject *list)
+{
+    double value = mean(list);
+
+    return value == -DBL_MAX ? NULL : PyFloat_FromDouble(value);
+}
+
+/* The status of the function is another one in the loop. */
+static int
+hidden(PyObject *list)
+{
+    int rc = 0;
+    Py_ssize_t i, n = PyList_GET_SIZE(list);
+    PyObject *seen = PyList_New(0);
+
+    if (seen == NULL) {
+        rc = -1;
+        goto done;
+    }
+    for (i = 0; i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        long rc = PyLong_AsLong(item);
+
+        if (rc == -1)
+            PyErr_WriteUnraisable(item);
+    }
+    rc = PyList_Append(list, seen);
+    Py_DECREF(seen);
+done:
+    return rc;
+}
+
+static PyObject *
+t_hidden(PyObject *self, PyObject *list)
+{
+    return hidden(list) < 0 ? NULL : PyLong_FromLong(0);
+}
+
 static void
 hold(PyObject *op)
 {
@@ -896,6 +978,8 @@ static PyMethodDef methods[] = {
     METHOD(struct), METHOD(pointer), METHOD(nothing), METHOD(saved),
     METHOD(uncounted), METHOD(memory), METHOD(resized), METHOD(each_pass),
     METHOD(label), METHOD(pending), METHOD(settled),
+    {"hidden", t_hidden, METH_O, NULL}, {"last", t_last, METH_O, NULL},
+    {"mean", t_mean, METH_O, NULL},
     METHOD(status), METHOD(renamed), METHOD(told),
     METHOD(moved), METHOD(counts), METHOD(macro), METHOD(copied),
     METHOD(taken), METHOD(rows), METHOD(session),

@@ -12,7 +12,7 @@
 //! ```
 
 use super::made_exit::results;
-use super::{Exits, declared, label_of, text};
+use super::{Exits, declared, label_of};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind, TokenRange, UnaryOp};
 use crate::capi::{self, Returns};
 use crate::cfg::{Base, Callee, InstrKind};
@@ -56,7 +56,7 @@ impl Exits<'_, '_> {
         let same = self.is_same_at(branch, &apart)
             && (is_around || self.undoes(branch))
             && self.is_apart_from(branch);
-        if same { text(scene, branch) } else { None }
+        if same { self.text(branch) } else { None }
     }
 
     /// The statements that may ask whether the next thing that the function does fails.
@@ -98,7 +98,7 @@ impl Exits<'_, '_> {
             && self.asks_who_owns(branch)
             && self.is_as_far(branch)
             && results(scene).all(|local| self.is_as_good(local, cond));
-        if same { text(scene, branch) } else { None }
+        if same { self.text(branch) } else { None }
     }
 
     /// Whether nothing that matters runs in `stmt` before the call.

@@ -360,10 +360,13 @@ pub(in crate::strong) fn value_set(
     }
 }
 
-/// Whether two expressions are written with the same words.
+/// Whether two expressions are the same variable, or written with the same words.
 pub(in crate::strong) fn is_same(scene: &Scene<'_>, one: ExprId, other: ExprId) -> bool {
+    if let (Some(one), Some(other)) = (scene.as_local(one), scene.as_local(other)) {
+        return one == other;
+    }
     match (scene.span(one), scene.span(other)) {
         (Some(one), Some(other)) => scene.text(one) == scene.text(other),
-        _ => scene.as_local(one).is_some() && scene.as_local(one) == scene.as_local(other),
+        _ => false,
     }
 }

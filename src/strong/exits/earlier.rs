@@ -15,9 +15,8 @@
 use super::branch::Branch;
 use super::error_value::ErrorValue;
 use super::handled::raises;
-use super::made_exit::release;
 use super::state::Owned;
-use super::{Exits, label_of, text};
+use super::{Exits, label_of};
 use crate::ast::{LocalId, StmtId, StmtKind};
 use crate::cfg::{Point, reaches};
 use crate::strong::scene::Scene;
@@ -36,9 +35,9 @@ impl Exits<'_, '_> {
         let mut branches = self.branches.iter().filter(is_before);
         branches.find_map(|branch| {
             let made = self.made_since(branch)?;
-            let releases = made.into_iter().map(|owned| release(self.scene, owned));
+            let releases = made.into_iter().map(|owned| self.release(owned));
             let releases: Option<Vec<String>> = releases.collect();
-            Some([releases?, text(self.scene, branch)?].concat())
+            Some([releases?, self.text(branch)?].concat())
         })
     }
 

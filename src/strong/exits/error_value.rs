@@ -1,10 +1,11 @@
 //! What a function returns where it fails.
 
 use super::branch::{Branch, is_failure, is_success, stmts};
-use super::handled::raises;
+use super::handled::{has_handler, raises};
 use super::line;
 use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, Type, UnaryOp};
 use crate::capi::{self, Returns};
+use crate::cfg::Point;
 use crate::roles::Roles;
 use crate::strong::pending::raising::signs;
 use crate::strong::scene::Scene;
@@ -17,7 +18,8 @@ pub(in crate::strong) enum ErrorValue {
     /// `Py_None`, where `NULL` says that there is nothing: `Py_RETURN_NONE;`.
     None,
     Number(i64),
-    /// A constant of a header that is not seen, as it is written here: `ERROR_INVALID_ARGUMENT`.
+    /// A constant whose value is not seen, as it is written here: `ERROR_INVALID_ARGUMENT`,
+    /// `-DBL_MAX`.
     Named(ExprId),
 }
 
@@ -107,6 +109,8 @@ impl ErrorValue {
     /// out = PyList_New(n); … return out;
     /// int equal = PyObject_RichCompareBool(a, b, Py_EQ); … return equal;
     /// ```
+    ///
+    /// What has been tested away by then is not handed on: `if (equal < 0) { PyErr_Print(); return 0; }`.
     pub(in crate::strong) fn is_handed_on(self, scene: &Scene<'_>) -> bool {
         let error = match self {
             Self::Null => 0,
@@ -124,11 +128,29 @@ impl ErrorValue {
             let called = value.and_then(|value| scene.call(value));
             let local = value.and_then(|value| scene.as_local(value));
             called.is_some_and(|(name, _)| tells(name))
-                || local.is_some_and(|local| match self {
-                    Self::Null => is_only_made(scene, local),
-                    _ => is_only_status(scene, local, error),
+                || local.is_some_and(|local| {
+                    let is_only_told = match self {
+                        Self::Null => is_only_made(scene, local),
+                        _ => is_only_status(scene, local, error),
+                    };
+                    is_only_told
+                        && (still_tells(scene, stmt, local, error) || self.is_told(scene))
+                        && !has_handler(scene)
                 })
         })
+    }
+
+    /// Whether the function returns the error itself where an exception is known of:
+    /// `if (equal < 0) { log_it(); return -1; }`
+    fn is_told(self, scene: &Scene<'_>) -> bool {
+        let pending = scene.pending();
+        let start = scene.cfg.before(scene.function.body);
+        let is_shown = |point: Option<Point>| point.is_some_and(|it| pending.is_shown_at(it));
+        !is_shown(start)
+            && stmts(scene).any(|stmt| {
+                let is_it = returned(scene, stmt).is_some_and(|value| self.is(scene, value));
+                is_it && is_shown(scene.cfg.before(stmt))
+            })
     }
 
     /// `NULL`, `-1`, or as the function writes it: `-1.0`, `CHECKED(-1)`.
@@ -144,7 +166,7 @@ impl ErrorValue {
             (None, Self::Null) => "NULL".to_owned(),
             (None, Self::None) => "Py_NewRef(Py_None)".to_owned(),
             (None, Self::Number(error)) => error.to_string(),
-            (None, Self::Named(error)) => constant(scene, error).unwrap_or_default().to_owned(),
+            (None, Self::Named(error)) => constant(scene, error).unwrap_or_default(),
         }
     }
 }
@@ -167,8 +189,20 @@ fn is_only_made(scene: &Scene<'_>, local: LocalId) -> bool {
         })
 }
 
+/// Whether `local` may still be the `error` of a call at `stmt`, with the exception: no test has found
+/// it to be something else, and nothing has dealt with the exception.
+fn still_tells(scene: &Scene<'_>, stmt: StmtId, local: LocalId, error: i64) -> bool {
+    let point = scene.cfg.before(stmt);
+    // `v == -1.0` tells nothing there.
+    let is_asked = || {
+        let is_float = matches!(scene.tree.local(local).ty.name(), Some("double" | "float"));
+        is_float && scene.tree.calls().any(|(_, name)| name == "PyErr_Occurred")
+    };
+    point.is_none_or(|point| scene.pending().is_open_at(point, local, error)) && !is_asked()
+}
+
 /// Whether all that the number `local` gets, but for what is written down, is given by functions of
-/// the C API that say `error` where they fail, and nothing clears what they raise.
+/// the C API that say `error` where they fail.
 fn is_only_status(scene: &Scene<'_>, local: LocalId, error: i64) -> bool {
     let is_reckoned = |expr: ExprId| {
         let place = scene.tree.changed(expr);
@@ -184,14 +218,12 @@ fn is_only_status(scene: &Scene<'_>, local: LocalId, error: i64) -> bool {
         .filter(|&value| number(scene, value).is_none())
         .peekable();
     let ty = &scene.tree.local(local).ty;
-    let clears = || scene.tree.calls().any(|(_, name)| name == "PyErr_Clear");
     is_number(ty)
         && is_signed(ty)
         && !scene.cfg.address_taken().contains(&local)
         && called.peek().is_some()
         && called.all(|value| tells(scene, value, error))
         && !scene.tree.expr_ids().any(is_reckoned)
-        && !clears()
 }
 
 /// Whether `value` is what a function of the C API gives, which says `error` where it fails.
@@ -270,13 +302,35 @@ fn is_py_none(scene: &Scene<'_>, value: ExprId) -> bool {
     }
 }
 
-/// The name of a constant: a global one in capital letters.
-fn constant<'a>(scene: &Scene<'a>, value: ExprId) -> Option<&'a str> {
-    let is_capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+/// The text of a constant.
+fn constant(scene: &Scene<'_>, value: ExprId) -> Option<String> {
     match &scene.tree.expr(value).kind {
-        ExprKind::Name(Name::Global(name)) => name.chars().all(is_capital).then_some(name),
+        ExprKind::Name(Name::Global(name)) => is_capital(name).then(|| name.to_string()),
+        _ if is_constant(scene, value) => Some(scene.text(scene.span(value)?)),
         _ => None,
     }
+}
+
+/// Whether a value is made of numbers and constants: `LONG_MIN + 1`, `-DBL_MAX`, `(Py_hash_t)-3`.
+fn is_constant(scene: &Scene<'_>, value: ExprId) -> bool {
+    match &scene.tree.expr(value).kind {
+        ExprKind::Name(Name::Global(name)) => is_capital(name),
+        ExprKind::Int(_) | ExprKind::Float => true,
+        ExprKind::Unary {
+            op: UnaryOp::Minus,
+            operand,
+        }
+        | ExprKind::Cast { operand, .. } => is_constant(scene, *operand),
+        ExprKind::Binary { lhs, rhs, .. } => is_constant(scene, *lhs) && is_constant(scene, *rhs),
+        _ => false,
+    }
+}
+
+/// Whether a name is that of a constant: in capital letters.
+fn is_capital(name: &str) -> bool {
+    let name = name.strip_prefix("Py_").unwrap_or(name);
+    let is_capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    name.chars().all(is_capital)
 }
 
 /// The value of a `return`.

@@ -1,9 +1,10 @@
 //! What raises an exception, and what deals with one.
 
 use super::branch::Branch;
-use crate::ast::ExprId;
+use crate::ast::{ExprId, Tree};
 use crate::capi::words_of;
 use crate::cfg::{Point, reaches};
+use crate::strong::pending::raising;
 use crate::strong::scene::Scene;
 
 /// Whether a call of this name clears the exception: the function of Python, or one of the package
@@ -49,6 +50,19 @@ const HANDLES: [&str; 7] = [
     "PyErr_Fetch",
     "PyErr_GetRaisedException",
 ];
+
+/// Whether the function calls one of the package that deals with exceptions: `log_exception()`.
+pub(super) fn has_handler(scene: &Scene<'_>) -> bool {
+    let handles = |tree: &Tree| {
+        let has = |is_wanted: fn(&str) -> bool| tree.calls().any(|(_, name)| is_wanted(name));
+        has(|name| HANDLES.contains(&name)) && !has(raising::raises)
+    };
+    let mut names = scene.tree.calls().map(|(_, name)| name);
+    names.any(|name| {
+        let mut bodies = scene.cx.definitions(name);
+        bodies.any(|(_, function)| handles(&function.tree))
+    })
+}
 
 /// Where the functions are called whose names are wanted.
 fn points(scene: &Scene<'_>, is_wanted: fn(&str) -> bool) -> Vec<Point> {

@@ -13,9 +13,9 @@
 //! }
 //! ```
 
+use super::Exits;
 use super::branch::Branch;
 use super::steady::{named, says_the_same};
-use super::{Exits, text};
 use crate::cfg::reaches;
 
 impl Exits<'_, '_> {
@@ -29,7 +29,7 @@ impl Exits<'_, '_> {
                 && says_the_same(self, branch)
                 && self.is_apart_from(branch)
         })?;
-        text(self.scene, same)
+        self.text(same)
     }
 
     /// Whether the function leaves by `branch` after a failure behind the call, and does nothing

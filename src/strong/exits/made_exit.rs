@@ -12,20 +12,13 @@
 use super::held::frees;
 use super::owned_by::{counted_release, gives_new};
 use super::parsed::is_parsed;
-use super::state::{Owned, State};
+use super::state::Owned;
 use crate::ast::{ExprId, ExprKind, LocalId, Parent, StmtKind, TypeKind, UnaryOp};
 use crate::capi::{self, Returns};
 use crate::cfg::{Point, reaches};
 use crate::ownership::summary::Param;
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
-
-/// The statements that release what the function owns in this state; `None` if it cannot be told
-/// how, or whether, something is to be released.
-pub(in crate::strong) fn releases(scene: &Scene<'_>, state: &State) -> Option<Vec<String>> {
-    let owned = state.owned().into_iter();
-    owned.map(|owned| release(scene, owned)).collect()
-}
 
 /// The variables with what the function makes and returns: the `self` of a `tp_new`. It owns that
 /// also when it is stored somewhere.

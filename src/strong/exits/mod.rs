@@ -54,7 +54,7 @@ use error_value::{ErrorValue, raised_returns};
 use handled::leaves_exception;
 use held::{Held, fails_cleanly, gives_only_errors};
 use locks::{Taken, asks_for_lock, taken_at};
-use made_exit::{made_results, never_given_up, release, releases, results};
+use made_exit::{made_results, never_given_up, results};
 use state::{NULL, Owned, State};
 use steady::{is_steady, start};
 pub(in crate::strong) use text::{line, text};
@@ -195,7 +195,7 @@ impl<'s, 'a> Exits<'s, 'a> {
         let fits =
             fits && self.undo.is_done_by(self.scene, &[], label) && self.is_apart_from(branch);
         if fits {
-            Some(vec![line(self.scene, branch.jump)?])
+            Some(vec![self.line(branch.jump)?])
         } else {
             None
         }
@@ -208,7 +208,7 @@ impl<'s, 'a> Exits<'s, 'a> {
             && self.fails_cleanly(start.block)
             && self.undoes(branch)
             && self.is_apart_from(branch);
-        if fits { text(self.scene, branch) } else { None }
+        if fits { self.text(branch) } else { None }
     }
 
     /// Whether `branch` undoes what is to be undone here, and nothing else.
@@ -334,10 +334,12 @@ impl<'s, 'a> Exits<'s, 'a> {
     pub(in crate::strong) fn end_of_loop(&self) -> Option<(StmtId, Vec<String>)> {
         let scene = self.scene;
         let bound = bounded_loop(scene, self.call)?;
-        let outer = bound.outer;
+        let (outer, at) = (bound.outer, scene.stmt_of(self.call)?);
+        let is_hidden = |size| !scene.means_the_same(scene.tree.expr(size).range, at);
         let (start, end) = (scene.cfg.before(bound.body)?, scene.cfg.after(outer)?);
         // What is locked around the loop is given back behind it.
-        if taken_at(scene, start) != self.locks || loses_exception(scene, self.call) {
+        let is_locked = taken_at(scene, start) != self.locks;
+        if is_locked || loses_exception(scene, self.call) || bound.size.is_some_and(is_hidden) {
             return None;
         }
         let start = self.known(self.held.at(start)?);
@@ -362,10 +364,8 @@ impl<'s, 'a> Exits<'s, 'a> {
         if !stays || !undone || self.local.is_some_and(is_missed) {
             return None;
         }
-        let releases: Option<Vec<String>> = made
-            .into_iter()
-            .map(|owned| release(scene, owned))
-            .collect();
+        let releases: Option<Vec<String>> =
+            made.into_iter().map(|owned| self.release(owned)).collect();
         let mut lines = releases?;
         lines.push("PyErr_Clear();".to_owned());
         lines.extend(bound.correction(scene));
@@ -411,9 +411,11 @@ impl<'s, 'a> Exits<'s, 'a> {
         if !is_clear || !self.uncertain().is_empty() || self.is_unfinished() {
             return None;
         }
-        let lines = self.undo.due.iter().map(|&stmt| line(self.scene, stmt));
-        let lines: Option<Vec<String>> = lines.collect();
-        Some([lines?, releases(self.scene, &self.state)?].concat())
+        let lines = self.undo.due.iter().map(|&stmt| self.line(stmt));
+        let owned = self.state.owned().into_iter();
+        lines
+            .chain(owned.map(|owned| self.release(owned)))
+            .collect()
     }
 
     /// A statement of other exits of which cannot be told whether this one needs it, too.

@@ -13,10 +13,10 @@
 //!     }
 //! ```
 
+use super::Exits;
 use super::bound::loop_around;
 use super::branch::{Branch, ending, is_note};
 use super::steady::{is_steady, says_the_same};
-use super::{Exits, text};
 use crate::ast::{Parent, StmtId, StmtKind};
 use crate::strong::scene::Scene;
 
@@ -43,7 +43,7 @@ impl Exits<'_, '_> {
             && is_steady(self, &branch)
             && self.is_apart_from(&branch);
         if is_right {
-            Some((outer, text(scene, &branch)?))
+            Some((outer, self.text(&branch)?))
         } else {
             None
         }

@@ -14,12 +14,11 @@
 //! }
 //! ```
 
+use super::Exits;
 use super::branch::{Branch, jumps, nearest_first};
 use super::earlier::raises_behind;
 use super::held::fails_cleanly;
-use super::made_exit::release;
 use super::state::Owned;
-use super::{Exits, text};
 use crate::ast::LocalId;
 
 impl Exits<'_, '_> {
@@ -48,12 +47,10 @@ impl Exits<'_, '_> {
             && fails_cleanly(scene, self.error, start.block, state)
             && self.undoes(branch)
             && self.is_apart_from(branch);
-        let released: Option<Vec<String>> = rest
-            .into_iter()
-            .map(|owned| release(scene, owned))
-            .collect();
+        let released: Option<Vec<String>> =
+            rest.into_iter().map(|owned| self.release(owned)).collect();
         let mut lines = released.filter(|_| fits)?;
-        lines.extend(text(scene, branch)?);
+        lines.extend(self.text(branch)?);
         Some(lines)
     }
 }

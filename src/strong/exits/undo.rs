@@ -432,5 +432,6 @@ fn leads_to(scene: &Scene<'_>, stmt: StmtId, jump: StmtId) -> bool {
 
 fn same_text(scene: &Scene<'_>, one: StmtId, other: StmtId) -> bool {
     let text = |stmt| scene.stmt_span(stmt).map(|span| scene.text(span));
-    one == other || text(one).is_some_and(|text_of_one| text(other) == Some(text_of_one))
+    let same_words = || text(one).is_some_and(|text_of_one| text(other) == Some(text_of_one));
+    one == other || same_words() && scene.means_the_same(scene.tree.stmt(one).range, other)
 }

@@ -105,6 +105,18 @@ impl<'a> Pending<'a> {
         clean.is_some_and(|world| self.is_asked_for(&world, point))
     }
 
+    /// Whether `local` may hold `error` right before the step at `point`, as a call gave it that has
+    /// raised, and the exception still be pending.
+    pub(in crate::strong) fn is_open_at(&self, point: Point, local: LocalId, error: i64) -> bool {
+        let Some(mut state) = self.state(point) else {
+            return true;
+        };
+        state.iter_mut().any(|world| {
+            let value = world.of_carrier(Carrier::Local(local));
+            world.is_open(&value) && value.signs.is_sign(error)
+        })
+    }
+
     /// A call before `point` that may have left an exception of which nothing tells.
     pub(in crate::strong) fn lost_at(&self, point: Point) -> Option<&str> {
         let clean = self.state(point)?.clean?;

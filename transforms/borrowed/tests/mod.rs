@@ -60,6 +60,7 @@ mod presence;
 mod read_behind;
 mod saved;
 mod settled;
+mod shadowed;
 mod snapshots;
 mod stored;
 mod swallowed;

@@ -58,6 +58,103 @@ fn a_status_that_a_variable_hands_on() {
 }
 
 #[test]
+fn a_status_that_is_tested_away() {
+    let dealt_with = |test: &str| {
+        let tested = format!("int st = PyObject_IsTrue(item); {test} return st;");
+        is_by_hand("int", &tested)
+    };
+    assert!(dealt_with(
+        "if (st < 0) { PyErr_WriteUnraisable(item); return 0; }"
+    ));
+    assert!(dealt_with("if (st < 0) { PyErr_Print(); st = 0; }"));
+    assert!(dealt_with("if (st < 0) return fail(item);"));
+    assert!(!dealt_with("if (st < 0) { log_it(item); return st; }"));
+    assert!(!dealt_with("PyErr_Clear(); st = PyObject_IsTrue(key);"));
+    let object = |test: &str| {
+        let tested = format!("PyObject *r = PyObject_Str(item); {test} return r;");
+        is_by_hand("PyObject *", &tested)
+    };
+    assert!(object("if (r == NULL) return Py_NotImplemented;"));
+    assert!(!object("if (r == NULL) log_it(item);"));
+}
+
+#[test]
+fn an_exception_that_a_helper_deals_with() {
+    let of = |helper: &str| {
+        let helper = format!("static void log_it(PyObject *at) {{ {helper} }}");
+        let rest = "
+static int f(PyObject *list)
+{
+    PyObject *item = PyList_GET_ITEM(list, 0);
+    int st = PyObject_IsTrue(item);
+    if (st < 0)
+        log_it(list);
+    return st;
+}";
+        all(&[&helper, rest].concat()).contains("the checked call can fail")
+    };
+    assert!(of("PyErr_WriteUnraisable(at);"));
+    assert!(!of("PySys_WriteStderr(\"failed\");"));
+    assert!(!of(
+        "PyErr_Fetch(&t, &v, &tb); note(v); PyErr_Restore(t, v, tb);"
+    ));
+}
+
+#[test]
+fn an_error_that_is_a_constant() {
+    insta::assert_snapshot!(of("double", "
+    double v = PyFloat_AsDouble(item);
+    if (v == -1.0 && PyErr_Occurred())
+        return -DBL_MAX;
+    return v;"
+    ), @"
+        @@
+         static double f(PyObject *list, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GET_ITEM(list, i);
+        -    double v = PyFloat_AsDouble(item);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    double v;
+        +    if (item == NULL) {
+        +        return -DBL_MAX;
+        +    }
+        +    v = PyFloat_AsDouble(item);
+        +    Py_DECREF(item);
+             if (v == -1.0 && PyErr_Occurred())
+                 return -DBL_MAX;
+        ");
+    insta::assert_snapshot!(of("double", "
+    double v = PyFloat_AsDouble(item);
+    if (v == -1.0 && PyErr_Occurred())
+        return Py_NAN;
+    return v;"
+    ), @"
+        @@
+         static double f(PyObject *list, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GET_ITEM(list, i);
+        -    double v = PyFloat_AsDouble(item);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    double v;
+        +    if (item == NULL) {
+        +        return Py_NAN;
+        +    }
+        +    v = PyFloat_AsDouble(item);
+        +    Py_DECREF(item);
+             if (v == -1.0 && PyErr_Occurred())
+                 return Py_NAN;
+        ");
+    let returning = |value: &str| {
+        let rest = format!(
+            "double v = PyFloat_AsDouble(item); if (v == -1.0 && PyErr_Occurred()) return {value}; return v;"
+        );
+        is_by_hand("double", &rest)
+    };
+    assert!(returning("fail(item)"));
+    assert!(returning("v * limit"));
+}
+
+#[test]
 fn what_is_raised_behind_a_label() {
     insta::assert_snapshot!(of("unsigned char", "
     long n = PyLong_AsLong(item);
