@@ -29,6 +29,7 @@ mean 0 IndexError
 memory 0 IndexError
 moved 0 IndexError
 own_converted 0 IndexError
+point 0 IndexError
 resized 0 IndexError
 settled 0 IndexError
 status 0 nothing
@@ -68,6 +69,7 @@ fn fixed(folder: &Path, confidence: &str) -> Vec<String> {
         })
         .collect();
     names.sort();
+    names.dedup();
     names
 }
 

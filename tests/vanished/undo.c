@@ -587,6 +587,25 @@ t_hidden(PyObject *self, PyObject *list)
     return hidden(list) < 0 ? NULL : PyLong_FromLong(0);
 }
 
+/* Its caller asks. */
+static void
+point(PyObject *list, Py_ssize_t *x, Py_ssize_t *y)
+{
+    *x = PyNumber_AsSsize_t(PyList_GET_ITEM(list, 0), NULL);
+    *y = PyNumber_AsSsize_t(PyList_GET_ITEM(list, 1), NULL);
+}
+
+static PyObject *
+t_point(PyObject *self, PyObject *list)
+{
+    Py_ssize_t x = 0, y = 0;
+
+    point(list, &x, &y);
+    if (PyErr_Occurred())
+        return NULL;
+    return PyLong_FromSsize_t(x + y);
+}
+
 static void
 hold(PyObject *op)
 {
@@ -979,7 +998,7 @@ static PyMethodDef methods[] = {
     METHOD(uncounted), METHOD(memory), METHOD(resized), METHOD(each_pass),
     METHOD(label), METHOD(pending), METHOD(settled),
     {"hidden", t_hidden, METH_O, NULL}, {"last", t_last, METH_O, NULL},
-    {"mean", t_mean, METH_O, NULL},
+    {"mean", t_mean, METH_O, NULL}, {"point", t_point, METH_O, NULL},
     METHOD(status), METHOD(renamed), METHOD(told),
     METHOD(moved), METHOD(counts), METHOD(macro), METHOD(copied),
     METHOD(taken), METHOD(rows), METHOD(session),

@@ -32,7 +32,6 @@ use crate::edit::{BraceStyle, Edit, Fix, Need};
 use crate::source::{ByteOffset, ByteSpan};
 use crate::strong::exits::failing::breaks;
 use crate::strong::exits::passed_on::passed_on;
-use crate::strong::pending::entered::keeps_entered;
 use crate::strong::pending::unasked::meets_exception;
 use crate::strong::plan::{Lookup, Planned};
 use crate::strong::reason::Reason;
@@ -44,7 +43,6 @@ use around::Around;
 use chain::Chains;
 use declare::declares;
 use exact::{FUNCTIONS, is_exact};
-use saved::clears;
 use title::title;
 
 /// The edits of one fix so far. What stands around one statement is collected first, so that it
@@ -370,26 +368,6 @@ impl Draft<'_, '_> {
             self.replace(span, "NULL");
         }
         Ok(())
-    }
-
-    /// Notes that errors of a lookup are cleared, which may drop another exception.
-    pub(in crate::strong) fn doubt_clear(&mut self, lookup: &Lookup) {
-        if clears(self.scene, lookup) {
-            let pending = match self.scene.lost_before(lookup.call) {
-                Some(name) => format!("the exception of an earlier `{name}`"),
-                None => "an exception".to_owned(),
-            };
-            self.fix.assume(format!(
-                "no lookup fails while {pending} is pending: `PyErr_Clear` would drop that one, too"
-            ));
-        }
-        if lookup.failure.drops_exception() && keeps_entered(self.scene, lookup.call) {
-            let name = &self.scene.function.name;
-            self.fix.assume(format!(
-                "no item is gone where `{name}` is called with an exception: that one would be \
-                 dropped, too"
-            ));
-        }
     }
 
     /// Notes that `call` turns into a call that must not meet an exception, which the macro did not

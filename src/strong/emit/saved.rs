@@ -66,6 +66,39 @@ pub(in crate::strong) fn around(kept: Option<&Kept>) -> (Vec<String>, Vec<String
     lines.into_iter().unzip()
 }
 
+impl Draft<'_, '_> {
+    /// Notes that errors of a lookup are cleared, which may drop another exception.
+    pub(in crate::strong) fn doubt_clear(&mut self, lookup: &Lookup) {
+        if clears(self.scene, lookup) {
+            let pending = self.earlier_exception(lookup);
+            self.fix.assume(format!(
+                "no lookup fails while {pending} is pending: `PyErr_Clear` would drop that one, too"
+            ));
+        }
+        if stops_with_another(self.scene, lookup) {
+            let pending = self.earlier_exception(lookup);
+            self.fix.assume(format!(
+                "no item is gone while {pending} is pending: that one would be dropped"
+            ));
+        }
+        if lookup.failure.drops_exception() && keeps_entered(self.scene, lookup.call) {
+            let name = &self.scene.function.name;
+            self.fix.assume(format!(
+                "no item is gone where `{name}` is called with an exception: that one would be \
+                 dropped, too"
+            ));
+        }
+    }
+
+    /// What to call the exception that may be pending at a lookup.
+    fn earlier_exception(&self, lookup: &Lookup) -> String {
+        match self.scene.lost_before(lookup.call) {
+            Some(name) => format!("the exception of an earlier `{name}`"),
+            None => "an exception".to_owned(),
+        }
+    }
+}
+
 /// Names the variables for exceptions: lookups of a block, and of blocks in it, share one.
 /// `declined` are lookups that stay as they are.
 pub(in crate::strong) fn name_saved(
@@ -162,6 +195,25 @@ pub(in crate::strong) fn clears(scene: &Scene<'_>, lookup: &Lookup) -> bool {
         && !matches!(lookup.failure, Failure::Exit(_))
         && scene.is_pending(lookup.call)
         && !scene.has_literal_key(lookup.call)
+}
+
+/// Whether a function without a result is left where the item is gone, and another exception, which
+/// somebody asks for, gets lost by that: an own one that its caller would see, or any that is
+/// written out.
+///
+/// ```c
+/// Py_XDECREF(PyObject_CallNoArgs(before));
+/// Py_XDECREF(PyObject_CallNoArgs(PyList_GET_ITEM(hooks, 0)));      /* the caller asks */
+/// ```
+pub(in crate::strong) fn stops_with_another(scene: &Scene<'_>, lookup: &Lookup) -> bool {
+    // What the function may be called with, `keeps_entered` looks at.
+    let start = scene.cfg.before(scene.function.body);
+    let is_entered = start.is_some_and(|start| scene.pending().is_shown_at(start));
+    let is_own = || !is_entered || scene.lost_before(lookup.call).is_some();
+    matches!(lookup.failure, Failure::Stop(_))
+        && is_own()
+        && (lookup.failure.drops_exception() || scene.is_pending(lookup.call))
+        && drops_exception(scene, lookup.call)
 }
 
 /// Whether a loop ends where the item is gone, and clearing the exception may drop one of an earlier

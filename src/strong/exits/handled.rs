@@ -1,7 +1,7 @@
 //! What raises an exception, and what deals with one.
 
-use super::branch::Branch;
-use crate::ast::{ExprId, Tree};
+use super::branch::{Branch, is_failure, stmts};
+use crate::ast::{ExprId, StmtKind, Tree};
 use crate::capi::words_of;
 use crate::cfg::{Point, reaches};
 use crate::strong::pending::raising;
@@ -79,13 +79,37 @@ pub(in crate::strong) fn is_handled(scene: &Scene<'_>, branch: &Branch) -> bool 
     start.is_some_and(|start| !ends.any(|end| reaches(scene.cfg, start, end, &handled)))
 }
 
-/// Whether the function ends on some path with an exception that it raised itself.
+/// Whether the function ends on some path with an exception that it raised itself, or that it has
+/// asked for.
 pub(in crate::strong) fn leaves_exception(scene: &Scene<'_>) -> bool {
     let handled = points(scene, |name| HANDLES.contains(&name));
     let raised = points(scene, |name| name.starts_with("PyErr_") && raises(name));
     let mut ends = scene.cfg.returns();
     ends.any(|end| {
-        let mut raised = raised.iter();
-        raised.any(|&raise| reaches(scene.cfg, raise, end, &handled))
+        let mut left = raised.iter().copied().chain(asked(scene));
+        left.any(|from| reaches(scene.cfg, from, end, &handled))
     })
+}
+
+/// The starts of the branches that leave a function without a result where there is an exception.
+///
+/// ```c
+/// p->x = PyFloat_AsDouble(PyList_GET_ITEM(list, 0));
+/// if (PyErr_Occurred())
+///     return;
+/// ```
+fn asked(scene: &Scene<'_>) -> impl Iterator<Item = Point> {
+    let asks = |cond: ExprId| {
+        let mut inner = scene.tree.exprs_in(scene.tree.expr(cond).range);
+        inner.any(|(expr, _)| scene.tree.called(expr) == Some("PyErr_Occurred"))
+    };
+    let branches = stmts(scene).filter_map(move |stmt| match scene.tree.stmt(stmt).kind {
+        StmtKind::If { cond, then, .. } if asks(cond) && is_failure(scene, stmt, cond) => {
+            Some(then)
+        }
+        _ => None,
+    });
+    let leaving =
+        branches.filter(|&then| scene.cfg.after(then).is_none() && scene.function.ret.is_void());
+    leaving.filter_map(|then| scene.cfg.before(then))
 }

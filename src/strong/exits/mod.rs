@@ -39,6 +39,7 @@ mod uncertain;
 mod undo;
 pub(super) mod undone;
 mod unfinished;
+mod without_result;
 
 use std::cell::OnceCell;
 
@@ -48,10 +49,9 @@ use crate::strong::emit::saved::loses_exception;
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 use bound::bounded_loop;
-use branch::{Branch, branches, is_failure, nearest_first, stmts};
+use branch::{Branch, branches, nearest_first, stmts};
 use earlier::{goes_to_error, raises_behind};
 use error_value::{ErrorValue, raised_returns};
-use handled::leaves_exception;
 use held::{Held, fails_cleanly, gives_only_errors};
 use locks::{Taken, asks_for_lock, taken_at};
 use made_exit::{made_results, never_given_up, results};
@@ -373,31 +373,6 @@ impl<'s, 'a> Exits<'s, 'a> {
         Some((outer, lines))
     }
 
-    /// An exit of a function that has no way to tell its caller, or tells it by an exception alone.
-    pub(in crate::strong) fn stop(&self) -> Option<Vec<String>> {
-        let mut lines = self.undo()?;
-        if !leaves_exception(self.scene) {
-            lines.push("PyErr_WriteUnraisable(NULL);".to_owned());
-        }
-        lines.push("return;".to_owned());
-        Some(lines)
-    }
-
-    /// An exit of a function without a result that leaves its exceptions to its caller.
-    pub(in crate::strong) fn empty(&self) -> Option<Vec<String>> {
-        let scene = self.scene;
-        let leaves = |stmt: StmtId| match scene.tree.stmt(stmt).kind {
-            StmtKind::If { cond, then, .. } => {
-                is_failure(scene, stmt, cond) && only_returns(scene, then)
-            }
-            _ => false,
-        };
-        let hands_on = leaves_exception(scene) || stmts(scene).any(leaves);
-        let mut lines = self.undo().filter(|_| hands_on)?;
-        lines.push("return;".to_owned());
-        Some(lines)
-    }
-
     /// An exit that releases what the function owns, and returns its error.
     pub(in crate::strong) fn made(&self) -> Option<Vec<String>> {
         let mut lines = self.undo().filter(|_| self.returns)?;
@@ -445,15 +420,6 @@ fn leads_to(scene: &Scene<'_>, branch: &Branch, error: ErrorValue) -> bool {
     };
     matches!(stmts.last().map(|&last| &scene.tree.stmt(last).kind),
         Some(StmtKind::Return(Some(value))) if error.is(scene, *value))
-}
-
-/// Whether a branch does nothing but `return;`.
-fn only_returns(scene: &Scene<'_>, branch: StmtId) -> bool {
-    match &scene.tree.stmt(branch).kind {
-        StmtKind::Return(None) => true,
-        StmtKind::Block(stmts) => matches!(stmts[..], [only] if only_returns(scene, only)),
-        _ => false,
-    }
 }
 
 fn is_return(scene: &Scene<'_>, stmt: StmtId) -> bool {

@@ -10,6 +10,7 @@
 //! if (n == -1 && PyErr_Occurred())          /* and only here that shows */
 //! ```
 
+pub(super) mod asked;
 mod dropped;
 pub(super) mod entered;
 pub(super) mod errno;

@@ -4,6 +4,7 @@ mod again;
 mod aligned;
 mod apart;
 mod arguments;
+mod asked;
 mod awaited;
 mod between;
 mod bounds;

@@ -20,11 +20,10 @@ fn looped(head: &str, body: &str, tail: &str) -> String {
     ))
 }
 
-#[test]
-fn a_status_of_the_same_name() {
-    let of = |status: &str| {
-        looped(
-            "
+/// A loop whose body keeps the answer for an item in `status`.
+fn with_status(status: &str) -> String {
+    looped(
+        "
 static int f(PyObject *list, PyObject *out, Py_ssize_t n)
 {
     int rc = 0;
@@ -34,20 +33,23 @@ static int f(PyObject *list, PyObject *out, Py_ssize_t n)
         rc = -1;
         goto done;
     }",
-            &format!(
-                "
+        &format!(
+            "
         int {status} = PyObject_IsTrue(item);
         if ({status} > 0)
             use(item);"
-            ),
-            "
+        ),
+        "
     rc = PyDict_SetItemString(out, \"all\", acc);
     Py_DECREF(acc);
 done:
     return rc;",
-        )
-    };
-    insta::assert_snapshot!(of("is_true"), @r#"
+    )
+}
+
+#[test]
+fn a_status_of_the_same_name() {
+    insta::assert_snapshot!(with_status("is_true"), @r#"
         @@
              }
              for (i = 0; i < n; i++) {
@@ -67,7 +69,7 @@ done:
              }
              rc = PyDict_SetItemString(out, "all", acc);
         "#);
-    insta::assert_snapshot!(of("rc"), @r#"
+    insta::assert_snapshot!(with_status("rc"), @r#"
         @@
              }
              for (i = 0; i < n; i++) {

@@ -1,0 +1,64 @@
+//! Functions without a result that leave it to their callers to ask whether they have failed.
+//!
+//! ```c
+//! static void get_point(PyObject *l, double *x, double *y)     get_point(list, &x, &y);
+//! {                                                            if (PyErr_Occurred())
+//!     *x = PyFloat_AsDouble(PyList_GET_ITEM(l, 0));                return NULL;
+//!     *y = PyFloat_AsDouble(PyList_GET_ITEM(l, 1));
+//! ```
+
+use super::Pending;
+use super::entered::exceptions;
+use super::later::Later;
+use super::raising::helpers;
+use crate::ast::Function;
+use crate::program::CallSite;
+use crate::rule::{Mention, PackageCx};
+use crate::strong::scene::graph;
+
+/// How many functions without a result are looked through.
+const MAX_DEPTH: usize = 3;
+
+/// Who asks whether a function has failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::strong) enum Asking {
+    Nobody,
+    /// Some callers do, others do not.
+    Some,
+    /// All callers do.
+    All,
+}
+
+/// Who asks, by `PyErr_Occurred` alone, whether `function` has failed.
+pub(in crate::strong) fn asking(cx: &PackageCx<'_>, function: &Function) -> Asking {
+    asking_within(cx, function, MAX_DEPTH)
+}
+
+fn asking_within(cx: &PackageCx<'_>, function: &Function, depth: usize) -> Asking {
+    let sites = cx.calls_to(&function.name).iter();
+    let is_named = matches!(cx.mention(&function.name), Some(Mention::Address(_)));
+    let unknown = is_named.then_some(Asking::Nobody);
+    let callers = sites.map(|site| asking_at(cx, function, site, depth));
+    let both = |one, other| if one == other { one } else { Asking::Some };
+    let all = callers.chain(unknown).reduce(both);
+    all.unwrap_or(Asking::Nobody)
+}
+
+/// Who asks behind a call of `function`: the caller, or those that call it.
+fn asking_at(cx: &PackageCx<'_>, function: &Function, site: &CallSite, depth: usize) -> Asking {
+    let caller = cx.function(site.item).filter(|it| it.name != function.name);
+    let Some(caller) = caller.filter(|_| depth > 0) else {
+        return Asking::Nobody;
+    };
+    let cfg = graph(caller);
+    let helpers = helpers(cx, &caller.tree, &cx.exceptions(exceptions).returns);
+    let pending = Pending::new(&cfg, &caller.tree, helpers, false);
+    let Some(point) = cfg.call(site.expr) else {
+        return Asking::Nobody;
+    };
+    match Later::new(&pending, point).asks {
+        true => Asking::All,
+        false if caller.ret.is_void() => asking_within(cx, caller, depth - 1),
+        false => Asking::Nobody,
+    }
+}

@@ -1,0 +1,114 @@
+//! Functions without a result, and who asks whether they have failed.
+
+use super::all;
+
+/// The result for a function that reads a point, which `callers` call.
+fn point(between: &str, callers: &str) -> String {
+    all(&format!(
+        "
+static void
+f(PyObject *list, double *x, double *y)
+{{
+    *x = PyFloat_AsDouble(PyList_GET_ITEM(list, 0));
+    {between}
+    *y = PyFloat_AsDouble(PyList_GET_ITEM(list, 1));
+}}
+{callers}"
+    ))
+}
+
+const ASKING: &str = "
+PyObject *g(PyObject *list)
+{
+    double x, y;
+    f(list, &x, &y);
+    if (PyErr_Occurred())
+        return NULL;
+    return PyFloat_FromDouble(x + y);
+}";
+
+const LOUD: &str = "PyErr_WriteUnraisable(NULL);";
+
+#[test]
+fn all_callers_ask() {
+    insta::assert_snapshot!(point("use(x);", ASKING), @"
+        @@
+         f(PyObject *list, double *x, double *y)
+         {
+        -    *x = PyFloat_AsDouble(PyList_GET_ITEM(list, 0));
+        +    PyObject *item;
+        +    item = PyList_GetItemRef(list, 0);
+        +    if (item == NULL) {
+        +        return;
+        +    }
+        +    *x = PyFloat_AsDouble(item);
+        +    Py_DECREF(item);
+             use(x);
+        -    *y = PyFloat_AsDouble(PyList_GET_ITEM(list, 1));
+        +    item = PyList_GetItemRef(list, 1);
+        +    if (item == NULL) {
+        +        return;
+        +    }
+        +    *y = PyFloat_AsDouble(item);
+        +    Py_DECREF(item);
+         }
+        ");
+    let through = "
+static void h(PyObject *list, double *x, double *y)
+{
+    f(list, x, y);
+    *x += *y;
+}";
+    let asking = ASKING.replace("f(list", "h(list");
+    let result = point("", &[through, &asking].concat());
+    assert!(!result.contains(LOUD), "{result}");
+}
+
+#[test]
+fn nobody_asks() {
+    let of = |callers: &str| point("", callers).contains(LOUD);
+    assert!(of(""));
+    assert!(of(
+        "void g(PyObject *list, double *xy) { f(list, xy, xy + 1); }"
+    ));
+    // What is asked is what the caller's own call says.
+    assert!(of("PyObject *g(PyObject *list)
+{
+    double x, y;
+    long n;
+    f(list, &x, &y);
+    n = PyLong_AsLong(list);
+    if (n == -1 && PyErr_Occurred())
+        return NULL;
+    return PyFloat_FromDouble(x + y);
+}"));
+}
+
+#[test]
+fn some_callers_ask() {
+    let other = "void h(PyObject *list, double *xy) { f(list, xy, xy + 1); }";
+    let result = point("", &[ASKING, other].concat());
+    assert!(!result.contains(LOUD), "{result}");
+    // As an item that is no number.
+    assert!(!result.contains("if (item == NULL)"), "{result}");
+    assert!(result.contains("Py_XDECREF(item);"), "{result}");
+}
+
+#[test]
+fn it_asks_itself() {
+    let between = |between: &str| point(between, "");
+    let asked = between("if (PyErr_Occurred()) return;");
+    assert!(!asked.contains(LOUD), "{asked}");
+    let printed = between("if (PyErr_Occurred()) { PyErr_Print(); return; }");
+    assert!(printed.contains(LOUD), "{printed}");
+}
+
+#[test]
+fn an_exception_of_before_is_not_dropped() {
+    let of = |before: &str| {
+        let between = format!("Py_XDECREF({before});");
+        point(&between, ASKING).contains("that one would be dropped")
+    };
+    assert!(of("PyObject_CallNoArgs(list)"));
+    assert!(!of("list"));
+}
