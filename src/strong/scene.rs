@@ -222,14 +222,18 @@ impl<'a> Scene<'a> {
         behind.find(|&stmt| !self.only_declares(stmt))
     }
 
-    /// Whether `stmt` declares variables that get no values, or plain numbers.
+    /// Whether `stmt` declares variables that get no values, or ones that are written down:
+    /// `const char *text = NULL;`
     fn only_declares(&self, stmt: StmtId) -> bool {
         let StmtKind::Decl(decls) = &self.tree.stmt(stmt).kind else {
             return false;
         };
         decls.iter().all(|decl| match decl.init {
             None => true,
-            Some(Init::Expr(value)) => matches!(self.tree.expr(value).kind, ExprKind::Int(_)),
+            Some(Init::Expr(value)) => {
+                let kind = &self.tree.expr(value).kind;
+                self.is_null(value) || matches!(kind, ExprKind::Int(_) | ExprKind::Str(_))
+            }
             Some(_) => false,
         })
     }

@@ -14,16 +14,11 @@ use std::collections::BTreeSet;
 use super::effects::{Callees, CountEffect, count_effect};
 use super::step::Stepper;
 use crate::ast::{ExprId, ExprKind, LocalId, StmtKind, Tree};
-use crate::cfg::{Cfg, Point, Source};
+use crate::cfg::{Base, BlockId, Callee, Cfg, Instr, InstrKind, Operand, Point, Source};
 
-/// Whether the function releases what `local` holds, by this name or that of a copy, where one of
-/// them `is_live`.
-pub fn is_given_back(
-    (cfg, tree): (&Cfg, &Tree),
-    callees: &dyn Callees,
-    is_live: &dyn Fn(LocalId, Point) -> bool,
-    local: LocalId,
-) -> bool {
+/// Whether the function releases what `local` holds, by this name or that of a copy, and uses it by
+/// one of them behind that. To release it once more is wrong with the object and without it.
+pub fn is_given_back(cfg: &Cfg, tree: &Tree, callees: &dyn Callees, local: LocalId) -> bool {
     let names = copies(tree, local);
     let released = releases(tree, callees).filter_map(|(call, name, arg)| {
         let released = tree.as_local(arg).filter(|it| names.contains(it))?;
@@ -35,7 +30,7 @@ pub fn is_given_back(
             // Py_CLEAR(part);
             let is_cleared = matches!(name, "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF");
             let mut names = names.iter().filter(|&&it| it != released || !is_cleared);
-            names.any(|&it| is_live(it, behind))
+            names.any(|&it| only_releases(cfg, it, behind).is_none())
         })
 }
 
@@ -66,6 +61,67 @@ fn releases<'t>(
     })
 }
 
+/// The releases of `local` behind `point`; `None` if it is read there for anything else. What it
+/// held is given away at `point`, so that they are too many, with the new reference as without it:
+///
+/// ```c
+/// Py_INCREF(item);
+/// if (PyList_SetItem(list, i, item) < 0) {   /* takes the item even if it fails */
+///     Py_DECREF(item);
+///     return -1;
+/// }
+/// ```
+pub fn only_releases(cfg: &Cfg, local: LocalId, point: Point) -> Option<BTreeSet<ExprId>> {
+    let mut releases = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    let mut waiting = vec![point];
+    while let Some(point) = waiting.pop() {
+        let block = cfg.block(point.block);
+        match walk(&block.instrs[point.index..], local, &mut releases) {
+            Walk::Used => return None,
+            Walk::Ended => {}
+            Walk::GoesOn => {
+                let next = block.terminator.targets().into_iter();
+                let new: Vec<BlockId> = next.filter(|&target| seen.insert(target)).collect();
+                waiting.extend(new.into_iter().map(|block| Point { block, index: 0 }));
+            }
+        }
+    }
+    Some(releases)
+}
+
+enum Walk {
+    Used,
+    /// The variable gets another value or goes out of scope.
+    Ended,
+    GoesOn,
+}
+
+fn walk(instrs: &[Instr], local: LocalId, releases: &mut BTreeSet<ExprId>) -> Walk {
+    for (at, instr) in instrs.iter().enumerate() {
+        match &instr.kind {
+            InstrKind::Load { dst, place } if place.base == Base::Local(local) => {
+                let release = instrs.get(at + 1).filter(|next| {
+                    matches!(&next.kind, InstrKind::Call { callee: Callee::Named(name), args, .. }
+                        if matches!(&**name, "Py_DECREF" | "Py_XDECREF")
+                            && matches!(args[..], [Operand::Temp(arg)] if arg == *dst))
+                });
+                match release.map(|release| release.source) {
+                    Some(Source::Expr(call)) => releases.insert(call),
+                    _ => return Walk::Used,
+                };
+            }
+            InstrKind::Store { place, .. } if place.as_local() == Some(local) => {
+                return Walk::Ended;
+            }
+            InstrKind::Declare { local: ended } if *ended == local => return Walk::Ended,
+            InstrKind::ScopeEnd { locals } if locals.contains(&local) => return Walk::Ended,
+            _ => {}
+        }
+    }
+    Walk::GoesOn
+}
+
 impl Stepper<'_> {
     /// Whether the variable that is argument `at` of a call is released further on, and used yet.
     pub(super) fn gives_back(&self, source: Source, at: usize) -> bool {
@@ -79,8 +135,7 @@ impl Stepper<'_> {
         let local = args
             .get(at)
             .and_then(|&arg| tree.as_local(tree.without_casts(arg)));
-        let is_live = |local, at| facts.is_live(local, at);
-        local.is_some_and(|it| is_given_back((facts.cfg, tree), self.callees, &is_live, it))
+        local.is_some_and(|it| is_given_back(facts.cfg, tree, self.callees, it))
     }
 
     /// Whether the reference that the call at `source` takes to its argument stays with it: nothing
@@ -196,6 +251,8 @@ mod tests {
             part("Py_DECREF(part); part = PyList_New(0); run(part); return NULL;"),
             ""
         );
+        // A release too many is the code's own.
+        assert_eq!(part("Py_DECREF(part); Py_XDECREF(part); return NULL;"), "");
         let behind = part("Py_DECREF(part); run(part); return NULL;");
         assert!(behind.contains(&used("Py_DECREF(part)")), "{behind}");
         assert!(behind.contains(&used("run(part)")), "{behind}");

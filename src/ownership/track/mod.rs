@@ -34,7 +34,7 @@ mod watch;
 pub use effects::{Callees, Keeps, KnownCallees, counts, is_read};
 pub use facts::{is_number, is_plain_pointer};
 pub(crate) use formats::{build_format, stolen_by_format};
-pub use given_back::is_given_back;
+pub use given_back::{is_given_back, only_releases};
 pub use run::{Followed, follow, follow_in, follow_lending, follow_roughly, run};
 
 use std::collections::{BTreeMap, BTreeSet};

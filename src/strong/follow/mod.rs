@@ -35,10 +35,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::ast::{ExprId, LocalId, StmtId};
 use crate::capi;
 use crate::cfg::{BlockId, Point, Terminator};
+use crate::ownership::track::only_releases;
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
 use crate::strong::weak::Weak;
-use afterwards::only_releases;
 use hold::{Carrier, Hold, Kind, State};
 use slots::{Slot, Slots};
 use web::Given;
@@ -430,7 +430,8 @@ impl Follower<'_, '_> {
         let mut parts = state.parts.iter();
         let mut locals = state.locals();
         locals.any(|(local, _)| {
-            self.scene.is_live(local, after) && only_releases(self.scene, local, after).is_none()
+            self.scene.is_live(local, after)
+                && only_releases(self.scene.cfg, local, after).is_none()
         }) || parts.any(|&part| self.scene.is_part_live(part, after))
     }
 

@@ -93,9 +93,7 @@ impl Follower<'_, '_> {
     /// Whether a part of the object loses its own reference while it is used yet.
     fn gives_back(&self, local: LocalId) -> bool {
         let scene = self.scene;
-        let is_live = |local, at| scene.is_live(local, at);
-        let summaries = scene.cx.summaries();
-        is_given_back((scene.cfg, scene.tree), summaries, &is_live, local)
+        is_given_back(scene.cfg, scene.tree, scene.cx.summaries(), local)
     }
 
     /// What the first lookup gave takes the place of the result.

@@ -143,7 +143,7 @@ impl<'c, 'a> Shared<'c, 'a> {
 
     /// The line of the branch that tells a configuration with a part of the cluster in its text,
     /// and another plan, from one that asks for that part. Whether a change holds where all of it
-    /// stands in the text is for the proof to tell.
+    /// stands in the text is for the proof to tell, but for what a new exit returns.
     fn dissent(&self, plans: &Plans, cluster: &Cluster) -> Option<u32> {
         let asks = |item: ItemId, edit: &Edit| {
             let plan = plans.get(&item);
@@ -156,8 +156,12 @@ impl<'c, 'a> Shared<'c, 'a> {
                 edit.file == place.0 && place.1.contains(edit.span) && self.is_in(item, edit)
             };
             let (own, foreign): (Vec<&Edit>, Vec<&Edit>) = cluster.edits().partition(is_own);
-            let unwanted = own.iter().find(|edit| !asks(item, edit))?;
-            foreign.first()?;
+            let mut unwanted = own.iter().filter(|edit| !asks(item, edit));
+            let exit = unwanted.clone().find(|edit| {
+                let mut others = plans.get(&item).into_iter().flatten();
+                others.any(|other| leave_apart(edit, other))
+            });
+            let unwanted = exit.or_else(|| unwanted.next().filter(|_| !foreign.is_empty()))?;
             let for_it = self.around(unwanted).find(|item| asks(*item, unwanted));
             let place = for_it.and_then(|other| self.apart(place.0, other, item));
             let place = place.unwrap_or(unwanted.span.start());
@@ -317,4 +321,27 @@ fn contradicts(one: &Fix, other: &Fix) -> bool {
         let others = other.get(place);
         others.is_some_and(|it| !it.is_subset(texts) && !texts.is_subset(it))
     })
+}
+
+/// Whether two edits of one place leave the function, or a loop, in two ways: what is returned
+/// depends on the configuration.
+///
+/// ```c
+/// #ifdef ZERO_IS_OK
+///     int status = 0;                   /* `status = -1; goto done;` */
+/// #else
+///     int status = -1;                  /* `goto done;` */
+/// #endif
+/// ```
+fn leave_apart(one: &Edit, other: &Edit) -> bool {
+    let leaves = |edit: &Edit| {
+        let text = String::from_utf8_lossy(&edit.text);
+        let mut lines = text.lines().map(str::trim_start);
+        lines.any(|line| {
+            let mut jumps = ["goto ", "return", "break;"].iter();
+            jumps.any(|jump| line.starts_with(jump))
+        })
+    };
+    let is_one_place = one.file == other.file && one.span == other.span;
+    is_one_place && one.text != other.text && leaves(one) && leaves(other)
 }

@@ -144,6 +144,7 @@ fn test_behind_a_declaration() {
     let result = all("int f(PyObject *list)
 {
     PyObject *item = PyList_GET_ITEM(list, 0);
+    const char *name = NULL, *kind = \"item\";
     int result;
     if (!item)
         return -1;

@@ -567,3 +567,30 @@ static int f(PyObject *d, PyObject *k, PyObject *n)
          }
         "#);
 }
+
+#[test]
+fn an_exit_that_one_configuration_alone_returns_the_error_by() {
+    insta::assert_snapshot!(run("
+static int f(PyObject *list, PyObject *out)
+{
+#ifdef ZERO_IS_OK
+    int status = 0;
+#else
+    int status = -1;
+#endif
+    PyObject *acc = PyList_New(0), *item;
+    if (acc == NULL) {
+#ifdef ZERO_IS_OK
+        status = -1;
+#endif
+        goto done;
+    }
+    item = PyList_GET_ITEM(list, 0);
+    use(item);
+    status = PyDict_SetItemString(out, \"acc\", acc);
+    Py_DECREF(acc);
+done:
+    return status;
+}
+"), @"15: the configurations that the branch at line 3 tells apart need different changes: change each branch by hand");
+}
