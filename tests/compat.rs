@@ -319,6 +319,23 @@ PyObject *name(void) { static PyObject *x; if (!x) { x = Py_BuildValue(\"[]\"); 
 }
 
 #[test]
+fn a_part_that_nothing_here_includes() {
+    let part = |name: &str| {
+        format!(
+            "/* A part. */\n\nstatic int {name}(PyObject *l)\n{{\n    PyObject *item = PyList_GetItem(l, 0);\n    \
+             return item != NULL && PyObject_IsTrue(item) > 0;\n}}\n"
+        )
+    };
+    let (header, alone) = (part("first"), part("other"));
+    let tree = Tree::new(&[("part.h", header.as_bytes()), ("alone.c", alone.as_bytes())]);
+    let ran = tree.ungil(&["diff", "--select", "UG1"]);
+    // A header comes behind `Python.h`; who puts the other into what is not known.
+    let at_top = " /* A part. */\n \n+#include \"ungil_compat.h\"\n+\n static";
+    assert!(ran.text().contains(at_top), "{}", ran.text());
+    assert!(!ran.text().contains("alone.c"), "{}", ran.text());
+}
+
+#[test]
 fn a_late_include_holds_nothing_up() {
     let source = b"#include \"m.h\"
 static int ready;

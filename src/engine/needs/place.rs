@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use crate::compat::{self, FULL_HEADER_NAME, Include, Places};
 use crate::edit::Edit;
 use crate::engine::workspace::Workspace;
-use crate::package::Package;
+use crate::package::{FileKind, Package};
 use crate::source::{ByteOffset, FileId};
 
 use super::Header;
@@ -37,11 +37,14 @@ impl Placer<'_> {
     }
 
     /// The edit at the top of a part that includes nothing itself: whoever includes it does so behind
-    /// `Python.h`, without which the part does not compile.
+    /// `Python.h`, without which the part does not compile. A file of another kind that nobody
+    /// includes is one that a program puts together with others.
     fn above_all(&self, id: FileId) -> Option<Edit> {
-        let file = self.workspace.files.get(id);
+        let (file, info) = (self.workspace.files.get(id), self.package.info(id));
         let tokens = self.workspace.index[id.index()].tokens();
-        let is_part = compat::places(file, tokens).includes.is_empty();
+        let is_included = !self.workspace.includes.includers(id).is_empty();
+        let is_part = compat::places(file, tokens).includes.is_empty()
+            && (is_included || info.kind == FileKind::Header);
         let path = self.header.path(self.workspace);
         let edit = || compat::include_above(id, file, tokens, path);
         is_part.then(edit).flatten()
