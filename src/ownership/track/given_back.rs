@@ -34,11 +34,15 @@ pub fn is_given_back(cfg: &Cfg, tree: &Tree, callees: &dyn Callees, local: Local
         })
 }
 
-/// The variables that get what `local` holds, or that it gets it from.
+/// The variables that hold what `local` holds: those that get it, or that it gets it from, if each
+/// of them gets nothing else. `lock = part; part = next(); Py_DECREF(lock);` is about another object.
 fn copies(tree: &Tree, local: LocalId) -> BTreeSet<LocalId> {
-    let pairs = tree.stores().filter_map(|(given, value)| {
+    let stores = || tree.stores().filter(|&(_, value)| !tree.is_null(value));
+    let is_plain = |local: LocalId| stores().filter(|&(given, _)| given == local).count() <= 1;
+    let pairs = stores().filter_map(|(given, value)| {
         let value = tree.as_local(tree.without_casts(value))?;
-        (given == local || value == local).then_some([given, value])
+        let is_copy = given == local || value == local;
+        (is_copy && is_plain(given) && is_plain(value)).then_some([given, value])
     });
     pairs.flatten().chain([local]).collect()
 }
@@ -256,6 +260,8 @@ mod tests {
         let behind = part("Py_DECREF(part); run(part); return NULL;");
         assert!(behind.contains(&used("Py_DECREF(part)")), "{behind}");
         assert!(behind.contains(&used("run(part)")), "{behind}");
+        let other = "copy = part; part = PyList_New(0); Py_DECREF(copy); return part;";
+        assert_eq!(part(other), "");
         let copied = part("copy = part; Py_DECREF(copy); run(part); return NULL;");
         assert!(copied.contains(&used("run(part)")), "{copied}");
     }

@@ -323,8 +323,8 @@ fn contradicts(one: &Fix, other: &Fix) -> bool {
     })
 }
 
-/// Whether two edits of one place leave the function, or a loop, in two ways: what is returned
-/// depends on the configuration.
+/// Whether two edits of one place leave the function, or a loop, and set variables for that in two
+/// ways: what is returned depends on the configuration. What they release is for the proof to tell.
 ///
 /// ```c
 /// #ifdef ZERO_IS_OK
@@ -334,14 +334,18 @@ fn contradicts(one: &Fix, other: &Fix) -> bool {
 /// #endif
 /// ```
 fn leave_apart(one: &Edit, other: &Edit) -> bool {
-    let leaves = |edit: &Edit| {
-        let text = String::from_utf8_lossy(&edit.text);
-        let mut lines = text.lines().map(str::trim_start);
-        lines.any(|line| {
+    let leaves = |text: &str| {
+        text.lines().map(str::trim_start).any(|line| {
             let mut jumps = ["goto ", "return", "break;"].iter();
             jumps.any(|jump| line.starts_with(jump))
         })
     };
+    let sets = |text: &str| -> Vec<String> {
+        let lines = text.lines().map(str::trim);
+        let lines = lines.filter(|line| line.contains(" = ") && line.ends_with(';'));
+        lines.map(str::to_owned).collect()
+    };
+    let texts = [one, other].map(|edit| String::from_utf8_lossy(&edit.text));
     let is_one_place = one.file == other.file && one.span == other.span;
-    is_one_place && one.text != other.text && leaves(one) && leaves(other)
+    is_one_place && texts.iter().all(|it| leaves(it)) && sets(&texts[0]) != sets(&texts[1])
 }
