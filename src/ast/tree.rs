@@ -68,6 +68,15 @@ impl Tree {
         expr
     }
 
+    /// The name of the called function and its arguments, if an expression is a call by name.
+    #[must_use]
+    pub fn call(&self, expr: ExprId) -> Option<(&str, &[ExprId])> {
+        match &self.expr(expr).kind {
+            ExprKind::Call { callee, args } => Some((self.callee_name(*callee)?, args)),
+            _ => None,
+        }
+    }
+
     /// The variable that an expression names, if it is nothing but a name.
     #[must_use]
     pub fn as_local(&self, expr: ExprId) -> Option<LocalId> {

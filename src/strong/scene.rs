@@ -372,10 +372,7 @@ impl<'a> Scene<'a> {
 
     /// Callee name and arguments of a call by name.
     pub(super) fn call(&self, expr: ExprId) -> Option<(&'a str, &'a [ExprId])> {
-        match &self.tree.expr(expr).kind {
-            ExprKind::Call { callee, args } => Some((self.tree.callee_name(*callee)?, args)),
-            _ => None,
-        }
+        self.tree.call(expr)
     }
 }
 

@@ -83,7 +83,7 @@ impl Capsules {
 
     /// Whether `call` gives what is behind such a capsule.
     pub(super) fn is_opened_by(&self, tree: &Tree, call: ExprId) -> bool {
-        let ("PyCapsule_GetPointer", [_, name]) = called(tree, call) else {
+        let Some(("PyCapsule_GetPointer", [_, name])) = tree.call(call) else {
             return false;
         };
         let kind = match tree.as_string(tree.without_casts(*name)) {
@@ -115,16 +115,8 @@ fn has(text: &[u8], name: &[u8]) -> bool {
     name.is_empty() || text.windows(name.len()).any(|part| part == name)
 }
 
-/// The name and the arguments of a call.
-fn called(tree: &Tree, call: ExprId) -> (&str, &[ExprId]) {
-    match &tree.expr(call).kind {
-        ExprKind::Call { callee, args } => (tree.callee_name(*callee).unwrap_or_default(), args),
-        _ => ("", &[]),
-    }
-}
-
 fn made_by(tree: &Tree, call: ExprId) -> Option<Made> {
-    let ("PyCapsule_New", [pointer, name, destructor]) = called(tree, call) else {
+    let Some(("PyCapsule_New", [pointer, name, destructor])) = tree.call(call) else {
         return None;
     };
     let text = tree.as_string(tree.without_casts(*name));
@@ -154,7 +146,7 @@ fn changes_unseen(tree: &Tree) -> bool {
         ExprKind::Name(name) => names(name),
         _ => false,
     });
-    let calls: Vec<_> = tree.expr_ids().map(|call| called(tree, call)).collect();
+    let calls: Vec<_> = tree.expr_ids().filter_map(|call| tree.call(call)).collect();
     let made = calls
         .iter()
         .filter(|(name, args)| *name == "PyCapsule_New" && args.len() == 3);

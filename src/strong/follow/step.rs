@@ -154,7 +154,8 @@ impl Follower<'_, '_> {
                 state.fail(Reason::Static(self.scene.name(local).to_owned()));
             }
             Some(Kind::Same)
-                if self.home.is_some() && returned_for(self.scene, local) == self.home =>
+                if self.home.is_some_and(|home| home != local)
+                    && returned_for(self.scene, local) == self.home =>
             {
                 self.give_to_caller(self.home, Kind::Same, state, sink);
             }
