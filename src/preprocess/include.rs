@@ -15,6 +15,9 @@ pub struct Includes {
     by_path: FxHashMap<PathBuf, FileId>,
     by_name: FxHashMap<Box<str>, Vec<FileId>>,
     search: Vec<PathBuf>,
+    /// Where the operands of each file lead, by [`FileId`] and text: every translation unit asks
+    /// again in every configuration.
+    resolved: Vec<FxHashMap<Box<[u8]>, Option<FileId>>>,
     /// What each file includes, by [`FileId`].
     targets: Vec<Vec<Inclusion>>,
     /// Who includes each file, by [`FileId`].
@@ -58,6 +61,7 @@ impl Includes {
             }
         }
         includes.python = vec![false; files.len()];
+        includes.resolved = vec![FxHashMap::default(); files.len()];
         includes.targets = vec![Vec::new(); files.len()];
         includes.includers = vec![Vec::new(); files.len()];
         for (id, file) in files.iter() {
@@ -71,7 +75,11 @@ impl Includes {
                     continue;
                 };
                 includes.python[id.index()] |= name == "Python.h" || name.ends_with("/Python.h");
-                match includes.find(files, id, &name, quoted) {
+                let found = includes.find(files, id, &name, quoted);
+                if let Some(text) = operand_text(file.bytes(), operand) {
+                    includes.resolved[id.index()].insert(text.into(), found);
+                }
+                match found {
                     Some(target) if target != id => {
                         let at = operand[0].span.start();
                         includes.targets[id.index()].push(Inclusion { file: target, at });
@@ -135,7 +143,12 @@ impl Includes {
         from: FileId,
         operand: &[Token],
     ) -> Option<FileId> {
-        let (name, quoted) = operand_name(files.get(from).bytes(), operand)?;
+        let bytes = files.get(from).bytes();
+        if let Some(known) = self.resolved[from.index()].get(operand_text(bytes, operand)?) {
+            return *known;
+        }
+        // A fix that is being tried may have added the line.
+        let (name, quoted) = operand_name(bytes, operand)?;
         self.find(files, from, &name, quoted)
     }
 
@@ -174,6 +187,12 @@ impl Includes {
         };
         fitting.max_by_key(|id| (shared(*id), std::cmp::Reverse(*id)))
     }
+}
+
+/// The operand of `#include` as it is written.
+fn operand_text<'b>(bytes: &'b [u8], operand: &[Token]) -> Option<&'b [u8]> {
+    let (first, last) = (operand.first()?, operand.last()?);
+    bytes.get(first.span.range().start..last.span.range().end)
 }
 
 /// The operand of `#include` and whether it is quoted; `None` if it is a macro.

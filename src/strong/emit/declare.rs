@@ -22,9 +22,9 @@ impl Draft<'_, '_> {
         let only_declares = |around: &Around| around.before.iter().all(|line| declares(line));
         let starts_block =
             self.around.get(&stmt).is_none_or(only_declares) && (alone || self.begins_block(stmt));
-        let starts_block = starts_block && !self.shared.contains(name);
         // Before C23 no declaration may follow a label.
-        if starts_block || is_decl || self.scene.mixes_declarations() && !labelled {
+        let mixes = self.scene.mixes_declarations() && !labelled;
+        if is_decl || (starts_block || mixes) && !self.shared.contains(name) {
             return format!("{prefix}{name} =");
         }
         if alone {

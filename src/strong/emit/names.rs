@@ -10,6 +10,8 @@
 //! y = PyFloat_AsDouble(PyList_GET_ITEM(list, 1));      item = PyList_GetItemRef(list, 1);
 //!                                                      …
 //! ```
+//!
+//! Elsewhere each has its own, but where many statements would bring one each.
 
 use std::collections::BTreeMap;
 
@@ -22,6 +24,10 @@ use crate::strong::plan::{Lookup, Planned};
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
 use crate::strong::shape::Shape;
+
+/// From how many statements on one variable at the top serves all of them, where each could declare
+/// its own.
+const FEWEST_ON_TOP: usize = 4;
 
 /// The names given so far, each with the statement in front of which it is declared.
 #[derive(Default)]
@@ -70,14 +76,19 @@ pub(in crate::strong) fn name_fresh(
     groups: &mut [Vec<Planned>],
     declined: &BTreeMap<ExprId, Reason>,
 ) {
+    let order = in_order(scene, groups);
     let mut sharers: BTreeMap<(StmtId, &str), usize> = BTreeMap::new();
-    for place in groups.iter().filter_map(|group| place(scene, group)) {
+    for place in order.iter().filter_map(|&at| place(scene, groups, at)) {
         *sharers.entry(place).or_default() += 1;
     }
+    let fewest = match scene.mixes_declarations() {
+        true => FEWEST_ON_TOP,
+        false => 2,
+    };
     let mut shared: BTreeMap<(StmtId, &str), String> = BTreeMap::new();
     let mut names = Names::default();
-    for (group, at) in in_order(scene, groups) {
-        let place = place(scene, &groups[group]).filter(|place| sharers[place] > 1);
+    for (group, at) in order {
+        let place = place(scene, groups, (group, at)).filter(|place| sharers[place] >= fewest);
         let home = &mut groups[group][at].home;
         let lookup = &home.lookups[0];
         let (stmt, wished) = match home.is_apart {
@@ -119,12 +130,15 @@ fn in_order(scene: &Scene<'_>, groups: &[Vec<Planned>]) -> Vec<(usize, usize)> {
 
 /// The block of a lookup whose statement is done with the fresh variable when it ends, and the
 /// function that looks up: changes of one rule are made in the order of their places.
-fn place(scene: &Scene<'_>, group: &[Planned]) -> Option<(StmtId, &'static str)> {
-    let [planned] = group else { return None };
-    if planned.home.is_apart {
-        return None;
-    }
-    let [lookup] = &planned.home.lookups[..] else {
+fn place(
+    scene: &Scene<'_>,
+    groups: &[Vec<Planned>],
+    (group, at): (usize, usize),
+) -> Option<(StmtId, &'static str)> {
+    let Planned {
+        home, decisions, ..
+    } = &groups[group][at];
+    let [lookup] = &home.lookups[..] else {
         return None;
     };
     let Shape::Nested(stmt) = lookup.shape else {
@@ -135,13 +149,17 @@ fn place(scene: &Scene<'_>, group: &[Planned]) -> Option<(StmtId, &'static str)>
         return None;
     };
     let inner = scene.inner_stmts(stmt);
-    let is_within = |slot: &Slot| match *slot {
-        Slot::After(at) | Slot::Else(at) | Slot::InReturn(at) => at == stmt || inner.contains(&at),
-        Slot::Before(at) | Slot::Inside(at) => inner.contains(&at),
+    let is_inside = |at: &StmtId| *at == stmt || inner.contains(at);
+    let is_within = |slot: &Slot| match slot {
+        Slot::After(at) | Slot::Else(at) | Slot::InReturn(at) => is_inside(at),
+        Slot::Before(at) | Slot::Inside(at) => inner.contains(at),
     };
-    let decisions = &planned.decisions;
+    // Two lookups of one statement need two variables.
+    let beside = groups[group].iter().map(|other| &other.home.lookups);
+    let mut beside = beside.flatten().filter(|other| other.call != lookup.call);
+    let is_alone = !beside.any(|other| scene.stmt_of(other.call).is_some_and(|at| is_inside(&at)));
     let is_done = decisions.held.is_empty() && decisions.releases.keys().all(is_within);
     let is_decl = matches!(scene.tree.stmt(stmt).kind, StmtKind::Decl(_));
-    let is_on_top = !is_decl && !scene.mixes_declarations();
-    (is_done && is_on_top).then_some((block, lookup.replacement.borrowed))
+    (is_alone && is_done && !is_decl && !home.is_apart)
+        .then_some((block, lookup.replacement.borrowed))
 }

@@ -49,6 +49,7 @@ mod mend;
 mod merged;
 mod negative;
 mod noted;
+mod one_name;
 mod operands;
 mod other_types;
 mod outs;
