@@ -67,6 +67,33 @@ impl Layout<'_> {
         (start < line).then(|| ByteSpan::new(start.0, line.0))
     }
 
+    /// The comments in `span`, from mark to mark.
+    #[must_use]
+    pub fn comments_in(&self, span: ByteSpan) -> Vec<ByteSpan> {
+        let tokens = self.tokens[self.index(span.start())..].iter();
+        let mut at = span.start();
+        let mut found = Vec::new();
+        for token in tokens.take_while(|token| span.contains(token.span)) {
+            let gap = ByteSpan::new(at.0, token.span.start().0);
+            let place = |offset: usize| to_offset(gap.start().index() + offset).0;
+            let inside = comments(self.text_of(gap)).into_iter();
+            found.extend(inside.map(|(from, to)| ByteSpan::new(place(from), place(to))));
+            at = token.span.end();
+        }
+        found
+    }
+
+    /// The lines of a comment that has them for itself, with a blank one that would be too many.
+    #[must_use]
+    pub fn lines_of(&self, comment: ByteSpan) -> Option<ByteSpan> {
+        let line = self.line_start(comment.start());
+        let trailing = self.blanks_after(comment.end());
+        let ends_line = matches!(self.bytes.get(trailing.index()), Some(b'\n' | b'\r'));
+        let is_alone = self.blanks_before(comment.start()) == line && ends_line;
+        let end = self.next_line(comment.end()).filter(|_| is_alone)?;
+        Some(self.with_blank_line(ByteSpan::new(line.0, end.0)))
+    }
+
     /// Whether `statement` is a paragraph of its own: behind its line is a blank one, or the block
     /// ends.
     #[must_use]

@@ -33,7 +33,7 @@ impl Layout<'_> {
 
     /// Whole `lines` that are to go, with a blank line beside them where there would be two, or one
     /// behind `{` or in front of `}`.
-    fn with_blank_line(&self, lines: ByteSpan) -> ByteSpan {
+    pub(super) fn with_blank_line(&self, lines: ByteSpan) -> ByteSpan {
         let (start, end) = (lines.start(), lines.end());
         let (first, next) = (self.index(start), self.index(end));
         let above = self.blank_line_above(start);

@@ -6,7 +6,7 @@
 /// Words that add nothing to what a sentence says of a reference.
 const PLAIN: &str = "a an the this that these it its is are was still only just we i do does need \
     needs needed must note nb as because since so hence here of to from for in by at with and \
-    object item items list dict dictionary container pointer returns return returned gives give \
+    were object item items list dict dictionary container pointer returns return returned gives give \
     given gets get got own owns owned owning new strong decref xdecref incref reference references \
     ref refs py";
 
@@ -37,6 +37,12 @@ pub(in crate::strong) fn without_borrowed(comment: &str, names: &[&str]) -> Opti
     }
     let is_one_line = !comment.trim_end().contains('\n');
     is_one_line.then(|| format!("{open}{}{close}", rest.concat().trim_end()))
+}
+
+/// Whether a comment says of `name` that the reference is borrowed.
+pub(in crate::strong) fn names_borrowed(comment: &str, name: &str) -> bool {
+    sentences(marks(comment).1)
+        .any(|sentence| words(sentence).any(|word| word == name) && claims_borrowed(sentence))
 }
 
 /// Whether the comments in `text` say something that is not about the count which goes.

@@ -11,13 +11,14 @@
 pub(super) mod claims;
 pub(super) mod told;
 
-use crate::ast::{ExprKind, StmtId, StmtKind};
+use crate::ast::{ExprKind, LocalId, StmtId, StmtKind};
 use crate::source::{ByteOffset, ByteSpan};
 use crate::strong::emit::Draft;
 use crate::strong::follow::slots::Slot;
 use crate::strong::follow::web::{Given, definitions};
 use crate::strong::plan::Planned;
-use claims::{claims_borrowed, is_about_references, says_more, without_borrowed};
+use crate::strong::scene::Scene;
+use claims::{claims_borrowed, is_about_references, names_borrowed, says_more, without_borrowed};
 
 impl Draft<'_, '_> {
     /// Takes out what comments beside the lookups of `planned`, and beside what is done with their
@@ -45,6 +46,46 @@ impl Draft<'_, '_> {
                 self.drop_behind(span.end(), planned);
             }
             self.drop_above(stmt, planned);
+        }
+        self.drop_elsewhere(planned);
+    }
+
+    /// Takes out what comments anywhere in the function say of the variable by its name.
+    ///
+    /// ```c
+    /// // tag_class was just a borrowed reference
+    /// ```
+    fn drop_elsewhere(&mut self, planned: &Planned) {
+        let scene = self.scene;
+        let body = scene.stmt_span(scene.function.body);
+        let body = body.filter(|&span| scene.text(span).contains("orrow"));
+        let local = planned
+            .home
+            .local
+            .filter(|&it| is_all_it_holds(scene, planned, it));
+        let (Some(body), Some(local)) = (body, local) else {
+            return;
+        };
+        let name = scene.name(local);
+        let others = scene.tree.locals.iter().filter(|it| *it.name == *name);
+        if others.count() > 1 {
+            return;
+        }
+        for comment in scene.layout.comments_in(body) {
+            let text = scene.text(comment);
+            let is_seen = self
+                .fix
+                .edits
+                .iter()
+                .any(|edit| edit.span.contains(comment));
+            if is_seen || !names_borrowed(&text, name) {
+                continue;
+            }
+            let is_all = without_borrowed(&text, &[name]).is_some_and(|left| left.is_empty());
+            match scene.layout.lines_of(comment).filter(|_| is_all) {
+                Some(lines) => self.replace(lines, ""),
+                None => self.says_borrowed = true,
+            }
         }
     }
 
@@ -84,11 +125,7 @@ impl Draft<'_, '_> {
         let stmt = scene.tree.local(local).decl?;
         let is_alone =
             matches!(&scene.tree.stmt(stmt).kind, StmtKind::Decl(decls) if decls.len() == 1);
-        let lookups = planned.home.lookups.iter().map(|lookup| lookup.call);
-        let is_here = definitions(scene, local, &lookups.collect())
-            .iter()
-            .all(|(at, given)| *given == Given::Null || planned.home.web.contains_key(at));
-        (is_alone && is_here).then_some(stmt)
+        (is_alone && is_all_it_holds(scene, planned, local)).then_some(stmt)
     }
 
     /// Statements `v = NULL;` right behind a release of the variable.
@@ -137,4 +174,12 @@ impl Draft<'_, '_> {
             None => whole,
         }
     }
+}
+
+/// Whether the lookups of `planned` are all that the variable ever holds.
+fn is_all_it_holds(scene: &Scene<'_>, planned: &Planned, local: LocalId) -> bool {
+    let lookups = planned.home.lookups.iter().map(|lookup| lookup.call);
+    definitions(scene, local, &lookups.collect())
+        .iter()
+        .all(|(at, given)| *given == Given::Null || planned.home.web.contains_key(at))
 }

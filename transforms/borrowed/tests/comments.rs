@@ -1,6 +1,6 @@
 //! Comments that a new reference makes false, or that are about a count which goes.
 
-use super::{int, object};
+use super::{all, int, object};
 
 #[test]
 fn comments_that_call_the_reference_borrowed_go() {
@@ -138,4 +138,53 @@ fn a_comment_on_a_count_goes_with_it() {
          
              return v;
         ");
+}
+
+#[test]
+fn comments_that_name_the_variable_go_wherever_they_stand() {
+    insta::assert_snapshot!(all(
+        r#"
+static PyObject *tag_class(void)
+{
+    PyObject *module = PyImport_ImportModule("tags");
+    PyObject *moddict = PyModule_GetDict(module);
+    PyObject *tag = PyDict_GetItemString(moddict, "Tag");
+    // moddict and tag are 'borrowed reference'
+    Py_DECREF(module);
+    return tag;
+}
+
+static int is_tag(PyObject *self, PyObject *v, int strict)
+{
+    if (strict) {
+        PyObject *tag = tag_class();
+        int is = PyObject_IsInstance(v, tag);
+
+        // tag was just a borrowed reference
+        return is;
+    }
+    /* what the caller borrowed stays with it */
+    return PyLong_Check(v);
+}
+"#
+    ), @r#"
+    @@
+         PyObject *module = PyImport_ImportModule("tags");
+         PyObject *moddict = PyModule_GetDict(module);
+    -    PyObject *tag = PyDict_GetItemString(moddict, "Tag");
+    +    PyObject *tag;
+    +    if (PyDict_GetItemStringRef(moddict, "Tag", &tag) < 0) {
+    +        PyErr_Clear();
+    +    }
+         // moddict and tag are 'borrowed reference'
+         Py_DECREF(module);
+    @@
+             PyObject *tag = tag_class();
+             int is = PyObject_IsInstance(v, tag);
+    +        Py_XDECREF(tag);
+     
+    -        // tag was just a borrowed reference
+             return is;
+         }
+    "#);
 }
