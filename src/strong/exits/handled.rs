@@ -1,7 +1,7 @@
 //! What raises an exception, and what deals with one.
 
-use super::branch::{Branch, is_failure, stmts};
-use crate::ast::{ExprId, StmtKind, Tree};
+use super::branch::{is_failure, stmts};
+use crate::ast::{ExprId, StmtId, StmtKind, Tree};
 use crate::capi::words_of;
 use crate::cfg::{Point, reaches};
 use crate::strong::pending::raising;
@@ -71,10 +71,10 @@ fn points(scene: &Scene<'_>, is_wanted: fn(&str) -> bool) -> Vec<Point> {
     calls.filter_map(|call| scene.cfg.call(call)).collect()
 }
 
-/// Whether all that `branch` leads to deals with the exception: `error: PyErr_Print(); return;`.
-pub(in crate::strong) fn is_handled(scene: &Scene<'_>, branch: &Branch) -> bool {
+/// Whether all that a branch leads to deals with the exception: `error: PyErr_Print(); return;`.
+pub(in crate::strong) fn is_handled(scene: &Scene<'_>, branch: StmtId) -> bool {
     let handled = points(scene, |name| HANDLES.contains(&name));
-    let start = scene.cfg.before(branch.then);
+    let start = scene.cfg.before(branch);
     let mut ends = scene.cfg.returns();
     start.is_some_and(|start| !ends.any(|end| reaches(scene.cfg, start, end, &handled)))
 }

@@ -9,9 +9,10 @@
 
 use super::Pending;
 use super::entered::exceptions;
-use super::later::Later;
+use super::later::{Later, is_asking};
 use super::raising::helpers;
 use crate::ast::Function;
+use crate::cfg::{Cfg, Instr, InstrKind, Operand, Point, Terminator, reaches};
 use crate::program::CallSite;
 use crate::rule::{Mention, PackageCx};
 use crate::strong::scene::graph;
@@ -57,8 +58,37 @@ fn asking_at(cx: &PackageCx<'_>, function: &Function, site: &CallSite, depth: us
         return Asking::Nobody;
     };
     match Later::new(&pending, point).asks {
-        true => Asking::All,
+        true if asks_always(&cfg, point) => Asking::All,
+        true => Asking::Some,
         false if caller.ret.is_void() => asking_within(cx, caller, depth - 1),
         false => Asking::Nobody,
     }
+}
+
+/// Whether all ways from `point` to a result come by a question for an exception. Those that do not
+/// ask by what the function has left there, which an exit that is new leaves as it is:
+///
+/// ```c
+/// get_x(list, &x);
+/// if (x == -1.0 && PyErr_Occurred())
+///     return NULL;
+/// ```
+fn asks_always(cfg: &Cfg, point: Point) -> bool {
+    let asked: Vec<Point> = cfg
+        .iter()
+        .flat_map(|(block, content)| {
+            let asks = |(_, instr): &(usize, &Instr)| {
+                matches!(&instr.kind, InstrKind::Call { callee, .. } if is_asking(callee))
+            };
+            let indices = content.instrs.iter().enumerate().filter(asks);
+            indices.map(move |(index, _)| Point { block, index })
+        })
+        .collect();
+    let tells = |end: &Point| match cfg.block(end.block).terminator {
+        Terminator::Return(Some(Operand::Null), _) => true,
+        Terminator::Return(Some(Operand::Int(number)), _) => number < 0,
+        _ => false,
+    };
+    let mut ends = cfg.returns().filter(|end| !tells(end));
+    !ends.any(|end| reaches(cfg, point, end, &asked))
 }

@@ -182,7 +182,7 @@ fn calls(instrs: &[Instr]) -> impl Iterator<Item = &Callee> {
     })
 }
 
-fn is_asking(callee: &Callee) -> bool {
+pub(super) fn is_asking(callee: &Callee) -> bool {
     matches!(callee, Callee::Named(name) if &**name == "PyErr_Occurred")
 }
 

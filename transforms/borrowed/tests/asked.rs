@@ -95,6 +95,18 @@ fn some_callers_ask() {
 }
 
 #[test]
+fn a_caller_asks_only_where_the_result_looks_like_an_error() {
+    let result = point("", &ASKING.replace("if (Py", "if (y == -1.0 && Py"));
+    // The new exit would leave `y` as it is, where `PyFloat_AsDouble(NULL)` gives -1.
+    assert!(!result.contains(LOUD), "{result}");
+    assert!(!result.contains("if (item == NULL)"), "{result}");
+    // One that fails for another reason tells of that.
+    let fails = ASKING.replace("if (Py", "if (list == NULL) return NULL; if (Py");
+    let result = point("", &fails);
+    assert!(result.contains("        return;"), "{result}");
+}
+
+#[test]
 fn it_asks_itself() {
     let between = |between: &str| point(between, "");
     let asked = between("if (PyErr_Occurred()) return;");
