@@ -8,7 +8,7 @@ const PLAIN: &str = "a an the this that these it its is are was still only just 
     needs needed must note nb as because since so hence here of to from for in by at with and \
     object item items list dict dictionary container pointer returns return returned gives give \
     given gets get got own owns owned owning new strong decref xdecref incref reference references \
-    ref refs py";
+    ref refs py be nothing release released free freed";
 
 /// Words that turn a sentence round.
 const NEGATIONS: &[&str] = &[
@@ -103,6 +103,11 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '_' | '\''))
         .map(|word| word.trim_matches('\''))
         .filter(|word| !word.is_empty())
+}
+
+/// Whether a text has `name` as one of its words.
+pub(in crate::strong) fn names(text: &str, name: &str) -> bool {
+    words(text).any(|word| word == name)
 }
 
 /// Whether a sentence has no words but those that speak of references, and `names`.

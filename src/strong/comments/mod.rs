@@ -11,13 +11,15 @@
 pub(super) mod claims;
 pub(super) mod told;
 
+use std::collections::BTreeSet;
+
 use crate::ast::{ExprKind, StmtId, StmtKind};
 use crate::source::{ByteOffset, ByteSpan};
 use crate::strong::emit::Draft;
 use crate::strong::follow::slots::Slot;
 use crate::strong::follow::web::{Given, definitions};
 use crate::strong::plan::Planned;
-use claims::{claims_borrowed, is_about_references, says_more, without_borrowed};
+use claims::{claims_borrowed, is_about_references, names, says_more, without_borrowed};
 
 impl Draft<'_, '_> {
     /// Takes out what comments beside the lookups of `planned`, and beside what is done with their
@@ -45,6 +47,35 @@ impl Draft<'_, '_> {
                 self.drop_behind(span.end(), planned);
             }
             self.drop_above(stmt, planned);
+        }
+        self.drop_at_uses(planned);
+    }
+
+    /// The same beside statements that use the variable, where the comment names it, or is about
+    /// nothing else: `return v; /* borrowed */`.
+    fn drop_at_uses(&mut self, planned: &Planned) {
+        let scene = self.scene;
+        let Some(local) = planned.home.local.filter(|_| self.is_all(planned)) else {
+            return;
+        };
+        let uses = scene.tree.expr_ids();
+        let uses = uses.filter(|&expr| scene.as_local(expr) == Some(local));
+        let stmts: BTreeSet<StmtId> = uses.filter_map(|expr| scene.stmt_of(expr)).collect();
+        for stmt in stmts {
+            let Some(span) = scene.stmt_span(stmt) else {
+                continue;
+            };
+            let is_returned = matches!(scene.tree.stmt(stmt).kind,
+                StmtKind::Return(Some(value)) if scene.as_local(value) == Some(local));
+            let (behind, above) = (
+                scene.layout.comment_closing(span.end()),
+                scene.layout.comment_above(span),
+            );
+            for comment in behind.into_iter().chain(above) {
+                if is_returned || names(&scene.text(comment), &planned.home.name) {
+                    self.drop_claims(comment, planned);
+                }
+            }
         }
     }
 
@@ -84,11 +115,18 @@ impl Draft<'_, '_> {
         let stmt = scene.tree.local(local).decl?;
         let is_alone =
             matches!(&scene.tree.stmt(stmt).kind, StmtKind::Decl(decls) if decls.len() == 1);
+        (is_alone && self.is_all(planned)).then_some(stmt)
+    }
+
+    /// Whether `planned` is all that its variable ever holds.
+    fn is_all(&self, planned: &Planned) -> bool {
         let lookups = planned.home.lookups.iter().map(|lookup| lookup.call);
-        let is_here = definitions(scene, local, &lookups.collect())
-            .iter()
-            .all(|(at, given)| *given == Given::Null || planned.home.web.contains_key(at));
-        (is_alone && is_here).then_some(stmt)
+        let lookups = lookups.collect();
+        planned.home.local.is_some_and(|local| {
+            definitions(self.scene, local, &lookups)
+                .iter()
+                .all(|(at, given)| *given == Given::Null || planned.home.web.contains_key(at))
+        })
     }
 
     /// Statements `v = NULL;` right behind a release of the variable.
