@@ -36,9 +36,7 @@ pub fn is_given_back(cfg: &Cfg, tree: &Tree, callees: &dyn Callees, local: Local
         // Py_CLEAR(part);
         let is_cleared = matches!(name, "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF");
         let mut used = names.union(&pointers);
-        used.any(|&it| {
-            (it != released || !is_cleared) && only_releases(cfg, it, behind).is_none()
-        })
+        used.any(|&it| (it != released || !is_cleared) && only_releases(cfg, it, behind).is_none())
     })
 }
 

@@ -11,7 +11,7 @@ use crate::ast::{
 };
 use crate::capi::Returns;
 use crate::source::ByteOffset;
-use crate::strong::pending::raising::is_status;
+use crate::strong::pending::raising::{is_status, signs};
 use crate::strong::scene::Scene;
 
 /// `if (failed) { releases; jump; }`; what it undoes beside references is among the releases.
@@ -289,7 +289,8 @@ fn failed(scene: &Scene<'_>, stmt: StmtId, value: ExprId, found: Found) -> bool 
     let returns = scene.cx.summaries().returns(name);
     match returns {
         Some(Returns::New) => found == Found::Zero,
-        Some(Returns::Plain) if name.starts_with("PyArg_") => found == Found::Zero,
+        // `if (!PyArg_ParseTuple(…))`, `if (PyUnicode_AsUTF8(name) == NULL)`
+        Some(Returns::Plain) if signs(name).is_sign(0) => found == Found::Zero,
         Some(Returns::Plain) => {
             found == Found::Negative || found == Found::NotZero && is_status(name)
         }

@@ -22,8 +22,9 @@ pub(super) fn reports(scene: &Scene<'_>, call: ExprId) -> bool {
     let Some(point) = scene.cfg.call(call) else {
         return true;
     };
-    if scene.function.ret.is_void() && !leaves_exception(scene) {
-        return asking(scene.cx, scene.function) != Asking::Nobody;
+    let is_asked = || asking(scene.cx, scene.function) != Asking::Nobody;
+    if scene.function.ret.is_void() && !leaves_exception(scene) && !is_asked() {
+        return false;
     }
     if notes_exception(scene, point) {
         return true;
@@ -49,14 +50,22 @@ pub(super) fn reports(scene: &Scene<'_>, call: ExprId) -> bool {
     })
 }
 
-/// Whether what `PyErr_Occurred` says behind `point` is more than what an `if` does next:
+/// Whether what `PyErr_Occurred` says behind `point` is more than what a condition decides:
 /// `ok = !(x == -1 && PyErr_Occurred());`, `return PyErr_Occurred() ? -1 : 0;`.
 fn notes_exception(scene: &Scene<'_>, point: Point) -> bool {
     let asks = |&(_, name): &(ExprId, &str)| name == "PyErr_Occurred";
     scene.tree.calls().filter(asks).any(|(call, _)| {
         let is_condition = scene.stmt_of(call).is_some_and(|stmt| {
-            matches!(scene.tree.stmt(stmt).kind, StmtKind::If { cond, .. }
-                if scene.tree.expr(cond).range.contains(scene.tree.expr(call).range))
+            let (StmtKind::If { cond, .. }
+            | StmtKind::While { cond, .. }
+            | StmtKind::For {
+                cond: Some(cond), ..
+            }) = scene.tree.stmt(stmt).kind
+            else {
+                return false;
+            };
+            let cond = scene.tree.expr(cond).range;
+            cond.contains(scene.tree.expr(call).range)
         });
         let at = scene.cfg.call(call).filter(|_| !is_condition);
         at.is_some_and(|at| reaches(scene.cfg, point, at, &[]))

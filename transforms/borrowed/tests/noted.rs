@@ -347,3 +347,21 @@ fn a_test_takes_the_values_of_declarations_behind_it() {
                      return -1;
         ");
 }
+
+#[test]
+fn a_string_that_is_missing_tells_of_an_error() {
+    let result = int("
+    int size = 0;
+    for (Py_ssize_t at = 0; at < PyList_GET_SIZE(list); at++) {
+        PyObject *item = PyList_GET_ITEM(list, at);
+        const char *text = PyUnicode_AsUTF8(item);
+        if (text == NULL) {
+            size = -1;
+            break;
+        }
+        size += (int)strlen(text);
+    }
+    return size;");
+    assert!(result.contains("+            size = -1;"), "{result}");
+    assert!(!result.contains("PyErr_Clear"), "{result}");
+}
