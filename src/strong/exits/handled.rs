@@ -99,12 +99,8 @@ pub(in crate::strong) fn leaves_exception(scene: &Scene<'_>) -> bool {
 ///     return;
 /// ```
 fn asked(scene: &Scene<'_>) -> impl Iterator<Item = Point> {
-    let asks = |cond: ExprId| {
-        let mut inner = scene.tree.exprs_in(scene.tree.expr(cond).range);
-        inner.any(|(expr, _)| scene.tree.called(expr) == Some("PyErr_Occurred"))
-    };
     let branches = stmts(scene).filter_map(move |stmt| match scene.tree.stmt(stmt).kind {
-        StmtKind::If { cond, then, .. } if asks(cond) && is_failure(scene, stmt, cond) => {
+        StmtKind::If { cond, then, .. } if asks(scene, cond) && is_failure(scene, stmt, cond) => {
             Some(then)
         }
         _ => None,
@@ -112,4 +108,10 @@ fn asked(scene: &Scene<'_>) -> impl Iterator<Item = Point> {
     let leaving =
         branches.filter(|&then| scene.cfg.after(then).is_none() && scene.function.ret.is_void());
     leaving.filter_map(|then| scene.cfg.before(then))
+}
+
+/// Whether a condition asks for an exception.
+pub(super) fn asks(scene: &Scene<'_>, cond: ExprId) -> bool {
+    let mut inner = scene.tree.exprs_in(scene.tree.expr(cond).range);
+    inner.any(|(expr, _)| scene.tree.called(expr) == Some("PyErr_Occurred"))
 }

@@ -10,7 +10,7 @@
 
 use super::branch::{branches, is_failure, stmts};
 use super::error_value::{ErrorValue, number};
-use super::handled::{is_handled, leaves_exception, raises};
+use super::handled::{asks, has_handler, is_handled, leaves_exception, raises};
 use crate::ast::{ExprId, StmtId, StmtKind};
 use crate::cfg::{Point, reaches};
 use crate::strong::pending::asked::{Asking, asking};
@@ -53,8 +53,8 @@ pub(super) fn reports(scene: &Scene<'_>, call: ExprId) -> bool {
 /// Whether what `PyErr_Occurred` says behind `point` is more than what a condition decides:
 /// `ok = !(x == -1 && PyErr_Occurred());`, `return PyErr_Occurred() ? -1 : 0;`.
 fn notes_exception(scene: &Scene<'_>, point: Point) -> bool {
-    let asks = |&(_, name): &(ExprId, &str)| name == "PyErr_Occurred";
-    scene.tree.calls().filter(asks).any(|(call, _)| {
+    let is_question = |&(_, name): &(ExprId, &str)| name == "PyErr_Occurred";
+    scene.tree.calls().filter(is_question).any(|(call, _)| {
         let is_condition = scene.stmt_of(call).is_some_and(|stmt| {
             let (StmtKind::If { cond, .. }
             | StmtKind::While { cond, .. }
@@ -70,6 +70,24 @@ fn notes_exception(scene: &Scene<'_>, point: Point) -> bool {
         let at = scene.cfg.call(call).filter(|_| !is_condition);
         at.is_some_and(|at| reaches(scene.cfg, point, at, &[]))
     })
+}
+
+/// Whether a function notes for others that something behind `point` has failed, and goes on:
+/// `if (PyErr_Occurred()) state->failed = 1;`.
+pub(super) fn notes_failure(scene: &Scene<'_>, point: Point) -> bool {
+    let notes = |stmt: StmtId| match scene.tree.stmt(stmt).kind {
+        StmtKind::If { cond, then, .. } => {
+            asks(scene, cond)
+                && is_failure(scene, stmt, cond)
+                && !is_handled(scene, then)
+                && scene
+                    .cfg
+                    .before(then)
+                    .is_some_and(|at| reaches(scene.cfg, point, at, &[]))
+        }
+        _ => false,
+    };
+    !has_handler(scene) && (notes_exception(scene, point) || stmts(scene).any(notes))
 }
 
 /// Whether a branch leaves the function, or a loop and then the function, and does so with an error: it is taken where something

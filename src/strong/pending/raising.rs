@@ -57,6 +57,11 @@ impl Signs {
         self.ways == 0 && self.numbers.is_empty()
     }
 
+    /// Those of what a function leaves in a number, or a pointer, of its caller.
+    pub(super) fn of_output(is_number: bool) -> Self {
+        if is_number { NEGATIVE } else { ZERO }.into()
+    }
+
     /// Whether they hold all of `other`.
     pub(in crate::strong) fn holds(&self, other: &Self) -> bool {
         self.ways & other.ways == other.ways && self.numbers.is_superset(&other.numbers)

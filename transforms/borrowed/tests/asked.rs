@@ -107,6 +107,28 @@ fn a_caller_asks_only_where_the_result_looks_like_an_error() {
 }
 
 #[test]
+fn callers_that_ask_by_other_means() {
+    let of = |question: &str| point("", &ASKING.replace("PyErr_Occurred()", question));
+    let loud = |result: &str| result.contains(LOUD);
+    assert!(!loud(&of("y < 0")), "{}", of("y < 0"));
+    assert!(loud(&of("list == NULL")));
+    let helper = "static int failed(void) { return PyErr_Occurred() != NULL; }";
+    let asking = ASKING.replace("PyErr_Occurred()", "failed()");
+    let result = point("", &[helper, &asking].concat());
+    assert!(!loud(&result), "{result}");
+}
+
+#[test]
+fn failures_that_are_noted_elsewhere() {
+    let between = |between: &str| point(between, "");
+    let noted = between("if (PyErr_Occurred()) failed = 1;");
+    // Behind the question nothing notes what fails.
+    assert_eq!(noted.matches(LOUD).count(), 1, "{noted}");
+    let cleared = between("if (PyErr_Occurred()) PyErr_Clear();");
+    assert_eq!(cleared.matches(LOUD).count(), 2, "{cleared}");
+}
+
+#[test]
 fn it_asks_itself() {
     let between = |between: &str| point(between, "");
     let asked = between("if (PyErr_Occurred()) return;");
