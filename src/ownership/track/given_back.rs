@@ -16,22 +16,60 @@ use super::step::Stepper;
 use crate::ast::{ExprId, ExprKind, LocalId, StmtKind, Tree};
 use crate::cfg::{Base, BlockId, Callee, Cfg, Instr, InstrKind, Operand, Point, Source};
 
-/// Whether the function releases what `local` holds, by this name or that of a copy, and uses it by
-/// one of them behind that. To release it once more is wrong with the object and without it.
+/// Whether the function releases what `local` holds, by this name or that of a copy, or what took
+/// the reference over, and uses it by one of them behind that, or a pointer into it. To release it
+/// once more is wrong with the object and without it.
 pub fn is_given_back(cfg: &Cfg, tree: &Tree, callees: &dyn Callees, local: LocalId) -> bool {
     let names = copies(tree, local);
+    let owners = owners(tree, callees, &names);
     let released = releases(tree, callees).filter_map(|(call, name, arg)| {
-        let released = tree.as_local(arg).filter(|it| names.contains(it))?;
+        let is_it = |it: &LocalId| names.contains(it) || owners.contains(it);
+        let released = tree.as_local(arg).filter(is_it)?;
         Some((cfg.call(call)?.next(), name, released))
     });
     let mut released = released.peekable();
-    released.peek().is_some()
-        && released.any(|(behind, name, released)| {
-            // Py_CLEAR(part);
-            let is_cleared = matches!(name, "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF");
-            let mut names = names.iter().filter(|&&it| it != released || !is_cleared);
-            names.any(|&it| only_releases(cfg, it, behind).is_none())
-        })
+    if released.peek().is_none() {
+        return false;
+    }
+    let pointers = pointers(tree, callees, &names);
+    released.any(|(behind, name, released)| {
+        // Py_CLEAR(part);
+        let is_cleared = matches!(name, "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF");
+        let mut used = names.union(&pointers);
+        used.any(|&it| (it != released || !is_cleared) && only_releases(cfg, it, behind).is_none())
+    })
+}
+
+/// The variables whose objects one of `names` is given to: `PyTuple_SET_ITEM(args, 0, part);`.
+fn owners(tree: &Tree, callees: &dyn Callees, names: &BTreeSet<LocalId>) -> BTreeSet<LocalId> {
+    let owners = tree.calls().filter_map(|(call, name)| {
+        let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
+            return None;
+        };
+        let steals = |&(at, arg): &(usize, &ExprId)| {
+            let local = tree.as_local(tree.without_casts(*arg));
+            local.is_some_and(|it| names.contains(&it))
+                && matches!(count_effect(callees, name, at), Some(CountEffect::Steal(_)))
+        };
+        args.iter().enumerate().skip(1).find(steals)?;
+        tree.as_local(tree.without_casts(args[0]))
+    });
+    owners.collect()
+}
+
+/// The variables that get a pointer into what one of `names` holds, or what lives in it:
+/// `text = PyUnicode_AsUTF8(part);`.
+fn pointers(tree: &Tree, callees: &dyn Callees, names: &BTreeSet<LocalId>) -> BTreeSet<LocalId> {
+    let pointers = tree.stores().filter_map(|(given, value)| {
+        let value = tree.without_casts(value);
+        let ExprKind::Call { args, .. } = &tree.expr(value).kind else {
+            return None;
+        };
+        let at = callees.derived_from(tree.called(value)?)?;
+        let from = tree.as_local(tree.without_casts(*args.get(at)?))?;
+        names.contains(&from).then_some(given)
+    });
+    pointers.collect()
 }
 
 /// The variables that hold what `local` holds: those that get it, or that it gets it from, if each
@@ -257,6 +295,14 @@ mod tests {
         );
         // A release too many is the code's own.
         assert_eq!(part("Py_DECREF(part); Py_XDECREF(part); return NULL;"), "");
+        let into = "const char *s = PyUnicode_AsUTF8(part); Py_DECREF(part);";
+        assert_eq!(part(&format!("{into} return NULL;")), "");
+        let into = part(&format!("{into} puts(s); return NULL;"));
+        assert!(into.starts_with(&used("")), "{into}");
+        let given = "PyObject *l = PyList_New(1); PyList_SET_ITEM(l, 0, part);";
+        assert_eq!(part(&format!("{given} run(part); return l;")), "");
+        let given = part(&format!("{given} Py_DECREF(l); run(part); return NULL;"));
+        assert!(given.starts_with(&used("")), "{given}");
         let behind = part("Py_DECREF(part); run(part); return NULL;");
         assert!(behind.contains(&used("Py_DECREF(part)")), "{behind}");
         assert!(behind.contains(&used("run(part)")), "{behind}");

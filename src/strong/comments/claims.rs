@@ -8,7 +8,7 @@ const PLAIN: &str = "a an the this that these it its is are was still only just 
     needs needed must note nb as because since so hence here of to from for in by at with and \
     were object item items list dict dictionary container pointer returns return returned gives give \
     given gets get got own owns owned owning new strong decref xdecref incref reference references \
-    ref refs py";
+    ref refs py be nothing release released free freed";
 
 /// Words that turn a sentence round.
 const NEGATIONS: &[&str] = &[
@@ -41,8 +41,7 @@ pub(in crate::strong) fn without_borrowed(comment: &str, names: &[&str]) -> Opti
 
 /// Whether a comment says of `name` that the reference is borrowed.
 pub(in crate::strong) fn names_borrowed(comment: &str, name: &str) -> bool {
-    sentences(marks(comment).1)
-        .any(|sentence| words(sentence).any(|word| word == name) && claims_borrowed(sentence))
+    sentences(marks(comment).1).any(|sentence| names(sentence, name) && claims_borrowed(sentence))
 }
 
 /// Whether the comments in `text` say something that is not about the count which goes.
@@ -109,6 +108,11 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '_' | '\''))
         .map(|word| word.trim_matches('\''))
         .filter(|word| !word.is_empty())
+}
+
+/// Whether a text has `name` as one of its words.
+pub(in crate::strong) fn names(text: &str, name: &str) -> bool {
+    words(text).any(|word| word == name)
 }
 
 /// Whether a sentence has no words but those that speak of references, and `names`.

@@ -11,14 +11,17 @@
 pub(super) mod claims;
 pub(super) mod told;
 
+use std::collections::BTreeSet;
+
 use crate::ast::{ExprKind, LocalId, StmtId, StmtKind};
 use crate::source::{ByteOffset, ByteSpan};
 use crate::strong::emit::Draft;
 use crate::strong::follow::slots::Slot;
 use crate::strong::follow::web::{Given, definitions};
 use crate::strong::plan::Planned;
-use crate::strong::scene::Scene;
-use claims::{claims_borrowed, is_about_references, names_borrowed, says_more, without_borrowed};
+use claims::{
+    claims_borrowed, is_about_references, names, names_borrowed, says_more, without_borrowed,
+};
 
 impl Draft<'_, '_> {
     /// Takes out what comments beside the lookups of `planned`, and beside what is done with their
@@ -47,43 +50,59 @@ impl Draft<'_, '_> {
             }
             self.drop_above(stmt, planned);
         }
-        self.drop_elsewhere(planned);
+        if let Some(local) = planned.home.local.filter(|_| self.is_all(planned)) {
+            self.drop_at_uses(planned, local);
+            self.drop_elsewhere(planned, local);
+        }
     }
 
-    /// Takes out what comments anywhere in the function say of the variable by its name.
+    /// The same beside statements that use the variable, where the comment names it, or is about
+    /// nothing else: `return v; /* borrowed */`.
+    fn drop_at_uses(&mut self, planned: &Planned, local: LocalId) {
+        let scene = self.scene;
+        let uses = scene.tree.expr_ids();
+        let uses = uses.filter(|&expr| scene.as_local(expr) == Some(local));
+        let stmts: BTreeSet<StmtId> = uses.filter_map(|expr| scene.stmt_of(expr)).collect();
+        for stmt in stmts {
+            let Some(span) = scene.stmt_span(stmt) else {
+                continue;
+            };
+            let is_returned = matches!(scene.tree.stmt(stmt).kind,
+                StmtKind::Return(Some(value)) if scene.as_local(value) == Some(local));
+            let (behind, above) = (
+                scene.layout.comment_closing(span.end()),
+                scene.layout.comment_above(span),
+            );
+            for comment in behind.into_iter().chain(above) {
+                if is_returned || names(&scene.text(comment), &planned.home.name) {
+                    self.drop_claims(comment, planned);
+                }
+            }
+        }
+    }
+
+    /// The same in comments that have their lines for themselves, and name the variable.
     ///
     /// ```c
     /// // tag_class was just a borrowed reference
     /// ```
-    fn drop_elsewhere(&mut self, planned: &Planned) {
+    fn drop_elsewhere(&mut self, planned: &Planned, local: LocalId) {
         let scene = self.scene;
+        let name = scene.name(local);
+        let named = scene.tree.locals.iter().filter(|it| *it.name == *name);
         let body = scene.stmt_span(scene.function.body);
         let body = body.filter(|&span| scene.text(span).contains("orrow"));
-        let local = planned
-            .home
-            .local
-            .filter(|&it| is_all_it_holds(scene, planned, it));
-        let (Some(body), Some(local)) = (body, local) else {
+        let Some(body) = body.filter(|_| named.count() == 1) else {
             return;
         };
-        let name = scene.name(local);
-        let others = scene.tree.locals.iter().filter(|it| *it.name == *name);
-        if others.count() > 1 {
-            return;
-        }
         for comment in scene.layout.comments_in(body) {
-            let text = scene.text(comment);
-            let is_seen = self
-                .fix
-                .edits
-                .iter()
-                .any(|edit| edit.span.contains(comment));
-            if is_seen || !names_borrowed(&text, name) {
+            let mut edits = self.fix.edits.iter();
+            let is_seen = edits.any(|edit| edit.span.contains(comment));
+            if is_seen || !names_borrowed(&scene.text(comment), name) {
                 continue;
             }
-            let is_all = without_borrowed(&text, &[name]).is_some_and(|left| left.is_empty());
-            match scene.layout.lines_of(comment).filter(|_| is_all) {
-                Some(lines) => self.replace(lines, ""),
+            match scene.layout.lines_of(comment) {
+                Some(lines) => self.drop_claims(lines, planned),
                 None => self.says_borrowed = true,
             }
         }
@@ -125,7 +144,18 @@ impl Draft<'_, '_> {
         let stmt = scene.tree.local(local).decl?;
         let is_alone =
             matches!(&scene.tree.stmt(stmt).kind, StmtKind::Decl(decls) if decls.len() == 1);
-        (is_alone && is_all_it_holds(scene, planned, local)).then_some(stmt)
+        (is_alone && self.is_all(planned)).then_some(stmt)
+    }
+
+    /// Whether `planned` is all that its variable ever holds.
+    fn is_all(&self, planned: &Planned) -> bool {
+        let lookups = planned.home.lookups.iter().map(|lookup| lookup.call);
+        let lookups = lookups.collect();
+        planned.home.local.is_some_and(|local| {
+            definitions(self.scene, local, &lookups)
+                .iter()
+                .all(|(at, given)| *given == Given::Null || planned.home.web.contains_key(at))
+        })
     }
 
     /// Statements `v = NULL;` right behind a release of the variable.
@@ -174,12 +204,4 @@ impl Draft<'_, '_> {
             None => whole,
         }
     }
-}
-
-/// Whether the lookups of `planned` are all that the variable ever holds.
-fn is_all_it_holds(scene: &Scene<'_>, planned: &Planned, local: LocalId) -> bool {
-    let lookups = planned.home.lookups.iter().map(|lookup| lookup.call);
-    definitions(scene, local, &lookups.collect())
-        .iter()
-        .all(|(at, given)| *given == Given::Null || planned.home.web.contains_key(at))
 }

@@ -2,7 +2,7 @@
 
 use super::beside::is_quiet;
 use super::block::called_for;
-use super::error_value::is_minus_one;
+use super::error_value::{is_minus_one, number};
 use super::handled::{clears, raises};
 use super::held::frees;
 use super::undone::undone;
@@ -11,7 +11,7 @@ use crate::ast::{
 };
 use crate::capi::Returns;
 use crate::source::ByteOffset;
-use crate::strong::pending::raising::is_status;
+use crate::strong::pending::raising::{is_status, signs};
 use crate::strong::scene::Scene;
 
 /// `if (failed) { releases; jump; }`; what it undoes beside references is among the releases.
@@ -109,23 +109,32 @@ pub(in crate::strong) fn ending(scene: &Scene<'_>, test: StmtId) -> Option<Branc
         return None;
     };
     let breaks = |jump: &StmtKind| matches!(jump, StmtKind::Break);
-    let is_more = |stmt| is_note(scene, stmt) || counted(scene, stmt).is_some();
+    let is_more = |stmt| sets_number(scene, stmt) || counted(scene, stmt).is_some();
     let branch = branch_with(scene, test, then, breaks, is_more)?;
     let fails = branch.evident || is_failure(scene, test, cond);
     (fails && !branch.clears).then_some(branch)
 }
 
-/// Whether a statement gives a variable of the function a number or `NULL`: `status = -1;`.
+/// Whether a statement gives a variable of the function -1, 0 or `NULL`: `status = -1;`.
 pub(in crate::strong) fn is_note(scene: &Scene<'_>, stmt: StmtId) -> bool {
+    value_noted(scene, stmt).is_some_and(|it| scene.is_null(it) || is_minus_one(scene, it))
+}
+
+/// Whether a statement gives a variable of the function a number or `NULL`: `failed = 1;`.
+pub(super) fn sets_number(scene: &Scene<'_>, stmt: StmtId) -> bool {
+    value_noted(scene, stmt).is_some_and(|it| scene.is_null(it) || number(scene, it).is_some())
+}
+
+/// What a statement gives a variable of the function.
+fn value_noted(scene: &Scene<'_>, stmt: StmtId) -> Option<ExprId> {
     let StmtKind::Expr(expr) = scene.tree.stmt(stmt).kind else {
-        return false;
+        return None;
     };
     let ExprKind::Assign { op: None, lhs, rhs } = scene.tree.expr(expr).kind else {
-        return false;
+        return None;
     };
-    let own = |local| scene.tree.local(local).storage == Storage::None;
-    let is_known = scene.is_null(rhs) || is_minus_one(scene, rhs);
-    scene.as_local(lhs).is_some_and(own) && is_known
+    let local = scene.as_local(lhs)?;
+    (scene.tree.local(local).storage == Storage::None).then_some(rhs)
 }
 
 /// The variable that a statement counts on or back: `end--;`.
@@ -280,7 +289,8 @@ fn failed(scene: &Scene<'_>, stmt: StmtId, value: ExprId, found: Found) -> bool 
     let returns = scene.cx.summaries().returns(name);
     match returns {
         Some(Returns::New) => found == Found::Zero,
-        Some(Returns::Plain) if name.starts_with("PyArg_") => found == Found::Zero,
+        // `if (!PyArg_ParseTuple(…))`, `if (PyUnicode_AsUTF8(name) == NULL)`
+        Some(Returns::Plain) if signs(name).is_sign(0) => found == Found::Zero,
         Some(Returns::Plain) => {
             found == Found::Negative || found == Found::NotZero && is_status(name)
         }

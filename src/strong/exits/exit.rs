@@ -326,7 +326,7 @@ fn is_tested(
             // `out: return PyLong_FromLong(found);`
             StmtKind::Goto(_) if !scene.function.ret.is_void() => fails(&branch),
             // `error: PyErr_Print(); return;`
-            StmtKind::Goto(_) => is_handled(scene, &branch) || leaves_exception(scene),
+            StmtKind::Goto(_) => is_handled(scene, branch.then) || leaves_exception(scene),
             _ => true,
         }
     })

@@ -1,7 +1,7 @@
 //! What raises an exception, and what deals with one.
 
-use super::branch::{Branch, is_failure, stmts};
-use crate::ast::{ExprId, StmtKind, Tree};
+use super::branch::{is_failure, stmts};
+use crate::ast::{ExprId, StmtId, StmtKind, Tree};
 use crate::capi::words_of;
 use crate::cfg::{Point, reaches};
 use crate::strong::pending::raising;
@@ -71,10 +71,10 @@ fn points(scene: &Scene<'_>, is_wanted: fn(&str) -> bool) -> Vec<Point> {
     calls.filter_map(|call| scene.cfg.call(call)).collect()
 }
 
-/// Whether all that `branch` leads to deals with the exception: `error: PyErr_Print(); return;`.
-pub(in crate::strong) fn is_handled(scene: &Scene<'_>, branch: &Branch) -> bool {
+/// Whether all that a branch leads to deals with the exception: `error: PyErr_Print(); return;`.
+pub(in crate::strong) fn is_handled(scene: &Scene<'_>, branch: StmtId) -> bool {
     let handled = points(scene, |name| HANDLES.contains(&name));
-    let start = scene.cfg.before(branch.then);
+    let start = scene.cfg.before(branch);
     let mut ends = scene.cfg.returns();
     start.is_some_and(|start| !ends.any(|end| reaches(scene.cfg, start, end, &handled)))
 }
@@ -99,12 +99,8 @@ pub(in crate::strong) fn leaves_exception(scene: &Scene<'_>) -> bool {
 ///     return;
 /// ```
 fn asked(scene: &Scene<'_>) -> impl Iterator<Item = Point> {
-    let asks = |cond: ExprId| {
-        let mut inner = scene.tree.exprs_in(scene.tree.expr(cond).range);
-        inner.any(|(expr, _)| scene.tree.called(expr) == Some("PyErr_Occurred"))
-    };
     let branches = stmts(scene).filter_map(move |stmt| match scene.tree.stmt(stmt).kind {
-        StmtKind::If { cond, then, .. } if asks(cond) && is_failure(scene, stmt, cond) => {
+        StmtKind::If { cond, then, .. } if asks(scene, cond) && is_failure(scene, stmt, cond) => {
             Some(then)
         }
         _ => None,
@@ -112,4 +108,10 @@ fn asked(scene: &Scene<'_>) -> impl Iterator<Item = Point> {
     let leaving =
         branches.filter(|&then| scene.cfg.after(then).is_none() && scene.function.ret.is_void());
     leaving.filter_map(|then| scene.cfg.before(then))
+}
+
+/// Whether a condition asks for an exception.
+pub(super) fn asks(scene: &Scene<'_>, cond: ExprId) -> bool {
+    let mut inner = scene.tree.exprs_in(scene.tree.expr(cond).range);
+    inner.any(|(expr, _)| scene.tree.called(expr) == Some("PyErr_Occurred"))
 }

@@ -15,7 +15,7 @@
 
 use super::Exits;
 use super::bound::loop_around;
-use super::branch::{Branch, ending, is_note};
+use super::branch::{Branch, ending, sets_number};
 use super::steady::{is_steady, says_the_same};
 use crate::ast::{Parent, StmtId, StmtKind};
 use crate::strong::scene::Scene;
@@ -77,9 +77,9 @@ fn behind(scene: &Scene<'_>, mut stmt: StmtId) -> Option<StmtId> {
 }
 
 /// Whether a statement tells the code behind the loop of the failure: `status = -1;`,
-/// `Py_CLEAR(out);`.
+/// `failed = 1;`, `Py_CLEAR(out);`.
 fn notes(scene: &Scene<'_>, stmt: StmtId) -> bool {
-    is_note(scene, stmt)
+    sets_number(scene, stmt)
         || match scene.tree.stmt(stmt).kind {
             StmtKind::Expr(expr) => matches!(scene.call(expr), Some(("Py_CLEAR", _))),
             _ => false,

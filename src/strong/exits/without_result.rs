@@ -3,18 +3,21 @@
 use super::Exits;
 use super::branch::{is_failure, stmts};
 use super::handled::leaves_exception;
+use super::reported::notes_failure;
 use crate::ast::{StmtId, StmtKind};
 use crate::strong::pending::asked::{Asking, asking};
 use crate::strong::scene::Scene;
 
 impl Exits<'_, '_> {
     /// An exit of a function that has no way to tell its caller, or tells it by an exception alone;
-    /// `None` where only some callers ask for one.
+    /// `None` where only some callers ask for one, or the function notes its failures elsewhere.
     pub(in crate::strong) fn stop(&self) -> Option<Vec<String>> {
         let scene = self.scene;
         let mut lines = self.undo()?;
+        let point = scene.cfg.call(self.call)?;
         let asking = match leaves_exception(scene) {
             true => Asking::All,
+            false if notes_failure(scene, point) => Asking::Some,
             false => asking(scene.cx, scene.function),
         };
         match asking {

@@ -9,12 +9,14 @@
 
 use super::Pending;
 use super::entered::exceptions;
-use super::later::Later;
-use super::raising::helpers;
-use crate::ast::Function;
+use super::later::{Later, is_asking};
+use super::raising::{Signs, helpers};
+use crate::ast::{ExprId, ExprKind, Function, UnaryOp};
+use crate::cfg::{Cfg, Instr, InstrKind, Operand, Point, Terminator, reaches};
 use crate::program::CallSite;
 use crate::rule::{Mention, PackageCx};
 use crate::strong::scene::graph;
+use crate::strong::types::is_number;
 
 /// How many functions without a result are looked through.
 const MAX_DEPTH: usize = 3;
@@ -56,9 +58,73 @@ fn asking_at(cx: &PackageCx<'_>, function: &Function, site: &CallSite, depth: us
     let Some(point) = cfg.call(site.expr) else {
         return Asking::Nobody;
     };
-    match Later::new(&pending, point).asks {
-        true => Asking::All,
+    let later = Later::new(&pending, point);
+    match later.asks {
+        true if asks_always(&cfg, point) => Asking::All,
+        true => Asking::Some,
+        false if asks_otherwise(cx, caller, site.expr, &later) => Asking::Some,
         false if caller.ret.is_void() => asking_within(cx, caller, depth - 1),
         false => Asking::Nobody,
     }
+}
+
+/// Whether `caller` asks behind `call` by a function of the package, or looks at what the function
+/// has left in a variable: -1, or `NULL`.
+///
+/// ```c
+/// get_count(list, &count);
+/// if (count < 0 || failed())
+///     return NULL;
+/// ```
+fn asks_otherwise(cx: &PackageCx<'_>, caller: &Function, call: ExprId, later: &Later<'_>) -> bool {
+    let tree = &caller.tree;
+    let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
+        return false;
+    };
+    let mut outs = args.iter().filter_map(|&arg| {
+        let ExprKind::Unary {
+            op: UnaryOp::AddressOf,
+            operand,
+        } = tree.expr(tree.without_casts(arg)).kind
+        else {
+            return None;
+        };
+        tree.as_local(operand)
+    });
+    let asks = |function: &Function| {
+        let mut calls = function.tree.calls();
+        !function.ret.is_void()
+            && function.params.is_empty()
+            && calls.any(|(_, name)| name == "PyErr_Occurred")
+    };
+    outs.any(|out| later.tests(out, &Signs::of_output(is_number(&tree.local(out).ty))))
+        || later.calls(|name| cx.definitions(name).any(|(_, function)| asks(function)))
+}
+
+/// Whether all ways from `point` to a result come by a question for an exception. Those that do not
+/// ask by what the function has left there, which an exit that is new leaves as it is:
+///
+/// ```c
+/// get_x(list, &x);
+/// if (x == -1.0 && PyErr_Occurred())
+///     return NULL;
+/// ```
+fn asks_always(cfg: &Cfg, point: Point) -> bool {
+    let asked: Vec<Point> = cfg
+        .iter()
+        .flat_map(|(block, content)| {
+            let asks = |(_, instr): &(usize, &Instr)| {
+                matches!(&instr.kind, InstrKind::Call { callee, .. } if is_asking(callee))
+            };
+            let indices = content.instrs.iter().enumerate().filter(asks);
+            indices.map(move |(index, _)| Point { block, index })
+        })
+        .collect();
+    let tells = |end: &Point| match cfg.block(end.block).terminator {
+        Terminator::Return(Some(Operand::Null), _) => true,
+        Terminator::Return(Some(Operand::Int(number)), _) => number < 0,
+        _ => false,
+    };
+    let mut ends = cfg.returns().filter(|end| !tells(end));
+    !ends.any(|end| reaches(cfg, point, end, &asked))
 }

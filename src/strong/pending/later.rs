@@ -74,6 +74,20 @@ impl<'a> Later<'a> {
         })
     }
 
+    /// Whether a function is called behind the point whose name `is_wanted`.
+    pub(super) fn calls(&self, is_wanted: impl Fn(&str) -> bool) -> bool {
+        self.walk(|_, instrs| {
+            let wanted = |callee: &Callee| match callee {
+                Callee::Named(name) => is_wanted(name),
+                Callee::Indirect(_) => false,
+            };
+            match calls(instrs).any(wanted) {
+                true => Found::Yes,
+                false => Found::NotYet,
+            }
+        })
+    }
+
     /// Whether all that is returned behind the point is an object, if memory is not missing.
     pub(in crate::strong) fn returns_object(&self) -> bool {
         !self.walk(|block, _| match &block.terminator {
@@ -182,7 +196,7 @@ fn calls(instrs: &[Instr]) -> impl Iterator<Item = &Callee> {
     })
 }
 
-fn is_asking(callee: &Callee) -> bool {
+pub(super) fn is_asking(callee: &Callee) -> bool {
     matches!(callee, Callee::Named(name) if &**name == "PyErr_Occurred")
 }
 

@@ -57,6 +57,11 @@ impl Signs {
         self.ways == 0 && self.numbers.is_empty()
     }
 
+    /// Those of what a function leaves in a number, or a pointer, of its caller.
+    pub(super) fn of_output(is_number: bool) -> Self {
+        if is_number { NEGATIVE } else { ZERO }.into()
+    }
+
     /// Whether they hold all of `other`.
     pub(in crate::strong) fn holds(&self, other: &Self) -> bool {
         self.ways & other.ways == other.ways && self.numbers.is_superset(&other.numbers)
@@ -233,12 +238,28 @@ pub(in crate::strong) fn signs(name: &str) -> Signs {
                 capi::replacement(name).is_some_and(|row| row.errors == OldErrors::Raised);
             if raising { ZERO } else { 0 }
         }
-        Returns::Plain if name.starts_with("PyArg_") || name.contains("_AsUTF8") => ZERO,
+        Returns::Plain if name.starts_with("PyArg_") || gives_pointer(name) => ZERO,
         Returns::Plain if is_status(name) => NEGATIVE | NONZERO,
         Returns::Plain => NEGATIVE,
         Returns::New | Returns::Null | Returns::Void => 0,
     };
     ways.into()
+}
+
+/// Whether the function gives a C pointer that an object holds or that is made of it, or `NULL` with
+/// an exception.
+fn gives_pointer(name: &str) -> bool {
+    name.contains("_AsUTF8")
+        || matches!(
+            name,
+            "PyByteArray_AsString"
+                | "PyBytes_AsString"
+                | "PyCapsule_GetPointer"
+                | "PyCapsule_Import"
+                | "PyUnicode_AsUCS4"
+                | "PyUnicode_AsUCS4Copy"
+                | "PyUnicode_AsWideCharString"
+        )
 }
 
 /// Whether the function `name` neither raises nor does something else while an exception is pending.

@@ -95,6 +95,40 @@ fn some_callers_ask() {
 }
 
 #[test]
+fn a_caller_asks_only_where_the_result_looks_like_an_error() {
+    let result = point("", &ASKING.replace("if (Py", "if (y == -1.0 && Py"));
+    // The new exit would leave `y` as it is, where `PyFloat_AsDouble(NULL)` gives -1.
+    assert!(!result.contains(LOUD), "{result}");
+    assert!(!result.contains("if (item == NULL)"), "{result}");
+    // One that fails for another reason tells of that.
+    let fails = ASKING.replace("if (Py", "if (list == NULL) return NULL; if (Py");
+    let result = point("", &fails);
+    assert!(result.contains("        return;"), "{result}");
+}
+
+#[test]
+fn callers_that_ask_by_other_means() {
+    let of = |question: &str| point("", &ASKING.replace("PyErr_Occurred()", question));
+    let loud = |result: &str| result.contains(LOUD);
+    assert!(!loud(&of("y < 0")), "{}", of("y < 0"));
+    assert!(loud(&of("list == NULL")));
+    let helper = "static int failed(void) { return PyErr_Occurred() != NULL; }";
+    let asking = ASKING.replace("PyErr_Occurred()", "failed()");
+    let result = point("", &[helper, &asking].concat());
+    assert!(!loud(&result), "{result}");
+}
+
+#[test]
+fn failures_that_are_noted_elsewhere() {
+    let between = |between: &str| point(between, "");
+    let noted = between("if (PyErr_Occurred()) failed = 1;");
+    // Behind the question nothing notes what fails.
+    assert_eq!(noted.matches(LOUD).count(), 1, "{noted}");
+    let cleared = between("if (PyErr_Occurred()) PyErr_Clear();");
+    assert_eq!(cleared.matches(LOUD).count(), 2, "{cleared}");
+}
+
+#[test]
 fn it_asks_itself() {
     let between = |between: &str| point(between, "");
     let asked = between("if (PyErr_Occurred()) return;");

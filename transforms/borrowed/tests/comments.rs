@@ -53,6 +53,54 @@ fn comments_that_call_the_reference_borrowed_go() {
 }
 
 #[test]
+fn so_do_those_beside_the_uses_of_the_variable() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *v = PyDict_GetItemWithError(dict, key);   /* borrowed: do not release */
+    PyObject *w = PyTuple_GET_ITEM(self, 1);
+    if (v == NULL)
+        return -1;
+    /* `v' is borrowed, so no Py_DECREF is needed here */
+    i = use(v);
+    i += both(v, w);   /* borrowed */
+    return i;
+"#
+    ), @"
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *v = PyDict_GetItemWithError(dict, key);   /* borrowed: do not release */
+    -    PyObject *w = PyTuple_GET_ITEM(self, 1);
+    +    PyObject *v;
+    +    PyObject *w;
+    +    (void)PyDict_GetItemRef(dict, key, &v);
+    +    w = PyTuple_GET_ITEM(self, 1);
+         if (v == NULL)
+             return -1;
+    -    /* `v' is borrowed, so no Py_DECREF is needed here */
+         i = use(v);
+         i += both(v, w);   /* borrowed */
+    +    Py_DECREF(v);
+         return i;
+     }
+    ");
+    let result = super::all(
+        "
+static PyObject *get(PyObject *dict, PyObject *key)
+{
+    PyObject *v = PyDict_GetItemWithError(dict, key);
+    return v; /* borrowed */
+}
+static PyObject *f(PyObject *dict, PyObject *key)
+{
+    PyObject *v = get(dict, key);
+    return v == NULL ? NULL : PyObject_Repr(v);
+}",
+    );
+    assert!(result.contains("-    return v; /* borrowed */"), "{result}");
+}
+
+#[test]
 fn comments_that_stay_true_stay() {
     insta::assert_snapshot!(int(
         r#"

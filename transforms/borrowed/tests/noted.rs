@@ -74,6 +74,55 @@ fn what_comes_behind_the_loop_is_left_to_it() {
         ");
 }
 
+/// A loop that reads numbers and notes failures by `note`.
+fn read(note: &str) -> String {
+    int(&format!(
+        "
+    int rc = 0;
+    long number = 0;
+    for (Py_ssize_t at = 0; at < PyList_GET_SIZE(list); at++) {{
+        PyObject *item = PyList_GET_ITEM(list, at);
+        number = PyLong_AsLong(item);
+        {note}
+    }}
+    return rc;"
+    ))
+}
+
+#[test]
+fn a_failure_is_noted_by_any_number() {
+    let noted = read("if (number == -1 && PyErr_Occurred()) { rc = 1; break; }");
+    insta::assert_snapshot!(noted, @"
+    @@
+         long number = 0;
+         for (Py_ssize_t at = 0; at < PyList_GET_SIZE(list); at++) {
+    -        PyObject *item = PyList_GET_ITEM(list, at);
+    +        PyObject *item = PyList_GetItemRef(list, at);
+    +        if (item == NULL) {
+    +            rc = 1;
+    +            break;
+    +        }
+             number = PyLong_AsLong(item);
+    +        Py_DECREF(item);
+             if (number == -1 && PyErr_Occurred()) { rc = 1; break; }
+         }
+    ");
+}
+
+#[test]
+fn a_loop_that_notes_its_failures_does_not_just_end() {
+    let ends = |note: &str| read(note).contains("break;");
+    assert!(ends(""));
+    assert!(!ends("rc = !(number == -1 && PyErr_Occurred());"));
+    assert!(!ends(
+        "if (number == -1 && PyErr_Occurred()) { rc = at > 3; break; }"
+    ));
+    // `end_of_loop` itself clears the exception as well.
+    assert!(ends(
+        "if (number == -1 && PyErr_Occurred()) { PyErr_Clear(); break; }"
+    ));
+}
+
 #[test]
 fn what_is_released_meanwhile_is_no_longer_held_there() {
     insta::assert_snapshot!(int(
@@ -297,4 +346,22 @@ fn a_test_takes_the_values_of_declarations_behind_it() {
                  if (size < 0) {
                      return -1;
         ");
+}
+
+#[test]
+fn a_string_that_is_missing_tells_of_an_error() {
+    let result = int("
+    int size = 0;
+    for (Py_ssize_t at = 0; at < PyList_GET_SIZE(list); at++) {
+        PyObject *item = PyList_GET_ITEM(list, at);
+        const char *text = PyUnicode_AsUTF8(item);
+        if (text == NULL) {
+            size = -1;
+            break;
+        }
+        size += (int)strlen(text);
+    }
+    return size;");
+    assert!(result.contains("+            size = -1;"), "{result}");
+    assert!(!result.contains("PyErr_Clear"), "{result}");
 }
