@@ -90,8 +90,8 @@ pub(super) fn notes_failure(scene: &Scene<'_>, point: Point) -> bool {
     !has_handler(scene) && (notes_exception(scene, point) || stmts(scene).any(notes))
 }
 
-/// Whether a branch leaves the function, or a loop and then the function, and does so with an error: it is taken where something
-/// `fails`, raises, or returns the error.
+/// Whether a branch leaves the function, or a loop and then the function, and does so with an error:
+/// it is taken where something `fails`, raises, or returns the error.
 fn tells(scene: &Scene<'_>, branch: StmtId, fails: bool, error: ErrorValue) -> bool {
     let mut inner = scene.inner_stmts(branch);
     inner.push(branch);
