@@ -36,6 +36,7 @@ use crate::ast::{ExprId, LocalId, StmtId};
 use crate::capi;
 use crate::cfg::{BlockId, Point, Terminator};
 use crate::ownership::track::only_releases;
+use crate::strong::elsewhere::Elsewhere;
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
 use crate::strong::weak::Weak;
@@ -274,7 +275,7 @@ impl Follower<'_, '_> {
         let block = self.scene.cfg.block(id);
         for index in 0..=block.instrs.len() {
             let point = Point { block: id, index };
-            if let Some(slot) = self.slots.at(point, &self.suppressed) {
+            if let Some(slot) = self.slot_at(point, &state) {
                 self.at_slot(slot, point, &mut state, sink);
             }
             if let Some(instr) = block.instrs.get(index) {
@@ -325,6 +326,19 @@ impl Follower<'_, '_> {
             out.push((target, next));
         }
         out
+    }
+
+    /// The slot at a point: behind an `#endif` for what only some configurations read in front of it.
+    fn slot_at(&self, point: Point, state: &State) -> Option<Slot> {
+        let is_read = |it: &&Elsewhere| {
+            let mut locals = state.locals();
+            locals.any(|(local, _)| it.locals.contains(&local))
+        };
+        let behind = self.scene.elsewhere(point).filter(is_read);
+        let behind = behind.map(|it| it.slot);
+        behind
+            .filter(|&slot| self.slots.has(point, slot))
+            .or_else(|| self.slots.at(point, &self.suppressed))
     }
 
     /// One of the edges that an `else` would collect.

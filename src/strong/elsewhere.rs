@@ -1,0 +1,201 @@
+//! Variables that are read in a branch of an `#if` which not all configurations compile: all of
+//! them keep what the variable holds up to the `#endif`.
+//!
+//! ```c
+//! n = PyLong_AsLong(v);
+//! #ifdef TRACE
+//! trace(v);                             /* the last use in one configuration, and not in others */
+//! #endif
+//! Py_DECREF(v);                         /* right in both */
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::exits::branch::stmts;
+use super::follow::slots::Slot;
+use super::scene::Scene;
+use crate::ast::{LocalId, StmtId, StmtKind};
+use crate::cfg::Point;
+use crate::lex::{Token, TokenKind};
+use crate::preprocess::{Conditional, FileIndex, Spelling};
+use crate::rule::ItemId;
+use crate::source::{ByteOffset, ByteSpan};
+
+/// What is read up to a point by some configuration.
+#[derive(Debug)]
+pub(super) struct Elsewhere {
+    /// The place behind the `#endif`.
+    pub slot: Slot,
+    /// A statement of the block that all configurations have.
+    pub beside: StmtId,
+    /// Where the `#endif` begins.
+    pub endif: ByteOffset,
+    pub locals: BTreeSet<LocalId>,
+}
+
+/// The reads in such branches, by the points behind them.
+pub(super) fn elsewhere(scene: &Scene<'_>) -> BTreeMap<Point, Elsewhere> {
+    let index = &scene.cx.program.index[scene.file.index()];
+    let Some(body) = scene.stmt_span(scene.function.body) else {
+        return BTreeMap::new();
+    };
+    let mut conditionals = index.conditionals();
+    conditionals.retain(|it| body.contains(whole(it)));
+    if conditionals.is_empty() {
+        return BTreeMap::new();
+    }
+    let text = Text {
+        scene,
+        index,
+        compiled: compiled(scene),
+    };
+    let found = conditionals.iter().filter_map(|conditional| {
+        let locals = text.read_in_some(conditional);
+        let (slot, beside) = text.behind(conditional).filter(|_| !locals.is_empty())?;
+        let point = match slot {
+            Slot::Before(stmt) => scene.cfg.before(stmt)?,
+            _ => scene.cfg.after(slot.stmt()?)?,
+        };
+        let endif = conditional.endif;
+        let read = Elsewhere {
+            slot,
+            beside,
+            endif,
+            locals,
+        };
+        Some((point, read))
+    });
+    // Of two that end at one point the outer, or later one: all is needed up to there.
+    let mut reads: BTreeMap<Point, Elsewhere> = BTreeMap::new();
+    for (point, mut read) in found {
+        if let Some(before) = reads.remove(&point) {
+            read.locals.extend(before.locals);
+        }
+        reads.insert(point, read);
+    }
+    reads
+}
+
+fn whole(conditional: &Conditional) -> ByteSpan {
+    let start = conditional
+        .branches
+        .first()
+        .map_or(conditional.endif, |it| it.start());
+    ByteSpan::new(start.0, conditional.endif.0)
+}
+
+/// Where the text begins that each configuration of the function compiles.
+fn compiled(scene: &Scene<'_>) -> Vec<BTreeSet<ByteOffset>> {
+    let place = scene.cx.item(scene.item).place;
+    let definitions = scene.cx.definitions(&scene.function.name);
+    let variants = definitions.filter(|(item, _)| {
+        let (file, span) = scene.cx.item(*item).place;
+        file == place.0 && span.start() < place.1.end() && place.1.start() < span.end()
+    });
+    let marks = |item: ItemId| {
+        let tokens = scene.cx.item(item).tokens.tokens.iter();
+        let own = tokens.filter_map(|token| match token.spelling {
+            Spelling::File(file, span) if file == scene.file => Some(span.start()),
+            Spelling::File(..) | Spelling::Synthetic(_) => None,
+        });
+        own.collect()
+    };
+    variants.map(|(item, _)| marks(item)).collect()
+}
+
+/// The text of a function in all of its configurations.
+struct Text<'s, 'a> {
+    scene: &'s Scene<'a>,
+    index: &'s FileIndex,
+    compiled: Vec<BTreeSet<ByteOffset>>,
+}
+
+impl Text<'_, '_> {
+    /// The variables that some configurations read in `conditional` and others do not.
+    fn read_in_some(&self, conditional: &Conditional) -> BTreeSet<LocalId> {
+        let branches = conditional.branches.iter();
+        let is_compiled = |branch: &&ByteSpan| self.compilers(**branch).next().is_some();
+        let branches: Vec<ByteSpan> = branches.filter(is_compiled).copied().collect();
+        let locals = (0u32..).zip(&self.scene.tree.locals);
+        let found = locals.filter(|(_, local)| {
+            let same = self.scene.tree.locals.iter();
+            let is_one = same.filter(|it| it.name == local.name).count() == 1;
+            let mut readers = BTreeSet::new();
+            let mut is_set = false;
+            for &branch in &branches {
+                if self.names(branch, &local.name) {
+                    readers.extend(self.compilers(branch));
+                }
+                is_set |= self.sets(branch, &local.name);
+            }
+            is_one && !is_set && !readers.is_empty() && readers.len() < self.compiled.len()
+        });
+        found.map(|(at, _)| LocalId(at)).collect()
+    }
+
+    /// The configurations that compile text of a branch.
+    fn compilers(&self, branch: ByteSpan) -> impl Iterator<Item = usize> {
+        let marks = self.compiled.iter().enumerate();
+        marks.filter_map(move |(at, marks)| {
+            let mut within = marks.range(branch.start()..branch.end());
+            within.next().map(|_| at)
+        })
+    }
+
+    fn tokens(&self, branch: ByteSpan) -> &[Token] {
+        let tokens = self.index.tokens();
+        let from = tokens.partition_point(|token| token.span.start() < branch.start());
+        let to = tokens.partition_point(|token| token.span.start() < branch.end());
+        &tokens[from..to]
+    }
+
+    fn word(&self, token: &Token) -> &[u8] {
+        self.scene.cx.file(self.scene.file).slice(token.span)
+    }
+
+    /// Whether a branch names a variable.
+    fn names(&self, branch: ByteSpan, name: &str) -> bool {
+        let mut tokens = self.tokens(branch).iter();
+        tokens.any(|it| it.kind == TokenKind::Ident && self.word(it) == name.as_bytes())
+    }
+
+    /// Whether a branch declares a variable, gives it a value, or its address away.
+    fn sets(&self, branch: ByteSpan, name: &str) -> bool {
+        let mut triples = self.tokens(branch).windows(3);
+        triples.any(|triple| {
+            let [before, word, after] = [0, 1, 2].map(|at| self.word(&triple[at]));
+            let declares = matches!(before, b"*" | b",") && matches!(after, b";" | b",");
+            word == name.as_bytes() && (after == b"=" || before == b"&" || declares)
+        })
+    }
+
+    /// The place behind `conditional` in the block around it, and a statement beside it, if the
+    /// `#if` begins and ends between two statements.
+    fn behind(&self, conditional: &Conditional) -> Option<(Slot, StmtId)> {
+        let scene = self.scene;
+        let whole = whole(conditional);
+        let blocks = stmts(scene).filter_map(|stmt| {
+            let StmtKind::Block(stmts) = &scene.tree.stmt(stmt).kind else {
+                return None;
+            };
+            let span = scene.stmt_span(stmt)?;
+            span.contains(whole).then_some((span.len(), stmts))
+        });
+        let (_, stmts) = blocks.min_by_key(|(len, _)| *len)?;
+        let spans: Vec<ByteSpan> = stmts
+            .iter()
+            .map(|&stmt| scene.stmt_span(stmt))
+            .collect::<Option<_>>()?;
+        let is_before = |span: &ByteSpan| span.end() <= whole.start();
+        let is_behind = |span: &ByteSpan| whole.end() < span.start();
+        let is_apart = |span: &ByteSpan| is_before(span) || is_behind(span) || whole.contains(*span);
+        if !spans.iter().all(is_apart) {
+            return None;
+        }
+        if let Some(next) = spans.iter().position(is_behind) {
+            return Some((Slot::Before(stmts[next]), stmts[next]));
+        }
+        let beside = spans.iter().rposition(is_before)?;
+        Some((Slot::After(*stmts.last()?), stmts[beside]))
+    }
+}
