@@ -188,7 +188,8 @@ impl Text<'_, '_> {
             .collect::<Option<_>>()?;
         let is_before = |span: &ByteSpan| span.end() <= whole.start();
         let is_behind = |span: &ByteSpan| whole.end() < span.start();
-        let is_apart = |span: &ByteSpan| is_before(span) || is_behind(span) || whole.contains(*span);
+        let is_apart =
+            |span: &ByteSpan| is_before(span) || is_behind(span) || whole.contains(*span);
         if !spans.iter().all(is_apart) {
             return None;
         }
