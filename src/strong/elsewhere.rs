@@ -50,7 +50,10 @@ pub(super) fn elsewhere(scene: &Scene<'_>) -> BTreeMap<Point, Elsewhere> {
         compiled: compiled(scene),
     };
     let found = conditionals.iter().filter_map(|conditional| {
-        let locals = text.read_in_some(conditional);
+        let around = conditionals.iter().filter(|it| *it != conditional);
+        let around = around.flat_map(|it| it.branches.iter().copied());
+        let around = around.filter(|branch| branch.contains(whole(conditional)));
+        let locals = text.read_in_some(conditional, &around.collect::<Vec<_>>());
         let (slot, beside) = text.behind(conditional).filter(|_| !locals.is_empty())?;
         let point = match slot {
             Slot::Before(stmt) => scene.cfg.before(stmt)?,
@@ -85,7 +88,7 @@ fn whole(conditional: &Conditional) -> ByteSpan {
 }
 
 /// Where the text begins that each configuration of the function compiles.
-fn compiled(scene: &Scene<'_>) -> Vec<BTreeSet<ByteOffset>> {
+fn compiled(scene: &Scene<'_>) -> BTreeMap<ItemId, BTreeSet<ByteOffset>> {
     let place = scene.cx.item(scene.item).place;
     let definitions = scene.cx.definitions(&scene.function.name);
     let variants = definitions.filter(|(item, _)| {
@@ -100,45 +103,49 @@ fn compiled(scene: &Scene<'_>) -> Vec<BTreeSet<ByteOffset>> {
         });
         own.collect()
     };
-    variants.map(|(item, _)| marks(item)).collect()
+    variants.map(|(item, _)| (item, marks(item))).collect()
 }
 
 /// The text of a function in all of its configurations.
 struct Text<'s, 'a> {
     scene: &'s Scene<'a>,
     index: &'s FileIndex,
-    compiled: Vec<BTreeSet<ByteOffset>>,
+    compiled: BTreeMap<ItemId, BTreeSet<ByteOffset>>,
 }
 
 impl Text<'_, '_> {
-    /// The variables that some configurations read in `conditional` and others do not.
-    fn read_in_some(&self, conditional: &Conditional) -> BTreeSet<LocalId> {
-        let branches = conditional.branches.iter();
-        let is_compiled = |branch: &&ByteSpan| self.compilers(**branch).next().is_some();
-        let branches: Vec<ByteSpan> = branches.filter(is_compiled).copied().collect();
+    /// The variables that some configurations read in `conditional` and others do not, of those that
+    /// come to it: they compile the branches `around` it, and so does the one that is looked at.
+    fn read_in_some(&self, conditional: &Conditional, around: &[ByteSpan]) -> BTreeSet<LocalId> {
+        let mut coming: BTreeSet<ItemId> = self.compiled.keys().copied().collect();
+        for &branch in around {
+            let compilers: BTreeSet<ItemId> = self.compilers(branch).collect();
+            coming.retain(|item| compilers.contains(item));
+        }
+        if !coming.contains(&self.scene.item) {
+            return BTreeSet::new();
+        }
+        let branches = conditional.branches.iter().copied();
+        let branches = branches.filter(|&branch| self.compilers(branch).next().is_some());
+        let branches: Vec<ByteSpan> = branches.collect();
         let locals = (0u32..).zip(&self.scene.tree.locals);
         let found = locals.filter(|(_, local)| {
             let same = self.scene.tree.locals.iter();
             let is_one = same.filter(|it| it.name == local.name).count() == 1;
-            let mut readers = BTreeSet::new();
-            let mut is_set = false;
-            for &branch in &branches {
-                if self.names(branch, &local.name) {
-                    readers.extend(self.compilers(branch));
-                }
-                is_set |= self.sets(branch, &local.name);
-            }
-            is_one && !is_set && !readers.is_empty() && readers.len() < self.compiled.len()
+            let naming = branches.iter().filter(|it| self.names(**it, &local.name));
+            let readers: BTreeSet<ItemId> = naming.flat_map(|&it| self.compilers(it)).collect();
+            let is_set = branches.iter().any(|it| self.sets(*it, &local.name));
+            is_one && !is_set && !readers.is_empty() && readers.len() < coming.len()
         });
         found.map(|(at, _)| LocalId(at)).collect()
     }
 
     /// The configurations that compile text of a branch.
-    fn compilers(&self, branch: ByteSpan) -> impl Iterator<Item = usize> {
-        let marks = self.compiled.iter().enumerate();
-        marks.filter_map(move |(at, marks)| {
+    fn compilers(&self, branch: ByteSpan) -> impl Iterator<Item = ItemId> {
+        let marks = self.compiled.iter();
+        marks.filter_map(move |(item, marks)| {
             let mut within = marks.range(branch.start()..branch.end());
-            within.next().map(|_| at)
+            within.next().map(|_| *item)
         })
     }
 

@@ -29,7 +29,7 @@ impl Draft<'_, '_> {
                 false => self.release(planned, variable, null),
             };
             match slot {
-                slot if self.behind_endif(slot, &line) => {}
+                slot if self.behind_endif(planned, slot, &line) => {}
                 Slot::Before(stmt) => self.before(stmt, [line]),
                 Slot::After(stmt) => self.after(stmt, [line]),
                 Slot::Else(stmt) => self.in_new_else(stmt, line, name)?,
@@ -42,7 +42,7 @@ impl Draft<'_, '_> {
 
     /// Puts a release where it goes behind an `#endif` up to which some configuration reads the
     /// variable: right behind it, and not behind the comment of the statement that comes next.
-    fn behind_endif(&mut self, slot: Slot, line: &str) -> bool {
+    fn behind_endif(&mut self, planned: &Planned, slot: Slot, line: &str) -> bool {
         let (scene, layout) = (self.scene, &self.scene.layout);
         let point = match slot {
             Slot::Before(stmt) => scene.cfg.before(stmt),
@@ -50,7 +50,8 @@ impl Draft<'_, '_> {
             _ => None,
         };
         let read = point.and_then(|point| scene.elsewhere(point));
-        let Some(read) = read.filter(|it| it.slot == slot) else {
+        let is_behind = planned.decisions.behind_endif.contains(&slot);
+        let Some(read) = read.filter(|_| is_behind) else {
             return false;
         };
         let Some(beside) = scene.stmt_span(read.beside) else {

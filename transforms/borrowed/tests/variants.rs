@@ -773,3 +773,53 @@ static int f(PyObject *l)
      return n;
 ");
 }
+
+/// A configuration that does not come to the `#if` has nothing to do with what is read there.
+#[test]
+fn what_another_platform_reads_last() {
+    insta::assert_snapshot!(run("
+static int f(PyObject *l)
+{
+    int n = 0;
+    PyObject *v;
+#ifdef _WIN32
+    v = PyList_GetItem(l, 0);
+    if (v == NULL)
+        return -1;
+    n = use(v);
+#else
+    v = PyList_GetItem(l, 1);
+    if (v == NULL)
+        return -1;
+    n = use(v);
+#ifdef TRACE
+    trace(v);
+#endif
+    n++;
+#endif
+    done();
+    return n;
+}
+"), @"
+@@
+     PyObject *v;
+ #ifdef _WIN32
+-    v = PyList_GetItem(l, 0);
++    v = PyList_GetItemRef(l, 0);
+     if (v == NULL)
+         return -1;
+     n = use(v);
++    Py_DECREF(v);
+ #else
+-    v = PyList_GetItem(l, 1);
++    v = PyList_GetItemRef(l, 1);
+     if (v == NULL)
+         return -1;
+@@
+     trace(v);
+ #endif
++    Py_DECREF(v);
+     n++;
+ #endif
+");
+}
