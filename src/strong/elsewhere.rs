@@ -15,7 +15,7 @@ use super::exits::branch::stmts;
 use super::follow::slots::Slot;
 use super::scene::Scene;
 use crate::ast::{LocalId, StmtId, StmtKind};
-use crate::cfg::Point;
+use crate::cfg::{Liveness, Point};
 use crate::lex::{Token, TokenKind};
 use crate::preprocess::{Conditional, FileIndex, Spelling};
 use crate::rule::ItemId;
@@ -33,8 +33,34 @@ pub(super) struct Elsewhere {
     pub locals: BTreeSet<LocalId>,
 }
 
+/// What all configurations of a function read.
+pub(super) struct Anywhere<'a> {
+    /// What only some of them do.
+    reads: BTreeMap<Point, Elsewhere>,
+    pub liveness: Liveness<'a>,
+}
+
+/// What all configurations of the function read, if some read more than this one.
+pub(super) fn anywhere<'a>(scene: &Scene<'a>) -> Option<Anywhere<'a>> {
+    let reads = elsewhere(scene);
+    let all = reads.iter();
+    let all = all.flat_map(|(&at, it)| it.locals.iter().map(move |&local| (at, local)));
+    let all: BTreeSet<(Point, LocalId)> = all.collect();
+    (!all.is_empty()).then(|| Anywhere {
+        reads,
+        liveness: scene.liveness.reading(all),
+    })
+}
+
+impl Scene<'_> {
+    /// What only some configurations read, up to `point`.
+    pub(super) fn elsewhere(&self, point: Point) -> Option<&Elsewhere> {
+        self.anywhere.as_ref()?.reads.get(&point)
+    }
+}
+
 /// The reads in such branches, by the points behind them.
-pub(super) fn elsewhere(scene: &Scene<'_>) -> BTreeMap<Point, Elsewhere> {
+fn elsewhere(scene: &Scene<'_>) -> BTreeMap<Point, Elsewhere> {
     let index = &scene.cx.program.index[scene.file.index()];
     let Some(body) = scene.stmt_span(scene.function.body) else {
         return BTreeMap::new();
@@ -49,6 +75,9 @@ pub(super) fn elsewhere(scene: &Scene<'_>) -> BTreeMap<Point, Elsewhere> {
         index,
         compiled: compiled(scene),
     };
+    if text.compiled.len() < 2 {
+        return BTreeMap::new();
+    }
     let found = conditionals.iter().filter_map(|conditional| {
         let around = conditionals.iter().filter(|it| *it != conditional);
         let around = around.flat_map(|it| it.branches.iter().copied());
@@ -88,7 +117,7 @@ fn whole(conditional: &Conditional) -> ByteSpan {
 }
 
 /// Where the text begins that each configuration of the function compiles.
-fn compiled(scene: &Scene<'_>) -> BTreeMap<ItemId, BTreeSet<ByteOffset>> {
+fn compiled(scene: &Scene<'_>) -> BTreeMap<ItemId, Vec<ByteOffset>> {
     let place = scene.cx.item(scene.item).place;
     let definitions = scene.cx.definitions(&scene.function.name);
     let variants = definitions.filter(|(item, _)| {
@@ -101,7 +130,9 @@ fn compiled(scene: &Scene<'_>) -> BTreeMap<ItemId, BTreeSet<ByteOffset>> {
             Spelling::File(file, span) if file == scene.file => Some(span.start()),
             Spelling::File(..) | Spelling::Synthetic(_) => None,
         });
-        own.collect()
+        let mut own: Vec<ByteOffset> = own.collect();
+        own.sort_unstable();
+        own
     };
     variants.map(|(item, _)| (item, marks(item))).collect()
 }
@@ -110,7 +141,8 @@ fn compiled(scene: &Scene<'_>) -> BTreeMap<ItemId, BTreeSet<ByteOffset>> {
 struct Text<'s, 'a> {
     scene: &'s Scene<'a>,
     index: &'s FileIndex,
-    compiled: BTreeMap<ItemId, BTreeSet<ByteOffset>>,
+    /// In order.
+    compiled: BTreeMap<ItemId, Vec<ByteOffset>>,
 }
 
 impl Text<'_, '_> {
@@ -128,14 +160,24 @@ impl Text<'_, '_> {
         let branches = conditional.branches.iter().copied();
         let branches = branches.filter(|&branch| self.compilers(branch).next().is_some());
         let branches: Vec<ByteSpan> = branches.collect();
+        let named: Vec<BTreeSet<&[u8]>> = branches.iter().map(|it| self.words(*it)).collect();
         let locals = (0u32..).zip(&self.scene.tree.locals);
         let found = locals.filter(|(_, local)| {
-            let same = self.scene.tree.locals.iter();
-            let is_one = same.filter(|it| it.name == local.name).count() == 1;
-            let naming = branches.iter().filter(|it| self.names(**it, &local.name));
-            let readers: BTreeSet<ItemId> = naming.flat_map(|&it| self.compilers(it)).collect();
-            let is_set = branches.iter().any(|it| self.sets(*it, &local.name));
-            is_one && !is_set && !readers.is_empty() && readers.len() < coming.len()
+            let name = local.name.as_bytes();
+            let naming = branches.iter().zip(&named);
+            let naming = naming.filter(|(_, words)| words.contains(name));
+            let naming: Vec<ByteSpan> = naming.map(|(branch, _)| *branch).collect();
+            let readers: BTreeSet<ItemId> =
+                naming.iter().flat_map(|it| self.compilers(*it)).collect();
+            let is_read = !readers.is_empty() && readers.len() < coming.len();
+            let same = || {
+                self.scene
+                    .tree
+                    .locals
+                    .iter()
+                    .filter(|it| it.name == local.name)
+            };
+            is_read && same().count() == 1 && !naming.iter().any(|it| self.sets(*it, &local.name))
         });
         found.map(|(at, _)| LocalId(at)).collect()
     }
@@ -144,8 +186,9 @@ impl Text<'_, '_> {
     fn compilers(&self, branch: ByteSpan) -> impl Iterator<Item = ItemId> {
         let marks = self.compiled.iter();
         marks.filter_map(move |(item, marks)| {
-            let mut within = marks.range(branch.start()..branch.end());
-            within.next().map(|_| *item)
+            let first = marks.partition_point(|at| *at < branch.start());
+            let is_within = marks.get(first).is_some_and(|at| *at < branch.end());
+            is_within.then_some(*item)
         })
     }
 
@@ -160,10 +203,11 @@ impl Text<'_, '_> {
         self.scene.cx.file(self.scene.file).slice(token.span)
     }
 
-    /// Whether a branch names a variable.
-    fn names(&self, branch: ByteSpan, name: &str) -> bool {
-        let mut tokens = self.tokens(branch).iter();
-        tokens.any(|it| it.kind == TokenKind::Ident && self.word(it) == name.as_bytes())
+    /// The identifiers in a branch.
+    fn words(&self, branch: ByteSpan) -> BTreeSet<&[u8]> {
+        let words = self.tokens(branch).iter();
+        let words = words.filter(|it| it.kind == TokenKind::Ident);
+        words.map(|it| self.word(it)).collect()
     }
 
     /// Whether a branch declares a variable, gives it a value, or its address away.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashSet;
 
 use super::addressed::liveness_with_outs;
-use super::elsewhere::{Elsewhere, elsewhere};
+use super::elsewhere::{Anywhere, anywhere};
 use super::emit::exact::differs;
 use super::loans::Fields;
 use super::pending::Pending;
@@ -32,10 +32,8 @@ pub(super) struct Scene<'a> {
     pub tree: &'a Tree,
     pub cfg: &'a Cfg,
     pub liveness: Liveness<'a>,
-    /// What only some configurations read.
-    elsewhere: BTreeMap<Point, Elsewhere>,
-    /// Where variables are read in any of them.
-    anywhere: Option<Liveness<'a>>,
+    /// What other configurations read as well.
+    pub(super) anywhere: Option<Anywhere<'a>>,
     pub file: FileId,
     pub layout: Layout<'a>,
     /// Whether the function returned a borrowed reference and is changed to return a new one.
@@ -77,7 +75,6 @@ impl<'a> Scene<'a> {
             tree,
             cfg,
             liveness: Liveness::new(cfg, tree.locals.len()),
-            elsewhere: BTreeMap::new(),
             anywhere: None,
             file,
             layout: cx.layout(file, span),
@@ -96,11 +93,7 @@ impl<'a> Scene<'a> {
         if let Some(liveness) = liveness_with_outs(&scene) {
             scene.liveness = liveness;
         }
-        scene.elsewhere = elsewhere(&scene);
-        let reads = scene.elsewhere.iter();
-        let reads = reads.flat_map(|(&at, it)| it.locals.iter().map(move |&local| (at, local)));
-        let reads: BTreeSet<(Point, LocalId)> = reads.collect();
-        scene.anywhere = (!reads.is_empty()).then(|| scene.liveness.reading(reads));
+        scene.anywhere = anywhere(&scene);
         Some(scene)
     }
 
@@ -108,13 +101,9 @@ impl<'a> Scene<'a> {
     /// kept, in this configuration or another.
     pub(super) fn is_live(&self, local: LocalId, point: Point) -> bool {
         let pointed_at = self.pointed_at.get_or_init(|| self.cfg.pointed_at());
-        let liveness = self.anywhere.as_ref().unwrap_or(&self.liveness);
+        let anywhere = self.anywhere.as_ref().map(|it| &it.liveness);
+        let liveness = anywhere.unwrap_or(&self.liveness);
         liveness.is_live(local, point) || pointed_at.contains(&local)
-    }
-
-    /// What only some configurations read, up to `point`.
-    pub(super) fn elsewhere(&self, point: Point) -> Option<&Elsewhere> {
-        self.elsewhere.get(&point)
     }
 
     /// The same for a field of a variable.

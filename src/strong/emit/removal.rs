@@ -270,7 +270,9 @@ impl Draft<'_, '_> {
             _ => None,
         };
         Some(match self.scene.tree.expr(cond).kind {
-            ExprKind::Name(_) | ExprKind::Member { .. } => format!("!{}", text(cond)?),
+            ExprKind::Name(_) | ExprKind::Member { .. } | ExprKind::Call { .. } => {
+                format!("!{}", text(cond)?)
+            }
             ExprKind::Unary {
                 op: UnaryOp::Not,
                 operand,
