@@ -53,17 +53,35 @@ impl<'a> Liveness<'a> {
     /// The same where these calls are known not to read variables.
     #[must_use]
     pub fn with_outs(cfg: &'a Cfg, n_locals: usize, outs: Outs) -> Self {
-        let analysis = Live {
+        Self::solve(Live {
             cfg,
             n_locals,
             parts: parts(cfg),
             outs,
-        };
+            reads: BTreeSet::new(),
+        })
+    }
+
+    /// The same where variables are read right in front of these points as well.
+    #[must_use]
+    pub fn reading(&self, reads: BTreeSet<(Point, LocalId)>) -> Self {
+        let known = &self.analysis;
+        Self::solve(Live {
+            cfg: known.cfg,
+            n_locals: known.n_locals,
+            parts: known.parts.clone(),
+            outs: known.outs.clone(),
+            reads,
+        })
+    }
+
+    fn solve(analysis: Live<'a>) -> Self {
+        let cfg = analysis.cfg;
         let solution =
             dataflow::solve(cfg, &analysis).expect("sets of variables only grow, once a variable");
         let entry = |block: BlockId| {
             let mut live = solution.input(block.index()).clone();
-            analysis.transfer(block.index(), &mut live);
+            analysis.run_back_to(Point { block, index: 0 }, &mut live);
             live
         };
         let entries = cfg.iter().map(|(block, _)| entry(block)).collect();
@@ -158,6 +176,8 @@ struct Live<'a> {
     /// Their bits follow those of the variables.
     parts: Vec<(LocalId, Path<'a>)>,
     outs: Outs,
+    /// Reads that no step of the function does, each right in front of a point.
+    reads: BTreeSet<(Point, LocalId)>,
 }
 
 impl Live<'_> {
@@ -166,7 +186,19 @@ impl Live<'_> {
         let block = self.cfg.block(point.block);
         self.read_addresses(block.terminator.operands(), live);
         for (index, instr) in block.instrs.iter().enumerate().skip(point.index).rev() {
+            let behind = Point {
+                index: index + 1,
+                ..point
+            };
+            self.read_before(behind, live);
             self.step(Point { index, ..point }, instr, live);
+        }
+    }
+
+    fn read_before(&self, point: Point, live: &mut FixedBitSet) {
+        let all = (point, LocalId(0))..=(point, LocalId(u32::MAX));
+        for (_, local) in self.reads.range(all) {
+            self.set(*local, true, live);
         }
     }
 
@@ -249,13 +281,12 @@ impl Analysis for Live<'_> {
     }
 
     fn transfer(&self, node: NodeId, live: &mut FixedBitSet) {
-        self.run_back_to(
-            Point {
-                block: BlockId::new(node),
-                index: 0,
-            },
-            live,
-        );
+        let start = Point {
+            block: BlockId::new(node),
+            index: 0,
+        };
+        self.run_back_to(start, live);
+        self.read_before(start, live);
     }
 
     fn join(&self, into: &mut FixedBitSet, from: &FixedBitSet) -> bool {

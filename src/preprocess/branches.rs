@@ -4,11 +4,13 @@ use super::directive::{Branch, BranchKind, Segment};
 use super::index::FileIndex;
 use crate::source::{ByteOffset, ByteSpan};
 
-/// An `#if` with an `#else`.
+/// An `#if` up to its `#endif`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Conditional {
     /// From each directive to the next.
     pub branches: Vec<ByteSpan>,
+    /// Whether one of them is compiled in any case.
+    pub has_else: bool,
     /// Where its `#endif` begins.
     pub endif: ByteOffset,
 }
@@ -69,7 +71,17 @@ impl FileIndex {
     pub fn conditional_ending_at(&self, at: ByteOffset) -> Option<Conditional> {
         let behind = self.tokens.partition_point(|token| token.span.start() < at);
         let next = self.tokens.get(behind)?.span.start();
+        let ends = |it: &Conditional| it.branches.iter().any(|branch| branch.end() == next);
+        self.conditionals()
+            .into_iter()
+            .find(|it| it.has_else && ends(it))
+    }
+
+    /// All conditionals of the file, inner ones before those around them.
+    #[must_use]
+    pub fn conditionals(&self) -> Vec<Conditional> {
         let mut open: Vec<Vec<&Branch>> = Vec::new();
+        let mut found = Vec::new();
         for segment in &self.segments {
             let Segment::Branch(branch) = segment else {
                 continue;
@@ -77,21 +89,22 @@ impl FileIndex {
             if matches!(branch.kind, BranchKind::If(_) | BranchKind::IfDefined(..)) {
                 open.push(Vec::new());
             }
-            open.last_mut()?.push(branch);
-            if branch.kind == BranchKind::Endif {
-                let directives = open.pop()?;
-                let has_else = directives.iter().any(|it| it.kind == BranchKind::Else);
-                if directives[1..].iter().any(|it| it.at == next) {
-                    let branches = directives.windows(2);
-                    let branches = branches.map(|it| ByteSpan::new(it[0].at.0, it[1].at.0));
-                    return has_else.then(|| Conditional {
-                        branches: branches.collect(),
-                        endif: branch.at,
-                    });
-                }
+            if let Some(directives) = open.last_mut() {
+                directives.push(branch);
+            }
+            if branch.kind == BranchKind::Endif
+                && let Some(directives) = open.pop()
+            {
+                let branches = directives.windows(2);
+                let branches = branches.map(|it| ByteSpan::new(it[0].at.0, it[1].at.0));
+                found.push(Conditional {
+                    branches: branches.collect(),
+                    has_else: directives.iter().any(|it| it.kind == BranchKind::Else),
+                    endif: branch.at,
+                });
             }
         }
-        None
+        found
     }
 
     /// Where the directive that opens a branch begins.

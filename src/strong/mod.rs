@@ -22,6 +22,7 @@ mod by_index;
 mod chosen;
 mod comments;
 mod contract;
+mod elsewhere;
 mod emit;
 mod exits;
 mod follow;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashSet;
 
 use super::addressed::liveness_with_outs;
+use super::elsewhere::{Anywhere, anywhere};
 use super::emit::exact::differs;
 use super::loans::Fields;
 use super::pending::Pending;
@@ -31,6 +32,8 @@ pub(super) struct Scene<'a> {
     pub tree: &'a Tree,
     pub cfg: &'a Cfg,
     pub liveness: Liveness<'a>,
+    /// What other configurations read as well.
+    pub(super) anywhere: Option<Anywhere<'a>>,
     pub file: FileId,
     pub layout: Layout<'a>,
     /// Whether the function returned a borrowed reference and is changed to return a new one.
@@ -72,6 +75,7 @@ impl<'a> Scene<'a> {
             tree,
             cfg,
             liveness: Liveness::new(cfg, tree.locals.len()),
+            anywhere: None,
             file,
             layout: cx.layout(file, span),
             hands_out: false,
@@ -89,14 +93,17 @@ impl<'a> Scene<'a> {
         if let Some(liveness) = liveness_with_outs(&scene) {
             scene.liveness = liveness;
         }
+        scene.anywhere = anywhere(&scene);
         Some(scene)
     }
 
     /// Whether `local` may be read at `point` or behind it, by its name or through a pointer that is
-    /// kept.
+    /// kept, in this configuration or another.
     pub(super) fn is_live(&self, local: LocalId, point: Point) -> bool {
         let pointed_at = self.pointed_at.get_or_init(|| self.cfg.pointed_at());
-        self.liveness.is_live(local, point) || pointed_at.contains(&local)
+        let anywhere = self.anywhere.as_ref().map(|it| &it.liveness);
+        let liveness = anywhere.unwrap_or(&self.liveness);
+        liveness.is_live(local, point) || pointed_at.contains(&local)
     }
 
     /// The same for a field of a variable.

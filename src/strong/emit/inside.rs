@@ -29,11 +29,19 @@ pub(in crate::strong) fn inside(
         let whole = with_parentheses(draft.scene, whole);
         if let Err(why) = runs_first(draft.scene, stmt, parts.call, &BTreeSet::new()) {
             let front = front(draft.scene, (stmt, assignment)).ok_or(why)?;
-            let lines = behind_and(draft, parts, name, stmt, front)?;
+            let lines = behind(draft, parts, name, stmt, front)?;
             draft.before(stmt, lines);
-            let is_value = ends_value(draft.scene, stmt, assignment);
-            let left = format!("{name}{}", if is_value { " != NULL" } else { "" });
-            draft.replace(ByteSpan::new(front.start().0, whole.end().0), left);
+            let test = draft.scene.span(front.test).ok_or_else(made)?;
+            let is_value = front.test == assignment && ends_value(draft.scene, stmt, assignment);
+            let [before, after] = [
+                ByteSpan::new(test.start().0, whole.start().0.max(test.start().0)),
+                ByteSpan::new(whole.end().0.min(test.end().0), test.end().0),
+            ]
+            .map(|span| draft.text(span));
+            let value = if is_value { " != NULL" } else { "" };
+            let left = format!("{before}{name}{after}{value}");
+            let end = with_parentheses(draft.scene, test).end().max(whole.end());
+            draft.replace(ByteSpan::new(front.span.start().0, end.0), left);
             return Ok(());
         }
         let lines = parts.statement(draft, name, span_of(draft, stmt)?);
@@ -53,29 +61,44 @@ pub(in crate::strong) fn inside(
     Ok(())
 }
 
-/// What must be true for the lookup in the condition of an `if`, or in the value of an assignment,
-/// to run, if `NULL` in its variable stands for all else: `dict != NULL` in `if (dict != NULL && (v =
-/// call(dict, k)) && i)`, `ok` in `ok = ok && (v = call(dict, k));`.
+/// What decides whether the lookup in a condition runs.
+#[derive(Clone, Copy)]
+pub(in crate::strong) struct Front {
+    decides: ExprId,
+    /// With the parentheses around it.
+    span: ByteSpan,
+    /// Whether the lookup runs where that is false.
+    is_or: bool,
+    /// What asks for the result of the lookup.
+    test: ExprId,
+}
+
+/// What decides whether the lookup in the condition of an `if`, or in the value of an assignment,
+/// runs, if `NULL` in its variable stands for all else: `dict != NULL` in `if (dict != NULL && (v =
+/// call(dict, k)) && i)`, `ok` in `ok = ok && (v = call(dict, k));`, and `dict == NULL` in `if (dict
+/// == NULL || (v = call(dict, k)) == NULL)`.
 pub(in crate::strong) fn front(
     scene: &Scene<'_>,
     (stmt, assignment): (StmtId, ExprId),
-) -> Option<ByteSpan> {
+) -> Option<Front> {
     let tree = &scene.tree;
     let cond = asked(scene, stmt)?;
-    let (mut at, true) = null_test(scene, assignment)? else {
-        return None;
+    let (test, when) = null_test(scene, assignment)?;
+    let joining = match when {
+        true => BinaryOp::LogicalAnd,
+        false => BinaryOp::LogicalOr,
     };
-    let mut front = None;
+    let (mut at, mut front) = (test, None);
     while at != cond {
         let Some(Parent::Expr(outer)) = scene.parent_of_expr(at) else {
             return None;
         };
         match tree.expr(outer).kind {
-            ExprKind::Binary {
-                op: BinaryOp::LogicalAnd,
-                lhs,
-                rhs,
-            } if front.is_none() || lhs == at => front = front.or((rhs == at).then_some(lhs)),
+            ExprKind::Binary { op, lhs, rhs }
+                if op == joining && (front.is_none() || lhs == at) =>
+            {
+                front = front.or((rhs == at).then_some(lhs));
+            }
             _ => return None,
         }
         at = outer;
@@ -83,9 +106,9 @@ pub(in crate::strong) fn front(
     let ExprKind::Assign { lhs, rhs, .. } = tree.expr(assignment).kind else {
         return None;
     };
-    let (front, variable) = (front?, scene.as_local(lhs)?);
-    let span = with_parentheses(scene, scene.span(front)?);
-    let is_plain = [front, rhs].into_iter().all(|part| {
+    let (decides, variable) = (front?, scene.as_local(lhs)?);
+    let span = with_parentheses(scene, scene.span(decides)?);
+    let is_plain = [decides, rhs].into_iter().all(|part| {
         let range = tree.expr(part).range;
         tree.exprs_in(range).all(|(id, _)| {
             let is_lookup = scene
@@ -96,9 +119,25 @@ pub(in crate::strong) fn front(
     });
     // A comment or a directive between the two would get lost.
     let between = ByteSpan::new(span.end().0, scene.span(assignment)?.start().0);
-    let joins = |c: char| c.is_whitespace() || matches!(c, '&' | '(');
+    let joins = |c: char| c.is_whitespace() || matches!(c, '&' | '|' | '!' | '(');
     let is_bare = scene.text(between).chars().all(joins) && !scene.text(span).contains('\n');
-    (is_plain && is_bare && starts_anew(scene, variable, rhs)).then_some(span)
+    let is_new = starts_anew(scene, variable, rhs) || !when && is_unread(scene, stmt, variable);
+    (is_plain && is_bare && is_new).then_some(Front {
+        decides,
+        span,
+        is_or: !when,
+        test,
+    })
+}
+
+/// Whether nothing reads what `variable` holds in front of `stmt` where its condition holds without
+/// the lookup: `if (dict == NULL || (v = call(dict, k)) == NULL) v = make(k);`.
+fn is_unread(scene: &Scene<'_>, stmt: StmtId, variable: LocalId) -> bool {
+    let StmtKind::If { then, .. } = scene.tree.stmt(stmt).kind else {
+        return false;
+    };
+    let start = scene.cfg.before(then);
+    start.is_some_and(|start| !scene.is_live(variable, start))
 }
 
 /// What `stmt` asks: the condition of an `if`, or the value that a variable gets.
@@ -158,9 +197,12 @@ pub(in crate::strong) fn inside_apart(
     let front = front(draft.scene, (stmt, assignment)).ok_or_else(made)?;
     let whole = draft.scene.span(assignment).ok_or_else(made)?;
     let whole = with_parentheses(draft.scene, whole);
-    let lines = behind_and(draft, parts, name, stmt, front)?;
+    if front.is_or {
+        return Err(Reason::NotEvaluatedFirst("a condition".to_owned()));
+    }
+    let lines = behind(draft, parts, name, stmt, front)?;
     draft.before(stmt, lines);
-    draft.replace(ByteSpan::new(front.start().0, whole.start().0), "");
+    draft.replace(ByteSpan::new(front.span.start().0, whole.start().0), "");
     draft.name_result(parts.whole, name);
     Ok(true)
 }
@@ -179,14 +221,21 @@ fn assignment_of(scene: &Scene<'_>, call: ExprId) -> Option<ExprId> {
 }
 
 /// The statements in front of `if (front && (v = call(d, k)))`, of which `if (v)` is left.
-fn behind_and(
+fn behind(
     draft: &mut Draft<'_, '_>,
     parts: &Parts,
     name: &str,
     stmt: StmtId,
-    front: ByteSpan,
+    front: Front,
 ) -> Result<Vec<String>, Reason> {
-    let (span, front) = (span_of(draft, stmt)?, draft.text(front));
+    let made = || Reason::InMacro("around it".to_owned());
+    let (span, front) = (
+        span_of(draft, stmt)?,
+        match front.is_or {
+            true => draft.negated(front.decides).ok_or_else(made)?,
+            false => draft.text(front.span),
+        },
+    );
     let open = draft.scene.layout.if_open();
     let block = match &parts.handled {
         Some(handled) => {

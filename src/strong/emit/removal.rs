@@ -252,28 +252,51 @@ impl Draft<'_, '_> {
     }
 
     /// The opposite of a condition.
-    fn negated(&self, cond: ExprId) -> Option<String> {
+    pub(super) fn negated(&self, cond: ExprId) -> Option<String> {
         // (flags & 4) == 0
         let text = |expr| {
             let span = self.scene.span(expr)?;
             Some(self.text(with_parentheses(self.scene, span)))
         };
-        let swapped = |op| match op {
+        // `!(x < 0)` holds for what is no number, and `x >= 0` does not.
+        let are_whole = |lhs, rhs| [lhs, rhs].into_iter().all(|it| is_whole(self.scene, it));
+        let swapped = |op, lhs, rhs| match op {
             BinaryOp::Equals => Some("!="),
             BinaryOp::NotEquals => Some("=="),
+            BinaryOp::Less if are_whole(lhs, rhs) => Some(">="),
+            BinaryOp::LessOrEqual if are_whole(lhs, rhs) => Some(">"),
+            BinaryOp::Greater if are_whole(lhs, rhs) => Some("<="),
+            BinaryOp::GreaterOrEqual if are_whole(lhs, rhs) => Some("<"),
             _ => None,
         };
         Some(match self.scene.tree.expr(cond).kind {
-            ExprKind::Name(_) | ExprKind::Member { .. } => format!("!{}", text(cond)?),
+            ExprKind::Name(_) | ExprKind::Member { .. } | ExprKind::Call { .. } => {
+                format!("!{}", text(cond)?)
+            }
             ExprKind::Unary {
                 op: UnaryOp::Not,
                 operand,
             } => text(operand)?,
-            ExprKind::Binary { op, lhs, rhs } if swapped(op).is_some() => {
-                format!("{} {} {}", text(lhs)?, swapped(op)?, text(rhs)?)
+            ExprKind::Binary { op, lhs, rhs } if swapped(op, lhs, rhs).is_some() => {
+                let op = swapped(op, lhs, rhs)?;
+                format!("{} {op} {}", text(lhs)?, text(rhs)?)
             }
             _ => format!("!({})", self.text(self.scene.span(cond)?)),
         })
+    }
+}
+
+/// Whether an expression is an integer, as it stands there: a literal, or a variable of a type that
+/// is one by its name.
+fn is_whole(scene: &Scene<'_>, expr: ExprId) -> bool {
+    const TYPES: [&str; 6] = ["int", "long", "unsigned", "size_t", "ssize_t", "Py_ssize_t"];
+    let is_type = |local| {
+        let name = scene.tree.local(local).ty.name();
+        name.is_some_and(|name| TYPES.contains(&name))
+    };
+    match scene.tree.expr(expr).kind {
+        ExprKind::Int(_) => true,
+        _ => scene.as_local(expr).is_some_and(is_type),
     }
 }
 

@@ -184,6 +184,8 @@ fn branch_with(
             // `PyErr_Clear(); PyErr_Format(PyExc_TypeError, …);`
             Some(name) if raises(name) => (branch.evident, branch.clears) = (true, false),
             Some(_) if clears(scene, expr) => branch.clears = true,
+            // It tells of the other failure.
+            Some("printf" | "fprintf" | "puts" | "perror") => {}
             Some("Py_DECREF" | "Py_XDECREF" | "Py_CLEAR") => branch.releases.push(stmt),
             Some(name) if frees(name) => branch.releases.push(stmt),
             _ if undone(scene, stmt).is_some() => branch.releases.push(stmt),

@@ -13,7 +13,8 @@
 //!
 //! The branch may not speak of anything that the call which is left out would have set.
 
-use super::branch::{is_failure, is_same};
+use super::below::Below;
+use super::branch::is_failure;
 use super::exit::Failure;
 use super::held::frees;
 use super::locks::is_end;
@@ -187,67 +188,38 @@ impl LeftOut<'_, '_> {
 
     /// `for (j = 0; j < i; j++)`
     fn counted(&self, stmt: StmtId) -> Option<Below> {
-        let StmtKind::For {
-            init: Some(init),
-            cond: Some(cond),
-            step: Some(step),
-            ..
-        } = self.scene.tree.stmt(stmt).kind
-        else {
-            return None;
+        let below = Below::of(self.scene, stmt)?;
+        let starts = match self.scene.tree.stmt(below.init?).kind {
+            StmtKind::Expr(expr) => self.is_note(expr),
+            _ => true,
         };
-        let ExprKind::Binary {
-            op: BinaryOp::Less,
-            lhs,
-            rhs,
-        } = self.scene.tree.expr(cond).kind
-        else {
-            return None;
-        };
-        let index = self.scene.as_local(lhs)?;
-        let counts = self
-            .scene
-            .tree
-            .changed(step)
-            .is_some_and(|place| self.scene.as_local(place) == Some(index));
-        let starts = match &self.scene.tree.stmt(init).kind {
-            StmtKind::Expr(expr) => self.is_note(*expr),
-            StmtKind::Decl(decls) => matches!(&decls[..], [decl] if decl.local == index),
-            _ => false,
-        };
-        let end = self.scene.as_local(rhs)?;
-        (counts && starts && end != index).then_some(Below { index, end: rhs })
+        starts.then_some(below)
     }
 
     /// Whether `arg` is an element before the one whose address the condition hands out:
     /// `handles[j]` where that is `&handles[i]`, and `j < i`.
     fn is_below(&self, arg: ExprId, below: &Below) -> bool {
-        let ExprKind::Index { base, index } = self.scene.tree.expr(arg).kind else {
-            return false;
-        };
-        let Some(array) = self.scene.as_local(base) else {
+        let Some(array) = below.array(self.scene, arg) else {
             return false;
         };
         let mut mentions = self
             .parts(self.cond)
             .filter(|&part| self.scene.as_local(part) == Some(array));
-        self.scene.as_local(index) == Some(below.index)
-            && mentions.all(|mention| self.is_end_of(mention, below))
+        mentions.all(|mention| self.is_end_of(mention, below))
     }
 
     /// Whether `mention` is the `handles` of `&handles[i]`.
     fn is_end_of(&self, mention: ExprId, below: &Below) -> bool {
+        let is_it = |place: ExprId| match self.scene.tree.expr(place).kind {
+            ExprKind::Index { base, .. } => base == mention && below.is_end(self.scene, place),
+            _ => false,
+        };
         self.parts(self.cond)
             .any(|part| match self.scene.tree.expr(part).kind {
                 ExprKind::Unary {
                     op: UnaryOp::AddressOf,
                     operand,
-                } => match self.scene.tree.expr(operand).kind {
-                    ExprKind::Index { base, index } => {
-                        base == mention && is_same(self.scene, index, below.end)
-                    }
-                    _ => false,
-                },
+                } => is_it(operand),
                 _ => false,
             })
     }
@@ -292,12 +264,6 @@ impl LeftOut<'_, '_> {
 enum End {
     Function,
     Block,
-}
-
-/// The variable of a loop that counts up to another one.
-struct Below {
-    index: LocalId,
-    end: ExprId,
 }
 
 /// The blocks at whose start the result of one of `lookups` may be `NULL`, because a lookup that

@@ -4,6 +4,7 @@
 //! the function owns at the call, and returns an error. Else it is made of the same parts.
 
 mod begun;
+mod below;
 mod beside;
 mod between;
 mod block;

@@ -14,14 +14,17 @@
 //! ```
 
 use super::Exits;
+use super::below::{Below, element};
 use super::beside::only_asks;
-use super::branch::{Branch, counted, releases_all};
+use super::branch::{Branch, counted, is_same, releases_all};
+use super::exit::null_tested;
 use super::state::UNSET;
-use crate::ast::{ExprId, LocalId, StmtId, TokenRange, TypeKind};
+use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind, TokenRange, TypeKind};
 use crate::capi::{self, words_of};
 use crate::cfg::reaches;
 use crate::cfg::{Callee, Instr, InstrKind, Operand, Point, Source, Terminator};
 use crate::strong::scene::Scene;
+use crate::strong::types::is_number;
 
 /// Whether what the loops of `branch` release, and what it counts on or back, is at the call as it
 /// is at its start.
@@ -52,7 +55,10 @@ pub(super) fn is_steady(exits: &Exits<'_, '_>, branch: &Branch) -> bool {
     is_bare
         || reaches(scene.cfg, way.from, way.to, &[])
             && !counts.iter().chain(&released).any(is_taken)
-            && !way.passes(|instr| sets(instr, &counts) || touches(scene, instr, &released))
+            && !way.passes(|instr| {
+                let mut touched = touched(scene, instr, &released);
+                sets(instr, &counts) || touched.any(|local| !spares(scene, branch, instr, local))
+            })
 }
 
 /// Whether nothing that the function sets between the call and `branch` is read from there on, but
@@ -207,14 +213,63 @@ fn sets(instr: &Instr, locals: &[LocalId]) -> bool {
     }
 }
 
-/// Whether a step sets one of `locals`, or may put something where it points.
-fn touches(scene: &Scene<'_>, instr: &Instr, locals: &[LocalId]) -> bool {
+/// Those of `locals` that a step sets, or where it may put something.
+fn touched(scene: &Scene<'_>, instr: &Instr, locals: &[LocalId]) -> impl Iterator<Item = LocalId> {
     let writes = matches!(instr.kind, InstrKind::Store { .. } | InstrKind::Call { .. });
     let within = match instr.source {
         Source::Expr(expr) => scene.tree.expr(expr).range,
         Source::Stmt(stmt) => scene.tree.stmt(stmt).range,
     };
-    writes && named(scene, within).any(|local| locals.contains(&local))
+    let names = named(scene, within).filter(move |local| writes && locals.contains(local));
+    // Nothing but an assignment changes a number.
+    names.filter(move |&local| !is_number(&scene.tree.local(local).ty) || sets(instr, &[local]))
+}
+
+/// Whether a step sets an element that `branch` asks for and finds to be `NULL`, and what it gives
+/// back of the array are the elements below.
+///
+/// ```c
+/// items[i] = PyObject_Str(item);
+/// if (items[i] == NULL) {
+///     for (j = 0; j < i; j++)
+///         Py_DECREF(items[j]);
+/// ```
+fn spares(scene: &Scene<'_>, branch: &Branch, instr: &Instr, array: LocalId) -> bool {
+    let (InstrKind::Store { .. }, Source::Expr(store)) = (&instr.kind, instr.source) else {
+        return false;
+    };
+    let StmtKind::If { cond, .. } = scene.tree.stmt(branch.test).kind else {
+        return false;
+    };
+    let is_asked = |place: ExprId| {
+        null_tested(scene, cond).is_some_and(|asked| match scene.tree.expr(asked).kind {
+            ExprKind::Assign { op: None, lhs, .. } => lhs == place,
+            _ => is_same(scene, asked, place),
+        })
+    };
+    let set = scene.tree.changed(store).filter(|&place| is_asked(place));
+    let is_left_out = |place: ExprId| {
+        let mut releases = branch.releases.iter();
+        releases.all(|&stmt| gives_below(scene, stmt, place, array))
+    };
+    set.is_some_and(is_left_out)
+}
+
+/// Whether all that `stmt` names of an array are elements below `end`.
+fn gives_below(scene: &Scene<'_>, stmt: StmtId, end: ExprId, array: LocalId) -> bool {
+    let below = Below::of(scene, stmt).filter(|below| below.is_end(scene, end));
+    let parts = scene.tree.exprs_in(scene.tree.stmt(stmt).range);
+    let mut elements = parts.filter(|(part, _)| {
+        let element = element(scene, *part);
+        element.is_some_and(|(of, _)| of == array)
+    });
+    let is_loop = releases_all(scene, stmt);
+    let mut named = named(scene, scene.tree.stmt(stmt).range);
+    match below {
+        Some(below) => elements.all(|(part, _)| below.array(scene, part).is_some()),
+        // `free(items)`
+        None => elements.next().is_none() && !(is_loop && named.any(|local| local == array)),
+    }
 }
 
 /// The paths from the call to the branch.

@@ -10,6 +10,7 @@
 use std::collections::BTreeSet;
 
 use super::Exits;
+use super::below::Below;
 use super::branch::{Branch, value_before};
 use super::exit::null_tested;
 use super::filled::{in_own_memory, loops_without, start_of};
@@ -79,7 +80,16 @@ impl Exits<'_, '_> {
             .clone()
             .chain(told)
             .flat_map(|value| filled(scene, value));
+        // `while (--i >= 0) Py_DECREF(a[i]);` leaves `a[i]` out, which is not there here, either.
+        let is_spared = |&place: &ExprId| {
+            let loops = branch
+                .releases
+                .iter()
+                .filter_map(|&it| Below::of(scene, it));
+            loops.into_iter().any(|below| below.is_end(scene, place))
+        };
         let empty = asked.filter_map(|expr| null_tested(scene, expr));
+        let empty = empty.filter(|place| !is_spared(place));
         let mut elements = empty.filter_map(|place| in_own_memory(scene, place));
         let is_before = scene.cfg.before(branch.test).zip(scene.cfg.call(self.call));
         let is_before = is_before.is_some_and(|(test, call)| reaches(scene.cfg, test, call, &[]));

@@ -152,6 +152,8 @@ pub(in crate::strong) struct Decisions {
     pub releases: BTreeMap<Slot, (Option<LocalId>, bool)>,
     /// Those of them that leave `NULL` in the variable.
     pub cleared: BTreeSet<Slot>,
+    /// Those behind an `#endif` up to which some configuration reads what the variable holds.
+    pub behind_endif: BTreeSet<Slot>,
     /// Calls of `Py_INCREF` and `Py_DECREF` that go.
     pub removed: BTreeSet<ExprId>,
     /// Calls of `Py_NewRef` that turn into their argument.
@@ -274,8 +276,13 @@ impl Follower<'_, '_> {
         let block = self.scene.cfg.block(id);
         for index in 0..=block.instrs.len() {
             let point = Point { block: id, index };
-            if let Some(slot) = self.slots.at(point, &self.suppressed) {
+            let behind = self.behind_endif(point, &state);
+            let slot = behind.or_else(|| self.slots.at(point, &self.suppressed));
+            if let Some(slot) = slot {
                 self.at_slot(slot, point, &mut state, sink);
+            }
+            if let Some(slot) = behind.filter(|slot| sink.releases.contains_key(slot)) {
+                sink.behind_endif.insert(slot);
             }
             if let Some(instr) = block.instrs.get(index) {
                 self.step(point, instr, &mut state, sink);
@@ -325,6 +332,15 @@ impl Follower<'_, '_> {
             out.push((target, next));
         }
         out
+    }
+
+    /// The slot at a point behind an `#endif`, if some configuration reads something up to there that
+    /// depends on the object.
+    fn behind_endif(&self, point: Point, state: &State) -> Option<Slot> {
+        let read = self.scene.elsewhere(point)?;
+        let mut locals = state.locals();
+        let is_read = locals.any(|(local, _)| read.locals.contains(&local));
+        (is_read && self.slots.has(point, read.slot)).then_some(read.slot)
     }
 
     /// One of the edges that an `else` would collect.

@@ -84,6 +84,11 @@ impl Slots {
         free.or_else(|| open().next()).or(slots.first()).copied()
     }
 
+    /// Whether `slot` is one of those at `point`.
+    pub(in crate::strong) fn has(&self, point: Point, slot: Slot) -> bool {
+        self.points.get(&point).is_some_and(|it| it.contains(&slot))
+    }
+
     /// The slot on an edge out of a block.
     pub(in crate::strong) fn on_edge(&self, block: BlockId, edge: usize) -> Option<Slot> {
         self.edges.get(&(block, edge)).copied()

@@ -29,6 +29,7 @@ impl Draft<'_, '_> {
                 false => self.release(planned, variable, null),
             };
             match slot {
+                slot if self.behind_endif(planned, slot, &line) => {}
                 Slot::Before(stmt) => self.before(stmt, [line]),
                 Slot::After(stmt) => self.after(stmt, [line]),
                 Slot::Else(stmt) => self.in_new_else(stmt, line, name)?,
@@ -37,6 +38,33 @@ impl Draft<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Puts a release where it goes behind an `#endif` up to which some configuration reads the
+    /// variable: right behind it, and not behind the comment of the statement that comes next.
+    fn behind_endif(&mut self, planned: &Planned, slot: Slot, line: &str) -> bool {
+        let (scene, layout) = (self.scene, &self.scene.layout);
+        let point = match slot {
+            Slot::Before(stmt) => scene.cfg.before(stmt),
+            Slot::After(stmt) => scene.cfg.after(stmt),
+            _ => None,
+        };
+        let read = point.and_then(|point| scene.elsewhere(point));
+        let is_behind = planned.decisions.behind_endif.contains(&slot);
+        let Some(read) = read.filter(|_| is_behind) else {
+            return false;
+        };
+        let Some(beside) = scene.stmt_span(read.beside) else {
+            return false;
+        };
+        let line_of = |at| scene.cx.file(scene.file).position(at).line.0;
+        if line_of(beside.start()) == line_of(read.endif) + 1 {
+            return false;
+        }
+        let indentation = String::from_utf8_lossy(layout.indentation(beside.start()));
+        let edit = layout.insert_line_after(read.endif, &format!("{indentation}{line}"));
+        self.fix.edits.push(edit);
+        true
     }
 
     /// Releases between the computation of a result and the `return`. They come last: whether the

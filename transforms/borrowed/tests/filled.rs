@@ -272,3 +272,115 @@ done:
 "#
     ), @"10: the checked call can fail where the macro could not, and `items` holds references by then: use `PyList_GetItemRef`, and on `NULL` release those that are stored in `items`");
 }
+
+/// A loop that makes an object of each item, and does `undo` where that fails.
+fn made_of_each(store: &str, undo: &str) -> String {
+    object(&format!(
+        r#"
+    Py_ssize_t k, j, n = PyList_GET_SIZE(list);
+    PyObject **texts = PyMem_Malloc(n * sizeof(PyObject *));
+    PyObject **names = PyMem_Malloc(n * sizeof(PyObject *));
+    if (texts == NULL || names == NULL)
+        return NULL;
+    for (k = 0; k < n; k++) {{
+        {store}
+        if (texts[k] == NULL) {{
+            {undo}
+            PyMem_Free(texts);
+            return NULL;
+        }}
+    }}
+    return fill(texts, names, n);
+"#
+    ))
+}
+
+const EACH: &str = "texts[k] = PyObject_Str(PyList_GET_ITEM(list, k));";
+
+#[test]
+fn the_elements_below_are_released_where_the_next_item_is_gone() {
+    insta::assert_snapshot!(made_of_each(EACH, "for (j = 0; j < k; j++)
+                Py_DECREF(texts[j]);"), @"
+                @@
+                         return NULL;
+                     for (k = 0; k < n; k++) {
+                -        texts[k] = PyObject_Str(PyList_GET_ITEM(list, k));
+                +        PyObject *item = PyList_GetItemRef(list, k);
+                +        if (item == NULL) {
+                +            for (j = 0; j < k; j++)
+                +                Py_DECREF(texts[j]);
+                +            PyMem_Free(texts);
+                +            return NULL;
+                +        }
+                +        texts[k] = PyObject_Str(item);
+                +        Py_DECREF(item);
+                         if (texts[k] == NULL) {
+                             for (j = 0; j < k; j++)
+                ");
+}
+
+#[test]
+fn the_elements_below_are_released_downwards() {
+    for undo in ["while (--k >= 0)", "while (k-- > 0)", "while (k--)"] {
+        let undo = format!("{undo}\n                Py_DECREF(texts[k]);");
+        let result = made_of_each(EACH, &undo);
+        let exit = "+        if (item == NULL) {\n+            while (";
+        assert!(result.contains(exit), "{undo}\n{result}");
+    }
+}
+
+/// These come to an element that is not there yet, or not to one that is.
+#[test]
+fn no_exit_releases_other_elements_than_those_below() {
+    let below = "for (j = 0; j < k; j++)\n                Py_DECREF(texts[j]);";
+    for (store, undo) in [
+        (
+            EACH,
+            "for (j = 0; j <= k; j++)\n                Py_XDECREF(texts[j]);",
+        ),
+        (
+            EACH,
+            "for (j = 1; j <= k; j++)\n                Py_XDECREF(texts[j]);",
+        ),
+        (
+            EACH,
+            "while (k >= 0)\n                Py_XDECREF(texts[k--]);",
+        ),
+        (
+            EACH,
+            "Py_XDECREF(texts[k]);\n            for (j = 0; j < k; j++)\n                Py_DECREF(texts[j]);",
+        ),
+        (
+            EACH,
+            "for (j = 0; j < k; j++)\n                Py_DECREF(texts[k - j - 1]);",
+        ),
+        ("texts[i] = PyObject_Str(PyList_GET_ITEM(list, k));", below),
+        (
+            "texts[k++] = PyObject_Str(PyList_GET_ITEM(list, i));",
+            below,
+        ),
+        (
+            "PyObject *item = PyList_GET_ITEM(list, k);
+        names[k] = PyObject_Repr(self);
+        texts[k] = PyObject_Str(item);",
+            "Py_XDECREF(names[k]);
+            for (j = 0; j < k; j++) {
+                Py_DECREF(texts[j]);
+                Py_XDECREF(names[j]);
+            }",
+        ),
+    ] {
+        let result = made_of_each(store, undo);
+        let leaves = result.contains("== NULL) {\n+");
+        assert!(!leaves, "{store}\n{undo}\n{result}");
+    }
+}
+
+#[test]
+fn a_line_about_another_failure_is_left_out() {
+    let undo = "printf(\"no text\\n\");\n            for (j = 0; j < k; j++)
+                Py_DECREF(texts[j]);";
+    let result = made_of_each(EACH, undo);
+    let exit = "+        if (item == NULL) {\n+            for (j = 0; j < k; j++)\n";
+    assert!(result.contains(exit), "{result}");
+}

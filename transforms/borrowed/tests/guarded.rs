@@ -457,3 +457,91 @@ f(PyObject *self, PyObject *list, int n)
         10: a condition runs before the call in the same expression: give the lookup a statement of its own
         ");
 }
+
+/// `NULL` stands for what decides that the lookup does not run, too.
+#[test]
+fn an_assignment_behind_or() {
+    insta::assert_snapshot!(object(r#"
+    PyObject *v, *result;
+    if (dict == NULL || ((v = PyDict_GetItem(dict, key)) == NULL)) {
+        v = PyObject_GetAttr(self, key);
+        if (v == NULL)
+            return NULL;
+    }
+    else {
+        Py_INCREF(v);
+    }
+    result = PyObject_Str(v);
+    Py_DECREF(v);
+    return result;
+"#), @"
+@@
+ {
+     PyObject *v, *result;
+-    if (dict == NULL || ((v = PyDict_GetItem(dict, key)) == NULL)) {
++    v = NULL;
++    if (dict != NULL && PyDict_GetItemRef(dict, key, &v) < 0) {
++        PyErr_Clear();
++    }
++    if (v == NULL) {
+         v = PyObject_GetAttr(self, key);
+         if (v == NULL)
+             return NULL;
+-    }
+-    else {
+-        Py_INCREF(v);
+     }
+     result = PyObject_Str(v);
+");
+    insta::assert_snapshot!(object(r#"
+    PyObject *v;
+    if (i < 0 || !(v = PyDict_GetItemString(dict, "v")) || !PyUnicode_Check(v)) {
+        PyErr_SetString(PyExc_ValueError, "no text");
+        return NULL;
+    }
+    return PyNumber_Negative(v);
+"#), @r#"
+@@
+ static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+ {
+-    PyObject *v;
+-    if (i < 0 || !(v = PyDict_GetItemString(dict, "v")) || !PyUnicode_Check(v)) {
++    PyObject *v = NULL;
++    PyObject *result;
++    if (i >= 0 && PyDict_GetItemStringRef(dict, "v", &v) < 0) {
++        PyErr_Clear();
++    }
++    if (!v || !PyUnicode_Check(v)) {
++        Py_XDECREF(v);
+         PyErr_SetString(PyExc_ValueError, "no text");
+         return NULL;
+     }
+-    return PyNumber_Negative(v);
++    result = PyNumber_Negative(v);
++    Py_DECREF(v);
++    return result;
+ }
+"#);
+}
+
+#[test]
+fn an_assignment_behind_or_that_does_not_fit() {
+    for cond in [
+        // The one before is read where the lookup does not run.
+        "i < 0 || (w = PyDict_GetItem(dict, key)) == NULL",
+        // There, the variable is not asked for.
+        "i < 0 || (v = PyDict_GetItem(dict, key)) != NULL",
+        "i < 0 && (v = PyDict_GetItem(dict, key)) == NULL",
+        "(i < 0 || (v = PyDict_GetItem(dict, key)) == NULL) && self",
+        "v == NULL || (v = PyDict_GetItem(dict, key)) == NULL",
+        "i < 0 || /* or not there */ (v = PyDict_GetItem(dict, key)) == NULL",
+    ] {
+        let result = object(&format!(
+            "    PyObject *v = key, *w = self;
+    if ({cond})
+        return PyObject_Repr(w);
+    return PyNumber_Add(v, w);"
+        ));
+        assert!(result.starts_with("4: "), "{cond}\n{result}");
+    }
+}

@@ -134,7 +134,7 @@ fn what_was_collected_is_more_by_then() {
 }
 
 #[test]
-fn an_array_is_left_to_a_person() {
+fn what_an_array_holds_by_then_is_released() {
     insta::assert_snapshot!(object(
         r#"
     PyObject *texts[100];
@@ -151,8 +151,23 @@ fn an_array_is_left_to_a_person() {
     return joined(texts, i);
 "#
     ), @"
-        5: the checked call can fail where the macro could not, and `texts` holds references by then: use `PyList_GetItemRef`, and on `NULL` release those that are stored in `texts`
-        ");
+    @@
+         PyObject *texts[100];
+         for (Py_ssize_t at = 0; at < i; at++) {
+    -        PyObject *item = PyList_GET_ITEM(list, at);
+    -        PyObject *text = PyObject_Str(item);
+    +        PyObject *item = PyList_GetItemRef(list, at);
+    +        PyObject *text;
+    +        if (item == NULL) {
+    +            for (Py_ssize_t k = 0; k < at; k++)
+    +                Py_DECREF(texts[k]);
+    +            return NULL;
+    +        }
+    +        text = PyObject_Str(item);
+    +        Py_DECREF(item);
+             if (text == NULL) {
+                 for (Py_ssize_t k = 0; k < at; k++)
+    ");
 }
 
 #[test]

@@ -594,3 +594,232 @@ done:
 }
 "), @"15: the configurations that the branch at line 3 tells apart need different changes: change each branch by hand");
 }
+
+/// The last use of one configuration, and not of the others, which keep the object up to there.
+#[test]
+fn what_one_configuration_reads_last() {
+    insta::assert_snapshot!(run(r#"
+static PyObject *f(PyObject *self, PyObject *d)
+{
+    PyObject *v = PyDict_GetItemString(d, "v");
+    PyObject *w = PyDict_GetItemString(d, "w");
+    long n;
+    if (v == NULL || w == NULL) {
+        PyErr_SetString(PyExc_KeyError, "v");
+        return NULL;
+    }
+    n = PyLong_AsLong(v);
+#ifdef WITH_W
+    n += PyLong_AsLong(w);
+#endif
+
+    /* make it */
+    return PyLong_FromLong(n);
+}
+"#), @r#"
+@@
+ static PyObject *f(PyObject *self, PyObject *d)
+ {
+-    PyObject *v = PyDict_GetItemString(d, "v");
+-    PyObject *w = PyDict_GetItemString(d, "w");
++    PyObject *v;
++    PyObject *w;
+     long n;
++    if (PyDict_GetItemStringRef(d, "v", &v) < 0) {
++        PyErr_Clear();
++    }
++    if (PyDict_GetItemStringRef(d, "w", &w) < 0) {
++        PyErr_Clear();
++    }
+     if (v == NULL || w == NULL) {
++        Py_XDECREF(v);
++        Py_XDECREF(w);
+         PyErr_SetString(PyExc_KeyError, "v");
+         return NULL;
+     }
+     n = PyLong_AsLong(v);
++    Py_DECREF(v);
+ #ifdef WITH_W
+     n += PyLong_AsLong(w);
+ #endif
++    Py_DECREF(w);
+ 
+     /* make it */
+"#);
+}
+
+#[test]
+fn what_one_configuration_reads_last_in_a_loop() {
+    insta::assert_snapshot!(run("
+static long f(PyObject *l)
+{
+    Py_ssize_t i;
+    long n = 0;
+    for (i = 0; i < PyList_Size(l); i++) {
+        PyObject *v = PyList_GetItem(l, i);
+        if (v == NULL)
+            return -1;
+        n += use(v);
+#ifdef TRACE
+        if (trace(v) < 0)
+            return -1;
+#endif
+    }
+    return n;
+}
+"), @"
+@@
+     long n = 0;
+     for (i = 0; i < PyList_Size(l); i++) {
+-        PyObject *v = PyList_GetItem(l, i);
++        PyObject *v = PyList_GetItemRef(l, i);
+         if (v == NULL)
+             return -1;
+         n += use(v);
+ #ifdef TRACE
+-        if (trace(v) < 0)
++        if (trace(v) < 0) {
++            Py_DECREF(v);
+             return -1;
++        }
+ #endif
++        Py_DECREF(v);
+     }
+     return n;
+");
+}
+
+#[test]
+fn text_of_the_object_that_one_configuration_reads_last() {
+    insta::assert_snapshot!(run("
+static int f(PyObject *l)
+{
+    const char *s;
+    PyObject *v = PyList_GetItem(l, 0);
+    if (v == NULL)
+        return -1;
+    s = PyUnicode_AsUTF8(v);
+    if (s == NULL)
+        return -1;
+#ifdef _WIN32
+    puts(s);
+#elif defined(TRACE)
+    n = 7;
+#endif
+    return run();
+}
+"), @"
+@@
+ {
+     const char *s;
+-    PyObject *v = PyList_GetItem(l, 0);
++    PyObject *v = PyList_GetItemRef(l, 0);
+     if (v == NULL)
+         return -1;
+     s = PyUnicode_AsUTF8(v);
+-    if (s == NULL)
++    if (s == NULL) {
++        Py_DECREF(v);
+         return -1;
++    }
+ #ifdef _WIN32
+     puts(s);
+@@
+     n = 7;
+ #endif
++    Py_DECREF(v);
+     return run();
+ }
+");
+}
+
+/// What a branch sets is another object from there on.
+#[test]
+fn what_one_configuration_sets_is_not_read_by_others() {
+    insta::assert_snapshot!(run("
+static int f(PyObject *l)
+{
+    int n;
+    PyObject *v = PyList_GetItem(l, 0);
+    if (v == NULL)
+        return -1;
+    n = use(v);
+#ifdef MORE
+    v = PyList_GetItem(l, 1);
+    if (v == NULL)
+        return -1;
+    n += use(v);
+#endif
+    return n;
+}
+"), @"
+@@
+ {
+     int n;
+-    PyObject *v = PyList_GetItem(l, 0);
++    PyObject *v = PyList_GetItemRef(l, 0);
+     if (v == NULL)
+         return -1;
+     n = use(v);
++    Py_DECREF(v);
+ #ifdef MORE
+-    v = PyList_GetItem(l, 1);
++    v = PyList_GetItemRef(l, 1);
+     if (v == NULL)
+         return -1;
+     n += use(v);
++    Py_DECREF(v);
+ #endif
+     return n;
+");
+}
+
+/// A configuration that does not come to the `#if` has nothing to do with what is read there.
+#[test]
+fn what_another_platform_reads_last() {
+    insta::assert_snapshot!(run("
+static int f(PyObject *l)
+{
+    int n = 0;
+    PyObject *v;
+#ifdef _WIN32
+    v = PyList_GetItem(l, 0);
+    if (v == NULL)
+        return -1;
+    n = use(v);
+#else
+    v = PyList_GetItem(l, 1);
+    if (v == NULL)
+        return -1;
+    n = use(v);
+#ifdef TRACE
+    trace(v);
+#endif
+    n++;
+#endif
+    done();
+    return n;
+}
+"), @"
+@@
+     PyObject *v;
+ #ifdef _WIN32
+-    v = PyList_GetItem(l, 0);
++    v = PyList_GetItemRef(l, 0);
+     if (v == NULL)
+         return -1;
+     n = use(v);
++    Py_DECREF(v);
+ #else
+-    v = PyList_GetItem(l, 1);
++    v = PyList_GetItemRef(l, 1);
+     if (v == NULL)
+         return -1;
+@@
+     trace(v);
+ #endif
++    Py_DECREF(v);
+     n++;
+ #endif
+");
+}
