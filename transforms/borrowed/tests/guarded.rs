@@ -493,6 +493,11 @@ fn an_assignment_behind_or() {
      }
      result = PyObject_Str(v);
 ");
+}
+
+/// The test goes on behind it.
+#[test]
+fn an_assignment_behind_or_and_in_front_of_more() {
     insta::assert_snapshot!(object(r#"
     PyObject *v;
     if (i < 0 || !(v = PyDict_GetItemString(dict, "v")) || !PyUnicode_Check(v)) {
