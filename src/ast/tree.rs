@@ -77,6 +77,13 @@ impl Tree {
         }
     }
 
+    /// Whether another variable has the same name.
+    #[must_use]
+    pub fn has_namesake(&self, local: LocalId) -> bool {
+        let name = &self.local(local).name;
+        self.locals.iter().filter(|it| it.name == *name).count() > 1
+    }
+
     /// The variable that an expression names, if it is nothing but a name.
     #[must_use]
     pub fn as_local(&self, expr: ExprId) -> Option<LocalId> {

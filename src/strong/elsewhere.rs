@@ -65,6 +65,10 @@ fn elsewhere(scene: &Scene<'_>) -> BTreeMap<Point, Elsewhere> {
     let Some(body) = scene.stmt_span(scene.function.body) else {
         return BTreeMap::new();
     };
+    let variants = variants(scene);
+    if variants.len() < 2 {
+        return BTreeMap::new();
+    }
     let mut conditionals = index.conditionals();
     conditionals.retain(|it| body.contains(whole(it)));
     if conditionals.is_empty() {
@@ -73,11 +77,8 @@ fn elsewhere(scene: &Scene<'_>) -> BTreeMap<Point, Elsewhere> {
     let text = Text {
         scene,
         index,
-        compiled: compiled(scene),
+        compiled: compiled(scene, variants),
     };
-    if text.compiled.len() < 2 {
-        return BTreeMap::new();
-    }
     let found = conditionals.iter().filter_map(|conditional| {
         let around = conditionals.iter().filter(|it| *it != conditional);
         let around = around.flat_map(|it| it.branches.iter().copied());
@@ -116,14 +117,19 @@ fn whole(conditional: &Conditional) -> ByteSpan {
     ByteSpan::new(start.0, conditional.endif.0)
 }
 
-/// Where the text begins that each configuration of the function compiles.
-fn compiled(scene: &Scene<'_>) -> BTreeMap<ItemId, Vec<ByteOffset>> {
+/// The function as each of its configurations has it.
+fn variants(scene: &Scene<'_>) -> Vec<ItemId> {
     let place = scene.cx.item(scene.item).place;
     let definitions = scene.cx.definitions(&scene.function.name);
-    let variants = definitions.filter(|(item, _)| {
-        let (file, span) = scene.cx.item(*item).place;
+    let variants = definitions.map(|(item, _)| item).filter(|&item| {
+        let (file, span) = scene.cx.item(item).place;
         file == place.0 && span.start() < place.1.end() && place.1.start() < span.end()
     });
+    variants.collect()
+}
+
+/// Where the text begins that each of `variants` compiles.
+fn compiled(scene: &Scene<'_>, variants: Vec<ItemId>) -> BTreeMap<ItemId, Vec<ByteOffset>> {
     let marks = |item: ItemId| {
         let tokens = scene.cx.item(item).tokens.tokens.iter();
         let own = tokens.filter_map(|token| match token.spelling {
@@ -134,7 +140,8 @@ fn compiled(scene: &Scene<'_>) -> BTreeMap<ItemId, Vec<ByteOffset>> {
         own.sort_unstable();
         own
     };
-    variants.map(|(item, _)| (item, marks(item))).collect()
+    let variants = variants.into_iter();
+    variants.map(|item| (item, marks(item))).collect()
 }
 
 /// The text of a function in all of its configurations.
@@ -162,7 +169,7 @@ impl Text<'_, '_> {
         let branches: Vec<ByteSpan> = branches.collect();
         let named: Vec<BTreeSet<&[u8]>> = branches.iter().map(|it| self.words(*it)).collect();
         let locals = (0u32..).zip(&self.scene.tree.locals);
-        let found = locals.filter(|(_, local)| {
+        let found = locals.filter(|&(at, local)| {
             let name = local.name.as_bytes();
             let naming = branches.iter().zip(&named);
             let naming = naming.filter(|(_, words)| words.contains(name));
@@ -170,14 +177,9 @@ impl Text<'_, '_> {
             let readers: BTreeSet<ItemId> =
                 naming.iter().flat_map(|it| self.compilers(*it)).collect();
             let is_read = !readers.is_empty() && readers.len() < coming.len();
-            let same = || {
-                self.scene
-                    .tree
-                    .locals
-                    .iter()
-                    .filter(|it| it.name == local.name)
-            };
-            is_read && same().count() == 1 && !naming.iter().any(|it| self.sets(*it, &local.name))
+            is_read
+                && !self.scene.tree.has_namesake(LocalId(at))
+                && !naming.iter().any(|it| self.sets(*it, &local.name))
         });
         found.map(|(at, _)| LocalId(at)).collect()
     }

@@ -43,9 +43,7 @@ pub fn is_given_back(cfg: &Cfg, tree: &Tree, callees: &dyn Callees, local: Local
 /// The variables whose objects one of `names` is given to: `PyTuple_SET_ITEM(args, 0, part);`.
 fn owners(tree: &Tree, callees: &dyn Callees, names: &BTreeSet<LocalId>) -> BTreeSet<LocalId> {
     let owners = tree.calls().filter_map(|(call, name)| {
-        let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
-            return None;
-        };
+        let (_, args) = tree.call(call)?;
         let steals = |&(at, arg): &(usize, &ExprId)| {
             let local = tree.as_local(tree.without_casts(*arg));
             local.is_some_and(|it| names.contains(&it))
@@ -61,11 +59,8 @@ fn owners(tree: &Tree, callees: &dyn Callees, names: &BTreeSet<LocalId>) -> BTre
 /// `text = PyUnicode_AsUTF8(part);`.
 fn pointers(tree: &Tree, callees: &dyn Callees, names: &BTreeSet<LocalId>) -> BTreeSet<LocalId> {
     let pointers = tree.stores().filter_map(|(given, value)| {
-        let value = tree.without_casts(value);
-        let ExprKind::Call { args, .. } = &tree.expr(value).kind else {
-            return None;
-        };
-        let at = callees.derived_from(tree.called(value)?)?;
+        let (name, args) = tree.call(tree.without_casts(value))?;
+        let at = callees.derived_from(name)?;
         let from = tree.as_local(tree.without_casts(*args.get(at)?))?;
         names.contains(&from).then_some(given)
     });

@@ -89,10 +89,9 @@ impl Draft<'_, '_> {
     fn drop_elsewhere(&mut self, planned: &Planned, local: LocalId) {
         let scene = self.scene;
         let name = scene.name(local);
-        let named = scene.tree.locals.iter().filter(|it| *it.name == *name);
         let body = scene.stmt_span(scene.function.body);
         let body = body.filter(|&span| scene.text(span).contains("orrow"));
-        let Some(body) = body.filter(|_| named.count() == 1) else {
+        let Some(body) = body.filter(|_| !scene.tree.has_namesake(local)) else {
             return;
         };
         for comment in scene.layout.comments_in(body) {

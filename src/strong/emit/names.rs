@@ -77,9 +77,11 @@ pub(in crate::strong) fn name_fresh(
     declined: &BTreeMap<ExprId, Reason>,
 ) {
     let order = in_order(scene, groups);
+    let places = order.iter().map(|&at| place(scene, groups, at));
+    let places: Vec<Option<(StmtId, &str)>> = places.collect();
     let mut sharers: BTreeMap<(StmtId, &str), usize> = BTreeMap::new();
-    for place in order.iter().filter_map(|&at| place(scene, groups, at)) {
-        *sharers.entry(place).or_default() += 1;
+    for place in places.iter().flatten() {
+        *sharers.entry(*place).or_default() += 1;
     }
     let fewest = match scene.mixes_declarations() {
         true => FEWEST_ON_TOP,
@@ -87,8 +89,8 @@ pub(in crate::strong) fn name_fresh(
     };
     let mut shared: BTreeMap<(StmtId, &str), String> = BTreeMap::new();
     let mut names = Names::default();
-    for (group, at) in order {
-        let place = place(scene, groups, (group, at)).filter(|place| sharers[place] >= fewest);
+    for ((group, at), place) in order.into_iter().zip(places) {
+        let place = place.filter(|place| sharers[place] >= fewest);
         let home = &mut groups[group][at].home;
         let lookup = &home.lookups[0];
         let (stmt, wished) = match home.is_apart {
