@@ -193,6 +193,7 @@ fn with_program<T>(text: &str, ask: impl FnOnce(&Program<'_>) -> T) -> T {
         demand: Demand::Everything,
         headers: false,
         facts: Functions::default(),
+        known: None,
     };
     ask(&load(&files, &index, &includes, &options))
 }

@@ -11,9 +11,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::workspace::Workspace;
 use super::{Config, find};
 use crate::edit::{Applied, Edit, EditSet, Fix, FixId, apply, compose};
 use crate::package::Package;
+use crate::program::Program;
 use crate::rule::{Finding, Outcome, Selection, Selector};
 use crate::source::{ByteOffset, ByteSpan, FileId};
 use crate::transforms::critical_section::dict_next;
@@ -22,10 +24,15 @@ use crate::transforms::critical_section::dict_next;
 const MAX_ROUNDS: usize = 3;
 
 /// Joins fixes that clash; the joined one has the lower confidence of both.
-pub(super) fn join(package: &Package, config: &Config, findings: &mut [Finding]) {
+pub(super) fn join(
+    package: &Package,
+    config: &Config,
+    program: &Program<'_>,
+    findings: &mut [Finding],
+) {
     for _ in 0..MAX_ROUNDS {
         let pairs = pairs(findings);
-        if pairs.is_empty() || !round(package, config, findings, &pairs) {
+        if pairs.is_empty() || !round(package, config, program, findings, &pairs) {
             return;
         }
     }
@@ -136,6 +143,7 @@ fn fix_of(finding: &Finding) -> Option<&Fix> {
 fn round(
     package: &Package,
     config: &Config,
+    program: &Program<'_>,
     findings: &mut [Finding],
     pairs: &[(usize, usize)],
 ) -> bool {
@@ -154,7 +162,12 @@ fn round(
     if !conflicts.is_empty() {
         return false;
     }
-    let again = find(&changed, &only_asked(config, findings, pairs));
+    let asked = only_asked(config, findings, pairs);
+    let again = find(
+        &changed,
+        &asked,
+        &Workspace::near(&changed, &asked, program),
+    );
     let mut any = false;
     for &(kept, rejected) in pairs {
         let Some(one) = fix_of(&findings[kept]).cloned() else {

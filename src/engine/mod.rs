@@ -132,7 +132,7 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
     examine(config, &workspace, |cx, rules| {
         let mut findings = run(rules, cx, package, config);
         bodies::indexed::solve(package, config, cx, &mut findings);
-        converge::join(package, config, &mut findings);
+        converge::join(package, config, cx.program, &mut findings);
         bodies::chosen::solve(package, config, cx, &mut findings);
         bodies::opened::solve(package, config, cx, &mut findings);
         bodies::named::solve(package, config, cx, &mut findings);
@@ -163,10 +163,10 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
     })
 }
 
-/// What the rules say of `package`: fixes as they were made, without what they need beside.
-fn find(package: &Package, config: &Config) -> Vec<Finding> {
-    let workspace = Workspace::new(package, config);
-    examine(config, &workspace, |cx, rules| {
+/// What the rules say of `package`, whose workspace is known: fixes as they were made, without what
+/// they need beside.
+fn find(package: &Package, config: &Config, workspace: &Workspace) -> Vec<Finding> {
+    examine(config, workspace, |cx, rules| {
         run(rules, cx, package, config)
     })
 }

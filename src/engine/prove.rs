@@ -65,7 +65,7 @@ pub fn open_findings(
         },
         ..config.clone()
     };
-    let mut findings = find(&changed, &config);
+    let mut findings = find(&changed, &config, &Workspace::new(&changed, &config));
     findings.retain(|finding| {
         let file = changed.files.get(finding.file);
         let line = file.position(finding.span.start()).line;

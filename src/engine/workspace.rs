@@ -2,6 +2,7 @@
 //! `<Python.h>`, the `-D` options.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -12,7 +13,7 @@ use crate::capi::MODEL_H;
 use crate::facts::Functions;
 use crate::package::{FileInfo, FileKind, Package};
 use crate::preprocess::{FileIndex, Includes, VersionRange};
-use crate::program::{self, Demand, Places, Program};
+use crate::program::{self, Demand, Kept, Places, Program};
 use crate::source::{FileId, FileSet, SourceFile};
 
 /// The newest Python whose branches are looked at: 3.15.
@@ -29,9 +30,18 @@ pub(super) struct Workspace {
     pub(super) roots: Vec<FileId>,
     before: Vec<FileId>,
     facts: Functions,
+    known: Option<Arc<Kept>>,
 }
 
 impl Workspace {
+    /// The files of `package`, nearly all of which are those of `known`.
+    pub(super) fn near(package: &Package, config: &Config, known: &Program<'_>) -> Self {
+        Self {
+            known: known.kept.clone(),
+            ..Self::new(package, config)
+        }
+    }
+
     pub(super) fn new(package: &Package, config: &Config) -> Self {
         let mut files = package.files.clone();
         let mut add = |name: &str, text: String| {
@@ -77,6 +87,7 @@ impl Workspace {
             roots,
             before,
             facts: config.facts.clone(),
+            known: None,
         }
     }
 
@@ -111,6 +122,7 @@ impl Workspace {
             demand,
             headers,
             facts: self.facts.clone(),
+            known: self.known.clone(),
         }
     }
 

@@ -16,7 +16,7 @@ const BUILTIN: &str = include_str!("builtin_types.txt");
 const NUMBERS: &str = include_str!("number_types.txt");
 
 /// The type names of a package: those it defines itself, on top of the built-in list.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypeNames {
     names: FxHashSet<Box<str>>,
     numbers: FxHashSet<Box<str>>,

@@ -1,10 +1,12 @@
 //! Files to items: preprocess every translation unit, keep each item once, parse what is asked for.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::kept::{Entry, Ground, Kept, KeptItem, KeptUnit, Known};
 use super::{Body, Gap, Program, ProgramItem, WithGil};
 use crate::ast::Item;
 use crate::capi::REPLACEMENTS;
@@ -12,7 +14,7 @@ use crate::facts::{Functions, declared};
 use crate::lower;
 use crate::parse::TypeNames;
 use crate::preprocess::{
-    self, FileIndex, Includes, Interest, ItemTokens, RawItem, Sources, Unit, VersionRange,
+    self, FileIndex, Includes, Interest, ItemTokens, RawItem, Sources, Unit, UnitItem, VersionRange,
 };
 use crate::source::{ByteSpan, FileId, FileSet};
 
@@ -46,6 +48,8 @@ pub struct Options {
     pub headers: bool,
     /// What the configuration says of functions; it wins over what the files say.
     pub facts: Functions,
+    /// What was read in an earlier run over nearly the same files.
+    pub known: Option<Arc<Kept>>,
 }
 
 /// Reads the package.
@@ -67,52 +71,109 @@ pub fn load<'a>(
         items: Vec::new(),
         gaps: Vec::new(),
         with_gil: WithGil::default(),
+        kept: None,
         functions_total: 0,
         functions_understood: 0,
     };
+    let is_whole = matches!(options.demand, Demand::Everything);
+    let ground = Ground {
+        types: program.types.clone(),
+        range: options.range,
+        before: options.before.clone(),
+    };
+    let kept = options.known.as_deref().filter(|_| is_whole);
+    let known = kept.and_then(|kept| Known::new(kept, files, includes, &ground));
+    let units = units(&program, options, known.as_ref());
+    let mut seen = FxHashSet::default();
+    let mut fresh = Vec::new();
+    let mut whole = FxHashMap::default();
+    for (root, (unit, raw)) in units {
+        program.with_gil.add(&unit.branches);
+        let mut raw = raw.into_iter();
+        for &entry in &unit.entries {
+            let raw = raw.next();
+            if seen.insert(entry.key) {
+                fresh.push((root, entry, raw));
+            }
+        }
+        whole.insert(root, unit);
+    }
+    let parsed = fresh.into_par_iter().filter_map(|(root, entry, raw)| {
+        let item = match raw {
+            Some(raw) => parse(&program, &options.demand, raw),
+            None => known.as_ref()?.item(entry).clone(),
+        };
+        Some(Parsed { root, entry, item })
+    });
+    let parsed: Vec<Parsed> = parsed.collect();
+    if is_whole {
+        let items = parsed.iter().map(|it| (it.entry.key, it.item.clone()));
+        program.kept = Some(Arc::new(Kept {
+            files: files.clone(),
+            ground,
+            units: whole,
+            items: items.collect(),
+        }));
+    }
+    collect(&mut program, parsed);
+    program
+}
+
+/// The translation units by their roots: those that are known, and the others read.
+fn units(
+    program: &Program<'_>,
+    options: &Options,
+    known: Option<&Known<'_>>,
+) -> Vec<(FileId, ReadUnit)> {
     let sources = Sources {
-        files,
-        index,
-        includes,
+        files: program.files,
+        index: program.index,
+        includes: program.includes,
     };
     let mut roots = roots(&sources, options);
     if options.headers {
         let mut headers = options.roots.clone();
-        headers.retain(|id| !index[id.index()].has_code());
+        headers.retain(|id| !program.index[id.index()].has_code());
         roots.extend(headers);
     }
     let interest = interest(&options.demand);
-    let units: Vec<Unit> = roots
-        .par_iter()
-        .map(|&root| {
-            preprocess::preprocess(sources, root, &options.before, options.range, &interest)
-        })
-        .collect();
-    let mut seen = FxHashSet::default();
-    let mut raw = Vec::new();
-    for (&root, unit) in roots.iter().zip(units) {
-        program.with_gil.add(&unit.branches);
-        let configs = unit.configs;
-        let fresh = unit
-            .items
-            .into_iter()
-            .filter(|item| seen.insert(item.raw.key));
-        raw.extend(fresh.map(|item| {
-            let needs_gil = !configs[item.config].is_free_threaded();
-            let head = Head {
-                unit: root,
-                config: item.config,
-                needs_gil,
-            };
-            (head, item.raw)
-        }));
-    }
-    let parsed: Vec<Parsed> = raw
-        .into_par_iter()
-        .map(|(head, raw)| parse(&program, &options.demand, head, raw))
-        .collect();
-    collect(&mut program, parsed);
-    program
+    let read = |root| {
+        let (before, range) = (&options.before, options.range);
+        read_unit(preprocess::preprocess(
+            sources, root, before, range, &interest,
+        ))
+    };
+    let units = roots.par_iter().map(|&root| {
+        let unit = known.and_then(|known| known.unit(root));
+        let unit = unit.map(|unit| (Arc::clone(unit), Vec::new()));
+        (root, unit.unwrap_or_else(|| read(root)))
+    });
+    units.collect()
+}
+
+/// A translation unit, and the items of its entries unless they are known.
+type ReadUnit = (Arc<KeptUnit>, Vec<RawItem>);
+
+fn read_unit(unit: Unit) -> ReadUnit {
+    let Unit {
+        items,
+        configs,
+        branches,
+        ..
+    } = unit;
+    let entry = |item: &UnitItem| Entry {
+        key: item.raw.key,
+        config: item.config,
+        needs_gil: !configs[item.config].is_free_threaded(),
+    };
+    let unit = KeptUnit {
+        entries: items.iter().map(entry).collect(),
+        branches,
+    };
+    (
+        Arc::new(unit),
+        items.into_iter().map(|item| item.raw).collect(),
+    )
 }
 
 /// Where the branches of functions are looked at in pairs: where a fix for a reference may be, or
@@ -156,36 +217,26 @@ fn roots(sources: &Sources<'_>, options: &Options) -> Vec<FileId> {
     roots
 }
 
-/// Where an item was met first.
-#[derive(Clone, Copy)]
-struct Head {
-    unit: FileId,
-    config: usize,
-    needs_gil: bool,
-}
-
+/// An item, and where it was met first.
 struct Parsed {
-    item: ProgramItem,
-    /// The function's name and the span of the name (or of the macro use that made it).
-    function: Option<(String, (FileId, ByteSpan))>,
-    failure: Option<String>,
+    root: FileId,
+    entry: Entry,
+    item: KeptItem,
 }
 
-fn parse(program: &Program<'_>, demand: &Demand, head: Head, raw: RawItem) -> Parsed {
+fn parse(program: &Program<'_>, demand: &Demand, raw: RawItem) -> KeptItem {
     let files = program.files;
     let name = |at| String::from_utf8_lossy(raw.tokens.text(files, at)).into_owned();
-    let function = raw.function.map(|at| (name(at), raw.place));
-    let mut failure = None;
+    let function = raw.function.map(name);
+    let mut error = None;
     let mut body = None;
     if is_wanted(files, &raw, demand) {
         match lower::parse_and_lower(&raw.tokens, files, &program.types) {
-            Ok(Item::Function(function)) => body = Some(Body::Function(Box::new(function))),
-            Ok(Item::Declaration(decl)) => body = Some(Body::Declaration(Box::new(decl))),
+            Ok(Item::Function(function)) => body = Some(Body::Function(Arc::new(function))),
+            Ok(Item::Declaration(decl)) => body = Some(Body::Declaration(Arc::new(decl))),
             Ok(Item::Other) => {}
-            // What a header declares is of use where it is understood, and no loss where it is not.
-            Err(_) if !program.index[head.unit.index()].has_code() => {}
-            Err(error) if raw.broken => failure = Some(format!("brackets do not balance; {error}")),
-            Err(error) => failure = Some(error.to_string()),
+            Err(why) if raw.broken => error = Some(format!("brackets do not balance; {why}")),
+            Err(why) => error = Some(why.to_string()),
         }
     }
     // Tokens that nobody will ask for are most of the memory.
@@ -194,18 +245,12 @@ fn parse(program: &Program<'_>, demand: &Demand, head: Head, raw: RawItem) -> Pa
     } else {
         ItemTokens::default()
     };
-    let item = ProgramItem {
-        unit: head.unit,
-        config: head.config,
-        needs_gil: head.needs_gil,
-        tokens,
+    KeptItem {
+        tokens: Arc::new(tokens),
         place: raw.place,
         body,
-    };
-    Parsed {
-        item,
         function,
-        failure,
+        error,
     }
 }
 
@@ -242,27 +287,32 @@ fn is_wanted(files: &FileSet, raw: &RawItem, demand: &Demand) -> bool {
 /// place count once, and only if all of them were understood.
 fn collect(program: &mut Program<'_>, parsed: Vec<Parsed>) {
     let mut understood: FxHashMap<(FileId, ByteSpan, String), bool> = FxHashMap::default();
-    for Parsed {
-        item,
-        function,
-        failure,
-    } in parsed
-    {
-        if let Some((name, (file, span))) = &function {
-            let key = (*file, ByteSpan::empty(span.start()), name.clone());
-            *understood.entry(key).or_insert(true) &= failure.is_none();
+    for Parsed { root, entry, item } in parsed {
+        // What a header declares is of use where it is understood, and no loss where it is not.
+        let error = item
+            .error
+            .filter(|_| program.index[root.index()].has_code());
+        let (file, span) = item.place;
+        if let Some(name) = &item.function {
+            let key = (file, ByteSpan::empty(span.start()), name.clone());
+            *understood.entry(key).or_insert(true) &= error.is_none();
         }
-        if let Some(reason) = failure {
-            let (file, span) = item.place;
-            let function = function.map(|(name, _)| name);
+        if let Some(reason) = error {
             program.gaps.push(Gap {
                 file,
                 span,
-                function,
+                function: item.function,
                 reason,
             });
         }
-        program.items.push(item);
+        program.items.push(ProgramItem {
+            unit: root,
+            config: entry.config,
+            needs_gil: entry.needs_gil,
+            tokens: item.tokens,
+            place: item.place,
+            body: item.body,
+        });
     }
     program.gaps.sort();
     program.gaps.dedup();

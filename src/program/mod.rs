@@ -1,6 +1,7 @@
 //! A package as the rules see it: every distinct top-level item, parsed where it is asked for.
 
 mod calls;
+mod kept;
 mod load;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -8,9 +9,12 @@ mod types;
 mod with_gil;
 
 pub use calls::{CallIndex, CallSite, ItemId, Mention};
+pub use kept::Kept;
 pub use load::{Demand, Options, Places, load};
 pub use types::Types;
 pub use with_gil::WithGil;
+
+use std::sync::Arc;
 
 use crate::ast::{Declaration, Function};
 use crate::facts::Functions;
@@ -37,6 +41,8 @@ pub struct Program<'a> {
     pub gaps: Vec<Gap>,
     /// Text that only builds with the GIL compile.
     pub with_gil: WithGil,
+    /// All of it for another run over nearly the same files, if it was parsed in whole.
+    pub kept: Option<Arc<Kept>>,
     /// Distinct functions as written: variants of other configurations are not counted again.
     pub functions_total: usize,
     /// Of those, how many were understood in all of their variants.
@@ -53,7 +59,7 @@ pub struct ProgramItem {
     /// Whether that configuration is one of a build with the GIL only: `#ifndef Py_GIL_DISABLED`.
     pub needs_gil: bool,
     /// Its tokens.
-    pub tokens: ItemTokens,
+    pub tokens: Arc<ItemTokens>,
     /// Its text as written.
     pub place: (FileId, ByteSpan),
     /// Its tree; `None` if nobody asked for it or it was not understood.
@@ -61,12 +67,12 @@ pub struct ProgramItem {
 }
 
 /// A parsed item.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Body {
     /// A function definition.
-    Function(Box<Function>),
+    Function(Arc<Function>),
     /// A declaration.
-    Declaration(Box<Declaration>),
+    Declaration(Arc<Declaration>),
 }
 
 /// A place that was not understood.

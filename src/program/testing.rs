@@ -35,6 +35,7 @@ pub(crate) fn with_program<T>(texts: &[(&str, &str)], ask: impl FnOnce(&Program<
         demand: Demand::Everything,
         headers: false,
         facts: Functions::default(),
+        known: None,
     };
     ask(&load(&files, &index, &includes, &options))
 }

@@ -9,6 +9,8 @@ pub use span::{ByteOffset, ByteSpan};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use rustc_hash::FxHashSet;
+
 /// Index of a file in the run's [`FileSet`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
@@ -125,6 +127,22 @@ impl FileSet {
                     file,
                 )
             })
+    }
+
+    /// The files that have other bytes in `other`; `None` if those are other files.
+    #[must_use]
+    pub fn changed_in(&self, other: &Self) -> Option<FxHashSet<FileId>> {
+        let is_same_file = |(own, its): (&Arc<SourceFile>, &Arc<SourceFile>)| own.path == its.path;
+        let mut pairs = self.files.iter().zip(&other.files);
+        if self.len() != other.len() || !pairs.all(is_same_file) {
+            return None;
+        }
+        let is_changed = |own: &Arc<SourceFile>, its: &Arc<SourceFile>| {
+            !Arc::ptr_eq(own, its) && own.bytes != its.bytes
+        };
+        let pairs = (0..).map(FileId).zip(self.files.iter().zip(&other.files));
+        let changed = pairs.filter(|(_, (own, its))| is_changed(own, its));
+        Some(changed.map(|(id, _)| id).collect())
     }
 
     /// How many files there are.

@@ -1,6 +1,6 @@
 //! The package before the change.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use crate::ast::Function;
 use crate::ownership::summary::Summaries;
@@ -16,8 +16,8 @@ pub(super) struct Original<'a> {
     /// The types of its places.
     pub(super) types: Types<'a>,
     /// What Python calls, and who calls what, when first asked for.
-    roles: OnceCell<Roles>,
-    calls: OnceCell<CallIndex>,
+    roles: OnceLock<Roles>,
+    calls: OnceLock<CallIndex>,
 }
 
 impl<'a> Original<'a> {
@@ -26,8 +26,8 @@ impl<'a> Original<'a> {
             program,
             callees,
             types: Types::new(program),
-            roles: OnceCell::new(),
-            calls: OnceCell::new(),
+            roles: OnceLock::new(),
+            calls: OnceLock::new(),
         }
     }
 

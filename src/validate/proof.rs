@@ -3,6 +3,8 @@
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::prelude::*;
+
 use super::before::Before;
 use super::changed::Changed;
 use super::original::Original;
@@ -67,12 +69,9 @@ pub(super) fn failures(
         }
     }
     let handing = contract::changed(original, result, applied);
-    for (item, function) in result.functions() {
-        let (file, place) = item.place;
-        let Some(applied) = applied.get(&file) else {
-            continue;
-        };
-        let span = original_span(applied, place);
+    let functions: Vec<_> = result.functions().collect();
+    let of_functions = functions.par_iter().map(|&(item, function)| {
+        let applied = applied.get(&item.place.0)?;
         let changed = Changed {
             original,
             item,
@@ -80,7 +79,11 @@ pub(super) fn failures(
             applied,
             handing: &handing,
         };
-        for (call, failure) in of_function(changed, result, author) {
+        let span = original_span(applied, item.place.1);
+        Some((item.place, span, of_function(changed, result, author)))
+    });
+    for ((file, place), span, failures) in of_functions.collect::<Vec<_>>().into_iter().flatten() {
+        for (call, failure) in failures {
             let original = call.into_iter().chain([span]).collect();
             add(file, original, place, failure);
         }

@@ -103,8 +103,9 @@ fn splits<'a>(
             olds.any(|(old_item, old)| old_item.place.0 == file && old.name == body.name);
         let mut olds = original.program.functions();
         let old = olds.find(|(old_item, old)| {
-            let place = body_place(old_item, old);
-            place.is_some_and(|(of, place)| of == file && place.contains(span))
+            // The text of the item is known; where its body stands is looked up in its tokens.
+            let (of, text) = old_item.place;
+            of == file && text.start() <= span.start() && holds(old_item, old, (file, span))
         });
         splits.extend(old.filter(|_| !is_known).map(|(old_item, old)| Split {
             old,
@@ -115,6 +116,11 @@ fn splits<'a>(
         }));
     }
     splits
+}
+
+/// Whether the body of `function` stands around the place.
+fn holds(item: &ProgramItem, function: &Function, (file, span): (FileId, ByteSpan)) -> bool {
+    body_place(item, function).is_some_and(|(of, place)| of == file && place.contains(span))
 }
 
 fn body_place(item: &ProgramItem, function: &Function) -> Option<(FileId, ByteSpan)> {

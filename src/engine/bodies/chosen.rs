@@ -43,7 +43,7 @@ pub(in crate::engine) fn solve(
     };
     let mut written: Vec<Edit> = choices.iter().flatten().cloned().collect();
     written.sort_by_key(|edit| (edit.file, edit.span));
-    let copy = Edited::new(package, &written);
+    let copy = Edited::new(package, cx.program, &written);
     let found = copy.found_in(config, &is_near);
     let near = findings.iter().enumerate().filter(|(_, it)| is_near(it));
     let near: Vec<(usize, &Finding)> = near.collect();

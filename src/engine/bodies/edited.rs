@@ -15,11 +15,13 @@ use crate::validate::same_steps;
 /// A copy of the package.
 pub(super) struct Edited<'e> {
     package: Package,
+    /// The package as it is.
+    original: &'e Program<'e>,
     written: &'e [Edit],
 }
 
 impl<'e> Edited<'e> {
-    pub(super) fn new(package: &Package, written: &'e [Edit]) -> Self {
+    pub(super) fn new(package: &Package, original: &'e Program<'e>, written: &'e [Edit]) -> Self {
         let mut copy = package.clone();
         let files: BTreeSet<FileId> = written.iter().map(|edit| edit.file).collect();
         for file in files {
@@ -29,6 +31,7 @@ impl<'e> Edited<'e> {
         }
         Self {
             package: copy,
+            original,
             written,
         }
     }
@@ -79,7 +82,7 @@ impl<'e> Edited<'e> {
             let mut edits = self.written.iter();
             edits.any(|edit| edit.file == file && span.contains(edit.span))
         };
-        let workspace = Workspace::new(&self.package, config);
+        let workspace = Workspace::near(&self.package, config, self.original);
         examine(config, &workspace, |copied, _| {
             let functions = cx.program.functions();
             let written = functions.filter(|(item, _)| is_written(item.place));
@@ -101,7 +104,7 @@ impl<'e> Edited<'e> {
         is_worth: impl FnOnce(&Program<'_>) -> bool,
     ) -> Vec<Finding> {
         let package = &self.package;
-        let workspace = Workspace::new(package, config);
+        let workspace = Workspace::near(package, config, self.original);
         examine(config, &workspace, |cx, rules| {
             if !is_worth(cx.program) {
                 return Vec::new();
@@ -119,7 +122,7 @@ impl<'e> Edited<'e> {
         config: &Config,
         is_there: &dyn Fn(&Finding) -> bool,
     ) -> Vec<Finding> {
-        let workspace = Workspace::new(&self.package, config);
+        let workspace = Workspace::near(&self.package, config, self.original);
         prove_alone(&self.package, config, &workspace, is_there)
     }
 

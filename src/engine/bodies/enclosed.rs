@@ -48,7 +48,7 @@ pub(in crate::engine) fn solve(
     }
     let mut written: Vec<Edit> = enclosed.iter().flat_map(|(_, it)| it).cloned().collect();
     written.sort_by_key(|edit| (edit.file, edit.span));
-    let copy = Edited::new(package, &written);
+    let copy = Edited::new(package, cx.program, &written);
     let mut same = Vec::new();
     let found = copy.found_in_macros(config, |copied| {
         let targets = enclosed.iter().map(|(target, _)| target);

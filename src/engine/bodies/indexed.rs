@@ -57,7 +57,7 @@ pub(in crate::engine) fn solve(
     let written = reads.values().flat_map(|reads| &reads.edits);
     let mut written: Vec<Edit> = written.cloned().collect();
     written.sort_by_key(|edit| (edit.file, edit.span));
-    let copy = Edited::new(package, &written);
+    let copy = Edited::new(package, cx.program, &written);
     let found = copy.found(config);
     for reads in reads.values() {
         let Some(outcome) = outcome(package, &copy, &found, &reads.edits) else {

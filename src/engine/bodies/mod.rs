@@ -54,7 +54,7 @@ pub(super) fn solve(
         return;
     }
     let copy = Copy::new(package, targets);
-    let copied = Workspace::new(&copy.package, config);
+    let copied = Workspace::near(&copy.package, config, program);
     let found = super::prove_alone(&copy.package, config, &copied, &|finding| {
         copy.region_of(finding.file, finding.span).is_some()
     });

@@ -47,7 +47,7 @@ pub(in crate::engine) fn solve(
         return;
     }
     let bare: Vec<Edit> = named.iter().map(Named::bare).collect();
-    let copy = Edited::new(package, &bare);
+    let copy = Edited::new(package, cx.program, &bare);
     for (at, fix) in copy.fixes(config, &open, findings) {
         if let Some(fix) = with_macro(cx, copy.composed(package, fix), &named) {
             findings[at].outcome = Outcome::Fix(fix);

@@ -53,7 +53,7 @@ pub(in crate::engine) fn solve(
         if written.is_empty() {
             return;
         }
-        let copy = Edited::new(package, &written);
+        let copy = Edited::new(package, cx.program, &written);
         let fixes = copy.fixes(config, &open, findings);
         if is_last {
             for (at, fix) in fixes {
