@@ -17,6 +17,7 @@ pub mod engine;
 pub mod facts;
 pub mod lex;
 pub mod lower;
+pub mod memory;
 pub mod modules;
 pub mod ownership;
 pub mod package;

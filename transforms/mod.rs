@@ -69,8 +69,8 @@ pub static FOLLOWED: &[&[&str]] = &[
 
 /// Triggers of those that look at the types that its headers define as well.
 pub static TYPED: &[&[&str]] = &[
-    memory::PYTHON_ALLOCATORS,
-    memory::INITIALISERS,
+    crate::memory::PYTHON_ALLOCATORS,
+    crate::memory::INITIALISERS,
     unsafe_access::list_store::NAMES,
     unsafe_access::object_field::TRIGGERS,
 ];

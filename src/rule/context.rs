@@ -10,6 +10,7 @@ use super::{Outcome, Outside};
 use crate::ast::{ExprId, ExprKind, Function, StmtId, Tree};
 use crate::edit::{Layout, Style};
 use crate::lex::Token;
+use crate::memory::{Family, families};
 use crate::ownership::summary::Summaries;
 use crate::preprocess::{Place, VersionRange};
 use crate::program::{Body, CallIndex, CallSite, ItemId, Mention, Program, ProgramItem, Types};
@@ -95,6 +96,7 @@ pub struct PackageCx<'a> {
     lookups: OnceLock<Lookups>,
     exceptions: OnceLock<Exceptions>,
     by_calls: OnceLock<ByCalls>,
+    memory: OnceLock<Vec<Family>>,
     threads: OnceLock<Threads>,
     definitions: OnceLock<FxHashMap<Box<str>, Vec<ItemId>>>,
     /// By [`FileId`].
@@ -118,6 +120,7 @@ impl<'a> PackageCx<'a> {
             lookups: OnceLock::new(),
             exceptions: OnceLock::new(),
             by_calls: OnceLock::new(),
+            memory: OnceLock::new(),
             threads: OnceLock::new(),
             definitions: OnceLock::new(),
             styles: program.index.iter().map(|_| OnceLock::new()).collect(),
@@ -169,6 +172,11 @@ impl<'a> PackageCx<'a> {
     /// What functions do by what they call, as `find` says for the first rule that asks.
     pub fn by_calls(&self, find: impl FnOnce(&Self) -> ByCalls) -> &ByCalls {
         self.by_calls.get_or_init(|| find(self))
+    }
+
+    /// The allocations and releases of the package by the memory that they meet.
+    pub fn memory(&self) -> &[Family] {
+        self.memory.get_or_init(|| families(self))
     }
 
     /// What functions do to the thread of their caller.

@@ -2,10 +2,8 @@
 
 use crate::declare_rule;
 use crate::edit::{Confidence, Fix};
+use crate::memory::{Act, Domain, Family, Member, OBJECT_ALLOCATORS, in_mem_domain};
 use crate::rule::{Finding, Outcome, PackageCx};
-
-use super::domain::{Act, Domain, OBJECT_ALLOCATORS, in_mem_domain};
-use super::families::{Family, Member, families};
 
 declare_rule! {
     /// ## What it does
@@ -63,11 +61,7 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     {
         return;
     }
-    findings.extend(
-        families(cx, &[Domain::Object])
-            .iter()
-            .filter_map(|family| finding(cx, family)),
-    );
+    findings.extend(cx.memory().iter().filter_map(|family| finding(cx, family)));
 }
 
 fn finding(cx: &PackageCx<'_>, family: &Family) -> Option<Finding> {

@@ -1,10 +1,8 @@
 //! UG402: memory that goes back to another allocator than it came from.
 
 use crate::declare_rule;
+use crate::memory::{Family, Member, PYTHON_ALLOCATORS};
 use crate::rule::{Finding, Outcome, PackageCx};
-
-use super::domain::{Domain, PYTHON_ALLOCATORS};
-use super::families::{Family, Member, families};
 
 declare_rule! {
     /// ## What it does
@@ -42,9 +40,6 @@ declare_rule! {
     }
 }
 
-/// Every mixture has a domain of Python on one side.
-const DOMAINS: &[Domain] = &[Domain::Object, Domain::Mem, Domain::Raw];
-
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     if PYTHON_ALLOCATORS
         .iter()
@@ -52,8 +47,8 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     {
         return;
     }
-    for family in families(cx, DOMAINS) {
-        let wrong = family.pairs.iter().filter(|pair| is_wrong(&family, **pair));
+    for family in cx.memory() {
+        let wrong = family.pairs.iter().filter(|pair| is_wrong(family, **pair));
         let mut named = Vec::new();
         for &(from, to) in wrong {
             // One finding a release, whatever number of allocations get there.

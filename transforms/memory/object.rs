@@ -1,11 +1,8 @@
 //! UG403: Python objects outside of the heap of the objects.
 
 use crate::declare_rule;
+use crate::memory::{Act, Domain, INITIALISERS, Member};
 use crate::rule::{Finding, Outcome, PackageCx};
-
-use super::domain::{Act, Domain};
-use super::families::{Member, families};
-use super::known::INITIALISERS;
 
 declare_rule! {
     /// ## What it does
@@ -49,8 +46,7 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     if INITIALISERS.iter().all(|name| cx.calls_to(name).is_empty()) {
         return;
     }
-    let families = families(cx, Domain::ALL);
-    let members = families.iter().flat_map(|family| &family.members);
+    let members = cx.memory().iter().flat_map(|family| &family.members);
     findings.extend(members.filter_map(|member| finding(cx, member)));
 }
 

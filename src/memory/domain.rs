@@ -2,7 +2,7 @@
 
 /// A heap whose memory only its own functions may resize and release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Domain {
+pub enum Domain {
     /// `PyObject_Malloc`: objects, and nothing else on the free-threaded build.
     Object,
     /// `PyMem_Malloc`.
@@ -14,11 +14,8 @@ pub(super) enum Domain {
 }
 
 impl Domain {
-    /// All of them.
-    pub(super) const ALL: &[Self] = &[Self::Object, Self::Mem, Self::Raw, Self::C];
-
     /// The function that releases memory of this domain.
-    pub(super) fn release(self) -> &'static str {
+    pub fn release(self) -> &'static str {
         match self {
             Self::Object => "PyObject_Free",
             Self::Mem => "PyMem_Free",
@@ -30,7 +27,7 @@ impl Domain {
 
 /// What a function does with memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Act {
+pub enum Act {
     /// Gives new memory.
     Allocate,
     /// Takes the memory of its first argument and gives it back in another size.
@@ -41,14 +38,17 @@ pub(super) enum Act {
 
 /// A function that allocates or releases memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Allocator {
-    pub(super) name: &'static str,
-    pub(super) domain: Domain,
-    pub(super) act: Act,
+pub struct Allocator {
+    /// Its name.
+    pub name: &'static str,
+    /// The heap that its memory comes from, or goes back to.
+    pub domain: Domain,
+    /// What it does.
+    pub act: Act,
 }
 
 /// Names of the functions that give memory of the object domain without making an object of it.
-pub(super) const OBJECT_ALLOCATORS: &[&str] = &[
+pub const OBJECT_ALLOCATORS: &[&str] = &[
     "PyObject_Malloc",
     "PyObject_Calloc",
     "PyObject_Realloc",
@@ -91,7 +91,7 @@ pub(super) fn allocator(name: &str) -> Option<&'static Allocator> {
 }
 
 /// The function of the `PyMem_` family that does what `name` does in the object domain.
-pub(super) fn in_mem_domain(name: &str) -> Option<&'static str> {
+pub fn in_mem_domain(name: &str) -> Option<&'static str> {
     Some(match name {
         "PyObject_Malloc" | "PyObject_MALLOC" => "PyMem_Malloc",
         "PyObject_Calloc" | "PyObject_CALLOC" => "PyMem_Calloc",

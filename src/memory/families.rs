@@ -14,23 +14,27 @@ use super::graph::{Graph, Holder, Node};
 
 /// A call that allocates or releases, in the files.
 #[derive(Debug, Clone)]
-pub(super) struct Member {
-    pub(super) call: CallSite,
-    pub(super) allocator: &'static Allocator,
+pub struct Member {
+    /// The call.
+    pub call: CallSite,
+    /// What it calls.
+    pub allocator: &'static Allocator,
     /// The name of the function, or the use of the macro that made the call.
-    pub(super) place: Span,
+    pub place: Span,
     /// The macro whose body makes the call.
-    pub(super) from_macro: Option<String>,
+    pub from_macro: Option<String>,
     /// What it takes may come from code that is not seen.
-    pub(super) comes: bool,
+    pub comes: bool,
     /// The function that makes a Python object of what it gives.
-    pub(super) made_by: Option<Box<str>>,
+    pub made_by: Option<Box<str>>,
 }
 
 type Span = (FileId, ByteSpan);
 
 impl Member {
-    pub(super) fn note(&self) -> Note {
+    /// What it does to the memory, for a finding about another.
+    #[must_use]
+    pub fn note(&self) -> Note {
         let name = self.allocator.name;
         let text = match self.allocator.act {
             Act::Allocate => format!("`{name}` allocates it here"),
@@ -47,22 +51,22 @@ impl Member {
 
 /// Calls that must agree on the allocator: memory that one of them gives gets to another.
 #[derive(Debug, Default)]
-pub(super) struct Family {
+pub struct Family {
     /// The calls, each text once, by file and place.
-    pub(super) members: Vec<Member>,
+    pub members: Vec<Member>,
     /// Pairs of members, by number: the second takes memory that the first gives.
-    pub(super) pairs: Vec<(usize, usize)>,
+    pub pairs: Vec<(usize, usize)>,
     /// Memory that a member gives becomes a Python object.
-    pub(super) makes_objects: bool,
+    pub makes_objects: bool,
     /// A member may also be given Python objects.
-    pub(super) takes_objects: bool,
+    pub takes_objects: bool,
     /// Clauses about how a pointer gets to code that is not seen.
-    pub(super) leaves: BTreeSet<String>,
+    pub leaves: BTreeSet<String>,
 }
 
 impl Family {
     /// The domains of the members that do one of `acts`.
-    pub(super) fn domains(&self, acts: &[Act]) -> BTreeSet<Domain> {
+    pub fn domains(&self, acts: &[Act]) -> BTreeSet<Domain> {
         let chosen = self.members.iter();
         chosen
             .filter(|member| acts.contains(&member.allocator.act))
@@ -71,11 +75,11 @@ impl Family {
     }
 }
 
-/// The families of the package that have a member of one of `domains`, by the place of their
-/// first member.
-pub(super) fn families(cx: &PackageCx<'_>, domains: &[Domain]) -> Vec<Family> {
+/// The families of the package, by the place of their first member.
+#[must_use]
+pub fn families(cx: &PackageCx<'_>) -> Vec<Family> {
     let mut followed = follow(cx.program);
-    let mut vertices = vertices(cx, &mut followed, domains);
+    let mut vertices = vertices(cx, &mut followed);
     let marks = Marks::new(cx, &followed);
     let takers = takers(&vertices);
     let mut groups = Groups::new(vertices.len());
@@ -136,24 +140,10 @@ struct Vertex {
     given: Vec<Node>,
 }
 
-/// The calls, by place. Those that have nothing to do with one of `domains` are left out.
-fn vertices(cx: &PackageCx<'_>, followed: &mut Followed, domains: &[Domain]) -> Vec<Vertex> {
-    let mut wanted = BTreeSet::new();
-    let sites = std::mem::take(&mut followed.sites);
-    for site in sites
-        .iter()
-        .filter(|site| domains.contains(&site.allocator.domain))
-    {
-        for node in site.taken.iter().chain(&site.given) {
-            wanted.insert(followed.graph.root(*node));
-        }
-    }
+/// The calls, by place.
+fn vertices(cx: &PackageCx<'_>, followed: &mut Followed) -> Vec<Vertex> {
     let mut by_place: BTreeMap<(Span, &str), Vertex> = BTreeMap::new();
-    for site in sites {
-        let mut nodes = site.taken.iter().chain(&site.given);
-        if !nodes.any(|node| wanted.contains(&followed.graph.root(*node))) {
-            continue;
-        }
+    for site in std::mem::take(&mut followed.sites) {
         let Some(member) = member(cx, site.call, site.allocator) else {
             continue;
         };
