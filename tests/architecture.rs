@@ -22,6 +22,7 @@ const LAYERS: &[&str] = &[
     "edit",
     "compat",
     "program",
+    "memory",
     "ownership",
     "roles",
     "provenance",

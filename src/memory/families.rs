@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ast::{ExprId, ExprKind};
+use crate::ast::ExprKind;
 use crate::preprocess::Place;
-use crate::program::CallSite;
-use crate::rule::{Note, PackageCx};
+use crate::program::{CallIndex, CallSite, Program};
 use crate::source::{ByteSpan, FileId};
 
 use super::domain::{Act, Allocator, Domain};
@@ -30,24 +29,6 @@ pub struct Member {
 }
 
 type Span = (FileId, ByteSpan);
-
-impl Member {
-    /// What it does to the memory, for a finding about another.
-    #[must_use]
-    pub fn note(&self) -> Note {
-        let name = self.allocator.name;
-        let text = match self.allocator.act {
-            Act::Allocate => format!("`{name}` allocates it here"),
-            Act::Resize => format!("`{name}` resizes it here"),
-            Act::Release => format!("`{name}` releases it here"),
-        };
-        Note {
-            file: self.place.0,
-            span: self.place.1,
-            text,
-        }
-    }
-}
 
 /// Calls that must agree on the allocator: memory that one of them gives gets to another.
 #[derive(Debug, Default)]
@@ -77,10 +58,10 @@ impl Family {
 
 /// The families of the package, by the place of their first member.
 #[must_use]
-pub fn families(cx: &PackageCx<'_>) -> Vec<Family> {
-    let mut followed = follow(cx.program);
-    let mut vertices = vertices(cx, &mut followed);
-    let marks = Marks::new(cx, &followed);
+pub fn families(program: &Program<'_>, calls: &CallIndex) -> Vec<Family> {
+    let mut followed = follow(program);
+    let mut vertices = vertices(program, &mut followed);
+    let marks = Marks::new(calls, &followed);
     let takers = takers(&vertices);
     let mut groups = Groups::new(vertices.len());
     let mut facts = Vec::new();
@@ -141,10 +122,10 @@ struct Vertex {
 }
 
 /// The calls, by place.
-fn vertices(cx: &PackageCx<'_>, followed: &mut Followed) -> Vec<Vertex> {
+fn vertices(program: &Program<'_>, followed: &mut Followed) -> Vec<Vertex> {
     let mut by_place: BTreeMap<(Span, &str), Vertex> = BTreeMap::new();
     for site in std::mem::take(&mut followed.sites) {
-        let Some(member) = member(cx, site.call, site.allocator) else {
+        let Some(member) = member(program, site.call, site.allocator) else {
             continue;
         };
         let vertex = by_place
@@ -186,12 +167,12 @@ impl Groups {
 struct Marks(BTreeMap<Node, Vec<Mark>>);
 
 impl Marks {
-    fn new(cx: &PackageCx<'_>, followed: &Followed) -> Self {
+    fn new(calls: &CallIndex, followed: &Followed) -> Self {
         let mut marks: BTreeMap<Node, Vec<Mark>> = BTreeMap::new();
         for (node, mark) in &followed.marks {
             marks.entry(*node).or_default().push(mark.clone());
         }
-        for (name, node) in in_gaps(cx, &followed.graph) {
+        for (name, node) in in_gaps(calls, &followed.graph) {
             let of_node = marks.entry(node).or_default();
             let what = format!("code that was not understood names `{name}`");
             of_node.push(Mark::Leaves(what));
@@ -225,7 +206,7 @@ impl Marks {
 }
 
 /// Holders whose names stand in text that was not understood, which may do anything with them.
-fn in_gaps(cx: &PackageCx<'_>, graph: &Graph) -> Vec<(Box<str>, Node)> {
+fn in_gaps(calls: &CallIndex, graph: &Graph) -> Vec<(Box<str>, Node)> {
     let named = graph.named().filter_map(|(holder, node)| match holder {
         Holder::Local(..) => None,
         Holder::Global(name)
@@ -233,17 +214,21 @@ fn in_gaps(cx: &PackageCx<'_>, graph: &Graph) -> Vec<(Box<str>, Node)> {
         | Holder::Param(name, _)
         | Holder::Result(name) => Some((name.clone(), node)),
     });
-    named.filter(|(name, _)| cx.is_in_gap(name)).collect()
+    named.filter(|(name, _)| calls.is_in_gap(name)).collect()
 }
 
-fn member(cx: &PackageCx<'_>, call: CallSite, allocator: &'static Allocator) -> Option<Member> {
-    let callee = callee(cx, call)?;
-    let (place, from_macro) = match cx.place(call.item, callee)? {
+fn member(program: &Program<'_>, call: CallSite, allocator: &'static Allocator) -> Option<Member> {
+    let item = program.item(call.item);
+    let tree = item.tree()?;
+    let ExprKind::Call { callee, .. } = tree.expr(call.expr).kind else {
+        return None;
+    };
+    let (place, from_macro) = match item.tokens.place(tree.expr(callee).range) {
         Place::File(file, span) | Place::Argument { file, span, .. } => ((file, span), None),
         Place::Macro { name, call, .. } => (call, Some(name.to_string())),
     };
     // `#define ALLOC PyObject_Malloc`: the text is the name of the macro.
-    let text = cx.file(place.0).slice(place.1);
+    let text = program.files.get(place.0).slice(place.1);
     let from_macro = from_macro.or_else(|| {
         (text != allocator.name.as_bytes()).then(|| String::from_utf8_lossy(text).into_owned())
     });
@@ -255,11 +240,4 @@ fn member(cx: &PackageCx<'_>, call: CallSite, allocator: &'static Allocator) -> 
         comes: false,
         made_by: None,
     })
-}
-
-fn callee(cx: &PackageCx<'_>, call: CallSite) -> Option<ExprId> {
-    match &cx.tree(call.item)?.expr(call.expr).kind {
-        ExprKind::Call { callee, .. } => Some(*callee),
-        _ => None,
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Body, Program};
+use super::Program;
 use crate::ast::{ExprId, ExprKind, Name, Tree};
 
 /// Names an item of the program.
@@ -52,10 +52,8 @@ impl CallIndex {
     pub fn new(program: &Program<'_>) -> Self {
         let mut index = Self::default();
         for (at, item) in (0u32..).zip(&program.items) {
-            match &item.body {
-                Some(Body::Function(function)) => index.add(ItemId(at), &function.tree),
-                Some(Body::Declaration(declaration)) => index.add(ItemId(at), &declaration.tree),
-                None => {}
+            if let Some(tree) = item.tree() {
+                index.add(ItemId(at), tree);
             }
         }
         for (at, gap) in program.gaps.iter().enumerate() {

@@ -16,7 +16,7 @@ pub use with_gil::WithGil;
 
 use std::sync::Arc;
 
-use crate::ast::{Declaration, Function};
+use crate::ast::{Declaration, Function, Tree};
 use crate::facts::Functions;
 use crate::parse::TypeNames;
 use crate::preprocess::{FileIndex, Includes, ItemTokens, MissingHeader};
@@ -66,6 +66,17 @@ pub struct ProgramItem {
     pub body: Option<Body>,
 }
 
+impl ProgramItem {
+    /// Its tree, if it was parsed.
+    #[must_use]
+    pub fn tree(&self) -> Option<&Tree> {
+        match self.body.as_ref()? {
+            Body::Function(function) => Some(&function.tree),
+            Body::Declaration(declaration) => Some(&declaration.tree),
+        }
+    }
+}
+
 /// A parsed item.
 #[derive(Debug, Clone)]
 pub enum Body {
@@ -89,6 +100,12 @@ pub struct Gap {
 }
 
 impl Program<'_> {
+    /// The item with this id.
+    #[must_use]
+    pub fn item(&self, id: ItemId) -> &ProgramItem {
+        &self.items[id.0 as usize]
+    }
+
     /// The parsed functions.
     pub fn functions(&self) -> impl Iterator<Item = (&ProgramItem, &Function)> {
         self.items.iter().filter_map(|item| match &item.body {

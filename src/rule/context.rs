@@ -176,7 +176,8 @@ impl<'a> PackageCx<'a> {
 
     /// The allocations and releases of the package by the memory that they meet.
     pub fn memory(&self) -> &[Family] {
-        self.memory.get_or_init(|| families(self))
+        self.memory
+            .get_or_init(|| families(self.program, &self.calls))
     }
 
     /// What functions do to the thread of their caller.
@@ -363,11 +364,7 @@ impl<'a> PackageCx<'a> {
     /// The tree of an item.
     #[must_use]
     pub fn tree(&self, id: ItemId) -> Option<&'a Tree> {
-        match &self.item(id).body {
-            Some(Body::Function(function)) => Some(&function.tree),
-            Some(Body::Declaration(declaration)) => Some(&declaration.tree),
-            None => None,
-        }
+        self.item(id).tree()
     }
 
     /// What an expression is in the files.

@@ -51,43 +51,40 @@ pub(super) fn failures(
     author: Author,
 ) -> Vec<Failed> {
     let mut failures = Vec::new();
-    let mut add = |file, original, result, failure| {
-        failures.push(Failed {
-            file,
-            original,
-            result,
-            failure,
-        });
-    };
     for gap in &result.gaps {
         if let Some(applied) = applied.get(&gap.file)
             && !is_old(original.program, gap)
         {
-            let failure = Failure::Wrong(format!("the result does not parse ({})", gap.reason));
-            let span = original_span(applied, gap.span);
-            add(gap.file, vec![span], gap.span, failure);
+            failures.push(Failed {
+                file: gap.file,
+                original: vec![original_span(applied, gap.span)],
+                result: gap.span,
+                failure: Failure::Wrong(format!("the result does not parse ({})", gap.reason)),
+            });
         }
     }
     let handing = contract::changed(original, result, applied);
     let functions: Vec<_> = result.functions().collect();
-    let of_functions = functions.par_iter().map(|&(item, function)| {
-        let applied = applied.get(&item.place.0)?;
-        let changed = Changed {
+    failures.par_extend(functions.par_iter().flat_map_iter(|&(item, function)| {
+        let (file, place) = item.place;
+        let changed = applied.get(&file).map(|applied| Changed {
             original,
             item,
             function,
             applied,
             handing: &handing,
-        };
-        let span = original_span(applied, item.place.1);
-        Some((item.place, span, of_function(changed, result, author)))
-    });
-    for ((file, place), span, failures) in of_functions.collect::<Vec<_>>().into_iter().flatten() {
-        for (call, failure) in failures {
-            let original = call.into_iter().chain([span]).collect();
-            add(file, original, place, failure);
-        }
-    }
+        });
+        let failures = changed.map(|changed| (changed, of_function(changed, result, author)));
+        failures.into_iter().flat_map(move |(changed, failures)| {
+            let span = original_span(changed.applied, place);
+            failures.into_iter().map(move |(call, failure)| Failed {
+                file,
+                original: call.into_iter().chain([span]).collect(),
+                result: place,
+                failure,
+            })
+        })
+    }));
     failures.extend(contract::failures(original, result, applied, &handing));
     failures.extend(variants::failures(original, result, applied, &handing));
     failures.extend(domains::failures(original, applied));

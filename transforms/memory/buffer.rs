@@ -5,6 +5,8 @@ use crate::edit::{Confidence, Fix};
 use crate::memory::{Act, Domain, Family, Member, OBJECT_ALLOCATORS, in_mem_domain};
 use crate::rule::{Finding, Outcome, PackageCx};
 
+use super::note;
+
 declare_rule! {
     /// ## What it does
     /// Finds memory that is allocated by `PyObject_Malloc`, `PyObject_Calloc` or
@@ -75,7 +77,7 @@ fn finding(cx: &PackageCx<'_>, family: &Family) -> Option<Finding> {
     let others = family.members.iter();
     let notes = others
         .filter(|member| member.place != first.place)
-        .map(Member::note);
+        .map(note);
     let name = first.allocator.name;
     Some(Finding {
         rule: &BUFFER_IN_OBJECT_DOMAIN,

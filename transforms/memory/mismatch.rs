@@ -4,6 +4,8 @@ use crate::declare_rule;
 use crate::memory::{Family, Member, PYTHON_ALLOCATORS};
 use crate::rule::{Finding, Outcome, PackageCx};
 
+use super::note;
+
 declare_rule! {
     /// ## What it does
     /// Finds memory that one family of functions allocates and another resizes or releases:
@@ -85,7 +87,7 @@ fn finding(cx: &PackageCx<'_>, from: &Member, to: &Member) -> Finding {
             "`{}` gets memory that `{}` allocated",
             takes.name, gives.name
         ),
-        notes: vec![from.note()],
+        notes: vec![note(from)],
         outcome: Outcome::Manual(format!(
             "release it by `{}`, or allocate it by the family of `{}`",
             gives.domain.release(),
