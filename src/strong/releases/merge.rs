@@ -49,10 +49,8 @@ pub(in crate::strong) fn merged(
             continue;
         }
         let is_shorter = shorten(follower, &mut decisions, slots);
-        if !is_shorter
-            && new_else
-            && let Some(slots) = slots_up_to(scene, chain, leaves, &decisions)
-        {
+        // Releases stand in the middle of a branch that some path leaves, too.
+        if !is_shorter && let Some(slots) = slots_up_to(scene, chain, leaves, &decisions) {
             shorten(follower, &mut decisions, slots);
         }
     }
