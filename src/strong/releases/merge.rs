@@ -141,7 +141,7 @@ pub(in crate::strong) fn length(decisions: &Decisions) -> usize {
     let slots = decisions.releases.keys();
     let is_new = |slot: &&Slot| matches!(slot, Slot::Else(_) | Slot::Inside(_));
     let elses = slots.filter(is_new).count();
-    decisions.releases.len() + decisions.held.len() + elses
+    decisions.releases.len() + decisions.replaced.len() + decisions.held.len() + elses
 }
 
 /// The slots in the branches of a chain of `if`s from which paths come to its end. Exits in a
