@@ -180,7 +180,7 @@ fn a_flag_tells_whether_the_variable_is_set() {
              }
         -    return use(item);
         +    result = use(item);
-        +    Py_XDECREF(item);
+        +    Py_DECREF(item);
         +    return result;
          }
         "#);
