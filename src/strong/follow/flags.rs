@@ -82,7 +82,11 @@ impl Follower<'_, '_> {
     /// The number that a condition asks for.
     fn tested(&self, condition: ExprId) -> Option<LocalId> {
         let tested = match self.scene.tree.expr(condition).kind {
-            ExprKind::Binary { lhs, .. } => lhs,
+            ExprKind::Binary {
+                op: BinaryOp::Equals | BinaryOp::NotEquals,
+                lhs,
+                ..
+            } => lhs,
             _ => condition,
         };
         let local = self.scene.as_local(tested);
@@ -100,12 +104,13 @@ impl Follower<'_, '_> {
 impl State {
     /// The flags where this path meets another.
     pub(super) fn joined_flags(&self, other: &Self) -> BTreeSet<Carrier> {
-        match (may_be_null(self), may_be_null(other)) {
-            (true, true) => &self.flags & &other.flags,
-            (true, false) => self.flags.clone(),
-            (false, true) => other.flags.clone(),
-            // Where there is an object, any number may tell that.
-            (false, false) => BTreeSet::new(),
+        // Where there is an object, any number may tell that.
+        let is_there = |state: &Self| matches!(state.hold, Hold::Held { null: false, .. });
+        match (is_there(self), is_there(other)) {
+            (true, true) => BTreeSet::new(),
+            (true, false) => other.flags.clone(),
+            (false, true) => self.flags.clone(),
+            (false, false) => &self.flags & &other.flags,
         }
     }
 }

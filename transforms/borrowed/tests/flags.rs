@@ -200,3 +200,40 @@ fn of_an_earlier_item() {
      }
     ");
 }
+
+#[test]
+fn a_part_of_a_number() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = NULL;
+    int mode = count_it(list);
+    if (mode & 4) {
+        item = PyList_GetItem(list, i);
+        if (item == NULL)
+            return -1;
+    }
+    if (!mode)
+        return 0;
+    i = use(item);
+    return i;
+"#
+    ), @"
+    @@
+         int mode = count_it(list);
+         if (mode & 4) {
+    -        item = PyList_GetItem(list, i);
+    +        item = PyList_GetItemRef(list, i);
+             if (item == NULL)
+                 return -1;
+         }
+    -    if (!mode)
+    +    if (!mode) {
+    +        Py_XDECREF(item);
+             return 0;
+    +    }
+         i = use(item);
+    +    Py_XDECREF(item);
+         return i;
+     }
+    ");
+}
