@@ -168,10 +168,19 @@ fn only_releases(edit: &Edit) -> bool {
     edit.span.is_empty() && !edit.text.is_empty() && lines.all(releases)
 }
 
-/// Whether an insertion begins with a lookup.
+/// Whether an insertion begins with a lookup, or with what that needs.
+///
+/// ```c
+/// PyObject *value;
+/// PyObject *exc = PyErr_GetRaisedException();
+/// (void)PyDict_GetItemRef(dict, key, &value);
+/// ```
 fn looks_up(edit: &Edit) -> bool {
-    let first = lines(edit).next();
-    first.is_some_and(|line| line.windows(4).any(|text| text == b"Ref("))
+    let has = |line: &[u8], text: &[u8]| line.windows(text.len()).any(|at| at == text);
+    let declares = |line: &[u8]| has(line, b" *") && !has(line, b"(") && !has(line, b"=");
+    let prepares = |line: &&[u8]| declares(line) || has(line, b"= PyErr_GetRaisedException()");
+    let first = lines(edit).find(|line| !prepares(line));
+    first.is_some_and(|line| has(line, b"Ref("))
 }
 
 fn lines(edit: &Edit) -> impl Iterator<Item = &[u8]> {
@@ -284,6 +293,11 @@ mod tests {
         let right = format!("  Py_XDECREF(a);\n{lookup}");
         assert_eq!(merged([&second, &first]), right);
         assert_eq!(merged([&first, &second]), right);
+        let mut declared = Fix::safe("declared");
+        let lookup = "  PyObject *b;\n  if (PyDict_GetItemRef(d, k, &b) < 0)\n";
+        declared.insert(FILE, ByteOffset(5), lookup);
+        let right = format!("  Py_XDECREF(a);\n{lookup}");
+        assert_eq!(merged([&declared, &first]), right);
         // What a statement needs in front of it stays.
         let mut other = Fix::safe("other");
         other.insert(FILE, ByteOffset(5), "  begin(b);\n");

@@ -128,9 +128,14 @@ impl<'a> Head<'a> {
     /// The declaration of a variable for the result; `None` if there is none.
     #[must_use]
     pub fn result_variable(&self, name: &str) -> Option<String> {
-        let pointer = if self.result.ends_with('*') { "" } else { " " };
+        // `PyObject *name`, but `PyObject* name`
+        let has_star_at_name = self
+            .result
+            .trim_end_matches('*')
+            .ends_with(char::is_whitespace);
+        let gap = if has_star_at_name { "" } else { " " };
         let is_void = self.function.ret.is_void();
-        (!is_void).then(|| format!("{}{pointer}{name};", self.result))
+        (!is_void).then(|| format!("{}{gap}{name};", self.result))
     }
 
     /// How lines end.

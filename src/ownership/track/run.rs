@@ -323,7 +323,7 @@ fn refine(stepper: &Stepper<'_>, state: &mut State, condition: &Condition, holds
 }
 
 /// The outcome of a comparison, if it is the same whatever is unknown.
-fn compare(left: Value, comparison: Comparison, right: Value) -> Option<bool> {
+pub(super) fn compare(left: Value, comparison: Comparison, right: Value) -> Option<bool> {
     let zero = |value: Value| matches!(value, Value::Null | Value::Int(0));
     let pointer = |value: Value| {
         matches!(

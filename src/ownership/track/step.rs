@@ -95,15 +95,8 @@ impl<'a> Stepper<'a> {
                 if *op == Op::Look {
                     self.look(&state, operands, instr.source);
                 }
-                let mut operands = self.facts.pointers(*op, operands);
-                let derived = operands.find_map(|o| match self.value(&state, o) {
-                    // (char *)v + sizeof(PyObject)
-                    Value::Derived(id) | Value::MaybeDerived(id) | Value::Instance(id) => {
-                        Some(Value::MaybeDerived(id))
-                    }
-                    _ => None,
-                });
-                state.set_temp(*dst, derived.unwrap_or(Value::Unknown), None);
+                let made = self.computed(&state, *op, operands);
+                state.set_temp(*dst, made, None);
             }
             InstrKind::Declare { local } => {
                 // Who releases a reference of the caller's was there before any fix.

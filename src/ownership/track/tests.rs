@@ -230,6 +230,15 @@ fn conditional_expressions_and_flags_are_followed() {
         if (owned) Py_DECREF(v);
         Py_RETURN_NONE;";
     assert_eq!(troubles(body), "");
+    let body = "PyObject *v; int found;
+        PyDict_GetItemRef(self, args, &v);
+        found = v != NULL;
+        if (found) Py_DECREF(v);
+        return other();";
+    assert_eq!(troubles(body), "");
+    let turned = body.replace("if (found)", "if (!found)");
+    let wrong = "Leak at other()\nReleaseOfNull at Py_DECREF(v)";
+    assert_eq!(troubles(&turned), wrong);
 }
 
 #[test]

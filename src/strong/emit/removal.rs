@@ -164,9 +164,6 @@ impl Draft<'_, '_> {
         if self.around.contains_key(&then) {
             return self.take_line_of_else(removed);
         }
-        if self.around.contains_key(&otherwise) {
-            return None;
-        }
         if stmt == then {
             let span = self.scene.span(cond)?;
             let negated = self.negated(cond)?;

@@ -78,6 +78,8 @@ pub(in crate::strong) struct State {
     pub texts: BTreeSet<Carrier>,
     /// Fields of variables that point into the object: `in.src`.
     pub parts: BTreeSet<Part>,
+    /// Numbers that are zero wherever the object is `NULL`.
+    pub flags: BTreeSet<Carrier>,
     /// Where the last object was released on the paths that lead here.
     pub released: BTreeSet<Slot>,
     /// Variables that own a reference of the code's own, if they are the object.
@@ -106,6 +108,7 @@ impl State {
         carriers: BTreeMap::new(),
         texts: BTreeSet::new(),
         parts: BTreeSet::new(),
+        flags: BTreeSet::new(),
         released: BTreeSet::new(),
         owned: BTreeSet::new(),
         mixed: false,
@@ -170,6 +173,7 @@ impl State {
         self.carriers.clear();
         self.texts.clear();
         self.parts.clear();
+        self.flags.clear();
         self.released.clear();
         self.owned.clear();
         self.mixed = false;
@@ -209,6 +213,7 @@ impl State {
             return true;
         }
         let before = self.clone();
+        self.flags = self.joined_flags(other);
         self.join_texts(other);
         if apart {
             self.join_apart(other);

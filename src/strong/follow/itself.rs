@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Function, Init, LocalId, StmtKind, Tree, UnaryOp};
 use crate::roles::{Param, Role};
 use crate::rule::{ItemId, PackageCx};
 use crate::strong::scene::Scene;
@@ -38,14 +38,15 @@ struct Search<'c, 'a> {
 impl Search<'_, '_> {
     /// Whether a value in `function` is a parameter that gets the object of a method, and keeps it.
     fn is_own(&mut self, item: ItemId, function: &Function, value: ExprId) -> bool {
-        let Some(local) = named(&function.tree, value) else {
+        let tree = &function.tree;
+        let Some(local) = named(tree, value).filter(|&local| !is_changed(tree, local)) else {
             return false;
         };
-        // A static method gets `NULL` as its `PyObject *self`.
-        let is_typed = !function.tree.local(local).ty.is_py_object_pointer();
         let index = function.params.iter().position(|&param| param == local);
-        let Some(index) = index.filter(|_| is_typed && !is_changed(&function.tree, local)) else {
-            return false;
+        let Some(index) = index else {
+            // `List *list = (List *)self;`
+            let first = first_value(tree, local);
+            return first.is_some_and(|first| self.is_own(item, function, first));
         };
         let roles = self.cx.roles().into_iter();
         let mut roles = roles.flat_map(|roles| roles.of(self.cx.item(item), function));
@@ -54,7 +55,10 @@ impl Search<'_, '_> {
             let is_known = function.is_static && self.cx.mention(&function.name).is_none();
             return is_known && !calls.is_empty() && self.is_passed(item, function, index);
         };
-        let gives = |role: &Role| gives_own(role, index);
+        // A static method gets `NULL` as its `PyObject *self`.
+        let is_typed = !tree.local(local).ty.is_py_object_pointer();
+        let is_there = |role: &Role| is_typed || !matches!(role, Role::Method(_));
+        let gives = |role: &Role| gives_own(role, index) && is_there(role);
         gives(first) && roles.all(gives) && self.is_passed(item, function, index)
     }
 
@@ -90,6 +94,18 @@ fn gives_own(role: &Role, index: usize) -> bool {
 /// The variable that a value is, whatever it is cast to.
 fn named(tree: &Tree, value: ExprId) -> Option<LocalId> {
     tree.as_local(tree.without_casts(value))
+}
+
+/// What a variable is declared with.
+fn first_value(tree: &Tree, local: LocalId) -> Option<ExprId> {
+    let StmtKind::Decl(decls) = &tree.stmt(tree.local(local).decl?).kind else {
+        return None;
+    };
+    match decls.iter().find(|decl| decl.local == local)?.init {
+        // `int unset = unset;`
+        Some(Init::Expr(value)) => Some(value).filter(|&value| named(tree, value) != Some(local)),
+        _ => None,
+    }
 }
 
 /// Whether the function gives `local` another value, or its address away.

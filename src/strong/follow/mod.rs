@@ -14,6 +14,7 @@ pub(super) mod apart;
 pub(super) mod arms;
 mod awaited;
 pub(super) mod counts;
+mod flags;
 mod forgotten;
 pub(super) mod hold;
 mod itself;
@@ -321,6 +322,7 @@ impl Follower<'_, '_> {
                 && let Hold::Held { null, .. } = &mut next.hold
             {
                 *null = true;
+                next.flags.clear();
             }
             if let Some(slot) = self.slots.on_edge(id, edge) {
                 let point = Point {

@@ -80,6 +80,7 @@ impl Follower<'_, '_> {
             InstrKind::Asm => {}
         }
         follow_text(instr, state);
+        self.follow_flag(instr, state);
     }
 
     /// Whether a read stands in an `assert`, and says nothing of builds without.
@@ -306,6 +307,9 @@ impl Follower<'_, '_> {
         if !condition.rhs.is_zero() {
             let operands = [condition.lhs.clone(), condition.rhs.clone()];
             self.compared(condition.expr, &operands, state);
+        }
+        if condition.rhs.is_zero() {
+            self.refine_flag(condition, zero, state);
         }
         let weak = self.weak.as_ref();
         let for_none = weak.is_some_and(|weak| weak.is_none_test(condition.expr));

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::merge::length;
-use super::starting_null;
+use super::{meeting, starting_null};
 use crate::ast::{ExprId, Parent, StmtId, StmtKind};
 use crate::strong::exits::branch::stmts;
 use crate::strong::exits::exit::Failure;
@@ -48,7 +48,7 @@ pub(in crate::strong) fn at_label(
 /// The decisions that do without these slots.
 fn without(follower: &mut Follower<'_, '_>, slots: BTreeSet<Slot>) -> Option<Decisions> {
     follower.suppressed = slots;
-    let direct = follower.run().ok();
+    let direct = meeting(follower).ok();
     let found = direct.or_else(|| starting_null(follower));
     follower.starts_null = false;
     found

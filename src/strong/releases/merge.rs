@@ -37,26 +37,28 @@ pub(in crate::strong) fn merged(
         if looks_up_inside(follower, chain) {
             continue;
         }
-        let slots = match scene.tree.stmt(chain).kind {
-            StmtKind::Switch { .. } => slots_up_to(scene, chain, leaves_switch, &decisions),
-            _ => Some(slots_within(scene, chain)),
+        let choices = match scene.tree.stmt(chain).kind {
+            StmtKind::Switch { .. } => [slots_up_to(scene, chain, leaves_switch, &decisions), None],
+            _ => [
+                Some(slots_within(scene, chain)),
+                // Releases stand in the middle of a branch that some path leaves, too.
+                slots_up_to(scene, chain, leaves, &decisions),
+            ],
         };
-        let Some(slots) = slots else { continue };
-        let used = |slot: &&Slot| decisions.releases.contains_key(slot);
-        let used: Vec<&Slot> = slots.iter().filter(used).collect();
-        let new_else = matches!(used[..], [Slot::Else(_) | Slot::Inside(_)]);
-        if used.len() < 2 && !new_else {
-            continue;
-        }
-        let is_shorter = shorten(follower, &mut decisions, slots);
-        if !is_shorter
-            && new_else
-            && let Some(slots) = slots_up_to(scene, chain, leaves, &decisions)
-        {
-            shorten(follower, &mut decisions, slots);
+        for slots in choices.into_iter().flatten() {
+            if are_several(&slots, &decisions) && shorten(follower, &mut decisions, slots) {
+                break;
+            }
         }
     }
     decisions
+}
+
+/// Whether several of `slots` have releases, or one that needs an `else` for it.
+fn are_several(slots: &BTreeSet<Slot>, decisions: &Decisions) -> bool {
+    let used = |slot: &&Slot| decisions.releases.contains_key(slot);
+    let used: Vec<&Slot> = slots.iter().filter(used).collect();
+    used.len() > 1 || matches!(used[..], [Slot::Else(_) | Slot::Inside(_)])
 }
 
 /// Does without `slots` from here on, if that is shorter.
@@ -143,7 +145,7 @@ pub(in crate::strong) fn length(decisions: &Decisions) -> usize {
     let slots = decisions.releases.keys();
     let is_new = |slot: &&Slot| matches!(slot, Slot::Else(_) | Slot::Inside(_));
     let elses = slots.filter(is_new).count();
-    decisions.releases.len() + decisions.held.len() + elses
+    decisions.releases.len() + decisions.replaced.len() + decisions.held.len() + elses
 }
 
 /// The slots in the branches of a chain of `if`s from which paths come to its end. Exits in a

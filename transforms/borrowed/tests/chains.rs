@@ -256,8 +256,8 @@ fn flags_that_gather_what_was_found() {
         -    return PyNumber_Add(first, second);
         +    }
         +    result = PyNumber_Add(first, second);
-        +    Py_XDECREF(first);
-        +    Py_XDECREF(second);
+        +    Py_DECREF(first);
+        +    Py_DECREF(second);
         +    return result;
          }
         "#);

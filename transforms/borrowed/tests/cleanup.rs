@@ -37,6 +37,41 @@ done:
 }
 
 #[test]
+fn the_way_that_ends_well_comes_to_the_label_as_well() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item;
+    item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return -1;
+    if (i < 3)
+        goto done;
+    if (i > 9) {
+        log_it("far");
+        goto done;
+    }
+    i = check(item);
+done:
+    return i;
+"#
+    ), @"
+    @@
+     {
+         PyObject *item;
+    -    item = PyList_GetItem(list, i);
+    +    item = PyList_GetItemRef(list, i);
+         if (item == NULL)
+             return -1;
+    @@
+         i = check(item);
+     done:
+    +    Py_DECREF(item);
+         return i;
+     }
+    ");
+}
+
+#[test]
 fn the_variable_starts_as_null_for_early_jumps() {
     insta::assert_snapshot!(int(
         r#"
@@ -145,7 +180,7 @@ fn a_flag_tells_whether_the_variable_is_set() {
              }
         -    return use(item);
         +    result = use(item);
-        +    Py_XDECREF(item);
+        +    Py_DECREF(item);
         +    return result;
          }
         "#);

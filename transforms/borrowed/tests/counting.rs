@@ -405,6 +405,83 @@ fn a_branch_goes_with_what_it_says_about_counts_alone() {
 }
 
 #[test]
+fn a_branch_goes_although_the_other_gets_a_release() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return NULL;
+    if (item != Py_None)
+        Py_INCREF(item);
+    else
+        item = PyList_New(0);
+    return item;
+"#
+    ), @"
+    @@
+     static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item = PyList_GetItem(list, i);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+         if (item == NULL)
+             return NULL;
+    -    if (item != Py_None)
+    -        Py_INCREF(item);
+    -    else
+    +    if (item == Py_None) {
+    +        Py_DECREF(item);
+             item = PyList_New(0);
+    +    }
+         return item;
+     }
+    ");
+}
+
+#[test]
+fn each_branch_releases_in_front_of_the_next_object() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return NULL;
+    if (item != Py_None)
+        Py_INCREF(item);
+    else if (i == 0)
+        item = PyList_New(0);
+    else
+        item = PyDict_New();
+    return item;
+"#
+    ), @"
+    @@
+     static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item = PyList_GetItem(list, i);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+         if (item == NULL)
+             return NULL;
+    -    if (item != Py_None)
+    -        Py_INCREF(item);
+    -    else if (i == 0)
+    -        item = PyList_New(0);
+    -    else
+    -        item = PyDict_New();
+    +    if (item == Py_None) {
+    +        if (i == 0) {
+    +            Py_DECREF(item);
+    +            item = PyList_New(0);
+    +        }
+    +        else {
+    +            Py_DECREF(item);
+    +            item = PyDict_New();
+    +        }
+    +    }
+         return item;
+     }
+    ");
+}
+
+#[test]
 fn other_comments_of_a_branch_stay_in_it() {
     insta::assert_snapshot!(object(
         r#"

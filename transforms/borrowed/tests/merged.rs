@@ -126,6 +126,94 @@ fn a_release_in_one_branch_stays_there() {
 }
 
 #[test]
+fn in_the_middle_of_a_branch_that_some_path_leaves() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return -1;
+    if (i == 1) {
+        i = check(item);
+    } else if (i == 2) {
+        Py_ssize_t n;
+        if (find(item, &n) < 0) {
+            log_it("not found");
+            return -1;
+        }
+        note(n);
+        i = 3;
+    } else {
+        i = check(item) + 1;
+    }
+    return i;
+"#
+    ), @r#"
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item = PyList_GetItem(list, i);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+         if (item == NULL)
+             return -1;
+    @@
+             if (find(item, &n) < 0) {
+                 log_it("not found");
+    +            Py_DECREF(item);
+                 return -1;
+             }
+    @@
+             i = check(item) + 1;
+         }
+    +    Py_DECREF(item);
+         return i;
+     }
+    "#);
+}
+
+#[test]
+fn at_the_end_of_one_branch_and_in_the_middle_of_another() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *item = PyList_GetItem(list, i);
+    if (item == NULL)
+        return -1;
+    if (i == 1)
+        i = check(item);
+    else {
+        Py_ssize_t n;
+        if (find(item, &n) < 0)
+            return -1;
+        note(n);
+        i = 3;
+    }
+    return i;
+"#
+    ), @"
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item = PyList_GetItem(list, i);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+         if (item == NULL)
+             return -1;
+    @@
+         else {
+             Py_ssize_t n;
+    -        if (find(item, &n) < 0)
+    +        if (find(item, &n) < 0) {
+    +            Py_DECREF(item);
+                 return -1;
+    +        }
+             note(n);
+             i = 3;
+         }
+    +    Py_DECREF(item);
+         return i;
+     }
+    ");
+}
+
+#[test]
 fn behind_a_switch() {
     insta::assert_snapshot!(int(
         r#"

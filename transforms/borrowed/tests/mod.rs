@@ -24,6 +24,7 @@ mod facts;
 mod fast_items;
 mod fields;
 mod filled;
+mod flags;
 mod forgotten;
 mod further_on;
 mod given_up;

@@ -438,6 +438,81 @@ static PyMethodDef methods[] = {{"add", (PyCFunction)add, METH_O}, {NULL}};
 }
 
 #[test]
+fn a_slot_passes_its_own_object_on() {
+    insta::assert_snapshot!(run_triaged(&BORROWED_WEAKREF_OBJECT, r#"
+typedef struct { PyObject_HEAD } List;
+static PyObject *drop(List *self, PyObject *ref)
+{
+    PyObject *list = PyWeakref_GetObject(ref);
+    if (list != (PyObject *)self)
+        return NULL;
+    Py_RETURN_NONE;
+}
+static int set(PyObject *self, PyObject *ref, PyObject *value)
+{
+    List *list = (List *)self;
+    PyObject *dropped = drop(list, ref);
+    Py_XDECREF(dropped);
+    return dropped != NULL ? 0 : -1;
+}
+static PyMethodDef methods[] = {{"drop", (PyCFunction)drop, METH_O}, {NULL}};
+static PyMappingMethods mapping = {.mp_ass_subscript = set};
+"#), @"
+5: `PyWeakref_GetObject` gives a borrowed reference out of a weak reference, which keeps nothing alive: another thread can free it
+  safe: own the reference: `PyWeakref_GetRef`
+@@
+ static PyObject *drop(List *self, PyObject *ref)
+ {
+-    PyObject *list = PyWeakref_GetObject(ref);
+-    if (list != (PyObject *)self)
++    PyObject *list;
++    (void)PyWeakref_GetRef(ref, &list);
++    if (list != (PyObject *)self) {
++        Py_XDECREF(list);
+         return NULL;
++    }
++    Py_XDECREF(list);
+     Py_RETURN_NONE;
+ }
+");
+}
+
+#[test]
+fn a_static_method_passes_nothing_on() {
+    insta::assert_snapshot!(run_triaged(&BORROWED_WEAKREF_OBJECT, r#"
+static int is_same(PyObject *one, PyObject *ref)
+{
+    PyObject *list = PyWeakref_GetObject(ref);
+    return list == one;
+}
+static PyObject *same(PyObject *self, PyObject *ref)
+{
+    PyObject *copy = self;
+    return PyBool_FromLong(is_same(copy, ref));
+}
+static PyMethodDef methods[] = {{"same", same, METH_O | METH_STATIC}, {NULL}};
+"#), @"
+4: `PyWeakref_GetObject` gives a borrowed reference out of a weak reference, which keeps nothing alive: another thread can free it
+  safe: own the reference: `PyWeakref_GetRef`
+@@
+ static int is_same(PyObject *one, PyObject *ref)
+ {
+-    PyObject *list = PyWeakref_GetObject(ref);
+-    return list == one;
++    PyObject *list;
++    int result;
++    if (PyWeakref_GetRef(ref, &list) == 0) {
++        list = Py_NewRef(Py_None);
++    }
++    result = list == one;
++    Py_XDECREF(list);
++    return result;
+ }
+ static PyObject *same(PyObject *self, PyObject *ref)
+");
+}
+
+#[test]
 fn a_static_method_has_no_own_object() {
     insta::assert_snapshot!(run_triaged(&BORROWED_WEAKREF_OBJECT, r#"
 static PyObject *same(PyObject *self, PyObject *ref)

@@ -421,6 +421,19 @@ twice(PyObject *op,
 }
 
 #[test]
+fn the_result_of_a_wrapper_is_declared_as_the_head_has_it() {
+    let method = "\
+static PyObject* bump(Counter* self, PyObject* unused)
+{
+    return PyLong_FromLong(self->count++);
+}
+static PyObject *twice(PyObject *op, PyObject *args) { return bump((Counter *)op, args); }
+";
+    let split = object(method, BUMP_AND_TWICE);
+    assert!(split.contains("    PyObject* result;"), "{split}");
+}
+
+#[test]
 fn attributes_are_followed_through_helpers_and_frozen_ones_stay() {
     insta::assert_snapshot!(object("\
 static int
