@@ -29,6 +29,7 @@ mod further_on;
 mod given_up;
 mod guarded;
 mod helpers;
+mod in_declarations;
 mod joined;
 mod kept_apart;
 mod later;
