@@ -53,6 +53,7 @@ pub(in crate::strong) fn rewrite(
         draft.compat("Py_NewRef");
     }
     draft.doubt_order(lookup);
+    draft.doubt_jumps(lookup.call);
     if !matches!(lookup.shape, Shape::Guarded(_)) {
         name_again(draft, lookup, name)?;
     }

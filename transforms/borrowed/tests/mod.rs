@@ -31,6 +31,7 @@ mod guarded;
 mod helpers;
 mod in_declarations;
 mod joined;
+mod jumps;
 mod kept_apart;
 mod later;
 mod layout;
