@@ -266,9 +266,11 @@ fn fits(
     Ok(shape)
 }
 
-/// Whether a strong function can store its result in the variable: it is a `PyObject *`.
+/// Whether a strong function can store its result in the variable: it is a `PyObject *` with an
+/// address.
 pub(super) fn takes_result(scene: &Scene<'_>, local: LocalId) -> bool {
-    scene.tree.local(local).ty.takes_object()
+    let variable = scene.tree.local(local);
+    variable.ty.takes_object() && !variable.is_register
 }
 
 /// Whether the function is a `tp_traverse`: it takes a `visitproc`.

@@ -2,7 +2,7 @@
 
 use super::super::dict_item::BORROWED_DICT_ITEM;
 use super::{int, object};
-use crate::testing::report;
+use crate::testing::{self, report};
 
 #[test]
 fn assigned() {
@@ -160,6 +160,76 @@ fn one_that_the_address_would_lose_a_qualifier_of() {
     +    result = weigh(value, other);
     +    Py_XDECREF(value);
     +    Py_XDECREF(other);
+    +    return result;
+     }
+    ");
+}
+
+#[test]
+fn one_without_an_address() {
+    let text = "
+static int f(dict, key)
+    register PyObject *dict, *key;
+{
+    register PyObject *value = PyDict_GetItem(dict, key);
+    return weigh(value);
+}
+static int g(register PyObject *dict, PyObject *key)
+{
+    dict = PyDict_GetItem(dict, key);
+    return weigh(dict);
+}
+static int h(dict, key)
+    register PyObject *dict, *key;
+{
+    dict = PyDict_GetItem(dict, key);
+    return weigh(dict);
+}
+";
+    insta::assert_snapshot!(testing::run(&[&BORROWED_DICT_ITEM], text), @"
+    @@
+         register PyObject *dict, *key;
+     {
+    -    register PyObject *value = PyDict_GetItem(dict, key);
+    -    return weigh(value);
+    +    register PyObject *value;
+    +    PyObject *object;
+    +    int result;
+    +    if (PyDict_GetItemRef(dict, key, &object) < 0) {
+    +        PyErr_Clear();
+    +    }
+    +    value = object;
+    +    result = weigh(value);
+    +    Py_XDECREF(value);
+    +    return result;
+     }
+     static int g(register PyObject *dict, PyObject *key)
+     {
+    -    dict = PyDict_GetItem(dict, key);
+    -    return weigh(dict);
+    +    int result;
+    +    PyObject *object;
+    +    if (PyDict_GetItemRef(dict, key, &object) < 0) {
+    +        PyErr_Clear();
+    +    }
+    +    dict = object;
+    +    result = weigh(dict);
+    +    Py_XDECREF(dict);
+    +    return result;
+     }
+     static int h(dict, key)
+         register PyObject *dict, *key;
+     {
+    -    dict = PyDict_GetItem(dict, key);
+    -    return weigh(dict);
+    +    int result;
+    +    PyObject *object;
+    +    if (PyDict_GetItemRef(dict, key, &object) < 0) {
+    +        PyErr_Clear();
+    +    }
+    +    dict = object;
+    +    result = weigh(dict);
+    +    Py_XDECREF(dict);
     +    return result;
      }
     ");
