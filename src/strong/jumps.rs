@@ -12,6 +12,7 @@
 //! ```
 
 use super::emit::Draft;
+use super::plan::Lookup;
 use crate::ast::{ExprId, Tree};
 use crate::cfg::{Cfg, reaches};
 
@@ -34,9 +35,11 @@ pub(crate) fn jumped_back<'t>(tree: &'t Tree, cfg: &Cfg, call: ExprId) -> Option
 }
 
 impl Draft<'_, '_> {
-    /// Notes that the function may be jumped back into while it owns what `lookup` gives.
-    pub(in crate::strong) fn doubt_jumps(&mut self, lookup: ExprId) {
-        if let Some(name) = jumped_back(self.scene.tree, self.scene.cfg, lookup) {
+    /// Notes what is open where a lookup gives a reference of its own: the order in which it runs, and
+    /// whether the function may be jumped back into while it owns that.
+    pub(in crate::strong) fn doubt(&mut self, lookup: &Lookup) {
+        self.doubt_order(lookup);
+        if let Some(name) = jumped_back(self.scene.tree, self.scene.cfg, lookup.call) {
             self.fix.assume(format!(
                 "nothing jumps back to `{name}` while the function owns the object: it would not be \
                  released, or twice"

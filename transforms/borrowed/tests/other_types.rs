@@ -174,11 +174,6 @@ static int f(dict, key)
     register PyObject *value = PyDict_GetItem(dict, key);
     return weigh(value);
 }
-static int g(register PyObject *dict, PyObject *key)
-{
-    dict = PyDict_GetItem(dict, key);
-    return weigh(dict);
-}
 static int h(dict, key)
     register PyObject *dict, *key;
 {
@@ -201,20 +196,6 @@ static int h(dict, key)
     +    value = object;
     +    result = weigh(value);
     +    Py_XDECREF(value);
-    +    return result;
-     }
-     static int g(register PyObject *dict, PyObject *key)
-     {
-    -    dict = PyDict_GetItem(dict, key);
-    -    return weigh(dict);
-    +    int result;
-    +    PyObject *object;
-    +    if (PyDict_GetItemRef(dict, key, &object) < 0) {
-    +        PyErr_Clear();
-    +    }
-    +    dict = object;
-    +    result = weigh(dict);
-    +    Py_XDECREF(dict);
     +    return result;
      }
      static int h(dict, key)
