@@ -193,6 +193,8 @@ pub struct Local {
     pub storage: Storage,
     /// `_Thread_local` or `__thread`.
     pub thread_local: bool,
+    /// `register`: it has no address.
+    pub is_register: bool,
     /// Whether it is a parameter.
     pub is_param: bool,
     /// The declaration statement; `None` for parameters.

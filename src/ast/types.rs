@@ -86,6 +86,14 @@ impl Type {
         matches!(&self.kind, TypeKind::Pointer(inner) if inner.name().is_some_and(|n| n == "PyObject" || n == "_object"))
     }
 
+    /// Whether a function that gives an object through a `PyObject **` can give it to a variable of
+    /// the type: not to a `const PyObject *`, nor to a `PyObject *volatile`.
+    #[must_use]
+    pub fn takes_object(&self) -> bool {
+        let is_plain = |ty: &Self| !ty.is_const && !ty.is_volatile;
+        self.is_py_object_pointer() && is_plain(self) && self.pointee().is_some_and(is_plain)
+    }
+
     /// Whether values of the type are numbers: they point nowhere.
     #[must_use]
     pub fn is_number(&self) -> bool {

@@ -102,6 +102,7 @@ impl Lowerer<'_> {
                 ty: parameter.ty,
                 storage: Storage::None,
                 thread_local: false,
+                is_register: parameter.is_register,
                 is_param: true,
                 decl: None,
             })
@@ -111,15 +112,17 @@ impl Lowerer<'_> {
 
     /// Gives the parameters of `f(a) char *a; {` their types.
     fn old_style_parameters(&mut self, declaration: &ast::Declaration, params: &[LocalId]) {
-        let base = self.specifiers(&declaration.specifiers).ty;
+        let specifiers = self.specifiers(&declaration.specifiers);
         for init_declarator in &declaration.declarators {
-            let declared = self.declarator(&init_declarator.node.declarator, base.clone());
+            let base = specifiers.ty.clone();
+            let declared = self.declarator(&init_declarator.node.declarator, base);
             let name = self.range_text(declared.name);
             let param = params
                 .iter()
                 .find(|&&id| *self.tree.local(id).name == *name);
             if let Some(&LocalId(index)) = param {
-                self.tree.locals[index as usize].ty = declared.ty;
+                let param = &mut self.tree.locals[index as usize];
+                (param.ty, param.is_register) = (declared.ty, specifiers.is_register);
             }
         }
     }

@@ -31,6 +31,7 @@ pub(super) struct Parameters {
 pub(super) struct Parameter {
     pub(super) name: TokenRange,
     pub(super) ty: Type,
+    pub(super) is_register: bool,
 }
 
 impl Lowerer<'_> {
@@ -136,6 +137,7 @@ impl Lowerer<'_> {
             .map(|name| Parameter {
                 name: self.range(name.span),
                 ty: int(),
+                is_register: false,
             })
             .collect();
         (
@@ -148,13 +150,15 @@ impl Lowerer<'_> {
     }
 
     fn parameter(&mut self, parameter: &ParameterDeclaration) -> Parameter {
-        let base = self.specifiers(&parameter.specifiers).ty;
+        let specifiers = self.specifiers(&parameter.specifiers);
+        let (base, is_register) = (specifiers.ty, specifiers.is_register);
         match &parameter.declarator {
             Some(declarator) => {
                 let declared = self.declarator(declarator, base);
                 Parameter {
                     name: declared.name,
                     ty: declared.ty,
+                    is_register,
                 }
             }
             None => {
@@ -165,6 +169,7 @@ impl Lowerer<'_> {
                 Parameter {
                     name: TokenRange { start: end, end },
                     ty: base,
+                    is_register,
                 }
             }
         }

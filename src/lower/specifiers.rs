@@ -14,6 +14,7 @@ pub(super) struct Specifiers {
     pub(super) ty: Type,
     pub(super) storage: Storage,
     pub(super) thread_local: bool,
+    pub(super) is_register: bool,
     /// Structs and unions with a body, inner before outer.
     pub(super) structs: Vec<StructDef>,
     /// Fields of an anonymous struct or union that is the type, to be listed in place.
@@ -188,6 +189,7 @@ struct Builder {
     is_volatile: bool,
     storage: Storage,
     thread_local: bool,
+    is_register: bool,
     structs: Vec<StructDef>,
     anonymous_fields: Option<Vec<FieldType>>,
 }
@@ -202,6 +204,7 @@ impl Default for Builder {
             is_volatile: false,
             storage: Storage::None,
             thread_local: false,
+            is_register: false,
             structs: Vec::new(),
             anonymous_fields: None,
         }
@@ -215,7 +218,8 @@ impl Builder {
             StorageClassSpecifier::Extern => self.storage = Storage::Extern,
             StorageClassSpecifier::Static => self.storage = Storage::Static,
             StorageClassSpecifier::ThreadLocal => self.thread_local = true,
-            StorageClassSpecifier::Auto | StorageClassSpecifier::Register => {}
+            StorageClassSpecifier::Register => self.is_register = true,
+            StorageClassSpecifier::Auto => {}
         }
     }
 
@@ -243,6 +247,7 @@ impl Builder {
             ty,
             storage: self.storage,
             thread_local: self.thread_local,
+            is_register: self.is_register,
             structs: self.structs,
             anonymous_fields: self.anonymous_fields,
         }

@@ -241,6 +241,7 @@ impl Lowerer<'_> {
             ty: declared.ty,
             storage: specifiers.storage,
             thread_local: specifiers.thread_local,
+            is_register: specifiers.is_register,
             is_param: false,
             decl: Some(decl),
         };

@@ -97,12 +97,12 @@ pub(super) enum Noise {
 pub(super) fn noise(text: &[u8]) -> Option<Noise> {
     Some(match text {
         b"inline" | b"__inline" | b"__inline__" | b"_inline" | b"__forceinline" | b"_Noreturn"
-        | b"__extension__" | b"register" | b"restrict" | b"__restrict" | b"__restrict__"
-        | b"constexpr" | b"__cdecl" | b"_cdecl" | b"__stdcall" | b"_stdcall" | b"__fastcall"
-        | b"_fastcall" | b"__thiscall" | b"__vectorcall" | b"__regcall" | b"__clrcall"
-        | b"__ptr32" | b"__ptr64" | b"__w64" | b"__unaligned" | b"__sptr" | b"__uptr"
-        | b"_Nonnull" | b"_Nullable" | b"_Null_unspecified" | b"__real" | b"__real__"
-        | b"__imag" | b"__imag__" | b"__try" | b"__finally" => Noise::Word,
+        | b"__extension__" | b"restrict" | b"__restrict" | b"__restrict__" | b"constexpr"
+        | b"__cdecl" | b"_cdecl" | b"__stdcall" | b"_stdcall" | b"__fastcall" | b"_fastcall"
+        | b"__thiscall" | b"__vectorcall" | b"__regcall" | b"__clrcall" | b"__ptr32"
+        | b"__ptr64" | b"__w64" | b"__unaligned" | b"__sptr" | b"__uptr" | b"_Nonnull"
+        | b"_Nullable" | b"_Null_unspecified" | b"__real" | b"__real__" | b"__imag"
+        | b"__imag__" | b"__try" | b"__finally" => Noise::Word,
         b"__attribute__" | b"__attribute" | b"__declspec" | b"_declspec" | b"_Pragma"
         | b"__pragma" | b"_Alignas" | b"alignas" => Noise::Call,
         b"asm" | b"__asm" | b"__asm__" | b"_asm" => Noise::Asm,
@@ -156,6 +156,7 @@ fn declaration_word(text: &[u8]) -> Option<Kind> {
         b"static" => Kind::Storage("static"),
         b"extern" => Kind::Storage("extern"),
         b"typedef" => Kind::Storage("typedef"),
+        b"register" => Kind::Storage("register"),
         b"_Thread_local" | b"__thread" | b"thread_local" => Kind::Storage("_Thread_local"),
         b"struct" => Kind::Tag("struct"),
         b"union" => Kind::Tag("union"),

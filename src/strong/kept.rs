@@ -52,7 +52,7 @@ pub(super) fn fix(
     }
     let stored = stored(scene, call)?;
     let ty = scene.cx.types().of(scene.tree, stored.place)?;
-    if !ty.is_py_object_pointer() || ty.is_const {
+    if !ty.takes_object() {
         return None;
     }
     adopted(scene, stored, replacement).or_else(|| {

@@ -30,6 +30,7 @@ mod given_up;
 mod guard;
 mod item;
 mod items;
+mod jumps;
 mod kept;
 mod lent;
 mod loans;
@@ -56,6 +57,7 @@ pub use added::failure_exit;
 pub use by_index::by_index;
 pub use chosen::as_branches;
 pub(crate) use given_up::Body;
+pub(crate) use jumps::jumped_back;
 pub use lent::is_lent;
 pub(crate) use pending::errno::{
     Errno, OwnFunctions, READERS as ERRNO_READERS, reads as reads_errno,

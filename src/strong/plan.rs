@@ -258,17 +258,19 @@ fn fits(
     }
     let out = matches!(replacement.form, Form::Out { .. });
     // The result comes through another variable, and is cast.
-    let whole = is_stored && !variable.ty.is_const;
+    let is_const = variable.ty.is_const || scene.cx.types().is_const_by_name(&variable.ty);
+    let whole = is_stored && !is_const;
     if out && !takes_result(scene, local) && !whole {
         return Err(Reason::OutParameterType(variable.name.clone()));
     }
     Ok(shape)
 }
 
-/// Whether a strong function can store its result in the variable: it is a `PyObject *`.
+/// Whether a strong function can store its result in the variable: it is a `PyObject *` with an
+/// address.
 pub(super) fn takes_result(scene: &Scene<'_>, local: LocalId) -> bool {
-    let ty = &scene.tree.local(local).ty;
-    ty.is_py_object_pointer() && !ty.is_const
+    let variable = scene.tree.local(local);
+    variable.ty.takes_object() && !variable.is_register
 }
 
 /// Whether the function is a `tp_traverse`: it takes a `visitproc`.

@@ -44,7 +44,7 @@ use crate::preprocess::Place;
 use crate::program::{CallSite, ItemId};
 use crate::rule::{Finding, Outcome, PackageCx};
 
-use assume::{assume_operand, assume_second, assume_values};
+use assume::{assume_no_jump, assume_operand, assume_second, assume_values};
 use copy::Copy;
 use exits::Exits;
 pub(crate) use exits::is_left_by_macro;
@@ -332,6 +332,7 @@ impl<'a> Sites<'a> {
         let mut fix = copy.fix(names)?;
         let calls: Vec<ExprId> = copy.calls().collect();
         self.assume_count(site, &calls, &mut fix);
+        assume_no_jump(self.scope, site, &mut fix);
         Some((fix, calls))
     }
 
@@ -470,6 +471,7 @@ impl<'a> Sites<'a> {
         }
         assume_operand(scope, site, &operand, &mut fix);
         errno::assume_kept(scope, site, &exits, &plan, &mut fix);
+        assume_no_jump(scope, site, &mut fix);
         if let Some((inner, operand)) = &second {
             assume_operand(scope, inner, operand, &mut fix);
             assume_second(scope, site, inner, operand, &mut fix);

@@ -36,7 +36,18 @@ pub(in crate::strong) fn without_borrowed(comment: &str, names: &[&str]) -> Opti
         return Some(String::new());
     }
     let is_one_line = !comment.trim_end().contains('\n');
-    is_one_line.then(|| format!("{open}{}{close}", rest.concat().trim_end()))
+    is_one_line.then(|| format!("{open}{}{close}", closed(rest.concat().trim_end(), body)))
+}
+
+/// What is left of `body`, with its end where only a `;` parted it from what went.
+fn closed(rest: &str, body: &str) -> String {
+    match rest.strip_suffix(';') {
+        Some(rest) if !body.ends_with(';') => {
+            let end = if body.ends_with('.') { "." } else { "" };
+            format!("{rest}{end}")
+        }
+        _ => rest.to_owned(),
+    }
 }
 
 /// Whether a comment says of `name` that the reference is borrowed.
@@ -170,6 +181,10 @@ mod tests {
             left("// Check the cache.  GetItem returns a borrowed reference.").as_deref(),
             Some("// Check the cache.")
         );
+        let ends = |comment, end| assert_eq!(left(comment).as_deref(), Some(end), "{comment}");
+        ends("/* keep n; key is borrowed */", "/* keep n */");
+        ends("/* Keep n; key is borrowed. */", "/* Keep n. */");
+        ends("// key is borrowed; keep n;", "// keep n;");
         let kept = |comment| assert_eq!(left(comment), None, "{comment}");
         kept("/* we do own a reference to key */");
         kept("/* not a borrowed reference */");

@@ -52,7 +52,7 @@ pub(in crate::strong) fn rewrite(
         });
         draft.compat("Py_NewRef");
     }
-    draft.doubt_order(lookup);
+    draft.doubt(lookup);
     if !matches!(lookup.shape, Shape::Guarded(_)) {
         name_again(draft, lookup, name)?;
     }

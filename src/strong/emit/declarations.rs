@@ -117,29 +117,57 @@ fn assignment(draft: &mut Draft<'_, '_>, stmt: StmtId) -> Result<String, Reason>
     let ([decl], Some(Init::Expr(value))) = (&decls[..], decls[0].init.as_ref()) else {
         return Err(Reason::Declared);
     };
-    let variable = scene.tree.local(decl.local);
-    let within = scene.tree.expr(*value).range;
-    let mut inner = scene.tree.exprs_in(within);
-    let has_lookup = inner.any(|(_, expr)| match expr.kind {
+    let span = scene.span(*value).ok_or(Reason::Declared)?;
+    let text = scene.text(span);
+    let has_lookup = lookups_in(scene, *value) > 0;
+    if !is_set_later(scene, decl.local) || has_lookup || text.contains('\n') {
+        return Err(Reason::Declared);
+    }
+    take_value(draft, stmt, decl.local)?;
+    Ok(format!("{} = {text};", scene.name(decl.local)))
+}
+
+/// How many calls in `value` give a borrowed reference.
+fn lookups_in(scene: &Scene<'_>, value: ExprId) -> usize {
+    let inner = scene.tree.exprs_in(scene.tree.expr(value).range);
+    let lookups = inner.filter(|(_, expr)| match expr.kind {
         ExprKind::Call { callee, .. } => {
             let name = scene.tree.callee_name(callee);
             name.is_some_and(|name| capi::replacement(name).is_some())
         }
         _ => false,
     });
-    let span = scene.span(*value).ok_or(Reason::Declared)?;
-    let text = scene.text(span);
+    lookups.count()
+}
+
+/// Whether a variable may get its value behind its declaration: it is neither `const` nor `static`.
+fn is_set_later(scene: &Scene<'_>, local: LocalId) -> bool {
+    let variable = scene.tree.local(local);
     let is_const = variable.ty.is_const || scene.cx.types().is_const_by_name(&variable.ty);
-    let is_plain = variable.storage == Storage::None && !is_const;
-    if !is_plain || has_lookup || text.contains('\n') {
-        return Err(Reason::Declared);
-    }
-    take_value(draft, stmt, decl.local)?;
-    Ok(format!("{} = {text};", variable.name))
+    variable.storage == Storage::None && !is_const
+}
+
+/// Whether the value of the declaration `stmt`, with a lookup in it, may be assigned behind the
+/// declarations of its block, and nothing else has to move with it.
+pub(in crate::strong) fn may_wait(
+    draft: &Draft<'_, '_>,
+    stmt: StmtId,
+    decls: &[LocalDecl],
+) -> bool {
+    let scene = draft.scene;
+    let ([decl], Some(Init::Expr(value))) = (decls, decls[0].init.as_ref()) else {
+        return false;
+    };
+    let run = declared_behind(scene, stmt);
+    !draft.initialised.contains(&stmt)
+        && is_set_later(scene, decl.local)
+        && lookups_in(scene, *value) == 1
+        && busy_behind(scene, stmt).is_empty()
+        && !hides_a_name(scene, stmt, &run)
 }
 
 /// `int n = f(item);` behind a test that C89 does not allow there turns into `int n;`, the test,
-/// and `n = f(item);`.
+/// and `n = f(item);`. What is `const` stays behind the test in a file that is no C89.
 ///
 /// # Errors
 /// A value cannot be assigned later.
@@ -153,6 +181,11 @@ pub(in crate::strong) fn assign_behind(
     let ([decl], Some(Init::Expr(value))) = (decls, decls[0].init.as_ref()) else {
         return Err(Reason::Declared);
     };
+    if !is_set_later(draft.scene, decl.local) {
+        draft.before(stmt, test);
+        let mixes = draft.scene.file_mixes_declarations();
+        return mixes.then_some(()).ok_or(Reason::Declared);
+    }
     let (last, later) = match declares_next(draft, stmt) {
         true => assign_later(draft, stmt)?,
         false => (stmt, Vec::new()),

@@ -56,14 +56,24 @@ pub(super) fn nested_out(
     }
     let span = span_of(draft, stmt)?;
     let head = draft.declare(stmt, "PyObject *", name);
-    let mut lines = parts.statement(draft, name, span);
+    let lines = parts.statement(draft, name, span);
     if head.starts_with("PyObject") {
         let prefix = draft.scene.layout.pointer("PyObject *");
-        lines.insert(0, format!("{prefix}{name};"));
+        draft.before(stmt, vec![format!("{prefix}{name};")]);
     }
-    draft.before(stmt, lines);
     draft.name_result(parts.whole, name);
-    Ok(())
+    match &draft.scene.tree.stmt(stmt).kind {
+        StmtKind::Decl(decls)
+            if declarations::may_wait(draft, stmt, decls)
+                && !draft.scene.file_mixes_declarations() =>
+        {
+            declarations::assign_behind(draft, stmt, decls, lines)
+        }
+        _ => {
+            draft.before(stmt, lines);
+            Ok(())
+        }
+    }
 }
 
 /// The lines of the statement that begins with `head` and goes on with `value`.

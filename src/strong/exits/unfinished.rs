@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 
 use super::Exits;
 use super::below::Below;
-use super::branch::{Branch, value_before};
+use super::branch::{Branch, is_same, value_before};
 use super::exit::null_tested;
-use super::filled::{in_own_memory, loops_without, start_of};
+use super::filled::{Filled, in_own_memory, loops_without, start_of};
 use super::made_exit::{Fate, fate, makers};
 use super::state::OWNED;
 use super::undone::pointed;
@@ -86,14 +86,34 @@ impl Exits<'_, '_> {
                 .releases
                 .iter()
                 .filter_map(|&it| Below::of(scene, it));
-            loops.into_iter().any(|below| below.is_end(scene, place))
+            loops
+                .into_iter()
+                .any(|below| below.is_end(scene, place) && self.is_counted_behind(branch, &below))
         };
         let empty = asked.filter_map(|expr| null_tested(scene, expr));
         let empty = empty.filter(|place| !is_spared(place));
         let mut elements = empty.filter_map(|place| in_own_memory(scene, place));
         let is_before = scene.cfg.before(branch.test).zip(scene.cfg.call(self.call));
         let is_before = is_before.is_some_and(|(test, call)| reaches(scene.cfg, test, call, &[]));
-        filled.any(is_owned) || is_before && elements.any(is_owned)
+        // An array of the function is not given away, what it holds is.
+        let is_held = |local: LocalId| is_owned(local) || self.undo.filled.contains(&Filled(local));
+        filled.any(is_owned) || is_before && elements.any(is_held)
+    }
+
+    /// Whether the index that the elements are below is another one at the call, wherever that comes
+    /// behind `branch`: `if (a[i] == NULL) { … } b[i] = f(PyList_GET_ITEM(list, i));` finds `a[i]`.
+    fn is_counted_behind(&self, branch: &Branch, below: &Below) -> bool {
+        let scene = self.scene;
+        let test = scene.cfg.before(branch.test);
+        let Some((test, call)) = test.zip(scene.cfg.call(self.call)) else {
+            return false;
+        };
+        let changed = scene.tree.expr_ids().filter(|&expr| {
+            let place = scene.tree.changed(expr);
+            place.is_some_and(|place| is_same(scene, place, below.end))
+        });
+        let changed: Vec<Point> = changed.filter_map(|expr| scene.cfg.store(expr)).collect();
+        !reaches(scene.cfg, test, call, &changed)
     }
 }
 

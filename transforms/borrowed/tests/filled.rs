@@ -369,6 +369,23 @@ fn no_exit_releases_other_elements_than_those_below() {
                 Py_XDECREF(names[j]);
             }",
         ),
+        (
+            "names[k] = PyObject_Repr(self);
+        if (names[k] == NULL) {
+            for (j = 0; j < k; j++) {
+                Py_DECREF(names[j]);
+                Py_DECREF(texts[j]);
+            }
+            PyMem_Free(texts);
+            return NULL;
+        }
+        texts[k] = PyObject_Str(PyList_GET_ITEM(list, k));",
+            "for (j = 0; j < k; j++) {
+                Py_DECREF(names[j]);
+                Py_DECREF(texts[j]);
+            }
+            Py_DECREF(names[k]);",
+        ),
     ] {
         let result = made_of_each(store, undo);
         let leaves = result.contains("== NULL) {\n+");

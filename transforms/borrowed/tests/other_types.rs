@@ -1,6 +1,8 @@
 //! Results that are kept in variables of other types.
 
+use super::super::dict_item::BORROWED_DICT_ITEM;
 use super::{int, object};
+use crate::testing::{self, report};
 
 #[test]
 fn assigned() {
@@ -124,6 +126,114 @@ fn a_condition_or_a_constant_stays() {
         4: `other` is not a `PyObject *`, which the strong function stores its result in: use a `PyObject *` variable
         5: `thing` is not a `PyObject *`, which the strong function stores its result in: use a `PyObject *` variable
         ");
+}
+
+#[test]
+fn one_that_the_address_would_lose_a_qualifier_of() {
+    insta::assert_snapshot!(int(
+        r#"
+    const PyObject *value = PyDict_GetItem(dict, key);
+    PyObject *volatile other;
+    other = PyDict_GetItem(dict, self);
+    return weigh(value, other);
+"#
+    ), @"
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    const PyObject *value = PyDict_GetItem(dict, key);
+    +    const PyObject *value;
+         PyObject *volatile other;
+    -    other = PyDict_GetItem(dict, self);
+    -    return weigh(value, other);
+    +    PyObject *object;
+    +    PyObject *obj;
+    +    int result;
+    +    if (PyDict_GetItemRef(dict, key, &object) < 0) {
+    +        PyErr_Clear();
+    +    }
+    +    value = object;
+    +    if (PyDict_GetItemRef(dict, self, &obj) < 0) {
+    +        PyErr_Clear();
+    +    }
+    +    other = obj;
+    +    result = weigh(value, other);
+    +    Py_XDECREF(value);
+    +    Py_XDECREF(other);
+    +    return result;
+     }
+    ");
+}
+
+#[test]
+fn one_without_an_address() {
+    let text = "
+static int f(dict, key)
+    register PyObject *dict, *key;
+{
+    register PyObject *value = PyDict_GetItem(dict, key);
+    return weigh(value);
+}
+static int h(dict, key)
+    register PyObject *dict, *key;
+{
+    dict = PyDict_GetItem(dict, key);
+    return weigh(dict);
+}
+";
+    insta::assert_snapshot!(testing::run(&[&BORROWED_DICT_ITEM], text), @"
+    @@
+         register PyObject *dict, *key;
+     {
+    -    register PyObject *value = PyDict_GetItem(dict, key);
+    -    return weigh(value);
+    +    register PyObject *value;
+    +    PyObject *object;
+    +    int result;
+    +    if (PyDict_GetItemRef(dict, key, &object) < 0) {
+    +        PyErr_Clear();
+    +    }
+    +    value = object;
+    +    result = weigh(value);
+    +    Py_XDECREF(value);
+    +    return result;
+     }
+     static int h(dict, key)
+         register PyObject *dict, *key;
+     {
+    -    dict = PyDict_GetItem(dict, key);
+    -    return weigh(dict);
+    +    int result;
+    +    PyObject *object;
+    +    if (PyDict_GetItemRef(dict, key, &object) < 0) {
+    +        PyErr_Clear();
+    +    }
+    +    dict = object;
+    +    result = weigh(dict);
+    +    Py_XDECREF(dict);
+    +    return result;
+     }
+    ");
+}
+
+#[test]
+fn one_that_is_constant_by_the_name_of_its_type_stays() {
+    insta::assert_snapshot!(report(
+        &BORROWED_DICT_ITEM,
+        r#"
+typedef PyObject *const fixed;
+static int f(PyObject *dict, PyObject *key)
+{
+    fixed value = PyDict_GetItem(dict, key);
+    return weigh(value);
+}
+"#
+    ), @"
+    5: `PyDict_GetItem` gives a borrowed reference out of `dict`, which the caller passes in: another thread can free it
+      5: borrowed here
+      6: used here, when another thread may have freed it
+      by hand: `value` is not a `PyObject *`, which the strong function stores its result in: use a `PyObject *` variable
+    ");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::ast::LocalId;
 use crate::cfg::{Callee, InstrKind};
 use crate::edit::Fix;
+use crate::strong::jumped_back;
 
 use super::API;
 use super::field::keeps_its_dict;
@@ -48,6 +49,15 @@ pub(super) fn assume_values(
                 "`{name}` stays in its dict while calls in the loop run Python code"
             ));
         }
+    }
+}
+
+/// Assumes that nothing jumps out of the loop by the C library.
+pub(super) fn assume_no_jump(scope: &Scope<'_>, site: &Site, fix: &mut Fix) {
+    if let Some(name) = jumped_back(scope.tree(), &scope.cfg, site.call) {
+        fix.assume(format!(
+            "nothing in the loop jumps back to `{name}`: what is ended or released behind it would not be"
+        ));
     }
 }
 

@@ -25,6 +25,7 @@ use crate::rule::{Finding, Outcome, PackageCx};
 use crate::source::{ByteSpan, FileId};
 use crate::strong;
 
+use super::assume::assume_no_jump;
 use super::errno;
 use super::exits::Exits;
 use super::null::points;
@@ -196,6 +197,7 @@ impl<'a> Held<'a> {
         let mut fix = section.fix(names).ok()?;
         fix.title = format!("hold `{}` {TITLE}", operand.text());
         errno::assume_kept(scope, &site, &exits, &plan, &mut fix);
+        assume_no_jump(scope, &site, &mut fix);
         (fix.confidence == Confidence::Safe).then_some(fix)
     }
 

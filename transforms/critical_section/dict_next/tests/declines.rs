@@ -399,6 +399,31 @@ static int f(Ctx *ctx, PyObject *d)
 }
 
 #[test]
+fn no_function_is_jumped_back_into() {
+    let result = diff(
+        "
+static int f(Ctx *ctx, PyObject *d)
+{
+    PyObject *key;
+    Py_ssize_t pos = 0;
+    if (setjmp(ctx->env))
+        return -1;
+    while (PyDict_Next(d, &pos, &key, NULL)) {
+        if (!PyUnicode_Check(key))
+            return 1;
+    }
+    return 0;
+}
+",
+    );
+    let doubt = "nothing in the loop jumps back to `setjmp`";
+    assert!(
+        result.contains("review") && result.contains(doubt),
+        "{result}"
+    );
+}
+
+#[test]
 fn no_section_comes_into_what_a_collector_calls() {
     let said = |also: &str| {
         diff(&format!(
