@@ -7,8 +7,8 @@
 const PLAIN: &str = "a an the this that these it its is are was still only just we i do does need \
     needs needed must note nb as because since so hence here of to from for in by at with and \
     were object item items list dict dictionary container pointer returns return returned gives give \
-    given gets get got own owns owned owning new strong decref xdecref incref reference references \
-    ref refs py be nothing release released free freed";
+    given gets get got own owns owned owning new strong decref xdecref incref ref refs \
+    py be nothing release released free freed";
 
 /// Words that turn a sentence round.
 const NEGATIONS: &[&str] = &[
@@ -134,6 +134,7 @@ fn is_plain(sentence: &str, names: &[&str]) -> bool {
         is_api
             || names.contains(&word)
             || lower.starts_with("borrow")
+            || lower.starts_with("referenc")
             || NEGATIONS.contains(&&*lower)
             || PLAIN.split_whitespace().any(|plain| plain == lower)
     })
@@ -170,6 +171,7 @@ mod tests {
         gone("// Borrowed reference!");
         gone("/* we don't own a reference to key */");
         gone("/* Note: reference borrowed */");
+        gone("// key is a *borrowed referenced*");
         gone("/*no decref as we borrowed it*/");
         gone("/* PyDict_GetItem gives a borrowed reference. Own it. */");
         gone("/* GetItem returns a\n * borrowed reference */");
