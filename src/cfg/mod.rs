@@ -73,6 +73,7 @@ pub use temps::LiveTemps;
 pub use terminator::{CaseLabel, Comparison, Condition, Terminator};
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use rustc_hash::FxHashSet;
 
@@ -156,6 +157,8 @@ pub struct Cfg {
     reachable: Vec<bool>,
     calls: Vec<Option<Point>>,
     stmts: Vec<StmtPoints>,
+    /// When first asked for.
+    addressed: OnceLock<Vec<LocalId>>,
 }
 
 /// Where a statement begins and completes.
@@ -191,6 +194,7 @@ impl Cfg {
             reachable,
             calls,
             stmts,
+            addressed: OnceLock::new(),
         };
         for block in cfg.reverse_post_order() {
             cfg.reachable[block.index()] = true;
@@ -292,23 +296,17 @@ impl Cfg {
     /// Variables whose address is taken, ascending: other code may read and write them through a
     /// pointer.
     #[must_use]
-    pub fn address_taken(&self) -> Vec<LocalId> {
-        let of_instrs = self
-            .blocks
-            .iter()
-            .flat_map(|block| &block.instrs)
-            .flat_map(Instr::operands);
-        let of_ends = self
-            .blocks
-            .iter()
-            .flat_map(|block| block.terminator.operands());
-        let mut locals: Vec<LocalId> = of_instrs
-            .chain(of_ends)
-            .filter_map(addressed_local)
-            .collect();
-        locals.sort_unstable();
-        locals.dedup();
-        locals
+    pub fn address_taken(&self) -> &[LocalId] {
+        self.addressed.get_or_init(|| {
+            let instrs = self.blocks.iter().flat_map(|block| &block.instrs);
+            let of_instrs = instrs.flat_map(Instr::operands);
+            let ends = self.blocks.iter().map(|block| &block.terminator);
+            let operands = of_instrs.chain(ends.flat_map(|end| end.operands()));
+            let mut locals: Vec<LocalId> = operands.filter_map(addressed_local).collect();
+            locals.sort_unstable();
+            locals.dedup();
+            locals
+        })
     }
 }
 

@@ -107,7 +107,7 @@ struct Side<'f> {
 impl<'f> Side<'f> {
     fn new(function: &'f Function) -> Self {
         let cfg = cfg::build(function, &capi::never_returns);
-        let pointed_at = cfg.address_taken();
+        let pointed_at = cfg.address_taken().to_vec();
         let is_own = |local: &LocalId| {
             function.tree.local(*local).is_automatic() && !pointed_at.contains(local)
         };

@@ -48,7 +48,7 @@ struct Values<'a> {
 impl<'a> Values<'a> {
     fn new(cfg: &'a Cfg) -> Self {
         let mut values = Self::default();
-        let addressed = cfg.address_taken().into_iter().map(Carrier::Local);
+        let addressed = cfg.address_taken().iter().copied().map(Carrier::Local);
         values.looked_at.extend(addressed.clone());
         values.foreign.extend(addressed);
         let mut declared = FxHashSet::default();

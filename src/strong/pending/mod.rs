@@ -52,7 +52,7 @@ impl<'a> Pending<'a> {
         entered: bool,
     ) -> Self {
         let locals = tree.locals.iter();
-        let unsure = cfg.address_taken().into_iter().collect();
+        let unsure = cfg.address_taken().iter().copied().collect();
         let blocks = cfg.iter().map(|(_, block)| block);
         let flow = Flow {
             cfg,
