@@ -15,6 +15,7 @@ use crate::roles::Roles;
 use crate::rule::{Errors, Finding, Outcome, PackageCx, Rule};
 use crate::sections::{Imbalance, check_balance};
 use crate::source::{ByteSpan, FileId, FileSet, SourceFile};
+use crate::validate::{Reload, Validator};
 
 const RANGE: VersionRange = VersionRange {
     min: 0x0309_0000,
@@ -40,13 +41,14 @@ pub(crate) fn run_with(rules: &[&'static Rule], text: &str, errors: Errors) -> S
 }
 
 fn once(rules: &[&'static Rule], text: &str, errors: Errors) -> (String, String) {
-    with_program(text, |program| {
+    with_program(text, |program, reload| {
         assert_eq!(program.gaps, [], "does not parse:\n{text}");
         let cx = PackageCx::new(program, RANGE).with_errors(errors);
         let mut findings = Vec::new();
         for rule in rules {
             rule.check.code(&cx, &mut findings);
         }
+        prove(&cx, &mut findings, reload);
         findings.sort_by_key(|finding| finding.span);
         let file = program.files.get(CODE);
         let line = |finding: &Finding| file.position(finding.span.start()).line.0;
@@ -62,6 +64,12 @@ fn once(rules: &[&'static Rule], text: &str, errors: Errors) -> (String, String)
             });
         (said, applied(file, fixes))
     })
+}
+
+/// Has the validator prove the fixes, as a run of the program does; those that fail are findings
+/// without a fix from here on.
+fn prove(cx: &PackageCx<'_>, findings: &mut [Finding], reload: &Reload<'_>) {
+    Validator::new(cx.program.files, cx.program, cx.summaries(), reload).fixes(findings);
 }
 
 fn applied<'f>(file: &SourceFile, fixes: impl Iterator<Item = &'f Fix>) -> String {
@@ -104,7 +112,7 @@ pub(crate) fn report(rule: &Rule, text: &str) -> String {
 
 /// Lets `ask` look at `text` as a package of one file, with triage.
 pub(crate) fn with_package<T>(text: &str, ask: impl FnOnce(&PackageCx<'_>) -> T) -> T {
-    with_program(text, |program| {
+    with_program(text, |program, _| {
         assert_eq!(program.gaps, [], "does not parse:\n{text}");
         let calls = CallIndex::new(program);
         let roles = Roles::new(program);
@@ -171,7 +179,7 @@ fn describe(finding: &Finding, line: u32) -> String {
     }
 }
 
-fn with_program<T>(text: &str, ask: impl FnOnce(&Program<'_>) -> T) -> T {
+fn with_program<T>(text: &str, ask: impl FnOnce(&Program<'_>, &Reload<'_>) -> T) -> T {
     let mut files = FileSet::default();
     let mut add = |path: &str, text: &str| {
         files.add(SourceFile::new(
@@ -186,16 +194,23 @@ fn with_program<T>(text: &str, ask: impl FnOnce(&Program<'_>) -> T) -> T {
         .map(|(id, file)| FileIndex::new(id, file))
         .collect();
     let includes = Includes::new(&files, &index, &[]);
-    let options = Options {
+    let options = |demand| Options {
         range: RANGE,
         roots: vec![root],
         before: vec![model],
-        demand: Demand::Everything,
+        demand,
         headers: false,
         facts: Functions::default(),
         known: None,
     };
-    ask(&load(&files, &index, &includes, &options))
+    let reload: &Reload<'_> = &|changed, places, look| {
+        let mut index = index.clone();
+        index[root.index()] = FileIndex::new(root, changed.get(root));
+        let options = options(Demand::Places(places));
+        look(&load(changed, &index, &includes, &options));
+    };
+    let program = load(&files, &index, &includes, &options(Demand::Everything));
+    ask(&program, reload)
 }
 
 /// The diff without its head and line numbers.

@@ -103,25 +103,26 @@ fn tabs_stay_tabs() {
 \treturn PyTuple_Pack(2, key,
 \t\t\t    self);"
     ), @"
-        @@
-         	PyObject *value;
-         	if (i) {
-        -		value = PyList_GetItem(list,
-        -				       i);
-        +		PyObject *result;
-        +		value = PyList_GetItemRef(list,
-        +					  i);
-         		if (value == NULL)
-         			return NULL;
-        -		return make(value,
-        -		            i);
-        +		result = make(value,
-        +		              i);
-        +		Py_DECREF(value);
-        +		return result;
-         	}
-         	return PyTuple_Pack(2, key,
-        ");
+    5: review: in `f`, the reference from `PyList_GetItemRef` is released before the last use of what a function made of it
+    @@
+     	PyObject *value;
+     	if (i) {
+    -		value = PyList_GetItem(list,
+    -				       i);
+    +		PyObject *result;
+    +		value = PyList_GetItemRef(list,
+    +					  i);
+     		if (value == NULL)
+     			return NULL;
+    -		return make(value,
+    -		            i);
+    +		result = make(value,
+    +		              i);
+    +		Py_DECREF(value);
+    +		return result;
+     	}
+     	return PyTuple_Pack(2, key,
+    ");
 }
 
 #[test]

@@ -286,27 +286,29 @@ static int one_line(PyObject *from, PyObject *to) {
 }
 "#
     ), @"
-        @@
-         
-         static int f(PyObject *from, PyObject *to) {
-        -    PyObject *item = PyList_GetItem(from, 0);
-        +    PyObject *item = PyList_GetItemRef(from, 0);
-             if (item == NULL)
-                 return -1;
-        -    Py_INCREF(item);
-             if (PyList_SetItem(to, 0, item) < 0)
-                 return -1;
-        @@
-         
-         static int one_line(PyObject *from, PyObject *to) {
-        -    PyObject *item = PyList_GetItem(from, 0);
-        +    PyObject *item = PyList_GetItemRef(from, 0);
-             if (item == NULL)
-                 return -1;
-        -    Py_INCREF(item);
-             if (PyList_SetItem(to, 0, item) < 0)
-                 Py_DECREF(item);
-        ");
+    3: review: in `f`, the reference from `PyList_GetItemRef` is released or given away once too often on some path, as it was before (line 9)
+    14: review: in `one_line`, the reference from `PyList_GetItemRef` is released or given away once too often on some path, as it was before (line 19)
+    @@
+     
+     static int f(PyObject *from, PyObject *to) {
+    -    PyObject *item = PyList_GetItem(from, 0);
+    +    PyObject *item = PyList_GetItemRef(from, 0);
+         if (item == NULL)
+             return -1;
+    -    Py_INCREF(item);
+         if (PyList_SetItem(to, 0, item) < 0)
+             return -1;
+    @@
+     
+     static int one_line(PyObject *from, PyObject *to) {
+    -    PyObject *item = PyList_GetItem(from, 0);
+    +    PyObject *item = PyList_GetItemRef(from, 0);
+         if (item == NULL)
+             return -1;
+    -    Py_INCREF(item);
+         if (PyList_SetItem(to, 0, item) < 0)
+             Py_DECREF(item);
+    ");
 }
 
 /// The release is right for those who come there from elsewhere.

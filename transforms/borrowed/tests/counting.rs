@@ -706,24 +706,25 @@ void g(void)
 {
 "#
     ), @"
-        @@
-         {
-             int status;
-        -    PyObject *item = PyDict_GetItem(dict, key);
-        +    PyObject *item;
-        +    if (PyDict_GetItemRef(dict, key, &item) < 0) {
-        +        PyErr_Clear();
-        +    }
-             if (item == NULL) {
-                 item = PyList_New(0);
-        @@
-                     return -1;
-             }
-        -    else
-        -        Py_INCREF(item);
-             status = use(item);
-             ((struct box *)self)->last = item;
-        ");
+    4: review: in `f`, the reference from `PyDict_GetItemRef` is released or given away once too often on some path, as it was before (line 14)
+    @@
+     {
+         int status;
+    -    PyObject *item = PyDict_GetItem(dict, key);
+    +    PyObject *item;
+    +    if (PyDict_GetItemRef(dict, key, &item) < 0) {
+    +        PyErr_Clear();
+    +    }
+         if (item == NULL) {
+             item = PyList_New(0);
+    @@
+                 return -1;
+         }
+    -    else
+    -        Py_INCREF(item);
+         status = use(item);
+         ((struct box *)self)->last = item;
+    ");
 }
 
 #[test]

@@ -109,6 +109,7 @@ static PyObject *has(PyObject *self, PyObject *key)
 }
 "), @"
     5: safe: only whether the key is there is asked
+    7: review: in `has`, the reference from `PyDict_GetItemRef` is released before the last use of what a function made of it
     @@
      static PyObject *has(PyObject *self, PyObject *key)
      {
@@ -147,6 +148,7 @@ static PyObject *find(PyObject *key)
     return show(v);
 }
 "), @"
+    10: review: in `find`, the reference from `PyDict_GetItemRef` is released before the last use of what a function made of it
     @@
      static void note(PyObject *key)
      {

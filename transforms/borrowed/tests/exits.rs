@@ -477,23 +477,24 @@ finally:
     return NULL;
 "#
     ), @r#"
-        @@
+    13: review: in `f`, `window->state = READY` (line 15) need not be done where the item is not there any more
+    @@
+             goto finally;
+         if (PyList_Check(made)) {
+    +        PyObject *item;
+             if (PyList_GET_SIZE(made) != 5) {
+                 PyErr_SetString(PyExc_TypeError, "five items");
                  goto finally;
-             if (PyList_Check(made)) {
-        +        PyObject *item;
-                 if (PyList_GET_SIZE(made) != 5) {
-                     PyErr_SetString(PyExc_TypeError, "five items");
-                     goto finally;
-                 }
-        -        window->value = Py_NewRef(PyList_GET_ITEM(made, 0));
-        +        item = PyList_GetItemRef(made, 0);
-        +        if (item == NULL) {
-        +            goto finally;
-        +        }
-        +        window->value = item;
              }
-             window->state = READY;
-        "#);
+    -        window->value = Py_NewRef(PyList_GET_ITEM(made, 0));
+    +        item = PyList_GetItemRef(made, 0);
+    +        if (item == NULL) {
+    +            goto finally;
+    +        }
+    +        window->value = item;
+         }
+         window->state = READY;
+    "#);
 }
 
 /// The test changes something, the variable that is returned says of success, or more has happened.

@@ -477,22 +477,23 @@ done:if (!r)
     return r;
 "#
     ), @"
-        @@
-         {
-             PyObject *v = NULL, *r = NULL;
-        -    v = PyDict_GetItemWithError(dict, key);
-        +    (void)PyDict_GetItemRef(dict, key, &v);
-             if (!v) return NULL;
-             if (check(v)) goto done;
-             r = make(self,
-                      v);
-        -done:if (!r)
-        +done:
-        +    Py_DECREF(v);
-        +    if (!r)
-                 log_failure(self,
-                             key);
-        ");
+    4: review: in `f`, the reference from `PyDict_GetItemRef` is released before the last use of what a function made of it
+    @@
+     {
+         PyObject *v = NULL, *r = NULL;
+    -    v = PyDict_GetItemWithError(dict, key);
+    +    (void)PyDict_GetItemRef(dict, key, &v);
+         if (!v) return NULL;
+         if (check(v)) goto done;
+         r = make(self,
+                  v);
+    -done:if (!r)
+    +done:
+    +    Py_DECREF(v);
+    +    if (!r)
+             log_failure(self,
+                         key);
+    ");
 }
 
 #[test]

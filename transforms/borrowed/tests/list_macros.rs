@@ -646,22 +646,23 @@ fn a_void_function_that_raises() {
     Py_XDECREF(list);
 "#
     ), @"
-        @@
-         {
-             if (PyList_GET_SIZE(list) == 1) {
-        -        PyObject *detail = describe(
-        -                PyList_GET_ITEM(list, 0));
-        +        PyObject *item = PyList_GetItemRef(list, 0);
-        +        PyObject *detail;
-        +        if (item == NULL) {
-        +            Py_XDECREF(list);
-        +            return;
-        +        }
-        +        detail = describe(item);
-        +        Py_DECREF(item);
-                 if (detail != NULL) {
-                     PyErr_SetObject(PyExc_TypeError, detail);
-        ");
+    5: review: in `f`, the reference from `PyList_GetItemRef` is released before the last use of what a function made of it
+    @@
+     {
+         if (PyList_GET_SIZE(list) == 1) {
+    -        PyObject *detail = describe(
+    -                PyList_GET_ITEM(list, 0));
+    +        PyObject *item = PyList_GetItemRef(list, 0);
+    +        PyObject *detail;
+    +        if (item == NULL) {
+    +            Py_XDECREF(list);
+    +            return;
+    +        }
+    +        detail = describe(item);
+    +        Py_DECREF(item);
+             if (detail != NULL) {
+                 PyErr_SetObject(PyExc_TypeError, detail);
+    ");
 }
 
 #[test]

@@ -567,23 +567,24 @@ fn what_an_out_gets_with_a_reference_lives_by_itself() {
         ");
     // The reference may be for what `other` has put there.
     insta::assert_snapshot!(ends_of_segment("other(lo);"), @"
-        @@
-         {
-             PyObject *lo, *hi;
-        -    PyObject *seg = PyList_GetItem(self, 0);
-        -    if (seg == NULL || unpack(seg, &lo, &hi))
-        +    PyObject *seg = PyList_GetItemRef(self, 0);
-        +    PyObject *result;
-        +    if (seg == NULL || unpack(seg, &lo, &hi)) {
-        +        Py_XDECREF(seg);
-                 return NULL;
-        -    return make_segment(lo, hi);
-        +    }
-        +    result = make_segment(lo, hi);
-        +    Py_DECREF(seg);
-        +    return result;
-         }
-        ");
+    25: review: in `extent`, the reference from `PyList_GetItemRef` is released before the last use of what a function made of it
+    @@
+     {
+         PyObject *lo, *hi;
+    -    PyObject *seg = PyList_GetItem(self, 0);
+    -    if (seg == NULL || unpack(seg, &lo, &hi))
+    +    PyObject *seg = PyList_GetItemRef(self, 0);
+    +    PyObject *result;
+    +    if (seg == NULL || unpack(seg, &lo, &hi)) {
+    +        Py_XDECREF(seg);
+             return NULL;
+    -    return make_segment(lo, hi);
+    +    }
+    +    result = make_segment(lo, hi);
+    +    Py_DECREF(seg);
+    +    return result;
+     }
+    ");
 }
 
 /// The paths differ in whether there is an object, but what stands against a release is the pointer.

@@ -316,28 +316,7 @@ fn an_unknown_function_gets_what_was_made() {
     }
     return PyObject_IsTrue(v);
 "#
-    ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *v = PyDict_GetItem(dict, key);
-        +    PyObject *v;
-        +    PyObject *v_ref = NULL;
-        +    int result;
-        +    if (PyDict_GetItemRef(dict, key, &v_ref) < 0) {
-        +        PyErr_Clear();
-        +    }
-        +    v = v_ref;
-             if (v == NULL) {
-                 v = PyList_New(0);
-                 keep(self, v);
-             }
-        -    return PyObject_IsTrue(v);
-        +    result = PyObject_IsTrue(v);
-        +    Py_XDECREF(v_ref);
-        +    return result;
-         }
-        ");
+    ), @"3: the rewrite that was tried does not hold: in `f`, the reference from `PyList_New` is not released on every path; change this function by hand");
 }
 
 /// The reference that one branch takes is for the dict, which lets go of two.
@@ -355,26 +334,27 @@ fn counted_in_one_branch_for_something_else() {
     return PyDict_DelItem(dict, key);
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *v = PyDict_GetItem(dict, key);
-        +    PyObject *v;
-        +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
-        +        PyErr_Clear();
-        +    }
-             if (v == NULL)
-                 return -1;
-        -    if (PyList_Check(v))
-        +    if (PyList_Check(v)) {
-        +        Py_DECREF(v);
-                 i--;
-        -    else
-        -        Py_INCREF(v);
-        +    }
-             return PyDict_DelItem(dict, key);
-         }
-        ");
+    3: review: in `f`, the reference from `PyDict_GetItemRef` is not released on every path, as it was before (line 10)
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *v = PyDict_GetItem(dict, key);
+    +    PyObject *v;
+    +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
+    +        PyErr_Clear();
+    +    }
+         if (v == NULL)
+             return -1;
+    -    if (PyList_Check(v))
+    +    if (PyList_Check(v)) {
+    +        Py_DECREF(v);
+             i--;
+    -    else
+    -        Py_INCREF(v);
+    +    }
+         return PyDict_DelItem(dict, key);
+     }
+    ");
 }
 
 #[test]
@@ -391,29 +371,7 @@ fn an_alias_is_used_after_the_release() {
     v = NULL;
     return PyObject_IsTrue(w);
 "#
-    ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *w, *v = PyDict_GetItem(dict, key);
-        +    PyObject *w, *v;
-        +    PyObject *v_ref = NULL;
-        +    int result;
-        +    if (PyDict_GetItemRef(dict, key, &v_ref) < 0) {
-        +        PyErr_Clear();
-        +    }
-        +    v = v_ref;
-             if (v == NULL) {
-                 v = PyList_New(0);
-        @@
-             w = v;
-             v = NULL;
-        -    return PyObject_IsTrue(w);
-        +    result = PyObject_IsTrue(w);
-        +    Py_XDECREF(v_ref);
-        +    return result;
-         }
-        ");
+    ), @"3: the rewrite that was tried does not hold: in `f`, the reference from `PyList_New` is not released on every path; change this function by hand");
 }
 
 #[test]

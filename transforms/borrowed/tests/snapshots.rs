@@ -315,16 +315,17 @@ fn items_that_are_kept_as_long_as_the_sequence() {
     return result;
 "#
     ), @r#"
-        @@
-             PyObject **items, *item, *fast, *result;
-             Py_ssize_t at, n;
-        -    fast = PySequence_Fast(key, "expected a sequence");
-        +    fast = PyList_CheckExact(key)
-        +        ? PyList_AsTuple(key)
-        +        : PySequence_Fast(key, "expected a sequence");
-             if (!fast)
-                 return NULL;
-        "#);
+    16: review: in `f`, the reference from `PyList_AsTuple` is released before the last use of what a function made of it
+    @@
+         PyObject **items, *item, *fast, *result;
+         Py_ssize_t at, n;
+    -    fast = PySequence_Fast(key, "expected a sequence");
+    +    fast = PyList_CheckExact(key)
+    +        ? PyList_AsTuple(key)
+    +        : PySequence_Fast(key, "expected a sequence");
+         if (!fast)
+             return NULL;
+    "#);
 }
 
 #[test]
@@ -384,23 +385,24 @@ fn reference_counts_that_are_looked_at() {
     Py_DECREF(fast);
 "#
     ), @"
-        9: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object, else a lock
-        @@
-                 return;
-             }
-        -    item = PySequence_Fast_GET_ITEM(fast, 0);
-        +    item = PySequence_GetItem(fast, 0);
-        +    if (item == NULL) {
-        +        Py_DECREF(fast);
-        +        PyErr_WriteUnraisable(NULL);
-        +        return;
-        +    }
-             if (Py_REFCNT(item) > 2)
-                 use(item);
-        +    Py_DECREF(item);
-             Py_DECREF(fast);
+    8: review: in `f`, the reference from `PySequence_GetItem` is one more than code that looks at the reference count expects
+    9: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object, else a lock
+    @@
+             return;
          }
-        ");
+    -    item = PySequence_Fast_GET_ITEM(fast, 0);
+    +    item = PySequence_GetItem(fast, 0);
+    +    if (item == NULL) {
+    +        Py_DECREF(fast);
+    +        PyErr_WriteUnraisable(NULL);
+    +        return;
+    +    }
+         if (Py_REFCNT(item) > 2)
+             use(item);
+    +    Py_DECREF(item);
+         Py_DECREF(fast);
+     }
+    ");
 }
 
 /// `body` with the items of `fast` in `items`.

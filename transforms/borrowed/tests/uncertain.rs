@@ -192,21 +192,22 @@ fn memory_that_is_lent_first_is_not_freed() {
     return result;
 "#
     ), @r#"
-        @@
-             PyObject *result;
-             char *text = ((struct node *)self)->name ? ((struct node *)self)->name : "none";
-        -    PyObject *item = PyList_GET_ITEM(list, i);
-        -    int rc = PyObject_IsTrue(item);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-        +    int rc;
-        +    if (item == NULL) {
-        +        return NULL;
-        +    }
-        +    rc = PyObject_IsTrue(item);
-        +    Py_DECREF(item);
-             text = strdup(text);
-             result = PyObject_CallFunction(self, "si", text, rc);
-        "#);
+    5: review: in `f`, `free(text)` (line 9) need not be done where the item is not there any more
+    @@
+         PyObject *result;
+         char *text = ((struct node *)self)->name ? ((struct node *)self)->name : "none";
+    -    PyObject *item = PyList_GET_ITEM(list, i);
+    -    int rc = PyObject_IsTrue(item);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+    +    int rc;
+    +    if (item == NULL) {
+    +        return NULL;
+    +    }
+    +    rc = PyObject_IsTrue(item);
+    +    Py_DECREF(item);
+         text = strdup(text);
+         result = PyObject_CallFunction(self, "si", text, rc);
+    "#);
 }
 
 #[test]

@@ -327,23 +327,24 @@ fn what_the_function_leaves_as_it_is() {
     }
 "#
     ), @"
-        @@
-             Py_ssize_t k;
-             for (k = 0; k < all->count; k++) {
-        -        if (is_over(PyList_GET_ITEM(list, k)))
-        +        PyObject *item = PyList_GetItemRef(list, k);
-        +        if (item == NULL) {
-        +            PyErr_WriteUnraisable(NULL);
-        +            return;
-        +        }
-        +        if (is_over(item))
-                     all->busy[i] = 0;
-                 else
-                     all->busy[i] = 1;
-        +        Py_DECREF(item);
-             }
+    6: review: in `f`, `all->busy[i] = 0` (line 7) need not be done where the item is not there any more
+    @@
+         Py_ssize_t k;
+         for (k = 0; k < all->count; k++) {
+    -        if (is_over(PyList_GET_ITEM(list, k)))
+    +        PyObject *item = PyList_GetItemRef(list, k);
+    +        if (item == NULL) {
+    +            PyErr_WriteUnraisable(NULL);
+    +            return;
+    +        }
+    +        if (is_over(item))
+                 all->busy[i] = 0;
+             else
+                 all->busy[i] = 1;
+    +        Py_DECREF(item);
          }
-        ");
+     }
+    ");
 }
 
 #[test]
@@ -432,21 +433,22 @@ fn an_exit_leaves_a_loop_that_counts_what_it_stores() {
     return 0;
 "#
     ), @"
-        @@
-             }
-             for (i = 0; i < PyList_GET_SIZE(list); i++) {
-        -        PyObject *child = PyList_GET_ITEM(list, i);
-        +        PyObject *child = PyList_GetItemRef(list, i);
-        +        if (child == NULL) {
-        +            return -1;
-        +        }
-                 if (Py_TYPE(child) == &Node_Type)
-                     node->leaf = 0;
-                 node->children[i] = child;
-        -        Py_INCREF(child);
-                 node->count = i + 1;
-             }
-        ");
+    9: review: in `f`, what `node->children[i] = child` (line 12) gives the caller is released where the function fails
+    @@
+         }
+         for (i = 0; i < PyList_GET_SIZE(list); i++) {
+    -        PyObject *child = PyList_GET_ITEM(list, i);
+    +        PyObject *child = PyList_GetItemRef(list, i);
+    +        if (child == NULL) {
+    +            return -1;
+    +        }
+             if (Py_TYPE(child) == &Node_Type)
+                 node->leaf = 0;
+             node->children[i] = child;
+    -        Py_INCREF(child);
+             node->count = i + 1;
+         }
+    ");
 }
 
 #[test]
