@@ -112,12 +112,16 @@ pub(crate) fn report(rule: &Rule, text: &str) -> String {
 
 /// Lets `ask` look at `text` as a package of one file, with triage.
 pub(crate) fn with_package<T>(text: &str, ask: impl FnOnce(&PackageCx<'_>) -> T) -> T {
-    with_program(text, |program, _| {
+    with_reload(text, |cx, _| ask(cx))
+}
+
+fn with_reload<T>(text: &str, ask: impl FnOnce(&PackageCx<'_>, &Reload<'_>) -> T) -> T {
+    with_program(text, |program, reload| {
         assert_eq!(program.gaps, [], "does not parse:\n{text}");
         let calls = CallIndex::new(program);
         let roles = Roles::new(program);
         let triage = provenance::Cx::new(program, &calls, &roles);
-        ask(&PackageCx::new(program, RANGE).with_triage(&triage))
+        ask(&PackageCx::new(program, RANGE).with_triage(&triage), reload)
     })
 }
 
@@ -129,9 +133,10 @@ fn imbalances(function: &Function) -> Vec<Imbalance> {
 }
 
 fn once_triaged(rule: &Rule, text: &str, choose: fn(&Fix) -> &Fix) -> (String, String) {
-    with_package(text, |cx| {
+    with_reload(text, |cx, reload| {
         let mut findings = Vec::new();
         rule.check.code(cx, &mut findings);
+        prove(cx, &mut findings, reload);
         for finding in &mut findings {
             if let Outcome::Fix(fix) = &finding.outcome {
                 finding.outcome = Outcome::Fix(choose(fix).clone());

@@ -153,7 +153,6 @@ fn nothing_is_released_right_before_the_program_ends() {
     if (item == NULL)
         return -1;
     if (!is_first(item)) {
-        puts("no item");
         Py_FatalError("cannot go on");
     }
     return (int)i;

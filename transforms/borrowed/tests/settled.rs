@@ -195,8 +195,8 @@ fn a_new_release_must_not() {
         ]
         .join("\n"),
         @"
-        safe: own the reference: `PyDict_GetItemRef`; 9: used here, when another thread may have freed it
-        by hand: whether the function owns what `v` holds depends on the path: make it own the reference on all of them; 10: used here, when another thread may have freed it
-        "
+    assumes that in `f`, the reference from `PyDict_GetItemRef` is released before the last use of what a function made of it; review: own the reference: `PyDict_GetItemRef`
+    by hand: whether the function owns what `v` holds depends on the path: make it own the reference on all of them; 10: used here, when another thread may have freed it
+    "
     );
 }

@@ -361,35 +361,36 @@ done:
     leave(names);
     return status;";
     insta::assert_snapshot!(copied(body), @"
-        14: `d` is iterated over without holding its lock
-          14: `d`, which the caller passes in: another thread can change it between two calls
-          15: `PyObject_CallOneArg` can run Python code, which may change it as well
-          review: iterate over a copy of `d`
-          assumes that `PyObject_CallOneArg` changes nothing in `d` before the last read: a copy does not show that
-          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
-        @@
-         
-             int status = -1;
-        +    PyObject *d_copy;
-         
-             if (!PyDict_Check(d))
-        @@
-             if (PyObject_CallOneArg(hook, d) == NULL)
-                 return -1;
-        -    while (PyDict_Next(d, &pos, &key, &value)) {
-        +    d_copy = PyDict_Copy(d);
-        +    if (d_copy == NULL)
-        +        return -1;
-        +    while (PyDict_Next(d_copy, &pos, &key, &value)) {
-                 if (PyObject_CallOneArg(hook, key) == NULL)
-                     goto done;
-        @@
-         done:
-             leave(names);
-        +    Py_DECREF(d_copy);
-             return status;
-         }
-        ");
+    14: `d` is iterated over without holding its lock
+      14: `d`, which the caller passes in: another thread can change it between two calls
+      15: `PyObject_CallOneArg` can run Python code, which may change it as well
+      review: iterate over a copy of `d`
+      assumes that `PyObject_CallOneArg` changes nothing in `d` before the last read: a copy does not show that
+      assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
+      assumes that in `fill`, `leave(names)` (line 24) need not be done where the item is not there any more
+    @@
+     
+         int status = -1;
+    +    PyObject *d_copy;
+     
+         if (!PyDict_Check(d))
+    @@
+         if (PyObject_CallOneArg(hook, d) == NULL)
+             return -1;
+    -    while (PyDict_Next(d, &pos, &key, &value)) {
+    +    d_copy = PyDict_Copy(d);
+    +    if (d_copy == NULL)
+    +        return -1;
+    +    while (PyDict_Next(d_copy, &pos, &key, &value)) {
+             if (PyObject_CallOneArg(hook, key) == NULL)
+                 goto done;
+    @@
+     done:
+         leave(names);
+    +    Py_DECREF(d_copy);
+         return status;
+     }
+    ");
 }
 
 #[test]

@@ -14,7 +14,7 @@ find(PyObject *d)
 
     while (PyDict_Next(d, &pos, NULL, &value)) {{
         if (PyObject_IsTrue(value))
-            return convert(value);
+            return convert(pos);
     }}
     return 0;
 }}
