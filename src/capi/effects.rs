@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 
 use super::PyVersion;
+use super::libc::kept_by_libc;
 
 /// What a call of one C-API function does to references. Argument indexes count from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +30,9 @@ pub struct Effects {
     pub noreturn: bool,
     /// It reads its first argument, and crashes if that is `NULL`.
     pub reads_first: bool,
+    /// The argument whose pointer is used after the call, without a reference to what it points
+    /// into: `PyMemoryView_FromMemory(text, …)`.
+    pub keeps: Option<u8>,
     /// The first Python whose headers have it; `None` if older than 3.7.
     pub since: Option<PyVersion>,
     /// Where the row comes from.
@@ -158,6 +162,14 @@ pub fn reads_first(name: &str) -> bool {
     effects(name).is_some_and(|effects| effects.reads_first)
 }
 
+/// Whether the function keeps the pointer that is its argument `arg` after it has returned, without
+/// a reference to what the pointer leads into; functions of the C library included.
+#[must_use]
+pub fn keeps_pointer(name: &str, arg: usize) -> bool {
+    let kept = effects(name).and_then(|effects| effects.keeps);
+    kept.map(usize::from).or_else(|| kept_by_libc(name)) == Some(arg)
+}
+
 /// Whether the function looks at the reference count of its first argument, or does something else
 /// if there is another reference to it than the caller's.
 #[must_use]
@@ -233,6 +245,7 @@ fn parse(row: &'static str) -> Option<Effects> {
         locks: notes.locks,
         noreturn: notes.noreturn,
         reads_first: notes.reads,
+        keeps: notes.keeps,
         since: notes.since,
         source,
     })
@@ -280,6 +293,7 @@ struct Notes {
     locks: Option<u8>,
     noreturn: bool,
     reads: bool,
+    keeps: Option<u8>,
     since: Option<PyVersion>,
 }
 
@@ -289,6 +303,7 @@ impl Notes {
         for note in cell.split(';').filter(|note| !note.is_empty()) {
             match note.split_once(':') {
                 Some(("derived", arg)) => notes.derived = Some(arg.parse().ok()?),
+                Some(("keeps", arg)) => notes.keeps = Some(arg.parse().ok()?),
                 Some(("locks", arg)) => notes.locks = Some(arg.parse().ok()?),
                 Some(("since", version)) => notes.since = Some(version.parse().ok()?),
                 None if note == "noreturn" => notes.noreturn = true,

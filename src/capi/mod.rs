@@ -13,8 +13,8 @@ mod words;
 
 pub use arg_format::{Stored, builds_plainly, overwrites, stored};
 pub use effects::{
-    Effects, Out, OutKind, Returns, Steal, StealWhen, effects, ends_program, looks_at_count,
-    never_returns, raises_for_null, reads_first,
+    Effects, Out, OutKind, Returns, Steal, StealWhen, effects, ends_program, keeps_pointer,
+    looks_at_count, never_returns, raises_for_null, reads_first,
 };
 pub use libc::{Copied, copies_memory, gives_other_memory, is_libc, written};
 pub use lists::{LIST_SIZES, PLAIN_LIST_SIZES, UNCHECKED_ITEMS};
@@ -43,6 +43,7 @@ pub const DETACH_THREAD: &[&str] = &[
     "PyEval_ReleaseThread",
     "PyEval_SaveThread",
     "PyGILState_Release",
+    "PyThreadState_Release",
 ];
 
 /// Whether the thread may have no thread state behind the call, or another one than before.
@@ -68,6 +69,29 @@ pub const GIVE_UP_THREAD: &[&str] = &[
     "_PyThreadState_DeleteCurrent",
 ];
 
+/// Whether the function attaches a thread that may have no thread state, until the function of
+/// [`ends_ensure`] is called for it: calls of both nest.
+#[must_use]
+pub fn ensures_thread(name: &str) -> bool {
+    ENSURE_THREAD.contains(&name)
+}
+
+/// The functions for which [`ensures_thread`] holds. Source: `c-api/threads` of 3.15.
+pub const ENSURE_THREAD: &[&str] = &[
+    "PyGILState_Ensure",
+    "PyThreadState_Ensure",
+    "PyThreadState_EnsureFromView",
+];
+
+/// Whether the function undoes what one of [`ENSURE_THREAD`] did: the outermost call detaches.
+#[must_use]
+pub fn ends_ensure(name: &str) -> bool {
+    END_ENSURE.contains(&name)
+}
+
+/// The functions for which [`ends_ensure`] holds.
+pub const END_ENSURE: &[&str] = &["PyGILState_Release", "PyThreadState_Release"];
+
 /// Whether the function takes the lock of the interpreter.
 #[must_use]
 pub fn attaches(name: &str) -> bool {
@@ -79,6 +103,8 @@ pub const ATTACH_THREAD: &[&str] = &[
     "PyEval_AcquireThread",
     "PyEval_RestoreThread",
     "PyGILState_Ensure",
+    "PyThreadState_Ensure",
+    "PyThreadState_EnsureFromView",
 ];
 
 #[cfg(test)]

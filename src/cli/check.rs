@@ -11,8 +11,10 @@ use super::since::Since;
 use super::talk::{Talk, counted, write_results};
 use crate::edit::Confidence;
 use crate::engine::{Declared, ModuleStatus};
+use crate::package::unread_callers;
 use crate::render::{Named, OutputFormat, Results, Silence, render, statistics};
 use crate::rule::{Finding, Outcome, fingerprints};
+use crate::source::FileId;
 
 pub(super) fn run(args: &CheckArgs, talk: &Talk, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let session = Session::counting(&args.analysis, ledger(args), talk)?;
@@ -44,6 +46,10 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk, interrupt: &Interrupt) -> anyho
         let _held = args.output_file.as_ref().map(|_| interrupt.hold());
         write(args, &session, written, talk)?;
     }
+    let unread = unread_callers(&session.package).collect::<Vec<_>>();
+    if args.output_file.is_none() && args.output_format.is_for_people() {
+        write_results(said_of(&session, &unread).as_bytes())?;
+    }
     summarize(&session, &open, talk);
     if args.stats {
         write_results(session.stats().to_text().as_bytes())?;
@@ -51,7 +57,8 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk, interrupt: &Interrupt) -> anyho
     if session.settings.strict && session.has_coverage_gap() {
         return Ok(Status::CoverageGap);
     }
-    let clean = args.write_baseline || open.iter().all(|named| is_safe(named.finding));
+    let all_read = unread.is_empty();
+    let clean = args.write_baseline || all_read && open.iter().all(|named| is_safe(named.finding));
     Ok(if clean {
         Status::Clean
     } else {
@@ -147,6 +154,22 @@ fn write(
     deliver(text.as_bytes(), path)
 }
 
+/// That what these files do is not known: empty if there are none.
+fn said_of(session: &Session, unread: &[FileId]) -> String {
+    let Some(first) = unread.first() else {
+        return String::new();
+    };
+    let first = session.view(false).path(*first);
+    format!(
+        "Not analysed: {} the C API, such as {first}; look for races there by hand\n",
+        counted(
+            unread.len(),
+            "file of another language that uses",
+            "files of other languages that use"
+        ),
+    )
+}
+
 fn is_safe(finding: &Finding) -> bool {
     matches!(finding.outcome, Outcome::Safe(_))
 }
@@ -163,6 +186,9 @@ fn summarize(session: &Session, named: &[Named<'_>], talk: &Talk) {
     }
     let total = safe + review + manual;
     talk.info(&match total {
+        0 if unread_callers(&session.package).next().is_some() => {
+            "No findings in the files that were analysed".to_owned()
+        }
         0 => "No findings".to_owned(),
         _ => format!(
             "{}: {safe} with a safe fix, {review} with a fix to review, {manual} to do by hand",

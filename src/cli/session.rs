@@ -17,7 +17,9 @@ use crate::edit::{Confidence, Fix};
 use crate::engine::{
     Abi3t, Analysis, Bytes, Whereabouts, abi3t, analyze, open_findings, prove, whereabouts,
 };
-use crate::package::{Package, Request, Roots, SkipReason, find_roots, load, not_analysed};
+use crate::package::{
+    Package, Request, Roots, SkipReason, find_roots, load, not_analysed, unread_callers,
+};
 use crate::render::View;
 use crate::rule::{Finding, Outcome, Rule};
 use crate::source::{FileId, LineNumber};
@@ -183,6 +185,7 @@ impl Session {
     pub(super) fn has_coverage_gap(&self) -> bool {
         let unread = |reason: &SkipReason| !matches!(reason, SkipReason::Binary);
         !self.analysis.coverage.not_understood.is_empty()
+            || unread_callers(&self.package).next().is_some()
             || self
                 .package
                 .skipped

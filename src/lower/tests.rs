@@ -140,6 +140,7 @@ fn declarations_give_types_fields_and_values() {
         "typedef struct { PyObject_HEAD int x : 3, *y; union { long z; struct { char w; }; }; } Foo;",
         "extern int (*callback)(const char *, void (*)(int)), f(void);",
         "static __thread signed char a; ",
+        "static __declspec(thread) int depth; __declspec(dllexport) int shown;",
         "long double _Complex a; unsigned __int64 b;",
         "enum e { A, B } x;",
         "static PyMethodDef methods[] = { {\"f\", (PyCFunction)f, METH_VARARGS}, {NULL} };",
@@ -163,6 +164,9 @@ fn declarations_give_types_fields_and_values() {
       f: fn() int
     declaration static thread_local
       a: signed char
+    declaration static thread_local
+      depth: int
+      shown: int
     declaration
       a: long double _Complex
       b: unsigned long long

@@ -20,7 +20,7 @@ pub use load::{LoadError, Request, load};
 pub use python::PythonRange;
 pub use root::{Roots, find_roots};
 pub use sites::borrowed_call_sites;
-pub use unread::not_analysed;
+pub use unread::{not_analysed, unread_callers};
 
 use crate::build::BuildKind;
 use crate::diff::FileMode;

@@ -1,8 +1,12 @@
 //! What is said of files whose C is not analysed.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use regex::bytes::Regex;
 
 use super::{FileKind, Package, borrowed_call_sites};
+use crate::source::FileId;
 
 impl FileKind {
     /// What the file is ("a file …"), and what to do about it; `None` for files whose C is
@@ -21,6 +25,23 @@ impl FileKind {
             }
         }
     }
+}
+
+/// The files that were asked for, call the C API, and are not analysed, although people write them:
+/// what they do nobody looked at. Generated files are their generators' business.
+///
+/// Comments count as code here: what is not read is not known.
+pub fn unread_callers(package: &Package) -> impl Iterator<Item = FileId> {
+    static CALL: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\bPy[A-Z_][0-9A-Za-z_]*\s*\(").expect("a constant"));
+    package.files.iter().filter_map(|(id, file)| {
+        let info = package.info(id);
+        let is_source = matches!(
+            info.kind,
+            FileKind::Cpp | FileKind::ObjectiveC | FileKind::Template
+        );
+        (info.selected && is_source && CALL.is_match(file.bytes())).then_some(id)
+    })
 }
 
 /// The files that were asked for and are not analysed, a line for each reason, with the

@@ -80,7 +80,7 @@ impl<'a> Cleaner<'a> {
         let text = self.text(at);
         match noise(text) {
             Some(Noise::Word) => return Ok(at + 1),
-            Some(Noise::Call) => return self.group_end(at + 1),
+            Some(Noise::Call) => return self.attribute(at),
             Some(Noise::Asm) => return self.asm(at),
             None => {}
         }
@@ -106,6 +106,21 @@ impl<'a> Cleaner<'a> {
         let kind = classify(self.item.tokens[at as usize].kind, text);
         self.take(kind, at)?;
         Ok(at + 1)
+    }
+
+    /// Leaves an attribute out, but for the one that is a storage class:
+    ///
+    /// ```c
+    /// static __declspec(thread) int depth;
+    /// ```
+    fn attribute(&mut self, at: u32) -> Result<u32, ParseFailure> {
+        let end = self.group_end(at + 1)?;
+        let is_thread_local = self.text(at).ends_with(b"declspec")
+            && (at + 2..end).any(|inner| self.text(inner) == b"thread");
+        if is_thread_local {
+            self.push(Kind::Storage("_Thread_local"), at, end);
+        }
+        Ok(end)
     }
 
     fn take(&mut self, kind: Kind, at: u32) -> Result<(), ParseFailure> {

@@ -48,6 +48,14 @@ pub enum OutputFormat {
     Html,
 }
 
+impl OutputFormat {
+    /// Whether people read it as text, so that a sentence may follow.
+    #[must_use]
+    pub fn is_for_people(self) -> bool {
+        matches!(self, Self::Full | Self::Concise)
+    }
+}
+
 /// Where findings are shown.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {

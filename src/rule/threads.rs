@@ -38,10 +38,10 @@ impl ThreadState {
     pub fn call(&mut self, name: &str, gives_up: impl Fn(&str) -> bool) {
         match name {
             // Behind the outermost one the thread is detached.
-            "PyGILState_Release" | "PyThreadState_Release" => {
+            _ if capi::ends_ensure(name) => {
                 self.ensured = (self.ensured - 1).max(-1);
             }
-            "PyGILState_Ensure" | "PyThreadState_Ensure" => {
+            _ if capi::ensures_thread(name) => {
                 self.ensured = (self.ensured + 1).min(8);
             }
             _ if capi::attaches(name) => {

@@ -15,12 +15,9 @@ pub(super) enum Turn {
 
 pub(super) fn turn(name: &str) -> Option<Turn> {
     Some(match name {
-        "PyEval_SaveThread" | "PyEval_ReleaseThread" => Turn::Detaches,
-        "PyEval_RestoreThread"
-        | "PyEval_AcquireThread"
-        | "PyGILState_Ensure"
-        | "PyThreadState_Ensure" => Turn::Attaches,
-        "PyGILState_Release" | "PyThreadState_Release" => Turn::GoesBack,
+        _ if capi::ends_ensure(name) => Turn::GoesBack,
+        _ if capi::detaches(name) => Turn::Detaches,
+        _ if capi::attaches(name) => Turn::Attaches,
         // Whoever makes a thread state attaches it, maybe through a pointer.
         "PyThreadState_New" | "PyThreadState_Swap" => Turn::GoesBack,
         _ => return None,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::{ExprId, ExprKind, Function};
-use crate::capi;
+use crate::capi::{self, ATTACH_THREAD, DETACH_THREAD, END_ENSURE};
 use crate::cfg::{self, Callee, Cfg, Instr, InstrKind, Source};
 use crate::dataflow::{self, Analysis, Direction, NodeId};
 use crate::rule::{ItemId, PackageCx};
@@ -67,13 +67,11 @@ pub(super) fn helpers<'a>(cx: &PackageCx<'a>) -> Helpers<'a> {
         let functions = sites.filter_map(|site| cx.function(site.item));
         functions.map(|function| function.name.as_str()).collect()
     };
-    let detach = users(&["PyEval_SaveThread", "PyEval_ReleaseThread"]);
-    let attach = users(&[
-        "PyEval_RestoreThread",
-        "PyEval_AcquireThread",
-        "PyGILState_Ensure",
-    ]);
-    let back = users(&["PyGILState_Release"]);
+    let without_ends = |name: &&&str| !capi::ends_ensure(name);
+    let detaching: Vec<&str> = DETACH_THREAD.iter().filter(without_ends).copied().collect();
+    let detach = users(&detaching);
+    let attach = users(ATTACH_THREAD);
+    let back = users(END_ENSURE);
     let only = |these: &BTreeSet<&'a str>, turn| {
         let others = [&detach, &attach, &back];
         let alone = |name: &&&str| others.iter().filter(|set| set.contains(**name)).count() == 1;

@@ -1,5 +1,6 @@
 //! UG605: calls that attach or detach the thread, left out of builds without the GIL.
 
+use crate::capi;
 use crate::declare_rule;
 use crate::lex::{Token, TokenKind};
 use crate::rule::{Finding, Outcome, PackageCx};
@@ -55,20 +56,14 @@ declare_rule! {
 
 /// What is there for builds with the GIL must have a counterpart here for those without.
 fn is_thread_call(word: &[u8]) -> bool {
-    const WORDS: [&[u8]; 11] = [
+    const MACROS: [&[u8]; 4] = [
         b"Py_BEGIN_ALLOW_THREADS",
         b"Py_END_ALLOW_THREADS",
         b"Py_BLOCK_THREADS",
         b"Py_UNBLOCK_THREADS",
-        b"PyEval_SaveThread",
-        b"PyEval_RestoreThread",
-        b"PyEval_AcquireThread",
-        b"PyEval_ReleaseThread",
-        b"PyGILState_Ensure",
-        b"PyGILState_Release",
-        b"PyThreadState_Ensure",
     ];
-    WORDS.contains(&word)
+    let is_call = |name| capi::attaches(name) || capi::detaches(name);
+    MACROS.contains(&word) || std::str::from_utf8(word).is_ok_and(is_call)
 }
 
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {

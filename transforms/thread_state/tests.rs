@@ -88,17 +88,27 @@ static void *good(void *arg)
     PyGILState_Release(state);
     return NULL;
 }
+static void *viewed(void *arg)
+{
+    PyThreadStateToken *token = PyThreadState_EnsureFromView(view);
+    if (token == NULL)
+        return NULL;
+    call((PyObject *)arg);
+    PyThreadState_Release(token);
+    return NULL;
+}
 static void *plain(void *arg) { return arg; }
 static void start(void *arg)
 {
     pthread_t t;
     pthread_create(&t, NULL, bad, arg);
     pthread_create(&t, NULL, &good, arg);
+    pthread_create(&t, NULL, viewed, arg);
     pthread_create(&t, NULL, (void *(*)(void *))plain, arg);
 }
-"#), @r"
+"#), @"
     9: the thread `bad` needs to be attached for this
-      23: the thread is started here
+      32: the thread is started here
       by hand: attach with `PyGILState_Ensure()` before, and call `PyGILState_Release()` after
     ");
 }

@@ -188,6 +188,15 @@ fn outs_say_what_is_stored() {
 }
 
 #[test]
+fn pointers_that_a_call_keeps_are_known() {
+    assert!(keeps_pointer("PyMemoryView_FromMemory", 0));
+    assert!(!keeps_pointer("PyMemoryView_FromMemory", 1));
+    assert!(keeps_pointer("PyBuffer_FillInfo", 2));
+    assert!(keeps_pointer("setvbuf", 1));
+    assert!(!keeps_pointer("PyMemoryView_FromObject", 0));
+}
+
+#[test]
 fn calls_that_run_python_or_lock_say_so() {
     for name in [
         "Py_DECREF",

@@ -316,7 +316,10 @@ impl Callees for Summaries {
     }
 
     fn keeps(&self, name: &str, arg: usize) -> Option<Keeps> {
-        match self.param(name, arg)? {
+        let Some(param) = self.param(name, arg) else {
+            return KnownCallees.keeps(name, arg);
+        };
+        match param {
             Param::Used | Param::Through(_) => None,
             Param::Taken(_) => Some(Keeps::Reference),
             Param::Inside => Some(Keeps::Inside),

@@ -136,8 +136,8 @@ impl Callees for KnownCallees {
         false
     }
 
-    fn keeps(&self, _: &str, _: usize) -> Option<Keeps> {
-        None
+    fn keeps(&self, name: &str, arg: usize) -> Option<Keeps> {
+        capi::keeps_pointer(name, arg).then_some(Keeps::Inside)
     }
 
     fn keeps_contents(&self, _: &str, _: usize) -> bool {

@@ -141,6 +141,38 @@ mod tests {
         assert_eq!(stored(section, "Py_DECREF(v);"), ESCAPES);
     }
 
+    /// `PyMemoryView_FromMemory` and its like have no reference to what the memory is a part of.
+    #[test]
+    fn a_pointer_that_a_call_keeps_needs_the_item() {
+        let found = |call: &str, rest: &str| {
+            troubles(&format!(
+                "PyObject *v = PyList_GetItemRef(self, 0);
+                if (v == NULL) return NULL;
+                {call};
+                Py_DECREF(v);
+                {rest}"
+            ))
+        };
+        for keeps in [
+            "PyObject *m = PyMemoryView_FromMemory(PyBytes_AS_STRING(v), 4, PyBUF_READ)",
+            "PyObject *c = PyCapsule_New(PyBytes_AS_STRING(v), NULL, NULL)",
+            "PyObject *n = PyLong_FromVoidPtr(PyBytes_AS_STRING(v))",
+            "int rc = PyBuffer_FillInfo(view, self, PyBytes_AS_STRING(v), 4, 1, 0)",
+            "int rc = putenv(PyBytes_AS_STRING(v))",
+            "int rc = setvbuf(file, PyByteArray_AS_STRING(v), _IOFBF, 4)",
+        ] {
+            let trouble = found(keeps, "return make();");
+            assert!(
+                trouble.starts_with("DerivedEscapes at "),
+                "{keeps}: {trouble}"
+            );
+        }
+        assert_eq!(
+            found("int n = puts(PyBytes_AS_STRING(v))", "return make();"),
+            ""
+        );
+    }
+
     #[test]
     fn what_is_given_back_is_used_at_once() {
         assert_eq!(

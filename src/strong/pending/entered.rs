@@ -202,7 +202,7 @@ fn is_called_back(cx: &PackageCx<'_>, name: &str) -> bool {
     };
     let attaches = |function: &Function| {
         let mut calls = function.tree.calls();
-        calls.any(|(_, callee)| callee == "PyGILState_Ensure")
+        calls.any(|(_, callee)| crate::capi::ensures_thread(callee))
     };
     let mut definitions = cx.definitions(name);
     matches!(cx.mention(name), Some(Mention::Address(_)))
