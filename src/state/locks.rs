@@ -115,6 +115,13 @@ pub fn takes_lock_by_name(name: &str) -> bool {
     effect(name) == Some(Effect::Takes) && !name.to_ascii_lowercase().contains("try")
 }
 
+/// Whether a function takes a lock by its name, maybe without waiting, which stays taken until it is
+/// given back: a critical section does not while its thread waits.
+#[must_use]
+pub fn holds_lock_by_name(name: &str) -> bool {
+    effect(name) == Some(Effect::Takes) && !name.starts_with("PyCriticalSection")
+}
+
 /// Whether a function releases a lock by its name.
 #[must_use]
 pub fn releases_lock_by_name(name: &str) -> bool {

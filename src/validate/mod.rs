@@ -19,6 +19,7 @@ mod kept;
 mod left;
 mod lent;
 mod loans;
+mod locked;
 mod made;
 mod original;
 mod proof;

@@ -1,7 +1,9 @@
 //! The package before the change.
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
+use super::locked::called_under_lock;
 use crate::ast::Function;
 use crate::ownership::summary::Summaries;
 use crate::program::{CallIndex, Program, ProgramItem, Types};
@@ -18,6 +20,7 @@ pub(super) struct Original<'a> {
     /// What Python calls, and who calls what, when first asked for.
     roles: OnceLock<Roles>,
     calls: OnceLock<CallIndex>,
+    under_lock: OnceLock<BTreeSet<Box<str>>>,
 }
 
 impl<'a> Original<'a> {
@@ -28,6 +31,7 @@ impl<'a> Original<'a> {
             types: Types::new(program),
             roles: OnceLock::new(),
             calls: OnceLock::new(),
+            under_lock: OnceLock::new(),
         }
     }
 
@@ -51,6 +55,12 @@ impl<'a> Original<'a> {
     /// The calls of its functions by their names.
     pub(super) fn calls(&self) -> &CallIndex {
         self.calls.get_or_init(|| CallIndex::new(self.program))
+    }
+
+    /// The functions that run while a function of the package holds a lock.
+    pub(super) fn under_lock(&self) -> &BTreeSet<Box<str>> {
+        self.under_lock
+            .get_or_init(|| called_under_lock(self.program))
     }
 
     /// The functions of the package that run where an object of a type of it ends.

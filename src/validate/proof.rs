@@ -9,8 +9,8 @@ use super::before::Before;
 use super::changed::Changed;
 use super::original::Original;
 use super::{
-    Failure, apart, braces, continued, contract, domains, kept, left, loans, made, saved, statics,
-    still, structure, undeclared, undone, variants, wrapper,
+    Failure, apart, braces, continued, contract, domains, kept, left, loans, locked, made, saved,
+    statics, still, structure, undeclared, undone, variants, wrapper,
 };
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, Form, REPLACEMENTS};
@@ -130,6 +130,7 @@ fn of_function(
     let found = wrong.into_iter().chain(unreleased(changed));
     let found = found.chain(made::failure(changed));
     let found = found.chain(still);
+    let found = found.chain(locked::failure(changed));
     found.chain(left::failure(changed)).chain(undone).collect()
 }
 

@@ -536,6 +536,7 @@ mod left;
 mod left_out;
 mod lent;
 mod loans;
+mod locked;
 mod made;
 mod saved;
 mod statics;

@@ -185,6 +185,13 @@ pub fn counts(callees: &dyn Callees, name: &str, arg: usize) -> bool {
     count_effect(callees, name, arg).is_some()
 }
 
+/// Whether a function of the C API releases a reference that its first argument holds.
+#[must_use]
+pub fn releases(name: &str) -> bool {
+    let effect = count_effect(&KnownCallees, name, 0);
+    matches!(effect, Some(CountEffect::Release { .. }))
+}
+
 /// The effect of a call on its argument `arg`.
 pub(super) fn count_effect(callees: &dyn Callees, name: &str, arg: usize) -> Option<CountEffect> {
     match (name, arg) {

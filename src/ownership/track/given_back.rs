@@ -237,7 +237,7 @@ fn is_set_behind(tree: &Tree, call: ExprId, is_it: &dyn Fn(ExprId) -> bool) -> b
 }
 
 /// Whether two expressions name the same place: `*out`, `self->part`.
-fn is_same(tree: &Tree, one: ExprId, other: ExprId) -> bool {
+pub fn is_same(tree: &Tree, one: ExprId, other: ExprId) -> bool {
     match (&tree.expr(one).kind, &tree.expr(other).kind) {
         (ExprKind::Name(one), ExprKind::Name(other)) => one == other,
         (

@@ -31,10 +31,10 @@ mod step;
 mod tests;
 mod watch;
 
-pub use effects::{Callees, Keeps, KnownCallees, counts, is_read};
+pub use effects::{Callees, Keeps, KnownCallees, counts, is_read, releases};
 pub use facts::{is_number, is_plain_pointer};
 pub(crate) use formats::{build_format, stolen_by_format};
-pub use given_back::{is_given_back, only_releases};
+pub use given_back::{is_given_back, is_same, only_releases};
 pub use run::{Followed, follow, follow_in, follow_lending, follow_roughly, run};
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -348,7 +348,7 @@ fn no_lock_of_c_is_waited_for_in_a_section() {
     }
     for body in [
         "PyThread_acquire_lock(lock, NOWAIT_LOCK);",
-        "pthread_mutex_trylock(&mutex);",
+        "pthread_mutex_trylock(&mutex); pthread_mutex_unlock(&mutex);",
         "pthread_mutex_unlock(&mutex);",
         "InterlockedIncrement(&seen);",
         "enter_freely();",
