@@ -13,7 +13,7 @@ use std::process::Command;
 
 use support::tree::Tree;
 use support::{free_threaded_python, headers, run};
-use ungil::compat::header;
+use ungil::compat::{Style, header};
 
 const FUNCTIONS: &[&str] = &[
     "Py_NewRef",
@@ -56,11 +56,19 @@ for _ in range(100): once()
 assert sys.getrefcount(target) == before, 'a reference to the target is lost'
 ";
 
+fn style(full: Option<&str>, limited: bool) -> Style<'_> {
+    Style {
+        stem: "pyapi_compat",
+        full,
+        limited,
+    }
+}
+
 /// A copy of `pythoncapi_compat.h` that has `functions`.
 fn full_header(functions: &BTreeSet<&str>) -> String {
-    let text = header(functions, None, false).replace("UNGIL_COMPAT_H", "PYTHONCAPI_COMPAT");
+    let text = header(functions, style(None, false)).replace("PYAPI_COMPAT_H", "PYTHONCAPI_COMPAT");
     let banner = "// Header file providing new C API functions to old Python versions.\n";
-    banner.to_owned() + &text.replace("Written by ungil", "Made by hand")
+    banner.to_owned() + &text.replace("Functions of newer Pythons", "Made by hand: functions")
 }
 
 /// Compiles `m.c` of `folder`; a warning fails.
@@ -108,8 +116,8 @@ fn holds(includes: &str, files: &[(&str, &str)]) {
 
 #[test]
 fn the_header_keeps_the_conventions_of_the_native_functions() {
-    let own = header(&FUNCTIONS.iter().copied().collect(), None, false);
-    holds("#include \"ungil_compat.h\"\n", &[("ungil_compat.h", &own)]);
+    let own = header(&FUNCTIONS.iter().copied().collect(), style(None, false));
+    holds("#include \"pyapi_compat.h\"\n", &[("pyapi_compat.h", &own)]);
 }
 
 #[test]
@@ -117,16 +125,16 @@ fn it_stands_beside_older_and_newer_copies_of_the_full_header() {
     let all: BTreeSet<&str> = FUNCTIONS.iter().copied().collect();
     let (old, new): (BTreeSet<&str>, _) = (["Py_NewRef", "Py_XNewRef"].into(), all.clone());
     let lacked = &all - &old;
-    let own = header(&lacked, Some("pythoncapi_compat.h"), false);
+    let own = header(&lacked, style(Some("pythoncapi_compat.h"), false));
     for full in [&old, &new] {
         let full = full_header(full);
-        let files = [("ungil_compat.h", &*own), ("pythoncapi_compat.h", &*full)];
+        let files = [("pyapi_compat.h", &*own), ("pythoncapi_compat.h", &*full)];
         holds(
-            "#include \"ungil_compat.h\"\n#include \"pythoncapi_compat.h\"\n",
+            "#include \"pyapi_compat.h\"\n#include \"pythoncapi_compat.h\"\n",
             &files,
         );
         holds(
-            "#include \"pythoncapi_compat.h\"\n#include \"ungil_compat.h\"\n",
+            "#include \"pythoncapi_compat.h\"\n#include \"pyapi_compat.h\"\n",
             &files,
         );
     }
@@ -146,9 +154,9 @@ fn headers_with_gil(folder: &Path) -> PathBuf {
 #[test]
 fn headers_of_3_13_make_a_library_for_the_limited_api_of_3_9() {
     let folder = tempfile::tempdir().unwrap();
-    let own = header(&FUNCTIONS.iter().copied().collect(), None, true);
-    fs::write(folder.path().join("ungil_compat.h"), own).unwrap();
-    let source = "#include \"ungil_compat.h\"\n".to_owned() + EXTENSION;
+    let own = header(&FUNCTIONS.iter().copied().collect(), style(None, true));
+    fs::write(folder.path().join("pyapi_compat.h"), own).unwrap();
+    let source = "#include \"pyapi_compat.h\"\n".to_owned() + EXTENSION;
     fs::write(folder.path().join("m.c"), source).unwrap();
     let include = headers_with_gil(folder.path());
     // `PyWeakref_GetObject` is deprecated: older libraries have nothing else.
@@ -277,10 +285,10 @@ fn an_old_copy_is_completed_where_units_include_it() {
     insta::assert_snapshot!(tree.text("m.c").split("\n\n").next().unwrap(), @r#"
     #include <Python.h>
     #include "pythoncapi_compat.h"
-    #include "ungil_compat.h"
+    #include "pyapi_compat.h"
     #include <string.h>
     "#);
-    let own = tree.text("ungil_compat.h");
+    let own = tree.text("pyapi_compat.h");
     assert!(own.contains("#include \"pythoncapi_compat.h\"") && !own.contains("Py_NewRef"));
     for python in pythons() {
         build(tree.path(), &python);
@@ -289,7 +297,7 @@ fn an_old_copy_is_completed_where_units_include_it() {
     tree.write("cache.c", piece + MORE);
     let more = tree.ungil(&write);
     assert_eq!(more.status, 0, "{more:?}");
-    assert!(tree.text("ungil_compat.h").contains("PyDict_GetItemRef"));
+    assert!(tree.text("pyapi_compat.h").contains("PyDict_GetItemRef"));
     for python in pythons() {
         build(tree.path(), &python);
     }
@@ -330,7 +338,7 @@ fn a_part_that_nothing_here_includes() {
     let tree = Tree::new(&[("part.h", header.as_bytes()), ("alone.c", alone.as_bytes())]);
     let ran = tree.ungil(&["diff", "--select", "UG1"]);
     // A header comes behind `Python.h`; who puts the other into what is not known.
-    let at_top = " /* A part. */\n \n+#include \"ungil_compat.h\"\n+\n static";
+    let at_top = " /* A part. */\n \n+#include \"pyapi_compat.h\"\n+\n static";
     assert!(ran.text().contains(at_top), "{}", ran.text());
     assert!(!ran.text().contains("alone.c"), "{}", ran.text());
 }
@@ -363,7 +371,7 @@ PyObject *last(PyObject *l) { PyObject *item = PyList_GetItem(l, 1); Py_XINCREF(
         static int ready;
         #define ROW { 0, }
         #include <errno.h>
-        #include "ungil_compat.h"
+        #include "pyapi_compat.h"
         "#);
 }
 
@@ -384,7 +392,7 @@ PyObject *take(PyObject *list);
         ];
         let tree = Tree::new(&files[..if setup.is_empty() { 2 } else { 3 }]);
         let ran = tree.ungil(&["check"]);
-        let doubt = format!("ungil_compat.h` is installed with `{name}`");
+        let doubt = format!("pyapi_compat.h` is installed with `{name}`");
         ran.text().contains(&doubt)
     };
     assert!(told("include/m.h", ""));
@@ -392,4 +400,227 @@ PyObject *take(PyObject *list);
     assert!(!told("include/m.h", "setup(packages=['m'])"));
     assert!(told("m/include/m.h", "setup(packages=['m'])"));
     assert!(!told("src/m.h", ""));
+}
+
+/// Reads an item of a list, which a Python before 3.13 cannot do safely.
+fn reader(name: &str) -> String {
+    format!(
+        "PyObject *{name}(PyObject *l)\n{{\n    PyObject *item = PyList_GetItem(l, 0);\n    \
+         Py_XINCREF(item);\n    return item;\n}}\n"
+    )
+}
+
+/// What is to be confirmed of each fix, and the patch of safe fixes.
+fn told(files: &[(&str, &str)], options: &[&str]) -> (Vec<String>, String) {
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, text)| (*name, text.as_bytes()))
+        .collect();
+    let tree = Tree::new(&files);
+    let select = ["--select", "UG1", "--min-python", "3.9"];
+    let json = tree.ungil(&[&["check", "--output-format", "json"], &select[..], options].concat());
+    let findings: serde_json::Value = serde_json::from_str(json.text()).unwrap();
+    let doubts = findings.as_array().unwrap().iter().flat_map(|finding| {
+        let doubts = finding["outcome"]["assumptions"].as_array();
+        doubts.cloned().unwrap_or_default()
+    });
+    let doubts = doubts
+        .map(|doubt| doubt.as_str().unwrap().to_owned())
+        .collect();
+    let diff = tree.ungil(&[&["diff"], &select[..], options].concat());
+    (doubts, diff.text().to_owned())
+}
+
+#[test]
+fn a_build_that_takes_the_files_of_the_folder_wants_a_look() {
+    let c = "#include <Python.h>\n".to_owned() + &reader("first");
+    let with = |name: &str, text: &str| told(&[("src/m.c", &c), (name, text)], &[]).0;
+    let doubts = [
+        with(
+            "setup.py",
+            "import glob\nsetup(depends=glob.glob('src/*.h'))\n",
+        ),
+        with(
+            "setup.py",
+            "import os\nfor name in os.listdir('src'):\n    make(name)\n",
+        ),
+        with(
+            "setup.py",
+            "setup(packages=['src'], package_data={'src': ['*.h', '*.c']})\n",
+        ),
+        with(
+            "setup.py",
+            "options = {'package_data': {'src': ['m.c']}}\nsetup(**options)\n",
+        ),
+        with("setup.py", "import shutil\nshutil.copytree('src', 'out')\n"),
+        with("MANIFEST.in", "include src/a.h\ninclude src/b.h\n"),
+        with(
+            "src/meson.build",
+            "py.install_sources('m.c', subdir: 'm')\n",
+        ),
+        with(
+            "pyproject.toml",
+            "[tool.setuptools.package-data]\nsrc = [\"*.c\"]\n",
+        ),
+    ];
+    insta::assert_snapshot!(doubts.map(|doubts| doubts.join("; ")).join("\n"), @r#"
+        `setup.py` lists `src/*.h`, and may take the new `src/pyapi_compat.h`
+        `setup.py` lists `src/`, and may take the new `src/pyapi_compat.h`
+        `setup.py` copies or installs `*.h`, and may take the new `src/pyapi_compat.h`; `setup.py` copies or installs `src/m.c` (`*.c`), which then includes `pyapi_compat.h`
+        `setup.py` copies or installs `src/m.c` (`m.c`), which then includes `pyapi_compat.h`
+        `setup.py` copies or installs `src`, and may take the new `src/pyapi_compat.h`
+        `MANIFEST.in` names each header, and must name the new `src/pyapi_compat.h`
+        `src/meson.build` copies or installs `src/m.c` (`m.c`), which then includes `pyapi_compat.h`
+        `pyproject.toml` copies or installs `src/m.c` (`*.c`), which then includes `pyapi_compat.h`
+    "#);
+    let none = [
+        with(
+            "setup.py",
+            "import glob\nsetup(sources=glob.glob('src/*.c'))\n",
+        ),
+        with("setup.py", "import os\nnames = os.listdir('docs')\n"),
+        with("setup.py", "setup(package_data={'src': ['*.txt']})\n"),
+        with(
+            "MANIFEST.in",
+            "include src/a.h\nrecursive-include src *.h\n",
+        ),
+        with("MANIFEST.in", "include README\n"),
+        with("src/meson.build", "py.install_sources('m.py')\n"),
+    ];
+    assert_eq!(none.concat(), [""; 0]);
+}
+
+#[test]
+fn a_header_of_a_submodule_that_is_not_here_is_used() {
+    let c = "#include <Python.h>\n#if PY_VERSION_HEX < 0x030d0000\n#  include \
+             \"vendor/pythoncapi_compat.h\"\n#endif\n"
+        .to_owned()
+        + &reader("first");
+    let other = "#include <Python.h>\n".to_owned() + &reader("other");
+    let files = [("src/a.c", &*c), ("src/b.c", &*other)];
+    let (doubts, safe) = told(&files, &[]);
+    let doubt = "the `vendor/pythoncapi_compat.h` that `src/a.c` includes, which is not here (a \
+                 submodule?), has what this calls";
+    assert_eq!(doubts, [doubt, doubt]);
+    assert_eq!(safe, "");
+    let (_, patch) = told(&files, &["--unsafe-fixes"]);
+    let added: Vec<&str> = patch
+        .lines()
+        .filter(|line| line.starts_with("+#"))
+        .collect();
+    assert_eq!(added, ["+#include \"vendor/pythoncapi_compat.h\""]);
+    assert!(!patch.contains("new file"), "{patch}");
+}
+
+#[test]
+fn the_header_stands_beside_what_includes_it() {
+    let c = |name: &str| {
+        "#include <Python.h>\n#include \"../common/util.h\"\n".to_owned() + &reader(name)
+    };
+    let (one, two) = (c("one"), c("two"));
+    let util = "#define UTIL 1\n";
+    let patch = |files: &[(&str, &str)]| {
+        let (_, patch) = told(files, &[]);
+        let shown = patch.lines().filter(|line| {
+            line.starts_with("+#include \"") || line.starts_with("+++ ") && line.contains("compat")
+        });
+        shown.map(ToOwned::to_owned).collect::<Vec<_>>()
+    };
+    let alone = [("src/one/a.c", &*one), ("src/common/util.h", util)];
+    assert_eq!(
+        patch(&alone),
+        [
+            "+#include \"pyapi_compat.h\"",
+            "+++ b/src/one/pyapi_compat.h"
+        ]
+    );
+    // A folder whose headers all of them include.
+    let files = [
+        ("src/one/a.c", &*one),
+        ("src/two/b.c", &*two),
+        ("src/common/util.h", util),
+    ];
+    assert_eq!(
+        patch(&files),
+        [
+            "+++ b/src/common/pyapi_compat.h",
+            "+#include \"../common/pyapi_compat.h\"",
+            "+#include \"../common/pyapi_compat.h\"",
+        ]
+    );
+}
+
+#[test]
+fn a_header_that_the_user_points_at_is_used() {
+    let given = full_header(&["PyList_GetItemRef"].into());
+    let elsewhere = tempfile::tempdir().unwrap();
+    let path = elsewhere.path().join("pythoncapi_compat.h");
+    fs::write(&path, &given).unwrap();
+    let more = "PyObject *name(void) { static PyObject *x; if (!x) { x = Py_BuildValue(\"[]\"); } return x; }\n";
+    let c = "#include <Python.h>\n".to_owned() + &reader("first") + more;
+    let tree = Tree::new(&[("src/m.c", c.as_bytes())]);
+    let option = path.display().to_string();
+    let write = [
+        "migrate",
+        "--select",
+        "UG1,UG5",
+        "--min-python",
+        "3.9",
+        "--unsafe-fixes",
+        "--allow-no-vcs",
+        "--compat-header",
+        &option,
+        "--compat-name",
+        "mine.h",
+    ];
+    let ran = tree.ungil(&write);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("`src/pythoncapi_compat.h` is new, a copy of `/"),
+        "{ran:?}"
+    );
+    assert_eq!(tree.text("src/pythoncapi_compat.h"), given);
+    let own = tree.text("src/mine.h");
+    assert!(own.contains("#include \"pythoncapi_compat.h\""), "{own}");
+    assert!(
+        own.contains("mine_compat_PyMutex") && !own.contains("PyList_GetItemRef"),
+        "{own}"
+    );
+    assert!(!own.contains("ungil"), "{own}");
+    let again = tree.ungil(&[
+        "diff",
+        "--select",
+        "UG1,UG5",
+        "--min-python",
+        "3.9",
+        "--unsafe-fixes",
+    ]);
+    assert_eq!(again.text(), "");
+}
+
+#[test]
+fn a_given_header_that_is_part_of_the_project_stays_where_it_is() {
+    let given = full_header(&["PyList_GetItemRef"].into());
+    let c = "#include <Python.h>\n".to_owned() + &reader("first");
+    let tree = Tree::new(&[
+        ("src/m.c", c.as_bytes()),
+        ("vendor/py_all.h", given.as_bytes()),
+    ]);
+    let option = tree.path().join("vendor/py_all.h").display().to_string();
+    let ran = tree.ungil(&[
+        "diff",
+        "--select",
+        "UG1",
+        "--min-python",
+        "3.9",
+        "--compat-header",
+        &option,
+    ]);
+    assert!(
+        ran.text().contains("+#include \"../vendor/py_all.h\""),
+        "{ran:?}"
+    );
+    let missing = tree.ungil(&["diff", "--compat-header", "no.h"]);
+    assert_eq!(missing.status, 2, "{missing:?}");
 }

@@ -51,6 +51,8 @@ fn each_setting_names_its_origin() {
     build-files = false  # default
     min-python = "3.10"  # requires-python in pyproject.toml
     compat = "none"  # --compat
+    compat-header = ""  # default
+    compat-name = "pyapi_compat.h"  # default
     errors = "preserve"  # default
     include-dirs = []  # default
     define = ["A=1"]  # -D

@@ -58,7 +58,7 @@ static int f(PyObject *dict, PyObject *other)
 "#
     ), @r#"
         #include <Python.h>
-        #include "ungil_compat.h"
+        #include "pyapi_compat.h"
         static int f(PyObject *dict, PyObject *other)
         {
             PyObject *key, *value, *w;
@@ -113,7 +113,7 @@ static int f(PyObject *dict, PyObject *other)
 "#
     ), @r#"
         #include <Python.h>
-        #include "ungil_compat.h"
+        #include "pyapi_compat.h"
         static int f(PyObject *dict, PyObject *other)
         {
             PyObject *key, *value;
@@ -145,7 +145,7 @@ static int f(PyObject *self)
 "#
     ), @r#"
         #include <Python.h>
-        #include "ungil_compat.h"
+        #include "pyapi_compat.h"
         static int f(PyObject *self)
         {
             int n = 0;
@@ -183,7 +183,7 @@ static void f(PyObject *dict, PyObject *key)
 "#
     ), @r#"
         #include <Python.h>
-        #include "ungil_compat.h"
+        #include "pyapi_compat.h"
         static void f(PyObject *dict, PyObject *key)
         {
             static PyObject *name = NULL;
@@ -233,7 +233,7 @@ static PyObject *f(PyObject *d, PyObject *l, PyObject *out)
 "#
     ), @r#"
         #include <Python.h>
-        #include "ungil_compat.h"
+        #include "pyapi_compat.h"
         static PyObject *f(PyObject *d, PyObject *l, PyObject *out)
         {
             PyObject *k, *v;
@@ -300,7 +300,7 @@ int kind_of(PyObject *all, int *kind)
 "#
     ), @r#"
         #include <Python.h>
-        #include "ungil_compat.h"
+        #include "pyapi_compat.h"
         int kind_of(PyObject *all, int *kind)
         {
             PyObject *list;

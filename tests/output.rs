@@ -246,10 +246,10 @@ fn json_has_the_file_that_a_fix_needs() {
     ]);
     let ran = tree.ungil(&["check", "--output-format=json"]);
     let findings: Value = serde_json::from_slice(&ran.stdout).unwrap();
-    let file = &findings[0]["outcome"]["new_file"];
-    assert_eq!(file["path"], "ungil_compat.h");
+    let file = &findings[0]["outcome"]["new_files"][0];
+    assert_eq!(file["path"], "pyapi_compat.h");
     let text = file["text"].as_str().unwrap();
-    assert!(text.contains("ungil_PyList_GetItemRef"), "{text}");
+    assert!(text.contains("pyapi_compat_PyList_GetItemRef"), "{text}");
 }
 
 #[test]

@@ -214,8 +214,8 @@ fn a_letter_says_why() {
     Ungil-Rule: UG101 borrowed-list-item
     ---
      inventory.c    | 19 +++++--
-     ungil_compat.h | 87 ++++++++++++++++++++++++++++++++++++++++
-     2 files changed, 100 insertions(+), 6 deletions(-)
+     pyapi_compat.h | 88 ++++++++++++++++++++++++++++++++++++++++
+     2 files changed, 101 insertions(+), 6 deletions(-)
     ");
     let last = letters.last().unwrap();
     insta::assert_snapshot!(last.split("diff --git").next().unwrap(), @"

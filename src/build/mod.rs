@@ -25,6 +25,8 @@ pub enum BuildKind {
     Meson,
     /// `CMakeLists.txt`.
     CMake,
+    /// `MANIFEST.in`.
+    Manifest,
     /// A workflow of GitHub Actions.
     Workflow,
 }
@@ -39,6 +41,7 @@ impl BuildKind {
             "pyproject.toml" => Some(Self::PyProject),
             "meson.build" => Some(Self::Meson),
             "CMakeLists.txt" => Some(Self::CMake),
+            "MANIFEST.in" => Some(Self::Manifest),
             name if name.ends_with(".yml") || name.ends_with(".yaml") => {
                 let folder = path.parent()?;
                 folder
@@ -83,9 +86,11 @@ impl<'a> BuildFile<'a> {
         let content = match kind {
             BuildKind::SetupPy => Python::parse(source.bytes()).map(Content::Python),
             BuildKind::PyProject => Toml::parse(source.bytes()).map(Content::Toml),
-            BuildKind::SetupCfg | BuildKind::Meson | BuildKind::CMake | BuildKind::Workflow => {
-                Ok(Content::Text)
-            }
+            BuildKind::SetupCfg
+            | BuildKind::Meson
+            | BuildKind::CMake
+            | BuildKind::Manifest
+            | BuildKind::Workflow => Ok(Content::Text),
         };
         Self {
             id,

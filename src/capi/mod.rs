@@ -28,9 +28,16 @@ pub use words::{is_un, words_of};
 /// control flow. Everything else in the C API stays a call, which [`effects`] knows.
 pub const MODEL_H: &str = include_str!("model.h");
 
-/// Name of the header that is generated for Pythons that lack newer parts of the API. What it
-/// defines has the names of the API and does the same, so it is never read in place of the model.
-pub const COMPAT_HEADER: &str = "ungil_compat.h";
+/// How a header begins that is generated for Pythons that lack newer parts of the API, whatever its
+/// name is. What it defines has the names of the API and does the same, so it is never read in
+/// place of the model.
+pub const COMPAT_MARK: &str = "/* Functions of newer Pythons for older ones";
+
+/// Whether `bytes` are those of such a header.
+#[must_use]
+pub fn stands_in(bytes: &[u8]) -> bool {
+    memchr::memmem::find(bytes, COMPAT_MARK.as_bytes()).is_some()
+}
 
 /// Whether the function gives the lock of the interpreter up: from there on other threads run.
 #[must_use]

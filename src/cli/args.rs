@@ -144,6 +144,12 @@ pub(super) struct OptionArgs {
     /// How older Pythons get new functions
     #[arg(long, value_enum, value_name = "HOW")]
     pub(super) compat: Option<Compat>,
+    /// Compatibility header to use: a `pythoncapi_compat.h`, copied if it is not part of the project
+    #[arg(long, value_name = "FILE")]
+    pub(super) compat_header: Option<PathBuf>,
+    /// Name of the header written for what no other one has [default: pyapi_compat.h]
+    #[arg(long, value_name = "NAME")]
+    pub(super) compat_name: Option<String>,
     /// What to do with errors that old lookups swallowed [default: preserve]
     #[arg(long, value_enum, value_name = "HOW")]
     pub(super) errors: Option<Errors>,

@@ -12,8 +12,8 @@ use crate::source::FileId;
 pub(super) struct Changes {
     /// Files that change, with their new bytes, in order of their paths.
     changed: Vec<(FileId, Vec<u8>)>,
-    /// A file that comes with them.
-    new_file: Option<NewFile>,
+    /// Files that come with them.
+    new_files: Vec<NewFile>,
 }
 
 impl Changes {
@@ -21,15 +21,21 @@ impl Changes {
     pub(super) fn new<'f>(
         session: &Session,
         edits: &EditSet,
-        fixes: impl IntoIterator<Item = &'f Fix>,
+        fixes: impl IntoIterator<Item = &'f Fix> + Clone,
     ) -> Self {
         let files = &session.package.files;
         let apply_to = |id| (id, apply(files.get(id).bytes(), edits.edits(id)).bytes);
-        let new_file = session.analysis.new_file.as_ref();
+        let new_files = session.analysis.new_files.iter();
         Self {
             changed: edits.files().map(apply_to).collect(),
-            new_file: new_file.and_then(|file| file.of(fixes)),
+            new_files: new_files
+                .filter_map(|file| file.of(fixes.clone()))
+                .collect(),
         }
+    }
+
+    pub(super) fn new_files(&self) -> &[NewFile] {
+        &self.new_files
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -47,13 +53,13 @@ impl Changes {
                 mode: session.package.info(*id).mode,
             }
         };
-        let new_file = self.new_file.iter().map(|file| FileChange {
+        let new_files = self.new_files.iter().map(|file| FileChange {
             path: &file.path,
             old: None,
             new: &file.bytes,
             mode: FileMode::Regular,
         });
-        self.changed.iter().map(change).chain(new_file).collect()
+        self.changed.iter().map(change).chain(new_files).collect()
     }
 }
 

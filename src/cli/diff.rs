@@ -90,9 +90,11 @@ struct PatchFile {
 fn files(plan: &Plan, args: &DiffArgs, split: Split) -> Vec<PatchFile> {
     let package = &plan.session.package;
     let parts = plan.parts();
-    let new_file = plan.session.analysis.new_file.as_ref();
-    let new_file = new_file.and_then(|file| file.of(parts.iter().map(|part| part.fix)));
-    let patches = series(package, &parts, new_file.as_ref(), split);
+    let new_files = plan.session.analysis.new_files.iter();
+    let new_files: Vec<_> = new_files
+        .filter_map(|file| file.of(parts.iter().map(|part| part.fix)))
+        .collect();
+    let patches = series(package, &parts, &new_files, split);
     let author = match args.format {
         DiffFormat::Mbox => author(&package.root),
         DiffFormat::Patch => String::new(),

@@ -69,10 +69,14 @@ impl Plan {
     /// A header that the sources include and a source distribution leaves out breaks every
     /// install from it.
     pub(super) fn tell_of_new_files(&self, talk: &Talk) {
-        for change in self.list().iter().filter(|change| change.old.is_none()) {
-            let path = change.path.display();
+        for file in self.changes.new_files() {
+            let path = file.path.display();
+            let from = match file.copied_from() {
+                Some(from) => format!("a copy of `{}`", from.display()),
+                None => "written for what the changes use of newer Pythons".to_owned(),
+            };
             talk.info(&format!(
-                "`{path}` is new: list it with what your source distribution packs"
+                "`{path}` is new, {from}: list it with what your source distribution packs"
             ));
         }
     }

@@ -4,9 +4,24 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::shims::{Limited, SHIMS, Shim};
+use crate::capi::COMPAT_MARK;
 
 /// Name of the header with all newer functions that packages take copies of.
 pub const FULL_HEADER_NAME: &str = "pythoncapi_compat.h";
+
+/// Name of the generated header, unless the user wants another one.
+pub const HEADER_NAME: &str = "pyapi_compat.h";
+
+/// How a generated header is written.
+#[derive(Debug, Clone, Copy)]
+pub struct Style<'a> {
+    /// The name of the file without its ending: what names of its own begin with.
+    pub stem: &'a str,
+    /// How to include a header that must have been read before.
+    pub full: Option<&'a str>,
+    /// Whether it is compiled for the limited API.
+    pub limited: bool,
+}
 
 /// What a package is compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,16 +66,31 @@ pub fn with_uses(functions: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
     wanted
 }
 
-/// How a header of ours begins.
-const BANNER: &str = "\
-/* Stands in for functions of newer Pythons on older ones. Written by ungil, which adds
- * to it what its changes use; `pythoncapi_compat.h` can take its place. */
+/// Whether the header that packages take copies of has `function`, in a version of 2025 or later:
+/// it knows no mutexes, and neither what frames have nor exceptions as one object.
+#[must_use]
+pub fn in_full(function: &str) -> bool {
+    const LACKED: [&str; 5] = [
+        "PyMutex",
+        "PyEval_GetFrameGlobals",
+        "PyEval_GetFrameBuiltins",
+        "PyErr_GetRaisedException",
+        "PyErr_SetRaisedException",
+    ];
+    !LACKED.contains(&function)
+}
+
+/// What a header of ours is for, after the mark.
+const PURPOSE: &str = "\
+: each is defined only where
+ * the Python that is compiled for lacks it. `pythoncapi_compat.h` can take this file's
+ * place. */
 ";
 
 /// The same where `pythoncapi_compat.h`, which knows no limited API, does not compile.
-const LIMITED_BANNER: &str = "\
-/* Stands in for functions of newer Pythons on older ones and under the limited API.
- * Written by ungil, which adds to it what its changes use. */
+const LIMITED_PURPOSE: &str = "\
+: each is defined only where
+ * the Python, or the limited API, that is compiled for lacks it. */
 ";
 
 /// The stand-ins rely on the GIL.
@@ -77,9 +107,13 @@ const LIMITED_CHECK: &str = "
 /// macro hides; `full` is how to include a header that must have been read before that macro is
 /// defined.
 #[must_use]
-pub fn header(functions: &BTreeSet<&str>, full: Option<&str>, limited: bool) -> String {
-    let mut text = String::from(if limited { LIMITED_BANNER } else { BANNER });
-    text.push_str("#ifndef UNGIL_COMPAT_H\n#define UNGIL_COMPAT_H\n\n#include <Python.h>\n");
+pub fn header(functions: &BTreeSet<&str>, style: Style<'_>) -> String {
+    let Style { full, limited, .. } = style;
+    let prefix = prefix(style.stem);
+    let guard = format!("{}H", prefix.to_ascii_uppercase());
+    let purpose = if limited { LIMITED_PURPOSE } else { PURPOSE };
+    let mut text =
+        format!("{COMPAT_MARK}{purpose}#ifndef {guard}\n#define {guard}\n\n#include <Python.h>\n");
     if let Some(full) = full {
         let _ = writeln!(text, "#include \"{full}\"");
     }
@@ -94,12 +128,27 @@ pub fn header(functions: &BTreeSet<&str>, full: Option<&str>, limited: bool) -> 
         }
         let _ = writeln!(text, "#if {}", condition(shim, limited));
         if !shim.text.starts_with('#') {
-            let _ = writeln!(text, "#  define {0} ungil_{0}", shim.name);
+            let _ = writeln!(text, "#  define {0} {prefix}{0}", shim.name);
         }
         let _ = writeln!(text, "{}#endif", shim.text);
     }
-    text.push_str("\n#endif /* UNGIL_COMPAT_H */\n");
+    let _ = writeln!(text, "\n#endif /* {guard} */");
     text
+}
+
+/// What names of a header's own begin with. It ends in `compat_`, by which they are known again.
+fn prefix(stem: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let mut prefix: String = stem.chars().map(letter).collect();
+    if prefix.starts_with(|c: char| c.is_ascii_digit()) {
+        prefix.insert(0, '_');
+    }
+    let ending = if prefix.ends_with("compat") {
+        "_"
+    } else {
+        "_compat_"
+    };
+    prefix + ending
 }
 
 /// When nothing has defined the name of `shim` yet.
@@ -123,12 +172,23 @@ fn below(version: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Target, header, with_uses};
+    use super::{Style, Target, header, with_uses};
     use crate::capi::{PyVersion, REPLACEMENTS};
+
+    fn style(full: Option<&str>, limited: bool) -> Style<'_> {
+        Style {
+            stem: "pyapi_compat",
+            full,
+            limited,
+        }
+    }
 
     #[test]
     fn only_what_is_used_is_written() {
-        let text = header(&with_uses(&["PyDict_GetItemStringRef"].into()), None, false);
+        let text = header(
+            &with_uses(&["PyDict_GetItemStringRef"].into()),
+            style(None, false),
+        );
         assert!(text.contains("\nPyDict_GetItemRef("));
         assert!(!text.contains("PyList_GetItemRef"));
         assert!(text.find("\nPyDict_GetItemRef(") < text.find("\nPyDict_GetItemStringRef("));
@@ -137,17 +197,18 @@ mod tests {
     #[test]
     fn functions_have_names_of_their_own_behind_a_full_header() {
         let functions = ["PyList_GetItemRef", "Py_BEGIN_CRITICAL_SECTION"].into();
-        insta::assert_snapshot!(header(&functions, Some("../pythoncapi_compat.h"), false), @r#"
-        /* Stands in for functions of newer Pythons on older ones. Written by ungil, which adds
-         * to it what its changes use; `pythoncapi_compat.h` can take its place. */
-        #ifndef UNGIL_COMPAT_H
-        #define UNGIL_COMPAT_H
+        insta::assert_snapshot!(header(&functions, style(Some("../pythoncapi_compat.h"), false)), @r#"
+        /* Functions of newer Pythons for older ones: each is defined only where
+         * the Python that is compiled for lacks it. `pythoncapi_compat.h` can take this file's
+         * place. */
+        #ifndef PYAPI_COMPAT_H
+        #define PYAPI_COMPAT_H
 
         #include <Python.h>
         #include "../pythoncapi_compat.h"
 
         #if PY_VERSION_HEX < 0x030D00A4 && !defined(PyList_GetItemRef)
-        #  define PyList_GetItemRef ungil_PyList_GetItemRef
+        #  define PyList_GetItemRef pyapi_compat_PyList_GetItemRef
         static inline PyObject *
         PyList_GetItemRef(PyObject *list, Py_ssize_t index)
         {
@@ -162,18 +223,18 @@ mod tests {
         #  define Py_END_CRITICAL_SECTION() }
         #endif
 
-        #endif /* UNGIL_COMPAT_H */
+        #endif /* PYAPI_COMPAT_H */
         "#);
     }
 
     #[test]
     fn the_limited_api_hides_what_newer_pythons_have() {
         let functions = ["Py_NewRef", "PyMutex", "Py_BEGIN_CRITICAL_SECTION"].into();
-        insta::assert_snapshot!(header(&functions, None, true), @r#"
-        /* Stands in for functions of newer Pythons on older ones and under the limited API.
-         * Written by ungil, which adds to it what its changes use. */
-        #ifndef UNGIL_COMPAT_H
-        #define UNGIL_COMPAT_H
+        insta::assert_snapshot!(header(&functions, style(None, true)), @r#"
+        /* Functions of newer Pythons for older ones: each is defined only where
+         * the Python, or the limited API, that is compiled for lacks it. */
+        #ifndef PYAPI_COMPAT_H
+        #define PYAPI_COMPAT_H
 
         #include <Python.h>
 
@@ -182,7 +243,7 @@ mod tests {
         #endif
 
         #if PY_VERSION_HEX < 0x030A00A3 && !defined(Py_NewRef)
-        #  define Py_NewRef ungil_Py_NewRef
+        #  define Py_NewRef pyapi_compat_Py_NewRef
         static inline PyObject *
         Py_NewRef(PyObject *object)
         {
@@ -194,7 +255,7 @@ mod tests {
         #if (PY_VERSION_HEX < 0x030D0000 \
              || (defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED))) \
             && !defined(PyMutex)
-        #  define PyMutex ungil_PyMutex
+        #  define PyMutex pyapi_compat_PyMutex
         typedef struct { unsigned char bits; } PyMutex;
         #  define PyMutex_Lock(mutex) ((void)(mutex))
         #  define PyMutex_Unlock(mutex) ((void)(mutex))
@@ -211,7 +272,7 @@ mod tests {
         #  define Py_END_CRITICAL_SECTION() }
         #endif
 
-        #endif /* UNGIL_COMPAT_H */
+        #endif /* PYAPI_COMPAT_H */
         "#);
     }
 

@@ -39,17 +39,15 @@ pub struct Places {
     pub guard: Option<ByteOffset>,
 }
 
-/// The edit that includes `header`, whose path is relative to the root of the run, in `file` below
-/// the line of `place`.
+/// The edit that includes `operand` in `file`, below the line of `place`.
 #[must_use]
 pub fn include_below(
     place: ByteOffset,
     id: FileId,
     file: &SourceFile,
     tokens: &[Token],
-    header: &Path,
+    operand: &str,
 ) -> Edit {
-    let operand = relative(file.path().parent().unwrap_or(Path::new("")), header);
     let layout = Layout::learn(id, file.bytes(), tokens);
     layout.insert_line_after(place, &format!("#include \"{operand}\""))
 }
@@ -67,9 +65,8 @@ pub fn include_above(
     id: FileId,
     file: &SourceFile,
     tokens: &[Token],
-    header: &Path,
+    operand: &str,
 ) -> Option<Edit> {
-    let operand = relative(file.path().parent().unwrap_or(Path::new("")), header);
     let layout = Layout::learn(id, file.bytes(), tokens);
     let first = tokens.first()?.span.start();
     let line = format!("#include \"{operand}\"{}", layout.line_ending(first));
@@ -150,6 +147,12 @@ fn include_guard(file: &SourceFile, tokens: &[Token]) -> Option<ByteOffset> {
     guarded.then(|| ByteOffset(tokens[5].span.end().0 - 1))
 }
 
+/// How `file` includes `header`, whose path is relative to the root of the run.
+#[must_use]
+pub fn operand(file: &SourceFile, header: &Path) -> String {
+    relative(file.path().parent().unwrap_or(Path::new("")), header)
+}
+
 /// `to` as seen from the folder `from`, with `/`.
 #[must_use]
 pub fn relative(from: &Path, to: &Path) -> String {
@@ -167,7 +170,7 @@ pub fn relative(from: &Path, to: &Path) -> String {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::{include_above, include_below, places};
+    use super::{include_above, include_below, operand, places};
     use crate::edit::apply;
     use crate::lex::lex;
     use crate::source::{FileId, SourceFile};
@@ -182,7 +185,10 @@ mod tests {
             .guard
             .into_iter()
             .chain(below)
-            .map(|at| include_below(at, FileId(0), &file, &tokens, Path::new("src/c.h")))
+            .map(|at| {
+                let operand = operand(&file, Path::new("src/c.h"));
+                include_below(at, FileId(0), &file, &tokens, &operand)
+            })
             .collect();
         let bytes = apply(file.bytes(), &edits).bytes;
         String::from_utf8(bytes).expect("text in, text out")
@@ -193,7 +199,7 @@ mod tests {
         let above = |text: &str| {
             let file = SourceFile::new(PathBuf::from("src/part.c"), text.as_bytes().to_vec());
             let tokens = lex(file.bytes());
-            let edit = include_above(FileId(0), &file, &tokens, Path::new("src/c.h"));
+            let edit = include_above(FileId(0), &file, &tokens, "c.h");
             let bytes = apply(file.bytes(), &[edit.expect("it has code")]).bytes;
             String::from_utf8(bytes).expect("text in, text out")
         };

@@ -5,6 +5,7 @@ mod header;
 mod include;
 mod shims;
 
-pub use crate::capi::COMPAT_HEADER as HEADER_NAME;
-pub use header::{FULL_HEADER_NAME, Target, header, provided, with_uses};
-pub use include::{Include, Places, include_above, include_below, places, relative};
+pub use header::{
+    FULL_HEADER_NAME, HEADER_NAME, Style, Target, header, in_full, provided, with_uses,
+};
+pub use include::{Include, Places, include_above, include_below, operand, places, relative};

@@ -1,5 +1,7 @@
 //! What a user may ask of an analysis, resolved.
 
+use std::path::PathBuf;
+
 use crate::facts::Functions;
 use crate::rule::{Errors, Selection};
 
@@ -17,6 +19,15 @@ pub enum Compat {
     None,
 }
 
+/// A compatibility header that the user points at.
+#[derive(Debug, Clone)]
+pub struct GivenHeader {
+    /// Its path, absolute.
+    pub path: PathBuf,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
 /// What a user asks of an analysis. The supported Pythons are part of the package.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
@@ -24,6 +35,10 @@ pub struct Config {
     pub selection: Selection,
     /// How older Pythons are served.
     pub compat: Compat,
+    /// The compatibility header to use, in place where it is part of the package, else as a copy.
+    pub compat_header: Option<GivenHeader>,
+    /// Name of the header that is written for what no other one has; the usual one if `None`.
+    pub compat_name: Option<String>,
     /// What becomes of errors that borrowing lookups swallowed.
     pub errors: Errors,
     /// Folders for quoted headers, relative to the package's root or absolute.

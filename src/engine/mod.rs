@@ -18,7 +18,7 @@ mod whose;
 mod workspace;
 
 pub use abi3t::{Abi3t, ModuleAbi, Obstacle, ObstacleKind, abi3t};
-pub use config::{Compat, Config};
+pub use config::{Compat, Config, GivenHeader};
 pub use needs::NewFile;
 pub use prove::{Bytes, open_findings, prove};
 pub use readiness::{Counted, Open, OpenKind};
@@ -53,9 +53,9 @@ pub struct Analysis {
     pub modules: Vec<ModuleStatus>,
     /// How fixes fared in validation.
     pub validation: Validation,
-    /// A file that fixes with [`crate::edit::Need`]s ask for, to be written with the first of
+    /// Files that fixes with [`crate::edit::Need`]s ask for, to be written with the first of
     /// them.
-    pub new_file: Option<NewFile>,
+    pub new_files: Vec<NewFile>,
 }
 
 /// The coverage ledger: silence about a function that is not listed here means "looked at".
@@ -141,7 +141,7 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         if !config.alternatives {
             forget_alternatives(&mut findings);
         }
-        let new_file = needs::serve(package, config, &workspace, &mut findings);
+        let new_files = needs::serve(package, config, &workspace, &mut findings);
         let validation = prove_all(&workspace, cx, &mut findings);
         let readiness = Readiness::new(cx, package, config);
         readiness.tell(&mut findings);
@@ -155,7 +155,7 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         );
         Analysis {
             validation,
-            new_file,
+            new_files,
             coverage: coverage(package, cx.program, &build_files),
             modules,
             findings,

@@ -77,7 +77,7 @@ impl Surroundings {
         let builds = package.build_files();
         Self {
             builds: builds
-                .filter(|(_, kind)| *kind != BuildKind::Workflow)
+                .filter(|(_, kind)| !matches!(kind, BuildKind::Workflow | BuildKind::Manifest))
                 .map(|(id, kind)| Build::new(id, kind, package.files.get(id)))
                 .collect(),
             foreign: package.foreign.clone(),

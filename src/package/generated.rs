@@ -1,5 +1,6 @@
 //! Files that tools made: their banners, and what to change instead of them.
 
+use crate::capi::COMPAT_MARK;
 use std::path::Path;
 
 use memchr::memmem;
@@ -31,9 +32,9 @@ const CYTHON: Generator = Generator {
 
 static GENERATORS: &[Generator] = &[
     Generator {
-        name: "ungil",
+        name: "compatibility header",
         advice: "leave it: it stands in for functions of newer Pythons",
-        banners: &["Written by ungil"],
+        banners: &[COMPAT_MARK],
     },
     Generator {
         name: "pythoncapi-compat",

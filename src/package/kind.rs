@@ -156,7 +156,8 @@ mod tests {
         assert_eq!(kind("a.tmpl.h"), Some(FileKind::Header));
         assert_eq!(kind("loops.c.src"), Some(FileKind::Template));
         assert_eq!(kind("config.h.in"), Some(FileKind::Template));
-        assert_eq!(kind("MANIFEST.in"), None);
+        let manifest = kind("MANIFEST.in");
+        assert_eq!(manifest, Some(FileKind::Build(BuildKind::Manifest)));
         assert_eq!(kind("a.hpp"), Some(FileKind::Cpp));
         assert_eq!(kind("a.m"), Some(FileKind::ObjectiveC));
         assert_eq!(kind("a.py"), None);

@@ -3,7 +3,7 @@
 use super::directive::{self, BranchKind, Segment};
 use super::macros::MacroDef;
 use super::typedefs::{Typedef, typedefs};
-use crate::capi::COMPAT_HEADER;
+use crate::capi;
 use crate::lex::{self, Token, TokenKind};
 use crate::source::{ByteOffset, ByteSpan, FileId, SourceFile};
 
@@ -55,7 +55,7 @@ impl FileIndex {
         let mut index = Self {
             has_code: !is_header,
             guard: None,
-            stands_in: file.path().ends_with(COMPAT_HEADER),
+            stands_in: is_header && capi::stands_in(file.bytes()),
             typedefs: Vec::new(),
             tokens,
             segments,

@@ -72,14 +72,17 @@ pub(crate) fn parse_define(bytes: &[u8], tokens: &[Token], file: FileId) -> Opti
 /// the function is:
 ///
 /// ```c
-/// #define PyDict_GetItemRef ungil_PyDict_GetItemRef
+/// #define PyDict_GetItemRef pyapi_compat_PyDict_GetItemRef
 /// #define Py_NewRef(obj) _Py_NewRef(_PyObject_CAST(obj))
 /// ```
 pub(crate) fn is_own_name(bytes: &[u8], def: &MacroDef) -> bool {
     let name = &bytes[def.name.range()];
     let word = |token: &BodyToken| &bytes[token.token.span.range()];
     match (&def.params, &def.body[..]) {
-        (None, [only]) => word(only).strip_prefix(b"ungil_") == Some(name),
+        (None, [only]) => {
+            let prefix = word(only).strip_suffix(name);
+            name.starts_with(b"Py") && prefix.is_some_and(|prefix| prefix.ends_with(b"compat_"))
+        }
         (Some(_), [first, ..]) => {
             name.starts_with(b"Py_") && word(first).strip_prefix(b"_") == Some(name)
         }

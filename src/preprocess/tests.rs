@@ -285,16 +285,13 @@ fn branches_of_a_function_of_interest_meet_in_pairs() {
 
 #[test]
 fn the_generated_header_hides_nothing_of_the_api() {
-    let header = "#ifndef H\n#define H\n#include \"a.h\"\n#ifdef Py_LIMITED_API\n#undef OPEN\n\
-                  #define OPEN {\n#define Py_NewRef ungil_Py_NewRef\n\
+    let header = "/* Functions of newer Pythons for older ones. */\n\
+                  #ifndef H\n#define H\n#include \"a.h\"\n#ifdef Py_LIMITED_API\n#undef OPEN\n\
+                  #define OPEN {\n#define Py_NewRef own_compat_Py_NewRef\n\
                   static int Py_NewRef(void) { return 1; }\n#endif\n#endif\n";
     let main = "#define Py_LIMITED_API 0x03090000\n#define OPEN { begin();\n\
-                #include \"ungil_compat.h\"\nint f(void) { OPEN Py_NewRef(A); } }\n";
-    let texts = [
-        ("m.c", main),
-        ("ungil_compat.h", header),
-        ("a.h", "#define A 1\n"),
-    ];
+                #include \"own.h\"\nint f(void) { OPEN Py_NewRef(A); } }\n";
+    let texts = [("m.c", main), ("own.h", header), ("a.h", "#define A 1\n")];
     insta::assert_snapshot!(show(&texts), @"
         0 f: int f ( void ) { { begin ( ) ; Py_NewRef ( 1 ) ; } }
         unreached 0

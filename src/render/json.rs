@@ -77,9 +77,9 @@ enum JsonOutcome<'a> {
         assumptions: &'a [String],
         /// All changes, by file and place.
         edits: Vec<JsonEdit<'a>>,
-        /// A file that is not there yet and that the changes need.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        new_file: Option<JsonNewFile>,
+        /// Files that are not there yet and that the changes need.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        new_files: Vec<JsonNewFile>,
     },
     /// Proven safe as it is; only with `--show-safe`.
     Safe {
@@ -185,17 +185,19 @@ fn outcome<'a>(results: Results<'_>, outcome: &'a Outcome) -> JsonOutcome<'a> {
             title: &fix.title,
             assumptions: &fix.assumptions,
             edits: fix.edits.iter().map(|edit| json_edit(view, edit)).collect(),
-            new_file: new_file(results, fix),
+            new_files: new_files(results, fix),
         },
     }
 }
 
-fn new_file(results: Results<'_>, fix: &Fix) -> Option<JsonNewFile> {
-    let file = results.analysis.new_file.as_ref()?.of([fix])?;
-    Some(JsonNewFile {
+fn new_files(results: Results<'_>, fix: &Fix) -> Vec<JsonNewFile> {
+    let files = results.analysis.new_files.iter();
+    let files = files.filter_map(|file| file.of([fix]));
+    let shown = files.map(|file| JsonNewFile {
         path: results.view.absent_path(&file.path),
         text: String::from_utf8_lossy(&file.bytes).into_owned(),
-    })
+    });
+    shown.collect()
 }
 
 fn json_edit<'a>(view: View<'_>, edit: &'a Edit) -> JsonEdit<'a> {

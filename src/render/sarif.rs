@@ -105,7 +105,7 @@ fn result(results: Results<'_>, named: Named<'_>) -> Value {
         add("codeFlows", json!([flow]));
     }
     if let Outcome::Fix(fix) = &finding.outcome
-        && let Some(fix) = convert_fix(view, fix, results.analysis.new_file.as_ref())
+        && let Some(fix) = convert_fix(view, fix, &results.analysis.new_files)
     {
         add("fixes", json!([fix]));
     }
@@ -173,9 +173,9 @@ fn uri(path: &[u8]) -> String {
     out
 }
 
-/// The fix by file, with the file it needs; `None` if it inserts bytes that are no text, which the
+/// The fix by file, with the files it needs; `None` if it inserts bytes that are no text, which the
 /// format cannot hold.
-fn convert_fix(view: View<'_>, fix: &Fix, new_file: Option<&NewFile>) -> Option<Value> {
+fn convert_fix(view: View<'_>, fix: &Fix, new_files: &[NewFile]) -> Option<Value> {
     let mut changes = Vec::new();
     for edits in fix.edits.chunk_by(|one, other| one.file == other.file) {
         let replacements: Option<Vec<Value>> = edits.iter().map(replacement).collect();
@@ -184,7 +184,7 @@ fn convert_fix(view: View<'_>, fix: &Fix, new_file: Option<&NewFile>) -> Option<
             "replacements": replacements?,
         }));
     }
-    if let Some(file) = new_file.and_then(|file| file.of([fix])) {
+    for file in new_files.iter().filter_map(|file| file.of([fix])) {
         changes.push(json!({
             "artifactLocation": {"uri": uri(&slashed(&file.path)), "uriBaseId": ROOT},
             "replacements": [{

@@ -42,7 +42,7 @@ pub struct Patch<'a> {
     pub slug: String,
     /// The files that change, by path.
     changed: Vec<Changed>,
-    new_file: Option<&'a NewFile>,
+    new_files: Vec<&'a NewFile>,
 }
 
 #[derive(Debug)]
@@ -62,13 +62,13 @@ impl Patch<'_> {
             new: &changed.new,
             mode: package.info(changed.file).mode,
         });
-        let new_file = self.new_file.iter().map(|file| FileChange {
+        let new_files = self.new_files.iter().map(|file| FileChange {
             path: &file.path,
             old: None,
             new: &file.bytes,
             mode: FileMode::Regular,
         });
-        changed.chain(new_file).collect()
+        changed.chain(new_files).collect()
     }
 }
 
@@ -79,14 +79,14 @@ impl Patch<'_> {
 pub fn series<'a>(
     package: &Package,
     parts: &[Part<'a>],
-    new_file: Option<&'a NewFile>,
+    new_files: &'a [NewFile],
     split: Split,
 ) -> Vec<Patch<'a>> {
     let mut patches: Vec<Patch<'a>> = Vec::new();
     let mut waiting: Option<Unit<'a>> = None;
     let mut taken: BTreeMap<FixId, &Fix> = BTreeMap::new();
     let mut state: BTreeMap<FileId, Vec<u8>> = BTreeMap::new();
-    let mut new_file = new_file;
+    let mut new_files: Vec<&NewFile> = new_files.iter().collect();
     for unit in units(package, parts, split) {
         taken.extend(unit.parts.iter().map(|part| (part.id, part.fix)));
         let unit = match waiting.take() {
@@ -97,16 +97,17 @@ pub fn series<'a>(
             waiting = Some(unit);
             continue;
         };
-        let needs = unit.parts.iter().any(|part| !part.fix.needs.is_empty());
+        let is_needed =
+            |file: &mut &NewFile| file.of(unit.parts.iter().map(|part| part.fix)).is_some();
         let patch = Patch {
             changed: advance(package, &edits, &unit, &mut state),
-            new_file: new_file.take_if(|_| needs),
+            new_files: new_files.extract_if(.., is_needed).collect(),
             parts: unit.parts,
             subject: unit.subject,
             slug: unit.slug,
         };
         // All of its edits may be part of an earlier fix.
-        if !patch.changed.is_empty() || patch.new_file.is_some() {
+        if !patch.changed.is_empty() || !patch.new_files.is_empty() {
             patches.push(patch);
         }
     }

@@ -83,7 +83,7 @@ fn patches(findings: &[Finding], split: Split) -> Vec<(String, String)> {
             _ => panic!("a fix"),
         })
         .collect();
-    let series = series(&package, &parts, None, split);
+    let series = series(&package, &parts, &[], split);
     let shown = series.iter().map(|patch| {
         let changes = patch.changes(&package);
         let texts = changes.iter().map(|change| {

@@ -15,7 +15,7 @@ use crate::facts::{Functions, Reference, Stated};
 use crate::rule::Errors;
 
 /// The keys of [`FileSettings`], for the search and the suggestion.
-pub(super) const KEYS: [&str; 13] = [
+pub(super) const KEYS: [&str; 15] = [
     "select",
     "ignore",
     "exclude",
@@ -23,6 +23,8 @@ pub(super) const KEYS: [&str; 13] = [
     "build-files",
     "min-python",
     "compat",
+    "compat-header",
+    "compat-name",
     "errors",
     "include-dirs",
     "define",
@@ -45,6 +47,8 @@ pub(super) struct FileSettings {
     pub(super) build_files: bool,
     pub(super) min_python: Option<PyVersion>,
     pub(super) compat: Option<Compat>,
+    pub(super) compat_header: Option<PathBuf>,
+    pub(super) compat_name: Option<String>,
     pub(super) errors: Option<Errors>,
     pub(super) include_dirs: Vec<PathBuf>,
     pub(super) define: Vec<String>,

@@ -3,6 +3,7 @@
 mod file;
 mod show;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -10,7 +11,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::args::OptionArgs;
 use crate::capi::PyVersion;
-use crate::engine::Config;
+use crate::engine::{Config, GivenHeader};
 use crate::package::Roots;
 use crate::rule::{Rule, Selection, Selector};
 use crate::transforms;
@@ -66,6 +67,8 @@ impl Settings {
                 .concat(),
             },
             compat: args.compat.or(settings.compat).unwrap_or_default(),
+            compat_header: given_header(args, folder, &settings, beside)?,
+            compat_name: args.compat_name.clone().or(settings.compat_name.clone()),
             errors: args.errors.or(settings.errors).unwrap_or_default(),
             include_dirs: include_dirs
                 .map(|dir| dir.to_string_lossy().into_owned())
@@ -105,6 +108,34 @@ impl Settings {
             rules.iter().any(|selector| selector.matches(rule)) && fits()
         })
     }
+}
+
+/// The compatibility header that the flag, relative to `folder`, or else the file, relative to
+/// `beside`, names. Links are followed: it may be part of the project.
+fn given_header(
+    args: &OptionArgs,
+    folder: &Path,
+    settings: &FileSettings,
+    beside: &Path,
+) -> anyhow::Result<Option<GivenHeader>> {
+    let in_file = settings.compat_header.as_ref();
+    let in_file = in_file.filter(|path| !path.as_os_str().is_empty());
+    let flag = args.compat_header.as_ref().map(|path| folder.join(path));
+    let Some(path) = flag.or_else(|| in_file.map(|path| beside.join(path))) else {
+        return Ok(None);
+    };
+    let read = || -> std::io::Result<GivenHeader> {
+        let path = fs::canonicalize(&path)?;
+        let bytes = fs::read(&path)?;
+        Ok(GivenHeader { path, bytes })
+    };
+    let missing = || {
+        format!(
+            "the compatibility header `{}` cannot be read",
+            path.display()
+        )
+    };
+    read().with_context(missing).map(Some)
 }
 
 /// The file to read: the given one, else the nearest of the project and the repository.

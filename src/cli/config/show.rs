@@ -109,14 +109,7 @@ impl Shown<'_> {
                 (self.settings.engine.build_files.into(), flag)
             }
             "strict" => (self.settings.strict.into(), named(flags.strict, "--strict")),
-            "compat" => {
-                let value = match self.settings.engine.compat {
-                    Compat::Auto => "auto",
-                    Compat::Header => "header",
-                    Compat::None => "none",
-                };
-                (value.into(), named(flags.compat.is_some(), "--compat"))
-            }
+            "compat" | "compat-header" | "compat-name" => self.compat(key),
             "errors" => {
                 let value = match self.settings.engine.errors {
                     Errors::Preserve => "preserve",
@@ -128,6 +121,37 @@ impl Shown<'_> {
                 let version = self.run.package.python.min.to_string();
                 let flag = named(flags.min_python.is_some(), "--min-python");
                 (version.into(), flag)
+            }
+        }
+    }
+
+    fn compat(&self, key: &str) -> (Value, Option<&'static str>) {
+        let (flags, engine) = (self.flags, &self.settings.engine);
+        let named = |given: bool, name| given.then_some(name);
+        match key {
+            "compat" => {
+                let value = match engine.compat {
+                    Compat::Auto => "auto",
+                    Compat::Header => "header",
+                    Compat::None => "none",
+                };
+                (value.into(), named(flags.compat.is_some(), "--compat"))
+            }
+            "compat-header" => {
+                let header = engine.compat_header.as_ref();
+                let path = header.map_or(String::new(), |header| header.path.display().to_string());
+                (
+                    path.into(),
+                    named(flags.compat_header.is_some(), "--compat-header"),
+                )
+            }
+            _ => {
+                let name = engine.compat_name.as_deref();
+                let name = name.unwrap_or(crate::compat::HEADER_NAME);
+                (
+                    name.into(),
+                    named(flags.compat_name.is_some(), "--compat-name"),
+                )
             }
         }
     }

@@ -1,7 +1,9 @@
 //! Serves what fixes need beside their own edits: the compatibility header and its `#include`.
 
 mod new_file;
+mod packing;
 mod place;
+mod stock;
 mod supply;
 
 use std::path::Path;
@@ -15,13 +17,22 @@ use crate::package::Package;
 use crate::rule::{Finding, Outcome};
 use crate::source::{ByteOffset, ByteSpan, FileId};
 pub use new_file::NewFile;
+use packing::Packing;
 use place::Placer;
+use stock::Stock;
 use supply::Supply;
 
 /// A header that serves fixes.
 enum Header {
     /// A `pythoncapi_compat.h` of the package: never edited.
     Full(FileId),
+    /// One that files of the package include, and that is not there.
+    Unseen {
+        /// What they name.
+        operand: String,
+        /// These files.
+        by: Vec<FileId>,
+    },
     /// A header that an earlier run wrote, and its new text.
     Own(FileId, String),
     /// A header to be written.
@@ -32,6 +43,7 @@ impl Header {
     fn path<'h>(&'h self, workspace: &'h Workspace) -> &'h Path {
         match self {
             Self::Full(id) | Self::Own(id, _) => workspace.files.get(*id).path(),
+            Self::Unseen { operand, .. } => Path::new(operand),
             Self::New(file) => &file.path,
         }
     }
@@ -40,15 +52,15 @@ impl Header {
 /// A function that a file uses, which not all supported Pythons have.
 type Wanted = (FileId, &'static str);
 
-/// Adds to each fix the edits that its needs ask for; gives the file to be written, if any.
+/// Adds to each fix the edits that its needs ask for; gives the files to be written.
 pub(super) fn serve(
     package: &Package,
     config: &Config,
     workspace: &Workspace,
     findings: &mut [Finding],
-) -> Option<NewFile> {
+) -> Vec<NewFile> {
     if config.compat == Compat::None {
-        return None;
+        return Vec::new();
     }
     // `--compat header` serves Pythons older than those the package says it supports.
     let oldest = match config.compat {
@@ -59,7 +71,14 @@ pub(super) fn serve(
     let fixes = findings.iter().filter_map(fix_of);
     let forms = fixes.flat_map(|fix| std::iter::once(fix).chain(&fix.alternatives));
     let wanted = forms.flat_map(|fix| needs(fix, target)).collect();
-    let supply = Supply::new(package, workspace, target, &wanted);
+    let stock = Stock {
+        package,
+        workspace,
+        config,
+        limited: target.limited,
+    };
+    let supply = Supply::new(&stock, &wanted);
+    let packing = Packing::new(package);
     for finding in findings.iter_mut() {
         let Outcome::Fix(fix) = &mut finding.outcome else {
             continue;
@@ -73,6 +92,7 @@ pub(super) fn serve(
                     workspace,
                     header,
                 };
+                packing.doubt(&placer, fix, &files);
                 files.iter().for_each(|file| add_edits(&placer, fix, *file));
             }
             // Stable: insertions at one place keep the order in which the rule made them.
@@ -80,7 +100,7 @@ pub(super) fn serve(
         }
         fix.alternatives = alternatives;
     }
-    supply.new_file()
+    supply.new_files()
 }
 
 fn fix_of(finding: &Finding) -> Option<&Fix> {
@@ -101,7 +121,17 @@ fn needs(fix: &Fix, target: Target) -> impl Iterator<Item = Wanted> {
 /// Lets the header be included where `file` needs it, and writes into it what it lacks.
 fn add_edits(placer: &Placer<'_>, fix: &mut Fix, file: FileId) {
     let (workspace, header) = (placer.workspace, placer.header);
-    if !matches!(header, Header::Full(_))
+    if let Header::Unseen { operand, by } = header {
+        let by = by
+            .first()
+            .map_or(Path::new(""), |by| workspace.files.get(*by).path());
+        fix.assume(format!(
+            "the `{operand}` that `{}` includes, which is not here (a submodule?), has what this \
+             calls",
+            by.display()
+        ));
+    }
+    if matches!(header, Header::Own(..) | Header::New(_))
         && is_installed(workspace, workspace.files.get(file).path())
     {
         fix.assume(format!(

@@ -1,10 +1,11 @@
-//! The compatibility header that a run writes, with just what the chosen fixes use.
+//! The compatibility headers that a run adds: a copy of the one that the user points at, and one
+//! with just what the chosen fixes use and no other header has.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Wanted;
-use crate::compat;
+use crate::compat::{self, Style};
 use crate::edit::{Fix, Need};
 
 /// A file that is not there yet.
@@ -19,9 +20,8 @@ pub struct NewFile {
 
 impl NewFile {
     pub(super) fn new(path: PathBuf, contents: Contents) -> Self {
-        let bytes = contents.text(&contents.wanted, &BTreeSet::new());
         Self {
-            bytes: bytes.into_bytes(),
+            bytes: contents.bytes(&path),
             path,
             contents,
         }
@@ -41,28 +41,69 @@ impl NewFile {
         };
         (!contents.wanted.is_empty()).then(|| Self::new(self.path.clone(), contents))
     }
+
+    /// The file that it is a copy of.
+    #[must_use]
+    pub fn copied_from(&self) -> Option<&Path> {
+        match &self.contents.text {
+            Text::Copy { from, .. } => Some(from),
+            Text::Written { .. } => None,
+        }
+    }
 }
 
-/// What a header of ours is made from.
+/// What a header is made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Contents {
     /// Who uses which function of it.
     pub wanted: BTreeSet<Wanted>,
-    /// How it includes the header of the package that it stands behind.
-    pub full: Option<String>,
-    /// The functions that this one has.
-    pub given: BTreeSet<&'static str>,
-    /// Whether it is compiled for the limited API.
-    pub limited: bool,
+    pub text: Text,
+}
+
+/// Where the text of a header comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Text {
+    /// A file that the user points at, with the notice of its licence.
+    Copy { from: PathBuf, bytes: Vec<u8> },
+    /// From what stands for each function.
+    Written {
+        /// How it includes the header that it completes.
+        full: Option<String>,
+        /// The functions that this one has.
+        given: BTreeSet<&'static str>,
+        /// Whether it is compiled for the limited API.
+        limited: bool,
+    },
 }
 
 impl Contents {
-    /// The header for `wanted`, and for the functions `kept`.
-    pub(super) fn text(&self, wanted: &BTreeSet<Wanted>, kept: &BTreeSet<&'static str>) -> String {
-        let functions = wanted.iter().map(|need| need.1).collect();
+    fn bytes(&self, path: &Path) -> Vec<u8> {
+        match &self.text {
+            Text::Copy { bytes, .. } => bytes.clone(),
+            Text::Written { .. } => self.text(path, &BTreeSet::new()).into_bytes(),
+        }
+    }
+
+    /// The written header at `path`, and the functions `kept`.
+    pub(super) fn text(&self, path: &Path, kept: &BTreeSet<&'static str>) -> String {
+        let Text::Written {
+            full,
+            given,
+            limited,
+        } = &self.text
+        else {
+            return String::new();
+        };
+        let functions = self.wanted.iter().map(|need| need.1).collect();
         let mut functions = compat::with_uses(&functions);
-        functions.retain(|name| !self.given.contains(name));
+        functions.retain(|name| !given.contains(name));
         functions.extend(kept);
-        compat::header(&functions, self.full.as_deref(), self.limited)
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let style = Style {
+            stem: &stem,
+            full: full.as_deref(),
+            limited: *limited,
+        };
+        compat::header(&functions, style)
     }
 }

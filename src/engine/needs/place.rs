@@ -45,8 +45,7 @@ impl Placer<'_> {
         let is_included = !self.workspace.includes.includers(id).is_empty();
         let is_part = compat::places(file, tokens).includes.is_empty()
             && (is_included || info.kind == FileKind::Header);
-        let path = self.header.path(self.workspace);
-        let edit = || compat::include_above(id, file, tokens, path);
+        let edit = || compat::include_above(id, file, tokens, &self.operand(id));
         is_part.then(edit).flatten()
     }
 
@@ -82,10 +81,15 @@ impl Placer<'_> {
 
     /// Whether a line above `before` includes the header, directly or not.
     fn is_there(&self, id: FileId, before: ByteOffset) -> bool {
+        let includes = &self.workspace.includes;
+        if let Header::Unseen { by, .. } = self.header {
+            let mut reached = FxHashSet::default();
+            includes.reach(id, &mut reached);
+            return by.iter().any(|file| reached.contains(file));
+        }
         let (Header::Full(header) | Header::Own(header, _)) = self.header else {
             return false;
         };
-        let includes = &self.workspace.includes;
         let above = includes.targets(id).iter().filter(|to| to.at < before);
         let mut reached = FxHashSet::default();
         above.for_each(|to| includes.reach(to.file, &mut reached));
@@ -99,8 +103,34 @@ impl Placer<'_> {
         let file = self.workspace.files.get(id);
         let tokens = self.workspace.index[id.index()].tokens();
         let place = self.place(id, &compat::places(file, tokens))?;
-        let path = self.header.path(self.workspace);
-        (place < before).then(|| compat::include_below(place, id, file, tokens, path))
+        (place < before).then(|| compat::include_below(place, id, file, tokens, &self.operand(id)))
+    }
+
+    /// How `id` includes the header: as it includes another one of the same folder, if it does.
+    pub(super) fn operand(&self, id: FileId) -> String {
+        let (file, path) = (
+            self.workspace.files.get(id),
+            self.header.path(self.workspace),
+        );
+        if let Header::Unseen { operand, .. } = self.header {
+            return operand.clone();
+        }
+        let plain = compat::operand(file, path);
+        let name = path.file_name().map(|name| name.to_string_lossy());
+        let (true, Some(name)) = (plain.contains('/'), name) else {
+            return plain;
+        };
+        let places = compat::places(file, self.workspace.index[id.index()].tokens());
+        let beside = self.workspace.includes.targets(id).iter().find_map(|to| {
+            let target = self.workspace.files.get(to.file).path();
+            let line = places.includes.iter().find(|line| line.at == to.at)?;
+            let is_direct = line.quoted && target.ends_with(&line.operand);
+            (target.parent() == path.parent() && is_direct).then_some(&line.operand)
+        });
+        beside.map_or(plain, |operand| match operand.rsplit_once('/') {
+            Some((folder, _)) => format!("{folder}/{name}"),
+            None => name.into_owned(),
+        })
     }
 
     /// The line to follow in `id`, whatever needs the header there: that of the header it adds to,

@@ -1,69 +1,68 @@
-//! Which header gives a file the functions that old Pythons lack: the package's own
-//! `pythoncapi_compat.h` as far as that has them, else a small one of ours.
+//! Which header gives a file the functions that old Pythons lack: one that the user points at, or
+//! the package's own `pythoncapi_compat.h`, as far as these have them, else a small one of ours.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use rustc_hash::FxHashSet;
-
-use super::new_file::{Contents, NewFile};
+use super::new_file::{Contents, NewFile, Text};
+use super::stock::Stock;
 use super::{Header, Wanted};
-use crate::compat::{self, HEADER_NAME, Target};
-use crate::engine::workspace::Workspace;
-use crate::package::Package;
+use crate::compat::{self, HEADER_NAME};
 use crate::source::FileId;
 
 /// The headers of a run.
 pub(super) struct Supply {
-    /// Those of the package, and what each gives to whom.
-    full: BTreeMap<FileId, (Header, BTreeSet<Wanted>)>,
+    /// Those with all newer functions, and what each gives to whom.
+    full: Vec<(Header, BTreeSet<Wanted>)>,
     /// Ours, for all the rest.
     own: Option<Header>,
-    /// The header of the package that ours includes.
-    behind: Option<FileId>,
+    /// The place in `full` of the header that ours includes.
+    behind: Option<usize>,
 }
 
 impl Supply {
-    pub(super) fn new(
-        package: &Package,
-        workspace: &Workspace,
-        target: Target,
-        wanted: &BTreeSet<Wanted>,
-    ) -> Self {
-        let stock = Stock {
-            package,
-            workspace,
-            limited: target.limited,
-        };
-        let mut full: BTreeMap<FileId, (Header, BTreeSet<Wanted>)> = BTreeMap::new();
+    pub(super) fn new(stock: &Stock<'_>, wanted: &BTreeSet<Wanted>) -> Self {
+        let mut full: BTreeMap<Source, BTreeSet<Wanted>> = BTreeMap::new();
         let mut rest = wanted.clone();
         for file in wanted.iter().map(|need| need.0).collect::<BTreeSet<_>>() {
             let own = wanted.iter().filter(|need| need.0 == file);
-            let Some((header, given)) = stock.full_header(file, own) else {
-                continue;
-            };
-            rest.retain(|need| !given.contains(need));
-            let of = full
-                .entry(header)
-                .or_insert((Header::Full(header), BTreeSet::new()));
-            of.1.extend(given);
+            for (source, given) in stock.sources(file, own) {
+                rest.retain(|need| !given.contains(need));
+                full.entry(source).or_default().extend(given);
+            }
         }
-        let behind = stock.behind(&rest);
-        let own = (!rest.is_empty()).then(|| stock.own_header(&rest, behind));
+        let completed = stock.completed(&rest, full.keys());
+        let sources: Vec<Source> = full.keys().cloned().collect();
+        let mut full: Vec<(Header, BTreeSet<Wanted>)> = full
+            .into_iter()
+            .map(|(source, given)| (stock.header(&source, &given, wanted), given))
+            .collect();
+        let behind = completed.as_ref().map(|source| {
+            let at = sources.iter().position(|other| other == source);
+            at.unwrap_or_else(|| {
+                let header = stock.header(source, &rest, wanted);
+                full.push((header, BTreeSet::new()));
+                full.len() - 1
+            })
+        });
+        let own = (!rest.is_empty()).then(|| {
+            let behind = behind.map(|at| &full[at].0);
+            own_header(stock, &rest, completed.as_ref(), behind)
+        });
         Self { full, own, behind }
     }
 
     /// The headers that serve `wanted`, and the files to include them in.
     pub(super) fn of(&self, wanted: &BTreeSet<Wanted>) -> Vec<(&Header, BTreeSet<FileId>)> {
         let mut rest = wanted.clone();
-        for (_, given) in self.full.values() {
+        for (_, given) in &self.full {
             rest.retain(|need| !given.contains(need));
         }
         let by_own: BTreeSet<FileId> = rest.iter().map(|need| need.0).collect();
-        let full = self.full.iter().map(|(id, (header, given))| {
+        let full = self.full.iter().enumerate().map(|(at, (header, given))| {
             let files = wanted.intersection(given).map(|need| need.0);
             // Ours brings the one that it is behind.
-            let brought = |file: &FileId| self.behind == Some(*id) && by_own.contains(file);
+            let brought = |file: &FileId| self.behind == Some(at) && by_own.contains(file);
             (header, files.filter(|file| !brought(file)).collect())
         });
         let mut served: Vec<(&Header, BTreeSet<FileId>)> = full.collect();
@@ -73,148 +72,88 @@ impl Supply {
         served
     }
 
-    /// The header to be written, if there is one.
-    pub(super) fn new_file(self) -> Option<NewFile> {
-        match self.own? {
+    /// The headers to be written.
+    pub(super) fn new_files(self) -> Vec<NewFile> {
+        let headers = self.full.into_iter().map(|full| full.0).chain(self.own);
+        let new = headers.filter_map(|header| match header {
             Header::New(file) => Some(file),
-            Header::Full(_) | Header::Own(..) => None,
-        }
+            Header::Full(_) | Header::Unseen { .. } | Header::Own(..) => None,
+        });
+        new.collect()
     }
 }
 
-/// The headers that are there.
-struct Stock<'a> {
-    package: &'a Package,
-    workspace: &'a Workspace,
-    /// Whether the package is compiled for the limited API.
-    limited: bool,
+/// Where functions may come from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Source {
+    /// A header of the package.
+    There(FileId),
+    /// A header that files of the package include as this, and that is not there: part of a
+    /// submodule that is not checked out.
+    Unseen(String),
+    /// One that the user points at outside of the package.
+    Copy,
 }
 
-impl Stock<'_> {
-    /// The `pythoncapi_compat.h` for `file`, and what it gives of `wanted`: the one that the
-    /// file's units include, else the nearest if that gives all.
-    fn full_header<'w>(
-        &self,
-        file: FileId,
-        wanted: impl Iterator<Item = &'w Wanted> + Clone,
-    ) -> Option<(FileId, BTreeSet<Wanted>)> {
-        let given = |header| {
-            let given = wanted.clone().filter(|need| self.has(header, need.1));
-            given.copied().collect()
-        };
-        if let Some(header) = self.included_header(file) {
-            return Some((header, given(header)));
-        }
-        let header = self.nearest_header(file)?;
-        let all = wanted.clone().all(|need| self.has(header, need.1));
-        all.then(|| (header, given(header)))
-    }
-
-    /// None for the limited API: such a header does not compile there.
-    fn nearest_header(&self, file: FileId) -> Option<FileId> {
-        if self.limited {
-            return None;
-        }
-        let folder = |id| self.workspace.files.get(id).path().parent();
-        let folder = |id| folder(id).unwrap_or(Path::new(""));
-        let shared = |id| shared_folder(folder(file), folder(id)).components().count();
-        let headers = self.package.compat_headers.iter().copied();
-        headers.max_by_key(|id| (shared(*id), std::cmp::Reverse(*id)))
-    }
-
-    /// The first `pythoncapi_compat.h` that `file` includes, or one that it is included by.
-    fn included_header(&self, file: FileId) -> Option<FileId> {
-        let includes = &self.workspace.includes;
-        let mut units = FxHashSet::default();
-        let mut reached = FxHashSet::default();
-        let mut waiting = vec![file];
-        while let Some(unit) = waiting.pop() {
-            if units.insert(unit) {
-                includes.reach(unit, &mut reached);
-                waiting.extend(includes.includers(unit).iter().map(|by| by.file));
-            }
-        }
-        let mut headers = self.package.compat_headers.iter().copied();
-        headers.find(|header| reached.contains(header))
-    }
-
-    /// Whether `header` defines `function` for some Python.
-    fn has(&self, header: FileId, function: &str) -> bool {
-        let mut words =
-            self.workspace.index[header.index()].identifiers(self.workspace.files.get(header));
-        words.any(|word| word == function.as_bytes())
-    }
-
-    /// The package's only `pythoncapi_compat.h`, if our header stands beside it in some unit: it
-    /// may get in an update what it lacks, so ours must include it first.
-    fn behind(&self, rest: &BTreeSet<Wanted>) -> Option<FileId> {
-        let [only] = self.package.compat_headers[..] else {
-            return None;
-        };
-        let own = self.existing().map(|(id, _)| id);
-        let mut files = rest.iter().map(|need| need.0).chain(own);
-        files
-            .any(|file| self.included_header(file).is_some())
-            .then_some(only)
-    }
-
-    /// The header that an earlier run wrote.
-    fn existing(&self) -> Option<(FileId, &Path)> {
-        let mut files = self.package.files.iter();
-        files.find_map(|(id, file)| {
-            file.path()
-                .ends_with(HEADER_NAME)
-                .then(|| (id, file.path()))
-        })
-    }
-
-    fn own_header(&self, rest: &BTreeSet<Wanted>, behind: Option<FileId>) -> Header {
-        let existing = self.existing();
-        let folder = match existing {
-            Some((_, path)) => path.parent().unwrap_or(Path::new("")),
-            None => self.folder_of(rest),
-        };
-        let contents = self.contents(rest, behind, folder);
-        match existing {
-            Some((id, _)) => {
-                let old = String::from_utf8_lossy(self.workspace.files.get(id).bytes());
-                Header::Own(id, contents.text(rest, &compat::provided(&old)))
-            }
-            None => Header::New(NewFile::new(folder.join(HEADER_NAME), contents)),
-        }
-    }
-
-    /// The folder that all files of `wanted` share.
-    fn folder_of(&self, wanted: &BTreeSet<Wanted>) -> &Path {
-        let folder = |need: &Wanted| self.workspace.files.get(need.0).path().parent();
-        let folders = wanted
-            .iter()
-            .map(|need| folder(need).unwrap_or(Path::new("")));
-        folders.reduce(shared_folder).unwrap_or(Path::new(""))
-    }
-
-    /// What a header of ours in `folder` is made from.
-    fn contents(
-        &self,
-        wanted: &BTreeSet<Wanted>,
-        behind: Option<FileId>,
-        folder: &Path,
-    ) -> Contents {
-        let functions = wanted.iter().map(|need| need.1).collect();
-        let mut given = compat::with_uses(&functions);
-        given.retain(|name| behind.is_some_and(|header| self.has(header, name)));
-        let full = behind.map(|id| self.workspace.files.get(id).path());
-        Contents {
-            wanted: wanted.clone(),
-            full: full.map(|header| compat::relative(folder, header)),
+/// Ours for `rest`, which completes `behind`.
+fn own_header(
+    stock: &Stock<'_>,
+    rest: &BTreeSet<Wanted>,
+    completed: Option<&Source>,
+    behind: Option<&Header>,
+) -> Header {
+    let existing = stock.existing();
+    let folder = match existing {
+        Some((_, path)) => path.parent().unwrap_or(Path::new("")).to_path_buf(),
+        None => stock.folder_of(rest),
+    };
+    let functions = rest.iter().map(|need| need.1).collect();
+    let mut given = compat::with_uses(&functions);
+    given.retain(|name| completed.is_some_and(|source| stock.gives(source, name)));
+    let full = behind.map(|header| match header {
+        Header::Unseen { operand, .. } => operand.clone(),
+        other => compat::relative(&folder, other.path(stock.workspace)),
+    });
+    let contents = Contents {
+        wanted: rest.clone(),
+        text: Text::Written {
+            full,
             given,
-            limited: self.limited,
+            limited: stock.limited,
+        },
+    };
+    match existing {
+        Some((id, path)) => {
+            let old = String::from_utf8_lossy(stock.workspace.files.get(id).bytes());
+            Header::Own(id, contents.text(path, &compat::provided(&old)))
         }
+        None => Header::New(NewFile::new(
+            stock.free_name(&folder, name(stock)),
+            contents,
+        )),
     }
 }
 
-fn shared_folder<'p>(left: &'p Path, right: &'p Path) -> &'p Path {
-    left.ancestors()
-        .find(|folder| right.starts_with(folder))
-        .unwrap_or(Path::new(""))
+fn name<'s>(stock: &'s Stock<'_>) -> &'s str {
+    stock.config.compat_name.as_deref().unwrap_or(HEADER_NAME)
+}
+
+/// A copy of the header that the user points at, for `given`.
+pub(super) fn copy(
+    stock: &Stock<'_>,
+    given: &BTreeSet<Wanted>,
+    all: &BTreeSet<Wanted>,
+) -> Option<Header> {
+    let header = stock.config.compat_header.as_ref()?;
+    let name = PathBuf::from(header.path.file_name()?);
+    let contents = Contents {
+        // What ours completes comes with it.
+        wanted: if given.is_empty() { all } else { given }.clone(),
+        text: Text::Copy {
+            from: header.path.clone(),
+            bytes: header.bytes.clone(),
+        },
+    };
+    let path = stock.folder_of(all).join(name);
+    Some(Header::New(NewFile::new(path, contents)))
 }

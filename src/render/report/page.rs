@@ -35,8 +35,8 @@ pub(super) struct Page {
     not_understood: Vec<Gap>,
     headers_not_found: Vec<String>,
     not_analysed: Vec<String>,
-    /// Path of the file that is to be added.
-    new_file: Option<String>,
+    /// Paths of the files that are to be added.
+    new_files: Vec<String>,
     /// Longer than any row of backticks in an excerpt or diff.
     fence: String,
 }
@@ -155,10 +155,11 @@ impl Page {
             not_understood: gaps(view, analysis),
             headers_not_found: analysis.coverage.headers_not_found.clone(),
             not_analysed: not_analysed(view.package),
-            new_file: analysis
-                .new_file
-                .as_ref()
-                .map(|file| file.path.display().to_string()),
+            new_files: analysis
+                .new_files
+                .iter()
+                .map(|file| file.path.display().to_string())
+                .collect(),
         }
     }
 }
