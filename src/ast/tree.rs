@@ -1,8 +1,8 @@
 //! The nodes of a function body or an initialiser, and plain questions about them.
 
 use super::{
-    Expr, ExprId, ExprKind, Init, Local, LocalDecl, LocalId, Name, Stmt, StmtId, StmtKind, Storage,
-    TokenRange, UnaryOp,
+    BinaryOp, Expr, ExprId, ExprKind, Init, Local, LocalDecl, LocalId, Name, Stmt, StmtId,
+    StmtKind, Storage, TokenRange, UnaryOp,
 };
 
 /// The nodes of one item.
@@ -178,6 +178,18 @@ impl Tree {
                 ExprKind::Call { callee, .. } => Some((id, self.callee_name(callee)?)),
                 _ => None,
             })
+    }
+
+    /// Whether an expression is `a, b`.
+    #[must_use]
+    pub fn is_comma(&self, expr: ExprId) -> bool {
+        matches!(
+            self.expr(expr).kind,
+            ExprKind::Binary {
+                op: BinaryOp::Comma,
+                ..
+            }
+        )
     }
 
     /// Name of the function that an expression calls directly; see [`Self::callee_name`].

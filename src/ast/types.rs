@@ -13,6 +13,12 @@ pub struct Type {
     pub names_number: bool,
 }
 
+/// Words in the names of numbers that are smaller than an address.
+const SMALL: [&str; 12] = [
+    "_Bool", "bool", "char", "double", "float", "int16_t", "int32_t", "int8_t", "short",
+    "uint16_t", "uint32_t", "uint8_t",
+];
+
 /// Shapes of types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TypeKind {
@@ -78,6 +84,51 @@ impl Type {
             | TypeKind::Function(..)
             | TypeKind::Unknown => None,
         }
+    }
+
+    /// The type as it is written in a declaration of one variable, with the blank or star in front
+    /// of the name: `PyObject *`, `int `, `const char *const *`. `None` for what needs more than
+    /// that, and for `volatile` and `_Atomic`, which are not told apart.
+    #[must_use]
+    pub fn prefix(&self) -> Option<String> {
+        if self.is_volatile {
+            return None;
+        }
+        let constant = if self.is_const { "const " } else { "" };
+        match &self.kind {
+            TypeKind::Named(name) => Some(format!("{constant}{name} ")),
+            TypeKind::Struct(Some(tag)) => Some(format!("{constant}struct {tag} ")),
+            TypeKind::Enum(Some(tag)) => Some(format!("{constant}enum {tag} ")),
+            TypeKind::Pointer(inner) => Some(format!("{}*{constant}", inner.prefix()?)),
+            TypeKind::Struct(None)
+            | TypeKind::Enum(None)
+            | TypeKind::Array(..)
+            | TypeKind::Function(..)
+            | TypeKind::Unknown => None,
+        }
+    }
+
+    /// The same of a variable that gets its value after its declaration, such as the result of a
+    /// function of this type: what qualifies a value means nothing for the function.
+    #[must_use]
+    pub fn result_prefix(&self) -> Option<String> {
+        let plain = Self {
+            is_const: false,
+            is_volatile: false,
+            ..self.clone()
+        };
+        plain.prefix()
+    }
+
+    /// Whether an address fits into a number of the type: into none that is known to be small.
+    #[must_use]
+    pub fn may_keep_address(&self) -> bool {
+        let is_small = |name: &str| {
+            let mut words = name.split(' ');
+            words.any(|word| SMALL.contains(&word))
+                || !name.contains("long") && name.split(' ').any(|word| word == "int")
+        };
+        !matches!(self.kind, TypeKind::Enum(_)) && !self.name().is_some_and(is_small)
     }
 
     /// Whether this is `PyObject *`.

@@ -337,13 +337,18 @@ impl Layout<'_> {
             .is_none_or(|token| token.first_on_line)
     }
 
-    /// Begin of the line after `offset`, behind comments that start on this line; `None` at the
-    /// end of a file without final newline.
+    /// Begin of the line after `offset`, behind comments that start on this line, and behind lines
+    /// that a backslash joins to it; `None` at the end of a file without final newline.
+    ///
+    /// ```c
+    /// #include <Python.h> // the interpreter \
+    ///     and what it needs
+    /// ```
     pub(super) fn next_line(&self, offset: ByteOffset) -> Option<ByteOffset> {
         let mut at = offset.index();
         loop {
             let rest = &self.bytes[at..];
-            let newline = memchr::memchr(b'\n', rest)?;
+            let newline = joined_line(rest)?;
             match memchr::memmem::find(&rest[..newline], b"/*") {
                 // A comment may go on over several lines; `//` hides the `/*` behind it.
                 Some(open) if !contains(&rest[..open], b"//") => {
@@ -384,6 +389,17 @@ impl Layout<'_> {
             text: text.into(),
         }
     }
+}
+
+/// Where the first line of `text` ends, with those that backslashes join to it.
+fn joined_line(text: &[u8]) -> Option<usize> {
+    let mut start = 0;
+    memchr::memchr_iter(b'\n', text).find(|&newline| {
+        // As the lexer has it, blanks may follow the backslash.
+        let is_joined = text[start..newline].trim_ascii_end().ends_with(b"\\");
+        start = newline + 1;
+        !is_joined
+    })
 }
 
 fn on_one_line(lines: &[&str]) -> String {
@@ -677,5 +693,32 @@ mod tests {
         assert_eq!(removed(text, "b;"), "f() {\n    a;\n\n    c;\n}\n");
         let text = "f() {\n    a;\n    b;\n\n    c;\n}\n";
         assert_eq!(removed(text, "b;"), "f() {\n    a;\n\n    c;\n}\n");
+    }
+
+    #[test]
+    fn lines_that_backslashes_join_stay_together() {
+        // The `#endif` is a part of the comment.
+        let text = "    v = f(o); // of \\\n#endif old\n    g(v); \\ \n\n    h(v);\n";
+        let after = |target| {
+            edited(text, target, |layout, span| {
+                layout.insert_after(span, &["x();"])
+            })
+        };
+        insta::assert_snapshot!(after("v = f(o);"), @r"
+            v = f(o); // of \
+        #endif old
+            x();
+            g(v); \ 
+
+            h(v);
+        ");
+        insta::assert_snapshot!(after("g(v);"), @r"
+            v = f(o); // of \
+        #endif old
+            g(v); \ 
+
+            x();
+            h(v);
+        ");
     }
 }

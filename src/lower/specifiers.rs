@@ -103,7 +103,7 @@ impl Lowerer<'_> {
             TypeSpecifier::Double => builtin.base = Some("double".into()),
             TypeSpecifier::Signed => builtin.is_signed = true,
             TypeSpecifier::Unsigned => builtin.is_unsigned = true,
-            TypeSpecifier::Bool => builtin.base = Some("bool".into()),
+            TypeSpecifier::Bool => builtin.base = Some("_Bool".into()),
             TypeSpecifier::Complex => builtin.is_complex = true,
             TypeSpecifier::Atomic(inner) => {
                 let inner = self.type_name(inner);

@@ -196,6 +196,13 @@ impl<'a> Types<'a> {
         self.resolved(ty).is_number()
     }
 
+    /// Whether the type is `_Bool`: what a conversion to it keeps of a pointer is whether it is
+    /// `NULL`.
+    #[must_use]
+    pub fn is_truth(&self, ty: &Type) -> bool {
+        matches!(&self.resolved(ty).kind, TypeKind::Named(name) if matches!(&**name, "_Bool" | "bool"))
+    }
+
     /// Whether nothing in a value of this type can be a pointer: it is a number, or made of numbers
     /// only, `struct range { int start, end; }`. An array by itself is read as a pointer.
     #[must_use]

@@ -256,6 +256,10 @@ fn fits(
     if is_shared(scene, local, call) {
         return Err(Reason::AddressTaken(variable.name.clone()));
     }
+    // bool has = PyList_GetItem(l, 0);  uintptr_t address = (uintptr_t)PyDict_GetItem(d, k);
+    if scene.cx.types().pointee(&variable.ty).is_none() {
+        return Err(Reason::NoPointer(variable.name.clone()));
+    }
     let out = matches!(replacement.form, Form::Out { .. });
     // The result comes through another variable, and is cast.
     let is_const = variable.ty.is_const || scene.cx.types().is_const_by_name(&variable.ty);

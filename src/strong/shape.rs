@@ -78,11 +78,9 @@ fn of_own_text(
         return Err(Reason::Asserted);
     }
     let stmt = scene.stmt_of(call).ok_or(Reason::Unreachable)?;
-    let mut value = call;
-    while let Some(Parent::Expr(outer)) = scene.parent_of_expr(value)
-        && matches!(scene.tree.expr(outer).kind, ExprKind::Cast { .. })
-    {
-        value = outer;
+    let mut value = with_casts(scene, call);
+    if replacement.form == (Form::Out { arg: 2 }) && is_truth(scene, call, value) {
+        return Ok(Shape::Presence(value, true));
     }
     // `NULL` has to tell of the lookup where the code has not asked for it by now.
     let tells = || {
@@ -114,6 +112,47 @@ fn of_own_text(
         },
         None => Err(Reason::Unreachable),
     }
+}
+
+/// The call with the casts around it.
+fn with_casts(scene: &Scene<'_>, call: ExprId) -> ExprId {
+    let mut value = call;
+    while let Some(Parent::Expr(outer)) = scene.parent_of_expr(value)
+        && matches!(scene.tree.expr(outer).kind, ExprKind::Cast { .. })
+    {
+        value = outer;
+    }
+    value
+}
+
+/// Whether the pointer that `call` gives, under casts up to `value`, is only asked whether it is
+/// `NULL`, as it is where it turns into a `bool`: `bool has = PyDict_GetItem(d, k);`.
+fn is_truth(scene: &Scene<'_>, call: ExprId, value: ExprId) -> bool {
+    let (tree, types) = (scene.tree, scene.cx.types());
+    // The innermost cast decides: `(bool)(int)call()` has lost a part of the address before.
+    let first = (value != call)
+        .then(|| scene.parent_of_expr(call))
+        .flatten();
+    let ty = match (first, scene.parent_of_expr(value)) {
+        (Some(Parent::Expr(cast)), _) => match &tree.expr(cast).kind {
+            ExprKind::Cast { ty, .. } => Some(ty),
+            _ => None,
+        },
+        (_, Some(Parent::Stmt(stmt))) => match &tree.stmt(stmt).kind {
+            StmtKind::Return(Some(_)) => Some(&scene.function.ret),
+            StmtKind::Decl(decls) => decls
+                .iter()
+                .find(|decl| matches!(decl.init, Some(Init::Expr(init)) if init == value))
+                .map(|decl| &tree.local(decl.local).ty),
+            _ => None,
+        },
+        (_, Some(Parent::Expr(outer))) => match tree.expr(outer).kind {
+            ExprKind::Assign { op: None, lhs, rhs } if rhs == value => types.of(tree, lhs),
+            _ => None,
+        },
+        (_, None) => None,
+    };
+    ty.is_some_and(|ty| types.is_truth(ty))
 }
 
 /// The macro that gets the call as an argument, if one does.

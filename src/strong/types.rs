@@ -23,20 +23,3 @@ pub(super) fn may_point_inside(ty: &Type) -> bool {
         None => !is_number(ty),
     }
 }
-
-/// The type as it is written in a declaration of one variable, with the blank or star in front of
-/// the name: `PyObject *`, `int `. `None` for what needs more than that.
-pub(super) fn prefix(ty: &Type) -> Option<String> {
-    let constant = if ty.is_const { "const " } else { "" };
-    match &ty.kind {
-        TypeKind::Named(name) => Some(format!("{constant}{name} ")),
-        TypeKind::Struct(Some(tag)) => Some(format!("{constant}struct {tag} ")),
-        TypeKind::Enum(Some(tag)) => Some(format!("{constant}enum {tag} ")),
-        TypeKind::Pointer(inner) => Some(format!("{}*", prefix(inner)?)),
-        TypeKind::Struct(None)
-        | TypeKind::Enum(None)
-        | TypeKind::Array(..)
-        | TypeKind::Function(..)
-        | TypeKind::Unknown => None,
-    }
-}

@@ -2,7 +2,7 @@
 
 use super::gil_slot_new::new_array;
 use super::{add_new, finding};
-use crate::ast::{Init, InitEntry};
+use crate::ast::{Designator, Init, InitEntry};
 use crate::declare_rule;
 use crate::edit::{Confidence, Edit};
 use crate::modules::{Array, Declared, Lines, Module, Slots, TRIGGERS, find_modules, slot_guard};
@@ -39,7 +39,8 @@ declare_rule! {
     /// guard that the package already uses around such a slot is taken if it is a correct one.
     ///
     /// ## When it declines
-    /// - The slot array is filled at run time, has a written length, or comes out of a macro.
+    /// - The slot array is filled at run time, has a written length or numbered entries,
+    ///   or comes out of a macro.
     /// - The module says `Py_MOD_GIL_USED`.
     ///
     /// ## Alternative
@@ -104,6 +105,17 @@ fn into_array(cx: &PackageCx<'_>, array: &Array, guard: Option<&str>) -> Result<
     if array.sized {
         return Err(format!(
             "`{}` has a written length, with no room for a slot",
+            array.name
+        ));
+    }
+    // [1] = {0, NULL}: an entry in front of it would be one with the same index.
+    let is_numbered = |entry: &InitEntry| {
+        let mut designators = entry.designators.iter();
+        designators.any(|it| !matches!(it, Designator::Field(_)))
+    };
+    if array.list.entries.iter().any(is_numbered) {
+        return Err(format!(
+            "entries of `{}` have numbers: give the slot a number of its own in front of the last",
             array.name
         ));
     }

@@ -321,10 +321,25 @@ impl Look<'_> {
         self.points_to(object, "PyListObject")
     }
 
-    /// Whether the pointer is a `PyLongObject *`, which keeps sign and number of digits in a field
-    /// of its own since 3.12.
+    /// Whether the pointer is a `PyLongObject *`, under casts or not, or one that the function asks
+    /// whether it is an int: that keeps sign and number of digits in a field of its own since 3.12.
+    ///
+    /// ```c
+    /// if (PyLong_Check(o))
+    ///     negative = ((PyVarObject *)o)->ob_size < 0;
+    /// ```
     fn is_int(&self, object: ExprId) -> bool {
-        self.points_to(object, "PyLongObject")
+        let tree = &self.function.tree;
+        let inner = tree.without_casts(object);
+        let is_asked = |call: ExprId| match tree.call(call) {
+            Some(("PyLong_Check" | "PyLong_CheckExact", [asked])) => {
+                let asked = tree.as_local(tree.without_casts(*asked));
+                asked.is_some() && asked == tree.as_local(inner)
+            }
+            _ => false,
+        };
+        let is_long = |expr| self.points_to(expr, "PyLongObject");
+        is_long(object) || is_long(inner) || tree.calls().any(|(call, _)| is_asked(call))
     }
 
     fn points_to(&self, object: ExprId, name: &str) -> bool {

@@ -310,3 +310,20 @@ static PyMethodDef methods[] = {
         ""
     );
 }
+
+#[test]
+fn the_size_of_an_int_is_left_under_casts() {
+    insta::assert_snapshot!(run_triaged(&DIRECT_OBJECT_FIELD, r#"
+static long f(PyObject *o, PyLongObject *number)
+{
+    if (PyLong_Check(o))
+        return ((PyVarObject *)o)->ob_size;
+    return ((PyVarObject *)number)->ob_size;
+}
+"#), @"
+    5: from 3.12 on an int has no `ob_size`
+      by hand: use `_PyLong_Sign`, `PyLong_AsNativeBytes` to read the value and `PyLong_FromNativeBytes` to make one: `Py_SIZE` is not for an int
+    6: from 3.12 on an int has no `ob_size`
+      by hand: use `_PyLong_Sign`, `PyLong_AsNativeBytes` to read the value and `PyLong_FromNativeBytes` to make one: `Py_SIZE` is not for an int
+    ");
+}

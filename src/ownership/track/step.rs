@@ -168,6 +168,8 @@ impl<'a> Stepper<'a> {
                     self.give_away(state, id, Some(source));
                     Value::Unknown
                 }
+                // unsigned long text = (unsigned long)PyUnicode_AsUTF8(v);
+                Value::Derived(_) if self.facts.tree.local(local).ty.may_keep_address() => value,
                 Value::Derived(_) | Value::MaybeDerived(_) if !self.holds_pointer(local) => {
                     Value::Unknown
                 }

@@ -52,6 +52,8 @@ impl Draft<'_, '_> {
         match &tree.expr(value).kind {
             ExprKind::Cast { ty, operand } if !ty.is_py_object_pointer() => Some(*operand),
             ExprKind::Cast { .. } => Some(value),
+            // v = (count++, other);
+            _ if tree.is_comma(value) => None,
             _ => {
                 let local = planned.home.local.map(|local| &tree.local(local).ty);
                 local

@@ -52,7 +52,9 @@ impl Follower<'_, '_> {
         sink: &mut Decisions,
     ) {
         match value.and_then(|value| kind_of(state, value)) {
-            Some(Kind::Inside) if !is_number(&self.scene.function.ret) => {
+            Some(Kind::Inside)
+                if !is_number(&self.scene.function.ret) || self.returns_address(stmt) =>
+            {
                 if state.is_held() && !self.outlives(state) {
                     return;
                 }
@@ -75,8 +77,10 @@ impl Follower<'_, '_> {
         if self.mode == Mode::Lent && !state.detached {
             return state.clear();
         }
-        // Where nothing is computed, what comes in front of it comes before it.
-        let is_plain = matches!(value, None | Some(Operand::Null | Operand::Int(_)));
+        // Where nothing is computed, what comes in front of it comes before it; `return log_it(v),
+        // NULL;` computes something.
+        let is_plain = matches!(value, None | Some(Operand::Null | Operand::Int(_)))
+            && !self.returns_comma(stmt);
         let writable = !state.detached && self.may_write(stmt, is_plain);
         let is_counted = !self.keeps_counting() && count > 0;
         if is_counted && (!writable || !self.forgets(count, state, sink)) {
@@ -94,6 +98,11 @@ impl Follower<'_, '_> {
             false => Slot::InReturn(stmt),
         };
         self.release(slot, null, state, sink);
+    }
+
+    fn returns_comma(&self, stmt: StmtId) -> bool {
+        let tree = self.scene.tree;
+        matches!(tree.stmt(stmt).kind, StmtKind::Return(Some(value)) if tree.is_comma(value))
     }
 
     /// The caller gets the object by the name of `value`: in a `return`, or by a variable that is

@@ -9,6 +9,7 @@
 //! or in [`Mode::Apart`] a variable of its own holds the new reference.
 //! In [`Mode::Lent`] the caller holds the reference: the code must only use the object.
 
+mod addresses;
 mod afterwards;
 pub(super) mod apart;
 pub(super) mod arms;
@@ -415,8 +416,15 @@ impl Follower<'_, '_> {
             None => Some(None),
             Some(home) if same(&home) => Some(Some(home)),
             Some(_) => {
-                let other = state.locals().find(|(_, kind)| *kind == Kind::Same);
-                let other = other.map(|(local, _)| Some(local));
+                // uintptr_t address = (uintptr_t)v;
+                let types = self.scene.cx.types();
+                let is_pointer = |local: LocalId| {
+                    let ty = &self.scene.tree.local(local).ty;
+                    types.pointee(ty).is_some()
+                };
+                let same = state.locals().filter(|(_, kind)| *kind == Kind::Same);
+                let other = same.map(|(local, _)| local).find(|&it| is_pointer(it));
+                let other = other.map(Some);
                 if other.is_none() {
                     state.fail(Reason::Alias(self.name.to_owned()));
                 }

@@ -169,7 +169,10 @@ impl Follower<'_, '_> {
                 self.pass_on(stored(self.scene, instr.source), local, after, state);
                 self.hand_over(local, after, state);
             }
-            Some(Kind::Inside) if !is_number(&self.scene.tree.local(local).ty) => {
+            Some(Kind::Inside)
+                if !is_number(&self.scene.tree.local(local).ty)
+                    || self.keeps_address(local, instr.source) =>
+            {
                 if self.is_static(local) && !self.stores_inside(point, instr.source, state) {
                     return;
                 }

@@ -5,7 +5,6 @@ use super::Split;
 use crate::ast::{LocalDecl, LocalId, StmtId, StmtKind, TokenRange};
 use crate::edit::{Edit, apply};
 use crate::source::{ByteOffset, ByteSpan};
-use crate::strong::types;
 
 /// The halves of a function, and where its text is cut.
 pub(super) struct Halves<'s, 'a> {
@@ -128,7 +127,7 @@ impl<'s, 'a> Halves<'s, 'a> {
         let removed = removals(&all, &is_kept).into_iter();
         let mut edits: Vec<Edit> = removed.map(|span| head.edit(span, "")).collect();
         let declared = |local: &LocalId| {
-            let prefix = types::prefix(&scene.tree.local(*local).ty)?;
+            let prefix = scene.tree.local(*local).ty.prefix()?;
             Some(format!(
                 "{}{}",
                 scene.layout.pointer(&prefix),

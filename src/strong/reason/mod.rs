@@ -117,6 +117,11 @@ pub(in crate::strong) enum Reason {
     #[error("the call is part of a loop's condition: move it into the body")]
     LoopCondition,
     #[error(
+        "`{0}` is not known to be a pointer, so it cannot own the object: use a `PyObject *` \
+         variable, and what the code needs of it where that variable holds the object"
+    )]
+    NoPointer(String),
+    #[error(
         "there is no statement after the last use of `{0}` at which to release it on every \
          path"
     )]

@@ -1,13 +1,12 @@
 //! Releases as text, at the slots that the plan has for them.
 
-use crate::ast::{LocalId, StmtId, StmtKind};
+use crate::ast::{LocalId, StmtId, StmtKind, Type};
 use crate::edit::BraceStyle;
 use crate::source::ByteSpan;
 use crate::strong::emit::Draft;
 use crate::strong::follow::slots::Slot;
 use crate::strong::plan::Planned;
 use crate::strong::reason::Reason;
-use crate::strong::types;
 
 impl Draft<'_, '_> {
     /// Puts releases where the plan has them.
@@ -144,6 +143,22 @@ impl Draft<'_, '_> {
         }
     }
 
+    /// `return f(), v;` assigns `(f(), v)`.
+    fn parenthesize(&mut self, stmt: StmtId, keyword: ByteSpan) {
+        let scene = self.scene;
+        let StmtKind::Return(Some(value)) = scene.tree.stmt(stmt).kind else {
+            return;
+        };
+        let Some(span) = scene.span(value).filter(|_| scene.tree.is_comma(value)) else {
+            return;
+        };
+        let between = scene.text(ByteSpan::new(keyword.end().0, span.start().0));
+        if !between.contains('(') {
+            self.insert(span.start(), "(");
+            self.insert(span.end(), ")");
+        }
+    }
+
     /// `return f(v);` turns into `int result = f(v); Py_DECREF(v); return result;`.
     fn in_return(&mut self, stmt: StmtId, release: String) -> Result<(), Reason> {
         if self.answered.contains(&stmt) {
@@ -157,12 +172,16 @@ impl Draft<'_, '_> {
         }
         let no_place = || Reason::NoPlace("the result".to_owned());
         let span = self.scene.stmt_span(stmt).ok_or_else(no_place)?;
-        let ret = Some(&self.scene.function.ret).filter(|ret| !ret.is_void());
-        let prefix = ret.and_then(types::prefix).ok_or_else(no_place)?;
+        let types = self.scene.cx.types();
+        // typedef const int status;
+        let fits = |ret: &&Type| !ret.is_void() && !types.is_const_by_name(ret);
+        let ret = Some(&self.scene.function.ret).filter(fits);
+        let prefix = ret.and_then(Type::result_prefix).ok_or_else(no_place)?;
         let name = self.unused_name(&["result", "ret", "retval", "rv"]);
         let head = self.declare(stmt, &prefix, &name);
         let keyword = ByteSpan::new(span.start().0, span.start().0 + 6);
         self.replace(keyword, head);
+        self.parenthesize(stmt, keyword);
         self.after(stmt, [release, format!("return {name};")]);
         Ok(())
     }

@@ -52,6 +52,7 @@ mod mend;
 mod merged;
 mod negative;
 mod noted;
+mod numbers;
 mod one_name;
 mod operands;
 mod other_types;

@@ -3,7 +3,7 @@
 mod branch;
 mod declare;
 
-use crate::ast::StmtId;
+use crate::ast::{StmtId, StmtKind};
 use crate::edit::{Edit, Layout};
 use crate::lex::Token;
 use crate::source::{ByteSpan, FileId};
@@ -85,8 +85,9 @@ impl<'a> Draft<'a> {
         });
     }
 
-    /// `return f(x);` becomes `result = f(x);`, whatever comments stand in it.
-    pub(super) fn keep_result(&mut self, exit: ByteSpan, result: &str) {
+    /// `return f(x);` becomes `result = f(x);`, whatever comments stand in it, and `return f(), x;`
+    /// becomes `result = (f(), x);`.
+    pub(super) fn keep_result(&mut self, stmt: StmtId, exit: ByteSpan, result: &str) {
         let text = self.scope.cx.file(self.file).text(exit).into_owned();
         let blanks = text["return".len()..]
             .bytes()
@@ -95,6 +96,16 @@ impl<'a> Draft<'a> {
         let keyword = "return".len() + blanks;
         let keyword = u32::try_from(keyword).expect("files are small");
         let keyword = ByteSpan::new(exit.start().0, exit.start().0 + keyword);
-        self.replace(keyword, format!("{result} = "));
+        let StmtKind::Return(Some(value)) = self.scope.tree().stmt(stmt).kind else {
+            return self.replace(keyword, format!("{result} = "));
+        };
+        let span = self.scope.cx.span(self.scope.item, value);
+        match span.filter(|_| self.scope.tree().is_comma(value)) {
+            Some((_, span)) if span.start() == keyword.end() => {
+                self.replace(keyword, format!("{result} = ("));
+                self.replace(ByteSpan::empty(span.end()), ")".to_owned());
+            }
+            _ => self.replace(keyword, format!("{result} = ")),
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What each exit of a section becomes: a recorded outcome, acted on behind the section.
 
-use crate::ast::{ExprKind, Name, StmtId, StmtKind, Type, TypeKind, UnaryOp};
+use crate::ast::{ExprKind, Name, StmtId, StmtKind, TypeKind, UnaryOp};
 
 use super::exits::{Exit, ExitKind, Exits, is_return_macro};
 use super::leaving::is_same_behind;
@@ -194,33 +194,13 @@ pub(super) fn result_of(scope: &Scope<'_>) -> Option<ResultType> {
     if scope.cx.types().is_const_by_name(ty) {
         return None;
     }
-    result_type(&Type {
-        is_const: false,
-        ..ty.clone()
-    })
-}
-
-/// How a variable for what a function returns is declared; `None` if that cannot be told.
-fn result_type(ty: &Type) -> Option<ResultType> {
-    match &ty.kind {
-        TypeKind::Pointer(inner) => {
-            let inner = result_type(inner).map(|inner| inner.prefix)?;
-            let constant = if ty.is_const { "const " } else { "" };
-            Some(ResultType {
-                prefix: format!("{inner}*{constant}"),
-                initial: "NULL",
-            })
-        }
-        TypeKind::Named(name) => Some(ResultType {
-            prefix: format!("{}{name} ", if ty.is_const { "const " } else { "" }),
-            initial: if is_arithmetic(name) { "0" } else { "" },
-        }),
-        TypeKind::Struct(_)
-        | TypeKind::Enum(_)
-        | TypeKind::Array(..)
-        | TypeKind::Function(..)
-        | TypeKind::Unknown => None,
-    }
+    let initial = match &ty.kind {
+        TypeKind::Pointer(_) => "NULL",
+        TypeKind::Named(name) if is_arithmetic(name) => "0",
+        _ => "",
+    };
+    let prefix = ty.result_prefix()?;
+    Some(ResultType { prefix, initial })
 }
 
 fn is_arithmetic(name: &str) -> bool {

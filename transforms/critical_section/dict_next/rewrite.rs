@@ -316,7 +316,7 @@ impl<'a> Rewrite<'a> {
         }
         self.draft.surround(span, &[], &record);
         let result = self.names.result.as_deref().unwrap_or_default();
-        self.draft.keep_result(span, result);
+        self.draft.keep_result(departure.exit.stmt, span, result);
         Ok(())
     }
 }

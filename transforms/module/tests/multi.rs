@@ -279,6 +279,7 @@ fn declared_modules_are_left_alone() {
 #[test]
 fn what_cannot_be_edited_has_a_reason() {
     insta::assert_snapshot!(array("static PyModuleDef_Slot slots[2] = {\n    {Py_mod_exec, m_exec},\n    {0, NULL}\n};"), @"UG201 manual: `slots` has a written length, with no room for a slot");
+    insta::assert_snapshot!(array("static PyModuleDef_Slot slots[] = {\n    [0] = {Py_mod_exec, m_exec},\n    [1] = {0, NULL}\n};"), @"UG201 manual: entries of `slots` have numbers: give the slot a number of its own in front of the last");
     insta::assert_snapshot!(array("static PyModuleDef_Slot slots[] = {Py_mod_exec, m_exec, 0, NULL};"), @"UG201 manual: `slots` does not end in an entry `{0, NULL}`");
     insta::assert_snapshot!(array("extern PyModuleDef_Slot slots[];"), @"UG201 manual: the slot array is not found with its initialiser in this package");
     insta::assert_snapshot!(array("#define ARRAY(name) static PyModuleDef_Slot name[] = {{0, NULL}};\nARRAY(slots)"), @"UG201 manual: the entries of `slots` come out of a macro");

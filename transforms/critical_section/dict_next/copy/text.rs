@@ -179,7 +179,7 @@ impl Writer<'_, '_> {
         let span = self.draft.span(exit.stmt).ok()?;
         let after = [self.release.clone(), format!("return {result};")];
         self.draft.surround(span, &[], &after);
-        self.draft.keep_result(span, result);
+        self.draft.keep_result(exit.stmt, span, result);
         Some(())
     }
 

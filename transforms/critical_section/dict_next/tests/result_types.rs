@@ -35,3 +35,48 @@ fn no_variable_is_const_that_gets_its_value_later() {
     let diff = diff(&text("static constant"));
     assert!(diff.contains("a type that no new variable can"), "{diff}");
 }
+
+#[test]
+fn a_comma_is_put_into_parentheses() {
+    let text = r#"
+static const int
+has_none(PyObject *d)
+{
+    PyObject *value;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, NULL, &value)) {
+        if (value == Py_None)
+            return PyErr_Clear(), PyUnicode_CheckExact(d);
+    }
+    return 0;
+}
+"#;
+    insta::assert_snapshot!(diff(text), @"
+    8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
+      10: `PyErr_Clear` can run Python code, which may change it as well
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         PyObject *value;
+         Py_ssize_t pos = 0;
+    +    int stopped = 0;
+    +    int result = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, NULL, &value)) {
+    -        if (value == Py_None)
+    -            return PyErr_Clear(), PyUnicode_CheckExact(d);
+    +        if (value == Py_None) {
+    +            result = (PyErr_Clear(), PyUnicode_CheckExact(d));
+    +            stopped = 1;
+    +            break;
+    +        }
+         }
+    +    Py_END_CRITICAL_SECTION();
+    +    if (stopped)
+    +        return result;
+         return 0;
+     }
+    ");
+}
