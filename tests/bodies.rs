@@ -26,22 +26,25 @@ static PyObject *one(Table *self, PyObject *arg) { SET_DATA }
 static PyObject *two(Table *self, PyObject *arg) { SET_DATA }
 "#;
     insta::assert_snapshot!(patch(&[("table.h", TABLE), ("one.c", user)]), @r#"
-        --- a/table.h
-        +++ b/table.h
-        @@ -5,7 +5,10 @@
-                 PyErr_SetString(PyExc_TypeError, "no list"); \
-                 return NULL; \
-             } \
-        -    for (i = 0; i < self->size; i++) \
-        -        self->data[i] = PyFloat_AsDouble(PyList_GetItem(arg, i)); \
-        +    for (i = 0; i < self->size; i++) { \
-        +        PyObject *item = PyList_GetItemRef(arg, i); \
-        +        self->data[i] = PyFloat_AsDouble(item); \
-        +        Py_XDECREF(item); \
-        +    } \
-             Py_RETURN_NONE;
-         typedef struct { PyObject_HEAD Py_ssize_t size; double *data; } Table;
-        "#);
+    --- a/table.h
+    +++ b/table.h
+    @@ -5,7 +5,13 @@
+             PyErr_SetString(PyExc_TypeError, "no list"); \
+             return NULL; \
+         } \
+    -    for (i = 0; i < self->size; i++) \
+    -        self->data[i] = PyFloat_AsDouble(PyList_GetItem(arg, i)); \
+    +    for (i = 0; i < self->size; i++) { \
+    +        PyObject *item = PyList_GetItemRef(arg, i); \
+    +        if (item == NULL) { \
+    +            return NULL; \
+    +        } \
+    +        self->data[i] = PyFloat_AsDouble(item); \
+    +        Py_DECREF(item); \
+    +    } \
+         Py_RETURN_NONE;
+     typedef struct { PyObject_HEAD Py_ssize_t size; double *data; } Table;
+    "#);
 }
 
 #[test]
@@ -333,42 +336,45 @@ fn a_macro_that_gets_the_name_of_the_function() {
     insta::assert_snapshot!(through_a_macro(
         "#  define PyList_GetItem_custom(...) (fails() ? NULL : PyList_GetItem(__VA_ARGS__))"
     ), @r#"
-        --- a/faults.h
-        +++ b/faults.h
-        @@ -3,6 +3,7 @@
-         #  define F(name) name##_custom
-         #  define PyList_Size_custom(list) (fails() ? -1 : PyList_Size(list))
-         #  define PyList_GetItem_custom(...) (fails() ? NULL : PyList_GetItem(__VA_ARGS__))
-        +#  define PyList_GetItemRef_custom(...) (fails() ? NULL : PyList_GetItemRef(__VA_ARGS__))
-         #else
-         #  define F(name) name
-         #endif
-        --- a/use.c
-        +++ b/use.c
-        @@ -1,15 +1,18 @@
-         #include "faults.h"
-         static PyObject *keep(PyObject *list, Py_ssize_t i)
-         {
-        -    PyObject *item = F(PyList_GetItem)(list, i);
-        -    if (item != NULL)
-        -        Py_INCREF(item);
-        +    PyObject *item = F(PyList_GetItemRef)(list, i);
-             return item;
-         }
-         static Py_ssize_t size(PyObject *list, Py_ssize_t i)
-         {
-        +    PyObject *item;
-        +    Py_ssize_t result;
-             if (i >= F(PyList_Size)(list))
-                 return 0;
-        -    return PyObject_Size(F(PyList_GetItem)(list, i));
-        +    item = F(PyList_GetItemRef)(list, i);
-        +    result = PyObject_Size(item);
-        +    Py_XDECREF(item);
-        +    return result;
-         }
-         PyObject *first(PyObject *self, PyObject *list) { return size(list, 0) ? keep(list, 0) : NULL; }
-        "#);
+    --- a/faults.h
+    +++ b/faults.h
+    @@ -3,6 +3,7 @@
+     #  define F(name) name##_custom
+     #  define PyList_Size_custom(list) (fails() ? -1 : PyList_Size(list))
+     #  define PyList_GetItem_custom(...) (fails() ? NULL : PyList_GetItem(__VA_ARGS__))
+    +#  define PyList_GetItemRef_custom(...) (fails() ? NULL : PyList_GetItemRef(__VA_ARGS__))
+     #else
+     #  define F(name) name
+     #endif
+    --- a/use.c
+    +++ b/use.c
+    @@ -1,15 +1,21 @@
+     #include "faults.h"
+     static PyObject *keep(PyObject *list, Py_ssize_t i)
+     {
+    -    PyObject *item = F(PyList_GetItem)(list, i);
+    -    if (item != NULL)
+    -        Py_INCREF(item);
+    +    PyObject *item = F(PyList_GetItemRef)(list, i);
+         return item;
+     }
+     static Py_ssize_t size(PyObject *list, Py_ssize_t i)
+     {
+    +    PyObject *item;
+    +    Py_ssize_t result;
+         if (i >= F(PyList_Size)(list))
+             return 0;
+    -    return PyObject_Size(F(PyList_GetItem)(list, i));
+    +    item = F(PyList_GetItemRef)(list, i);
+    +    if (item == NULL) {
+    +        return -1;
+    +    }
+    +    result = PyObject_Size(item);
+    +    Py_DECREF(item);
+    +    return result;
+     }
+     PyObject *first(PyObject *self, PyObject *list) { return size(list, 0) ? keep(list, 0) : NULL; }
+    "#);
 }
 
 #[test]

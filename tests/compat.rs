@@ -331,7 +331,7 @@ fn a_part_that_nothing_here_includes() {
     let part = |name: &str| {
         format!(
             "/* A part. */\n\nstatic int {name}(PyObject *l)\n{{\n    PyObject *item = PyList_GetItem(l, 0);\n    \
-             return item != NULL && PyObject_IsTrue(item) > 0;\n}}\n"
+             return item == NULL ? -1 : PyObject_IsTrue(item);\n}}\n"
         )
     };
     let (header, alone) = (part("first"), part("other"));

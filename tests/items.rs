@@ -56,6 +56,16 @@ fn a_borrowed_item_dies_while_it_is_in_use() {
 }
 
 #[test]
+fn a_list_gets_shorter_between_its_size_and_its_items() {
+    let folder = build(true);
+    for function in ["list_total", "list_nones"] {
+        let output = threads(&folder, function, "shrink");
+        assert!(output.status.success(), "{function}: {output:?}");
+        assert_eq!(output.stdout, b"held\n");
+    }
+}
+
+#[test]
 fn an_item_of_its_own_stays() {
     let folder = build(true);
     for container in ["list", "dict"] {

@@ -107,7 +107,9 @@ static int f(PyObject *dict, PyObject *other)
     Py_ssize_t pos = 0;
     int n = 0;
     while (PyDict_Next(dict, &pos, &key, &value))
-        n += weigh(PyList_GetItem(other, n));
+        n += weigh(PyLong_AsLong(PyList_GetItem(other, n)));
+    if (PyErr_Occurred())
+        return -1;
     return n;
 }
 "#
@@ -122,10 +124,12 @@ static int f(PyObject *dict, PyObject *other)
             Py_BEGIN_CRITICAL_SECTION(dict);
             while (PyDict_Next(dict, &pos, &key, &value)) {
                 PyObject *item = PyList_GetItemRef(other, n);
-                n += weigh(item);
+                n += weigh(PyLong_AsLong(item));
                 Py_XDECREF(item);
             }
             Py_END_CRITICAL_SECTION();
+            if (PyErr_Occurred())
+                return -1;
             return n;
         }
         "#);

@@ -312,8 +312,11 @@ fn old_and_new_stand_beside_each_other() {
     {                                        {
             PyObject *item = PyList_GetIt… |         PyObject *item = PyList_GetIt…
             return PyObject_Size(item);    |         Py_ssize_t result;
+                                           |         if (item == NULL) {
+                                           |                 return -1;
+                                           |         }
                                            |         result = PyObject_Size(item);
-                                           |         Py_XDECREF(item);
+                                           |         Py_DECREF(item);
                                            |         return result;
     }                                        }
     ");

@@ -28,8 +28,8 @@ pub struct Effects {
     pub locks: Option<u8>,
     /// It never comes back.
     pub noreturn: bool,
-    /// It reads its first argument, and crashes if that is `NULL`.
-    pub reads_first: bool,
+    /// What it does if its first argument is `NULL`; `None` if that is not known.
+    pub on_null: Option<OnNull>,
     /// The argument whose pointer is used after the call, without a reference to what it points
     /// into: `PyMemoryView_FromMemory(text, …)`.
     pub keeps: Option<u8>,
@@ -58,6 +58,18 @@ impl Effects {
         });
         out.map(|out| out.kind)
     }
+}
+
+/// What a callee does if its first argument is `NULL`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnNull {
+    /// It reads it, and crashes.
+    Crashes,
+    /// It raises an exception, and returns what it returns for an object that it cannot convert: so
+    /// in Python 3.8 to 3.14.
+    Raises,
+    /// It does nothing about it. A new reference that it gives is `NULL`, too.
+    Takes,
 }
 
 /// The kind of value a call evaluates to.
@@ -156,10 +168,22 @@ pub fn ends_program(name: &str) -> bool {
     is_of_c || name != "PyThread_exit_thread" && never_returns()
 }
 
+/// What a call of `name` does if its first argument is `NULL`; `None` if that is not known.
+#[must_use]
+pub fn on_null(name: &str) -> Option<OnNull> {
+    effects(name)?.on_null
+}
+
 /// Whether a call of `name` crashes if its first argument is `NULL`.
 #[must_use]
 pub fn reads_first(name: &str) -> bool {
-    effects(name).is_some_and(|effects| effects.reads_first)
+    on_null(name) == Some(OnNull::Crashes)
+}
+
+/// Whether a call of `name` raises an exception if its first argument is `NULL`.
+#[must_use]
+pub fn raises_for_null(name: &str) -> bool {
+    on_null(name) == Some(OnNull::Raises)
 }
 
 /// Whether the function keeps the pointer that is its argument `arg` after it has returned, without
@@ -187,26 +211,6 @@ pub fn looks_at_count(name: &str) -> bool {
             | "Py_REFCNT"
             | "_PyBytes_Resize"
             | "_PyTuple_Resize"
-    )
-}
-
-/// Whether the function, if its only argument is `NULL`, raises an exception and returns what it
-/// returns for an object that it cannot convert: so in Python 3.8 to 3.14.
-#[must_use]
-pub fn raises_for_null(name: &str) -> bool {
-    matches!(
-        name,
-        "PyFloat_AsDouble"
-            | "PyLong_AsDouble"
-            | "PyLong_AsInt"
-            | "PyLong_AsLong"
-            | "PyLong_AsLongLong"
-            | "PyLong_AsSize_t"
-            | "PyLong_AsSsize_t"
-            | "PyLong_AsUnsignedLong"
-            | "PyLong_AsUnsignedLongLong"
-            | "PyLong_AsUnsignedLongLongMask"
-            | "PyLong_AsUnsignedLongMask"
     )
 }
 
@@ -244,7 +248,7 @@ fn parse(row: &'static str) -> Option<Effects> {
         derived_from: notes.derived,
         locks: notes.locks,
         noreturn: notes.noreturn,
-        reads_first: notes.reads,
+        on_null: notes.on_null,
         keeps: notes.keeps,
         since: notes.since,
         source,
@@ -292,7 +296,7 @@ struct Notes {
     derived: Option<u8>,
     locks: Option<u8>,
     noreturn: bool,
-    reads: bool,
+    on_null: Option<OnNull>,
     keeps: Option<u8>,
     since: Option<PyVersion>,
 }
@@ -307,7 +311,9 @@ impl Notes {
                 Some(("locks", arg)) => notes.locks = Some(arg.parse().ok()?),
                 Some(("since", version)) => notes.since = Some(version.parse().ok()?),
                 None if note == "noreturn" => notes.noreturn = true,
-                None if note == "reads" => notes.reads = true,
+                None if note == "reads" => notes.on_null = Some(OnNull::Crashes),
+                None if note == "raises" => notes.on_null = Some(OnNull::Raises),
+                None if note == "takes" => notes.on_null = Some(OnNull::Takes),
                 _ => return None,
             }
         }

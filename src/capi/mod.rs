@@ -13,12 +13,14 @@ mod words;
 
 pub use arg_format::{Stored, builds_plainly, overwrites, stored};
 pub use effects::{
-    Effects, Out, OutKind, Returns, Steal, StealWhen, effects, ends_program, keeps_pointer,
-    looks_at_count, never_returns, raises_for_null, reads_first,
+    Effects, OnNull, Out, OutKind, Returns, Steal, StealWhen, effects, ends_program, keeps_pointer,
+    looks_at_count, never_returns, on_null, raises_for_null, reads_first,
 };
 pub use libc::{Copied, copies_memory, gives_other_memory, is_libc, written};
 pub use lists::{LIST_SIZES, PLAIN_LIST_SIZES, UNCHECKED_ITEMS};
-pub use replacements::{Absent, Form, OldErrors, REPLACEMENTS, Replacement, replacement};
+pub use replacements::{
+    Absent, Form, OldErrors, REPLACEMENTS, Replacement, reads_list, replacement,
+};
 pub use slots::slot_gives_new;
 pub use stable::{FIRST_ABI3T, OutsideAbi3t};
 pub use version::{BadVersion, PyVersion};

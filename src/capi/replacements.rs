@@ -59,6 +59,20 @@ pub enum OldErrors {
     Unchecked,
 }
 
+impl Replacement {
+    /// Whether it reads an item of a list: a checked one fails where the list got shorter.
+    #[must_use]
+    pub fn reads_list(&self) -> bool {
+        self.strong == LIST.strong
+    }
+}
+
+/// Whether the function or macro `name` gives a borrowed reference to an item of a list.
+#[must_use]
+pub fn reads_list(name: &str) -> bool {
+    replacement(name).is_some_and(Replacement::reads_list)
+}
+
 /// The replacement for the borrowed function called `name`.
 pub fn replacement(name: &str) -> Option<&'static Replacement> {
     REPLACEMENTS

@@ -201,7 +201,7 @@ fn shared(
                 outcomes.insert(expr, Outcome::Safe(proof.sentence));
             }
             Verdict::Shared(SharedKind::Published { has_gaps: true, .. })
-                if is_list(replacement) =>
+                if replacement.reads_list() =>
             {
                 outcomes.insert(expr, manual(&Reason::Unfilled));
             }
@@ -276,8 +276,4 @@ fn is_compared(scene: &Scene<'_>, call: ExprId) -> bool {
 
 fn manual(reason: &Reason) -> Outcome {
     Outcome::Manual(reason.to_string())
-}
-
-fn is_list(replacement: &Replacement) -> bool {
-    replacement.strong == "PyList_GetItemRef"
 }

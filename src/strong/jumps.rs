@@ -39,6 +39,7 @@ impl Draft<'_, '_> {
     /// whether the function may be jumped back into while it owns that.
     pub(in crate::strong) fn doubt(&mut self, lookup: &Lookup) {
         self.doubt_order(lookup);
+        self.doubt_untested(lookup);
         if let Some(name) = jumped_back(self.scene.tree, self.scene.cfg, lookup.call) {
             self.fix.assume(format!(
                 "nothing jumps back to `{name}` while the function owns the object: it would not be \

@@ -379,7 +379,7 @@ fn follow_all(
             done.push(old.clone());
             continue;
         }
-        let met = Strong::new(strong);
+        let met = Strong::new(strong, homes);
         let decisions = follow(scene, slots, home, &met).and_then(|decisions| {
             settled(home, decisions).ok_or_else(|| Reason::NoPlace(home.name.clone()))
         });

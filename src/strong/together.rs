@@ -27,7 +27,7 @@ pub(super) fn group(
             let apart = left == right || of[left] == of[right];
             let together = || {
                 !touched[left].is_disjoint(&touched[right])
-                    || depends(scene, slots, &planned[left], &planned[right], strong)
+                    || depends(scene, slots, &planned, (left, right), strong)
             };
             if !apart && together() {
                 let (from, to) = (of[right], of[left]);
@@ -44,21 +44,24 @@ pub(super) fn group(
     groups.into_values().collect()
 }
 
-/// Whether the decisions for `left` would be others if `right` stayed as it is.
+/// Whether the decisions for the home `left` would be others if `right` stayed as it is.
 fn depends(
     scene: &Scene<'_>,
     slots: &Slots,
-    left: &Planned,
-    right: &Planned,
+    planned: &[Planned],
+    (left, right): (usize, usize),
     strong: &BTreeSet<ExprId>,
 ) -> bool {
+    let (left, right) = (&planned[left], &planned[right]);
     let calls = right.home.calls();
     if !calls.iter().any(|call| left.needs.contains(call)) {
         return false;
     }
     let others = strong.iter().copied().filter(|call| !calls.contains(call));
     let without: BTreeSet<ExprId> = others.collect();
-    let decisions = follow(scene, slots, &left.home, &Strong::new(&without));
+    let homes = planned.iter().map(|planned| &planned.home);
+    let strong = Strong::new(&without, homes);
+    let decisions = follow(scene, slots, &left.home, &strong);
     let decisions = decisions.map(|decisions| settled(&left.home, decisions));
     !matches!(decisions, Ok(Some(decisions)) if decisions == left.decisions)
 }

@@ -35,7 +35,42 @@ dict_item(PyObject *Py_UNUSED(module), PyObject *args)
     return PyObject_GetAttrString(item, "value");
 }
 
+/* Asks for the size, and takes it for granted that the items are there. */
+static PyObject *
+list_total(PyObject *Py_UNUSED(module), PyObject *list)
+{
+    Py_ssize_t i, size = PyList_Size(list), total = 0;
+    PyObject *item;
+    if (size < 0)
+        return NULL;
+    for (i = 0; i < size; i++) {
+        item = PyList_GetItem(list, i);
+        if (!PyBytes_Check(item)) {
+            PyErr_SetString(PyExc_TypeError, "bytes expected");
+            return NULL;
+        }
+        total += PyBytes_GET_SIZE(item);
+    }
+    return PyLong_FromSsize_t(total);
+}
+
+/* None is counted, whatever else there is. */
+static PyObject *
+list_nones(PyObject *Py_UNUSED(module), PyObject *list)
+{
+    Py_ssize_t i, size = PyList_Size(list), count = 0;
+    if (size < 0)
+        return NULL;
+    for (i = 0; i < size; i++) {
+        if (PyList_GetItem(list, i) == Py_None)
+            count++;
+    }
+    return PyLong_FromSsize_t(count);
+}
+
 static PyMethodDef methods[] = {
+    {"list_total", list_total, METH_O, NULL},
+    {"list_nones", list_nones, METH_O, NULL},
     {"list_item", list_item, METH_VARARGS, NULL},
     {"dict_item", dict_item, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -2,6 +2,7 @@
 
 `meet`: in each round the other thread replaces the item while the first waits for it in the
 middle of its function. `race`: both run as fast as they can.
+`shrink`: two threads go through a list that a third one clears and fills.
 """
 
 import sys
@@ -30,7 +31,8 @@ def containers():
     return items.dict_item, shared, "item"
 
 
-use, shared, key = containers()
+if sys.argv[2] != "shrink":
+    use, shared, key = containers()
 errors = []
 barrier = threading.Barrier(2)
 
@@ -86,5 +88,26 @@ def race():
     together(replace, read, read)
 
 
-meet() if sys.argv[2] == "meet" else race()
+def shrink():
+    shared = []
+    done = threading.Event()
+    use = getattr(items, sys.argv[1])
+
+    def clear():
+        for _ in range(RACES):
+            shared.extend([b"x"] * 50)
+            shared.clear()
+        done.set()
+
+    def read():
+        while not done.is_set():
+            try:
+                assert use(shared) <= 50
+            except IndexError:
+                pass
+
+    together(clear, read, read)
+
+
+{"meet": meet, "race": race, "shrink": shrink}[sys.argv[2]]()
 print("held")

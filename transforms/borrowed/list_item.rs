@@ -16,6 +16,11 @@ declare_rule! {
     /// path releases or returns it: the fix says that, too. A field that takes its reference right behind the
     /// lookup, and a static variable that holds nothing but what lookups gave, have it from the lookup.
     ///
+    /// The new call fails where another thread has made the list shorter since the code asked for its size.
+    /// Where nothing tests the item before it is read, or the function would go on with the exception and
+    /// return a result, the function leaves as `unchecked-list-item` makes it leave: by an exit of its own,
+    /// or by one made of its parts. Where none fits, the fix is for a review.
+    ///
     /// Where macros leave the function while the reference is held (`CHECK(f(x))`), one or two uses are
     /// written out with the release. Where there are more, or the macro has several definitions, the rest
     /// of the function becomes one of its own, which is lent the object.

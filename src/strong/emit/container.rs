@@ -1,4 +1,4 @@
-//! Whether the container is still there for the lookup.
+//! Whether the container, and what is looked up, is still there for the lookup.
 //!
 //! ```c
 //! names = PyObject_GetAttrString(o, "names");
@@ -7,10 +7,23 @@
 //! ```
 
 use super::Draft;
+use crate::strong::exits::exit::Failure;
 use crate::strong::given_up::Body;
 use crate::strong::plan::Lookup;
 
 impl Draft<'_, '_> {
+    /// Notes that nothing tests whether the lookup gave something, and that the function has no exit
+    /// for that.
+    pub(in crate::strong) fn doubt_untested(&mut self, lookup: &Lookup) {
+        if lookup.failure == Failure::Untested {
+            let strong = lookup.replacement.strong;
+            self.fix.assume(format!(
+                "no other thread makes the list shorter: where `{strong}` gives `NULL`, the function \
+                 reads that or goes on with the exception, and none of its exits fits"
+            ));
+        }
+    }
+
     /// Notes that nobody but others keeps the container, which the function has given up.
     pub(in crate::strong) fn doubt_container(&mut self, lookup: &Lookup) {
         let scene = self.scene;

@@ -11,7 +11,7 @@
 //! ```
 
 use super::Draft;
-use super::calls::{declares_next, is_idle, last_declaration, take_value};
+use super::calls::{declares_next, is_idle, last_declaration, span_of, take_value};
 use crate::ast::{ExprId, ExprKind, Init, LocalDecl, LocalId, StmtId, StmtKind, Storage};
 use crate::capi;
 use crate::edit::Edit;
@@ -190,6 +190,12 @@ pub(in crate::strong) fn assign_behind(
         true => assign_later(draft, stmt)?,
         false => (stmt, Vec::new()),
     };
+    // double d = PyFloat_AsDouble(lookup(l, 0)) * PyFloat_AsDouble(lookup(l, 1));
+    let start = span_of(draft, stmt)?.start();
+    let assigned = draft.around.get(&last).map(|around| &around.assigned);
+    if assigned.is_some_and(|assigned| assigned.contains_key(&start)) {
+        return Err(Reason::Declared);
+    }
     let value = draft.scene.span(*value).ok_or_else(made)?;
     let text = on_one_line(draft, value);
     let assignment = format!("{} = {text};", draft.scene.name(decl.local));

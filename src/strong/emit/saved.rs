@@ -222,7 +222,7 @@ fn ends_quietly(scene: &Scene<'_>, lookup: &Lookup) -> bool {
     let may_drop = || drops_exception(scene, lookup.call) || keeps_entered(scene, lookup.call);
     matches!(lookup.failure, Failure::Break(..))
         && lookup.failure.drops_exception()
-        && lookup.replacement.strong == "PyList_GetItemRef"
+        && lookup.replacement.reads_list()
         && may_drop()
 }
 
@@ -230,9 +230,7 @@ fn ends_quietly(scene: &Scene<'_>, lookup: &Lookup) -> bool {
 /// function, and that one cannot be put away for it.
 pub(in crate::strong) fn loses_exception(scene: &Scene<'_>, call: ExprId) -> bool {
     let is_kept = || {
-        let named = scene
-            .call(call)
-            .filter(|(name, _)| *name == "PyList_GET_ITEM");
+        let named = scene.call(call).filter(|(name, _)| capi::reads_list(name));
         named.is_some_and(|(_, args)| {
             let mut args = args.iter();
             args.all(|&arg| is_quiet(scene, arg, &BTreeSet::new()))

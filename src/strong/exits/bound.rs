@@ -15,6 +15,7 @@ use super::branch::{is_same, value_set};
 use crate::ast::{
     BinaryOp, Expr, ExprId, ExprKind, Local, LocalId, Parent, StmtId, StmtKind, Storage, TokenRange,
 };
+use crate::capi;
 use crate::edit::Confidence;
 use crate::strong::scene::Scene;
 use crate::strong::snapshot;
@@ -63,7 +64,7 @@ pub(in crate::strong) fn bounded_loop(scene: &Scene<'_>, call: ExprId) -> Option
             // Other sequences are better read from a copy, if one does.
             Some(size) => {
                 bound.is_remembered(scene, call, *list, size)
-                    && (name == "PyList_GET_ITEM" || !is_copied(scene, call))
+                    && (capi::reads_list(name) || !is_copied(scene, call))
             }
         };
         (is_same(scene, lhs, *index) && ends_there).then_some(bound)
@@ -376,5 +377,5 @@ fn only_makes(name: &str) -> bool {
 
 /// Another lookup of the same pass.
 fn is_item(name: &str) -> bool {
-    matches!(name, "PyList_GET_ITEM" | "PyTuple_GET_ITEM")
+    name == "PyTuple_GET_ITEM" || capi::reads_list(name)
 }

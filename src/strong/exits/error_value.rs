@@ -101,6 +101,15 @@ impl ErrorValue {
         }
     }
 
+    /// Whether the error is this number, or `NULL` if that is 0.
+    pub(in crate::strong) fn is_number(self, value: i64) -> bool {
+        match self {
+            Self::Null => value == 0,
+            Self::Number(error) => value == error,
+            Self::None | Self::Named(_) => false,
+        }
+    }
+
     /// Whether the function returns what a call gives that tells of an exception in the same way.
     ///
     /// ```c

@@ -17,6 +17,7 @@ use crate::capi::{Absent, OldErrors, Replacement};
 use crate::rule::Errors;
 use crate::strong::emit::saved::loses_exception;
 use crate::strong::pending::entered::is_destructor;
+use crate::strong::pending::missed::is_left_open;
 use crate::strong::plan::takes_result;
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
@@ -27,6 +28,8 @@ use crate::strong::shape::Shape;
 pub(in crate::strong) enum Failure {
     /// What happens if the borrowed one does.
     AsBefore,
+    /// The same, though nothing tests for it: that a list got shorter meanwhile.
+    Untested,
     /// The borrowed one could not, but the code tests for it.
     Tested,
     /// The borrowed one could not, or swallowed the error that is to be told: the statements that
@@ -48,6 +51,14 @@ impl Failure {
     pub(in crate::strong) fn keep_exception(&mut self) {
         if let Self::Break(_, lines) = self {
             lines.retain(|line| line != "PyErr_Clear();");
+        }
+    }
+
+    /// Whether the code behind the lookup only runs if that gave something.
+    pub(in crate::strong) fn leaves_for_null(&self) -> bool {
+        match self {
+            Self::Exit(_) | Self::Joined(_) | Self::Break(..) | Self::Stop(_) => true,
+            Self::AsBefore | Self::Untested | Self::Tested | Self::PassedOn => false,
         }
     }
 
@@ -75,9 +86,30 @@ pub(in crate::strong) fn failure(
     if replacement.errors == OldErrors::Swallowed && may_propagate {
         return Ok(propagated(scene, call, shape));
     }
-    if replacement.errors != OldErrors::Unchecked || replacement.absent != Absent::Error {
+    if replacement.absent != Absent::Error {
         return Ok(Failure::AsBefore);
     }
+    match replacement.errors {
+        OldErrors::Unchecked => unchecked(scene, call, replacement, shape),
+        // Where the code has asked for the size, only another thread makes the checked call fail.
+        OldErrors::Raised if replacement.reads_list() && is_left_open(scene, call) => {
+            let failure = unchecked(scene, call, replacement, shape);
+            Ok(failure.unwrap_or(Failure::Untested))
+        }
+        OldErrors::Raised | OldErrors::Swallowed => Ok(Failure::AsBefore),
+    }
+}
+
+/// What to do about `NULL` from the strong function, for which nothing tests so far.
+///
+/// # Errors
+/// Nothing tells.
+fn unchecked(
+    scene: &Scene<'_>,
+    call: ExprId,
+    replacement: &'static Replacement,
+    shape: Shape,
+) -> Result<Failure, Reason> {
     let stmt = scene.stmt_of(call).ok_or(Reason::Unreachable)?;
     // Most calls are decided without.
     let exits = LazyCell::new(|| Exits::new(scene, call, shape.local()));
@@ -238,7 +270,7 @@ fn exit(
     replacement: &Replacement,
 ) -> Option<Failure> {
     // A sequence can be read from a copy, which is better than half of the work.
-    let is_list = replacement.borrowed == "PyList_GET_ITEM" || !is_copied(scene, call);
+    let is_list = replacement.reads_list() || !is_copied(scene, call);
     let joined = || joined(scene, call, shape).filter(|_| is_list);
     let noted = || {
         let (left, lines) = exits?.noted().filter(|_| is_list)?;

@@ -28,7 +28,11 @@ impl Draft<'_, '_> {
         stmt: ByteSpan,
     ) -> Vec<String> {
         let jump = match &lookup.failure {
-            Failure::AsBefore | Failure::Tested | Failure::Joined(_) | Failure::PassedOn => {
+            Failure::AsBefore
+            | Failure::Untested
+            | Failure::Tested
+            | Failure::Joined(_)
+            | Failure::PassedOn => {
                 return Vec::new();
             }
             Failure::Exit(jump) | Failure::Break(_, jump) | Failure::Stop(jump) => jump,

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use super::bound::is_copied;
 use super::exit::Failure;
 use crate::ast::{ExprId, ExprKind, Parent};
-use crate::capi::{Replacement, raises_for_null};
+use crate::capi::{self, Replacement, raises_for_null};
 use crate::strong::emit::Draft;
 use crate::strong::plan::{Lookup, Planned};
 use crate::strong::reason::Reason;
@@ -39,7 +39,7 @@ pub(in crate::strong) fn is_passed_on(
     let outer = consumer(scene, at).and_then(|outer| scene.call(outer));
     let takes_null = outer.is_some_and(|(name, args)| args.len() == 1 && raises_for_null(name));
     // A sequence can be read from a copy, which is better.
-    let is_list = replacement.borrowed == "PyList_GET_ITEM" || !is_copied(scene, call);
+    let is_list = replacement.reads_list() || !is_copied(scene, call);
     takes_null && matches!(shape, Shape::Nested(_)) && is_list
 }
 
@@ -47,7 +47,7 @@ pub(in crate::strong) fn is_passed_on(
 fn next_lookup(scene: &Scene<'_>, call: ExprId) -> Option<ExprId> {
     let outer = consumer(scene, call)?;
     let (name, args) = scene.call(outer)?;
-    let looks_into = name == "PyList_GET_ITEM" && scene.tree.without_casts(*args.first()?) == call;
+    let looks_into = capi::reads_list(name) && scene.tree.without_casts(*args.first()?) == call;
     looks_into.then_some(outer)
 }
 

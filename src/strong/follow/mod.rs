@@ -38,6 +38,8 @@ use crate::ast::{ExprId, LocalId, StmtId};
 use crate::capi;
 use crate::cfg::{BlockId, Point, Terminator};
 use crate::ownership::track::only_releases;
+use crate::strong::exits::exit::Failure;
+use crate::strong::plan::Home;
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
 use crate::strong::weak::Weak;
@@ -76,13 +78,44 @@ pub(in crate::strong) enum Leaves {
 /// somebody.
 pub(in crate::strong) struct Strong<'s> {
     calls: &'s BTreeSet<ExprId>,
+    /// Those behind which the function leaves, by an exit that comes in, where they give nothing.
+    leaving: BTreeSet<ExprId>,
+    /// Those whose `NULL` goes to a function that raises for it.
+    passed_on: BTreeSet<ExprId>,
     met: RefCell<BTreeSet<ExprId>>,
 }
 
 impl<'s> Strong<'s> {
-    pub(in crate::strong) fn new(calls: &'s BTreeSet<ExprId>) -> Self {
-        let met = RefCell::default();
-        Self { calls, met }
+    /// `homes` are those of the calls.
+    pub(in crate::strong) fn new<'h>(
+        calls: &'s BTreeSet<ExprId>,
+        homes: impl IntoIterator<Item = &'h Home>,
+    ) -> Self {
+        let mut strong = Self {
+            calls,
+            leaving: BTreeSet::new(),
+            passed_on: BTreeSet::new(),
+            met: RefCell::default(),
+        };
+        for lookup in homes.into_iter().flat_map(|home| &home.lookups) {
+            if lookup.failure.leaves_for_null() {
+                strong.leaving.insert(lookup.call);
+            }
+            if lookup.failure == Failure::PassedOn {
+                strong.passed_on.insert(lookup.call);
+            }
+        }
+        strong
+    }
+
+    /// Whether a call gets an exit of its own.
+    pub(in crate::strong) fn leaves(&self, call: ExprId) -> bool {
+        self.leaving.contains(&call) && self.contains(call)
+    }
+
+    /// Whether the `NULL` of a call is passed on.
+    pub(in crate::strong) fn passes_on(&self, call: ExprId) -> bool {
+        self.passed_on.contains(&call) && self.contains(call)
     }
 
     pub(in crate::strong) fn contains(&self, call: ExprId) -> bool {

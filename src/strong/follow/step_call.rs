@@ -7,11 +7,10 @@ use super::hold::{Carrier, Hold, Kind, State};
 use super::step::kind_of;
 use super::{Decisions, Follower, Leaves, Mode, Repair};
 use crate::ast::{ExprId, ExprKind, LocalId, Parent, StmtKind};
-use crate::capi::{self, OldErrors, replacement};
+use crate::capi;
 use crate::cfg::{Callee, Operand, Point, Source, TempId};
 use crate::ownership::summary::Param;
 use crate::ownership::track::{Callees, is_given_back};
-use crate::rule::Errors;
 use crate::strong::reason::Reason;
 use crate::strong::types::may_point_inside;
 
@@ -50,7 +49,7 @@ impl Follower<'_, '_> {
         if matches!(state.hold, Hold::Nothing | Hold::Broken(_)) {
             return;
         }
-        if self.gets_exit(name) && self.strong.contains(expr) {
+        if self.strong.leaves(expr) {
             self.at_exit(expr, state, sink);
         }
         let kinds: Vec<Option<Kind>> = args.iter().map(|arg| kind_of(state, arg)).collect();
@@ -106,17 +105,6 @@ impl Follower<'_, '_> {
         }
     }
 
-    /// Whether a call of `name` that is made strong gets an exit of its own.
-    fn gets_exit(&self, name: &str) -> bool {
-        match name {
-            "PyList_GET_ITEM" | "PySequence_Fast_GET_ITEM" => true,
-            _ => {
-                self.scene.cx.errors == Errors::Propagate
-                    && replacement(name).is_some_and(|row| row.errors == OldErrors::Swallowed)
-            }
-        }
-    }
-
     /// Whether `call` of `name` reads its first argument, in the new code as in the old.
     fn reads_first(&self, name: &str, call: ExprId) -> bool {
         capi::reads_first(name) && !self.is_passed_on(call) && !self.scene.tree.is_asserted(call)
@@ -129,12 +117,7 @@ impl Follower<'_, '_> {
         let Some((_, [container, ..])) = scene.call(read) else {
             return false;
         };
-        let container = scene.tree.without_casts(*container);
-        let row = scene
-            .call(container)
-            .and_then(|(name, _)| replacement(name));
-        self.lookups.get(&container) == Some(&true)
-            && row.is_some_and(|row| row.errors == OldErrors::Unchecked)
+        self.strong.passes_on(scene.tree.without_casts(*container))
     }
 
     /// Whether `call` takes a reference for another variable than that of the lookup, whose own

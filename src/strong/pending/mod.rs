@@ -15,6 +15,7 @@ mod dropped;
 pub(super) mod entered;
 pub(super) mod errno;
 mod later;
+pub(super) mod missed;
 mod outcomes;
 pub(super) mod raising;
 mod same_value;

@@ -21,8 +21,7 @@ mod placing;
 use std::collections::BTreeSet;
 
 use crate::ast::ExprId;
-use crate::capi::{Absent, OldErrors};
-use crate::strong::exits::exit::Failure;
+use crate::capi::Absent;
 use crate::strong::exits::joined::entered_with_null;
 use crate::strong::follow::apart::named;
 use crate::strong::follow::arms;
@@ -157,9 +156,7 @@ fn follower<'s, 'a>(
     weak: Option<Weak>,
 ) -> Follower<'s, 'a> {
     let may_be_null = |lookup: &Lookup| {
-        matches!(lookup.failure, Failure::Tested | Failure::PassedOn)
-            || lookup.replacement.errors != OldErrors::Unchecked
-            || lookup.replacement.absent != Absent::Error
+        lookup.replacement.absent != Absent::Error || !lookup.failure.leaves_for_null()
     };
     let lookups = home.lookups.iter();
     let others = lookups
@@ -196,7 +193,7 @@ fn follower<'s, 'a>(
 /// it is done: a caller could hold the reference.
 pub(in crate::strong) fn is_only_used(scene: &Scene<'_>, slots: &Slots, home: &Home) -> bool {
     let calls: BTreeSet<ExprId> = home.lookups.iter().map(|lookup| lookup.call).collect();
-    let strong = Strong::new(&calls);
+    let strong = Strong::new(&calls, [home]);
     let decisions = follower(Mode::Lent, scene, slots, home, &strong, None).run();
     decisions.is_ok_and(|decisions| decisions == Decisions::default())
 }

@@ -11,19 +11,21 @@ fn one_item_is_looked_up_once() {
     return 0;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    if (!PyLong_Check(PyList_GetItem(list, i)) && !PyFloat_Check(PyList_GetItem(list, i)))
-        +    PyObject *item = PyList_GetItemRef(list, i);
-        +    if (!PyLong_Check(item) && !PyFloat_Check(item)) {
-        +        Py_DECREF(item);
-                 return -1;
-        +    }
-        +    Py_DECREF(item);
-             return 0;
-         }
-        ");
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    if (!PyLong_Check(PyList_GetItem(list, i)) && !PyFloat_Check(PyList_GetItem(list, i)))
+    +    PyObject *item = PyList_GetItemRef(list, i);
+    +    if (!PyLong_Check(item) && !PyFloat_Check(item)) {
+    +        Py_DECREF(item);
+             return -1;
+    +    }
+    +    Py_DECREF(item);
+         return 0;
+     }
+    ");
 }
 
 #[test]
@@ -37,23 +39,26 @@ fn what_runs_behind_the_last_lookup_changes_nothing_for_it() {
     return 0;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    if (PyTuple_Check(PyList_GetItem(list, i)) &&
-        -        PyTuple_GET_SIZE(PyList_GetItem(list, i)) == 2 &&
-        -        use(PyTuple_GET_ITEM(PyList_GetItem(list, i), 0)) < 0)
-        +    PyObject *item = PyList_GetItemRef(list, i);
-        +    if (PyTuple_Check(item) &&
-        +        PyTuple_GET_SIZE(item) == 2 &&
-        +        use(PyTuple_GET_ITEM(item, 0)) < 0) {
-        +        Py_DECREF(item);
-                 return -1;
-        +    }
-        +    Py_DECREF(item);
-             return 0;
-         }
-        ");
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    4: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    5: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    if (PyTuple_Check(PyList_GetItem(list, i)) &&
+    -        PyTuple_GET_SIZE(PyList_GetItem(list, i)) == 2 &&
+    -        use(PyTuple_GET_ITEM(PyList_GetItem(list, i), 0)) < 0)
+    +    PyObject *item = PyList_GetItemRef(list, i);
+    +    if (PyTuple_Check(item) &&
+    +        PyTuple_GET_SIZE(item) == 2 &&
+    +        use(PyTuple_GET_ITEM(item, 0)) < 0) {
+    +        Py_DECREF(item);
+             return -1;
+    +    }
+    +    Py_DECREF(item);
+         return 0;
+     }
+    ");
 }
 
 #[test]
@@ -153,60 +158,90 @@ fn what_changes_the_list_or_the_index_in_between() {
         return 1;
     if (PyLong_Check(PyList_GetItem(list, i)) && i++ && PyFloat_Check(PyList_GetItem(list, i)))
         return 2;
+    return 0;
+"#
+    ), @"
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    if (PyLong_Check(PyList_GetItem(list, i)) && PyList_SetItem(list, i, Py_None) < 0 && PyFloat_Check(PyList_GetItem(list, i)))
+    +    int holds;
+    +    PyObject *item2;
+    +    int holds2;
+    +    PyObject *item = PyList_GetItemRef(list, i);
+    +    if (item == NULL) {
+             return 1;
+    -    if (PyLong_Check(PyList_GetItem(list, i)) && i++ && PyFloat_Check(PyList_GetItem(list, i)))
+    +    }
+    +    holds = PyLong_Check(item) && PyList_SetItem(list, i, Py_None) < 0;
+    +    if (holds) {
+    +        PyObject *item2 = PyList_GetItemRef(list, i);
+    +        if (item2 == NULL) {
+    +            Py_DECREF(item);
+    +            return 1;
+    +        }
+    +        holds = PyFloat_Check(item2);
+    +        Py_DECREF(item2);
+    +    }
+    +    if (holds) {
+    +        Py_DECREF(item);
+    +        return 1;
+    +    }
+    +    Py_DECREF(item);
+    +    item2 = PyList_GetItemRef(list, i);
+    +    if (item2 == NULL) {
+    +        return 1;
+    +    }
+    +    holds2 = PyLong_Check(item2) && i++;
+    +    if (holds2) {
+    +        PyObject *item = PyList_GetItemRef(list, i);
+    +        if (item == NULL) {
+    +            Py_DECREF(item2);
+    +            return 1;
+    +        }
+    +        holds2 = PyFloat_Check(item);
+    +        Py_DECREF(item);
+    +    }
+    +    if (holds2) {
+    +        Py_DECREF(item2);
+             return 2;
+    +    }
+    +    Py_DECREF(item2);
+         return 0;
+     }
+    ");
+}
+
+#[test]
+fn what_may_change_the_index_by_its_address() {
+    insta::assert_snapshot!(int(
+        r#"
     if (PyLong_Check(PyList_GetItem(list, i)) && next(&i) && PyFloat_Check(PyList_GetItem(list, i)))
         return 3;
     return 0;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    if (PyLong_Check(PyList_GetItem(list, i)) && PyList_SetItem(list, i, Py_None) < 0 && PyFloat_Check(PyList_GetItem(list, i)))
-        +    PyObject *item2;
-        +    int holds2;
-        +    PyObject *item3;
-        +    int holds3;
-        +    PyObject *item = PyList_GetItemRef(list, i);
-        +    int holds = PyLong_Check(item) && PyList_SetItem(list, i, Py_None) < 0;
-        +    if (holds) {
-        +        PyObject *item2 = PyList_GetItemRef(list, i);
-        +        holds = PyFloat_Check(item2);
-        +        Py_XDECREF(item2);
-        +    }
-        +    if (holds) {
-        +        Py_DECREF(item);
-                 return 1;
-        -    if (PyLong_Check(PyList_GetItem(list, i)) && i++ && PyFloat_Check(PyList_GetItem(list, i)))
-        +    }
-        +    Py_DECREF(item);
-        +    item2 = PyList_GetItemRef(list, i);
-        +    holds2 = PyLong_Check(item2) && i++;
-        +    if (holds2) {
-        +        PyObject *item = PyList_GetItemRef(list, i);
-        +        holds2 = PyFloat_Check(item);
-        +        Py_XDECREF(item);
-        +    }
-        +    if (holds2) {
-        +        Py_DECREF(item2);
-                 return 2;
-        -    if (PyLong_Check(PyList_GetItem(list, i)) && next(&i) && PyFloat_Check(PyList_GetItem(list, i)))
-        +    }
-        +    Py_DECREF(item2);
-        +    item3 = PyList_GetItemRef(list, i);
-        +    holds3 = PyLong_Check(item3) && next(&i);
-        +    if (holds3) {
-        +        PyObject *item = PyList_GetItemRef(list, i);
-        +        holds3 = PyFloat_Check(item);
-        +        Py_XDECREF(item);
-        +    }
-        +    if (holds3) {
-        +        Py_DECREF(item3);
-                 return 3;
-        +    }
-        +    Py_DECREF(item3);
-             return 0;
-         }
-        ");
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    if (PyLong_Check(PyList_GetItem(list, i)) && next(&i) && PyFloat_Check(PyList_GetItem(list, i)))
+    +    PyObject *item = PyList_GetItemRef(list, i);
+    +    int holds = PyLong_Check(item) && next(&i);
+    +    if (holds) {
+    +        PyObject *item2 = PyList_GetItemRef(list, i);
+    +        holds = PyFloat_Check(item2);
+    +        Py_XDECREF(item2);
+    +    }
+    +    if (holds) {
+    +        Py_DECREF(item);
+             return 3;
+    +    }
+    +    Py_DECREF(item);
+         return 0;
+     }
+    ");
 }
 
 #[test]
@@ -229,25 +264,27 @@ f(Table *self, Py_ssize_t i)
 }
 "#
     ), @"
-        @@
-         f(Table *self, Py_ssize_t i)
-         {
-        -    if (PyList_Check(PyList_GetItem(self->rows, i)) && !refresh(self) && PyList_Check(PyList_GetItem(self->rows, i)))
-        +    PyObject *item = PyList_GetItemRef(self->rows, i);
-        +    int holds = PyList_Check(item) && !refresh(self);
-        +    if (holds) {
-        +        PyObject *item2 = PyList_GetItemRef(self->rows, i);
-        +        holds = PyList_Check(item2);
-        +        Py_XDECREF(item2);
-        +    }
-        +    if (holds) {
-        +        Py_DECREF(item);
-                 return 1;
-        +    }
-        +    Py_DECREF(item);
-             return 0;
-         }
-        ");
+    11: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    11: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     f(Table *self, Py_ssize_t i)
+     {
+    -    if (PyList_Check(PyList_GetItem(self->rows, i)) && !refresh(self) && PyList_Check(PyList_GetItem(self->rows, i)))
+    +    PyObject *item = PyList_GetItemRef(self->rows, i);
+    +    int holds = PyList_Check(item) && !refresh(self);
+    +    if (holds) {
+    +        PyObject *item2 = PyList_GetItemRef(self->rows, i);
+    +        holds = PyList_Check(item2);
+    +        Py_XDECREF(item2);
+    +    }
+    +    if (holds) {
+    +        Py_DECREF(item);
+             return 1;
+    +    }
+    +    Py_DECREF(item);
+         return 0;
+     }
+    ");
 }
 
 #[test]
@@ -270,24 +307,26 @@ fn what_writes_the_key_or_the_index_in_another_way() {
     return 0;
 "
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    if (PyLong_Check(PyList_GetItem(list, i)) && ({ i++; 1; })
-        -            && PyLong_Check(PyList_GetItem(list, i)))
-        +    PyObject *item = PyList_GetItemRef(list, i);
-        +    int holds = PyLong_Check(item) && ({ i++; 1; });
-        +    if (holds) {
-        +        PyObject *item2 = PyList_GetItemRef(list, i);
-        +        holds = PyLong_Check(item2);
-        +        Py_XDECREF(item2);
-        +    }
-        +    if (holds) {
-        +        Py_DECREF(item);
-                 return 1;
-        +    }
-        +    Py_DECREF(item);
-             return 0;
-         }
-        ");
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    4: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    if (PyLong_Check(PyList_GetItem(list, i)) && ({ i++; 1; })
+    -            && PyLong_Check(PyList_GetItem(list, i)))
+    +    PyObject *item = PyList_GetItemRef(list, i);
+    +    int holds = PyLong_Check(item) && ({ i++; 1; });
+    +    if (holds) {
+    +        PyObject *item2 = PyList_GetItemRef(list, i);
+    +        holds = PyLong_Check(item2);
+    +        Py_XDECREF(item2);
+    +    }
+    +    if (holds) {
+    +        Py_DECREF(item);
+             return 1;
+    +    }
+    +    Py_DECREF(item);
+         return 0;
+     }
+    ");
 }

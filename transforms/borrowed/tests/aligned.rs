@@ -182,32 +182,34 @@ fn a_statement_that_moves_as_a_whole_moves_once() {
     return 0;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    if (i > 3)
-        -        log_it(PyList_GetItem(list, i),
-        +    if (i > 3) {
-        +        PyObject *item = PyList_GetItemRef(list, i);
-        +        log_it(item,
-                        key);
-        -    else if (PyList_GetItem(list, i) && use(key,
-        -                                            self))
-        -        done(list,
-        -             i);
-        +        Py_XDECREF(item);
-        +    }
-        +    else {
-        +        PyObject *item2 = PyList_GetItemRef(list, i);
-        +        if (item2 && use(key,
-        +                         self))
-        +            done(list,
-        +                 i);
-        +        Py_XDECREF(item2);
-        +    }
-             return 0;
-         }
-        ");
+    4: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    6: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    if (i > 3)
+    -        log_it(PyList_GetItem(list, i),
+    +    if (i > 3) {
+    +        PyObject *item = PyList_GetItemRef(list, i);
+    +        log_it(item,
+                    key);
+    -    else if (PyList_GetItem(list, i) && use(key,
+    -                                            self))
+    -        done(list,
+    -             i);
+    +        Py_XDECREF(item);
+    +    }
+    +    else {
+    +        PyObject *item2 = PyList_GetItemRef(list, i);
+    +        if (item2 && use(key,
+    +                         self))
+    +            done(list,
+    +                 i);
+    +        Py_XDECREF(item2);
+    +    }
+         return 0;
+     }
+    ");
 }
 
 #[test]
@@ -224,31 +226,34 @@ fn comments_that_only_say_borrowed_go() {
     return 0;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *a = PyList_GetItem(list, 0); /* borrowed */
-        -    PyObject *b = PyList_GetItem(list, 1);   // Borrowed reference!
-        -    PyObject *c = PyList_GetItem(list, 2); /* borrowed, but kept by the list */
-        +    PyObject *a = PyList_GetItemRef(list, 0);
-        +    PyObject *b = PyList_GetItemRef(list, 1);
-        +    PyObject *c = PyList_GetItemRef(list, 2); /* borrowed, but kept by the list */
-             use(a, b, c);
-        -    a = PyDict_GetItem(dict, key); /* a borrowed ref */
-        -    if (a)
-        +    Py_XDECREF(a);
-        +    Py_XDECREF(b);
-        +    Py_XDECREF(c);
-        +    if (PyDict_GetItemRef(dict, key, &a) < 0) {
-        +        PyErr_Clear();
-        +    }
-        +    if (a) {
-                 use(a, a, a);
-        +        Py_DECREF(a);
-        +    }
-             return 0;
-         }
-        ");
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    4: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    5: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *a = PyList_GetItem(list, 0); /* borrowed */
+    -    PyObject *b = PyList_GetItem(list, 1);   // Borrowed reference!
+    -    PyObject *c = PyList_GetItem(list, 2); /* borrowed, but kept by the list */
+    +    PyObject *a = PyList_GetItemRef(list, 0);
+    +    PyObject *b = PyList_GetItemRef(list, 1);
+    +    PyObject *c = PyList_GetItemRef(list, 2); /* borrowed, but kept by the list */
+         use(a, b, c);
+    -    a = PyDict_GetItem(dict, key); /* a borrowed ref */
+    -    if (a)
+    +    Py_XDECREF(a);
+    +    Py_XDECREF(b);
+    +    Py_XDECREF(c);
+    +    if (PyDict_GetItemRef(dict, key, &a) < 0) {
+    +        PyErr_Clear();
+    +    }
+    +    if (a) {
+             use(a, a, a);
+    +        Py_DECREF(a);
+    +    }
+         return 0;
+     }
+    ");
 }
 
 #[test]

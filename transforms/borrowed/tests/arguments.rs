@@ -21,27 +21,30 @@ fn an_argument_is_looked_up_in_front_of_the_statement() {
         return -1;
     return PyInt_AsLong(PyDict_GetItem(dict, key));";
     insta::assert_snapshot!(with_macro(define, body), @"
-        @@
-         static int f(PyObject *list, PyObject *dict, PyObject *key)
-         {
-        -    if (!PyInt_Check(PyList_GetItem(list, 0)))
-        +    PyObject *value;
-        +    int result;
-        +    PyObject *item = PyList_GetItemRef(list, 0);
-        +    if (!PyInt_Check(item)) {
-        +        Py_DECREF(item);
-                 return -1;
-        -    return PyInt_AsLong(PyDict_GetItem(dict, key));
-        +    }
-        +    Py_DECREF(item);
-        +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
-        +        PyErr_Clear();
-        +    }
-        +    result = PyInt_AsLong(value);
-        +    Py_XDECREF(value);
-        +    return result;
-         }
-        ");
+    @@
+     static int f(PyObject *list, PyObject *dict, PyObject *key)
+     {
+    -    if (!PyInt_Check(PyList_GetItem(list, 0)))
+    +    PyObject *value;
+    +    int result;
+    +    PyObject *item = PyList_GetItemRef(list, 0);
+    +    if (item == NULL) {
+    +        return -1;
+    +    }
+    +    if (!PyInt_Check(item)) {
+    +        Py_DECREF(item);
+             return -1;
+    -    return PyInt_AsLong(PyDict_GetItem(dict, key));
+    +    }
+    +    Py_DECREF(item);
+    +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
+    +        PyErr_Clear();
+    +    }
+    +    result = PyInt_AsLong(value);
+    +    Py_XDECREF(value);
+    +    return result;
+     }
+    ");
 }
 
 #[test]

@@ -22,35 +22,36 @@ fn the_rest_of_the_chain_gets_braces() {
     return i;
 "#
     ), @r#"
-        @@
-             if (i == 0) {
-                 return 0;
-        -    } else if (check(PyList_GetItem(list, i))) {
-        -        /* found */
-        -        log_it("a",
-        -               i);
-        +    } else {
-        +        PyObject *item = PyList_GetItemRef(list, i);
-        +        if (check(item)) {
-        +            /* found */
-        +            log_it("a",
-        +                   i);
-         
-        -        i = 1;
-        -    } else if (i == 7)
-        -        i = 2;
-        -    else {
-        -        i = 3;
-        +            i = 1;
-        +        } else if (i == 7)
-        +            i = 2;
-        +        else {
-        +            i = 3;
-        +        }
-        +        Py_XDECREF(item);
-             }
-             return i;
-        "#);
+    5: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+         if (i == 0) {
+             return 0;
+    -    } else if (check(PyList_GetItem(list, i))) {
+    -        /* found */
+    -        log_it("a",
+    -               i);
+    +    } else {
+    +        PyObject *item = PyList_GetItemRef(list, i);
+    +        if (check(item)) {
+    +            /* found */
+    +            log_it("a",
+    +                   i);
+     
+    -        i = 1;
+    -    } else if (i == 7)
+    -        i = 2;
+    -    else {
+    -        i = 3;
+    +            i = 1;
+    +        } else if (i == 7)
+    +            i = 2;
+    +        else {
+    +            i = 3;
+    +        }
+    +        Py_XDECREF(item);
+         }
+         return i;
+    "#);
 }
 
 #[test]
@@ -72,37 +73,40 @@ fn chains_in_chains() {
     return i;
 "#
     ), @"
-        @@
-                 i = 1;
-             }
-        -    else if (check(PyList_GetItem(list, i)))
-        +    else
-             {
-        -        i = check(PyList_GetItem(list, 0));
-        -    }
-        -    else if (check(PyList_GetItem(list, 1)))
-        -    {
-        -        i = 2;
-        +        PyObject *item = PyList_GetItemRef(list, i);
-        +        if (check(item))
-        +        {
-        +            PyObject *item2 = PyList_GetItemRef(list, 0);
-        +            i = check(item2);
-        +            Py_XDECREF(item2);
-        +        }
-        +        else
-        +        {
-        +            PyObject *item3 = PyList_GetItemRef(list, 1);
-        +            if (check(item3))
-        +            {
-        +                i = 2;
-        +            }
-        +            Py_XDECREF(item3);
-        +        }
-        +        Py_XDECREF(item);
-             }
-             return i;
-        ");
+    7: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    9: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    11: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+             i = 1;
+         }
+    -    else if (check(PyList_GetItem(list, i)))
+    +    else
+         {
+    -        i = check(PyList_GetItem(list, 0));
+    -    }
+    -    else if (check(PyList_GetItem(list, 1)))
+    -    {
+    -        i = 2;
+    +        PyObject *item = PyList_GetItemRef(list, i);
+    +        if (check(item))
+    +        {
+    +            PyObject *item2 = PyList_GetItemRef(list, 0);
+    +            i = check(item2);
+    +            Py_XDECREF(item2);
+    +        }
+    +        else
+    +        {
+    +            PyObject *item3 = PyList_GetItemRef(list, 1);
+    +            if (check(item3))
+    +            {
+    +                i = 2;
+    +            }
+    +            Py_XDECREF(item3);
+    +        }
+    +        Py_XDECREF(item);
+         }
+         return i;
+    ");
 }
 
 #[test]
@@ -161,27 +165,29 @@ fn both_of_a_chain() {
     return i;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    if (check(PyList_GetItem(list, i))) {
-        +    PyObject *item = PyList_GetItemRef(list, i);
-        +    if (check(item)) {
-                 i = 1;
-             }
-        -    else if (check(PyList_GetItem(list, 0))) {
-        -        i = 2;
-        +    else {
-        +        PyObject *item2 = PyList_GetItemRef(list, 0);
-        +        if (check(item2)) {
-        +            i = 2;
-        +        }
-        +        Py_XDECREF(item2);
-             }
-        +    Py_XDECREF(item);
-             return i;
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    6: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    if (check(PyList_GetItem(list, i))) {
+    +    PyObject *item = PyList_GetItemRef(list, i);
+    +    if (check(item)) {
+             i = 1;
          }
-        ");
+    -    else if (check(PyList_GetItem(list, 0))) {
+    -        i = 2;
+    +    else {
+    +        PyObject *item2 = PyList_GetItemRef(list, 0);
+    +        if (check(item2)) {
+    +            i = 2;
+    +        }
+    +        Py_XDECREF(item2);
+         }
+    +    Py_XDECREF(item);
+         return i;
+     }
+    ");
 }
 
 #[test]
@@ -198,22 +204,23 @@ fn an_if_on_a_line_of_its_own_stays_there() {
     return i;
 "#
     ), @"
-        @@
-             if (i == 0)
-                 return 0;
-        -    else /* why */
-        -        if (check(PyList_GetItem(list, i)))
-        +    else { /* why */
-        +        PyObject *item = PyList_GetItemRef(list, i);
-        +        if (check(item))
-                     i = 1;
-                 else
-                     i = 2;
-        +        Py_XDECREF(item);
-        +    }
-             return i;
-         }
-        ");
+    6: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+         if (i == 0)
+             return 0;
+    -    else /* why */
+    -        if (check(PyList_GetItem(list, i)))
+    +    else { /* why */
+    +        PyObject *item = PyList_GetItemRef(list, i);
+    +        if (check(item))
+                 i = 1;
+             else
+                 i = 2;
+    +        Py_XDECREF(item);
+    +    }
+         return i;
+     }
+    ");
 }
 
 #[test]

@@ -88,24 +88,25 @@ done:
     return rc;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *item, *made;
-        +    PyObject *item = NULL, *made;
-             int rc = -1;
-             if ((made = make(self)) == NULL)
-                 goto done;
-        -    item = PyList_GetItem(list, i);
-        +    item = PyList_GetItemRef(list, i);
-             if (prepare(self) < 0)
-                 goto done;
-             rc = use(item);
-         done:
-        +    Py_XDECREF(item);
-             Py_XDECREF(made);
-             return rc;
-        ");
+    7: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item, *made;
+    +    PyObject *item = NULL, *made;
+         int rc = -1;
+         if ((made = make(self)) == NULL)
+             goto done;
+    -    item = PyList_GetItem(list, i);
+    +    item = PyList_GetItemRef(list, i);
+         if (prepare(self) < 0)
+             goto done;
+         rc = use(item);
+     done:
+    +    Py_XDECREF(item);
+         Py_XDECREF(made);
+         return rc;
+    ");
 }
 
 /// A jump behind the release would come to the label with a variable that dangles.
@@ -127,21 +128,22 @@ done:
     return rc;
 "#
     ), @"
-        @@
-             int rc = -1;
-             while (i > 0) {
-        -        item = PyList_GetItem(list, --i);
-        -        if (check(item) < 0)
-        +        item = PyList_GetItemRef(list, --i);
-        +        if (check(item) < 0) {
-        +            Py_XDECREF(item);
-                     goto done;
-        +        }
-                 use(item);
-        +        Py_XDECREF(item);
-             }
-             rc = 0;
-        ");
+    6: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+         int rc = -1;
+         while (i > 0) {
+    -        item = PyList_GetItem(list, --i);
+    -        if (check(item) < 0)
+    +        item = PyList_GetItemRef(list, --i);
+    +        if (check(item) < 0) {
+    +            Py_XDECREF(item);
+                 goto done;
+    +        }
+             use(item);
+    +        Py_XDECREF(item);
+         }
+         rc = 0;
+    ");
 }
 
 #[test]
@@ -161,29 +163,32 @@ fn a_flag_tells_whether_the_variable_is_set() {
     return use(item);
 "#
     ), @r#"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *item;
-        +    PyObject *item = NULL;
-             int ok = PyList_Check(list);
-        +    int result;
-             if (ok) {
-        -        item = PyList_GetItem(list, i);
-        +        item = PyList_GetItemRef(list, i);
-                 ok = PyLong_Check(item);
-             }
-             if (!ok) {
-        +        Py_XDECREF(item);
-                 PyErr_SetString(PyExc_TypeError, "no");
-                 return -1;
-             }
-        -    return use(item);
-        +    result = use(item);
-        +    Py_DECREF(item);
-        +    return result;
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item;
+    +    PyObject *item = NULL;
+         int ok = PyList_Check(list);
+    +    int result;
+         if (ok) {
+    -        item = PyList_GetItem(list, i);
+    +        item = PyList_GetItemRef(list, i);
+    +        if (item == NULL) {
+    +            return -1;
+    +        }
+             ok = PyLong_Check(item);
          }
-        "#);
+         if (!ok) {
+    +        Py_XDECREF(item);
+             PyErr_SetString(PyExc_TypeError, "no");
+             return -1;
+         }
+    -    return use(item);
+    +    result = use(item);
+    +    Py_DECREF(item);
+    +    return result;
+     }
+    "#);
 }
 
 #[test]
@@ -201,24 +206,25 @@ fn an_exit_inside_does_not_keep_the_branches_apart() {
     return 0;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *item = PyList_GetItem(list, i);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-             if (use(item)) {
-                 while (i > 0) {
-        -            if (test(item, --i))
-        +            if (test(item, --i)) {
-        +                Py_XDECREF(item);
-                         return -1;
-        +            }
-                 }
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item = PyList_GetItem(list, i);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+         if (use(item)) {
+             while (i > 0) {
+    -            if (test(item, --i))
+    +            if (test(item, --i)) {
+    +                Py_XDECREF(item);
+                     return -1;
+    +            }
              }
-        +    Py_XDECREF(item);
-             act(self);
-             return 0;
-        ");
+         }
+    +    Py_XDECREF(item);
+         act(self);
+         return 0;
+    ");
 }
 
 /// `PyList_SetItem` takes the item even if it fails.

@@ -103,16 +103,17 @@ fn pair_around_a_call() {
     return n;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *item = PyList_GetItem(list, i);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-             int n;
-        -    Py_INCREF(item);
-             n = call(item);
-             Py_DECREF(item);
-        ");
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item = PyList_GetItem(list, i);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+         int n;
+    -    Py_INCREF(item);
+         n = call(item);
+         Py_DECREF(item);
+    ");
 }
 
 #[test]
@@ -128,20 +129,21 @@ fn pair_with_later_use() {
     return n;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *item = PyList_GetItem(list, i);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-             int n;
-        -    Py_INCREF(item);
-             n = call(item);
-        -    Py_DECREF(item);
-             use(item);
-        +    Py_XDECREF(item);
-             return n;
-         }
-        ");
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item = PyList_GetItem(list, i);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+         int n;
+    -    Py_INCREF(item);
+         n = call(item);
+    -    Py_DECREF(item);
+         use(item);
+    +    Py_XDECREF(item);
+         return n;
+     }
+    ");
 }
 
 #[test]
@@ -156,18 +158,22 @@ fn stolen_and_used_later() {
     return tuple;
 "#
     ), @"
-        @@
-         {
-             PyObject *tuple = PyTuple_New(1);
-        -    PyObject *item = PyList_GetItem(list, i);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-             Py_INCREF(item);
-             PyTuple_SET_ITEM(tuple, 0, item);
-             use(item);
-        +    Py_XDECREF(item);
-             return tuple;
-         }
-        ");
+    @@
+     {
+         PyObject *tuple = PyTuple_New(1);
+    -    PyObject *item = PyList_GetItem(list, i);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+    +    if (item == NULL) {
+    +        Py_XDECREF(tuple);
+    +        return NULL;
+    +    }
+         Py_INCREF(item);
+         PyTuple_SET_ITEM(tuple, 0, item);
+         use(item);
+    +    Py_DECREF(item);
+         return tuple;
+     }
+    ");
 }
 
 #[test]
@@ -293,22 +299,25 @@ fn build_value_o_and_n() {
     return Py_BuildValue("(N)", item);
 "#
     ), @r#"
-        @@
-         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *item = PyList_GetItem(list, i);
-        -    if (i)
-        -        return Py_BuildValue("(O)", item);
-        -    Py_INCREF(item);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-        +    if (i) {
-        +        PyObject *result = Py_BuildValue("(O)", item);
-        +        Py_XDECREF(item);
-        +        return result;
-        +    }
-             return Py_BuildValue("(N)", item);
-         }
-        "#);
+    @@
+     static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item = PyList_GetItem(list, i);
+    -    if (i)
+    -        return Py_BuildValue("(O)", item);
+    -    Py_INCREF(item);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+    +    if (item == NULL) {
+    +        return NULL;
+    +    }
+    +    if (i) {
+    +        PyObject *result = Py_BuildValue("(O)", item);
+    +        Py_DECREF(item);
+    +        return result;
+    +    }
+         return Py_BuildValue("(N)", item);
+     }
+    "#);
 }
 
 #[test]

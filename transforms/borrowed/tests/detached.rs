@@ -57,7 +57,7 @@ void each(Link *link, PyObject *list)
     use(item);
 }
 ");
-    assert!(result.contains("+    Py_XDECREF(item);"), "{result}");
+    assert!(result.contains("+    Py_DECREF(item);"), "{result}");
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn or_when_the_thread_is_attached_again() {
     show((void *)item);
     {attach}"
         ));
-        let released = format!("     {attach}\n+    Py_XDECREF(item);");
+        let released = format!("     {attach}\n+    Py_DECREF(item);");
         assert_eq!(result.contains(&released), is_attached, "{result}");
         assert_eq!(result.contains(LEFT), !is_attached, "{result}");
     }

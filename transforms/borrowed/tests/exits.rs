@@ -45,28 +45,31 @@ fn return_in_c89_code() {
     return PyObject_Repr(item);
 "#
     ), @"
-        @@
-             PyObject *item;
-             Py_ssize_t n;
-        -    item = PyList_GetItem(list, i);
-        +    PyObject *ret;
-        +    item = PyList_GetItemRef(list, i);
-             n = count(item);
-             other(n);
-        -    if (n == 0)
-        -        return PyObject_Str(item);
-        +    if (n == 0) {
-        +        PyObject *result = PyObject_Str(item);
-        +        Py_XDECREF(item);
-        +        return result;
-        +    }
-             log_it(n);
-        -    return PyObject_Repr(item);
-        +    ret = PyObject_Repr(item);
-        +    Py_XDECREF(item);
-        +    return ret;
-         }
-        ");
+    @@
+         PyObject *item;
+         Py_ssize_t n;
+    -    item = PyList_GetItem(list, i);
+    +    PyObject *ret;
+    +    item = PyList_GetItemRef(list, i);
+    +    if (item == NULL) {
+    +        return NULL;
+    +    }
+         n = count(item);
+         other(n);
+    -    if (n == 0)
+    -        return PyObject_Str(item);
+    +    if (n == 0) {
+    +        PyObject *result = PyObject_Str(item);
+    +        Py_DECREF(item);
+    +        return result;
+    +    }
+         log_it(n);
+    -    return PyObject_Repr(item);
+    +    ret = PyObject_Repr(item);
+    +    Py_DECREF(item);
+    +    return ret;
+     }
+    ");
 }
 
 #[test]
@@ -80,18 +83,19 @@ fn condition_is_the_last_use() {
     return (int)i;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *item = PyList_GetItem(list, i);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-             if (check(item)) {
-                 i++;
-             }
-        +    Py_XDECREF(item);
-             return (int)i;
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item = PyList_GetItem(list, i);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+         if (check(item)) {
+             i++;
          }
-        ");
+    +    Py_XDECREF(item);
+         return (int)i;
+     }
+    ");
 }
 
 #[test]
@@ -105,19 +109,20 @@ fn condition_with_exit() {
     return (int)i;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *item = PyList_GetItem(list, i);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-             if (check(item)) {
-        +        Py_XDECREF(item);
-                 return -1;
-             }
-        +    Py_XDECREF(item);
-             return (int)i;
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item = PyList_GetItem(list, i);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+         if (check(item)) {
+    +        Py_XDECREF(item);
+             return -1;
          }
-        ");
+    +    Py_XDECREF(item);
+         return (int)i;
+     }
+    ");
 }
 
 #[test]
@@ -133,21 +138,22 @@ fn condition_with_exit_and_join() {
     return (int)i;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *item = PyList_GetItem(list, i);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-             if (check(item)) {
-        +        Py_XDECREF(item);
-                 if (i > 3)
-                     return -1;
-                 i++;
-        +    } else {
-        +        Py_XDECREF(item);
-             }
-             return (int)i;
-        ");
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item = PyList_GetItem(list, i);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+         if (check(item)) {
+    +        Py_XDECREF(item);
+             if (i > 3)
+                 return -1;
+             i++;
+    +    } else {
+    +        Py_XDECREF(item);
+         }
+         return (int)i;
+    ");
 }
 
 #[test]
@@ -164,25 +170,27 @@ fn two_releases_in_one_new_else() {
     return (int)i;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *item = PyList_GetItem(list, i);
-        -    PyObject *other = PyList_GetItem(list, 0);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-        +    PyObject *other = PyList_GetItemRef(list, 0);
-             if (pair(item, other)) {
-        +        Py_XDECREF(item);
-        +        Py_XDECREF(other);
-                 if (i > 3)
-                     return -1;
-                 i++;
-        +    } else {
-        +        Py_XDECREF(item);
-        +        Py_XDECREF(other);
-             }
-             return (int)i;
-        ");
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    4: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item = PyList_GetItem(list, i);
+    -    PyObject *other = PyList_GetItem(list, 0);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+    +    PyObject *other = PyList_GetItemRef(list, 0);
+         if (pair(item, other)) {
+    +        Py_XDECREF(item);
+    +        Py_XDECREF(other);
+             if (i > 3)
+                 return -1;
+             i++;
+    +    } else {
+    +        Py_XDECREF(item);
+    +        Py_XDECREF(other);
+         }
+         return (int)i;
+    ");
 }
 
 #[test]
@@ -197,24 +205,25 @@ fn else_branch() {
     return 0;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *item = PyList_GetItem(list, i);
-        -    if (check(item))
-        +    PyObject *item = PyList_GetItemRef(list, i);
-        +    if (check(item)) {
-        +        Py_XDECREF(item);
-                 return 1;
-        -    else
-        +    }
-        +    else {
-        +        Py_XDECREF(item);
-                 i++;
-        +    }
-             return 0;
-         }
-        ");
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item = PyList_GetItem(list, i);
+    -    if (check(item))
+    +    PyObject *item = PyList_GetItemRef(list, i);
+    +    if (check(item)) {
+    +        Py_XDECREF(item);
+             return 1;
+    -    else
+    +    }
+    +    else {
+    +        Py_XDECREF(item);
+             i++;
+    +    }
+         return 0;
+     }
+    ");
 }
 
 #[test]
@@ -275,25 +284,26 @@ fn switch_cases() {
     return 0;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *item = PyList_GetItem(list, i);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-             switch (i) {
-             case 0:
-        @@
-             case 1:
-                 use(item);
-        +        Py_XDECREF(item);
-                 return 1;
-             default:
-                 break;
-             }
-        +    Py_XDECREF(item);
-             return 0;
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item = PyList_GetItem(list, i);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+         switch (i) {
+         case 0:
+    @@
+         case 1:
+             use(item);
+    +        Py_XDECREF(item);
+             return 1;
+         default:
+             break;
          }
-        ");
+    +    Py_XDECREF(item);
+         return 0;
+     }
+    ");
 }
 
 #[test]
@@ -310,17 +320,18 @@ fn scope_of_the_block() {
     return 0;
 "#
     ), @"
-        @@
-         {
-             if (i) {
-        -        PyObject *item = PyList_GetItem(list, i);
-        +        PyObject *item = PyList_GetItemRef(list, i);
-                 if (item) {
-                     use(item);
-        +            Py_DECREF(item);
-                 }
+    4: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     {
+         if (i) {
+    -        PyObject *item = PyList_GetItem(list, i);
+    +        PyObject *item = PyList_GetItemRef(list, i);
+             if (item) {
+                 use(item);
+    +            Py_DECREF(item);
              }
-        ");
+         }
+    ");
 }
 
 #[test]
@@ -337,18 +348,19 @@ fn do_while_zero_macro_code() {
     return 0;
 "#
     ), @"
-        @@
-             PyObject *item;
-             do {
-        -        item = PyList_GetItem(list, i);
-        +        item = PyList_GetItemRef(list, i);
-                 if (item == NULL)
-                     break;
-                 use(item);
-        +        Py_DECREF(item);
-             } while (0);
-             return 0;
-        ");
+    5: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+         PyObject *item;
+         do {
+    -        item = PyList_GetItem(list, i);
+    +        item = PyList_GetItemRef(list, i);
+             if (item == NULL)
+                 break;
+             use(item);
+    +        Py_DECREF(item);
+         } while (0);
+         return 0;
+    ");
 }
 
 #[test]
@@ -364,20 +376,21 @@ fn while_loop_with_lookup_in_condition() {
     return 0;
 "#
     ), @"
-        @@
-         {
-             PyObject *item;
-        -    while ((item = PyList_GetItem(list, i)) != NULL) {
-        -        if (use(item) < 0)
-        +    while ((item = PyList_GetItemRef(list, i)) != NULL) {
-        +        if (use(item) < 0) {
-        +            Py_DECREF(item);
-                     return -1;
-        +        }
-        +        Py_DECREF(item);
-                 i++;
-             }
-        ");
+    4: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     {
+         PyObject *item;
+    -    while ((item = PyList_GetItem(list, i)) != NULL) {
+    -        if (use(item) < 0)
+    +    while ((item = PyList_GetItemRef(list, i)) != NULL) {
+    +        if (use(item) < 0) {
+    +            Py_DECREF(item);
+                 return -1;
+    +        }
+    +        Py_DECREF(item);
+             i++;
+         }
+    ");
 }
 
 #[test]
@@ -398,20 +411,21 @@ done:
 }
 "#
     ), @"
-        @@
-         #define TRY(x) do { if ((x) < 0) goto done; } while (0)
-         static int f(PyObject *list) {
-        -    PyObject *item = PyList_GetItem(list, 0);
-        +    PyObject *item = PyList_GetItemRef(list, 0);
-             int n = -1;
-             TRY(check(list));
-        @@
-             TRY(n);
-         done:
-        +    Py_XDECREF(item);
-             close(list);
-             return n;
-        ");
+    4: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     #define TRY(x) do { if ((x) < 0) goto done; } while (0)
+     static int f(PyObject *list) {
+    -    PyObject *item = PyList_GetItem(list, 0);
+    +    PyObject *item = PyList_GetItemRef(list, 0);
+         int n = -1;
+         TRY(check(list));
+    @@
+         TRY(n);
+     done:
+    +    Py_XDECREF(item);
+         close(list);
+         return n;
+    ");
 }
 
 #[test]

@@ -12,20 +12,24 @@ fn behind_or() {
         use(list);
 "#
     ), @r#"
-        @@
-         static void f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    if (i != 1 || !PyList_Check(PyList_GetItem(list, 0)))
-        +    int holds = i != 1;
-        +    if (!holds) {
-        +        PyObject *item = PyList_GetItemRef(list, 0);
-        +        holds = !PyList_Check(item);
-        +        Py_XDECREF(item);
-        +    }
-        +    if (holds)
-                 report("no list");
-             else
-        "#);
+    @@
+     static void f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    if (i != 1 || !PyList_Check(PyList_GetItem(list, 0)))
+    +    int holds = i != 1;
+    +    if (!holds) {
+    +        PyObject *item = PyList_GetItemRef(list, 0);
+    +        if (item == NULL) {
+    +            PyErr_WriteUnraisable(NULL);
+    +            return;
+    +        }
+    +        holds = !PyList_Check(item);
+    +        Py_DECREF(item);
+    +    }
+    +    if (holds)
+             report("no list");
+         else
+    "#);
 }
 
 #[test]
@@ -132,22 +136,23 @@ fn no_number_that_fits() {
     return 0;
 "#
     ), @"
-        5: a condition runs before the call in the same expression: give the lookup a statement of its own
-        7: the call is part of a loop's condition: move it into the body
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    if (i && PyLong_AsLong(PyList_GetItem(list, 0)))
-        +    int holds = i != 0;
-        +    if (holds) {
-        +        PyObject *item = PyList_GetItemRef(list, 0);
-        +        holds = PyLong_AsLong(item) != 0;
-        +        Py_XDECREF(item);
-        +    }
-        +    if (holds)
-                 return 1;
-             if (lookup(self) && PyList_Check(PyList_GetItem(list, 0)))
-        ");
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    5: a condition runs before the call in the same expression: give the lookup a statement of its own
+    7: the call is part of a loop's condition: move it into the body
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    if (i && PyLong_AsLong(PyList_GetItem(list, 0)))
+    +    int holds = i != 0;
+    +    if (holds) {
+    +        PyObject *item = PyList_GetItemRef(list, 0);
+    +        holds = PyLong_AsLong(item) != 0;
+    +        Py_XDECREF(item);
+    +    }
+    +    if (holds)
+             return 1;
+         if (lookup(self) && PyList_Check(PyList_GetItem(list, 0)))
+    ");
 }
 
 #[test]
@@ -378,35 +383,39 @@ fn what_is_assigned_or_returned() {
     return found || single || i > 2 && (PyLong_Check(PyList_GetItem(list, 2)) || PyFloat_Check(PyList_GetItem(list, 2)));
 "#
     ), @"
-        3: a condition runs before the call in the same expression: give the lookup a statement of its own
-        @@
-         {
-             int found, single = (PyList_GET_SIZE(list) > 0 && !PyList_Check(PyList_GetItem(list, 0)));
-        -    int many = PyList_GET_SIZE(list) > 0 && PyList_Check(PyList_GetItem(list, 0));
-        -    found = many || PyLong_AsLong(PyList_GetItem(list, 1));
-        -    return found || single || i > 2 && (PyLong_Check(PyList_GetItem(list, 2)) || PyFloat_Check(PyList_GetItem(list, 2)));
-        +    int many = PyList_GET_SIZE(list) > 0;
-        +    int holds;
-        +    if (many) {
-        +        PyObject *item = PyList_GetItemRef(list, 0);
-        +        many = PyList_Check(item);
-        +        Py_XDECREF(item);
-        +    }
-        +    found = many != 0;
-        +    if (!found) {
-        +        PyObject *item = PyList_GetItemRef(list, 1);
-        +        found = PyLong_AsLong(item) != 0;
-        +        Py_XDECREF(item);
-        +    }
-        +    holds = found || single;
-        +    if (!holds && i > 2) {
-        +        PyObject *item = PyList_GetItemRef(list, 2);
-        +        holds = PyLong_Check(item) || PyFloat_Check(item);
-        +        Py_XDECREF(item);
-        +    }
-        +    return holds;
-         }
-        ");
+    3: a condition runs before the call in the same expression: give the lookup a statement of its own
+    4: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    5: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    6: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    6: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     {
+         int found, single = (PyList_GET_SIZE(list) > 0 && !PyList_Check(PyList_GetItem(list, 0)));
+    -    int many = PyList_GET_SIZE(list) > 0 && PyList_Check(PyList_GetItem(list, 0));
+    -    found = many || PyLong_AsLong(PyList_GetItem(list, 1));
+    -    return found || single || i > 2 && (PyLong_Check(PyList_GetItem(list, 2)) || PyFloat_Check(PyList_GetItem(list, 2)));
+    +    int many = PyList_GET_SIZE(list) > 0;
+    +    int holds;
+    +    if (many) {
+    +        PyObject *item = PyList_GetItemRef(list, 0);
+    +        many = PyList_Check(item);
+    +        Py_XDECREF(item);
+    +    }
+    +    found = many != 0;
+    +    if (!found) {
+    +        PyObject *item = PyList_GetItemRef(list, 1);
+    +        found = PyLong_AsLong(item) != 0;
+    +        Py_XDECREF(item);
+    +    }
+    +    holds = found || single;
+    +    if (!holds && i > 2) {
+    +        PyObject *item = PyList_GetItemRef(list, 2);
+    +        holds = PyLong_Check(item) || PyFloat_Check(item);
+    +        Py_XDECREF(item);
+    +    }
+    +    return holds;
+     }
+    ");
 }
 
 #[test]
@@ -418,20 +427,21 @@ fn conditions_behind_the_lookup() {
     return 0;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    if (PyList_Check(list) && i > 0 && PyLong_Check(PyList_GetItem(list, 0)) && i < 10 && check(self))
-        +    int holds = PyList_Check(list) && i > 0;
-        +    if (holds) {
-        +        PyObject *item = PyList_GetItemRef(list, 0);
-        +        holds = PyLong_Check(item) && i < 10 && check(self);
-        +        Py_XDECREF(item);
-        +    }
-        +    if (holds)
-                 return 1;
-             return 0;
-        ");
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    if (PyList_Check(list) && i > 0 && PyLong_Check(PyList_GetItem(list, 0)) && i < 10 && check(self))
+    +    int holds = PyList_Check(list) && i > 0;
+    +    if (holds) {
+    +        PyObject *item = PyList_GetItemRef(list, 0);
+    +        holds = PyLong_Check(item) && i < 10 && check(self);
+    +        Py_XDECREF(item);
+    +    }
+    +    if (holds)
+             return 1;
+         return 0;
+    ");
 }
 
 #[test]

@@ -11,18 +11,27 @@ fn lookups_of_one_expression_move_out_together() {
     return PyNumber_Add(PyList_GetItem(list, i), PyList_GetItem(list, 0));
 "#
     ), @"
-        @@
-         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    return PyNumber_Add(PyList_GetItem(list, i), PyList_GetItem(list, 0));
-        +    PyObject *item = PyList_GetItemRef(list, i);
-        +    PyObject *item2 = PyList_GetItemRef(list, 0);
-        +    PyObject *result = PyNumber_Add(item, item2);
-        +    Py_XDECREF(item);
-        +    Py_XDECREF(item2);
-        +    return result;
-         }
-        ");
+    @@
+     static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    return PyNumber_Add(PyList_GetItem(list, i), PyList_GetItem(list, 0));
+    +    PyObject *item2;
+    +    PyObject *result;
+    +    PyObject *item = PyList_GetItemRef(list, i);
+    +    if (item == NULL) {
+    +        return NULL;
+    +    }
+    +    item2 = PyList_GetItemRef(list, 0);
+    +    if (item2 == NULL) {
+    +        Py_DECREF(item);
+    +        return NULL;
+    +    }
+    +    result = PyNumber_Add(item, item2);
+    +    Py_DECREF(item);
+    +    Py_DECREF(item2);
+    +    return result;
+     }
+    ");
 }
 
 #[test]
@@ -217,16 +226,20 @@ fn new_names_are_no_macros() {
     let text = "#define item (*the_item())\n#define result 7\nstatic int f(PyObject *list)\n{\n    \
                 return PyObject_IsTrue(PyList_GetItem(list, 0));\n}\n";
     insta::assert_snapshot!(run(ALL, text), @"
-        @@
-         static int f(PyObject *list)
-         {
-        -    return PyObject_IsTrue(PyList_GetItem(list, 0));
-        +    PyObject *item2 = PyList_GetItemRef(list, 0);
-        +    int ret = PyObject_IsTrue(item2);
-        +    Py_XDECREF(item2);
-        +    return ret;
-         }
-        ");
+    @@
+     static int f(PyObject *list)
+     {
+    -    return PyObject_IsTrue(PyList_GetItem(list, 0));
+    +    int ret;
+    +    PyObject *item2 = PyList_GetItemRef(list, 0);
+    +    if (item2 == NULL) {
+    +        return -1;
+    +    }
+    +    ret = PyObject_IsTrue(item2);
+    +    Py_DECREF(item2);
+    +    return ret;
+     }
+    ");
 }
 
 #[test]
@@ -575,31 +588,33 @@ fn statements_of_a_block_share_a_variable() {
     return x + y + z < 0;
 "#
     ), @"
-        @@
-         {
-             double x, y, z;
-        +    PyObject *item;
-        +    PyObject *item2;
-        +    PyObject *item3;
-             if (PyList_Size(list) != 3)
-                 return -1;
-        -    x = PyFloat_AsDouble(PyList_GetItem(list, 0));
-        -    y = PyFloat_AsDouble(PyList_GetItem(list, 1));
-        -    z = scale(PyList_GetItem(list, 2), PyList_GetItem(list, 3));
-        +    item = PyList_GetItemRef(list, 0);
-        +    x = PyFloat_AsDouble(item);
-        +    Py_XDECREF(item);
-        +    item = PyList_GetItemRef(list, 1);
-        +    y = PyFloat_AsDouble(item);
-        +    Py_XDECREF(item);
-        +    item2 = PyList_GetItemRef(list, 2);
-        +    item3 = PyList_GetItemRef(list, 3);
-        +    z = scale(item2, item3);
-        +    Py_XDECREF(item2);
-        +    Py_XDECREF(item3);
-             return x + y + z < 0;
-         }
-        ");
+    8: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    8: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     {
+         double x, y, z;
+    +    PyObject *item;
+    +    PyObject *item2;
+    +    PyObject *item3;
+         if (PyList_Size(list) != 3)
+             return -1;
+    -    x = PyFloat_AsDouble(PyList_GetItem(list, 0));
+    -    y = PyFloat_AsDouble(PyList_GetItem(list, 1));
+    -    z = scale(PyList_GetItem(list, 2), PyList_GetItem(list, 3));
+    +    item = PyList_GetItemRef(list, 0);
+    +    x = PyFloat_AsDouble(item);
+    +    Py_XDECREF(item);
+    +    item = PyList_GetItemRef(list, 1);
+    +    y = PyFloat_AsDouble(item);
+    +    Py_XDECREF(item);
+    +    item2 = PyList_GetItemRef(list, 2);
+    +    item3 = PyList_GetItemRef(list, 3);
+    +    z = scale(item2, item3);
+    +    Py_XDECREF(item2);
+    +    Py_XDECREF(item3);
+         return x + y + z < 0;
+     }
+    ");
 }
 
 #[test]

@@ -67,16 +67,17 @@ fn no_null_test() {
     return 0;
 "#
     ), @"
-        @@
-         {
-             PyObject *item;
-        -    item = PyList_GetItem(list, i);
-        +    item = PyList_GetItemRef(list, i);
-             visit(item);
-        +    Py_XDECREF(item);
-             return 0;
-         }
-        ");
+    4: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     {
+         PyObject *item;
+    -    item = PyList_GetItem(list, i);
+    +    item = PyList_GetItemRef(list, i);
+         visit(item);
+    +    Py_XDECREF(item);
+         return 0;
+     }
+    ");
 }
 
 #[test]
@@ -133,20 +134,22 @@ fn variable_reused() {
     return 0;
 "#
     ), @"
-        @@
-         {
-             PyObject *item;
-        -    item = PyList_GetItem(list, 0);
-        +    item = PyList_GetItemRef(list, 0);
-             use(item);
-        -    item = PyList_GetItem(list, 1);
-        +    Py_XDECREF(item);
-        +    item = PyList_GetItemRef(list, 1);
-             use(item);
-        +    Py_XDECREF(item);
-             return 0;
-         }
-        ");
+    4: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    6: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     {
+         PyObject *item;
+    -    item = PyList_GetItem(list, 0);
+    +    item = PyList_GetItemRef(list, 0);
+         use(item);
+    -    item = PyList_GetItem(list, 1);
+    +    Py_XDECREF(item);
+    +    item = PyList_GetItemRef(list, 1);
+         use(item);
+    +    Py_XDECREF(item);
+         return 0;
+     }
+    ");
 }
 
 #[test]
@@ -164,20 +167,21 @@ fn found_in_loop_used_after_it() {
     return 0;
 "#
     ), @"
-        @@
-             Py_ssize_t n;
-             for (n = 0; n < i; n++) {
-        -        item = PyList_GetItem(list, n);
-        +        Py_XDECREF(item);
-        +        item = PyList_GetItemRef(list, n);
-                 if (wanted(item))
-                     break;
-             }
-             use(item);
-        +    Py_XDECREF(item);
-             return 0;
+    6: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+         Py_ssize_t n;
+         for (n = 0; n < i; n++) {
+    -        item = PyList_GetItem(list, n);
+    +        Py_XDECREF(item);
+    +        item = PyList_GetItemRef(list, n);
+             if (wanted(item))
+                 break;
          }
-        ");
+         use(item);
+    +    Py_XDECREF(item);
+         return 0;
+     }
+    ");
 }
 
 #[test]
@@ -229,23 +233,26 @@ fn tuple_element_delays_release() {
     return PyObject_IsTrue(first);
 "#
     ), @"
-        @@
-         {
-             PyObject *pair, *first;
-        -    pair = PyList_GetItem(list, i);
-        +    int result;
-        +    pair = PyList_GetItemRef(list, i);
-             first = PyTuple_GET_ITEM(pair, 0);
-             if (!PyLong_Check(first)) {
-        +        Py_DECREF(pair);
-                 return -1;
-             }
-        -    return PyObject_IsTrue(first);
-        +    result = PyObject_IsTrue(first);
-        +    Py_DECREF(pair);
-        +    return result;
+    @@
+     {
+         PyObject *pair, *first;
+    -    pair = PyList_GetItem(list, i);
+    +    int result;
+    +    pair = PyList_GetItemRef(list, i);
+    +    if (pair == NULL) {
+    +        return -1;
+    +    }
+         first = PyTuple_GET_ITEM(pair, 0);
+         if (!PyLong_Check(first)) {
+    +        Py_DECREF(pair);
+             return -1;
          }
-        ");
+    -    return PyObject_IsTrue(first);
+    +    result = PyObject_IsTrue(first);
+    +    Py_DECREF(pair);
+    +    return result;
+     }
+    ");
 }
 
 #[test]
@@ -344,17 +351,18 @@ fn field_through_cast_delays_release() {
     return 0;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *item = PyList_GetItem(list, i);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-             struct node *inner = ((Node *)item)->inner;
-             visit(inner);
-        +    Py_XDECREF(item);
-             done();
-             return 0;
-        ");
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item = PyList_GetItem(list, i);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+         struct node *inner = ((Node *)item)->inner;
+         visit(inner);
+    +    Py_XDECREF(item);
+         done();
+         return 0;
+    ");
 }
 
 #[test]
@@ -368,17 +376,18 @@ fn alias_delays_release() {
     return 0;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *item = PyList_GetItem(list, i);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-             Foo *foo = (Foo *)item;
-             use(foo);
-        +    Py_XDECREF(item);
-             done();
-             return 0;
-        ");
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item = PyList_GetItem(list, i);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+         Foo *foo = (Foo *)item;
+         use(foo);
+    +    Py_XDECREF(item);
+         done();
+         return 0;
+    ");
 }
 
 #[test]
@@ -508,16 +517,17 @@ fn cast_of_the_result() {
     return 0;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    Foo *foo = (Foo *)PyList_GetItem(list, i);
-        +    Foo *foo = (Foo *)PyList_GetItemRef(list, i);
-             use(foo);
-        +    Py_XDECREF(foo);
-             return 0;
-         }
-        ");
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    Foo *foo = (Foo *)PyList_GetItem(list, i);
+    +    Foo *foo = (Foo *)PyList_GetItemRef(list, i);
+         use(foo);
+    +    Py_XDECREF(foo);
+         return 0;
+     }
+    ");
 }
 
 #[test]
@@ -528,18 +538,20 @@ fn lookup_in_a_lookup() {
     return 0;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    use(PyList_GetItem(PyList_GetItem(list, 0), i));
-        +    PyObject *item = PyList_GetItemRef(list, 0);
-        +    PyObject *item2 = PyList_GetItemRef(item, i);
-        +    use(item2);
-        +    Py_DECREF(item);
-        +    Py_XDECREF(item2);
-             return 0;
-         }
-        ");
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    use(PyList_GetItem(PyList_GetItem(list, 0), i));
+    +    PyObject *item = PyList_GetItemRef(list, 0);
+    +    PyObject *item2 = PyList_GetItemRef(item, i);
+    +    use(item2);
+    +    Py_DECREF(item);
+    +    Py_XDECREF(item2);
+         return 0;
+     }
+    ");
 }
 
 #[test]
@@ -557,19 +569,20 @@ fn no_release_while_detached() {
     return n;
 "#
     ), @"
-        @@
-         {
-             PyGILState_STATE state = PyGILState_Ensure();
-        -    PyObject *item = PyList_GetItem(list, i);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-             int n;
-             Py_BEGIN_ALLOW_THREADS
-             n = wait(((Foo *)item)->fd);
-             Py_END_ALLOW_THREADS
-        +    Py_XDECREF(item);
-             log_it(n);
-             PyGILState_Release(state);
-        ");
+    4: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     {
+         PyGILState_STATE state = PyGILState_Ensure();
+    -    PyObject *item = PyList_GetItem(list, i);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+         int n;
+         Py_BEGIN_ALLOW_THREADS
+         n = wait(((Foo *)item)->fd);
+         Py_END_ALLOW_THREADS
+    +    Py_XDECREF(item);
+         log_it(n);
+         PyGILState_Release(state);
+    ");
 }
 
 #[test]
@@ -584,21 +597,23 @@ fn names_are_reused_in_other_blocks() {
     return 0;
 "#
     ), @"
-        @@
-         {
-             if (i) {
-        -        use(PyList_GetItem(list, 0));
-        +        PyObject *item = PyList_GetItemRef(list, 0);
-        +        use(item);
-        +        Py_XDECREF(item);
-             } else {
-        -        use(PyList_GetItem(list, 1));
-        +        PyObject *item = PyList_GetItemRef(list, 1);
-        +        use(item);
-        +        Py_XDECREF(item);
-             }
-             return 0;
-        ");
+    4: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    6: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     {
+         if (i) {
+    -        use(PyList_GetItem(list, 0));
+    +        PyObject *item = PyList_GetItemRef(list, 0);
+    +        use(item);
+    +        Py_XDECREF(item);
+         } else {
+    -        use(PyList_GetItem(list, 1));
+    +        PyObject *item = PyList_GetItemRef(list, 1);
+    +        use(item);
+    +        Py_XDECREF(item);
+         }
+         return 0;
+    ");
 }
 
 #[test]
@@ -617,29 +632,31 @@ fn releases_of_two_variables_share_a_new_else() {
     return i;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *first = PyList_GetItem(list, 0);
-        -    PyObject *second = PyList_GetItem(list, 1);
-        +    PyObject *first = PyList_GetItemRef(list, 0);
-        +    PyObject *second = PyList_GetItemRef(list, 1);
-             if (first != NULL && second != NULL) {
-                 keep(first);
-                 if (i) {
-        -            return steal(first) + steal(second);
-        +            int result = steal(first) + steal(second);
-        +            Py_DECREF(first);
-        +            Py_DECREF(second);
-        +            return result;
-                 }
-                 i = pair(first, second);
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    4: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *first = PyList_GetItem(list, 0);
+    -    PyObject *second = PyList_GetItem(list, 1);
+    +    PyObject *first = PyList_GetItemRef(list, 0);
+    +    PyObject *second = PyList_GetItemRef(list, 1);
+         if (first != NULL && second != NULL) {
+             keep(first);
+             if (i) {
+    -            return steal(first) + steal(second);
+    +            int result = steal(first) + steal(second);
+    +            Py_DECREF(first);
+    +            Py_DECREF(second);
+    +            return result;
              }
-        +    Py_XDECREF(first);
-        +    Py_XDECREF(second);
-             return i;
+             i = pair(first, second);
          }
-        ");
+    +    Py_XDECREF(first);
+    +    Py_XDECREF(second);
+         return i;
+     }
+    ");
 }
 
 #[test]

@@ -18,20 +18,21 @@ fn at_the_ends_of_branches() {
     return i;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *item = PyList_GetItem(list, i);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-             if (PyList_Check(item)) {
-                 for (i = 0; i < 3; i++)
-        @@
-                 check(item);
-             }
-        +    Py_DECREF(item);
-             return i;
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item = PyList_GetItem(list, i);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+         if (PyList_Check(item)) {
+             for (i = 0; i < 3; i++)
+    @@
+             check(item);
          }
-        ");
+    +    Py_DECREF(item);
+         return i;
+     }
+    ");
 }
 
 #[test]
@@ -80,24 +81,25 @@ fn exits_keep_theirs() {
     return i + 1;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *item = PyList_GetItem(list, i);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-             if (i) {
-                 for (; i < 3; i++) {
-        -            if (check(item))
-        +            if (check(item)) {
-        +                Py_XDECREF(item);
-                         return -1;
-        +            }
-                 }
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item = PyList_GetItem(list, i);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+         if (i) {
+             for (; i < 3; i++) {
+    -            if (check(item))
+    +            if (check(item)) {
+    +                Py_XDECREF(item);
+                     return -1;
+    +            }
              }
-        +    Py_XDECREF(item);
-             return i + 1;
          }
-        ");
+    +    Py_XDECREF(item);
+         return i + 1;
+     }
+    ");
 }
 
 #[test]
@@ -112,17 +114,18 @@ fn a_release_in_one_branch_stays_there() {
     return i + 1;
 "#
     ), @"
-        @@
-         {
-             if (i) {
-        -        PyObject *item = PyList_GetItem(list, i);
-        +        PyObject *item = PyList_GetItemRef(list, i);
-                 if (check(item))
-                     i = 3;
-        +        Py_XDECREF(item);
-             }
-             return i + 1;
-        ");
+    4: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     {
+         if (i) {
+    -        PyObject *item = PyList_GetItem(list, i);
+    +        PyObject *item = PyList_GetItemRef(list, i);
+             if (check(item))
+                 i = 3;
+    +        Py_XDECREF(item);
+         }
+         return i + 1;
+    ");
 }
 
 #[test]
@@ -240,28 +243,29 @@ fn behind_a_switch() {
     return i;
 "#
     ), @"
-        @@
-         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    PyObject *item = PyList_GetItem(list, i);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-             switch (i) {
-             case 0:
-        @@
-                 break;
-             case 1:
-        -        if (check(item) < 0)
-        +        if (check(item) < 0) {
-        +            Py_XDECREF(item);
-                     return -1;
-        +        }
-                 i = 5;
-                 break;
-        @@
-                 i = 0;
-             }
-        +    Py_XDECREF(item);
-             return i;
+    3: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    PyObject *item = PyList_GetItem(list, i);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+         switch (i) {
+         case 0:
+    @@
+             break;
+         case 1:
+    -        if (check(item) < 0)
+    +        if (check(item) < 0) {
+    +            Py_XDECREF(item);
+                 return -1;
+    +        }
+             i = 5;
+             break;
+    @@
+             i = 0;
          }
-        ");
+    +    Py_XDECREF(item);
+         return i;
+     }
+    ");
 }

@@ -140,15 +140,19 @@ fn stolen_without_a_reference() {
     return tuple;
 "#
     ), @"
-        4: review: no other code takes a reference too many for `item`, which is given away or released here without one today
-        @@
-         {
-             PyObject *tuple = PyTuple_New(1);
-        -    PyObject *item = PyList_GetItem(list, i);
-        +    PyObject *item = PyList_GetItemRef(list, i);
-             PyTuple_SET_ITEM(tuple, 0, item);
-             return tuple;
-        ");
+    4: review: no other code takes a reference too many for `item`, which is given away or released here without one today
+    @@
+     {
+         PyObject *tuple = PyTuple_New(1);
+    -    PyObject *item = PyList_GetItem(list, i);
+    +    PyObject *item = PyList_GetItemRef(list, i);
+    +    if (item == NULL) {
+    +        Py_XDECREF(tuple);
+    +        return NULL;
+    +    }
+         PyTuple_SET_ITEM(tuple, 0, item);
+         return tuple;
+    ");
 }
 
 #[test]
@@ -238,20 +242,21 @@ fn stored_without_a_reference_before_another_lookup() {
     return check(item);
 "#
     ), @"
-        3: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
-        @@
-         {
-             PyObject *item = PyList_GetItem(list, 0);
-        +    int result;
-             ((Foo *)self)->item = item;
-        -    item = PyList_GetItem(list, 1);
-        -    return check(item);
-        +    item = PyList_GetItemRef(list, 1);
-        +    result = check(item);
-        +    Py_XDECREF(item);
-        +    return result;
-         }
-        ");
+    3: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
+    5: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     {
+         PyObject *item = PyList_GetItem(list, 0);
+    +    int result;
+         ((Foo *)self)->item = item;
+    -    item = PyList_GetItem(list, 1);
+    -    return check(item);
+    +    item = PyList_GetItemRef(list, 1);
+    +    result = check(item);
+    +    Py_XDECREF(item);
+    +    return result;
+     }
+    ");
 }
 
 #[test]

@@ -12,40 +12,34 @@ fn operands_and_arguments() {
     return Py_BuildValue("(NO)", PyLong_FromSsize_t(i), PyDict_GetItemString(dict, "a"));
 "#
     ), @r#"
-        3: review: `PyList_GetItemRef` does not fail where `PyFloat_AsDouble` runs Python code behind it: C leaves open which of the two comes first
-        3: review: `PyList_GetItemRef` does not fail where `PyFloat_AsDouble` runs Python code behind it: C leaves open which of the two comes first
-        @@
-         static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-         {
-        -    double d = PyFloat_AsDouble(PyList_GetItem(list, 0)) * PyFloat_AsDouble(PyList_GetItem(list, 1));
-        -    if (d < 0)
-        -        return Py_BuildValue("(NO)", PyLong_FromSsize_t(i), PyList_GET_ITEM(list, i));
-        -    return Py_BuildValue("(NO)", PyLong_FromSsize_t(i), PyDict_GetItemString(dict, "a"));
-        +    PyObject *item = PyList_GetItemRef(list, 0);
-        +    PyObject *item2 = PyList_GetItemRef(list, 1);
-        +    double d = PyFloat_AsDouble(item) * PyFloat_AsDouble(item2);
-        +    PyObject *value;
-        +    PyObject *result;
-        +    Py_XDECREF(item);
-        +    Py_XDECREF(item2);
-        +    if (d < 0) {
-        +        PyObject *item3 = PyList_GetItemRef(list, i);
-        +        PyObject *result;
-        +        if (item3 == NULL) {
-        +            return NULL;
-        +        }
-        +        result = Py_BuildValue("(NO)", PyLong_FromSsize_t(i), item3);
-        +        Py_DECREF(item3);
-        +        return result;
-        +    }
-        +    if (PyDict_GetItemStringRef(dict, "a", &value) < 0) {
-        +        PyErr_Clear();
-        +    }
-        +    result = Py_BuildValue("(NO)", PyLong_FromSsize_t(i), value);
-        +    Py_XDECREF(value);
-        +    return result;
-         }
-        "#);
+    3: a test would have to stand between declarations: declare the variable first, and assign to it later
+    3: a test would have to stand between declarations: declare the variable first, and assign to it later
+    @@
+     {
+         double d = PyFloat_AsDouble(PyList_GetItem(list, 0)) * PyFloat_AsDouble(PyList_GetItem(list, 1));
+    -    if (d < 0)
+    -        return Py_BuildValue("(NO)", PyLong_FromSsize_t(i), PyList_GET_ITEM(list, i));
+    -    return Py_BuildValue("(NO)", PyLong_FromSsize_t(i), PyDict_GetItemString(dict, "a"));
+    +    PyObject *value;
+    +    PyObject *result;
+    +    if (d < 0) {
+    +        PyObject *item3 = PyList_GetItemRef(list, i);
+    +        PyObject *result;
+    +        if (item3 == NULL) {
+    +            return NULL;
+    +        }
+    +        result = Py_BuildValue("(NO)", PyLong_FromSsize_t(i), item3);
+    +        Py_DECREF(item3);
+    +        return result;
+    +    }
+    +    if (PyDict_GetItemStringRef(dict, "a", &value) < 0) {
+    +        PyErr_Clear();
+    +    }
+    +    result = Py_BuildValue("(NO)", PyLong_FromSsize_t(i), value);
+    +    Py_XDECREF(value);
+    +    return result;
+     }
+    "#);
 }
 
 #[test]

@@ -284,26 +284,27 @@ static int replaced(PyObject *list)
     return fill(&item);
 }
 "#), @"
-        6: the address of `item` is passed on, so other code may read or replace it: give the lookup a variable of its own
-        12: the address of `item` is passed on, so other code may read or replace it: give the lookup a variable of its own
-        22: the address of `item` is passed on, so other code may read or replace it: give the lookup a variable of its own
-        @@
-         static int replaced(PyObject *list)
-         {
-        -    PyObject *item = PyList_GetItem(list, 0);
-        -    if (use(item) < 0)
-        +    PyObject *item;
-        +    PyObject *item_ref = NULL;
-        +    item_ref = PyList_GetItemRef(list, 0);
-        +    item = item_ref;
-        +    if (use(item) < 0) {
-        +        Py_XDECREF(item_ref);
-                 return -1;
-        +    }
-        +    Py_XDECREF(item_ref);
-             item = NULL;
-             return fill(&item);
-        ");
+    6: the address of `item` is passed on, so other code may read or replace it: give the lookup a variable of its own
+    12: the address of `item` is passed on, so other code may read or replace it: give the lookup a variable of its own
+    22: the address of `item` is passed on, so other code may read or replace it: give the lookup a variable of its own
+    33: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+     static int replaced(PyObject *list)
+     {
+    -    PyObject *item = PyList_GetItem(list, 0);
+    -    if (use(item) < 0)
+    +    PyObject *item;
+    +    PyObject *item_ref = NULL;
+    +    item_ref = PyList_GetItemRef(list, 0);
+    +    item = item_ref;
+    +    if (use(item) < 0) {
+    +        Py_XDECREF(item_ref);
+             return -1;
+    +    }
+    +    Py_XDECREF(item_ref);
+         item = NULL;
+         return fill(&item);
+    ");
 }
 
 /// What the call may leave as it was is not read by it, and what it stores for sure is over with the

@@ -222,17 +222,18 @@ fn counted_twice_where_it_was_made() {
     return 0;
 "#
     ), @"
-        @@
-             PyObject *item;
-             if (dict != NULL)
-        -        item = PyList_GetItem(list, i);
-        +        item = PyList_GetItemRef(list, i);
-             else
-                 item = PyLong_FromLong(1);
-        -    Py_INCREF(item);
-             PyList_SetItem(self, i, item);
-             return 0;
-        ");
+    5: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+         PyObject *item;
+         if (dict != NULL)
+    -        item = PyList_GetItem(list, i);
+    +        item = PyList_GetItemRef(list, i);
+         else
+             item = PyLong_FromLong(1);
+    -    Py_INCREF(item);
+         PyList_SetItem(self, i, item);
+         return 0;
+    ");
 }
 
 /// Only Python calls the function, so what it returns must be a reference of its own.

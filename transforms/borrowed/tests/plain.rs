@@ -92,7 +92,7 @@ fn the_address_of_an_array_says_nothing_of_null() {
             "typedef struct {{ PyObject_HEAD long x; char name[8]; }} PyNode;
 PyObject *f(PyObject *dict)
 {{
-    PyNode *node = (PyNode *)PyList_GetItem(dict, 0);
+    PyNode *node = (PyNode *)PyImport_AddModule(\"nodes\");
     long x = (long){value};
     if (node != NULL && x)
         return PyLong_FromLong(x);
@@ -148,19 +148,22 @@ f(PyObject *list, Node *nodes)
     return 0;
 }
 "#), @r#"
-        @@
-             Py_ssize_t i;
-             for (i = 0; i < PyList_Size(list); i++) {
-        -        PyObject *item = PyList_GetItem(list, i);
-        +        PyObject *item = PyList_GetItemRef(list, i);
-                 if (!PyObject_TypeCheck(item, &PyNode_Type)) {
-        +            Py_DECREF(item);
-                     PyErr_SetString(PyExc_TypeError, "no node");
-                     return -1;
-                 }
-                 nodes[i] = ((PyNode *)item)->node;
-        +        Py_DECREF(item);
+    @@
+         Py_ssize_t i;
+         for (i = 0; i < PyList_Size(list); i++) {
+    -        PyObject *item = PyList_GetItem(list, i);
+    +        PyObject *item = PyList_GetItemRef(list, i);
+    +        if (item == NULL) {
+    +            return -1;
+    +        }
+             if (!PyObject_TypeCheck(item, &PyNode_Type)) {
+    +            Py_DECREF(item);
+                 PyErr_SetString(PyExc_TypeError, "no node");
+                 return -1;
              }
-             return 0;
-        "#);
+             nodes[i] = ((PyNode *)item)->node;
+    +        Py_DECREF(item);
+         }
+         return 0;
+    "#);
 }

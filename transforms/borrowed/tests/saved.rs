@@ -258,23 +258,25 @@ fn arguments_that_are_lookups_themselves_come_first() {
     value = PyDict_GetItem(dict, PyList_GetItem(list, i));
     use(value);
     return rc;"), @"
-        @@
-             int rc = 0;
-             PyObject *value;
-        +    PyObject *item;
-        +    PyObject *exc;
-             PyDict_SetItem(dict, key, list);
-        -    value = PyDict_GetItem(dict, PyList_GetItem(list, i));
-        +    item = PyList_GetItemRef(list, i);
-        +    exc = PyErr_GetRaisedException();
-        +    (void)PyDict_GetItemRef(dict, item, &value);
-        +    PyErr_SetRaisedException(exc);
-        +    Py_XDECREF(item);
-             use(value);
-        +    Py_XDECREF(value);
-             return rc;
-         }
-        ");
+    6: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    6: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    @@
+         int rc = 0;
+         PyObject *value;
+    +    PyObject *item;
+    +    PyObject *exc;
+         PyDict_SetItem(dict, key, list);
+    -    value = PyDict_GetItem(dict, PyList_GetItem(list, i));
+    +    item = PyList_GetItemRef(list, i);
+    +    exc = PyErr_GetRaisedException();
+    +    (void)PyDict_GetItemRef(dict, item, &value);
+    +    PyErr_SetRaisedException(exc);
+    +    Py_XDECREF(item);
+         use(value);
+    +    Py_XDECREF(value);
+         return rc;
+     }
+    ");
 }
 
 #[test]

@@ -371,18 +371,22 @@ static void f(PyObject *l)
         use(v);
 }
 "), @"
-        @@
-             return;
-         #endif
-        -    v = PyList_GetItem(l, 0);
-        -    if (v)
-        +    v = PyList_GetItemRef(l, 0);
-        +    if (v) {
-                 use(v);
-        +        Py_DECREF(v);
-        +    }
-         }
-        ");
+    @@
+         return;
+     #endif
+    -    v = PyList_GetItem(l, 0);
+    -    if (v)
+    +    v = PyList_GetItemRef(l, 0);
+    +    if (v == NULL) {
+    +        PyErr_WriteUnraisable(NULL);
+    +        return;
+    +    }
+    +    if (v) {
+             use(v);
+    +        Py_DECREF(v);
+    +    }
+     }
+    ");
 }
 
 #[test]

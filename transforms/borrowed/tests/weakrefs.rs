@@ -255,25 +255,28 @@ fn none_is_compared_with_another_object() {
     return n;
 "#
     ), @"
-        @@
-             int n = 0;
-             while (--i >= 0 && !n) {
-        -        o = PyWeakref_GetObject(PyList_GetItem(list, i));
-        +        PyObject *item = PyList_GetItemRef(list, i);
-        +        if (PyWeakref_GetRef(item, &o) == 0) {
-        +            o = Py_NewRef(Py_None);
-        +        }
-        +        Py_XDECREF(item);
-                 if (o == key) {
-        +            Py_XDECREF(o);
-                     if (PySequence_DelItem(list, i) < 0)
-                         return -1;
-                     n = 1;
-        +        } else {
-        +            Py_XDECREF(o);
-                 }
+    @@
+         int n = 0;
+         while (--i >= 0 && !n) {
+    -        o = PyWeakref_GetObject(PyList_GetItem(list, i));
+    +        PyObject *item = PyList_GetItemRef(list, i);
+    +        if (item == NULL) {
+    +            return -1;
+    +        }
+    +        if (PyWeakref_GetRef(item, &o) == 0) {
+    +            o = Py_NewRef(Py_None);
+    +        }
+    +        Py_DECREF(item);
+             if (o == key) {
+    +            Py_XDECREF(o);
+                 if (PySequence_DelItem(list, i) < 0)
+                     return -1;
+                 n = 1;
+    +        } else {
+    +            Py_XDECREF(o);
              }
-        ");
+         }
+    ");
 }
 
 #[test]
@@ -320,19 +323,23 @@ fn none_is_stolen() {
     return tuple;
 "#
     ), @"
-        @@
-                 return NULL;
-             while (i-- > 0) {
-        -        o = PyWeakref_GetObject(PyList_GetItem(list, i));
-        -        Py_INCREF(o);
-        +        PyObject *item = PyList_GetItemRef(list, i);
-        +        if (PyWeakref_GetRef(item, &o) == 0) {
-        +            o = Py_NewRef(Py_None);
-        +        }
-        +        Py_XDECREF(item);
-                 PyTuple_SetItem(tuple, i, o);
-             }
-        ");
+    @@
+             return NULL;
+         while (i-- > 0) {
+    -        o = PyWeakref_GetObject(PyList_GetItem(list, i));
+    -        Py_INCREF(o);
+    +        PyObject *item = PyList_GetItemRef(list, i);
+    +        if (item == NULL) {
+    +            Py_DECREF(tuple);
+    +            return NULL;
+    +        }
+    +        if (PyWeakref_GetRef(item, &o) == 0) {
+    +            o = Py_NewRef(Py_None);
+    +        }
+    +        Py_DECREF(item);
+             PyTuple_SetItem(tuple, i, o);
+         }
+    ");
 }
 
 #[test]

@@ -1,0 +1,220 @@
+//! What a function does where a lookup gives `NULL` with an exception, though the index was in range
+//! when the code asked for the size: another thread has made the list shorter meanwhile.
+//!
+//! ```c
+//! for (i = 0; i < PyList_Size(list); i++) {
+//!     item = PyList_GetItemRef(list, i);
+//!     if (!PyBytes_Check(item))             /* reads NULL */
+//!         …
+//!     if (item == Py_None)                  /* goes on with the exception, */
+//!         count++;
+//! }
+//! return PyLong_FromLong(count);            /* and gives a result: a SystemError */
+//! ```
+
+use std::rc::Rc;
+
+use super::asked::{Asking, asking};
+use super::raising::Signs;
+use super::worlds::{Known, Value, World, Worlds};
+use super::{Flow, Pending};
+use crate::ast::{ExprId, StmtId, StmtKind, TypeKind};
+use crate::capi::{self, OnNull};
+use crate::cfg::{Base, BlockId, Callee, Instr, InstrKind, Operand, Point, TempId, Terminator};
+use crate::dataflow::{self, Analysis, Direction, NodeId};
+use crate::strong::exits::branch::branches;
+use crate::strong::exits::error_value::ErrorValue;
+use crate::strong::follow::hold::Carrier;
+use crate::strong::scene::Scene;
+use crate::strong::types::is_number;
+
+/// Whether the function, where `call` gives `NULL` with an exception, reads through that or gives it
+/// to a function that may, or comes back without its error while the exception is pending.
+pub(in crate::strong) fn is_left_open(scene: &Scene<'_>, call: ExprId) -> bool {
+    let Some(missed) = Missed::new(scene, call) else {
+        return true;
+    };
+    let Ok(solution) = dataflow::solve(scene.cfg, &missed) else {
+        return true;
+    };
+    let error = ErrorValue::of(scene, &branches(scene));
+    scene.cfg.iter().any(|(id, block)| {
+        let mut state = solution.input(id.index()).clone();
+        let mut reads = false;
+        missed.run(id, &mut state, |instr, state| {
+            reads |= missed.reads(instr, state);
+        });
+        reads || is_silent(scene, error, &block.terminator, &state)
+    })
+}
+
+/// Whether the function comes back there with the exception, and its result says nothing of it.
+fn is_silent(scene: &Scene<'_>, error: ErrorValue, end: &Terminator, state: &Worlds) -> bool {
+    let (Some(world), Terminator::Return(value, stmt)) = (&state.shown, end) else {
+        return false;
+    };
+    let Some(value) = value else {
+        return asking(scene.cx, scene.function) == Asking::Nobody;
+    };
+    let written = || match scene.tree.stmt(*stmt).kind {
+        StmtKind::Return(Some(value)) => error.is(scene, value),
+        _ => false,
+    };
+    let told = match world.known_of(value) {
+        Some(Known::Number(number)) => error.is_number(number),
+        Some(Known::NonZero) | None => false,
+    };
+    !told && !written() && !gives_struct(scene, *stmt)
+}
+
+/// Whether `stmt` returns a variable that is neither a number nor a pointer: what in it says of an
+/// error is up to the callers.
+fn gives_struct(scene: &Scene<'_>, stmt: StmtId) -> bool {
+    let StmtKind::Return(Some(value)) = scene.tree.stmt(stmt).kind else {
+        return false;
+    };
+    let local = scene
+        .as_local(value)
+        .map(|local| &scene.tree.local(local).ty);
+    local.is_some_and(|ty| !is_number(ty) && !matches!(ty.kind, TypeKind::Pointer(_)))
+}
+
+struct Missed<'p, 'a> {
+    flow: &'p Flow<'a>,
+    call: Point,
+    result: TempId,
+    /// What is known right behind the call, if it gives `NULL`.
+    seed: World,
+}
+
+impl<'p, 'a> Missed<'p, 'a> {
+    fn new(scene: &'p Scene<'a>, call: ExprId) -> Option<Self> {
+        let call = scene.cfg.call(call)?;
+        let pending: &'p Pending<'a> = scene.pending();
+        let block = scene.cfg.block(call.block);
+        let InstrKind::Call { dst, .. } = block.instrs.get(call.index)?.kind else {
+            return None;
+        };
+        let mut before = pending.state(call)?;
+        before.raise(true);
+        let mut seed = before.shown?;
+        let value = Value {
+            signs: Signs::of_output(false),
+            calls: [dst].into(),
+        };
+        seed.set(Carrier::Temp(dst), Rc::new(value), Some(Known::Number(0)));
+        Some(Self {
+            flow: &pending.flow,
+            call,
+            result: dst,
+            seed,
+        })
+    }
+
+    /// Runs the steps of a block; `look` gets each with the state before it.
+    fn run(&self, block: BlockId, state: &mut Worlds, mut look: impl FnMut(&Instr, &Worlds)) {
+        let instrs = self.flow.cfg.block(block).instrs.iter().enumerate();
+        for (index, instr) in instrs {
+            look(instr, state);
+            self.flow.step(instr, state);
+            if self.call == (Point { block, index }) {
+                // Another pass finds an item: one that finds none is what is followed here.
+                let found = |world: &mut World| {
+                    let there = Some(Known::NonZero);
+                    world.set(Carrier::Temp(self.result), Rc::default(), there);
+                };
+                state.iter_mut().for_each(found);
+                let (clean, shown) = (None, Some(self.seed.clone()));
+                state.join(&Worlds { clean, shown });
+            } else {
+                self.tell(instr, state);
+            }
+        }
+    }
+
+    /// What comes of a call that gets the `NULL` and does not mind.
+    fn tell(&self, instr: &Instr, state: &mut Worlds) {
+        let InstrKind::Call {
+            dst,
+            callee: Callee::Named(name),
+            args,
+        } = &instr.kind
+        else {
+            return;
+        };
+        let (Some(on_null), Some(arg)) = (capi::on_null(name), args.first()) else {
+            return;
+        };
+        let mut raised = false;
+        for world in state.iter_mut().filter(|world| self.is_null(world, arg)) {
+            let is_sure = world.known_of(arg) == Some(Known::Number(0));
+            let (value, given) = match on_null {
+                // A number, which nobody reads through.
+                OnNull::Raises => (Rc::default(), -1),
+                OnNull::Takes => (world.of(arg), 0),
+                OnNull::Crashes => return,
+            };
+            let known = is_sure.then_some(Known::Number(given));
+            world.set(Carrier::Temp(*dst), value, known);
+            raised |= on_null == OnNull::Raises;
+        }
+        if raised {
+            state.raise(false);
+        }
+    }
+
+    /// Whether a step reads through the `NULL`, or gives it to a function that is not known to take
+    /// one.
+    fn reads(&self, instr: &Instr, state: &Worlds) -> bool {
+        let mut worlds = [&state.clean, &state.shown].into_iter().flatten();
+        let is_null = |world: &World, value: &Operand| self.is_null(world, value);
+        worlds.any(|world| match &instr.kind {
+            InstrKind::Load { place, .. } | InstrKind::Store { place, .. } => {
+                matches!(&place.base, Base::Deref(pointer) if is_null(world, pointer))
+            }
+            InstrKind::Call { callee, args, .. } => {
+                let on_null = callee.name().and_then(capi::on_null);
+                let takes = matches!(on_null, Some(OnNull::Raises | OnNull::Takes));
+                let others = args.iter().skip(usize::from(takes));
+                others.into_iter().any(|arg| is_null(world, arg))
+            }
+            _ => false,
+        })
+    }
+
+    /// Whether a value is the `NULL` of the call, as far as is known.
+    fn is_null(&self, world: &World, value: &Operand) -> bool {
+        world.of(value).calls.contains(&self.result)
+            && world.known_of(value) != Some(Known::NonZero)
+            && !matches!(world.known_of(value), Some(Known::Number(number)) if number != 0)
+    }
+}
+
+impl Analysis for Missed<'_, '_> {
+    type Domain = Worlds;
+    const DIRECTION: Direction = Direction::Forward;
+
+    fn bottom(&self) -> Worlds {
+        Worlds::default()
+    }
+
+    fn boundary(&self) -> Worlds {
+        Worlds::default()
+    }
+
+    fn transfer(&self, node: NodeId, state: &mut Worlds) {
+        self.run(
+            BlockId(u32::try_from(node).expect("blocks are u32")),
+            state,
+            |_, _| {},
+        );
+    }
+
+    fn edge(&self, node: NodeId, edge: usize, state: &mut Worlds) {
+        self.flow.edge(node, edge, state);
+    }
+
+    fn join(&self, into: &mut Worlds, from: &Worlds) -> bool {
+        into.join(from)
+    }
+}
