@@ -304,7 +304,7 @@ impl Follower<'_, '_> {
         match count.checked_sub(1) {
             Some(left) => state.hold = Hold::Held { count: left, null },
             None if self.owns(state) => {}
-            None if !self.is_needed_after(state, point) && self.presumes(count, state, sink) => {}
+            // Py_DECREF(PyWeakref_GetObject(r)); drops a count on purpose: it would need two.
             None => state.fail(Reason::OverRelease(self.name.to_owned())),
         }
     }

@@ -1,4 +1,4 @@
-//! Items that the code gives away or releases as if it owned them.
+//! Items that the code gives away as if it owned them.
 //!
 //! ```c
 //! PyTuple_SET_ITEM(pair, 0, PyList_GET_ITEM(list, i));     /* the tuple releases it one day */
@@ -54,7 +54,7 @@ impl Follower<'_, '_> {
         )
     }
 
-    /// Notes that the code gives away or releases the object, to which it holds `count` references;
+    /// Notes that the code gives away the object, to which it holds `count` references;
     /// whether the new one is taken for it.
     pub(in crate::strong) fn presumes(
         &self,
@@ -76,7 +76,7 @@ impl Draft<'_, '_> {
     pub(in crate::strong) fn doubt_repairs(&mut self, planned: &Planned) {
         if planned.decisions.repairs.contains(&Repair::Presumed) {
             self.fix.assume(format!(
-                "no other code takes a reference too many for `{}`, which is given away or released \
+                "no other code takes a reference too many for `{}`, which is given away \
                  here without one today",
                 planned.home.name
             ));

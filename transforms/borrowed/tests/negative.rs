@@ -140,7 +140,7 @@ fn stolen_without_a_reference() {
     return tuple;
 "#
     ), @"
-    4: review: no other code takes a reference too many for `item`, which is given away or released here without one today
+    4: review: no other code takes a reference too many for `item`, which is given away here without one today
     @@
      {
          PyObject *tuple = PyTuple_New(1);
