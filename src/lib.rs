@@ -6,6 +6,7 @@
 
 pub mod ast;
 pub mod build;
+pub mod calls;
 pub mod capi;
 pub mod cfg;
 pub mod cli;

@@ -19,6 +19,7 @@ const LAYERS: &[&str] = &[
     "parse",
     "lower",
     "cfg",
+    "calls",
     "edit",
     "compat",
     "program",

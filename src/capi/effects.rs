@@ -33,6 +33,13 @@ pub struct Effects {
     /// The argument whose pointer is used after the call, without a reference to what it points
     /// into: `PyMemoryView_FromMemory(text, …)`.
     pub keeps: Option<u8>,
+    /// It looks at the reference count of its first argument, or does something else if there is
+    /// another reference to it than the caller's.
+    pub looks_at_count: bool,
+    /// What it does to the count of its first argument, if that is what it is for.
+    pub counts: Option<Counts>,
+    /// The argument with a format of `Py_BuildValue`; the next one is the first that it stands for.
+    pub format: Option<u8>,
     /// The first Python whose headers have it; `None` if older than 3.7.
     pub since: Option<PyVersion>,
     /// Where the row comes from.
@@ -70,6 +77,32 @@ pub enum OnNull {
     Raises,
     /// It does nothing about it. A new reference that it gives is `NULL`, too.
     Takes,
+}
+
+/// What a macro or function that is there for counting does to its first argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counts {
+    /// Takes a reference: `Py_INCREF`.
+    Take,
+    /// Takes a reference and gives its argument back: `Py_NewRef`.
+    Copy,
+    /// Releases one.
+    Release {
+        /// Whether `NULL` is fine.
+        null: bool,
+    },
+    /// Releases one and sets the variable to `NULL`: `Py_CLEAR`.
+    Clear,
+    /// Releases one and assigns to the variable: `Py_SETREF`.
+    Replace,
+}
+
+impl Counts {
+    /// Whether it takes a reference, for the caller or as its result.
+    #[must_use]
+    pub const fn takes(self) -> bool {
+        matches!(self, Self::Take | Self::Copy)
+    }
 }
 
 /// The kind of value a call evaluates to.
@@ -198,20 +231,13 @@ pub fn keeps_pointer(name: &str, arg: usize) -> bool {
 /// if there is another reference to it than the caller's.
 #[must_use]
 pub fn looks_at_count(name: &str) -> bool {
-    matches!(
-        name,
-        "PyTuple_SetItem"
-            | "PyUnicode_Append"
-            | "PyUnicode_AppendAndDel"
-            | "PyUnicode_CopyCharacters"
-            | "PyUnicode_Fill"
-            | "PyUnicode_Resize"
-            | "PyUnicode_WriteChar"
-            | "PyUnstable_Object_IsUniquelyReferenced"
-            | "Py_REFCNT"
-            | "_PyBytes_Resize"
-            | "_PyTuple_Resize"
-    )
+    effects(name).is_some_and(|effects| effects.looks_at_count)
+}
+
+/// What a function or macro that is there for counting does to its first argument.
+#[must_use]
+pub fn counts(name: &str) -> Option<Counts> {
+    effects(name)?.counts
 }
 
 const PYTHON: &str = include_str!("effects.tsv");
@@ -249,6 +275,9 @@ fn parse(row: &'static str) -> Option<Effects> {
         locks: notes.locks,
         noreturn: notes.noreturn,
         on_null: notes.on_null,
+        looks_at_count: notes.looks,
+        counts: notes.counts,
+        format: notes.format,
         keeps: notes.keeps,
         since: notes.since,
         source,
@@ -291,6 +320,18 @@ fn parse_out(item: &str) -> Option<Out> {
     })
 }
 
+fn parse_counts(what: &str) -> Option<Counts> {
+    Some(match what {
+        "take" => Counts::Take,
+        "copy" => Counts::Copy,
+        "release" => Counts::Release { null: false },
+        "xrelease" => Counts::Release { null: true },
+        "clear" => Counts::Clear,
+        "replace" => Counts::Replace,
+        _ => return None,
+    })
+}
+
 #[derive(Default)]
 struct Notes {
     derived: Option<u8>,
@@ -298,6 +339,9 @@ struct Notes {
     noreturn: bool,
     on_null: Option<OnNull>,
     keeps: Option<u8>,
+    looks: bool,
+    counts: Option<Counts>,
+    format: Option<u8>,
     since: Option<PyVersion>,
 }
 
@@ -310,6 +354,9 @@ impl Notes {
                 Some(("keeps", arg)) => notes.keeps = Some(arg.parse().ok()?),
                 Some(("locks", arg)) => notes.locks = Some(arg.parse().ok()?),
                 Some(("since", version)) => notes.since = Some(version.parse().ok()?),
+                Some(("count", what)) => notes.counts = Some(parse_counts(what)?),
+                Some(("format", arg)) => notes.format = Some(arg.parse().ok()?),
+                None if note == "looks" => notes.looks = true,
                 None if note == "noreturn" => notes.noreturn = true,
                 None if note == "reads" => notes.on_null = Some(OnNull::Crashes),
                 None if note == "raises" => notes.on_null = Some(OnNull::Raises),

@@ -2,6 +2,7 @@
 //! and since which Python it exists.
 
 mod arg_format;
+mod build_format;
 mod effects;
 mod libc;
 mod lists;
@@ -12,9 +13,11 @@ mod version;
 mod words;
 
 pub use arg_format::{Stored, builds_plainly, overwrites, stored};
+pub use build_format::{Built, built};
 pub use effects::{
-    Effects, OnNull, Out, OutKind, Returns, Steal, StealWhen, effects, ends_program, keeps_pointer,
-    looks_at_count, never_returns, on_null, raises_for_null, reads_first,
+    Counts, Effects, OnNull, Out, OutKind, Returns, Steal, StealWhen, counts, effects,
+    ends_program, keeps_pointer, looks_at_count, never_returns, on_null, raises_for_null,
+    reads_first,
 };
 pub use libc::{Copied, copies_memory, gives_other_memory, is_libc, written};
 pub use lists::{LIST_SIZES, PLAIN_LIST_SIZES, UNCHECKED_ITEMS};

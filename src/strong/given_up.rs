@@ -13,10 +13,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::{BinaryOp, ExprId, ExprKind, Init, LocalId, StmtKind, Tree, UnaryOp};
+use crate::calls::{self, Count};
+use crate::capi::Counts;
 use crate::capi::{self, Returns};
 use crate::cfg::{Cfg, Point};
-use crate::ownership::summary::Param;
-use crate::ownership::track::{Callees, build_format, stolen_by_format};
 use crate::provenance;
 use crate::rule::PackageCx;
 
@@ -264,35 +264,12 @@ impl Body<'_, '_> {
             return Some(Change::Set);
         }
         let at = args.iter().position(is_it)?;
-        match name {
-            "Py_INCREF" | "Py_IncRef" | "Py_NewRef" | "Py_XINCREF" | "Py_XNewRef" => {
-                return Some(Change::Takes);
-            }
-            "Py_DECREF" | "Py_DecRef" | "Py_XDECREF" => return Some(Change::GivesUp),
-            _ => {}
+        match calls::effects_at(tree, call, self.cx.summaries())?.count(at) {
+            Count::Counts(Counts::Take | Counts::Copy) => Some(Change::Takes),
+            // What it may give up counts as given up.
+            count => count.may_lose().then_some(Change::GivesUp),
         }
-        let summaries = self.cx.summaries();
-        let is_released = matches!(summaries.param(name, at), Some(Param::Released));
-        let text = |&arg: &ExprId| tree.as_string(arg);
-        let is_given = is_released
-            || summaries.steals(name, at).is_some()
-            || is_formatted(name, args.iter().map(text), at);
-        is_given.then_some(Change::GivesUp)
     }
-}
-
-/// Whether the format of a call takes argument `at` over: `Py_BuildValue("(N)", d)`.
-fn is_formatted<'t>(
-    name: &str,
-    mut texts: impl Iterator<Item = Option<&'t [u8]>>,
-    at: usize,
-) -> bool {
-    let Some((format, first)) = build_format(name) else {
-        return false;
-    };
-    let text = texts.nth(format).flatten();
-    let stolen = text.map(stolen_by_format).unwrap_or_default();
-    at.checked_sub(first).is_some_and(|at| stolen.contains(&at))
 }
 
 /// Whether a call only fills its first argument, a container, asks for what is in it, or releases it:

@@ -18,6 +18,7 @@ use std::collections::BTreeSet;
 use super::changed::Changed;
 use super::proof::{calls, graph};
 use crate::ast::{ExprKind, Function, LocalId};
+use crate::calls::{self, Count};
 use crate::ownership::track::{self, KnownCallees, Problem, Seed, Trouble};
 
 /// Whether all that is wrong with the `seeds` of the result is that counts are left which the code
@@ -52,13 +53,16 @@ fn counts_as_before(changed: Changed<'_>) -> bool {
 
 /// How many calls count references, of those that begin at tokens which `counts`.
 fn counting(function: &Function, counts: impl Fn(u32) -> bool) -> usize {
-    let counting = calls(function).filter(|&(call, name)| {
+    let counting = calls(function).filter(|&(call, _)| {
         let expr = function.tree.expr(call);
         let args = match &expr.kind {
             ExprKind::Call { args, .. } => args.len(),
             _ => 0,
         };
-        (0..args).any(|at| track::counts(&KnownCallees, name, at)) && counts(expr.range.start)
+        let effects = calls::effects_at(&function.tree, call, &KnownCallees);
+        let counting =
+            effects.is_some_and(|it| (0..args).any(|at| it.count(at) != Count::Unchanged));
+        counting && counts(expr.range.start)
     });
     counting.count()
 }

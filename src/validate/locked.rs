@@ -17,6 +17,7 @@ use super::Failure;
 use super::changed::Changed;
 use super::proof::{beside, calls, graph, is_inserted};
 use crate::ast::{ExprId, Function, Tree};
+use crate::capi;
 use crate::cfg::{Callee, Cfg, Instr, InstrKind, Source};
 use crate::dataflow::{self, Analysis, Direction, NodeId};
 use crate::ownership::track;
@@ -28,7 +29,7 @@ use crate::state::{holds_lock_by_name, releases_lock_by_name};
 pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure)> {
     let function = changed.function;
     let mut releases = calls(function).filter(|(call, name)| {
-        track::releases(name) && {
+        capi::counts(name).is_some_and(|counts| !counts.takes()) && {
             let first = function.tree.expr(*call).range.start;
             is_inserted(changed.item, changed.applied, first)
         }

@@ -24,8 +24,9 @@ use super::original::Original;
 use super::proof::{Failed, beside, borrowed_seeds, calls, is_inserted, original_span, seeds};
 use super::statics::Kept;
 use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Tree};
+use crate::calls::{self as model, Count};
 use crate::edit::Applied;
-use crate::ownership::track::{self, Seed};
+use crate::ownership::track::Seed;
 use crate::preprocess::Spelling;
 use crate::program::{Program, ProgramItem};
 use crate::source::{ByteOffset, ByteSpan, FileId};
@@ -282,13 +283,16 @@ impl Change<'_> {
         };
         let mut names = BTreeMap::new();
         let wanted = |name: &str| only.is_empty() || only.contains(&name);
-        for (call, name) in calls(function).filter(|(_, name)| wanted(name)) {
+        for (call, _) in calls(function).filter(|(_, name)| wanted(name)) {
             let ExprKind::Call { callee, args } = &tree.expr(call).kind else {
+                continue;
+            };
+            let Some(effects) = model::effects_at(tree, call, self.original.callees) else {
                 continue;
             };
             for (at, &arg) in args.iter().enumerate() {
                 if let Some(local) = variable(tree, arg)
-                    && track::counts(self.original.callees, name, at)
+                    && effects.count(at) != Count::Unchanged
                     && let Some(at) = changed(*callee).or_else(|| changed(arg))
                 {
                     names.entry(&*tree.local(local).name).or_insert(at);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::outs::{Outs, outs};
 use super::{Param, Summaries, Summary};
 use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree, Type, TypeKind};
+use crate::calls;
 use crate::capi::StealWhen;
 use crate::cfg::{Cfg, Source};
 use crate::ownership::track::{
@@ -34,6 +35,8 @@ pub(super) fn sum_up(
     let walks = Walks::new(function, graph, &seeds, known);
     let mut summary = Summary {
         params: vec![Param::Used; function.params.len()],
+        rest: rest(function, graph, known),
+        counted: BTreeSet::new(),
         result_of: Vec::new(),
         gives_pointer: is_plain_pointer(&function.ret),
         contents_of: BTreeSet::new(),
@@ -41,6 +44,9 @@ pub(super) fn sum_up(
     for (seed, &at) in pointers.iter().enumerate() {
         match walks.of(seed) {
             Some((followed, seed)) => {
+                if has(followed, seed, Problem::CountMatters) {
+                    summary.counted.insert(at);
+                }
                 let contents = contents(function, followed, seed, types);
                 if !contents.is_empty() {
                     summary.contents_of.insert(at);
@@ -57,6 +63,7 @@ pub(super) fn sum_up(
             }
             None => {
                 summary.params[at] = Param::Unsure;
+                summary.counted.insert(at);
                 summary.result_of.push(at);
                 summary.contents_of.insert(at);
             }
@@ -178,10 +185,7 @@ fn param(
         Some(outs) if outs == Outs::default() => Param::Used,
         Some(outs) => Param::Through(outs),
     };
-    let has = |problem| {
-        let mut troubles = followed.troubles.iter();
-        troubles.any(|trouble| trouble.seed == seed && trouble.problem == problem)
-    };
+    let has = |problem| has(followed, seed, problem);
     // A callee releases what this function took itself, maybe.
     let unsure = has(Problem::MayBeKept) || has(Problem::MayBePassedOn);
     let ledger = followed.ledgers.get(&seed);
@@ -224,6 +228,40 @@ fn param(
         }
         [-1, 0] => partly,
         _ => Param::Unsure,
+    }
+}
+
+fn has(followed: &Followed, seed: usize, problem: Problem) -> bool {
+    let mut troubles = followed.troubles.iter();
+    troubles.any(|trouble| trouble.seed == seed && trouble.problem == problem)
+}
+
+/// What becomes of the arguments behind `...`, each of which any `va_arg` may give.
+fn rest(function: &Function, graph: &Cfg, known: &Summaries) -> Param {
+    let tree = &function.tree;
+    if calls::passes_list_on(function, &|name| known.consumes_list(name)) {
+        return Param::Unsure;
+    }
+    let given = tree.expr_ids().filter(|&expr| match &tree.expr(expr).kind {
+        ExprKind::VaArg { ty, .. } => !is_number(ty) && !is_plain_pointer(ty),
+        _ => false,
+    });
+    let is_used = |given: ExprId| {
+        let seed = Seed {
+            origin: Origin::Call(given),
+            // A list may end with `NULL`.
+            gives: Gives::Result,
+            owned: false,
+        };
+        let followed = follow_roughly(graph, tree, &[seed], known);
+        followed.is_some_and(|followed| {
+            let is_returned = is_in_result(&followed.exits, 0, false);
+            !is_returned && param(function, &followed, 0, [].into_iter(), known) == Param::Used
+        })
+    };
+    match given.into_iter().all(is_used) {
+        true => Param::Used,
+        false => Param::Unsure,
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) use outs::Outs;
 
 use super::track::{Callees, Keeps, KnownCallees};
 use crate::ast::{ExprId, Function, Tree, Type, TypeKind};
+use crate::calls::{Count, Package};
 use crate::capi::{self, REPLACEMENTS, Returns, StealWhen};
 use crate::cfg::{self, Cfg};
 use crate::facts::{Functions, Reference, Stated};
@@ -56,6 +57,10 @@ pub(crate) enum Param {
 pub(crate) struct Summary {
     /// By position.
     pub(crate) params: Vec<Param>,
+    /// What becomes of those behind `...`, or in a `va_list`.
+    pub(crate) rest: Param,
+    /// Positions of the parameters whose count of references matters.
+    pub(crate) counted: BTreeSet<usize>,
     /// Positions of the parameters that the result may be, or point into.
     pub(crate) result_of: Vec<usize>,
     /// Whether the result is a plain pointer: no object that may be one of its own.
@@ -165,6 +170,8 @@ impl Summaries {
             };
             let params = summary.params.len();
             summary.params = vec![Param::Unsure; params];
+            summary.rest = Param::Unsure;
+            summary.counted = (0..params).collect();
             summary.result_of = (0..params).collect();
             summary.contents_of = (0..params).collect();
             if let Some(stated) = self.facts.of(name) {
@@ -176,6 +183,21 @@ impl Summaries {
     /// Whether anything is known of the function beside what the C API says.
     pub(crate) fn knows(&self, name: &str) -> bool {
         self.functions.contains_key(name) || self.facts.of(name).is_some()
+    }
+
+    /// Whether argument `arg` of a function of the package has a parameter of its own.
+    pub(crate) fn names(&self, name: &str, arg: usize) -> bool {
+        let summary = self.functions.get(name);
+        summary.is_some_and(|summary| arg < summary.params.len())
+    }
+
+    /// Whether the function may take over what it gets in a `va_list`; `None` if it is not known.
+    fn consumes_list(&self, name: &str) -> Option<bool> {
+        let summary = self.functions.get(name);
+        match summary {
+            Some(summary) => Some(summary.rest != Param::Used),
+            None => self.awaited.contains(name).then_some(false),
+        }
     }
 
     /// What becomes of argument `arg`; `None` if nobody says so and the function's code was not
@@ -234,6 +256,8 @@ impl Summary {
         for (at, &param) in other.params.iter().enumerate() {
             self.params[at] = self.params[at].join(param);
         }
+        self.rest = self.rest.join(other.rest);
+        self.counted.extend(other.counted);
         self.result_of.extend(other.result_of);
         self.result_of.sort_unstable();
         self.result_of.dedup();
@@ -255,27 +279,39 @@ impl Summary {
                     *param = Param::Used;
                 }
             }
+            self.rest = Param::Used;
         }
         if stated.returns == Some(Reference::New) {
             self.result_of.clear();
         }
     }
 
-    /// What becomes of argument `arg`; those behind `...` are used.
+    /// What becomes of argument `arg`.
     fn param(&self, arg: usize) -> Param {
-        self.params.get(arg).copied().unwrap_or_default()
+        self.params.get(arg).copied().unwrap_or(self.rest)
+    }
+}
+
+impl Package for Summaries {
+    fn consumes(&self, name: &str, arg: usize) -> Option<Count> {
+        Some(match self.param(name, arg)? {
+            Param::Taken(when) => Count::Consumed(when),
+            Param::Released | Param::At(_) | Param::Unsure => Count::Unknown,
+            Param::Used | Param::Inside | Param::Through(_) => Count::Unchanged,
+        })
+    }
+
+    fn counts_references(&self, name: &str, arg: usize) -> bool {
+        let summary = self.functions.get(name);
+        summary.is_some_and(|summary| summary.counted.contains(&arg))
+    }
+
+    fn makes_frozen_sets(&self) -> bool {
+        self.makes_frozen_sets
     }
 }
 
 impl Callees for Summaries {
-    fn steals(&self, name: &str, arg: usize) -> Option<StealWhen> {
-        match self.param(name, arg) {
-            Some(Param::Taken(when)) => Some(when),
-            Some(_) => None,
-            None => KnownCallees.steals(name, arg),
-        }
-    }
-
     fn derived_from(&self, name: &str) -> Option<usize> {
         match self.facts.returns(name) {
             Some(Reference::New) => None,
@@ -301,10 +337,6 @@ impl Callees for Summaries {
 
     fn dimensions(&self, field: &str) -> Option<usize> {
         self.dimensions.get(field).copied()
-    }
-
-    fn makes_frozen_sets(&self) -> bool {
-        self.makes_frozen_sets
     }
 
     fn stores(&self, name: &str, arg: usize, out: usize) -> bool {

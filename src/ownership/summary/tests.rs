@@ -47,6 +47,54 @@ fn what_is_stored_without_a_reference_is_taken() {
     ");
 }
 
+/// What becomes of the argument behind `...` of the function `name` in `text`.
+fn rest(text: &str) -> Param {
+    let text = with_caller(text, "helper(1, v);");
+    with_program(&[("a.c", &text)], |program| {
+        assert!(program.gaps.is_empty(), "{:?}", program.gaps);
+        let summaries = Summaries::new(program, &["PyList_GetItem"]);
+        summaries.param("helper", 1).expect("summed up")
+    })
+}
+
+/// The function that gets its arguments in a list and hands that to `body`.
+fn handing(body: &str) -> String {
+    format!(
+        "static void helper(int n, ...) {{ va_list rest; va_start(rest, n); {body} va_end(rest); }}"
+    )
+}
+
+#[test]
+fn what_is_handed_on_in_a_list_may_be_taken() {
+    let used = |body: &str| rest(&handing(body)) == Param::Used;
+    assert!(used("vfprintf(stderr, \"%d\", rest);"));
+    assert!(used("PyErr_FormatV(PyExc_ValueError, \"%R\", rest);"));
+    assert!(!used("keep(Py_VaBuildValue(format, rest));"));
+    assert!(!used("of_another_library(format, &rest);"));
+    let deeper =
+        "static PyObject *make(const char *f, va_list list) { return Py_VaBuildValue(f, list); }";
+    let through = handing("keep(make(format, rest));");
+    assert_eq!(rest(&format!("{deeper}\n{through}")), Param::Unsure);
+    let printing = "static void show(const char *f, va_list list) { vfprintf(stderr, f, list); }";
+    let through = handing("show(format, rest);");
+    assert_eq!(rest(&format!("{printing}\n{through}")), Param::Used);
+}
+
+#[test]
+fn what_is_read_of_a_list_is_followed() {
+    let used = |body: &str| rest(&handing(body)) == Param::Used;
+    assert!(used("PyObject_Print(va_arg(rest, PyObject *), stderr, 0);"));
+    assert!(used("int size = va_arg(rest, int); keep(size);"));
+    assert!(used(
+        "PyObject *v; while ((v = va_arg(rest, PyObject *)) != NULL) { Py_INCREF(v); PyTuple_SET_ITEM(t, 0, v); }"
+    ));
+    assert!(!used(
+        "PyObject *v; while ((v = va_arg(rest, PyObject *)) != NULL) { PyTuple_SET_ITEM(t, 0, v); }"
+    ));
+    assert!(!used("Py_DECREF(va_arg(rest, PyObject *));"));
+    assert!(!used("state->last = va_arg(rest, PyObject *);"));
+}
+
 #[test]
 fn taking_on_success_is_told_from_taking_sometimes() {
     let text = "

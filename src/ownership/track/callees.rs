@@ -1,10 +1,11 @@
 //! What functions of the package keep of their arguments.
 
 use super::Problem;
-use super::effects::{Keeps, count_effect, lives_by_itself};
+use super::effects::{Keeps, lives_by_itself};
 use super::state::{InstanceId, State, Value};
 use super::step::Stepper;
 use crate::ast::LocalId;
+use crate::calls::{CallEffects, Count};
 use crate::cfg::{Operand, Source};
 
 impl Stepper<'_> {
@@ -12,16 +13,18 @@ impl Stepper<'_> {
     pub(super) fn hand_to_callee(
         &mut self,
         state: &mut State,
-        name: &str,
+        (name, effects): (&str, &CallEffects<'_>),
         args: &[Operand],
         values: &[Value],
         source: Source,
     ) {
         for (at, &value) in values.iter().enumerate() {
-            let Some(keeps) = self.callees.keeps(name, at) else {
+            let count = effects.count(at);
+            let unknown = (count == Count::Unknown).then_some(Keeps::Unsure);
+            let Some(keeps) = self.callees.keeps(name, at).or(unknown) else {
                 continue;
             };
-            if lives_by_itself(count_effect(self.callees, name, at), value) {
+            if lives_by_itself(count, value) {
                 continue;
             }
             match (keeps, value) {

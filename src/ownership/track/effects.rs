@@ -2,14 +2,12 @@
 
 use super::state::Value;
 use crate::ast::{ExprId, Tree, Type};
-use crate::capi::{self, OutKind, StealWhen};
+use crate::calls::{Count, Package};
+use crate::capi::{self, Counts, OutKind};
 use crate::cfg::{Place, Projection};
 
-/// What is known of a called function.
-pub trait Callees {
-    /// When argument `arg` of `name` is consumed; `None` if it is not.
-    fn steals(&self, name: &str, arg: usize) -> Option<StealWhen>;
-
+/// What is known of a called function, beside what becomes of the references that it gets.
+pub trait Callees: Package {
     /// The argument that the result points into or is kept alive by.
     fn derived_from(&self, name: &str) -> Option<usize>;
 
@@ -25,9 +23,6 @@ pub trait Callees {
     /// Whether a pointer into argument `arg` of a function of the package is stored through argument
     /// `out`.
     fn stores(&self, name: &str, arg: usize, out: usize) -> bool;
-
-    /// Whether the package makes frozensets, which `PySet_Add` only fills while nobody else has them.
-    fn makes_frozen_sets(&self) -> bool;
 
     /// What is left of argument `arg` when the function is done; `None` if nothing is.
     fn keeps(&self, name: &str, arg: usize) -> Option<Keeps>;
@@ -91,11 +86,21 @@ pub enum Keeps {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct KnownCallees;
 
-impl Callees for KnownCallees {
-    fn steals(&self, name: &str, arg: usize) -> Option<StealWhen> {
-        capi::effects(name)?.steals(arg)
+impl Package for KnownCallees {
+    fn consumes(&self, _: &str, _: usize) -> Option<Count> {
+        None
     }
 
+    fn counts_references(&self, _: &str, _: usize) -> bool {
+        false
+    }
+
+    fn makes_frozen_sets(&self) -> bool {
+        true
+    }
+}
+
+impl Callees for KnownCallees {
     fn derived_from(&self, name: &str) -> Option<usize> {
         capi::effects(name)?.derived_from.map(usize::from)
     }
@@ -110,10 +115,6 @@ impl Callees for KnownCallees {
 
     fn gives_pointer(&self, _: &str) -> bool {
         false
-    }
-
-    fn makes_frozen_sets(&self) -> bool {
-        true
     }
 
     fn is_known(&self, name: &str) -> bool {
@@ -151,64 +152,18 @@ pub(super) fn out_kind(name: &str, arg: usize) -> Option<OutKind> {
     capi::effects(name)?.out(arg)
 }
 
-/// How a call changes the count of one of its arguments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CountEffect {
-    /// `Py_INCREF` and its kin.
-    Take,
-    /// `Py_DECREF` and its kin.
-    Release {
-        /// Whether `NULL` is fine.
-        null: bool,
-    },
-    /// Consumed.
-    Steal(StealWhen),
-}
-
 /// Whether what may be a part of a followed object lives by itself from here on.
 ///
 /// ```c
 /// Py_INCREF(PyTuple_GET_ITEM(v, 0));
 /// PyTuple_SET_ITEM(t, 0, made);       /* the code has a reference of its own to give */
 /// ```
-pub(super) fn lives_by_itself(effect: Option<CountEffect>, value: Value) -> bool {
-    match effect {
-        Some(CountEffect::Take) => matches!(value, Value::Derived(_) | Value::MaybeDerived(_)),
-        Some(CountEffect::Steal(_)) => matches!(value, Value::MaybeDerived(_)),
+pub(super) fn lives_by_itself(count: Count, value: Value) -> bool {
+    match count {
+        Count::Counts(Counts::Take | Counts::Copy) => {
+            matches!(value, Value::Derived(_) | Value::MaybeDerived(_))
+        }
+        Count::Consumed(_) => matches!(value, Value::MaybeDerived(_)),
         _ => false,
     }
-}
-
-/// Whether a call takes, releases or consumes a reference to its argument `arg`.
-#[must_use]
-pub fn counts(callees: &dyn Callees, name: &str, arg: usize) -> bool {
-    count_effect(callees, name, arg).is_some()
-}
-
-/// Whether a function of the C API releases a reference that its first argument holds.
-#[must_use]
-pub fn releases(name: &str) -> bool {
-    let effect = count_effect(&KnownCallees, name, 0);
-    matches!(effect, Some(CountEffect::Release { .. }))
-}
-
-/// The effect of a call on its argument `arg`.
-pub(super) fn count_effect(callees: &dyn Callees, name: &str, arg: usize) -> Option<CountEffect> {
-    match (name, arg) {
-        ("Py_INCREF" | "Py_XINCREF" | "Py_IncRef" | "Py_NewRef" | "Py_XNewRef", 0) => {
-            Some(CountEffect::Take)
-        }
-        ("Py_DECREF", 0) => Some(CountEffect::Release { null: false }),
-        ("Py_XDECREF" | "Py_DecRef" | "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF", 0) => {
-            Some(CountEffect::Release { null: true })
-        }
-        _ => callees.steals(name, arg).map(CountEffect::Steal),
-    }
-}
-
-/// Whether the function looks at the argument's reference count, or fails if there is another
-/// reference than the caller's.
-pub(super) fn needs_only_owner(callees: &dyn Callees, name: &str, arg: usize) -> bool {
-    let is_set = name == "PySet_Add" && callees.makes_frozen_sets();
-    arg == 0 && (is_set || capi::looks_at_count(name))
 }

@@ -11,9 +11,11 @@
 
 use std::collections::BTreeSet;
 
-use super::effects::{Callees, CountEffect, count_effect};
+use super::effects::Callees;
 use super::step::Stepper;
 use crate::ast::{ExprId, ExprKind, LocalId, StmtKind, Tree};
+use crate::calls::{self, Count};
+use crate::capi::Counts;
 use crate::cfg::{Base, BlockId, Callee, Cfg, Instr, InstrKind, Operand, Point, Source};
 
 /// Whether the function releases what `local` holds, by this name or that of a copy, or what took
@@ -42,12 +44,13 @@ pub fn is_given_back(cfg: &Cfg, tree: &Tree, callees: &dyn Callees, local: Local
 
 /// The variables whose objects one of `names` is given to: `PyTuple_SET_ITEM(args, 0, part);`.
 fn owners(tree: &Tree, callees: &dyn Callees, names: &BTreeSet<LocalId>) -> BTreeSet<LocalId> {
-    let owners = tree.calls().filter_map(|(call, name)| {
+    let owners = tree.calls().filter_map(|(call, _)| {
         let (_, args) = tree.call(call)?;
+        let effects = calls::effects_at(tree, call, callees)?;
         let steals = |&(at, arg): &(usize, &ExprId)| {
             let local = tree.as_local(tree.without_casts(*arg));
             local.is_some_and(|it| names.contains(&it))
-                && matches!(count_effect(callees, name, at), Some(CountEffect::Steal(_)))
+                && matches!(effects.count(at), Count::Consumed(_))
         };
         args.iter().enumerate().skip(1).find(steals)?;
         tree.as_local(tree.without_casts(args[0]))
@@ -89,10 +92,7 @@ fn releases<'t>(
         let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
             return None;
         };
-        let releases = matches!(
-            count_effect(callees, name, 0),
-            Some(CountEffect::Release { .. })
-        );
+        let releases = calls::effects_at(tree, call, callees)?.count(0).releases();
         let arg = args.first().filter(|_| releases)?;
         Some((call, name, tree.without_casts(*arg)))
     })
@@ -189,17 +189,19 @@ impl Stepper<'_> {
             return true;
         };
         let is_it = |expr: ExprId| is_same(tree, tree.without_casts(expr), place);
-        let loses = |(call, name): (ExprId, &str)| {
+        let loses = |(call, _): (ExprId, &str)| {
             let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
                 return false;
             };
             let mut args = args.iter().enumerate().filter(|&(_, &arg)| is_it(arg));
-            args.any(|(at, _)| match count_effect(self.callees, name, at) {
-                Some(CountEffect::Release { .. }) => {
-                    name != "Py_CLEAR" && !is_set_behind(tree, call, &is_it)
-                }
-                Some(CountEffect::Steal(_)) => true,
-                Some(CountEffect::Take) | None => false,
+            let Some(effects) = calls::effects_at(tree, call, self.callees) else {
+                return false;
+            };
+            args.any(|(at, _)| match effects.count(at) {
+                Count::Counts(Counts::Clear | Counts::Take | Counts::Copy) => false,
+                Count::Counts(_) => !is_set_behind(tree, call, &is_it),
+                Count::Consumed(_) | Count::Unknown => true,
+                Count::Unchanged => false,
             })
         };
         let stores = |&(lhs, rhs): &(ExprId, ExprId)| {

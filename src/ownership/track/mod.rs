@@ -16,7 +16,7 @@ mod crash;
 mod crowd;
 mod effects;
 mod facts;
-mod formats;
+mod given;
 mod given_back;
 mod kept;
 mod ledger;
@@ -31,9 +31,8 @@ mod step;
 mod tests;
 mod watch;
 
-pub use effects::{Callees, Keeps, KnownCallees, counts, is_read, releases};
+pub use effects::{Callees, Keeps, KnownCallees, is_read};
 pub use facts::{is_number, is_plain_pointer};
-pub(crate) use formats::{build_format, stolen_by_format};
 pub use given_back::{is_given_back, is_same, only_releases};
 pub use run::{Followed, follow, follow_in, follow_lending, follow_roughly, run};
 

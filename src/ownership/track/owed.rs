@@ -12,10 +12,10 @@
 //! Py_XINCREF(self->dict);          /* behind this, nobody needs the module for it */
 //! ```
 
-use super::effects::{CountEffect, count_effect};
 use super::state::{InstanceId, State, Value};
 use super::step::Stepper;
 use crate::ast::LocalId;
+use crate::calls::CallEffects;
 use crate::cfg::{Base, Operand, Place, Projection, Source};
 
 /// A place in memory by the names that lead to it: `self->callback`, `state.callback`.
@@ -114,14 +114,14 @@ impl Stepper<'_> {
     pub(super) fn pay(
         &mut self,
         state: &mut State,
-        name: &str,
+        effects: &CallEffects<'_>,
         argument: Option<&Value>,
         source: Source,
     ) {
         if state.owed.is_empty() {
             return;
         }
-        if count_effect(self.callees, name, 0) != Some(CountEffect::Take) {
+        if !effects.count(0).takes() {
             return self.write_off(state, |_| true);
         }
         let Some(&paid) = argument else { return };

@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashSet;
 
 use super::buffers::frees;
-use super::carriers::{addressed, carriers};
-use super::effects::{self, Callees, CountEffect, count_effect, lives_by_itself};
+use super::carriers::carriers;
+use super::effects::{Callees, lives_by_itself};
 use super::facts::Facts;
 use super::outs::next_item;
-use super::state::{Instance, InstanceId, State, Value};
-use super::{Exit, Followed, Gives, Ledger, Origin, Problem, Seed, Trouble};
-use crate::ast::{ExprKind, LocalId};
-use crate::capi::{self, Returns, StealWhen};
+use super::state::{InstanceId, State, Value};
+use super::{Exit, Followed, Ledger, Origin, Problem, Seed, Trouble};
+use crate::ast::LocalId;
+use crate::calls::{self, CallEffects, Count};
+use crate::capi::{Counts, StealWhen};
 use crate::cfg::{Base, Callee, Instr, InstrKind, Op, Operand, Place, Projection, Source, TempId};
 
 pub(super) struct Stepper<'a> {
@@ -92,6 +93,11 @@ impl<'a> Stepper<'a> {
                 state.set_temp(*dst, value, from);
             }
             InstrKind::Op { dst, op, operands } => {
+                if *op == Op::VaArg
+                    && let Some(seed) = self.seed_of(instr.source)
+                {
+                    return self.give(state, seed, *dst, &[], out);
+                }
                 if *op == Op::Look {
                     self.look(&state, operands, instr.source);
                 }
@@ -206,6 +212,13 @@ impl<'a> Stepper<'a> {
         }
     }
 
+    /// The seed that the step at `source` gives.
+    fn seed_of(&self, source: Source) -> Option<usize> {
+        let is_it =
+            |seed: &Seed| matches!(seed.origin, Origin::Call(call) if source == Source::Expr(call));
+        self.seeds.iter().position(is_it)
+    }
+
     fn call(
         &mut self,
         mut state: State,
@@ -223,20 +236,19 @@ impl<'a> Stepper<'a> {
         if self.dies_of_null(&state, name, args) {
             return;
         }
+        let effects = calls::effects(self.facts.tree, callee, args, self.callees);
         self.use_kept(&mut state, name);
-        self.pay(&mut state, name, values.first(), source);
+        self.pay(&mut state, &effects, values.first(), source);
         self.look_at(&mut state, name, args, source);
         self.lock(&mut state, name, args, &values);
-        self.hand_to_callee(&mut state, name, args, &values, source);
+        self.hand_to_callee(&mut state, (name, &effects), args, &values, source);
         let mut on_success = Vec::new();
         for (at, &value) in values.iter().enumerate() {
-            self.argument(&mut state, name, at, value, source, &mut on_success);
+            let callee = (name, &effects);
+            self.argument(&mut state, callee, at, value, source, &mut on_success);
         }
-        self.formatted(&mut state, name, args, &values, source);
         self.assigned_in_place(&mut state, name, source);
-        let seed = self.seeds.iter().position(
-            |seed| matches!(seed.origin, Origin::Call(call) if source == Source::Expr(call)),
-        );
+        let seed = self.seed_of(source);
         let before = (name == "PyDict_Next").then(|| state.clone());
         self.addresses(&mut state, name, args, &values, source);
         if let Some(ended) = before {
@@ -268,36 +280,35 @@ impl<'a> Stepper<'a> {
     fn argument(
         &mut self,
         state: &mut State,
-        name: &str,
+        (name, effects): (&str, &CallEffects<'_>),
         at: usize,
         value: Value,
         source: Source,
         on_success: &mut Vec<InstanceId>,
     ) {
-        let effect = count_effect(self.callees, name, at);
-        if lives_by_itself(effect, value) {
+        let count = effects.count(at);
+        if lives_by_itself(count, value) {
             self.use_value(state, value, source);
             if !self.gives_back(source, at) {
                 self.set_argument(state, source, at, Value::NonNull);
             }
             return;
         }
-        let value = match (value, effect) {
+        let value = match value {
             // if (v == Py_None) { Py_DECREF(Py_None); …: the same object under another name.
-            (Value::None, Some(CountEffect::Release { .. })) => state.owned_none().unwrap_or(value),
+            Value::None if count.releases() => state.owned_none().unwrap_or(value),
             _ => value,
         };
         if let Value::Instance(id) = value
-            && effects::needs_only_owner(self.callees, name, at)
+            && effects.counts_references(at)
         {
             self.trouble(state, id, Problem::CountMatters, Some(source));
         }
         let Value::Instance(id) = value else {
-            let problem = match (effect, value) {
-                (Some(CountEffect::Release { null: false }), Value::Null | Value::MaybeNull) => {
-                    Some(Problem::ReleaseOfNull)
-                }
-                (Some(CountEffect::Release { .. }), Value::Unset) => Some(Problem::ReleaseOfUnset),
+            let dies_of_null = count == Count::Counts(Counts::Release { null: false });
+            let problem = match value {
+                Value::Null | Value::MaybeNull if dies_of_null => Some(Problem::ReleaseOfNull),
+                Value::Unset if count.releases() => Some(Problem::ReleaseOfUnset),
                 _ => None,
             };
             self.troubles.extend(problem.map(|problem| Trouble {
@@ -311,117 +322,22 @@ impl<'a> Stepper<'a> {
             }
             return;
         };
-        match effect {
-            Some(CountEffect::Take) => {
+        match count {
+            Count::Counts(Counts::Take | Counts::Copy) => {
                 self.use_value(state, value, source);
                 self.take(state, id, source);
             }
-            Some(CountEffect::Release { .. }) => self.release(state, id, source),
-            Some(CountEffect::Steal(StealWhen::Always)) => {
+            Count::Counts(_) => self.release(state, id, source),
+            Count::Consumed(StealWhen::Always) => {
                 self.use_value(state, value, source);
                 self.give_away(state, id, Some(source));
             }
-            Some(CountEffect::Steal(StealWhen::Success)) => {
+            Count::Consumed(StealWhen::Success) => {
                 self.use_value(state, value, source);
                 on_success.push(id);
             }
-            None => self.use_value(state, value, source),
-        }
-    }
-
-    /// Whether what a call gives lives by itself: that of some slots,
-    /// `Py_TYPE(v)->tp_descr_get(v, o, type)`, for one.
-    fn gives_apart(&self, source: Source) -> bool {
-        let Source::Expr(call) = source else {
-            return false;
-        };
-        if self.callees.outlives_arguments(self.facts.tree, call) {
-            return true;
-        }
-        match &self.facts.tree.expr(call).kind {
-            ExprKind::Call { callee, .. } => match &self.facts.tree.expr(*callee).kind {
-                ExprKind::Member { field, .. } => capi::slot_gives_new(field),
-                _ => false,
-            },
-            _ => false,
-        }
-    }
-
-    fn result(&self, name: &str, values: &[Value]) -> Value {
-        if matches!(name, "Py_NewRef" | "Py_XNewRef") {
-            // Py_NewRef(PyTuple_GET_ITEM(v, 0)) lives by itself.
-            return match values.first() {
-                Some(Value::Derived(_) | Value::MaybeDerived(_)) | None => Value::Unknown,
-                Some(value) => *value,
-            };
-        }
-        if capi::effects(name).is_some_and(|effects| effects.returns == Returns::Null) {
-            return Value::Null;
-        }
-        let derived = self
-            .callees
-            .derived_from(name)
-            .and_then(|arg| values.get(arg)?.instance());
-        if let Some(id) = derived {
-            return Value::Derived(id);
-        }
-        let mut args = values.iter().enumerate();
-        let made_of = args.find_map(|(at, value)| {
-            let id = value.instance()?;
-            self.callees.may_derive(name, at).then_some(id)
-        });
-        match made_of {
-            Some(id) if self.callees.gives_pointer(name) => Value::Derived(id),
-            Some(id) => Value::MaybeDerived(id),
-            None => Value::Unknown,
-        }
-    }
-
-    /// A seed runs: one state for each of its outcomes.
-    fn give(
-        &mut self,
-        state: State,
-        seed: usize,
-        dst: TempId,
-        args: &[Operand],
-        out: &mut Vec<State>,
-    ) {
-        let Seed { gives, owned, .. } = self.seeds[seed];
-        let mut success = state.clone();
-        let id = success.instances.len();
-        success.instances.push(Instance::new(seed, owned));
-        let local = match gives {
-            Gives::Out(arg) => args.get(usize::from(arg)).and_then(addressed),
-            Gives::Result | Gives::Always | Gives::ResultOrNone => None,
-        };
-        if let Gives::Out(_) = gives {
-            for (status, value) in [(0, Value::Null), (-1, Value::Null)] {
-                let mut failed = state.clone();
-                failed.set_temp(dst, Value::Int(status), None);
-                local
-                    .into_iter()
-                    .for_each(|local| failed.set_local(local, value));
-                out.push(failed);
-            }
-            success.set_temp(dst, Value::Int(1), None);
-            match local {
-                Some(local) => success.set_local(local, Value::Instance(id)),
-                // `&self->field`: memory takes the reference over.
-                None => success.instances[id].count -= 1,
-            }
-            return out.push(success);
-        }
-        success.set_temp(dst, Value::Instance(id), None);
-        out.push(success);
-        let others: &[Value] = match gives {
-            Gives::Result => &[Value::Null],
-            Gives::ResultOrNone => &[Value::Null, Value::None],
-            Gives::Always | Gives::Out(_) => &[],
-        };
-        for &value in others {
-            let mut other = state.clone();
-            other.set_temp(dst, value, None);
-            out.push(other);
+            // What may become of it is said by `hand_to_callee`.
+            Count::Unchanged | Count::Unknown => self.use_value(state, value, source),
         }
     }
 }

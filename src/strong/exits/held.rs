@@ -342,6 +342,8 @@ fn argument(
             state.give_up(local, GONE);
             state.set(local, contents & (GIVEN | NULL) | OWNED);
         }
+        // What may be left of a reference cannot be released.
+        Effect::MaySteal => state.broken |= state.of(local) & OWNED != 0,
         Effect::Steal | Effect::StealOnSuccess => state.give_up(local, OTHER),
         Effect::Use if frees(name) => {
             // `fclose(NULL)`

@@ -43,7 +43,8 @@ impl Follower<'_, '_> {
         reason: Reason,
         state: &mut State,
     ) {
-        if !state.is_held() || matches!(effect, Effect::Use | Effect::Copy) {
+        let is_unowned = effect == Effect::MaySteal && local.is_none();
+        if !state.is_held() || is_unowned || matches!(effect, Effect::Use | Effect::Copy) {
             return;
         }
         let Some(local) = local else {
@@ -63,6 +64,8 @@ impl Follower<'_, '_> {
                 }
             }
             Effect::Replace => state.fail(Reason::ClearedByMacro(self.name.to_owned())),
+            Effect::MaySteal if state.owned.contains(&local) => state.fail(reason),
+            Effect::MaySteal => {}
             Effect::Steal | Effect::StealOnSuccess => self.give_apart(Some(local), reason, state),
         }
     }

@@ -1,7 +1,7 @@
 //! What calls do to the counts of their arguments.
 
-use crate::ast::Tree;
-use crate::capi::{self, StealWhen};
+use crate::calls::{self, Count};
+use crate::capi::{Counts, StealWhen};
 use crate::cfg::Operand;
 use crate::ownership::summary::Param;
 use crate::strong::scene::Scene;
@@ -23,6 +23,9 @@ pub(in crate::strong) enum Effect {
     Steal,
     /// Takes the reference over if it succeeds.
     StealOnSuccess,
+    /// Takes the reference over, or not: the format is no literal, or that of a converter, or a
+    /// function of the package hands on what it gets behind `...`.
+    MaySteal,
     /// Keeps a pointer into it.
     KeepInside,
     /// Only looks.
@@ -36,51 +39,24 @@ pub(in crate::strong) fn effect(
     args: &[Operand],
     arg: usize,
 ) -> Effect {
-    match (name, arg) {
-        ("Py_INCREF" | "Py_XINCREF" | "Py_IncRef", 0) => return Effect::Take,
-        ("Py_NewRef" | "Py_XNewRef", 0) => return Effect::Copy,
-        ("Py_DECREF" | "Py_XDECREF" | "Py_DecRef", 0) => return Effect::Release,
-        ("Py_CLEAR", 0) => return Effect::Clear,
-        ("Py_SETREF" | "Py_XSETREF", 0) => return Effect::Replace,
-        _ => {}
-    }
-    if let Some(param) = scene.cx.summaries().param(name, arg) {
-        return match param {
-            Param::Taken(StealWhen::Always) => Effect::Steal,
-            Param::Taken(StealWhen::Success) => Effect::StealOnSuccess,
-            Param::Inside => Effect::KeepInside,
-            Param::Used | Param::Released | Param::At(_) | Param::Through(_) | Param::Unsure => {
-                Effect::Use
-            }
-        };
-    }
-    match capi::effects(name).and_then(|effects| effects.steals(arg)) {
-        Some(StealWhen::Always) => Effect::Steal,
-        Some(StealWhen::Success) => Effect::StealOnSuccess,
-        None if is_formatted_n(scene.tree, name, args, arg) => Effect::Steal,
-        None => Effect::Use,
-    }
-}
-
-/// Whether `arg` stands for an `N` of the format: `Py_BuildValue("(Ni)", v, n)`.
-fn is_formatted_n(tree: &Tree, name: &str, args: &[Operand], arg: usize) -> bool {
-    let format = match name {
-        "Py_BuildValue" => 0,
-        "PyObject_CallFunction" => 1,
-        "PyObject_CallMethod" => 2,
-        _ => return false,
+    let summaries = scene.cx.summaries();
+    let literal = |at: usize| match args.get(at)? {
+        Operand::Str(text) => scene.tree.as_string(*text),
+        _ => None,
     };
-    let (Some(Operand::Str(text)), Some(position)) =
-        (args.get(format), arg.checked_sub(format + 1))
-    else {
-        return false;
-    };
-    let Some(text) = tree.as_string(*text) else {
-        return false;
-    };
-    // `#` and `&` stand for one more argument each; brackets, commas and blanks for none.
-    let mut units = text
-        .iter()
-        .filter(|unit| unit.is_ascii_alphabetic() || matches!(unit, b'#' | b'&'));
-    units.nth(position) == Some(&b'N')
+    let on = calls::effects_of(name, summaries, args.len(), literal).argument(arg);
+    match on.count {
+        Count::Counts(Counts::Take) => Effect::Take,
+        Count::Counts(Counts::Copy) => Effect::Copy,
+        Count::Counts(Counts::Release { .. }) => Effect::Release,
+        Count::Counts(Counts::Clear) => Effect::Clear,
+        Count::Counts(Counts::Replace) => Effect::Replace,
+        Count::Consumed(StealWhen::Always) => Effect::Steal,
+        Count::Consumed(StealWhen::Success) => Effect::StealOnSuccess,
+        Count::Unchanged if summaries.param(name, arg) == Some(Param::Inside) => Effect::KeepInside,
+        Count::Unchanged => Effect::Use,
+        // A parameter of its own is the business of `may_keep`.
+        Count::Unknown if summaries.names(name, arg) => Effect::Use,
+        Count::Unknown => Effect::MaySteal,
+    }
 }

@@ -225,6 +225,9 @@ impl Follower<'_, '_> {
             Effect::Clear | Effect::Replace => {
                 state.fail(Reason::ClearedByMacro(self.name.to_owned()));
             }
+            // What the code has no reference to, it does not give away.
+            Effect::MaySteal if count == 0 && !self.owns(state) => {}
+            Effect::MaySteal => state.fail(Reason::may_consume(name)),
             Effect::Steal => self.stolen(point, name, expr, kind, state, sink),
             Effect::StealOnSuccess => state.fail(Reason::StealsOnSuccess(name.to_owned())),
         }
@@ -242,7 +245,10 @@ impl Follower<'_, '_> {
         if effect == Effect::StealOnSuccess {
             return state.fail(Reason::StealsOnSuccess(name.to_owned()));
         }
-        let reason = self.not_given(name);
+        let reason = match effect {
+            Effect::MaySteal => Reason::may_consume(name),
+            _ => self.not_given(name),
+        };
         self.count_apart((expr, effect), kind, local, reason, state);
     }
 

@@ -40,6 +40,17 @@ pub fn is_name_in_macro(reason: &str) -> bool {
     reason.contains(NAME_IN_MACRO)
 }
 
+impl Reason {
+    /// What becomes of a reference that `name` gets is not known; the name of what a pointer calls is
+    /// empty.
+    pub(in crate::strong) fn may_consume(name: &str) -> Self {
+        Self::MayConsume(match name {
+            "" => "the function behind the pointer".to_owned(),
+            _ => format!("`{name}`"),
+        })
+    }
+}
+
 /// Why there is no fix. Names are those of variables, functions and macros.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(in crate::strong) enum Reason {
@@ -94,6 +105,11 @@ pub(in crate::strong) enum Reason {
          owns it, and take a reference with it"
     )]
     KeptBorrowed(String),
+    #[error(
+        "{0} may take over the reference that it gets, for all that its format or its code shows: \
+         give it a format that is one literal, or take and release the reference by hand"
+    )]
+    MayConsume(String),
     #[error("the call stands in the macro `{0}`: change the macro together with its uses")]
     InMacro(String),
     #[error(

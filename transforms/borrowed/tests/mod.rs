@@ -26,6 +26,7 @@ mod fields;
 mod filled;
 mod flags;
 mod forgotten;
+mod formats;
 mod further_on;
 mod given_up;
 mod guarded;

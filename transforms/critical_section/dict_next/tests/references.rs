@@ -737,9 +737,77 @@ show_all(PyObject *d, PyObject *list)
     let takes = |format: &str| diff(&text(format)).contains("Py_INCREF(key);");
     assert!(!takes("\"Os\""));
     assert!(!takes("\"[O(s)]\""));
-    // The key is hashed and compared, a converter is called, what is given away may be released.
+    // The key is hashed and compared, a converter is called.
     assert!(takes("\"{Os}\""));
     assert!(takes("\"O&s\""));
-    assert!(takes("\"Ns\""));
     assert!(takes("format"));
+    // What is only lent cannot be given away.
+    assert!(!takes("\"Ns\""));
+}
+
+/// The reference that the code takes goes into a container, by whatever function.
+fn given_to(container: &str) -> String {
+    diff(&format!(
+        r#"
+static int
+show_all(PyObject *d, PyObject *hook)
+{{
+    PyObject *key, *value, *made;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, &value)) {{
+        Py_INCREF(value);
+        made = {container};
+        Py_XDECREF(PyObject_CallNoArgs(hook));
+        Py_DECREF(made);
+        if (value == Py_None || PyObject_Size(value) < 0)
+            break;
+    }}
+    return 0;
+}}
+"#
+    ))
+}
+
+#[test]
+fn what_is_given_to_a_container_is_held_where_the_container_dies() {
+    insta::assert_snapshot!(given_to("Py_BuildValue(\"(N)\", value)"), @r#"
+    8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
+      10: `Py_BuildValue` can run Python code, which may change it as well
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         Py_ssize_t pos = 0;
+     
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         while (PyDict_Next(d, &pos, &key, &value)) {
+             Py_INCREF(value);
+    +        Py_INCREF(value);
+             made = Py_BuildValue("(N)", value);
+             Py_XDECREF(PyObject_CallNoArgs(hook));
+             Py_DECREF(made);
+    -        if (value == Py_None || PyObject_Size(value) < 0)
+    +        if (value == Py_None || PyObject_Size(value) < 0) {
+    +            Py_DECREF(value);
+                 break;
+    +        }
+    +        Py_DECREF(value);
+         }
+    +    Py_END_CRITICAL_SECTION();
+         return 0;
+     }
+    "#);
+    let by_format = given_to("Py_BuildValue(\"(N)\", value)");
+    for other in [
+        "_Py_BuildValue_SizeT(\"(N)\", value)",
+        "Py_BuildValue(\"{s:N}\", \"value\", value)",
+        "PyObject_CallFunction(hook, \"N\", value)",
+        "PyObject_CallMethod(hook, \"run\", \"(iN)\", 1, value)",
+        "Py_BuildValue(format, value)",
+    ] {
+        let found = given_to(other).replace(other, "Py_BuildValue(\"(N)\", value)");
+        let patch = |text: &str| text.split_once("@@").map(|(_, patch)| patch.to_owned());
+        assert!(found.contains("safe: hold"), "{other}: {found}");
+        assert_eq!(patch(&found), patch(&by_format), "{other}");
+    }
 }

@@ -4,7 +4,8 @@ use super::flow::Flow;
 use super::state::{State, part};
 use super::{KEY, MAYBE, OWNED, PART, Set, Uses, VALUE, suspends};
 use crate::ast::{ExprKind, LocalId};
-use crate::capi::{self, Stored};
+use crate::calls::{self, Count};
+use crate::capi::{self, Counts, Stored};
 use crate::cfg::{BlockId, Callee, Operand, Point, Source, TempId};
 use crate::ownership::track::Callees;
 
@@ -23,32 +24,26 @@ impl Flow<'_> {
             Callee::Named(name) => &**name,
             Callee::Indirect(_) => "",
         };
-        if matches!(
-            name,
-            "Py_INCREF" | "Py_XINCREF" | "Py_IncRef" | "Py_NewRef" | "Py_XNewRef"
-        ) {
-            let is_given = name.ends_with("NewRef");
+        let own = self.scope.cx.summaries();
+        let effects = calls::effects(self.scope.tree(), callee, args, own);
+        let first = effects.count(0);
+        if first.takes() {
+            let is_given = first == Count::Counts(Counts::Copy);
             return self.take(state, at.block, (args, is_given.then_some(dst)));
         }
-        let releases = matches!(name, "Py_DECREF" | "Py_XDECREF" | "Py_DecRef" | "Py_CLEAR");
-        if releases && !self.scope.is_inside(source, self.life) {
+        if first.releases() && !self.scope.is_inside(source, self.life) {
             uses.released |= set;
         }
-        let effects = capi::effects(name);
-        for steal in effects.map_or(&[][..], |effects| &effects.steals) {
-            let stolen = args
-                .get(usize::from(steal.arg))
-                .map_or(0, |arg| state.borrowed(state.of(arg)));
-            // `Py_DECREF(PyList_GET_ITEM(value, 0));` is right or wrong whoever holds the list.
-            if !(releases && stolen & PART != 0) {
-                uses.outlive(stolen, source);
-            }
-        }
-        // `static void append(List *list, PyObject *v) { list->items[list->size++] = v; }`
-        let own = self.scope.cx.summaries();
         for (at, arg) in args.iter().enumerate() {
-            if own.keeps(name, at).is_some() {
-                uses.outlive(state.borrowed(state.of(arg)), source);
+            let given = state.borrowed(state.of(arg));
+            let count = effects.count(at);
+            // `Py_DECREF(PyList_GET_ITEM(value, 0));` is right or wrong whoever holds the list.
+            let is_part = count.releases() && given & PART != 0;
+            // `static void append(List *list, PyObject *v) { list->items[list->size++] = v; }`
+            // What the code has no reference to, it does not give away where it may or may not.
+            let is_lost = count.may_lose() && count != Count::Unknown && !is_part;
+            if is_lost || own.keeps(name, at).is_some() {
+                uses.outlive(given, source);
             }
         }
         if suspends(self.scope, callee, args) {
@@ -56,11 +51,7 @@ impl Flow<'_> {
             state.was_suspended = true;
         }
         for (at, arg) in args.iter().enumerate() {
-            let mut stolen = effects.into_iter().flat_map(|effects| &effects.steals);
-            if releases
-                || stolen.any(|steal| usize::from(steal.arg) == at)
-                || own.steals(name, at).is_some()
-            {
+            if effects.count(at).may_lose() {
                 state.release(state.of(arg));
             }
         }
