@@ -14,6 +14,7 @@ assert not sys._is_gil_enabled()
 
 MEETINGS = 50
 RACES = 3000
+CLEARINGS = 40000
 
 
 class Item:
@@ -94,7 +95,7 @@ def shrink():
     use = getattr(items, sys.argv[1])
 
     def clear():
-        for _ in range(RACES):
+        for _ in range(CLEARINGS):
             shared.extend([b"x"] * 50)
             shared.clear()
         done.set()
