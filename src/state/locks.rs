@@ -119,7 +119,19 @@ pub fn takes_lock_by_name(name: &str) -> bool {
 /// given back: a critical section does not while its thread waits.
 #[must_use]
 pub fn holds_lock_by_name(name: &str) -> bool {
-    effect(name) == Some(Effect::Takes) && !name.starts_with("PyCriticalSection")
+    effect(name) == Some(Effect::Takes) && !begins_section(name)
+}
+
+/// Whether a function of the C API begins a critical section.
+#[must_use]
+pub fn begins_section(name: &str) -> bool {
+    matches!(
+        name,
+        "PyCriticalSection_Begin"
+            | "PyCriticalSection2_Begin"
+            | "PyCriticalSection_BeginMutex"
+            | "PyCriticalSection2_BeginMutex"
+    )
 }
 
 /// Whether a function releases a lock by its name.
@@ -138,11 +150,8 @@ enum Effect {
 /// `PyThread_acquire_lock`, `EnterCriticalSection`, and what packages call theirs.
 fn effect(name: &str) -> Option<Effect> {
     match name {
-        "PyCriticalSection_Begin"
-        | "PyCriticalSection2_Begin"
-        | "PyCriticalSection_BeginMutex"
-        | "PyCriticalSection2_BeginMutex"
-        | "EnterCriticalSection" => return Some(Effect::Takes),
+        "EnterCriticalSection" => return Some(Effect::Takes),
+        _ if begins_section(name) => return Some(Effect::Takes),
         "PyCriticalSection_End" | "PyCriticalSection2_End" | "LeaveCriticalSection" => {
             return Some(Effect::Releases);
         }

@@ -16,7 +16,9 @@ pub use capsules::capsule_uses;
 pub use fields::{Method, ObjectState, object_states};
 pub use kind::{Kind, Lazy};
 pub use libraries::library_calls;
-pub use locks::{Locks, holds_lock_by_name, releases_lock_by_name, takes_lock_by_name};
+pub use locks::{
+    Locks, begins_section, holds_lock_by_name, releases_lock_by_name, takes_lock_by_name,
+};
 pub use own::Own;
 pub use roots::{Path, root};
 pub use variables::{Variable, Write, inventory};

@@ -9,7 +9,13 @@
 //! ```
 //!
 //! While the reference was borrowed nothing could end there. A critical section is no such lock:
-//! whoever waits gives it up.
+//! whoever waits gives it up. But who waits for a section keeps the locks of C that it holds:
+//!
+//! ```c
+//! PyThread_acquire_lock(cache_lock, WAIT_LOCK);
+//! Py_BEGIN_CRITICAL_SECTION(dict);     /* another thread clears the dict, and a destructor of … */
+//! while (PyDict_Next(dict, &pos, &key, &value))     /* … an item waits for `cache_lock` */
+//! ```
 
 use std::collections::BTreeSet;
 
@@ -22,19 +28,15 @@ use crate::cfg::{Callee, Cfg, Instr, InstrKind, Source};
 use crate::dataflow::{self, Analysis, Direction, NodeId};
 use crate::ownership::track;
 use crate::program::Program;
-use crate::source::ByteSpan;
-use crate::state::{holds_lock_by_name, releases_lock_by_name};
+use crate::source::{ByteOffset, ByteSpan};
+use crate::state::{begins_section, holds_lock_by_name, releases_lock_by_name};
 
-/// What is not proven of the first such release, with the place in the original where it came in.
+/// What is not proven of the first such release or section, with the place in the original where it
+/// came in.
 pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure)> {
     let function = changed.function;
-    let mut releases = calls(function).filter(|(call, name)| {
-        capi::counts(name).is_some_and(|counts| !counts.takes()) && {
-            let first = function.tree.expr(*call).range.start;
-            is_inserted(changed.item, changed.applied, first)
-        }
-    });
-    releases.find_map(|(call, name)| {
+    calls(function).find_map(|(call, name)| {
+        let (at, waits) = brought_in(changed, call, name)?;
         let why = match held_at(function, call) {
             Some(lock) => format!("that `{lock}` took"),
             None => {
@@ -44,17 +46,28 @@ pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure
                     .then(|| "that its callers hold".to_owned())?
             }
         };
-        let reason = format!(
-            "in `{}`, nothing that `{name}` frees waits for the lock {why}",
-            function.name
-        );
-        let (_, span) = changed
-            .item
-            .tokens
-            .file_span(function.tree.expr(call).range)?;
-        let place = beside(changed.applied, span.start());
+        let reason = format!("in `{}`, {waits} waits for the lock {why}", function.name);
+        let place = beside(changed.applied, at);
         Some((Some(place), Failure::Unknown(reason)))
     })
+}
+
+/// Where a call stands in the result that the edits brought in, and what must not wait for a lock
+/// there; `None` for all calls but releases and the begin of sections.
+fn brought_in(changed: Changed<'_>, call: ExprId, name: &str) -> Option<(ByteOffset, String)> {
+    let range = changed.function.tree.expr(call).range;
+    if capi::counts(name).is_some_and(|counts| !counts.takes())
+        && is_inserted(changed.item, changed.applied, range.start)
+    {
+        let (_, span) = changed.item.tokens.file_span(range)?;
+        return Some((span.start(), format!("nothing that `{name}` frees")));
+    }
+    if !begins_section(name) {
+        return None;
+    }
+    let at = changed.new_macro(call)?;
+    let what = "no thread that holds the object of the new critical section";
+    Some((at, what.to_owned()))
 }
 
 /// The functions of the package that some function calls while it holds a lock, and those which

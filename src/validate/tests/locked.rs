@@ -63,6 +63,35 @@ fn a_critical_section_is_no_such_lock() {
 }
 
 #[test]
+fn a_section_under_a_lock_is_doubted() {
+    let section = |lock: &str, unlock: &str| {
+        let text = format!(
+            "static int f(Pool *self, PyObject *d) {{
+                Py_ssize_t pos = 0;
+                int n = 0;
+                {lock}
+                while (PyDict_Next(d, &pos, NULL, NULL)) n++;
+                {unlock}
+                return n;
+            }}"
+        );
+        let begin = ("while", "Py_BEGIN_CRITICAL_SECTION(d);\n while");
+        wrong(
+            &text,
+            &[begin, ("n++;", "n++;\n Py_END_CRITICAL_SECTION();")],
+        )
+    };
+    assert_eq!(
+        section("pool_lock(self);", "pool_unlock(self);"),
+        [
+            "unknown: in `f`, no thread that holds the object of the new critical section waits \
+             for the lock that `pool_lock` took"
+        ]
+    );
+    assert_eq!(section("pool_lock(self); pool_unlock(self);", ""), [""; 0]);
+}
+
+#[test]
 fn a_lock_of_the_callers_counts() {
     let text = "
 static int f(PyObject *l) {

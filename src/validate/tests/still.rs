@@ -147,7 +147,11 @@ fn sections_within_sections_are_found() {
     );
     assert_eq!(
         wrong(&own, &[BEGIN, end]),
-        ["in `f`, the section on `l` stands in another one, or has one in it"]
+        [
+            "in `f`, the section on `l` stands in another one, or has one in it",
+            "unknown: in `f`, no thread that holds the object of the new critical section waits \
+             for the lock that `PyMutex_Lock` took"
+        ]
     );
 }
 
