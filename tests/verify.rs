@@ -75,10 +75,10 @@ fn what_ungil_wrote_holds_until_a_release_is_lost() {
     let (_, _, said) = repository.ungil(&["migrate"]);
     assert!(repository.code().contains("GetItemRef"), "{said}");
     let (status, report, _) = repository.ungil(&["verify"]);
-    let first = report.lines().next().unwrap();
+    let last = report.lines().last().unwrap();
     assert_eq!(status, 0, "{report}");
     assert_eq!(
-        first,
+        last,
         "ok      parse, references, sections: 1 file, compared with what the last write replaced"
     );
     repository.edit("    Py_DECREF(item);\n", "");
@@ -212,4 +212,25 @@ fn an_error_of_the_compiler_is_found_where_there_was_none() {
         report.contains("1 file did not compile before either"),
         "{report}"
     );
+}
+
+#[test]
+fn a_step_that_did_not_run_is_said_first_and_is_not_enough_for_strict() {
+    let repository = Repository::new();
+    repository.edit(
+        "#include <Python.h>",
+        "#include <Python.h>\n#include \"not_here.h\"",
+    );
+    repository.git(&["commit", "-qam", "needs more"]);
+    repository.ungil(&["migrate"]);
+    let (status, report, _) = repository.ungil(&["verify"]);
+    assert_eq!(status, 0, "{report}");
+    let first = report.lines().next().unwrap();
+    assert!(
+        first.starts_with("skipped compile")
+            || first.starts_with("not compiled, before neither: m.c:2"),
+        "{report}"
+    );
+    let (status, report, _) = repository.ungil(&["verify", "--strict"]);
+    assert_eq!(status, 3, "{report}");
 }

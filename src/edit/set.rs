@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Edit, Fix};
+use crate::lex::{TokenKind, lex};
 use crate::source::{ByteSpan, FileId};
 
 /// Position of a fix in the run order of the rules, from 0.
@@ -110,7 +111,7 @@ impl EditSet {
             if placed.edit == *edit {
                 return Relation::Same;
             }
-            if overlap(placed.edit.span, edit.span) {
+            if overlap(placed.edit.span, edit.span) || define_the_same(&placed.edit, edit) {
                 relation = Relation::Clash(placed.owner);
             }
         }
@@ -216,6 +217,53 @@ fn overlap(a: ByteSpan, b: ByteSpan) -> bool {
     a.start() < b.end() && b.start() < a.end()
 }
 
+/// Whether two insertions at one place define a function of one name, in different ways.
+fn define_the_same(a: &Edit, b: &Edit) -> bool {
+    a.span.is_empty() && a.span == b.span && {
+        let other = defined(&b.text);
+        defined(&a.text).iter().any(|name| other.contains(name))
+    }
+}
+
+/// The names of the functions that an insertion defines whole.
+fn defined(text: &[u8]) -> Vec<&[u8]> {
+    // Most insertions are statements.
+    if !text.ends_with(b"}") && !text.trim_ascii_end().ends_with(b"}") {
+        return Vec::new();
+    }
+    let tokens = lex(text);
+    let word = |at: usize| {
+        tokens
+            .get(at)
+            .map_or(&b""[..], |token| &text[token.span.range()])
+    };
+    let (mut depth, mut parens, mut name, mut found) = (0, 0, None, Vec::new());
+    for at in 0..tokens.len() {
+        match word(at) {
+            b"{" => {
+                let closes = at.checked_sub(1).is_some_and(|before| word(before) == b")");
+                found.extend(name.take().filter(|_| depth == 0 && closes));
+                depth += 1;
+            }
+            b"}" => depth -= 1,
+            b"(" => {
+                let before = at.checked_sub(1).filter(|&before| {
+                    depth == 0 && parens == 0 && tokens[before].kind == TokenKind::Ident
+                });
+                name = before.map(word).or(name);
+                parens += 1;
+            }
+            b")" => parens -= 1,
+            b"if" | b"while" | b"for" | b"switch" if depth == 0 => return Vec::new(),
+            _ => {}
+        }
+        if depth > 0 {
+            name = None;
+        }
+    }
+    found
+}
+
 fn brace_balance(text: &[u8]) -> i32 {
     text.iter().fold(0, |sum, byte| match byte {
         b'{' => sum + 1,
@@ -255,6 +303,20 @@ mod tests {
         let bytes = apply(TEXT, set.edits(FILE)).bytes;
         let pairs = conflicts.iter().map(|c| (c.kept.0, c.rejected.0)).collect();
         (String::from_utf8(bytes).unwrap(), pairs)
+    }
+
+    #[test]
+    fn two_functions_of_one_name_at_one_place_clash() {
+        let wrapper = |body: &str| {
+            let text = format!("\n\nstatic int\nf(int x)\n{{\n    {body}\n}}");
+            fix(&[(2, 3, "g"), (9, 9, &text)])
+        };
+        let (one, two) = (wrapper("return one(x);"), wrapper("return two(x);"));
+        assert_eq!(merge(&[one.clone(), two]).1, [(0, 1)]);
+        assert_eq!(merge(&[one.clone(), one]).1, []);
+        // Two blocks are two statements.
+        let block = |body: &str| fix(&[(9, 9, &format!("if (x) {{ {body} }}"))]);
+        assert_eq!(merge(&[block("f(1);"), block("f(2);")]).1, []);
     }
 
     #[test]

@@ -108,7 +108,10 @@ fn in_toml(file: &BuildFile<'_>, toml: &Toml) -> Vec<Finding> {
 /// The tool of a requirement that its bounds keep below the version that knows both builds, and
 /// that version: `setuptools<75`.
 fn too_old(requirement: &str) -> Option<(&'static str, &'static str)> {
-    let requirement = requirement.split(';').next()?;
+    let (requirement, marker) = requirement.split_once(';').unwrap_or((requirement, ""));
+    if excludes_free_threading(marker) {
+        return None;
+    }
     let end = requirement.find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_');
     let (name, bounds) = requirement.split_at(end?);
     let (tool, first, known) = match name {
@@ -130,6 +133,52 @@ fn too_old(requirement: &str) -> Option<(&'static str, &'static str)> {
     bounds.split(',').any(ends_below).then_some((tool, first))
 }
 
+/// Whether no free-threaded Python for Windows meets an environment marker:
+/// `python_version < "3.9"`, `sys_platform != "win32" and …`.
+fn excludes_free_threading(marker: &str) -> bool {
+    // Parentheses and `not` are left alone.
+    let is_plain = !marker.is_empty() && !marker.contains(['(', ')']);
+    let mut ways = marker.split(" or ");
+    is_plain && ways.all(|way| way.split(" and ").any(is_never))
+}
+
+/// Whether `name op "value"` is false for free-threaded CPython, 3.13 or later, on Windows.
+fn is_never(test: &str) -> bool {
+    let test = test.trim();
+    let end = test.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.');
+    let Some((name, rest)) = end.map(|end| test.split_at(end)) else {
+        return false;
+    };
+    let rest = rest.trim_start();
+    let quote = rest.find(['"', '\'']).unwrap_or(rest.len());
+    let (operator, value) = rest.split_at(quote);
+    let value = value.trim_matches(['"', '\'']);
+    let own = match name {
+        "python_version" | "python_full_version" => {
+            let version = super::cibuildwheel::version(value);
+            let Some((major, minor, _)) = version else {
+                return false;
+            };
+            return match operator.trim() {
+                "<" => (major, minor) <= (3, 13),
+                "<=" | "==" | "~=" => (major, minor) < (3, 13),
+                _ => false,
+            };
+        }
+        "sys_platform" => "win32",
+        "os_name" => "nt",
+        "platform_system" => "Windows",
+        "implementation_name" => "cpython",
+        "platform_python_implementation" => "CPython",
+        _ => return false,
+    };
+    match operator.trim() {
+        "==" => value != own,
+        "!=" => value == own,
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::too_old;
@@ -140,7 +189,18 @@ mod tests {
         assert!(is_old("setuptools<75"));
         assert!(is_old("setuptools >= 61, < 70.1"));
         assert!(is_old("setuptools==68.2.2"));
-        assert!(is_old("setuptools<75.7; python_version < '3.9'"));
+        assert!(!is_old("setuptools<75.7; python_version < '3.9'"));
+        assert!(is_old("setuptools<75.7; python_version >= '3.9'"));
+        assert!(!is_old(
+            "setuptools<75; sys_platform != \"win32\" and python_version > '3'"
+        ));
+        assert!(is_old(
+            "setuptools<75; sys_platform != 'win32' or python_version > '3'"
+        ));
+        assert!(is_old("setuptools<75; python_version < '3.14'"));
+        assert!(!is_old(
+            "setuptools<75; platform_python_implementation == 'PyPy'"
+        ));
         assert!(is_old("meson<=1.4.2"));
         assert!(!is_old("setuptools>=61"));
         assert!(!is_old("setuptools<81"));

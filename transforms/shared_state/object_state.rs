@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use super::object_body::{other_users, unfit};
 use crate::declare_rule;
 use crate::edit::{Confidence, Fix, Need};
 use crate::preprocess::Place;
-use crate::rule::{Finding, ItemId, Note, Outcome, PackageCx, Refusal};
+use crate::rule::{Finding, ItemId, Note, Outcome, PackageCx};
 use crate::source::{ByteSpan, FileId};
 use crate::state::{Method, ObjectState, object_states};
 use crate::transforms::split::Split;
@@ -56,6 +57,9 @@ declare_rule! {
     /// - A macro makes the method or its head, or the head has no names for its parameters.
     /// - Argument Clinic or another tool wrote the method: `@critical_section` in the input of
     ///   Argument Clinic does the same.
+    /// - The body detaches the thread, or runs Python code on one of the fields: the lock is let go
+    ///   exactly there. Read the field in a section, take a strong reference, leave the section, and
+    ///   use it then. Or it uses the fields of two objects: `Py_BEGIN_CRITICAL_SECTION2`.
     /// - None of the methods that change a field can be split.
     ///
     /// ## Confidence
@@ -79,22 +83,23 @@ const OWN: usize = 0;
 const SHOWN: usize = 4;
 
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    for state in object_states(cx) {
-        findings.extend(finding(cx, &state));
+    let states = object_states(cx);
+    for state in &states {
+        findings.extend(finding(cx, state, &states));
     }
 }
 
-fn finding(cx: &PackageCx<'_>, state: &ObjectState) -> Option<Finding> {
+fn finding(cx: &PackageCx<'_>, state: &ObjectState, all: &[ObjectState]) -> Option<Finding> {
     let writer = state
         .methods
         .iter()
         .find(|method| !method.writes.is_empty())?;
     let (file, span) = name_place(cx, writer.item)?;
-    let outcome = match fix(cx, state) {
+    let outcome = match fix(cx, state, all) {
         Ok(fix) => Outcome::Fix(fix),
         Err(why) => Outcome::Manual(format!(
-            "{why}: hold the lock of the object around each use of these fields, with \
-             `Py_BEGIN_CRITICAL_SECTION(self)` around the body of each method"
+            "{why}; hold the lock of the object around each use of these fields, with \
+             `Py_BEGIN_CRITICAL_SECTION(self)`"
         )),
     };
     Some(Finding {
@@ -172,12 +177,43 @@ fn name_place(cx: &PackageCx<'_>, item: ItemId) -> Option<(FileId, ByteSpan)> {
     })
 }
 
+/// Another type of which a method of `state` is a method as well: it stands in a file that is
+/// included once for each type.
+///
+/// ```c
+/// #define SELF IntMap
+/// #include "map_template.h"
+/// #define SELF StrMap
+/// #include "map_template.h"
+/// ```
+fn twin<'s>(cx: &PackageCx<'_>, state: &ObjectState, all: &'s [ObjectState]) -> Option<&'s str> {
+    let places = |state: &ObjectState| -> BTreeSet<_> {
+        let methods = state.methods.iter();
+        methods
+            .filter_map(|method| name_place(cx, method.item))
+            .collect()
+    };
+    let own = places(state);
+    let mut others = all
+        .iter()
+        .filter(|other| other.type_name != state.type_name);
+    let twin = others.find(|other| !places(other).is_disjoint(&own))?;
+    Some(&twin.type_name)
+}
+
 /// Splits all methods of the type that can be split.
-fn fix(cx: &PackageCx<'_>, state: &ObjectState) -> Result<Fix, &'static str> {
+fn fix(cx: &PackageCx<'_>, state: &ObjectState, all: &[ObjectState]) -> Result<Fix, String> {
+    if let Some(other) = twin(cx, state, all) {
+        return Err(format!("`{other}` has the same methods, from one text"));
+    }
     let mut splits: Vec<Split<'_>> = Vec::new();
-    let mut refused: Vec<(String, Refusal)> = Vec::new();
+    let mut refused: Vec<(String, String)> = Vec::new();
     let mut first = None;
     for method in &state.methods {
+        if let Some(why) = unfit(cx, state, method) {
+            refused.push((name_of(cx, method), why));
+            continue;
+        }
         match Split::new(cx, method.item) {
             // Variants of other configurations share their text.
             Ok(split) if splits.iter().any(|old| old.is_same_text(&split)) => {}
@@ -185,13 +221,15 @@ fn fix(cx: &PackageCx<'_>, state: &ObjectState) -> Result<Fix, &'static str> {
                 splits.push(split);
                 first = first.or((!method.writes.is_empty()).then_some(()));
             }
-            Err(refusal) => refused.push((name_of(cx, method), refusal)),
+            Err(refusal) => refused.push((name_of(cx, method), refusal.to_owned())),
         }
     }
     if first.is_none() {
         return Err(refused
             .first()
-            .map_or("no method was understood", |(_, why)| *why));
+            .map_or("no method was understood".to_owned(), |(name, why)| {
+                format!("`{name}`: {why}")
+            }));
     }
     let mut fix = Fix::safe(format!(
         "lock objects of `{}` in their methods",
@@ -207,7 +245,15 @@ fn fix(cx: &PackageCx<'_>, state: &ObjectState) -> Result<Fix, &'static str> {
         function: "Py_BEGIN_CRITICAL_SECTION",
     };
     fix.needs.extend(files.into_iter().map(section));
-    fix.assume("these fields of an object are used by its own methods only");
+    let users = other_users(cx, state);
+    fix.assume(match users.is_empty() {
+        true => "calls of these methods on one object may wait for each other".to_owned(),
+        false => format!(
+            "{} {} these fields too, without the lock of the object",
+            listed(users.iter().map(String::as_str)),
+            if users.len() == 1 { "uses" } else { "use" }
+        ),
+    });
     for (name, why) in refused {
         fix.assume(format!("`{name}` gets its lock by hand: {why}"));
     }

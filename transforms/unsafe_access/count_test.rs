@@ -90,7 +90,7 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             }
         }
     }
-    settle(found, findings);
+    settle(cx, found, findings);
 }
 
 /// What a comparison says of a count.

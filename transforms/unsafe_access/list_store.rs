@@ -60,7 +60,7 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     }
     let types = Types::new(cx.program);
     let found = sites.iter().filter_map(|site| finding(cx, &types, *site));
-    settle(found.collect(), findings);
+    settle(cx, found.collect(), findings);
 }
 
 fn finding(cx: &PackageCx<'_>, types: &Types<'_>, site: CallSite) -> Option<Finding> {

@@ -82,9 +82,11 @@ fn note_at(cx: &PackageCx<'_>, item: ItemId, expr: ExprId, text: &str) -> Option
     Some(Note { file, span, text })
 }
 
-/// Sorts the findings by place; variants for other configurations, and uses of one macro, say the
+/// Sorts the findings by place, but for those in text that only builds with the GIL compile;
+/// variants for other configurations, and uses of one macro, say the
 /// same again.
-fn settle(mut found: Vec<Finding>, findings: &mut Vec<Finding>) {
+fn settle(cx: &PackageCx<'_>, mut found: Vec<Finding>, findings: &mut Vec<Finding>) {
+    found.retain(|finding| !cx.program.needs_gil(finding.file, finding.span.start()));
     found.sort_by(|a, b| (a.file, a.span, &a.message).cmp(&(b.file, b.span, &b.message)));
     found.dedup_by(|b, a| (a.file, a.span) == (b.file, b.span));
     findings.append(&mut found);

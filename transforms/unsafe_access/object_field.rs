@@ -82,7 +82,7 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         found.extend(all.filter_map(|(number, _)| look.finding(ExprId(number))));
     }
     drop_inner(&mut found);
-    settle(found, findings);
+    settle(cx, found, findings);
 }
 
 /// Leaves out what the fix of another finding rewrites as well: `a->ob_type` in

@@ -80,7 +80,7 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         };
         look.findings(&mut found);
     }
-    settle(found, findings);
+    settle(cx, found, findings);
 }
 
 /// Memory that was made for the items of a container.

@@ -327,3 +327,18 @@ static long f(PyObject *o, PyLongObject *number)
       by hand: use `_PyLong_Sign`, `PyLong_AsNativeBytes` to read the value and `PyLong_FromNativeBytes` to make one: `Py_SIZE` is not for an int
     ");
 }
+
+#[test]
+fn text_that_only_builds_with_the_gil_compile_is_silent() {
+    let told = |guard: &str| {
+        run_triaged(
+            &DIRECT_OBJECT_FIELD,
+            &format!(
+                "static PyTypeObject *f(PyObject *o)\n{{\n{guard}\n    return o->ob_type;\n#else\n    \
+                 return Py_TYPE(o);\n#endif\n}}\nPyObject *g(PyObject *o) {{ return (PyObject *)f(o); }}\n"
+            ),
+        )
+    };
+    assert_eq!(told("#ifndef Py_GIL_DISABLED"), "");
+    assert!(told("#ifdef FAST").contains("ob_type"));
+}

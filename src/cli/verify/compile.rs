@@ -37,7 +37,7 @@ pub(super) fn changed_files(run: &Session, before: &Bytes) -> Step {
         ));
     }
     let compiler = Compiler { run, headers };
-    let (mut good, mut untold, mut details) = (0, 0, Vec::new());
+    let (mut good, mut untold, mut details) = (0, Vec::new(), Vec::new());
     for (&id, old) in before {
         let file = run.package.files.get(id);
         if run.package.info(id).kind != FileKind::C {
@@ -45,23 +45,29 @@ pub(super) fn changed_files(run: &Session, before: &Bytes) -> Step {
         }
         match compiler.accepts(file, file.bytes()) {
             Ok(()) => good += 1,
-            Err(_) if compiler.accepts(file, old).is_err() => untold += 1,
-            Err(errors) => details.push(errors),
+            Err(errors) => match compiler.accepts(file, old) {
+                Ok(()) => details.push(errors),
+                Err(before) => {
+                    let first = before.lines().next().unwrap_or_default();
+                    untold.push(format!("not compiled, before neither: {first}"));
+                }
+            },
         }
     }
     let count = |files| counted(files, "file", "files");
-    let more = match untold {
+    let more = match untold.len() {
         0 => String::new(),
         files => format!("; {} did not compile before either", count(files)),
     };
     let outcome = match (details.is_empty(), good) {
         (false, _) => Outcome::Failed,
         (true, 0) => Outcome::Skipped,
+        (true, _) if !untold.is_empty() => Outcome::Skipped,
         (true, _) => Outcome::Ok,
     };
     let good = count(good + details.len());
     Step {
-        details,
+        details: details.into_iter().chain(untold).collect(),
         ..Step::new(
             outcome,
             format!("compile: {good} with cc for Python {version}{more}"),

@@ -25,7 +25,7 @@ pub(super) fn run(args: &VerifyArgs, talk: &Talk) -> anyhow::Result<Status> {
     let baseline = Baseline::choose(&run, args)?;
     let report = verify(&run, &baseline, &args.checks, talk)?;
     write_results(report.text().as_bytes())?;
-    let doubtful = report.steps.iter().any(|step| step.doubtful);
+    let doubtful = report.steps.iter().any(Step::is_doubtful);
     Ok(match report.failure() {
         Some(_) => Status::Findings,
         None if run.settings.strict && doubtful => Status::CoverageGap,
@@ -98,7 +98,15 @@ impl Step {
     }
 }
 
+impl Step {
+    /// Whether it left something open: what did not run proves nothing.
+    fn is_doubtful(&self) -> bool {
+        self.doubtful || self.outcome == Outcome::Skipped
+    }
+}
+
 impl Report {
+    /// What did not run is said first: all else is proven without it.
     fn text(&self) -> String {
         let step = |step: &Step| {
             let word = match step.outcome {
@@ -113,7 +121,9 @@ impl Report {
                 .collect();
             format!("{details}{word:8}{}\n", step.what)
         };
-        self.steps.iter().map(step).collect()
+        let mut steps: Vec<&Step> = self.steps.iter().collect();
+        steps.sort_by_key(|step| step.outcome != Outcome::Skipped);
+        steps.into_iter().map(step).collect()
     }
 
     /// What failed first.

@@ -82,7 +82,7 @@ declare_rule! {
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let asked = callers(cx, LOOKUPS).into_iter();
     let found = asked.flat_map(|(item, function)| Look::new(cx, item, function).findings());
-    settle(found.collect(), findings);
+    settle(cx, found.collect(), findings);
 }
 
 struct Look<'a> {
