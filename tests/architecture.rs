@@ -31,6 +31,7 @@ const LAYERS: &[&str] = &[
     "modules",
     "sections",
     "state",
+    "writes",
     "strong",
     "validate",
     "package",
