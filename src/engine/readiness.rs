@@ -34,6 +34,8 @@ pub enum OpenKind {
     DetachedCall,
     /// Items and fields of objects that are used around the API, and counts taken for proofs.
     ObjectAccess,
+    /// Memory that is allocated in one domain and used, or released, as of another.
+    Memory,
     /// Functions that were not understood, which may hide any of these.
     NotUnderstood,
 }
@@ -44,6 +46,7 @@ impl OpenKind {
         match rule.code.get(..3)? {
             "UG1" => Some(Self::BorrowedReference),
             "UG3" => Some(Self::CriticalSection),
+            "UG4" if matches!(rule.code, "UG401" | "UG402") => Some(Self::Memory),
             "UG5" if rule.name == "unlocked-object-state" => Some(Self::ObjectState),
             "UG5" => Some(Self::StaticVariable),
             // The others of this group block or deadlock; nothing is read half written.
@@ -83,6 +86,7 @@ impl fmt::Display for Counted {
             OpenKind::ObjectState => ("type with unlocked fields", "types with unlocked fields"),
             OpenKind::DetachedCall => ("detached call", "detached calls"),
             OpenKind::ObjectAccess => ("unsafe object access", "unsafe object accesses"),
+            OpenKind::Memory => ("wrong memory domain", "wrong memory domains"),
             OpenKind::NotUnderstood => (
                 "function that was not understood",
                 "functions that were not understood",
@@ -147,7 +151,9 @@ impl Open {
                 Why::Writes => "methods reach these writes without a lock that is seen",
                 Why::Member => "Python may replace these references while they are used",
                 Why::Calls => "threads may be in these calls with the same data at one time",
-                Why::Unread => "these were not read",
+                Why::Unread => {
+                    "no file that was read defines these, or tells all that others do to them"
+                }
             };
             format!("{what}: {}", shown(names))
         }));

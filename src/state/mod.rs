@@ -14,7 +14,7 @@ pub use fields::{Method, ObjectState, object_states};
 pub use kind::{Kind, Lazy};
 pub use locks::{Locks, holds_lock_by_name, releases_lock_by_name, takes_lock_by_name};
 pub use own::Own;
-pub use phase::{alone, reachable};
+pub use phase::{alone, reachable, words_of_others};
 pub use roots::{Path, root};
 pub use variables::{Variable, Write, inventory};
 pub use writes::How;

@@ -78,7 +78,8 @@ pub fn reachable<'a>(cx: &PackageCx<'a>) -> Option<BTreeSet<&'a str>> {
 
 /// The words of files that are not looked at: generated code, other languages. Headers that only
 /// declare are included by those that are.
-fn words_of_others<'a>(cx: &PackageCx<'a>) -> FxHashSet<&'a [u8]> {
+#[must_use]
+pub fn words_of_others<'a>(cx: &PackageCx<'a>) -> FxHashSet<&'a [u8]> {
     let read: FxHashSet<FileId> = cx.program.items.iter().map(|item| item.place.0).collect();
     let is_included = |id| cx.program.includes.is_included(id);
     let files = cx.program.files.iter();

@@ -4,7 +4,7 @@ use super::Why;
 use super::body::Body;
 use super::value::{Kinds, Value};
 use super::walk::Context;
-use crate::ast::{ExprId, ExprKind, Name, UnaryOp};
+use crate::ast::{ExprId, ExprKind, LocalId, Name, UnaryOp};
 use crate::capi::{Gives, Returns, effects, writes};
 use crate::rule::ItemId;
 
@@ -74,7 +74,7 @@ impl<'a> Body<'_, '_, 'a> {
                     () => Callee::Named(name),
                 }
             }
-            ExprKind::Name(Name::Local(_)) => of(candidates()),
+            ExprKind::Name(Name::Local(local)) if self.is_seen(*local) => of(candidates()),
             ExprKind::Unary {
                 op: UnaryOp::Deref,
                 operand,
@@ -84,6 +84,26 @@ impl<'a> Body<'_, '_, 'a> {
             ExprKind::Member { field, .. } if targets.fields.contains(&**field) => of(candidates()),
             _ => Callee::Pointer,
         }
+    }
+
+    /// Whether all that a local pointer to a function may hold is seen: it is a parameter, or given
+    /// functions, and fields that hold such.
+    fn is_seen(&self, local: LocalId) -> bool {
+        let tree = self.tree();
+        let fields = &self.walk.targets.fields;
+        let is_known = |value: ExprId| match &tree.expr(tree.without_casts(value)).kind {
+            ExprKind::Name(Name::Global(name)) => self.walk.is_function(name),
+            ExprKind::Member { field, .. } => fields.contains(&**field),
+            _ => false,
+        };
+        let values = || {
+            tree.stores()
+                .filter(|(to, _)| *to == local)
+                .map(|(_, value)| value)
+        };
+        let mut given = values().filter(|&value| !tree.is_null(value)).peekable();
+        let is_param = tree.local(local).is_param;
+        (is_param || given.peek().is_some()) && given.all(is_known)
     }
 
     /// Functions of the package that a function which was not read gets, and may call with what

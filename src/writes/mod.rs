@@ -22,6 +22,7 @@
 mod body;
 mod calls;
 mod members;
+mod shape;
 mod targets;
 mod unread;
 mod value;

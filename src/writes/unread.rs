@@ -5,6 +5,7 @@ use crate::capi::{effects, writes};
 use crate::roles::Role;
 use crate::rule::PackageCx;
 use crate::source::{ByteSpan, FileId};
+use crate::state::{inventory, words_of_others};
 
 /// Members of tables that hold something else than a function of the package.
 const DATA: [&str; 25] = [
@@ -52,6 +53,24 @@ pub(super) fn unread(cx: &PackageCx<'_>) -> Vec<Left> {
         span: place(cx, file, name),
         function: String::new(),
         what: name.to_owned(),
+        why: Why::Unread,
+    });
+    left.chain(variables(cx)).collect()
+}
+
+/// The variables that files name which were not read, and may write.
+fn variables(cx: &PackageCx<'_>) -> Vec<Left> {
+    let others = words_of_others(cx);
+    let shared = inventory(cx).into_iter().filter(|variable| {
+        let is_open = !variable.is_static && variable.local.is_none() && !variable.is_guarded;
+        let is_type = variable.ty.name() == Some("PyTypeObject");
+        is_open && !is_type && others.contains(variable.name.as_bytes())
+    });
+    let left = shared.map(|variable| Left {
+        file: variable.place.0,
+        span: variable.place.1,
+        function: String::new(),
+        what: variable.name,
         why: Why::Unread,
     });
     left.collect()

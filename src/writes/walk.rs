@@ -13,7 +13,7 @@ use crate::ast::{ExprId, Function, Storage, Type};
 use crate::program::Types;
 use crate::rule::{ItemId, PackageCx};
 use crate::source::FileId;
-use crate::state::{Locks, Variable, inventory, object_states};
+use crate::state::{Locks, Variable, inventory, object_states, words_of_others};
 
 /// Contexts of one function after which it is looked at as if all it gets were shared.
 const MAX_CONTEXTS: usize = 24;
@@ -124,14 +124,25 @@ impl<'c, 'a> Walk<'c, 'a> {
                 });
             }
         }
+        let others = words_of_others(self.cx);
         for (item, function) in functions(self.cx) {
+            let is_named = !function.is_static && others.contains(function.name.as_bytes());
             let is_target = self.targets.by_arity.get(&function.params.len());
             let is_target = is_target.is_some_and(|all| all.contains(&item));
             let is_met = self.contexts.contains_key(&item);
-            if is_target && !is_met && !self.targets.alone.contains(&function.name) {
+            // What files that were not read name, they may call with anything.
+            if (is_named && !self.is_init(item, function) || is_target && !is_met)
+                && !self.targets.alone.contains(&function.name)
+            {
                 self.visit_unknown(item, function);
             }
         }
+    }
+
+    fn is_init(&self, item: ItemId, function: &Function) -> bool {
+        let roles = self.cx.roles().into_iter();
+        let mut roles = roles.flat_map(|roles| roles.of(self.cx.item(item), function));
+        roles.any(|role| role.is_module_init()) || function.name == "main"
     }
 
     /// The parameters with which Python calls a function, once for each of its roles.
