@@ -2,18 +2,12 @@
 
 use super::Why;
 use super::body::Body;
+use super::targets::DESTROYING;
 use super::value::{Kinds, Value};
 use super::walk::Context;
 use crate::ast::{ExprId, ExprKind, LocalId, Name, UnaryOp};
 use crate::capi::{Gives, Returns, effects, writes};
 use crate::rule::ItemId;
-
-/// Functions whose arguments they call where nobody else is: destructors of capsules.
-const DESTROYING: [&str; 3] = [
-    "PyCapsule_New",
-    "PyCObject_FromVoidPtr",
-    "PyCObject_FromVoidPtrAndDesc",
-];
 
 /// What a call goes to.
 enum Callee<'t> {

@@ -33,6 +33,7 @@ impl Targets {
             alone: alone.iter().map(|name| (*name).to_owned()).collect(),
             ..Self::default()
         };
+        targets.alone.extend(destructors(cx));
         for (id, function) in functions(cx) {
             if is_address_taken(cx, function)
                 && cx
@@ -60,6 +61,29 @@ impl Targets {
         targets
     }
 }
+
+/// The functions that capsules are made with: nobody else has the capsule when they run.
+fn destructors(cx: &PackageCx<'_>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (_, function) in functions(cx) {
+        let tree = &function.tree;
+        for (call, _) in tree.calls().filter(|(_, name)| DESTROYING.contains(name)) {
+            let args = tree.call(call).map_or(&[][..], |(_, args)| args);
+            let names = args
+                .iter()
+                .filter_map(|&arg| tree.callee_name(tree.without_casts(arg)));
+            found.extend(names.map(str::to_owned));
+        }
+    }
+    found
+}
+
+/// Functions that get the destructor of what they make.
+pub(super) const DESTROYING: [&str; 3] = [
+    "PyCapsule_New",
+    "PyCObject_FromVoidPtr",
+    "PyCObject_FromVoidPtrAndDesc",
+];
 
 fn is_address_taken(cx: &PackageCx<'_>, function: &Function) -> bool {
     cx.call_index().is_mentioned(&function.name)
