@@ -38,6 +38,7 @@ pub mod strong;
 #[cfg(test)]
 mod testing;
 pub mod validate;
+pub mod writes;
 
 #[path = "../transforms/mod.rs"]
 pub mod transforms;

@@ -32,6 +32,7 @@ const LAYERS: &[&str] = &[
     "modules",
     "sections",
     "state",
+    "writes",
     "strong",
     "validate",
     "package",

@@ -57,6 +57,7 @@ fn each_setting_names_its_origin() {
     include-dirs = []  # default
     define = ["A=1"]  # -D
     strict = true  # pyproject.toml:7
+    thread-safe = []  # default
 
     [per-file-ignores]  # pyproject.toml:10
     "vendor/" = ["UG1"]

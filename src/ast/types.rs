@@ -9,6 +9,8 @@ pub struct Type {
     pub is_const: bool,
     /// `volatile` or `_Atomic` at this level.
     pub is_volatile: bool,
+    /// `_Atomic` at this level.
+    pub is_atomic: bool,
     /// The name is known to stand for a number.
     pub names_number: bool,
 }
@@ -55,6 +57,7 @@ impl Type {
             kind,
             is_const: false,
             is_volatile: false,
+            is_atomic: false,
             names_number: false,
         }
     }

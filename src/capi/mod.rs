@@ -11,6 +11,7 @@ mod slots;
 mod stable;
 mod version;
 mod words;
+mod writes;
 
 pub use arg_format::{Stored, builds_plainly, overwrites, stored};
 pub use build_format::{Built, built};
@@ -28,6 +29,7 @@ pub use slots::slot_gives_new;
 pub use stable::{FIRST_ABI3T, OutsideAbi3t};
 pub use version::{BadVersion, PyVersion};
 pub use words::{is_un, words_of};
+pub use writes::{Gives, Writes, writes};
 
 /// Preprocessor definitions that stand for `<Python.h>`: only the macros that change syntax or
 /// control flow. Everything else in the C API stays a call, which [`effects`] knows.

@@ -214,10 +214,10 @@ fn readiness(module: &ModuleStatus) -> String {
     if !module.open.is_complete {
         return format!("Module `{name}`: not all rules about races ran");
     }
-    if module.open.is_up_to_libraries() && module.declared == Declared::Review {
+    if module.open.has_left() {
         return format!(
-            "Module `{name}` is ready to run without the GIL as far as its own code goes; see what \
-             the fix that declares it asks"
+            "Module `{name}` has no finding that is open, but methods reach writes or calls for which \
+             nothing accounts; the fix that declares it names them"
         );
     }
     let declared = match module.declared {

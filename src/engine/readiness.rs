@@ -13,8 +13,8 @@ use crate::edit::Confidence;
 use crate::package::Package;
 use crate::rule::{Finding, Outcome, PackageCx, Rule, Suppression, suppressions};
 use crate::source::FileId;
-use crate::state::{capsule_uses, library_calls};
 use crate::transforms;
+use crate::writes::{Left, Why, left};
 
 /// Most names that an assumption lists.
 const SHOWN: usize = 6;
@@ -34,6 +34,8 @@ pub enum OpenKind {
     DetachedCall,
     /// Items and fields of objects that are used around the API, and counts taken for proofs.
     ObjectAccess,
+    /// Memory that is allocated in one domain and used, or released, as of another.
+    Memory,
     /// Functions that were not understood, which may hide any of these.
     NotUnderstood,
 }
@@ -44,6 +46,7 @@ impl OpenKind {
         match rule.code.get(..3)? {
             "UG1" => Some(Self::BorrowedReference),
             "UG3" => Some(Self::CriticalSection),
+            "UG4" if matches!(rule.code, "UG401" | "UG402") => Some(Self::Memory),
             "UG5" if rule.name == "unlocked-object-state" => Some(Self::ObjectState),
             "UG5" => Some(Self::StaticVariable),
             // The others of this group block or deadlock; nothing is read half written.
@@ -83,6 +86,7 @@ impl fmt::Display for Counted {
             OpenKind::ObjectState => ("type with unlocked fields", "types with unlocked fields"),
             OpenKind::DetachedCall => ("detached call", "detached calls"),
             OpenKind::ObjectAccess => ("unsafe object access", "unsafe object accesses"),
+            OpenKind::Memory => ("wrong memory domain", "wrong memory domains"),
             OpenKind::NotUnderstood => (
                 "function that was not understood",
                 "functions that were not understood",
@@ -101,9 +105,8 @@ pub struct Open {
     pub is_complete: bool,
     /// Static variables by name.
     statics: BTreeSet<String>,
-    /// Functions of libraries and behind pointers that methods hand state of their object to, and
-    /// those that use what is behind a capsule; empty while anything else is open.
-    libraries: BTreeSet<String>,
+    /// What methods reach and nothing accounts for, in words, by why.
+    left: BTreeMap<Why, BTreeSet<String>>,
 }
 
 impl Open {
@@ -113,10 +116,10 @@ impl Open {
         self.kinds.values().sum()
     }
 
-    /// Whether threads might only meet in what libraries keep for an object.
+    /// Whether methods reach a write, or a function that was not read, for which nothing accounts.
     #[must_use]
-    pub fn is_up_to_libraries(&self) -> bool {
-        self.kinds.is_empty() && !self.libraries.is_empty()
+    pub fn has_left(&self) -> bool {
+        !self.left.is_empty()
     }
 
     /// The counts in words: `2 borrowed references, 1 static variable`.
@@ -131,24 +134,30 @@ impl Open {
 
     /// What a person has to settle; `None` if nothing is open.
     fn sentence(&self) -> Option<String> {
-        if self.is_up_to_libraries() {
-            return Some(format!(
-                "threads may run these on the state of one object at the same time: {}",
-                shown(&self.libraries)
-            ));
+        let mut parts = Vec::new();
+        if !self.kinds.is_empty() {
+            let mut open = format!("left to settle: {}", self.in_words());
+            if !self.statics.is_empty() {
+                open += &format!(" (static: {})", shown(&self.statics));
+            }
+            parts.push(open);
+        } else if !self.is_complete {
+            let rest = "nothing else in this module keeps shared mutable state without a lock: \
+                        static variables, caches, fields of objects, the C libraries it calls";
+            parts.push(rest.to_owned());
         }
-        if self.kinds.is_empty() {
-            return (!self.is_complete).then(|| {
-                "nothing else in this module keeps shared mutable state without a lock: static \
-                 variables, caches, fields of objects, the C libraries it calls"
-                    .to_owned()
-            });
-        }
-        let mut sentence = format!("left to settle: {}", self.in_words());
-        if !self.statics.is_empty() {
-            sentence += &format!(" (static: {})", shown(&self.statics));
-        }
-        Some(sentence)
+        parts.extend(self.left.iter().map(|(why, names)| {
+            let what = match why {
+                Why::Writes => "methods reach these writes without a lock that is seen",
+                Why::Member => "Python may replace these references while they are used",
+                Why::Calls => "threads may be in these calls with the same data at one time",
+                Why::Unread => {
+                    "no file that was read defines these, or tells all that others do to them"
+                }
+            };
+            format!("{what}: {}", shown(names))
+        }));
+        (!parts.is_empty()).then(|| parts.join("; "))
     }
 }
 
@@ -157,7 +166,10 @@ fn shown(names: &BTreeSet<String>) -> String {
     let first: Vec<String> = names
         .iter()
         .take(SHOWN)
-        .map(|name| format!("`{name}`"))
+        .map(|name| match name.starts_with('`') {
+            true => name.clone(),
+            false => format!("`{name}`"),
+        })
         .collect();
     match names.len().saturating_sub(SHOWN) {
         0 => first.join(", "),
@@ -172,9 +184,8 @@ pub(super) struct Readiness<'c, 'a> {
     comments: BTreeMap<FileId, Vec<Suppression>>,
     /// The files of the modules, by the file of their `PyInit_` function.
     files: BTreeMap<FileId, FxHashSet<FileId>>,
-    /// What [`Open::libraries`] lists, with the file of the code that calls or writes; looked for
-    /// once a module has nothing else open.
-    libraries: OnceCell<BTreeSet<(FileId, String)>>,
+    /// What [`Open::left`] lists, looked for once a module is asked for.
+    left: OnceCell<BTreeMap<FileId, BTreeSet<Left>>>,
 }
 
 impl<'c, 'a> Readiness<'c, 'a> {
@@ -191,7 +202,7 @@ impl<'c, 'a> Readiness<'c, 'a> {
             is_complete,
             comments: comments.collect(),
             files: files_of_modules(cx, package),
-            libraries: OnceCell::new(),
+            left: OnceCell::new(),
         }
     }
 
@@ -225,16 +236,27 @@ impl<'c, 'a> Readiness<'c, 'a> {
         if !gaps.is_empty() {
             open.kinds.insert(OpenKind::NotUnderstood, gaps.len());
         }
-        if open.kinds.is_empty() {
-            let libraries = self.libraries.get_or_init(|| {
-                let mut uses = library_calls(self.cx);
-                uses.extend(capsule_uses(self.cx));
-                uses
-            });
-            let libraries = libraries.iter().filter(|(file, _)| own.contains(file));
-            open.libraries = libraries.map(|(_, name)| name.clone()).collect();
+        if self.is_complete {
+            let left = self.left.get_or_init(|| left(self.cx));
+            let own = left.iter().filter(|(entry, _)| own.contains(entry));
+            for it in own.flat_map(|(_, left)| left) {
+                let of = open.left.entry(it.why).or_default();
+                of.insert(self.in_words(it));
+            }
         }
         open
+    }
+
+    /// `` `s->n` in `f` (m.c:12) ``
+    fn in_words(&self, left: &Left) -> String {
+        let file = self.cx.file(left.file);
+        let line = file.position(left.span.start()).line.0;
+        let name = file.path().file_name().unwrap_or_default().display();
+        let function = match left.function.is_empty() {
+            true => String::new(),
+            false => format!(" in `{}`", left.function),
+        };
+        format!("`{}`{function} ({name}:{line})", left.what)
     }
 
     /// Whether nothing is left to do: the use is proven safe, this run repairs it, or a comment

@@ -35,6 +35,22 @@ pub(super) fn stated(text: &str) -> Option<Stated> {
     Some(stated)
 }
 
+/// The functions of which a directive says that threads may call them at once:
+/// `thread-safe(uv_*, deflate) -- as their manual has it`. `None` for other directives.
+pub(super) fn thread_safe(text: &str) -> Option<Vec<&str>> {
+    let inner = text.trim().strip_prefix("thread-safe(")?;
+    let (names, _) = inner.split_once(')')?;
+    let names: Vec<&str> = names.split(',').map(str::trim).collect();
+    let is_name = |name: &&str| {
+        let name = name.strip_suffix('*').unwrap_or(name);
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|it| it == b'_' || it.is_ascii_alphanumeric())
+    };
+    names.iter().all(is_name).then_some(names)
+}
+
 /// What stands behind the mark, up to the end of the line.
 #[must_use]
 pub fn directive(file: &SourceFile, mark: ByteOffset) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use memchr::memmem;
 
-use super::comment::{MARK, covered_lines, directive, marks, stated};
+use super::comment::{MARK, covered_lines, directive, marks, stated, thread_safe};
 use super::{Functions, Reference, Stated};
 use crate::lex::{Token, TokenKind};
 use crate::preprocess::FileIndex;
@@ -207,6 +207,11 @@ impl Head<'_> {
 /// what the comment is about.
 fn comments(file: &SourceFile, index: &FileIndex, functions: &mut Functions) {
     let tokens = index.tokens();
+    for mark in marks(file, tokens) {
+        for name in thread_safe(&directive(file, mark)).into_iter().flatten() {
+            functions.add_thread_safe(name);
+        }
+    }
     let said = marks(file, tokens).into_iter().filter_map(|mark| {
         let stated = stated(&directive(file, mark))?;
         Some((covered_lines(file, tokens, mark), stated))

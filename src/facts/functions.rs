@@ -43,6 +43,8 @@ impl Stated {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Functions {
     by_name: BTreeMap<Box<str>, Stated>,
+    /// Names, or their beginnings in front of a `*`, of functions that threads may call at once.
+    thread_safe: BTreeSet<Box<str>>,
     /// Words that say no more than that a function returns a borrowed reference; `None` where it is
     /// also said in another way.
     marks: BTreeMap<Box<str>, Option<Vec<(FileId, ByteSpan)>>>,
@@ -78,6 +80,24 @@ impl Functions {
         for (name, stated) in &other.by_name {
             self.amend(name, stated);
         }
+        self.thread_safe.extend(other.thread_safe.iter().cloned());
+    }
+
+    /// Notes that threads may call `name` at once, whatever they give it; `prefix_*` stands for all
+    /// functions that begin so.
+    pub fn add_thread_safe(&mut self, name: &str) {
+        self.thread_safe.insert(name.into());
+    }
+
+    /// Whether it is said that threads may call the function at once.
+    #[must_use]
+    pub fn is_thread_safe(&self, name: &str) -> bool {
+        self.thread_safe
+            .iter()
+            .any(|it| match it.strip_suffix('*') {
+                Some(start) => !start.is_empty() && name.starts_with(start),
+                None => **it == *name,
+            })
     }
 
     /// What is said of `name`.

@@ -22,5 +22,7 @@ pub use guarded::{GuardedBy, guarded_fields, guards};
 /// Whether the text of a directive states a fact.
 #[must_use]
 pub fn is_fact(text: &str) -> bool {
-    guarded::lock(text).is_some() || comment::stated(text).is_some()
+    guarded::lock(text).is_some()
+        || comment::stated(text).is_some()
+        || comment::thread_safe(text).is_some()
 }

@@ -210,6 +210,7 @@ fn pointer(target: Type, qualifiers: &[Node<PointerQualifier>]) -> Type {
                 let (is_const, is_volatile) = qualifier_flags(&word.node);
                 ty.is_const |= is_const;
                 ty.is_volatile |= is_volatile;
+                ty.is_atomic |= matches!(word.node, lang_c::ast::TypeQualifier::Atomic);
             }
             PointerQualifier::Extension(_) => {}
         }

@@ -108,6 +108,7 @@ impl Lowerer<'_> {
             TypeSpecifier::Atomic(inner) => {
                 let inner = self.type_name(inner);
                 builder.is_volatile = true;
+                builder.is_atomic = true;
                 builder.kind = Some(inner.kind);
             }
             TypeSpecifier::Struct(node) => self.struct_specifier(builder, &node.node),
@@ -187,6 +188,7 @@ struct Builder {
     names_number: bool,
     is_const: bool,
     is_volatile: bool,
+    is_atomic: bool,
     storage: Storage,
     thread_local: bool,
     is_register: bool,
@@ -202,6 +204,7 @@ impl Default for Builder {
             names_number: false,
             is_const: false,
             is_volatile: false,
+            is_atomic: false,
             storage: Storage::None,
             thread_local: false,
             is_register: false,
@@ -227,6 +230,7 @@ impl Builder {
         let (is_const, is_volatile) = qualifier_flags(qualifier);
         self.is_const |= is_const;
         self.is_volatile |= is_volatile;
+        self.is_atomic |= matches!(qualifier, TypeQualifier::Atomic);
     }
 
     fn finish(self) -> Specifiers {
@@ -242,6 +246,7 @@ impl Builder {
             names_number,
             is_const: self.is_const,
             is_volatile: self.is_volatile,
+            is_atomic: self.is_atomic,
         };
         Specifiers {
             ty,

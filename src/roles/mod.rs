@@ -175,6 +175,13 @@ impl Roles {
         found.into_iter().flatten()
     }
 
+    /// All functions that tables and slots name, with the file of the translation unit and each of
+    /// their roles.
+    pub fn functions(&self) -> impl Iterator<Item = (FileId, &str, &Role)> {
+        let all = self.by_unit.iter();
+        all.flat_map(|((unit, name), roles)| roles.iter().map(move |role| (*unit, &**name, role)))
+    }
+
     fn add(&mut self, unit: FileId, function: &str, role: Role) {
         let unit = (unit, function.into());
         self.by_unit.entry(unit).or_default().insert(role.clone());

@@ -1,10 +1,8 @@
 //! State that threads share: the static variables of a package and the fields of its objects, with
 //! the places that write them once other threads may be there.
 
-mod capsules;
 mod fields;
 mod kind;
-mod libraries;
 mod locks;
 mod own;
 mod phase;
@@ -12,14 +10,13 @@ mod roots;
 mod variables;
 mod writes;
 
-pub use capsules::capsule_uses;
 pub use fields::{Method, ObjectState, object_states};
 pub use kind::{Kind, Lazy};
-pub use libraries::library_calls;
 pub use locks::{
     Locks, begins_section, holds_lock_by_name, releases_lock_by_name, takes_lock_by_name,
 };
 pub use own::Own;
+pub use phase::{alone, reachable, words_of_others};
 pub use roots::{Path, root};
 pub use variables::{Variable, Write, inventory};
 pub use writes::How;

@@ -17,10 +17,8 @@ const AT_EXIT: &[&str] = &["atexit", "Py_AtExit", "pthread_atfork"];
 /// down, programs with their `main`, what `pthread_once` calls, constructors of the compiler, and
 /// all that only these call. What is not `reachable` (the API of a build into Python itself, under
 /// `#ifdef Py_BUILD_CORE`) meets nobody.
-pub(super) fn alone<'a>(
-    cx: &PackageCx<'a>,
-    reachable: Option<&BTreeSet<&str>>,
-) -> BTreeSet<&'a str> {
+#[must_use]
+pub fn alone<'a>(cx: &PackageCx<'a>, reachable: Option<&BTreeSet<&str>>) -> BTreeSet<&'a str> {
     let Some(roles) = cx.roles() else {
         return BTreeSet::new();
     };
@@ -45,7 +43,8 @@ fn is_alone(role: &Role) -> bool {
 /// The functions, by name, that Python can get to: those that its tables name, and all that these
 /// name; what files name that are not looked at counts as well. `None` if Python knows none of
 /// them: then all may be called.
-pub(super) fn reachable<'a>(cx: &PackageCx<'a>) -> Option<BTreeSet<&'a str>> {
+#[must_use]
+pub fn reachable<'a>(cx: &PackageCx<'a>) -> Option<BTreeSet<&'a str>> {
     let roles = cx.roles()?;
     let mut named: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut open: Vec<&str> = Vec::new();
@@ -79,7 +78,8 @@ pub(super) fn reachable<'a>(cx: &PackageCx<'a>) -> Option<BTreeSet<&'a str>> {
 
 /// The words of files that are not looked at: generated code, other languages. Headers that only
 /// declare are included by those that are.
-fn words_of_others<'a>(cx: &PackageCx<'a>) -> FxHashSet<&'a [u8]> {
+#[must_use]
+pub fn words_of_others<'a>(cx: &PackageCx<'a>) -> FxHashSet<&'a [u8]> {
     let read: FxHashSet<FileId> = cx.program.items.iter().map(|item| item.place.0).collect();
     let is_included = |id| cx.program.includes.is_included(id);
     let files = cx.program.files.iter();

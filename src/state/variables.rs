@@ -36,6 +36,8 @@ pub struct Variable {
     pub late: Vec<Write>,
     /// Whether some writes hold a lock.
     pub is_locked: bool,
+    /// Whether a comment names its lock.
+    pub is_guarded: bool,
 }
 
 /// A place that writes a variable.
@@ -158,6 +160,7 @@ impl<'c, 'a> Inventory<'c, 'a> {
                 early: Vec::new(),
                 late: Vec::new(),
                 is_locked: false,
+                is_guarded: false,
             });
         }
     }
@@ -189,6 +192,7 @@ impl<'c, 'a> Inventory<'c, 'a> {
                 early: Vec::new(),
                 late: Vec::new(),
                 is_locked: false,
+                is_guarded: false,
             };
             self.by_place.insert(key, self.variables.len());
             self.variables.push(variable);
@@ -306,6 +310,7 @@ impl Inventory<'_, '_> {
                 .iter()
                 .any(|guard| guard.lines.0 <= line && line <= guard.lines.1)
             {
+                variable.is_guarded = true;
                 variable.is_locked |= !variable.late.is_empty();
                 variable.late.clear();
             }

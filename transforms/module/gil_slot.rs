@@ -48,9 +48,15 @@ declare_rule! {
     /// and the question is answered for the next reader.
     ///
     /// ## Confidence
-    /// The slot is a promise about the whole module. `safe` if all rules about races ran and nothing
-    /// is left that this run does not repair; else `review`, and the fix names what is left. C
-    /// libraries that the module calls are not looked at.
+    /// The slot is a promise about the whole module. `safe` if all rules about races ran,
+    /// nothing is left that this run does not repair, and every write that a method can reach is
+    /// accounted for: it goes to the stack, to memory that was allocated and not handed on, to
+    /// what is atomic or of one thread, or a lock is held. Else `review`, and the fix names what is
+    /// left: writes through pointers, module state and capsules, functions of libraries that get
+    /// what threads share, functions of C with static state (`strtok`, `localtime`), methods that
+    /// no file defines which was read. Of libraries the project may say that threads can be in
+    /// them at one time: `/* ungil: thread-safe(prefix_*) */`, or `thread-safe = ["prefix_*"]` in the
+    /// configuration.
     pub static UNDECLARED_MULTI_PHASE_MODULE {
         code: "UG201",
         name: "undeclared-multi-phase-module",

@@ -15,7 +15,7 @@ use crate::facts::{Functions, Reference, Stated};
 use crate::rule::Errors;
 
 /// The keys of [`FileSettings`], for the search and the suggestion.
-pub(super) const KEYS: [&str; 15] = [
+pub(super) const KEYS: [&str; 16] = [
     "select",
     "ignore",
     "exclude",
@@ -31,6 +31,7 @@ pub(super) const KEYS: [&str; 15] = [
     "strict",
     "per-file-ignores",
     "functions",
+    "thread-safe",
 ];
 
 /// The keys of [`FunctionFacts`].
@@ -57,6 +58,8 @@ pub(super) struct FileSettings {
     pub(super) per_file_ignores: BTreeMap<String, Vec<String>>,
     /// What is said of functions of the project, by name.
     pub(super) functions: BTreeMap<String, FunctionFacts>,
+    /// Functions of libraries that threads may call at once: names, or `prefix_*`.
+    pub(super) thread_safe: Vec<String>,
     /// The line of each key, from 1.
     #[serde(skip)]
     pub(super) lines: BTreeMap<String, usize>,
@@ -68,6 +71,9 @@ impl FileSettings {
         let mut facts = Functions::default();
         for (name, function) in &self.functions {
             facts.amend(name, &function.stated());
+        }
+        for name in &self.thread_safe {
+            facts.add_thread_safe(name);
         }
         facts
     }

@@ -108,6 +108,7 @@ impl Shown<'_> {
                 let flag = named(flags.build_files, "--build-files");
                 (self.settings.engine.build_files.into(), flag)
             }
+            "thread-safe" => both(&[], &file.thread_safe, ""),
             "strict" => (self.settings.strict.into(), named(flags.strict, "--strict")),
             "compat" | "compat-header" | "compat-name" => self.compat(key),
             "errors" => {

@@ -1,0 +1,171 @@
+//! What functions outside of a package write that threads may share, read once from `writes.tsv`.
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+/// What a call of one function writes. Argument indexes count from 0.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Writes {
+    arguments: Vec<Written>,
+    /// Whether it keeps static state of its own, for which two threads race.
+    pub is_hidden: bool,
+    /// The first argument that others may reach behind the call, as may those after it.
+    pub keeps: Option<usize>,
+    /// What it gives.
+    pub gives: Gives,
+}
+
+/// What a function gives, as far as threads may share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Gives {
+    /// No pointer.
+    #[default]
+    Number,
+    /// Memory that nobody else knows.
+    Fresh,
+    /// A pointer into what this argument points to.
+    Argument(usize),
+    /// Something that others may have.
+    Shared,
+    /// Bytes that an object lends, and that are read.
+    Lent,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Written {
+    first: usize,
+    and_later: bool,
+    is_place: bool,
+}
+
+impl Writes {
+    /// Whether it writes what argument `at` points to.
+    #[must_use]
+    pub fn behind(&self, at: usize) -> bool {
+        self.any(at, false)
+    }
+
+    /// Whether it is a macro that sets argument `at` itself: `Py_CLEAR(self->name)`.
+    #[must_use]
+    pub fn place(&self, at: usize) -> bool {
+        self.any(at, true)
+    }
+
+    fn any(&self, at: usize, is_place: bool) -> bool {
+        let mut all = self.arguments.iter();
+        all.any(|it| it.is_place == is_place && (it.first == at || it.and_later && it.first < at))
+    }
+}
+
+/// What the function `name` writes; `None` where nothing is known of it.
+///
+/// Names in `<stdatomic.h>` are reserved (C17 7.31.10), those of the compiler and of CPython begin
+/// with an underscore, and Windows documents its own: what they write they write at once.
+#[must_use]
+pub fn writes(name: &str) -> Option<&'static Writes> {
+    static TABLE: LazyLock<FxHashMap<&str, Writes>> = LazyLock::new(|| {
+        let rows = ROWS.lines().filter(|line| !line.starts_with('#')).skip(1);
+        let parsed = rows.map(|row| parse(row).expect("a test parses every row"));
+        parsed
+            .flat_map(|(names, writes)| names.split(' ').map(move |name| (name, writes.clone())))
+            .collect()
+    });
+    static ATOMIC: Writes = Writes {
+        arguments: Vec::new(),
+        is_hidden: false,
+        keeps: None,
+        gives: Gives::Shared,
+    };
+    const FAMILIES: [&str; 5] = [
+        "atomic_",
+        "__atomic_",
+        "__sync_",
+        "_Py_atomic_",
+        "Interlocked",
+    ];
+    let is_atomic = || FAMILIES.iter().any(|family| name.starts_with(family));
+    TABLE.get(name).or_else(|| is_atomic().then_some(&ATOMIC))
+}
+
+const ROWS: &str = include_str!("writes.tsv");
+
+fn parse(row: &'static str) -> Option<(&'static str, Writes)> {
+    let columns: Vec<&str> = row.split('\t').collect();
+    let [names, arguments, state, result, _source] = columns[..] else {
+        return None;
+    };
+    let (is_hidden, keeps) = match state {
+        "" => (false, None),
+        "hidden" => (true, None),
+        _ => {
+            let first = state.strip_prefix("keeps:")?.strip_suffix('+')?;
+            (false, Some(first.parse().ok()?))
+        }
+    };
+    let arguments: Option<Vec<Written>> = match arguments {
+        "" => Some(Vec::new()),
+        _ => arguments.split(';').map(written).collect(),
+    };
+    let gives = match result {
+        "" | "number" => Gives::Number,
+        "fresh" => Gives::Fresh,
+        "shared" => Gives::Shared,
+        "lent" => Gives::Lent,
+        _ => Gives::Argument(result.strip_prefix("arg:")?.parse().ok()?),
+    };
+    let writes = Writes {
+        arguments: arguments?,
+        is_hidden,
+        keeps,
+        gives,
+    };
+    Some((names, writes))
+}
+
+fn written(text: &str) -> Option<Written> {
+    let place = text.strip_prefix('&');
+    let number = place.unwrap_or(text);
+    let first = number.strip_suffix('+');
+    Some(Written {
+        first: first.unwrap_or(number).parse().ok()?,
+        and_later: first.is_some(),
+        is_place: place.is_some(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{Gives, ROWS, parse, writes};
+
+    #[test]
+    fn every_row_is_read_and_has_a_source() {
+        let mut names = BTreeSet::new();
+        for row in ROWS.lines().filter(|line| !line.starts_with('#')).skip(1) {
+            let (all, _) = parse(row).unwrap_or_else(|| panic!("{row}"));
+            assert!(
+                row.rsplit('\t').next().is_some_and(|it| !it.is_empty()),
+                "{row}"
+            );
+            for name in all.split(' ') {
+                assert!(names.insert(name), "{name} stands twice");
+            }
+        }
+    }
+
+    #[test]
+    fn functions_write_what_their_row_says() {
+        let of = |name| writes(name).unwrap();
+        assert!(of("memcpy").behind(0) && !of("memcpy").behind(1));
+        assert!(of("PyArg_ParseTuple").behind(7) && !of("PyArg_ParseTuple").behind(1));
+        assert!(of("Py_CLEAR").place(0) && !of("Py_CLEAR").behind(0));
+        assert!(of("strtok").is_hidden && !of("strtok_r").is_hidden);
+        assert_eq!(of("strchr").gives, Gives::Argument(0));
+        assert!(!of("atomic_fetch_add_explicit").behind(0));
+        // A name that only begins like one of C is not known.
+        assert_eq!(writes("strategy_apply"), None);
+        assert_eq!(writes("memory_pool_put"), None);
+    }
+}

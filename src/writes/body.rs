@@ -1,0 +1,378 @@
+//! What the pointers of one function may point to, in one context; every path counts.
+
+use rustc_hash::FxHashMap;
+
+use super::value::{Kinds, Value};
+use super::walk::{Context, Walk};
+use crate::ast::{
+    BinaryOp, ExprId, ExprKind, Function, Init, InitList, LocalId, Name, StmtKind, Tree, Type,
+    TypeKind, UnaryOp,
+};
+use crate::rule::ItemId;
+
+/// Rounds after which everything counts as shared: a chain of locals this long is not met.
+const MAX_ROUNDS: usize = 12;
+
+/// What a caller learns of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Summary {
+    /// What it returns.
+    pub(super) result: Value,
+    /// What pointers that it stores in memory of its caller point to.
+    pub(super) stored: Kinds,
+}
+
+/// A place that is written: what kind of memory it lies in, and the static variable it is.
+#[derive(Debug, Clone)]
+pub(super) struct Place<'t> {
+    pub(super) memory: Value,
+    pub(super) variable: Option<&'t Name>,
+}
+
+/// One function in one context.
+pub(super) struct Body<'w, 'c, 'a> {
+    pub(super) walk: &'w mut Walk<'c, 'a>,
+    pub(super) item: ItemId,
+    pub(super) function: &'a Function,
+    pub(super) is_held: bool,
+    pub(super) locals: Vec<Value>,
+    /// What is stored in memory that is private.
+    inner: Kinds,
+    /// From which expression on others may have what a local points to.
+    pub(super) published: FxHashMap<LocalId, ExprId>,
+    /// What calls give.
+    results: FxHashMap<ExprId, Value>,
+    /// What is stored in memory of the caller.
+    stored: Kinds,
+}
+
+impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
+    pub(super) fn new(
+        walk: &'w mut Walk<'c, 'a>,
+        context: &Context,
+        function: &'a Function,
+    ) -> Self {
+        let mut locals = vec![Value::NONE; function.tree.locals.len()];
+        for (at, &param) in function.params.iter().enumerate() {
+            let value = context.params.get(at).copied().unwrap_or(Value::SHARED);
+            let is_number = walk.types.is_number(&function.tree.local(param).ty);
+            locals[param.0 as usize] = if is_number { Value::NONE } else { value };
+        }
+        Self {
+            walk,
+            item: context.item,
+            function,
+            is_held: context.is_held,
+            locals,
+            inner: Kinds::default(),
+            published: FxHashMap::default(),
+            results: FxHashMap::default(),
+            stored: Kinds::default(),
+        }
+    }
+
+    pub(super) fn run(mut self) -> Summary {
+        for _ in 0..MAX_ROUNDS {
+            let before = (
+                self.locals.clone(),
+                self.results.clone(),
+                self.inner,
+                self.stored,
+            );
+            self.round();
+            if before
+                == (
+                    self.locals.clone(),
+                    self.results.clone(),
+                    self.inner,
+                    self.stored,
+                )
+            {
+                break;
+            }
+        }
+        for at in self.function.tree.expr_ids() {
+            self.check(at);
+        }
+        Summary {
+            result: self.returned(),
+            stored: self.stored,
+        }
+    }
+
+    pub(super) fn tree(&self) -> &'a Tree {
+        &self.function.tree
+    }
+
+    fn round(&mut self) {
+        let tree = self.tree();
+        for decl in tree.declarations() {
+            let value = match &decl.init {
+                Some(Init::Expr(value)) => self.value(*value),
+                Some(Init::List(list)) => self.listed(list),
+                None => continue,
+            };
+            self.store_local(decl.local, value);
+        }
+        for at in tree.expr_ids() {
+            match &tree.expr(at).kind {
+                ExprKind::Assign { lhs, rhs, .. } => {
+                    let value = self.value(*rhs);
+                    self.store(*lhs, value, Some(*rhs), at);
+                }
+                ExprKind::Call { callee, args } => {
+                    let value = self.call(at, *callee, args);
+                    *self.results.entry(at).or_default() |= value;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn returned(&self) -> Value {
+        let returns = self.tree().stmts.iter().filter_map(|stmt| match stmt.kind {
+            StmtKind::Return(value) => value,
+            _ => None,
+        });
+        let values = returns.map(|value| self.value(value));
+        values.fold(Value::NONE, |all, value| all | value)
+    }
+
+    fn listed(&self, list: &InitList) -> Value {
+        let values = list.entries.iter().map(|entry| match &entry.value {
+            Init::Expr(value) => self.value(*value),
+            Init::List(inner) => self.listed(inner),
+        });
+        values.fold(Value::NONE, |all, value| all | value)
+    }
+
+    fn store_local(&mut self, local: LocalId, value: Value) {
+        let ty = &self.tree().local(local).ty;
+        if !self.walk.types.is_number(ty) {
+            self.locals[local.0 as usize] |= value;
+        }
+    }
+
+    /// `lhs = value`, where `value` may be that of the expression `from`.
+    pub(super) fn store(&mut self, lhs: ExprId, value: Value, from: Option<ExprId>, at: ExprId) {
+        if let Some(local) = self.part_of(lhs) {
+            self.store_local(local, value);
+            return;
+        }
+        let memory = self.place(lhs).memory.points;
+        if memory.has(Kinds::PRIVATE) {
+            self.inner = self.inner | value.all();
+            self.stored = self.stored | value.all();
+        }
+        if memory.has(Kinds::SHARED) {
+            self.publish(from, at);
+        }
+    }
+
+    /// Others may have what `from` points to once `at` has run.
+    pub(super) fn publish(&mut self, from: Option<ExprId>, at: ExprId) {
+        let tree = self.tree();
+        if let Some(local) = from.and_then(|from| tree.as_local(tree.without_casts(from))) {
+            let since = self.published.entry(local).or_insert(at);
+            *since = (*since).min(at);
+        }
+    }
+
+    /// What a callee stored in memory that it was given.
+    pub(super) fn took(&mut self, stored: Kinds) {
+        self.inner = self.inner | stored;
+        self.stored = self.stored | stored;
+    }
+
+    /// The memory in which the place `expr` lies.
+    pub(super) fn place(&self, expr: ExprId) -> Place<'a> {
+        let tree = self.tree();
+        let unnamed = |memory| Place {
+            memory,
+            variable: None,
+        };
+        match &tree.expr(expr).kind {
+            ExprKind::Name(name) => match name {
+                Name::Local(local) if tree.local(*local).is_automatic() => {
+                    let value = self.locals[local.0 as usize];
+                    unnamed(Value::of(Kinds::PRIVATE, value.all()))
+                }
+                Name::Local(local) if tree.local(*local).thread_local => unnamed(Value::PRIVATE),
+                _ => Place {
+                    memory: Value::SHARED,
+                    variable: Some(name),
+                },
+            },
+            ExprKind::Member {
+                base, arrow: false, ..
+            } => self.place(*base),
+            ExprKind::Index { base, .. } if self.is_array(*base) => self.place(*base),
+            ExprKind::Member { base, .. } | ExprKind::Index { base, .. } => {
+                unnamed(self.value(*base))
+            }
+            ExprKind::Unary {
+                op: UnaryOp::Deref,
+                operand,
+            } => unnamed(self.value(*operand)),
+            ExprKind::Cast { operand, .. } => self.place(*operand),
+            // `Py_SIZE(self) = n`
+            ExprKind::Call { args, .. } if !args.is_empty() => unnamed(self.value(args[0])),
+            _ => unnamed(self.value(expr)),
+        }
+    }
+
+    /// What a pointer that is the value of `expr`, or stands in it, may point to.
+    pub(super) fn value(&self, expr: ExprId) -> Value {
+        let tree = self.tree();
+        if let Some(operand) = self.addressed(expr) {
+            return self.address(operand);
+        }
+        match &tree.expr(expr).kind {
+            ExprKind::Name(name) => self.named(name),
+            ExprKind::Str(_) => Value::LENT,
+            ExprKind::Call { .. } => self.results.get(&expr).copied().unwrap_or_default(),
+            ExprKind::Member { .. }
+            | ExprKind::Index { .. }
+            | ExprKind::Unary {
+                op: UnaryOp::Deref, ..
+            } => self.read(expr),
+            ExprKind::Unary { op, operand } if op.is_step() => self.value(*operand),
+            ExprKind::Binary { op, lhs, rhs } => self.computed(*op, *lhs, *rhs),
+            ExprKind::Assign { lhs, rhs, .. } => self.value(*rhs) | self.value(*lhs),
+            ExprKind::Conditional {
+                cond,
+                then,
+                otherwise,
+            } => self.value(then.unwrap_or(*cond)) | self.value(*otherwise),
+            ExprKind::Cast { ty, operand } => self.cast(ty, *operand),
+            ExprKind::VaArg { ty, .. } if !self.walk.types.is_number(ty) => Value::SHARED,
+            ExprKind::Compound { init, .. } => {
+                let value = self.listed(init);
+                Value::of(Kinds::PRIVATE | value.points, value.all())
+            }
+            ExprKind::Stmt(stmt) => self.last_of(*stmt),
+            _ => Value::NONE,
+        }
+    }
+
+    fn last_of(&self, stmt: crate::ast::StmtId) -> Value {
+        match &self.tree().stmt(stmt).kind {
+            StmtKind::Block(stmts) => stmts.last().map_or(Value::NONE, |&last| self.last_of(last)),
+            StmtKind::Expr(expr) => self.value(*expr),
+            _ => Value::NONE,
+        }
+    }
+
+    fn computed(&self, op: BinaryOp, lhs: ExprId, rhs: ExprId) -> Value {
+        match op {
+            BinaryOp::Comma => self.value(rhs),
+            BinaryOp::Plus | BinaryOp::Minus | BinaryOp::BitAnd | BinaryOp::BitOr => {
+                self.value(lhs) | self.value(rhs)
+            }
+            _ => Value::NONE,
+        }
+    }
+
+    fn named(&self, name: &Name) -> Value {
+        let tree = self.tree();
+        match name {
+            Name::Local(local) => {
+                let it = tree.local(*local);
+                let value = self.locals[local.0 as usize];
+                match &it.ty.kind {
+                    _ if !it.is_automatic() => self.of_static(&it.ty),
+                    TypeKind::Array(..) if !it.is_param => Value::of(Kinds::PRIVATE, value.all()),
+                    _ => value,
+                }
+            }
+            Name::Global(name) => self
+                .walk
+                .variable_type(name)
+                .map_or(Value::NONE, |ty| self.of_static(ty)),
+        }
+    }
+
+    /// What is read from a variable of static storage.
+    fn of_static(&self, ty: &Type) -> Value {
+        match &ty.kind {
+            _ if self.walk.types.is_number(ty) => Value::NONE,
+            TypeKind::Array(element, _) if element.is_const => Value::LENT,
+            TypeKind::Pointer(to) if to.is_const => Value::LENT,
+            _ => Value::SHARED,
+        }
+    }
+
+    fn address(&self, operand: ExprId) -> Value {
+        let tree = self.tree();
+        match &tree.expr(operand).kind {
+            // `&FooType`, `&function`
+            ExprKind::Name(Name::Global(name)) => match self.walk.variable_type(name) {
+                Some(ty) if ty.is_const => Value::LENT,
+                Some(_) => Value::SHARED,
+                None if self.walk.is_function(name) => Value::NONE,
+                None => Value::SHARED,
+            },
+            _ => self.place(operand).memory,
+        }
+    }
+
+    /// What is read from a field, an element, or through a pointer.
+    fn read(&self, expr: ExprId) -> Value {
+        let ty = self.walk.types.of(self.tree(), expr);
+        if ty.is_some_and(|ty| self.walk.types.is_number(ty)) {
+            return Value::NONE;
+        }
+        // The bytes of a buffer are for who lends it to guard.
+        if self.is_of_buffer(expr) {
+            return Value::LENT;
+        }
+        if let Some(local) = self.part_of(expr) {
+            let value = self.locals[local.0 as usize];
+            let array = if self.is_array(expr) {
+                Kinds::PRIVATE
+            } else {
+                Kinds::default()
+            };
+            return Value::of(value.points | self.inner | array, value.all() | self.inner);
+        }
+        let memory = self.place(expr).memory;
+        if self.is_array(expr) {
+            return memory;
+        }
+        let mut inside = memory.inner;
+        if memory.points.has(Kinds::PRIVATE) {
+            inside = inside | self.inner;
+        }
+        if memory.points.has(Kinds::SHARED) {
+            inside = inside | Kinds::SHARED;
+        }
+        // An object that a private one holds may be anybody's.
+        if ty.is_some_and(|ty| self.walk.types.is_object_pointer(ty)) {
+            inside = inside | Kinds::SHARED;
+        }
+        let known = ty.is_some_and(|ty| self.walk.types.pointee(ty).is_some());
+        let points = if known {
+            inside
+        } else {
+            inside | memory.points
+        };
+        Value::of(points, inside)
+    }
+
+    fn cast(&self, ty: &Type, operand: ExprId) -> Value {
+        let tree = self.tree();
+        let value = self.value(operand);
+        let is_number = |ty| self.walk.types.is_number(ty);
+        let from = self.walk.types.of(tree, operand);
+        let is_call = matches!(tree.expr(operand).kind, ExprKind::Call { .. });
+        let is_unknown = match from {
+            Some(from) => is_number(from),
+            None => value == Value::NONE && !is_call,
+        };
+        // A number that is an address may be any.
+        if is_unknown && self.walk.types.pointee(ty).is_some() && !tree.is_null(operand) {
+            return Value::SHARED;
+        }
+        value
+    }
+}

@@ -1,0 +1,362 @@
+//! What a call does to what it is given, and which writes are left.
+
+use super::Why;
+use super::body::Body;
+use super::targets::DESTROYING;
+use super::value::{Kinds, Value};
+use super::walk::Context;
+use crate::ast::{ExprId, ExprKind, LocalId, Name, UnaryOp};
+use crate::capi::{Gives, Returns, effects, writes};
+use crate::rule::ItemId;
+
+/// What a call goes to.
+enum Callee<'t> {
+    /// Functions of the package.
+    Own(Vec<ItemId>),
+    /// A function that was not read.
+    Named(&'t str),
+    /// What a type of Python has in a slot.
+    Slot(&'t str),
+    /// A pointer of which the targets are not all seen.
+    Pointer,
+}
+
+impl<'a> Body<'_, '_, 'a> {
+    /// Follows a call; gives what it returns.
+    pub(super) fn call(&mut self, at: ExprId, callee: ExprId, args: &[ExprId]) -> Value {
+        let values: Vec<Value> = args.iter().map(|&arg| self.value(arg)).collect();
+        match self.callee(callee, args.len()) {
+            Callee::Own(items) => {
+                let is_held = self.is_locked(at);
+                let mut result = Value::NONE;
+                for item in items {
+                    let params = values.clone();
+                    let summary = self.walk.visit(Context {
+                        item,
+                        params,
+                        is_held,
+                    });
+                    self.took(summary.stored);
+                    result |= summary.result;
+                }
+                result
+            }
+            Callee::Slot("tp_alloc") => Value::FRESH,
+            Callee::Slot(_) | Callee::Pointer => Value::SHARED,
+            Callee::Named(name) => {
+                self.call_back(name, args, &values);
+                self.hand_out(at, name, args);
+                self.outside(at, name, args, &values)
+            }
+        }
+    }
+
+    fn callee(&self, callee: ExprId, arity: usize) -> Callee<'a> {
+        let tree = self.tree();
+        let targets = &self.walk.targets;
+        let candidates = || targets.by_arity.get(&arity).cloned().unwrap_or_default();
+        let of = |items: Vec<ItemId>| match items.is_empty() {
+            true => Callee::Pointer,
+            false => Callee::Own(items),
+        };
+        match &tree.expr(tree.without_casts(callee)).kind {
+            ExprKind::Name(Name::Global(name)) => {
+                let own = self.walk.callees(self.item, name);
+                match () {
+                    () if !own.is_empty() => Callee::Own(own),
+                    () if self.walk.variable_type(name).is_some() => of(candidates()),
+                    () => Callee::Named(name),
+                }
+            }
+            ExprKind::Name(Name::Local(local)) if self.is_seen(*local) => of(candidates()),
+            ExprKind::Unary {
+                op: UnaryOp::Deref,
+                operand,
+            } => self.callee(*operand, arity),
+            ExprKind::Index { base, .. } => self.callee(*base, arity),
+            ExprKind::Member { field, .. } if is_slot(field) => Callee::Slot(field),
+            ExprKind::Member { field, .. } if targets.fields.contains(&**field) => of(candidates()),
+            _ => Callee::Pointer,
+        }
+    }
+
+    /// Whether all that a local pointer to a function may hold is seen: it is a parameter, or given
+    /// functions, and fields that hold such.
+    fn is_seen(&self, local: LocalId) -> bool {
+        let tree = self.tree();
+        let fields = &self.walk.targets.fields;
+        let is_known = |value: ExprId| match &tree.expr(tree.without_casts(value)).kind {
+            ExprKind::Name(Name::Global(name)) => self.walk.is_function(name),
+            ExprKind::Member { field, .. } => fields.contains(&**field),
+            _ => false,
+        };
+        let values = || {
+            tree.stores()
+                .filter(|(to, _)| *to == local)
+                .map(|(_, value)| value)
+        };
+        let mut given = values().filter(|&value| !tree.is_null(value)).peekable();
+        let is_param = tree.local(local).is_param;
+        (is_param || given.peek().is_some()) && given.all(is_known)
+    }
+
+    /// Functions of the package that a function which was not read gets, and may call with what
+    /// else it gets.
+    fn call_back(&mut self, name: &str, args: &[ExprId], values: &[Value]) {
+        let tree = self.tree();
+        let others = values.iter().fold(Value::NONE, |all, &value| all | value);
+        for (at, &arg) in args.iter().enumerate() {
+            let arg = tree.without_casts(arg);
+            let arg = match tree.expr(arg).kind {
+                ExprKind::Unary {
+                    op: UnaryOp::AddressOf,
+                    operand,
+                } => operand,
+                _ => arg,
+            };
+            let ExprKind::Name(Name::Global(function)) = &tree.expr(arg).kind else {
+                continue;
+            };
+            let is_alone =
+                DESTROYING.contains(&name) || self.walk.targets.alone.contains(&**function);
+            for item in self
+                .walk
+                .callees(self.item, function)
+                .into_iter()
+                .filter(|_| !is_alone)
+            {
+                let count = self.walk.cx.function(item).map_or(0, |it| it.params.len());
+                let given = match others {
+                    // `O&`: an object, and where what it stands for goes.
+                    _ if name.starts_with("PyArg_") || name.starts_with("_PyArg_") => {
+                        vec![
+                            Value::SHARED,
+                            values.get(at + 1).copied().unwrap_or(Value::SHARED),
+                        ]
+                    }
+                    Value::NONE => vec![Value::SHARED; count],
+                    others => vec![others; count],
+                };
+                self.walk.visit(Context {
+                    item,
+                    params: given,
+                    is_held: false,
+                });
+            }
+        }
+    }
+
+    /// What a function that was not read stores in pointers whose addresses it gets.
+    fn hand_out(&mut self, at: ExprId, name: &str, args: &[ExprId]) {
+        // The C library stores pointers to new memory, or into what it was given.
+        if effects(name).is_none() && writes(name).is_some() {
+            return;
+        }
+        let tree = self.tree();
+        for &arg in args {
+            let Some(operand) = self.addressed(tree.without_casts(arg)) else {
+                continue;
+            };
+            let types = self.walk.types;
+            let pointee = types.of(tree, operand).and_then(|ty| types.pointee(ty));
+            let value = match pointee {
+                Some(to) if effects(name).is_some() && types.is_number(to) => Value::LENT,
+                Some(_) => Value::SHARED,
+                None => continue,
+            };
+            self.store(operand, value, None, at);
+        }
+    }
+
+    fn outside(&mut self, at: ExprId, name: &str, args: &[ExprId], values: &[Value]) -> Value {
+        if let Some(row) = writes(name) {
+            if let Some(first) = row.keeps {
+                for &arg in args.iter().skip(first) {
+                    self.publish(Some(arg), at);
+                }
+            }
+            return match row.gives {
+                Gives::Number => Value::NONE,
+                Gives::Fresh => Value::FRESH,
+                Gives::Argument(arg) => values.get(arg).copied().unwrap_or(Value::SHARED),
+                Gives::Shared => Value::SHARED,
+                Gives::Lent => Value::LENT,
+            };
+        }
+        match effects(name) {
+            Some(effects) => match effects.returns {
+                Returns::New | Returns::Borrowed => Value::SHARED,
+                Returns::Plain if effects.derived_from.is_some() => Value::LENT,
+                Returns::Plain | Returns::Null | Returns::Void => Value::NONE,
+            },
+            None => Value::SHARED,
+        }
+    }
+
+    fn is_locked(&self, at: ExprId) -> bool {
+        self.is_held || self.walk.locks.is_held(self.item, at)
+    }
+
+    /// Names what `at` writes, if nothing accounts for it.
+    pub(super) fn check(&mut self, at: ExprId) {
+        let tree = self.tree();
+        match &tree.expr(at).kind {
+            _ if self.is_locked(at) => {}
+            ExprKind::Assign { lhs, .. } => self.check_place(*lhs, at),
+            ExprKind::Unary { op, operand } if op.is_step() => self.check_place(*operand, at),
+            ExprKind::Call { callee, args } => self.check_call(at, *callee, args),
+            ExprKind::Member {
+                base,
+                field,
+                arrow: true,
+            } => self.check_member(at, *base, field),
+            _ => {}
+        }
+    }
+
+    /// Names a use of a field that Python may replace meanwhile.
+    fn check_member(&mut self, at: ExprId, base: ExprId, field: &str) {
+        let owner = self.walk.types.owner(self.tree(), base, true);
+        if owner.is_some_and(|owner| self.walk.is_member(&owner, field))
+            && self.value(base).points.has(Kinds::SHARED)
+        {
+            let text = self.text(at);
+            self.walk.leave(self.item, at, text, Why::Member);
+        }
+    }
+
+    fn check_place(&mut self, place: ExprId, at: ExprId) {
+        let tree = self.tree();
+        let found = self.place(place);
+        let points = found.memory.points;
+        // What points nowhere is `NULL` on every path that was seen.
+        let is_left = points.has(Kinds::SHARED) || self.is_published(place, at);
+        let is_local_part = matches!(tree.expr(place).kind, ExprKind::Name(Name::Local(local)) if tree.local(local).is_automatic());
+        if !is_left || is_local_part || self.is_atomic(place) {
+            return;
+        }
+        let is_accounted = match found.variable {
+            Some(Name::Global(name)) => self.walk.is_accounted(name, false, (self.item, at)),
+            Some(Name::Local(local)) => {
+                let name = &tree.local(*local).name;
+                self.walk.is_accounted(name, true, (self.item, at))
+            }
+            None => self.is_reported_field(place),
+        };
+        if !is_accounted {
+            let text = self.text(place);
+            self.walk.leave(self.item, at, text, Why::Writes);
+        }
+    }
+
+    fn is_atomic(&self, place: ExprId) -> bool {
+        let ty = self.walk.types.of(self.tree(), place);
+        ty.is_some_and(|ty| {
+            ty.is_atomic || ty.name().is_some_and(|name| name.starts_with("atomic_"))
+        })
+    }
+
+    /// Whether the place is a field that a rule reports.
+    fn is_reported_field(&self, place: ExprId) -> bool {
+        let tree = self.tree();
+        match &tree.expr(place).kind {
+            ExprKind::Member { base, field, arrow } => {
+                let owner = self.walk.types.owner(tree, *base, *arrow);
+                owner.is_some_and(|owner| self.walk.is_reported_field(&owner, field))
+                    || !arrow && self.is_reported_field(*base)
+            }
+            ExprKind::Index { base, .. } => self.is_reported_field(*base),
+            _ => false,
+        }
+    }
+
+    fn check_call(&mut self, at: ExprId, callee: ExprId, args: &[ExprId]) {
+        match self.callee(callee, args.len()) {
+            Callee::Own(_) | Callee::Slot(_) => {}
+            Callee::Pointer => {
+                if args.iter().any(|&arg| self.is_given(arg)) {
+                    let text = self.text(callee);
+                    self.walk.leave(self.item, at, text, Why::Calls);
+                }
+            }
+            Callee::Named(name) => self.check_outside(at, name, args),
+        }
+    }
+
+    fn check_outside(&mut self, at: ExprId, name: &str, args: &[ExprId]) {
+        if let Some(row) = writes(name) {
+            if row.is_hidden {
+                self.walk.leave(self.item, at, name.to_owned(), Why::Calls);
+            }
+            for (number, &arg) in args.iter().enumerate() {
+                if row.place(number) {
+                    self.check_place(arg, at);
+                } else if row.behind(number) && !self.is_object(arg) {
+                    self.check_given(at, arg, name);
+                }
+            }
+        } else if effects(name).is_some() {
+            for &arg in args {
+                if self.is_address(arg) && !self.is_object(arg) {
+                    self.check_given(at, arg, name);
+                }
+            }
+        } else if !self.walk.cx.program.facts.is_thread_safe(name)
+            && args.iter().any(|&arg| self.is_given(arg))
+        {
+            self.walk.leave(self.item, at, name.to_owned(), Why::Calls);
+        }
+    }
+
+    /// `function` writes through `arg`.
+    fn check_given(&mut self, at: ExprId, arg: ExprId, function: &str) {
+        let tree = self.tree();
+        let inner = tree.without_casts(arg);
+        if let Some(operand) = self.addressed(inner) {
+            return self.check_place(operand, at);
+        }
+        let is_static = |body: &Self| {
+            let place = body.place(inner);
+            matches!(place.variable, Some(Name::Global(name)) if body.walk.is_accounted(name, false, (body.item, at)))
+        };
+        if self.value(arg).points.has(Kinds::SHARED)
+            && !self.is_read_only(arg)
+            && !is_static(self)
+            && !self.is_reported_field(inner)
+        {
+            let text = format!("{} by {function}", self.text(arg));
+            self.walk.leave(self.item, at, text, Why::Writes);
+        }
+    }
+
+    /// Whether an argument lets a function that was not read reach what threads share.
+    fn is_given(&self, arg: ExprId) -> bool {
+        self.value(arg).all().has(Kinds::SHARED) && !self.is_read_only(arg)
+    }
+
+    fn is_address(&self, arg: ExprId) -> bool {
+        self.addressed(self.tree().without_casts(arg)).is_some()
+    }
+
+    /// An expression as the file has it.
+    fn text(&self, expr: ExprId) -> String {
+        let cx = self.walk.cx;
+        let text = cx
+            .span(self.item, expr)
+            .map(|(file, span)| cx.file(file).text(span));
+        match text {
+            Some(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
+            None => match &self.tree().expr(expr).kind {
+                ExprKind::Member { field, .. } => format!("->{field}"),
+                ExprKind::Name(Name::Global(name)) => name.to_string(),
+                _ => "a place of a macro".to_owned(),
+            },
+        }
+    }
+}
+
+/// Whether a field is a slot of a type of Python.
+fn is_slot(field: &str) -> bool {
+    const SLOTS: [&str; 6] = ["tp_", "nb_", "sq_", "mp_", "am_", "bf_"];
+    SLOTS.iter().any(|start| field.starts_with(start))
+}

@@ -1,0 +1,76 @@
+//! The writes that methods can reach and that nothing accounts for.
+//!
+//! From the method tables, slots and callbacks on, over all functions of the package that these
+//! reach, each store is asked in which memory it lies:
+//!
+//! ```c
+//! static PyObject *
+//! step(Ring *self, PyObject *unused)
+//! {
+//!     struct scan scan = {0};            /* private: the stack of this call */
+//!     slot *next = &ring[self->at];      /* shared: an element of a static array */
+//!     scan.left = 3;                     /* accounted for */
+//!     next->uses++;                      /* left */
+//!     lib_advance(self->handle);         /* left: nobody here sees what it writes */
+//! ```
+//!
+//! What lies on a stack, was allocated and not published, is atomic or of one thread, or is written
+//! with a lock held is accounted for; so is what a rule reports. All else is [`Left`]: a declaration
+//! that the module runs without the GIL names it. Every path counts and no order of statements but
+//! that of publishing, so what is accounted for is so whatever happens.
+
+mod body;
+mod calls;
+mod members;
+mod shape;
+mod targets;
+mod unread;
+mod value;
+mod walk;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::rule::PackageCx;
+use crate::source::{ByteSpan, FileId};
+
+/// What is left of a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// It writes what threads share.
+    Writes,
+    /// It uses a field that Python may replace.
+    Member,
+    /// It calls what was not read with what threads share, or a function with state of its own.
+    Calls,
+    /// It was not read.
+    Unread,
+}
+
+/// A write, or a call, that nothing accounts for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Left {
+    /// The file.
+    pub file: FileId,
+    /// Where.
+    pub span: ByteSpan,
+    /// The function it stands in; empty outside of functions.
+    pub function: String,
+    /// What is written or called.
+    pub what: String,
+    /// Why it is left.
+    pub why: Why,
+}
+
+/// What is left, by the files with the functions that Python calls, or code that is not seen.
+///
+/// All items must have been parsed.
+#[must_use]
+pub fn left(cx: &PackageCx<'_>) -> BTreeMap<FileId, BTreeSet<Left>> {
+    let mut walk = walk::Walk::new(cx);
+    walk.run();
+    let mut left = walk.left();
+    for unread in unread::unread(cx) {
+        left.entry(unread.file).or_default().insert(unread);
+    }
+    left
+}

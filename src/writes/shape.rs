@@ -1,0 +1,115 @@
+//! What an expression of a function is by its shape and type.
+
+use super::body::Body;
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, TypeKind, UnaryOp};
+
+impl Body<'_, '_, '_> {
+    /// The local variable of this call that an expression is, or is a part of, without a pointer
+    /// in between.
+    pub(super) fn part_of(&self, expr: ExprId) -> Option<LocalId> {
+        let tree = self.tree();
+        match &tree.expr(expr).kind {
+            ExprKind::Name(Name::Local(local)) => {
+                tree.local(*local).is_automatic().then_some(*local)
+            }
+            ExprKind::Member {
+                base, arrow: false, ..
+            } => self.part_of(*base),
+            ExprKind::Index { base, .. } if self.is_array(*base) => self.part_of(*base),
+            ExprKind::Cast { operand, .. } => self.part_of(*operand),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_array(&self, expr: ExprId) -> bool {
+        let tree = self.tree();
+        let is_param = tree
+            .as_local(expr)
+            .is_some_and(|local| tree.local(local).is_param);
+        let ty = self.walk.types.of(tree, expr);
+        !is_param && ty.is_some_and(|ty| matches!(ty.kind, TypeKind::Array(..)))
+    }
+
+    /// What an expression is the address of: `&x`, and `(z_streamp)&x` where the type is unknown, so
+    /// that it reads as a product of bits.
+    pub(super) fn addressed(&self, expr: ExprId) -> Option<ExprId> {
+        let tree = self.tree();
+        match &tree.expr(expr).kind {
+            ExprKind::Unary {
+                op: UnaryOp::AddressOf,
+                operand,
+            } => Some(*operand),
+            ExprKind::Binary {
+                op: BinaryOp::BitAnd,
+                lhs,
+                rhs,
+            } => {
+                let name = tree.callee_name(*lhs)?;
+                let types = self.walk.types;
+                let is_number = types.of(tree, *rhs).is_none_or(|ty| types.is_number(ty));
+                (self.walk.variable_type(name).is_none() && !is_number).then_some(*rhs)
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_of_buffer(&self, expr: ExprId) -> bool {
+        let tree = self.tree();
+        let ExprKind::Member { base, arrow, .. } = &tree.expr(expr).kind else {
+            return false;
+        };
+        let owner = self.walk.types.owner(tree, *base, *arrow);
+        owner.is_some_and(|owner| matches!(&*owner, "Py_buffer" | "struct bufferinfo"))
+    }
+
+    /// Whether others may have what the place `place` lies in when `at` runs: a local points to it
+    /// that was handed on before.
+    pub(super) fn is_published(&self, place: ExprId, at: ExprId) -> bool {
+        let tree = self.tree();
+        let mut inner = place;
+        loop {
+            inner = match &tree.expr(inner).kind {
+                ExprKind::Name(Name::Local(local)) => {
+                    return self.published.get(local).is_some_and(|since| *since < at);
+                }
+                ExprKind::Member { base, .. } | ExprKind::Index { base, .. } => *base,
+                ExprKind::Cast { operand, .. } | ExprKind::Unary { operand, .. } => *operand,
+                _ => return false,
+            };
+        }
+    }
+
+    /// Whether the pointee of an argument is `const`, or it is no pointer.
+    pub(super) fn is_read_only(&self, arg: ExprId) -> bool {
+        let tree = self.tree();
+        let types = self.walk.types;
+        let Some(ty) = types.of(tree, arg) else {
+            return false;
+        };
+        types.is_number(ty) || types.pointee(ty).is_some_and(|to| to.is_const)
+    }
+
+    /// Whether an argument is a Python object, or the address of a type.
+    pub(super) fn is_object(&self, arg: ExprId) -> bool {
+        let tree = self.tree();
+        let types = self.walk.types;
+        let inner = tree.without_casts(arg);
+        if let Some(operand) = self.addressed(inner) {
+            // `&PyDict_Type`
+            let name = tree.callee_name(operand);
+            let is_of_python = name.is_some_and(|name| {
+                name.starts_with("Py") && self.walk.variable_type(name).is_none()
+            });
+            return is_of_python
+                || types
+                    .of(tree, operand)
+                    .is_some_and(|ty| types.is_object(ty));
+        }
+        let is_object = |expr| {
+            types
+                .of(tree, expr)
+                .is_some_and(|ty| types.is_object_pointer(ty))
+        };
+        is_object(arg) || is_object(inner)
+    }
+}

@@ -1,0 +1,206 @@
+//! Which functions code outside of the package, or a pointer, may call.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashSet;
+
+use super::value::Value;
+use crate::ast::{
+    ExprKind, Function, Init, InitList, Name, StructDef, Tree, Type, TypeKind, UnaryOp,
+};
+use crate::program::Types;
+use crate::roles::Role;
+use crate::rule::{ItemId, PackageCx};
+use crate::state::alone;
+use crate::state::reachable;
+
+/// Functions of which something other than a call has the address.
+#[derive(Debug, Default)]
+pub(super) struct Targets {
+    /// By the number of their parameters.
+    pub(super) by_arity: BTreeMap<usize, Vec<ItemId>>,
+    /// Fields in which the package stores functions.
+    pub(super) fields: BTreeSet<String>,
+    /// Functions, by name, that run where no other thread can be.
+    pub(super) alone: BTreeSet<String>,
+}
+
+impl Targets {
+    pub(super) fn new(cx: &PackageCx<'_>) -> Self {
+        let reached = reachable(cx);
+        let alone = alone(cx, reached.as_ref());
+        let mut targets = Self {
+            alone: alone.iter().map(|name| (*name).to_owned()).collect(),
+            ..Self::default()
+        };
+        targets.alone.extend(destructors(cx));
+        for (id, function) in functions(cx) {
+            if is_address_taken(cx, function)
+                && cx
+                    .roles()
+                    .is_some_and(|roles| roles.of(cx.item(id), function).next().is_none())
+            {
+                let same = targets.by_arity.entry(function.params.len()).or_default();
+                same.push(id);
+            }
+        }
+        let functions: FxHashSet<&str> = cx
+            .program
+            .functions()
+            .map(|(_, f)| f.name.as_str())
+            .collect();
+        let mut fields = Fields {
+            types: cx.types(),
+            functions,
+            found: BTreeSet::new(),
+        };
+        for item in &cx.program.items {
+            fields.item(item);
+        }
+        targets.fields = fields.found;
+        targets
+    }
+}
+
+/// The functions that capsules are made with: nobody else has the capsule when they run.
+fn destructors(cx: &PackageCx<'_>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (_, function) in functions(cx) {
+        let tree = &function.tree;
+        for (call, _) in tree.calls().filter(|(_, name)| DESTROYING.contains(name)) {
+            let args = tree.call(call).map_or(&[][..], |(_, args)| args);
+            let names = args
+                .iter()
+                .filter_map(|&arg| tree.callee_name(tree.without_casts(arg)));
+            found.extend(names.map(str::to_owned));
+        }
+    }
+    found
+}
+
+/// Functions that get the destructor of what they make.
+pub(super) const DESTROYING: [&str; 3] = [
+    "PyCapsule_New",
+    "PyCObject_FromVoidPtr",
+    "PyCObject_FromVoidPtrAndDesc",
+];
+
+fn is_address_taken(cx: &PackageCx<'_>, function: &Function) -> bool {
+    cx.call_index().is_mentioned(&function.name)
+}
+
+/// The functions of builds without the GIL.
+pub(super) fn functions<'a>(cx: &PackageCx<'a>) -> Vec<(ItemId, &'a Function)> {
+    let items = (0u32..).map(ItemId).take(cx.program.items.len());
+    let own = items.filter(|&id| !cx.item(id).needs_gil);
+    own.filter_map(|id| Some((id, cx.function(id)?))).collect()
+}
+
+/// The value of a parameter of a function that Python calls in this role; `None` if it is called
+/// where no other thread can be.
+pub(super) fn parameter(role: &Role, at: usize) -> Option<Value> {
+    const OWN: [&str; 6] = [
+        "tp_init",
+        "tp_dealloc",
+        "tp_clear",
+        "tp_free",
+        "tp_finalize",
+        "tp_del",
+    ];
+    const NEVER: [&str; 5] = ["m_free", "m_clear", "m_traverse", "tp_traverse", "tp_is_gc"];
+    match role {
+        _ if role.is_module_init() => None,
+        Role::Slot(slot) if NEVER.contains(&&**slot) => None,
+        Role::Slot(slot) if at == 0 && OWN.contains(&&**slot) => Some(Value::PRIVATE),
+        Role::Method(_) | Role::Slot(_) | Role::Getter | Role::Setter | Role::ModuleInit => {
+            Some(Value::SHARED)
+        }
+    }
+}
+
+/// Finds the fields that hold functions.
+struct Fields<'c, 'a> {
+    types: &'c Types<'a>,
+    functions: FxHashSet<&'c str>,
+    found: BTreeSet<String>,
+}
+
+impl Fields<'_, '_> {
+    fn item(&mut self, item: &crate::program::ProgramItem) {
+        use crate::program::Body;
+        match &item.body {
+            Some(Body::Function(function)) => self.function(function),
+            Some(Body::Declaration(declaration)) => {
+                for declarator in &declaration.declarators {
+                    if let Some(Init::List(list)) = &declarator.init {
+                        let def = declaration.structs.first();
+                        self.list(&declaration.tree, &declarator.ty, list, def);
+                    }
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn function(&mut self, function: &Function) {
+        let tree = &function.tree;
+        for expr in &tree.exprs {
+            if let ExprKind::Assign { lhs, rhs, .. } = &expr.kind
+                && let ExprKind::Member { field, .. } = &tree.expr(*lhs).kind
+                && self.is_function(tree, *rhs)
+            {
+                self.found.insert(field.to_string());
+            }
+        }
+        for decl in tree.declarations() {
+            if let Some(Init::List(list)) = &decl.init {
+                self.list(tree, &tree.local(decl.local).ty, list, None);
+            }
+        }
+    }
+
+    /// A function of the package, or a parameter or variable that is a pointer to one.
+    fn is_function(&self, tree: &Tree, value: crate::ast::ExprId) -> bool {
+        match &tree.expr(value).kind {
+            ExprKind::Name(Name::Global(name)) => self.functions.contains(&**name),
+            ExprKind::Cast { operand, .. }
+            | ExprKind::Unary {
+                op: UnaryOp::AddressOf,
+                operand,
+            } => self.is_function(tree, *operand),
+            _ => false,
+        }
+    }
+
+    /// The values of a list for a type; one without a name is `unnamed`.
+    fn list(&mut self, tree: &Tree, ty: &Type, list: &InitList, unnamed: Option<&StructDef>) {
+        if let TypeKind::Array(element, _) = &ty.kind {
+            for entry in &list.entries {
+                if let Init::List(inner) = &entry.value {
+                    self.list(tree, element, inner, unnamed);
+                }
+            }
+            return;
+        }
+        let def = match ty.kind {
+            TypeKind::Struct(None) => unnamed,
+            _ => self
+                .types
+                .key(ty)
+                .and_then(|key| self.types.definition(&key)),
+        };
+        for (at, entry) in list.entries.iter().enumerate() {
+            let name = match entry.designators.last() {
+                Some(crate::ast::Designator::Field(name)) => Some(name.clone()),
+                _ => def
+                    .and_then(|def| def.fields.get(at))
+                    .map(|field| field.name.clone()),
+            };
+            if let (Some(name), Init::Expr(value)) = (name, &entry.value)
+                && self.is_function(tree, *value)
+            {
+                self.found.insert(name);
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What a pointer may point to, as far as threads may meet there.
+
+use std::ops::{BitOr, BitOrAssign};
+
+/// Kinds of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) struct Kinds(u8);
+
+impl Kinds {
+    /// On the stack of this call or of a caller, or allocated and not published.
+    pub(super) const PRIVATE: Self = Self(1);
+    /// Other threads may have it.
+    pub(super) const SHARED: Self = Self(2);
+    /// Bytes that an object lends to be read, elements of a buffer that the caller guards, literals.
+    pub(super) const LENT: Self = Self(4);
+
+    pub(super) const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOr for Kinds {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        self.or(other)
+    }
+}
+
+/// A pointer, or a struct with pointers in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) struct Value {
+    /// What it points to.
+    pub(super) points: Kinds,
+    /// What pointers that are stored there point to.
+    pub(super) inner: Kinds,
+}
+
+impl Value {
+    /// No pointer.
+    pub(super) const NONE: Self = Self::of(Kinds(0), Kinds(0));
+    /// Others may have it, and all that it leads to.
+    pub(super) const SHARED: Self = Self::of(Kinds::SHARED, Kinds::SHARED);
+    /// Nobody else has it, nor what it leads to.
+    pub(super) const PRIVATE: Self = Self::of(Kinds::PRIVATE, Kinds::PRIVATE);
+    /// New memory that holds no pointer yet.
+    pub(super) const FRESH: Self = Self::of(Kinds::PRIVATE, Kinds(0));
+    /// See [`Kinds::LENT`].
+    pub(super) const LENT: Self = Self::of(Kinds::LENT, Kinds::LENT);
+
+    pub(super) const fn of(points: Kinds, inner: Kinds) -> Self {
+        Self { points, inner }
+    }
+
+    /// All that can be reached by it.
+    pub(super) fn all(self) -> Kinds {
+        self.points | self.inner
+    }
+}
+
+impl BitOr for Value {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self::of(self.points | other.points, self.inner | other.inner)
+    }
+}
+
+impl BitOrAssign for Value {
+    fn bitor_assign(&mut self, other: Self) {
+        *self = *self | other;
+    }
+}

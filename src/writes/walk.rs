@@ -1,0 +1,320 @@
+//! From the functions that Python calls to all that they reach, each in the contexts it is met in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::body::{Body, Summary};
+use super::members::replaced;
+use super::targets::{Targets, functions, parameter};
+use super::value::{Kinds, Value};
+use super::{Left, Why};
+use crate::ast::{ExprId, Function, Storage, Type};
+use crate::program::Types;
+use crate::rule::{ItemId, PackageCx};
+use crate::source::FileId;
+use crate::state::{Locks, Variable, inventory, object_states, words_of_others};
+
+/// Contexts of one function after which it is looked at as if all it gets were shared.
+const MAX_CONTEXTS: usize = 24;
+
+/// A function with what it is given.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Context {
+    pub(super) item: ItemId,
+    pub(super) params: Vec<Value>,
+    /// Whether its caller holds a lock.
+    pub(super) is_held: bool,
+}
+
+/// What is known of the whole package, and what was found so far.
+pub(super) struct Walk<'c, 'a> {
+    pub(super) cx: &'c PackageCx<'a>,
+    pub(super) types: &'c Types<'a>,
+    pub(super) locks: Locks<'c, 'a>,
+    pub(super) targets: Targets,
+    /// Places that a rule reports already.
+    reported: BTreeSet<(ItemId, ExprId)>,
+    /// Static variables of which a comment says that a lock guards them.
+    guarded: FxHashSet<String>,
+    /// Fields that methods of a type change, and that a rule reports.
+    fields: BTreeSet<(String, String)>,
+    /// Fields that Python may replace.
+    members: BTreeSet<(String, String)>,
+    /// Variables of file scope with their types.
+    variables: FxHashMap<&'c str, &'c Type>,
+    /// Those that the package defines.
+    defined: FxHashSet<&'c str>,
+    inventoried: FxHashSet<String>,
+    functions: FxHashSet<&'c str>,
+    known: BTreeMap<Context, (usize, Summary)>,
+    nodes: Vec<Node>,
+    /// The nodes that are being looked at, innermost last.
+    open: Vec<usize>,
+    /// What is called from outside, with its file.
+    entries: Vec<(FileId, usize)>,
+    contexts: FxHashMap<ItemId, usize>,
+}
+
+/// A function in one context, once it was looked at.
+#[derive(Debug, Default)]
+struct Node {
+    left: BTreeSet<Left>,
+    callees: BTreeSet<usize>,
+}
+
+impl<'c, 'a> Walk<'c, 'a> {
+    pub(super) fn new(cx: &'c PackageCx<'a>) -> Self {
+        let inventory = inventory(cx);
+        let mut variables = FxHashMap::default();
+        let mut defined = FxHashSet::default();
+        for (_, declaration) in cx.program.declarations() {
+            if declaration.storage == Storage::Typedef {
+                continue;
+            }
+            for declarator in &declaration.declarators {
+                if matches!(declarator.ty.kind, crate::ast::TypeKind::Function(..)) {
+                    continue;
+                }
+                variables
+                    .entry(declarator.name.as_str())
+                    .or_insert(&declarator.ty);
+                if declaration.storage != Storage::Extern {
+                    defined.insert(declarator.name.as_str());
+                }
+            }
+        }
+        let guarded = inventory.iter().filter(|variable| variable.is_guarded);
+        Self {
+            cx,
+            types: cx.types(),
+            locks: Locks::new(cx),
+            targets: Targets::new(cx),
+            reported: reported(&inventory),
+            guarded: guarded.map(|variable| variable.name.clone()).collect(),
+            fields: fields(cx),
+            members: replaced(cx),
+            variables,
+            defined,
+            inventoried: inventory
+                .iter()
+                .map(|variable| variable.name.clone())
+                .collect(),
+            functions: cx
+                .program
+                .functions()
+                .map(|(_, it)| it.name.as_str())
+                .collect(),
+            known: BTreeMap::new(),
+            contexts: FxHashMap::default(),
+            nodes: Vec::new(),
+            open: Vec::new(),
+            entries: Vec::new(),
+        }
+    }
+
+    /// Looks at all that Python, or code that is not seen, may call.
+    pub(super) fn run(&mut self) {
+        for (item, function) in functions(self.cx) {
+            for params in self.roles(item, function) {
+                self.visit(Context {
+                    item,
+                    params,
+                    is_held: false,
+                });
+            }
+        }
+        let others = words_of_others(self.cx);
+        for (item, function) in functions(self.cx) {
+            let is_named = !function.is_static && others.contains(function.name.as_bytes());
+            let is_target = self.targets.by_arity.get(&function.params.len());
+            let is_target = is_target.is_some_and(|all| all.contains(&item));
+            let is_met = self.contexts.contains_key(&item);
+            // What files that were not read name, they may call with anything.
+            if (is_named && !self.is_init(item, function) || is_target && !is_met)
+                && !self.targets.alone.contains(&function.name)
+            {
+                self.visit_unknown(item, function);
+            }
+        }
+    }
+
+    fn is_init(&self, item: ItemId, function: &Function) -> bool {
+        let roles = self.cx.roles().into_iter();
+        let mut roles = roles.flat_map(|roles| roles.of(self.cx.item(item), function));
+        roles.any(|role| role.is_module_init()) || function.name == "main"
+    }
+
+    /// The parameters with which Python calls a function, once for each of its roles.
+    fn roles(&self, item: ItemId, function: &Function) -> BTreeSet<Vec<Value>> {
+        let roles = self.cx.roles().into_iter();
+        let roles = roles.flat_map(|roles| roles.of(self.cx.item(item), function));
+        let count = function.params.len();
+        let params = |role| (0..count.max(1)).map(|at| parameter(role, at)).collect();
+        let params = roles.map(|role| -> Option<Vec<Value>> { params(role) });
+        params.flatten().collect()
+    }
+
+    /// Looks at a function that is called from somewhere with anything.
+    pub(super) fn visit_unknown(&mut self, item: ItemId, function: &Function) {
+        let params = vec![Value::SHARED; function.params.len()];
+        self.visit(Context {
+            item,
+            params,
+            is_held: false,
+        });
+    }
+
+    pub(super) fn visit(&mut self, mut context: Context) -> Summary {
+        let Some(function) = self.cx.function(context.item) else {
+            return unknown(&context);
+        };
+        let met = self.contexts.entry(context.item).or_default();
+        if *met >= MAX_CONTEXTS {
+            context.params.fill(Value::SHARED);
+        }
+        let entry = self.cx.item(context.item).place.0;
+        if let Some(&(node, summary)) = self.known.get(&context) {
+            self.call_of(node, entry);
+            return summary;
+        }
+        *met += 1;
+        let node = self.nodes.len();
+        self.nodes.push(Node::default());
+        self.call_of(node, entry);
+        // Recursion may do anything.
+        let unknown = unknown(&context);
+        self.known.insert(context.clone(), (node, unknown));
+        self.open.push(node);
+        let summary = Body::new(self, &context, function).run();
+        self.open.pop();
+        self.known.insert(context, (node, summary));
+        summary
+    }
+
+    /// Notes that what is looked at calls `node`, or that it is called from outside.
+    fn call_of(&mut self, node: usize, file: FileId) {
+        match self.open.last() {
+            Some(&caller) => {
+                self.nodes[caller].callees.insert(node);
+            }
+            None => self.entries.push((file, node)),
+        }
+    }
+
+    /// What is left, by the files whose functions are called from outside.
+    pub(super) fn left(&self) -> BTreeMap<FileId, BTreeSet<Left>> {
+        let mut open: BTreeMap<FileId, Vec<usize>> = BTreeMap::new();
+        for &(file, node) in &self.entries {
+            open.entry(file).or_default().push(node);
+        }
+        let each = open.into_iter().map(|(file, mut open)| {
+            let mut seen = FxHashSet::default();
+            let mut left = BTreeSet::new();
+            while let Some(node) = open.pop() {
+                if seen.insert(node) {
+                    left.extend(self.nodes[node].left.iter().cloned());
+                    open.extend(&self.nodes[node].callees);
+                }
+            }
+            (file, left)
+        });
+        each.collect()
+    }
+
+    /// The type of a variable of file scope.
+    pub(super) fn variable_type(&self, name: &str) -> Option<&'c Type> {
+        self.variables.get(name).copied()
+    }
+
+    pub(super) fn is_function(&self, name: &str) -> bool {
+        self.functions.contains(name)
+    }
+
+    /// Whether a write of the static variable `name` is accounted for elsewhere: a rule reports it,
+    /// a comment names its lock, or the variable is atomic or of one thread.
+    pub(super) fn is_accounted(&self, name: &str, is_local: bool, place: (ItemId, ExprId)) -> bool {
+        let is_known = is_local || self.defined.contains(name);
+        // Each thread has its own (C17 7.5).
+        matches!(name, "errno" | "h_errno")
+            || self.reported.contains(&place)
+            || self.guarded.contains(name)
+            || is_known && !self.inventoried.contains(name)
+    }
+
+    /// Whether a rule reports that methods change the field without a lock.
+    pub(super) fn is_reported_field(&self, owner: &str, field: &str) -> bool {
+        let name = owner.strip_prefix("struct ").unwrap_or(owner);
+        self.fields.contains(&(name.to_owned(), field.to_owned()))
+    }
+
+    /// Whether Python may replace the field.
+    pub(super) fn is_member(&self, owner: &str, field: &str) -> bool {
+        let name = owner.strip_prefix("struct ").unwrap_or(owner);
+        self.members.contains(&(name.to_owned(), field.to_owned()))
+    }
+
+    /// The functions of this name that code of the same translation unit calls.
+    pub(super) fn callees(&self, item: ItemId, name: &str) -> Vec<ItemId> {
+        let unit = self.cx.item(item).unit;
+        let all = self.cx.definitions(name);
+        let seen = all.filter(|(id, it)| {
+            let other = self.cx.item(*id);
+            !other.needs_gil && (!it.is_static || other.unit == unit)
+        });
+        seen.map(|(id, _)| id).collect()
+    }
+
+    pub(super) fn leave(&mut self, item: ItemId, expr: ExprId, what: String, why: Why) {
+        use crate::preprocess::Place;
+        let place = match self.cx.place(item, expr) {
+            Some(Place::File(file, span) | Place::Argument { file, span, .. }) => (file, span),
+            Some(Place::Macro { call, .. }) => call,
+            None => self.cx.item(item).place,
+        };
+        let function = self.cx.function(item).map(|it| it.name.clone());
+        let Some(&node) = self.open.last() else {
+            return;
+        };
+        self.nodes[node].left.insert(Left {
+            file: place.0,
+            span: place.1,
+            function: function.unwrap_or_default(),
+            what,
+            why,
+        });
+    }
+}
+
+/// What a function that is not looked at may do.
+fn unknown(context: &Context) -> Summary {
+    let all = context
+        .params
+        .iter()
+        .fold(Kinds::default(), |all, it| all | it.all());
+    Summary {
+        result: Value::SHARED,
+        stored: all,
+    }
+}
+
+fn reported(inventory: &[Variable]) -> BTreeSet<(ItemId, ExprId)> {
+    let late = inventory.iter().flat_map(|variable| &variable.late);
+    late.map(|write| (write.item, write.expr)).collect()
+}
+
+fn fields(cx: &PackageCx<'_>) -> BTreeSet<(String, String)> {
+    let states = object_states(cx).into_iter();
+    let pairs = states.flat_map(|state| {
+        let name = state
+            .type_name
+            .strip_prefix("struct ")
+            .unwrap_or(&state.type_name)
+            .to_owned();
+        state
+            .fields
+            .into_iter()
+            .map(move |field| (name.clone(), field))
+    });
+    pairs.collect()
+}
