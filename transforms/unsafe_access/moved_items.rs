@@ -79,14 +79,14 @@ impl<'a> Store<'a> {
             return None;
         };
         let blocks = self.tree.stmts.iter();
-        let before = blocks.filter_map(|stmt| match &stmt.kind {
+        let mut before = blocks.filter_map(|stmt| match &stmt.kind {
             StmtKind::Block(stmts) => {
                 let at = stmts.iter().position(|&stmt| stmt == own)?;
                 stmts.get(at.checked_sub(1)?).copied()
             }
             _ => None,
         });
-        let before = before.last()?;
+        let before = before.next_back()?;
         let StmtKind::Expr(release) = self.tree.stmt(before).kind else {
             return None;
         };

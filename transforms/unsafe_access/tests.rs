@@ -328,9 +328,8 @@ static long f(PyObject *o, PyLongObject *number)
     ");
 }
 
-#[test]
-fn stores_that_move_items_are_left() {
-    insta::assert_snapshot!(run_triaged(&UNLOCKED_LIST_STORE, r#"
+/// Stores into a list of an object.
+const STORES: &str = r#"
 typedef struct { PyObject_HEAD PyObject *rows; } Foo;
 static PyObject *push(Foo *self, PyObject *v)
 {
@@ -401,7 +400,11 @@ static PyObject *made2(int n, ...)
     va_end(ap);
     return l;
 }
-"#), @"
+"#;
+
+#[test]
+fn stores_that_move_items_are_left() {
+    insta::assert_snapshot!(run_triaged(&UNLOCKED_LIST_STORE, STORES), @"
     8: `PyList_SET_ITEM` stores into a list that other threads may see
       by hand: the item goes behind the last one, where `PyList_SetItem` refuses it: use `PyList_Append`
     16: `PyList_SET_ITEM` stores into a list that other threads may see
