@@ -21,6 +21,8 @@ pub struct Replacement {
     pub since: PyVersion,
     /// The first limited API that has it; `None` if none does.
     pub limited_since: Option<PyVersion>,
+    /// The first Python whose headers have the borrowed one no more; `None` if all have it.
+    pub removed: Option<PyVersion>,
     /// Why the call cannot be swapped by name and result alone; `None` if it can.
     pub caution: Option<&'static str>,
 }
@@ -65,6 +67,12 @@ impl Replacement {
     pub fn reads_list(&self) -> bool {
         self.strong == LIST.strong
     }
+
+    /// Whether the headers of the Python with this `PY_VERSION_HEX` lack the borrowed function.
+    #[must_use]
+    pub fn is_gone_by(&self, newest: u32) -> bool {
+        self.removed.is_some_and(|removed| removed.hex() <= newest)
+    }
 }
 
 /// Whether the function or macro `name` gives a borrowed reference to an item of a list.
@@ -97,6 +105,7 @@ const DICT: Replacement = Replacement {
     errors: OldErrors::Raised,
     since: V3_13,
     limited_since: Some(V3_13),
+    removed: None,
     caution: None,
 };
 
@@ -114,6 +123,7 @@ const LIST: Replacement = Replacement {
     errors: OldErrors::Raised,
     since: V3_13,
     limited_since: Some(V3_13),
+    removed: None,
     caution: None,
 };
 
@@ -125,6 +135,7 @@ const WEAKREF: Replacement = Replacement {
     errors: OldErrors::Raised,
     since: V3_13,
     limited_since: Some(V3_13),
+    removed: Some(V3_15),
     caution: None,
 };
 
@@ -136,6 +147,7 @@ const FRAME_GLOBALS: Replacement = Replacement {
     errors: OldErrors::Raised,
     since: V3_13,
     limited_since: Some(V3_13),
+    removed: None,
     caution: None,
 };
 
@@ -262,6 +274,7 @@ pub const REPLACEMENTS: &[Replacement] = &[
         absent: Absent::Error,
         since: V3_15,
         limited_since: Some(V3_15),
+        removed: None,
         caution: Some("the borrowed module is valid while the type is alive: often fine as it is"),
         ..FRAME_GLOBALS
     },

@@ -34,6 +34,7 @@ pub(super) static OWN: Replacement = Replacement {
     errors: OldErrors::Raised,
     since: PyVersion::new(3, 6),
     limited_since: None,
+    removed: None,
     caution: None,
 };
 

@@ -197,7 +197,8 @@ fn shared(
             _ if needs_gil(cx, CallSite { item, expr }) => {
                 outcomes.insert(expr, Outcome::Safe(WITH_GIL.to_owned()));
             }
-            Verdict::Safe(proof) => {
+            // What does not compile is rewritten, be it safe or not.
+            Verdict::Safe(proof) if !replacement.is_gone_by(cx.range.max) => {
                 outcomes.insert(expr, Outcome::Safe(proof.sentence));
             }
             Verdict::Shared(SharedKind::Published { has_gaps: true, .. })
@@ -205,7 +206,7 @@ fn shared(
             {
                 outcomes.insert(expr, manual(&Reason::Unfilled));
             }
-            Verdict::Shared(_) => calls.push((expr, replacement)),
+            Verdict::Safe(_) | Verdict::Shared(_) => calls.push((expr, replacement)),
         }
     }
     calls
@@ -223,7 +224,8 @@ fn without_group(
     // Lists and macros read memory that another thread may free meanwhile.
     let is_again = scene.is_repeated(call) || scene.repeats().contains_key(&call);
     let is_guarded = replacement.absent == Absent::None || replacement.form == Form::Out { arg: 2 };
-    if !is_guarded || is_again || replacement.caution.is_some() {
+    let is_gone = replacement.is_gone_by(scene.cx.range.max);
+    if !is_guarded || is_again || is_gone || replacement.caution.is_some() {
         return None;
     }
     let why = match shape(scene, call, replacement, &BTreeSet::new()) {

@@ -7,6 +7,7 @@ use super::item::needs_gil;
 use super::items::{self, ITEMS};
 use super::lent::is_lent;
 use super::reason::Reason;
+use crate::capi;
 use crate::preprocess::Place;
 use crate::provenance::{Exposure, Verdict};
 use crate::rule::{CallSite, Finding, Note, Outcome, PackageCx, Rule};
@@ -121,6 +122,12 @@ fn finding(
 
 fn message(api: &str, verdict: &Verdict, outcome: &Outcome) -> String {
     let given = given(api);
+    let removed = capi::replacement(api).and_then(|row| row.removed);
+    if let (Verdict::Safe(_), Outcome::Fix(_) | Outcome::Manual(_), Some(removed)) =
+        (verdict, outcome, removed)
+    {
+        return format!("`{api}` is gone from the headers of Python {removed} on");
+    }
     match (verdict, outcome) {
         (Verdict::Safe(_), _) => {
             format!("`{api}` gives {given}, and nothing can free it here")

@@ -7,6 +7,7 @@ use crate::program::Types;
 use crate::provenance::{SharedKind, Verdict};
 use crate::rule::{CallSite, Finding, Outcome, PackageCx};
 
+use super::moved_items::Store;
 use super::{settle, told_at, words};
 
 /// Names without which the rule has nothing to say.
@@ -37,6 +38,10 @@ declare_rule! {
     ///
     /// ## Declines
     /// - The call is made by the body of a macro, or its value is used.
+    /// - The item is `NULL`, or goes behind the last one: `PyList_SetItem` releases what stood there,
+    ///   and refuses what is out of range.
+    /// - The function reads items of the list itself: it moves them, or releases the old one. A
+    ///   release right in front of the store goes with the fix.
     ///
     /// A list that a function gets from its caller is not told of: helpers fill new lists.
     ///
@@ -98,12 +103,18 @@ fn is_made_here(cx: &PackageCx<'_>, site: CallSite, tree: &Tree, list: ExprId) -
     let spell = |expr: ExprId| words(cx, site.item, tree.expr(expr).range);
     let spelled = spell(list);
     let start = tree.expr(list).range.start;
-    tree.exprs.iter().any(|expr| match expr.kind {
-        ExprKind::Assign { op: None, lhs, rhs } if expr.range.end <= start => {
-            makes_list(tree, rhs) && spell(lhs) == spelled
-        }
-        _ => false,
-    })
+    // PyObject *rows = PyList_New(n);
+    let local = tree.as_local(tree.without_casts(list));
+    let given = tree.stores().filter(|(to, _)| Some(*to) == local);
+    let given: Vec<ExprId> = given.map(|(_, value)| value).collect();
+    let is_declared = !given.is_empty() && given.iter().all(|&value| makes_list(tree, value));
+    is_declared
+        || tree.exprs.iter().any(|expr| match expr.kind {
+            ExprKind::Assign { op: None, lhs, rhs } if expr.range.end <= start => {
+                makes_list(tree, rhs) && spell(lhs) == spelled
+            }
+            _ => false,
+        })
 }
 
 /// `context->result` where the type of `context` is a `struct` of the package that is no object.
@@ -133,6 +144,10 @@ fn makes_list(tree: &Tree, expr: ExprId) -> bool {
 }
 
 fn outcome(cx: &PackageCx<'_>, site: CallSite, tree: &Tree) -> Outcome {
+    let store = Store::new(cx, site);
+    if let Some(why) = store.as_ref().and_then(Store::obstacle) {
+        return Outcome::Manual(why.to_owned());
+    }
     let (callee, _) = cx.call(site);
     let is_statement = tree
         .stmts
@@ -148,7 +163,12 @@ fn outcome(cx: &PackageCx<'_>, site: CallSite, tree: &Tree) -> Outcome {
     };
     let mut fix = Fix::safe("store by `PyList_SetItem`");
     fix.replace(file, span, "PyList_SetItem");
-    fix.assume("nothing else releases or keeps the item that stood there before");
+    // Py_DECREF(PyList_GET_ITEM(list, i));
+    let released = store.and_then(|store| store.released_before());
+    match released.and_then(|(stmt, _)| cx.stmt_span(site.item, stmt)) {
+        Some((file, span)) => fix.edits.push(cx.layout(file, span).remove(span)),
+        None => fix.assume("nothing else releases or keeps the item that stood there before"),
+    }
     fix.assume("the index is in range: else `PyList_SetItem` sets an exception");
     Outcome::Fix(fix)
 }

@@ -4,6 +4,7 @@
 pub mod count_test;
 pub mod item_again;
 pub mod list_store;
+mod moved_items;
 pub mod object_field;
 pub mod size_again;
 

@@ -342,3 +342,119 @@ fn text_that_only_builds_with_the_gil_compile_is_silent() {
     assert_eq!(told("#ifndef Py_GIL_DISABLED"), "");
     assert!(told("#ifdef FAST").contains("ob_type"));
 }
+
+/// Stores into a list of an object.
+const STORES: &str = r#"
+typedef struct { PyObject_HEAD PyObject *rows; } Foo;
+static PyObject *push(Foo *self, PyObject *v)
+{
+    PyListObject *l = (PyListObject *)self->rows;
+    if (l->allocated > Py_SIZE(l)) {
+        Py_INCREF(v);
+        PyList_SET_ITEM(self->rows, Py_SIZE(self->rows), v);
+        Py_SET_SIZE(l, Py_SIZE(l) + 1);
+    }
+    Py_RETURN_NONE;
+}
+static PyObject *pop(Foo *self, PyObject *v)
+{
+    PyObject *x = PyList_GET_ITEM(self->rows, 0);
+    PyList_SET_ITEM(self->rows, 0, NULL);
+    return x;
+}
+static PyObject *swap(Foo *self, PyObject *v)
+{
+    PyObject *x = PyList_GET_ITEM(self->rows, 0);
+    PyList_SET_ITEM(self->rows, 0, PyList_GET_ITEM(self->rows, 1));
+    PyList_SET_ITEM(self->rows, 1, x);
+    Py_RETURN_NONE;
+}
+static PyObject *put(Foo *self, PyObject *v)
+{
+    Py_INCREF(v);
+    Py_DECREF(PyList_GET_ITEM(self->rows, 0));
+    PyList_SET_ITEM(self->rows, 0, v);
+    Py_RETURN_NONE;
+}
+static PyObject *put2(Foo *self, PyObject *v)
+{
+    PyObject *old = PyList_GET_ITEM(self->rows, 0);
+    Py_INCREF(v);
+    PyList_SET_ITEM(self->rows, 0, v);
+    Py_DECREF(old);
+    Py_RETURN_NONE;
+}
+static PyObject *plain(Foo *self, PyObject *v)
+{
+    Py_INCREF(v);
+    PyList_SET_ITEM(self->rows, 0, v);
+    Py_RETURN_NONE;
+}
+static PyObject *made(int n, ...)
+{
+    va_list ap; int i;
+    PyObject *l = PyList_New(n);
+    if (!l) return NULL;
+    va_start(ap, n);
+    for (i = 0; i < n; i++) {
+        PyObject *o = va_arg(ap, PyObject *);
+        Py_INCREF(o);
+        PyList_SET_ITEM(l, i, o);
+    }
+    va_end(ap);
+    return l;
+}
+static PyObject *made2(int n, ...)
+{
+    va_list ap; int i;
+    PyObject *l;
+    if (!(l = PyList_New(n))) return NULL;
+    va_start(ap, n);
+    for (i = 0; i < n; i++)
+        PyList_SET_ITEM(l, i, va_arg(ap, PyObject *));
+    va_end(ap);
+    return l;
+}
+"#;
+
+#[test]
+fn stores_that_move_items_are_left() {
+    insta::assert_snapshot!(run_triaged(&UNLOCKED_LIST_STORE, STORES), @"
+    8: `PyList_SET_ITEM` stores into a list that other threads may see
+      by hand: the item goes behind the last one, where `PyList_SetItem` refuses it: use `PyList_Append`
+    16: `PyList_SET_ITEM` stores into a list that other threads may see
+      by hand: `NULL` takes out an item that somebody else has then, and `PyList_SetItem` would release it: use `PyList_SetSlice`, or store `None` where no slot may be empty
+    22: `PyList_SET_ITEM` stores into a list that other threads may see
+      by hand: the function reads items of the list itself, and moves or releases what stood there: `PyList_SetItem` would release it once more
+    23: `PyList_SET_ITEM` stores into a list that other threads may see
+      by hand: the function reads items of the list itself, and moves or releases what stood there: `PyList_SetItem` would release it once more
+    30: `PyList_SET_ITEM` stores into a list that other threads may see
+      review: store by `PyList_SetItem`
+      assumes that the index is in range: else `PyList_SetItem` sets an exception
+    37: `PyList_SET_ITEM` stores into a list that other threads may see
+      by hand: the function reads items of the list itself, and moves or releases what stood there: `PyList_SetItem` would release it once more
+    44: `PyList_SET_ITEM` stores into a list that other threads may see
+      review: store by `PyList_SetItem`
+      assumes that nothing else releases or keeps the item that stood there before
+      assumes that the index is in range: else `PyList_SetItem` sets an exception
+    56: `PyList_SET_ITEM` stores into a list that other threads may see
+      safe as it is: the list is made in this function and filled here
+    68: `PyList_SET_ITEM` stores into a list that other threads may see
+      safe as it is: the list is made in this function and filled here
+    @@
+     {
+         Py_INCREF(v);
+    -    Py_DECREF(PyList_GET_ITEM(self->rows, 0));
+    -    PyList_SET_ITEM(self->rows, 0, v);
+    +    PyList_SetItem(self->rows, 0, v);
+         Py_RETURN_NONE;
+     }
+    @@
+     {
+         Py_INCREF(v);
+    -    PyList_SET_ITEM(self->rows, 0, v);
+    +    PyList_SetItem(self->rows, 0, v);
+         Py_RETURN_NONE;
+     }
+    ");
+}

@@ -161,8 +161,20 @@ fn only_compared() {
     return PyWeakref_GET_OBJECT(self) == key;
 "#
     ), @"
-        3: safe: the pointer is only compared
-        ");
+    @@
+     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+     {
+    -    return PyWeakref_GET_OBJECT(self) == key;
+    +    int result;
+    +    PyObject *referent;
+    +    if (PyWeakref_GetRef(self, &referent) == 0) {
+    +        referent = Py_NewRef(Py_None);
+    +    }
+    +    result = referent == key;
+    +    Py_XDECREF(referent);
+    +    return result;
+     }
+    ");
 }
 
 #[test]
