@@ -72,32 +72,27 @@ pub(super) fn sum_up(
     summary
 }
 
-/// What following the parameters showed: all together, or each by itself where that makes too many
-/// paths.
-enum Walks {
-    Together(Followed),
-    Apart(Vec<Option<Followed>>),
-}
+/// What following each parameter by itself showed. What the others are is not known then, `NULL`
+/// included:
+///
+/// ```c
+/// static PyObject *pick(PyObject *a, PyObject *b) { return a ? a : b; }    /* either of them */
+/// ```
+struct Walks(Vec<Option<Followed>>);
 
 impl Walks {
     fn new(function: &Function, graph: &Cfg, seeds: &[Seed], known: &Summaries) -> Self {
-        if let Some(followed) = follow(graph, &function.tree, seeds, known) {
-            return Self::Together(followed);
-        }
-        let alone = seeds.chunks(1);
-        Self::Apart(
-            alone
-                .map(|seed| follow_roughly(graph, &function.tree, seed, known))
-                .collect(),
-        )
+        let tree = &function.tree;
+        let alone = |seed| {
+            let exact = follow(graph, tree, seed, known);
+            exact.or_else(|| follow_roughly(graph, tree, seed, known))
+        };
+        Self(seeds.chunks(1).map(alone).collect())
     }
 
-    /// What shows of a seed, with its index there; `None` if it has too many paths by itself.
+    /// What shows of a seed, with its index there; `None` if it has too many paths.
     fn of(&self, seed: usize) -> Option<(&Followed, usize)> {
-        match self {
-            Self::Together(followed) => Some((followed, seed)),
-            Self::Apart(each) => each[seed].as_ref().map(|followed| (followed, 0)),
-        }
+        self.0[seed].as_ref().map(|followed| (followed, 0))
     }
 }
 

@@ -47,6 +47,33 @@ fn what_is_stored_without_a_reference_is_taken() {
     ");
 }
 
+/// What is handed in may be `NULL`, and then another argument takes its place.
+#[test]
+fn a_summary_is_over_all_values_of_the_arguments() {
+    let text = "
+        static PyObject *pick(PyObject *a, PyObject *b) { return a ? a : b; }
+        static PyObject *coalesce(PyObject *a, PyObject *b) { if (a == NULL) a = b; return a; }
+        static PyObject *third(PyObject *a, PyObject *b, PyObject *c) {
+            if (!a && !b) return c;
+            return NULL;
+        }
+        static void out(PyObject *a, PyObject *b, PyObject **v) { if (a) *v = a; else *v = b; }
+        static void field(Foo *self, PyObject *a, PyObject *b) { if (!a) self->v = b; }
+        static void drop(PyObject *a, PyObject *b) { if (!a) Py_DECREF(b); }
+        static PyObject *none(PyObject *a, PyObject *b) { if (!b) return NULL; return b; }";
+    let calls = "pick(v, l); coalesce(v, l); third(v, l, s); out(v, l, &w); field(s, v, l); \
+                 drop(v, l); none(v, l);";
+    insta::assert_snapshot!(summary(&with_caller(text, calls)), @"
+    coalesce: Used and in the result, Used and in the result
+    drop: Used, Released
+    field: Used, Used, Unsure
+    none: Used, Used and in the result
+    out: Taken(Always), At(2), Used
+    pick: Used and in the result, Used and in the result
+    third: Used, Used, Used and in the result
+    ");
+}
+
 /// What becomes of the argument behind `...` of the function `name` in `text`.
 fn rest(text: &str) -> Param {
     let text = with_caller(text, "helper(1, v);");
@@ -409,12 +436,12 @@ fn pointers_that_are_stored_through_parameters_are_told_from_kept_ones() {
         static int text(PyObject *v, char **at) { return PyBytes_AsStringAndSize(v, at, NULL); }
         static void scan(struct text *at) { at->start = at->start + 1; }";
     let calls = "words(s, &e); own(s); first(v, &w); bytes(v, &t); text(v, &s); scan(&t);";
-    insta::assert_snapshot!(summary(&with_caller(text, calls)), @r"
-    bytes: Through({1}), Used
+    insta::assert_snapshot!(summary(&with_caller(text, calls)), @"
+    bytes: Through({1}), Through({1})
     first: Through({1}), Used
     own: Used
     scan: Used
-    text: Through({1}), Used
+    text: Through({1}), Through({1})
     word: Through({1}), Used
     words: Through({1}), Used
     ");
