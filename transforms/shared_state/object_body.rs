@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use rustc_hash::FxHashMap;
+
 use crate::ast::{ExprId, ExprKind, Function, Name, Tree};
 use crate::capi;
 use crate::program::Body;
@@ -82,8 +84,14 @@ fn python_on_field<'f>(
 
 /// The base and the name of the field of an object of the type that `expr` is.
 fn field_of<'t>(tree: &'t Tree, expr: ExprId, state: &ObjectState) -> Option<(ExprId, &'t str)> {
+    let (ty, base, field) = field(tree, expr)?;
+    (ty == state.type_name).then_some((base, field))
+}
+
+/// The type of an object, the object, and the field of it that `expr` is.
+fn field(tree: &Tree, expr: ExprId) -> Option<(&str, ExprId, &str)> {
     match &tree.expr(expr).kind {
-        ExprKind::Cast { operand, .. } => field_of(tree, *operand, state),
+        ExprKind::Cast { operand, .. } => field(tree, *operand),
         ExprKind::Member {
             base,
             field,
@@ -94,8 +102,7 @@ fn field_of<'t>(tree: &'t Tree, expr: ExprId, state: &ObjectState) -> Option<(Ex
                 ExprKind::Cast { ty, .. } => ty,
                 _ => return None,
             };
-            let is_of = ty.pointee()?.name()? == state.type_name;
-            is_of.then_some((*base, &**field))
+            Some((ty.pointee()?.name()?, *base, field))
         }
         _ => None,
     }
@@ -119,37 +126,46 @@ fn other_object(function: &Function, state: &ObjectState) -> bool {
     })
 }
 
-/// The functions that use fields of the state, and that are neither its methods nor called by these
-/// only, nor have the object for themselves.
-pub(super) fn other_users(cx: &PackageCx<'_>, state: &ObjectState) -> BTreeSet<String> {
-    let methods: BTreeSet<ItemId> = state.methods.iter().map(|method| method.item).collect();
-    let mut users = BTreeSet::new();
-    for (item, at) in cx.program.items.iter().zip(0u32..) {
-        let (Body::Function(function), id) = (match &item.body {
-            Some(body) => (body, ItemId(at)),
-            None => continue,
-        }) else {
-            continue;
-        };
-        let tree = &function.tree;
-        let uses = || {
-            let mut fields = tree
-                .expr_ids()
-                .filter_map(|expr| field_of(tree, expr, state));
-            fields.any(|(_, field)| state.fields.contains(field))
-        };
-        if item.needs_gil || methods.contains(&id) || !uses() {
-            continue;
+/// The functions of a package that use fields of objects, by the type and the field.
+pub(super) struct FieldUsers<'p>(FxHashMap<(&'p str, &'p str), BTreeSet<ItemId>>);
+
+impl<'p> FieldUsers<'p> {
+    pub(super) fn new(cx: &PackageCx<'p>) -> Self {
+        let mut users: FxHashMap<_, BTreeSet<ItemId>> = FxHashMap::default();
+        for (item, at) in cx.program.items.iter().zip(0u32..) {
+            let Some(Body::Function(function)) = &item.body else {
+                continue;
+            };
+            if item.needs_gil {
+                continue;
+            }
+            let tree = &function.tree;
+            for (ty, _, field) in tree.expr_ids().filter_map(|expr| field(tree, expr)) {
+                users.entry((ty, field)).or_default().insert(ItemId(at));
+            }
         }
-        let has_role = cx.roles().is_some_and(|roles| {
-            let mut of = roles.of(item, function);
-            of.any(|role| matches!(role, Role::Slot(_)))
-        });
-        let calls = cx.calls_to(&function.name);
-        let by_methods = !calls.is_empty() && calls.iter().all(|call| methods.contains(&call.item));
-        if !has_role && !by_methods && !cx.runs_at_init_only(&function.name) {
-            users.insert(function.name.clone());
-        }
+        Self(users)
     }
-    users
+
+    /// The functions that use fields of the state, and that are neither its methods nor called by
+    /// these only, nor have the object for themselves.
+    pub(super) fn others(&self, cx: &PackageCx<'_>, state: &ObjectState) -> BTreeSet<String> {
+        let methods: BTreeSet<ItemId> = state.methods.iter().map(|method| method.item).collect();
+        let fields = state.fields.iter();
+        let users = fields.filter_map(|field| self.0.get(&(&*state.type_name, &**field)));
+        let users: BTreeSet<ItemId> = users.flatten().copied().collect();
+        let others = users.difference(&methods).filter_map(|&id| {
+            let function = cx.function(id)?;
+            let has_role = cx.roles().is_some_and(|roles| {
+                let mut of = roles.of(cx.item(id), function);
+                of.any(|role| matches!(role, Role::Slot(_)))
+            });
+            let calls = cx.calls_to(&function.name);
+            let by_methods =
+                !calls.is_empty() && calls.iter().all(|call| methods.contains(&call.item));
+            let is_other = !has_role && !by_methods && !cx.runs_at_init_only(&function.name);
+            is_other.then(|| function.name.clone())
+        });
+        others.collect()
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::object_body::{other_users, unfit};
+use super::object_body::{FieldUsers, unfit};
 use crate::declare_rule;
 use crate::edit::{Confidence, Fix, Need};
 use crate::preprocess::Place;
@@ -84,18 +84,27 @@ const SHOWN: usize = 4;
 
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let states = object_states(cx);
+    if states.is_empty() {
+        return;
+    }
+    let users = FieldUsers::new(cx);
     for state in &states {
-        findings.extend(finding(cx, state, &states));
+        findings.extend(finding(cx, state, &states, &users));
     }
 }
 
-fn finding(cx: &PackageCx<'_>, state: &ObjectState, all: &[ObjectState]) -> Option<Finding> {
+fn finding(
+    cx: &PackageCx<'_>,
+    state: &ObjectState,
+    all: &[ObjectState],
+    users: &FieldUsers<'_>,
+) -> Option<Finding> {
     let writer = state
         .methods
         .iter()
         .find(|method| !method.writes.is_empty())?;
     let (file, span) = name_place(cx, writer.item)?;
-    let outcome = match fix(cx, state, all) {
+    let outcome = match fix(cx, state, all, users) {
         Ok(fix) => Outcome::Fix(fix),
         Err(why) => Outcome::Manual(format!(
             "{why}; hold the lock of the object around each use of these fields, with \
@@ -202,7 +211,12 @@ fn twin<'s>(cx: &PackageCx<'_>, state: &ObjectState, all: &'s [ObjectState]) -> 
 }
 
 /// Splits all methods of the type that can be split.
-fn fix(cx: &PackageCx<'_>, state: &ObjectState, all: &[ObjectState]) -> Result<Fix, String> {
+fn fix(
+    cx: &PackageCx<'_>,
+    state: &ObjectState,
+    all: &[ObjectState],
+    users: &FieldUsers<'_>,
+) -> Result<Fix, String> {
     if let Some(other) = twin(cx, state, all) {
         return Err(format!("`{other}` has the same methods, from one text"));
     }
@@ -245,7 +259,7 @@ fn fix(cx: &PackageCx<'_>, state: &ObjectState, all: &[ObjectState]) -> Result<F
         function: "Py_BEGIN_CRITICAL_SECTION",
     };
     fix.needs.extend(files.into_iter().map(section));
-    let users = other_users(cx, state);
+    let users = users.others(cx, state);
     fix.assume(match users.is_empty() {
         true => "calls of these methods on one object may wait for each other".to_owned(),
         false => format!(

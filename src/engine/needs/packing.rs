@@ -149,6 +149,10 @@ impl Taken {
     /// `pattern` is one for files somewhere below the folder of the build file. Nothing for one
     /// that is none.
     fn new(by: &Path, how: How, pattern: &str) -> Option<Self> {
+        // glob(os.path.join(folder, "*")): whatever folder that is, it says nothing of this one.
+        if pattern.chars().all(|c| "*?./".contains(c)) {
+            return None;
+        }
         let folder = by.parent().unwrap_or(Path::new(""));
         let mut builder = GitignoreBuilder::new("");
         let pattern = pattern.trim_start_matches("./");
@@ -205,7 +209,11 @@ fn of_setup(build: &BuildFile<'_>, python: &Python, taken: &mut Vec<Taken>) {
             let patterns = patterns.filter_map(|node| Python::string(node, bytes));
             patterns.for_each(|pattern| add(build, How::Copies, pattern, taken));
         } else if COPIERS.contains(&name) && node.kind() == "call" {
-            strings(value).for_each(|pattern| add(build, How::Copies, pattern, taken));
+            // copytree(os.path.join("vendor", "src"), target): only the first is what is taken.
+            if let Some(from) = value.named_child(0) {
+                let joined = strings(from).collect::<Vec<_>>().join("/");
+                add(build, How::Copies, &joined, taken);
+            }
         } else if let Some((_, is_pattern)) = lister.filter(|_| node.kind() == "call") {
             let joined = joined();
             match (is_pattern, joined.is_empty()) {
