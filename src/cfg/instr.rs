@@ -139,6 +139,22 @@ impl Instr {
         }
     }
 
+    /// The name of the function that is called, and the call; `None` for other steps and for calls
+    /// through pointers.
+    #[must_use]
+    pub fn named_call(&self) -> Option<(&str, ExprId)> {
+        match (&self.kind, self.source) {
+            (
+                InstrKind::Call {
+                    callee: Callee::Named(name),
+                    ..
+                },
+                Source::Expr(call),
+            ) => Some((name, call)),
+            _ => None,
+        }
+    }
+
     /// The place that is read or written.
     #[must_use]
     pub fn place(&self) -> Option<&Place> {

@@ -24,7 +24,7 @@ use super::changed::Changed;
 use super::proof::{beside, calls, graph, is_inserted};
 use crate::ast::{ExprId, Function, Tree};
 use crate::capi;
-use crate::cfg::{Callee, Cfg, Instr, InstrKind, Source};
+use crate::cfg::{Cfg, Instr};
 use crate::dataflow::{self, Analysis, Direction, NodeId};
 use crate::ownership::track;
 use crate::program::Program;
@@ -140,7 +140,7 @@ impl<'a> Held<'a> {
         for block in self.cfg.reverse_post_order() {
             let mut held = solution.input(block.index()).clone();
             for instr in &self.cfg.block(block).instrs {
-                if let Some((_, call)) = named_call(instr) {
+                if let Some((_, call)) = instr.named_call() {
                     found.push((call, held.first().copied()));
                 }
                 self.step(&mut held, instr);
@@ -150,7 +150,7 @@ impl<'a> Held<'a> {
     }
 
     fn step(&self, held: &mut BTreeSet<ExprId>, instr: &Instr) {
-        match named_call(instr) {
+        match instr.named_call() {
             Some((name, call)) if holds_lock_by_name(name) => {
                 held.insert(call);
             }
@@ -195,18 +195,5 @@ impl Analysis for Held<'_> {
         let before = into.len();
         into.extend(from);
         into.len() > before
-    }
-}
-
-fn named_call(instr: &Instr) -> Option<(&str, ExprId)> {
-    match (&instr.kind, instr.source) {
-        (
-            InstrKind::Call {
-                callee: Callee::Named(name),
-                ..
-            },
-            Source::Expr(call),
-        ) => Some((name, call)),
-        _ => None,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, ATTACH_THREAD, DETACH_THREAD, END_ENSURE};
-use crate::cfg::{self, Callee, Cfg, Instr, InstrKind, Source};
+use crate::cfg::{self, Cfg, Instr};
 use crate::dataflow::{self, Analysis, Direction, NodeId};
 use crate::rule::{ItemId, PackageCx};
 
@@ -145,7 +145,7 @@ fn follow(
     for block in graph.reverse_post_order() {
         let mut state = solution.input(block.index()).clone();
         for instr in &graph.block(block).instrs {
-            if let (Some((name, call)), Some(state)) = (named_call(instr), &state) {
+            if let (Some((name, call)), Some(state)) = (instr.named_call(), &state) {
                 steps.push(Step {
                     name: name.into(),
                     call,
@@ -165,19 +165,6 @@ fn is_lock(name: &str) -> bool {
     LOCKS.iter().any(|(lock, _)| *lock == name)
 }
 
-fn named_call(instr: &Instr) -> Option<(&str, ExprId)> {
-    match (&instr.kind, instr.source) {
-        (
-            InstrKind::Call {
-                callee: Callee::Named(name),
-                ..
-            },
-            Source::Expr(call),
-        ) => Some((name, call)),
-        _ => None,
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct State {
     thread: Thread,
@@ -194,7 +181,7 @@ struct Problem<'a> {
 
 impl Problem<'_> {
     fn step(&self, state: &mut Option<State>, instr: &Instr) {
-        let (Some(state), Some((name, call))) = (state, named_call(instr)) else {
+        let (Some(state), Some((name, call))) = (state, instr.named_call()) else {
             return;
         };
         if let Some(turn) = turn(name).or_else(|| self.helpers.get(name).copied()) {
