@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -79,8 +80,9 @@ fn lines(view: View<'_>, places: &[(FileId, ByteSpan)]) -> String {
 }
 
 /// One module.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Module")]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Module"))]
 struct JsonModule<'a> {
     /// Its name, from `PyInit_name`.
     module: &'a str,
@@ -91,8 +93,9 @@ struct JsonModule<'a> {
 }
 
 /// One thing that stands against the ABI.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Obstacle")]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Obstacle"))]
 struct JsonObstacle<'a> {
     /// In what way.
     kind: JsonKind,
@@ -104,9 +107,10 @@ struct JsonObstacle<'a> {
     places: Vec<Location>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-#[schemars(rename = "Kind", inline)]
+#[cfg_attr(test, schemars(rename = "Kind", inline))]
 enum JsonKind {
     OlderVersion,
     ModuleDefinition,
@@ -157,7 +161,7 @@ pub fn abi3t_json(view: View<'_>, found: &Abi3t) -> String {
 }
 
 /// The JSON schema of what [`abi3t_json`] writes.
-#[must_use]
-pub fn abi3t_schema() -> String {
+#[cfg(test)]
+pub(super) fn abi3t_schema() -> String {
     super::json::schema_of::<Vec<JsonModule<'_>>>("ungil check --abi3t --output-format json")
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,8 +13,9 @@ use crate::rule::{Note, Outcome};
 use crate::source::{ByteSpan, FileId};
 
 /// What a rule says of one place.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Finding")]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Finding"))]
 struct JsonFinding<'a> {
     /// Name of the finding that stays the same when other lines change.
     fingerprint: &'a str,
@@ -36,7 +38,8 @@ struct JsonFinding<'a> {
 }
 
 /// A place in a file.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Location {
     /// Path of the file, relative to the folder the program runs in.
     path: String,
@@ -53,8 +56,9 @@ pub(super) struct Location {
 }
 
 /// A further place that explains a finding.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Note")]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Note"))]
 struct JsonNote<'a> {
     /// What is true there.
     message: &'a str,
@@ -63,9 +67,10 @@ struct JsonNote<'a> {
 }
 
 /// What is to be done about a finding.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "lowercase", tag = "kind")]
-#[schemars(rename = "Outcome")]
+#[cfg_attr(test, schemars(rename = "Outcome"))]
 enum JsonOutcome<'a> {
     /// A change that can be applied, in whole or not at all.
     Fix {
@@ -93,17 +98,19 @@ enum JsonOutcome<'a> {
     },
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
-#[schemars(rename = "Confidence", inline)]
+#[cfg_attr(test, schemars(rename = "Confidence", inline))]
 enum JsonConfidence {
     Safe,
     Review,
 }
 
 /// The replacement of some bytes of a file.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Edit")]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Edit"))]
 struct JsonEdit<'a> {
     /// Path of the file, relative to the folder the program runs in.
     path: String,
@@ -117,8 +124,9 @@ struct JsonEdit<'a> {
 
 /// A file to be made. Other fixes may need more of it: for several, write it with what any of them
 /// needs (`ungil diff` does).
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "NewFile")]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "NewFile"))]
 struct JsonNewFile {
     /// Its path, relative to the folder the program runs in.
     path: String,
@@ -134,11 +142,12 @@ pub(super) fn findings(results: Results<'_>) -> String {
 }
 
 /// The JSON schema of what [`super::OutputFormat::Json`] writes.
-#[must_use]
-pub fn schema() -> String {
+#[cfg(test)]
+pub(super) fn schema() -> String {
     schema_of::<Vec<JsonFinding<'_>>>("ungil check --output-format json")
 }
 
+#[cfg(test)]
 pub(super) fn schema_of<T: JsonSchema>(title: &str) -> String {
     let mut generator = schemars::generate::SchemaSettings::draft2020_12()
         .for_serialize()

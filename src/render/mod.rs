@@ -11,8 +11,7 @@ mod report;
 mod sarif;
 mod statistics;
 
-pub use abi3t::{abi3t, abi3t_json, abi3t_schema};
-pub use json::schema;
+pub use abi3t::{abi3t, abi3t_json};
 pub use statistics::statistics;
 
 use std::path::{Path, PathBuf};

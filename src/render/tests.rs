@@ -409,3 +409,18 @@ fn statistics_count_by_rule_and_advice() {
     all                              1          0      2          1
     ");
 }
+
+#[test]
+fn the_schemas_in_the_docs_are_those_of_the_types() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    for (name, schema) in [
+        ("findings.schema.json", super::json::schema()),
+        ("abi3t.schema.json", super::abi3t::abi3t_schema()),
+    ] {
+        let path = docs.join(name);
+        if std::env::var_os("UNGIL_UPDATE_DOCS").is_some() {
+            std::fs::write(&path, &schema).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), schema, "{name}");
+    }
+}

@@ -160,14 +160,6 @@ fn options_are_those_of_the_program() {
 }
 
 #[test]
-fn the_schemas_are_those_of_the_program() {
-    let path = root().join("docs/findings.schema.json");
-    hold(&path, &ungil::render::schema());
-    let path = root().join("docs/abi3t.schema.json");
-    hold(&path, &ungil::render::abi3t_schema());
-}
-
-#[test]
 fn the_patch_in_the_readme_is_the_one_of_the_example() {
     let path = root().join("README.md");
     let text = fs::read_to_string(&path).unwrap();
