@@ -22,6 +22,7 @@ pub static ALL: &[&Rule] = &[
     &borrowed::list_macro::UNCHECKED_LIST_ITEM,
     &borrowed::sequence_fast_item::BORROWED_SEQUENCE_FAST_ITEM,
     &borrowed::cell_content::BORROWED_CELL_CONTENT,
+    &borrowed::unchecked_result::UNCHECKED_RESULT,
     &critical_section::dict_next::UNLOCKED_DICT_ITERATION,
     &critical_section::unbalanced_section::UNBALANCED_CRITICAL_SECTION,
     &critical_section::set_iteration::UNLOCKED_SET_ITERATION,
@@ -64,6 +65,7 @@ pub static FOLLOWED: &[&[&str]] = &[
         "PyList_GetItemRef",
         "PyDict_GetItemRef",
         "PyDict_GetItemStringRef",
+        "PyWeakref_GetRef",
     ],
 ];
 

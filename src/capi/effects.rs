@@ -213,6 +213,17 @@ pub fn reads_first(name: &str) -> bool {
     on_null(name) == Some(OnNull::Crashes)
 }
 
+/// Whether the program ends at a call of `name` with `NULL` as its first argument: it reads the
+/// object, or counts a reference to it.
+#[must_use]
+pub fn dies_of_null(name: &str) -> bool {
+    let is_count = matches!(
+        counts(name),
+        Some(Counts::Take | Counts::Copy | Counts::Release { null: false })
+    );
+    reads_first(name) || is_count && on_null(name).is_none()
+}
+
 /// Whether a call of `name` raises an exception if its first argument is `NULL`.
 #[must_use]
 pub fn raises_for_null(name: &str) -> bool {

@@ -16,14 +16,14 @@ mod writes;
 pub use arg_format::{Stored, builds_plainly, overwrites, stored};
 pub use build_format::{Built, built};
 pub use effects::{
-    Counts, Effects, OnNull, Out, OutKind, Returns, Steal, StealWhen, counts, effects,
-    ends_program, keeps_pointer, looks_at_count, never_returns, on_null, raises_for_null,
+    Counts, Effects, OnNull, Out, OutKind, Returns, Steal, StealWhen, counts, dies_of_null,
+    effects, ends_program, keeps_pointer, looks_at_count, never_returns, on_null, raises_for_null,
     reads_first,
 };
 pub use libc::{Copied, copies_memory, gives_other_memory, is_libc, written};
 pub use lists::{LIST_SIZES, PLAIN_LIST_SIZES, UNCHECKED_ITEMS};
 pub use replacements::{
-    Absent, Form, OldErrors, REPLACEMENTS, Replacement, reads_list, replacement,
+    Absent, Form, OldErrors, REPLACEMENTS, Replacement, reads_list, replacement, replacement_by,
 };
 pub use slots::slot_gives_new;
 pub use stable::{FIRST_ABI3T, OutsideAbi3t};

@@ -88,6 +88,12 @@ pub fn replacement(name: &str) -> Option<&'static Replacement> {
         .find(|replacement| replacement.borrowed == name)
 }
 
+/// The first replacement by the strong function called `name`.
+#[must_use]
+pub fn replacement_by(name: &str) -> Option<&'static Replacement> {
+    REPLACEMENTS.iter().find(|row| row.strong == name)
+}
+
 const V3_6: PyVersion = PyVersion::new(3, 6);
 const V3_7: PyVersion = PyVersion::new(3, 7);
 const V3_8: PyVersion = PyVersion::new(3, 8);

@@ -7,6 +7,7 @@ pub mod imported_module;
 pub mod list_item;
 pub mod list_macro;
 pub mod sequence_fast_item;
+pub mod unchecked_result;
 pub mod weakref_object;
 
 #[cfg(test)]

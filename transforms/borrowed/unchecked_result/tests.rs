@@ -1,0 +1,134 @@
+//! Functions whose authors wrote the strong calls by hand.
+
+use super::{TRIGGERS, UNCHECKED_RESULT};
+use crate::capi::{self, Absent};
+use crate::testing::report;
+
+const METHODS: &str = "static PyMethodDef methods[] = {{\"f\", f, METH_VARARGS, NULL}, {NULL}};\n";
+
+fn said(body: &str) -> String {
+    let function = format!(
+        "static PyObject *f(PyObject *self, PyObject *args)\n{{\n    PyObject *l, *d, *k, *v;\n    \
+         int rc;\n    if (!PyArg_ParseTuple(args, \"OOO\", &l, &d, &k))\n        return NULL;\n\
+         {body}    Py_RETURN_NONE;\n}}\n"
+    );
+    report(&UNCHECKED_RESULT, &format!("{function}{METHODS}"))
+}
+
+#[test]
+fn an_item_of_a_list_that_nobody_tests() {
+    insta::assert_snapshot!(said("
+    v = PyList_GetItemRef(l, 0);
+    if (!PyBytes_Check(v)) {
+        Py_DECREF(v);
+        return NULL;
+    }
+    Py_DECREF(v);
+"), @"
+    8: `PyList_GetItemRef` may give `NULL`; the result is used without a test
+      9: it is read here
+      by hand: test the result for `NULL`, and leave with the exception that is set then
+    ");
+}
+
+#[test]
+fn a_status_that_tells_errors_apart_and_not_absence() {
+    insta::assert_snapshot!(said("
+    if (PyDict_GetItemRef(d, k, &v) < 0)
+        return NULL;
+    Py_DECREF(v);
+"), @"
+    8: `PyDict_GetItemRef` may give `NULL`; the result is used without a test
+      10: it is read here
+      by hand: test the result of the call: 1 means that there is an object, 0 that there is none, and -1 that an exception is set
+    ");
+}
+
+#[test]
+fn swapped_statuses() {
+    insta::assert_snapshot!(said("
+    rc = PyDict_GetItemRef(d, k, &v);
+    if (rc == 0) {
+        Py_DECREF(v);
+    }
+"), @"
+    8: `PyDict_GetItemRef` may give `NULL`; the result is used without a test
+      10: it is read here
+      by hand: test the result of the call: 1 means that there is an object, 0 that there is none, and -1 that an exception is set
+    ");
+}
+
+#[test]
+fn a_switch_that_falls_to_the_use() {
+    insta::assert_snapshot!(said("
+    switch (PyDict_GetItemStringRef(d, \"x\", &v)) {
+    case -1:
+        return NULL;
+    default:
+        Py_DECREF(v);
+    }
+"), @"
+    8: `PyDict_GetItemStringRef` may give `NULL`; the result is used without a test
+      12: it is read here
+      by hand: test the result of the call: 1 means that there is an object, 0 that there is none, and -1 that an exception is set
+    ");
+}
+
+#[test]
+fn a_field_of_a_dead_referent() {
+    insta::assert_snapshot!(said("
+    (void)PyWeakref_GetRef(l, &v);
+    rc = ((Thing *)v)->count;
+    Py_XDECREF(v);
+"), @"
+    8: `PyWeakref_GetRef` may give `NULL`; the result is used without a test
+      9: it is read here
+      by hand: test the result of the call: 1 means that there is an object, 0 that there is none, and -1 that an exception is set
+    ");
+}
+
+#[test]
+fn results_that_are_tested() {
+    for body in [
+        "v = PyList_GetItemRef(l, 0);\n    if (v == NULL)\n        return NULL;\n    Py_DECREF(v);\n",
+        "v = PyList_GetItemRef(l, 0);\n    if (PyErr_Occurred())\n        return NULL;\n    Py_DECREF(v);\n",
+        "v = PyList_GetItemRef(l, 0);\n    if (v && PyBytes_Check(v))\n        rc = 1;\n    Py_XDECREF(v);\n",
+        "if (PyDict_GetItemRef(d, k, &v) == 1)\n        Py_DECREF(v);\n",
+        "rc = PyDict_GetItemRef(d, k, &v);\n    if (rc < 0)\n        return NULL;\n    if (rc)\n        Py_DECREF(v);\n",
+        "switch (PyDict_GetItemRef(d, k, &v)) {\n    case 1:\n        Py_DECREF(v);\n        break;\n    \
+         case 0:\n        break;\n    default:\n        return NULL;\n    }\n",
+        "(void)PyDict_GetItemRef(d, k, &v);\n    if (v == NULL)\n        return NULL;\n    Py_DECREF(v);\n",
+        "v = PyList_GetItemRef(l, 0);\n    assert(v != NULL);\n    Py_DECREF(v);\n",
+        "v = PyList_GetItemRef(l, 0);\n    if (v == Py_None)\n        Py_DECREF(v);\n    else\n        Py_XDECREF(v);\n",
+        "v = PyList_GetItemRef(l, 0);\n    if (!is_fine(v))\n        return NULL;\n    Py_DECREF(v);\n",
+    ] {
+        assert_eq!(said(&format!("    {body}")), "", "{body}");
+    }
+}
+
+#[test]
+fn a_list_that_nobody_else_has() {
+    assert_eq!(
+        said(
+            "    l = PyList_New(1);\n    if (l == NULL)\n        return NULL;\n    \
+              PyList_SET_ITEM(l, 0, PyLong_FromLong(1));\n    v = PyList_GetItemRef(l, 0);\n    \
+              Py_DECREF(v);\n    Py_DECREF(l);\n"
+        ),
+        ""
+    );
+}
+
+#[test]
+fn all_strong_forms_of_what_other_threads_change_are_looked_at() {
+    let changeable = |row: &&capi::Replacement| {
+        let container = row.strong.split('_').next().unwrap();
+        row.absent == Absent::None || matches!(container, "PyDict" | "PyList")
+    };
+    let rows = capi::REPLACEMENTS.iter().filter(changeable);
+    let mut names: Vec<&str> = rows.map(|row| row.strong).collect();
+    names.sort_unstable();
+    names.dedup();
+    // It puts the key in where it is missing.
+    names.retain(|name| *name != "PyDict_SetDefaultRef");
+    assert_eq!(names, TRIGGERS);
+}
