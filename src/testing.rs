@@ -29,7 +29,7 @@ const CODE: FileId = FileId(0);
 /// # Panics
 /// If fixes clash, the result does not parse, or a second run changes it again.
 pub(crate) fn run(rules: &[&'static Rule], text: &str) -> String {
-    run_with(rules, text, Errors::Preserve)
+    run_with(rules, text, Errors::default())
 }
 
 /// The same with what is asked of errors that were swallowed.

@@ -53,7 +53,7 @@ fn each_setting_names_its_origin() {
     compat = "none"  # --compat
     compat-header = ""  # default
     compat-name = "pyapi_compat.h"  # default
-    errors = "preserve"  # default
+    errors = "propagate"  # default
     include-dirs = []  # default
     define = ["A=1"]  # -D
     strict = true  # pyproject.toml:7
@@ -166,24 +166,31 @@ fn what_the_configuration_says_of_functions_is_shown_and_obeyed() {
 }
 
 #[test]
-fn errors_are_propagated_by_flag_or_file_and_said_where_not() {
+fn errors_are_reported_by_flag_or_file_and_else_told_of_once() {
     let code = "#include <Python.h>\n\n\
-        void\nnote(PyObject *dict, PyObject *key)\n{\n    \
+        static PyObject *\nget(PyObject *dict, PyObject *key)\n{\n    \
         PyObject *value = PyDict_GetItem(dict, key);\n    \
-        if (value != NULL)\n        PyObject_Print(value, stdout, 0);\n}\n";
-    let note = "errors are cleared as before, for no exit of the function fits";
-    let check = ["check", "--select", "UG102", "--output-format", "json"];
-    let (_, found, said) = ungil(&[("m.c", code)], &check);
-    assert!(
-        found.contains("PyErr_Clear") && !found.contains(note),
-        "{said}"
-    );
-    let file = ("ungil.toml", "errors = \"propagate\"\n");
-    let (_, found, said) = ungil(&[("m.c", code), file], &check);
-    assert!(found.contains(note), "{said}");
-    let flag = [&check[..], &["--errors", "propagate"]].concat();
-    let (_, found, said) = ungil(&[("m.c", code)], &flag);
-    assert!(found.contains(note), "{said}");
+        if (value == NULL)\n        return PyErr_Format(PyExc_KeyError, \"none\");\n    \
+        return PyLong_FromLong(PyLong_AsLong(value));\n}\n";
+    let note = "1 fix lets functions leave with errors that lookups swallowed before; \
+                `--errors preserve` reports these and goes on";
+    let report = "PyErr_WriteUnraisable(NULL);";
+    let diff = ["diff", "--select", "UG102"];
+    let (_, patch, said) = ungil(&[("m.c", code)], &diff);
+    assert_eq!(said.matches(note).count(), 1, "{said}");
+    assert!(!patch.contains(report), "{patch}");
+    let (_, _, said) = ungil(&[("m.c", code)], &["migrate", "--select", "UG102"]);
+    assert_eq!(said.matches(note).count(), 1, "{said}");
+    let file = ("ungil.toml", "errors = \"preserve\"\n");
+    let flag = [&diff[..], &["--errors", "preserve"]].concat();
+    for (files, args) in [
+        (&[("m.c", code), file][..], &diff[..]),
+        (&[("m.c", code)], &flag),
+    ] {
+        let (_, patch, said) = ungil(files, args);
+        assert!(patch.contains(report), "{patch}");
+        assert!(!said.contains("swallowed"), "{said}");
+    }
 }
 
 #[test]

@@ -150,7 +150,7 @@ pub(super) struct OptionArgs {
     /// Name of the header written for what no other one has [default: pyapi_compat.h]
     #[arg(long, value_name = "NAME")]
     pub(super) compat_name: Option<String>,
-    /// What to do with errors that old lookups swallowed [default: preserve]
+    /// What to do with errors that old lookups swallowed [default: propagate]
     #[arg(long, value_enum, value_name = "HOW")]
     pub(super) errors: Option<Errors>,
     /// Folder for `#include "..."`

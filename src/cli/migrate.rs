@@ -48,6 +48,7 @@ pub(super) fn run(
         counted(plan.applied(), "fix", "fixes"),
         counted(changes.len(), "file", "files")
     ));
+    plan.tell_of_errors(talk);
     plan.tell_of_new_files(talk);
     plan.session.report_coverage(talk);
     if plan.session.settings.strict && plan.session.has_coverage_gap() {

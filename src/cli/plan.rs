@@ -89,7 +89,20 @@ impl Plan {
                 "{}; the patch applies in {root}",
                 counted(self.applied(), "fix", "fixes")
             ));
+            self.tell_of_errors(talk);
             self.tell_of_new_files(talk);
+        }
+    }
+
+    /// A function that leaves where it went on before does something else than it did.
+    pub(super) fn tell_of_errors(&self, talk: &Talk) {
+        let count = self.parts().iter().filter(|it| it.fix.propagates).count();
+        if count > 0 {
+            talk.info(&format!(
+                "{} functions leave with errors that lookups swallowed before; \
+                 `--errors preserve` reports these and goes on",
+                counted(count, "fix lets", "fixes let"),
+            ));
         }
     }
 

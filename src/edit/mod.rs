@@ -67,6 +67,9 @@ pub struct Fix {
     pub assumptions: Vec<String>,
     /// Helpers it relies on.
     pub needs: Vec<Need>,
+    /// Whether a function leaves with an error that it swallowed before: a change of behaviour of
+    /// which the user is told once.
+    pub propagates: bool,
     /// Other fixes of the same finding, of which a person may take one in place of this. They
     /// have none of their own.
     pub alternatives: Vec<Fix>,
@@ -82,6 +85,7 @@ impl Fix {
             confidence: Confidence::Safe,
             assumptions: Vec::new(),
             needs: Vec::new(),
+            propagates: false,
             alternatives: Vec::new(),
         }
     }
@@ -110,6 +114,7 @@ impl Fix {
             self.assume(assumption.clone());
         }
         self.confidence = self.confidence.min(other.confidence);
+        self.propagates |= other.propagates;
     }
 
     /// Adds the replacement of `span` by `text`.

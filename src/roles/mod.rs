@@ -110,6 +110,15 @@ impl Role {
         matches!(self, Self::Slot(slot) if DESTRUCTORS.contains(&&**slot))
     }
 
+    /// Whether Python calls it also while an exception is pending: where an object dies, or gives a
+    /// buffer back, on the way out of code that has failed.
+    #[must_use]
+    pub fn may_meet_exception(&self) -> bool {
+        const MEETING: [&str; 3] = ["tp_finalize", "tp_del", "bf_releasebuffer"];
+        let meets = matches!(self, Self::Slot(slot) if MEETING.contains(&&**slot));
+        meets || self.is_destructor()
+    }
+
     /// Whether it shows the collector what an object holds.
     #[must_use]
     pub fn is_traverse(&self) -> bool {

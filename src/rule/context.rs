@@ -71,10 +71,10 @@ pub struct ByCalls {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Errors {
-    /// It is cleared, as before.
-    #[default]
+    /// It is reported and the function goes on, as Python does since 3.13.
     Preserve,
-    /// The function leaves with it, where it has an exit that fits.
+    /// The function leaves with it, where it has an exit that fits; else it is reported.
+    #[default]
     Propagate,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```c
 //! self->hook = PyDict_GetItemString(d, "hook");        if (PyDict_GetItemStringRef(d, "hook", &self->hook) < 0) {
-//!                                                          PyErr_Clear();
+//!                                                          PyErr_WriteUnraisable(NULL);
 //! if (self->hook != NULL) {                            }
 //!     Py_INCREF(self->hook);                           if (self->hook != NULL) {
 //!     …                                                    …

@@ -36,6 +36,13 @@ pub(super) struct Lookup {
     pub counted: Option<Counted>,
 }
 
+impl Lookup {
+    /// Whether the function leaves with an error that the borrowed form swallowed.
+    pub(super) fn propagates(&self) -> bool {
+        self.replacement.errors == OldErrors::Swallowed && matches!(self.failure, Failure::Exit(_))
+    }
+}
+
 /// Lookups whose results share a variable, or one that gets a fresh variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Home {

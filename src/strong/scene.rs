@@ -122,17 +122,6 @@ impl<'a> Scene<'a> {
         ty.is_number() || (types.is_plain(ty) || types.is_ambiguous(ty)) && is_seen()
     }
 
-    /// Whether the key of a lookup is a literal: but for missing memory, and other keys that object
-    /// to the comparison, it does not fail.
-    pub(super) fn has_literal_key(&self, call: ExprId) -> bool {
-        let tree = &self.function.tree;
-        let is_literal = |&arg: &ExprId| {
-            let text = tree.as_string(arg);
-            text.is_some_and(|text| text.is_ascii() && !text.contains(&b'\\'))
-        };
-        matches!(&tree.expr(call).kind, ExprKind::Call { args, .. } if args.iter().any(is_literal))
-    }
-
     /// Whether an exception may be pending where `call` is made.
     pub(super) fn is_pending(&self, call: ExprId) -> bool {
         let point = self.cfg.call(call);

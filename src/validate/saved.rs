@@ -2,21 +2,24 @@
 //!
 //! ```c
 //! exc = PyErr_GetRaisedException();
-//! (void)PyDict_GetItemRef(dict, key, &value);     /* no other call, and no other way out */
+//! if (PyDict_GetItemRef(dict, key, &value) < 0) {  /* no other call, and no other way out */
+//!     PyErr_WriteUnraisable(NULL);
+//! }
 //! PyErr_SetRaisedException(exc);
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::proof::{graph, is_inserted};
 use crate::ast::{Function, LocalId};
 use crate::capi::{Form, REPLACEMENTS};
-use crate::cfg::{Callee, Instr, InstrKind, Operand, Source, TempId};
+use crate::cfg::{Callee, Cfg, Instr, InstrKind, Operand, Source, TempId};
 use crate::edit::Applied;
 use crate::program::ProgramItem;
 
 const SAVE: &str = "PyErr_GetRaisedException";
 const RESTORE: &str = "PyErr_SetRaisedException";
+const REPORT: &str = "PyErr_WriteUnraisable";
 
 /// What is wrong with the exceptions that the edits put away in a function.
 pub(super) fn lost(item: &ProgramItem, function: &Function, applied: &Applied) -> Option<String> {
@@ -28,12 +31,7 @@ pub(super) fn lost(item: &ProgramItem, function: &Function, applied: &Applied) -
     if !calls.any(|(_, name)| matches!(name, SAVE | RESTORE)) {
         return None;
     }
-    let graph = graph(function);
-    let holds = graph.iter().all(|(_, block)| {
-        let mut saved = Saved::default();
-        let mut instrs = block.instrs.iter();
-        instrs.all(|instr| saved.step(instr, is_new(instr))) && !saved.is_away()
-    });
+    let holds = holds(&graph(function), is_new);
     (!holds).then(|| {
         format!(
             "in `{}`, an exception that was put away does not come back behind the lookup",
@@ -42,8 +40,27 @@ pub(super) fn lost(item: &ProgramItem, function: &Function, applied: &Applied) -
     })
 }
 
-/// What is known along one block.
-#[derive(Default)]
+/// Whether on every path what was put away comes back.
+fn holds(graph: &Cfg, is_new: impl Fn(&Instr) -> bool) -> bool {
+    let mut entered = BTreeSet::new();
+    let mut open = vec![(Cfg::ENTRY, Saved::default())];
+    while let Some((id, mut saved)) = open.pop() {
+        let block = graph.block(id);
+        let mut instrs = block.instrs.iter();
+        if !instrs.all(|instr| saved.step(instr, is_new(instr)))
+            || saved.is_away() && block.successors.is_empty()
+        {
+            return false;
+        }
+        saved.loads.clear();
+        let next = block.successors.iter().map(|&next| (next, saved.clone()));
+        open.extend(next.filter(|state| entered.insert(state.clone())));
+    }
+    true
+}
+
+/// What is known along a path.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Saved {
     /// The result of the call that put the exception away, until it is back.
     away: Option<TempId>,
@@ -51,7 +68,7 @@ struct Saved {
     holder: Option<LocalId>,
     /// Whether the lookup was made.
     looked_up: bool,
-    /// The temporaries that hold what a variable does.
+    /// The temporaries of the block that hold what a variable does.
     loads: BTreeMap<TempId, LocalId>,
 }
 
@@ -112,6 +129,7 @@ impl Saved {
             }
             _ if !self.is_away() => true,
             _ if is_lookup(name) && is_new => !std::mem::replace(&mut self.looked_up, true),
+            (REPORT, true) => self.looked_up,
             // The macros in the arguments of a lookup.
             _ => !self.looked_up && (name == "Py_TYPE" || name.contains("_GET_")),
         }

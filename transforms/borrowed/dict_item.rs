@@ -22,8 +22,13 @@ declare_rule! {
     /// Replaces the lookup with `PyDict_GetItemRef` or `PyDict_GetItemStringRef`, and releases the value on
     /// every path after its last use. Where only the presence of a key is asked for, `PyDict_Contains`
     /// answers that without a reference. A lookup that cannot be written so, and one whose result is only
-    /// compared with another pointer, is left alone: nothing reads the object. Errors stay what they were:
-    /// those that the old function cleared are cleared, those that it left set stay set.
+    /// compared with another pointer, is left alone: nothing reads the object.
+    ///
+    /// `PyDict_GetItem` and `PyDict_GetItemString` swallow errors of the lookup, and report them since
+    /// Python 3.13. The function now leaves with such an error, by its own failure exit and after the same
+    /// releases. Where no exit fits, and everywhere with `--errors preserve`, the error is reported by
+    /// `PyErr_WriteUnraisable(NULL)`, and the function goes on as before. Errors that the old function left
+    /// set stay set.
     ///
     /// Where the result goes straight to a field, and a `Py_INCREF` of the field stands right behind, the
     /// field has its reference at once. A static variable, or a field of one, that gets nothing but what
@@ -35,10 +40,6 @@ declare_rule! {
     /// the object held from there on. What it lends lives as long as the object, and such lookups stay.
     /// So do those in the dict that a thread has for itself (`PyThreadState_GetDict`), where what they
     /// give is kept nowhere but in the function and those that it is returned to.
-    ///
-    /// With `--errors propagate` the function leaves with an error that the old one cleared, by its own
-    /// failure exit and after the same releases. That is a change of behaviour asked for, so it lowers no
-    /// confidence. Where no exit fits, the error is cleared, and the title of the fix says so.
     ///
     /// Where macros leave the function while the reference is held (`CHECK(f(x))`), one or two uses are
     /// written out with the release. Where there are more, or the macro has several definitions, the rest
@@ -54,24 +55,31 @@ declare_rule! {
     ///     value = PyDict_GetItem(dict, key);
     ///     if (value != NULL)
     ///         n = PyLong_AsLong(value);
+    ///     if (n == -1 && PyErr_Occurred())
+    ///         return NULL;
     ///
     /// After:
     ///
     ///     if (PyDict_GetItemRef(dict, key, &value) < 0) {
-    ///         PyErr_Clear();
+    ///         return NULL;
     ///     }
     ///     if (value != NULL) {
     ///         n = PyLong_AsLong(value);
     ///         Py_DECREF(value);
     ///     }
+    ///     if (n == -1 && PyErr_Occurred())
+    ///         return NULL;
     ///
     /// ## Confidence
-    /// Safe. Where the package shows that an exception may be pending (after a failed call, one whose
-    /// result nothing looks at, `PyErr_SetString`; in a destructor) `PyErr_Clear` would drop that one, too.
-    /// There the lookup keeps it, as the old function did:
+    /// Safe. An error that gets out is a change of behaviour, of which each run tells once. Where the
+    /// package shows that an exception may be pending (after a failed call, one whose result nothing looks
+    /// at, `PyErr_SetString`; in a destructor or `bf_releasebuffer`) the lookup keeps that one, as the old
+    /// function did:
     ///
     ///     exc = PyErr_GetRaisedException();
-    ///     (void)PyDict_GetItemRef(dict, key, &value);
+    ///     if (PyDict_GetItemRef(dict, key, &value) < 0) {
+    ///         PyErr_WriteUnraisable(NULL);
+    ///     }
     ///     PyErr_SetRaisedException(exc);
     ///
     /// One thing differs: with a key that cannot be hashed, the old function dropped the pending exception

@@ -3,7 +3,7 @@
 //! ```c
 //! Foo *v = (Foo *)PyDict_GetItem(d, k);        Foo *v;
 //!                                              if (PyDict_GetItemRef(d, k, &v_ref) < 0) {
-//!                                                  PyErr_Clear();
+//!                                                  PyErr_WriteUnraisable(NULL);
 //!                                              }
 //!                                              v = (Foo *)v_ref;
 //! ```

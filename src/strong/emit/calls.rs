@@ -34,7 +34,6 @@ pub(in crate::strong) fn rewrite(
 ) -> Result<(), Reason> {
     let mut parts = Parts::of(draft, lookup)?;
     if let Some(saved) = &lookup.saved {
-        parts.handled = None;
         parts.kept = Some(draft.keep_exception(lookup, saved, name));
     } else {
         draft.doubt_clear(lookup);
@@ -53,6 +52,7 @@ pub(in crate::strong) fn rewrite(
         draft.compat("Py_NewRef");
     }
     draft.doubt(lookup);
+    draft.fix.propagates |= lookup.propagates();
     if !matches!(lookup.shape, Shape::Guarded(_)) {
         name_again(draft, lookup, name)?;
     }
@@ -215,12 +215,10 @@ impl Parts {
         match &self.handled {
             Some(Handled { status, body }) => {
                 let open = draft.scene.layout.if_open();
-                draft.block_of(&format!("{open}{} {status})", call(open)), body, stmt)
+                let head = format!("{open}{} {status})", call(open));
+                self.within_kept(draft.block_of(&head, body, stmt))
             }
-            None => {
-                let lines = vec![format!("(void){};", call("(void)"))];
-                self.within_kept(lines)
-            }
+            None => vec![format!("(void){};", call("(void)"))],
         }
     }
 
@@ -256,7 +254,7 @@ pub(in crate::strong) fn span_of(draft: &Draft<'_, '_>, stmt: StmtId) -> Result<
     draft.scene.stmt_span(stmt).ok_or_else(made)
 }
 
-/// `v = call(d, k);` turns into `if (callRef(d, k, &v) < 0) { PyErr_Clear(); }`.
+/// `v = call(d, k);` turns into `if (callRef(d, k, &v) < 0) { PyErr_WriteUnraisable(NULL); }`.
 pub(in crate::strong) fn assigned(
     draft: &mut Draft<'_, '_>,
     parts: &Parts,

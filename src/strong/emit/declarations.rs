@@ -5,7 +5,7 @@
 //! PyObject *v = PyDict_GetItem(d, k);      PyObject *v;
 //! long n = v ? PyLong_AsLong(v) : 0;       long n;
 //!                                          if (PyDict_GetItemRef(d, k, &v) < 0) {
-//!                                              PyErr_Clear();
+//!                                              PyErr_WriteUnraisable(NULL);
 //!                                          }
 //!                                          n = v ? PyLong_AsLong(v) : 0;
 //! ```

@@ -238,7 +238,7 @@ fn behind(
     );
     let open = draft.scene.layout.if_open();
     let block = match &parts.handled {
-        Some(handled) => {
+        Some(handled) if parts.kept.is_none() => {
             let head = format!("{open}{front} && ");
             let call = parts.out_call(draft, name, head.len());
             draft.block_of(
@@ -247,7 +247,7 @@ fn behind(
                 span,
             )
         }
-        None => {
+        _ => {
             let lines = parts.statement(draft, name, span);
             draft.block_of(&format!("{open}{front})"), &lines, span)
         }

@@ -3,7 +3,7 @@
 //! ```c
 //! t = (Thing *)PyDict_GetItem(d, k);      PyObject *object;
 //!                                         if (PyDict_GetItemRef(d, k, &object) < 0) {
-//!                                             PyErr_Clear();
+//!                                             PyErr_WriteUnraisable(NULL);
 //!                                         }
 //!                                         t = (Thing *)object;
 //! ```

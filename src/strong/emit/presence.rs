@@ -3,7 +3,7 @@
 //! ```c
 //! if (PyDict_GetItem(d, k) != NULL)       int found = PyDict_Contains(d, k);
 //!     return 1;                           if (found < 0) {
-//!                                             PyErr_Clear();
+//!                                             PyErr_WriteUnraisable(NULL);
 //!                                         }
 //!                                         if (found == 1)
 //!                                             return 1;
@@ -55,18 +55,20 @@ pub(in crate::strong) fn rewrite(
         Some(stmt) if parts.is_statement() => {
             let at = draft.scene.stmt_span(stmt).ok_or_else(in_macro)?;
             let head = draft.declare(stmt, "int ", name);
-            let lines = parts.within_kept(vec![format!("{head} {call};")]);
-            draft.before(stmt, lines);
+            let mut lines = vec![format!("{head} {call};")];
             if let Some(handled) = &parts.handled {
                 let open = draft.scene.layout.if_open();
-                let clear = draft.block_of(&format!("{open}{name} < 0)"), &handled.body, at);
+                let block = draft.block_of(&format!("{open}{name} < 0)"), &handled.body, at);
                 match &draft.scene.tree.stmt(stmt).kind {
-                    StmtKind::Decl(decls) if !draft.scene.mixes_declarations() => {
-                        behind = Some((stmt, decls, clear));
+                    StmtKind::Decl(decls)
+                        if parts.kept.is_none() && !draft.scene.mixes_declarations() =>
+                    {
+                        behind = Some((stmt, decls, block));
                     }
-                    _ => draft.before(stmt, clear),
+                    _ => lines.extend(block),
                 }
             }
+            draft.before(stmt, parts.within_kept(lines));
             name.to_owned()
         }
         _ => call,

@@ -2,12 +2,15 @@
 //!
 //! ```c
 //! v = PyDict_GetItem(d, k);               exc = PyErr_GetRaisedException();
-//!                                         (void)PyDict_GetItemRef(d, k, &v);
+//!                                         if (PyDict_GetItemRef(d, k, &v) < 0) {
+//!                                             PyErr_WriteUnraisable(NULL);
+//!                                         }
 //!                                         PyErr_SetRaisedException(exc);
 //! ```
 //!
-//! The last call puts the exception of before, or that there is none, in the place of what the
-//! lookup raised. So it does where a loop just ends at an item that is gone, in a function that may
+//! The last call puts the exception of before back. That is written only where a path shows one: a
+//! call that fails and is not asked by then, a branch that asks, a caller in such a branch, a slot
+//! that Python calls so. It is written as well where a loop just ends at an item that is gone, in a function that may
 //! be called with an exception:
 //!
 //! ```c
@@ -24,7 +27,7 @@
 //! ```c
 //! v = PyDict_GetItem(d, PyList_GetItem(keys, i));      key = PyList_GetItem(keys, i);
 //!                                                      exc = PyErr_GetRaisedException();
-//!                                                      (void)PyDict_GetItemRef(d, key, &v);
+//!                                                      if (PyDict_GetItemRef(d, key, &v) < 0) …
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,12 +70,12 @@ pub(in crate::strong) fn around(kept: Option<&Kept>) -> (Vec<String>, Vec<String
 }
 
 impl Draft<'_, '_> {
-    /// Notes that errors of a lookup are cleared, which may drop another exception.
+    /// Notes that errors of a lookup end here, which may lose another exception.
     pub(in crate::strong) fn doubt_clear(&mut self, lookup: &Lookup) {
         if clears(self.scene, lookup) {
             let pending = self.earlier_exception(lookup);
             self.fix.assume(format!(
-                "no lookup fails while {pending} is pending: `PyErr_Clear` would drop that one, too"
+                "no lookup fails while {pending} is pending: that one would be lost"
             ));
         }
         if stops_with_another(self.scene, lookup) {
@@ -188,13 +191,12 @@ fn saving<'g>(
     }
 }
 
-/// Whether clearing the errors of a lookup may drop another exception: not where the key is a
-/// literal, which is found or not.
+/// Whether clearing the errors of a lookup may drop another exception. A literal key can fail as
+/// well: the dict may hold one with the same hash that objects to the comparison.
 pub(in crate::strong) fn clears(scene: &Scene<'_>, lookup: &Lookup) -> bool {
     lookup.replacement.errors == OldErrors::Swallowed
         && !matches!(lookup.failure, Failure::Exit(_))
         && scene.is_pending(lookup.call)
-        && !scene.has_literal_key(lookup.call)
 }
 
 /// Whether a function without a result is left where the item is gone, and another exception, which

@@ -9,7 +9,7 @@ use crate::source::ByteSpan;
 use crate::strong::plan::Lookup;
 use crate::strong::reason::Reason;
 
-/// `place = call(d, k);` turns into `if (callRef(d, k, &place) < 0) { PyErr_Clear(); }`, and
+/// `place = call(d, k);` turns into `if (callRef(d, k, &place) < 0) { PyErr_WriteUnraisable(NULL); }`, and
 /// `place = call(l, i);` into `place = callRef(l, i);`.
 pub(in crate::strong) fn in_place(
     draft: &mut Draft<'_, '_>,

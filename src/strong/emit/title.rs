@@ -4,9 +4,6 @@ use std::collections::BTreeSet;
 
 use super::exact::{FUNCTIONS, is_exact};
 use super::presence;
-use crate::capi::OldErrors;
-use crate::rule::Errors;
-use crate::strong::exits::exit::Failure;
 use crate::strong::follow::Repair;
 use crate::strong::plan::{Lookup, Planned};
 use crate::strong::scene::Scene;
@@ -31,15 +28,6 @@ pub(in crate::strong) fn title(scene: &Scene<'_>, group: &[Planned]) -> String {
     } else {
         "own the reference"
     };
-    let is_swallowed = |lookup: &Lookup| {
-        lookup.replacement.errors == OldErrors::Swallowed && lookup.failure == Failure::AsBefore
-    };
-    let note = match scene.cx.errors {
-        Errors::Propagate if lookups().any(is_swallowed) => {
-            "; errors are cleared as before, for no exit of the function fits"
-        }
-        Errors::Propagate | Errors::Preserve => "",
-    };
     let takers = group
         .iter()
         .flat_map(|planned| planned.decisions.taken.values());
@@ -53,7 +41,7 @@ pub(in crate::strong) fn title(scene: &Scene<'_>, group: &[Planned]) -> String {
         ),
     };
     format!(
-        "{what}: {}{note}{repair}{}",
+        "{what}: {}{repair}{}",
         names.join(", "),
         owned_everywhere(group)
     )

@@ -6,6 +6,7 @@ use super::bound::is_copied;
 use super::branch::{Branch, branch, branches};
 use super::counted::counted_behind;
 use super::error_value::ErrorValue;
+use super::failing::REPORT;
 use super::handled::{is_handled, leaves_exception};
 use super::joined::joined;
 use super::kept_apart::loop_kept_apart;
@@ -67,7 +68,7 @@ impl Failure {
         let (Self::Break(_, lines) | Self::Stop(lines)) = self else {
             return false;
         };
-        let drops = ["PyErr_Clear();", "PyErr_WriteUnraisable(NULL);"];
+        let drops = ["PyErr_Clear();", REPORT];
         lines.iter().any(|line| drops.contains(&&**line))
     }
 }
@@ -82,9 +83,13 @@ pub(in crate::strong) fn failure(
     replacement: &'static Replacement,
     shape: Shape,
 ) -> Result<Failure, Reason> {
-    let may_propagate = scene.cx.errors == Errors::Propagate;
-    if replacement.errors == OldErrors::Swallowed && may_propagate {
-        return Ok(propagated(scene, call, shape));
+    if replacement.errors == OldErrors::Swallowed {
+        // An exception that is pending already is the one to be told.
+        let is_told = scene.cx.errors == Errors::Propagate && !scene.is_pending(call);
+        return Ok(match is_told {
+            true => propagated(scene, call, shape),
+            false => Failure::AsBefore,
+        });
     }
     if replacement.absent != Absent::Error {
         return Ok(Failure::AsBefore);
@@ -164,15 +169,24 @@ fn unchecked(
 
 /// What to do about an error that the borrowed function swallowed and that is to be told.
 fn propagated(scene: &Scene<'_>, call: ExprId, shape: Shape) -> Failure {
-    // A variable of another type would be left as it was before the lookup.
     let local = shape.local();
-    if local.is_some_and(|local| !takes_result(scene, local)) {
-        return Failure::AsBefore;
-    }
     let exits = Exits::new(scene, call, local);
     let exits = exits.filter(|_| counted_behind(scene, call).is_none());
     let exit = exits.and_then(|exits| with_error(scene, &exits));
+    // A variable of another type is left as it was before the lookup.
+    let apart = local.filter(|&local| !takes_result(scene, local));
+    let exit = exit.filter(|lines| apart.is_none_or(|local| leaves_alone(scene, lines, local)));
     exit.map_or(Failure::AsBefore, Failure::Exit)
+}
+
+/// Whether an exit reads nothing of a variable: it names it nowhere, and jumps to nothing that may.
+fn leaves_alone(scene: &Scene<'_>, lines: &[String], local: LocalId) -> bool {
+    let name = scene.name(local);
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    lines.iter().all(|line| {
+        let mut words = line.split(|c| !is_word(c));
+        words.all(|word| word != name && word != "goto")
+    })
 }
 
 /// Whether the code behind `stmt` asks whether the slot is empty, and goes on then: the strong

@@ -8,6 +8,10 @@ use crate::source::ByteSpan;
 use crate::strong::emit::Draft;
 use crate::strong::plan::{Home, Lookup, Planned};
 
+/// What becomes of an exception that nobody can be told of: since Python 3.13 the old functions do
+/// the same with what they swallow.
+pub(in crate::strong) const REPORT: &str = "PyErr_WriteUnraisable(NULL);";
+
 /// The loops that just end where a lookup of `group` fails.
 pub(in crate::strong) fn breaks(group: &[Planned]) -> BTreeMap<ExprId, StmtId> {
     let lookups = group.iter().flat_map(|planned| &planned.home.lookups);
@@ -50,7 +54,7 @@ impl Draft<'_, '_> {
                 let releases = self.at_exit.get(&lookup.call).cloned().unwrap_or_default();
                 [releases, jump.clone()].concat()
             }
-            _ => vec!["PyErr_Clear();".to_owned()],
+            _ => vec![REPORT.to_owned()],
         }
     }
 

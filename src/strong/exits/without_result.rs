@@ -2,6 +2,7 @@
 
 use super::Exits;
 use super::branch::{is_failure, stmts};
+use super::failing::REPORT;
 use super::handled::leaves_exception;
 use super::reported::notes_failure;
 use crate::ast::{StmtId, StmtKind};
@@ -23,7 +24,7 @@ impl Exits<'_, '_> {
         match asking {
             Asking::All => {}
             Asking::Some => return None,
-            Asking::Nobody => lines.push("PyErr_WriteUnraisable(NULL);".to_owned()),
+            Asking::Nobody => lines.push(REPORT.to_owned()),
         }
         lines.push("return;".to_owned());
         Some(lines)

@@ -4,7 +4,7 @@
 //! PyObject *found_ref = NULL;
 //! …
 //! if (PyDict_GetItemRef(d, k, &found_ref) < 0)        found = PyDict_GetItem(d, k);
-//!     PyErr_Clear();
+//!     PyErr_WriteUnraisable(NULL);
 //! found = found_ref;
 //! if (found == NULL)                                  if (found == NULL)
 //!     found = make();                                     found = make();

@@ -12,7 +12,7 @@
 //!     PyObject *item;
 //!     int result;
 //!     if (PyDict_GetItemStringRef(box->items, name, &item) < 0) {
-//!         PyErr_Clear();
+//!         PyErr_WriteUnraisable(NULL);
 //!     }
 //!     result = set_size_with_item(box, item);
 //!     Py_XDECREF(item);
@@ -71,19 +71,26 @@ pub(super) fn fix(
     home: &Home,
     declined: &BTreeMap<ExprId, Reason>,
 ) -> Option<(ExprId, Fix)> {
-    let ([lookup], Some(object)) = (&home.lookups[..], home.local) else {
+    let mut home = home.clone();
+    let ([lookup], Some(object)) = (&mut home.lookups[..], home.local) else {
         return None;
     };
+    // What it leaves by is written in the other half.
+    if lookup.propagates() {
+        lookup.failure = Failure::AsBefore;
+    }
+    let lookup = &home.lookups[0];
     let fits = !is_own(lookup.replacement)
         && lookup.replacement.absent != Absent::None
         && matches!(lookup.failure, Failure::AsBefore | Failure::Tested)
         && takes_result(scene, object)
         && !scene.hands_out;
-    if !fits || !is_only_used(scene, &Slots::new(scene), home) {
+    if !fits || !is_only_used(scene, &Slots::new(scene), &home) {
         return None;
     }
     let split = Split::new(scene, lookup, object)?;
-    let mut groups = [vec![Planned::only_lookups(home.clone())]];
+    let call = lookup.call;
+    let mut groups = [vec![Planned::only_lookups(home)]];
     name_fresh(scene, &mut groups, declined);
     let [planned] = groups;
     let mut fix = emit::fix(scene, &planned).ok()?;
@@ -91,7 +98,7 @@ pub(super) fn fix(
     fix.title = format!("{}{LENT}`{}`", fix.title, halves.name());
     let edits: Vec<Edit> = std::mem::take(&mut fix.edits);
     fix.edits = halves.edits(edits)?;
-    Some((lookup.call, fix))
+    Some((call, fix))
 }
 
 impl<'s, 'a> Split<'s, 'a> {

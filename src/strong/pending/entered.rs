@@ -15,7 +15,8 @@ use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{OldErrors, REPLACEMENTS};
 use crate::cfg::Cfg;
 use crate::program::CallSite;
-use crate::rule::{ErrorReturn, Exceptions, ItemId, Mention, PackageCx};
+use crate::roles::Role;
+use crate::rule::{ErrorReturn, Exceptions, PackageCx};
 use crate::strong::scene::{Scene, graph};
 
 /// How many functions an exception is followed through.
@@ -24,8 +25,8 @@ const MAX_DEPTH: usize = 3;
 /// What is known of exceptions and the functions of the package.
 ///
 /// Of those with lookups that swallow errors, and those that call them, some may be called with an
-/// exception: a function of the package does, it is a destructor, or a library calls it back.
-/// Python calls all others without one.
+/// exception: a function of the package does, or it is a destructor or another slot that Python
+/// calls that way. All others are called without one.
 pub(in crate::strong) fn exceptions(cx: &PackageCx<'_>) -> Exceptions {
     let names = callers(cx);
     let mut called: Vec<&str> = swallowing().chain(unchecked()).collect();
@@ -47,7 +48,7 @@ fn entered(
         .collect();
     let mut found: BTreeSet<Box<str>> = names
         .iter()
-        .filter(|name| is_destructor(cx, name) || is_called_back(cx, name))
+        .filter(|name| meets_exception(cx, name))
         .cloned()
         .collect();
     // Whether it was entered when it was looked at: it takes another look once it is.
@@ -109,7 +110,7 @@ fn is_entered(scene: &Scene<'_>, function: &Function, depth: usize) -> bool {
         let has_asked = calls.any(|(_, name)| name == "PyErr_Occurred");
         pending.is_shown_at(point) || !has_asked && pending.is_asked_at(point)
     };
-    is_destructor(cx, &function.name)
+    meets_exception(cx, &function.name)
         || depth > 0 && cx.calls_to(&function.name).iter().any(calls_so)
 }
 
@@ -175,36 +176,20 @@ fn called_with_exception(
         .collect()
 }
 
-/// Whether Python calls the function on an object that dies, maybe of an exception.
+/// Whether Python calls the function on an object that dies.
 pub(in crate::strong) fn is_destructor(cx: &PackageCx<'_>, name: &str) -> bool {
+    has_role(cx, name, Role::is_destructor)
+}
+
+/// Whether Python calls the function while an exception may be pending.
+fn meets_exception(cx: &PackageCx<'_>, name: &str) -> bool {
+    has_role(cx, name, Role::may_meet_exception)
+}
+
+fn has_role(cx: &PackageCx<'_>, name: &str, is_it: fn(&Role) -> bool) -> bool {
     let Some(roles) = cx.roles() else {
         return false;
     };
-    let is_destructor = |(id, function): (ItemId, &Function)| {
-        let mut roles = roles.of(cx.item(id), function);
-        roles.any(|role| role.is_destructor())
-    };
-    cx.definitions(name).any(is_destructor)
-}
-
-/// Whether the function's address goes somewhere, and not into a table of Python's: a library may
-/// call it long after another callback has failed.
-///
-/// ```c
-/// static const struct callbacks callbacks = { copy_attribute, get_attribute };
-/// ```
-/// A callback that attaches its thread is called where the thread is detached, and code that fails
-/// does not detach it before it has reported the exception.
-fn is_called_back(cx: &PackageCx<'_>, name: &str) -> bool {
-    let has_role = |id: ItemId, function: &Function| {
-        let mut roles = cx.roles().into_iter();
-        roles.any(|roles| roles.of(cx.item(id), function).next().is_some())
-    };
-    let attaches = |function: &Function| {
-        let mut calls = function.tree.calls();
-        calls.any(|(_, callee)| crate::capi::ensures_thread(callee))
-    };
-    let mut definitions = cx.definitions(name);
-    matches!(cx.mention(name), Some(Mention::Address(_)))
-        && !definitions.any(|(id, function)| has_role(id, function) || attaches(function))
+    cx.definitions(name)
+        .any(|(id, function)| roles.of(cx.item(id), function).any(is_it))
 }

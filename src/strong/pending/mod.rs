@@ -340,7 +340,7 @@ impl Flow<'_> {
                 Some(helper) => helper.signs.clone(),
                 None => raising::signs(name),
             },
-            Callee::Indirect(_) => Signs::default(),
+            Callee::Indirect(_) => Signs::of_unknown(),
         }
     }
 

@@ -62,6 +62,11 @@ impl Signs {
         if is_number { NEGATIVE } else { ZERO }.into()
     }
 
+    /// Those of a function of which nothing is known: if it gives an object, `NULL` says of one.
+    pub(super) fn of_unknown() -> Self {
+        ZERO_OBJECT.into()
+    }
+
     /// Whether they hold all of `other`.
     pub(in crate::strong) fn holds(&self, other: &Self) -> bool {
         self.ways & other.ways == other.ways && self.numbers.is_superset(&other.numbers)
@@ -225,7 +230,7 @@ pub(in crate::strong) fn signs(name: &str) -> Signs {
     // Their `NULL` is an answer.
     const ANSWERS: [&str; 2] = ["PyFrame_GetBack", "PyThreadState_GetFrame"];
     let Some(effects) = capi::effects(name) else {
-        return ZERO_OBJECT.into();
+        return Signs::of_unknown();
     };
     let ways = match effects.returns {
         _ if name == "PyErr_Occurred" => ASKED,

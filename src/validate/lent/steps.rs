@@ -39,7 +39,7 @@ impl Halves<'_> {
         let text = words(self.split.old_item, self.old_files, tree.expr(call).range);
         let strong = row.strong.as_bytes();
         let args = &text[1..text.len() - 1];
-        let is_cleared = row.errors == OldErrors::Swallowed && !is_kept;
+        let is_reported = row.errors == OldErrors::Swallowed;
         let out = [&[strong], args, &[b",", b"&", target.as_bytes(), b")"]].concat();
         let expected: Vec<&[u8]> = match row.form {
             Form::Return if is_kept => return false,
@@ -54,9 +54,19 @@ impl Halves<'_> {
                         });
                 renamed.collect()
             }
-            Form::Out { .. } if is_cleared => {
-                let clear: [&[u8]; 8] = [b"<", b"0", b")", b"{", b"PyErr_Clear", b"(", b")", b";"];
-                let braced = [&[b"if".as_slice(), b"("], &out[..], &clear, &[b"}"]].concat();
+            Form::Out { .. } if is_reported => {
+                let report: [&[u8]; 9] = [
+                    b"<",
+                    b"0",
+                    b")",
+                    b"{",
+                    b"PyErr_WriteUnraisable",
+                    b"(",
+                    b"NULL",
+                    b")",
+                    b";",
+                ];
+                let braced = [&[b"if".as_slice(), b"("], &out[..], &report, &[b"}"]].concat();
                 let bare = braced.iter().filter(|word| !matches!(**word, b"{" | b"}"));
                 if bare.copied().eq(after.words.iter().copied()) {
                     return true;

@@ -116,7 +116,7 @@ fn a_value_that_is_tested_and_chosen() {
         -    return PyObject_Repr(value);
         +    PyObject *value2;
         +    if (PyDict_GetItemRef(dict, key, &value2) < 0) {
-        +        PyErr_Clear();
+        +        return NULL;
         +    }
         +    PyObject *value = value2 ? value2 : Py_None;
         +    PyObject *result;
@@ -141,7 +141,7 @@ fn a_key_that_is_there_and_what_it_has() {
         +    int result;
         +    PyObject *value;
         +    if (PyDict_GetItemStringRef(dict, "a", &value) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    result = value != NULL && PyLong_Check(value);
         +    Py_XDECREF(value);

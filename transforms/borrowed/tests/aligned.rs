@@ -36,11 +36,11 @@ fn arguments_stay_below_each_other() {
         +    if (PyDict_GetItemRef(dict,
         +                          make(key,
         +                               i), &value) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    if (PyDict_GetItemRef(dict,
         +                          key, &other) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    if (value == NULL || other == NULL) {
         +        Py_XDECREF(value);
@@ -78,7 +78,7 @@ fn a_lookup_that_moves_out_takes_its_lines_along() {
         +    PyObject *value;
         +    if (PyDict_GetItemStringRef(dict,
         +                                "name", &value) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    log_it(value,
                     1);
@@ -151,7 +151,7 @@ fn what_is_not_aligned_stays() {
         +    int result;
         +    if (PyDict_GetItemRef(
         +        dict, key, &value) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (value == NULL)
                  return -1;
@@ -245,7 +245,7 @@ fn comments_that_only_say_borrowed_go() {
     +    Py_XDECREF(b);
     +    Py_XDECREF(c);
     +    if (PyDict_GetItemRef(dict, key, &a) < 0) {
-    +        PyErr_Clear();
+    +        PyErr_WriteUnraisable(NULL);
     +    }
     +    if (a) {
              use(a, a, a);
@@ -274,17 +274,18 @@ static PyObject* f(PyObject* self, PyObject* dict, PyObject *key)
          {
         -    PyObject* value = PyDict_GetItem(dict, key);
         +    PyObject* value;
-        +    PyObject* result;
         +    PyObject* value2;
+        +    PyObject* result;
         +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
-        +        PyErr_Clear();
+        +        return NULL;
         +    }
              if (value == NULL)
                  return NULL;
         -    log_it(PyDict_GetItemString(dict, "name"));
         -    return PyObject_Str(value);
         +    if (PyDict_GetItemStringRef(dict, "name", &value2) < 0) {
-        +        PyErr_Clear();
+        +        Py_DECREF(value);
+        +        return NULL;
         +    }
         +    log_it(value2);
         +    Py_XDECREF(value2);

@@ -195,7 +195,7 @@ fn what_is_made_stays_as_it_is() {
         +    int made;
         +    PyObject *value_ref = NULL;
         +    if (PyDict_GetItemRef(dict, key, &value_ref) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    value = value_ref;
         +    made = value == NULL;
@@ -231,15 +231,18 @@ fn lookups_in_declarations_and_conditions() {
              int n = 0;
              PyObject *v;
         +    PyObject *foo_ref = NULL;
+        +    PyObject *exc;
         +    (void)PyDict_GetItemRef(dict, key, &foo_ref);
         +    foo = (Foo *)foo_ref;
              if (foo == NULL)
                  foo = make_foo(self);
         -    if ((v = PyDict_GetItemString(dict, "v")) == NULL)
         -        v = self;
+        +    exc = PyErr_GetRaisedException();
         +    if (PyDict_GetItemStringRef(dict, "v", &v) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
+        +    PyErr_SetRaisedException(exc);
         +    if (v == NULL)
         +        v = Py_XNewRef(self);
              n = check(foo, v);
@@ -360,7 +363,7 @@ fn found_behind_a_guard_in_a_loop() {
                  names = ((PyTypeObject *)PyTuple_GET_ITEM(list, i))->tp_dict;
         -        if (names != NULL && (value = PyDict_GetItem(names, key)) != NULL && !PyLong_Check(value)) {
         +        if (names != NULL && PyDict_GetItemRef(names, key, &value_ref) < 0) {
-        +            PyErr_Clear();
+        +            PyErr_WriteUnraisable(NULL);
         +        }
         +        if ((value = value_ref) != NULL && !PyLong_Check(value)) {
                      found = value;

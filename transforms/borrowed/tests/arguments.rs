@@ -33,12 +33,12 @@ fn an_argument_is_looked_up_in_front_of_the_statement() {
     +    }
     +    if (!PyInt_Check(item)) {
     +        Py_DECREF(item);
-             return -1;
-    -    return PyInt_AsLong(PyDict_GetItem(dict, key));
+    +        return -1;
     +    }
     +    Py_DECREF(item);
     +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
-    +        PyErr_Clear();
+             return -1;
+    -    return PyInt_AsLong(PyDict_GetItem(dict, key));
     +    }
     +    result = PyInt_AsLong(value);
     +    Py_XDECREF(value);

@@ -146,7 +146,7 @@ static int leave(PyObject *dict, Info *info)
     -    PyObject *v = PyDict_GetItemString(dict, "thread");
     +    PyObject *v;
     +    if (PyDict_GetItemStringRef(dict, "thread", &v) < 0) {
-    +        PyErr_Clear();
+    +        PyErr_WriteUnraisable(NULL);
     +    }
          if (v == NULL)
              return 0;

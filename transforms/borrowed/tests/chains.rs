@@ -247,11 +247,12 @@ fn flags_that_gather_what_was_found() {
         -    ok = ok && (second = PyDict_GetItemString(dict, "b")) != NULL && PyLong_Check(second);
         +    PyObject *result;
         +    if (ok && PyDict_GetItemRef(dict, key, &first) < 0) {
-        +        PyErr_Clear();
+        +        return NULL;
         +    }
         +    ok = first != NULL;
         +    if (ok && PyDict_GetItemStringRef(dict, "b", &second) < 0) {
-        +        PyErr_Clear();
+        +        Py_DECREF(first);
+        +        return NULL;
         +    }
         +    ok = second != NULL && PyLong_Check(second);
              ok = ok && PyLong_Check(first);

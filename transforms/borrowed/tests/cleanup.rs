@@ -398,7 +398,7 @@ cleanup:
                  goto cleanup;
         -    conn = PyDict_GetItem(data, key);
         +    if (PyDict_GetItemRef(data, key, &conn) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              Py_DECREF(key);
              if (prepare(data) < 0)

@@ -222,7 +222,7 @@ static int is_tag(PyObject *self, PyObject *v, int strict)
     -    PyObject *tag = PyDict_GetItemString(moddict, "Tag");
     +    PyObject *tag;
     +    if (PyDict_GetItemStringRef(moddict, "Tag", &tag) < 0) {
-    +        PyErr_Clear();
+    +        PyErr_WriteUnraisable(NULL);
     +    }
          // moddict and tag are 'borrowed reference'
          Py_DECREF(module);

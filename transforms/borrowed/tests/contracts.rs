@@ -28,14 +28,14 @@ static int test(PyObject *key)
 {
     return use(find(key));
 }
-"), @r"
+"), @"
     @@
      static PyObject *find(PyObject *key)
      {
     -    return PyDict_GetItem(cache, key);
     +    PyObject *value;
     +    if (PyDict_GetItemRef(cache, key, &value) < 0) {
-    +        PyErr_Clear();
+    +        PyErr_WriteUnraisable(NULL);
     +    }
     +    return value;
      }
@@ -230,7 +230,7 @@ fn a_value_that_is_made_where_there_is_none() {
          
         -    sub = PyDict_GetItem(cache, key);
         +    if (PyDict_GetItemRef(cache, key, &sub) < 0) {
-        +        PyErr_Clear();
+        +        return NULL;
         +    }
              if (sub == NULL) {
                  int status;
@@ -292,7 +292,7 @@ static int f(Foo *self, PyObject *key)
         return -1;
     return use(v);
 }
-"), @r"
+"), @"
     @@
          PyObject *found;
          if (key == Py_None)
@@ -300,7 +300,7 @@ static int f(Foo *self, PyObject *key)
     -    found = PyDict_GetItem(self->dict, key);
     +        return Py_NewRef(Py_None);
     +    if (PyDict_GetItemRef(self->dict, key, &found) < 0) {
-    +        PyErr_Clear();
+    +        PyErr_WriteUnraisable(NULL);
     +    }
          if (found)
              return found;
@@ -372,7 +372,7 @@ static int f(PyObject *key)
         return -1;
     return use(found);
 }
-"), @r"
+"), @"
     3: review: only the C code that was looked at calls `find`
     @@
      PyObject *find(PyObject *key)
@@ -380,7 +380,7 @@ static int f(PyObject *key)
     -    return PyDict_GetItem(cache, key);
     +    PyObject *value;
     +    if (PyDict_GetItemRef(cache, key, &value) < 0) {
-    +        PyErr_Clear();
+    +        PyErr_WriteUnraisable(NULL);
     +    }
     +    return value;
      }
@@ -422,14 +422,14 @@ static int f(PyObject *key)
         return -1;
     return use(found);
 }
-"), @r"
+"), @"
     @@
      static PyObject *find(PyObject *key)
      {
     -    return PyDict_GetItem(cache, key);
     +    PyObject *value;
     +    if (PyDict_GetItemRef(cache, key, &value) < 0) {
-    +        PyErr_Clear();
+    +        PyErr_WriteUnraisable(NULL);
     +    }
     +    return value;
      }
@@ -599,7 +599,7 @@ done:
              PyObject *ret = NULL;
         -    ret = PyDict_GetItemString(dict, key);
         +    if (PyDict_GetItemStringRef(dict, key, &ret) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (ret == NULL)
         -        ret = Py_None;
@@ -679,7 +679,7 @@ static long test(PyObject *dict)
         -    return PyDict_GetItemString(dict, key);
         +    PyObject *value;
         +    if (PyDict_GetItemStringRef(dict, key, &value) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    return value;
          }

@@ -400,7 +400,7 @@ fn a_branch_goes_with_what_it_says_about_counts_alone() {
         -    PyObject *item = PyDict_GetItem(dict, key);
         +    PyObject *item;
         +    if (PyDict_GetItemRef(dict, key, &item) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (item == NULL) {
                  item = PyDict_New();
@@ -511,7 +511,7 @@ fn other_comments_of_a_branch_stay_in_it() {
         -    PyObject *item = PyDict_GetItem(dict, key);
         +    PyObject *item;
         +    if (PyDict_GetItemRef(dict, key, &item) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (item != NULL) {
                  /* the usual case */
@@ -722,7 +722,7 @@ void g(void)
     -    PyObject *item = PyDict_GetItem(dict, key);
     +    PyObject *item;
     +    if (PyDict_GetItemRef(dict, key, &item) < 0) {
-    +        PyErr_Clear();
+    +        return -1;
     +    }
          if (item == NULL) {
              item = PyList_New(0);

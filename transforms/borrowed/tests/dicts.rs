@@ -3,7 +3,7 @@
 use super::{int, object};
 
 #[test]
-fn swallowed_errors_are_cleared() {
+fn swallowed_errors_are_reported() {
     insta::assert_snapshot!(int(
         r#"
     PyObject *value;
@@ -19,7 +19,7 @@ fn swallowed_errors_are_cleared() {
              PyObject *value;
         -    value = PyDict_GetItem(dict, key);
         +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (value == NULL)
                  return 0;
@@ -80,7 +80,7 @@ fn initialised_at_the_top() {
              int n = 0;
         -    if (value != NULL)
         +    if (PyDict_GetItemStringRef(dict, "x", &value) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    if (value != NULL) {
                  n = check(value);
@@ -110,7 +110,7 @@ fn initialised_before_a_call() {
         +    PyObject *value;
         +    int n;
         +    if (PyDict_GetItemStringRef(dict, "x", &value) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    n = count();
              if (value && n)
@@ -137,7 +137,7 @@ fn swallowed_in_condition() {
              PyObject *value;
         -    if ((value = PyDict_GetItem(dict, key)) != NULL) {
         +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    if (value != NULL) {
                  use(value);
@@ -194,12 +194,12 @@ fn in_a_body_without_braces() {
         -    if (value)
         +    if (i) {
         +        if (PyDict_GetItemRef(dict, key, &value) < 0) {
-        +            PyErr_Clear();
+        +            PyErr_WriteUnraisable(NULL);
         +        }
         +    }
         +    else {
         +        if (PyDict_GetItemStringRef(dict, "x", &value) < 0) {
-        +            PyErr_Clear();
+        +            PyErr_WriteUnraisable(NULL);
         +        }
         +    }
         +    if (value) {
@@ -228,7 +228,7 @@ fn default_is_owned() {
         -    PyObject *value = PyDict_GetItem(dict, key);
         +    PyObject *value;
         +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (value == NULL)
         -        value = Py_None;
@@ -373,7 +373,7 @@ fn nested_dict_lookup() {
         -    use(PyDict_GetItem(dict, key));
         +    PyObject *value;
         +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    use(value);
         +    Py_XDECREF(value);
@@ -401,7 +401,7 @@ fn default_parameter_is_owned_and_released() {
              PyObject *value;
         -    value = PyDict_GetItem(dict, key);
         +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (!value) {
         -        value = key;
@@ -443,7 +443,7 @@ fn a_loop_over_a_dict_has_the_variable_for_itself() {
         -    v = PyDict_GetItem(dict, key);
         +    Py_END_CRITICAL_SECTION();
         +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (v == NULL)
                  return 0;

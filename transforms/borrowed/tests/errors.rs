@@ -1,11 +1,61 @@
-//! Errors that lookups swallowed, where the user asks to propagate them.
+//! Errors that lookups swallowed: the function leaves with them, or reports them.
 
 use crate::rule::Errors;
 use crate::testing;
 use crate::transforms::ALL;
 
 fn run(text: &str) -> String {
-    testing::run_with(ALL, text.trim_start_matches('\n'), Errors::Propagate)
+    testing::run(ALL, text.trim_start_matches('\n'))
+}
+
+#[test]
+fn they_are_reported_where_the_user_asks_for_that() {
+    let text = "
+static PyObject *get(PyObject *self, PyObject *key)
+{
+    PyObject *v = PyDict_GetItem(cache, key);
+    if (v == NULL)
+        return PyErr_Format(PyExc_KeyError, \"none\");
+    return PyLong_FromLong(PyLong_AsLong(v));
+}
+";
+    let run = |errors| testing::run_with(ALL, text.trim_start_matches('\n'), errors);
+    insta::assert_snapshot!(run(Errors::Preserve), @r#"
+    @@
+     static PyObject *get(PyObject *self, PyObject *key)
+     {
+    -    PyObject *v = PyDict_GetItem(cache, key);
+    +    PyObject *v;
+    +    PyObject *result;
+    +    if (PyDict_GetItemRef(cache, key, &v) < 0) {
+    +        PyErr_WriteUnraisable(NULL);
+    +    }
+         if (v == NULL)
+             return PyErr_Format(PyExc_KeyError, "none");
+    -    return PyLong_FromLong(PyLong_AsLong(v));
+    +    result = PyLong_FromLong(PyLong_AsLong(v));
+    +    Py_DECREF(v);
+    +    return result;
+     }
+    "#);
+    insta::assert_snapshot!(run(Errors::Propagate), @r#"
+    @@
+     static PyObject *get(PyObject *self, PyObject *key)
+     {
+    -    PyObject *v = PyDict_GetItem(cache, key);
+    +    PyObject *v;
+    +    PyObject *result;
+    +    if (PyDict_GetItemRef(cache, key, &v) < 0) {
+    +        return NULL;
+    +    }
+         if (v == NULL)
+             return PyErr_Format(PyExc_KeyError, "none");
+    -    return PyLong_FromLong(PyLong_AsLong(v));
+    +    result = PyLong_FromLong(PyLong_AsLong(v));
+    +    Py_DECREF(v);
+    +    return result;
+     }
+    "#);
 }
 
 #[test]
@@ -131,7 +181,7 @@ static PyObject *has(PyObject *self, PyObject *key)
 }
 
 #[test]
-fn a_function_that_cannot_tell_clears_them() {
+fn a_function_that_cannot_tell_reports_them() {
     insta::assert_snapshot!(run("
 static void note(PyObject *key)
 {
@@ -156,7 +206,7 @@ static PyObject *find(PyObject *key)
     -    if (v != NULL)
     +    PyObject *v;
     +    if (PyDict_GetItemRef(cache, key, &v) < 0) {
-    +        PyErr_Clear();
+    +        PyErr_WriteUnraisable(NULL);
     +    }
     +    if (v != NULL) {
              use(v);
@@ -170,7 +220,7 @@ static PyObject *find(PyObject *key)
     +    PyObject *v;
     +    PyObject *result;
     +    if (PyDict_GetItemRef(cache, key, &v) < 0) {
-    +        PyErr_Clear();
+    +        PyErr_WriteUnraisable(NULL);
     +    }
          if (v == NULL)
              return NULL;
@@ -183,7 +233,7 @@ static PyObject *find(PyObject *key)
 }
 
 #[test]
-fn a_variable_of_another_type_would_not_be_set() {
+fn an_exit_reads_no_variable_of_another_type() {
     insta::assert_snapshot!(run("
 typedef struct { PyObject_HEAD int n; } Thing;
 
@@ -196,6 +246,29 @@ static PyObject *get(PyObject *self, PyObject *key)
     }
     return PyLong_FromLong(t->n);
 }
+
+static PyObject *next(PyObject *self, PyObject *key)
+{
+    Thing *t;
+    PyObject *n = PyObject_Str(key);
+    if (n == NULL)
+        return NULL;
+    t = (Thing *)PyDict_GetItem(cache, n);
+    if (t == NULL) {
+        PyErr_SetString(PyExc_KeyError, \"none\");
+        goto fail;
+    }
+    if (t->n < 0) {
+        PyErr_SetString(PyExc_ValueError, \"negative\");
+        goto fail;
+    }
+    Py_DECREF(n);
+    Py_RETURN_NONE;
+fail:
+    note(t == NULL);
+    Py_DECREF(n);
+    return NULL;
+}
 "), @r#"
     @@
      static PyObject *get(PyObject *self, PyObject *key)
@@ -205,7 +278,7 @@ static PyObject *get(PyObject *self, PyObject *key)
     +    PyObject *object;
     +    PyObject *result;
     +    if (PyDict_GetItemRef(cache, key, &object) < 0) {
-    +        PyErr_Clear();
+    +        return NULL;
     +    }
     +    t = (Thing *)object;
          if (t == NULL) {
@@ -217,5 +290,30 @@ static PyObject *get(PyObject *self, PyObject *key)
     +    Py_DECREF(t);
     +    return result;
      }
+     
+    @@
+         Thing *t;
+         PyObject *n = PyObject_Str(key);
+    +    PyObject *object;
+         if (n == NULL)
+             return NULL;
+    -    t = (Thing *)PyDict_GetItem(cache, n);
+    +    if (PyDict_GetItemRef(cache, n, &object) < 0) {
+    +        PyErr_WriteUnraisable(NULL);
+    +    }
+    +    t = (Thing *)object;
+         if (t == NULL) {
+             PyErr_SetString(PyExc_KeyError, "none");
+    @@
+             goto fail;
+         }
+    +    Py_DECREF(t);
+         Py_DECREF(n);
+         Py_RETURN_NONE;
+     fail:
+         note(t == NULL);
+    +    Py_XDECREF(t);
+         Py_DECREF(n);
+         return NULL;
     "#);
 }

@@ -23,7 +23,7 @@ fn a_test_that_is_kept() {
     +    PyObject *item;
     +    int found;
     +    if (PyDict_GetItemRef(dict, key, &item) < 0) {
-    +        PyErr_Clear();
+    +        PyErr_WriteUnraisable(NULL);
     +    }
     +    found = item != NULL;
          found = found && check(item) > 0;
@@ -106,7 +106,7 @@ fn set_where_there_is_none_either() {
     +    PyObject *item;
     +    int found;
     +    if (PyDict_GetItemRef(dict, key, &item) < 0) {
-    +        PyErr_Clear();
+    +        PyErr_WriteUnraisable(NULL);
     +    }
     +    found = item != NULL;
          if (i > 0)
@@ -144,7 +144,7 @@ fn set_by_others() {
     +    PyObject *item;
     +    int found;
     +    if (PyDict_GetItemRef(dict, key, &item) < 0) {
-    +        PyErr_Clear();
+    +        PyErr_WriteUnraisable(NULL);
     +    }
     +    found = item != NULL;
          find_out(&found);
@@ -182,14 +182,14 @@ fn of_an_earlier_item() {
          int found;
     -    item = PyDict_GetItem(dict, list);
     +    if (PyDict_GetItemRef(dict, list, &item) < 0) {
-    +        PyErr_Clear();
+    +        PyErr_WriteUnraisable(NULL);
     +    }
          found = item != NULL;
          check(item);
     -    item = PyDict_GetItem(dict, key);
     +    Py_XDECREF(item);
     +    if (PyDict_GetItemRef(dict, key, &item) < 0) {
-    +        PyErr_Clear();
+    +        PyErr_WriteUnraisable(NULL);
     +    }
          if (!found)
              i = 2;

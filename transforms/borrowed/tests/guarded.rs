@@ -86,7 +86,7 @@ fn a_pointer_and_a_number_decide() {
         +    if (holds) {
         +        PyObject *value;
         +        if (PyDict_GetItemRef(dict, key, &value) < 0) {
-        +            PyErr_Clear();
+        +            PyErr_WriteUnraisable(NULL);
         +        }
         +        holds = PyLong_Check(value);
         +        Py_XDECREF(value);
@@ -98,7 +98,7 @@ fn a_pointer_and_a_number_decide() {
         +    if (holds2) {
         +        PyObject *value;
         +        if (PyDict_GetItemRef(dict, self, &value) < 0) {
-        +            PyErr_Clear();
+        +            PyErr_WriteUnraisable(NULL);
         +        }
         +        holds2 = PyLong_Check(value);
         +        Py_XDECREF(value);
@@ -243,7 +243,7 @@ fn an_assignment_behind_and() {
         -        return Py_NewRef(v);
         +    v = NULL;
         +    if (place && *place && PyDict_GetItemRef(*place, key, &v) < 0) {
-        +        PyErr_Clear();
+        +        return NULL;
         +    }
         +    if (v)
         +        return v;
@@ -267,7 +267,7 @@ fn an_assignment_behind_and() {
              int n = 0;
         -    if ((i > 2 || i < -2) && (value = PyDict_GetItemString(dict, "n")) != NULL && PyLong_Check(value)) {
         +    if ((i > 2 || i < -2) && PyDict_GetItemStringRef(dict, "n", &value) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    if (value != NULL && PyLong_Check(value)) {
                  n = use(value);
@@ -301,7 +301,7 @@ fn an_assignment_behind_and_that_is_read_on() {
         +    } else {
         +        value = NULL;
         +        if (i == 2 && PyDict_GetItemRef(dict, key, &value) < 0) {
-        +            PyErr_Clear();
+        +            PyErr_WriteUnraisable(NULL);
         +        }
         +        if (value != NULL) {
         +            int result = use(value);
@@ -331,7 +331,9 @@ fn an_assignment_behind_and_that_is_read_on() {
         +    value = NULL;
         +    if (i == 2) {
         +        exc = PyErr_GetRaisedException();
-        +        (void)PyDict_GetItemRef(dict, key, &value);
+        +        if (PyDict_GetItemRef(dict, key, &value) < 0) {
+        +            PyErr_WriteUnraisable(NULL);
+        +        }
         +        PyErr_SetRaisedException(exc);
         +    }
         +    if (value != NULL) {
@@ -491,7 +493,7 @@ fn an_assignment_behind_or() {
 -    if (dict == NULL || ((v = PyDict_GetItem(dict, key)) == NULL)) {
 +    v = NULL;
 +    if (dict != NULL && PyDict_GetItemRef(dict, key, &v) < 0) {
-+        PyErr_Clear();
++        return NULL;
 +    }
 +    if (v == NULL) {
          v = PyObject_GetAttr(self, key);
@@ -524,7 +526,7 @@ fn an_assignment_behind_or_and_in_front_of_more() {
 +    PyObject *v = NULL;
 +    PyObject *result;
 +    if (i >= 0 && PyDict_GetItemStringRef(dict, "v", &v) < 0) {
-+        PyErr_Clear();
++        return NULL;
 +    }
 +    if (!v || !PyUnicode_Check(v)) {
 +        Py_XDECREF(v);

@@ -20,7 +20,7 @@ fn the_value_waits_for_what_is_looked_up() {
     +    Py_ssize_t size;
          PyObject *out = NULL;
     +    if (PyDict_GetItemStringRef(dict, "a", &value) < 0) {
-    +        PyErr_Clear();
+    +        PyErr_WriteUnraisable(NULL);
     +    }
     +    size = PyDict_Size(value);
     +    Py_XDECREF(value);

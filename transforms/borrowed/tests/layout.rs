@@ -166,7 +166,7 @@ fn the_new_argument_follows_the_last_one() {
         -    Py_XINCREF(value);
         +        key, &value  /* interned */
         +    ) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              return value;
          }
@@ -194,7 +194,7 @@ fn gnu_braces_are_indented() {
         -      value = PyDict_GetItem (dict, key);
         +      if (PyDict_GetItemRef (dict, key, &value) < 0)
         +        {
-        +          PyErr_Clear ();
+        +          PyErr_WriteUnraisable (NULL);
         +        }
                if (value)
         -        return check (value,
@@ -217,7 +217,7 @@ fn a_function_on_one_line_stays_on_it() {
     insta::assert_snapshot!(run(ALL, text), @"
         @@
         -static int f(PyObject *d, PyObject *k) { PyObject *v = PyDict_GetItem(d, k); return v != NULL; }
-        +static int f(PyObject *d, PyObject *k) { PyObject *v; int result; if (PyDict_GetItemRef(d, k, &v) < 0) { PyErr_Clear(); } result = v != NULL; Py_XDECREF(v); return result; }
+        +static int f(PyObject *d, PyObject *k) { PyObject *v; int result; if (PyDict_GetItemRef(d, k, &v) < 0) { PyErr_WriteUnraisable(NULL); } result = v != NULL; Py_XDECREF(v); return result; }
         ");
 }
 
@@ -457,7 +457,7 @@ fn no_blank_between_if_and_its_condition() {
         -    if(! ((v = PyDict_GetItem(dict, key)))) {
         +    int result;
         +    if(PyDict_GetItemRef(dict, key, &v) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    if(! v) {
                  return -1;
@@ -531,7 +531,7 @@ fn the_last_branch_of_a_count_turns_round() {
         -    else {
         +    PyObject *v;
         +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    if (!v) {
                  v = make(key);
@@ -638,7 +638,7 @@ fn lines_of_a_call_that_moves_stay_aligned() {
         -    PyObject *v = PyDict_GetItem(dict, key);
         +    PyObject *v;
         +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (v != NULL) {
         -        v = PyUnicode_FromFormat("%s: %s",
@@ -715,7 +715,7 @@ f (PyObject *dict, PyObject *key)
         +  int result;
         +  if (PyDict_GetItemRef (dict,
         +                         key, &value) < 0) {
-        +    PyErr_Clear ();
+        +    PyErr_WriteUnraisable (NULL);
         +  }
            if (value == NULL)
              return -1;

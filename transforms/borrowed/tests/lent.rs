@@ -56,7 +56,7 @@ int set_size(struct box *box, const char *name, long *out)
         +
         +    /* Its type is known. */
         +    if (PyDict_GetItemStringRef(box->items, name, &item) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    result = set_size_with_item(box, out, item);
         +    Py_XDECREF(item);
@@ -82,36 +82,36 @@ static int f(PyObject *dict,
     return 0;
 }
 "), @"
-        @@
-         #define CHECK(x) do { if ((x) < 0) return -1; } while (0)
-         #define FAIL(text) do { report(text, __LINE__); return -1; } while (0)
-        +static int f_with_value(struct box *box, Py_ssize_t size, PyObject *value)
-        +{
-        +    CHECK(resize(box, size));
-        +    CHECK(store(box, value));
-        +    return 0;
-        +}
-        +
-         static int f(PyObject *dict,
-                      PyObject *key,
-        @@
-             Py_ssize_t size = PyDict_Size(dict);
-             PyObject *value;
-        +    int result;
-             if (size < 0)
-                 return -1;
-        -    value = PyDict_GetItem(dict, key);
-        -    CHECK(resize(box, size));
-        -    CHECK(store(box, value));
-        -    return 0;
-        +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
-        +        PyErr_Clear();
-        +    }
-        +    result = f_with_value(box, size, value);
-        +    Py_XDECREF(value);
-        +    return result;
-         }
-        ");
+    @@
+     #define CHECK(x) do { if ((x) < 0) return -1; } while (0)
+     #define FAIL(text) do { report(text, __LINE__); return -1; } while (0)
+    +static int f_with_value(struct box *box, Py_ssize_t size, PyObject *value)
+    +{
+    +    CHECK(resize(box, size));
+    +    CHECK(store(box, value));
+    +    return 0;
+    +}
+    +
+     static int f(PyObject *dict,
+                  PyObject *key,
+    @@
+         Py_ssize_t size = PyDict_Size(dict);
+         PyObject *value;
+    +    int result;
+         if (size < 0)
+             return -1;
+    -    value = PyDict_GetItem(dict, key);
+    -    CHECK(resize(box, size));
+    -    CHECK(store(box, value));
+    -    return 0;
+    +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
+    +        PyErr_WriteUnraisable(NULL);
+    +    }
+    +    result = f_with_value(box, size, value);
+    +    Py_XDECREF(value);
+    +    return result;
+     }
+    ");
 }
 
 #[test]
@@ -139,7 +139,7 @@ static void f(PyObject *dict, PyObject *key) {
         +static void f(PyObject *dict, PyObject *key) {
         +    PyObject *value;
         +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    f_with_value(value);
         +    Py_XDECREF(value);
@@ -185,7 +185,7 @@ static int f(PyObject *dict, PyObject *key) {
         +    PyObject *o;
         +    int result;
         +    if (PyDict_GetItemRef(dict, key, &o) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    result = f_with_o(o);
         +    Py_XDECREF(o);
@@ -320,7 +320,7 @@ static int f(PyObject *dict, PyObject *key) {
         -    return 0;
         +    int result;
         +    if (PyDict_GetItemRef(dict, key, &o) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    result = f_with_o(o);
         +    Py_XDECREF(o);
@@ -346,34 +346,36 @@ int set_size(struct box *box, PyObject *name, long *out)
     return 0;
 }
 "), @r#"
-        @@
-         #define CHECK(x) do { if ((x) < 0) return -1; } while (0)
-         #define FAIL(text) do { report(text, __LINE__); return -1; } while (0)
-        -int set_size(struct box *box, PyObject *name, long *out)
-        +static int set_size_with_item(struct box *box, long *out, PyObject *item)
-         {
-        -    PyObject *item;
-             long size = 0;
-        -    PyObject_SetAttr(box->owner, name, Py_None);
-        -    item = PyDict_GetItem(box->items, name);
-             if (!item)
-                 FAIL("no such item");
-        @@
-             return 0;
-         }
-        +
-        +int set_size(struct box *box, PyObject *name, long *out)
-        +{
-        +    PyObject *item;
-        +    PyObject *exc;
-        +    int result;
-        +    PyObject_SetAttr(box->owner, name, Py_None);
-        +    exc = PyErr_GetRaisedException();
-        +    (void)PyDict_GetItemRef(box->items, name, &item);
-        +    PyErr_SetRaisedException(exc);
-        +    result = set_size_with_item(box, out, item);
-        +    Py_XDECREF(item);
-        +    return result;
-        +}
-        "#);
+    @@
+     #define CHECK(x) do { if ((x) < 0) return -1; } while (0)
+     #define FAIL(text) do { report(text, __LINE__); return -1; } while (0)
+    -int set_size(struct box *box, PyObject *name, long *out)
+    +static int set_size_with_item(struct box *box, long *out, PyObject *item)
+     {
+    -    PyObject *item;
+         long size = 0;
+    -    PyObject_SetAttr(box->owner, name, Py_None);
+    -    item = PyDict_GetItem(box->items, name);
+         if (!item)
+             FAIL("no such item");
+    @@
+         return 0;
+     }
+    +
+    +int set_size(struct box *box, PyObject *name, long *out)
+    +{
+    +    PyObject *item;
+    +    PyObject *exc;
+    +    int result;
+    +    PyObject_SetAttr(box->owner, name, Py_None);
+    +    exc = PyErr_GetRaisedException();
+    +    if (PyDict_GetItemRef(box->items, name, &item) < 0) {
+    +        PyErr_WriteUnraisable(NULL);
+    +    }
+    +    PyErr_SetRaisedException(exc);
+    +    result = set_size_with_item(box, out, item);
+    +    Py_XDECREF(item);
+    +    return result;
+    +}
+    "#);
 }

@@ -816,7 +816,9 @@ fn values_between_two_lookups_in_declarations_of_c89() {
         +    PyObject *d;
              int size = 0;
         +    exc = PyErr_GetRaisedException();
-        +    (void)PyDict_GetItemRef(dict, key, &c);
+        +    if (PyDict_GetItemRef(dict, key, &c) < 0) {
+        +        PyErr_WriteUnraisable(NULL);
+        +    }
         +    PyErr_SetRaisedException(exc);
         +    d = PyList_GetItemRef(list, 2);
          
@@ -880,17 +882,19 @@ fn an_exception_is_put_away_behind_the_last_declaration() {
         +    PyObject *exc;
         +    int result;
         +    if (PyDict_GetItemRef(dict, key, &a) < 0) {
-        +        PyErr_Clear();
+                 return -1;
+        -    return use(a, b, n + one);
         +    }
         +    n = PyLong_AsLong(a);
         +    exc = PyErr_GetRaisedException();
-        +    (void)PyDict_GetItemRef(dict, self, &b);
+        +    if (PyDict_GetItemRef(dict, self, &b) < 0) {
+        +        PyErr_WriteUnraisable(NULL);
+        +    }
         +    PyErr_SetRaisedException(exc);
         +    if (PyErr_Occurred()) {
         +        Py_XDECREF(a);
         +        Py_XDECREF(b);
-                 return -1;
-        -    return use(a, b, n + one);
+        +        return -1;
         +    }
         +    result = use(a, b, n + one);
         +    Py_XDECREF(a);

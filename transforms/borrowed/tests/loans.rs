@@ -59,7 +59,7 @@ fn the_caller_releases_the_fields_where_it_leaves() {
         -    PyObject *v = PyDict_GetItemString(dict, "tag");
         +    PyObject *v;
         +    if (PyDict_GetItemStringRef(dict, "tag", &v) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (v != NULL) {
                  if (!PyLong_Check(v)) {
@@ -71,7 +71,7 @@ fn the_caller_releases_the_fields_where_it_leaves() {
              }
         -    v = PyDict_GetItemString(dict, "name");
         +    if (PyDict_GetItemStringRef(dict, "name", &v) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (v != NULL)
                  filter->name = v;
@@ -112,7 +112,7 @@ static int g(PyObject *dict)
         -    PyObject *v = PyDict_GetItemString(dict, "tag");
         +    PyObject *v;
         +    if (PyDict_GetItemStringRef(dict, "tag", &v) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (v != NULL) {
                  if (!PyLong_Check(v)) {
@@ -124,7 +124,7 @@ static int g(PyObject *dict)
              }
         -    v = PyDict_GetItemString(dict, "name");
         +    if (PyDict_GetItemStringRef(dict, "name", &v) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (v != NULL)
                  filter->name = v;

@@ -40,7 +40,9 @@ fn a_call_whose_result_is_dropped_may_leave_an_exception() {
              PyDict_SetItem(dict, key, list);
         -    value = PyDict_GetItem(dict, key);
         +    exc = PyErr_GetRaisedException();
-        +    (void)PyDict_GetItemRef(dict, key, &value);
+        +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
+        +        PyErr_WriteUnraisable(NULL);
+        +    }
         +    PyErr_SetRaisedException(exc);
              if (value == NULL) {
                  return -1;

@@ -125,7 +125,7 @@ fn tested_where_it_is_made() {
              PyObject *item;
         -    if ((item = PyDict_GetItemString(dict, "key")) == NULL) {
         +    if (PyDict_GetItemStringRef(dict, "key", &item) < 0) {
-        +        PyErr_Clear();
+        +        return -1;
         +    }
         +    if (item == NULL) {
                  if ((item = PyDict_New()) == NULL) {

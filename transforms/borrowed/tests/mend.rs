@@ -22,7 +22,8 @@ fn given_to_a_tuple() {
              return NULL;
     -    PyTuple_SET_ITEM(pair, 0, PyDict_GetItem(dict, key));
     +    if (PyDict_GetItemRef(dict, key, &value) < 0) {
-    +        PyErr_Clear();
+    +        Py_DECREF(pair);
+    +        return NULL;
     +    }
     +    PyTuple_SET_ITEM(pair, 0, value);
          return pair;

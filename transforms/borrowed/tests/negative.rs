@@ -77,10 +77,10 @@ fn chained_lookups_in_one_variable() {
         +    PyObject *value2;
         +    int result;
         +    if (PyDict_GetItemStringRef(dict, "a", &value) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    if (PyDict_GetItemRef(value, key, &value2) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    Py_DECREF(value);
         +    value = value2;
@@ -336,7 +336,7 @@ fn what_an_assert_reads_may_be_null() {
         +    PyObject *value;
         +    int result;
         +    if (PyDict_GetItemStringRef(dict, "a", &value) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              assert(PyTuple_Check(value));
              check(list);

@@ -33,7 +33,7 @@ fn operands_and_arguments() {
     +        return result;
     +    }
     +    if (PyDict_GetItemStringRef(dict, "a", &value) < 0) {
-    +        PyErr_Clear();
+    +        return NULL;
     +    }
     +    result = Py_BuildValue("(NO)", PyLong_FromSsize_t(i), value);
     +    Py_XDECREF(value);
@@ -86,7 +86,7 @@ fn what_functions_of_python_2_make() {
         +    int result;
         +    PyObject *value;
         +    if (PyDict_GetItemRef(dict, PyString_FromString("a"), &value) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    result = send(PyInt_FromLong(i), value);
         +    Py_XDECREF(value);
@@ -121,7 +121,8 @@ fn an_item_in_the_lookup_of_a_declaration() {
         +        return -1;
         +    }
         +    if (PyDict_GetItemRef(dict, item, &value) < 0) {
-        +        PyErr_Clear();
+        +        Py_DECREF(item);
+        +        return -1;
         +    }
         +    size = weigh(list);
         +    Py_DECREF(item);

@@ -25,7 +25,7 @@ fn assigned() {
         -        return weigh(thing);
         +    PyObject *object;
         +    if (PyDict_GetItemRef(dict, key, &object) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    thing = (Thing *) object;
         +    if (thing) {
@@ -93,14 +93,14 @@ fn in_the_body_of_an_if() {
         +    if (i) {
         +        PyObject *object;
         +        if (PyDict_GetItemStringRef(dict, "a", &object) < 0) {
-        +            PyErr_Clear();
+        +            PyErr_WriteUnraisable(NULL);
         +        }
         +        thing = (Thing *)object;
         +    }
         +    else {
         +        PyObject *obj;
         +        if (PyDict_GetItemStringRef(dict, "b", &obj) < 0) {
-        +            PyErr_Clear();
+        +            PyErr_WriteUnraisable(NULL);
         +        }
         +        other = obj;
         +    }
@@ -150,11 +150,11 @@ fn one_that_the_address_would_lose_a_qualifier_of() {
     +    PyObject *obj;
     +    int result;
     +    if (PyDict_GetItemRef(dict, key, &object) < 0) {
-    +        PyErr_Clear();
+    +        PyErr_WriteUnraisable(NULL);
     +    }
     +    value = object;
     +    if (PyDict_GetItemRef(dict, self, &obj) < 0) {
-    +        PyErr_Clear();
+    +        PyErr_WriteUnraisable(NULL);
     +    }
     +    other = obj;
     +    result = weigh(value, other);
@@ -191,7 +191,7 @@ static int h(dict, key)
     +    PyObject *object;
     +    int result;
     +    if (PyDict_GetItemRef(dict, key, &object) < 0) {
-    +        PyErr_Clear();
+    +        PyErr_WriteUnraisable(NULL);
     +    }
     +    value = object;
     +    result = weigh(value);
@@ -206,7 +206,7 @@ static int h(dict, key)
     +    int result;
     +    PyObject *object;
     +    if (PyDict_GetItemRef(dict, key, &object) < 0) {
-    +        PyErr_Clear();
+    +        PyErr_WriteUnraisable(NULL);
     +    }
     +    dict = object;
     +    result = weigh(dict);

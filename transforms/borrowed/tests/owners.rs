@@ -22,7 +22,7 @@ fn made_where_there_is_none_and_never_released() {
              int n;
         -    v = PyDict_GetItemString(dict, "id");
         +    if (PyDict_GetItemStringRef(dict, "id", &v) < 0) {
-        +        PyErr_Clear();
+        +        return -1;
         +    }
              if (!v) {
                  v = PyLong_FromLong(next_id++);
@@ -62,7 +62,7 @@ error:
              PyObject *v;
         -    v = PyDict_GetItem(dict, key);
         +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
-        +        PyErr_Clear();
+        +        goto error;
         +    }
              if (!v) {
                  v = PyList_New(0);
@@ -107,7 +107,7 @@ fn released_if_a_flag_says_so() {
         -    v = PyDict_GetItem(dict, key);
         +    int n;
         +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
-        +        PyErr_Clear();
+        +        return -1;
         +    }
              if (v == NULL) {
                  v = PyObject_CallMethod(self, "make", "O", key);
@@ -154,7 +154,7 @@ fn the_flag_stays_where_another_branch_names_it() {
              int is_new = 0;
         -    v = PyDict_GetItem(dict, key);
         +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (v == NULL) {
                  v = PyList_New(0);
@@ -192,7 +192,7 @@ fn the_flag_stays_where_more_depends_on_it() {
              int is_new = 0;
         -    v = PyDict_GetItem(dict, key);
         +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (v == NULL) {
                  v = PyList_New(0);
@@ -342,7 +342,7 @@ fn counted_in_one_branch_for_something_else() {
     -    PyObject *v = PyDict_GetItem(dict, key);
     +    PyObject *v;
     +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
-    +        PyErr_Clear();
+    +        return -1;
     +    }
          if (v == NULL)
              return -1;
@@ -404,7 +404,7 @@ fn in_a_loop() {
              while (i-- > 0) {
         -        v = PyDict_GetItem(dict, key);
         +        if (PyDict_GetItemRef(dict, key, &v) < 0) {
-        +            PyErr_Clear();
+        +            return -1;
         +        }
                  if (v == NULL) {
                      v = PyLong_FromLong(n);
@@ -447,7 +447,7 @@ fn in_a_switch() {
              case 0:
         -        v = PyDict_GetItem(dict, key);
         +        if (PyDict_GetItemRef(dict, key, &v) < 0) {
-        +            PyErr_Clear();
+        +            return -1;
         +        }
                  break;
              case 1:
@@ -526,13 +526,13 @@ fn a_value_takes_the_place_of_its_key() {
         +    PyObject *v;
         +    int result;
         +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (v && PyUnicode_Check(v)) {
         -        v = PyDict_GetItem(self, v);
         +        PyObject *value;
         +        if (PyDict_GetItemRef(self, v, &value) < 0) {
-        +            PyErr_Clear();
+        +            PyErr_WriteUnraisable(NULL);
         +        }
         +        Py_DECREF(v);
         +        v = value;
@@ -575,7 +575,7 @@ fn in_c89_without_braces() {
              int n;
         -    v = PyDict_GetItem(dict, key);
         +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (v == NULL)
                  return -1;
@@ -618,7 +618,7 @@ fn a_pointer_into_the_object_before_is_used() {
         +    PyObject *v_ref = NULL;
         +    int result;
         +    if (PyDict_GetItemRef(dict, key, &v_ref) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    v = v_ref;
              if (!v)
@@ -627,7 +627,7 @@ fn a_pointer_into_the_object_before_is_used() {
         -    v = PyDict_GetItem(self, v);
         -    if (!v)
         +    if (PyDict_GetItemRef(self, v, &v) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    if (!v) {
         +        Py_DECREF(v_ref);
@@ -662,12 +662,12 @@ fn through_a_list_of_unknown_length() {
         +    PyObject *v;
         +    int result;
         +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    while (v != NULL && PyDict_Check(v)) {
         +        PyObject *value;
         +        if (PyDict_GetItemRef(v, key, &value) < 0) {
-        +            PyErr_Clear();
+        +            PyErr_WriteUnraisable(NULL);
         +        }
         +        Py_DECREF(v);
         +        v = value;

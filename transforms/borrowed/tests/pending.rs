@@ -47,7 +47,9 @@ fn a_pending_exception_is_kept() {
              if (PyObject_SetAttr(self, key, list) < 0) {
         -        value = PyDict_GetItem(dict, key);
         +        PyObject *exc = PyErr_GetRaisedException();
-        +        (void)PyDict_GetItemRef(dict, key, &value);
+        +        if (PyDict_GetItemRef(dict, key, &value) < 0) {
+        +            PyErr_WriteUnraisable(NULL);
+        +        }
         +        PyErr_SetRaisedException(exc);
                  if (value != NULL) {
                      log_it(value);
@@ -237,31 +239,45 @@ static PyType_Slot slots[] = {{{{{slot}, close}}, {{0, NULL}}}};
     };
     let is_kept =
         |slot: &str| keeps_exception(&testing::run_triaged(&BORROWED_DICT_ITEM, &text(slot)));
-    assert!(is_kept("Py_tp_dealloc"));
+    for slot in [
+        "Py_tp_dealloc",
+        "Py_tp_clear",
+        "Py_tp_finalize",
+        "Py_bf_releasebuffer",
+    ] {
+        assert!(is_kept(slot), "{slot}");
+    }
     assert!(!is_kept("Py_tp_repr"));
 }
 
 #[test]
-fn libraries_call_back_while_exceptions_are_pending() {
-    let is_kept = |table: &str, before: &str| {
+fn a_table_alone_shows_no_exception() {
+    let is_kept = |behind: &str| {
         let text = format!(
             "static int get_type(PyObject *dict, PyObject *key)
 {{
-    {before};
     PyObject *value = PyDict_GetItem(dict, key);
     if (value != NULL)
         use(value);
     return value != NULL;
 }}
-{table}
+static const struct callbacks callbacks = {{get_type}};
+{behind}
 "
         );
         keeps_exception(&testing::run_triaged(&BORROWED_DICT_ITEM, &text))
     };
-    let table = "static const struct callbacks callbacks = {get_type};";
-    assert!(is_kept(table, ""));
-    assert!(!is_kept("", ""));
-    assert!(!is_kept(table, "PyGILState_Ensure()"));
+    assert!(!is_kept(""));
+    let fails = "static void f(PyObject *d, PyObject *k) { if (PyErr_Occurred()) get_type(d, k); }";
+    assert!(is_kept(fails));
+}
+
+#[test]
+fn what_a_pointer_calls_is_asked_by_a_test_for_null() {
+    let head = |test: &str| format!("made = ((maker)self->make)(key); {test}");
+    assert!(asked_behind(&head("")));
+    assert!(!asked_behind(&head("if (!made) return -1;")));
+    assert!(behind("other = ((maker)self->make)(key); if (!other)"));
 }
 
 #[test]
@@ -607,18 +623,20 @@ fn functions_of_the_package_tell_of_errors_in_their_own_way() {
     assert!(!behind_helper(usual, "rc"));
 }
 
+/// The dict may hold a key with the same hash that objects to the comparison.
 #[test]
-fn a_literal_key_is_found_or_not() {
-    let with = |key: &str| {
+fn a_literal_key_can_fail_as_well() {
+    let with = |raised: &str, key: &str| {
         is_kept(&format!(
             "
-    PyErr_SetString(PyExc_ValueError, \"kept\");
+    {raised}
     PyObject *value = PyDict_GetItemString(dict, {key});
     return value == NULL ? 0 : (int)PyObject_Size(value);
 "
         ))
     };
-    assert!(!with("\"name\""));
-    assert!(with("name"));
-    assert!(with("\"\\xff\""));
+    let raised = "PyErr_SetString(PyExc_ValueError, \"kept\");";
+    assert!(with(raised, "\"name\""));
+    assert!(with(raised, "name"));
+    assert!(!with("", "\"name\""));
 }

@@ -85,14 +85,14 @@ fn errors_are_cleared_in_front_of_the_statement() {
         -    if (PyDict_GetItem(dict, key))
         +    found = PyDict_Contains(dict, key);
         +    if (found < 0) {
-        +        PyErr_Clear();
+        +        return -1;
         +    }
         +    if (found == 1)
                  return 1;
         -    if (!PyDict_GetItemString(dict, "x")) {
         +    found2 = PyDict_ContainsString(dict, "x");
         +    if (found2 < 0) {
-        +        PyErr_Clear();
+        +        return -1;
         +    }
         +    if (found2 != 1) {
                  return 2;
@@ -123,14 +123,14 @@ fn values_and_returns() {
         -    i = PyDict_GetItem(dict, key) != NULL;
         +    found = PyDict_Contains(dict, key);
         +    if (found < 0) {
-        +        PyErr_Clear();
+        +        return -1;
         +    }
         +    i = found == 1;
              use(i);
         -    return PyDict_GetItem(dict, key) == NULL;
         +    found2 = PyDict_Contains(dict, key);
         +    if (found2 < 0) {
-        +        PyErr_Clear();
+        +        return -1;
         +    }
         +    return found2 != 1;
          }
@@ -182,14 +182,14 @@ fn each_answer_has_a_variable_of_its_own() {
         +        int found2;
         +        int found = PyDict_Contains(dict, key);
         +        if (found < 0) {
-        +            PyErr_Clear();
+        +            return -1;
         +        }
         +        if (found == 1)
                      i = 0;
         -        if (PyDict_GetItem(dict, args))
         +        found2 = PyDict_Contains(dict, args);
         +        if (found2 < 0) {
-        +            PyErr_Clear();
+        +            return -1;
         +        }
         +        if (found2 == 1)
                      i = 1;
@@ -236,7 +236,7 @@ fn an_operand_gets_parentheses() {
         -    if (!(PyDict_GetItemWithError(dict, key) == NULL) && i)
         +    int found = PyDict_Contains(dict, key);
         +    if (found < 0) {
-        +        PyErr_Clear();
+        +        return -1;
         +    }
         +    int n = found == 1;
         +    n += -(PyDict_Contains(dict, key) != 1);
@@ -272,7 +272,7 @@ fn no_statement_comes_between_declarations() {
         +        int has;
                  int other = i + 1;
         +        if (found < 0) {
-        +            PyErr_Clear();
+        +            return -1;
         +        }
         +        has = found == 1;
                  return has + other;

@@ -34,7 +34,9 @@ done:
              other = PyObject_GetAttr(self, key);
         -    found = PyDict_GetItem(dict, key);
         +    exc = PyErr_GetRaisedException();
-        +    (void)PyDict_GetItemRef(dict, key, &found);
+        +    if (PyDict_GetItemRef(dict, key, &found) < 0) {
+        +        PyErr_WriteUnraisable(NULL);
+        +    }
         +    PyErr_SetRaisedException(exc);
              if (found != NULL) {
         -        Py_INCREF(found);

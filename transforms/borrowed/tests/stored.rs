@@ -31,7 +31,7 @@ void g(void)
         -    box->value = PyDict_GetItem(dict, key);
         +    box->first = PyList_GetItemRef(list, 0);
         +    if (PyDict_GetItemRef(dict, key, &box->value) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (box->value != NULL) {
         -        Py_INCREF(box->value);
@@ -129,12 +129,12 @@ fn a_static_variable_keeps_what_it_holds() {
         -    last = PyList_GetItem(self, 0);
         +    PyObject *new_spawn;
         +    if (PyDict_GetItemStringRef(dict, "spawn", &new_spawn) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
         +    Py_XSETREF(state.spawn, new_spawn);
         +    if (!state.spawn) {
         +        if (PyDict_GetItemStringRef(dict, "start", &new_spawn) < 0) {
-        +            PyErr_Clear();
+        +            PyErr_WriteUnraisable(NULL);
         +        }
         +        Py_XSETREF(state.spawn, new_spawn);
         +    }
@@ -213,7 +213,7 @@ static int f(PyObject *dict, PyObject *key, struct names *names)
         +    PyObject *v;
              char *copy;
         +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (v == NULL)
                  return 0;
@@ -243,7 +243,7 @@ fn a_caller_gets_the_reference_through_a_pointer() {
              PyObject **out = place_of(self);
         -    *out = PyDict_GetItem(dict, key);
         +    if (PyDict_GetItemRef(dict, key, out) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (*out == NULL) {
                  PyErr_SetObject(PyExc_KeyError, key);

@@ -514,7 +514,7 @@ static PyObject *f(PyObject *d, PyObject *args)
         -        PyObject *user = PyDict_GetItemString(d, "user");
         +        PyObject *user;
         +        if (PyDict_GetItemStringRef(d, "user", &user_ref) < 0) {
-        +            PyErr_Clear();
+        +            return NULL;
         +        }
         +        user = user_ref;
                  r.user = PyBytes_AsString(user);
@@ -630,10 +630,11 @@ static PyObject *f(PyObject *self, PyObject *d)
 +    PyObject *w;
      long n;
 +    if (PyDict_GetItemStringRef(d, "v", &v) < 0) {
-+        PyErr_Clear();
++        return NULL;
 +    }
 +    if (PyDict_GetItemStringRef(d, "w", &w) < 0) {
-+        PyErr_Clear();
++        Py_XDECREF(v);
++        return NULL;
 +    }
      if (v == NULL || w == NULL) {
 +        Py_XDECREF(v);
