@@ -254,6 +254,9 @@ impl Cx<'_> {
                 SafeReason::Immutable,
                 format!("`{name}` is the tuple of the arguments"),
             ),
+            Some(Param::Keywords) if !self.has_own_keywords(role) => {
+                Verdict::Shared(SharedKind::Parameter(name.into()))
+            }
             Some(Param::Keywords) => {
                 match self.shared_at(at.flow, Root::Param(index), at.site, at.until, at.depth) {
                     Some(_) => Verdict::Shared(SharedKind::Parameter(name.into())),
