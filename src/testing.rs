@@ -206,6 +206,7 @@ fn with_program<T>(text: &str, ask: impl FnOnce(&Program<'_>, &Reload<'_>) -> T)
         demand,
         headers: false,
         facts: Functions::default(),
+        unread: std::sync::Arc::default(),
         known: None,
     };
     let reload: &Reload<'_> = &|changed, places, look| {

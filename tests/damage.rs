@@ -42,6 +42,7 @@ fn read(bytes: Vec<u8>) -> (usize, usize) {
             demand: Demand::Everything,
             headers: false,
             facts: Functions::default(),
+            unread: std::sync::Arc::default(),
             known: None,
         };
         let program = load(&files, &index, &includes, &options);

@@ -247,7 +247,7 @@ fn run(
 /// Triage follows containers through helpers, fields and method tables, and takes what was never
 /// parsed for not there; so do the rules that follow calls. So a package with a single borrowed
 /// reference is parsed in whole; others only where a rule has a word to say. Rules that follow
-/// memory ask for the types as well.
+/// memory, and triage, ask for the types as well.
 fn demand(workspace: &Workspace, rules: &[&Rule], config: &Config) -> (Demand, bool) {
     let words: FxHashSet<&str> = rules
         .iter()
@@ -269,7 +269,10 @@ fn demand(workspace: &Workspace, rules: &[&Rule], config: &Config) -> (Demand, b
     let mut triaged = triaged
         .chain(["PyDict_Next", "_PyDict_Next"])
         .chain(followed);
-    if config.full_coverage || reads_all || mentions(&mut triaged) {
+    if mentions(&mut triaged) {
+        return (Demand::Everything, true);
+    }
+    if config.full_coverage || reads_all {
         return (Demand::Everything, false);
     }
     // The statistics name every module, whatever rules run.

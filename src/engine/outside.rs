@@ -14,6 +14,7 @@ use super::installed::is_installed;
 use super::workspace::Workspace;
 use crate::build::{BuildKind, Word, words};
 use crate::package::{Package, is_word_of, names_function};
+use crate::program::Unread;
 use crate::rule::Outside;
 use crate::source::{FileId, FileSet, SourceFile};
 
@@ -82,6 +83,16 @@ impl Surroundings {
                 .collect(),
             foreign: package.foreign.clone(),
             is_whole: package.is_whole && package.skipped.is_empty(),
+        }
+    }
+
+    /// Adds the words of text that may name what C has, of its structs as well. Python gets at
+    /// functions by their names, which is asked for each.
+    pub(super) fn tell_foreign(&self, unread: &mut Unread) {
+        let files = self.foreign.iter().map(|(_, file)| file);
+        let is_python = |file: &&SourceFile| file.path().extension().is_some_and(|it| it == "py");
+        for file in files.filter(|file| !is_python(file)) {
+            unread.add_foreign(file);
         }
     }
 

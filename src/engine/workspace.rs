@@ -2,7 +2,7 @@
 //! `<Python.h>`, the `-D` options.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -13,7 +13,7 @@ use crate::capi::MODEL_H;
 use crate::facts::Functions;
 use crate::package::{FileInfo, FileKind, Package};
 use crate::preprocess::{FileIndex, Includes, VersionRange};
-use crate::program::{self, Demand, Kept, Places, Program};
+use crate::program::{self, Demand, Kept, Places, Program, Reading, Unread};
 use crate::source::{FileId, FileSet, SourceFile};
 
 /// The newest Python whose branches are looked at: 3.15.
@@ -30,6 +30,9 @@ pub(super) struct Workspace {
     pub(super) roots: Vec<FileId>,
     before: Vec<FileId>,
     facts: Functions,
+    /// What each file is to those who ask what is read.
+    readings: Vec<Reading>,
+    unread: OnceLock<Arc<Unread>>,
     known: Option<Arc<Kept>>,
 }
 
@@ -38,6 +41,7 @@ impl Workspace {
     pub(super) fn near(package: &Package, config: &Config, known: &Program<'_>) -> Self {
         Self {
             known: known.kept.clone(),
+            unread: OnceLock::from(Arc::clone(&known.unread)),
             ..Self::new(package, config)
         }
     }
@@ -72,6 +76,7 @@ impl Workspace {
             })
             .collect();
         let includes = Includes::new(&files, &index, &search);
+        let readings = ids.iter().map(|&id| reading(package.info_of(id))).collect();
         let roots = package.analysed().map(|(id, _)| id).collect();
         // Python 2 never counts, and a limit below 3.13 is one that the port will lift.
         let range = VersionRange {
@@ -87,8 +92,21 @@ impl Workspace {
             roots,
             before,
             facts: config.facts.clone(),
+            readings,
+            unread: OnceLock::new(),
             known: None,
         }
+    }
+
+    /// Words of the text that nobody analyses.
+    fn unread(&self) -> Arc<Unread> {
+        let find = || {
+            let reading = |id: FileId| self.readings[id.index()];
+            let mut unread = Unread::new(&self.files, &self.index, &self.includes, reading);
+            self.around.tell_foreign(&mut unread);
+            Arc::new(unread)
+        };
+        Arc::clone(self.unread.get_or_init(find))
     }
 
     /// Whether a file of the package holds one of `words` outside of comments and strings.
@@ -122,6 +140,7 @@ impl Workspace {
             demand,
             headers,
             facts: self.facts.clone(),
+            unread: self.unread(),
             known: self.known.clone(),
         }
     }
@@ -148,6 +167,16 @@ impl Workspace {
             changed.iter().any(|id| reached.contains(id))
         });
         look(&program::load(files, &index, includes, &options));
+    }
+}
+
+/// What a file is to those who ask what is read. The model of `<Python.h>` has no kind.
+fn reading(info: Option<FileInfo>) -> Reading {
+    match info.map(|info| info.kind) {
+        Some(FileKind::Generated(generator)) if generator.is_stand_in() => Reading::Read,
+        Some(FileKind::Template) => Reading::Template,
+        Some(FileKind::Cpp | FileKind::ObjectiveC | FileKind::Generated(_)) => Reading::Unread,
+        Some(FileKind::C | FileKind::Header | FileKind::Build(_)) | None => Reading::Read,
     }
 }
 

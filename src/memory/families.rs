@@ -174,7 +174,10 @@ impl Marks {
         }
         for (name, node) in in_gaps(calls, &followed.graph) {
             let of_node = marks.entry(node).or_default();
-            let what = format!("code that was not understood names `{name}`");
+            let what = match calls.unread_by(&name) {
+                Some(file) => format!("`{}`, which was not read, names `{name}`", file.display()),
+                None => format!("code that was not understood names `{name}`"),
+            };
             of_node.push(Mark::Leaves(what));
             of_node.push(Mark::Comes);
         }
@@ -205,16 +208,19 @@ impl Marks {
     }
 }
 
-/// Holders whose names stand in text that was not understood, which may do anything with them.
+/// Holders whose names stand in text that was not understood, or that nobody analyses, which may do
+/// anything with them.
 fn in_gaps(calls: &CallIndex, graph: &Graph) -> Vec<(Box<str>, Node)> {
     let named = graph.named().filter_map(|(holder, node)| match holder {
         Holder::Local(..) => None,
-        Holder::Global(name)
-        | Holder::Field(_, name)
-        | Holder::Param(name, _)
-        | Holder::Result(name) => Some((name.clone(), node)),
+        Holder::Global(name) | Holder::Field(_, name) => {
+            calls.is_named_unread(name).then(|| (name.clone(), node))
+        }
+        Holder::Param(name, _) | Holder::Result(name) => calls
+            .may_be_called_unseen(name)
+            .then(|| (name.clone(), node)),
     });
-    named.filter(|(name, _)| calls.is_in_gap(name)).collect()
+    named.collect()
 }
 
 fn member(program: &Program<'_>, call: CallSite, allocator: &'static Allocator) -> Option<Member> {

@@ -23,6 +23,14 @@ pub struct Generator {
     banners: &'static [&'static str],
 }
 
+impl Generator {
+    /// Whether what it makes stands in for functions of Python, and does nothing else.
+    #[must_use]
+    pub fn is_stand_in(&self) -> bool {
+        matches!(self.name, "compatibility header" | "pythoncapi-compat")
+    }
+}
+
 const CYTHON: Generator = Generator {
     name: "Cython",
     advice: "set the directive `freethreading_compatible=True` (Cython 3.1 or later) and generate \

@@ -1,8 +1,12 @@
 //! Who calls which function, and whose address is taken.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
 
-use super::Program;
+use rustc_hash::FxHashSet;
+
+use super::{Program, Unread};
 use crate::ast::{ExprId, ExprKind, Name, Tree};
 
 /// Names an item of the program.
@@ -26,12 +30,18 @@ pub struct CallIndex {
     mentioned: BTreeMap<Box<str>, CallSite>,
     /// Words of text that was not understood, and whether they stand there other than as the name
     /// of the function that the text is.
-    not_understood: BTreeMap<Box<str>, Unread>,
+    not_understood: BTreeMap<Box<str>, InGap>,
+    /// Functions that were not understood in all of their variants.
+    broken: BTreeSet<Box<str>>,
+    /// Names of functions all of whose definitions are `static`.
+    statics: FxHashSet<Box<str>>,
+    /// Words of files that nobody analyses.
+    unread: Arc<Unread>,
 }
 
 /// A word of text that was not understood.
 #[derive(Debug, Clone, Copy)]
-struct Unread {
+struct InGap {
     /// The index of the first such text.
     gap: usize,
     beyond_head: bool,
@@ -50,7 +60,11 @@ impl CallIndex {
     /// Indexes the calls of `program`.
     #[must_use]
     pub fn new(program: &Program<'_>) -> Self {
-        let mut index = Self::default();
+        let mut index = Self {
+            unread: Arc::clone(&program.unread),
+            statics: statics(program),
+            ..Self::default()
+        };
         for (at, item) in (0u32..).zip(&program.items) {
             if let Some(tree) = item.tree() {
                 index.add(ItemId(at), tree);
@@ -59,15 +73,16 @@ impl CallIndex {
         for (at, gap) in program.gaps.iter().enumerate() {
             let text = program.files.get(gap.file).text(gap.span);
             let mut own_name = gap.function.as_deref();
+            index.broken.extend(own_name.map(Box::from));
             for word in text.split(|c: char| c != '_' && !c.is_ascii_alphanumeric()) {
                 let is_name = own_name == Some(word);
                 own_name = own_name.filter(|_| !is_name);
                 let known = index.not_understood.entry(word.into());
-                let unread = known.or_insert(Unread {
+                let word = known.or_insert(InGap {
                     gap: at,
                     beyond_head: false,
                 });
-                unread.beyond_head |= !is_name;
+                word.beyond_head |= !is_name;
             }
         }
         index
@@ -84,14 +99,14 @@ impl CallIndex {
         self.calls.keys().map(|name| &**name)
     }
 
-    /// Whether the name stands somewhere without being called, in a method table or as a callback,
-    /// or in text that was not understood.
+    /// Whether the function of this name stands somewhere without being called, in a method table
+    /// or as a callback, or in text that was not understood, or that nobody analyses.
     #[must_use]
     pub fn is_mentioned(&self, name: &str) -> bool {
-        self.mention(name).is_some()
+        self.mention(name).is_some() || self.may_be_called_unread(name)
     }
 
-    /// The first place for which [`Self::is_mentioned`] holds.
+    /// Where the name first stands without being called, or in text that was not understood.
     #[must_use]
     pub fn mention(&self, name: &str) -> Option<Mention> {
         let address = self.mentioned.get(name).copied().map(Mention::Address);
@@ -102,14 +117,44 @@ impl CallIndex {
     /// where one of its variants was not understood: that variant calls nothing by it.
     #[must_use]
     pub fn is_mentioned_elsewhere(&self, name: &str) -> bool {
-        let unread = self.not_understood.get(name);
-        self.mentioned.contains_key(name) || unread.is_some_and(|unread| unread.beyond_head)
+        let in_gap = self.not_understood.get(name);
+        self.mentioned.contains_key(name)
+            || in_gap.is_some_and(|word| word.beyond_head)
+            || self.may_be_called_unread(name)
     }
 
-    /// Whether text that was not understood holds the word.
+    /// Whether text that was not understood, or that nobody analyses, holds the word: whatever is
+    /// to be proven of the field, variable or function of this name for the whole package is not.
     #[must_use]
-    pub fn is_in_gap(&self, word: &str) -> bool {
-        self.not_understood.contains_key(word)
+    pub fn is_named_unread(&self, word: &str) -> bool {
+        self.not_understood.contains_key(word) || self.unread.names(word)
+    }
+
+    /// Whether a variant of the function was not understood.
+    #[must_use]
+    pub fn is_broken(&self, function: &str) -> bool {
+        self.broken.contains(function)
+    }
+
+    /// The file that nobody analyses, and that holds the word.
+    #[must_use]
+    pub fn unread_by(&self, word: &str) -> Option<&Path> {
+        self.unread.by(word)
+    }
+
+    /// Whether text that was not understood, or that nobody analyses, may call the function.
+    #[must_use]
+    pub fn may_be_called_unseen(&self, name: &str) -> bool {
+        self.not_understood.contains_key(name) || self.may_be_called_unread(name)
+    }
+
+    /// Whether files that nobody analyses may mean the function: one that is `static` only where
+    /// they are compiled together with it.
+    fn may_be_called_unread(&self, name: &str) -> bool {
+        match self.statics.contains(name) {
+            true => self.unread.names_static(name),
+            false => self.unread.names(name),
+        }
     }
 
     /// The order of the arena is source order.
@@ -137,4 +182,14 @@ impl CallIndex {
             }
         }
     }
+}
+
+fn statics(program: &Program<'_>) -> FxHashSet<Box<str>> {
+    let all = program.functions().map(|(_, function)| function);
+    let (own, open): (Vec<_>, Vec<_>) = all.partition(|function| function.is_static);
+    let open: FxHashSet<&str> = open.iter().map(|function| function.name.as_str()).collect();
+    let own = own.into_iter().map(|function| function.name.as_str());
+    own.filter(|name| !open.contains(name))
+        .map(Box::from)
+        .collect()
 }

@@ -169,6 +169,7 @@ mod tests {
             demand: Demand::Everything,
             headers: false,
             facts: Functions::default(),
+            unread: std::sync::Arc::default(),
             known: known.clone(),
         };
         let program = load(files, &index, &includes, &options);

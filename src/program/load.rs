@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::kept::{Entry, Ground, Kept, KeptItem, KeptUnit, Known};
-use super::{Body, Gap, Program, ProgramItem, WithGil};
+use super::{Body, Gap, Program, ProgramItem, Unread, WithGil};
 use crate::ast::Item;
 use crate::capi::REPLACEMENTS;
 use crate::facts::{Functions, declared};
@@ -48,6 +48,8 @@ pub struct Options {
     pub headers: bool,
     /// What the configuration says of functions; it wins over what the files say.
     pub facts: Functions,
+    /// Words of text that nobody analyses.
+    pub unread: Arc<Unread>,
     /// What was read in an earlier run over nearly the same files.
     pub known: Option<Arc<Kept>>,
 }
@@ -70,6 +72,7 @@ pub fn load<'a>(
         facts,
         items: Vec::new(),
         gaps: Vec::new(),
+        unread: Arc::clone(&options.unread),
         with_gil: WithGil::default(),
         kept: None,
         functions_total: 0,

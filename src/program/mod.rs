@@ -6,12 +6,14 @@ mod load;
 #[cfg(test)]
 pub(crate) mod testing;
 mod types;
+mod unread;
 mod with_gil;
 
 pub use calls::{CallIndex, CallSite, ItemId, Mention};
 pub use kept::Kept;
 pub use load::{Demand, Options, Places, load};
 pub use types::Types;
+pub use unread::{Reading, Unread};
 pub use with_gil::WithGil;
 
 use std::sync::Arc;
@@ -39,6 +41,8 @@ pub struct Program<'a> {
     pub items: Vec<ProgramItem>,
     /// What could not be understood.
     pub gaps: Vec<Gap>,
+    /// Words of text that nobody analyses.
+    pub unread: Arc<Unread>,
     /// Text that only builds with the GIL compile.
     pub with_gil: WithGil,
     /// All of it for another run over nearly the same files, if it was parsed in whole.

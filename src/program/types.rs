@@ -150,6 +150,12 @@ impl<'a> Types<'a> {
         self.key(ty)
     }
 
+    /// The types that the package defines, by the names that [`Self::key`] gives.
+    pub fn structs(&self) -> impl Iterator<Item = (&str, &'a StructDef)> {
+        let all = self.structs.iter();
+        all.flat_map(|(key, defs)| defs.iter().map(move |&def| (key.as_str(), def)))
+    }
+
     /// The definition of a type in the package.
     #[must_use]
     pub fn definition(&self, key: &str) -> Option<&'a StructDef> {

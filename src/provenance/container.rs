@@ -165,7 +165,7 @@ impl Cx<'_> {
     /// Whether every definition of the helper `name` gives a container that only its caller knows.
     fn returns_fresh(&self, name: &str, depth: u32) -> bool {
         let mut any = false;
-        if depth == 0 {
+        if depth == 0 || self.calls.is_broken(name) {
             return false;
         }
         for item in self.definitions(name) {
@@ -254,6 +254,9 @@ impl Cx<'_> {
                 SafeReason::Immutable,
                 format!("`{name}` is the tuple of the arguments"),
             ),
+            Some(Param::Keywords) if !self.has_own_keywords(role) => {
+                Verdict::Shared(SharedKind::Parameter(name.into()))
+            }
             Some(Param::Keywords) => {
                 match self.shared_at(at.flow, Root::Param(index), at.site, at.until, at.depth) {
                     Some(_) => Verdict::Shared(SharedKind::Parameter(name.into())),
@@ -353,7 +356,10 @@ impl Cx<'_> {
     }
 
     fn global(&self, at: At<'_, '_>, name: &str) -> Verdict {
-        if self.is_init_only(at.flow) && !self.calls.is_in_gap(name) && self.is_filled_here(name) {
+        if self.is_init_only(at.flow)
+            && !self.calls.is_named_unread(name)
+            && self.is_filled_here(name)
+        {
             return safe(
                 SafeReason::InitOnly,
                 format!(
@@ -362,7 +368,8 @@ impl Cx<'_> {
                 ),
             );
         }
-        Verdict::Shared(SharedKind::Global(name.into()))
+        let kind = self.unread_kind(name, name);
+        Verdict::Shared(kind.unwrap_or_else(|| SharedKind::Global(name.into())))
     }
 
     fn field(&self, at: At<'_, '_>, name: &str, base: &Operand) -> Verdict {
@@ -393,8 +400,18 @@ impl Cx<'_> {
                     "`{shown}` is in a struct on the stack, and nobody but its functions gets it"
                 ),
             ),
-            None => Verdict::Shared(SharedKind::Field(shown.into())),
+            None => Verdict::Shared(
+                self.unread_kind(name, &shown)
+                    .unwrap_or_else(|| SharedKind::Field(shown.into())),
+            ),
         }
+    }
+
+    /// What is known of the field or variable `name` where a file names it that nobody analyses.
+    fn unread_kind(&self, name: &str, shown: &str) -> Option<SharedKind> {
+        let by = self.calls.unread_by(name)?.display().to_string().into();
+        let what = shown.into();
+        Some(SharedKind::NamedUnread { what, by })
     }
 
     /// Whether `operand` is the tuple of the arguments of the Python call.

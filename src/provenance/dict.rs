@@ -55,6 +55,7 @@ impl Cx<'_> {
     fn returns_dict(&self, name: &str, depth: u32) -> bool {
         let mut definitions = self.definitions(name).peekable();
         definitions.peek().is_some()
+            && !self.calls.is_broken(name)
             && definitions.all(|item| {
                 self.flow(item).is_some_and(|flow| {
                     let mut returns = flow.returns().filter(|(_, value)| !value.is_zero());
@@ -91,7 +92,7 @@ impl Cx<'_> {
 
     /// Whether every field of this name only ever gets dicts, and Python cannot set it.
     fn field_is_dict(&self, name: &str, depth: u32) -> bool {
-        if self.calls.is_in_gap(name) {
+        if self.calls.is_named_unread(name) {
             return false;
         }
         let mut any = false;
@@ -125,7 +126,7 @@ impl Cx<'_> {
 
     /// Whether the variable of file scope only ever gets dicts.
     fn global_is_dict(&self, name: &str, depth: u32) -> bool {
-        if self.calls.is_in_gap(name) {
+        if self.calls.is_named_unread(name) {
             return false;
         }
         let mut any = false;

@@ -10,6 +10,7 @@ use crate::roles::Role;
 use super::Cx;
 use super::api::{Gives, Use, allocates, gives};
 use super::flow::{Flow, Origin, last_field};
+use super::overwritten::Overwrites;
 use super::sharing::{Root, Until};
 
 /// What may become of the container in a field.
@@ -65,7 +66,7 @@ impl Cx<'_> {
     }
 
     fn prove(&self, name: &str, contents: Contents) -> Option<String> {
-        if self.calls.is_in_gap(name) {
+        if self.calls.is_named_unread(name) {
             return None;
         }
         let mut makers = Vec::new();
@@ -94,7 +95,7 @@ impl Cx<'_> {
         makers.sort();
         makers.dedup();
         let made = makers.join("()` and `");
-        if makers.is_empty() {
+        if makers.is_empty() || self.overwrites().reaches(name) {
             return None;
         }
         match contents {
@@ -103,6 +104,11 @@ impl Cx<'_> {
             )),
             Contents::Grows => self.grows(name, &made),
         }
+    }
+
+    fn overwrites(&self) -> &Overwrites {
+        self.overwrites
+            .get_or_init(|| Overwrites::new(self.program))
     }
 
     pub(super) fn has_word(&self, item: &ProgramItem, word: &str) -> bool {

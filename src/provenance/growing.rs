@@ -143,6 +143,9 @@ impl Cx<'_> {
             is_held(flow, object, &own, from, to)
         })?;
         // A lock in the place of another one would let two threads in.
+        if self.calls.is_named_unread(lock) {
+            return None;
+        }
         let items = 0u32..self.program.items.len().try_into().ok()?;
         let mut items = items.filter_map(|at| self.flow(ItemId(at)));
         items

@@ -27,7 +27,9 @@ mod flow;
 mod growing;
 mod guard;
 mod held;
+mod keywords;
 mod outs;
+mod overwritten;
 mod own;
 mod sharing;
 mod stack;
@@ -48,6 +50,7 @@ use crate::roles::{Roles, init_only};
 use borrow::Borrow;
 use field::Contents;
 use flow::Flow;
+use overwritten::Overwrites;
 use sharing::Until;
 
 /// What rules ask of triage.
@@ -127,6 +130,9 @@ pub struct Cx<'a> {
     definitions: BTreeMap<&'a str, Vec<ItemId>>,
     flows: Vec<OnceLock<Flow<'a>>>,
     fields: Mutex<KnownFields>,
+    overwrites: OnceLock<Overwrites>,
+    /// Whether the package calls something with a dict of keywords that others may have.
+    passes_keywords: OnceLock<bool>,
 }
 
 impl<'a> Cx<'a> {
@@ -156,6 +162,8 @@ impl<'a> Cx<'a> {
             definitions,
             flows: program.items.iter().map(|_| OnceLock::new()).collect(),
             fields: Mutex::default(),
+            overwrites: OnceLock::new(),
+            passes_keywords: OnceLock::new(),
         }
     }
 

@@ -258,6 +258,9 @@ impl Cx<'_> {
         if known < Use::Share || depth == 0 {
             return known;
         }
+        if self.calls.is_broken(name) {
+            return Use::Share;
+        }
         let mut worst = None;
         for item in self.definitions(name) {
             let Some(flow) = self.flow(item) else {

@@ -229,6 +229,9 @@ impl Cx<'_> {
         index: usize,
         of_type: &TypeKind,
     ) -> Option<Vec<Holder<'f>>> {
+        if self.calls.is_broken(name) {
+            return None;
+        }
         let mut found = Vec::new();
         for item in self.definitions(name) {
             let flow = self.flow(item)?;

@@ -69,6 +69,13 @@ pub enum SharedKind {
     Global(Box<str>),
     /// A field of an object.
     Field(Box<str>),
+    /// A field or variable that a file names which nobody analyses.
+    NamedUnread {
+        /// As it is written.
+        what: Box<str>,
+        /// The file.
+        by: Box<str>,
+    },
     /// The result of a call.
     FromCall(Box<str>),
     /// The dict of a module or a type.
@@ -96,6 +103,9 @@ impl fmt::Display for SharedKind {
             Self::Parameter(name) => write!(f, "`{name}`, which the caller passes in"),
             Self::Global(name) => write!(f, "`{name}`, a variable that all threads share"),
             Self::Field(name) => write!(f, "`{name}`, a field that other threads can reach"),
+            Self::NamedUnread { what, by } => {
+                write!(f, "`{what}`, which `{by}` names, a file that was not read")
+            }
             Self::FromCall(name) => write!(f, "the result of `{name}()`"),
             Self::ModuleOrTypeDict => f.write_str("the dict of a module or type"),
             Self::Interpreter => f.write_str("a dict of the interpreter"),

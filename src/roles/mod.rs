@@ -79,7 +79,7 @@ pub enum Param {
     Own,
     /// A tuple that nobody else changes: the arguments, or the names of those given by name.
     Tuple,
-    /// The dict of the arguments given by name, or `NULL`: made for this call.
+    /// The dict of the arguments given by name, or `NULL`: made for this call if Python makes it.
     Keywords,
     /// An argument of the Python call itself.
     Argument,

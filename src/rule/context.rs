@@ -292,10 +292,10 @@ impl<'a> PackageCx<'a> {
         self.calls.calls_to(name)
     }
 
-    /// Whether text that was not understood holds the word.
+    /// Whether text that was not understood, or that nobody analyses, holds the word.
     #[must_use]
-    pub fn is_in_gap(&self, word: &str) -> bool {
-        self.calls.is_in_gap(word)
+    pub fn is_named_unread(&self, word: &str) -> bool {
+        self.calls.is_named_unread(word)
     }
 
     /// Where the name stands without being called, or in text that was not understood.

@@ -16,7 +16,7 @@ pub use locks::{
     Locks, begins_section, holds_lock_by_name, releases_lock_by_name, takes_lock_by_name,
 };
 pub use own::Own;
-pub use phase::{alone, reachable, words_of_others};
+pub use phase::{alone, reachable};
 pub use roots::{Path, root};
 pub use variables::{Variable, Write, inventory};
 pub use writes::How;

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashSet;
-
 use crate::ast::{ExprId, ExprKind, Name, TokenRange, Tree, TypeKind};
 use crate::program::ProgramItem;
 use crate::roles::{Role, reached_only_from};
@@ -55,9 +53,8 @@ pub fn reachable<'a>(cx: &PackageCx<'a>) -> Option<BTreeSet<&'a str>> {
             open.push(name);
         }
     }
-    let others = words_of_others(cx);
     // Every program has a `main` of its own.
-    let is_named = |name: &&&str| **name != "main" && others.contains(name.as_bytes());
+    let is_named = |name: &&&str| **name != "main" && cx.program.unread.names(name);
     open.extend(named.keys().filter(is_named));
     // The tables may all be in generated code, which names what it calls.
     if open.is_empty() {
@@ -66,7 +63,11 @@ pub fn reachable<'a>(cx: &PackageCx<'a>) -> Option<BTreeSet<&'a str>> {
     for (_, declaration) in cx.program.declarations() {
         open.extend(names(&declaration.tree));
     }
-    open.extend(named.keys().filter(|name| cx.call_index().is_in_gap(name)));
+    open.extend(
+        named
+            .keys()
+            .filter(|name| cx.call_index().is_named_unread(name)),
+    );
     let mut reached = BTreeSet::new();
     while let Some(name) = open.pop() {
         if reached.insert(name) {
@@ -74,19 +75,6 @@ pub fn reachable<'a>(cx: &PackageCx<'a>) -> Option<BTreeSet<&'a str>> {
         }
     }
     Some(reached)
-}
-
-/// The words of files that are not looked at: generated code, other languages. Headers that only
-/// declare are included by those that are.
-#[must_use]
-pub fn words_of_others<'a>(cx: &PackageCx<'a>) -> FxHashSet<&'a [u8]> {
-    let read: FxHashSet<FileId> = cx.program.items.iter().map(|item| item.place.0).collect();
-    let is_included = |id| cx.program.includes.is_included(id);
-    let files = cx.program.files.iter();
-    let others = files.filter(|(id, _)| !read.contains(id) && !is_included(*id));
-    others
-        .flat_map(|(id, file)| cx.program.index[id.index()].identifiers(file))
-        .collect()
 }
 
 fn names(tree: &Tree) -> impl Iterator<Item = &str> {

@@ -44,7 +44,7 @@ pub(super) fn kept_by(scene: &Scene<'_>, place: ExprId) -> Option<Static> {
             .filter(|it| !it.overlaps)?;
     }
     let program = scene.cx.program;
-    if scene.cx.is_in_gap(&wanted.variable) || !is_declared_empty(scene, &wanted.variable) {
+    if scene.cx.is_named_unread(&wanted.variable) || !is_declared_empty(scene, &wanted.variable) {
         return None;
     }
     let mut declarations = program

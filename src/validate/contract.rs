@@ -140,7 +140,7 @@ pub(super) fn failures(
         }
         let callers = index.calls_to(&function.name).iter();
         let mut callers = callers.map(|site| &original.program.items[site.item.0 as usize]);
-        let what = if index.is_mentioned(&function.name) {
+        let what = if index.mention(&function.name).is_some() {
             "is passed on, so not all of its callers are known"
         } else if !callers.all(is_changed) {
             "has a caller that does not release what it gets"

@@ -5,7 +5,7 @@ use crate::capi::{effects, writes};
 use crate::roles::Role;
 use crate::rule::PackageCx;
 use crate::source::{ByteSpan, FileId};
-use crate::state::{inventory, words_of_others};
+use crate::state::inventory;
 
 /// Members of tables that hold something else than a function of the package.
 const DATA: [&str; 25] = [
@@ -60,11 +60,10 @@ pub(super) fn unread(cx: &PackageCx<'_>) -> Vec<Left> {
 
 /// The variables that files name which were not read, and may write.
 fn variables(cx: &PackageCx<'_>) -> Vec<Left> {
-    let others = words_of_others(cx);
     let shared = inventory(cx).into_iter().filter(|variable| {
         let is_open = !variable.is_static && variable.local.is_none() && !variable.is_guarded;
         let is_type = variable.ty.name() == Some("PyTypeObject");
-        is_open && !is_type && others.contains(variable.name.as_bytes())
+        is_open && !is_type && cx.program.unread.names(&variable.name)
     });
     let left = shared.map(|variable| Left {
         file: variable.place.0,

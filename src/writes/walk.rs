@@ -13,7 +13,7 @@ use crate::ast::{ExprId, Function, Storage, Type};
 use crate::program::Types;
 use crate::rule::{ItemId, PackageCx};
 use crate::source::FileId;
-use crate::state::{Locks, Variable, inventory, object_states, words_of_others};
+use crate::state::{Locks, Variable, inventory, object_states};
 
 /// Contexts of one function after which it is looked at as if all it gets were shared.
 const MAX_CONTEXTS: usize = 24;
@@ -124,9 +124,8 @@ impl<'c, 'a> Walk<'c, 'a> {
                 });
             }
         }
-        let others = words_of_others(self.cx);
         for (item, function) in functions(self.cx) {
-            let is_named = !function.is_static && others.contains(function.name.as_bytes());
+            let is_named = !function.is_static && self.cx.program.unread.names(&function.name);
             let is_target = self.targets.by_arity.get(&function.params.len());
             let is_target = is_target.is_some_and(|all| all.contains(&item));
             let is_met = self.contexts.contains_key(&item);

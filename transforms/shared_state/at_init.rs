@@ -8,7 +8,7 @@ use crate::edit::{Edit, Fix};
 use crate::lex::open_branches;
 use crate::modules::{Lines, Module, Route, find_modules, identifiers};
 use crate::roles::Role;
-use crate::rule::{ItemId, PackageCx};
+use crate::rule::{CallSite, ItemId, PackageCx};
 use crate::source::{ByteOffset, ByteSpan};
 use crate::state::Variable;
 
@@ -315,13 +315,16 @@ fn exec_of(cx: &PackageCx<'_>, module: &Module, init: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Whether code of other files, which may belong to another module, calls a function of this one.
+/// Whether code of other files, which may belong to another module, calls a function of this one, or
+/// one that is not read may.
 fn is_called_from_elsewhere(cx: &PackageCx<'_>, site: &Site<'_>) -> bool {
     let functions = cx.program.functions();
     let mut own = functions.filter(|(item, _)| item.place.0 == site.file);
     own.any(|(_, function)| {
         let mut calls = cx.calls_to(&function.name).iter();
-        !function.is_static && calls.any(|call| cx.item(call.item).place.0 != site.file)
+        let is_elsewhere = |call: &CallSite| cx.item(call.item).place.0 != site.file;
+        let is_named = || cx.program.unread.names(&function.name);
+        !function.is_static && (calls.any(is_elsewhere) || is_named())
     })
 }
 

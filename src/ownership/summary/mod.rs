@@ -87,6 +87,9 @@ pub struct Summaries {
     capsules: Capsules,
 }
 
+/// More parameters than a function has.
+const MAX_PARAMS: usize = 32;
+
 /// Most times that functions which call each other are followed.
 const MAX_ROUNDS: usize = 4;
 
@@ -108,7 +111,7 @@ impl Summaries {
         let called = callees_first(program, names);
         let types = Types::new(program);
         let mut summaries = Self {
-            functions: BTreeMap::new(),
+            functions: broken(program),
             awaited: called.iter().map(|function| function.name.into()).collect(),
             facts: program.facts.clone(),
             makes_frozen_sets: calls_any(program, &["PyFrozenSet_New"]),
@@ -168,12 +171,10 @@ impl Summaries {
             let Some(summary) = self.functions.get_mut(name) else {
                 continue;
             };
-            let params = summary.params.len();
-            summary.params = vec![Param::Unsure; params];
-            summary.rest = Param::Unsure;
-            summary.counted = (0..params).collect();
-            summary.result_of = (0..params).collect();
-            summary.contents_of = (0..params).collect();
+            *summary = Summary {
+                gives_pointer: summary.gives_pointer,
+                ..Summary::unknown(summary.params.len())
+            };
             if let Some(stated) = self.facts.of(name) {
                 summary.correct(stated);
             }
@@ -249,6 +250,18 @@ impl Param {
 }
 
 impl Summary {
+    /// That of a function with so many parameters that may do anything with them.
+    fn unknown(params: usize) -> Self {
+        Self {
+            params: vec![Param::Unsure; params],
+            rest: Param::Unsure,
+            counted: (0..params).collect(),
+            result_of: (0..params).collect(),
+            gives_pointer: false,
+            contents_of: (0..params).collect(),
+        }
+    }
+
     /// What either of two does.
     fn join(mut self, other: Self) -> Self {
         let length = self.params.len().max(other.params.len());
@@ -381,6 +394,22 @@ impl Callees for Summaries {
             _ => false,
         }
     }
+}
+
+/// The functions that were not understood in some variant: they may do anything.
+fn broken(program: &Program<'_>) -> BTreeMap<Box<str>, Summary> {
+    let names = program
+        .gaps
+        .iter()
+        .filter_map(|gap| gap.function.as_deref());
+    let unknown = |name: &str| {
+        let mut summary = Summary::unknown(MAX_PARAMS);
+        if let Some(stated) = program.facts.of(name) {
+            summary.correct(stated);
+        }
+        (name.into(), summary)
+    };
+    names.map(unknown).collect()
 }
 
 fn graph(function: &Function) -> Cfg {

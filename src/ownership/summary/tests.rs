@@ -564,3 +564,19 @@ fn text_in_a_struct_of_the_function_is_lent_to_it() {
         own: Used, Taken(Always)
         ");
 }
+
+#[test]
+fn a_function_that_is_not_understood_may_do_anything() {
+    let texts = "
+        #ifdef OLD
+        static PyObject *pick(PyObject *v) { return v ) ; }
+        #else
+        static PyObject *pick(PyObject *v) { return PyLong_FromLong(1); }
+        #endif";
+    with_program(&[("a.c", &with_caller(texts, "pick(v);"))], |program| {
+        assert_eq!(program.gaps.len(), 1);
+        let summaries = Summaries::new(program, &["PyList_GetItem"]);
+        assert_eq!(summaries.param("pick", 0), Some(Param::Unsure));
+        assert!(summaries.may_derive("pick", 0));
+    });
+}

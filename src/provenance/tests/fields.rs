@@ -115,3 +115,43 @@ void get(Foo *self) { use(PyList_GetItem(self->items, 0)); }
     get: shared, `self->items`, a field that other threads can reach
     ");
 }
+
+const STRUCTS: &str = "\
+typedef struct { PyObject_HEAD PyObject *table; } Foo;
+typedef struct { PyObject_HEAD PyObject *raw; } View;
+typedef struct { Foo base; PyObject *more; } Sub;
+typedef struct { PyObject_HEAD PyObject *other; } Bar;
+";
+
+/// What is said of a field that would be frozen, with structs and `more` beside it.
+fn with_structs(more: &str) -> String {
+    of(&format!("{STRUCTS}{NEW}{more}\n"))
+}
+
+#[test]
+fn an_object_that_is_overwritten_as_a_whole() {
+    insta::assert_snapshot!(with_structs("void set(Foo *f, Foo *g) { *f = *g; }"), @"get: shared, `self->table`, a field that other threads can reach");
+    insta::assert_snapshot!(with_structs("void set(Foo *f, Foo *g) { memcpy(f, g, sizeof(Foo)); }"), @"get: shared, `self->table`, a field that other threads can reach");
+    insta::assert_snapshot!(with_structs("void set(PyObject *f, void *g) { memcpy(f, g, 2 * sizeof(Foo)); }"), @"get: shared, `self->table`, a field that other threads can reach");
+    insta::assert_snapshot!(with_structs("void set(Sub *f, Sub *g) { f->base = g->base; }"), @"get: shared, `self->table`, a field that other threads can reach");
+    insta::assert_snapshot!(with_structs("void set(Sub *f, Sub *g) { f[0] = *g; }"), @"get: shared, `self->table`, a field that other threads can reach");
+}
+
+#[test]
+fn an_object_that_is_read_as_a_whole_or_another_that_is_overwritten() {
+    insta::assert_snapshot!(with_structs("void look(Foo *f) { Foo copy = *f; copy = *f; memcpy(&copy, f, sizeof(Foo)); }"), @"get: FrozenField, `self->table` is set only while `new()` builds the object, and what it holds never changes");
+    insta::assert_snapshot!(with_structs("void set(Bar *f, Bar *g) { *f = *g; }"), @"get: FrozenField, `self->table` is set only while `new()` builds the object, and what it holds never changes");
+}
+
+#[test]
+fn an_object_that_another_struct_is_laid_over() {
+    let view = "void set(PyObject *f) { View *v = (View *)f; Py_CLEAR(v->raw); }";
+    insta::assert_snapshot!(with_structs(view), @"get: shared, `self->table`, a field that other threads can reach");
+    // One that objects are made of is theirs.
+    let own =
+        format!("{view}\nPyObject *make(void) {{ return (PyObject *)PyObject_New(View, &V); }}");
+    insta::assert_snapshot!(with_structs(&own), @"get: FrozenField, `self->table` is set only while `new()` builds the object, and what it holds never changes");
+    let cast = format!("{own}\nvoid wipe(Foo *f) {{ Py_CLEAR(((View *)f)->raw); }}");
+    insta::assert_snapshot!(with_structs(&cast), @"get: shared, `self->table`, a field that other threads can reach");
+    insta::assert_snapshot!(with_structs("void look(Sub *s) { PyDict_Size(((Foo *)s)->table); }"), @"get: FrozenField, `self->table` is set only while `new()` builds the object, and what it holds never changes");
+}

@@ -10,6 +10,7 @@ mod private;
 mod shared;
 mod stack;
 mod thread;
+mod unread;
 
 use super::{Cx, Verdict};
 use crate::program::testing::with_program;

@@ -11,9 +11,13 @@ fn with_list(body: &str) -> String {
 
 /// A method with keyword arguments.
 fn with_kwargs(body: &str) -> String {
+    with_kwargs_and(body, "")
+}
+
+fn with_kwargs_and(body: &str, more: &str) -> String {
     of(&format!(
         "static PyObject *f(PyObject *self, PyObject *args, PyObject *kwargs) {{\n    PyObject *v;\n{body}}}\n\
-         static PyMethodDef m[] = {{{{\"f\", (PyCFunction)f, METH_VARARGS | METH_KEYWORDS, NULL}}}};\n"
+         static PyMethodDef m[] = {{{{\"f\", (PyCFunction)f, METH_VARARGS | METH_KEYWORDS, NULL}}}};\n{more}"
     ))
 }
 
@@ -171,12 +175,10 @@ fn keyword_arguments_that_are_handed_on_are_not() {
 }
 
 #[test]
-fn keyword_arguments_of_an_initialiser_come_third() {
+fn keyword_arguments_of_an_initialiser_may_be_those_of_others() {
     let text = "static int init(PyObject *self, PyObject *args, PyObject *kw) {\n    use(PyDict_GetItemString(kw, \"a\"));\n    return 0;\n}\n\
         static PyTypeObject T = {.tp_init = (initproc)init};\n";
-    insta::assert_snapshot!(of(text), @"
-    init: Kwargs, `kw` holds the keyword arguments and is made for this call
-    ");
+    insta::assert_snapshot!(of(text), @"init: shared, `kw`, which the caller passes in");
 }
 
 #[test]
@@ -396,4 +398,25 @@ fn each_turn_of_a_loop_looks_up_another_item() {
     insta::assert_snapshot!(with_list(body), @"
         f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
         ");
+}
+
+/// Seen in CPython 3.13: `f(**d)` makes a dict, `PyObject_Call(f, args, d)` passes `d` on.
+#[test]
+fn keyword_arguments_that_the_package_itself_passes_to_what_it_calls() {
+    let passing = |body: &str| {
+        let helper = "static PyObject *via(PyObject *f, PyObject *a, PyObject *k) { return PyObject_Call(f, a, k); }";
+        let call = format!(
+            "static PyObject *call(Foo *self, PyObject *args, PyObject *kw) {{ PyObject *d; {body} }}"
+        );
+        let table = "static PyTypeObject T = {.tp_call = (ternaryfunc)call};";
+        let reads = "    v = PyDict_GetItemString(kwargs, \"a\");\n    return PyLong_FromLong(PyLong_AsLong(v));\n";
+        with_kwargs_and(reads, &format!("{helper}\n{call}\n{table}\n"))
+    };
+    insta::assert_snapshot!(passing("return PyObject_Call(self->f, args, kw);"), @"f: Kwargs, `kwargs` holds the keyword arguments and is made for this call");
+    insta::assert_snapshot!(passing("return PyObject_Call(self->f, args, NULL);"), @"f: Kwargs, `kwargs` holds the keyword arguments and is made for this call");
+    insta::assert_snapshot!(passing("return via(self->f, args, kw);"), @"f: Kwargs, `kwargs` holds the keyword arguments and is made for this call");
+    insta::assert_snapshot!(passing("d = PyDict_New(); return via(self->f, args, d);"), @"f: Kwargs, `kwargs` holds the keyword arguments and is made for this call");
+    insta::assert_snapshot!(passing("return PyObject_Call(self->f, args, self->kw);"), @"f: shared, `kwargs`, which the caller passes in");
+    insta::assert_snapshot!(passing("return via(self->f, args, self->kw);"), @"f: shared, `kwargs`, which the caller passes in");
+    insta::assert_snapshot!(passing("d = PyDict_New(); self->kw = d; return PyObject_Call(self->f, args, d);"), @"f: shared, `kwargs`, which the caller passes in");
 }

@@ -52,7 +52,7 @@ impl Search<'_, '_> {
         let mut roles = roles.flat_map(|roles| roles.of(self.cx.item(item), function));
         let Some(first) = roles.next() else {
             let calls = self.cx.calls_to(&function.name);
-            let is_known = function.is_static && self.cx.mention(&function.name).is_none();
+            let is_known = function.is_static && !self.cx.call_index().is_mentioned(&function.name);
             return is_known && !calls.is_empty() && self.is_passed(item, function, index);
         };
         // A static method gets `NULL` as its `PyObject *self`.

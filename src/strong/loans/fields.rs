@@ -145,7 +145,7 @@ impl Fields {
     /// address, or overwrites the struct as a whole.
     pub(super) fn are_touched_elsewhere(&self, cx: &PackageCx<'_>, item: ItemId) -> bool {
         let mut functions = cx.program.functions();
-        let is_gap = self.names.iter().any(|name| cx.is_in_gap(name));
+        let is_gap = self.names.iter().any(|name| cx.is_named_unread(name));
         let here = cx.item(item).place;
         is_gap
             || functions.any(|(other, function)| {

@@ -141,7 +141,7 @@ impl Holders<'_, '_> {
             ExprKind::Member { base, field, arrow } => {
                 let owner = self.cx.types().owner(at.tree, *base, *arrow)?;
                 let local = at.tree.as_local(*base)?;
-                if self.cx.is_in_gap(field) || !self.cx.types().is_struct(&owner) {
+                if self.cx.is_named_unread(field) || !self.cx.types().is_struct(&owner) {
                     return None;
                 }
                 self.fields.insert(field.clone());
@@ -189,7 +189,7 @@ impl Holders<'_, '_> {
         let local = at.tree.as_local(called(at.tree, callee))?;
         let param = function.params.iter().position(|&it| it == local)?;
         let is_set = at.tree.stores().any(|(stored, _)| stored == local);
-        if is_set || self.cx.mention(&function.name).is_some() {
+        if is_set || self.cx.call_index().is_mentioned(&function.name) {
             return None;
         }
         let reads_it = at.tree.exprs.iter().any(
@@ -214,7 +214,7 @@ impl Holders<'_, '_> {
     /// The function gets the address as its argument `index`.
     fn enters(&mut self, name: &str, index: usize) -> Option<()> {
         let definitions: Vec<_> = self.cx.definitions(name).collect();
-        if definitions.is_empty() || self.cx.is_in_gap(name) {
+        if definitions.is_empty() || self.cx.call_index().is_broken(name) {
             return None;
         }
         for (item, function) in definitions {

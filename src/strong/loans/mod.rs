@@ -63,7 +63,8 @@ fn fix(cx: &PackageCx<'_>, item: ItemId) -> Option<(BTreeSet<ExprId>, Fix)> {
     let name = &function.name;
     // What it counts itself may be what the code releases by way of another field.
     let counts = function.tree.calls().any(|(_, name)| takes_reference(name));
-    let is_alone = !counts && cx.definitions(name).count() == 1 && cx.mention(name).is_none();
+    let is_alone =
+        !counts && cx.definitions(name).count() == 1 && !cx.call_index().is_mentioned(name);
     if !is_alone || cx.calls_to(name).is_empty() || fields.are_touched_elsewhere(cx, item) {
         return None;
     }

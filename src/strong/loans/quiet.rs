@@ -28,7 +28,7 @@ pub(super) fn is_quiet(cx: &PackageCx<'_>, tree: &Tree) -> bool {
             };
             open.extend(more);
         }
-        if is_unread(cx, name) {
+        if cx.call_index().is_broken(name) {
             return false;
         }
     }
@@ -43,11 +43,6 @@ pub(super) fn is_quiet(cx: &PackageCx<'_>, tree: &Tree) -> bool {
 fn leaves_detached(tree: &Tree) -> bool {
     let count = |is_one: fn(&str) -> bool| tree.calls().filter(|(_, name)| is_one(name)).count();
     count(capi::detaches) > count(capi::attaches)
-}
-
-/// Whether a variant of the function was not understood.
-fn is_unread(cx: &PackageCx<'_>, name: &str) -> bool {
-    cx.definitions(name).next().is_some() && cx.is_in_gap(name)
 }
 
 /// The names in a function, which may be those of functions that it calls or passes on; `None` if

@@ -102,7 +102,7 @@ impl Lent<'_> {
         let is_one =
             |name: &&str| capi::detaches(name) || *name == "Py_REFCNT" || name.contains("IsUnique");
         let mut found: BTreeSet<&str> = names.values().flatten().copied().filter(is_one).collect();
-        found.extend(names.keys().filter(|name| self.index.is_in_gap(name)));
+        found.extend(names.keys().filter(|name| self.index.is_broken(name)));
         loop {
             let more = names.iter().filter(|(name, used)| {
                 !found.contains(*name) && used.iter().any(|used| found.contains(used))

@@ -52,7 +52,7 @@ pub(super) fn may_be_set(scope: &Scope<'_>, region: TokenRange, value: ExprId) -
 }
 
 fn is_unknown(scope: &Scope<'_>, names: &BTreeSet<&str>) -> bool {
-    let unknown = |name: &&str| SET_BY_PYTHON.contains(name) || scope.cx.is_in_gap(name);
+    let unknown = |name: &&str| SET_BY_PYTHON.contains(name) || scope.cx.is_named_unread(name);
     names.iter().any(unknown)
 }
 

@@ -46,6 +46,7 @@ fn report(files: &[(&str, &str)], min: u32) -> String {
         demand: Demand::Words(TRIGGERS.iter().map(ToString::to_string).collect()),
         headers: false,
         facts: Functions::default(),
+        unread: std::sync::Arc::default(),
         known: None,
     };
     let program = load(&set, &index, &includes, &options);

@@ -210,7 +210,7 @@ impl<'a> Flow<'a> {
                 let Some(key) = types.key(ty).filter(|key| types.is_struct(key)) else {
                     return false;
                 };
-                if self.lent.index.is_in_gap(field) || types.pointee(ty).is_some() {
+                if self.lent.index.is_named_unread(field) || types.pointee(ty).is_some() {
                     return false;
                 }
                 self.locals.insert(local);
@@ -237,7 +237,7 @@ impl<'a> Flow<'a> {
         let lent = self.lent;
         let is_read = |name: &str| {
             let mut functions = lent.program.functions();
-            !lent.index.is_in_gap(name) && functions.any(|(_, it)| it.name == name)
+            !lent.index.is_broken(name) && functions.any(|(_, it)| it.name == name)
         };
         for name in &names {
             let params = hot.iter().map(|&at| (name.clone(), at));
