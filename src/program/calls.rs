@@ -1,8 +1,9 @@
 //! Who calls which function, and whose address is taken.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
-use super::Program;
+use super::{Program, Unread};
 use crate::ast::{ExprId, ExprKind, Name, Tree};
 
 /// Names an item of the program.
@@ -24,17 +25,9 @@ pub struct CallIndex {
     calls: BTreeMap<Box<str>, Vec<CallSite>>,
     /// Where each name first stands other than as what is called.
     mentioned: BTreeMap<Box<str>, CallSite>,
-    /// Words of text that was not understood, and whether they stand there other than as the name
-    /// of the function that the text is.
-    not_understood: BTreeMap<Box<str>, Unread>,
-}
-
-/// A word of text that was not understood.
-#[derive(Debug, Clone, Copy)]
-struct Unread {
-    /// The index of the first such text.
-    gap: usize,
-    beyond_head: bool,
+    /// Words of text that was not understood, and the index of the first such text.
+    not_understood: BTreeMap<Box<str>, usize>,
+    unread: OnceLock<Unread>,
 }
 
 /// Where a function is named without being called.
@@ -58,16 +51,8 @@ impl CallIndex {
         }
         for (at, gap) in program.gaps.iter().enumerate() {
             let text = program.files.get(gap.file).text(gap.span);
-            let mut own_name = gap.function.as_deref();
             for word in text.split(|c: char| c != '_' && !c.is_ascii_alphanumeric()) {
-                let is_name = own_name == Some(word);
-                own_name = own_name.filter(|_| !is_name);
-                let known = index.not_understood.entry(word.into());
-                let unread = known.or_insert(Unread {
-                    gap: at,
-                    beyond_head: false,
-                });
-                unread.beyond_head |= !is_name;
+                index.not_understood.entry(word.into()).or_insert(at);
             }
         }
         index
@@ -95,15 +80,18 @@ impl CallIndex {
     #[must_use]
     pub fn mention(&self, name: &str) -> Option<Mention> {
         let address = self.mentioned.get(name).copied().map(Mention::Address);
-        address.or_else(|| Some(Mention::Gap(self.not_understood.get(name)?.gap)))
+        address.or_else(|| Some(Mention::Gap(*self.not_understood.get(name)?)))
     }
 
-    /// Like [`Self::is_mentioned`], but the name in the head of the function itself does not count
-    /// where one of its variants was not understood: that variant calls nothing by it.
+    /// Whether an expression of the parsed text takes the address of the function.
     #[must_use]
-    pub fn is_mentioned_elsewhere(&self, name: &str) -> bool {
-        let unread = self.not_understood.get(name);
-        self.mentioned.contains_key(name) || unread.is_some_and(|unread| unread.beyond_head)
+    pub fn is_address_taken(&self, name: &str) -> bool {
+        self.mentioned.contains_key(name)
+    }
+
+    /// What text of `program` that is not parsed does with its functions.
+    pub fn unread(&self, program: &Program<'_>) -> &Unread {
+        self.unread.get_or_init(|| Unread::new(program))
     }
 
     /// Whether text that was not understood holds the word.

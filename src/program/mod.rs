@@ -6,12 +6,14 @@ mod load;
 #[cfg(test)]
 pub(crate) mod testing;
 mod types;
+mod unread;
 mod with_gil;
 
 pub use calls::{CallIndex, CallSite, ItemId, Mention};
 pub use kept::Kept;
 pub use load::{Demand, Options, Places, load};
 pub use types::Types;
+pub use unread::{Unread, User, unread_files};
 pub use with_gil::WithGil;
 
 use std::sync::Arc;

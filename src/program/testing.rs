@@ -10,6 +10,15 @@ use crate::source::{FileSet, SourceFile};
 
 /// Gives `ask` the program of these files: all items, with the model of `<Python.h>`.
 pub(crate) fn with_program<T>(texts: &[(&str, &str)], ask: impl FnOnce(&Program<'_>) -> T) -> T {
+    with_program_beside(texts, &[], ask)
+}
+
+/// The same with files that are not read, as templates.
+pub(crate) fn with_program_beside<T>(
+    texts: &[(&str, &str)],
+    unread: &[(&str, &str)],
+    ask: impl FnOnce(&Program<'_>) -> T,
+) -> T {
     let mut files = FileSet::default();
     let mut add = |path: &str, text: &str| {
         files.add(SourceFile::new(
@@ -18,6 +27,9 @@ pub(crate) fn with_program<T>(texts: &[(&str, &str)], ask: impl FnOnce(&Program<
         ))
     };
     let roots = texts.iter().map(|(path, text)| add(path, text)).collect();
+    for (path, text) in unread {
+        add(path, text);
+    }
     let before = vec![add("<Python.h>", MODEL_H)];
     let index: Vec<FileIndex> = files
         .iter()

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashSet;
 
 use crate::ast::{ExprId, ExprKind, Name, TokenRange, Tree, TypeKind};
-use crate::program::ProgramItem;
+use crate::program::{ProgramItem, unread_files};
 use crate::roles::{Role, reached_only_from};
 use crate::rule::PackageCx;
 use crate::source::FileId;
@@ -76,16 +76,13 @@ pub fn reachable<'a>(cx: &PackageCx<'a>) -> Option<BTreeSet<&'a str>> {
     Some(reached)
 }
 
-/// The words of files that are not looked at: generated code, other languages. Headers that only
-/// declare are included by those that are.
+/// The words of files that are not looked at.
 #[must_use]
 pub fn words_of_others<'a>(cx: &PackageCx<'a>) -> FxHashSet<&'a [u8]> {
-    let read: FxHashSet<FileId> = cx.program.items.iter().map(|item| item.place.0).collect();
-    let is_included = |id| cx.program.includes.is_included(id);
-    let files = cx.program.files.iter();
-    let others = files.filter(|(id, _)| !read.contains(id) && !is_included(*id));
-    others
-        .flat_map(|(id, file)| cx.program.index[id.index()].identifiers(file))
+    let words = |id: FileId| cx.program.index[id.index()].identifiers(cx.file(id));
+    unread_files(cx.program)
+        .into_iter()
+        .flat_map(words)
         .collect()
 }
 
