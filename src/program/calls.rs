@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashSet;
 
-use super::{Program, Unread};
+use super::{Program, Unread, UnreadUsers};
 use crate::ast::{ExprId, ExprKind, Name, Tree};
 
 /// Names an item of the program.
@@ -28,23 +28,15 @@ pub struct CallIndex {
     calls: BTreeMap<Box<str>, Vec<CallSite>>,
     /// Where each name first stands other than as what is called.
     mentioned: BTreeMap<Box<str>, CallSite>,
-    /// Words of text that was not understood, and whether they stand there other than as the name
-    /// of the function that the text is.
-    not_understood: BTreeMap<Box<str>, InGap>,
+    /// Words of text that was not understood, and the index of the first such text.
+    not_understood: BTreeMap<Box<str>, usize>,
     /// Functions that were not understood in all of their variants.
     broken: BTreeSet<Box<str>>,
     /// Names of functions all of whose definitions are `static`.
     statics: FxHashSet<Box<str>>,
     /// Words of files that nobody analyses.
     unread: Arc<Unread>,
-}
-
-/// A word of text that was not understood.
-#[derive(Debug, Clone, Copy)]
-struct InGap {
-    /// The index of the first such text.
-    gap: usize,
-    beyond_head: bool,
+    unread_users: OnceLock<UnreadUsers>,
 }
 
 /// Where a function is named without being called.
@@ -72,17 +64,9 @@ impl CallIndex {
         }
         for (at, gap) in program.gaps.iter().enumerate() {
             let text = program.files.get(gap.file).text(gap.span);
-            let mut own_name = gap.function.as_deref();
-            index.broken.extend(own_name.map(Box::from));
+            index.broken.extend(gap.function.as_deref().map(Box::from));
             for word in text.split(|c: char| c != '_' && !c.is_ascii_alphanumeric()) {
-                let is_name = own_name == Some(word);
-                own_name = own_name.filter(|_| !is_name);
-                let known = index.not_understood.entry(word.into());
-                let word = known.or_insert(InGap {
-                    gap: at,
-                    beyond_head: false,
-                });
-                word.beyond_head |= !is_name;
+                index.not_understood.entry(word.into()).or_insert(at);
             }
         }
         index
@@ -110,17 +94,24 @@ impl CallIndex {
     #[must_use]
     pub fn mention(&self, name: &str) -> Option<Mention> {
         let address = self.mentioned.get(name).copied().map(Mention::Address);
-        address.or_else(|| Some(Mention::Gap(self.not_understood.get(name)?.gap)))
+        address.or_else(|| Some(Mention::Gap(*self.not_understood.get(name)?)))
     }
 
-    /// Like [`Self::is_mentioned`], but the name in the head of the function itself does not count
-    /// where one of its variants was not understood: that variant calls nothing by it.
+    /// Whether an expression of the parsed text takes the address of the function.
     #[must_use]
-    pub fn is_mentioned_elsewhere(&self, name: &str) -> bool {
-        let in_gap = self.not_understood.get(name);
+    pub fn is_address_taken(&self, name: &str) -> bool {
         self.mentioned.contains_key(name)
-            || in_gap.is_some_and(|word| word.beyond_head)
-            || self.may_be_called_unread(name)
+    }
+
+    /// What text of `program` that is not parsed does with its functions.
+    pub fn unread_users(&self, program: &Program<'_>) -> &UnreadUsers {
+        self.unread_users.get_or_init(|| UnreadUsers::new(program))
+    }
+
+    /// Whether text in another language than C may call the function.
+    #[must_use]
+    pub fn may_be_called_foreign(&self, name: &str) -> bool {
+        self.unread.names_foreign(name)
     }
 
     /// Whether text that was not understood, or that nobody analyses, holds the word: whatever is

@@ -7,6 +7,7 @@ mod load;
 pub(crate) mod testing;
 mod types;
 mod unread;
+mod unread_users;
 mod with_gil;
 
 pub use calls::{CallIndex, CallSite, ItemId, Mention};
@@ -14,6 +15,7 @@ pub use kept::Kept;
 pub use load::{Demand, Options, Places, load};
 pub use types::Types;
 pub use unread::{Reading, Unread};
+pub use unread_users::{UnreadUsers, User};
 pub use with_gil::WithGil;
 
 use std::sync::Arc;

@@ -11,6 +11,8 @@ use crate::source::{FileId, FileSet, SourceFile};
 /// The words, each with where it stands.
 #[derive(Debug, Default)]
 pub struct Unread {
+    /// Those of them that are C, or look like it.
+    files: Vec<FileId>,
     texts: Vec<PathBuf>,
     words: FxHashMap<Box<[u8]>, Named>,
 }
@@ -20,9 +22,24 @@ pub struct Unread {
 struct Named {
     /// The index of the first text.
     text: u32,
+    place: Where,
+}
+
+/// What texts hold a word.
+#[derive(Debug, Clone, Copy)]
+struct Where {
     /// Whether one of the texts is compiled together with text that is analysed, so that the word
     /// may be the name of something `static` there.
     inside: bool,
+    /// Whether one of the texts is in another language than C.
+    foreign: bool,
+}
+
+impl Where {
+    fn add(&mut self, other: Self) {
+        self.inside |= other.inside;
+        self.foreign |= other.foreign;
+    }
 }
 
 /// What a file is to those who ask what is read.
@@ -64,7 +81,16 @@ impl Unread {
             for id in reached.into_iter().filter(|id| !read.contains(id)) {
                 if seen.insert((id, inside)) {
                     let file = files.get(id);
-                    unread.add(file.path(), inside, index[id.index()].identifiers(file));
+                    unread.files.push(id);
+                    let words = index[id.index()].identifiers(file);
+                    unread.add(
+                        file.path(),
+                        Where {
+                            inside,
+                            foreign: false,
+                        },
+                        words,
+                    );
                 }
             }
         }
@@ -75,16 +101,20 @@ impl Unread {
     pub fn add_foreign(&mut self, file: &SourceFile) {
         let is_word = |byte: &u8| *byte == b'_' || byte.is_ascii_alphanumeric();
         let words = file.bytes().split(|byte| !is_word(byte));
-        self.add(file.path(), true, words.filter(|word| !word.is_empty()));
+        let place = Where {
+            inside: true,
+            foreign: true,
+        };
+        self.add(file.path(), place, words.filter(|word| !word.is_empty()));
     }
 
-    fn add<'w>(&mut self, path: &Path, inside: bool, words: impl Iterator<Item = &'w [u8]>) {
+    fn add<'w>(&mut self, path: &Path, place: Where, words: impl Iterator<Item = &'w [u8]>) {
         let text = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
         self.texts.push(path.to_path_buf());
         for word in words {
             match self.words.get_mut(word) {
-                Some(named) => named.inside |= inside,
-                None => drop(self.words.insert(word.into(), Named { text, inside })),
+                Some(named) => named.place.add(place),
+                None => drop(self.words.insert(word.into(), Named { text, place })),
             }
         }
     }
@@ -106,6 +136,19 @@ impl Unread {
     #[must_use]
     pub fn names_static(&self, word: &str) -> bool {
         let named = self.words.get(word.as_bytes());
-        named.is_some_and(|named| named.inside)
+        named.is_some_and(|named| named.place.inside)
+    }
+
+    /// Whether text in another language than C holds the word.
+    #[must_use]
+    pub fn names_foreign(&self, word: &str) -> bool {
+        let named = self.words.get(word.as_bytes());
+        named.is_some_and(|named| named.place.foreign)
+    }
+
+    /// The files that nobody analyses, but for those in other languages than C.
+    #[must_use]
+    pub fn files(&self) -> &[FileId] {
+        &self.files
     }
 }

@@ -3,7 +3,7 @@
 use super::layout::members;
 use super::{Convention, Role, Roles};
 use crate::ast::{
-    Designator, ExprId, ExprKind, Init, InitList, Name, Tree, Type, TypeKind, UnaryOp,
+    Designator, ExprId, ExprKind, Function, Init, InitList, Name, Tree, Type, TypeKind, UnaryOp,
 };
 use crate::program::{Body, Program, ProgramItem};
 use crate::source::FileId;
@@ -19,7 +19,7 @@ pub(super) fn collect(program: &Program<'_>, roles: &mut Roles) {
                 }
             }
             Some(Body::Function(function)) => {
-                if function.name.starts_with("PyInit_") {
+                if function.name.starts_with("PyInit_") || is_marked_init(program, item, function) {
                     roles.add(item.unit, &function.name, Role::ModuleInit);
                 }
                 in_function(item, &function.tree, roles);
@@ -27,6 +27,17 @@ pub(super) fn collect(program: &Program<'_>, roles: &mut Roles) {
             None => {}
         }
     }
+}
+
+/// `PyMODINIT_FUNC MODULE_INIT(name) {`, whose macro a build makes.
+fn is_marked_init(program: &Program<'_>, item: &ProgramItem, function: &Function) -> bool {
+    const MARK: &str = "PyMODINIT_FUNC";
+    let tokens = &item.tokens;
+    let body = function.tree.stmt(function.body).range.start;
+    let is_in_head = |at: u32| at < body;
+    let mut made = tokens.expansions.iter();
+    made.any(|each| &*each.name == MARK && is_in_head(each.tokens.start))
+        || (0..body).any(|at| tokens.text(program.files, at) == MARK.as_bytes())
 }
 
 /// Tables among the variables of a function, and slots that it fills: `Type.tp_init = init;`.

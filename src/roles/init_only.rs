@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Role, Roles};
-use crate::program::{Body, CallIndex, ItemId, Program};
+use crate::program::{Body, CallIndex, ItemId, Program, User};
 
 /// The functions of the package, by name, that run only inside `PyInit_*` or `Py_mod_exec`: these
 /// themselves, and those that nobody else calls and whose address nobody takes.
@@ -32,52 +32,61 @@ pub fn reached_only_from<'p>(
     roles: &Roles,
     is_entry: &dyn Fn(&str, &[&Role]) -> bool,
 ) -> BTreeSet<&'p str> {
+    let unread = calls.unread_users(program);
     let mut entries: BTreeMap<&str, bool> = BTreeMap::new();
     for (item, function) in program.functions() {
         let of: Vec<&Role> = roles.of(item, function).collect();
         *entries.entry(&function.name).or_insert(true) &= is_entry(&function.name, &of);
     }
-    let mut only: BTreeSet<&str> = entries
-        .iter()
-        .filter(|(name, is_entry)| **is_entry && !is_called_elsewhere(program, calls, name))
-        .map(|(name, _)| *name)
-        .collect();
+    // Nothing but its name tells what Python makes of a function that is not parsed.
+    for (name, is_init) in unread.functions() {
+        let is_alone = is_init && is_entry(name, &[&Role::ModuleInit]);
+        *entries.entry(name).or_insert(true) &= is_alone;
+    }
+    let callers = Callers { program, calls };
+    let mut only: BTreeSet<&str> = BTreeSet::new();
+    for (name, is_entry) in &entries {
+        if *is_entry && callers.of(name).all(|caller| caller == Some(name)) {
+            only.insert(name);
+        }
+    }
     // Grows by one layer of callees a round; recursion alone never gets a function in.
     loop {
+        let is_in = |caller: Option<&str>| caller.is_some_and(|caller| only.contains(caller));
         let more: Vec<&str> = entries
             .iter()
-            .filter(|(name, is_entry)| **is_entry || !calls.is_mentioned_elsewhere(name))
+            .filter(|(name, is_entry)| **is_entry || !calls.is_address_taken(name))
             .map(|(name, _)| *name)
             .filter(|name| !only.contains(name))
-            .filter(|name| callers_are_in(program, calls, name, &only))
+            .filter(|name| callers.of(name).next().is_some() && callers.of(name).all(is_in))
             .collect();
         if more.is_empty() {
             break;
         }
         only.extend(more);
     }
-    only
+    let names = program.functions().map(|(_, it)| it.name.as_str());
+    names.filter(|name| only.contains(name)).collect()
 }
 
-/// A function that Python calls once, and C again.
-fn is_called_elsewhere(program: &Program<'_>, calls: &CallIndex, name: &str) -> bool {
-    calls
-        .calls_to(name)
-        .iter()
-        .any(|site| caller(program, site.item) != Some(name))
+struct Callers<'p> {
+    program: &'p Program<'p>,
+    calls: &'p CallIndex,
 }
 
-fn callers_are_in(
-    program: &Program<'_>,
-    calls: &CallIndex,
-    name: &str,
-    only: &BTreeSet<&str>,
-) -> bool {
-    let sites = calls.calls_to(name);
-    !sites.is_empty()
-        && sites
-            .iter()
-            .all(|site| caller(program, site.item).is_some_and(|caller| only.contains(caller)))
+impl<'p> Callers<'p> {
+    /// The functions that call `name`; `None` for a use by nobody known.
+    fn of(&self, name: &str) -> impl Iterator<Item = Option<&'p str>> {
+        let parsed = self.calls.calls_to(name).iter();
+        let parsed = parsed.map(|site| caller(self.program, site.item));
+        let unread = self.calls.unread_users(self.program).users(name);
+        let unread = unread.map(|user| match user {
+            User::Function(name) => Some(&**name),
+            User::Unknown => None,
+        });
+        let foreign = self.calls.may_be_called_foreign(name).then_some(None);
+        parsed.chain(unread).chain(foreign)
+    }
 }
 
 fn caller<'p>(program: &'p Program<'_>, item: ItemId) -> Option<&'p str> {

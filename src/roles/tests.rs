@@ -151,6 +151,78 @@ PyMODINIT_FUNC PyInit_a(void) {{ fill(); return 0; }}
 }
 
 #[test]
+fn an_initialiser_whose_name_a_macro_of_the_build_makes_is_known_by_its_type() {
+    let text = |ty: &str| {
+        format!(
+            "static int fill(void) {{ return 0; }}\n{ty} MODULE_INIT(a) {{ fill(); return 0; }}\n"
+        )
+    };
+    assert_eq!(init_only_in(&text("PyMODINIT_FUNC")), "MODULE_INIT fill");
+    assert_eq!(init_only_in(&text("PyObject *")), "");
+}
+
+/// The functions that run at initialisation only, beside a file that is not read.
+fn beside(path: &str, unread: &str) -> String {
+    let text = "\
+int fill(void) { return 0; }
+int make_one(void) { return 0; }
+PyMODINIT_FUNC PyInit_a(void) { fill(); make_one(); return 0; }
+";
+    with_program(&[("a.c", text), (path, unread)], only_at_init)
+}
+
+#[test]
+fn what_a_template_calls_while_it_makes_a_module_runs_then() {
+    let init = |head: &str| {
+        format!("{head}\n{{\n    if (fill() < 0) {{ return NULL; }}\n    return m;\n}}\n")
+    };
+    let all = "PyInit_a fill make_one";
+    assert_eq!(
+        beside("b.c.src", &init("PyMODINIT_FUNC PyInit_b(void)")),
+        all
+    );
+    assert_eq!(
+        beside(
+            "b.cpp",
+            &init("extern \"C\" { int fill(void); }\nPyMODINIT_FUNC INIT(void)")
+        ),
+        all
+    );
+    // A helper of the template, which only its own initialisation calls.
+    let helped = format!(
+        "{}{}",
+        init("static int help(void)"),
+        "PyMODINIT_FUNC PyInit_b(void) { help(); }"
+    );
+    assert_eq!(beside("b.c.src", &helped), all);
+}
+
+#[test]
+fn what_a_template_may_call_later_does_not_count() {
+    let without_fill = "PyInit_a make_one";
+    for text in [
+        "static PyObject *get(PyObject *m) { fill(); return m; }",
+        "static PyObject *@kind@_get(PyObject *m) { fill(); return m; }",
+        "PyMODINIT_FUNC PyInit_b(void) { keep(fill); }",
+        "#define READY fill()\n",
+        "static hook hooks[] = {fill};",
+        "hook it = fill;",
+        "PyMODINIT_FUNC PyInit_b(void) { fill(); ",
+        "{% for it in all %} PyMODINIT_FUNC PyInit_b(void) { fill(); } {% endfor %}",
+    ] {
+        assert_eq!(beside("b.c.src", text), without_fill, "{text}");
+    }
+    assert_eq!(beside("b.pyx", "def get():\n    fill()\n"), without_fill);
+    // The name is made of parts.
+    assert_eq!(
+        beside("b.c.src", "static int @kind@(void) { make_@kind@(); }"),
+        "PyInit_a fill"
+    );
+    let told = "/**begin repeat\n * #f = fill# */\nint @f@_all(void) { @f@(); }";
+    assert_eq!(beside("b.c.src", told), without_fill);
+}
+
+#[test]
 fn a_size_of_its_own_behind_the_head_moves_no_slot() {
     let text = "\
 static void gone(Thing *self) { free(self); }
