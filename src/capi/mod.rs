@@ -17,7 +17,7 @@ pub use arg_format::{Stored, builds_plainly, overwrites, stored};
 pub use build_format::{Built, built};
 pub use effects::{
     Counts, Effects, OnNull, Out, OutKind, Returns, Steal, StealWhen, counts, effects,
-    ends_program, keeps_pointer, looks_at_count, never_returns, on_null, raises_for_null,
+    ends_program, jumps, keeps_pointer, looks_at_count, never_returns, on_null, raises_for_null,
     reads_first,
 };
 pub use libc::{Copied, copies_memory, gives_other_memory, is_libc, written};
