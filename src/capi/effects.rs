@@ -189,7 +189,17 @@ pub fn effects(name: &str) -> Option<&'static Effects> {
 /// Whether a call of `name` does not come back: C-API functions by the table, and those of C.
 #[must_use]
 pub fn never_returns(name: &str) -> bool {
-    ends_program(name) || matches!(name, "longjmp" | "PyThread_exit_thread")
+    ends_program(name) || jumps(name) || name == "PyThread_exit_thread"
+}
+
+/// Whether a call of `name` goes on where a `setjmp` was: what the functions up to there own, or
+/// hold open, stays so.
+#[must_use]
+pub fn jumps(name: &str) -> bool {
+    matches!(
+        name,
+        "_longjmp" | "__longjmp_chk" | "longjmp" | "siglongjmp"
+    )
 }
 
 /// Whether a call of `name` ends the program: one that never returns, but for those behind which

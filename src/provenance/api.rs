@@ -170,6 +170,12 @@ pub(super) fn only_adds(name: &str) -> bool {
     )
 }
 
+/// Whether a function may take an item out of the container that is its first argument.
+pub(crate) fn may_remove(name: &str) -> bool {
+    let counts = ["Py_DECREF", "Py_XDECREF", "Py_CLEAR", "Py_DecRef"].contains(&name);
+    argument_use(name, 0) == Use::Change && !only_adds(name) && !counts
+}
+
 fn is_read_only(name: &str) -> bool {
     READ_ONLY.binary_search(&name).is_ok()
 }

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::lifetimes::Lifetimes;
 use super::threads::Threads;
 use super::{Outcome, Outside};
 use crate::ast::{ExprId, ExprKind, Function, StmtId, Tree};
@@ -98,6 +99,7 @@ pub struct PackageCx<'a> {
     by_calls: OnceLock<ByCalls>,
     memory: OnceLock<Vec<Family>>,
     threads: OnceLock<Threads>,
+    lifetimes: OnceLock<Lifetimes>,
     definitions: OnceLock<FxHashMap<Box<str>, Vec<ItemId>>>,
     /// By [`FileId`].
     styles: Vec<OnceLock<Style>>,
@@ -122,6 +124,7 @@ impl<'a> PackageCx<'a> {
             by_calls: OnceLock::new(),
             memory: OnceLock::new(),
             threads: OnceLock::new(),
+            lifetimes: OnceLock::new(),
             definitions: OnceLock::new(),
             styles: program.index.iter().map(|_| OnceLock::new()).collect(),
         }
@@ -183,6 +186,11 @@ impl<'a> PackageCx<'a> {
     /// What functions do to the thread of their caller.
     pub fn threads(&self) -> &Threads {
         self.threads.get_or_init(|| Threads::new(self))
+    }
+
+    /// What functions ask whether something is dead.
+    pub fn lifetimes(&self) -> &Lifetimes {
+        self.lifetimes.get_or_init(|| Lifetimes::new(self))
     }
 
     /// The layout of the function that stands at `place` of `file`.

@@ -6,6 +6,7 @@ mod declare;
 mod finding;
 mod fingerprint;
 mod head;
+mod lifetimes;
 mod outside;
 mod selection;
 mod suppression;
@@ -16,6 +17,7 @@ pub use context::{ByCalls, ErrorNumbers, ErrorReturn, Errors, Exceptions, Lookup
 pub use finding::{Finding, Note, Outcome};
 pub use fingerprint::fingerprints;
 pub use head::{Head, Refusal};
+pub use lifetimes::Lifetimes;
 pub use outside::Outside;
 pub use selection::{Selection, Selector, UnknownRule};
 pub use suppression::{Suppression, build_suppressions, suppressions};

@@ -33,6 +33,7 @@ mod items;
 mod jumps;
 mod kept;
 mod lent;
+mod lifetimes;
 mod loans;
 mod order;
 mod pending;

@@ -40,6 +40,7 @@ mod layout;
 mod leaving;
 mod left_out;
 mod lent;
+mod lifetimes;
 mod list_macro_loops;
 mod list_macro_made;
 mod list_macro_owners;

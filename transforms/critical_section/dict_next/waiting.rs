@@ -85,8 +85,7 @@ fn stops<'s>(scope: &'s Scope<'_>, site: &Site) -> Option<&'s str> {
 
 /// The first call of the region that may leave it by a jump of the C library, and the section open.
 pub(super) fn jumps<'s>(scope: &'s Scope<'_>, site: &Site) -> Option<&'s str> {
-    const JUMPS: [&str; 4] = ["_longjmp", "__longjmp_chk", "longjmp", "siglongjmp"];
-    let is_jump = |(_, _, name): Call<'_>| name.is_some_and(|name| JUMPS.contains(&name));
+    let is_jump = |(_, _, name): Call<'_>| name.is_some_and(capi::jumps);
     let mut calls = calls(scope, site);
     calls.find_map(|(call, name)| reached(scope, call, name).any(is_jump).then_some(name)?)
 }

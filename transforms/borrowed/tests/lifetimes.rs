@@ -1,0 +1,102 @@
+//! Objects that live longer by the new reference, where something asks whether they are dead.
+
+use crate::testing::report;
+use crate::transforms::borrowed::list_item::BORROWED_LIST_ITEM;
+
+/// What becomes of the lookup in a function that closes a cursor, which does `close`.
+fn closing(close: &str, how: &str, table: &str) -> String {
+    let text = format!(
+        r#"
+#include <Python.h>
+typedef struct {{ PyObject_HEAD PyObject *cursors; PyObject *weakreflist; PyObject *ref; }} Cursor;
+typedef struct {{ PyObject_HEAD PyObject *cursors; }} Connection;
+
+static void forget(PyObject *cursors, PyObject *ref)
+{{
+    for (Py_ssize_t i = 0; i < PyList_Size(cursors); i++) {{
+        PyObject *found = PyTuple_GetItem(cursors, i);
+        if (found == ref) {{
+            PyList_SetSlice(cursors, i, i + 1, NULL);
+            return;
+        }}
+    }}
+}}
+
+static PyObject *close_cursor(Cursor *self, PyObject *ignored)
+{{
+    {close}
+    Py_RETURN_NONE;
+}}
+
+static void dealloc(Cursor *self)
+{{
+    if (self->weakreflist != NULL)
+        PyObject_ClearWeakRefs((PyObject *)self);
+    PyObject_Del(self);
+}}
+
+int close_all(Connection *self)
+{{
+    PyObject *item = PyList_GetItem(self->cursors, 0);
+    if (item == NULL)
+        return -1;
+    {how}
+    return PyLong_Check(item);
+}}
+
+static PyMethodDef methods[] = {{
+    {table}
+    {{NULL, NULL, 0, NULL}}
+}};
+static PyTypeObject CursorType = {{
+    .tp_dealloc = (destructor)dealloc,
+    .tp_methods = methods,
+}};
+"#
+    );
+    let said = report(&BORROWED_LIST_ITEM, &text);
+    let is_outcome = |line: &&str| {
+        let kinds = ["  safe", "  review", "  by hand", "  assumes"];
+        kinds.iter().any(|kind| line.starts_with(kind))
+    };
+    said.lines()
+        .filter(is_outcome)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+const ASKS: &str = "forget(self->cursors, self->ref);
+    if (self->weakreflist != NULL)
+        PyObject_ClearWeakRefs((PyObject *)self);";
+const CALLS: &str = "close_cursor((Cursor *)PyTuple_GET_ITEM(item, 0), NULL);";
+const CALLS_PYTHON: &str = "PyObject_CallMethod(item, \"close\", NULL);";
+const METHOD: &str = "{\"close\", (PyCFunction)close_cursor, METH_NOARGS, NULL},";
+
+#[test]
+fn a_function_that_takes_it_out_and_asks_for_weak_references() {
+    insta::assert_snapshot!(closing(ASKS, CALLS, ""), @"
+    review: own the reference: `PyList_GetItemRef`
+    assumes that `close_cursor()`, which may take `item` out of its container while it is held here, does not need it to be dead: it asks for weak references
+    ");
+}
+
+#[test]
+fn python_code_that_may_call_such_a_method() {
+    insta::assert_snapshot!(closing(ASKS, CALLS_PYTHON, METHOD), @"
+    review: own the reference: `PyList_GetItemRef`
+    assumes that `close_cursor()`, which may take `item` out of its container while it is held here, does not need it to be dead: it asks for weak references
+    ");
+}
+
+#[test]
+fn one_that_python_does_not_know_or_that_does_only_one_of_both() {
+    let safe = closing(ASKS, CALLS_PYTHON, "");
+    insta::assert_snapshot!(safe, @"  safe: own the reference: `PyList_GetItemRef`");
+    let removes = "forget(self->cursors, self->ref);";
+    assert_eq!(closing(removes, CALLS, METHOD), safe);
+    assert_eq!(
+        closing("PyObject_ClearWeakRefs((PyObject *)self);", CALLS, METHOD),
+        safe
+    );
+    assert_eq!(closing(ASKS, "", METHOD), safe);
+}
