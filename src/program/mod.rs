@@ -18,7 +18,9 @@ pub use unread::{Reading, Unread};
 pub use unread_users::{UnreadUsers, User};
 pub use with_gil::WithGil;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use rustc_hash::FxHashMap;
 
 use crate::ast::{Declaration, Function, Tree};
 use crate::facts::Functions;
@@ -53,6 +55,8 @@ pub struct Program<'a> {
     pub functions_total: usize,
     /// Of those, how many were understood in all of their variants.
     pub functions_understood: usize,
+    /// The functions by their names, when first asked for.
+    named: OnceLock<FxHashMap<Box<str>, Vec<ItemId>>>,
 }
 
 /// One item of one translation unit in the configurations that share its tokens.
@@ -118,6 +122,27 @@ impl Program<'_> {
             Some(Body::Function(function)) => Some((item, &**function)),
             Some(Body::Declaration(_)) | None => None,
         })
+    }
+
+    /// The parsed functions with this name, variants of other configurations included.
+    pub fn functions_named(&self, name: &str) -> impl Iterator<Item = (ItemId, &Function)> {
+        let named = self.named.get_or_init(|| self.index_names());
+        let items = named.get(name).map_or(&[][..], Vec::as_slice);
+        items.iter().filter_map(|&id| match &self.item(id).body {
+            Some(Body::Function(function)) => Some((id, &**function)),
+            Some(Body::Declaration(_)) | None => None,
+        })
+    }
+
+    fn index_names(&self) -> FxHashMap<Box<str>, Vec<ItemId>> {
+        let mut named = FxHashMap::<Box<str>, Vec<ItemId>>::default();
+        for (at, item) in (0u32..).zip(&self.items) {
+            if let Some(Body::Function(function)) = &item.body {
+                let items = named.entry(function.name.as_str().into());
+                items.or_default().push(ItemId(at));
+            }
+        }
+        named
     }
 
     /// The parsed declarations.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::lifetimes::Lifetimes;
 use super::threads::Threads;
@@ -100,7 +100,6 @@ pub struct PackageCx<'a> {
     memory: OnceLock<Vec<Family>>,
     threads: OnceLock<Threads>,
     lifetimes: OnceLock<Lifetimes>,
-    definitions: OnceLock<FxHashMap<Box<str>, Vec<ItemId>>>,
     /// By [`FileId`].
     styles: Vec<OnceLock<Style>>,
 }
@@ -125,7 +124,6 @@ impl<'a> PackageCx<'a> {
             memory: OnceLock::new(),
             threads: OnceLock::new(),
             lifetimes: OnceLock::new(),
-            definitions: OnceLock::new(),
             styles: program.index.iter().map(|_| OnceLock::new()).collect(),
         }
     }
@@ -341,22 +339,7 @@ impl<'a> PackageCx<'a> {
 
     /// The definitions of the function `name`, variants of other configurations included.
     pub fn definitions(&self, name: &str) -> impl Iterator<Item = (ItemId, &'a Function)> {
-        let definitions = self.definitions.get_or_init(|| self.index_definitions());
-        let items = definitions.get(name).map_or(&[][..], Vec::as_slice);
-        items
-            .iter()
-            .filter_map(|&item| Some((item, self.function(item)?)))
-    }
-
-    fn index_definitions(&self) -> FxHashMap<Box<str>, Vec<ItemId>> {
-        let mut definitions = FxHashMap::<Box<str>, Vec<ItemId>>::default();
-        for item in (0u32..).zip(&self.program.items).map(|(at, _)| ItemId(at)) {
-            if let Some(function) = self.function(item) {
-                let name = function.name.as_str().into();
-                definitions.entry(name).or_default().push(item);
-            }
-        }
-        definitions
+        self.program.functions_named(name)
     }
 
     /// Callee and arguments of a call.

@@ -66,7 +66,7 @@ pub(super) fn is_right(
 /// field may release it.
 pub(super) fn drops_a_reference(original: &Original<'_>, result: &Program<'_>, name: &str) -> bool {
     let takes = |program: &Program<'_>| {
-        let functions = program.functions().filter(|(_, it)| it.name == name);
+        let functions = program.functions_named(name);
         let of = |function: &Function| {
             let calls = function.tree.calls();
             calls

@@ -223,7 +223,7 @@ impl Owner<'_> {
                 _ => false,
             };
             let param = args.iter().position(is_it)?;
-            let mut called = result.functions().filter(|(_, it)| it.name == *name);
+            let mut called = result.functions_named(name);
             let sets = called.any(|(_, it)| filler::sets(it, param, &self.fields));
             sets.then_some((name, param, call))
         });

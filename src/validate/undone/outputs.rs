@@ -56,8 +56,7 @@ impl<'a> Outputs<'a> {
 
     /// What a function of the package surely clears of what it gets.
     fn cleared_by(self, name: &str, args: &[ExprId]) -> Vec<Output> {
-        let all = self.original.program.functions();
-        let own = all.filter(|(_, function)| function.name == name);
+        let own = self.original.program.functions_named(name);
         let cleared = own.flat_map(|(_, function)| {
             let inner = Self {
                 function,

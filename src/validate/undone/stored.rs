@@ -82,8 +82,7 @@ impl View<'_> {
     /// Whether a function gives what its caller has to release.
     fn makes(&self, name: &str) -> bool {
         let is_new = capi::effects(name).is_some_and(|it| it.returns == Returns::New);
-        let functions = self.changed.original.program.functions();
-        let mut own = functions.filter(|(_, function)| function.name == name);
+        let mut own = self.changed.original.program.functions_named(name);
         let gives_pointer = own.any(|(_, it)| matches!(it.ret.kind, TypeKind::Pointer(_)));
         let lower = name.to_ascii_lowercase();
         let allocates = lower.contains("alloc") || lower.contains("dup") || name == "PyMem_New";

@@ -207,8 +207,8 @@ pub(super) fn own<'a>(
     original: &'a Original<'_>,
     name: &'a str,
 ) -> impl Iterator<Item = &'a Function> {
-    let all = original.program.functions().map(|(_, function)| function);
-    all.filter(move |function| function.name == name)
+    let named = original.program.functions_named(name);
+    named.map(|(_, function)| function)
 }
 
 /// Whether a place is a field of an object that the function made: `frame->f_lineno` behind

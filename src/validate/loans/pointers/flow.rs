@@ -236,8 +236,8 @@ impl<'a> Flow<'a> {
         };
         let lent = self.lent;
         let is_read = |name: &str| {
-            let mut functions = lent.program.functions();
-            !lent.index.is_broken(name) && functions.any(|(_, it)| it.name == name)
+            let mut functions = lent.program.functions_named(name);
+            !lent.index.is_broken(name) && functions.next().is_some()
         };
         for name in &names {
             let params = hot.iter().map(|&at| (name.clone(), at));
@@ -246,7 +246,7 @@ impl<'a> Flow<'a> {
             reached.beside.extend(beside);
         }
         let takes_all = |name: &str| {
-            let mut functions = lent.program.functions().filter(|(_, it)| it.name == name);
+            let mut functions = lent.program.functions_named(name);
             functions.all(|(_, it)| hot.iter().all(|&at| at < it.params.len()))
         };
         !names.is_empty() && names.iter().all(|name| is_read(name) && takes_all(name))
