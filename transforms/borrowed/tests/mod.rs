@@ -51,6 +51,7 @@ mod made;
 mod meeting;
 mod mend;
 mod merged;
+mod mistaken;
 mod negative;
 mod noted;
 mod numbers;
