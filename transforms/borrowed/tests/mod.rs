@@ -48,6 +48,7 @@ mod lists;
 mod loans;
 mod lost;
 mod made;
+mod meanwhile;
 mod meeting;
 mod mend;
 mod merged;
