@@ -128,6 +128,25 @@ impl Tree {
         self.local(local).storage == Storage::Static
     }
 
+    /// The whole number that is written down: `-1`, `(int)0`, `false`.
+    #[must_use]
+    pub fn as_number(&self, expr: ExprId) -> Option<i64> {
+        match &self.expr(expr).kind {
+            ExprKind::Int(number) => *number,
+            ExprKind::Name(Name::Global(name)) => match &**name {
+                "false" | "FALSE" => Some(0),
+                "true" | "TRUE" => Some(1),
+                _ => None,
+            },
+            ExprKind::Unary {
+                op: UnaryOp::Minus,
+                operand,
+            } => self.as_number(*operand)?.checked_neg(),
+            ExprKind::Cast { operand, .. } => self.as_number(*operand),
+            _ => None,
+        }
+    }
+
     /// What variables are given, by assignments (`+=` is one) and then by their declarations.
     pub fn stores(&self) -> impl Iterator<Item = (LocalId, ExprId)> {
         let assigned = self.exprs.iter().filter_map(|expr| match expr.kind {

@@ -3,6 +3,7 @@
 mod calls;
 mod kept;
 mod load;
+mod mistaken;
 #[cfg(test)]
 pub(crate) mod testing;
 mod types;
@@ -13,6 +14,7 @@ mod with_gil;
 pub use calls::{CallIndex, CallSite, ItemId, Mention};
 pub use kept::Kept;
 pub use load::{Demand, Options, Places, load};
+pub use mistaken::mistaken;
 pub use types::Types;
 pub use unread::{Reading, Unread};
 pub use unread_users::{UnreadUsers, User};
@@ -77,6 +79,15 @@ pub struct ProgramItem {
 }
 
 impl ProgramItem {
+    /// What it is, if that is a function which was parsed.
+    #[must_use]
+    pub fn function(&self) -> Option<&Function> {
+        match self.body.as_ref()? {
+            Body::Function(function) => Some(function),
+            Body::Declaration(_) => None,
+        }
+    }
+
     /// Its tree, if it was parsed.
     #[must_use]
     pub fn tree(&self) -> Option<&Tree> {

@@ -20,7 +20,7 @@ use crate::ast::{
 use crate::capi;
 use crate::cfg::{self, Cfg, Liveness, Part, Point};
 use crate::edit::Layout;
-use crate::program::Types;
+use crate::program::{CallSite, Types};
 use crate::rule::{ErrorReturn, ItemId, PackageCx};
 use crate::source::{ByteOffset, ByteSpan, FileId};
 
@@ -50,6 +50,8 @@ pub(super) struct Scene<'a> {
     words: OnceCell<FxHashSet<&'a [u8]>>,
     mixes_declarations: OnceCell<bool>,
     reads_exactly: OnceCell<bool>,
+    /// A call that takes the error of the function for a success.
+    pub(super) mistaken: OnceCell<Option<CallSite>>,
 }
 
 /// The flow graph the rewriting works on.
@@ -89,6 +91,7 @@ impl<'a> Scene<'a> {
             words: OnceCell::new(),
             mixes_declarations: OnceCell::new(),
             reads_exactly: OnceCell::new(),
+            mistaken: OnceCell::new(),
         };
         if let Some(liveness) = liveness_with_outs(&scene) {
             scene.liveness = liveness;

@@ -14,6 +14,7 @@ mod flags;
 pub(super) mod guarded;
 pub(super) mod hand_out;
 pub(super) mod inside;
+mod meanwhile;
 pub(super) mod names;
 mod nested;
 mod other_type;

@@ -6,7 +6,6 @@ use super::line;
 use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, Type, UnaryOp};
 use crate::capi::{self, Returns};
 use crate::cfg::Point;
-use crate::roles::Roles;
 use crate::strong::pending::raising::signs;
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
@@ -15,8 +14,6 @@ use crate::strong::types::is_number;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::strong) enum ErrorValue {
     Null,
-    /// `Py_None`, where `NULL` says that there is nothing: `Py_RETURN_NONE;`.
-    None,
     Number(i64),
     /// A constant whose value is not seen, as it is written here: `ERROR_INVALID_ARGUMENT`,
     /// `-DBL_MAX`.
@@ -28,10 +25,7 @@ impl ErrorValue {
     /// else is returned elsewhere: some functions give 0 for failure and 1 for success.
     pub(in crate::strong) fn of(scene: &Scene<'_>, branches: &[Branch]) -> Self {
         if !is_number(&scene.function.ret) {
-            return match Self::is_none(scene, branches) {
-                true => Self::None,
-                false => Self::Null,
-            };
+            return Self::Null;
         }
         let evident = branches.iter().filter(|branch| branch.evident);
         let raised = evident
@@ -46,31 +40,6 @@ impl ErrorValue {
             Some(error) if succeeds_otherwise(scene, error) => error,
             _ => Self::Number(-1),
         }
-    }
-
-    /// Whether `Py_None` is what the function returns where a call raised, and only there, while its
-    /// `NULL` says that there is nothing. Python itself takes no object for an error.
-    ///
-    /// ```c
-    /// if (PyList_GET_SIZE(events) == 0)             if (PySequence_DelSlice(events, 0, n) < 0)
-    ///     return NULL;                                  Py_RETURN_NONE;
-    /// ```
-    fn is_none(scene: &Scene<'_>, branches: &[Branch]) -> bool {
-        let evident = branches.iter().filter(|branch| branch.evident);
-        let raised = evident.filter_map(|branch| returned(scene, branch.jump));
-        let raised: Vec<ExprId> = raised.chain(raised_returns(scene)).collect();
-        let all = || stmts(scene).filter_map(|stmt| returned(scene, stmt));
-        let mut roles = scene.cx.roles().into_iter();
-        let has_role = |roles: &Roles| {
-            let item = scene.cx.item(scene.item);
-            roles.of(item, scene.function).next().is_some()
-        };
-        raised.iter().any(|&value| Self::None.is(scene, value))
-            && !raised.iter().any(|&value| Self::Null.is(scene, value))
-            && all().all(|value| !Self::None.is(scene, value) || raised.contains(&value))
-            && all().any(|value| Self::Null.is(scene, value))
-            && !Self::Null.is_handed_on(scene)
-            && !roles.any(has_role)
     }
 
     /// The number or the constant that is written down.
@@ -92,7 +61,6 @@ impl ErrorValue {
     pub(in crate::strong) fn is(self, scene: &Scene<'_>, value: ExprId) -> bool {
         match self {
             Self::Null => scene.is_null(value),
-            Self::None => is_py_none(scene, value),
             Self::Number(error) => number(scene, value) == Some(error),
             Self::Named(error) => {
                 let name = constant(scene, value);
@@ -101,12 +69,20 @@ impl ErrorValue {
         }
     }
 
+    /// The number that the function returns.
+    pub(super) fn as_number(self) -> Option<i64> {
+        match self {
+            Self::Number(error) => Some(error),
+            Self::Null | Self::Named(_) => None,
+        }
+    }
+
     /// Whether the error is this number, or `NULL` if that is 0.
     pub(in crate::strong) fn is_number(self, value: i64) -> bool {
         match self {
             Self::Null => value == 0,
             Self::Number(error) => value == error,
-            Self::None | Self::Named(_) => false,
+            Self::Named(_) => false,
         }
     }
 
@@ -126,7 +102,7 @@ impl ErrorValue {
             // -1 is true for a `bool`, and a large size for a `size_t`.
             Self::Number(_) if !is_signed(&scene.function.ret) => return false,
             Self::Number(error) => error,
-            Self::Named(_) | Self::None => return false,
+            Self::Named(_) => return false,
         };
         let tells = |name: &str| match scene.error_return(name) {
             Some(known) => known.raised.contains(&error),
@@ -173,7 +149,6 @@ impl ErrorValue {
         match (written, self) {
             (Some(text), _) => text,
             (None, Self::Null) => "NULL".to_owned(),
-            (None, Self::None) => "Py_NewRef(Py_None)".to_owned(),
             (None, Self::Number(error)) => error.to_string(),
             (None, Self::Named(error)) => constant(scene, error).unwrap_or_default(),
         }
@@ -303,14 +278,6 @@ fn done_at(scene: &Scene<'_>, stmt: StmtId) -> Option<ExprId> {
     }
 }
 
-/// Whether a value is `Py_None`, with a reference of its own or without.
-fn is_py_none(scene: &Scene<'_>, value: ExprId) -> bool {
-    match &scene.tree.expr(scene.tree.without_casts(value)).kind {
-        ExprKind::Name(Name::Global(name)) => &**name == "Py_None",
-        _ => matches!(scene.call(value), Some(("Py_NewRef", [arg])) if is_py_none(scene, *arg)),
-    }
-}
-
 /// The text of a constant.
 fn constant(scene: &Scene<'_>, value: ExprId) -> Option<String> {
     match &scene.tree.expr(value).kind {
@@ -357,12 +324,6 @@ pub(in crate::strong) fn is_minus_one(scene: &Scene<'_>, value: ExprId) -> bool 
 /// The whole number that is written down: `-1`, `(int)0`, `-1.0`, `false`.
 pub(super) fn number(scene: &Scene<'_>, value: ExprId) -> Option<i64> {
     match scene.tree.expr(value).kind {
-        ExprKind::Name(Name::Global(ref name)) => match &**name {
-            "false" | "FALSE" => Some(0),
-            "true" | "TRUE" => Some(1),
-            _ => None,
-        },
-        ExprKind::Int(number) => number,
         ExprKind::Float => {
             let text = scene.text(scene.span(value)?);
             text.strip_suffix(".0")?.parse().ok()
@@ -372,6 +333,6 @@ pub(super) fn number(scene: &Scene<'_>, value: ExprId) -> Option<i64> {
             operand,
         } => number(scene, operand)?.checked_neg(),
         ExprKind::Cast { operand, .. } => number(scene, operand),
-        _ => None,
+        _ => scene.tree.as_number(value),
     }
 }

@@ -160,6 +160,9 @@ fn unchecked(
         if let Some(filled) = exits.as_ref().and_then(Exits::filled) {
             return Reason::Filled(replacement.strong, filled.to_owned());
         }
+        if let Some((caller, error)) = exits.as_ref().and_then(Exits::mistaken) {
+            return Reason::Mistaken(replacement.strong, caller, error);
+        }
         let unsure = exits.as_ref().and_then(|exits| exits.unlocked()?.unsure());
         unsure.map_or_else(no_exit, |stmt| {
             at_stmt(scene, stmt, replacement, Reason::Undoes)

@@ -46,6 +46,7 @@ use std::cell::OnceCell;
 
 use crate::ast::{ExprId, LocalId, Parent, StmtId, StmtKind};
 use crate::cfg::{BlockId, Point};
+use crate::program::{CallSite, mistaken};
 use crate::strong::emit::saved::loses_exception;
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
@@ -122,6 +123,7 @@ impl<'s, 'a> Exits<'s, 'a> {
             || branches
                 .iter()
                 .any(|branch| branch.evident && leads_to(scene, branch, error));
+        let returns = returns && mistaken_at(scene, error).is_none();
         let labels: Vec<String> = branches
             .iter()
             .filter(|branch| branch.evident)
@@ -394,6 +396,14 @@ impl<'s, 'a> Exits<'s, 'a> {
             .collect()
     }
 
+    /// The function with a call that takes the error of this one for a success, and the error.
+    pub(in crate::strong) fn mistaken(&self) -> Option<(String, String)> {
+        let scene = self.scene;
+        let site = mistaken_at(scene, self.error)?;
+        let caller = scene.cx.function(site.item)?;
+        Some((caller.name.clone(), self.error.text(scene)))
+    }
+
     /// A statement of other exits of which cannot be told whether this one needs it, too.
     pub(in crate::strong) fn unsure(&self) -> Option<StmtId> {
         self.undo.unsure.first().copied()
@@ -404,6 +414,14 @@ impl<'s, 'a> Exits<'s, 'a> {
         let filled = self.undo.filled.first()?;
         Some(self.scene.name(filled.0))
     }
+}
+
+/// A call that takes `error`, which the function returns, for a success.
+pub(super) fn mistaken_at(scene: &Scene<'_>, error: ErrorValue) -> Option<CallSite> {
+    let error = error.as_number()?;
+    let (program, calls) = (scene.cx.program, scene.cx.call_index());
+    let find = || mistaken(program, calls, scene.function, error);
+    *scene.mistaken.get_or_init(find)
 }
 
 /// Whether `branch` returns the error, be it behind a label.

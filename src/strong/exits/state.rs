@@ -166,7 +166,7 @@ impl State {
         match error {
             ErrorValue::Null | ErrorValue::Number(0) => self.of(local) == NULL,
             ErrorValue::Number(-1) => self.of(local) == ERROR,
-            ErrorValue::None | ErrorValue::Number(_) | ErrorValue::Named(_) => false,
+            ErrorValue::Number(_) | ErrorValue::Named(_) => false,
         }
     }
 

@@ -17,6 +17,7 @@ use crate::cfg::Cfg;
 use crate::program::CallSite;
 use crate::roles::Role;
 use crate::rule::{ErrorReturn, Exceptions, PackageCx};
+use crate::strong::jumps::jumping;
 use crate::strong::scene::{Scene, graph};
 
 /// How many functions an exception is followed through.
@@ -33,7 +34,11 @@ pub(in crate::strong) fn exceptions(cx: &PackageCx<'_>) -> Exceptions {
     called.extend(names.iter().map(|name| &**name));
     let returns = error_returns(cx, &called);
     let entered = entered(cx, &names, &returns);
-    Exceptions { entered, returns }
+    Exceptions {
+        entered,
+        jumping: jumping(cx),
+        returns,
+    }
 }
 
 fn entered(

@@ -48,6 +48,25 @@ pub(in crate::strong) fn is_left_open(scene: &Scene<'_>, call: ExprId) -> bool {
     })
 }
 
+/// Whether the function, where `call` finds nothing, reads through its `NULL` or gives it to a function
+/// that may.
+pub(in crate::strong) fn reads_missing(scene: &Scene<'_>, call: ExprId) -> bool {
+    let Some(missed) = Missed::new(scene, call) else {
+        return true;
+    };
+    let Ok(solution) = dataflow::solve(scene.cfg, &missed) else {
+        return true;
+    };
+    scene.cfg.iter().any(|(id, _)| {
+        let mut state = solution.input(id.index()).clone();
+        let mut reads = false;
+        missed.run(id, &mut state, |instr, state| {
+            reads |= missed.reads(instr, state);
+        });
+        reads
+    })
+}
+
 /// Whether the function comes back there with the exception, and its result says nothing of it.
 fn is_silent(scene: &Scene<'_>, error: ErrorValue, end: &Terminator, state: &Worlds) -> bool {
     let (Some(world), Terminator::Return(value, stmt)) = (&state.shown, end) else {

@@ -154,6 +154,12 @@ pub(in crate::strong) enum Reason {
     )]
     NoExit(&'static str),
     #[error(
+        "{why}, and `{1}` does not tell the `{2}` of this function's errors from a success: use \
+         `{0}`, and decide what both do on `NULL`",
+        why = CAN_FAIL
+    )]
+    Mistaken(&'static str, String, String),
+    #[error(
         "{why}, and `{1}` on line {2} undoes what may \
          have begun before it: use `{0}`, and do on `NULL` what the function does about its other \
          errors there",

@@ -198,13 +198,14 @@ fn a_result_that_is_the_object_is_found() {
 #[test]
 fn an_exception_that_is_kept_around_the_lookup() {
     let old = |text: &str| text.replace("GetItemWithError", "GetItem");
-    let kept = "exc = PyErr_GetRaisedException();
-    (void)PyDict_GetItemRef(d, k, &v);
-    PyErr_SetRaisedException(exc);";
+    let told = "if (PyDict_GetItemRef(d, k, &v) < 0) { PyErr_WriteUnraisable(NULL); }";
+    let kept = format!(
+        "exc = PyErr_GetRaisedException();\n    {told}\n    PyErr_SetRaisedException(exc);"
+    );
     let change = |(from, to): (&str, &str)| {
         let first = FIRST
             .replace("int result;", "int result;\n    PyObject *exc;")
-            .replace("(void)PyDict_GetItemRef(d, k, &v);", kept);
+            .replace("(void)PyDict_GetItemRef(d, k, &v);", &kept);
         assert!(first.contains(from), "{from}");
         let first = first.replace(from, to);
         wrong(
@@ -223,8 +224,9 @@ fn an_exception_that_is_kept_around_the_lookup() {
             "    PyErr_Clear();\n",
         ),
         // What the lookup raises would stay.
-        (kept, "(void)PyDict_GetItemRef(d, k, &v);"),
-        ("(void)PyDict_GetItemRef(d, k, &v);", "begin(box);"),
+        (&*kept, "(void)PyDict_GetItemRef(d, k, &v);"),
+        (told, "(void)PyDict_GetItemRef(d, k, &v);"),
+        (told, "begin(box);"),
     ] {
         let found = change(wrong);
         assert!(

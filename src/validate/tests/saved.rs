@@ -27,6 +27,11 @@ fn it_comes_back_behind_the_lookup() {
     let save = "exc = PyErr_GetRaisedException();";
     let restore = "PyErr_SetRaisedException(exc);";
     assert_eq!(with(&format!("{save} {lookup} {restore}")), [""; 0]);
+    let (test, report) = (
+        "if (PyDict_GetItemRef(d, k, &v) < 0)",
+        "PyErr_WriteUnraisable(NULL);",
+    );
+    assert_eq!(with(&format!("{save} {test} {report} {restore}")), [""; 0]);
     for statements in [
         format!("{save} {lookup}"),
         format!("{save} {lookup} Py_XDECREF(exc);"),
@@ -38,6 +43,9 @@ fn it_comes_back_behind_the_lookup() {
         format!("{save} {lookup} PyErr_SetRaisedException(k);"),
         format!("{save} if (PyDict_GetItemRef(d, k, &v) < 0) return -1; {restore}"),
         format!("{save} {lookup} if (v) {{ {restore} }}"),
+        format!("{save} {test} {report}"),
+        format!("{save} {test} {{ {report} {restore} }}"),
+        format!("{save} {report} {lookup} {restore}"),
     ] {
         let found = with(&statements);
         assert!(found.contains(&LOST.to_owned()), "{statements}: {found:?}");

@@ -15,6 +15,7 @@
 //! come next do, and what all ways out do, of what had begun by then.
 
 mod acts;
+mod answer;
 mod begun;
 mod lost;
 mod memory;
@@ -224,6 +225,7 @@ impl View<'_> {
     /// What has to be true for `exit` to be right.
     fn claims(&self, exit: &Exit) -> Vec<String> {
         let name = &self.changed.function.name;
+        let mistaken = answer::mistaken(self.changed, exit.jump);
         let left_out = self.left_out(exit).into_iter().map(|act| {
             let act = self.told(act.expr);
             format!("in `{name}`, {act} need not be done where the item is not there any more")
@@ -254,7 +256,7 @@ impl View<'_> {
         });
         let stored = handed.into_iter().chain(uncounted).chain(unset);
         let stored = stored.chain(lost).chain(taken_out);
-        left_out.chain(stored).collect()
+        left_out.chain(stored).chain(mistaken).collect()
     }
 
     /// The text and the line of an expression.

@@ -233,7 +233,7 @@ static PyObject *find(PyObject *key)
 }
 
 #[test]
-fn an_exit_reads_no_variable_of_another_type() {
+fn a_variable_of_another_type_is_set_behind_the_exit() {
     insta::assert_snapshot!(run("
 typedef struct { PyObject_HEAD int n; } Thing;
 
@@ -246,6 +246,34 @@ static PyObject *get(PyObject *self, PyObject *key)
     }
     return PyLong_FromLong(t->n);
 }
+"), @r#"
+    @@
+     static PyObject *get(PyObject *self, PyObject *key)
+     {
+    -    Thing *t = (Thing *)PyDict_GetItem(cache, key);
+    +    Thing *t;
+    +    PyObject *object;
+    +    PyObject *result;
+    +    if (PyDict_GetItemRef(cache, key, &object) < 0) {
+    +        return NULL;
+    +    }
+    +    t = (Thing *)object;
+         if (t == NULL) {
+             PyErr_SetString(PyExc_KeyError, "none");
+             return NULL;
+         }
+    -    return PyLong_FromLong(t->n);
+    +    result = PyLong_FromLong(t->n);
+    +    Py_DECREF(t);
+    +    return result;
+     }
+    "#);
+}
+
+#[test]
+fn no_exit_reads_a_variable_of_another_type() {
+    insta::assert_snapshot!(run("
+typedef struct { PyObject_HEAD int n; } Thing;
 
 static PyObject *next(PyObject *self, PyObject *key)
 {
@@ -270,27 +298,6 @@ fail:
     return NULL;
 }
 "), @r#"
-    @@
-     static PyObject *get(PyObject *self, PyObject *key)
-     {
-    -    Thing *t = (Thing *)PyDict_GetItem(cache, key);
-    +    Thing *t;
-    +    PyObject *object;
-    +    PyObject *result;
-    +    if (PyDict_GetItemRef(cache, key, &object) < 0) {
-    +        return NULL;
-    +    }
-    +    t = (Thing *)object;
-         if (t == NULL) {
-             PyErr_SetString(PyExc_KeyError, "none");
-             return NULL;
-         }
-    -    return PyLong_FromLong(t->n);
-    +    result = PyLong_FromLong(t->n);
-    +    Py_DECREF(t);
-    +    return result;
-     }
-     
     @@
          Thing *t;
          PyObject *n = PyObject_Str(key);

@@ -311,6 +311,10 @@ fn an_assignment_behind_and_that_is_read_on() {
              }
              return 0;
         ");
+}
+
+#[test]
+fn an_assignment_behind_and_that_keeps_an_exception() {
     insta::assert_snapshot!(int(
         r#"
     PyObject *value;

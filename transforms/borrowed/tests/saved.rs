@@ -51,6 +51,7 @@ fn the_body_of_an_if() {
         value = PyDict_GetItem(dict, key);
     use(value);
     return rc;"), @"
+        7: review: no other thread takes the key out behind `PyDict_SetItem`: nothing tests whether `PyDict_GetItemRef` finds it
         @@
              PyObject *value = NULL;
              PyDict_SetItem(dict, key, list);
@@ -82,7 +83,9 @@ fn lookups_of_one_block_share_a_variable() {
         use(value);
     }
     return rc;"), @"
+        6: review: no other thread takes the key out behind `PyDict_SetItem`: nothing tests whether `PyDict_GetItemRef` finds it
         10: safe: only whether the key is there is asked
+        11: review: no other thread takes the key out behind `PyDict_GetItem`: nothing tests whether `PyDict_GetItemRef` finds it
         11: keep what the first lookup gave, with a reference of its own, until here; or read both times from a copy that no one else has (`PySequence_Tuple`, `PyDict_Copy`)
         @@
              int rc = 0;
@@ -133,6 +136,8 @@ fn values_of_declarations() {
         rc = n;
     }
     return rc;"), @"
+        7: review: no other thread takes the key out behind `PyDict_SetItem`: nothing tests whether `PyDict_GetItemRef` finds it
+        11: review: no other thread takes the key out behind `PyDict_SetItem`: nothing tests whether `PyDict_GetItemRef` finds it
         @@
              PyDict_SetItem(dict, key, list);
              if (i > 3) {
@@ -170,6 +175,7 @@ fn declarations_among_statements() {
     use(value);
     long n = PyLong_AsLong(PyDict_GetItem(dict, self));
     return rc + n;"), @"
+        6: review: no other thread takes the key out behind `PyDict_SetItem`: nothing tests whether `PyDict_GetItemRef` finds it
         @@
              
              PyDict_SetItem(dict, key, list);
@@ -393,7 +399,8 @@ f(PyObject *key, PyObject *args)
         9: `PyDict_GetItem` gives a borrowed reference out of an argument of the caller: another thread can free it
           safe: ask only whether the key is there: `PyDict_Contains`
         10: `PyDict_GetItem` gives a borrowed reference out of an argument of the caller: another thread can free it
-          safe: own the reference: `PyDict_GetItemRef`
+          review: own the reference: `PyDict_GetItemRef`
+          assumes that no other thread takes the key out behind `PyDict_GetItem`: nothing tests whether `PyDict_GetItemRef` finds it
         @@
          {
              PyObject *dict, *keys = PyUnicode_Split(key, NULL, -1);

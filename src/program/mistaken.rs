@@ -1,0 +1,233 @@
+//! Whether the callers of a function take a number that it returns for a failure.
+//!
+//! ```c
+//! if (!fill(self, list))        /* -1 is a success here, like 1 */
+//!     return NULL;
+//! if (fill(self, list) < 0)     /* and a failure here */
+//!     return NULL;
+//! ```
+
+use std::collections::BTreeSet;
+
+use super::{CallIndex, CallSite, Mention, Program};
+use crate::ast::{
+    BinaryOp, ExprId, ExprKind, Function, Init, LocalId, Parent, Parents, StmtId, StmtKind, Tree,
+    UnaryOp,
+};
+use crate::cfg::Comparison;
+
+/// A call of `function`, or of one that returns what it does, whose tests do not tell the number
+/// `error` from those of a success.
+#[must_use]
+pub fn mistaken(
+    program: &Program<'_>,
+    calls: &CallIndex,
+    function: &Function,
+    error: i64,
+) -> Option<CallSite> {
+    let mut search = Search {
+        program,
+        calls,
+        error,
+        seen: BTreeSet::new(),
+    };
+    search.of(function)
+}
+
+struct Search<'a> {
+    program: &'a Program<'a>,
+    calls: &'a CallIndex,
+    error: i64,
+    seen: BTreeSet<Box<str>>,
+}
+
+impl Search<'_> {
+    fn of(&mut self, function: &Function) -> Option<CallSite> {
+        if !self.seen.insert(function.name.as_str().into()) {
+            return None;
+        }
+        let successes = successes(function, self.error);
+        let mut sites = self.calls.calls_to(&function.name).iter();
+        let called = sites.find_map(|&site| self.at(site, &successes));
+        called.or_else(|| self.converter(function))
+    }
+
+    /// The call itself, or one of its function, that takes the error for a success.
+    fn at(&mut self, site: CallSite, successes: &BTreeSet<i64>) -> Option<CallSite> {
+        let caller = function_of(self.program, site)?;
+        let mut uses = Uses::new(caller);
+        uses.follow(site.expr);
+        let tells = |&(comparison, number): &(Comparison, i64)| {
+            let side = comparison.holds(self.error, number);
+            let mut others = successes.iter();
+            others.all(|&other| comparison.holds(other, number) != side)
+        };
+        let asks = || {
+            let mut calls = caller.tree.calls();
+            calls.any(|(_, name)| name == "PyErr_Occurred")
+        };
+        if !uses.tests.is_empty() && !uses.tests.iter().any(tells) && !asks() {
+            return Some(site);
+        }
+        let hands_on = uses.is_returned && caller.ret.is_number();
+        hands_on.then(|| self.of(caller)).flatten()
+    }
+
+    /// The place where the function is given to `PyArg_ParseTuple`, which takes 0 for a failure and
+    /// everything else for a success.
+    fn converter(&self, function: &Function) -> Option<CallSite> {
+        let Some(Mention::Address(site)) = self.calls.mention(&function.name) else {
+            return None;
+        };
+        let caller = function_of(self.program, site)?;
+        let tree = &caller.tree;
+        let mut calls = tree.calls();
+        let converts = calls.any(|(call, name)| {
+            name.starts_with("PyArg_") && tree.expr(call).range.contains(tree.expr(site.expr).range)
+        });
+        (converts && self.error != 0).then_some(site)
+    }
+}
+
+fn function_of<'a>(program: &'a Program<'_>, site: CallSite) -> Option<&'a Function> {
+    program.items[site.item.0 as usize].function()
+}
+
+/// What the function returns but for the error; 0 and 1 stand for what is not written down.
+fn successes(function: &Function, error: i64) -> BTreeSet<i64> {
+    let tree = &function.tree;
+    let mut found = BTreeSet::new();
+    let mut add = |value: ExprId| match tree.as_number(value) {
+        Some(number) => found.extend([number]),
+        None => found.extend([0, 1]),
+    };
+    for stmt in &tree.stmts {
+        let StmtKind::Return(Some(value)) = stmt.kind else {
+            continue;
+        };
+        match tree.as_local(tree.without_casts(value)) {
+            Some(local) => tree
+                .stores()
+                .filter(|&(given, _)| given == local)
+                .for_each(|(_, value)| add(value)),
+            None => add(value),
+        }
+    }
+    found.remove(&error);
+    found
+}
+
+/// What a function makes of a number that a call gives.
+struct Uses<'f> {
+    tree: &'f Tree,
+    parents: Parents,
+    tests: Vec<(Comparison, i64)>,
+    is_returned: bool,
+}
+
+/// Anything but 0.
+const TRUTH: (Comparison, i64) = (Comparison::NotEqual, 0);
+
+impl<'f> Uses<'f> {
+    fn new(function: &'f Function) -> Self {
+        Self {
+            tree: &function.tree,
+            parents: Parents::new(function),
+            tests: Vec::new(),
+            is_returned: false,
+        }
+    }
+
+    /// Adds what becomes of `value`.
+    fn follow(&mut self, value: ExprId) {
+        match self.parents.of_expr(value) {
+            Some(Parent::Expr(outer)) => self.within(value, outer),
+            Some(Parent::Stmt(stmt)) => self.in_stmt(value, stmt),
+            None => {}
+        }
+    }
+
+    fn within(&mut self, value: ExprId, outer: ExprId) {
+        match self.tree.expr(outer).kind {
+            ExprKind::Unary {
+                op: UnaryOp::Not, ..
+            } => self.tests.push((Comparison::Equal, 0)),
+            ExprKind::Binary {
+                op: BinaryOp::LogicalAnd | BinaryOp::LogicalOr,
+                ..
+            } => self.tests.push(TRUTH),
+            ExprKind::Binary { op, lhs, rhs } => {
+                let (other, is_left) = if lhs == value {
+                    (rhs, true)
+                } else {
+                    (lhs, false)
+                };
+                if let (Some(comparison), Some(number)) =
+                    (comparison(op), self.tree.as_number(other))
+                {
+                    let mirrored = comparison.mirrored();
+                    let comparison = if is_left { comparison } else { mirrored };
+                    self.tests.push((comparison, number));
+                }
+            }
+            ExprKind::Conditional { cond, .. } if cond == value => self.tests.push(TRUTH),
+            ExprKind::Cast { .. } | ExprKind::Conditional { .. } => self.follow(outer),
+            ExprKind::Assign { op: None, lhs, rhs } if rhs == value => {
+                self.follow(outer);
+                if let Some(local) = self.tree.as_local(lhs) {
+                    self.follow_local(local, value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn in_stmt(&mut self, value: ExprId, stmt: StmtId) {
+        match &self.tree.stmt(stmt).kind {
+            StmtKind::Return(_) => self.is_returned = true,
+            StmtKind::If { .. } | StmtKind::While { .. } | StmtKind::DoWhile { .. } => {
+                self.tests.push(TRUTH);
+            }
+            StmtKind::For { cond, .. } if *cond == Some(value) => self.tests.push(TRUTH),
+            StmtKind::Decl(decls) => {
+                let gets =
+                    |init: &Option<Init>| matches!(init, Some(Init::Expr(init)) if *init == value);
+                if let Some(decl) = decls.iter().find(|decl| gets(&decl.init)) {
+                    self.follow_local(decl.local, value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds what becomes of `local` between the call that gives it and the next that does.
+    fn follow_local(&mut self, local: LocalId, given: ExprId) {
+        let tree = self.tree;
+        let end = |expr: ExprId| tree.expr(expr).range.end;
+        let next = tree
+            .stores()
+            .filter(|&(other, value)| other == local && end(value) > end(given))
+            .map(|(_, value)| tree.expr(value).range.start)
+            .min();
+        let is_read = |&expr: &ExprId| {
+            let range = tree.expr(expr).range;
+            tree.as_local(expr) == Some(local)
+                && range.start >= end(given)
+                && next.is_none_or(|next| range.start < next)
+        };
+        let reads: Vec<ExprId> = tree.expr_ids().filter(is_read).collect();
+        reads.into_iter().for_each(|read| self.follow(read));
+    }
+}
+
+fn comparison(op: BinaryOp) -> Option<Comparison> {
+    match op {
+        BinaryOp::Equals => Some(Comparison::Equal),
+        BinaryOp::NotEquals => Some(Comparison::NotEqual),
+        BinaryOp::Less => Some(Comparison::Less),
+        BinaryOp::LessOrEqual => Some(Comparison::LessOrEqual),
+        BinaryOp::Greater => Some(Comparison::Greater),
+        BinaryOp::GreaterOrEqual => Some(Comparison::GreaterOrEqual),
+        _ => None,
+    }
+}

@@ -1,0 +1,111 @@
+//! What the code knew before a lookup, or asks for behind it, and what jumps over it.
+
+use super::{all, int};
+
+fn is_doubted(text: &str, doubt: &str) -> bool {
+    assert!(text.contains("Ref("), "{text}");
+    text.contains(doubt)
+}
+
+#[test]
+fn a_key_that_was_there_may_be_gone() {
+    let gone = |before: &str, lookup: &str| {
+        let text = int(&format!(
+            "
+    PyObject *value;
+    {before} {{
+        {lookup}
+        use(value);
+    }}
+    if (PyObject_Hash(key) == -1)
+        return -1;
+    return 0;"
+        ));
+        is_doubted(&text, "review: no other thread takes the key out behind")
+    };
+    let plain = "value = PyDict_GetItem(dict, key);";
+    assert!(gone("if (PyDict_Contains(dict, key))", plain));
+    assert!(gone("if (PyDict_Contains(dict, key) == 1)", plain));
+    assert!(gone("if (PySequence_Contains(dict, key) > 0)", plain));
+    assert!(gone("PyDict_SetItem(dict, key, list);", plain));
+    assert!(gone(
+        "if (PyDict_Contains(dict, key))",
+        "value = PyDict_GetItemWithError(dict, key);"
+    ));
+    // Of another key, or of another dict.
+    assert!(!gone("if (PyDict_Contains(dict, list))", plain));
+    assert!(!gone("if (PyDict_Contains(list, key))", plain));
+    // The code asks again.
+    let tested = format!("{plain} if (value == NULL) return -1;");
+    assert!(!gone("if (PyDict_Contains(dict, key))", &tested));
+}
+
+#[test]
+fn another_exception_takes_another_branch() {
+    let asks = |own: &str, caller: &str| {
+        let text = all(&format!(
+            "static PyObject *f(PyObject *list)
+{{
+    PyObject *item = PyList_GetItem(list, 0);
+    if (item == NULL) {{
+        {own}
+        return NULL;
+    }}
+    return PyObject_Repr(item);
+}}
+PyObject *g(PyObject *list)
+{{
+    PyObject *made = f(list);
+    if (made == NULL) {{
+        {caller}
+        return NULL;
+    }}
+    return made;
+}}
+"
+        ));
+        is_doubted(&text, "raises `TypeError` there")
+    };
+    let test = |name: &str| format!("if (PyErr_ExceptionMatches({name})) note(list);");
+    assert!(asks(&test("PyExc_SystemError"), ""));
+    assert!(asks("", &test("PyExc_SystemError")));
+    assert!(!asks(&test("PyExc_IndexError"), &test("PyExc_IndexError")));
+    assert!(!asks("", ""));
+}
+
+#[test]
+fn a_jump_over_the_function_leaves_it_with_its_reference() {
+    let jumps = |fail: &str, call: &str| {
+        let text = all(&format!(
+            "static void fail(struct parser *p)
+{{
+    {fail}
+}}
+static void expect(struct parser *p, int c)
+{{
+    if (next(p) != c)
+        fail(p);
+}}
+static int f(struct parser *p, PyObject *list)
+{{
+    PyObject *item = PyList_GetItem(list, 0);
+    if (item == NULL)
+        return -1;
+    {call}
+    use(item);
+    return 0;
+}}
+"
+        ));
+        is_doubted(&text, "does not jump over the function")
+    };
+    assert!(jumps("longjmp(p->env, 1);", "expect(p, 1);"));
+    assert!(jumps("siglongjmp(p->env, 1);", "fail(p);"));
+    assert!(!jumps("note(p);", "expect(p, 1);"));
+    assert!(!jumps("longjmp(p->env, 1);", "note(p);"));
+    // It comes back there.
+    assert!(!jumps(
+        "if (!setjmp(p->env)) longjmp(p->env, 1);",
+        "expect(p, 1);"
+    ));
+}

@@ -1,0 +1,162 @@
+//! Callers that do not tell the error of a function from its success.
+
+use super::all;
+
+/// A function with an item of a list, which comes back so, and what `g` makes of that.
+fn of(head: &str, end: &str, caller: &str) -> String {
+    all(&format!(
+        "static int f(PyObject *list, PyObject *key, Py_ssize_t i)
+{{
+    PyObject *item;
+    {head}
+    item = PyList_GET_ITEM(list, i);
+    if (use(item) == 3)
+        return 0;
+    {end}
+}}
+PyObject *g(PyObject *list, PyObject *key)
+{{
+    int rc;
+    {caller}
+    Py_RETURN_NONE;
+}}
+"
+    ))
+}
+
+const RAISES: &str = "if (i < 0) { PyErr_SetNone(PyExc_IndexError); return -1; }";
+const TELLS: &str = "return PyObject_IsTrue(key);";
+
+/// Whether an exit is written that returns -1; else the finding names who takes that for a success.
+fn is_told(head: &str, end: &str, caller: &str) -> bool {
+    let said = of(head, end, caller);
+    let is_by_hand =
+        said.contains("does not tell the `-1` of this function's errors from a success");
+    let new = "+    if (item == NULL) {\n+        return -1;";
+    assert_ne!(is_by_hand, said.contains(new), "{said}");
+    !is_by_hand
+}
+
+#[test]
+fn a_test_for_zero_takes_it_for_a_success() {
+    for caller in [
+        "if (!f(list, key, 0)) return NULL;",
+        "if (f(list, key, 0) == 0) return NULL;",
+        "if (f(list, key, 0)) use(list);",
+        "rc = f(list, key, 0); if (!rc) return NULL;",
+        "if (!(rc = f(list, key, 0))) return NULL;",
+        "while (f(list, key, 0)) use(list);",
+        "use(f(list, key, 0) ? list : key);",
+        "if (f(list, key, 0) == 1) return NULL;",
+        "if (list != NULL && f(list, key, 0)) return NULL;",
+        "if (f(list, key, 0) < 0) return NULL; if (!f(list, key, 1)) return NULL;",
+    ] {
+        assert!(!is_told("", TELLS, caller), "{caller}");
+        assert!(!is_told(RAISES, "return 1;", caller), "{caller}");
+    }
+}
+
+#[test]
+fn a_test_for_it_does_not() {
+    for caller in [
+        "if (f(list, key, 0) < 0) return NULL;",
+        "if (-1 == f(list, key, 0)) return NULL;",
+        "if (0 > f(list, key, 0)) return NULL;",
+        "rc = f(list, key, 0); if (rc == -1) return NULL; if (rc) use(list);",
+        "if (f(list, key, 0)) use(list); if (PyErr_Occurred()) return NULL;",
+        "f(list, key, 0);",
+        "",
+    ] {
+        assert!(is_told("", TELLS, caller), "{caller}");
+        assert!(is_told(RAISES, "return 1;", caller), "{caller}");
+    }
+    // What says 0 and -1 may be asked whether it says something.
+    assert!(is_told(
+        RAISES,
+        "return 0;",
+        "if (f(list, key, 0)) return NULL;"
+    ));
+}
+
+#[test]
+fn callers_of_callers_are_asked() {
+    let through = |test: &str| {
+        let said = all(&format!(
+            "static int f(PyObject *list, PyObject *key)
+{{
+    PyObject *item = PyList_GET_ITEM(list, 0);
+    if (use(item) == 3)
+        return 0;
+    return PyObject_IsTrue(key);
+}}
+static int pass(PyObject *list, PyObject *key)
+{{
+    int rc = f(list, key);
+    return rc;
+}}
+PyObject *g(PyObject *list, PyObject *key)
+{{
+    if ({test})
+        return NULL;
+    Py_RETURN_NONE;
+}}
+"
+        ));
+        said.contains("+        return -1;")
+    };
+    assert!(through("pass(list, key) < 0"));
+    assert!(!through("!pass(list, key)"));
+}
+
+#[test]
+fn a_converter_says_zero() {
+    let parsed = "if (!PyArg_ParseTuple(list, \"O&\", f, &rc)) return NULL;";
+    assert!(!is_told("", TELLS, parsed));
+    let said = of(
+        "if (i < 0) { PyErr_SetNone(PyExc_IndexError); return 0; }",
+        "return 1;",
+        parsed,
+    );
+    assert!(
+        said.contains("+    if (item == NULL) {\n+        return 0;"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_lookup_that_swallowed_its_errors_reports_them() {
+    insta::assert_snapshot!(all(
+        "static int find(PyObject *dict, PyObject *key, PyObject *list)
+{
+    PyObject *v = PyDict_GetItem(dict, key);
+    if (v == NULL)
+        return 0;
+    return PyList_Append(list, v);
+}
+PyObject *g(PyObject *dict, PyObject *list)
+{
+    if (!find(dict, Py_None, list))
+        return NULL;
+    Py_RETURN_NONE;
+}
+"
+    ), @"
+    @@
+     static int find(PyObject *dict, PyObject *key, PyObject *list)
+     {
+    -    PyObject *v = PyDict_GetItem(dict, key);
+    +    PyObject *v;
+    +    int result;
+    +    if (PyDict_GetItemRef(dict, key, &v) < 0) {
+    +        PyErr_WriteUnraisable(NULL);
+    +    }
+         if (v == NULL)
+             return 0;
+    -    return PyList_Append(list, v);
+    +    result = PyList_Append(list, v);
+    +    Py_DECREF(v);
+    +    return result;
+     }
+     PyObject *g(PyObject *dict, PyObject *list)
+    ");
+}
