@@ -434,7 +434,18 @@ fn told(files: &[(&str, &str)], options: &[&str]) -> (Vec<String>, String) {
 #[test]
 fn a_build_that_takes_the_files_of_the_folder_wants_a_look() {
     let c = "#include <Python.h>\n".to_owned() + &reader("first");
-    let with = |name: &str, text: &str| told(&[("src/m.c", &c), (name, text)], &[]).0;
+    let asked = |name: &str, text: &str, how: &str| {
+        told(&[("src/m.c", &c), (name, text)], &["--compat", how])
+    };
+    // A header, if it is to be one; else the file gets what it uses.
+    let with = |name: &str, text: &str| {
+        let (doubts, patch) = asked(name, text, "auto");
+        assert_eq!(doubts, [""; 0]);
+        let doubts = asked(name, text, "header").0;
+        let has_header = patch.contains("new file mode");
+        assert_eq!(has_header, doubts.is_empty(), "{patch}");
+        doubts
+    };
     let doubts = [
         with(
             "setup.py",
@@ -503,6 +514,10 @@ fn a_header_of_a_submodule_that_is_not_here_is_used() {
                  submodule?), has what this calls";
     assert_eq!(doubts, [doubt, doubt]);
     assert_eq!(safe, "");
+    let tree = Tree::new(&files.map(|(name, text)| (name, text.as_bytes())));
+    let ran = tree.ungil(&["diff", "--select", "UG1", "--min-python", "3.9"]);
+    let asked = format!("2 fixes ask for nothing but this: {doubt}\n");
+    assert!(ran.stderr.contains(&asked), "{ran:?}");
     let (_, patch) = told(&files, &["--unsafe-fixes"]);
     let added: Vec<&str> = patch
         .lines()
@@ -623,4 +638,218 @@ fn a_given_header_that_is_part_of_the_project_stays_where_it_is() {
     );
     let missing = tree.ungil(&["diff", "--compat-header", "no.h"]);
     assert_eq!(missing.status, 2, "{missing:?}");
+}
+
+/// Include folders of the Pythons of the machine, oldest first, and of the free-threaded one.
+fn all_headers() -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = pythons()
+        .iter()
+        .map(|python| headers(python).into())
+        .collect();
+    let home = std::env::var_os("HOME")
+        .map(PathBuf::from)
+        .unwrap_or_default();
+    let versions = fs::read_dir(home.join(".pyenv/versions"))
+        .into_iter()
+        .flatten();
+    for version in versions.flatten() {
+        let include = fs::read_dir(version.path().join("include"))
+            .into_iter()
+            .flatten();
+        found.extend(include.flatten().map(|folder| folder.path()));
+    }
+    found.retain(|folder| !folder.ends_with("python2.7"));
+    found.sort();
+    found
+}
+
+/// Writes the safe fixes for borrowed references into a tree with these files.
+fn migrated(files: &[(&str, &str)]) -> (Tree, String) {
+    let bytes = files.iter().map(|(name, text)| (*name, text.as_bytes()));
+    let tree = Tree::new(&bytes.collect::<Vec<_>>());
+    let select = ["--select", "UG1", "--min-python", "3.6"];
+    let ran = tree.ungil(&[&["migrate", "--allow-no-vcs"], &select[..]].concat());
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let again = tree.ungil(&[&["check"], &select[..]].concat());
+    assert_eq!(again.status, 0, "{again:?}");
+    (tree, ran.stderr)
+}
+
+/// Compiles the tree's `m.c` with the headers of every Python; a warning fails.
+fn compiles_everywhere(tree: &Tree) {
+    for include in all_headers() {
+        compile(tree.path(), &include, &["-Wno-cast-function-type"]);
+    }
+}
+
+/// What `text` has above the first function that is not `static inline`.
+fn head(text: &str) -> &str {
+    text.split("\nPyObject *").next().unwrap()
+}
+
+const GLOB: &str = "import glob\nsetup(depends=glob.glob('*.h'))\n";
+
+#[test]
+fn stand_ins_in_the_file_are_there_once_a_unit() {
+    let c = |name: &str, more: &str| format!("#include <Python.h>\n{more}\n{}", reader(name));
+    let main = c("first", "#include <string.h>\n#include \"b.c\"\n") + MORE;
+    let other = c("other", "").replace("    ", "\t").replace('\n', "\r\n");
+    let (tree, said) = migrated(&[("m.c", &main), ("b.c", &other), ("setup.py", GLOB)]);
+    insta::assert_snapshot!(head(&tree.text("m.c")), @r#"
+        #include <Python.h>
+        #include <string.h>
+
+        #if PY_VERSION_HEX < 0x030D00A4 && !defined(PyList_GetItemRef)
+        #  define PyList_GetItemRef compat_PyList_GetItemRef
+        static inline PyObject *
+        PyList_GetItemRef(PyObject *list, Py_ssize_t index)
+        {
+            PyObject *item = PyList_GetItem(list, index);
+            Py_XINCREF(item);
+            return item;
+        }
+        #endif
+
+        #if PY_VERSION_HEX < 0x030D00A1 && !defined(PyDict_GetItemRef)
+        #  define PyDict_GetItemRef compat_PyDict_GetItemRef
+        static inline int
+        PyDict_GetItemRef(PyObject *dict, PyObject *key, PyObject **result)
+        {
+            int pending = PyErr_Occurred() != NULL;
+            *result = PyDict_GetItemWithError(dict, key);
+            if (*result != NULL) {
+                Py_INCREF(*result);
+                return 1;
+            }
+            return !pending && PyErr_Occurred() ? -1 : 0;
+        }
+        #endif
+        #include "b.c"
+    "#);
+    insta::assert_snapshot!(head(&tree.text("b.c")).replace("\r\n", "^\n"), @"
+    #include <Python.h>^
+    ^
+    #if PY_VERSION_HEX < 0x030D00A4 && !defined(PyList_GetItemRef)^
+    #  define PyList_GetItemRef compat_PyList_GetItemRef^
+    static inline PyObject *^
+    PyList_GetItemRef(PyObject *list, Py_ssize_t index)^
+    {^
+    	PyObject *item = PyList_GetItem(list, index);^
+    	Py_XINCREF(item);^
+    	return item;^
+    }^
+    #endif^
+    ");
+    let told = said.lines().find(|line| line.contains("newer Pythons"));
+    assert_eq!(
+        told,
+        Some(
+            "What the changes use of newer Pythons is written into the C of 2 files, not into a \
+             new header: `setup.py` lists `*.h`, and may take the new `pyapi_compat.h`"
+        )
+    );
+    assert!(!tree.path().join("pyapi_compat.h").exists());
+    compiles_everywhere(&tree);
+}
+
+/// A package's own compatibility header, under a name of its own.
+const PORT: &str = "#ifndef PORT_H\n#define PORT_H\n#include <Python.h>\n\n\
+    #if PY_VERSION_HEX < 0x03090000\n\
+    #define Py_IS_TYPE(o, t) (Py_TYPE(o) == (t))\n#endif\n\n#endif\n";
+
+#[test]
+fn a_compatibility_header_under_another_name_gets_them() {
+    let c = "#include \"port.h\"\n".to_owned() + &reader("first");
+    let files = [("m.c", &*c), ("port.h", PORT), ("setup.py", GLOB)];
+    let (tree, said) = migrated(&files);
+    assert!(!tree.text("m.c").contains("#if"), "{}", tree.text("m.c"));
+    insta::assert_snapshot!(tree.text("port.h"), @r#"
+    #ifndef PORT_H
+    #define PORT_H
+    #include <Python.h>
+
+    #if PY_VERSION_HEX < 0x030D00A4 && !defined(PyList_GetItemRef)
+    #  define PyList_GetItemRef port_compat_PyList_GetItemRef
+    static inline PyObject *
+    PyList_GetItemRef(PyObject *list, Py_ssize_t index)
+    {
+        PyObject *item = PyList_GetItem(list, index);
+        Py_XINCREF(item);
+        return item;
+    }
+    #endif
+
+    #if PY_VERSION_HEX < 0x03090000
+    #define Py_IS_TYPE(o, t) (Py_TYPE(o) == (t))
+    #endif
+
+    #endif
+    "#);
+    assert!(
+        said.contains(
+            "What the changes use of newer Pythons is written into `port.h`, which is there for \
+             older ones"
+        ),
+        "{said}"
+    );
+    compiles_everywhere(&tree);
+    // Other packages include it, or it says nothing of versions: a header of its own.
+    let installed = PORT.replace("PORT_H", "H");
+    let elsewhere = c.replace("port.h", "include/port.h");
+    let (_, patch) = told(&[("m.c", &*elsewhere), ("include/port.h", &installed)], &[]);
+    assert!(patch.contains("+++ b/pyapi_compat.h"), "{patch}");
+    let plain = PORT.replace("PY_VERSION_HEX < 0x03090000", "1");
+    let (_, patch) = told(&[("m.c", &*c), ("port.h", &plain)], &[]);
+    assert!(patch.contains("+++ b/pyapi_compat.h"), "{patch}");
+}
+
+/// The item, or `None`, which then is a reference of its own as well.
+const CHOICE: &str = "PyObject *choice(PyObject *l)
+{
+    PyObject *v;
+    if (PyList_Size(l) > 0) {
+        v = PyList_GetItem(l, 0);
+        if (v == NULL)
+            return NULL;
+    }
+    else {
+        v = Py_None;
+    }
+    return PyObject_Str(v);
+}
+";
+
+/// How packages get `Py_NewRef` on Pythons before 3.10.
+const OWN: [&str; 2] = [
+    "#if PY_VERSION_HEX < 0x030A00A3\nstatic inline PyObject *\nPy_NewRef(PyObject *o)\n{\n    Py_INCREF(o);\n    \
+     return o;\n}\n#endif\n",
+    "#ifndef Py_NewRef\n#define Py_NewRef(o) (Py_INCREF(o), (o))\n#endif\n",
+];
+
+#[test]
+fn what_a_package_defines_itself_is_used() {
+    let c = |own: &str| format!("#include <Python.h>\n\n{own}\n{CHOICE}");
+    for own in OWN {
+        // Another file gets the stand-in by a header, which this one must not include.
+        let other = "#include <Python.h>\n".to_owned() + &CHOICE.replace("choice", "other");
+        let (tree, _) = migrated(&[("m.c", &c(own)), ("other.c", &other)]);
+        assert!(tree.text("m.c").contains("v = Py_NewRef(Py_None)"));
+        assert!(!tree.text("m.c").contains("pyapi"), "{}", tree.text("m.c"));
+        assert!(tree.text("other.c").contains("#include \"pyapi_compat.h\""));
+        compiles_everywhere(&tree);
+        fs::rename(tree.path().join("other.c"), tree.path().join("m.c")).unwrap();
+        compiles_everywhere(&tree);
+        // In a header that is read before.
+        let used = "#include \"own.h\"\n".to_owned() + CHOICE;
+        let header = format!("#include <Python.h>\n{own}");
+        let (tree, _) = migrated(&[("m.c", &used), ("own.h", &header)]);
+        assert!(!tree.text("own.h").contains("compat_Py_NewRef"));
+        compiles_everywhere(&tree);
+    }
+    let below = format!("#include <Python.h>\n\n{CHOICE}\n{}", OWN[0]);
+    let (doubts, _) = told(&[("m.c", &below)], &[]);
+    assert_eq!(
+        doubts,
+        ["`m.c` defines its own `Py_NewRef`, which must stand above its use here"]
+    );
 }

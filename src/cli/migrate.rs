@@ -49,7 +49,8 @@ pub(super) fn run(
         counted(changes.len(), "file", "files")
     ));
     plan.tell_of_errors(talk);
-    plan.tell_of_new_files(talk);
+    plan.tell_of_compat(talk);
+    plan.tell_of_questions(talk);
     plan.session.report_coverage(talk);
     if plan.session.settings.strict && plan.session.has_coverage_gap() {
         return Ok(Status::CoverageGap);

@@ -1,11 +1,14 @@
 //! What all fixes that the user wants make of the files, not yet written.
 
+use std::collections::BTreeSet;
+
 use super::args::AnalysisArgs;
 use super::changes::Changes;
 use super::session::Session;
 use super::talk::{Talk, counted};
 use crate::diff::FileChange;
 use crate::edit::{Conflict, EditSet, FixId};
+use crate::engine::Origin;
 use crate::rule::{Finding, Outcome};
 use crate::series::Part;
 
@@ -66,9 +69,9 @@ impl Plan {
         self.changes.list(&self.session)
     }
 
-    /// A header that the sources include and a source distribution leaves out breaks every
-    /// install from it.
-    pub(super) fn tell_of_new_files(&self, talk: &Talk) {
+    /// Says where older Pythons get what the changes use of newer ones. A header that the sources
+    /// include and a source distribution leaves out breaks every install from it.
+    pub(super) fn tell_of_compat(&self, talk: &Talk) {
         for file in self.changes.new_files() {
             let path = file.path.display();
             let from = match file.copied_from() {
@@ -78,6 +81,51 @@ impl Plan {
             talk.info(&format!(
                 "`{path}` is new, {from}: list it with what your source distribution packs"
             ));
+        }
+        let parts = self.parts();
+        let origins = &self.session.analysis.origins;
+        let origins = origins.of(parts.iter().map(|part| part.fix));
+        let (mut files, mut reason) = (BTreeSet::new(), None);
+        for (origin, needs) in origins {
+            match origin {
+                Origin::Header(path) => talk.info(&format!(
+                    "What the changes use of newer Pythons comes from `{}`",
+                    path.display()
+                )),
+                Origin::Grown(path) => talk.info(&format!(
+                    "What the changes use of newer Pythons is written into `{}`, which is there \
+                     for older ones",
+                    path.display()
+                )),
+                Origin::InFile { why } => {
+                    files.extend(needs.iter().map(|need| need.0));
+                    reason.get_or_insert(why);
+                }
+            }
+        }
+        if let Some(reason) = reason {
+            talk.info(&format!(
+                "What the changes use of newer Pythons is written into the C of {}, not into a \
+                 new header: {reason}",
+                counted(files.len(), "file", "files")
+            ));
+        }
+    }
+
+    /// Says what of older Pythons keeps several fixes waiting for one answer.
+    pub(super) fn tell_of_questions(&self, talk: &Talk) {
+        let analysis = &self.session.analysis;
+        for question in analysis.origins.questions() {
+            let asks = |finding: &&Finding| match &finding.outcome {
+                Outcome::Fix(fix) => fix.assumptions[..] == [question.clone()],
+                Outcome::Safe(_) | Outcome::Manual(_) => false,
+            };
+            let waiting = analysis.findings.iter().filter(asks).count();
+            if waiting > 1 {
+                talk.info(&format!(
+                    "{waiting} fixes ask for nothing but this: {question}"
+                ));
+            }
         }
     }
 
@@ -90,8 +138,9 @@ impl Plan {
                 counted(self.applied(), "fix", "fixes")
             ));
             self.tell_of_errors(talk);
-            self.tell_of_new_files(talk);
+            self.tell_of_compat(talk);
         }
+        self.tell_of_questions(talk);
     }
 
     /// A function that leaves where it went on before does something else than it did.

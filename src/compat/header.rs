@@ -66,6 +66,24 @@ pub fn with_uses(functions: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
     wanted
 }
 
+/// The names that the stand-in of `function` defines: its own, or those of macros.
+pub fn defined_with(function: &str) -> impl Iterator<Item = &'static str> {
+    let shim = SHIMS.iter().find(|shim| shim.name == function);
+    shim.into_iter().flat_map(|shim| {
+        let macros = shim.text.lines().filter_map(|line| {
+            let name = line.strip_prefix("#  define ")?;
+            name.split('(').next().filter(|name| *name != shim.name)
+        });
+        std::iter::once(shim.name).chain(macros)
+    })
+}
+
+/// All functions for which there are stand-ins.
+#[must_use]
+pub fn all_functions() -> BTreeSet<&'static str> {
+    SHIMS.iter().map(|shim| shim.name).collect()
+}
+
 /// Whether the header that packages take copies of has `function`, in a version of 2025 or later:
 /// it knows no mutexes, and neither what frames have nor exceptions as one object.
 #[must_use]
@@ -94,7 +112,7 @@ const LIMITED_PURPOSE: &str = "\
 ";
 
 /// The stand-ins rely on the GIL.
-const LIMITED_CHECK: &str = "
+const LIMITED_CHECK: &str = "\
 #if defined(Py_LIMITED_API) && defined(Py_GIL_DISABLED) && Py_LIMITED_API+0 < 0x030F0000
 #  error \"builds without the GIL need Py_LIMITED_API 0x030F0000 or newer, or none\"
 #endif
@@ -109,30 +127,43 @@ const LIMITED_CHECK: &str = "
 #[must_use]
 pub fn header(functions: &BTreeSet<&str>, style: Style<'_>) -> String {
     let Style { full, limited, .. } = style;
-    let prefix = prefix(style.stem);
-    let guard = format!("{}H", prefix.to_ascii_uppercase());
+    let guard = format!("{}H", prefix(style.stem).to_ascii_uppercase());
     let purpose = if limited { LIMITED_PURPOSE } else { PURPOSE };
     let mut text =
         format!("{COMPAT_MARK}{purpose}#ifndef {guard}\n#define {guard}\n\n#include <Python.h>\n");
     if let Some(full) = full {
         let _ = writeln!(text, "#include \"{full}\"");
     }
-    if limited {
-        text.push_str(LIMITED_CHECK);
-    }
-    for shim in SHIMS.iter().filter(|shim| functions.contains(shim.name)) {
+    for stand_in in stand_ins(functions, style) {
         text.push('\n');
-        if let (true, Limited::Adjusted(version, adjustment)) = (limited, &shim.limited) {
-            let hidden = below(*version);
-            let _ = write!(text, "#if {hidden}\n{adjustment}#endif\n");
-        }
-        let _ = writeln!(text, "#if {}", condition(shim, limited));
-        if !shim.text.starts_with('#') {
-            let _ = writeln!(text, "#  define {0} {prefix}{0}", shim.name);
-        }
-        let _ = writeln!(text, "{}#endif", shim.text);
+        text.push_str(&stand_in);
     }
     let _ = writeln!(text, "\n#endif /* {guard} */");
+    text
+}
+
+/// What stands for each of `functions` where the Python that is compiled for lacks it, after those
+/// that it uses. A second copy in the same translation unit is skipped.
+#[must_use]
+pub fn stand_ins(functions: &BTreeSet<&str>, style: Style<'_>) -> Vec<String> {
+    let prefix = prefix(style.stem);
+    let wanted = SHIMS.iter().filter(|shim| functions.contains(shim.name));
+    let check = style.limited.then(|| LIMITED_CHECK.to_owned());
+    let texts = wanted.map(|shim| stand_in(shim, &prefix, style.limited));
+    check.into_iter().chain(texts).collect()
+}
+
+fn stand_in(shim: &Shim, prefix: &str, limited: bool) -> String {
+    let mut text = String::new();
+    if let (true, Limited::Adjusted(version, adjustment)) = (limited, &shim.limited) {
+        let hidden = below(*version);
+        let _ = write!(text, "#if {hidden}\n{adjustment}#endif\n");
+    }
+    let _ = writeln!(text, "#if {}", condition(shim, limited));
+    if !shim.text.starts_with('#') {
+        let _ = writeln!(text, "#  define {0} {prefix}{0}", shim.name);
+    }
+    let _ = writeln!(text, "{}#endif", shim.text);
     text
 }
 

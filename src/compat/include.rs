@@ -52,6 +52,36 @@ pub fn include_below(
     layout.insert_line_after(place, &format!("#include \"{operand}\""))
 }
 
+/// The edits that write `stand_ins` into `file`, below the line of `place`, as the file is indented.
+#[must_use]
+pub fn written_below(
+    place: ByteOffset,
+    id: FileId,
+    file: &SourceFile,
+    tokens: &[Token],
+    stand_ins: &[String],
+) -> Vec<Edit> {
+    let layout = Layout::learn(id, file.bytes(), tokens);
+    let ending = layout.line_ending(place);
+    let written = |text: &String| {
+        let lines: Vec<String> = text.lines().map(|line| indented(&layout, line)).collect();
+        layout.insert_line_after(place, &format!("{ending}{}", lines.join(ending)))
+    };
+    stand_ins.iter().map(written).collect()
+}
+
+/// `line`, each four blanks in front of which are one step.
+fn indented(layout: &Layout<'_>, line: &str) -> String {
+    let text = line.trim_start();
+    let blanks = line.len() - text.len();
+    if !blanks.is_multiple_of(4) {
+        return line.to_owned();
+    }
+    let steps = 0..blanks / 4;
+    let indentation = steps.fold(Vec::new(), |outer, _| layout.step().deeper(&outer));
+    String::from_utf8_lossy(&indentation).into_owned() + text
+}
+
 /// The same above all that `file` has, but for comments that are not of the first of it. `None` if
 /// it has nothing.
 ///

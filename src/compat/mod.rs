@@ -1,11 +1,15 @@
 //! How fixes reach Pythons that lack the functions they call: through the compatibility header
-//! the package has, or through a small one of our own with just those functions.
+//! the package has, through a small one of our own with just those functions, or by what stands for
+//! them in the file that calls them.
 
 mod header;
 mod include;
 mod shims;
 
 pub use header::{
-    FULL_HEADER_NAME, HEADER_NAME, Style, Target, header, in_full, provided, with_uses,
+    FULL_HEADER_NAME, HEADER_NAME, Style, Target, all_functions, defined_with, header, in_full,
+    provided, stand_ins, with_uses,
 };
-pub use include::{Include, Places, include_above, include_below, operand, places, relative};
+pub use include::{
+    Include, Places, include_above, include_below, operand, places, relative, written_below,
+};

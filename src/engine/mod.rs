@@ -19,7 +19,7 @@ mod workspace;
 
 pub use abi3t::{Abi3t, ModuleAbi, Obstacle, ObstacleKind, abi3t};
 pub use config::{Compat, Config, GivenHeader};
-pub use needs::NewFile;
+pub use needs::{NewFile, Origin, Origins};
 pub use prove::{Bytes, open_findings, prove};
 pub use readiness::{Counted, Open, OpenKind};
 pub use whereabouts::{FunctionLines, LineKind, Whereabouts, lines_of, whereabouts};
@@ -56,6 +56,8 @@ pub struct Analysis {
     /// Files that fixes with [`crate::edit::Need`]s ask for, to be written with the first of
     /// them.
     pub new_files: Vec<NewFile>,
+    /// Where functions come from that not all supported Pythons have.
+    pub origins: Origins,
 }
 
 /// The coverage ledger: silence about a function that is not listed here means "looked at".
@@ -141,7 +143,7 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         if !config.alternatives {
             forget_alternatives(&mut findings);
         }
-        let new_files = needs::serve(package, config, &workspace, &mut findings);
+        let (new_files, origins) = needs::serve(package, config, &workspace, &mut findings);
         let validation = prove_all(&workspace, cx, &mut findings);
         let readiness = Readiness::new(cx, package, config);
         readiness.tell(&mut findings);
@@ -156,6 +158,7 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         Analysis {
             validation,
             new_files,
+            origins,
             coverage: coverage(package, cx.program, &build_files),
             modules,
             findings,

@@ -1,18 +1,13 @@
 //! What a build does with the folder of a header that comes in: whoever lists its files, copies or
 //! installs them, or names each of them for a source distribution, has to know of one more.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use tree_sitter::Node;
 
-use super::Header;
-use super::place::Placer;
 use crate::build::{BuildFile, BuildKind, Content, Python, Toml};
-use crate::edit::Fix;
 use crate::package::Package;
-use crate::source::FileId;
 
 /// What build files take of the tree.
 pub(super) struct Packing {
@@ -88,38 +83,42 @@ impl Packing {
         Self { taken }
     }
 
-    /// Lowers the confidence of `fix`, which includes the header of `placer` in `files`, where a
-    /// build has to know of it.
-    pub(super) fn doubt(&self, placer: &Placer<'_>, fix: &mut Fix, files: &BTreeSet<FileId>) {
-        let header = placer.header.path(placer.workspace);
-        let is_new = matches!(placer.header, Header::New(_));
+    /// What a build has to know of if `file` includes the header at `path` as `operand`.
+    pub(super) fn doubts(
+        &self,
+        path: &Path,
+        is_new: bool,
+        file: &Path,
+        operand: &str,
+    ) -> Vec<String> {
+        let mut doubts = Vec::new();
         if is_new {
-            self.doubt_header(header, fix);
+            self.doubt_header(path, &mut doubts);
         }
-        for id in files {
-            let path = placer.workspace.files.get(*id).path();
-            if !is_new && !placer.operand(*id).starts_with("..") {
-                continue;
-            }
-            let copied = self.takers(path, How::Copies).next();
-            if let Some(taken) = copied.filter(|taken| !is_new || !taken.takes(header)) {
-                fix.assume(format!(
-                    "`{}` copies or installs `{}` (`{}`), which then includes `{}`",
-                    taken.by.display(),
-                    path.display(),
-                    taken.pattern,
-                    placer.operand(*id)
-                ));
-            }
+        let copied = self.takers(file, How::Copies).next();
+        let copied = copied.filter(|_| is_new || operand.starts_with(".."));
+        if let Some(taken) = copied.filter(|taken| !is_new || !taken.takes(path)) {
+            doubts.push(format!(
+                "`{}` copies or installs `{}` (`{}`), which then includes `{operand}`",
+                taken.by.display(),
+                file.display(),
+                taken.pattern,
+            ));
         }
+        doubts
     }
 
-    fn doubt_header(&self, header: &Path, fix: &mut Fix) {
+    /// Whether a build copies or installs the file.
+    pub(super) fn copies(&self, file: &Path) -> bool {
+        self.takers(file, How::Copies).next().is_some()
+    }
+
+    fn doubt_header(&self, header: &Path, doubts: &mut Vec<String>) {
         let shown = header.display();
         for (how, does) in [(How::Lists, "lists"), (How::Copies, "copies or installs")] {
             if let Some(taken) = self.takers(header, how).next() {
                 let (by, pattern) = (taken.by.display(), &taken.pattern);
-                fix.assume(format!(
+                doubts.push(format!(
                     "`{by}` {does} `{pattern}`, and may take the new `{shown}`"
                 ));
             }
@@ -133,7 +132,7 @@ impl Packing {
             && self.takers(header, How::Packs).next().is_none()
         {
             let by = taken.by.display();
-            fix.assume(format!(
+            doubts.push(format!(
                 "`{by}` names each header, and must name the new `{shown}`"
             ));
         }

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use rustc_hash::FxHashSet;
-
+use super::defined::in_units;
 use super::supply::{Source, copy};
 use super::{Header, Wanted};
 use crate::capi;
@@ -116,17 +115,9 @@ impl Stock<'_> {
 
     /// The first `pythoncapi_compat.h` that `file` includes, or one that it is included by. One
     /// that is not there counts for all files: it is the package's own all the same.
-    fn included(&self, file: FileId) -> Option<Source> {
+    pub(super) fn included(&self, file: FileId) -> Option<Source> {
         let includes = &self.workspace.includes;
-        let mut units = FxHashSet::default();
-        let mut reached = FxHashSet::default();
-        let mut waiting = vec![file];
-        while let Some(unit) = waiting.pop() {
-            if units.insert(unit) {
-                includes.reach(unit, &mut reached);
-                waiting.extend(includes.includers(unit).iter().map(|by| by.file));
-            }
-        }
+        let reached = in_units(includes, file);
         let mut headers = self.package.compat_headers.iter().copied();
         if let Some(header) = headers.find(|header| reached.contains(header)) {
             return Some(Source::There(header));

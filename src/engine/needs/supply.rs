@@ -1,10 +1,15 @@
-//! Which header gives a file the functions that old Pythons lack: one that the user points at, or
-//! the package's own `pythoncapi_compat.h`, as far as these have them, else a small one of ours.
+//! Where a file gets the functions that old Pythons lack: from a header that the user points at, or
+//! the package's own `pythoncapi_compat.h`, as far as these have them; by what is written into
+//! another compatibility header of the package, a small one of ours, or the file itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use super::defined::Defined;
+use super::grown::grown;
 use super::new_file::{Contents, NewFile, Text};
+use super::ours::Ours;
+use super::packing::Packing;
 use super::stock::Stock;
 use super::{Header, Wanted};
 use crate::compat::{self, HEADER_NAME};
@@ -12,75 +17,139 @@ use crate::source::FileId;
 
 /// The headers of a run.
 pub(super) struct Supply {
-    /// Those with all newer functions, and what each gives to whom.
-    full: Vec<(Header, BTreeSet<Wanted>)>,
-    /// Ours, for all the rest.
-    own: Option<Header>,
-    /// The place in `full` of the header that ours includes.
+    /// Each with what it gives to whom.
+    shares: Vec<Share>,
+    /// The place in `shares` of ours, and of the header that it includes.
+    own: Option<usize>,
     behind: Option<usize>,
+    /// What stands against ours, by the file that includes it.
+    doubts: BTreeMap<FileId, Vec<String>>,
 }
 
+/// A header, and what it gives to whom.
+pub(super) type Share = (Header, BTreeSet<Wanted>);
+
 impl Supply {
-    pub(super) fn new(stock: &Stock<'_>, wanted: &BTreeSet<Wanted>) -> Self {
+    pub(super) fn new(
+        stock: &Stock<'_>,
+        (packing, defined): (&Packing, &Defined<'_>),
+        wanted: &BTreeSet<Wanted>,
+    ) -> Self {
         let mut full: BTreeMap<Source, BTreeSet<Wanted>> = BTreeMap::new();
         let mut rest = wanted.clone();
-        for file in wanted.iter().map(|need| need.0).collect::<BTreeSet<_>>() {
+        for file in files(wanted) {
             let own = wanted.iter().filter(|need| need.0 == file);
             for (source, given) in stock.sources(file, own) {
                 rest.retain(|need| !given.contains(need));
                 full.entry(source).or_default().extend(given);
             }
         }
+        let ours = Ours {
+            stock,
+            packing,
+            defined,
+        };
+        let mut written = into_headers(&ours, &mut rest);
+        let (in_files, mut doubts) = ours.divided(&mut rest);
+        written.extend(in_files);
         let completed = stock.completed(&rest, full.keys());
         let sources: Vec<Source> = full.keys().cloned().collect();
-        let mut full: Vec<(Header, BTreeSet<Wanted>)> = full
-            .into_iter()
-            .map(|(source, given)| (stock.header(&source, &given, wanted), given))
-            .collect();
+        let header = |(source, given): (Source, BTreeSet<Wanted>)| {
+            (stock.header(&source, &given, wanted), given)
+        };
+        let mut shares: Vec<Share> = full.into_iter().map(header).collect();
+        ours.doubt_copies(&shares, &mut doubts);
         let behind = completed.as_ref().map(|source| {
             let at = sources.iter().position(|other| other == source);
             at.unwrap_or_else(|| {
-                let header = stock.header(source, &rest, wanted);
-                full.push((header, BTreeSet::new()));
-                full.len() - 1
+                shares.push((stock.header(source, &rest, wanted), BTreeSet::new()));
+                shares.len() - 1
             })
         });
         let own = (!rest.is_empty()).then(|| {
-            let behind = behind.map(|at| &full[at].0);
-            own_header(stock, &rest, completed.as_ref(), behind)
+            let behind = behind.map(|at| &shares[at].0);
+            let header = own_header(stock, &rest, completed.as_ref(), behind);
+            shares.push((header, rest));
+            shares.len() - 1
         });
-        Self { full, own, behind }
+        shares.extend(written);
+        Self {
+            shares,
+            own,
+            behind,
+            doubts,
+        }
     }
 
-    /// The headers that serve `wanted`, and the files to include them in.
-    pub(super) fn of(&self, wanted: &BTreeSet<Wanted>) -> Vec<(&Header, BTreeSet<FileId>)> {
-        let mut rest = wanted.clone();
-        for (_, given) in &self.full {
-            rest.retain(|need| !given.contains(need));
-        }
-        let by_own: BTreeSet<FileId> = rest.iter().map(|need| need.0).collect();
-        let full = self.full.iter().enumerate().map(|(at, (header, given))| {
-            let files = wanted.intersection(given).map(|need| need.0);
+    /// The headers that serve `wanted`, and what each gives.
+    pub(super) fn of(&self, wanted: &BTreeSet<Wanted>) -> Vec<(&Header, BTreeSet<Wanted>)> {
+        let given = |at: usize| wanted.intersection(&self.shares[at].1).copied();
+        let by_own: BTreeSet<FileId> = self
+            .own
+            .into_iter()
+            .flat_map(given)
+            .map(|need| need.0)
+            .collect();
+        let shares = self.shares.iter().enumerate().map(|(at, (header, _))| {
             // Ours brings the one that it is behind.
-            let brought = |file: &FileId| self.behind == Some(at) && by_own.contains(file);
-            (header, files.filter(|file| !brought(file)).collect())
+            let brought = |need: &Wanted| self.behind == Some(at) && by_own.contains(&need.0);
+            (header, given(at).filter(|need| !brought(need)).collect())
         });
-        let mut served: Vec<(&Header, BTreeSet<FileId>)> = full.collect();
-        if let Some(own) = &self.own {
-            served.push((own, by_own));
-        }
-        served
+        shares.collect()
+    }
+
+    pub(super) fn shares(&self) -> &[Share] {
+        &self.shares
+    }
+
+    /// What stands against `header` in `file`.
+    pub(super) fn doubts(&self, header: &Header, file: FileId) -> &[String] {
+        let is_ours = matches!(header, Header::New(_) | Header::Own(..));
+        let doubts = self.doubts.get(&file).filter(|_| is_ours);
+        doubts.map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn all_doubts(&self) -> impl Iterator<Item = &String> {
+        self.doubts.values().flatten()
     }
 
     /// The headers to be written.
     pub(super) fn new_files(self) -> Vec<NewFile> {
-        let headers = self.full.into_iter().map(|full| full.0).chain(self.own);
+        let headers = self.shares.into_iter().map(|share| share.0);
         let new = headers.filter_map(|header| match header {
             Header::New(file) => Some(file),
-            Header::Full(_) | Header::Unseen { .. } | Header::Own(..) => None,
+            _ => None,
         });
         new.collect()
     }
+}
+
+pub(super) fn files(wanted: &BTreeSet<Wanted>) -> BTreeSet<FileId> {
+    wanted.iter().map(|need| need.0).collect()
+}
+
+/// Moves out of `rest` what goes into other compatibility headers of the package.
+fn into_headers(ours: &Ours<'_>, rest: &mut BTreeSet<Wanted>) -> Vec<Share> {
+    if ours.stock.existing().is_some() {
+        return Vec::new();
+    }
+    let grown = grown(ours.stock, (ours.packing, ours.defined), &files(rest));
+    let headers: BTreeSet<FileId> = grown.values().copied().collect();
+    let shares = headers.into_iter().map(|header| {
+        let given = taken(rest, |need| grown.get(&need.0) == Some(&header));
+        (Header::Grown(header), given)
+    });
+    shares.collect()
+}
+
+/// Moves what `is_wanted` out of `rest`.
+pub(super) fn taken(
+    rest: &mut BTreeSet<Wanted>,
+    is_wanted: impl Fn(&Wanted) -> bool,
+) -> BTreeSet<Wanted> {
+    let (taken, kept) = std::mem::take(rest).into_iter().partition(is_wanted);
+    *rest = kept;
+    taken
 }
 
 /// Where functions may come from.
@@ -96,7 +165,7 @@ pub(super) enum Source {
 }
 
 /// Ours for `rest`, which completes `behind`.
-fn own_header(
+pub(super) fn own_header(
     stock: &Stock<'_>,
     rest: &BTreeSet<Wanted>,
     completed: Option<&Source>,
