@@ -256,6 +256,52 @@ fn statistics_count_every_function_wherever_they_are_shown() {
 }
 
 #[test]
+fn variables_that_one_pair_of_functions_writes_are_one_finding_and_count_each() {
+    let text = |first: &str| {
+        format!(
+            "\
+#include <Python.h>
+static int one;{first}
+static int two;
+static int three;
+static int four;
+static void start(int n) {{ one = n; two = n; three = n; four = n; }}
+static void stop(void) {{ one = 0; two = 0; three = 0; four = 0; }}
+static PyObject *go(PyObject *self, PyObject *x) {{ start(3); stop(); return Py_NewRef(x); }}
+static PyMethodDef methods[] = {{{{\"go\", go, METH_O, NULL}}, {{NULL, NULL, 0, NULL}}}};
+static struct PyModuleDef def = {{PyModuleDef_HEAD_INIT, \"m\", NULL, -1, methods}};
+PyMODINIT_FUNC PyInit_m(void) {{ return PyModule_Create(&def); }}
+"
+        )
+    };
+    let told = |text: &str| {
+        let tree = Tree::new(&[("m.c", text)]);
+        let concise = ["check", "--select", "UG503", "--output-format", "concise"];
+        let lines = tree.run(&concise).stdout;
+        let json = tree.run(&["check", "--select", "UG503", "--output-format", "json"]);
+        let found: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+        let notes = found[0]["notes"].as_array().unwrap().len();
+        let open = tree.run(&["check"]).stderr;
+        let open = open.lines().last().unwrap().to_owned();
+        format!(
+            "{lines}{} finding with {notes} places\n{open}",
+            found.as_array().unwrap().len()
+        )
+    };
+    insta::assert_snapshot!(told(&text("")), @"
+    m.c:2:12: UG503 shared-static-variable: 4 static variables are written by the same functions while other threads may use them: `one`, `two`, `three` and 1 more [manual: set all of them while the module is made, keep them in its state, or hold one `PyMutex` where they are written and around each use]
+    1 finding with 5 places
+    Module `m` is not ready: 4 static variables
+    ");
+    // One that a comment silences counts no more, and hides no other.
+    insta::assert_snapshot!(told(&text("  /* ungil: ignore[UG503] read by one thread */")), @"
+    m.c:3:12: UG503 shared-static-variable: 3 static variables are written by the same functions while other threads may use them: `two`, `three`, `four` [manual: set all of them while the module is made, keep them in its state, or hold one `PyMutex` where they are written and around each use]
+    1 finding with 4 places
+    Module `m` is not ready: 3 static variables
+    ");
+}
+
+#[test]
 fn findings_as_json_are_a_list() {
     let ran = Tree::new(&[("m.c", "")]).run(&["check", "--output-format", "json"]);
     assert_eq!(ran.stdout, "[]\n");

@@ -1,5 +1,7 @@
 //! `ungil check`: findings for people and programs; writes no source.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::Status;
 use super::args::CheckArgs;
 use super::baseline::Baseline;
@@ -13,8 +15,8 @@ use crate::edit::Confidence;
 use crate::engine::{Declared, ModuleStatus};
 use crate::package::unread_callers;
 use crate::render::{Named, OutputFormat, Results, Silence, render, statistics};
-use crate::rule::{Finding, Outcome, fingerprints};
-use crate::source::FileId;
+use crate::rule::{Finding, Outcome, fingerprints, fold};
+use crate::source::{ByteSpan, FileId};
 
 pub(super) fn run(args: &CheckArgs, talk: &Talk, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let session = Session::counting(&args.analysis, ledger(args), talk)?;
@@ -31,13 +33,16 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk, interrupt: &Interrupt) -> anyho
             silenced,
         })
         .collect();
-    named.sort_by_key(|named| {
-        let finding = named.finding;
-        (finding.file, finding.span, finding.rule.code)
-    });
+    named.sort_by_key(place);
     narrow(args, &session, &mut named, talk)?;
     let open = named.iter().copied();
     let open: Vec<Named<'_>> = open.filter(|named| named.silenced.is_none()).collect();
+    let findings: Vec<&Finding> = open.iter().map(|named| named.finding).collect();
+    let folds = fold(&session.package.files, &findings);
+    let open = folded(&open, &folds);
+    let silenced = named.iter().filter(|named| named.silenced.is_some());
+    let mut named: Vec<Named<'_>> = open.iter().chain(silenced).copied().collect();
+    named.sort_by_key(place);
     let written = match args.output_format {
         OutputFormat::Sarif => &named,
         _ => &open,
@@ -64,6 +69,30 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk, interrupt: &Interrupt) -> anyho
     } else {
         Status::Findings
     })
+}
+
+fn place(named: &Named<'_>) -> (FileId, ByteSpan, &'static str) {
+    let finding = named.finding;
+    (finding.file, finding.span, finding.rule.code)
+}
+
+/// The findings with one in place of all that have one cause, under the name of the first of them.
+fn folded<'a>(
+    open: &[Named<'a>],
+    folds: &'a BTreeMap<usize, (Finding, Vec<usize>)>,
+) -> Vec<Named<'a>> {
+    let told: BTreeSet<usize> = folds.values().flat_map(|(_, all)| all).copied().collect();
+    let each = open.iter().enumerate().filter_map(|(at, named)| {
+        let finding = match folds.get(&at) {
+            Some((finding, _)) => finding,
+            None if told.contains(&at) => return None,
+            None => named.finding,
+        };
+        Some(Named { finding, ..*named })
+    });
+    let mut folded: Vec<Named<'_>> = each.collect();
+    folded.sort_by_key(place);
+    folded
 }
 
 /// All findings of a run; those that are silenced count for the names of the others, which so stay

@@ -99,9 +99,13 @@ impl Cx<'_> {
             return None;
         }
         match contents {
-            Contents::Fixed => Some(format!(
-                "is set only while `{made}()` builds the object, and what it holds never changes"
-            )),
+            Contents::Fixed => {
+                let build = if makers.len() == 1 { "builds" } else { "build" };
+                Some(format!(
+                    "is set only while `{made}()` {build} the object, and what it holds never \
+                     changes"
+                ))
+            }
             Contents::Grows => self.grows(name, &made),
         }
     }
@@ -161,14 +165,56 @@ impl Cx<'_> {
         if contents == Contents::Grows {
             return self.additions(flow, point).is_some();
         }
-        // While the object is built its container is filled.
-        let limit = if self.is_being_built(flow, place, point) {
-            Use::Change
-        } else {
-            Use::Read
+        // While the object is built its container is filled, if no other object has it.
+        let is_own = self.is_being_built(flow, place, point) && !self.may_be_a_copy(flow, place);
+        let limit = if is_own { Use::Change } else { Use::Read };
+        let uses = self.uses_above(flow, Root::Step(point), limit, DEPTH);
+        uses.into_iter()
+            .all(|at| self.is_copied_to_new(flow, place, at))
+    }
+
+    /// Whether the field of a new object may hold what the same field of another holds, put there by
+    /// this function or by the one that made the object.
+    fn may_be_a_copy(&self, flow: &Flow<'_>, place: &Place) -> bool {
+        let Some(name) = last_field(place) else {
+            return true;
         };
-        self.uses_above(flow, Root::Step(point), limit, DEPTH)
-            .is_empty()
+        let copies = flow.instrs().any(|(_, instr)| match &instr.kind {
+            InstrKind::Store { place, value } if mentions(place, name) => {
+                let mut origins = flow.origins(value).into_iter();
+                origins.any(|origin| matches!(origin, Origin::Field(..)))
+            }
+            _ => false,
+        });
+        let Base::Deref(object) = &place.base else {
+            return true;
+        };
+        let makers = flow.origins(object);
+        let mut makers = makers.iter().filter_map(|origin| match origin {
+            Origin::Call(made) => flow.call(*made)?.0,
+            _ => None,
+        });
+        copies || makers.any(|maker| self.sets(maker, name, DEPTH))
+    }
+
+    /// Whether the function, or one that it calls, may set the field.
+    fn sets(&self, function: &str, field: &str, depth: u32) -> bool {
+        self.definitions(function).any(|item| {
+            let Some(flow) = self.flow(item).filter(|_| depth > 0) else {
+                return true;
+            };
+            let points = flow.instrs().map(|(point, _)| point);
+            let mut called = points.filter_map(|point| flow.call(point)?.0);
+            self.has_word(flow.item, field) || called.any(|name| self.sets(name, field, depth - 1))
+        })
+    }
+
+    /// Whether the step gives what the field holds to the same field of a new object, which then
+    /// changes it as little: `copy->table = Py_NewRef(self->table);`.
+    fn is_copied_to_new(&self, flow: &Flow<'_>, from: &Place, at: Point) -> bool {
+        let stored = flow.cfg.instr(at).map(|instr| &instr.kind);
+        matches!(stored, Some(InstrKind::Store { place, .. })
+            if last_field(place) == last_field(from) && self.is_being_built(flow, place, at))
     }
 
     fn is_good_write(
@@ -181,8 +227,12 @@ impl Cx<'_> {
     ) -> bool {
         self.is_being_built(flow, place, point)
             && flow.origins(value).iter().all(|origin| {
-                let Origin::Call(made) = origin else {
-                    return false;
+                let made = match origin {
+                    Origin::Call(made) => made,
+                    Origin::Field(name, _) => {
+                        return contents == Contents::Fixed && last_field(place) == Some(name);
+                    }
+                    _ => return false,
                 };
                 match flow.call(*made) {
                     // What it gets there counts as well.
@@ -213,13 +263,41 @@ impl Cx<'_> {
         !origins.is_empty()
             && origins.iter().all(|origin| match origin {
                 Origin::Call(made) => {
-                    is_allocation(flow, *made)
+                    self.makes_object(flow, *made, DEPTH)
                         && self
                             .shared_at(flow, Root::Step(*made), point, Until::Site, DEPTH)
                             .is_none()
                 }
                 _ => false,
             })
+    }
+
+    /// Whether the step makes a new object: `type->tp_alloc(type, 0)`, `PyObject_New(…)`, or a
+    /// function of the package that does and gives it to nobody but by `return`.
+    fn makes_object(&self, flow: &Flow<'_>, point: Point, depth: u32) -> bool {
+        let name = match flow.call(point) {
+            Some((Some(name), _)) => name,
+            Some((None, _)) => return flow.called_field(point) == Some("tp_alloc"),
+            None => return false,
+        };
+        let mut definitions = self.definitions(name).peekable();
+        if depth == 0 || definitions.peek().is_none() {
+            return allocates(name);
+        }
+        definitions.all(|item| {
+            let Some(flow) = self.flow(item) else {
+                return false;
+            };
+            let mut values = flow.returns().flat_map(|(_, value)| flow.origins(value));
+            values.all(|origin| {
+                let Origin::Call(made) = origin else {
+                    return false;
+                };
+                let uses = self.uses_above(flow, Root::Step(made), Use::Change, depth - 1);
+                let is_given = uses.iter().any(|at| flow.cfg.instr(*at).is_some());
+                !is_given && self.makes_object(flow, made, depth - 1)
+            })
+        })
     }
 
     /// Whether the function only runs where its object ends.
@@ -255,13 +333,4 @@ pub(super) fn mentions(place: &Place, name: &str) -> bool {
 
 fn is_address_of(operand: &Operand, field: &str) -> bool {
     matches!(operand, Operand::AddressOf(place) if mentions(place, field))
-}
-
-/// Whether the step makes a new object: `type->tp_alloc(type, 0)`, `PyObject_New(…)`.
-fn is_allocation(flow: &Flow<'_>, point: Point) -> bool {
-    match flow.call(point) {
-        Some((Some(name), _)) => allocates(name),
-        Some((None, _)) => flow.called_field(point) == Some("tp_alloc"),
-        None => false,
-    }
 }

@@ -15,6 +15,7 @@ declare_rule! {
     /// functions that run after import: counters, options, hooks, free lists, tables, static
     /// types, references that are replaced. One finding names the variable and the places that
     /// write it; a function that keeps four or more numbers or structs static gets one for all.
+    /// Three or more variables of a file that the same functions write are shown as one.
     ///
     /// Variables that are only written while the module is made or taken down, `const` and
     /// thread-local data, atomics and locks are fine and not named. Neither is a variable whose

@@ -155,3 +155,69 @@ fn an_object_that_another_struct_is_laid_over() {
     insta::assert_snapshot!(with_structs(&cast), @"get: shared, `self->table`, a field that other threads can reach");
     insta::assert_snapshot!(with_structs("void look(Sub *s) { PyDict_Size(((Foo *)s)->table); }"), @"get: FrozenField, `self->table` is set only while `new()` builds the object, and what it holds never changes");
 }
+
+/// The same type with its object made by a helper, whose body is `body`.
+fn made_by(body: &str) -> String {
+    let helper = format!("static Foo *make(PyTypeObject *type) {{ {body} }}\n");
+    of(&(helper + &NEW.replace("(Foo *)type->tp_alloc(type, 0)", "make(type)")))
+}
+
+#[test]
+fn an_object_that_a_helper_makes_is_being_built() {
+    let body = "Foo *self = (Foo *)type->tp_alloc(type, 0); if (!self) return NULL; self->n = 0; return self;";
+    insta::assert_snapshot!(made_by(body), @"
+    get: FrozenField, `self->table` is set only while `new()` builds the object, and what it holds never changes
+    ");
+    for body in [
+        "Foo *self = (Foo *)type->tp_alloc(type, 0); last = self; return self;",
+        "if (pool) return pool; return (Foo *)type->tp_alloc(type, 0);",
+        "return find(type);",
+    ] {
+        assert_eq!(
+            made_by(body).trim(),
+            "get: shared, `self->table`, a field that other threads can reach"
+        );
+    }
+}
+
+#[test]
+fn a_new_object_may_share_what_another_has() {
+    let copy = |store: &str| {
+        with(&format!(
+            "static PyObject *copy(Foo *old, PyObject *unused) {{
+    Foo *self = (Foo *)T.tp_alloc(&T, 0);
+    if (self == NULL) return NULL;
+    Py_XINCREF(old->table);
+    {store}
+    return (PyObject *)self;
+}}
+"
+        ))
+    };
+    insta::assert_snapshot!(copy("self->table = old->table;"), @"
+    get: FrozenField, `self->table` is set only while `copy()` and `new()` build the object, and what it holds never changes
+    ");
+    let shared = "get: shared, `self->table`, a field that other threads can reach";
+    for store in [
+        "self->other = old->table;",
+        "old->table = self->table;",
+        "last = self; self->table = old->table;",
+        "self->table = old->table; PyDict_SetItem(self->table, unused, unused);",
+    ] {
+        assert_eq!(copy(store).trim(), shared, "{store}");
+    }
+    // What a helper shares nobody fills.
+    let filled = |body: &str| {
+        with(&format!(
+            "static Foo *copied(Foo *old) {{ {body} return self; }}
+static PyObject *more(Foo *old, PyObject *k) {{
+    Foo *self = copied(old);
+    PyDict_SetItem(self->table, k, k);
+    return (PyObject *)self;
+}}
+"
+        ))
+    };
+    let body = "Foo *self = (Foo *)T.tp_alloc(&T, 0); self->table = ";
+    assert_eq!(filled(&format!("{body} old->table;")).trim(), shared);
+}

@@ -19,6 +19,9 @@ const NEGATIONS: &[&str] = &[
 /// of it, `None` if it has none. `names` may occur in such sentences: variables and functions.
 pub(in crate::strong) fn without_borrowed(comment: &str, names: &[&str]) -> Option<String> {
     let (open, body, close) = marks(comment);
+    if is_lint_mark(body) {
+        return Some(String::new());
+    }
     let sentences: Vec<&str> = sentences(body).collect();
     let is_plain = |sentence: &&str| is_plain(sentence, names);
     if !sentences
@@ -37,6 +40,16 @@ pub(in crate::strong) fn without_borrowed(comment: &str, names: &[&str]) -> Opti
     }
     let is_one_line = !comment.trim_end().contains('\n');
     is_one_line.then(|| format!("{open}{}{close}", closed(rest.concat().trim_end(), body)))
+}
+
+/// Whether a comment is nothing but a mark for a linter that looks for borrowed references, as
+/// numpy writes them: `noqa: borrowed-ref OK`, `noqa: borrowed-ref - manual fix needed`.
+fn is_lint_mark(body: &str) -> bool {
+    let rest = body.strip_prefix("noqa: borrowed-ref");
+    rest.is_some_and(|rest| {
+        let rest = rest.trim_start_matches([' ', '-', ':']);
+        matches!(rest.trim_end_matches('.'), "" | "OK" | "manual fix needed")
+    })
 }
 
 /// What is left of `body`, with its end where only a `;` parted it from what went.
@@ -175,6 +188,8 @@ mod tests {
         gone("/*no decref as we borrowed it*/");
         gone("/* PyDict_GetItem gives a borrowed reference. Own it. */");
         gone("/* GetItem returns a\n * borrowed reference */");
+        gone("// noqa: borrowed-ref OK");
+        gone("/* noqa: borrowed-ref - manual fix needed */");
     }
 
     #[test]
@@ -194,6 +209,8 @@ mod tests {
         kept("/* value is borrowed */");
         kept("/* a new reference */");
         kept("/* Check the cache.\n Borrowed. */");
+        kept("// noqa: borrowed-ref OK, the lock of the registry is held");
+        kept("// noqa: E501");
     }
 
     #[test]

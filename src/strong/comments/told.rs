@@ -23,6 +23,13 @@ static FORBIDDEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&pattern).expect("the pattern is right")
 });
 
+/// How they deny that the reference is the caller's.
+static DENIED: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern =
+        r"\b(?<denied>[Dd]oes(?:n't| not)[\s*]+return)[\s*]+a[\s*]+(?:new|strong)[\s*]+ref";
+    Regex::new(pattern).expect("the pattern is right")
+});
+
 /// Makes the comment right above a function say `new` where it said `borrowed`.
 ///
 /// ```c
@@ -49,7 +56,16 @@ pub(in crate::strong) fn edits(cx: &PackageCx<'_>, item: ItemId) -> Vec<Edit> {
         let found = memchr::memmem::find_iter(text, said);
         found.map(move |start| (start + at..start + at + 8, "new"))
     });
-    let mut words: Vec<(Range<usize>, &str)> = words.collect();
+    let denied = DENIED.captures_iter(text).filter_map(|found| {
+        let denied = found.name("denied")?;
+        let returns = if denied.as_bytes().starts_with(b"D") {
+            "Returns"
+        } else {
+            "returns"
+        };
+        Some((denied.range(), returns))
+    });
+    let mut words: Vec<(Range<usize>, &str)> = words.chain(denied).collect();
     if !words.is_empty() {
         words.extend(FORBIDDEN.captures_iter(text).flat_map(|found| {
             let told = [("do", ""), ("not", ""), ("need", "must")];

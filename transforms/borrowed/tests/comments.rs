@@ -53,6 +53,31 @@ fn comments_that_call_the_reference_borrowed_go() {
 }
 
 #[test]
+fn marks_for_a_linter_go_with_the_call() {
+    insta::assert_snapshot!(int(
+        r#"
+    PyObject *w = PyList_GetItem(list, i);  // noqa: borrowed-ref - manual fix needed
+    if (w == NULL)
+        return -1;
+    i = use(w);
+    return i;
+"#
+    ), @"
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *w = PyList_GetItem(list, i);  // noqa: borrowed-ref - manual fix needed
+        +    PyObject *w = PyList_GetItemRef(list, i);
+             if (w == NULL)
+                 return -1;
+             i = use(w);
+        +    Py_DECREF(w);
+             return i;
+         }
+        ");
+}
+
+#[test]
 fn so_do_those_beside_the_uses_of_the_variable() {
     insta::assert_snapshot!(int(
         r#"

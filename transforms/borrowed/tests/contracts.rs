@@ -125,6 +125,44 @@ static int test(PyObject *key)
 }
 
 #[test]
+fn a_comment_that_denies_a_new_reference_is_put_right() {
+    insta::assert_snapshot!(run("
+/* Does not return a new reference. */
+static PyObject *
+find(PyObject *key)
+{
+    return PyDict_GetItemWithError(cache, key);
+}
+
+static int test(PyObject *key)
+{
+    return find(key) != NULL;
+}
+"), @"
+        @@
+        -/* Does not return a new reference. */
+        +/* Returns a new reference. */
+         static PyObject *
+         find(PyObject *key)
+         {
+        -    return PyDict_GetItemWithError(cache, key);
+        +    PyObject *value;
+        +    (void)PyDict_GetItemRef(cache, key, &value);
+        +    return value;
+         }
+         
+         static int test(PyObject *key)
+         {
+        -    return find(key) != NULL;
+        +    PyObject *value = find(key);
+        +    int result = value != NULL;
+        +    Py_XDECREF(value);
+        +    return result;
+         }
+        ");
+}
+
+#[test]
 fn an_item_of_a_list_or_a_tuple() {
     insta::assert_snapshot!(run("
 static PyObject *item(PyObject *v, Py_ssize_t i, int which)
