@@ -207,6 +207,25 @@ impl CallEffects<'_> {
     }
 }
 
+/// The objects of which an expression asks how many references there are: one more would show.
+///
+/// ```c
+/// if (v->ob_refcnt == 1)       if (Py_REFCNT(v) == 1)       if (is_alone(v))
+/// ```
+#[must_use]
+pub fn counts_asked(tree: &Tree, expr: ExprId, package: &dyn Package) -> Vec<ExprId> {
+    match &tree.expr(expr).kind {
+        ExprKind::Member { base, field, .. } if &**field == "ob_refcnt" => vec![*base],
+        ExprKind::Call { args, .. } => {
+            let effects = effects_at(tree, expr, package);
+            let counts = |at: usize| effects.as_ref().is_some_and(|it| it.counts_references(at));
+            let asked = args.iter().enumerate().filter(|(at, _)| counts(*at));
+            asked.map(|(_, &arg)| arg).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// What becomes of the argument that a unit of a format stands for. There is none for an argument too
 /// many.
 fn of_unit(unit: Option<&Built>) -> Count {

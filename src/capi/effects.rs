@@ -30,9 +30,9 @@ pub struct Effects {
     pub noreturn: bool,
     /// What it does if its first argument is `NULL`; `None` if that is not known.
     pub on_null: Option<OnNull>,
-    /// The argument whose pointer is used after the call, without a reference to what it points
+    /// The arguments whose pointers are used after the call, without a reference to what they point
     /// into: `PyMemoryView_FromMemory(text, …)`.
-    pub keeps: Option<u8>,
+    pub keeps: Vec<u8>,
     /// It looks at the reference count of its first argument, or does something else if there is
     /// another reference to it than the caller's.
     pub looks_at_count: bool,
@@ -244,8 +244,8 @@ pub fn raises_for_null(name: &str) -> bool {
 /// a reference to what the pointer leads into; functions of the C library included.
 #[must_use]
 pub fn keeps_pointer(name: &str, arg: usize) -> bool {
-    let kept = effects(name).and_then(|effects| effects.keeps);
-    kept.map(usize::from).or_else(|| kept_by_libc(name)) == Some(arg)
+    let kept = effects(name).map_or(&[][..], |effects| &effects.keeps);
+    kept.iter().any(|&kept| usize::from(kept) == arg) || kept_by_libc(name, arg)
 }
 
 /// Whether the function looks at the reference count of its first argument, or does something else
@@ -359,7 +359,7 @@ struct Notes {
     locks: Option<u8>,
     noreturn: bool,
     on_null: Option<OnNull>,
-    keeps: Option<u8>,
+    keeps: Vec<u8>,
     looks: bool,
     counts: Option<Counts>,
     format: Option<u8>,
@@ -372,7 +372,7 @@ impl Notes {
         for note in cell.split(';').filter(|note| !note.is_empty()) {
             match note.split_once(':') {
                 Some(("derived", arg)) => notes.derived = Some(arg.parse().ok()?),
-                Some(("keeps", arg)) => notes.keeps = Some(arg.parse().ok()?),
+                Some(("keeps", arg)) => notes.keeps.push(arg.parse().ok()?),
                 Some(("locks", arg)) => notes.locks = Some(arg.parse().ok()?),
                 Some(("since", version)) => notes.since = Some(version.parse().ok()?),
                 Some(("count", what)) => notes.counts = Some(parse_counts(what)?),

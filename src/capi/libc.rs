@@ -92,18 +92,17 @@ pub fn written(name: &str) -> Option<usize> {
     }
 }
 
-/// Position of the argument whose memory a function of the C library uses after it has returned.
+/// Whether a function of the C library uses the memory of its argument after it has returned.
 ///
 /// Source: the pages of POSIX.1-2017; `putenv` makes the string itself part of the environment,
 /// `setvbuf` and `setbuf` use the array until the stream is closed.
-pub(super) fn kept_by_libc(name: &str) -> Option<usize> {
-    match name {
-        "putenv" | "_putenv" => Some(0),
-        "setbuf" | "setvbuf" => Some(1),
-        "pthread_setspecific" => Some(1),
-        "pthread_create" => Some(3),
-        _ => None,
-    }
+pub(super) fn kept_by_libc(name: &str, arg: usize) -> bool {
+    matches!(
+        (name, arg),
+        ("putenv" | "_putenv", 0)
+            | ("setbuf" | "setvbuf" | "pthread_setspecific", 1)
+            | ("pthread_create", 3)
+    )
 }
 
 /// Whether a function of the C library (or of GLib) gives a pointer, but none into its arguments.

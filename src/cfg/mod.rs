@@ -341,20 +341,32 @@ impl Cfg {
     /// through these, too.
     #[must_use]
     pub fn pointed_at(&self) -> BTreeSet<LocalId> {
-        let mut of_temps: BTreeMap<TempId, LocalId> = BTreeMap::new();
-        let mut found = BTreeSet::new();
+        let inner = self.inner_addresses();
+        let instrs = self.iter().flat_map(|(_, block)| &block.instrs);
+        let stores = instrs.filter(|instr| matches!(instr.kind, InstrKind::Store { .. }));
+        let operands = stores.flat_map(Instr::operands);
+        operands.flat_map(|it| variables_at(it, &inner)).collect()
+    }
+
+    /// The variables in which temporaries may be addresses: `array + i`, `first ? &a : &b`.
+    #[must_use]
+    pub fn inner_addresses(&self) -> BTreeMap<TempId, BTreeSet<LocalId>> {
+        let mut found = BTreeMap::new();
         for instr in self.iter().flat_map(|(_, block)| &block.instrs) {
-            let mut operands = instr.operands();
-            let target = operands.find_map(|operand| match operand {
-                Operand::Temp(temp) => of_temps.get(temp).copied(),
-                _ => addressed_local(operand),
-            });
-            match instr.kind {
-                InstrKind::Store { .. } => found.extend(target),
+            let dst = match &instr.kind {
+                InstrKind::Op {
+                    op: Op::Binary(op), ..
+                } if op.is_comparison() => continue,
                 InstrKind::Copy { dst, .. }
                 | InstrKind::Cast { dst, .. }
-                | InstrKind::Op { dst, .. } => of_temps.extend(target.map(|local| (dst, local))),
-                _ => {}
+                | InstrKind::Op { dst, .. } => *dst,
+                _ => continue,
+            };
+            let operands = instr.operands();
+            let locals: BTreeSet<LocalId> =
+                operands.flat_map(|it| variables_at(it, &found)).collect();
+            if !locals.is_empty() {
+                found.entry(dst).or_default().extend(locals);
             }
         }
         found
@@ -407,6 +419,17 @@ impl Graph for Cfg {
             .predecessors
             .iter()
             .map(|block| block.index())
+    }
+}
+
+/// The variables in which an operand may be an address.
+fn variables_at(
+    operand: &Operand,
+    inner: &BTreeMap<TempId, BTreeSet<LocalId>>,
+) -> BTreeSet<LocalId> {
+    match operand {
+        Operand::Temp(temp) => inner.get(temp).cloned().unwrap_or_default(),
+        _ => addressed_local(operand).into_iter().collect(),
     }
 }
 

@@ -14,9 +14,15 @@ use super::plan::Planned;
 use crate::ast::{ExprId, ExprKind};
 
 impl Draft<'_, '_> {
+    /// Notes what is open about the references that the code has now.
+    pub(in crate::strong) fn doubt_ownership(&mut self, planned: &Planned) {
+        self.doubt_repairs(planned);
+        self.doubt_lifetime(planned);
+    }
+
     /// Notes a call, made while the reference is held, to which that makes a difference: it lets the
     /// container's own go and then asks whether something is dead, or does not come back.
-    pub(in crate::strong) fn doubt_lifetime(&mut self, planned: &Planned) {
+    fn doubt_lifetime(&mut self, planned: &Planned) {
         let scene = self.scene;
         let lifetimes = scene.cx.lifetimes();
         let calls = self.held_over(planned);

@@ -14,6 +14,8 @@ use super::unchanged;
 use crate::ast::{
     BinaryOp, ExprId, ExprKind, Init, LocalDecl, LocalId, Parent, StmtKind, Storage, UnaryOp,
 };
+use crate::calls::counts_asked;
+use crate::capi::Returns;
 use crate::cfg::{Cfg, Point, reaches};
 use crate::edit::Fix;
 
@@ -78,10 +80,25 @@ fn copy_list(scene: &Scene<'_>, call: ExprId, fix: &mut Fix) -> Option<()> {
     Some(())
 }
 
-/// Whether the function looks at the reference counts of objects: a tuple has references to items.
+/// Whether the function looks at the reference counts of objects that it did not make: a tuple has
+/// references to items.
 fn looks_at_counts(scene: &Scene<'_>) -> bool {
-    let mut exprs = scene.tree.expr_ids();
-    exprs.any(|expr| matches!(scene.call(expr), Some(("Py_REFCNT", _))))
+    let (tree, summaries) = (scene.tree, scene.cx.summaries());
+    let is_new = |value: ExprId| {
+        let name = tree.called(tree.without_casts(value));
+        name.is_some_and(|name| summaries.returns(name) == Some(Returns::New))
+    };
+    let is_made_here = |object: ExprId| {
+        let object = tree.as_local(tree.without_casts(object));
+        object.is_some_and(|local| {
+            let values = tree.stores().filter(|(stored, _)| *stored == local);
+            let mut values = values.map(|(_, value)| value).peekable();
+            values.peek().is_some() && values.all(|value| tree.is_null(value) || is_new(value))
+        })
+    };
+    let exprs = tree.expr_ids();
+    let mut asked = exprs.flat_map(|expr| counts_asked(tree, expr, summaries));
+    asked.any(|object| !is_made_here(object))
 }
 
 /// A call between one of the calls `made` and a read of `local` that may change the list.

@@ -193,6 +193,8 @@ fn pointers_that_a_call_keeps_are_known() {
     assert!(!keeps_pointer("PyMemoryView_FromMemory", 1));
     assert!(keeps_pointer("PyBuffer_FillInfo", 2));
     assert!(keeps_pointer("setvbuf", 1));
+    assert!(keeps_pointer("PyCapsule_New", 0) && keeps_pointer("PyCapsule_New", 1));
+    assert!(!keeps_pointer("PyCapsule_New", 2));
     assert!(!keeps_pointer("PyMemoryView_FromObject", 0));
 }
 

@@ -57,7 +57,10 @@ pub(super) fn sum_up(
                 });
                 summary.params[at] = param(function, followed, seed, copied, known);
                 let taken = summary.params[at] == Param::Taken(StealWhen::Always);
-                if !is_number(&function.ret) && is_in_result(&followed.exits, seed, taken) {
+                // memcpy(&result, &v, sizeof(v)): what is read through its address is not followed.
+                let is_read = has(followed, seed, Problem::AddressTaken);
+                let is_given = || is_in_result(&followed.exits, seed, taken);
+                if !is_number(&function.ret) && (is_read || is_given()) {
                     summary.result_of.push(at);
                 }
             }
@@ -157,6 +160,13 @@ fn is_in_result(exits: &BTreeSet<Exit>, seed: usize, taken: bool) -> bool {
     })
 }
 
+/// What leaves open what becomes of a parameter.
+const DOUBTS: [Problem; 3] = [
+    Problem::MayBeKept,
+    Problem::MayBePassedOn,
+    Problem::AddressTaken,
+];
+
 /// What becomes of a parameter of which these steps have `copied` pointers elsewhere.
 fn param(
     function: &Function,
@@ -182,7 +192,7 @@ fn param(
     };
     let has = |problem| has(followed, seed, problem);
     // A callee releases what this function took itself, maybe.
-    let unsure = has(Problem::MayBeKept) || has(Problem::MayBePassedOn);
+    let unsure = DOUBTS.into_iter().any(has);
     let ledger = followed.ledgers.get(&seed);
     let keeps_none = ledger.is_none_or(|ledger| ledger.gifts.is_empty());
     let partly = match ledger.and_then(|ledger| out_param(function, ledger)) {

@@ -60,11 +60,13 @@ impl Stepper<'_> {
 
     /// The instance that memory of the function points into, whose address an argument is.
     fn pointed_into(&self, state: &State, (arg, _): (&Operand, &Value)) -> Option<InstanceId> {
-        let local = self.facts.own_memory(self.facts.addressed(arg)?)?;
-        match state.local(local) {
-            Value::Derived(id) | Value::MaybeDerived(id) => Some(id),
+        let addressed = self.facts.addressed(arg);
+        let exact = addressed.and_then(|place| self.facts.own_memory(place));
+        let mut locals = exact.into_iter().chain(self.facts.points_into(arg));
+        locals.find_map(|local| match state.local(local) {
+            Value::Derived(id) | Value::MaybeDerived(id) | Value::Instance(id) => Some(id),
             _ => None,
-        }
+        })
     }
 
     /// What was read through a pointer to the instance is stored at `place`: elsewhere, if that is

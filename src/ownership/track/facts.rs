@@ -1,6 +1,6 @@
 //! What of a function is worth remembering along a path.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -23,6 +23,8 @@ pub(super) struct Facts<'a> {
     live_temps: LiveTemps,
     /// Temporaries that are the address of a place: `(char **)&text`.
     addresses: FxHashMap<TempId, &'a Place>,
+    /// Temporaries that are an address in variables: `array + i`, `first ? &a : &b`.
+    inner: BTreeMap<TempId, BTreeSet<LocalId>>,
     /// Variables with memory that only the function knows.
     buffers: FxHashSet<LocalId>,
     /// Variables that are read through others, too.
@@ -47,6 +49,7 @@ impl<'a> Facts<'a> {
             pointed_at: cfg.pointed_at(),
             live_temps: LiveTemps::new(cfg),
             addresses: addresses(cfg),
+            inner: cfg.inner_addresses(),
             at_numbers: at_numbers(cfg, tree),
             given: given(cfg),
             counted_next: counted_next(cfg),
@@ -69,6 +72,15 @@ impl<'a> Facts<'a> {
             Operand::Temp(temp) => self.addresses.get(temp).copied(),
             _ => None,
         }
+    }
+
+    /// The variables that an operand may be an address in.
+    pub(super) fn points_into(&self, operand: &Operand) -> impl Iterator<Item = LocalId> {
+        let locals = match operand {
+            Operand::Temp(temp) => self.inner.get(temp),
+            _ => None,
+        };
+        locals.into_iter().flatten().copied()
     }
 
     /// The text of an operand that is a string literal.

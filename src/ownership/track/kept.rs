@@ -156,6 +156,7 @@ mod tests {
         for keeps in [
             "PyObject *m = PyMemoryView_FromMemory(PyBytes_AS_STRING(v), 4, PyBUF_READ)",
             "PyObject *c = PyCapsule_New(PyBytes_AS_STRING(v), NULL, NULL)",
+            "PyObject *c = PyCapsule_New(self, PyUnicode_AsUTF8(v), NULL)",
             "PyObject *n = PyLong_FromVoidPtr(PyBytes_AS_STRING(v))",
             "int rc = PyBuffer_FillInfo(view, self, PyBytes_AS_STRING(v), 4, 1, 0)",
             "int rc = putenv(PyBytes_AS_STRING(v))",

@@ -103,6 +103,42 @@ impl Stepper<'_> {
         state.lent.get(&spot(place)?).copied().map(Value::Instance)
     }
 
+    /// What a load of `place` may give where an instance is in memory that may be the same.
+    ///
+    /// ```c
+    /// PyObject *both[2] = {a, b};           PyObject **which = &a;
+    /// return both[i];                       return *which;
+    /// ```
+    pub(super) fn may_be_lent(&self, state: &State, place: &Place) -> Option<Value> {
+        let at = spot_of_any(place);
+        let id = match &place.base {
+            Base::Local(local) => state.lent_in(*local, |spot| may_be_same(&spot.path, &at)),
+            Base::Deref(pointer) => {
+                let mut locals = self.facts.points_into(pointer);
+                let is_field = |step: &Option<Step>| matches!(step, Some(Step::Field(_)));
+                let found = locals.find_map(|local| state.lent_in(local, |_| true));
+                found.or_else(|| {
+                    self.pointed_at(state, pointer)
+                        .filter(|_| !at.iter().any(is_field))
+                })
+            }
+            Base::Global(_) | Base::Unnamed(_) => None,
+        };
+        id.map(Value::Derived)
+    }
+
+    /// The instance in a variable whose address other variables have, if `pointer` may be one of them.
+    fn pointed_at(&self, state: &State, pointer: &Operand) -> Option<InstanceId> {
+        if !matches!(self.value(state, pointer), Value::Unknown | Value::NonNull) {
+            return None;
+        }
+        let mut locals = state.locals.iter();
+        locals.find_map(|(local, value)| match value {
+            Value::Instance(id) if self.facts.is_pointed_at(*local) => Some(*id),
+            _ => None,
+        })
+    }
+
     /// `place` gets something else.
     pub(super) fn take_back(&self, state: &mut State, place: &Place) {
         let Base::Local(local) = place.base else {
@@ -169,6 +205,12 @@ impl Stepper<'_> {
 }
 
 impl State {
+    /// The instance at a spot of the variable for which `is_it` holds.
+    fn lent_in(&self, local: LocalId, is_it: impl Fn(&Spot) -> bool) -> Option<InstanceId> {
+        let mut lent = self.lent.iter();
+        lent.find_map(|(spot, id)| (spot.local == local && is_it(spot)).then_some(*id))
+    }
+
     /// References that memory of the function did not take along.
     pub(super) fn left(&self, id: InstanceId) -> i8 {
         let instance = self.instances[id];
@@ -198,9 +240,48 @@ fn spot(place: &Place) -> Option<Spot> {
     (!path.is_empty()).then_some(Spot { local, path })
 }
 
+/// The steps to a place; `None` for an index that is not known.
+fn spot_of_any(place: &Place) -> Vec<Option<Step>> {
+    let steps = place.path.iter().map(|step| match step {
+        Projection::Field(name) => Some(Step::Field(name.clone())),
+        Projection::Index(Operand::Int(index)) => Some(Step::Index(*index)),
+        Projection::Index(_) => None,
+    });
+    steps.collect()
+}
+
+/// Whether two paths in one variable may lead to the same place, or into it. In an initialiser a
+/// field is known by its position.
+fn may_be_same(path: &[Step], other: &[Option<Step>]) -> bool {
+    path.iter().zip(other).all(|(one, other)| match other {
+        Some(other) => one == other || one.is_field() != other.is_field(),
+        None => true,
+    })
+}
+
+impl Step {
+    fn is_field(&self) -> bool {
+        matches!(self, Self::Field(_))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::ownership::track::tests::troubles;
+
+    #[test]
+    fn memory_that_may_hold_it_is_looked_at() {
+        let used = |text: &str| {
+            let troubles = stored(&format!("{text} Py_RETURN_NONE;"));
+            assert!(troubles.ends_with(" at show(r)"), "{text}: {troubles}");
+        };
+        used("PyObject *r; argv[0] = v; r = argv[self != NULL]; Py_DECREF(v); show(r);");
+        used("PyObject *r, *two[] = {self, v}; r = *(two + 1); Py_DECREF(v); show(r);");
+        used("PyObject *r; Pair other = {self, v}; r = other.value; Py_DECREF(v); show(r);");
+        used("PyObject *r, **where = &v; r = *where; Py_DECREF(v); show(r);");
+        let other = "PyObject *r; pair.key = v; r = pair.value; Py_DECREF(v); show(r);";
+        assert_eq!(stored(&format!("{other} Py_RETURN_NONE;")), "");
+    }
 
     /// An item is stored in memory of the function, and the rest runs.
     fn stored(rest: &str) -> String {

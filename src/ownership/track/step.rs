@@ -157,6 +157,7 @@ impl<'a> Stepper<'a> {
             Base::Global(_) | Base::Unnamed(_) => Value::Unknown,
         };
         let found = self.lent(state, place).or_else(|| self.owed(state, place));
+        let found = found.or_else(|| self.may_be_lent(state, place));
         let value = found.unwrap_or(value);
         state.set_temp(dst, value, None);
     }

@@ -150,8 +150,7 @@ pub(in crate::strong) fn fix(scene: &Scene<'_>, group: &[Planned]) -> Result<Fix
         draft.weak_tests(planned)?;
         draft.counting(planned)?;
         draft.needs(&planned.home.lookups);
-        draft.doubt_repairs(planned);
-        draft.doubt_lifetime(planned);
+        draft.doubt_ownership(planned);
         draft.drop_comments(planned);
     }
     draft.finish()

@@ -2,7 +2,8 @@
 //! object.
 
 use super::Reason;
-use crate::ast::{ExprId, ExprKind, LocalId};
+use crate::ast::{ExprId, LocalId};
+use crate::calls::counts_asked;
 use crate::strong::follow::Follower;
 use crate::strong::scene::Scene;
 
@@ -29,14 +30,9 @@ pub(in crate::strong) fn truer(
 
 /// Whether the function looks at the reference count of what `local` holds.
 pub(in crate::strong) fn is_count_asked(scene: &Scene<'_>, local: LocalId) -> bool {
-    let exprs = scene.tree.exprs.iter();
-    let mut counts = exprs.filter_map(|expr| match &expr.kind {
-        ExprKind::Member { base, field, .. } if &**field == "ob_refcnt" => Some(*base),
-        ExprKind::Call { callee, args } if scene.tree.callee_name(*callee) == Some("Py_REFCNT") => {
-            args.first().copied()
-        }
-        _ => None,
-    });
+    let summaries = scene.cx.summaries();
+    let exprs = scene.tree.expr_ids();
+    let mut counts = exprs.flat_map(|expr| counts_asked(scene.tree, expr, summaries));
     counts.any(|object| is_local(scene, object, local))
 }
 

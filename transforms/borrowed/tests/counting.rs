@@ -949,3 +949,41 @@ fn a_part_whose_reference_is_given_back_needs_the_item() {
          }
         ");
 }
+
+/// What is said of an item that a helper, or one that it calls, asks for its count, and what of one
+/// of which it asks something else.
+#[test]
+fn a_helper_that_looks_at_the_count() {
+    let said = |uses: &str| {
+        let text = format!(
+            "static int alone(PyObject *v) {{ return Py_REFCNT(v) == 1; }}\n\
+             static int free_to_change(PyObject *v) {{ return PyTuple_Check(v) && alone(v); }}\n\
+             static int put(PyObject *t) {{ return PyTuple_SetItem(t, 0, PyLong_FromLong(3)); }}\n\
+             static int old(PyObject *v) {{ return v->ob_refcnt > 1; }}\n\
+             static int number(PyObject *v) {{ return PyLong_Check(v); }}\n\
+             int f(PyObject *list)\n{{\n    PyObject *v = PyList_GetItem(list, 0);\n    \
+             if (v == NULL)\n        return -1;\n    return {uses};\n}}\n"
+        );
+        crate::testing::report(
+            &crate::transforms::borrowed::list_item::BORROWED_LIST_ITEM,
+            &text,
+        )
+    };
+    let counted = said("alone(v)");
+    insta::assert_snapshot!(counted, @"
+    8: `PyList_GetItem` gives a borrowed reference out of `list`, which the caller passes in: another thread can free it
+      8: borrowed here
+      11: used here, when another thread may have freed it
+      review: own the reference: `PyList_GetItemRef`
+      assumes that in `f`, the reference from `PyList_GetItemRef` is one more than code that looks at the reference count expects
+    ");
+    for uses in ["free_to_change(v)", "put(v)", "old(v)"] {
+        assert_eq!(said(uses), counted, "{uses}");
+    }
+    insta::assert_snapshot!(said("number(v)"), @"
+    8: `PyList_GetItem` gives a borrowed reference out of `list`, which the caller passes in: another thread can free it
+      8: borrowed here
+      11: used here, when another thread may have freed it
+      safe: own the reference: `PyList_GetItemRef`
+    ");
+}

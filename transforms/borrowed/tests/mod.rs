@@ -11,6 +11,7 @@ mod bounds;
 mod capsules;
 mod chains;
 mod cleanup;
+mod coalesce;
 mod comments;
 mod contracts;
 mod counting;

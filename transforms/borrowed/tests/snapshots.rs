@@ -561,3 +561,36 @@ fn a_pointer_that_goes_on() {
         "    kept = items[0]; n = PyBytes_GET_SIZE(kept);"
     ));
 }
+
+#[test]
+fn reference_counts_that_a_helper_looks_at() {
+    let said = |uses: &str| {
+        let text = format!(
+            "static int alone(PyObject *v) {{ return Py_REFCNT(v) == 1; }}\n\
+             static PyObject *pair(PyObject *v) {{ PyObject *t = PyTuple_New(1); \
+             PyTuple_SetItem(t, 0, Py_NewRef(v)); return t; }}\n\
+             int f(PyObject *key)\n{{\n    PyObject *fast = PySequence_Fast(key, \"\"), *item;\n    \
+             if (fast == NULL)\n        return -1;\n    \
+             item = PySequence_Fast_GET_ITEM(fast, 0);\n    {uses}(item);\n    Py_DECREF(fast);\n    return 0;\n}}\n"
+        );
+        crate::testing::report(&BORROWED_SEQUENCE_FAST_ITEM, &text)
+    };
+    insta::assert_snapshot!(said("alone"), @"
+    8: `PySequence_Fast_GET_ITEM` gives a borrowed reference out of `key`, which the caller passes in: another thread can free it
+      8: borrowed here
+      9: used here, when another thread may have freed it
+      review: own the reference: `PySequence_GetItem`
+      assumes that in `f`, the reference from `PySequence_GetItem` is one more than code that looks at the reference count expects
+    ");
+    insta::assert_snapshot!(said("pair"), @"
+    8: `PySequence_Fast_GET_ITEM` gives a borrowed reference out of `key`, which the caller passes in: another thread can free it
+      8: borrowed here
+      9: used here, when another thread may have freed it
+      safe: own the reference: `PySequence_GetItem`
+    ");
+}
+
+#[test]
+fn a_call_that_fails_for_what_others_have() {
+    insta::assert_snapshot!(through_pointer("    PyTuple_SetItem(items[i], 0, Py_NewRef(Py_None));"), @"9: the list may be changed while its items are read through a pointer: make a tuple of it before (`PySequence_Tuple`), and release that behind the last use");
+}

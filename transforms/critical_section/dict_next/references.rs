@@ -1,7 +1,7 @@
 //! Strong references to key and value while the body of the loop runs.
 
-use crate::ast::{ExprKind, Init, StmtId, StmtKind, Storage, TokenRange};
-use crate::capi;
+use crate::ast::{Init, StmtId, StmtKind, Storage, TokenRange};
+use crate::calls::counts_asked;
 use crate::edit::{Layout, Need};
 use crate::source::{ByteSpan, FileId};
 
@@ -220,13 +220,9 @@ pub(super) fn is_behind_directive(scope: &Scope<'_>, from: StmtId, stmt: StmtId)
 /// Whether what stands in `range` asks how many references something has: one more would show.
 pub(super) fn looks_at_counts(scope: &Scope<'_>, range: TokenRange) -> bool {
     let tree = scope.tree();
-    tree.exprs_in(range).any(|(_, expr)| match &expr.kind {
-        ExprKind::Member { field, .. } => &**field == "ob_refcnt",
-        ExprKind::Call { callee, .. } => {
-            tree.callee_name(*callee).is_some_and(capi::looks_at_count)
-        }
-        _ => false,
-    })
+    let summaries = scope.cx.summaries();
+    let mut exprs = tree.exprs_in(range);
+    exprs.any(|(expr, _)| !counts_asked(tree, expr, summaries).is_empty())
 }
 
 /// Whether flow comes out behind `stmt`.
