@@ -693,9 +693,17 @@ const GLOB: &str = "import glob\nsetup(depends=glob.glob('*.h'))\n";
 fn stand_ins_in_the_file_are_there_once_a_unit() {
     let c = |name: &str, more: &str| format!("#include <Python.h>\n{more}\n{}", reader(name));
     let main = c("first", "#include <string.h>\n#include \"b.c\"\n") + MORE;
+    // No header, and nothing that brings `Python.h`.
+    let main = "#include \"texts.inc\"\n".to_owned() + &main;
     let other = c("other", "").replace("    ", "\t").replace('\n', "\r\n");
-    let (tree, said) = migrated(&[("m.c", &main), ("b.c", &other), ("setup.py", GLOB)]);
+    let (tree, said) = migrated(&[
+        ("m.c", &main),
+        ("b.c", &other),
+        ("texts.inc", "#define TEXT 1\n"),
+        ("setup.py", GLOB),
+    ]);
     insta::assert_snapshot!(head(&tree.text("m.c")), @r#"
+        #include "texts.inc"
         #include <Python.h>
         #include <string.h>
 

@@ -260,6 +260,21 @@ mod tests {
     }
 
     #[test]
+    fn what_backslashes_join_to_an_include_stays_with_it() {
+        let text =
+            "#include <Python.h> // of \\\n#include \"old.h\"\n#include \"own.h\" \\\n\nint x;\n";
+        insta::assert_snapshot!(included("src/m.c", text), @r#"
+        #include <Python.h> // of \
+        #include "old.h"
+        #include "c.h"
+        #include "own.h" \
+
+        #include "c.h"
+        int x;
+        "#);
+    }
+
+    #[test]
     fn an_include_inside_a_function_is_none() {
         let text = "#include \"a.h\"\nint f(void)\n{\n#include \"body.h\"\n}\n";
         insta::assert_snapshot!(included("m.c", text), @r#"

@@ -5,7 +5,7 @@ use super::effects::is_read;
 use super::state::{State, Value};
 use super::step::Stepper;
 use crate::capi;
-use crate::cfg::{Base, BlockId, Callee, Instr, InstrKind, Source};
+use crate::cfg::{Base, Block, Callee, Cfg, Instr, InstrKind, Source};
 
 impl Stepper<'_> {
     /// Whether the program crashes at `instr`, which reads what it gets, and gets `NULL`.
@@ -26,16 +26,30 @@ impl Stepper<'_> {
         read.is_some_and(|read| self.value(state, read) == Value::Null)
             && !matches!(instr.source, Source::Expr(expr) if self.facts.tree.is_asserted(expr))
     }
+}
 
-    /// Whether the program ends in `block`, so that nothing is lost of what is held there.
-    ///
-    /// ```c
-    /// if (PyDict_SetItemString(globals, "self", self) < 0)
-    ///     Py_FatalError("no memory");
-    /// Py_DECREF(globals);
-    /// ```
-    pub(super) fn ends_program(&self, block: BlockId) -> bool {
-        let stopped_by = self.facts.cfg.block(block).stopped_by();
-        stopped_by.is_some_and(capi::ends_program)
+/// The blocks from which every path ends the program, so that nothing is lost of what is held there.
+///
+/// ```c
+/// if (PyDict_SetItemString(globals, "self", self) < 0) {
+///     fprintf(stderr, "%s\n", verbose ? name : "");
+///     Py_FatalError("no memory");
+/// }
+/// Py_DECREF(globals);
+/// ```
+pub(super) fn doomed(cfg: &Cfg) -> Vec<bool> {
+    let stops = |block: &Block| block.stopped_by().is_some_and(capi::ends_program);
+    let mut doomed: Vec<bool> = cfg.blocks.iter().map(stops).collect();
+    loop {
+        let leads = |block: &Block| {
+            let mut next = block.successors.iter();
+            !block.successors.is_empty() && next.all(|next| doomed[next.index()])
+        };
+        let blocks = cfg.blocks.iter().enumerate().rev();
+        let mut blocks = blocks.filter(|(at, block)| !doomed[*at] && leads(block));
+        let Some((at, _)) = blocks.next() else {
+            return doomed;
+        };
+        doomed[at] = true;
     }
 }

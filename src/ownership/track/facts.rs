@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::buffers::buffers;
 use super::carriers::addressed;
+use super::crash::doomed;
 use super::effects::out_kind;
 use crate::ast::{BinaryOp, LocalId, Tree, Type, TypeKind};
 use crate::capi::OutKind;
@@ -35,6 +36,8 @@ pub(super) struct Facts<'a> {
     given: FxHashSet<TempId>,
     /// Assignments of what gets a reference of its own right behind.
     counted_next: FxHashSet<Source>,
+    /// Whether the program ends from there, by block.
+    doomed: Vec<bool>,
 }
 
 impl<'a> Facts<'a> {
@@ -53,7 +56,13 @@ impl<'a> Facts<'a> {
             at_numbers: at_numbers(cfg, tree),
             given: given(cfg),
             counted_next: counted_next(cfg),
+            doomed: doomed(cfg),
         }
+    }
+
+    /// Whether every path from the beginning of `block` ends the program.
+    pub(super) fn is_doomed(&self, block: BlockId) -> bool {
+        self.doomed[block.index()]
     }
 
     /// Whether the code takes a reference to what `source` assigns as the next thing that it does:

@@ -111,7 +111,13 @@ impl Stepper<'_> {
         let is_live = |temp: &TempId| facts.is_temp_live(*temp, at.block);
         state.temps.retain(|temp, _| is_live(temp));
         state.locals.retain(|local, _| facts.is_live(*local, at));
-        if !self.ends_program(at.block) {
+        if facts.is_doomed(at.block) {
+            let ids = 0..state.instances.len();
+            let unnamed: Vec<InstanceId> = ids.filter(|&id| !state.is_named(id)).collect();
+            unnamed
+                .into_iter()
+                .for_each(|id| state.instances[id].count = 0);
+        } else {
             self.find_lost(state, facts.cfg.source(at));
         }
         state.normalize();

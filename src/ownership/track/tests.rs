@@ -100,6 +100,12 @@ fn nothing_is_lost_where_the_program_ends() {
     assert_eq!(troubles(body), "");
     let jump = body.replace("Py_FatalError(\"no\")", "longjmp(back, 1)");
     assert_eq!(troubles(&jump), "Leak at back");
+    // With something done first.
+    let told = "{ log_it(\"no\"); note(work() ? 1 : 2); Py_FatalError(\"no\"); }";
+    let body = body.replace("Py_FatalError(\"no\");", told);
+    assert_eq!(troubles(&body), "");
+    let jump = body.replace("Py_FatalError(\"no\")", "longjmp(back, 1)");
+    assert_eq!(troubles(&jump), "Leak at \"no\"");
 }
 
 #[test]
