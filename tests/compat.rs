@@ -855,9 +855,20 @@ fn what_a_package_defines_itself_is_used() {
         compiles_everywhere(&tree);
     }
     let below = format!("#include <Python.h>\n\n{CHOICE}\n{}", OWN[0]);
-    let (doubts, _) = told(&[("m.c", &below)], &[]);
-    assert_eq!(
-        doubts,
-        ["`m.c` defines its own `Py_NewRef`, which must stand above its use here"]
-    );
+    let not_for_all = [
+        c(&OWN[0].replace("0x030A00A3", "0x03090000")),
+        c(&format!("#if 0\n{}#endif\n", OWN[1])),
+        c(&format!("#ifdef MINE\n{}#endif\n", OWN[1])),
+    ];
+    for text in not_for_all.iter().chain([&below]) {
+        let (doubts, _) = told(&[("m.c", text)], &[]);
+        assert_eq!(
+            doubts,
+            [
+                "`m.c` defines its own `Py_NewRef`, which must stand above its use here for all \
+                 Pythons without one"
+            ],
+            "{text}"
+        );
+    }
 }

@@ -78,6 +78,13 @@ pub fn defined_with(function: &str) -> impl Iterator<Item = &'static str> {
     })
 }
 
+/// `PY_VERSION_HEX` of the first Python that has the function.
+#[must_use]
+pub fn since(function: &str) -> Option<u32> {
+    let shim = SHIMS.iter().find(|shim| shim.name == function);
+    shim.map(|shim| shim.since)
+}
+
 /// All functions for which there are stand-ins.
 #[must_use]
 pub fn all_functions() -> BTreeSet<&'static str> {

@@ -8,7 +8,7 @@ mod shims;
 
 pub use header::{
     FULL_HEADER_NAME, HEADER_NAME, Style, Target, all_functions, defined_with, header, in_full,
-    provided, stand_ins, with_uses,
+    provided, since, stand_ins, with_uses,
 };
 pub use include::{
     Include, Places, include_above, include_below, operand, places, relative, written_below,

@@ -193,7 +193,7 @@ fn pack_version(call: &str) -> Option<Cond> {
 }
 
 /// The value of an integer constant; suffixes are skipped, what does not fit is 0.
-fn parse_int(text: &str) -> i64 {
+pub(super) fn parse_int(text: &str) -> i64 {
     let digits = text
         .trim_end_matches(['u', 'U', 'l', 'L'])
         .replace('\'', "");

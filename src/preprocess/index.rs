@@ -1,5 +1,6 @@
 //! What is learnt of a file once, whoever includes it.
 
+use super::condition::parse_int;
 use super::directive::{self, BranchKind, Segment};
 use super::macros::MacroDef;
 use super::typedefs::{Typedef, typedefs};
@@ -38,6 +39,8 @@ pub struct Define {
 pub enum Condition {
     /// That this name is not defined.
     NotDefined(ByteSpan),
+    /// That `PY_VERSION_HEX` is below this.
+    Below(i64),
     /// Anything else.
     Other,
 }
@@ -85,6 +88,20 @@ impl FileIndex {
             .iter()
             .filter(|token| token.kind == TokenKind::Ident);
         idents.map(|token| file.slice(token.span))
+    }
+
+    /// The conditions around what stands at `at`, outermost first, but for an include guard.
+    #[must_use]
+    pub fn conditions_at(&self, file: &SourceFile, at: ByteOffset) -> Vec<Condition> {
+        let around = self.branches_at(at).into_iter();
+        let around = around.filter(|&branch| self.guard != Some(branch));
+        let branches = around.filter_map(|branch| match self.segments.get(branch as usize)? {
+            Segment::Branch(branch) => Some(branch),
+            _ => None,
+        });
+        branches
+            .map(|branch| self.condition(file, &branch.kind))
+            .collect()
     }
 
     /// The `#define`s of `name` in any branch.
@@ -158,6 +175,13 @@ impl FileIndex {
                 if file.slice(not.span) == b"!" && file.slice(defined.span) == b"defined" =>
             {
                 Condition::NotDefined(name.span)
+            }
+            // `#if PY_VERSION_HEX < 0x030D00A1`
+            [version, less, number]
+                if file.slice(version.span) == b"PY_VERSION_HEX"
+                    && file.slice(less.span) == b"<" =>
+            {
+                Condition::Below(parse_int(&file.text(number.span)))
             }
             _ => Condition::Other,
         }

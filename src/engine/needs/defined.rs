@@ -9,13 +9,21 @@ use crate::compat;
 use crate::engine::workspace::Workspace;
 use crate::lex::{Token, TokenKind};
 use crate::package::Package;
-use crate::preprocess::{FileIndex, Includes};
+use crate::preprocess::{Condition, FileIndex, Includes};
 use crate::source::{ByteOffset, FileId, SourceFile};
 
 /// The definitions of newer functions in files that are no compatibility headers of others.
 pub(super) struct Defined<'a> {
     includes: &'a Includes,
-    by_file: FxHashMap<FileId, Vec<(&'static str, ByteOffset)>>,
+    by_file: FxHashMap<FileId, Vec<Definition>>,
+}
+
+/// A definition of a newer function.
+struct Definition {
+    function: &'static str,
+    at: ByteOffset,
+    /// Whether all Pythons without the function compile it.
+    is_sure: bool,
 }
 
 impl<'a> Defined<'a> {
@@ -66,7 +74,7 @@ impl<'a> Defined<'a> {
 
     fn has(&self, file: FileId, function: &str, before: ByteOffset) -> bool {
         let mut found = self.by_file.get(&file).into_iter().flatten();
-        found.any(|(name, at)| *name == function && *at < before)
+        found.any(|it| it.function == function && it.at < before && it.is_sure)
     }
 
     /// The functions that some unit with `file` defines anywhere.
@@ -77,7 +85,7 @@ impl<'a> Defined<'a> {
         let reached = in_units(self.includes, file);
         let found = self.by_file.iter().filter(|(id, _)| reached.contains(*id));
         found
-            .flat_map(|(_, names)| names.iter().map(|name| name.0))
+            .flat_map(|(_, names)| names.iter().map(|name| name.function))
             .collect()
     }
 }
@@ -129,7 +137,7 @@ fn definitions(
     file: &SourceFile,
     index: &FileIndex,
     functions: &BTreeSet<&'static str>,
-) -> Vec<(&'static str, ByteOffset)> {
+) -> Vec<Definition> {
     let words: FxHashSet<&[u8]> = index.identifiers(file).collect();
     let mut found = Vec::new();
     for function in functions {
@@ -138,10 +146,35 @@ fn definitions(
             let macros = index.defines(file, name.as_bytes());
             let macros = macros.into_iter().map(|define| define.name.start());
             let bodies = bodies(file, index.tokens(), name.as_bytes());
-            found.extend(macros.chain(bodies).map(|at| (*function, at)));
+            found.extend(macros.chain(bodies).map(|at| Definition {
+                function,
+                at,
+                is_sure: is_sure(file, index, function, at),
+            }));
         }
     }
     found
+}
+
+/// Whether what stands at `at` is compiled for all Pythons that lack `function`.
+///
+/// ```c
+/// #if PY_VERSION_HEX < 0x03090000     /* not for 3.9, which lacks it as well */
+/// #define Py_NewRef(o) (Py_INCREF(o), (o))
+/// #endif
+/// ```
+fn is_sure(file: &SourceFile, index: &FileIndex, function: &str, at: ByteOffset) -> bool {
+    // The releases of one minor version: an alpha that lacks it is no matter.
+    let minor = |hex: i64| hex >> 16;
+    let since = compat::since(function).map(i64::from).map(minor);
+    let mut around = index.conditions_at(file, at).into_iter();
+    around.all(|condition| match condition {
+        Condition::NotDefined(name) => {
+            compat::defined_with(function).any(|own| own.as_bytes() == file.slice(name))
+        }
+        Condition::Below(version) => since.is_some_and(|since| minor(version) >= since),
+        Condition::Other => false,
+    })
 }
 
 /// Where functions called `name` begin: `PyObject *name(…) {`

@@ -146,7 +146,8 @@ impl Service<'_> {
             if !self.defined.is_above(need, first_edit(fix, need.0)) {
                 let file = self.stock.workspace.files.get(need.0).path();
                 let doubt = format!(
-                    "`{}` defines its own `{}`, which must stand above its use here",
+                    "`{}` defines its own `{}`, which must stand above its use here for all Pythons \
+                     without one",
                     file.display(),
                     need.1
                 );
