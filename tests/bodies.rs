@@ -67,7 +67,7 @@ missing:
     return -1;
 }
 "#;
-    insta::assert_snapshot!(patch(&[("m.c", text)]), @r"
+    insta::assert_snapshot!(patch(&[("m.c", text)]), @r#"
         --- a/m.c
         +++ b/m.c
         @@ -1,10 +1,14 @@
@@ -77,7 +77,7 @@ missing:
         -        PyObject *found = PyDict_GetItem(dict, what); \
         +        PyObject *found;                              \
         +        if (PyDict_GetItemRef(dict, what, &found) < 0) { \
-        +            PyErr_Clear();                            \
+        +            PyErr_WriteUnraisable(NULL);              \
         +        }                                             \
                  if (!found)                                   \
                      goto missing;                             \
@@ -86,7 +86,7 @@ missing:
              } while (0)
          Py_ssize_t sizes(PyObject *dict, PyObject *a, PyObject *b)
          {
-        ");
+        "#);
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn a_macro_that_may_leave_is_written_out_around_the_release() {
              CHECK(prepare());
         -    item = PyDict_GetItem(dict, key);
         +    if (PyDict_GetItemRef(dict, key, &item) < 0) {
-        +        PyErr_Clear();
+        +        PyErr_WriteUnraisable(NULL);
         +    }
              if (item == NULL)
                  FAIL(-1);
@@ -348,7 +348,7 @@ fn a_macro_that_gets_the_name_of_the_function() {
      #endif
     --- a/use.c
     +++ b/use.c
-    @@ -1,15 +1,21 @@
+    @@ -1,9 +1,7 @@
      #include "faults.h"
      static PyObject *keep(PyObject *list, Py_ssize_t i)
      {
@@ -359,21 +359,6 @@ fn a_macro_that_gets_the_name_of_the_function() {
          return item;
      }
      static Py_ssize_t size(PyObject *list, Py_ssize_t i)
-     {
-    +    PyObject *item;
-    +    Py_ssize_t result;
-         if (i >= F(PyList_Size)(list))
-             return 0;
-    -    return PyObject_Size(F(PyList_GetItem)(list, i));
-    +    item = F(PyList_GetItemRef)(list, i);
-    +    if (item == NULL) {
-    +        return -1;
-    +    }
-    +    result = PyObject_Size(item);
-    +    Py_DECREF(item);
-    +    return result;
-     }
-     PyObject *first(PyObject *self, PyObject *list) { return size(list, 0) ? keep(list, 0) : NULL; }
     "#);
 }
 

@@ -34,7 +34,7 @@ fn both_values_are_looked_up() {
         +    long result;
         +    if (c) {
         +        if (PyDict_GetItemStringRef(d, "a", &x) < 0) {
-        +            PyErr_Clear();
+        +            return -1;
         +        }
         +    } else {
         +        x = PyList_GetItemRef(l, 0);
@@ -68,7 +68,7 @@ fn the_value_of_a_declaration() {
         -    if (x != NULL)
         +    if (d) {
         +        if (PyDict_GetItemStringRef(d, "a", &x) < 0) {
-        +            PyErr_Clear();
+        +            return -1;
         +        }
         +    } else {
         +        x = NULL;
@@ -105,7 +105,7 @@ fn a_value_that_is_tested_where_it_is_assigned() {
         +    else {
         +        if (c) {
         +            if (PyDict_GetItemStringRef(d, "a", &x) < 0) {
-        +                PyErr_Clear();
+        +                return -1;
         +            }
         +        } else {
         +            x = NULL;
@@ -150,7 +150,7 @@ fn an_argument_and_a_result() {
         +    }
         +    if (d) {
         +        if (PyDict_GetItemStringRef(d, "a", &value) < 0) {
-        +            PyErr_Clear();
+        +            return -1;
         +        }
         +    } else {
         +        value = NULL;

@@ -24,7 +24,7 @@ int many(PyObject *dict, int a_size, int b_size)
 
 #[test]
 fn an_expression_becomes_a_block() {
-    insta::assert_snapshot!(patch(&[("m.c", ADD)]), @r"
+    insta::assert_snapshot!(patch(&[("m.c", ADD)]), @r#"
     --- a/m.c
     +++ b/m.c
     @@ -1,7 +1,14 @@
@@ -35,7 +35,7 @@ fn an_expression_becomes_a_block() {
     +    do {                                              \
     +        PyObject *value;                              \
     +        if (PyDict_GetItemStringRef(dict, #name, &value) < 0) { \
-    +            PyErr_Clear();                            \
+    +            PyErr_WriteUnraisable(NULL);              \
     +        }                                             \
     +        add((Table *)value,                           \
     +            name##_size);                             \
@@ -44,7 +44,7 @@ fn an_expression_becomes_a_block() {
      int add(Table *table, int size);
      int many(PyObject *dict, int a_size, int b_size)
      {
-    ");
+    "#);
 }
 
 /// A macro whose body needs a variable in all of its uses: `body` of `ADD(key)` in a function with
@@ -73,7 +73,7 @@ const CALL: &str = "add(PyDict_GetItem(dict, key))";
 fn no_semicolon_stands_behind_the_uses() {
     let statements =
         "ADD(a)\n    if (n)\n        ADD(b)\n    if (n > 1) {\n        done = n;\n    }";
-    insta::assert_snapshot!(used(&format!("{CALL};"), statements), @r"
+    insta::assert_snapshot!(used(&format!("{CALL};"), statements), @r#"
     --- a/m.c
     +++ b/m.c
     @@ -1,6 +1,13 @@
@@ -83,7 +83,7 @@ fn no_semicolon_stands_behind_the_uses() {
     +    { \
     +        PyObject *value; \
     +        if (PyDict_GetItemRef(dict, key, &value) < 0) { \
-    +            PyErr_Clear(); \
+    +            PyErr_WriteUnraisable(NULL); \
     +        } \
     +        add(value); \
     +        Py_XDECREF(value); \
@@ -91,13 +91,13 @@ fn no_semicolon_stands_behind_the_uses() {
      int add(PyObject *value);
      extern int count, *kept;
      int many(PyObject *dict, PyObject *a, PyObject *b, int n)
-    ");
+    "#);
 }
 
 #[test]
 fn the_name_of_an_argument_is_not_taken() {
     let statements = "PyObject *value = a;\n    ADD(value);\n    ADD(b);";
-    insta::assert_snapshot!(used(CALL, statements), @r"
+    insta::assert_snapshot!(used(CALL, statements), @r#"
     --- a/m.c
     +++ b/m.c
     @@ -1,6 +1,13 @@
@@ -107,7 +107,7 @@ fn the_name_of_an_argument_is_not_taken() {
     +    do { \
     +        PyObject *value2; \
     +        if (PyDict_GetItemRef(dict, key, &value2) < 0) { \
-    +            PyErr_Clear(); \
+    +            PyErr_WriteUnraisable(NULL); \
     +        } \
     +        add(value2); \
     +        Py_XDECREF(value2); \
@@ -115,7 +115,7 @@ fn the_name_of_an_argument_is_not_taken() {
      int add(PyObject *value);
      extern int count, *kept;
      int many(PyObject *dict, PyObject *a, PyObject *b, int n)
-    ");
+    "#);
 }
 
 /// Each body, or the way it is used, means something else in a block.

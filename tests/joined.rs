@@ -66,7 +66,7 @@ static int f(PyObject *dict, PyObject *other)
             int stopped = 0;
             int stopped2 = 0;
             if (PyDict_GetItemStringRef(other, "x", &w) < 0) {
-                PyErr_Clear();
+                PyErr_WriteUnraisable(NULL);
             }
 
             Py_BEGIN_CRITICAL_SECTION(dict);
@@ -156,7 +156,7 @@ static int f(PyObject *self)
             int found;
             found = PyDict_ContainsString(Py_TYPE(self)->tp_dict, "x");
             if (found < 0) {
-                PyErr_Clear();
+                PyErr_WriteUnraisable(NULL);
             }
             if (found == 1)
                 n = 1;
@@ -194,7 +194,7 @@ static void f(PyObject *dict, PyObject *key)
             static PyMutex name_mutex;
             PyObject *value;
             if (PyDict_GetItemRef(dict, key, &value) < 0) {
-                PyErr_Clear();
+                PyErr_WriteUnraisable(NULL);
             }
             if (value == NULL)
                 return;
@@ -312,7 +312,7 @@ int kind_of(PyObject *all, int *kind)
             int is_text = 1;
             int stopped = 0;
             if (PyDict_GetItemStringRef(all, "x", &list) < 0) {
-                PyErr_Clear();
+                PyErr_WriteUnraisable(NULL);
             }
             if (list == NULL)
                 return -1;

@@ -84,7 +84,8 @@ declare_rule! {
     ///
     /// One thing differs: with a key that cannot be hashed, the old function dropped the pending exception
     /// as well; now it stays. An argument that is a call of the C API is computed before that; review
-    /// where another call among the arguments may meet the exception.
+    /// where another call among the arguments may meet the exception. Review, too, where the code found
+    /// the key there before, and does not test what the lookup gives.
     ///
     /// ## Declines
     /// - The reference is returned or stored without a reference of its own: callers must change.
