@@ -104,6 +104,7 @@ impl Unread {
 
 /// Files that are not looked at: generated code, other languages. Headers that only declare are
 /// included by those that are.
+#[must_use]
 pub fn unread_files(program: &Program<'_>) -> Vec<FileId> {
     let read: FxHashSet<FileId> = program.items.iter().map(|item| item.place.0).collect();
     let is_included = |id| program.includes.is_included(id);
