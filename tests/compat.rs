@@ -689,19 +689,24 @@ fn head(text: &str) -> &str {
 
 const GLOB: &str = "import glob\nsetup(depends=glob.glob('*.h'))\n";
 
-#[test]
-fn stand_ins_in_the_file_are_there_once_a_unit() {
+/// A unit of two `.c` files, migrated where a build takes the headers of the folder.
+fn unit_in_pieces() -> (Tree, String) {
     let c = |name: &str, more: &str| format!("#include <Python.h>\n{more}\n{}", reader(name));
     let main = c("first", "#include <string.h>\n#include \"b.c\"\n") + MORE;
     // No header, and nothing that brings `Python.h`.
     let main = "#include \"texts.inc\"\n".to_owned() + &main;
     let other = c("other", "").replace("    ", "\t").replace('\n', "\r\n");
-    let (tree, said) = migrated(&[
+    migrated(&[
         ("m.c", &main),
         ("b.c", &other),
         ("texts.inc", "#define TEXT 1\n"),
         ("setup.py", GLOB),
-    ]);
+    ])
+}
+
+#[test]
+fn stand_ins_in_the_file_are_there_once_a_unit() {
+    let (tree, said) = unit_in_pieces();
     insta::assert_snapshot!(head(&tree.text("m.c")), @r#"
         #include "texts.inc"
         #include <Python.h>
