@@ -198,7 +198,16 @@ pub fn never_returns(name: &str) -> bool {
 pub fn jumps(name: &str) -> bool {
     matches!(
         name,
-        "_longjmp" | "__longjmp_chk" | "longjmp" | "siglongjmp"
+        "__builtin_longjmp" | "_longjmp" | "__longjmp_chk" | "longjmp" | "siglongjmp"
+    )
+}
+
+/// Whether a call of `name` is where such a jump goes on.
+#[must_use]
+pub fn is_jumped_to(name: &str) -> bool {
+    matches!(
+        name,
+        "__builtin_setjmp" | "__sigsetjmp" | "_setjmp" | "setjmp" | "sigsetjmp"
     )
 }
 

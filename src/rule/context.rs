@@ -28,8 +28,6 @@ pub type Lookups = BTreeMap<ItemId, BTreeMap<ExprId, Outcome>>;
 pub struct Exceptions {
     /// Those that may be called while one is pending.
     pub entered: BTreeSet<Box<str>>,
-    /// Those that may end by a jump to one of their callers: `longjmp`, and what calls it.
-    pub jumping: BTreeSet<Box<str>>,
     /// How those that others call come back where something fails.
     pub returns: BTreeMap<Box<str>, ErrorReturn>,
 }

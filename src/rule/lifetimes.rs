@@ -61,8 +61,7 @@ impl Lifetimes {
                 is_seed(&seeds, function) || calls.any(|(_, name)| known.contains(name))
             })
         };
-        let jumping = items(&|tree| tree.calls().any(|(_, name)| capi::jumps(name)));
-        let jumping = reaching(jumping);
+        let jumping = jumping(cx);
         let asking = items(&asks);
         if asking.is_empty() {
             return Self {
@@ -101,6 +100,25 @@ impl Lifetimes {
             }
         }
     }
+}
+
+/// The functions that may jump out of their callers: those that call `longjmp`, or such a function,
+/// unless the jump may go back into themselves.
+fn jumping(cx: &PackageCx<'_>) -> BTreeSet<Box<str>> {
+    let jumps = |function: &Function, known: &dyn Fn(&str) -> bool| {
+        let calls = || function.tree.calls().map(|(_, name)| name);
+        calls().any(|name| capi::jumps(name) || known(name)) && !calls().any(capi::is_jumped_to)
+    };
+    let all = cx
+        .program
+        .items
+        .iter()
+        .zip(0u32..)
+        .map(|(_, at)| ItemId(at));
+    let seeds = all.filter(|&item| cx.function(item).is_some_and(|it| jumps(it, &|_| false)));
+    spread(cx, &[], seeds.collect(), |function, known| {
+        jumps(function, &|name| known.contains(name))
+    })
 }
 
 /// Whether Python calls the function while its object lives.

@@ -105,7 +105,7 @@ fn nothing_is_lost_where_the_program_ends() {
     let body = body.replace("Py_FatalError(\"no\");", told);
     assert_eq!(troubles(&body), "");
     let jump = body.replace("Py_FatalError(\"no\")", "longjmp(back, 1)");
-    assert_eq!(troubles(&jump), "Leak at \"no\"");
+    assert_eq!(troubles(&jump), "Leak at log_it(\"no\")");
 }
 
 #[test]

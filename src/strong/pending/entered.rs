@@ -17,7 +17,6 @@ use crate::cfg::Cfg;
 use crate::program::CallSite;
 use crate::roles::Role;
 use crate::rule::{ErrorReturn, Exceptions, PackageCx};
-use crate::strong::jumps::jumping;
 use crate::strong::scene::{Scene, graph};
 
 /// How many functions an exception is followed through.
@@ -34,11 +33,7 @@ pub(in crate::strong) fn exceptions(cx: &PackageCx<'_>) -> Exceptions {
     called.extend(names.iter().map(|name| &**name));
     let returns = error_returns(cx, &called);
     let entered = entered(cx, &names, &returns);
-    Exceptions {
-        entered,
-        jumping: jumping(cx),
-        returns,
-    }
+    Exceptions { entered, returns }
 }
 
 fn entered(

@@ -97,7 +97,7 @@ static int f(struct parser *p, PyObject *list)
 }}
 "
         ));
-        is_doubted(&text, "does not jump over the function")
+        is_doubted(&text, "does not leave by `longjmp`")
     };
     assert!(jumps("longjmp(p->env, 1);", "expect(p, 1);"));
     assert!(jumps("siglongjmp(p->env, 1);", "fail(p);"));
