@@ -12,6 +12,7 @@ use super::follow::slots::Slot;
 use super::jumps::jumped_back;
 use super::plan::Planned;
 use crate::ast::{ExprId, ExprKind};
+use crate::capi::Absent;
 
 impl Draft<'_, '_> {
     /// Notes what is open about the references that the code has now.
@@ -27,9 +28,14 @@ impl Draft<'_, '_> {
         let lifetimes = scene.cx.lifetimes();
         let calls = self.held_over(planned);
         let names = calls.iter().map(|&call| scene.tree.called(call));
+        // A weak reference keeps nothing alive: whoever drops the last reference to its referent
+        // while that is in use frees it under the old code's feet.
+        let mut rows = planned.home.lookups.iter().map(|it| it.replacement);
+        let is_in_container = rows.any(|row| row.absent != Absent::None);
         let asked = names
             .clone()
-            .find_map(|name| lifetimes.asked_by(scene.cx, name));
+            .find_map(|name| lifetimes.asked_by(scene.cx, name))
+            .filter(|_| is_in_container);
         let name = &planned.home.name;
         if let Some(function) = asked {
             self.fix.assume(format!(

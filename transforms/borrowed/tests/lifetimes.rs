@@ -1,10 +1,17 @@
 //! Objects that live longer by the new reference, where something asks whether they are dead.
 
+use crate::rule::Rule;
 use crate::testing::report;
 use crate::transforms::borrowed::list_item::BORROWED_LIST_ITEM;
+use crate::transforms::borrowed::weakref_object::BORROWED_WEAKREF_OBJECT;
 
 /// What becomes of the lookup in a function that closes a cursor, which does `close`.
 fn closing(close: &str, how: &str, table: &str) -> String {
+    of(&BORROWED_LIST_ITEM, close, how, table)
+}
+
+/// What becomes of the lookups of a rule there.
+fn of(rule: &Rule, close: &str, how: &str, table: &str) -> String {
     let text = format!(
         r#"
 #include <Python.h>
@@ -54,7 +61,7 @@ static PyTypeObject CursorType = {{
 }};
 "#
     );
-    let said = report(&BORROWED_LIST_ITEM, &text);
+    let said = report(rule, &text);
     let is_outcome = |line: &&str| {
         let kinds = ["  safe", "  review", "  by hand", "  assumes"];
         kinds.iter().any(|kind| line.starts_with(kind))
@@ -99,4 +106,14 @@ fn one_that_python_does_not_know_or_that_does_only_one_of_both() {
         safe
     );
     assert_eq!(closing(ASKS, "", METHOD), safe);
+}
+
+#[test]
+fn a_weak_reference_keeps_nothing_alive() {
+    let how = "
+    PyObject *owner = PyWeakref_GetObject(item);
+    if (owner == NULL || owner == Py_None)
+        return -1;
+    PyObject_SetAttrString(owner, \"last\", Py_None);";
+    insta::assert_snapshot!(of(&BORROWED_WEAKREF_OBJECT, ASKS, how, METHOD), @"  safe: own the reference: `PyWeakref_GetRef`");
 }
