@@ -106,13 +106,8 @@ fn place_of(
     item: ItemId,
     range: crate::ast::TokenRange,
 ) -> Option<(FileId, ByteSpan)> {
-    use crate::preprocess::Place;
     if range.start >= range.end {
         return None;
     }
-    Some(match cx.item(item).tokens.place(range) {
-        Place::File(file, span) => (file, span),
-        Place::Argument { file, span, .. } => (file, span),
-        Place::Macro { call, .. } => call,
-    })
+    Some(cx.item(item).tokens.place(range).written_at())
 }

@@ -83,6 +83,17 @@ pub enum Place {
     },
 }
 
+impl Place {
+    /// Its text, or the outermost use of the macro that made it.
+    #[must_use]
+    pub fn written_at(&self) -> (FileId, ByteSpan) {
+        match *self {
+            Self::File(file, span) | Self::Argument { file, span, .. } => (file, span),
+            Self::Macro { call, .. } => call,
+        }
+    }
+}
+
 impl ItemTokens {
     /// The bytes of token `index`.
     #[must_use]

@@ -81,7 +81,9 @@ impl Unread {
             for id in reached.into_iter().filter(|id| !read.contains(id)) {
                 if seen.insert((id, inside)) {
                     let file = files.get(id);
-                    unread.files.push(id);
+                    if !seen.contains(&(id, !inside)) {
+                        unread.files.push(id);
+                    }
                     let words = index[id.index()].identifiers(file);
                     unread.add(
                         file.path(),

@@ -254,11 +254,7 @@ impl<'a> Cx<'a> {
         if range.start >= range.end {
             return flow.item.place;
         }
-        match flow.item.tokens.place(range) {
-            crate::preprocess::Place::File(file, span)
-            | crate::preprocess::Place::Argument { file, span, .. } => (file, span),
-            crate::preprocess::Place::Macro { call, .. } => call,
-        }
+        flow.item.tokens.place(range).written_at()
     }
 
     /// The line of the call if its maintainers looked at it: numpy writes

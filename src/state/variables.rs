@@ -10,7 +10,6 @@ use super::roots::Path;
 use super::writes::{How, Target, Writers};
 use crate::ast::{ExprId, Function, LocalId, Name, Storage, TokenRange, Type, TypeKind};
 use crate::facts::{GuardedBy, guards};
-use crate::preprocess::Place;
 use crate::program::{Body, ItemId, ProgramItem};
 use crate::rule::PackageCx;
 use crate::source::{ByteSpan, FileId};
@@ -328,10 +327,7 @@ fn place_of(item: &ProgramItem, range: TokenRange) -> Option<(FileId, ByteSpan)>
     if range.start >= range.end {
         return None;
     }
-    Some(match item.tokens.place(range) {
-        Place::File(file, span) | Place::Argument { file, span, .. } => (file, span),
-        Place::Macro { call, .. } => call,
-    })
+    Some(item.tokens.place(range).written_at())
 }
 
 /// Whether a variable of this type is data that code may write, and no lock or atomic.

@@ -17,7 +17,7 @@ use crate::capi::{self, Form, REPLACEMENTS};
 use crate::cfg;
 use crate::edit::Applied;
 use crate::ownership::track::{self, Callees, Gives, Origin, Problem, Report, Seed, Trouble};
-use crate::preprocess::{Place, Spelling};
+use crate::preprocess::Spelling;
 use crate::program::{Gap, Program, ProgramItem};
 use crate::sections::{Section, check_balance};
 use crate::source::{ByteOffset, ByteSpan, FileId};
@@ -277,10 +277,7 @@ pub(super) fn start_of_source(
     if range.start >= range.end {
         return None;
     }
-    let (file, span) = match item.tokens.place(range) {
-        Place::File(file, span) | Place::Argument { file, span, .. } => (file, span),
-        Place::Macro { call, .. } => call,
-    };
+    let (file, span) = item.tokens.place(range).written_at();
     (file == item.place.0).then(|| span.start())
 }
 

@@ -1,7 +1,6 @@
 //! UG303: iterations over sets with private functions.
 
 use crate::declare_rule;
-use crate::preprocess::Place;
 use crate::program::CallSite;
 use crate::provenance::Verdict;
 use crate::rule::{Finding, Outcome, PackageCx};
@@ -54,10 +53,7 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
 }
 
 fn finding(cx: &PackageCx<'_>, name: &'static str, site: CallSite) -> Option<Finding> {
-    let (file, span) = match cx.place(site.item, site.expr)? {
-        Place::File(file, span) | Place::Argument { file, span, .. } => (file, span),
-        Place::Macro { call, .. } => call,
-    };
+    let (file, span) = cx.place(site.item, site.expr)?.written_at();
     let outcome = match cx.provenance(site, 0) {
         Verdict::Safe(proof) => Outcome::Safe(proof.sentence),
         Verdict::Shared(_) => Outcome::Manual(

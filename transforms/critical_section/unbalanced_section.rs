@@ -200,8 +200,7 @@ impl Report<'_> {
                 let end = span.end().0;
                 Some((file, ByteSpan::new(end.saturating_sub(1), end)))
             }
-            Place::File(file, span) | Place::Argument { file, span, .. } => Some((file, span)),
-            Place::Macro { call, .. } => Some(call),
+            place => Some(place.written_at()),
         }
     }
 }

@@ -94,11 +94,7 @@ fn text_at(
     cx: &PackageCx<'_>,
     write: &Write,
 ) -> Option<(crate::source::FileId, crate::source::ByteSpan)> {
-    use crate::preprocess::Place;
-    Some(match cx.place(write.item, write.expr)? {
-        Place::File(file, span) | Place::Argument { file, span, .. } => (file, span),
-        Place::Macro { call, .. } => call,
-    })
+    Some(cx.place(write.item, write.expr)?.written_at())
 }
 
 /// Whether a function other than those that write `variable` after import names it.

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use super::object_body::{FieldUsers, unfit};
 use crate::declare_rule;
 use crate::edit::{Confidence, Fix, Need};
-use crate::preprocess::Place;
 use crate::rule::{Finding, ItemId, Note, Outcome, PackageCx};
 use crate::source::{ByteSpan, FileId};
 use crate::state::{Method, ObjectState, object_states};
@@ -180,10 +179,7 @@ fn name_place(cx: &PackageCx<'_>, item: ItemId) -> Option<(FileId, ByteSpan)> {
     if range.start >= range.end {
         return None;
     }
-    Some(match cx.item(item).tokens.place(range) {
-        Place::File(file, span) | Place::Argument { file, span, .. } => (file, span),
-        Place::Macro { call, .. } => call,
-    })
+    Some(cx.item(item).tokens.place(range).written_at())
 }
 
 /// Another type of which a method of `state` is a method as well: it stands in a file that is

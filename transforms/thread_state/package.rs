@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::ExprId;
-use crate::preprocess::Place;
 use crate::roles::Roles;
 use crate::rule::{ItemId, PackageCx};
 use crate::source::{ByteSpan, FileId};
@@ -105,10 +104,7 @@ impl<'a> Package<'a> {
 
     /// The text of an expression, or of the macro use that made it.
     pub(super) fn text(&self, item: ItemId, expr: ExprId) -> Option<(FileId, ByteSpan)> {
-        Some(match self.cx.place(item, expr)? {
-            Place::File(file, span) | Place::Argument { file, span, .. } => (file, span),
-            Place::Macro { call, .. } => call,
-        })
+        Some(self.cx.place(item, expr)?.written_at())
     }
 }
 

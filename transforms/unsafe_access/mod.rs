@@ -11,7 +11,6 @@ pub mod size_again;
 use std::collections::BTreeSet;
 
 use crate::ast::{ExprId, ExprKind, Function, TokenRange, Tree};
-use crate::preprocess::Place;
 use crate::rule::{Finding, ItemId, Note, PackageCx};
 use crate::source::{ByteSpan, FileId};
 
@@ -26,11 +25,7 @@ fn told_at(cx: &PackageCx<'_>, item: ItemId, expr: ExprId) -> Option<(FileId, By
         let is_api = expansion.name.trim_start_matches('_').starts_with("Py");
         return expansion.definition.filter(|_| !is_api);
     }
-    Some(match cx.place(item, expr)? {
-        Place::File(file, span) | Place::Argument { file, span, .. } => (file, span),
-        // An argument that the body uses more than once.
-        Place::Macro { call, .. } => call,
-    })
+    Some(cx.place(item, expr)?.written_at())
 }
 
 /// Whether a function of the package is the API function of a newer Python for older ones:
@@ -75,10 +70,7 @@ fn callers<'a>(cx: &PackageCx<'a>, names: &[&str]) -> Vec<(ItemId, &'a Function)
 
 /// A note at the text of an expression, or where the macro is used that makes it.
 fn note_at(cx: &PackageCx<'_>, item: ItemId, expr: ExprId, text: &str) -> Option<Note> {
-    let (file, span) = match cx.place(item, expr)? {
-        Place::File(file, span) | Place::Argument { file, span, .. } => (file, span),
-        Place::Macro { call, .. } => call,
-    };
+    let (file, span) = cx.place(item, expr)?.written_at();
     let text = text.to_owned();
     Some(Note { file, span, text })
 }

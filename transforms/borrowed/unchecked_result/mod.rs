@@ -6,10 +6,8 @@ use crate::ast::{ExprId, Function};
 use crate::capi::{self, Form, Replacement};
 use crate::cfg;
 use crate::declare_rule;
-use crate::preprocess::Place;
 use crate::provenance::Verdict;
-use crate::rule::{CallSite, Finding, ItemId, Note, Outcome, PackageCx};
-use crate::source::{ByteSpan, FileId};
+use crate::rule::{CallSite, Finding, Note, Outcome, PackageCx};
 
 /// The strong functions of `capi::REPLACEMENTS` that give nothing once another thread has changed
 /// what they look into.
@@ -96,8 +94,9 @@ fn finding(cx: &PackageCx<'_>, row: &'static Replacement, site: CallSite) -> Opt
     if is_container && matches!(cx.provenance(site, 0), Verdict::Safe(_)) {
         return None;
     }
-    let (file, span) = written_at(cx, site.item, site.expr)?;
-    let note = written_at(cx, site.item, used).map(|(file, span)| Note {
+    let (file, span) = cx.place(site.item, site.expr)?.written_at();
+    let note = cx.place(site.item, used).map(|place| place.written_at());
+    let note = note.map(|(file, span)| Note {
         file,
         span,
         text: "it is read here".to_owned(),
@@ -129,14 +128,6 @@ fn advice(row: &Replacement) -> &'static str {
             "test the result of the call: 1 means that there is an object, 0 that there is none, \
              and -1 that an exception is set"
         }
-    }
-}
-
-/// The text of an expression, or where the macro is used that makes it.
-fn written_at(cx: &PackageCx<'_>, item: ItemId, expr: ExprId) -> Option<(FileId, ByteSpan)> {
-    match cx.place(item, expr)? {
-        Place::File(file, span) | Place::Argument { file, span, .. } => Some((file, span)),
-        Place::Macro { call, .. } => Some(call),
     }
 }
 
