@@ -36,6 +36,9 @@ pub struct Effects {
     /// It looks at the reference count of its first argument, or does something else if there is
     /// another reference to it than the caller's.
     pub looks_at_count: bool,
+    /// After it the key in its second argument is in the container in its first, or its result says
+    /// whether.
+    pub settles_key: bool,
     /// What it does to the count of its first argument, if that is what it is for.
     pub counts: Option<Counts>,
     /// The argument with a format of `Py_BuildValue`; the next one is the first that it stands for.
@@ -264,6 +267,13 @@ pub fn looks_at_count(name: &str) -> bool {
     effects(name).is_some_and(|effects| effects.looks_at_count)
 }
 
+/// Whether the key in its second argument is in the container in its first after the call, or its
+/// result says whether.
+#[must_use]
+pub fn settles_key(name: &str) -> bool {
+    effects(name).is_some_and(|effects| effects.settles_key)
+}
+
 /// What a function or macro that is there for counting does to its first argument.
 #[must_use]
 pub fn counts(name: &str) -> Option<Counts> {
@@ -306,6 +316,7 @@ fn parse(row: &'static str) -> Option<Effects> {
         noreturn: notes.noreturn,
         on_null: notes.on_null,
         looks_at_count: notes.looks,
+        settles_key: notes.settles,
         counts: notes.counts,
         format: notes.format,
         keeps: notes.keeps,
@@ -370,6 +381,7 @@ struct Notes {
     on_null: Option<OnNull>,
     keeps: Vec<u8>,
     looks: bool,
+    settles: bool,
     counts: Option<Counts>,
     format: Option<u8>,
     since: Option<PyVersion>,
@@ -387,6 +399,7 @@ impl Notes {
                 Some(("count", what)) => notes.counts = Some(parse_counts(what)?),
                 Some(("format", arg)) => notes.format = Some(arg.parse().ok()?),
                 None if note == "looks" => notes.looks = true,
+                None if note == "settles" => notes.settles = true,
                 None if note == "noreturn" => notes.noreturn = true,
                 None if note == "reads" => notes.on_null = Some(OnNull::Crashes),
                 None if note == "raises" => notes.on_null = Some(OnNull::Raises),

@@ -1,10 +1,11 @@
-//! Whether the callers of a function take a number that it returns for a failure.
+//! Whether the callers of a function take what it returns for a failure.
 //!
 //! ```c
 //! if (!fill(self, list))        /* -1 is a success here, like 1 */
 //!     return NULL;
 //! if (fill(self, list) < 0)     /* and a failure here */
 //!     return NULL;
+//! fill(self, list);             /* and this goes on as if nothing had happened */
 //! ```
 
 use std::collections::BTreeSet;
@@ -17,7 +18,7 @@ use crate::ast::{
 use crate::cfg::Comparison;
 
 /// A call of `function`, or of one that returns what it does, whose tests do not tell the number
-/// `error` from those of a success.
+/// `error`, or 0 for `NULL`, from those of a success.
 #[must_use]
 pub fn mistaken(
     program: &Program<'_>,
@@ -48,12 +49,29 @@ impl Search<'_> {
         }
         let successes = successes(function, self.error);
         let mut sites = self.calls.calls_to(&function.name).iter();
-        let called = sites.find_map(|&site| self.at(site, &successes));
+        let called = sites.find_map(|&site| self.at(function, site, &successes));
         called.or_else(|| self.converter(function))
     }
 
+    /// Whether a function asks for an exception, or one does that calls it, where it has no result.
+    fn asks(&self, function: &Function) -> bool {
+        let asks = |function: &Function| {
+            let mut calls = function.tree.calls();
+            calls.any(|(_, name)| name == "PyErr_Occurred")
+        };
+        let mut sites = self.calls.calls_to(&function.name).iter();
+        asks(function)
+            || function.ret.is_void()
+                && sites.any(|&site| function_of(self.program, site).is_some_and(asks))
+    }
+
     /// The call itself, or one of its function, that takes the error for a success.
-    fn at(&mut self, site: CallSite, successes: &BTreeSet<i64>) -> Option<CallSite> {
+    fn at(
+        &mut self,
+        function: &Function,
+        site: CallSite,
+        successes: &BTreeSet<i64>,
+    ) -> Option<CallSite> {
         let caller = function_of(self.program, site)?;
         let mut uses = Uses::new(caller);
         uses.follow(site.expr);
@@ -62,14 +80,14 @@ impl Search<'_> {
             let mut others = successes.iter();
             others.all(|&other| comparison.holds(other, number) != side)
         };
-        let asks = || {
-            let mut calls = caller.tree.calls();
-            calls.any(|(_, name)| name == "PyErr_Occurred")
+        let is_taken = match uses.tests.is_empty() {
+            true => !uses.is_returned && (uses.is_dropped || function.ret.is_number()),
+            false => !uses.tests.iter().any(tells),
         };
-        if !uses.tests.is_empty() && !uses.tests.iter().any(tells) && !asks() {
+        if is_taken && !self.asks(caller) {
             return Some(site);
         }
-        let hands_on = uses.is_returned && caller.ret.is_number();
+        let hands_on = uses.is_returned && !caller.ret.is_void();
         hands_on.then(|| self.of(caller)).flatten()
     }
 
@@ -117,12 +135,14 @@ fn successes(function: &Function, error: i64) -> BTreeSet<i64> {
     found
 }
 
-/// What a function makes of a number that a call gives.
+/// What a function makes of what a call gives.
 struct Uses<'f> {
     tree: &'f Tree,
     parents: Parents,
     tests: Vec<(Comparison, i64)>,
     is_returned: bool,
+    /// Nothing looks at it where the call stands.
+    is_dropped: bool,
 }
 
 /// Anything but 0.
@@ -135,6 +155,7 @@ impl<'f> Uses<'f> {
             parents: Parents::new(function),
             tests: Vec::new(),
             is_returned: false,
+            is_dropped: false,
         }
     }
 
@@ -162,9 +183,9 @@ impl<'f> Uses<'f> {
                 } else {
                     (lhs, false)
                 };
-                if let (Some(comparison), Some(number)) =
-                    (comparison(op), self.tree.as_number(other))
-                {
+                let null = || self.tree.is_null(other).then_some(0);
+                let number = self.tree.as_number(other).or_else(null);
+                if let (Some(comparison), Some(number)) = (comparison(op), number) {
                     let mirrored = comparison.mirrored();
                     let comparison = if is_left { comparison } else { mirrored };
                     self.tests.push((comparison, number));
@@ -188,6 +209,7 @@ impl<'f> Uses<'f> {
             StmtKind::If { .. } | StmtKind::While { .. } | StmtKind::DoWhile { .. } => {
                 self.tests.push(TRUTH);
             }
+            StmtKind::Expr(_) => self.is_dropped = true,
             StmtKind::For { cond, .. } if *cond == Some(value) => self.tests.push(TRUTH),
             StmtKind::Decl(decls) => {
                 let gets =

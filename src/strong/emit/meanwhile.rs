@@ -10,26 +10,16 @@
 //! if (item == NULL && PyErr_ExceptionMatches(PyExc_SystemError))        /* is a `TypeError` now */
 //! ```
 
+use std::collections::BTreeSet;
+
 use super::Draft;
-use crate::ast::{ExprId, ExprKind, Name, Tree};
+use crate::ast::{ExprId, ExprKind, LocalId, Name, Tree};
 use crate::capi::{self, Absent};
-use crate::cfg::reaches;
+use crate::cfg::{Base, Instr, InstrKind, Operand, Place, Point, reaches};
 use crate::rule::PackageCx;
 use crate::strong::pending::missed::reads_missing;
 use crate::strong::plan::Lookup;
 use crate::strong::scene::Scene;
-
-/// Calls behind which a key is there, or that say whether it is.
-const SETTLING: [&str; 8] = [
-    "PyDict_Contains",
-    "PyDict_ContainsString",
-    "PyDict_SetDefault",
-    "PyDict_SetItem",
-    "PyDict_SetItemString",
-    "PyMapping_HasKey",
-    "PyMapping_HasKeyString",
-    "PySequence_Contains",
-];
 
 /// How many callers away somebody asks which exception there is.
 const MAX_DEPTH: usize = 2;
@@ -79,19 +69,53 @@ fn settled<'s>(scene: &'s Scene<'_>, call: ExprId) -> Option<&'s str> {
         _ => None,
     };
     let (wanted, at) = (key(args)?, scene.cfg.call(call)?);
+    let given = given(scene, args);
     let mut calls = scene.tree.calls();
     let found = calls.find(|&(other, name)| {
         let is_lookup = || name.starts_with("PyDict_") && capi::replacement(name).is_some();
         let is_same = || scene.call(other).and_then(|(_, args)| key(args)) == Some(wanted.clone());
         let is_before = || {
-            scene
-                .cfg
-                .call(other)
-                .is_some_and(|it| reaches(scene.cfg, it.next(), at, &[]))
+            let point = scene.cfg.call(other);
+            point.is_some_and(|it| reaches(scene.cfg, it.next(), at, &given))
         };
-        other != call && (SETTLING.contains(&name) || is_lookup()) && is_same() && is_before()
+        other != call && (capi::settles_key(name) || is_lookup()) && is_same() && is_before()
     });
     found.map(|(_, name)| name)
+}
+
+/// Where a variable in `args` gets another value: the same words mean another key after that.
+///
+/// ```c
+/// while (PyDict_Next(kwds, &pos, &key, &value)) {
+///     old = PyDict_GetItem(d, key);             /* not the key that the last pass stored */
+///     PyDict_SetItem(d, key, value);
+/// ```
+fn given(scene: &Scene<'_>, args: &[ExprId]) -> Vec<Point> {
+    let is_within = |expr: ExprId| {
+        let inner = scene.tree.expr(expr).range;
+        let mut outer = args.iter().map(|&arg| scene.tree.expr(arg).range);
+        outer.any(|outer| outer.contains(inner))
+    };
+    let read = scene.tree.expr_ids().filter(|&expr| is_within(expr));
+    let read: BTreeSet<LocalId> = read.filter_map(|expr| scene.as_local(expr)).collect();
+    let is_read = |place: &Place| matches!(place.base, Base::Local(local) if read.contains(&local));
+    let gives = |instr: &Instr| match &instr.kind {
+        InstrKind::Store { place, .. } => is_read(place),
+        InstrKind::Declare { local } => read.contains(local),
+        InstrKind::Call { args, .. } => args
+            .iter()
+            .any(|arg| matches!(arg, Operand::AddressOf(place) if is_read(place))),
+        _ => false,
+    };
+    let blocks = scene.cfg.iter();
+    let points = blocks.flat_map(|(block, content)| {
+        let instrs = content.instrs.iter().enumerate();
+        instrs.map(move |(index, instr)| (Point { block, index }, instr))
+    });
+    points
+        .filter(|(_, instr)| gives(instr))
+        .map(|(point, _)| point)
+        .collect()
 }
 
 /// The function, or one that calls it, that asks whether an exception is a `SystemError`.

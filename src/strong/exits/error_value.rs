@@ -69,11 +69,12 @@ impl ErrorValue {
         }
     }
 
-    /// The number that the function returns.
-    pub(super) fn as_number(self) -> Option<i64> {
+    /// The number that the function returns, 0 for `NULL`.
+    pub(in crate::strong) fn as_number(self) -> Option<i64> {
         match self {
+            Self::Null => Some(0),
             Self::Number(error) => Some(error),
-            Self::Null | Self::Named(_) => None,
+            Self::Named(_) => None,
         }
     }
 

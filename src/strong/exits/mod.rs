@@ -48,6 +48,7 @@ use crate::ast::{ExprId, LocalId, Parent, StmtId, StmtKind};
 use crate::cfg::{BlockId, Point};
 use crate::program::{CallSite, mistaken};
 use crate::strong::emit::saved::loses_exception;
+use crate::strong::pending::unheard::unheard;
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 use bound::bounded_loop;
@@ -416,11 +417,13 @@ impl<'s, 'a> Exits<'s, 'a> {
     }
 }
 
-/// A call that takes `error`, which the function returns, for a success.
+/// A call that takes `error`, which the function returns, for a success, or whose function does not
+/// tell of it.
 pub(super) fn mistaken_at(scene: &Scene<'_>, error: ErrorValue) -> Option<CallSite> {
-    let error = error.as_number()?;
-    let (program, calls) = (scene.cx.program, scene.cx.call_index());
-    let find = || mistaken(program, calls, scene.function, error);
+    let number = error.as_number()?;
+    let (cx, function) = (scene.cx, scene.function);
+    let taken = || mistaken(cx.program, cx.call_index(), function, number);
+    let find = || taken().or_else(|| unheard(cx, function, number));
     *scene.mistaken.get_or_init(find)
 }
 

@@ -28,10 +28,13 @@ use crate::strong::follow::hold::Carrier;
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 
+/// What a lookup gives that finds nothing.
+const NULL: i64 = 0;
+
 /// Whether the function, where `call` gives `NULL` with an exception, reads through that or gives it
 /// to a function that may, or comes back without its error while the exception is pending.
 pub(in crate::strong) fn is_left_open(scene: &Scene<'_>, call: ExprId) -> bool {
-    let Some(missed) = Missed::new(scene, call) else {
+    let Some(missed) = Missed::new(scene, call, NULL) else {
         return true;
     };
     let Ok(solution) = dataflow::solve(scene.cfg, &missed) else {
@@ -51,7 +54,7 @@ pub(in crate::strong) fn is_left_open(scene: &Scene<'_>, call: ExprId) -> bool {
 /// Whether the function, where `call` finds nothing, reads through its `NULL` or gives it to a function
 /// that may.
 pub(in crate::strong) fn reads_missing(scene: &Scene<'_>, call: ExprId) -> bool {
-    let Some(missed) = Missed::new(scene, call) else {
+    let Some(missed) = Missed::new(scene, call, NULL) else {
         return true;
     };
     let Ok(solution) = dataflow::solve(scene.cfg, &missed) else {
@@ -68,7 +71,12 @@ pub(in crate::strong) fn reads_missing(scene: &Scene<'_>, call: ExprId) -> bool 
 }
 
 /// Whether the function comes back there with the exception, and its result says nothing of it.
-fn is_silent(scene: &Scene<'_>, error: ErrorValue, end: &Terminator, state: &Worlds) -> bool {
+pub(super) fn is_silent(
+    scene: &Scene<'_>,
+    error: ErrorValue,
+    end: &Terminator,
+    state: &Worlds,
+) -> bool {
     let (Some(world), Terminator::Return(value, stmt)) = (&state.shown, end) else {
         return false;
     };
@@ -98,16 +106,20 @@ fn gives_struct(scene: &Scene<'_>, stmt: StmtId) -> bool {
     local.is_some_and(|ty| !is_number(ty) && !matches!(ty.kind, TypeKind::Pointer(_)))
 }
 
-struct Missed<'p, 'a> {
+/// The paths on which a call has failed with an exception.
+pub(super) struct Missed<'p, 'a> {
     flow: &'p Flow<'a>,
     call: Point,
     result: TempId,
-    /// What is known right behind the call, if it gives `NULL`.
+    /// What is known right after the call, if it failed.
     seed: World,
+    /// What another pass gets that does not fail, if that is known.
+    found: Option<Known>,
 }
 
 impl<'p, 'a> Missed<'p, 'a> {
-    fn new(scene: &'p Scene<'a>, call: ExprId) -> Option<Self> {
+    /// Those of a call that says by `error` that it has failed.
+    pub(super) fn new(scene: &'p Scene<'a>, call: ExprId, error: i64) -> Option<Self> {
         let call = scene.cfg.call(call)?;
         let pending: &'p Pending<'a> = scene.pending();
         let block = scene.cfg.block(call.block);
@@ -118,20 +130,27 @@ impl<'p, 'a> Missed<'p, 'a> {
         before.raise(true);
         let mut seed = before.shown?;
         let value = Value {
-            signs: Signs::of_output(false),
+            signs: Signs::of_output(error != NULL),
             calls: [dst].into(),
         };
-        seed.set(Carrier::Temp(dst), Rc::new(value), Some(Known::Number(0)));
+        let failed = Some(Known::Number(error));
+        seed.set(Carrier::Temp(dst), Rc::new(value), failed);
         Some(Self {
             flow: &pending.flow,
             call,
             result: dst,
             seed,
+            found: (error == NULL).then_some(Known::NonZero),
         })
     }
 
     /// Runs the steps of a block; `look` gets each with the state before it.
-    fn run(&self, block: BlockId, state: &mut Worlds, mut look: impl FnMut(&Instr, &Worlds)) {
+    pub(super) fn run(
+        &self,
+        block: BlockId,
+        state: &mut Worlds,
+        mut look: impl FnMut(&Instr, &Worlds),
+    ) {
         let instrs = self.flow.cfg.block(block).instrs.iter().enumerate();
         for (index, instr) in instrs {
             look(instr, state);
@@ -139,8 +158,7 @@ impl<'p, 'a> Missed<'p, 'a> {
             if self.call == (Point { block, index }) {
                 // Another pass finds an item: one that finds none is what is followed here.
                 let found = |world: &mut World| {
-                    let there = Some(Known::NonZero);
-                    world.set(Carrier::Temp(self.result), Rc::default(), there);
+                    world.set(Carrier::Temp(self.result), Rc::default(), self.found);
                 };
                 state.iter_mut().for_each(found);
                 let (clean, shown) = (None, Some(self.seed.clone()));

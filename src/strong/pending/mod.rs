@@ -20,6 +20,7 @@ mod outcomes;
 pub(super) mod raising;
 mod same_value;
 pub(super) mod unasked;
+pub(super) mod unheard;
 mod worlds;
 
 use std::rc::Rc;

@@ -154,8 +154,8 @@ pub(in crate::strong) enum Reason {
     )]
     NoExit(&'static str),
     #[error(
-        "{why}, and `{1}` does not tell the `{2}` of this function's errors from a success: use \
-         `{0}`, and decide what both do on `NULL`",
+        "{why}, and `{1}` does not notice the `{2}` of this function's errors, or takes it for a \
+         success: use `{0}`, and decide what both do on `NULL`",
         why = CAN_FAIL
     )]
     Mistaken(&'static str, String, String),

@@ -46,6 +46,29 @@ fn a_number_that_a_caller_takes_for_a_success_is_doubted() {
 }
 
 #[test]
+fn a_failure_that_a_caller_drops_is_doubted() {
+    let doubted = |value: &str| {
+        [format!(
+            "unknown: `g` takes the {value} that `f` returns there for a failure"
+        )]
+    };
+    assert_eq!(with("int", "f(l);", "-1"), doubted("-1"));
+    assert_eq!(
+        with("int", "use((PyObject *)(size_t)f(l));", "-1"),
+        doubted("-1")
+    );
+    assert_eq!(
+        with("int", "f(l); if (PyErr_Occurred()) return NULL;", "-1"),
+        [""; 0]
+    );
+    assert_eq!(with("PyObject *", "f(l);", "NULL"), doubted("`NULL`"));
+    assert_eq!(
+        with("PyObject *", "if (f(l) == NULL) return NULL;", "NULL"),
+        [""; 0]
+    );
+}
+
+#[test]
 fn an_object_is_no_error() {
     let caller = "return f(l);";
     assert_eq!(with("PyObject *", caller, "NULL"), [""; 0]);

@@ -16,12 +16,23 @@ pub(super) fn mistaken(changed: Changed<'_>, jump: StmtId) -> Option<String> {
             "`{name}` may return an object with an exception set"
         ));
     }
-    let error = tree.as_number(value).filter(|_| function.ret.is_number())?;
+    let is_number = function.ret.is_number();
+    let null = || tree.is_null(value).then_some(0);
+    let error = if is_number {
+        tree.as_number(value)
+    } else {
+        null()
+    }?;
     let original = changed.original;
     let site = takes_for_success(original.program, original.calls(), function, error)?;
     let caller = original.program.items[site.item.0 as usize].function()?;
+    let told = if is_number {
+        error.to_string()
+    } else {
+        "`NULL`".to_owned()
+    };
     Some(format!(
-        "`{}` takes the {error} that `{name}` returns there for a failure",
+        "`{}` takes the {told} that `{name}` returns there for a failure",
         caller.name
     ))
 }

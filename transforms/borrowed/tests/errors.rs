@@ -324,3 +324,70 @@ fail:
          return NULL;
     "#);
 }
+
+/// Whether a helper leaves with the error of its lookup, if `caller` calls it; else it is reported.
+fn leaves(ret: &str, none: &str, caller: &str) -> bool {
+    let said = run(&format!(
+        "
+static {ret}lookup(PyObject *dict, PyObject *key)
+{{
+    PyObject *v;
+    if (PyObject_Hash(key) == -1)
+        return {none};
+    v = PyDict_GetItem(dict, key);
+    if (v == NULL)
+        return {none};
+    return ({ret})PyNumber_Long(v);
+}}
+{caller}
+"
+    ));
+    let reports = said.contains("+        PyErr_WriteUnraisable(NULL);\n");
+    let new = format!("+    if (PyDict_GetItemRef(dict, key, &v) < 0) {{\n+        return {none};");
+    assert_ne!(reports, said.contains(&new), "{said}");
+    !reports
+}
+
+#[test]
+fn what_the_callers_do_not_notice_is_reported() {
+    let caller =
+        |body: &str| format!("PyObject *get(PyObject *dict, PyObject *key)\n{{\n    {body}\n}}\n");
+    let object = |body: &str| leaves("PyObject *", "NULL", &caller(body));
+    assert!(object("return lookup(dict, key);"));
+    assert!(object(
+        "PyObject *v = lookup(dict, key); if (v == NULL) return NULL; return v;"
+    ));
+    assert!(object(
+        "PyObject *v = lookup(dict, key);
+    if (v == NULL && PyErr_Occurred()) return NULL;
+    return v ? v : PyLong_FromLong(0);"
+    ));
+    assert!(object(
+        "PyObject *v = lookup(dict, key);
+    if (v == NULL) { PyErr_Clear(); v = PyLong_FromLong(0); }
+    return v;"
+    ));
+    for silent in [
+        "PyObject *v = lookup(dict, key); if (v == NULL) v = PyLong_FromLong(0); return v;",
+        "Py_XDECREF(lookup(dict, key)); Py_RETURN_NONE;",
+        "if (lookup(dict, key)) Py_RETURN_TRUE; Py_RETURN_FALSE;",
+    ] {
+        assert!(!object(silent), "{silent}");
+    }
+    // Nor where the next caller does not.
+    let twice = |body: &str| {
+        let next = "static PyObject *next(PyObject *dict, PyObject *key)
+{
+    PyObject *v = lookup(dict, key);
+    if (v == NULL)
+        return NULL;
+    return v;
+}
+";
+        leaves("PyObject *", "NULL", &format!("{next}{}", caller(body)))
+    };
+    assert!(twice("return next(dict, key);"));
+    assert!(!twice(
+        "PyObject *v = next(dict, key); if (v == NULL) Py_RETURN_NONE; return v;"
+    ));
+}

@@ -30,8 +30,7 @@ const TELLS: &str = "return PyObject_IsTrue(key);";
 /// Whether an exit is written that returns -1; else the finding names who takes that for a success.
 fn is_told(head: &str, end: &str, caller: &str) -> bool {
     let said = of(head, end, caller);
-    let is_by_hand =
-        said.contains("does not tell the `-1` of this function's errors from a success");
+    let is_by_hand = said.contains("does not notice the `-1` of this function's errors");
     let new = "+    if (item == NULL) {\n+        return -1;";
     assert_ne!(is_by_hand, said.contains(new), "{said}");
     !is_by_hand
@@ -64,7 +63,8 @@ fn a_test_for_it_does_not() {
         "if (0 > f(list, key, 0)) return NULL;",
         "rc = f(list, key, 0); if (rc == -1) return NULL; if (rc) use(list);",
         "if (f(list, key, 0)) use(list); if (PyErr_Occurred()) return NULL;",
-        "f(list, key, 0);",
+        "if (f(list, key, 0) != 0 && PyErr_Occurred()) return NULL;",
+        "f(list, key, 0); if (PyErr_Occurred()) PyErr_Clear();",
         "",
     ] {
         assert!(is_told("", TELLS, caller), "{caller}");
@@ -76,6 +76,19 @@ fn a_test_for_it_does_not() {
         "return 0;",
         "if (f(list, key, 0)) return NULL;"
     ));
+}
+
+#[test]
+fn who_ignores_it_comes_back_with_the_exception() {
+    for caller in [
+        "f(list, key, 0);",
+        "(void)f(list, key, 0);",
+        "rc = f(list, key, 0);",
+        "use((PyObject *)(size_t)f(list, key, 0));",
+    ] {
+        assert!(!is_told("", TELLS, caller), "{caller}");
+        assert!(!is_told(RAISES, "return 1;", caller), "{caller}");
+    }
 }
 
 #[test]
@@ -106,6 +119,7 @@ PyObject *g(PyObject *list, PyObject *key)
     };
     assert!(through("pass(list, key) < 0"));
     assert!(!through("!pass(list, key)"));
+    assert!(!through("pass(list, key) == 7"));
 }
 
 #[test]
