@@ -10,9 +10,11 @@
 //! }
 //! ```
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use super::PackageCx;
+use super::destroyed::Destroyed;
 use super::threads::spread;
 use crate::ast::{ExprId, ExprKind, Function, Tree};
 use crate::capi;
@@ -32,15 +34,32 @@ const REMOVING: [&str; 6] = [
     "remove",
 ];
 
+/// How a function asks whether something is dead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asks {
+    /// For weak references to it.
+    WeakReferences,
+    /// It reads what a destructor of the package writes.
+    Destroyed,
+}
+
 /// The functions by name.
 #[derive(Debug, Default)]
 pub struct Lifetimes {
-    /// Those that may do so, and one that asks.
-    asking: BTreeSet<Box<str>>,
-    /// A method of them, which Python code may call.
-    method: Option<Box<str>>,
+    /// Those that take something out, and ask for weak references.
+    asking: Asking,
+    /// Those that take something out, and read what a destructor writes.
+    reading: Asking,
     /// Those that may jump out of their callers: what these own is not released.
     jumping: BTreeSet<Box<str>>,
+}
+
+/// The functions that take something out of a container and ask whether something is dead.
+#[derive(Debug, Default)]
+struct Asking {
+    functions: BTreeSet<Box<str>>,
+    /// A method of them, which Python code may call.
+    method: Option<Box<str>>,
 }
 
 impl Lifetimes {
@@ -61,22 +80,24 @@ impl Lifetimes {
                 is_seed(&seeds, function) || calls.any(|(_, name)| known.contains(name))
             })
         };
-        let jumping = jumping(cx);
-        let asking = items(&asks);
-        if asking.is_empty() {
-            return Self {
-                jumping,
-                ..Self::default()
-            };
-        }
-        let removing = reaching(items(&removes));
-        let asking = reaching(asking);
-        let asking: BTreeSet<Box<str>> = asking.intersection(&removing).cloned().collect();
-        let mut methods = asking.iter().filter(|name| is_method(cx, name));
+        let removing = LazyCell::new(|| reaching(items(&removes)));
+        let asking = |seeds: BTreeSet<ItemId>| {
+            if seeds.is_empty() {
+                return Asking::default();
+            }
+            let functions: BTreeSet<Box<str>> =
+                reaching(seeds).intersection(&removing).cloned().collect();
+            let mut methods = functions.iter().filter(|name| is_method(cx, name));
+            Asking {
+                method: methods.next().cloned(),
+                functions,
+            }
+        };
+        let destroyed = Destroyed::new(cx);
         Self {
-            method: methods.next().cloned(),
-            asking,
-            jumping,
+            asking: asking(items(&asks)),
+            reading: asking(items(&|tree| destroyed.is_read_in(tree))),
+            jumping: jumping(cx),
         }
     }
 
@@ -87,18 +108,24 @@ impl Lifetimes {
     }
 
     /// A function that a call of `name`, or of a pointer, may get to, and that takes something out of
-    /// a container and asks whether something is dead.
+    /// a container and asks whether something is dead, and how.
     #[must_use]
-    pub fn asked_by(&self, cx: &PackageCx<'_>, name: Option<&str>) -> Option<&str> {
+    pub fn asked_by<'s>(
+        &'s self,
+        cx: &PackageCx<'_>,
+        name: Option<&str>,
+    ) -> Option<(&'s str, Asks)> {
         let own = name.filter(|name| cx.definitions(name).next().is_some());
-        match own {
-            Some(name) => self.asking.get(name).map(|name| &**name),
+        let called = |asking: &'s Asking| match own {
+            Some(name) => asking.functions.get(name).map(|name| &**name),
             None => {
                 let effects = name.and_then(capi::effects);
                 let runs_python = effects.is_none_or(|effects| effects.runs_python);
-                self.method.as_deref().filter(|_| runs_python)
+                asking.method.as_deref().filter(|_| runs_python)
             }
-        }
+        };
+        let weak = called(&self.asking).map(|name| (name, Asks::WeakReferences));
+        weak.or_else(|| called(&self.reading).map(|name| (name, Asks::Destroyed)))
     }
 }
 

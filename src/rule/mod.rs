@@ -3,6 +3,7 @@
 mod check;
 mod context;
 mod declare;
+mod destroyed;
 mod finding;
 mod fingerprint;
 mod fold;
@@ -19,7 +20,7 @@ pub use finding::{Finding, Note, Outcome};
 pub use fingerprint::fingerprints;
 pub use fold::fold;
 pub use head::{Head, Refusal};
-pub use lifetimes::Lifetimes;
+pub use lifetimes::{Asks, Lifetimes};
 pub use outside::Outside;
 pub use selection::{Selection, Selector, UnknownRule};
 pub use suppression::{Suppression, build_suppressions, suppressions};

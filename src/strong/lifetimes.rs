@@ -13,6 +13,7 @@ use super::jumps::jumped_back;
 use super::plan::Planned;
 use crate::ast::{ExprId, ExprKind};
 use crate::capi::Absent;
+use crate::rule::Asks;
 
 impl Draft<'_, '_> {
     /// Notes what is open about the references that the code has now.
@@ -37,10 +38,14 @@ impl Draft<'_, '_> {
             .find_map(|name| lifetimes.asked_by(scene.cx, name))
             .filter(|_| is_in_container);
         let name = &planned.home.name;
-        if let Some(function) = asked {
+        if let Some((function, asks)) = asked {
+            let how = match asks {
+                Asks::WeakReferences => "it asks for weak references",
+                Asks::Destroyed => "it reads what a destructor writes",
+            };
             self.fix.assume(format!(
                 "`{function}()`, which may take `{name}` out of its container while it is held here, \
-                 does not need it to be dead: it asks for weak references"
+                 does not need it to be dead: {how}"
             ));
         }
         let mut lookups = planned.home.lookups.iter();

@@ -15,8 +15,10 @@ fn of(rule: &Rule, close: &str, how: &str, table: &str) -> String {
     let text = format!(
         r#"
 #include <Python.h>
-typedef struct {{ PyObject_HEAD PyObject *cursors; PyObject *weakreflist; PyObject *ref; }} Cursor;
-typedef struct {{ PyObject_HEAD PyObject *cursors; }} Connection;
+typedef struct {{ PyObject_HEAD PyObject *cursors; int busy; }} Connection;
+typedef struct {{
+    PyObject_HEAD PyObject *cursors; PyObject *weakreflist; PyObject *ref; Connection *owner;
+}} Cursor;
 
 static void forget(PyObject *cursors, PyObject *ref)
 {{
@@ -35,10 +37,16 @@ static PyObject *close_cursor(Cursor *self, PyObject *ignored)
     Py_RETURN_NONE;
 }}
 
+static int n_open, n_made;
+
 static void dealloc(Cursor *self)
 {{
-    if (self->weakreflist != NULL)
-        PyObject_ClearWeakRefs((PyObject *)self);
+    PyObject *held = (PyObject *)self;
+    if (((Cursor *)held)->weakreflist != NULL)
+        PyObject_ClearWeakRefs(held);
+    n_open--;
+    self->owner->busy -= 1;
+    ((Cursor *)held)->ref = NULL;
     PyObject_Del(self);
 }}
 
@@ -106,6 +114,29 @@ fn one_that_python_does_not_know_or_that_does_only_one_of_both() {
         safe
     );
     assert_eq!(closing(ASKS, "", METHOD), safe);
+}
+
+#[test]
+fn a_function_that_takes_it_out_and_reads_what_its_destructor_writes() {
+    let after = |reads: &str| {
+        let close = format!("forget(self->cursors, self->ref); {reads}");
+        closing(&close, CALLS, "")
+    };
+    insta::assert_snapshot!(after("if (n_open == 0) Py_RETURN_TRUE;"), @"
+    review: own the reference: `PyList_GetItemRef`
+    assumes that `close_cursor()`, which may take `item` out of its container while it is held here, does not need it to be dead: it reads what a destructor writes
+    ");
+    let doubted = after("if (n_open == 0) Py_RETURN_TRUE;");
+    assert_eq!(after("if (self->owner->busy) Py_RETURN_TRUE;"), doubted);
+    let safe = "  safe: own the reference: `PyList_GetItemRef`";
+    for other in [
+        "n_open--;",
+        "self->owner->busy = 0;",
+        "if (n_made == 0) Py_RETURN_TRUE;",
+        "if (self->ref == NULL) Py_RETURN_TRUE;",
+    ] {
+        assert_eq!(after(other), safe, "{other}");
+    }
 }
 
 #[test]
