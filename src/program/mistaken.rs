@@ -47,7 +47,7 @@ impl Search<'_> {
         if !self.seen.insert(function.name.as_str().into()) {
             return None;
         }
-        let successes = successes(function, self.error);
+        let successes = Successes::of(self.program, function, self.error);
         let mut sites = self.calls.calls_to(&function.name).iter();
         let called = sites.find_map(|&site| self.at(function, site, &successes));
         called.or_else(|| self.converter(function))
@@ -111,28 +111,88 @@ fn function_of<'a>(program: &'a Program<'_>, site: CallSite) -> Option<&'a Funct
     program.items[site.item.0 as usize].function()
 }
 
-/// What the function returns but for the error; 0 and 1 stand for what is not written down.
-fn successes(function: &Function, error: i64) -> BTreeSet<i64> {
-    let tree = &function.tree;
-    let mut found = BTreeSet::new();
-    let mut add = |value: ExprId| match tree.as_number(value) {
-        Some(number) => found.extend([number]),
-        None => found.extend([0, 1]),
-    };
-    for stmt in &tree.stmts {
-        let StmtKind::Return(Some(value)) = stmt.kind else {
-            continue;
+/// What a function returns but for the error; 0 and 1 stand for what is not written down.
+struct Successes<'a> {
+    program: &'a Program<'a>,
+    seen: BTreeSet<&'a str>,
+    found: BTreeSet<i64>,
+}
+
+impl<'a> Successes<'a> {
+    fn of(program: &'a Program<'a>, function: &'a Function, error: i64) -> BTreeSet<i64> {
+        let mut all = Self {
+            program,
+            seen: BTreeSet::new(),
+            found: BTreeSet::new(),
         };
-        match tree.as_local(tree.without_casts(value)) {
-            Some(local) => tree
-                .stores()
-                .filter(|&(given, _)| given == local)
-                .for_each(|(_, value)| add(value)),
-            None => add(value),
+        all.add_all(function);
+        all.found.remove(&error);
+        all.found
+    }
+
+    fn add_all(&mut self, function: &'a Function) {
+        // One that calls itself returns nothing else by that.
+        if !self.seen.insert(&function.name) {
+            return;
+        }
+        let tree = &function.tree;
+        for stmt in &tree.stmts {
+            let StmtKind::Return(Some(value)) = stmt.kind else {
+                continue;
+            };
+            match tree.as_local(tree.without_casts(value)) {
+                Some(local) => {
+                    let stores = tree.stores().filter(|&(given, _)| given == local);
+                    stores.for_each(|(_, value)| self.add(tree, value));
+                    if function.params.contains(&local) || is_reckoned(tree, local) {
+                        self.found.extend([0, 1]);
+                    }
+                }
+                None => self.add(tree, value),
+            }
         }
     }
-    found.remove(&error);
-    found
+
+    fn add(&mut self, tree: &'a Tree, value: ExprId) {
+        if let Some(number) = tree.as_number(value) {
+            self.found.insert(number);
+            return;
+        }
+        let value = tree.without_casts(value);
+        if let ExprKind::Conditional {
+            then: Some(then),
+            otherwise,
+            ..
+        } = tree.expr(value).kind
+        {
+            self.add(tree, then);
+            return self.add(tree, otherwise);
+        }
+        let called = tree.called(value).into_iter();
+        let own: Vec<&Function> = called
+            .flat_map(|name| self.program.functions_named(name))
+            .map(|(_, function)| function)
+            .collect();
+        if own.is_empty() {
+            self.found.extend([0, 1]);
+        }
+        own.into_iter().for_each(|function| self.add_all(function));
+    }
+}
+
+/// Whether `local` gets values that no assignment writes down: `n++`, `fill(&n)`.
+fn is_reckoned(tree: &Tree, local: LocalId) -> bool {
+    tree.expr_ids().any(|expr| match tree.expr(expr).kind {
+        ExprKind::Assign { op: None, .. } => false,
+        ExprKind::Unary {
+            op: UnaryOp::AddressOf,
+            operand,
+        } => tree.as_local(operand) == Some(local),
+        _ => {
+            let place = tree.changed(expr);
+            place.is_some_and(|place| tree.as_local(place) == Some(local))
+        }
+    })
 }
 
 /// What a function makes of what a call gives.
@@ -144,6 +204,9 @@ struct Uses<'f> {
     /// Nothing looks at it where the call stands.
     is_dropped: bool,
 }
+
+/// How many of the numbers of `case 1 ... 9:` are looked at.
+const MAX_RANGE: i64 = 64;
 
 /// Anything but 0.
 const TRUTH: (Comparison, i64) = (Comparison::NotEqual, 0);
@@ -209,6 +272,7 @@ impl<'f> Uses<'f> {
             StmtKind::If { .. } | StmtKind::While { .. } | StmtKind::DoWhile { .. } => {
                 self.tests.push(TRUTH);
             }
+            StmtKind::Switch { body, .. } => self.in_switch(*body),
             StmtKind::Expr(_) => self.is_dropped = true,
             StmtKind::For { cond, .. } if *cond == Some(value) => self.tests.push(TRUTH),
             StmtKind::Decl(decls) => {
@@ -219,6 +283,36 @@ impl<'f> Uses<'f> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Adds the numbers that the labels of a `switch` tell apart.
+    fn in_switch(&mut self, body: StmtId) {
+        let within = |outer: StmtId, inner: StmtId| {
+            let range = self.tree.stmt(outer).range;
+            outer != inner && range.contains(self.tree.stmt(inner).range)
+        };
+        let stmts = (0u32..).zip(&self.tree.stmts);
+        let inner: Vec<(StmtId, &StmtKind)> = stmts
+            .map(|(at, stmt)| (StmtId(at), &stmt.kind))
+            .filter(|&(stmt, _)| within(body, stmt))
+            .collect();
+        let is_own = |stmt: StmtId| {
+            let mut others = inner.iter();
+            !others.any(|&(other, kind)| {
+                matches!(kind, StmtKind::Switch { .. }) && within(other, stmt)
+            })
+        };
+        let labels = inner.iter().filter_map(|&(stmt, kind)| match kind {
+            StmtKind::Case { low, high, .. } if is_own(stmt) => Some((*low, high.unwrap_or(*low))),
+            _ => None,
+        });
+        for (low, high) in labels {
+            if let (Some(low), Some(high)) = (self.tree.as_number(low), self.tree.as_number(high)) {
+                let numbers = low..=high.min(low.saturating_add(MAX_RANGE));
+                let tests = numbers.map(|number| (Comparison::Equal, number));
+                self.tests.extend(tests);
+            }
         }
     }
 

@@ -95,20 +95,27 @@ impl<'f> Spread<'f> {
                 name,
                 "Py_INCREF" | "Py_XINCREF" | "Py_NewRef" | "Py_XNewRef" | "Py_IncRef"
             );
-            if takes && self.is_value_here(object) {
+            if takes && self.is_value_here(object, point) {
                 self.adoptions.push(point);
             }
         }
     }
 
-    /// Whether `object` is the value itself on all paths from the site, if it is on some: other
-    /// calls that may have given it cannot come after.
-    fn is_value_here(&self, object: &Operand) -> bool {
+    /// Whether `object` is the value itself where a path from the site first comes to `point`: other
+    /// calls that may have given it cannot come before that.
+    ///
+    /// ```c
+    /// item = is_list ? PyList_GET_ITEM(seq, i) : PyTuple_GET_ITEM(seq, i);
+    /// Py_INCREF(item);
+    /// ```
+    fn is_value_here(&self, object: &Operand, point: Point) -> bool {
         let origins = self.flow.origins(object);
         origins.iter().any(|origin| self.is_value(origin))
             && origins.iter().all(|origin| match origin {
                 _ if self.is_value(origin) => true,
-                Origin::Call(at) | Origin::Out(at, _) => !self.flow.reaches(self.site, *at, &[]),
+                Origin::Call(at) | Origin::Out(at, _) => {
+                    !self.flow.reaches(self.site, *at, &[point])
+                }
                 _ => false,
             })
     }

@@ -4,7 +4,7 @@
 //! static void dealloc(Cursor *self)
 //! {
 //!     n_open--;                                 /* a static variable */
-//!     self->connection->busy--;                 /* a field of another object */
+//!     self->connection->busy--;                 /* a count in another object */
 //!     pool[n_free++] = self;
 //! }
 //! ```
@@ -59,7 +59,11 @@ impl Destroyed {
     fn add(&mut self, function: &Function) {
         let tree = &function.tree;
         let own = own(function);
-        for place in tree.expr_ids().filter_map(|expr| tree.changed(expr)) {
+        let changed = tree.expr_ids().filter_map(|expr| {
+            let sets = matches!(tree.expr(expr).kind, ExprKind::Assign { op: None, .. });
+            Some((tree.changed(expr)?, !sets))
+        });
+        for (place, counts) in changed {
             let mut way = way(tree, place).into_iter().rev();
             let Some(root) = way.next() else { continue };
             match &tree.expr(root).kind {
@@ -74,7 +78,8 @@ impl Destroyed {
                     };
                     // `self->busy` dies, `self->connection->busy` and `connection->busy` do not.
                     let fields = way.filter_map(field);
-                    self.fields.extend(fields.skip(usize::from(is_own)).last());
+                    let left = fields.skip(usize::from(is_own)).last();
+                    self.fields.extend(left.filter(|_| counts));
                 }
                 _ => {}
             }

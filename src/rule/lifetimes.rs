@@ -47,19 +47,13 @@ pub enum Asks {
 #[derive(Debug, Default)]
 pub struct Lifetimes {
     /// Those that take something out, and ask for weak references.
-    asking: Asking,
+    asking: BTreeSet<Box<str>>,
+    /// A method of these, which Python code may call.
+    method: Option<Box<str>>,
     /// Those that take something out, and read what a destructor writes.
-    reading: Asking,
+    reading: BTreeSet<Box<str>>,
     /// Those that may jump out of their callers: what these own is not released.
     jumping: BTreeSet<Box<str>>,
-}
-
-/// The functions that take something out of a container and ask whether something is dead.
-#[derive(Debug, Default)]
-struct Asking {
-    functions: BTreeSet<Box<str>>,
-    /// A method of them, which Python code may call.
-    method: Option<Box<str>>,
 }
 
 impl Lifetimes {
@@ -81,22 +75,16 @@ impl Lifetimes {
             })
         };
         let removing = LazyCell::new(|| reaching(items(&removes)));
-        let asking = |seeds: BTreeSet<ItemId>| {
-            if seeds.is_empty() {
-                return Asking::default();
-            }
-            let functions: BTreeSet<Box<str>> =
-                reaching(seeds).intersection(&removing).cloned().collect();
-            let mut methods = functions.iter().filter(|name| is_method(cx, name));
-            Asking {
-                method: methods.next().cloned(),
-                functions,
-            }
+        let both = |seeds: BTreeSet<ItemId>| match seeds.is_empty() {
+            true => BTreeSet::new(),
+            false => reaching(seeds).intersection(&removing).cloned().collect(),
         };
+        let asking: BTreeSet<Box<str>> = both(items(&asks));
         let destroyed = Destroyed::new(cx);
         Self {
-            asking: asking(items(&asks)),
-            reading: asking(items(&|tree| destroyed.is_read_in(tree))),
+            method: asking.iter().find(|name| is_method(cx, name)).cloned(),
+            asking,
+            reading: both(items(&|tree| destroyed.is_read_in(tree))),
             jumping: jumping(cx),
         }
     }
@@ -116,16 +104,18 @@ impl Lifetimes {
         name: Option<&str>,
     ) -> Option<(&'s str, Asks)> {
         let own = name.filter(|name| cx.definitions(name).next().is_some());
-        let called = |asking: &'s Asking| match own {
-            Some(name) => asking.functions.get(name).map(|name| &**name),
-            None => {
-                let effects = name.and_then(capi::effects);
-                let runs_python = effects.is_none_or(|effects| effects.runs_python);
-                asking.method.as_deref().filter(|_| runs_python)
-            }
+        let by_python = || {
+            let effects = name.and_then(capi::effects);
+            let runs_python = effects.is_none_or(|effects| effects.runs_python);
+            self.method.as_deref().filter(|_| runs_python)
         };
-        let weak = called(&self.asking).map(|name| (name, Asks::WeakReferences));
-        weak.or_else(|| called(&self.reading).map(|name| (name, Asks::Destroyed)))
+        let weak = match own {
+            Some(name) => self.asking.get(name).map(|name| &**name),
+            None => by_python(),
+        };
+        let reading = || Some((&**self.reading.get(own?)?, Asks::Destroyed));
+        weak.map(|name| (name, Asks::WeakReferences))
+            .or_else(reading)
     }
 }
 

@@ -33,6 +33,7 @@ impl Draft<'_, '_> {
         self.doubt_order(lookup);
         self.doubt_untested(lookup);
         self.doubt_gone(lookup);
+        self.doubt_heard(lookup);
         self.doubt_exception(lookup);
         if let Some(name) = jumped_back(self.scene.tree, self.scene.cfg, lookup.call) {
             self.fix.assume(format!(

@@ -29,6 +29,7 @@ use super::statics::{Static, kept_by};
 use crate::ast::{ExprId, ExprKind, Name, StmtId, StmtKind, UnaryOp};
 use crate::capi::{Absent, Form, OldErrors, Replacement};
 use crate::edit::Fix;
+use crate::state::alone;
 
 /// `place = lookup();` as a statement.
 #[derive(Debug, Clone, Copy)]
@@ -291,6 +292,14 @@ fn kept(scene: &Scene<'_>, found: &Static) -> Result<Fix, Reason> {
             stored.stmt,
         )?;
         declared.extend(is_new.then_some((name, stored.stmt)));
+    }
+    // Two that replace it at one time both release what it held; one that reads it then uses that.
+    let name = &scene.function.name;
+    if !alone(scene.cx, None).contains(&**name) {
+        draft.fix.assume(format!(
+            "no other thread uses `{}` while `{name}` replaces it: what it held is released",
+            found.text
+        ));
     }
     draft.finish()
 }

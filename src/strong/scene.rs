@@ -13,6 +13,7 @@ use super::pending::Pending;
 use super::pending::entered::exceptions;
 use super::pending::errno::Errno;
 use super::pending::raising::helpers;
+use super::pending::unheard::Unheard;
 use crate::ast::{
     BinaryOp, ExprId, ExprKind, Function, Init, LocalId, Name, Parent, Parents, StmtId, StmtKind,
     TokenRange, Tree, Type, UnaryOp, Visitor, walk_stmt,
@@ -52,6 +53,8 @@ pub(super) struct Scene<'a> {
     reads_exactly: OnceCell<bool>,
     /// A call that takes the error of the function for a success.
     pub(super) mistaken: OnceCell<Option<CallSite>>,
+    /// A call whose function does not notice an error of this one.
+    pub(super) unheard: OnceCell<Option<Unheard>>,
 }
 
 /// The flow graph the rewriting works on.
@@ -92,6 +95,7 @@ impl<'a> Scene<'a> {
             mixes_declarations: OnceCell::new(),
             reads_exactly: OnceCell::new(),
             mistaken: OnceCell::new(),
+            unheard: OnceCell::new(),
         };
         if let Some(liveness) = liveness_with_outs(&scene) {
             scene.liveness = liveness;

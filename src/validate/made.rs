@@ -74,7 +74,7 @@ pub(super) fn made_seeds(function: &Function, lookups: &[Seed]) -> Vec<Seed> {
     let mut targets: BTreeSet<LocalId> = lookups
         .iter()
         .filter_map(|seed| match (seed.origin, seed.gives) {
-            (_, Gives::Out(_)) => filled(function, seed),
+            (_, gives) if gives.out().is_some() => filled(function, seed),
             (Origin::Call(call), _) => target(&stores, call),
             _ => None,
         })
@@ -123,7 +123,7 @@ fn target(stores: &[(LocalId, ExprId)], call: ExprId) -> Option<LocalId> {
 
 /// The variable through whose address a seed gives its reference.
 pub(super) fn filled(function: &Function, seed: &Seed) -> Option<LocalId> {
-    let (Origin::Call(call), Gives::Out(arg)) = (seed.origin, seed.gives) else {
+    let (Origin::Call(call), Some(arg)) = (seed.origin, seed.gives.out()) else {
         return None;
     };
     match &function.tree.expr(call).kind {

@@ -13,7 +13,7 @@ use super::{
     statics, still, structure, undeclared, undone, variants, wrapper,
 };
 use crate::ast::{ExprId, ExprKind, Function};
-use crate::capi::{self, Form, REPLACEMENTS};
+use crate::capi::{self, Absent, Form, REPLACEMENTS};
 use crate::cfg;
 use crate::edit::Applied;
 use crate::ownership::track::{self, Callees, Gives, Origin, Problem, Report, Seed, Trouble};
@@ -333,6 +333,7 @@ fn gives(name: &str) -> Option<Gives> {
     let row = REPLACEMENTS.iter().find(|row| row.strong == name)?;
     Some(match row.form {
         Form::Return => Gives::Result,
+        Form::Out { arg } if row.absent == Absent::Error => Gives::OutAlways(arg),
         Form::Out { arg } => Gives::Out(arg),
     })
 }

@@ -70,33 +70,37 @@ impl Stepper<'_> {
         let mut success = state.clone();
         let id = success.instances.len();
         success.instances.push(Instance::new(seed, owned));
-        let local = match gives {
-            Gives::Out(arg) => args.get(usize::from(arg)).and_then(addressed),
-            Gives::Result | Gives::Always | Gives::ResultOrNone => None,
-        };
-        if let Gives::Out(_) = gives {
-            for (status, value) in [(0, Value::Null), (-1, Value::Null)] {
+        if let Some(arg) = gives.out() {
+            let local = args.get(usize::from(arg)).and_then(addressed);
+            let (missing, given): (&[i64], &[i64]) = match gives {
+                Gives::OutAlways(_) => (&[-1], &[0, 1]),
+                _ => (&[0, -1], &[1]),
+            };
+            for &status in missing {
                 let mut failed = state.clone();
                 failed.set_temp(dst, Value::Int(status), None);
                 local
                     .into_iter()
-                    .for_each(|local| failed.set_local(local, value));
+                    .for_each(|local| failed.set_local(local, Value::Null));
                 out.push(failed);
             }
-            success.set_temp(dst, Value::Int(1), None);
             match local {
                 Some(local) => success.set_local(local, Value::Instance(id)),
                 // `&self->field`: memory takes the reference over.
                 None => success.instances[id].count -= 1,
             }
-            return out.push(success);
+            return out.extend(given.iter().map(|&status| {
+                let mut given = success.clone();
+                given.set_temp(dst, Value::Int(status), None);
+                given
+            }));
         }
         success.set_temp(dst, Value::Instance(id), None);
         out.push(success);
         let others: &[Value] = match gives {
             Gives::Result => &[Value::Null],
             Gives::ResultOrNone => &[Value::Null, Value::None],
-            Gives::Always | Gives::Out(_) => &[],
+            Gives::Always | Gives::Out(_) | Gives::OutAlways(_) => &[],
         };
         for &value in others {
             let mut other = state.clone();

@@ -52,6 +52,19 @@ pub enum Gives {
     ResultOrNone,
     /// Through the variable whose address is this argument; the result is 1, 0 or -1.
     Out(u8),
+    /// The same where only -1 says that there is none: `PyDict_SetDefaultRef`.
+    OutAlways(u8),
+}
+
+impl Gives {
+    /// The argument with the address of the variable.
+    #[must_use]
+    pub fn out(self) -> Option<u8> {
+        match self {
+            Self::Out(arg) | Self::OutAlways(arg) => Some(arg),
+            Self::Result | Self::Always | Self::ResultOrNone => None,
+        }
+    }
 }
 
 /// Where a reference comes from.

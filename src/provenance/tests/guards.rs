@@ -34,6 +34,18 @@ fn unless_it_got_its_own_reference_inside() {
 }
 
 #[test]
+fn also_where_it_may_come_from_another_container_in_the_next_pass() {
+    let pass = |first: &str| {
+        list(&format!(
+            "    Py_BEGIN_CRITICAL_SECTION(p);\n    for (i = 0; i < n; i++) {{\n        v = k ? PyList_GET_ITEM(p, i) : PyTuple_GET_ITEM(p, i);\n        {first}Py_INCREF(v);\n        use(v);\n        Py_DECREF(v);\n    }}\n    Py_END_CRITICAL_SECTION();\n"
+        ))
+    };
+    insta::assert_snapshot!(pass(""), @"f: Guarded, the critical section that begins on line 3 locks the container as long as the value is in use");
+    insta::assert_snapshot!(pass("PyObject_Repr(v); "), @"f: shared, `p`, which the caller passes in");
+    insta::assert_snapshot!(pass("w = v; if (n == i) continue; "), @"f: shared, `p`, which the caller passes in");
+}
+
+#[test]
 fn python_code_suspends_the_section() {
     insta::assert_snapshot!(list("    Py_BEGIN_CRITICAL_SECTION(p);\n    v = PyList_GetItem(p, 0);\n    PyObject_Repr(v);\n    Py_END_CRITICAL_SECTION();\n"), @"f: shared, `p`, which the caller passes in");
 }

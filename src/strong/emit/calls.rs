@@ -85,7 +85,7 @@ pub(in crate::strong) fn rewrite(
             initialised(draft, &parts, name, stmt, local)
         }
         (Shape::Inside(stmt, _, assignment), Form::Out { .. }) => {
-            inside(draft, &parts, name, stmt, assignment)
+            inside(draft, &parts, lookup, name, (stmt, assignment))
         }
     }
 }
@@ -422,12 +422,15 @@ fn returned(
     }
     let stmt = match shape {
         Shape::Assigned(stmt, _) => stmt,
-        Shape::Initialised(stmt, _) => {
+        Shape::Initialised(stmt, local) => {
             let span = span_of(draft, stmt)?;
             let (save, mut behind) = around(parts.kept.as_ref());
             behind.append(&mut draft.null_exit(lookup, name, span));
             if behind.is_empty() {
                 return Ok(());
+            }
+            if declarations::goes_on_with(draft.scene, stmt, local) {
+                return Err(Reason::Declared);
             }
             draft.before(stmt, save);
             let (last, mut later) = declarations::behind_declarations(draft, stmt)?;

@@ -203,6 +203,25 @@ pub(in crate::strong) fn assign_behind(
     draft.assign(last, stmt, [test, vec![assignment], later].concat())
 }
 
+/// Whether other variables of the declaration `stmt` get what calls give, or what is made of `local`,
+/// which stands before them: a test of that comes too late.
+///
+/// ```c
+/// PyObject *key = PyList_GET_ITEM(l, i), *value = PyDict_GetItem(d, key);
+/// ```
+pub(in crate::strong) fn goes_on_with(scene: &Scene<'_>, stmt: StmtId, local: LocalId) -> bool {
+    let StmtKind::Decl(decls) = &scene.tree.stmt(stmt).kind else {
+        return false;
+    };
+    let mut later = decls.iter().skip_while(|decl| decl.local != local).skip(1);
+    later.any(|decl| {
+        let mut values = scene.tree.exprs_in(decl.range);
+        values.any(|(value, expr)| {
+            matches!(expr.kind, ExprKind::Call { .. }) || scene.as_local(value) == Some(local)
+        })
+    })
+}
+
 /// The test of an item with which the value of the declaration `stmt` is looked up: both go behind
 /// the declarations.
 ///

@@ -5,23 +5,25 @@ use std::collections::BTreeSet;
 use super::Draft;
 use super::calls::{Parts, span_of};
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Parent, StmtId, StmtKind};
-use crate::capi::replacement;
+use crate::capi::{Absent, replacement};
 use crate::cfg::reaches;
 use crate::source::ByteSpan;
 use crate::strong::follow::web::{Given, definitions, webs};
 use crate::strong::order::runs_first;
+use crate::strong::plan::Lookup;
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
 use crate::strong::shape::null_test;
 
-/// `if ((v = call(d, k)) == NULL)` turns into `if (callRef(d, k, &v) <= 0)`; where errors are to
-/// be cleared the lookup moves in front of the statement.
+/// `if ((v = call(d, k)) == NULL)` turns into `if (callRef(d, k, &v) <= 0)`, or `< 0` where the new
+/// function always gives something but for errors; where errors are to be cleared the lookup moves in
+/// front of the statement.
 pub(in crate::strong) fn inside(
     draft: &mut Draft<'_, '_>,
     parts: &Parts,
+    lookup: &Lookup,
     name: &str,
-    stmt: StmtId,
-    assignment: ExprId,
+    (stmt, assignment): (StmtId, ExprId),
 ) -> Result<(), Reason> {
     let made = || Reason::InMacro("around it".to_owned());
     let whole = draft.scene.span(assignment).ok_or_else(made)?;
@@ -53,7 +55,13 @@ pub(in crate::strong) fn inside(
         return Err(Reason::NotEvaluatedFirst("another part".to_owned()));
     };
     let span = draft.scene.span(test).ok_or_else(made)?;
-    let comparison = if when { "> 0" } else { "<= 0" };
+    // `PyDict_SetDefaultRef` gives 0 where it has put the value in.
+    let comparison = match (lookup.replacement.absent, when) {
+        (Absent::Error, true) => ">= 0",
+        (Absent::Error, false) => "< 0",
+        (_, true) => "> 0",
+        (_, false) => "<= 0",
+    };
     let span = if test == assignment { whole } else { span };
     let column = draft.scene.layout.column(span.start());
     let call = format!("{} {comparison}", parts.out_call(draft, name, column));

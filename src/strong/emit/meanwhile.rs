@@ -17,6 +17,10 @@ use crate::ast::{ExprId, ExprKind, LocalId, Name, Tree};
 use crate::capi::{self, Absent};
 use crate::cfg::{Base, Instr, InstrKind, Operand, Place, Point, reaches};
 use crate::rule::PackageCx;
+use crate::strong::exits::branch::branches;
+use crate::strong::exits::error_value::ErrorValue;
+use crate::strong::exits::exit::Failure;
+use crate::strong::exits::unheard_at;
 use crate::strong::pending::missed::reads_missing;
 use crate::strong::plan::Lookup;
 use crate::strong::scene::Scene;
@@ -37,6 +41,20 @@ impl Draft<'_, '_> {
             self.fix.assume(format!(
                 "no other thread takes the key out behind `{name}`: nothing tests whether \
                  `{strong}` finds it"
+            ));
+        }
+    }
+
+    /// Notes that a caller may not notice that the function fails now where the lookup does.
+    pub(in crate::strong) fn doubt_heard(&mut self, lookup: &Lookup) {
+        let scene = self.scene;
+        let fails = matches!(lookup.failure, Failure::Exit(_) | Failure::Joined(_));
+        let unheard = || unheard_at(scene, ErrorValue::of(scene, &branches(scene)));
+        let caller = fails.then(unheard).flatten();
+        if let Some(caller) = caller.and_then(|it| scene.cx.function(it.site.item)) {
+            self.fix.assume(format!(
+                "`{}` fails where `{}` fails, which it calls",
+                caller.name, scene.function.name
             ));
         }
     }

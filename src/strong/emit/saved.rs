@@ -41,7 +41,7 @@ use crate::strong::exits::exit::Failure;
 use crate::strong::order::runs_first;
 use crate::strong::pending::entered::keeps_entered;
 use crate::strong::pending::raising::leaves_errors_alone;
-use crate::strong::pending::unasked::drops_exception;
+use crate::strong::pending::unasked::{drops_exception, is_told_later};
 use crate::strong::plan::{Lookup, Planned};
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
@@ -196,7 +196,7 @@ fn saving<'g>(
 pub(in crate::strong) fn clears(scene: &Scene<'_>, lookup: &Lookup) -> bool {
     lookup.replacement.errors == OldErrors::Swallowed
         && !matches!(lookup.failure, Failure::Exit(_))
-        && scene.is_pending(lookup.call)
+        && is_told_later(scene, lookup.call)
 }
 
 /// Whether a function without a result is left where the item is gone, and another exception, which

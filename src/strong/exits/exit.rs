@@ -19,6 +19,7 @@ use crate::rule::Errors;
 use crate::strong::emit::saved::loses_exception;
 use crate::strong::pending::entered::is_destructor;
 use crate::strong::pending::missed::is_left_open;
+use crate::strong::pending::unasked::is_told_later;
 use crate::strong::plan::takes_result;
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
@@ -85,7 +86,7 @@ pub(in crate::strong) fn failure(
 ) -> Result<Failure, Reason> {
     if replacement.errors == OldErrors::Swallowed {
         // An exception that is pending already is the one to be told.
-        let is_told = scene.cx.errors == Errors::Propagate && !scene.is_pending(call);
+        let is_told = scene.cx.errors == Errors::Propagate && !is_told_later(scene, call);
         return Ok(match is_told {
             true => propagated(scene, call, shape),
             false => Failure::AsBefore,
@@ -174,7 +175,8 @@ fn unchecked(
 fn propagated(scene: &Scene<'_>, call: ExprId, shape: Shape) -> Failure {
     let local = shape.local();
     let exits = Exits::new(scene, call, local);
-    let exits = exits.filter(|_| counted_behind(scene, call).is_none());
+    let exits =
+        exits.filter(|exits| counted_behind(scene, call).is_none() && exits.unheard().is_none());
     let exit = exits.and_then(|exits| with_error(scene, &exits));
     // A variable of another type is left as it was before the lookup.
     let apart = local.filter(|&local| !takes_result(scene, local));

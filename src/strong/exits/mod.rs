@@ -48,7 +48,7 @@ use crate::ast::{ExprId, LocalId, Parent, StmtId, StmtKind};
 use crate::cfg::{BlockId, Point};
 use crate::program::{CallSite, mistaken};
 use crate::strong::emit::saved::loses_exception;
-use crate::strong::pending::unheard::unheard;
+use crate::strong::pending::unheard::{Unheard, unheard};
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 use bound::bounded_loop;
@@ -405,6 +405,11 @@ impl<'s, 'a> Exits<'s, 'a> {
         Some((caller.name.clone(), self.error.text(scene)))
     }
 
+    /// A call whose function may not notice that this one fails.
+    pub(in crate::strong) fn unheard(&self) -> Option<Unheard> {
+        unheard_at(self.scene, self.error)
+    }
+
     /// A statement of other exits of which cannot be told whether this one needs it, too.
     pub(in crate::strong) fn unsure(&self) -> Option<StmtId> {
         self.undo.unsure.first().copied()
@@ -421,10 +426,23 @@ impl<'s, 'a> Exits<'s, 'a> {
 /// tell of it.
 pub(super) fn mistaken_at(scene: &Scene<'_>, error: ErrorValue) -> Option<CallSite> {
     let number = error.as_number()?;
-    let (cx, function) = (scene.cx, scene.function);
-    let taken = || mistaken(cx.program, cx.call_index(), function, number);
-    let find = || taken().or_else(|| unheard(cx, function, number));
-    *scene.mistaken.get_or_init(find)
+    let find = || {
+        mistaken(
+            scene.cx.program,
+            scene.cx.call_index(),
+            scene.function,
+            number,
+        )
+    };
+    let sure = || Some(unheard_at(scene, error).filter(|it| it.is_sure)?.site);
+    (*scene.mistaken.get_or_init(find)).or_else(sure)
+}
+
+/// A call whose function does not notice `error`, as far as is known.
+pub(in crate::strong) fn unheard_at(scene: &Scene<'_>, error: ErrorValue) -> Option<Unheard> {
+    let number = error.as_number()?;
+    let find = || unheard(scene.cx, scene.function, number);
+    *scene.unheard.get_or_init(find)
 }
 
 /// Whether `branch` returns the error, be it behind a label.

@@ -15,17 +15,20 @@
 use std::rc::Rc;
 
 use super::asked::{Asking, asking};
-use super::raising::Signs;
+use super::raising::{Signs, takes_exception};
 use super::worlds::{Known, Value, World, Worlds};
 use super::{Flow, Pending};
-use crate::ast::{ExprId, StmtId, StmtKind, TypeKind};
-use crate::capi::{self, OnNull};
-use crate::cfg::{Base, BlockId, Callee, Instr, InstrKind, Operand, Point, TempId, Terminator};
+use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, TypeKind, UnaryOp};
+use crate::capi::{self, OnNull, Returns};
+use crate::cfg::{
+    Base, BlockId, Callee, Cfg, Instr, InstrKind, Op, Operand, Point, TempId, Terminator,
+};
 use crate::dataflow::{self, Analysis, Direction, NodeId};
+use crate::rule::PackageCx;
 use crate::strong::exits::branch::branches;
 use crate::strong::exits::error_value::ErrorValue;
 use crate::strong::follow::hold::Carrier;
-use crate::strong::scene::Scene;
+use crate::strong::scene::{Scene, graph};
 use crate::strong::types::is_number;
 
 /// What a lookup gives that finds nothing.
@@ -47,7 +50,7 @@ pub(in crate::strong) fn is_left_open(scene: &Scene<'_>, call: ExprId) -> bool {
         missed.run(id, &mut state, |instr, state| {
             reads |= missed.reads(instr, state);
         });
-        reads || is_silent(scene, error, &block.terminator, &state)
+        reads || tells(scene, error, &block.terminator, &state) != Tells::Yes
     })
 }
 
@@ -70,28 +73,66 @@ pub(in crate::strong) fn reads_missing(scene: &Scene<'_>, call: ExprId) -> bool 
     })
 }
 
-/// Whether the function comes back there with the exception, and its result says nothing of it.
-pub(super) fn is_silent(
+/// Whether the result of a function says that there is an exception.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Tells {
+    Yes,
+    /// That is not known: `return self->result;`
+    Unknown,
+    No,
+}
+
+/// Whether the function says so where it comes back there with the exception; if it does so without,
+/// or not at all, there is nothing to say.
+pub(super) fn tells(
     scene: &Scene<'_>,
     error: ErrorValue,
     end: &Terminator,
     state: &Worlds,
-) -> bool {
+) -> Tells {
     let (Some(world), Terminator::Return(value, stmt)) = (&state.shown, end) else {
-        return false;
+        return Tells::Yes;
     };
     let Some(value) = value else {
-        return asking(scene.cx, scene.function) == Asking::Nobody;
+        return match asking(scene.cx, scene.function) {
+            Asking::Nobody => Tells::No,
+            Asking::Some | Asking::All => Tells::Yes,
+        };
     };
-    let written = || match scene.tree.stmt(*stmt).kind {
-        StmtKind::Return(Some(value)) => error.is(scene, value),
-        _ => false,
+    let written = match scene.tree.stmt(*stmt).kind {
+        StmtKind::Return(value) => value,
+        _ => None,
     };
-    let told = match world.known_of(value) {
-        Some(Known::Number(number)) => error.is_number(number),
-        Some(Known::NonZero) | None => false,
+    if written.is_some_and(|value| error.is(scene, value)) || gives_struct(scene, *stmt) {
+        return Tells::Yes;
+    }
+    let raised = || {
+        let returns = scene.error_return(&scene.function.name);
+        returns.and_then(|it| it.numbers.as_ref())
     };
-    !told && !written() && !gives_struct(scene, *stmt)
+    match world.known_of(value) {
+        Some(Known::Number(number)) if error.is_number(number) => Tells::Yes,
+        Some(Known::Number(number)) => match raised() {
+            Some(raised) if raised.numbers.contains(&number) => Tells::Yes,
+            _ => Tells::No,
+        },
+        Some(Known::NonZero) if error == ErrorValue::Null => Tells::No,
+        _ if written.is_some_and(|value| is_made(scene, value)) => Tells::No,
+        _ => Tells::Unknown,
+    }
+}
+
+/// Whether a value is an object that is there, or that is made there: `Py_None`, `PyLong_FromLong(0)`.
+fn is_made(scene: &Scene<'_>, value: ExprId) -> bool {
+    let value = scene.tree.without_casts(value);
+    match &scene.tree.expr(value).kind {
+        ExprKind::Name(Name::Global(_)) => scene.function.ret.is_py_object_pointer(),
+        ExprKind::Unary { op, .. } => *op == UnaryOp::AddressOf,
+        _ => {
+            let effects = scene.call(value).and_then(|(name, _)| capi::effects(name));
+            effects.is_some_and(|it| it.returns == Returns::New)
+        }
+    }
 }
 
 /// Whether `stmt` returns a variable that is neither a number nor a pointer: what in it says of an
@@ -108,6 +149,7 @@ fn gives_struct(scene: &Scene<'_>, stmt: StmtId) -> bool {
 
 /// The paths on which a call has failed with an exception.
 pub(super) struct Missed<'p, 'a> {
+    cx: &'a PackageCx<'a>,
     flow: &'p Flow<'a>,
     call: Point,
     result: TempId,
@@ -136,6 +178,7 @@ impl<'p, 'a> Missed<'p, 'a> {
         let failed = Some(Known::Number(error));
         seed.set(Carrier::Temp(dst), Rc::new(value), failed);
         Some(Self {
+            cx: scene.cx,
             flow: &pending.flow,
             call,
             result: dst,
@@ -179,6 +222,13 @@ impl<'p, 'a> Missed<'p, 'a> {
         else {
             return;
         };
+        let clears = |(at, arg): (usize, &Operand)| {
+            let mut worlds = [&state.clean, &state.shown].into_iter().flatten();
+            worlds.any(|world| self.is_null(world, arg)) && copes(self.cx, name, at) == Some(true)
+        };
+        if args.iter().enumerate().any(clears) {
+            state.clear();
+        }
         let (Some(on_null), Some(arg)) = (capi::on_null(name), args.first()) else {
             return;
         };
@@ -212,10 +262,23 @@ impl<'p, 'a> Missed<'p, 'a> {
             InstrKind::Call { callee, args, .. } => {
                 let on_null = callee.name().and_then(capi::on_null);
                 let takes = matches!(on_null, Some(OnNull::Raises | OnNull::Takes));
-                let others = args.iter().skip(usize::from(takes));
-                others.into_iter().any(|arg| is_null(world, arg))
+                let copes = |at| {
+                    let name = callee.name();
+                    name.is_some_and(|name| copes(self.cx, name, at).is_some())
+                };
+                let mut others = args.iter().enumerate().skip(usize::from(takes));
+                others.any(|(at, arg)| is_null(world, arg) && !copes(at))
             }
             _ => false,
+        })
+    }
+
+    /// Whether a value is what the call gave where it failed.
+    pub(super) fn gives(&self, state: &Worlds, value: &Operand) -> bool {
+        let shown = state.shown.as_ref();
+        shown.is_some_and(|world| {
+            world.of(value).calls.contains(&self.result)
+                && world.known_of(value) == self.seed.known(Carrier::Temp(self.result))
         })
     }
 
@@ -225,6 +288,56 @@ impl<'p, 'a> Missed<'p, 'a> {
             && world.known_of(value) != Some(Known::NonZero)
             && !matches!(world.known_of(value), Some(Known::Number(number)) if number != 0)
     }
+}
+
+/// Whether a function of the package tests its parameter `at` for `NULL`, and then whether it looks
+/// after exceptions as well.
+///
+/// ```c
+/// static long as_long_or(PyObject *o, long other)
+/// {
+///     if (o == NULL) {
+///         PyErr_Clear();
+///         return other;
+///     }
+/// ```
+fn copes(cx: &PackageCx<'_>, name: &str, at: usize) -> Option<bool> {
+    let mut own = cx.definitions(name).peekable();
+    own.peek()?;
+    let each = own.map(|(_, function)| {
+        let param = *function.params.get(at)?;
+        let mut calls = function.tree.calls();
+        tests(&graph(function), param).then(|| calls.any(|(_, name)| takes_exception(name)))
+    });
+    let both = |one: Option<bool>, other: Option<bool>| Some(one? && other?);
+    each.reduce(both).flatten()
+}
+
+/// Whether a branch of a function goes by whether `local` is `NULL`.
+fn tests(cfg: &Cfg, local: LocalId) -> bool {
+    let instrs = || cfg.iter().flat_map(|(_, block)| &block.instrs);
+    let is_it = |operand: &Operand| {
+        instrs().any(|instr| match &instr.kind {
+            InstrKind::Load { dst, place } => {
+                *operand == Operand::Temp(*dst) && place.as_local() == Some(local)
+            }
+            _ => false,
+        })
+    };
+    let is_tested = |operand: &Operand, other: &Operand| other.is_zero() && is_it(operand);
+    let by_value = instrs().any(|instr| match &instr.kind {
+        InstrKind::Op { op, operands, .. } => match &operands[..] {
+            [only] => matches!(op, Op::Unary(UnaryOp::Not)) && is_it(only),
+            [one, other] => is_tested(one, other) || is_tested(other, one),
+            _ => false,
+        },
+        _ => false,
+    });
+    by_value
+        || cfg.iter().any(|(_, block)| match &block.terminator {
+            Terminator::Branch { condition, .. } => is_tested(&condition.lhs, &condition.rhs),
+            _ => false,
+        })
 }
 
 impl Analysis for Missed<'_, '_> {

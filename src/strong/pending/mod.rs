@@ -231,6 +231,9 @@ impl Analysis for Flow<'_> {
         if let Terminator::Branch { condition, .. } = &self.cfg.blocks[node].terminator {
             state.follow(condition, &self.tested[node], edge == 0);
         }
+        if let Terminator::Switch { value, cases, .. } = &self.cfg.blocks[node].terminator {
+            state.choose(value, cases, edge);
+        }
         let next = self.cfg.blocks[node].successors[edge];
         for world in state.iter_mut() {
             world.keep(|carrier| match carrier {

@@ -28,21 +28,33 @@ pub(in crate::strong) fn drops_exception(scene: &Scene<'_>, call: ExprId) -> boo
         return true;
     };
     let pending = scene.pending();
-    let asks = |tree: &Tree| tree.calls().any(|(_, name)| name == "PyErr_Occurred");
     let is_known = || {
         let state = pending.state(point);
         state.is_none_or(|worlds| worlds.shown.is_some())
     };
-    let caller_asks = || {
-        let mut calls = scene.cx.calls_to(&scene.function.name).iter();
-        calls.any(|site| {
-            let caller = scene.cx.function(site.item);
-            caller.is_some_and(|it| asks(&it.tree))
-        })
-    };
     let is_pending = scene.is_pending(call);
     is_pending && (asks(scene.tree) || is_known())
-        || (is_pending || pending.is_unasked(point)) && caller_asks()
+        || (is_pending || pending.is_unasked(point)) && caller_asks(scene)
+}
+
+/// Whether an exception may be pending where `call` is made, of which the function tells, or one that
+/// calls it asks.
+pub(in crate::strong) fn is_told_later(scene: &Scene<'_>, call: ExprId) -> bool {
+    let is_unasked = |point| scene.pending().is_unasked(point) && caller_asks(scene);
+    scene.is_pending(call) || scene.cfg.call(call).is_none_or(is_unasked)
+}
+
+/// Whether a function that calls this one asks for an exception.
+fn caller_asks(scene: &Scene<'_>) -> bool {
+    let mut calls = scene.cx.calls_to(&scene.function.name).iter();
+    calls.any(|site| {
+        let caller = scene.cx.function(site.item);
+        caller.is_some_and(|it| asks(&it.tree))
+    })
+}
+
+fn asks(tree: &Tree) -> bool {
+    tree.calls().any(|(_, name)| name == "PyErr_Occurred")
 }
 
 /// Whether nobody but Python calls the function, which stops a debug build where it gives an object

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use super::missed::Missed;
+use super::missed::{Missed, Tells, tells};
 use crate::ast::Function;
 use crate::cfg::Terminator;
 use crate::dataflow;
@@ -21,14 +21,21 @@ use crate::strong::exits::branch::branches;
 use crate::strong::exits::error_value::ErrorValue;
 use crate::strong::scene::{Scene, graph};
 
-/// A call of `function`, or of one that tells of its failure in turn, whose function comes back
-/// without its own error where `function` returns `error` with an exception; and each call of which
-/// that is not known.
+/// A call whose function does not notice a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::strong) struct Unheard {
+    pub site: CallSite,
+    /// It comes back as if nothing had happened; else that is not known.
+    pub is_sure: bool,
+}
+
+/// A call of `function`, or of one that tells of its failure in turn, whose function does not say so
+/// where `function` returns `error` with an exception; one of which that is sure, if there is any.
 pub(in crate::strong) fn unheard(
     cx: &PackageCx<'_>,
     function: &Function,
     error: i64,
-) -> Option<CallSite> {
+) -> Option<Unheard> {
     let mut seen = BTreeSet::new();
     unheard_of(cx, function, error, &mut seen)
 }
@@ -37,60 +44,68 @@ fn unheard_of<'a>(
     cx: &'a PackageCx<'a>,
     function: &'a Function,
     error: i64,
-    seen: &mut BTreeSet<&'a str>,
-) -> Option<CallSite> {
-    if !seen.insert(&function.name) {
+    seen: &mut BTreeSet<(&'a str, i64)>,
+) -> Option<Unheard> {
+    if !seen.insert((&function.name, error)) {
         return None;
     }
-    let mut sites = cx.calls_to(&function.name).iter();
-    sites.find_map(|&site| {
-        let caller = cx.function(site.item)?;
-        match answer(cx, caller, site, error) {
-            Answer::Silent => Some(site),
-            Answer::Caught => None,
-            Answer::Told(error) => unheard_of(cx, caller, error, seen),
+    let mut unsure = None;
+    for &site in cx.calls_to(&function.name) {
+        let Some(caller) = cx.function(site.item) else {
+            continue;
+        };
+        let found = match told(cx, caller, site, error) {
+            Ok(told) => {
+                let mut told = told.into_iter();
+                told.find_map(|error| unheard_of(cx, caller, error, seen))
+            }
+            Err(is_sure) => Some(Unheard { site, is_sure }),
+        };
+        if found.is_some_and(|it| it.is_sure) {
+            return found;
         }
-    })
+        unsure = unsure.or(found);
+    }
+    unsure
 }
 
-/// What a caller makes of the failure.
-enum Answer {
-    /// It comes back as if nothing had happened, or that is not known.
-    Silent,
-    /// Nothing of the exception is left where it comes back, or who gets it is not a caller in C.
-    Caught,
-    /// It comes back with its own error, which is this number.
-    Told(i64),
-}
-
-fn answer(cx: &PackageCx<'_>, caller: &Function, site: CallSite, error: i64) -> Answer {
+/// The numbers by which `caller` tells of the failure in turn, none where it deals with that.
+///
+/// # Errors
+/// It comes back as if nothing had happened, which may be sure or not.
+fn told(
+    cx: &PackageCx<'_>,
+    caller: &Function,
+    site: CallSite,
+    error: i64,
+) -> Result<BTreeSet<i64>, bool> {
     let cfg = graph(caller);
-    let Some(scene) = Scene::new(cx, site.item, caller, &cfg) else {
-        return Answer::Silent;
-    };
-    let Some(missed) = Missed::new(&scene, site.expr, error) else {
-        return Answer::Silent;
-    };
-    let Ok(solution) = dataflow::solve(&cfg, &missed) else {
-        return Answer::Silent;
-    };
+    let scene = Scene::new(cx, site.item, caller, &cfg).ok_or(false)?;
+    let missed = Missed::new(&scene, site.expr, error).ok_or(false)?;
+    let solution = dataflow::solve(&cfg, &missed).map_err(|_| false)?;
     let own = ErrorValue::of(&scene, &branches(&scene));
-    let mut is_told = false;
+    let mut told = BTreeSet::new();
+    let mut all = Tells::Yes;
     for (id, block) in cfg.iter() {
-        let Terminator::Return(..) = block.terminator else {
+        let Terminator::Return(value, _) = &block.terminator else {
             continue;
         };
         let mut state = solution.input(id.index()).clone();
         missed.run(id, &mut state, |_, _| {});
-        if super::missed::is_silent(&scene, own, &block.terminator, &state) {
-            return Answer::Silent;
+        if state.shown.is_none() {
+            continue;
         }
-        is_told |= state.shown.is_some();
+        let is_same = value.as_ref().is_some_and(|it| missed.gives(&state, it));
+        if is_same {
+            told.insert(error);
+        } else {
+            all = all.max(tells(&scene, own, &block.terminator, &state));
+            told.extend(own.as_number().filter(|_| !caller.ret.is_void()));
+        }
     }
-    match own {
-        _ if !is_told || caller.ret.is_void() => Answer::Caught,
-        ErrorValue::Null => Answer::Told(0),
-        ErrorValue::Number(number) => Answer::Told(number),
-        ErrorValue::Named(_) => Answer::Caught,
+    match all {
+        Tells::Yes => Ok(told),
+        Tells::Unknown => Err(false),
+        Tells::No => Err(true),
     }
 }

@@ -15,7 +15,7 @@ use fixedbitset::FixedBitSet;
 
 use super::raising::Signs;
 use crate::ast::{BinaryOp, UnaryOp};
-use crate::cfg::{Comparison, Condition, Op, Operand, TempId};
+use crate::cfg::{BlockId, CaseLabel, Comparison, Condition, Op, Operand, TempId};
 use crate::strong::follow::hold::Carrier;
 
 /// What is known at a point.
@@ -135,6 +135,36 @@ impl Worlds {
                 join(&mut self.shown, Some(&world));
             }
         }
+    }
+
+    /// Keeps the paths on which a `switch` goes this way.
+    pub(in crate::strong) fn choose(
+        &mut self,
+        value: &Operand,
+        cases: &[(CaseLabel, BlockId)],
+        edge: usize,
+    ) {
+        let goes = |world: &World| match world.known_of(value) {
+            Some(Known::Number(number)) => {
+                chosen(cases, number).is_none_or(|chosen| chosen == edge)
+            }
+            Some(Known::NonZero) | None => true,
+        };
+        self.clean = self.clean.take().filter(goes);
+        self.shown = self.shown.take().filter(goes);
+    }
+}
+
+/// The edge that a `switch` takes for a number; `None` if it may be one of several.
+fn chosen(cases: &[(CaseLabel, BlockId)], number: i64) -> Option<usize> {
+    let mut holds = cases.iter().map(|(label, _)| match *label {
+        CaseLabel::Int(own) => Some(own == number),
+        CaseLabel::Range(low, high) => Some((low..=high).contains(&number)),
+        CaseLabel::Expr(_) => None,
+    });
+    match holds.position(|holds| holds != Some(false)) {
+        Some(at) => matches!(cases[at].0, CaseLabel::Int(_) | CaseLabel::Range(..)).then_some(at),
+        None => Some(cases.len()),
     }
 }
 

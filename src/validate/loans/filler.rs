@@ -9,7 +9,7 @@ use super::owner::leads;
 use crate::ast::{ExprId, ExprKind, Function, Init, LocalId};
 use crate::cfg::Point;
 use crate::edit::Applied;
-use crate::ownership::track::{Gives, Origin, Seed};
+use crate::ownership::track::{Origin, Seed};
 use crate::program::{Program, ProgramItem};
 
 /// Whether the function stores objects in just these fields of what parameter `param` points to.
@@ -103,7 +103,7 @@ pub(super) fn sets(
 fn is_strong(function: &Function, local: LocalId, seeds: &[Seed]) -> bool {
     let tree = &function.tree;
     let is_given = |value: ExprId| {
-        let mut results = seeds.iter().filter(|it| !matches!(it.gives, Gives::Out(_)));
+        let mut results = seeds.iter().filter(|it| it.gives.out().is_none());
         results.any(|seed| seed.origin == Origin::Call(value))
     };
     let is_good = |value: ExprId| tree.is_null(value) || is_given(value);

@@ -465,3 +465,54 @@ fn a_loop_over_a_dict_has_the_variable_for_itself() {
 "#
     ), @"5: the address of `v` is passed on, so other code may read or replace it: give the lookup a variable of its own");
 }
+
+#[test]
+fn a_value_that_was_put_in_is_there() {
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *v;
+    if (!(v = PyDict_GetItemWithError(dict, key))) {
+        if (PyErr_Occurred() || !(v = PyDict_SetDefault(dict, key, key)))
+            return NULL;
+    }
+    return PyObject_Repr(v);
+"#
+    ), @r#"
+    @@
+     {
+         PyObject *v;
+    -    if (!(v = PyDict_GetItemWithError(dict, key))) {
+    -        if (PyErr_Occurred() || !(v = PyDict_SetDefault(dict, key, key)))
+    +    PyObject *result;
+    +    if (PyDict_GetItemRef(dict, key, &v) <= 0) {
+    +        if (PyErr_Occurred() || PyDict_SetDefaultRef(dict, key, key, &v) < 0)
+                 return NULL;
+         }
+    -    return PyObject_Repr(v);
+    +    result = PyObject_Repr(v);
+    +    Py_DECREF(v);
+    +    return result;
+     }
+    "#);
+    insta::assert_snapshot!(object(
+        r#"
+    PyObject *v;
+    if (key && (v = PyDict_SetDefault(dict, key, key)))
+        return PyObject_Repr(v);
+    return NULL;
+"#
+    ), @r#"
+    @@
+     {
+         PyObject *v;
+    -    if (key && (v = PyDict_SetDefault(dict, key, key)))
+    -        return PyObject_Repr(v);
+    +    if (key && (PyDict_SetDefaultRef(dict, key, key, &v) >= 0)) {
+    +        PyObject *result = PyObject_Repr(v);
+    +        Py_DECREF(v);
+    +        return result;
+    +    }
+         return NULL;
+     }
+    "#);
+}

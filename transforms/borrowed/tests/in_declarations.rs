@@ -71,3 +71,28 @@ fn a_constant_does_not_wait() {
              return -1;
     ");
 }
+
+#[test]
+fn the_next_variable_of_the_declaration_does_not_get_what_is_not_tested() {
+    let of = |more: &str| {
+        int(&format!(
+            "\n    PyObject *item = PyList_GET_ITEM(list, i), *more = {more};\n    if (PyObject_Hash(item) == -1)\n        return -1;\n    return more != NULL;\n"
+        ))
+    };
+    for busy in [
+        "PyObject_Repr(item)",
+        "PyObject_Repr(key)",
+        "item",
+        "(PyObject *)&item->ob_type",
+    ] {
+        let said = of(busy);
+        assert!(
+            said.contains("a test would have to stand between declarations"),
+            "{said}"
+        );
+    }
+    for idle in ["NULL", "key", "self"] {
+        let said = of(idle);
+        assert!(said.contains("+    if (item == NULL) {"), "{said}");
+    }
+}

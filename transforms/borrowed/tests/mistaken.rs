@@ -48,6 +48,8 @@ fn a_test_for_zero_takes_it_for_a_success() {
         "use(f(list, key, 0) ? list : key);",
         "if (f(list, key, 0) == 1) return NULL;",
         "if (list != NULL && f(list, key, 0)) return NULL;",
+        "switch (f(list, key, 0)) { case 0: return NULL; default: use(list); }",
+        "switch (f(list, key, 0)) { case 0: switch (rc) { case -1: return NULL; } }",
         "if (f(list, key, 0) < 0) return NULL; if (!f(list, key, 1)) return NULL;",
     ] {
         assert!(!is_told("", TELLS, caller), "{caller}");
@@ -60,6 +62,7 @@ fn a_test_for_it_does_not() {
     for caller in [
         "if (f(list, key, 0) < 0) return NULL;",
         "if (-1 == f(list, key, 0)) return NULL;",
+        "switch (f(list, key, 0)) { case -1: return NULL; default: use(list); }",
         "if (0 > f(list, key, 0)) return NULL;",
         "rc = f(list, key, 0); if (rc == -1) return NULL; if (rc) use(list);",
         "if (f(list, key, 0)) use(list); if (PyErr_Occurred()) return NULL;",
@@ -70,7 +73,12 @@ fn a_test_for_it_does_not() {
         assert!(is_told("", TELLS, caller), "{caller}");
         assert!(is_told(RAISES, "return 1;", caller), "{caller}");
     }
-    // What says 0 and -1 may be asked whether it says something.
+    // What says 0 and -1 may be asked whether it says something, also where that comes from itself.
+    assert!(is_told(
+        RAISES,
+        "{ int rc = key ? 0 : -1; if (i > 3) rc = f(list, key, i - 1); return rc; }",
+        "if (f(list, key, 0)) return NULL;"
+    ));
     assert!(is_told(
         RAISES,
         "return 0;",
@@ -107,6 +115,15 @@ static int pass(PyObject *list, PyObject *key)
     int rc = f(list, key);
     return rc;
 }}
+static int guarded(PyObject *list, PyObject *key)
+{{
+    int rc;
+    if (Py_EnterRecursiveCall(\" here\"))
+        return 0;
+    rc = f(list, key);
+    Py_LeaveRecursiveCall();
+    return rc;
+}}
 PyObject *g(PyObject *list, PyObject *key)
 {{
     if ({test})
@@ -119,6 +136,9 @@ PyObject *g(PyObject *list, PyObject *key)
     };
     assert!(through("pass(list, key) < 0"));
     assert!(!through("!pass(list, key)"));
+    // Whatever else it returns.
+    assert!(through("guarded(list, key) < 0"));
+    assert!(!through("!guarded(list, key)"));
     assert!(!through("pass(list, key) == 7"));
 }
 

@@ -14,6 +14,7 @@ mod cleanup;
 mod coalesce;
 mod comments;
 mod contracts;
+mod coping;
 mod counting;
 mod detached;
 mod dicts;

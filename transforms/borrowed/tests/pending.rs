@@ -2,7 +2,7 @@
 
 use super::super::dict_item::BORROWED_DICT_ITEM;
 use super::super::sequence_fast_item::BORROWED_SEQUENCE_FAST_ITEM;
-use super::{int, keeps_exception};
+use super::{all, int, keeps_exception};
 use crate::testing;
 
 fn is_kept(body: &str) -> bool {
@@ -639,4 +639,32 @@ fn a_literal_key_can_fail_as_well() {
     assert!(with(raised, "\"name\""));
     assert!(with(raised, "name"));
     assert!(!with("", "\"name\""));
+}
+
+#[test]
+fn the_error_of_a_number_that_is_stored_elsewhere_is_kept_for_the_caller_who_asks() {
+    let fill = |asks: &str| {
+        all(&format!(
+            "
+static void fill(struct options *o, PyObject *dict)
+{{
+    PyObject *v;
+    if ((v = PyDict_GetItemString(dict, \"a\")) != NULL)
+        o->a = PyLong_AsLong(v);
+    if ((v = PyDict_GetItemString(dict, \"b\")) != NULL)
+        o->b = PyLong_AsLong(v);
+}}
+PyObject *f(PyObject *self, PyObject *dict)
+{{
+    struct options o = {{0, 0}};
+    fill(&o, dict);
+    {asks}
+    return Py_BuildValue(\"ll\", o.a, o.b);
+}}
+"
+        ))
+    };
+    let count = |said: &str| said.matches("exc = PyErr_GetRaisedException();").count();
+    assert_eq!(count(&fill("if (PyErr_Occurred()) return NULL;")), 1);
+    assert_eq!(count(&fill("")), 0);
 }

@@ -120,28 +120,59 @@ static PyObject *call(PyObject *self, PyObject *args)
 #[test]
 fn a_static_variable_keeps_what_it_holds() {
     insta::assert_snapshot!(all(STATE), @r#"
-        @@
-         static PyObject *f(PyObject *self, PyObject *dict)
-         {
-        -    state.spawn = PyDict_GetItemString(dict, "spawn");
-        -    if (!state.spawn)
-        -        state.spawn = PyDict_GetItemString(dict, "start");
-        -    last = PyList_GetItem(self, 0);
-        +    PyObject *new_spawn;
-        +    if (PyDict_GetItemStringRef(dict, "spawn", &new_spawn) < 0) {
-        +        PyErr_WriteUnraisable(NULL);
-        +    }
-        +    Py_XSETREF(state.spawn, new_spawn);
-        +    if (!state.spawn) {
-        +        if (PyDict_GetItemStringRef(dict, "start", &new_spawn) < 0) {
-        +            PyErr_WriteUnraisable(NULL);
-        +        }
-        +        Py_XSETREF(state.spawn, new_spawn);
-        +    }
-        +    Py_XSETREF(last, PyList_GetItemRef(self, 0));
-             return PyObject_CallNoArgs(state.spawn);
-         }
-        "#);
+    5: review: no other thread uses `state.spawn` while `f` replaces it: what it held is released
+    7: review: no other thread uses `state.spawn` while `f` replaces it: what it held is released
+    8: review: no other thread uses `last` while `f` replaces it: what it held is released
+    @@
+     static PyObject *f(PyObject *self, PyObject *dict)
+     {
+    -    state.spawn = PyDict_GetItemString(dict, "spawn");
+    -    if (!state.spawn)
+    -        state.spawn = PyDict_GetItemString(dict, "start");
+    -    last = PyList_GetItem(self, 0);
+    +    PyObject *new_spawn;
+    +    if (PyDict_GetItemStringRef(dict, "spawn", &new_spawn) < 0) {
+    +        PyErr_WriteUnraisable(NULL);
+    +    }
+    +    Py_XSETREF(state.spawn, new_spawn);
+    +    if (!state.spawn) {
+    +        if (PyDict_GetItemStringRef(dict, "start", &new_spawn) < 0) {
+    +            PyErr_WriteUnraisable(NULL);
+    +        }
+    +        Py_XSETREF(state.spawn, new_spawn);
+    +    }
+    +    Py_XSETREF(last, PyList_GetItemRef(self, 0));
+         return PyObject_CallNoArgs(state.spawn);
+     }
+    "#);
+}
+
+#[test]
+fn a_static_variable_that_is_set_while_the_module_is_made_needs_no_lock() {
+    let set_by = |name: &str| {
+        let text = format!(
+            "#include <Python.h>
+static PyObject *spawn;
+static struct PyModuleDef def;
+static void set(PyObject *module)
+{{
+    spawn = PyDict_GetItemString(PyModule_GetDict(module), \"spawn\");
+}}
+PyMODINIT_FUNC {name}(void)
+{{
+    PyObject *module = PyModule_Create(&def);
+    set(module);
+    return module;
+}}
+PyObject *call(PyObject *self, PyObject *args) {{ return PyObject_CallObject(spawn, args); }}
+"
+        );
+        let said = testing::report(&BORROWED_DICT_ITEM, &text);
+        assert!(said.contains("let `spawn` own what it holds"), "{said}");
+        said.contains("no other thread uses `spawn` while `set` replaces it")
+    };
+    assert!(!set_by("PyInit_m"));
+    assert!(set_by("another"));
 }
 
 /// Each of these may release what the variable holds, store something without a reference, or give
@@ -165,7 +196,10 @@ fn a_static_variable_that_is_used_otherwise_is_left_alone() {
         "struct state *here = &state;",
     ] {
         let text = all(&format!("{STATE}{other}\n"));
-        println!("ZZ {other}: {text}");
+        assert!(
+            !text.contains("Py_XSETREF(state.spawn, "),
+            "{other}: {text}"
+        );
     }
 }
 

@@ -21,7 +21,7 @@ fn null_for_none_is_not_handed_on() {
     result = PyList_GET_ITEM(list, n - 1);
     Py_INCREF(result);
     return result;"
-    ), @"7: the checked call can fail where the macro could not, and `f` does not notice the `NULL` of this function's errors, or takes it for a success: use `PyList_GetItemRef`, and decide what both do on `NULL`");
+    ), @"7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn exit_behind_which_the_exception_is_cleared() {
         return NULL;
     }
     return result;"
-    ), @"4: the checked call can fail where the macro could not, and `f` does not notice the `NULL` of this function's errors, or takes it for a success: use `PyList_GetItemRef`, and decide what both do on `NULL`");
+    ), @"4: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
 }
 
 #[test]

@@ -1,0 +1,52 @@
+//! Helpers that get an item which may not be there, and deal with that.
+
+use super::all;
+
+/// What becomes of a lookup whose item the helper `cope` gets.
+fn coping(body: &str) -> String {
+    all(&format!(
+        "
+static long cope(PyObject *o, long other)
+{{
+    {body}
+    return PyLong_AsLong(o);
+}}
+PyObject *get(PyObject *self, PyObject *list)
+{{
+    Py_ssize_t i;
+    long n = 0;
+    for (i = 0; i < PyList_Size(list); i++)
+        n += cope(PyList_GetItem(list, i), 42);
+    return PyLong_FromLong(n);
+}}
+"
+    ))
+}
+
+#[test]
+fn a_helper_that_clears_the_exception_gets_the_null() {
+    for body in [
+        "if (o == NULL) { PyErr_Clear(); return other; }",
+        "if (!o && PyErr_ExceptionMatches(PyExc_IndexError)) { PyErr_Clear(); return other; }",
+        "if (o) other = 1; else { PyErr_Clear(); return other; }",
+        "PyObject *mine = o; if (NULL == o) { PyErr_Clear(); return other; }",
+    ] {
+        let said = coping(body);
+        assert!(said.contains("PyList_GetItemRef(list, i)"), "{said}");
+        assert!(said.contains("+        Py_XDECREF("), "{said}");
+        assert!(!said.contains("+            return NULL;"), "{said}");
+    }
+}
+
+#[test]
+fn one_that_does_not_is_not_called() {
+    for body in [
+        "",
+        "if (o == NULL) return other;",
+        "if (other == 0) { PyErr_Clear(); return other; }",
+    ] {
+        let said = coping(body);
+        assert!(said.contains("return NULL;"), "{said}");
+        assert!(!said.contains("+        Py_XDECREF("), "{said}");
+    }
+}
