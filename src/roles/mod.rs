@@ -119,6 +119,12 @@ impl Role {
         meets || self.is_destructor()
     }
 
+    /// Whether calling a type calls it.
+    #[must_use]
+    pub fn makes_object(&self) -> bool {
+        matches!(self, Self::Slot(slot) if matches!(&**slot, "tp_new" | "tp_init"))
+    }
+
     /// Whether it shows the collector what an object holds.
     #[must_use]
     pub fn is_traverse(&self) -> bool {
