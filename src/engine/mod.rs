@@ -5,6 +5,7 @@ mod bodies;
 mod build;
 mod config;
 mod converge;
+mod imports;
 mod installed;
 mod limited;
 mod modules;

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashSet;
 
+use super::imports::called_at_import;
 use super::installed::is_installed;
 use super::workspace::Workspace;
 use crate::build::{BuildKind, Word, words};
@@ -93,6 +94,9 @@ impl Surroundings {
         let is_python = |file: &&SourceFile| file.path().extension().is_some_and(|it| it == "py");
         for file in files.filter(|file| !is_python(file)) {
             unread.add_foreign(file);
+        }
+        if self.is_whole {
+            unread.add_called_at_import(called_at_import(&self.foreign));
         }
     }
 

@@ -27,7 +27,7 @@ impl Cx<'_> {
     /// with whatever it has; functions are, if the package itself does so.
     pub(super) fn has_own_keywords(&self, role: &Role) -> bool {
         let passes_others = || *self.passes_keywords.get_or_init(|| self.passes_keywords());
-        matches!(role, Role::Method(_)) && !passes_others()
+        role.is_method() && !passes_others()
     }
 
     /// Whether the package calls something with keywords that others may have, or may do so where
