@@ -297,6 +297,38 @@ PyMODINIT_FUNC PyInit_{name}(void)
     assert_eq!(open.count(), names.len(), "{}", ran.text());
 }
 
+/// Seen in CPython 3.13: `_thread.start_new_thread(f, (), d)` passes `d` itself on.
+#[test]
+fn keyword_arguments_may_be_those_of_a_thread_that_python_code_starts() {
+    let code = b"#include <Python.h>
+static PyObject *f(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *v = kwargs ? PyDict_GetItemString(kwargs, \"a\") : NULL;
+    if (v == NULL) Py_RETURN_NONE;
+    return PyObject_Str(v);
+}
+static PyMethodDef methods[] = {{\"f\", (PyCFunction)f, METH_VARARGS | METH_KEYWORDS, \"\"}, {0}};
+" as &[u8];
+    let is_own = |python: &str| {
+        let tree = Tree::new(&[
+            ("m.c", code),
+            ("setup.py", b""),
+            ("p.py", python.as_bytes()),
+        ]);
+        let ran = tree.ungil(&["check", "--select", "UG102", "--show-safe"]);
+        ran.text().contains("holds the keyword arguments")
+    };
+    assert!(is_own("import m\nm.f(**d)\n"));
+    assert!(is_own(
+        "import m, _thread\n_thread.start_new_thread(m.f, ())\n"
+    ));
+    assert!(!is_own(
+        "import m, _thread\n_thread.start_new_thread(m.f, (), d)\n"
+    ));
+    assert!(!is_own(
+        "from _thread import start_new_thread\ndef g():\n    start_new_thread(f, (), d)\n"
+    ));
+}
+
 const SET_UP: &str = "\
 #include <Python.h>
 static PyObject *handler;

@@ -14,6 +14,7 @@ mod outside;
 mod polyfills;
 mod prove;
 mod readiness;
+mod starts;
 mod whereabouts;
 mod whose;
 mod workspace;

@@ -16,6 +16,7 @@ pub struct Unread {
     texts: Vec<PathBuf>,
     words: FxHashMap<Box<[u8]>, Named>,
     called_at_import: FxHashSet<Box<[u8]>>,
+    passes_keywords: bool,
 }
 
 /// Where a word stands.
@@ -117,7 +118,18 @@ impl Unread {
         self.called_at_import.extend(names);
     }
 
-    /// These names.
+    /// Notes that Python code of the package has a dict that others have passed on as keywords.
+    pub fn note_keywords(&mut self) {
+        self.passes_keywords = true;
+    }
+
+    /// Whether it does.
+    #[must_use]
+    pub fn passes_keywords(&self) -> bool {
+        self.passes_keywords
+    }
+
+    /// The names of [`Self::add_called_at_import`].
     #[must_use]
     pub fn called_at_import(&self) -> &FxHashSet<Box<[u8]>> {
         &self.called_at_import

@@ -42,6 +42,7 @@ impl Cx<'_> {
                 .iter()
                 .filter_map(|item| item.tree())
                 .any(starts_with_keywords)
+            || self.program.unread.passes_keywords()
             || self.passes_keywords_in_sight()
     }
 
