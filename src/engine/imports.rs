@@ -20,11 +20,11 @@ pub(super) fn called_at_import(texts: &FileSet) -> Vec<Box<[u8]>> {
     let candidates = texts()
         .filter(|file| is_module(file.path()))
         .flat_map(calls);
-    let is_only_use = |name: &Box<[u8]>| {
+    let is_only_use = |name: &[u8]| {
         let uses = texts().map(|file| uses(file.bytes(), name));
         uses.sum::<usize>() == 1
     };
-    candidates.filter(is_only_use).collect()
+    candidates.filter(|name| is_only_use(name)).collect()
 }
 
 /// Whether a file is Python that programs import, and no test.

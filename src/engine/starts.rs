@@ -17,9 +17,9 @@ pub(super) fn starts_with_keywords(texts: &FileSet) -> bool {
 
 fn starts(file: &SourceFile) -> bool {
     let bytes = file.bytes();
-    let names = |name: &&str| memchr::memmem::find(bytes, name.as_bytes()).is_some();
+    let names = |name: &str| memchr::memmem::find(bytes, name.as_bytes()).is_some();
     let is_python = file.path().extension().is_some_and(|it| it == "py");
-    if !is_python || !KEYWORD_STARTERS.iter().any(|name| names(&name)) {
+    if !is_python || !KEYWORD_STARTERS.iter().any(|name| names(name)) {
         return false;
     }
     // What cannot be parsed may do so.
