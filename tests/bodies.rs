@@ -224,6 +224,81 @@ fn a_macro_that_may_leave_is_written_out_around_the_release() {
         ");
 }
 
+/// The change of a function with a macro of this body.
+fn with_check(body: &str) -> String {
+    let (before, rest) = MAY_LEAVE.split_once("#define CHECK").unwrap();
+    let (_, rest) = rest.split_once("while (0)\n").unwrap();
+    let text = format!("{before}#define CHECK(call) {body}\n{rest}");
+    let patch = patch(&[("m.c", &text)]);
+    let (_, hunk) = patch.split_once(" @@ ").unwrap_or(("", &patch));
+    hunk.to_owned()
+}
+
+/// However many lines the definition has, the uses get the same.
+#[test]
+fn a_macro_on_one_line_is_written_out_as_well() {
+    let many = patch(&[("m.c", MAY_LEAVE)]);
+    let (_, many) = many.split_once(" @@ ").unwrap();
+    let one = "do { int failed = (call); if (failed) { FAIL(failed); } } while (0)";
+    assert_eq!(with_check(one), many);
+    let other = with_check("do { if ((call) < 0) { return -1; } else { report(0); } } while (0)");
+    insta::assert_snapshot!(other, @"
+    int one(PyObject *dict, PyObject *key, Py_ssize_t *size)
+     {
+         PyObject *item;
+         CHECK(prepare());
+    -    item = PyDict_GetItem(dict, key);
+    +    if (PyDict_GetItemRef(dict, key, &item) < 0) {
+    +        PyErr_WriteUnraisable(NULL);
+    +    }
+         if (item == NULL)
+             FAIL(-1);
+    -    CHECK(prepare());
+    -    if (*size < 0)
+    -        CHECK(prepare());
+    -    else
+    +    {
+    +        if ((prepare()) < 0) {
+    +            Py_DECREF(item);
+    +            return -1;
+    +        } else {
+    +            report(0);
+    +        }
+    +    }
+    +    if (*size < 0) {
+    +        Py_DECREF(item);
+    +        if ((prepare()) < 0) {
+    +            return -1;
+    +        } else {
+    +            report(0);
+    +        }
+    +    }
+    +    else {
+             *size = PyObject_Size(item);
+    +        Py_DECREF(item);
+    +    }
+         CHECK(prepare());
+         return 0;
+     }
+    ");
+}
+
+#[test]
+fn a_statement_of_such_a_macro_has_a_line_of_its_own() {
+    let plain = with_check("do { if ((call) < 0) return -1; } while (0)");
+    assert!(
+        plain.contains("+        if ((prepare()) < 0) {\n+            Py_DECREF(item);\n+            return -1;\n+        }\n"),
+        "{plain}"
+    );
+    // What is no list of statements stays on its line.
+    let array = "do { int one[] = {1}; if ((call) < one[0]) return -1; } while (0)";
+    assert!(
+        !with_check(array).contains("int one[]"),
+        "{}",
+        with_check(array)
+    );
+}
+
 const LOOPS: &str = r#"#include <Python.h>
 #define CHECK(call) \
     do { \

@@ -296,3 +296,89 @@ PyMODINIT_FUNC PyInit_{name}(void)
         .matches("left to settle: 1 type with unlocked fields");
     assert_eq!(open.count(), names.len(), "{}", ran.text());
 }
+
+/// Seen in CPython 3.13: `_thread.start_new_thread(f, (), d)` passes `d` itself on.
+#[test]
+fn keyword_arguments_may_be_those_of_a_thread_that_python_code_starts() {
+    let code = b"#include <Python.h>
+static PyObject *f(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *v = kwargs ? PyDict_GetItemString(kwargs, \"a\") : NULL;
+    if (v == NULL) Py_RETURN_NONE;
+    return PyObject_Str(v);
+}
+static PyMethodDef methods[] = {{\"f\", (PyCFunction)f, METH_VARARGS | METH_KEYWORDS, \"\"}, {0}};
+" as &[u8];
+    let is_own = |python: &str| {
+        let tree = Tree::new(&[
+            ("m.c", code),
+            ("setup.py", b""),
+            ("p.py", python.as_bytes()),
+        ]);
+        let ran = tree.ungil(&["check", "--select", "UG102", "--show-safe"]);
+        ran.text().contains("holds the keyword arguments")
+    };
+    assert!(is_own("import m\nm.f(**d)\n"));
+    assert!(is_own(
+        "import m, _thread\n_thread.start_new_thread(m.f, ())\n"
+    ));
+    assert!(!is_own(
+        "import m, _thread\n_thread.start_new_thread(m.f, (), d)\n"
+    ));
+    assert!(!is_own(
+        "from _thread import start_new_thread\ndef g():\n    start_new_thread(f, (), d)\n"
+    ));
+}
+
+const SET_UP: &str = "\
+#include <Python.h>
+static PyObject *handler;
+static PyObject *set_handler(PyObject *self, PyObject *o) { Py_XSETREF(handler, Py_NewRef(o)); Py_RETURN_NONE; }
+static PyObject *handle(PyObject *self, PyObject *o) { return PyObject_CallOneArg(handler, o); }
+static PyMethodDef methods[] = {{\"set_handler\", set_handler, METH_O, \"\"}, {\"handle\", handle, METH_O, \"\"}, {0}};
+static struct PyModuleDef def = {PyModuleDef_HEAD_INIT, \"_u\", 0, -1, methods};
+PyMODINIT_FUNC PyInit__u(void) { return PyModule_Create(&def); }
+";
+
+/// The package is imported by then, and nobody else has the module.
+#[test]
+fn what_python_code_of_the_package_calls_as_it_is_imported_meets_no_thread() {
+    let is_reported = |code: &str, python: &[(&str, &str)]| {
+        let python = python.iter().map(|(name, text)| (*name, text.as_bytes()));
+        let code = [("_u.c", code.as_bytes()), ("setup.py", &b""[..])];
+        let tree = Tree::new(&code.into_iter().chain(python).collect::<Vec<_>>());
+        let check = ["check", "--select", "UG503", "--min-python", "3.13"];
+        tree.ungil(&check).text().contains("`handler` is replaced")
+    };
+    let init =
+        "\"\"\"_u.other(1)\"\"\"\nfrom . import _u\n_u.set_handler(print)\nhandle = _u.handle\n";
+    let with = |more: &str| is_reported(SET_UP, &[("p/__init__.py", &format!("{init}{more}"))]);
+    assert!(!with(""));
+    assert!(with("_u.set_handler(str)\n"));
+    assert!(with("def reset():\n    _u.set_handler(None)\n"));
+    assert!(with("\ngetattr(_u, 'set_handler')(len)\n"));
+    let only = |name: &str, text: &str| is_reported(SET_UP, &[(name, text)]);
+    assert!(only(
+        "p/__init__.py",
+        "from . import _u\ndef f():\n    _u.set_handler(1)\n"
+    ));
+    assert!(only("p/__init__.py", "\"\"\"\n_u.set_handler(1)\n\"\"\"\n"));
+    assert!(only("p/__init__.py", "import u\nu.set_handler(1)\n"));
+    assert!(only("tests/test_u.py", init));
+    let test = [
+        ("p/__init__.py", init),
+        ("tests/test_u.py", "from p import _u\n_u.set_handler(1)\n"),
+    ];
+    assert!(is_reported(SET_UP, &test));
+    // C calls it as well.
+    let by_name = "PyObject *again(PyObject *m) { return PyObject_CallMethod(m, \"set_handler\", \"O\", m); }\n";
+    assert!(is_reported(
+        &format!("{SET_UP}{by_name}"),
+        &[("p/__init__.py", init)]
+    ));
+    let by_code = SET_UP.replace(
+        "{ return PyObject_CallOne",
+        "{ set_handler(self, o); return PyObject_CallOne",
+    );
+    assert_ne!(by_code, SET_UP);
+    assert!(is_reported(&by_code, &[("p/__init__.py", init)]));
+}

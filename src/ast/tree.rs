@@ -17,6 +17,9 @@ pub struct Tree {
     /// Pointers that macros leave out of their arguments here and may read in other builds, each
     /// with the statement that such a macro is; in the order of the statements.
     pub left_out: Vec<(StmtId, LocalId)>,
+    /// The members of each union that is defined here, those of inner structs without a name among
+    /// them.
+    pub unions: Vec<Vec<Box<str>>>,
 }
 
 impl Tree {

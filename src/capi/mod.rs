@@ -121,6 +121,40 @@ pub const ATTACH_THREAD: &[&str] = &[
     "PyThreadState_EnsureFromView",
 ];
 
+/// Which argument of the function is a dict of keywords that what is called gets as it is, a
+/// function with `METH_KEYWORDS`, a type, an object with `tp_call`. One with `vectorcall` gets the
+/// names and values instead.
+#[must_use]
+pub fn passes_keywords(name: &str) -> Option<usize> {
+    let mut calls = KEYWORD_CALLS.iter();
+    calls.find(|(call, _)| *call == name).map(|(_, at)| *at)
+}
+
+/// The functions of [`passes_keywords`]. Source: `Objects/call.c` of 3.13, tried out.
+pub const KEYWORD_CALLS: &[(&str, usize)] = &[
+    ("PyCFunction_Call", 2),
+    ("PyEval_CallObjectWithKeywords", 2),
+    ("PyObject_Call", 2),
+    ("PyObject_VectorcallDict", 3),
+    ("_PyObject_Call", 3),
+    ("_PyObject_FastCallDict", 3),
+];
+
+/// Whether a pointer of this type, or in this slot, calls with `(self, args, keywords)`.
+#[must_use]
+pub fn is_keyword_call(name: &str) -> bool {
+    [
+        "PyCFunctionWithKeywords",
+        "ml_meth",
+        "ternaryfunc",
+        "tp_call",
+    ]
+    .contains(&name)
+}
+
+/// The functions of Python that pass a dict on as [`passes_keywords`]: `(f, args, d)`.
+pub const KEYWORD_STARTERS: &[&str] = &["start_new", "start_new_thread"];
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,9 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashSet;
 
+use super::imports::called_at_import;
 use super::installed::is_installed;
+use super::starts::starts_with_keywords;
 use super::workspace::Workspace;
 use crate::build::{BuildKind, Word, words};
 use crate::package::{Package, is_word_of, names_function};
@@ -93,6 +95,12 @@ impl Surroundings {
         let is_python = |file: &&SourceFile| file.path().extension().is_some_and(|it| it == "py");
         for file in files.filter(|file| !is_python(file)) {
             unread.add_foreign(file);
+        }
+        if starts_with_keywords(&self.foreign) {
+            unread.note_keywords();
+        }
+        if self.is_whole {
+            unread.add_called_at_import(called_at_import(&self.foreign));
         }
     }
 

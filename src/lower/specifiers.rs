@@ -168,6 +168,10 @@ impl Lowerer<'_> {
                 StructDeclaration::StaticAssert(_) => {}
             }
         }
+        if is_union {
+            let names = fields.iter().map(|field| field.name.as_str().into());
+            self.tree.unions.push(names.collect());
+        }
         if tag.is_none() {
             builder.anonymous_fields = Some(fields.clone());
         }

@@ -15,6 +15,8 @@ pub struct Unread {
     files: Vec<FileId>,
     texts: Vec<PathBuf>,
     words: FxHashMap<Box<[u8]>, Named>,
+    called_at_import: FxHashSet<Box<[u8]>>,
+    passes_keywords: bool,
 }
 
 /// Where a word stands.
@@ -108,6 +110,29 @@ impl Unread {
             foreign: true,
         };
         self.add(file.path(), place, words.filter(|word| !word.is_empty()));
+    }
+
+    /// Notes the names of methods that Python code of the package calls where it is imported, once,
+    /// and that no text of the package names otherwise.
+    pub fn add_called_at_import(&mut self, names: impl IntoIterator<Item = Box<[u8]>>) {
+        self.called_at_import.extend(names);
+    }
+
+    /// Notes that Python code of the package has a dict that others have passed on as keywords.
+    pub fn note_keywords(&mut self) {
+        self.passes_keywords = true;
+    }
+
+    /// Whether it does.
+    #[must_use]
+    pub fn passes_keywords(&self) -> bool {
+        self.passes_keywords
+    }
+
+    /// The names of [`Self::add_called_at_import`].
+    #[must_use]
+    pub fn called_at_import(&self) -> &FxHashSet<Box<[u8]>> {
+        &self.called_at_import
     }
 
     fn add<'w>(&mut self, path: &Path, place: Where, words: impl Iterator<Item = &'w [u8]>) {

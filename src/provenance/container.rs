@@ -430,6 +430,6 @@ impl Cx<'_> {
             && origins
                 .iter()
                 .all(|origin| matches!(origin, Origin::Param(_)))
-            && roles.any(|role| matches!(role, Role::Method(_)))
+            && roles.any(Role::is_method)
     }
 }

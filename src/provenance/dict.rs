@@ -92,7 +92,7 @@ impl Cx<'_> {
 
     /// Whether every field of this name only ever gets dicts, and Python cannot set it.
     fn field_is_dict(&self, name: &str, depth: u32) -> bool {
-        if self.calls.is_named_unread(name) {
+        if self.calls.is_named_unread(name) || self.is_in_union(name) {
             return false;
         }
         let mut any = false;

@@ -66,7 +66,7 @@ impl Cx<'_> {
     }
 
     fn prove(&self, name: &str, contents: Contents) -> Option<String> {
-        if self.calls.is_named_unread(name) {
+        if self.calls.is_named_unread(name) || self.is_in_union(name) {
             return None;
         }
         let mut makers = Vec::new();
@@ -108,6 +108,13 @@ impl Cx<'_> {
             }
             Contents::Grows => self.grows(name, &made),
         }
+    }
+
+    /// Whether a union has the field, which can be set by the name of another member.
+    pub(super) fn is_in_union(&self, name: &str) -> bool {
+        let trees = self.program.items.iter().filter_map(ProgramItem::tree);
+        let mut unions = trees.flat_map(|tree| &tree.unions);
+        unions.any(|members| members.len() > 1 && members.iter().any(|member| **member == *name))
     }
 
     fn overwrites(&self) -> &Overwrites {

@@ -1,5 +1,7 @@
 //! Finds the tables and what they name.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::layout::members;
 use super::{Convention, Role, Roles};
 use crate::ast::{
@@ -9,24 +11,57 @@ use crate::program::{Body, Program, ProgramItem};
 use crate::source::FileId;
 
 pub(super) fn collect(program: &Program<'_>, roles: &mut Roles) {
+    let at_import = &called_at_import(program);
     for item in &program.items {
         match &item.body {
             Some(Body::Declaration(declaration)) => {
                 for declarator in &declaration.declarators {
                     let unit = item.unit;
                     let tree = &declaration.tree;
-                    Tables { unit, tree, roles }.variable(&declarator.ty, declarator.init.as_ref());
+                    let mut tables = Tables {
+                        unit,
+                        tree,
+                        at_import,
+                        roles,
+                    };
+                    tables.variable(&declarator.ty, declarator.init.as_ref());
                 }
             }
             Some(Body::Function(function)) => {
                 if function.name.starts_with("PyInit_") || is_marked_init(program, item, function) {
                     roles.add(item.unit, &function.name, Role::ModuleInit);
                 }
-                in_function(item, &function.tree, roles);
+                let tree = &function.tree;
+                in_function(Tables {
+                    unit: item.unit,
+                    tree,
+                    at_import,
+                    roles,
+                });
             }
             None => {}
         }
     }
+}
+
+/// The names of methods that Python code calls as it is imported, and that no other string of the C
+/// code is: `PyObject_CallMethod(module, "_set_up", NULL)`.
+fn called_at_import<'p>(program: &'p Program<'_>) -> BTreeSet<&'p [u8]> {
+    let wanted = program.unread.called_at_import();
+    if wanted.is_empty() {
+        return BTreeSet::new();
+    }
+    let trees = program.items.iter().filter_map(|item| item.tree());
+    let strings = trees.flat_map(|tree| {
+        let exprs = tree.expr_ids();
+        exprs.filter_map(|expr| tree.as_string(expr))
+    });
+    let mut counts: BTreeMap<&[u8], usize> = BTreeMap::new();
+    for text in strings.filter(|text| wanted.contains(*text)) {
+        *counts.entry(text).or_default() += 1;
+    }
+    let once = counts.into_iter().filter(|(_, count)| *count == 1);
+    once.map(|(text, _)| text).collect()
 }
 
 /// `PyMODINIT_FUNC MODULE_INIT(name) {`, whose macro a build makes.
@@ -41,9 +76,8 @@ fn is_marked_init(program: &Program<'_>, item: &ProgramItem, function: &Function
 }
 
 /// Tables among the variables of a function, and slots that it fills: `Type.tp_init = init;`.
-fn in_function(item: &ProgramItem, tree: &Tree, roles: &mut Roles) {
-    let unit = item.unit;
-    let mut tables = Tables { unit, tree, roles };
+fn in_function(mut tables: Tables<'_>) {
+    let (unit, tree) = (tables.unit, tables.tree);
     for decl in tree.declarations() {
         tables.variable(&tree.local(decl.local).ty, decl.init.as_ref());
     }
@@ -67,6 +101,8 @@ fn is_slot(field: &str) -> bool {
 struct Tables<'t> {
     unit: FileId,
     tree: &'t Tree,
+    /// The names of methods that run only while the package is imported.
+    at_import: &'t BTreeSet<&'t [u8]>,
     roles: &'t mut Roles,
 }
 
@@ -131,10 +167,13 @@ impl<'t> Tables<'t> {
             "PyMethodDef" => {
                 let flags = value("ml_flags").map(|flags| self.names(flags));
                 let flags = flags.unwrap_or_default();
-                vec![(
-                    value("ml_meth"),
-                    Role::Method(Convention::of(flags.into_iter())),
-                )]
+                let convention = Convention::of(flags.into_iter());
+                let name = value("ml_name").and_then(|name| self.tree.as_string(name));
+                let role = match name.is_some_and(|name| self.at_import.contains(name)) {
+                    true => Role::AtImport(convention),
+                    false => Role::Method(convention),
+                };
+                vec![(value("ml_meth"), role)]
             }
             "PyGetSetDef" => vec![(value("get"), Role::Getter), (value("set"), Role::Setter)],
             "PyType_Slot" | "PyModuleDef_Slot" => {

@@ -17,6 +17,8 @@ use crate::source::FileId;
 pub enum Role {
     /// In a `PyMethodDef` table.
     Method(Convention),
+    /// The same, and all that calls it is the Python code of the package, once, as it is imported.
+    AtImport(Convention),
     /// In a slot: `tp_init`, `nb_add`, `m_free`, `mod_exec`. Names as in C, without `Py_`.
     Slot(Box<str>),
     /// Reads an attribute of a `PyGetSetDef` table.
@@ -91,15 +93,18 @@ impl Role {
     pub fn param(&self, index: usize) -> Option<Param> {
         match (self, index) {
             (Self::Slot(slot), 0) if slot.starts_with("mod_") => Some(Param::Own),
-            (Self::Slot(_) | Self::Method(_) | Self::Getter | Self::Setter, 0) => Some(Param::Own),
-            (Self::Method(convention), _) => method_param(*convention, index),
+            (Self::ModuleInit, _) => None,
+            (_, 0) => Some(Param::Own),
+            (Self::Method(convention) | Self::AtImport(convention), _) => {
+                method_param(*convention, index)
+            }
             (Self::Slot(slot), _) if takes_keywords(slot) => match index {
                 1 => Some(Param::Tuple),
                 2 => Some(Param::Keywords),
                 _ => None,
             },
             (Self::Slot(_) | Self::Setter, _) => Some(Param::Argument),
-            (Self::Getter | Self::ModuleInit, _) => None,
+            (Self::Getter, _) => None,
         }
     }
 
@@ -119,17 +124,29 @@ impl Role {
         meets || self.is_destructor()
     }
 
+    /// Whether calling a type calls it.
+    #[must_use]
+    pub fn makes_object(&self) -> bool {
+        matches!(self, Self::Slot(slot) if matches!(&**slot, "tp_new" | "tp_init"))
+    }
+
     /// Whether it shows the collector what an object holds.
     #[must_use]
     pub fn is_traverse(&self) -> bool {
         matches!(self, Self::Slot(slot) if matches!(&**slot, "tp_traverse" | "m_traverse"))
     }
 
-    /// Whether it runs while the module is being made.
+    /// Whether a table of methods has it.
+    #[must_use]
+    pub fn is_method(&self) -> bool {
+        matches!(self, Self::Method(_) | Self::AtImport(_))
+    }
+
+    /// Whether it runs while the module is being made, or the package around it imported.
     #[must_use]
     pub fn is_module_init(&self) -> bool {
         match self {
-            Self::ModuleInit => true,
+            Self::ModuleInit | Self::AtImport(_) => true,
             Self::Slot(slot) => matches!(&**slot, "mod_exec" | "mod_create"),
             Self::Method(_) | Self::Getter | Self::Setter => false,
         }

@@ -170,7 +170,7 @@ fn is_shared(role: &Role) -> bool {
                 .any(|prefix| slot.starts_with(prefix));
             is_type && !ALONE.contains(&slot) || UNARY.contains(&slot)
         }
-        Role::ModuleInit => false,
+        Role::ModuleInit | Role::AtImport(_) => false,
     }
 }
 

@@ -11,8 +11,9 @@ use super::emit::Draft;
 use super::follow::slots::Slot;
 use super::jumps::jumped_back;
 use super::plan::Planned;
-use crate::ast::{ExprId, ExprKind};
+use crate::ast::ExprId;
 use crate::capi::Absent;
+use crate::cfg::{Cfg, Point, Source, reaches};
 use crate::rule::Asks;
 
 impl Draft<'_, '_> {
@@ -59,25 +60,35 @@ impl Draft<'_, '_> {
         }
     }
 
-    /// The calls between the lookups of a home and the last release, in the order of the text.
+    /// The calls that run on a path from a lookup of a home to a release.
     fn held_over(&self, planned: &Planned) -> Vec<ExprId> {
-        let tree = self.scene.tree;
-        let end = planned.decisions.releases.keys().map(|slot| match *slot {
-            Slot::Before(stmt) => tree.stmt(stmt).range.start,
-            Slot::After(stmt) | Slot::Else(stmt) | Slot::Inside(stmt) | Slot::InReturn(stmt) => {
-                tree.stmt(stmt).range.end
-            }
-        });
+        let (tree, cfg) = (self.scene.tree, self.scene.cfg);
+        let slots = planned.decisions.releases.keys();
+        let ends: Vec<Point> = slots.filter_map(|slot| point_of(cfg, *slot)).collect();
         let lookups = planned.home.lookups.iter();
-        let begin = lookups.map(|lookup| tree.expr(lookup.call).range.end);
-        let (Some(begin), Some(end)) = (begin.min(), end.max()) else {
-            return Vec::new();
-        };
-        let is_held = |expr: &ExprId| {
-            let range = tree.expr(*expr).range;
-            let is_call = matches!(tree.expr(*expr).kind, ExprKind::Call { .. });
-            is_call && begin <= range.start && range.end <= end
+        let lookups: Vec<Point> = lookups.filter_map(|it| cfg.call(it.call)).collect();
+        let is_held = |call: &ExprId| {
+            let Some(at) = cfg.call(*call).filter(|at| !lookups.contains(at)) else {
+                return false;
+            };
+            let mut begins = lookups.iter();
+            begins.any(|begin| reaches(cfg, begin.next(), at, &ends))
+                && ends
+                    .iter()
+                    .any(|end| reaches(cfg, at.next(), *end, &lookups))
         };
         tree.expr_ids().filter(is_held).collect()
+    }
+}
+
+/// Where what is written at a slot runs, or what follows it where the way there is an edge.
+fn point_of(cfg: &Cfg, slot: Slot) -> Option<Point> {
+    match slot {
+        Slot::Before(stmt) | Slot::Inside(stmt) => cfg.before(stmt),
+        Slot::After(stmt) | Slot::Else(stmt) => cfg.after(stmt),
+        Slot::InReturn(stmt) => {
+            let mut returns = cfg.returns();
+            returns.find(|&at| cfg.source(at) == Some(Source::Stmt(stmt)))
+        }
     }
 }

@@ -48,7 +48,7 @@ impl<'a> Original<'a> {
     /// Whether Python alone calls the function, as a method: it owns what is returned.
     pub(super) fn is_method(&self, item: &ProgramItem, function: &Function) -> bool {
         let mut roles = self.roles().of(item, function);
-        roles.any(|role| matches!(role, Role::Method(_) | Role::Getter))
+        roles.any(|role| role.is_method() || *role == Role::Getter)
             && self.calls().calls_to(&function.name).is_empty()
     }
 

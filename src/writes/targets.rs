@@ -112,9 +112,7 @@ pub(super) fn parameter(role: &Role, at: usize) -> Option<Value> {
         _ if role.is_module_init() => None,
         Role::Slot(slot) if NEVER.contains(&&**slot) => None,
         Role::Slot(slot) if at == 0 && OWN.contains(&&**slot) => Some(Value::PRIVATE),
-        Role::Method(_) | Role::Slot(_) | Role::Getter | Role::Setter | Role::ModuleInit => {
-            Some(Value::SHARED)
-        }
+        _ => Some(Value::SHARED),
     }
 }
 

@@ -82,7 +82,7 @@ fn is_function(role: &Role) -> bool {
             !is_of_module && !DATA.contains(&&**slot)
         }
         Role::Method(_) | Role::Getter | Role::Setter => true,
-        Role::ModuleInit => false,
+        Role::ModuleInit | Role::AtImport(_) => false,
     }
 }
 

@@ -229,8 +229,25 @@ fn block(layout: &Layout<'_>, place: ByteOffset, used: &Use) -> Option<Vec<u8>> 
         tokens[tokens.len() - 5].span.end().index(),
     );
     let text = without_parentheses(&text[open..close], &used.arguments);
-    let lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
+    let lines = match text.contains(&b'\n') {
+        true => its_lines(&text)?,
+        false => broken(&text, layout.braces())?,
+    };
     let outer = layout.indentation(place);
+    let indented = lines.iter().enumerate().map(|(at, (levels, line))| {
+        let deeper = |blanks: Vec<u8>, _| layout.step().deeper(&blanks);
+        let indentation = (0..*levels).fold(outer.to_vec(), deeper);
+        // The first one goes where the use was.
+        let before = if at == 0 { Vec::new() } else { indentation };
+        [before, line.clone()].concat()
+    });
+    let lines: Vec<Vec<u8>> = indented.collect();
+    Some(lines.join(layout.line_ending(place).as_bytes()))
+}
+
+/// The lines of a body that is written on several, each with how far it is indented.
+fn its_lines(text: &[u8]) -> Option<Vec<(usize, Vec<u8>)>> {
+    let lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
     let blanks = |line: &[u8]| line.iter().take_while(|byte| **byte == b' ').count();
     let [first, middle @ .., last] = &lines[..] else {
         return None;
@@ -239,19 +256,56 @@ fn block(layout: &Layout<'_>, place: ByteOffset, used: &Use) -> Option<Vec<u8>> 
     let step = blanks(middle.first()?)
         .checked_sub(base)
         .filter(|&step| step > 0)?;
-    let mut new = [first.trim_ascii_end(), b"\n"].concat();
-    for line in middle.iter().chain([last]) {
+    let rest = middle.iter().chain([last]).map(|line| {
         let levels = blanks(line).checked_sub(base)? / step;
-        let indentation =
-            (0..levels).fold(outer.to_vec(), |blanks, _| layout.step().deeper(&blanks));
-        new.extend_from_slice(&indentation);
-        new.extend_from_slice(line.trim_ascii());
-        new.push(b'\n');
+        Some((levels, line.trim_ascii().to_vec()))
+    });
+    let first = Some((0, first.trim_ascii_end().to_vec()));
+    std::iter::once(first).chain(rest).collect()
+}
+
+/// The same of one that is written on a single line, `{ if (failed) { return failed; } }`: each
+/// statement gets its own. `None` if it has braces or comments that belong into a statement.
+fn broken(text: &[u8], braces: BraceStyle) -> Option<Vec<(usize, Vec<u8>)>> {
+    let tokens = lex(text);
+    let word = |at: usize| tokens.get(at).map(|token| &text[token.span.range()]);
+    let mut lines = vec![(0, Vec::new())];
+    let (mut level, mut inside, mut end) = (0usize, 0usize, 0);
+    for (at, token) in tokens.iter().enumerate() {
+        let this = word(at)?;
+        let before = at.checked_sub(1).and_then(word);
+        let gap = &text[end..token.span.start().index()];
+        end = token.span.end().index();
+        level = level.checked_sub(usize::from(this == b"}"))?;
+        let opens_block = matches!(
+            before,
+            None | Some(b")" | b"{" | b"}" | b";" | b"else" | b"do")
+        );
+        if this == b"{" && !(opens_block && inside == 0) {
+            return None;
+        }
+        let is_own = match braces {
+            BraceStyle::NextLine => this == b"{" || before == Some(b"}"),
+            BraceStyle::SameLine => before == Some(b"}") && this != b"else",
+            BraceStyle::Indented => return None,
+        };
+        let ends = matches!(before, Some(b"{" | b";")) && inside == 0;
+        if at > 0 && (is_own || ends || this == b"}") {
+            if !gap.iter().all(u8::is_ascii_whitespace) {
+                return None;
+            }
+            lines.push((level, this.to_vec()));
+        } else {
+            lines.last_mut()?.1.extend([gap, this].concat());
+        }
+        level += usize::from(this == b"{");
+        inside = match this {
+            b"(" => inside + 1,
+            b")" => inside.checked_sub(1)?,
+            _ => inside,
+        };
     }
-    new.pop();
-    let ending = layout.line_ending(place).as_bytes();
-    let lines: Vec<&[u8]> = new.split(|&byte| byte == b'\n').collect();
-    Some(lines.join(ending))
+    Some(lines)
 }
 
 /// `failed = (f(x));` as `failed = f(x);`

@@ -15,6 +15,7 @@ mod order;
 mod outs;
 #[cfg(test)]
 mod tests;
+mod unions;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +23,7 @@ use capsules::Capsules;
 pub(crate) use order::callees_first;
 use order::{Called, calls_any, lenders};
 pub(crate) use outs::Outs;
+use unions::Unions;
 
 use super::track::{Callees, Keeps, KnownCallees};
 use crate::ast::{ExprId, Function, Tree, Type, TypeKind};
@@ -84,6 +86,7 @@ pub struct Summaries {
     plain: BTreeSet<Box<str>>,
     /// Dimensions of fields that are arrays, by name.
     dimensions: BTreeMap<Box<str>, usize>,
+    unions: Unions,
     capsules: Capsules,
 }
 
@@ -117,6 +120,7 @@ impl Summaries {
             makes_frozen_sets: calls_any(program, &["PyFrozenSet_New"]),
             plain: types.plain_structs().map(Into::into).collect(),
             dimensions: types.field_dimensions(),
+            unions: Unions::new(program),
             capsules: Capsules::new(program),
         };
         let mut stale = vec![true; called.len()];
@@ -350,6 +354,10 @@ impl Callees for Summaries {
 
     fn dimensions(&self, field: &str) -> Option<usize> {
         self.dimensions.get(field).copied()
+    }
+
+    fn share_memory(&self, field: &str, other: &str) -> bool {
+        self.unions.have_both(field, other)
     }
 
     fn stores(&self, name: &str, arg: usize, out: usize) -> bool {

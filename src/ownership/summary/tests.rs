@@ -580,3 +580,28 @@ fn a_function_that_is_not_understood_may_do_anything() {
         assert!(summaries.may_derive("pick", 0));
     });
 }
+
+/// Seen in a converter from `void *` to `PyObject *`: the object was released before its last use.
+#[test]
+fn members_of_a_union_are_one_object_under_several_names() {
+    let unions = "\
+        typedef union { PyObject *object; void *pointer; } Slot;
+        typedef struct { int kind; union { PyObject *in; void *inside; } u; } Tagged;
+        typedef struct { int kind; union { PyObject *here; struct { void *there; }; }; } Open;
+        typedef struct { PyObject *key, *value; } Pair;
+        void *named(PyObject *v) { Slot s; s.object = v; return s.pointer; }
+        void *tagged(PyObject *v) { Tagged s; s.u.in = v; return s.u.inside; }
+        void *open(PyObject *v) { Open s; s.here = v; return s.there; }
+        void *own(PyObject *v) { union { PyObject *a; void *b; } s; s.a = v; return s.b; }
+        void *pair(PyObject *v) { Pair s; s.key = v; return s.value; }";
+    insta::assert_snapshot!(summary(&with_caller(
+        unions,
+        "named(v); tagged(v); open(v); own(v); pair(v);"
+    )), @"
+    named: Used and in the result
+    open: Used and in the result
+    own: Used and in the result
+    pair: Used
+    tagged: Used and in the result
+    ");
+}

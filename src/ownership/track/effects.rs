@@ -45,6 +45,10 @@ pub trait Callees: Package {
     /// How many dimensions a field of this name has if it is an array, at the most; `None` if no
     /// struct of the package says so.
     fn dimensions(&self, field: &str) -> Option<usize>;
+
+    /// Whether some union of the package has both fields: what is stored in one is read from the
+    /// other.
+    fn share_memory(&self, field: &str, other: &str) -> bool;
 }
 
 /// Whether a load of `place` reads memory: the name of an array only gives its address.
@@ -131,6 +135,10 @@ impl Callees for KnownCallees {
 
     fn dimensions(&self, _: &str) -> Option<usize> {
         None
+    }
+
+    fn share_memory(&self, _: &str, _: &str) -> bool {
+        false
     }
 
     fn stores(&self, _: &str, _: usize, _: usize) -> bool {

@@ -112,7 +112,7 @@ impl Stepper<'_> {
     pub(super) fn may_be_lent(&self, state: &State, place: &Place) -> Option<Value> {
         let at = spot_of_any(place);
         let id = match &place.base {
-            Base::Local(local) => state.lent_in(*local, |spot| may_be_same(&spot.path, &at)),
+            Base::Local(local) => state.lent_in(*local, |spot| self.may_be_same(&spot.path, &at)),
             Base::Deref(pointer) => {
                 let mut locals = self.facts.points_into(pointer);
                 let is_field = |step: &Option<Step>| matches!(step, Some(Step::Field(_)));
@@ -125,6 +125,22 @@ impl Stepper<'_> {
             Base::Global(_) | Base::Unnamed(_) => None,
         };
         id.map(Value::Derived)
+    }
+
+    /// Whether two paths in one variable may lead to the same place, or into it. In an initialiser a
+    /// field is known by its position.
+    fn may_be_same(&self, path: &[Step], other: &[Option<Step>]) -> bool {
+        for (one, other) in path.iter().zip(other) {
+            match (one, other) {
+                (one, Some(other)) if one == other => {}
+                (Step::Field(one), Some(Step::Field(other))) => {
+                    return self.callees.share_memory(one, other);
+                }
+                (Step::Index(_), Some(Step::Index(_))) => return false,
+                _ => {}
+            }
+        }
+        true
     }
 
     /// The instance in a variable whose address other variables have, if `pointer` may be one of them.
@@ -248,21 +264,6 @@ fn spot_of_any(place: &Place) -> Vec<Option<Step>> {
         Projection::Index(_) => None,
     });
     steps.collect()
-}
-
-/// Whether two paths in one variable may lead to the same place, or into it. In an initialiser a
-/// field is known by its position.
-fn may_be_same(path: &[Step], other: &[Option<Step>]) -> bool {
-    path.iter().zip(other).all(|(one, other)| match other {
-        Some(other) => one == other || one.is_field() != other.is_field(),
-        None => true,
-    })
-}
-
-impl Step {
-    fn is_field(&self) -> bool {
-        matches!(self, Self::Field(_))
-    }
 }
 
 #[cfg(test)]

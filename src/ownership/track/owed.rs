@@ -87,7 +87,10 @@ impl Stepper<'_> {
         match (place.as_local(), place.path.last()) {
             (Some(local), _) => self.write_off(state, |cell| cell.root == Root::Local(local)),
             (None, Some(Projection::Field(name))) => {
-                self.write_off(state, |cell| cell.fields.last() == Some(name));
+                let is_same = |last: &str| last == &**name || self.callees.share_memory(last, name);
+                self.write_off(state, |cell| {
+                    cell.fields.last().is_some_and(|it| is_same(it))
+                });
             }
             (None, Some(Projection::Index(_)) | None) => self.write_off(state, |_| true),
         }

@@ -221,3 +221,15 @@ static PyObject *more(Foo *old, PyObject *k) {{
     let body = "Foo *self = (Foo *)T.tp_alloc(&T, 0); self->table = ";
     assert_eq!(filled(&format!("{body} old->table;")).trim(), shared);
 }
+
+#[test]
+fn a_member_of_a_union_has_other_names() {
+    let with_union = |members: &str| {
+        with(&format!(
+            "typedef struct {{ PyObject_HEAD union {{ {members} }}; }} Foo;\n\
+             void reset(Foo *f, void *p) {{ f->raw = p; }}\n"
+        ))
+    };
+    insta::assert_snapshot!(with_union("PyObject *table; void *raw;"), @"get: shared, `self->table`, a field that other threads can reach");
+    insta::assert_snapshot!(with_union("PyObject *other; void *raw;"), @"get: FrozenField, `self->table` is set only while `new()` builds the object, and what it holds never changes");
+}

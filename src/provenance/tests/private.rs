@@ -419,4 +419,51 @@ fn keyword_arguments_that_the_package_itself_passes_to_what_it_calls() {
     insta::assert_snapshot!(passing("return PyObject_Call(self->f, args, self->kw);"), @"f: shared, `kwargs`, which the caller passes in");
     insta::assert_snapshot!(passing("return via(self->f, args, self->kw);"), @"f: shared, `kwargs`, which the caller passes in");
     insta::assert_snapshot!(passing("d = PyDict_New(); self->kw = d; return PyObject_Call(self->f, args, d);"), @"f: shared, `kwargs`, which the caller passes in");
+    insta::assert_snapshot!(passing("self->kw = kw; return PyObject_Call(self->f, args, kw);"), @"f: shared, `kwargs`, which the caller passes in");
+}
+
+/// The same without the name of a function that is known to do so.
+#[test]
+fn keyword_arguments_that_the_package_passes_by_a_pointer() {
+    let passing = |more: &str, body: &str| {
+        let call =
+            format!("static PyObject *call(Foo *self, PyObject *args, PyObject *kw) {{ {body} }}");
+        let reads = "    v = PyDict_GetItemString(kwargs, \"a\");\n    return PyLong_FromLong(PyLong_AsLong(v));\n";
+        let table = "static PyTypeObject T = {.tp_call = (ternaryfunc)call};";
+        with_kwargs_and(reads, &format!("{more}\n{call}\n{table}\n"))
+    };
+    let shared = "f: shared, `kwargs`, which the caller passes in";
+    let own = "f: Kwargs, `kwargs` holds the keyword arguments and is made for this call";
+    let local = "PyCFunctionWithKeywords p = PyCFunction_GetFunction(self->f);";
+    let field = "typedef struct { PyObject_HEAD ternaryfunc go; PyObject *f, *kw; } Foo;";
+    let cases = [
+        ("", "return Py_TYPE(self->f)->tp_call(self->f, args, self->kw);".to_owned(), shared),
+        ("", "return Py_TYPE(self->f)->tp_call(self->f, args, kw);".to_owned(), own),
+        ("", format!("{local} return p(self->f, args, self->kw);"), shared),
+        ("", format!("{local} return (*p)(self->f, args, self->kw);"), shared),
+        ("", "return ((PyCFunctionWithKeywords)self->def->ml_meth)(self, args, self->kw);".to_owned(), shared),
+        (field, "return self->go(self->f, args, self->kw);".to_owned(), shared),
+        ("", "return self->setter(self->f, args, self->kw);".to_owned(), own),
+        ("static PyObject *(*go)(PyObject *, PyObject *, PyObject *) = PyObject_Call;", "return go(self->f, args, self->kw);".to_owned(), shared),
+        ("", "return PyObject_CallMethod(threads, \"start_new_thread\", \"OOO\", self->f, args, self->kw);".to_owned(), shared),
+    ];
+    for (more, body, expected) in cases {
+        assert_eq!(passing(more, &body).trim_end(), expected, "{body}");
+    }
+}
+
+/// What calls a type may have the dict from anywhere: `cls.__new__(cls, *args, **d)` of `pickle`.
+#[test]
+fn keyword_arguments_that_a_type_passes_on() {
+    let passing = |slot: &str| {
+        with_kwargs_and(
+            "    v = PyDict_GetItemString(kwargs, \"a\");\n    return PyLong_FromLong(PyLong_AsLong(v));\n",
+            &format!(
+                "static PyObject *go(PyObject *self, PyObject *args, PyObject *kw) {{ return PyObject_Call(maker, args, kw); }}\n\
+                 static PyTypeObject T = {{.{slot} = go}};\n"
+            ),
+        )
+    };
+    insta::assert_snapshot!(passing("tp_call"), @"f: Kwargs, `kwargs` holds the keyword arguments and is made for this call");
+    insta::assert_snapshot!(passing("tp_new"), @"f: shared, `kwargs`, which the caller passes in");
 }

@@ -128,3 +128,12 @@ fn nor_does_a_variant_that_is_not_understood_tell_what_the_function_does() {
     two: shared, `kwargs`, which the caller passes in
     ");
 }
+
+#[test]
+fn keyword_arguments_that_another_language_may_pass_on() {
+    let method = "static PyObject *f(PyObject *self, PyObject *args, PyObject *kw) { use(PyDict_GetItemString(kw, \"a\")); return self; }\n\
+                  static PyMethodDef m[] = {{\"f\", (PyCFunction)f, METH_VARARGS | METH_KEYWORDS, NULL}};\n";
+    let beside = |text: &str| verdicts(&[("a.c", method), ("b.cpp", text)]);
+    insta::assert_snapshot!(beside("int x;\n"), @"f: Kwargs, `kw` holds the keyword arguments and is made for this call");
+    insta::assert_snapshot!(beside("PyObject *go(Foo &foo) { return PyObject_Call(foo.f, foo.a, foo.d); }\n"), @"f: shared, `kw`, which the caller passes in");
+}

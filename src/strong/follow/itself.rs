@@ -57,7 +57,7 @@ impl Search<'_, '_> {
         };
         // A static method gets `NULL` as its `PyObject *self`.
         let is_typed = !tree.local(local).ty.is_py_object_pointer();
-        let is_there = |role: &Role| is_typed || !matches!(role, Role::Method(_));
+        let is_there = |role: &Role| is_typed || !role.is_method();
         let gives = |role: &Role| gives_own(role, index) && is_there(role);
         gives(first) && roles.all(gives) && self.is_passed(item, function, index)
     }

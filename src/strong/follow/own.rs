@@ -69,7 +69,7 @@ impl Follower<'_, '_> {
         };
         let (cx, function) = (self.scene.cx, self.scene.function);
         let mut roles = roles.of(cx.item(self.scene.item), function);
-        roles.any(|role| matches!(role, Role::Method(_) | Role::Getter))
+        roles.any(|role| role.is_method() || *role == Role::Getter)
             && cx.calls_to(&function.name).is_empty()
     }
 

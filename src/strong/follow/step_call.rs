@@ -206,6 +206,7 @@ impl Follower<'_, '_> {
             Effect::Take | Effect::Copy if self.owns(state) && !state.sources.looked_up => {
                 state.fail(Reason::OwnedOnSomePaths(self.name.to_owned()));
             }
+            Effect::Take if self.pays_store(point, state) => {}
             Effect::Take | Effect::Copy => {
                 self.existing_count(expr, effect, count, state, sink);
                 let count = count.saturating_add(1);

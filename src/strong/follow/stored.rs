@@ -46,6 +46,7 @@ impl Follower<'_, '_> {
             }
             // The `Py_INCREF` that goes is that of what is stored.
             Some(Kind::Same) if self.is_counted_next(point, state) => {}
+            Some(Kind::Same) if self.is_paid_behind(point, place, state) => {}
             Some(Kind::Same) if self.is_only_released(point, state) => {
                 state.sources.passed_on = true;
             }
@@ -182,24 +183,64 @@ impl Follower<'_, '_> {
     /// The call right behind `point` that takes a reference, and to what, if it may be the one that
     /// the lookup gives now and the object is not used behind it.
     fn counted_next(&self, point: Point, state: &State) -> Option<(ExprId, ExprId)> {
+        let (after, call, taken) = self.taken_behind(point)?;
+        let is_first = matches!(state.hold, Hold::Held { count: 0, .. });
+        let fits = self.mode == Mode::Adopt && is_first && !self.is_needed_after(state, after);
+        fits.then_some((call, taken))
+    }
+
+    /// The call right behind `point` that takes a reference, with where it stands and to what.
+    fn taken_behind(&self, point: Point) -> Option<(Point, ExprId, ExprId)> {
         let instrs = &self.scene.cfg.block(point.block).instrs;
         let mut next = (point.index + 1..).zip(&instrs[point.index + 1..]);
-        let acts = |instr: &Instr| {
-            let idle = matches!(instr.kind, InstrKind::Load { .. } | InstrKind::Cast { .. });
-            !idle
-        };
         let (index, instr) = next.find(|(_, instr)| acts(instr))?;
         let Source::Expr(call) = instr.source else {
             return None;
         };
-        let Some(("Py_INCREF" | "Py_XINCREF", [taken])) = self.scene.call(call) else {
-            return None;
-        };
-        let after = Point { index, ..point };
-        let is_first = matches!(state.hold, Hold::Held { count: 0, .. });
-        let fits = self.mode == Mode::Adopt && is_first && !self.is_needed_after(state, after);
-        fits.then_some((call, *taken))
+        match self.scene.call(call) {
+            Some(("Py_INCREF" | "Py_XINCREF", [taken])) => {
+                Some((Point { index, ..point }, call, *taken))
+            }
+            _ => None,
+        }
     }
+
+    /// Whether memory that outlives the function gets its reference right behind the store, by the
+    /// name of the variable, which is used further on: `self->item = v; Py_INCREF(v); use(v);`. Both
+    /// steps together leave the count as it is where it is kept.
+    fn is_paid_behind(&self, point: Point, place: &Place, state: &State) -> bool {
+        let taken = self.taken_behind(point).map(|(_, _, taken)| taken);
+        let local = taken.and_then(|taken| self.scene.as_local(taken));
+        self.mode == Mode::Keep
+            && self.is_of_others(place)
+            && local.is_some_and(|it| state.kind(Carrier::Local(it)) == Some(Kind::Same))
+    }
+
+    /// The same of the call at `point` that takes the reference.
+    pub(super) fn pays_store(&self, point: Point, state: &State) -> bool {
+        let instrs = &self.scene.cfg.block(point.block).instrs[..point.index];
+        let before = instrs.iter().rfind(|instr| acts(instr));
+        self.mode == Mode::Keep
+            && before.is_some_and(|instr| match &instr.kind {
+                InstrKind::Store { place, value } => {
+                    self.is_of_others(place) && kind_of(state, value) == Some(Kind::Same)
+                }
+                _ => false,
+            })
+    }
+
+    /// Whether a place is in memory that the function does not have to itself.
+    fn is_of_others(&self, place: &Place) -> bool {
+        match place.base {
+            Base::Local(local) => self.is_static(local) && !place.path.is_empty(),
+            Base::Global(_) | Base::Deref(_) | Base::Unnamed(_) => true,
+        }
+    }
+}
+
+/// Whether a step does more than to read.
+fn acts(instr: &Instr) -> bool {
+    !matches!(instr.kind, InstrKind::Load { .. } | InstrKind::Cast { .. })
 }
 
 /// The variable that a place is part of.

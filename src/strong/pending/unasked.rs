@@ -64,6 +64,6 @@ fn is_method(scene: &Scene<'_>) -> bool {
         return false;
     };
     let mut roles = roles.of(scene.cx.item(scene.item), scene.function);
-    let is_method = roles.any(|role| matches!(role, Role::Method(_)));
+    let is_method = roles.any(Role::is_method);
     is_method && scene.cx.calls_to(&scene.function.name).is_empty()
 }

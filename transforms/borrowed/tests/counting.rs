@@ -256,7 +256,21 @@ fn used_after_it_was_stored_and_counted() {
     return check(item);
 "#
     ), @"
-        3: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    PyObject *item = PyList_GetItem(list, i);
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    int result;
+             if (item == NULL)
+                 return -1;
+             ((Foo *)self)->item = item;
+             Py_INCREF(item);
+        -    return check(item);
+        +    result = check(item);
+        +    Py_DECREF(item);
+        +    return result;
+         }
         ");
 }
 

@@ -80,3 +80,42 @@ fn a_helper_may_jump_out_of_its_callers() {
       safe: own the reference: `PyList_GetItemRef`
     ");
 }
+
+/// What runs while the reference is there is not what stands between in the text.
+#[test]
+fn a_helper_may_jump_out_on_any_path_to_the_release() {
+    let doubts = |body: &str| {
+        let text = format!(
+            "static jmp_buf back;\n\
+             static void fail(const char *why) {{ longjmp(back, 1); }}\n\
+             long f(PyObject *list, int n)\n{{\n    PyObject *v = NULL;\n    int i;\n{body}}}\n"
+        );
+        let report = crate::testing::report(
+            &crate::transforms::borrowed::list_item::BORROWED_LIST_ITEM,
+            &text,
+        );
+        let doubts = report
+            .matches("`fail()` does not leave by `longjmp`")
+            .count();
+        let fixes = report.matches(": own the reference").count();
+        assert_eq!(fixes, 1, "{report}");
+        doubts
+    };
+    let lookup = "    v = PyList_GetItem(list, 0);\n    if (v == NULL)\n        return -1;\n";
+    let back =
+        "back:\n    if (n) {\n        fail(\"x\");\n        return PyLong_AsLong(v);\n    }\n";
+    let again = "    n = 1;\n    goto back;\n";
+    assert_eq!(doubts(&format!("{back}{lookup}    run(v);\n{again}")), 1);
+    let cold = "    goto start;\ncold:\n    fail(\"x\");\n    return PyLong_AsLong(v);\nstart:\n";
+    assert_eq!(doubts(&format!("{cold}{lookup}    goto cold;\n")), 1);
+    let held = "    for (i = 0; i < n; i++) {\n        if (v != NULL) {\n            fail(\"x\");\n            run(v);\n        }\n        v = PyList_GetItem(list, i);\n        if (v == NULL)\n            return -1;\n        run(v);\n    }\n    return 0;\n";
+    assert_eq!(doubts(held), 1);
+    let each = "    for (i = 0; i < n; i++) {\n        fail(\"x\");\n        v = PyList_GetItem(list, i);\n        if (v == NULL)\n            return -1;\n        run(v);\n    }\n    return 0;\n";
+    assert_eq!(doubts(each), 0);
+    // Between lookup and release in the text only.
+    let aside = "    goto start;\naside:\n    fail(\"x\");\n    return 0;\n";
+    let twice = "start:\n    if (n) {\n        v = PyList_GetItem(list, 0);\n        if (v == NULL)\n            return -1;\n        return PyLong_AsLong(v);\n    }\n    goto aside;\n";
+    assert_eq!(doubts(&format!("{aside}{twice}")), 0);
+    let apart = "    if (n) {\n        v = PyList_GetItem(list, 0);\n        if (v == NULL)\n            return -1;\n        if (i)\n            return PyLong_AsLong(v);\n        goto last;\n    }\n    fail(\"x\");\n    return 0;\nlast:\n    return PyLong_AsLong(v);\n";
+    assert_eq!(doubts(apart), 0);
+}

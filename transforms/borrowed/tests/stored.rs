@@ -653,3 +653,54 @@ fn a_field_with_more_to_it_is_left_alone() {
         assert!(left.contains("decide who owns it"), "{behind}: {left}");
     }
 }
+
+/// Its reference may be taken in front of the store or right behind it.
+#[test]
+fn a_field_gets_its_reference_while_the_variable_is_used_further_on() {
+    let stored = |steps: &str| {
+        let text = format!(
+            "\n    struct box *box = (struct box *)self;\n    PyObject *v = PyList_GetItem(list, 0);\n    \
+             if (v == NULL)\n        return -1;\n    {steps}\n    return use(v);\n}}\n\
+             struct box {{ PyObject *value; }};\nvoid g(void)\n{{\n"
+        );
+        int(&text)
+    };
+    insta::assert_snapshot!(stored("box->value = v;\n    Py_INCREF(v);"), @"
+    @@
+     {
+         struct box *box = (struct box *)self;
+    -    PyObject *v = PyList_GetItem(list, 0);
+    +    PyObject *v = PyList_GetItemRef(list, 0);
+    +    int result;
+         if (v == NULL)
+             return -1;
+         box->value = v;
+         Py_INCREF(v);
+    -    return use(v);
+    +    result = use(v);
+    +    Py_DECREF(v);
+    +    return result;
+     }
+     struct box { PyObject *value; };
+    ");
+    insta::assert_snapshot!(stored("Py_INCREF(v);\n    box->value = v;"), @"
+    @@
+     {
+         struct box *box = (struct box *)self;
+    -    PyObject *v = PyList_GetItem(list, 0);
+    +    PyObject *v = PyList_GetItemRef(list, 0);
+    +    int result;
+         if (v == NULL)
+             return -1;
+         Py_INCREF(v);
+         box->value = v;
+    -    return use(v);
+    +    result = use(v);
+    +    Py_DECREF(v);
+    +    return result;
+     }
+     struct box { PyObject *value; };
+    ");
+    insta::assert_snapshot!(stored("box->value = v;\n    run();\n    Py_INCREF(v);"), @"4: the borrowed reference is stored in memory: decide who owns it, and take a reference with it");
+    insta::assert_snapshot!(stored("box->value = v;"), @"4: the borrowed reference is stored in memory: decide who owns it, and take a reference with it");
+}

@@ -8,7 +8,7 @@
 //! }
 //! ```
 
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtKind};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
 
 use super::bound::size_of;
 use super::scope::{Scope, inside};
@@ -44,6 +44,32 @@ pub(super) fn with_uses(scope: &Scope<'_>, site: &Site, position: LocalId) -> Op
     is_possible.then_some(all)
 }
 
+/// Whether `stmt` is an `if` that is for leaving where there is no item:
+/// `if (!PyDict_Next(d, &pos, &key, NULL)) return NULL;`.
+pub(super) fn leaves_without(scope: &Scope<'_>, stmt: StmtId, call: ExprId) -> bool {
+    let StmtKind::If {
+        cond,
+        then,
+        otherwise: None,
+    } = *scope.stmt(stmt)
+    else {
+        return false;
+    };
+    let is_none = match scope.expr(cond).kind {
+        ExprKind::Unary {
+            op: UnaryOp::Not,
+            operand,
+        } => operand == call,
+        ExprKind::Binary {
+            op: BinaryOp::Equals,
+            lhs,
+            rhs,
+        } => lhs == call && matches!(scope.expr(rhs).kind, ExprKind::Int(Some(0))),
+        _ => false,
+    };
+    is_none && scope.tree().leaves(then)
+}
+
 /// Whether the call of `site` is made only where one of the sizes `asked` says that the dict has an
 /// item.
 pub(super) fn has_item(scope: &Scope<'_>, site: &Site, asked: &[Asked<'_>]) -> bool {
@@ -52,8 +78,8 @@ pub(super) fn has_item(scope: &Scope<'_>, site: &Site, asked: &[Asked<'_>]) -> b
         size.is_some_and(|size| asked.iter().any(|asked| asked.call == size))
     };
     let call = scope.range(site.iteration);
-    site.kind == Kind::Once
-        && scope
+    let says_so = || {
+        scope
             .ancestors(site.iteration)
             .any(|stmt| match *scope.stmt(stmt) {
                 StmtKind::If { cond, then, .. } => {
@@ -61,6 +87,8 @@ pub(super) fn has_item(scope: &Scope<'_>, site: &Site, asked: &[Asked<'_>]) -> b
                 }
                 _ => false,
             })
+    };
+    site.kind == Kind::Once && (leaves_without(scope, site.iteration, site.call) || says_so())
 }
 
 /// Whether `cond` holds only if a size is above 0.

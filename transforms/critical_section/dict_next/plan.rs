@@ -21,6 +21,8 @@ pub(super) struct Plan {
     pub(super) result: Option<ResultType>,
     /// Whether what stands behind the region does the one action anyway.
     pub(super) happens_anyway: bool,
+    /// Whether every way through the region comes to an exit, and all do the same.
+    pub(super) is_certain: bool,
 }
 
 /// One exit.
@@ -81,6 +83,8 @@ impl Plan {
         }
         releases_in_order(scope, site, &plan)?;
         plan.happens_anyway = plan.happens_anyway(scope, site);
+        let never_ends = scope.cfg.after(site.region.last).is_none();
+        plan.is_certain = never_ends && plan.actions.len() == 1;
         Ok(plan)
     }
 

@@ -55,7 +55,8 @@ pub(super) enum Kind {
     DoLoop,
     /// `if`, for the first item only.
     If,
-    /// The call alone, for the first item of a dict that has one.
+    /// The call alone, for the first item of a dict that has one, or where the function leaves if it
+    /// has none.
     Once,
 }
 
@@ -152,6 +153,9 @@ fn shape(scope: &Scope<'_>, iteration: StmtId, call: ExprId) -> Result<Site, Str
             (cond, body, step, Kind::Loop)
         }
         StmtKind::DoWhile { body, cond } => (cond, body, None, Kind::DoLoop),
+        StmtKind::If { .. } if once::leaves_without(scope, iteration, call) => {
+            (call, iteration, None, Kind::Once)
+        }
         StmtKind::If { cond, then, .. } => (cond, then, None, Kind::If),
         StmtKind::Expr(expr) if scope.uncast(expr) == call => (call, iteration, None, Kind::Once),
         _ => return Err(USED_AFTER.into()),

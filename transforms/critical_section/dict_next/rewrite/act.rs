@@ -5,12 +5,16 @@ use crate::source::ByteSpan;
 use crate::transforms::critical_section::dict_next::plan::RETURN_RESULT;
 
 impl Rewrite<'_> {
-    /// The `if`s behind the section that act on the outcome.
+    /// The `if`s behind the section that act on the outcome, or what is done whatever it is.
     pub(super) fn actions(&self, region: ByteSpan) -> Vec<String> {
+        let plan = self.section.plan;
+        let actions = &plan.actions;
         let Some(flag) = &self.names.flag else {
-            return Vec::new();
+            let certain = actions
+                .iter()
+                .filter(|_| plan.is_certain && !plan.happens_anyway);
+            return certain.flat_map(|it| self.with_result(it)).collect();
         };
-        let actions = &self.section.plan.actions;
         let only = actions.len() == 1;
         let numbered = actions.iter().zip(1..);
         let condition = |n: i32| match only {

@@ -145,10 +145,9 @@ f(Iter *self, PyObject *d, int n)
             free(NULL);
     }
     PyDict_Next(d, &pos, &key, &value);
-    if (!PyDict_Next(d, &pos, &key, &value))
-        return 0;
+    n = PyDict_Next(d, &pos, &key, &value);
     visit(key);
-    return 0;
+    return n;
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"

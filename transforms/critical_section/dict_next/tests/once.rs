@@ -180,3 +180,82 @@ fn uses_that_no_section_covers_are_left() {
         "int m = size; take(key); } { int m = n; take(key);"
     ));
 }
+
+/// Where there is no item, `guard` leaves.
+fn left(guard: &str) -> String {
+    let rest = "visit(key);\n    return PyObject_Str(value);";
+    diff(&format!(
+        "static PyObject *\nf(PyObject *d)\n{{\n    PyObject *key, *value;\n    Py_ssize_t pos = 0;\n    {guard}\n    {rest}\n}}\n"
+    ))
+}
+
+#[test]
+fn what_comes_behind_the_way_out_has_an_item() {
+    insta::assert_snapshot!(left("if (!PyDict_Next(d, &pos, &key, &value)) {\n        PyErr_SetString(PyExc_KeyError, \"empty\");\n        return NULL;\n    }"), @r##"
+    6: `d` is iterated over without holding its lock
+      6: `d`, which the caller passes in: another thread can change it between two calls
+      10: `visit` can run Python code, which may change it as well
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         PyObject *key, *value;
+         Py_ssize_t pos = 0;
+    +    PyObject *result = NULL;
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+         if (!PyDict_Next(d, &pos, &key, &value)) {
+             PyErr_SetString(PyExc_KeyError, "empty");
+    -        return NULL;
+    +        result = NULL;
+    +        goto end_section;
+         }
+    +    Py_INCREF(key);
+    +    Py_INCREF(value);
+         visit(key);
+    -    return PyObject_Str(value);
+    +    result = PyObject_Str(value);
+    +    Py_DECREF(value);
+    +    Py_DECREF(key);
+    +end_section: ;
+    +    Py_END_CRITICAL_SECTION();
+    +    return result;
+     }
+    "##);
+    insta::assert_snapshot!(left("if (PyDict_Next(d, &pos, &key, &value) == 0)\n        return NULL;"), @r##"
+    6: `d` is iterated over without holding its lock
+      6: `d`, which the caller passes in: another thread can change it between two calls
+      8: `visit` can run Python code, which may change it as well
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         PyObject *key, *value;
+         Py_ssize_t pos = 0;
+    -    if (PyDict_Next(d, &pos, &key, &value) == 0)
+    -        return NULL;
+    +    PyObject *result = NULL;
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+    +    if (PyDict_Next(d, &pos, &key, &value) == 0) {
+    +        result = NULL;
+    +        goto end_section;
+    +    }
+    +    Py_INCREF(key);
+    +    Py_INCREF(value);
+         visit(key);
+    -    return PyObject_Str(value);
+    +    result = PyObject_Str(value);
+    +    Py_DECREF(value);
+    +    Py_DECREF(key);
+    +end_section: ;
+    +    Py_END_CRITICAL_SECTION();
+    +    return result;
+     }
+    "##);
+}
+
+#[test]
+fn what_comes_behind_another_way_may_have_none() {
+    let by_hand = "by hand: key and value are used after the call";
+    let stays = left("if (!PyDict_Next(d, &pos, &key, &value))\n        key = value = Py_None;");
+    assert!(stays.contains(by_hand), "{stays}");
+    let other = left(
+        "if (!PyDict_Next(d, &pos, &key, &value))\n        return NULL;\n    else\n        visit(value);",
+    );
+    assert!(other.contains(by_hand), "{other}");
+}
