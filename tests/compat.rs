@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use support::tree::Tree;
-use support::{free_threaded_python, headers, run};
+use support::{free_threaded_python, headers, newer_headers, run};
 use ungil::compat::{Style, header};
 
 const FUNCTIONS: &[&str] = &[
@@ -118,6 +118,19 @@ fn holds(includes: &str, files: &[(&str, &str)]) {
 fn the_header_keeps_the_conventions_of_the_native_functions() {
     let own = header(&FUNCTIONS.iter().copied().collect(), style(None, false));
     holds("#include \"pyapi_compat.h\"\n", &[("pyapi_compat.h", &own)]);
+}
+
+#[test]
+fn it_compiles_for_newer_pythons_with_the_gil_and_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = header(&FUNCTIONS.iter().copied().collect(), style(None, false));
+    fs::write(folder.path().join("pyapi_compat.h"), own).unwrap();
+    let code = "#include \"pyapi_compat.h\"\n".to_owned() + EXTENSION;
+    fs::write(folder.path().join("m.c"), code).unwrap();
+    for include in newer_headers() {
+        compile(folder.path(), &include, &[]);
+        compile(folder.path(), &include, &["-DPy_GIL_DISABLED=1"]);
+    }
 }
 
 #[test]
@@ -640,12 +653,14 @@ fn a_given_header_that_is_part_of_the_project_stays_where_it_is() {
     assert_eq!(missing.status, 2, "{missing:?}");
 }
 
-/// Include folders of the Pythons of the machine, oldest first, and of the free-threaded one.
+/// Include folders of the Pythons of the machine, oldest first, of the free-threaded one, and of
+/// those that are newer.
 fn all_headers() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = pythons()
         .iter()
         .map(|python| headers(python).into())
         .collect();
+    found.extend(newer_headers());
     let home = std::env::var_os("HOME")
         .map(PathBuf::from)
         .unwrap_or_default();
@@ -677,8 +692,12 @@ fn migrated(files: &[(&str, &str)]) -> (Tree, String) {
 
 /// Compiles the tree's `m.c` with the headers of every Python; a warning fails.
 fn compiles_everywhere(tree: &Tree) {
+    let warnings = "-Wno-cast-function-type";
     for include in all_headers() {
-        compile(tree.path(), &include, &["-Wno-cast-function-type"]);
+        compile(tree.path(), &include, &[warnings]);
+    }
+    for include in newer_headers() {
+        compile(tree.path(), &include, &[warnings, "-DPy_GIL_DISABLED=1"]);
     }
 }
 
@@ -806,6 +825,15 @@ fn a_compatibility_header_under_another_name_gets_them() {
         "{said}"
     );
     compiles_everywhere(&tree);
+    // So does what a later change needs.
+    let (port, later) = (tree.text("port.h"), c.clone() + CHOICE);
+    let (tree, _) = migrated(&[("m.c", &later), ("port.h", &port), ("setup.py", GLOB)]);
+    assert!(
+        tree.text("port.h")
+            .contains("define Py_NewRef port_compat_Py_NewRef")
+    );
+    assert!(!tree.text("m.c").contains("pyapi"), "{}", tree.text("m.c"));
+    compiles_everywhere(&tree);
     // Other packages include it, or it says nothing of versions: a header of its own.
     let installed = PORT.replace("PORT_H", "H");
     let elsewhere = c.replace("port.h", "include/port.h");
@@ -833,10 +861,16 @@ const CHOICE: &str = "PyObject *choice(PyObject *l)
 ";
 
 /// How packages get `Py_NewRef` on Pythons before 3.10.
-const OWN: [&str; 2] = [
+const OWN: [&str; 4] = [
     "#if PY_VERSION_HEX < 0x030A00A3\nstatic inline PyObject *\nPy_NewRef(PyObject *o)\n{\n    Py_INCREF(o);\n    \
      return o;\n}\n#endif\n",
     "#ifndef Py_NewRef\n#define Py_NewRef(o) (Py_INCREF(o), (o))\n#endif\n",
+    // As an earlier run writes it, and for the limited API.
+    "#if PY_VERSION_HEX < 0x030A00A3 && !defined(Py_NewRef)\n\
+     #define Py_NewRef(o) (Py_INCREF(o), (o))\n#endif\n",
+    "#if (PY_VERSION_HEX < 0x030A00A3 \\\n \
+     || (defined(Py_LIMITED_API) && Py_LIMITED_API+0 < 0x030A0000)) \\\n && !defined(Py_NewRef)\n\
+     #define Py_NewRef(o) (Py_INCREF(o), (o))\n#endif\n",
 ];
 
 #[test]
@@ -864,6 +898,8 @@ fn what_a_package_defines_itself_is_used() {
         c(&OWN[0].replace("0x030A00A3", "0x03090000")),
         c(&format!("#if 0\n{}#endif\n", OWN[1])),
         c(&format!("#ifdef MINE\n{}#endif\n", OWN[1])),
+        c(&OWN[2].replace("&& !", "&& defined(MINE) && !")),
+        c(&OWN[3].replace("0x030A00A3", "0x03090000")),
     ];
     for text in not_for_all.iter().chain([&below]) {
         let (doubts, _) = told(&[("m.c", text)], &[]);

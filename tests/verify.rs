@@ -234,3 +234,107 @@ fn a_step_that_did_not_run_is_said_first_and_is_not_enough_for_strict() {
     let (status, report, _) = repository.ungil(&["verify", "--strict"]);
     assert_eq!(status, 3, "{report}");
 }
+
+/// A module that reads a template for each of two types.
+fn with_template(template: &str) -> Repository {
+    let repository = Repository::new();
+    let code = "#include <Python.h>\n#define NAME(f) first_##f\n#include \"template.h\"\n\
+        #undef NAME\n#define NAME(f) second_##f\n#include \"template.h\"\n\
+        PyObject *\nboth(PyObject *o)\n{\n    \
+        return PyLong_FromLong(first_size(o) + second_size(o));\n}\n";
+    fs::write(repository.path().join("m.c"), code).unwrap();
+    fs::write(repository.path().join("template.h"), template).unwrap();
+    repository.git(&["add", "."]);
+    repository.git(&["commit", "-qm", "template"]);
+    repository
+}
+
+#[test]
+fn what_is_defined_twice_in_a_unit_is_wrong() {
+    let template =
+        "static long\nNAME(size)(PyObject *o)\n{\n    return (long)PyObject_Size(o);\n}\n";
+    let write = |text: &str| {
+        let repository = with_template(template);
+        fs::write(repository.path().join("template.h"), text).unwrap();
+        let (status, report, _) = repository.ungil(&["verify"]);
+        let wrong = report.lines().filter(|line| line.contains(": wrong: "));
+        (status, wrong.map(str::to_owned).collect::<Vec<_>>())
+    };
+    let split = |held: &str| {
+        template.replace("NAME(size)", held)
+            + "static long\nNAME(size)(PyObject *o)\n{\n    return "
+            + held
+            + "(o);\n}\n"
+    };
+    assert_eq!(write(&split("NAME(size_lock_held)")), (0, vec![]));
+    assert_eq!(
+        write(&split("size_lock_held")),
+        (
+            1,
+            vec![
+                "template.h:1: wrong: `size_lock_held` is defined twice in one translation unit: \
+                 template.h:1 is read twice"
+                    .to_owned()
+            ]
+        )
+    );
+    let (status, wrong) = write(&(template.to_owned() + "static PyMutex lock = {0};\n"));
+    assert_eq!((status, wrong.len()), (1, 1), "{wrong:?}");
+    // By its own text, and in the file that did not change.
+    let repository = Repository::new();
+    repository.edit("static PyObject *last;", "static PyObject *last;\n#define SIZE 1\n#define SIZE 2\nlong\nf(void)\n{\n    return SIZE;\n}\nlong\nf(void)\n{\n    return 3;\n}");
+    let (status, report, _) = repository.ungil(&["verify"]);
+    assert_eq!(status, 1, "{report}");
+    assert!(
+        report.starts_with(
+            "m.c:5: wrong: `SIZE` is defined twice in one translation unit: m.c:4 and m.c:5\n\
+             m.c:11: wrong: `f` is defined twice in one translation unit: m.c:6 and m.c:11\n"
+        ),
+        "{report}"
+    );
+}
+
+/// A type and its method, whose names the file that includes it makes.
+const TYPE: &str = "typedef struct {
+    PyObject_HEAD
+    long count;
+} SELF;
+
+static PyObject *
+NAME(bump)(SELF *self, PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromLong(self->count++);
+}
+
+static PyMethodDef NAME(methods)[] = {
+    {\"bump\", (PyCFunction)NAME(bump), METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}
+};
+
+static PyTypeObject NAME(Type) = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = \"m.T\",
+    .tp_basicsize = sizeof(SELF),
+    .tp_methods = NAME(methods),
+};
+";
+
+#[test]
+fn two_types_of_one_template_are_not_split() {
+    let include = |name: &str| {
+        format!(
+            "#undef SELF\n#undef NAME\n#define SELF {name}\n#define NAME(f) {name}_##f\n\
+             #include \"template.h\"\n"
+        )
+    };
+    let repository = with_template(TYPE);
+    let includes = include("First") + &include("Second");
+    let code = format!("#include <Python.h>\n{includes}");
+    fs::write(repository.path().join("m.c"), code).unwrap();
+    let (status, report, _) = repository.ungil(&["check", "--select", "UG504"]);
+    assert_eq!(status, 1, "{report}");
+    for other in ["Second", "First"] {
+        let reason = format!("`{other}` has the same methods, from one text;");
+        assert!(report.contains(&reason), "{report}");
+    }
+}

@@ -38,6 +38,30 @@ const LEVELS: &[&[&str]] = &[
     &["*", "/", "%"],
 ];
 
+/// The tokens of `words`, with `defined X` answered by `defined`.
+pub(super) fn tokens(words: &[&[u8]], defined: impl Fn(&[u8]) -> CondToken) -> Vec<CondToken> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < words.len() {
+        if words[at] == b"defined" {
+            let parens = usize::from(words.get(at + 1) == Some(&&b"("[..]));
+            out.push(defined(
+                words.get(at + 1 + parens).copied().unwrap_or_default(),
+            ));
+            at += 2 + 2 * parens;
+        } else {
+            out.push(CondToken::Text(String::from_utf8_lossy(words[at]).into()));
+            at += 1;
+        }
+    }
+    out
+}
+
+/// `defined name`, of which nothing is known.
+pub(super) fn unknown(name: &[u8]) -> CondToken {
+    CondToken::Defined(String::from_utf8_lossy(name).into())
+}
+
 /// Longest condition that is read, in tokens: a limit on the depth of the tree.
 const MAX_TOKENS: usize = 4096;
 

@@ -1,6 +1,6 @@
 //! What is learnt of a file once, whoever includes it.
 
-use super::condition::parse_int;
+use super::condition::{self, Cond};
 use super::directive::{self, BranchKind, Segment};
 use super::macros::MacroDef;
 use super::typedefs::{Typedef, typedefs};
@@ -19,6 +19,8 @@ pub struct FileIndex {
     pub(crate) guard: Option<u32>,
     /// Whether it is the generated header, of which only the `#include`s count.
     pub(super) stands_in: bool,
+    /// Whether it says `#pragma once`.
+    pub(super) once: bool,
     /// Names it makes types of, in any configuration, in order.
     pub typedefs: Vec<Typedef>,
 }
@@ -34,11 +36,11 @@ pub struct Define {
     pub conditions: Vec<Condition>,
 }
 
-/// What an `#if` around some text asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What an `#if` around some text asks; it holds if all that it asks does.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
     /// That this name is not defined.
-    NotDefined(ByteSpan),
+    NotDefined(Box<str>),
     /// That `PY_VERSION_HEX` is below this.
     Below(i64),
     /// Anything else.
@@ -58,6 +60,7 @@ impl FileIndex {
         let mut index = Self {
             has_code: !is_header,
             guard: None,
+            once: says_once(file.bytes(), &tokens),
             stands_in: is_header && capi::stands_in(file.bytes()),
             typedefs: Vec::new(),
             tokens,
@@ -100,28 +103,36 @@ impl FileIndex {
             _ => None,
         });
         branches
-            .map(|branch| self.condition(file, &branch.kind))
+            .flat_map(|branch| self.conditions(file, &branch.kind))
             .collect()
+    }
+
+    /// The names that are defined in any branch.
+    pub fn macros<'a>(&'a self, file: &'a SourceFile) -> impl Iterator<Item = &'a [u8]> {
+        self.segments.iter().filter_map(|segment| match segment {
+            Segment::Define(def) => Some(file.slice(def.name)),
+            _ => None,
+        })
     }
 
     /// The `#define`s of `name` in any branch.
     #[must_use]
     pub fn defines(&self, file: &SourceFile, name: &[u8]) -> Vec<Define> {
         let mut found = Vec::new();
-        let mut around: Vec<Condition> = Vec::new();
+        let mut around: Vec<Vec<Condition>> = Vec::new();
         for segment in &self.segments {
             match segment {
                 Segment::Define(def) if file.slice(def.name) == name => found.push(Define {
                     name: def.name,
                     body: ByteSpan::new(def.name.end().0, def.span.end().0),
-                    conditions: around.clone(),
+                    conditions: around.concat(),
                 }),
                 Segment::Branch(branch) => {
                     if !matches!(branch.kind, BranchKind::If(_) | BranchKind::IfDefined(..)) {
                         around.pop();
                     }
                     if branch.kind != BranchKind::Endif {
-                        around.push(self.condition(file, &branch.kind));
+                        around.push(self.conditions(file, &branch.kind));
                     }
                 }
                 _ => {}
@@ -161,29 +172,21 @@ impl FileIndex {
         (!in_macro).then(|| uses.collect())
     }
 
-    fn condition(&self, file: &SourceFile, kind: &BranchKind) -> Condition {
-        let tokens = match kind {
-            BranchKind::IfDefined(name, false) => return Condition::NotDefined(*name),
-            BranchKind::If(range) => &self.tokens[range.start as usize..range.end as usize],
-            _ => return Condition::Other,
-        };
-        let is_word = |token: &&Token| !matches!(file.slice(token.span), b"(" | b")");
-        let words: Vec<&Token> = tokens.iter().filter(is_word).collect();
-        match words[..] {
-            // `#if !defined(X)`
-            [not, defined, name]
-                if file.slice(not.span) == b"!" && file.slice(defined.span) == b"defined" =>
-            {
-                Condition::NotDefined(name.span)
+    fn conditions(&self, file: &SourceFile, kind: &BranchKind) -> Vec<Condition> {
+        match kind {
+            BranchKind::IfDefined(name, false) => {
+                vec![Condition::NotDefined(file.text(*name).into())]
             }
-            // `#if PY_VERSION_HEX < 0x030D00A1`
-            [version, less, number]
-                if file.slice(version.span) == b"PY_VERSION_HEX"
-                    && file.slice(less.span) == b"<" =>
-            {
-                Condition::Below(parse_int(&file.text(number.span)))
+            BranchKind::If(range) => {
+                let tokens = &self.tokens[range.start as usize..range.end as usize];
+                let words = tokens.iter().map(|token| file.slice(token.span));
+                let words: Vec<&[u8]> = words.collect();
+                suffices(&condition::parse(&condition::tokens(
+                    &words,
+                    condition::unknown,
+                )))
             }
-            _ => Condition::Other,
+            _ => vec![Condition::Other],
         }
     }
 
@@ -238,6 +241,41 @@ impl FileIndex {
             |segment| matches!(segment, Segment::Define(def) if bytes[def.name.range()] == *named),
         );
         defines_it.then_some(0)
+    }
+}
+
+fn says_once(bytes: &[u8], tokens: &[Token]) -> bool {
+    let text = |token: &Token| &bytes[token.span.range()];
+    tokens.windows(3).any(|line| {
+        line[0].first_on_line
+            && [text(&line[0]), text(&line[1]), text(&line[2])] == [&b"#"[..], b"pragma", b"once"]
+    })
+}
+
+/// What has to hold for `cond` to do so: all of the parts of an `&&`, and one of an `||`.
+///
+/// ```c
+/// #if (PY_VERSION_HEX < 0x030D00A1 || defined(Py_LIMITED_API)) && !defined(PyDict_GetItemRef)
+/// ```
+fn suffices(cond: &Cond) -> Vec<Condition> {
+    match cond {
+        Cond::Binary("&&", left, right) => [suffices(left), suffices(right)].concat(),
+        Cond::Binary("||", left, right) => {
+            let sides = [suffices(left), suffices(right)].into_iter();
+            let mut known = sides.filter(|side| !side.contains(&Condition::Other));
+            known.next().unwrap_or_else(|| vec![Condition::Other])
+        }
+        Cond::Binary("<", left, right) => match (&**left, &**right) {
+            (Cond::Name(name), Cond::Int(version)) if **name == *"PY_VERSION_HEX" => {
+                vec![Condition::Below(*version)]
+            }
+            _ => vec![Condition::Other],
+        },
+        Cond::Not(inner) => match &**inner {
+            Cond::Defined(name) => vec![Condition::NotDefined(name.clone())],
+            _ => vec![Condition::Other],
+        },
+        _ => vec![Condition::Other],
     }
 }
 

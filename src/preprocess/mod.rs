@@ -20,6 +20,7 @@ mod origin;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod twice;
 mod typedefs;
 
 pub use branches::Conditional;
@@ -31,6 +32,7 @@ pub use items::RawItem;
 pub(crate) use macros::{BodyToken, MacroDef};
 pub use origin::{Expansion, ExpansionId, ItemTokens, Place, PpToken, Spelling};
 pub use stream::Sources;
+pub use twice::Twice;
 pub use typedefs::Typedef;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,12 +43,13 @@ use crate::source::{ByteSpan, FileId};
 use combine::Combinations;
 use expand::Expander;
 use stream::{BranchId, Missed, Stream};
+use twice::Definitions;
 
 /// Most configurations a translation unit is read in.
 const MAX_CONFIGS: usize = 32;
 
 /// A translation unit, read in all of its configurations.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Unit {
     /// Every distinct item, in the order of first appearance, configuration by configuration.
     pub items: Vec<UnitItem>,
@@ -56,6 +59,8 @@ pub struct Unit {
     pub unreached: Vec<(FileId, u32)>,
     /// Branches that were read, and whether only builds with the GIL read them.
     pub branches: BTreeMap<(FileId, u32), bool>,
+    /// What the base configuration defines twice.
+    pub twice: Vec<Twice>,
 }
 
 /// An item and where it was seen.
@@ -78,12 +83,7 @@ pub fn preprocess(
     range: VersionRange,
     interest: &Interest,
 ) -> Unit {
-    let mut unit = Unit {
-        items: Vec::new(),
-        configs: Vec::new(),
-        unreached: Vec::new(),
-        branches: BTreeMap::new(),
-    };
+    let mut unit = Unit::default();
     let mut seen_items = FxHashSet::default();
     let mut tried: FxHashSet<BranchId> = FxHashSet::default();
     let mut dead: FxHashSet<BranchId> = FxHashSet::default();
@@ -98,7 +98,9 @@ pub fn preprocess(
         let number = unit.configs.len();
         let stream = Stream::new(sources, &config, &roots);
         let mut expander = Expander::new(sources.files, stream);
+        let mut definitions = Definitions::default();
         items::split(sources.files, &mut expander, |raw| {
+            definitions.add_item(sources.files, &raw);
             if seen_items.insert(raw.key) {
                 if raw.function.is_some() && interest.holds(raw.place, words(sources, &raw)) {
                     wanted.insert(raw.place);
@@ -109,6 +111,10 @@ pub fn preprocess(
                 });
             }
         });
+        // Others are put together of branches that may exclude each other.
+        if number == 0 {
+            unit.twice = definitions.twice(expander.source.redefined);
+        }
         for (branch, needs_gil) in expander.source.taken {
             *unit.branches.entry(branch).or_insert(true) &= needs_gil;
         }

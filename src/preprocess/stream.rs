@@ -15,6 +15,7 @@ use super::include::Includes;
 use super::index::FileIndex;
 use super::macros::MacroDef;
 use super::origin::{PpToken, Spelling};
+use super::twice::Places;
 use crate::lex::Token;
 use crate::source::{ByteSpan, FileId, FileSet, SourceFile};
 
@@ -74,6 +75,10 @@ pub(crate) struct Stream<'a> {
     /// Nesting of braces at file scope: an `#include` inside braces is text in any case.
     pub(crate) braces: u32,
     peeked: Option<PpToken>,
+    /// Files of definitions that are not the package's.
+    before: Vec<FileId>,
+    /// Macros that got another text, each with the places of both.
+    pub(super) redefined: Vec<(&'a [u8], Places)>,
 }
 
 /// A file that is being read.
@@ -101,6 +106,8 @@ impl<'a> Stream<'a> {
             once: FxHashSet::default(),
             braces: 0,
             peeked: None,
+            before: roots.get(1..).unwrap_or_default().to_vec(),
+            redefined: Vec::new(),
         };
         // The first root is read last: it is the one the others prepare for.
         for &root in roots {
@@ -147,10 +154,14 @@ impl<'a> Stream<'a> {
                 // #  undef Py_BEGIN_CRITICAL_SECTION      for the limited API
                 // #  define Py_BEGIN_CRITICAL_SECTION(object) {
                 Segment::Define(_) | Segment::Undef(_) if index.stands_in => frame.segment += 1,
+                // The same stand-in, written into a file of the package.
+                Segment::Undef(_) if self.path.needs_gil() => frame.segment += 1,
                 Segment::Define(def) => {
                     frame.segment += 1;
-                    self.macros
-                        .insert(self.sources.files.get(file).slice(def.name), def);
+                    let name = self.sources.files.get(file).slice(def.name);
+                    if let Some(old) = self.macros.insert(name, def) {
+                        self.note_redefined(name, old, def);
+                    }
                 }
                 Segment::Undef(name) => {
                     frame.segment += 1;
@@ -164,6 +175,15 @@ impl<'a> Stream<'a> {
                 }
                 Segment::Branch(branch) => self.branch(file, branch),
             }
+        }
+    }
+
+    /// Notes a macro of the package that gets another text.
+    fn note_redefined(&mut self, name: &'a [u8], old: &MacroDef, new: &MacroDef) {
+        let text = |def: &MacroDef| self.sources.files.get(def.file).slice(def.span);
+        if !self.before.contains(&old.file) && text(old) != text(new) {
+            let places = [old, new].map(|def| (def.file, def.span));
+            self.redefined.push((name, places));
         }
     }
 
@@ -189,7 +209,7 @@ impl<'a> Stream<'a> {
         let depth = self.frames.len();
         // A guarded header is read once; others (X-macro tables) as often as they are named.
         if depth >= MAX_INCLUDE_DEPTH
-            || (index.guard.is_some() && !self.once.insert(target))
+            || ((index.guard.is_some() || index.once) && !self.once.insert(target))
             || self
                 .frames
                 .iter()
@@ -346,7 +366,7 @@ impl<'a> Stream<'a> {
         if self.macros.contains_key(name) {
             CondToken::Known(1)
         } else {
-            CondToken::Defined(String::from_utf8_lossy(name).into())
+            condition::unknown(name)
         }
     }
 
@@ -378,17 +398,7 @@ impl<'a> Stream<'a> {
         out: &mut Vec<CondToken>,
     ) -> usize {
         let words: Vec<&[u8]> = words.collect();
-        let mut at = 0;
-        while at < words.len() {
-            if words[at] == b"defined" {
-                let parens = usize::from(words.get(at + 1) == Some(&&b"("[..]));
-                out.push(self.defined(words.get(at + 1 + parens).copied().unwrap_or_default()));
-                at += 2 + 2 * parens;
-            } else {
-                out.push(CondToken::Text(String::from_utf8_lossy(words[at]).into()));
-                at += 1;
-            }
-        }
+        out.extend(condition::tokens(&words, |name| self.defined(name)));
         words.len()
     }
 }

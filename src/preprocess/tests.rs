@@ -297,3 +297,48 @@ fn the_generated_header_hides_nothing_of_the_api() {
         unreached 0
         ");
 }
+
+#[test]
+fn what_only_builds_with_the_gil_take_away_stays() {
+    let stand_ins = "#define OPEN { begin();\n\
+        #if defined(Py_LIMITED_API) && Py_LIMITED_API+0 < 0x030F0000\n#undef OPEN\n#endif\n\
+        #if (PY_VERSION_HEX < 0x030D00B3 \\\n\
+         || (defined(Py_LIMITED_API) && Py_LIMITED_API+0 < 0x030F0000)) && !defined(OPEN)\n\
+        #define OPEN {\n#endif\n\
+        #if defined(Py_LIMITED_API) && Py_LIMITED_API+0 < 0x030D0000\n\
+        static int older;\n#endif\nint f(void) { OPEN } }\n";
+    insta::assert_snapshot!(show(&[("m.c", stand_ins)]), @"
+        0 f: int f ( void ) { { begin ( ) ; } }
+        1 static int older ;
+        unreached 0
+        ");
+}
+
+#[test]
+fn what_a_unit_defines_twice_is_told() {
+    let told = |texts: &[(&str, &str)]| -> Vec<String> {
+        let twice = run(texts).1.twice.into_iter();
+        twice.map(|it| it.name.into()).collect()
+    };
+    let template = "static int NAME(grow)(int *at) { return *at; }\nstatic int sizes[2] = {1, 2};\n\
+                    static int later;\n#define MORE(x) NAME(x)\n";
+    let main = "#define NAME(x) a_##x\n#include \"t.c\"\n#undef NAME\n#define NAME(x) b_##x\n\
+                #include \"t.c\"\n#define MORE 1\n#define SAME 1\n#define SAME 1\n\
+                int (*hook)(int) = f, (*other)(int) = f;\nTEST(one) { }\nTEST(two) { }\n\
+                #ifdef A\nstatic int pick(void) { return 1; }\n#else\n\
+                static int pick(void) { return 2; }\n#endif\n";
+    assert_eq!(told(&[("m.c", main), ("t.c", template)]), ["MORE", "sizes"]);
+    let plain = main.replace("a_##x", "x").replace("b_##x", "x");
+    assert_eq!(
+        told(&[("m.c", &plain), ("t.c", template)]),
+        ["MORE", "grow", "sizes"]
+    );
+    let once = "#pragma once\nstatic int h(void) { return 1; }\n";
+    assert_eq!(
+        told(&[
+            ("m.c", "#include \"h.h\"\n#include \"h.h\"\n"),
+            ("h.h", once)
+        ]),
+        [""; 0]
+    );
+}

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Body;
 use crate::parse::TypeNames;
-use crate::preprocess::{Includes, ItemTokens, VersionRange};
+use crate::preprocess::{Includes, ItemTokens, Twice, VersionRange};
 use crate::source::{ByteSpan, FileId, FileSet};
 
 /// All translation units of a program that was parsed in whole.
@@ -36,6 +36,8 @@ pub(super) struct KeptUnit {
     pub(super) entries: Vec<Entry>,
     /// Branches that were read, and whether only builds with the GIL read them.
     pub(super) branches: BTreeMap<(FileId, u32), bool>,
+    /// What it defines twice.
+    pub(super) twice: Vec<Twice>,
 }
 
 /// An item of a translation unit.

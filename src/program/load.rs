@@ -74,6 +74,7 @@ pub fn load<'a>(
         gaps: Vec::new(),
         unread: Arc::clone(&options.unread),
         with_gil: WithGil::default(),
+        twice: Vec::new(),
         kept: None,
         functions_total: 0,
         functions_understood: 0,
@@ -92,7 +93,7 @@ pub fn load<'a>(
     let mut fresh = Vec::new();
     let mut whole = FxHashMap::default();
     for (root, (unit, raw)) in units {
-        program.with_gil.add(&unit.branches);
+        add_unit(&mut program, &unit);
         let mut raw = raw.into_iter();
         for &entry in &unit.entries {
             let raw = raw.next();
@@ -121,6 +122,11 @@ pub fn load<'a>(
     }
     collect(&mut program, parsed);
     program
+}
+
+fn add_unit(program: &mut Program<'_>, unit: &KeptUnit) {
+    program.with_gil.add(&unit.branches);
+    program.twice.extend(unit.twice.iter().cloned());
 }
 
 /// The translation units by their roots: those that are known, and the others read.
@@ -163,6 +169,7 @@ fn read_unit(unit: Unit) -> ReadUnit {
         items,
         configs,
         branches,
+        twice,
         ..
     } = unit;
     let entry = |item: &UnitItem| Entry {
@@ -173,6 +180,7 @@ fn read_unit(unit: Unit) -> ReadUnit {
     let unit = KeptUnit {
         entries: items.iter().map(entry).collect(),
         branches,
+        twice,
     };
     (
         Arc::new(unit),

@@ -27,7 +27,7 @@ use rustc_hash::FxHashMap;
 use crate::ast::{Declaration, Function, Tree};
 use crate::facts::Functions;
 use crate::parse::TypeNames;
-use crate::preprocess::{FileIndex, Includes, ItemTokens, MissingHeader};
+use crate::preprocess::{FileIndex, Includes, ItemTokens, MissingHeader, Twice};
 use crate::source::{ByteSpan, FileId, FileSet};
 
 /// All items of a package.
@@ -51,6 +51,8 @@ pub struct Program<'a> {
     pub unread: Arc<Unread>,
     /// Text that only builds with the GIL compile.
     pub with_gil: WithGil,
+    /// What translation units define twice.
+    pub twice: Vec<Twice>,
     /// All of it for another run over nearly the same files, if it was parsed in whole.
     pub kept: Option<Arc<Kept>>,
     /// Distinct functions as written: variants of other configurations are not counted again.

@@ -10,7 +10,6 @@ use super::threads::Threads;
 use super::{Outcome, Outside};
 use crate::ast::{ExprId, ExprKind, Function, StmtId, Tree};
 use crate::edit::{Layout, Style};
-use crate::lex::Token;
 use crate::memory::{Family, families};
 use crate::ownership::summary::Summaries;
 use crate::preprocess::{Place, VersionRange};
@@ -239,7 +238,8 @@ impl<'a> PackageCx<'a> {
             .is_some_and(|triage| triage.sets_new_only(item, field))
     }
 
-    /// Whether any file of the package defines a macro of this name.
+    /// Whether any file of the package defines a macro of this name, which is more than another
+    /// name of a stand-in for a function of newer Pythons.
     #[must_use]
     pub fn is_macro(&self, name: &str) -> bool {
         let macros = self.macros.get_or_init(|| self.macros());
@@ -249,15 +249,7 @@ impl<'a> PackageCx<'a> {
     fn macros(&self) -> FxHashSet<Box<[u8]>> {
         let files = self.program.files.iter().zip(self.program.index);
         files
-            .flat_map(|((_, file), index)| {
-                let text = |token: &Token| file.slice(token.span);
-                index.tokens().windows(3).filter_map(move |three| {
-                    let defines = three[0].first_on_line
-                        && text(&three[0]) == b"#"
-                        && text(&three[1]) == b"define";
-                    defines.then(|| Box::from(text(&three[2])))
-                })
-            })
+            .flat_map(|((_, file), index)| index.macros(file).map(Box::from))
             .collect()
     }
 

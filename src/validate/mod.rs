@@ -29,6 +29,7 @@ mod statics;
 mod steps;
 mod still;
 mod structure;
+mod twice;
 mod undeclared;
 mod undone;
 mod variants;

@@ -10,7 +10,7 @@ use super::changed::Changed;
 use super::original::Original;
 use super::{
     Failure, apart, braces, continued, contract, domains, kept, left, loans, locked, made, saved,
-    statics, still, structure, undeclared, undone, variants, wrapper,
+    statics, still, structure, twice, undeclared, undone, variants, wrapper,
 };
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, Absent, Form, REPLACEMENTS};
@@ -88,6 +88,7 @@ pub(super) fn failures(
     failures.extend(contract::failures(original, result, applied, &handing));
     failures.extend(variants::failures(original, result, applied, &handing));
     failures.extend(domains::failures(original, applied));
+    failures.extend(twice::failures(original, result, applied));
     if author == Author::Rule {
         failures.extend(statics::failures(original, result, applied));
         failures.extend(kept::failures(original, result, applied));

@@ -19,6 +19,15 @@ pub(crate) fn free_threaded_python() -> PathBuf {
     String::from_utf8(output.stdout).unwrap().trim().into()
 }
 
+/// Include folders of Pythons newer than those of the machine, as the script fetches them.
+pub(crate) fn newer_headers() -> Vec<PathBuf> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/python-headers");
+    let output = run(Command::new("bash").arg(script));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let folders = text.lines().map(|line| line.split_once(' ').unwrap().1);
+    folders.map(PathBuf::from).collect()
+}
+
 /// Runs `command`, which must succeed.
 pub(crate) fn run(command: &mut Command) -> Output {
     let output = command.output().unwrap();

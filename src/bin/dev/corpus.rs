@@ -9,12 +9,12 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use serde::Deserialize;
 
 use crate::{
     compile::{Compiler, Diagnostics, cut_short, new_diagnostics},
+    offers::Offers,
     process::{Run, run as run_measured},
-    report::{Compiled, Findings, Patch, Report, Stats, write_table},
+    report::{Compiled, Patch, Report, Stats, write_table},
     sandbox::Sandbox,
 };
 
@@ -119,29 +119,21 @@ fn examine(package: &Path, name: String, ungil: &Path, args: &Args) -> Result<Re
     };
 
     let stats = tempfile::NamedTempFile::new()?;
-    let stats_file = stats.path().display().to_string();
-    let check = ungil.run(
-        &[
-            "check",
-            "--output-format",
-            "json",
-            "--stats-file",
-            &stats_file,
-        ],
-        &mut report.crashes,
-    )?;
+    let (check, offers) = ungil.check(stats.path(), &mut report.crashes)?;
     report.wall_seconds = check.wall.as_secs_f64();
     report.peak_mib = check.peak_kib / 1024;
-    match count_findings(&check.stdout) {
-        Ok(findings) => report.findings = findings,
-        Err(error) => report.crashes.push(format!("check: its JSON: {error}")),
-    }
     report.stats = read_stats(stats.path());
 
     let diff = ungil.run(&["diff"], &mut report.crashes)?;
     if !diff.stdout.is_empty() {
-        report.patch = Some(try_patch(&diff.stdout, &ungil, args, &mut report.crashes)?);
+        let mut patch = try_patch(&diff.stdout, &ungil, args, &mut report.crashes)?;
+        if patch.git_applies {
+            let (_, again) = ungil.check(stats.path(), &mut report.crashes)?;
+            patch.offers = again.new_since(&offers);
+        }
+        report.patch = Some(patch);
     }
+    report.findings = offers.count();
     Ok(report)
 }
 
@@ -159,6 +151,7 @@ fn try_patch(
         git_applies: sandbox.git_applies()?,
         patch_applies: sandbox.patch_applies()?,
         converges: None,
+        offers: Vec::new(),
         compiled: BTreeMap::new(),
     };
     if !patch.git_applies {
@@ -206,6 +199,18 @@ struct Ungil<'a> {
 }
 
 impl Ungil<'_> {
+    /// The run of `check`, and what it found; nothing if it did not get so far.
+    fn check(&self, stats: &Path, crashes: &mut Vec<String>) -> Result<(Run, Offers)> {
+        let stats = stats.display().to_string();
+        let args = ["check", "--output-format", "json", "--stats-file", &stats];
+        let run = self.run(&args, crashes)?;
+        let offers = Offers::read(&run.stdout).unwrap_or_else(|error| {
+            crashes.push(format!("check: its JSON: {error}"));
+            Offers::default()
+        });
+        Ok((run, offers))
+    }
+
     /// Runs a command over the whole tree; a status that the command line does not promise is
     /// noted among the crashes.
     fn run(&self, args: &[&str], crashes: &mut Vec<String>) -> Result<Run> {
@@ -231,47 +236,8 @@ impl Ungil<'_> {
     }
 }
 
-/// An element of what `ungil check --output-format json` prints, as far as it is counted here.
-#[derive(Deserialize)]
-struct Finding {
-    code: String,
-    outcome: Outcome,
-}
-
-#[derive(Deserialize)]
-struct Outcome {
-    kind: String,
-}
-
-fn count_findings(json: &[u8]) -> serde_json::Result<Findings> {
-    let findings: Vec<Finding> = serde_json::from_slice(json)?;
-    let mut counts = Findings::new();
-    for finding in findings {
-        let by_outcome = counts.entry(finding.code).or_default();
-        *by_outcome.entry(finding.outcome.kind).or_default() += 1;
-    }
-    Ok(counts)
-}
-
 /// The statistics, or nothing counted if the run did not get so far: that is a crash already.
 fn read_stats(file: &Path) -> Stats {
     let text = fs::read(file).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn findings_are_counted_by_rule_and_outcome() {
-        let json = br#"[
-            {"code": "UG101", "message": "", "outcome": {"kind": "fix", "edits": []}},
-            {"code": "UG101", "outcome": {"kind": "manual"}},
-            {"code": "UG101", "outcome": {"kind": "fix"}}]"#;
-        let counts = count_findings(json).unwrap();
-        assert_eq!(counts["UG101"]["fix"], 2);
-        assert_eq!(counts["UG101"]["manual"], 1);
-        assert!(count_findings(b"thread panicked").is_err());
-    }
 }

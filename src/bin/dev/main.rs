@@ -2,6 +2,7 @@
 
 mod compile;
 mod corpus;
+mod offers;
 mod process;
 mod report;
 mod sandbox;

@@ -65,6 +65,8 @@ pub(crate) struct Patch {
     pub(crate) patch_applies: bool,
     /// Whether a second run over the result was empty; `None` if the patch did not apply.
     pub(crate) converges: Option<bool>,
+    /// Where the second run has a fix that the first did not have, or had with less confidence.
+    pub(crate) offers: Vec<String>,
     /// By include folder of the Python compiled against.
     pub(crate) compiled: BTreeMap<PathBuf, Compiled>,
 }
@@ -116,6 +118,7 @@ impl Patch {
         self.git_applies
             && self.patch_applies
             && self.converges != Some(false)
+            && self.offers.is_empty()
             && self
                 .compiled
                 .values()
@@ -172,6 +175,9 @@ fn write_problems(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     if patch.converges == Some(false) {
         writeln!(out, "{name}: a second run is not empty")?;
+    }
+    for offer in &patch.offers {
+        writeln!(out, "{name}: new in a second run: {offer}")?;
     }
     for (python, compiled) in &patch.compiled {
         let python = python.display();
@@ -255,6 +261,7 @@ mod tests {
             git_applies: true,
             patch_applies: false,
             converges: Some(false),
+            offers: vec!["a.c: UG101 f: safe fixes: 1, before: 0".into()],
             compiled: BTreeMap::from([("inc".into(), Compiled { new, cut_short: 1 })]),
         };
         let crashes = vec!["check: signal".into()];
@@ -269,6 +276,7 @@ mod tests {
         spam: crash: check: signal
         spam: patch -p1 refuses the patch
         spam: a second run is not empty
+        spam: new in a second run: a.c: UG101 f: safe fixes: 1, before: 0
         spam: new with inc: a.c: error: 'v' undeclared
         spam: 1 of 1 lack a header with inc
         1 packages, 6 of 8 functions understood

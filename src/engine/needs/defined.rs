@@ -77,6 +77,16 @@ impl<'a> Defined<'a> {
         found.any(|it| it.function == function && it.at < before && it.is_sure)
     }
 
+    /// Whether no unit with `file` defines any of the functions elsewhere.
+    pub(super) fn are_in(&self, file: FileId) -> bool {
+        let mut defining = self.by_file.keys().filter(|id| **id != file).peekable();
+        if defining.peek().is_none() {
+            return true;
+        }
+        let reached = in_units(self.includes, file);
+        defining.all(|id| !reached.contains(id))
+    }
+
     /// The functions that some unit with `file` defines anywhere.
     pub(super) fn in_units_of(&self, file: FileId) -> BTreeSet<&'static str> {
         if self.by_file.is_empty() {
@@ -169,9 +179,7 @@ fn is_sure(file: &SourceFile, index: &FileIndex, function: &str, at: ByteOffset)
     let since = compat::since(function).map(i64::from).map(minor);
     let mut around = index.conditions_at(file, at).into_iter();
     around.all(|condition| match condition {
-        Condition::NotDefined(name) => {
-            compat::defined_with(function).any(|own| own.as_bytes() == file.slice(name))
-        }
+        Condition::NotDefined(name) => compat::defined_with(function).any(|own| *own == *name),
         Condition::Below(version) => since.is_some_and(|since| minor(version) >= since),
         Condition::Other => false,
     })

@@ -27,8 +27,9 @@ pub(super) fn grown(
     files: &BTreeSet<FileId>,
 ) -> BTreeMap<FileId, FileId> {
     let functions = compat::all_functions();
-    let has_none = |id: &FileId| defined.in_units_of(*id).is_empty();
-    let headers: Vec<FileId> = candidates(stock, packing).filter(has_none).collect();
+    // An earlier run may have written into it.
+    let headers = candidates(stock, packing).filter(|id| defined.are_in(*id));
+    let headers: Vec<FileId> = headers.collect();
     let serves = |header: FileId, file: FileId| {
         let header = Header::Grown(header);
         let placer = Placer {

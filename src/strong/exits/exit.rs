@@ -64,6 +64,15 @@ impl Failure {
         }
     }
 
+    /// The label to which the statements that leave go.
+    pub(in crate::strong) fn label(&self) -> Option<&str> {
+        let (Self::Exit(lines) | Self::Break(_, lines) | Self::Stop(lines)) = self else {
+            return None;
+        };
+        let last = lines.last()?.strip_prefix("goto ")?;
+        last.strip_suffix(';')
+    }
+
     /// Whether nothing is left of the exception where it goes on, be it one from before.
     pub(in crate::strong) fn drops_exception(&self) -> bool {
         let (Self::Break(_, lines) | Self::Stop(lines)) = self else {

@@ -19,6 +19,7 @@ mod flags;
 mod forgotten;
 pub(super) mod hold;
 mod itself;
+mod landing;
 pub(super) mod leave;
 pub(super) mod outs;
 mod own;
@@ -27,24 +28,23 @@ pub(super) mod slots;
 mod step;
 mod step_call;
 mod stored;
+mod strong;
 mod texts;
 mod visits;
 pub(super) mod web;
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::{ExprId, LocalId, StmtId};
 use crate::capi;
 use crate::cfg::{BlockId, Point, Terminator};
 use crate::ownership::track::only_releases;
-use crate::strong::exits::exit::Failure;
-use crate::strong::plan::Home;
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
 use crate::strong::weak::Weak;
 use hold::{Carrier, Hold, Kind, State};
 use slots::{Slot, Slots};
+pub(super) use strong::Strong;
 use web::Given;
 
 /// How existing reference counting is treated.
@@ -72,64 +72,6 @@ pub(in crate::strong) enum Leaves {
     Definitions,
     /// The reference that it takes for another variable: `text = item; Py_INCREF(text);`.
     Taken,
-}
-
-/// Calls whose results are owned after a change, with a note of those that made a difference to
-/// somebody.
-pub(in crate::strong) struct Strong<'s> {
-    calls: &'s BTreeSet<ExprId>,
-    /// Those behind which the function leaves, by an exit that comes in, where they give nothing.
-    leaving: BTreeSet<ExprId>,
-    /// Those whose `NULL` goes to a function that raises for it.
-    passed_on: BTreeSet<ExprId>,
-    met: RefCell<BTreeSet<ExprId>>,
-}
-
-impl<'s> Strong<'s> {
-    /// `homes` are those of the calls.
-    pub(in crate::strong) fn new<'h>(
-        calls: &'s BTreeSet<ExprId>,
-        homes: impl IntoIterator<Item = &'h Home>,
-    ) -> Self {
-        let mut strong = Self {
-            calls,
-            leaving: BTreeSet::new(),
-            passed_on: BTreeSet::new(),
-            met: RefCell::default(),
-        };
-        for lookup in homes.into_iter().flat_map(|home| &home.lookups) {
-            if lookup.failure.leaves_for_null() {
-                strong.leaving.insert(lookup.call);
-            }
-            if lookup.failure == Failure::PassedOn {
-                strong.passed_on.insert(lookup.call);
-            }
-        }
-        strong
-    }
-
-    /// Whether a call gets an exit of its own.
-    pub(in crate::strong) fn leaves(&self, call: ExprId) -> bool {
-        self.leaving.contains(&call) && self.contains(call)
-    }
-
-    /// Whether the `NULL` of a call is passed on.
-    pub(in crate::strong) fn passes_on(&self, call: ExprId) -> bool {
-        self.passed_on.contains(&call) && self.contains(call)
-    }
-
-    pub(in crate::strong) fn contains(&self, call: ExprId) -> bool {
-        let is_strong = self.calls.contains(&call);
-        if is_strong {
-            self.met.borrow_mut().insert(call);
-        }
-        is_strong
-    }
-
-    /// Those that somebody asked about.
-    pub(in crate::strong) fn into_met(self) -> BTreeSet<ExprId> {
-        self.met.into_inner()
-    }
 }
 
 /// What is followed.
@@ -161,6 +103,9 @@ pub(in crate::strong) struct Follower<'s, 'a> {
     /// so what else stands against a change comes to light.
     pub supposes_null: bool,
     pub leaves: Leaves,
+    /// Whether an exit of another lookup that goes to a label leaves the release to what stands
+    /// there.
+    pub lands_held: bool,
     /// Slots not to be used.
     pub suppressed: BTreeSet<Slot>,
     /// Statements at which a release leaves `NULL` in the variable.
@@ -309,6 +254,7 @@ impl Follower<'_, '_> {
             return Vec::new();
         }
         let block = self.scene.cfg.block(id);
+        let mut out = Vec::new();
         for index in 0..=block.instrs.len() {
             let point = Point { block: id, index };
             let behind = self.behind_endif(point, &state);
@@ -321,10 +267,12 @@ impl Follower<'_, '_> {
             }
             if let Some(instr) = block.instrs.get(index) {
                 self.step(point, instr, &mut state, sink);
+                out.extend(self.landing(instr, &state));
             }
         }
         // No temporary but the result of `?:`, `&&` and `||` outlives its block.
-        self.leave(id, &block.terminator, state, sink)
+        out.extend(self.leave(id, &block.terminator, state, sink));
+        out
     }
 
     fn leave(
@@ -470,6 +418,7 @@ impl Follower<'_, '_> {
     /// the code's own exits release it already.
     pub(in crate::strong) fn at_exit(&self, expr: ExprId, state: &mut State, sink: &mut Decisions) {
         if let Hold::Held { count, null } = state.hold
+            && !(self.lands_held && self.strong.label(expr).is_some())
             && (count == 0 || self.keeps_counting())
             && let Some(variable) = self.holder(state)
         {

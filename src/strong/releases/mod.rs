@@ -139,7 +139,7 @@ fn follow_as(mut follower: Follower<'_, '_>, home: &Home) -> Result<Decisions, R
         (Ok(direct), None) => Ok(direct),
         (Err(reason), None) => {
             follower.suppressed.clear();
-            match starting_null(&mut follower) {
+            match starting_null(&mut follower).or_else(|| landing_held(&mut follower)) {
                 Some(found) => Ok(merged(&mut follower, found)),
                 None => Err(truer(&mut follower, reason, |it| meeting(it).err())),
             }
@@ -184,6 +184,7 @@ fn follower<'s, 'a>(
         starts_null: false,
         supposes_null: false,
         leaves: Leaves::Nothing,
+        lands_held: false,
         suppressed: slots.last_choices().clone(),
         cleared: BTreeSet::new(),
     }
@@ -233,6 +234,20 @@ fn meeting(follower: &mut Follower<'_, '_>) -> Result<Decisions, Reason> {
     }
     follower.suppressed = before;
     Err(first.expect("the first run, which failed, gave a reason"))
+}
+
+/// With exits of other lookups that go to a label where the release stands.
+fn landing_held(follower: &mut Follower<'_, '_>) -> Option<Decisions> {
+    if !follower.strong.any_lands() {
+        return None;
+    }
+    (follower.lands_held, follower.starts_null) = (true, false);
+    follower.suppressed.clear();
+    let found = meeting(follower).ok().or_else(|| starting_null(follower));
+    if found.is_none() {
+        (follower.lands_held, follower.starts_null) = (false, false);
+    }
+    found
 }
 
 /// With a variable that is `NULL` from its declaration on, where it holds nothing now.

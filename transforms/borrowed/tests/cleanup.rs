@@ -1,7 +1,7 @@
 //! Releases where several paths come together: cleanup labels, variables that start as `NULL`,
 //! and code that was wrong before.
 
-use super::{int, object};
+use super::{all, int, object};
 
 #[test]
 fn one_release_at_the_label_where_many_jumps_end() {
@@ -616,4 +616,54 @@ fn what_the_label_leaves_is_released_in_front_of_the_jump() {
                  PyList_SET_ITEM(all, at, item);
              }
         ");
+}
+
+#[test]
+fn exits_that_come_in_go_to_the_label_of_the_release_as_well() {
+    insta::assert_snapshot!(all(
+        r#"
+#define TRY(call) do { if ((call) < 0) goto done; } while (0)
+static int f(PyObject *self, PyObject *list)
+{
+    PyObject *first, *second, *made = NULL;
+    int rc = -1;
+    first = PyList_GetItem(list, 0);
+    second = PyList_GetItem(list, 1);
+    if ((made = PyTuple_New(2)) == NULL)
+        goto done;
+    TRY(check(self));
+    TRY(PyObject_IsTrue(second));
+    rc = PyObject_IsTrue(first);
+done:
+    Py_XDECREF(made);
+    return rc;
+}
+"#
+    ), @"
+    @@
+     static int f(PyObject *self, PyObject *list)
+     {
+    -    PyObject *first, *second, *made = NULL;
+    +    PyObject *first, *second = NULL, *made = NULL;
+         int rc = -1;
+    -    first = PyList_GetItem(list, 0);
+    -    second = PyList_GetItem(list, 1);
+    +    first = PyList_GetItemRef(list, 0);
+    +    if (first == NULL) {
+    +        goto done;
+    +    }
+    +    second = PyList_GetItemRef(list, 1);
+    +    if (second == NULL) {
+    +        goto done;
+    +    }
+         if ((made = PyTuple_New(2)) == NULL)
+             goto done;
+    @@
+         rc = PyObject_IsTrue(first);
+     done:
+    +    Py_XDECREF(first);
+    +    Py_XDECREF(second);
+         Py_XDECREF(made);
+         return rc;
+    ");
 }

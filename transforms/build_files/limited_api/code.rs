@@ -3,7 +3,7 @@
 use super::{MESSAGE, UNCONDITIONAL_LIMITED_API};
 use crate::preprocess::Condition;
 use crate::rule::{BuildCx, Finding, Outcome};
-use crate::source::{FileId, SourceFile};
+use crate::source::FileId;
 
 const MACRO: &[u8] = b"Py_LIMITED_API";
 
@@ -17,18 +17,18 @@ pub(super) fn add(cx: &BuildCx<'_>, findings: &mut Vec<Finding>) {
         let defines = cx.package.program.index[id.index()].defines(file, MACRO);
         let always = defines
             .iter()
-            .filter(|define| define.conditions.iter().all(|each| holds(cx, file, *each)));
+            .filter(|define| define.conditions.iter().all(|each| holds(cx, each)));
         findings.extend(always.map(|define| told(id, define.name)));
     }
 }
 
 /// Whether the condition holds for a build without the GIL unless somebody defines a macro: the
 /// name of an include guard, or a switch that no build file knows.
-fn holds(cx: &BuildCx<'_>, file: &SourceFile, condition: Condition) -> bool {
+fn holds(cx: &BuildCx<'_>, condition: &Condition) -> bool {
     let Condition::NotDefined(name) = condition else {
         return false;
     };
-    let name = file.slice(name);
+    let name = name.as_bytes();
     let is_known = |text: &[u8]| memchr::memmem::find(text, name).is_some();
     name == MACRO
         || name != b"Py_GIL_DISABLED"

@@ -936,8 +936,10 @@ static PyObject *f(PyObject *self, PyObject *unused)
 #[test]
 fn bodies_that_let_the_lock_go_where_they_use_a_field_are_left() {
     let told = |body: &str| {
+        // The name that an earlier run gives a stand-in.
         let text = format!(
-            "static PyObject *\nbump(Counter *self, PyObject *arg)\n{{\n    {body}\n}}\n\
+            "#define PyDict_GetItemRef own_compat_PyDict_GetItemRef\n\
+             static PyObject *\nbump(Counter *self, PyObject *arg)\n{{\n    {body}\n}}\n\
              static PyObject *\nset(Counter *self, PyObject *arg)\n{{\n    self->count = 0;\n    \
              Py_XSETREF(self->item, Py_NewRef(arg));\n    Py_RETURN_NONE;\n}}\n"
         );
@@ -955,12 +957,14 @@ fn bodies_that_let_the_lock_go_where_they_use_a_field_are_left() {
     let bodies = [
         "Py_BEGIN_ALLOW_THREADS\n    wait_for(self->count++);\n    Py_END_ALLOW_THREADS\n    Py_RETURN_NONE;",
         "self->count++;\n    return PyObject_CallOneArg(self->item, arg);",
+        "PyObject *v;\n    self->count++;\n    PyDict_GetItemRef(self->item, arg, &v);\n    return v;",
         "self->count += ((Counter *)arg)->count;\n    Py_RETURN_NONE;",
         "self->count++;\n    Py_CLEAR(self->item);\n    return PyObject_Str(arg);",
     ];
     insta::assert_snapshot!(bodies.map(told).join("\n"), @r"
     assumes that `bump` gets its lock by hand: its body detaches the thread, which lets the lock go there: read the fields in a section, keep what they hold by a strong reference, and leave the section before
     assumes that `bump` gets its lock by hand: `PyObject_CallOneArg` runs Python code on `item`, which lets the lock go there: read the field in a section, take a strong reference, leave the section, and then use it; replace it by an exchange in a section
+    assumes that `bump` gets its lock by hand: `PyDict_GetItemRef` runs Python code on `item`, which lets the lock go there: read the field in a section, take a strong reference, leave the section, and then use it; replace it by an exchange in a section
     assumes that `bump` gets its lock by hand: it uses fields of two objects: `Py_BEGIN_CRITICAL_SECTION2` holds both
     split
     ");
