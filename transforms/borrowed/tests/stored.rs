@@ -149,16 +149,16 @@ fn a_static_variable_keeps_what_it_holds() {
 
 #[test]
 fn a_static_variable_that_is_set_while_the_module_is_made_needs_no_lock() {
-    let set_by = |name: &str| {
+    let set_by = |head: &str| {
         let text = format!(
             "#include <Python.h>
 static PyObject *spawn;
 static struct PyModuleDef def;
 static void set(PyObject *module)
 {{
-    spawn = PyDict_GetItemString(PyModule_GetDict(module), \"spawn\");
+    spawn = PyDict_GetItemString(PyImport_GetModuleDict(), \"spawn\");
 }}
-PyMODINIT_FUNC {name}(void)
+{head}(void)
 {{
     PyObject *module = PyModule_Create(&def);
     set(module);
@@ -171,8 +171,8 @@ PyObject *call(PyObject *self, PyObject *args) {{ return PyObject_CallObject(spa
         assert!(said.contains("let `spawn` own what it holds"), "{said}");
         said.contains("no other thread uses `spawn` while `set` replaces it")
     };
-    assert!(!set_by("PyInit_m"));
-    assert!(set_by("another"));
+    assert!(!set_by("PyMODINIT_FUNC PyInit_m"));
+    assert!(set_by("PyObject *another"));
 }
 
 /// Each of these may release what the variable holds, store something without a reference, or give
