@@ -20,7 +20,12 @@ def counted():
     counter.item = ["value"]
     out += [counter.item, result(lambda: counter.bump_by("x"))]
     del counter.item
-    return out + [result(lambda: counter.item)]
+    out.append(result(lambda: counter.item))
+    other = state.Counter()
+    other.take(counter)
+    other.take(other)
+    out += [len(other), counter + other, result(lambda: 1 + other)]
+    return out + [result(lambda: other.take(None))]
 
 
 CALLS = {

@@ -164,6 +164,31 @@ counter_bump_by(PyObject *op,
 }
 
 static PyObject *
+counter_take(Counter *self, PyObject *from)
+{
+    Counter *other = (Counter *)from;
+    long taken;
+    if (!Py_IS_TYPE(from, &Counter_Type)) {
+        PyErr_SetString(PyExc_TypeError, "no counter");
+        return NULL;
+    }
+    taken = other->count;
+    if (work() < 0)
+        return NULL;
+    other->count = 0;
+    self->count += taken;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+counter_add(PyObject *first, PyObject *second)
+{
+    if (!Py_IS_TYPE(first, &Counter_Type) || !Py_IS_TYPE(second, &Counter_Type))
+        Py_RETURN_NOTIMPLEMENTED;
+    return PyLong_FromLong(((Counter *)first)->count + ((Counter *)second)->count);
+}
+
+static PyObject *
 counter_get_item(Counter *self, void *Py_UNUSED(closure))
 {
     if (self->item == NULL) {
@@ -189,6 +214,7 @@ counter_length(PyObject *self)
 static PyMethodDef counter_methods[] = {
     {"bump", (PyCFunction)counter_bump, METH_NOARGS, NULL},
     {"bump_by", counter_bump_by, METH_O, NULL},
+    {"take", (PyCFunction)counter_take, METH_O, NULL},
     {NULL, NULL, 0, NULL}
 };
 
@@ -196,6 +222,8 @@ static PyGetSetDef counter_getset[] = {
     {"item", (getter)counter_get_item, (setter)counter_set_item, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}
 };
+
+static PyNumberMethods counter_number = {.nb_add = counter_add};
 
 static PySequenceMethods counter_sequence = {.sq_length = counter_length};
 
@@ -208,6 +236,7 @@ static PyTypeObject Counter_Type = {
     .tp_dealloc = counter_dealloc,
     .tp_methods = counter_methods,
     .tp_getset = counter_getset,
+    .tp_as_number = &counter_number,
     .tp_as_sequence = &counter_sequence,
 };
 
