@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::original::Original;
 use super::proof::{Failed, calls, is_inserted, original_span};
-use super::{Failure, lent};
+use super::{Failure, acquired, lent};
 use crate::ast::{ExprId, ExprKind, Function, LocalId, StmtKind, Tree, Type};
 use crate::edit::Applied;
 use crate::program::{Program, ProgramItem};
@@ -56,6 +56,9 @@ pub(super) fn failures(
         let wrong = wrappers.find_map(|(item, wrapper)| {
             let is_wrapper = item.place.0 == file && wrapper.name == split.old.name;
             match is_wrapper {
+                true if split.is_lent(wrapper) && has_section(wrapper) => {
+                    acquired::failure(split, wrapper, original, result.files)
+                }
                 true if split.is_lent(wrapper) => {
                     let change = (result.files, &applied[&file]);
                     split.failure_of_lent(item, wrapper, original, change)
@@ -135,7 +138,12 @@ impl Split<'_> {
         let mut wrappers = result.functions().filter(|(item, wrapper)| {
             item.place.0 == self.item.place.0 && wrapper.name == self.old.name
         });
-        let locked = wrappers.next().and_then(|(_, wrapper)| locked(wrapper));
+        let wrapper = wrappers.next().map(|(_, wrapper)| wrapper);
+        // The lock is free while the body runs.
+        if wrapper.is_some_and(|wrapper| self.is_lent(wrapper)) {
+            return Vec::new();
+        }
+        let locked = wrapper.and_then(locked);
         locked.filter(|at| !at.is_empty()).unwrap_or(vec![0])
     }
 
@@ -246,6 +254,10 @@ fn locked(wrapper: &Function) -> Option<Vec<usize>> {
         wrapper.params.iter().position(|&param| param == object)
     };
     objects.flatten().map(position).collect()
+}
+
+pub(super) fn has_section(wrapper: &Function) -> bool {
+    calls(wrapper).any(|(_, name)| begins_section(name))
 }
 
 /// Whether the function reads fields of its parameter at this position, or hands it on.

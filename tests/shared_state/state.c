@@ -205,6 +205,17 @@ counter_set_item(Counter *self, PyObject *value, void *Py_UNUSED(closure))
     return 0;
 }
 
+static PyObject *
+counter_call(PyObject *op, PyObject *argument)
+{
+    Counter *self = (Counter *)op;
+    if (self->item == NULL) {
+        PyErr_SetString(PyExc_AttributeError, "item");
+        return NULL;
+    }
+    return PyObject_CallOneArg(self->item, argument);
+}
+
 static Py_ssize_t
 counter_length(PyObject *self)
 {
@@ -214,6 +225,7 @@ counter_length(PyObject *self)
 static PyMethodDef counter_methods[] = {
     {"bump", (PyCFunction)counter_bump, METH_NOARGS, NULL},
     {"bump_by", counter_bump_by, METH_O, NULL},
+    {"call", counter_call, METH_O, NULL},
     {"take", (PyCFunction)counter_take, METH_O, NULL},
     {NULL, NULL, 0, NULL}
 };

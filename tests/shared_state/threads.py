@@ -96,5 +96,13 @@ if "attributes" in sys.argv:
             counter.item = [n]
             assert type(counter.item) is list
 
+    def call(number, start):
+        start.wait()
+        for n in range(BUMPS):
+            counter.item = lambda given, made=[n]: (made, given)
+            assert counter.call(number)[1] == number
+
     together(replace)
+    counter.item = None
+    together(call)
     print("attributes: kept")

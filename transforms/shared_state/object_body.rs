@@ -112,7 +112,11 @@ fn python_on_field<'f>(
 }
 
 /// The base and the name of the field of an object of the type that `expr` is.
-fn field_of<'t>(tree: &'t Tree, expr: ExprId, state: &ObjectState) -> Option<(ExprId, &'t str)> {
+pub(super) fn field_of<'t>(
+    tree: &'t Tree,
+    expr: ExprId,
+    state: &ObjectState,
+) -> Option<(ExprId, &'t str)> {
     let (ty, base, field) = field(tree, expr)?;
     (ty == state.type_name).then_some((base, field))
 }

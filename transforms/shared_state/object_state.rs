@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::object_acquire::Acquire;
 use super::object_body::{FieldUsers, unfit};
 use crate::declare_rule;
 use crate::edit::{Confidence, Fix, Need};
@@ -55,12 +56,31 @@ declare_rule! {
     /// objects and uses these fields of both (`nb_add`, `tp_richcompare`, `METH_O`) holds both:
     /// `Py_BEGIN_CRITICAL_SECTION2(self, other);`.
     ///
+    /// Where the lock would be let go while a field is used (the body detaches the thread, or runs
+    /// Python code on it), a method that only reads objects and numbers reads them under the lock, and
+    /// goes on without it:
+    /// ```c
+    /// static PyObject *
+    /// event_call(Event *self, PyObject *arg)
+    /// {
+    ///     PyObject *hook;
+    ///     PyObject *result;
+    ///     Py_BEGIN_CRITICAL_SECTION(self);
+    ///     hook = Py_XNewRef(self->hook);
+    ///     Py_END_CRITICAL_SECTION();
+    ///     result = event_call_with_hook(self, arg, hook);
+    ///     Py_XDECREF(hook);
+    ///     return result;
+    /// }
+    /// ```
+    ///
     /// ## When it declines
     /// - A macro makes the method or its head, or the head has no names for its parameters.
     /// - Argument Clinic or another tool wrote the method: `@critical_section` in the input of
     ///   Argument Clinic does the same.
-    /// - The body detaches the thread, or runs Python code on one of the fields: the lock is let go
-    ///   exactly there. Read the field in a section, take a strong reference, leave the section, and
+    /// - The body detaches the thread, or runs Python code on one of the fields, and sets fields, uses
+    ///   others than objects and numbers, keeps or returns what it reads, or hands the object to a
+    ///   function of the package. Read the field in a section, take a strong reference, leave the section, and
     ///   use it then. Or it uses the fields of an object that is not known where it begins: a parsed
     ///   argument, one that a field holds, or one that may be `NULL`.
     /// - None of the methods that change a field can be split.
@@ -219,11 +239,15 @@ fn fix(
         return Err(format!("`{other}` has the same methods, from one text"));
     }
     let mut splits: Vec<Split<'_>> = Vec::new();
+    let mut acquired: Vec<Acquire<'_>> = Vec::new();
     let mut refused: Vec<(String, String)> = Vec::new();
     let mut first = None;
     for method in &state.methods {
         if let Some(why) = unfit(cx, state, method) {
-            refused.push((name_of(cx, method), why));
+            match Acquire::new(cx, state, method) {
+                Some(acquire) => acquired.push(acquire),
+                None => refused.push((name_of(cx, method), why)),
+            }
             continue;
         }
         let locked = method.objects.iter().copied().collect();
@@ -251,6 +275,10 @@ fn fix(
     for split in &splits {
         fix.edits.extend(split.edits(&splits));
     }
+    for acquire in &acquired {
+        fix.edits.extend(acquire.edits());
+        fix.needs.extend(acquire.needs());
+    }
     fix.edits.sort_by_key(|edit| (edit.file, edit.span));
     let sections = splits.iter().map(|split| (split.file, split.section()));
     let sections: BTreeSet<(FileId, &'static str)> = sections.collect();
@@ -265,6 +293,9 @@ fn fix(
             if users.len() == 1 { "uses" } else { "use" }
         ),
     });
+    for acquire in acquired {
+        fix.assume(acquire.assumption());
+    }
     for (name, why) in refused {
         fix.assume(format!("`{name}` gets its lock by hand: {why}"));
     }

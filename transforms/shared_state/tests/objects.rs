@@ -195,3 +195,131 @@ static PyMethodDef functions[] = {{\"total\", total, METH_O}, {NULL}};
     let assumed = told.lines().find(|line| line.contains("assumes"));
     insta::assert_snapshot!(assumed.unwrap_or(&told).trim(), @"assumes that `total` uses these fields too, without the lock of the object");
 }
+
+/// What becomes of a method with this body beside one that sets the fields.
+fn acquired(body: &str) -> String {
+    let text = format!(
+        "static PyObject *\ncall(PyObject *op, PyObject *arg)\n{{\n    Counter *self = (Counter *)op;\n\
+             {body}\n}}\nstatic PyObject *set(Counter *self, PyObject *arg)\n{{\n    \
+             self->count = 1;\n    Py_XSETREF(self->item, Py_NewRef(arg));\n    Py_RETURN_NONE;\n}}\n"
+    );
+    object(
+        &text,
+        "static PyMethodDef counter_methods[] = {{\"call\", call, METH_O}, \
+         {\"set\", (PyCFunction)set, METH_O}, {NULL}};\n",
+    )
+}
+
+/// The lock would be free exactly where the hook runs, and another thread may replace the hook there.
+#[test]
+fn a_field_is_read_under_the_lock_and_used_without_it() {
+    let told = acquired(
+        "    if (self->item == NULL)\n        Py_RETURN_NONE;\n    \
+         return PyObject_CallOneArg(self->item, arg);",
+    );
+    insta::assert_snapshot!(told, @r#"
+    10: methods of `Counter` use its fields `count`, `item` without a lock while others change them
+      3: `call` reads `item`
+      10: `set` changes `count`, `item`
+      review: lock objects of `Counter` in their methods
+      assumes that calls of these methods on one object may wait for each other
+      assumes that `call` may go on with `item` as it was at its beginning, whatever is set while it runs
+    @@
+     typedef struct { PyObject_HEAD long count; PyObject *item; char *name; } Counter;
+     static PyObject *
+    -call(PyObject *op, PyObject *arg)
+    +call_with_item(PyObject *op, PyObject *arg, PyObject *item)
+     {
+    -    Counter *self = (Counter *)op;
+    -    if (self->item == NULL)
+    +    if (item == NULL)
+             Py_RETURN_NONE;
+    -    return PyObject_CallOneArg(self->item, arg);
+    +    return PyObject_CallOneArg(item, arg);
+     }
+    -static PyObject *set(Counter *self, PyObject *arg)
+    +
+    +static PyObject *
+    +call(PyObject *op, PyObject *arg)
+     {
+    +    PyObject *item;
+    +    PyObject *result;
+    +    Py_BEGIN_CRITICAL_SECTION(op);
+    +    item = Py_XNewRef(((Counter *)op)->item);
+    +    Py_END_CRITICAL_SECTION();
+    +    result = call_with_item(op, arg, item);
+    +    Py_XDECREF(item);
+    +    return result;
+    +}
+    +static PyObject *set_lock_held(Counter *self, PyObject *arg)
+    +{
+         self->count = 1;
+         Py_XSETREF(self->item, Py_NewRef(arg));
+         Py_RETURN_NONE;
+     }
+    +
+    +static PyObject *set(Counter *self, PyObject *arg)
+    +{
+    +    PyObject *result;
+    +    Py_BEGIN_CRITICAL_SECTION(self);
+    +    result = set_lock_held(self, arg);
+    +    Py_END_CRITICAL_SECTION();
+    +    return result;
+    +}
+     static PyMethodDef counter_methods[] = {{"call", call, METH_O}, {"set", (PyCFunction)set, METH_O}, {NULL}};
+    "#);
+}
+
+#[test]
+fn numbers_are_read_before_the_thread_detaches() {
+    let told = acquired(
+        "    Py_BEGIN_ALLOW_THREADS\n    wait_for(self->count);\n    Py_END_ALLOW_THREADS\n    \
+         Py_RETURN_NONE;",
+    );
+    let added: Vec<&str> = told.lines().filter(|line| line.starts_with('+')).collect();
+    insta::assert_snapshot!(added.join("\n"), @r#"
+    +call_with_count(PyObject *op, PyObject *arg, long count)
+    +    wait_for(count);
+    +
+    +static PyObject *
+    +call(PyObject *op, PyObject *arg)
+    +{
+    +    long count;
+    +    PyObject *result;
+    +    Py_BEGIN_CRITICAL_SECTION(op);
+    +    count = ((Counter *)op)->count;
+    +    Py_END_CRITICAL_SECTION();
+    +    result = call_with_count(op, arg, count);
+    +    return result;
+    +}
+    +static PyObject *set_lock_held(Counter *self, PyObject *arg)
+    +
+    +static PyObject *set(Counter *self, PyObject *arg)
+    +{
+    +    PyObject *result;
+    +    Py_BEGIN_CRITICAL_SECTION(self);
+    +    result = set_lock_held(self, arg);
+    +    Py_END_CRITICAL_SECTION();
+    +    return result;
+    +}
+    "#);
+}
+
+#[test]
+fn what_is_no_plain_read_is_left() {
+    for body in [
+        "    PyObject_CallOneArg(self->item, arg);\n    self->count++;\n    Py_RETURN_NONE;",
+        "    PyObject_CallOneArg(self->item, arg);\n    return self->item;",
+        "    PyObject *kept = self->item;\n    return PyObject_CallOneArg(self->item, kept);",
+        "    PyObject **kept = &self->item;\n    return PyObject_CallOneArg(self->item, *kept);",
+        "    PyObject_CallOneArg(self->item, arg);\n    return set(self, arg);",
+        "    return PyTuple_Pack(1, PyObject_CallOneArg(self->item, arg), Py_NewRef(self->item));",
+        "    Py_BEGIN_ALLOW_THREADS\n    wait_for(&self->count);\n    Py_END_ALLOW_THREADS\n    return arg;",
+        "    PyObject *item = arg;\n    return PyObject_CallOneArg(self->item, item);",
+    ] {
+        let told = acquired(body);
+        assert!(told.contains("`call` gets its lock by hand"), "{told}");
+        assert!(told.contains("set_lock_held("), "{told}");
+        assert!(!told.contains("call_with_"), "{told}");
+    }
+}
