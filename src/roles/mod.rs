@@ -108,6 +108,45 @@ impl Role {
         }
     }
 
+    /// Whether Python calls it for any of its two first parameters: `nb_add` for `1 + object` as well.
+    #[must_use]
+    pub fn is_binary(&self) -> bool {
+        const UNARY: [&str; 10] = [
+            "nb_negative",
+            "nb_positive",
+            "nb_absolute",
+            "nb_invert",
+            "nb_bool",
+            "nb_nonzero",
+            "nb_int",
+            "nb_float",
+            "nb_index",
+            "nb_long",
+        ];
+        matches!(self, Self::Slot(slot) if slot.starts_with("nb_")
+            && !slot.starts_with("nb_inplace_") && !UNARY.contains(&&**slot))
+    }
+
+    /// Whether Python hands an object to parameter `index`, and never `NULL`.
+    #[must_use]
+    pub fn is_object(&self, index: usize) -> bool {
+        const SECOND: [&str; 6] = [
+            "mp_subscript",
+            "sq_concat",
+            "sq_contains",
+            "sq_inplace_concat",
+            "tp_getattro",
+            "tp_richcompare",
+        ];
+        match (self, index) {
+            (Self::ModuleInit, _) => false,
+            (_, 0) => true,
+            (Self::Method(convention), 1) => *convention == Convention::One,
+            (Self::Slot(slot), 1) => slot.starts_with("nb_") || SECOND.contains(&&**slot),
+            _ => false,
+        }
+    }
+
     /// Whether it runs only on an object that nobody can reach any more.
     #[must_use]
     pub fn is_destructor(&self) -> bool {

@@ -34,14 +34,18 @@ pub struct Method {
     pub writes: BTreeSet<String>,
     /// Those that it only reads.
     pub reads: BTreeSet<String>,
+    /// The parameters that are objects with these fields; the first one as a rule.
+    pub objects: BTreeSet<usize>,
 }
 
-/// A use of a field of the object that a method was called on.
+/// A use of a field of an object that a method gets.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Access {
     type_name: String,
     field: String,
     writes: bool,
+    /// The parameter that is the object.
+    param: usize,
 }
 
 /// The types of the package whose methods change fields without a lock, by name.
@@ -61,14 +65,13 @@ pub fn object_states(cx: &PackageCx<'_>) -> Vec<ObjectState> {
             .collect(),
     };
     let mut methods: BTreeMap<String, Vec<(ItemId, BTreeSet<Access>, bool)>> = BTreeMap::new();
-    for (id, function, is_hash) in entries(cx) {
-        let mut seen = BTreeSet::new();
-        let mut accesses = BTreeSet::new();
-        follower.follow(id, function, 0, MAX_DEPTH, &mut seen, &mut accesses);
-        let types: BTreeSet<String> = accesses.iter().map(|a| a.type_name.clone()).collect();
+    for entry in entries(cx) {
+        let accesses = follower.accesses(&entry);
+        let called_on = accesses.iter().filter(|a| a.param < entry.called_on);
+        let types: BTreeSet<String> = called_on.map(|a| a.type_name.clone()).collect();
         for name in types {
             let own = accesses.iter().filter(|a| a.type_name == name).cloned();
-            let entry = (id, own.collect(), is_hash);
+            let entry = (entry.item, own.collect(), entry.is_hash);
             methods.entry(name).or_default().push(entry);
         }
     }
@@ -97,10 +100,12 @@ fn state(type_name: String, methods: &[(ItemId, BTreeSet<Access>, bool)]) -> Opt
         .map(|(item, accesses, _)| {
             let writes = of(accesses, true);
             let reads = of(accesses, false).difference(&writes).cloned().collect();
+            let used = accesses.iter().filter(|a| fields.contains(&a.field));
             Method {
                 item: *item,
                 writes,
                 reads,
+                objects: used.map(|access| access.param).collect(),
             }
         })
         .filter(|method| !method.writes.is_empty() || !method.reads.is_empty())
@@ -112,8 +117,17 @@ fn state(type_name: String, methods: &[(ItemId, BTreeSet<Access>, bool)]) -> Opt
     })
 }
 
-/// The functions that Python calls on an object that others may have; whether it asks for the hash.
-pub(super) fn entries<'a>(cx: &PackageCx<'a>) -> Vec<(ItemId, &'a Function, bool)> {
+/// A function that Python calls on an object that others may have.
+struct Entry<'a> {
+    item: ItemId,
+    function: &'a Function,
+    /// Whether it asks for the hash.
+    is_hash: bool,
+    /// How many parameters may be the object: two of `nb_add`.
+    called_on: usize,
+}
+
+fn entries<'a>(cx: &PackageCx<'a>) -> Vec<Entry<'a>> {
     let Some(roles) = cx.roles() else {
         return Vec::new();
     };
@@ -122,21 +136,25 @@ pub(super) fn entries<'a>(cx: &PackageCx<'a>) -> Vec<(ItemId, &'a Function, bool
         let Some(Body::Function(function)) = &item.body else {
             continue;
         };
-        let mut of = roles
-            .of(item, function)
-            .filter(|role| is_shared(role))
-            .peekable();
-        if item.needs_gil || of.peek().is_none() {
+        let of = roles.of(item, function).filter(|role| is_shared(role));
+        let of: Vec<&Role> = of.collect();
+        if item.needs_gil || of.is_empty() {
             continue;
         }
-        let is_hash = of.all(|role| matches!(role, Role::Slot(slot) if &**slot == "tp_hash"));
-        found.push((ItemId(at), &**function, is_hash));
+        let mut all = of.iter();
+        found.push(Entry {
+            item: ItemId(at),
+            function,
+            is_hash: all.all(|role| matches!(role, Role::Slot(slot) if &**slot == "tp_hash")),
+            called_on: 1 + usize::from(of.iter().any(|role| role.is_binary())),
+        });
     }
     found
 }
 
 /// Whether Python calls a function of this role on an object that other threads may have.
-fn is_shared(role: &Role) -> bool {
+#[must_use]
+pub fn is_shared(role: &Role) -> bool {
     const ALONE: &[&str] = &[
         "tp_new",
         "tp_init",
@@ -149,29 +167,25 @@ fn is_shared(role: &Role) -> bool {
         "tp_del",
         "tp_is_gc",
     ];
-    const UNARY: &[&str] = &[
-        "nb_negative",
-        "nb_positive",
-        "nb_absolute",
-        "nb_invert",
-        "nb_bool",
-        "nb_nonzero",
-        "nb_int",
-        "nb_float",
-        "nb_index",
-        "nb_long",
-    ];
     match role {
         Role::Method(_) | Role::Getter | Role::Setter => true,
         Role::Slot(slot) => {
             let slot = &**slot;
-            let is_type = ["tp_", "sq_", "mp_", "am_", "bf_", "nb_inplace_"]
+            let is_type = ["tp_", "sq_", "mp_", "am_", "bf_", "nb_"]
                 .iter()
                 .any(|prefix| slot.starts_with(prefix));
-            is_type && !ALONE.contains(&slot) || UNARY.contains(&slot)
+            is_type && !ALONE.contains(&slot)
         }
         Role::ModuleInit | Role::AtImport(_) => false,
     }
+}
+
+/// The way of one object through the functions that it is handed to.
+struct Walk<'w> {
+    /// The parameter that it came in by.
+    param: usize,
+    seen: BTreeSet<(ItemId, usize)>,
+    accesses: &'w mut BTreeSet<Access>,
 }
 
 struct Follower<'c, 'a> {
@@ -183,6 +197,20 @@ struct Follower<'c, 'a> {
 }
 
 impl<'a> Follower<'_, 'a> {
+    /// What a function does without a lock to the objects that it gets.
+    fn accesses(&self, entry: &Entry<'a>) -> BTreeSet<Access> {
+        let mut accesses = BTreeSet::new();
+        for param in 0..entry.function.params.len() {
+            let mut walk = Walk {
+                param,
+                seen: BTreeSet::new(),
+                accesses: &mut accesses,
+            };
+            self.follow(entry.item, entry.function, param, MAX_DEPTH, &mut walk);
+        }
+        accesses
+    }
+
     /// Adds what `function` does without a lock to the object that it gets as parameter `param`.
     fn follow(
         &self,
@@ -190,10 +218,9 @@ impl<'a> Follower<'_, 'a> {
         function: &'a Function,
         param: usize,
         depth: u32,
-        seen: &mut BTreeSet<(ItemId, usize)>,
-        accesses: &mut BTreeSet<Access>,
+        walk: &mut Walk<'_>,
     ) {
-        if !seen.insert((item, param)) {
+        if !walk.seen.insert((item, param)) {
             return;
         }
         let Some(own) = Own::new(function, param) else {
@@ -207,10 +234,11 @@ impl<'a> Follower<'_, 'a> {
                 && !self.is_guarded(type_name, field)
                 && !self.locks.is_held(item, id)
             {
-                accesses.insert(Access {
+                walk.accesses.insert(Access {
                     type_name: type_name.to_owned(),
                     field: field.to_owned(),
                     writes: written.contains(&id),
+                    param: walk.param,
                 });
             }
             if depth > 0 {
@@ -218,7 +246,7 @@ impl<'a> Follower<'_, 'a> {
                     let Some(function) = self.cx.function(callee) else {
                         continue;
                     };
-                    self.follow(callee, function, at, depth - 1, seen, accesses);
+                    self.follow(callee, function, at, depth - 1, walk);
                 }
             }
         }

@@ -10,7 +10,7 @@ mod roots;
 mod variables;
 mod writes;
 
-pub use fields::{Method, ObjectState, object_states};
+pub use fields::{Method, ObjectState, is_shared, object_states};
 pub use kind::{Kind, Lazy};
 pub use locks::{
     Locks, begins_section, holds_lock_by_name, releases_lock_by_name, takes_lock_by_name,

@@ -27,6 +27,8 @@ impl Own {
                 .iter()
                 .filter(|(local, all)| {
                     !own.names.contains(local)
+                        // A parameter has a value already.
+                        && !function.params.contains(local)
                         && all.iter().all(|&value| own.is_object(tree, value))
                 })
                 .map(|(local, _)| *local)
@@ -63,7 +65,8 @@ impl Own {
 
     /// The struct and the field that `expr` names of the object: `self->field`,
     /// `((Foo *)op)->field`.
-    pub(super) fn field<'t>(&'t self, tree: &'t Tree, expr: ExprId) -> Option<(&'t str, &'t str)> {
+    #[must_use]
+    pub fn field<'t>(&'t self, tree: &'t Tree, expr: ExprId) -> Option<(&'t str, &'t str)> {
         let ExprKind::Member {
             base,
             field,

@@ -26,7 +26,8 @@ use crate::rule::{CallSite, Outcome, PackageCx};
 pub(super) const ITEMS: &str = "PySequence_Fast_ITEMS";
 
 const BY_HAND: &str = "the list may be changed while its items are read through a pointer: make a \
-                       tuple of it before (`PySequence_Tuple`), and release that behind the last use";
+                       tuple of it before (`PySequence_Tuple`), ask that for its size, and release it \
+                       behind the last use";
 
 /// What becomes of `site`, a call of [`ITEMS`].
 pub(super) fn outcome(cx: &PackageCx<'_>, site: CallSite) -> Outcome {

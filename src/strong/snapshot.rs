@@ -8,6 +8,8 @@
 //!
 //! What is no list gives a tuple or a new list, which nobody else has.
 
+mod size;
+
 use super::items::{ITEMS, kept_in};
 use super::scene::Scene;
 use super::unchanged;
@@ -18,6 +20,7 @@ use crate::calls::counts_asked;
 use crate::capi::Returns;
 use crate::cfg::{Cfg, Point, reaches};
 use crate::edit::Fix;
+use size::Size;
 
 /// The fix that makes `read`, a `PySequence_Fast_GET_ITEM` or `PySequence_Fast_ITEMS`, read from a
 /// tuple; `None` if the sequence is not made in this function, or is not only read.
@@ -38,9 +41,19 @@ pub(super) fn fix(scene: &Scene<'_>, read: ExprId) -> Option<Fix> {
     if made.is_empty() || !is_only_read(scene, local) || is_open {
         return None;
     }
+    let size = Size::of(scene, local, &made);
+    if size == Size::Earlier {
+        return None;
+    }
     let mut fix = Fix::safe("take a snapshot of a list: `PyList_AsTuple`");
     for &call in &made {
         copy_list(scene, call, &mut fix)?;
+    }
+    if size == Size::Unseen {
+        let name = scene.name(local);
+        fix.assume(format!(
+            "`{name}` has all items that are read from it, whose size is not asked for before"
+        ));
     }
     if let Some(name) = changer(scene, local, &made) {
         fix.assume(format!(

@@ -4,6 +4,7 @@
 //! Nothing here knows how a fix was made. A fix whose result does not parse, or does not balance,
 //! is no fix any more: its finding says why.
 
+mod acquired;
 mod alternatives;
 mod apart;
 mod before;

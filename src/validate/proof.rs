@@ -9,8 +9,8 @@ use super::before::Before;
 use super::changed::Changed;
 use super::original::Original;
 use super::{
-    Failure, apart, braces, continued, contract, domains, kept, left, loans, locked, made, saved,
-    statics, still, structure, twice, undeclared, undone, variants, wrapper,
+    Failure, acquired, apart, braces, continued, contract, domains, kept, left, loans, locked,
+    made, saved, statics, still, structure, twice, undeclared, undone, variants, wrapper,
 };
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, Absent, Form, REPLACEMENTS};
@@ -157,6 +157,7 @@ fn unreleased(changed: Changed<'_>) -> Vec<(Option<ByteSpan>, Failure)> {
             && !is_old()
             && !before.is_same(trouble)
             && !before.only_lends(seed, trouble)
+            && !(trouble.problem == Problem::MayOutlive && acquired::owns_result(changed))
     };
     let Report::Complete(troubles) = follow(function, &seeds, original.callees, &counts) else {
         let reason = "the function has too many paths to prove that each reference is released \

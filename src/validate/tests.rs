@@ -526,6 +526,7 @@ static int f(PyObject *l, int n) {
     assert!(found.iter().any(|it| it == wanted), "{found:?}");
 }
 
+mod acquired;
 mod answers;
 mod apart;
 mod continued;

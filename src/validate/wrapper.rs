@@ -19,11 +19,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::original::Original;
 use super::proof::{Failed, calls, is_inserted, original_span};
-use super::{Failure, lent};
+use super::{Failure, acquired, lent};
 use crate::ast::{ExprId, ExprKind, Function, LocalId, StmtKind, Tree, Type};
 use crate::edit::Applied;
 use crate::program::{Program, ProgramItem};
 use crate::source::{ByteSpan, FileId, FileSet};
+use crate::state::{Own, begins_section};
 
 /// A function that was split.
 pub(super) struct Split<'a> {
@@ -44,9 +45,9 @@ pub(super) fn failures(
     applied: &BTreeMap<FileId, Applied>,
 ) -> Vec<Failed> {
     let splits = splits(original, result, applied);
-    let names: BTreeMap<&str, &str> = splits
+    let names: BTreeMap<&str, Vec<usize>> = splits
         .iter()
-        .map(|split| (split.body.name.as_str(), split.old.name.as_str()))
+        .map(|split| (split.body.name.as_str(), split.locked_in(result)))
         .collect();
     let mut failures = Vec::new();
     for split in &splits {
@@ -55,6 +56,9 @@ pub(super) fn failures(
         let wrong = wrappers.find_map(|(item, wrapper)| {
             let is_wrapper = item.place.0 == file && wrapper.name == split.old.name;
             match is_wrapper {
+                true if split.is_lent(wrapper) && has_section(wrapper) => {
+                    acquired::failure(split, wrapper, original, result.files)
+                }
                 true if split.is_lent(wrapper) => {
                     let change = (result.files, &applied[&file]);
                     split.failure_of_lent(item, wrapper, original, change)
@@ -129,6 +133,20 @@ fn body_place(item: &ProgramItem, function: &Function) -> Option<(FileId, ByteSp
 }
 
 impl Split<'_> {
+    /// The positions of the parameters that a wrapper locks around the body.
+    fn locked_in(&self, result: &Program<'_>) -> Vec<usize> {
+        let mut wrappers = result.functions().filter(|(item, wrapper)| {
+            item.place.0 == self.item.place.0 && wrapper.name == self.old.name
+        });
+        let wrapper = wrappers.next().map(|(_, wrapper)| wrapper);
+        // The lock is free while the body runs.
+        if wrapper.is_some_and(|wrapper| self.is_lent(wrapper)) {
+            return Vec::new();
+        }
+        let locked = wrapper.and_then(locked);
+        locked.filter(|at| !at.is_empty()).unwrap_or(vec![0])
+    }
+
     /// Whether `wrapper` calls the body, which has a parameter that the function had not: an object.
     fn is_lent(&self, wrapper: &Function) -> bool {
         let has = |function: &Function, name: &str| {
@@ -187,18 +205,14 @@ impl Split<'_> {
             .then(|| format!("`{old}` does not return what `{new}` gives"))
     }
 
-    /// Whether the section is on the object that the body is about: the first parameter of a method,
-    /// or the dict that it iterates over.
+    /// Whether the section is on the objects that the body is about: the first parameter of a method,
+    /// another whose fields it uses, or the dict that it iterates over.
     fn locks(&self, wrapper: &Function) -> bool {
-        let tree = &wrapper.tree;
-        calls(wrapper).all(|(call, name)| match &tree.expr(call).kind {
-            ExprKind::Call { args, .. } if name == "PyCriticalSection_Begin" => {
-                let object = args.get(1).and_then(|&object| local(tree, object));
-                let mut params = wrapper.params.iter();
-                let at = params.position(|&param| Some(param) == object);
-                at.is_some_and(|at| at == 0 || is_iterated_over(self.body, at))
-            }
-            _ => true,
+        locked(wrapper).is_some_and(|positions| {
+            let mut positions = positions.into_iter();
+            positions.all(|at| {
+                at == 0 || is_iterated_over(self.body, at) || is_looked_into(self.body, at)
+            })
         })
     }
 
@@ -215,7 +229,7 @@ impl Split<'_> {
                     | StmtKind::Null
             )
         });
-        let mut others = calls(wrapper).filter(|(_, name)| !name.starts_with("PyCriticalSection_"));
+        let mut others = calls(wrapper).filter(|(_, name)| !name.starts_with("PyCriticalSection"));
         let (call, name) = others.next()?;
         let at = tree.expr(call).range.start;
         let macros = |start: &str, stands: &dyn Fn(u32) -> bool| {
@@ -227,6 +241,35 @@ impl Split<'_> {
         let is_only = is_straight && name == self.body.name && others.next().is_none();
         (is_only && is_locked).then_some(call)
     }
+}
+
+/// The positions of the parameters that the sections of a wrapper hold; `None` if one holds something
+/// else.
+fn locked(wrapper: &Function) -> Option<Vec<usize>> {
+    let tree = &wrapper.tree;
+    let begins = calls(wrapper).filter(|(_, name)| begins_section(name));
+    let objects = begins.filter_map(|(call, _)| tree.call(call)?.1.get(1..));
+    let position = |&object: &ExprId| {
+        let object = local(tree, object)?;
+        wrapper.params.iter().position(|&param| param == object)
+    };
+    objects.flatten().map(position).collect()
+}
+
+pub(super) fn has_section(wrapper: &Function) -> bool {
+    calls(wrapper).any(|(_, name)| begins_section(name))
+}
+
+/// Whether the function reads fields of its parameter at this position, or hands it on.
+fn is_looked_into(function: &Function, at: usize) -> bool {
+    let tree = &function.tree;
+    let own = Own::new(function, at);
+    own.is_some_and(|own| {
+        tree.expr_ids().any(|expr| match &tree.expr(expr).kind {
+            ExprKind::Call { args, .. } => args.iter().any(|&arg| own.is_object(tree, arg)),
+            _ => own.field(tree, expr).is_some(),
+        })
+    })
 }
 
 /// The types of the result and of the parameters.
@@ -280,16 +323,19 @@ fn gives_back(wrapper: &Function, call: ExprId) -> bool {
     local(tree, value).is_some_and(|local| assigned(tree, local) == [call])
 }
 
-/// A call of the body of another function for another object than the one whose lock is held.
-fn foreign_call(body: &Function, names: &BTreeMap<&str, &str>) -> Option<String> {
-    let own: BTreeSet<LocalId> = same_object(body);
+/// A call of the body of another function for another object than those whose locks are held; `names`
+/// are the bodies, with the positions of the parameters that are locked around them.
+fn foreign_call(body: &Function, names: &BTreeMap<&str, Vec<usize>>) -> Option<String> {
+    let own = names.get(body.name.as_str()).into_iter().flatten();
+    let own: BTreeSet<LocalId> = own.flat_map(|&at| same_object(body, at)).collect();
     calls(body).find_map(|(call, name)| {
-        let ExprKind::Call { args, .. } = &body.tree.expr(call).kind else {
-            return None;
+        let (_, args) = body.tree.call(call)?;
+        let is_own = |at: &usize| {
+            let object = args.get(*at).and_then(|&arg| local(&body.tree, arg));
+            object.is_some_and(|object| own.contains(&object))
         };
-        let object = args.first().and_then(|&arg| local(&body.tree, arg));
-        let is_own = object.is_some_and(|object| own.contains(&object));
-        (names.contains_key(name) && !is_own).then(|| {
+        let is_foreign = !names.get(name)?.iter().all(is_own);
+        is_foreign.then(|| {
             format!(
                 "`{}` calls `{name}` for an object that it has not locked",
                 body.name
@@ -298,10 +344,10 @@ fn foreign_call(body: &Function, names: &BTreeMap<&str, &str>) -> Option<String>
     })
 }
 
-/// The first parameter and the variables that never hold anything else.
-fn same_object(function: &Function) -> BTreeSet<LocalId> {
+/// The parameter at this position and the variables that never hold anything else.
+fn same_object(function: &Function, at: usize) -> BTreeSet<LocalId> {
     let tree = &function.tree;
-    let Some(&object) = function.params.first() else {
+    let Some(&object) = function.params.get(at) else {
         return BTreeSet::new();
     };
     let mut locals = (0u32..)

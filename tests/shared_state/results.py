@@ -14,13 +14,26 @@ def result(call):
         return repr(error)
 
 
+class Broken:
+    def __repr__(self):
+        raise ValueError("broken")
+
+
 def counted():
     counter = state.Counter()
     out = [counter.bump(), counter.bump_by(5), len(counter), result(lambda: counter.item)]
     counter.item = ["value"]
     out += [counter.item, result(lambda: counter.bump_by("x"))]
     del counter.item
-    return out + [result(lambda: counter.item)]
+    out.append(result(lambda: counter.item))
+    other = state.Counter()
+    out.append(result(lambda: other.call(1)))
+    other.item = repr
+    out += [other.call(1), result(lambda: other.call(Broken()))]
+    other.take(counter)
+    other.take(other)
+    out += [len(other), counter + other, result(lambda: 1 + other)]
+    return out + [result(lambda: other.take(None))]
 
 
 CALLS = {

@@ -164,6 +164,31 @@ counter_bump_by(PyObject *op,
 }
 
 static PyObject *
+counter_take(Counter *self, PyObject *from)
+{
+    Counter *other = (Counter *)from;
+    long taken;
+    if (!Py_IS_TYPE(from, &Counter_Type)) {
+        PyErr_SetString(PyExc_TypeError, "no counter");
+        return NULL;
+    }
+    taken = other->count;
+    if (work() < 0)
+        return NULL;
+    other->count = 0;
+    self->count += taken;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+counter_add(PyObject *first, PyObject *second)
+{
+    if (!Py_IS_TYPE(first, &Counter_Type) || !Py_IS_TYPE(second, &Counter_Type))
+        Py_RETURN_NOTIMPLEMENTED;
+    return PyLong_FromLong(((Counter *)first)->count + ((Counter *)second)->count);
+}
+
+static PyObject *
 counter_get_item(Counter *self, void *Py_UNUSED(closure))
 {
     if (self->item == NULL) {
@@ -180,6 +205,17 @@ counter_set_item(Counter *self, PyObject *value, void *Py_UNUSED(closure))
     return 0;
 }
 
+static PyObject *
+counter_call(PyObject *op, PyObject *argument)
+{
+    Counter *self = (Counter *)op;
+    if (self->item == NULL) {
+        PyErr_SetString(PyExc_AttributeError, "item");
+        return NULL;
+    }
+    return PyObject_CallOneArg(self->item, argument);
+}
+
 static Py_ssize_t
 counter_length(PyObject *self)
 {
@@ -189,6 +225,8 @@ counter_length(PyObject *self)
 static PyMethodDef counter_methods[] = {
     {"bump", (PyCFunction)counter_bump, METH_NOARGS, NULL},
     {"bump_by", counter_bump_by, METH_O, NULL},
+    {"call", counter_call, METH_O, NULL},
+    {"take", (PyCFunction)counter_take, METH_O, NULL},
     {NULL, NULL, 0, NULL}
 };
 
@@ -196,6 +234,8 @@ static PyGetSetDef counter_getset[] = {
     {"item", (getter)counter_get_item, (setter)counter_set_item, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}
 };
+
+static PyNumberMethods counter_number = {.nb_add = counter_add};
 
 static PySequenceMethods counter_sequence = {.sq_length = counter_length};
 
@@ -208,6 +248,7 @@ static PyTypeObject Counter_Type = {
     .tp_dealloc = counter_dealloc,
     .tp_methods = counter_methods,
     .tp_getset = counter_getset,
+    .tp_as_number = &counter_number,
     .tp_as_sequence = &counter_sequence,
 };
 

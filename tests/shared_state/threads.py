@@ -74,6 +74,19 @@ def count(number, start):
 together(count)
 print("counter:", "all counted" if len(counter) == THREADS * BUMPS else "counts lost")
 
+pair = [state.Counter(), state.Counter()]
+pair[0].bump_by(BUMPS)
+
+
+def take(number, start):
+    start.wait()
+    for n in range(BUMPS):
+        pair[number % 2].take(pair[1 - number % 2])
+
+
+together(take)
+print("taken:", "none lost" if pair[0] + pair[1] == BUMPS else "counts lost or doubled")
+
 if "attributes" in sys.argv:
     counter.item = [0]
 
@@ -83,5 +96,13 @@ if "attributes" in sys.argv:
             counter.item = [n]
             assert type(counter.item) is list
 
+    def call(number, start):
+        start.wait()
+        for n in range(BUMPS):
+            counter.item = lambda given, made=[n]: (made, given)
+            assert counter.call(number)[1] == number
+
     together(replace)
+    counter.item = None
+    together(call)
     print("attributes: kept")

@@ -81,6 +81,9 @@ declare_rule! {
     /// - The call is made by the body of a macro, or in the middle of a condition.
     /// - `PySequence_Fast_ITEMS` whose pointer or items leave the function, are used when the sequence is
     ///   released, or are read otherwise than by `items[i]` and `*(items + i)` where no copy is possible.
+    /// - There is no copy where the function goes by a size of the list that it asked for before, other than
+    ///   to see whether it is empty: the copy may have fewer items. Where the function does not ask the copy
+    ///   for its size either, the fix is for review.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/sequence.html#c.PySequence_Fast>

@@ -446,6 +446,7 @@ impl<'a> Sites<'a> {
         thread::stays_attached(scope, site, &exits, &plan)?;
         waiting::goes_on(scope, site)?;
         let uses = values::uses(scope, site);
+        // The second checker knows of no reference to what is used on without one.
         let needed = uses.suspended & !uses.outlives;
         let references = References::new(scope, site, &exits, needed, names);
         let second = self.second(site);
@@ -461,13 +462,13 @@ impl<'a> Sites<'a> {
             references: references.as_ref().unwrap_or(&none),
         };
         let mut fix = section.fix(names)?;
-        let unheld = if references.is_none() { needed } else { 0 };
+        let held = if references.is_some() { needed } else { 0 };
+        let unheld = uses.suspended & !held;
         assume_values(scope, site, uses, unheld, &mut fix);
         for inner in self.inner(site) {
             // The references of this loop are to its own key and value.
             let uses = values::uses(scope, inner);
-            let unheld = uses.suspended & !uses.outlives;
-            assume_values(scope, inner, uses, unheld, &mut fix);
+            assume_values(scope, inner, uses, uses.suspended, &mut fix);
         }
         assume_operand(scope, site, &operand, &mut fix);
         errno::assume_kept(scope, site, &exits, &plan, &mut fix);

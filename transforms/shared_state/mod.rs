@@ -5,6 +5,7 @@ mod branch;
 mod fill;
 mod guard;
 pub mod lazy_cache;
+mod object_acquire;
 mod object_body;
 pub mod object_state;
 mod publish;

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use crate::ast::{ExprId, ExprKind, Function, Name, Tree};
-use crate::capi;
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Tree, UnaryOp};
+use crate::capi::{self, Returns};
 use crate::program::Body;
 use crate::roles::Role;
-use crate::rule::{ItemId, PackageCx};
-use crate::state::{Method, ObjectState};
+use crate::rule::{CallSite, ItemId, PackageCx};
+use crate::state::{Method, ObjectState, Own, is_shared};
 
 /// How many calls deep a body is followed.
 const MAX_DEPTH: u32 = 3;
@@ -26,10 +26,15 @@ const MAX_DEPTH: u32 = 3;
 /// ```
 pub(super) fn unfit(cx: &PackageCx<'_>, state: &ObjectState, method: &Method) -> Option<String> {
     let function = cx.function(method.item)?;
-    if other_object(function, state) {
-        return Some(
-            "it uses fields of two objects: `Py_BEGIN_CRITICAL_SECTION2` holds both".into(),
-        );
+    let locked: Vec<usize> = method.objects.iter().copied().collect();
+    if let Some(why) = unlockable(cx, function, method) {
+        return Some(why);
+    }
+    if let Some((name, field)) = other_object(function, state, &locked) {
+        return Some(format!(
+            "it uses `{field}` of `{name}` as well, which is not known where it begins: hold both \
+             objects with `Py_BEGIN_CRITICAL_SECTION2` there"
+        ));
     }
     if detaches(cx, function, MAX_DEPTH) {
         return Some(
@@ -43,6 +48,30 @@ pub(super) fn unfit(cx: &PackageCx<'_>, state: &ObjectState, method: &Method) ->
         "`{callee}` runs Python code on `{field}`, which lets the lock go there: read the field in \
          a section, take a strong reference, leave the section, and then use it; replace it by an \
          exchange in a section"
+    ))
+}
+
+/// Why no section around the whole function can hold the objects that it gets: there are more than two,
+/// or one may be `NULL`.
+fn unlockable(cx: &PackageCx<'_>, function: &Function, method: &Method) -> Option<String> {
+    if method.objects.len() > 2 {
+        return Some("it uses fields of more than two objects, which no section holds".to_owned());
+    }
+    let is_object = |at: usize| {
+        let roles = cx.roles().into_iter();
+        let mut roles = roles.flat_map(|roles| roles.of(cx.item(method.item), function));
+        let is_null = |call: &CallSite| {
+            let given = cx.call(*call).1.get(at);
+            let tree = cx.tree(call.item);
+            tree.is_none_or(|tree| given.is_none_or(|&given| tree.is_null(given)))
+        };
+        roles.all(|role| role.is_object(at)) && !cx.calls_to(&function.name).iter().any(is_null)
+    };
+    let missing = method.objects.iter().find(|&&at| !is_object(at))?;
+    let name = &function.tree.local(*function.params.get(*missing)?).name;
+    Some(format!(
+        "it uses fields of `{name}` as well, which may be `NULL`: where it is none, hold both objects \
+         with `Py_BEGIN_CRITICAL_SECTION2`"
     ))
 }
 
@@ -83,7 +112,11 @@ fn python_on_field<'f>(
 }
 
 /// The base and the name of the field of an object of the type that `expr` is.
-fn field_of<'t>(tree: &'t Tree, expr: ExprId, state: &ObjectState) -> Option<(ExprId, &'t str)> {
+pub(super) fn field_of<'t>(
+    tree: &'t Tree,
+    expr: ExprId,
+    state: &ObjectState,
+) -> Option<(ExprId, &'t str)> {
     let (ty, base, field) = field(tree, expr)?;
     (ty == state.type_name).then_some((base, field))
 }
@@ -108,22 +141,60 @@ fn field(tree: &Tree, expr: ExprId) -> Option<(&str, ExprId, &str)> {
     }
 }
 
-/// Whether the function uses fields of an object of the type that another one of its parameters
-/// is: `self->n += ((Counter *)other)->n`.
-fn other_object(function: &Function, state: &ObjectState) -> bool {
+/// An object of the type, other than those in `locked`, of which the function uses a field that
+/// methods change, and the field. What a function has made is nobody else's.
+///
+/// ```c
+/// if (!PyArg_ParseTuple(args, "O!", &Counter_Type, &other))
+///     return NULL;
+/// self->count += other->count;
+/// ```
+fn other_object<'f>(
+    function: &'f Function,
+    state: &ObjectState,
+    locked: &[usize],
+) -> Option<(&'f str, &'f str)> {
     let tree = &function.tree;
-    let others = function.params.get(1..).unwrap_or_default();
-    tree.expr_ids().any(|expr| {
-        let base = field_of(tree, expr, state).map(|(base, _)| base);
-        let base = base.map(|base| match &tree.expr(base).kind {
-            ExprKind::Cast { operand, .. } => *operand,
-            _ => base,
-        });
-        base.is_some_and(|base| match &tree.expr(base).kind {
-            ExprKind::Name(Name::Local(local)) => others.contains(local),
-            _ => false,
-        })
+    let own: Vec<Own> = locked
+        .iter()
+        .filter_map(|&at| Own::new(function, at))
+        .collect();
+    tree.expr_ids().find_map(|expr| {
+        let (base, field) = field_of(tree, expr, state)?;
+        let base = tree.without_casts(base);
+        let (name, is_lent) = match (&tree.expr(base).kind, tree.as_local(base)) {
+            (_, Some(local)) => (&*tree.local(local).name, is_lent(function, local)),
+            // `((Counter *)self->next)->count`
+            (ExprKind::Member { field, .. }, _) => (&**field, true),
+            _ => return None,
+        };
+        let is_locked = own.iter().any(|own| own.is_object(tree, base));
+        let is_other = !is_locked && is_lent && state.fields.contains(field);
+        is_other.then_some((name, field))
     })
+}
+
+/// Whether a variable may hold an object that others have: one that is passed in, parsed, read from a
+/// place, or borrowed from a container.
+fn is_lent(function: &Function, local: LocalId) -> bool {
+    let tree = &function.tree;
+    let is_parsed = tree.exprs.iter().any(|expr| match expr.kind {
+        ExprKind::Unary {
+            op: UnaryOp::AddressOf,
+            operand,
+        } => tree.as_local(operand) == Some(local),
+        _ => false,
+    });
+    let mut values = tree.stores().filter(|(stored, _)| *stored == local);
+    let is_lent = |value: ExprId| match tree.call(value) {
+        Some((name, _)) => {
+            capi::effects(name).is_some_and(|effects| effects.returns == Returns::Borrowed)
+        }
+        None => !tree.is_null(value) && !matches!(tree.expr(value).kind, ExprKind::Call { .. }),
+    };
+    is_parsed
+        || function.params.contains(&local)
+        || values.any(|(_, value)| is_lent(tree.without_casts(value)))
 }
 
 /// The functions of a package that use fields of objects, by the type and the field.
@@ -158,7 +229,7 @@ impl<'p> FieldUsers<'p> {
             let function = cx.function(id)?;
             let has_role = cx.roles().is_some_and(|roles| {
                 let mut of = roles.of(cx.item(id), function);
-                of.any(|role| matches!(role, Role::Slot(_)))
+                of.any(|role| matches!(role, Role::Slot(_)) && !is_shared(role))
             });
             let calls = cx.calls_to(&function.name);
             let by_methods =

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::object_acquire::Acquire;
 use super::object_body::{FieldUsers, unfit};
 use crate::declare_rule;
 use crate::edit::{Confidence, Fix, Need};
@@ -50,20 +51,43 @@ declare_rule! {
     /// }
     /// ```
     /// All methods of the type that use such a field are split, since a lock protects only from
-    /// those who take it. Where one of them calls another on the same object, it calls the body.
+    /// those who take it; the slots of numbers, sequences, mappings and buffers are methods as well.
+    /// Where one of them calls another on the same object, it calls the body. One that gets two
+    /// objects and uses these fields of both (`nb_add`, `tp_richcompare`, `METH_O`) holds both:
+    /// `Py_BEGIN_CRITICAL_SECTION2(self, other);`.
+    ///
+    /// Where the lock would be let go while a field is used (the body detaches the thread, or runs
+    /// Python code on it), a method that only reads objects and numbers reads them under the lock, and
+    /// goes on without it:
+    /// ```c
+    /// static PyObject *
+    /// event_call(Event *self, PyObject *arg)
+    /// {
+    ///     PyObject *hook;
+    ///     PyObject *result;
+    ///     Py_BEGIN_CRITICAL_SECTION(self);
+    ///     hook = Py_XNewRef(self->hook);
+    ///     Py_END_CRITICAL_SECTION();
+    ///     result = event_call_with_hook(self, arg, hook);
+    ///     Py_XDECREF(hook);
+    ///     return result;
+    /// }
+    /// ```
     ///
     /// ## When it declines
     /// - A macro makes the method or its head, or the head has no names for its parameters.
     /// - Argument Clinic or another tool wrote the method: `@critical_section` in the input of
     ///   Argument Clinic does the same.
-    /// - The body detaches the thread, or runs Python code on one of the fields: the lock is let go
-    ///   exactly there. Read the field in a section, take a strong reference, leave the section, and
-    ///   use it then. Or it uses the fields of two objects: `Py_BEGIN_CRITICAL_SECTION2`.
+    /// - The body detaches the thread, or runs Python code on one of the fields, and sets fields, uses
+    ///   others than objects and numbers, keeps or returns what it reads, or hands the object to a
+    ///   function of the package. Read the field in a section, take a strong reference, leave the section, and
+    ///   use it then. Or it uses the fields of an object that is not known where it begins: a parsed
+    ///   argument, one that a field holds, or one that may be `NULL`.
     /// - None of the methods that change a field can be split.
     ///
     /// ## Confidence
-    /// `review`: the lock is that of one object. Other objects of the type that a method uses,
-    /// objects that `__init__` is called on again, and C code that is no method are not covered.
+    /// `review`: the lock is that of the objects that a method gets. Objects that `__init__` is called
+    /// on again, and C code that is no method, are not covered.
     /// A body that runs Python code or waits lets others in at that point, as it did with the GIL.
     pub static UNLOCKED_OBJECT_STATE {
         code: "UG504",
@@ -76,8 +100,6 @@ declare_rule! {
     }
 }
 
-/// The parameter that is the object of a method.
-const OWN: usize = 0;
 /// Most names that a sentence lists.
 const SHOWN: usize = 4;
 
@@ -217,14 +239,19 @@ fn fix(
         return Err(format!("`{other}` has the same methods, from one text"));
     }
     let mut splits: Vec<Split<'_>> = Vec::new();
+    let mut acquired: Vec<Acquire<'_>> = Vec::new();
     let mut refused: Vec<(String, String)> = Vec::new();
     let mut first = None;
     for method in &state.methods {
         if let Some(why) = unfit(cx, state, method) {
-            refused.push((name_of(cx, method), why));
+            match Acquire::new(cx, state, method) {
+                Some(acquire) => acquired.push(acquire),
+                None => refused.push((name_of(cx, method), why)),
+            }
             continue;
         }
-        match Split::new(cx, method.item) {
+        let locked = method.objects.iter().copied().collect();
+        match Split::new(cx, method.item, locked) {
             // Variants of other configurations share their text.
             Ok(split) if splits.iter().any(|old| old.is_same_text(&split)) => {}
             Ok(split) => {
@@ -246,15 +273,17 @@ fn fix(
         state.type_name
     ));
     for split in &splits {
-        fix.edits.extend(split.edits(OWN, &splits));
+        fix.edits.extend(split.edits(&splits));
+    }
+    for acquire in &acquired {
+        fix.edits.extend(acquire.edits());
+        fix.needs.extend(acquire.needs());
     }
     fix.edits.sort_by_key(|edit| (edit.file, edit.span));
-    let files: BTreeSet<FileId> = splits.iter().map(|split| split.file).collect();
-    let section = |file| Need::Compat {
-        file,
-        function: "Py_BEGIN_CRITICAL_SECTION",
-    };
-    fix.needs.extend(files.into_iter().map(section));
+    let sections = splits.iter().map(|split| (split.file, split.section()));
+    let sections: BTreeSet<(FileId, &'static str)> = sections.collect();
+    let section = |(file, function)| Need::Compat { file, function };
+    fix.needs.extend(sections.into_iter().map(section));
     let users = users.others(cx, state);
     fix.assume(match users.is_empty() {
         true => "calls of these methods on one object may wait for each other".to_owned(),
@@ -264,6 +293,9 @@ fn fix(
             if users.len() == 1 { "uses" } else { "use" }
         ),
     });
+    for acquire in acquired {
+        fix.assume(acquire.assumption());
+    }
     for (name, why) in refused {
         fix.assume(format!("`{name}` gets its lock by hand: {why}"));
     }

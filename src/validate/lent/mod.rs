@@ -25,6 +25,7 @@ use std::collections::BTreeSet;
 use super::Failure;
 use super::original::Original;
 use super::proof::{borrowed_seeds, calls, graph};
+pub(super) use steps::words;
 use steps::{Step, called, row_of, steps};
 
 use super::wrapper::{Split, assigned, local, signature};
@@ -70,10 +71,10 @@ pub(super) fn failure(
     if !halves.have_same_variables(&end, lookup) {
         return wrong("do not see the same values in their variables");
     }
-    if halves.detaches() {
+    if detaches(split.body) {
         return wrong("may release the object without a thread state");
     }
-    halves.keeps(end.object, original)
+    keeps(split, end.object, original)
 }
 
 /// A function in two halves: `split.body` is the second.
@@ -231,69 +232,69 @@ impl<'a> Halves<'a> {
             .map(|decl| &*body.tree.local(decl.local).name)
             .collect()
     }
+}
 
-    /// Whether the second half may leave the thread detached, with the object to be released yet.
-    fn detaches(&self) -> bool {
-        let count = |wanted: &[&str]| {
-            calls(self.split.body)
-                .filter(|(_, name)| wanted.contains(name))
-                .count()
-        };
-        let left = count(&["PyEval_SaveThread", "PyEval_ReleaseThread"]);
-        let back = count(&["PyEval_RestoreThread", "PyEval_AcquireThread"]);
-        left != back || count(&["PyGILState_Release"]) > 0
-    }
+/// Whether the second half of a function may leave the thread detached, with the object to be released yet.
+pub(super) fn detaches(body: &Function) -> bool {
+    let count = |wanted: &[&str]| {
+        calls(body)
+            .filter(|(_, name)| wanted.contains(name))
+            .count()
+    };
+    let left = count(&["PyEval_SaveThread", "PyEval_ReleaseThread"]);
+    let back = count(&["PyEval_RestoreThread", "PyEval_AcquireThread"]);
+    left != back || count(&["PyGILState_Release"]) > 0
+}
 
-    /// Whether the second half leaves something of its parameter at `object` behind: it is stored or
-    /// returned, or released though it was only lent.
-    fn keeps(&self, object: usize, original: &Original<'_>) -> Option<Failure> {
-        let Split { old, body, .. } = self.split;
-        let seed = Seed {
-            origin: Origin::Param(body.params[object]),
-            gives: Gives::Always,
-            owned: false,
-        };
-        let name = &body.name;
-        let follow = |function: &Function, seeds: &[Seed]| {
-            track::follow(&graph(function), &function.tree, seeds, original.callees)
-        };
-        let Some(followed) = follow(body, &[seed]) else {
-            let reason = format!("`{name}` leaves nothing behind of the object that it is lent");
-            return Some(Failure::Unknown(reason));
-        };
-        let wrong = || {
-            let reason = format!("`{name}` keeps or releases the object that it is lent");
-            Some(Failure::Wrong(reason))
-        };
-        let is_in_result = followed.exits.iter().any(|exit| match exit.value {
-            Handed::Instance { .. } | Handed::Inside(_) => !is_number(&body.ret),
-            Handed::Null | Handed::Int(_) | Handed::Other => false,
-        });
-        let mut counts = followed.exits.iter().flat_map(|exit| &exit.counts);
-        if is_in_result || counts.any(|(_, count)| *count < 0) {
-            return wrong();
-        }
-        let leaked_before = || {
-            let seeds = borrowed_seeds(old, &BTreeSet::new());
-            let before = follow(old, &seeds);
-            before.is_some_and(|it| it.troubles.iter().any(|t| t.problem == Problem::Leak))
-        };
-        let mut doubted = false;
-        for trouble in &followed.troubles {
-            match trouble.problem {
-                Problem::Leak if leaked_before() => {}
-                // The caller still has a reference then.
-                Problem::UseAfterRelease | Problem::MayOutlive => {}
-                problem if problem.is_doubt() => doubted = true,
-                _ => return wrong(),
-            }
-        }
-        doubted.then(|| {
-            Failure::Unknown(format!(
-                "`{name}` may keep the object that it is lent, or look at its reference count"
-            ))
-        })
+/// Whether the second half leaves something of its parameter at `object` behind: it is stored or
+/// returned, or released though it was only lent.
+pub(super) fn keeps(split: &Split<'_>, object: usize, original: &Original<'_>) -> Option<Failure> {
+    let Split { old, body, .. } = *split;
+    let seed = Seed {
+        origin: Origin::Param(body.params[object]),
+        gives: Gives::Always,
+        owned: false,
+    };
+    let name = &body.name;
+    let follow = |function: &Function, seeds: &[Seed]| {
+        track::follow(&graph(function), &function.tree, seeds, original.callees)
+    };
+    let Some(followed) = follow(body, &[seed]) else {
+        let reason = format!("`{name}` leaves nothing behind of the object that it is lent");
+        return Some(Failure::Unknown(reason));
+    };
+    let wrong = || {
+        let reason = format!("`{name}` keeps or releases the object that it is lent");
+        Some(Failure::Wrong(reason))
+    };
+    let is_in_result = followed.exits.iter().any(|exit| match exit.value {
+        Handed::Instance { .. } | Handed::Inside(_) => !is_number(&body.ret),
+        Handed::Null | Handed::Int(_) | Handed::Other => false,
+    });
+    let mut counts = followed.exits.iter().flat_map(|exit| &exit.counts);
+    if is_in_result || counts.any(|(_, count)| *count < 0) {
+        return wrong();
     }
+    let leaked_before = || {
+        let seeds = borrowed_seeds(old, &BTreeSet::new());
+        let before = follow(old, &seeds);
+        before.is_some_and(|it| it.troubles.iter().any(|t| t.problem == Problem::Leak))
+    };
+    let mut doubted = false;
+    for trouble in &followed.troubles {
+        match trouble.problem {
+            Problem::Leak if leaked_before() => {}
+            // The caller still has a reference then.
+            Problem::UseAfterRelease | Problem::MayOutlive => {}
+            problem if problem.is_doubt() => doubted = true,
+            _ => return wrong(),
+        }
+    }
+    doubted.then(|| {
+        Failure::Unknown(format!(
+            "`{name}` may keep the object that it is lent, or look at its reference count"
+        ))
+    })
 }
 
 /// Whether two steps put the exception away and back, as [`super::saved`] wants it.
@@ -312,7 +313,7 @@ fn keep_exception(save: &Step<'_>, restore: &Step<'_>) -> bool {
 }
 
 /// The statements of a function's own block.
-fn own_stmts(function: &Function) -> Vec<StmtId> {
+pub(super) fn own_stmts(function: &Function) -> Vec<StmtId> {
     match &function.tree.stmt(function.body).kind {
         StmtKind::Block(stmts) => stmts.clone(),
         _ => Vec::new(),
@@ -331,7 +332,7 @@ fn declared<'t>(function: &'t Function, stmts: &[StmtId]) -> Vec<&'t LocalDecl> 
 }
 
 /// The variable that `Py_XDECREF(v);` releases.
-fn released(tree: &Tree, stmt: StmtId) -> Option<LocalId> {
+pub(super) fn released(tree: &Tree, stmt: StmtId) -> Option<LocalId> {
     let StmtKind::Expr(expr) = tree.stmt(stmt).kind else {
         return None;
     };

@@ -133,7 +133,7 @@ pub(super) fn steps<'t>(
     steps
 }
 
-pub(super) fn words<'t>(
+pub(in crate::validate) fn words<'t>(
     item: &'t ProgramItem,
     files: &'t FileSet,
     range: TokenRange,

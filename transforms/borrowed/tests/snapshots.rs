@@ -129,6 +129,7 @@ fn an_argument_in_parentheses() {
     return 0;
 "#
     ), @r#"
+        4: review: `fast` has all items that are read from it, whose size is not asked for before
         @@
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
@@ -357,6 +358,8 @@ fail:
     return -1;
 "#
     ), @r#"
+        8: review: `fast` has all items that are read from it, whose size is not asked for before
+        9: review: `fast` has all items that are read from it, whose size is not asked for before
         @@
              PyObject *pair = NULL, *first = NULL, *second = NULL, *fast = NULL;
              while ((pair = PyIter_Next(key)) != NULL) {
@@ -425,6 +428,7 @@ fn through_pointer(body: &str) -> String {
 #[test]
 fn a_pointer_to_the_items() {
     insta::assert_snapshot!(through_pointer("    n = PyBytes_GET_SIZE(items[i]);"), @r#"
+        9: review: `fast` has all items that are read from it, whose size is not asked for before
         @@
          {
              PyObject *kept = NULL;
@@ -436,6 +440,7 @@ fn a_pointer_to_the_items() {
              long n = 0;
         "#);
     insta::assert_snapshot!(through_pointer("    while (i--) { Py_INCREF(*items); self->all[i] = *items++; }"), @r#"
+        9: review: `fast` has all items that are read from it, whose size is not asked for before
         @@
          {
              PyObject *kept = NULL;
@@ -483,6 +488,7 @@ fn a_pointer_that_is_used_while_code_runs() {
           10: borrowed here
           11: used here, when another thread may have freed it
           review: take a snapshot of a list: `PyList_AsTuple`
+          assumes that `fast` has all items that are read from it, whose size is not asked for before
           assumes that `PyObject_Size` does not change the list while its items are read: a copy does not show that
         @@
          static int f(PyObject *list, Py_ssize_t i)
@@ -496,10 +502,12 @@ fn a_pointer_that_is_used_while_code_runs() {
         "#);
 }
 
+const SIZED: &str = "i = PySequence_Fast_GET_SIZE(fast);";
+
 /// Whether a copy of the list is safe, with `own` in the file, where `step` comes between two reads.
 fn is_kept_by(own: &str, step: &str) -> bool {
     let read = format!("for (n = 0; n < i; n++) {{ PyBytes_GET_SIZE(items[n]); {step} }}");
-    let text = triaged_below(own, "", &read);
+    let text = triaged_below(own, SIZED, &read);
     assert!(text.contains("take a snapshot"), "{text}");
     !text.contains("review")
 }
@@ -592,5 +600,73 @@ fn reference_counts_that_a_helper_looks_at() {
 
 #[test]
 fn a_call_that_fails_for_what_others_have() {
-    insta::assert_snapshot!(through_pointer("    PyTuple_SetItem(items[i], 0, Py_NewRef(Py_None));"), @"9: the list may be changed while its items are read through a pointer: make a tuple of it before (`PySequence_Tuple`), and release that behind the last use");
+    insta::assert_snapshot!(through_pointer("    PyTuple_SetItem(items[i], 0, Py_NewRef(Py_None));"), @"9: the list may be changed while its items are read through a pointer: make a tuple of it before (`PySequence_Tuple`), ask that for its size, and release it behind the last use");
+}
+
+/// What becomes of a loop over the items of a copy, in a function with the statements `before` the copy
+/// and `size` behind it.
+fn bounded(before: &str, size: &str, read: &str) -> String {
+    testing::run_triaged(
+        &BORROWED_SEQUENCE_FAST_ITEM,
+        &format!(
+            "
+static long f(PyObject *list, Py_ssize_t n)
+{{
+    long sum = 0, *found = NULL;
+    PyObject *fast, **items;
+    Py_ssize_t i;
+    {before}
+    fast = PySequence_Fast(list, \"no sequence\");
+    if (fast == NULL)
+        return 0;
+    {size}
+    {read}
+    Py_DECREF(fast);
+    return sum;
+}}
+"
+        ),
+    )
+}
+
+/// Another thread may shrink the list between the call that asks for its size and the copy.
+#[test]
+fn a_copy_has_a_size_of_its_own() {
+    const POINTER: &str = "items = PySequence_Fast_ITEMS(fast);\n    while (n-- > 0) sum += PyBytes_GET_SIZE(*items++);";
+    const MACRO: &str =
+        "for (i = 0; i < n; i++) sum += PyBytes_GET_SIZE(PySequence_Fast_GET_ITEM(fast, i));";
+    const OWN: &str = "n = PySequence_Fast_GET_SIZE(fast);";
+    const WORDS: [(&str, &str); 5] = [
+        ("safe: take a snapshot", "safe"),
+        ("safe: own the reference", "owned"),
+        ("`fast` has all items that are read from it", "unseen"),
+        ("review: take a snapshot", "review"),
+        ("by hand: ", "by hand"),
+    ];
+    const TESTED: &str = "n = PySequence_Size(list); if (n < 0) return 0;";
+    const SOMETIMES: &str = "if (sum) n = PySequence_Fast_GET_SIZE(fast);";
+    let is = |before: &str, size: &str, read: &str| {
+        let result = bounded(before, size, read);
+        let found = WORDS.iter().find(|(words, _)| result.contains(words));
+        found.map_or_else(|| panic!("{result}"), |(_, word)| *word)
+    };
+    let room = "n = PySequence_Size(list); found = malloc(n * sizeof(*found));";
+    let compared = "if (PyObject_Length(list) != 3) return 0;";
+    let empty = "if (PySequence_Size(list) == 0) return 0;";
+    for read in [POINTER, MACRO] {
+        // The caller may have asked.
+        assert_eq!(is("", "", read), "unseen");
+        assert_eq!(is("n = PySequence_Size(list);", "", read), "by hand");
+        assert_eq!(is(TESTED, SOMETIMES, read), "by hand");
+        for before in ["", TESTED, empty] {
+            assert_eq!(is(before, OWN, read), "safe", "{before}");
+        }
+    }
+    assert_eq!(is("", SOMETIMES, MACRO), "unseen");
+    // Other code goes by the size that the list had.
+    for before in [room, compared] {
+        assert_eq!(is(before, OWN, POINTER), "by hand", "{before}");
+        // The loop ends where the list does.
+        assert_eq!(is(before, OWN, MACRO), "owned", "{before}");
+    }
 }

@@ -12,7 +12,7 @@ use super::operand::Operand;
 use super::owner::{is_let_go, needs_reference};
 use super::scope::{Scope, is_address_of};
 use super::site::Site;
-use super::values::{KEY, Set, Uses, VALUE};
+use super::values::{KEY, Set, Uses, VALUE, WAYS, Way};
 
 /// Assumes what is not known of key and value; no reference of the loop holds those in `unheld`.
 pub(super) fn assume_values(
@@ -27,28 +27,50 @@ pub(super) fn assume_values(
             continue;
         };
         let name = scope.name(local);
-        if uses.released & set != 0 && is_only_lent(scope, local) {
+        if uses.released & set != 0 {
+            let line = uses.line_of(scope, set, Way::Behind);
+            fix.assume(match is_only_lent(scope, local) {
+                true => format!(
+                    "`{name}` is not released after the section{line}: only `PyDict_Next` gives it \
+                     a value, which it lends"
+                ),
+                false => format!(
+                    "`{name}` is a reference of the function's own where it is released after the \
+                     section{line}, and not what `PyDict_Next` lent"
+                ),
+            });
+        }
+        for way in WAYS.into_iter().filter(|&way| uses.has(set, way)) {
+            let line = uses.line_of(scope, set, way);
+            if way != Way::Behind || uses.released & set == 0 {
+                fix.assume(outlives(name, way, &line));
+            }
+        }
+        if unheld & set != 0 {
             fix.assume(format!(
-                "`{name}` is not released after the section{}: only `PyDict_Next` gives it a \
-                 value, which it lends",
-                uses.line_of(scope, set)
-            ));
-        } else if uses.released & set != 0 {
-            fix.assume(format!(
-                "`{name}` is a reference of the function's own where it is released after the \
-                 section{}, and not what `PyDict_Next` lent",
-                uses.line_of(scope, set)
-            ));
-        } else if uses.outlives & set != 0 {
-            fix.assume(format!(
-                "something keeps `{name}` alive where it is used after the section{}",
-                uses.line_of(scope, set)
-            ));
-        } else if unheld & set != 0 {
-            fix.assume(format!(
-                "`{name}` stays in its dict while calls in the loop run Python code"
+                "something keeps `{name}` alive inside the loop while calls there run Python code"
             ));
         }
+    }
+}
+
+/// What must be true where the key or value `name` outlives its turn.
+fn outlives(name: &str, way: Way, line: &str) -> String {
+    match way {
+        Way::Behind => {
+            format!("something keeps `{name}` alive where it is used after the section{line}")
+        }
+        Way::Later => {
+            format!("something keeps `{name}` alive inside the loop for a later turn{line}")
+        }
+        Way::Stored => format!(
+            "something keeps `{name}` alive as long as others use what is stored inside the \
+             loop{line}"
+        ),
+        Way::Given => format!(
+            "`{name}` is a reference of the function's own where it is given away inside the \
+             loop{line}, and not what `PyDict_Next` lent"
+        ),
     }
 }
 

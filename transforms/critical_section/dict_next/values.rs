@@ -41,26 +41,43 @@ pub(super) struct Uses {
     pub(super) outlives: Set,
     /// Released there, though `PyDict_Next` only lends it.
     pub(super) released: Set,
-    /// A place where the key, and one where the value is.
-    places: [Option<Source>; 2],
+    /// Where the key outlives its turn, and where the value does, by [`Way`].
+    places: [[Option<Source>; WAYS.len()]; 2],
 }
 
+/// How the key or the value of a turn outlives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// It is used behind the section.
+    Behind,
+    /// A later turn uses it.
+    Later,
+    /// It is stored where others may use it.
+    Stored,
+    /// A reference to it is given away, and the function has none: `Py_BuildValue("N", value)`.
+    Given,
+}
+
+pub(super) const WAYS: [Way; 4] = [Way::Behind, Way::Later, Way::Stored, Way::Given];
+
 impl Uses {
-    fn outlive(&mut self, set: Set, source: Source) {
+    fn outlive(&mut self, set: Set, way: Way, source: Source) {
         self.outlives |= set & (KEY | VALUE);
-        for (place, of) in self.places.iter_mut().zip([KEY, VALUE]) {
+        for (places, of) in self.places.iter_mut().zip([KEY, VALUE]) {
             if set & of != 0 {
-                place.get_or_insert(source);
+                places[way as usize].get_or_insert(source);
             }
         }
     }
 
-    /// ` (line 12)`: where the key or the value outlives the section; nothing if a macro makes that
-    /// use.
-    pub(super) fn line_of(&self, scope: &Scope<'_>, set: Set) -> String {
-        let [key, value] = self.places;
-        let place = if set == KEY { key } else { value };
-        let line = place.and_then(|source| {
+    /// Whether the key or the value outlives its turn in this way.
+    pub(super) fn has(&self, set: Set, way: Way) -> bool {
+        self.place(set, way).is_some()
+    }
+
+    /// ` (line 12)`: where the key or the value outlives its turn; nothing if a macro makes that use.
+    pub(super) fn line_of(&self, scope: &Scope<'_>, set: Set, way: Way) -> String {
+        let line = self.place(set, way).and_then(|source| {
             let (file, span) = match source {
                 Source::Expr(expr) => scope.cx.span(scope.item, expr)?,
                 Source::Stmt(stmt) => scope.span(stmt)?,
@@ -68,6 +85,12 @@ impl Uses {
             Some(scope.cx.file(file).position(span.start()).line.0)
         });
         line.map_or_else(String::new, |line| format!(" (line {line})"))
+    }
+
+    fn place(&self, set: Set, way: Way) -> Option<Source> {
+        let [key, value] = self.places;
+        let places = if set == KEY { key } else { value };
+        places[way as usize]
     }
 }
 
@@ -103,7 +126,7 @@ fn follow(scope: &Scope<'_>, site: &Site, life: TokenRange, keeps_old: bool) -> 
             suspended: KEY | VALUE,
             outlives: KEY | VALUE,
             released: 0,
-            places: [None, None],
+            ..Uses::default()
         };
     };
     let mut uses = Uses::default();
@@ -114,7 +137,7 @@ fn follow(scope: &Scope<'_>, site: &Site, life: TokenRange, keeps_old: bool) -> 
         }
         if let Terminator::Return(Some(value), stmt) = &body.terminator {
             let set = flow::held(&scope.function.ret, state.of(value));
-            uses.outlive(state.borrowed(set), Source::Stmt(*stmt));
+            uses.outlive(state.borrowed(set), Way::Behind, Source::Stmt(*stmt));
         }
     }
     uses

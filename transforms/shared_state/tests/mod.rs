@@ -1,6 +1,7 @@
 //! Static variables in, findings out.
 
 mod at_init;
+mod objects;
 mod publish;
 
 use super::lazy_cache::LAZY_STATIC_CACHE;
@@ -931,62 +932,4 @@ static PyObject *f(PyObject *self, PyObject *unused)
           9: `f` writes it here
           by hand: leave `static` out where no value has to last from one call to the next, or hold a `PyMutex` around each call of the function
         ");
-}
-
-#[test]
-fn bodies_that_let_the_lock_go_where_they_use_a_field_are_left() {
-    let told = |body: &str| {
-        // The name that an earlier run gives a stand-in.
-        let text = format!(
-            "#define PyDict_GetItemRef own_compat_PyDict_GetItemRef\n\
-             static PyObject *\nbump(Counter *self, PyObject *arg)\n{{\n    {body}\n}}\n\
-             static PyObject *\nset(Counter *self, PyObject *arg)\n{{\n    self->count = 0;\n    \
-             Py_XSETREF(self->item, Py_NewRef(arg));\n    Py_RETURN_NONE;\n}}\n"
-        );
-        let tables = "static PyMethodDef counter_methods[] = {{\"bump\", (PyCFunction)bump, METH_O}, \
-                      {\"set\", (PyCFunction)set, METH_O}, {NULL}};\n";
-        let told = object(&text, tables);
-        let by_hand = told
-            .lines()
-            .find(|line| line.contains("gets its lock by hand"));
-        let is_split = told.contains("+bump_lock_held(");
-        assert_eq!(is_split, by_hand.is_none(), "{told}");
-        assert!(told.contains("+set_lock_held("), "{told}");
-        by_hand.unwrap_or("split").trim().to_owned()
-    };
-    let bodies = [
-        "Py_BEGIN_ALLOW_THREADS\n    wait_for(self->count++);\n    Py_END_ALLOW_THREADS\n    Py_RETURN_NONE;",
-        "self->count++;\n    return PyObject_CallOneArg(self->item, arg);",
-        "PyObject *v;\n    self->count++;\n    PyDict_GetItemRef(self->item, arg, &v);\n    return v;",
-        "self->count += ((Counter *)arg)->count;\n    Py_RETURN_NONE;",
-        "self->count++;\n    Py_CLEAR(self->item);\n    return PyObject_Str(arg);",
-    ];
-    insta::assert_snapshot!(bodies.map(told).join("\n"), @r"
-    assumes that `bump` gets its lock by hand: its body detaches the thread, which lets the lock go there: read the fields in a section, keep what they hold by a strong reference, and leave the section before
-    assumes that `bump` gets its lock by hand: `PyObject_CallOneArg` runs Python code on `item`, which lets the lock go there: read the field in a section, take a strong reference, leave the section, and then use it; replace it by an exchange in a section
-    assumes that `bump` gets its lock by hand: `PyDict_GetItemRef` runs Python code on `item`, which lets the lock go there: read the field in a section, take a strong reference, leave the section, and then use it; replace it by an exchange in a section
-    assumes that `bump` gets its lock by hand: it uses fields of two objects: `Py_BEGIN_CRITICAL_SECTION2` holds both
-    split
-    ");
-}
-
-#[test]
-fn who_else_uses_the_fields_is_named() {
-    let told = object(
-        "\
-static PyObject *bump(Counter *self, PyObject *arg)
-{
-    self->count++;
-    Py_RETURN_NONE;
-}
-static PyObject *total(PyObject *module, PyObject *arg)
-{
-    return PyLong_FromLong(((Counter *)arg)->count);
-}
-static PyMethodDef functions[] = {{\"total\", total, METH_O}, {NULL}};
-",
-        "static PyMethodDef counter_methods[] = {{\"bump\", (PyCFunction)bump, METH_O}, {NULL}};\n",
-    );
-    let assumed = told.lines().find(|line| line.contains("assumes"));
-    insta::assert_snapshot!(assumed.unwrap_or(&told).trim(), @"assumes that `total` uses these fields too, without the lock of the object");
 }

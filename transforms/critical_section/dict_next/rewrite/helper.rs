@@ -45,13 +45,13 @@ impl Section<'_> {
         {
             return None;
         }
-        let split = Split::new(scope.cx, scope.item).ok()?;
+        let split = Split::new(scope.cx, scope.item, vec![locked]).ok()?;
         let mut fix = Fix::safe(format!(
             "hold `{}` in a critical section while `{}` runs",
             scope.name(dict),
             split.body_name
         ));
-        fix.edits = split.edits(locked, &[]);
+        fix.edits = split.edits(&[]);
         fix.edits.extend(self.held(rewrite, exits)?);
         fix.needs.push(Need::Compat {
             file,

@@ -437,6 +437,7 @@ fn other_keys_that_the_loop_sets_would_not_show_in_a_copy() {
           9: `PyObject_CallOneArg` can run Python code, which may change it as well
           review: hold `d` in a critical section while it is iterated over
           assumes that something keeps `value` alive where it is used after the section (line 16)
+          assumes that something keeps `value` alive inside the loop while calls there run Python code
         @@
              Py_ssize_t pos = 0, i = 0, n;
              PyObject *key, *value;
@@ -485,6 +486,7 @@ fn what_is_stored_without_a_reference_outlives_a_copy() {
           9: `PyObject_CallOneArg` can run Python code, which may change it as well
           review: hold `d` in a critical section while it is iterated over
           assumes that something keeps `value` alive where it is used after the section (line 14)
+          assumes that something keeps `value` alive inside the loop while calls there run Python code
         @@
              Py_ssize_t pos = 0, i = 0, n;
              PyObject *key, *value;
@@ -645,8 +647,9 @@ fn counts_of_references_are_those_without_a_copy() {
           8: `d`, which the caller passes in: another thread can change it between two calls
           9: `PyObject_CallOneArg` can run Python code, which may change it as well
           review: hold `d` in a critical section while it is iterated over
-          assumes that `key` stays in its dict while calls in the loop run Python code
+          assumes that something keeps `key` alive inside the loop while calls there run Python code
           assumes that something keeps `value` alive where it is used after the section (line 14)
+          assumes that something keeps `value` alive inside the loop while calls there run Python code
         @@
              Py_ssize_t pos = 0, i = 0, n;
              PyObject *key, *value;

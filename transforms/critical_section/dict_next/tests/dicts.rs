@@ -1063,7 +1063,8 @@ drain(PyObject *inv)
         9: `inv` is iterated over without holding its lock
           9: `inv`, which the caller passes in: another thread can change it between two calls
           review: hold `inv` in a critical section while it is iterated over
-          assumes that something keeps `key` alive where it is used after the section (line 10)
+          assumes that something keeps `key` alive where it is used after the section (line 11)
+          assumes that something keeps `key` alive inside the loop for a later turn (line 10)
           assumes that no other thread adds to `inv` between the loop and `PyDict_Clear`, which drops what the loop has not seen
         @@
              PyObject *key;
@@ -1110,7 +1111,8 @@ drain(Jar *self)
         10: `self->inv` is iterated over without holding its lock
           10: `self->inv`, a field that other threads can reach: another thread can change it between two calls
           review: hold `self->inv` in a critical section while it is iterated over
-          assumes that something keeps `key` alive where it is used after the section (line 11)
+          assumes that something keeps `key` alive where it is used after the section (line 13)
+          assumes that something keeps `key` alive inside the loop for a later turn (line 11)
           assumes that no other thread adds to `self->inv` between the loop and `PyDict_Clear`, which drops what the loop has not seen
         @@
              PyObject *key;
@@ -1159,7 +1161,8 @@ total(int mode)
         18: `dict` is iterated over without holding its lock
           18: `first`, a variable that all threads share: another thread can change it between two calls
           review: hold `dict` in a critical section while it is iterated over
-          assumes that something keeps `key` alive where it is used after the section (line 21)
+          assumes that something keeps `key` alive where it is used after the section (line 23)
+          assumes that something keeps `key` alive inside the loop for a later turn (line 21)
         @@
              long sum = 0;
              PyObject *dict = mode ? first : second;
@@ -1214,7 +1217,8 @@ total(void)
         18: `dict` is iterated over without holding its lock
           18: `first`, a variable that all threads share: another thread can change it between two calls
           review: hold `dict` in a critical section while it is iterated over
-          assumes that something keeps `key` alive where it is used after the section (line 19)
+          assumes that something keeps `key` alive where it is used after the section (line 21)
+          assumes that something keeps `key` alive inside the loop for a later turn (line 19)
         @@
              PyObject *dict = first;
              Py_INCREF(dict);

@@ -21,7 +21,7 @@ f(PyObject *d, PyObject *key)
       9: `d`, which the caller passes in: another thread can change it between two calls
       8: `visit` can run Python code, which may change it as well
       review: hold `d` in a critical section while it is iterated over
-      assumes that `key` stays in its dict while calls in the loop run Python code
+      assumes that something keeps `key` alive inside the loop while calls there run Python code
       assumes that `d` is not NULL here
     @@
          Py_ssize_t pos = 0;

@@ -29,14 +29,14 @@ add_all(PyObject *list, PyObject *d)
       9: `d`, which the caller passes in: another thread can change it between two calls
       12: `PyList_Append` can run Python code, which may change it as well
       review: hold `d` in a critical section while it is iterated over
-      assumes that `k2` stays in its dict while calls in the loop run Python code
-      assumes that `v2` stays in its dict while calls in the loop run Python code
+      assumes that something keeps `k2` alive inside the loop while calls there run Python code
+      assumes that something keeps `v2` alive inside the loop while calls there run Python code
     11: `d` is iterated over without holding its lock
       11: `d`, which the caller passes in: another thread can change it between two calls
       12: `PyList_Append` can run Python code, which may change it as well
       review: hold `d` in a critical section while it is iterated over
-      assumes that `k2` stays in its dict while calls in the loop run Python code
-      assumes that `v2` stays in its dict while calls in the loop run Python code
+      assumes that something keeps `k2` alive inside the loop while calls there run Python code
+      assumes that something keeps `v2` alive inside the loop while calls there run Python code
     @@
          Py_ssize_t p = 0, q;
          long n = 0;

@@ -373,7 +373,7 @@ fill(PyObject *d, PyObject **out)
     7: `d` is iterated over without holding its lock
       7: `d`, which the caller passes in: another thread can change it between two calls
       review: hold `d` in a critical section while it is iterated over
-      assumes that something keeps `value` alive where it is used after the section (line 8)
+      assumes that something keeps `value` alive as long as others use what is stored inside the loop (line 8)
     @@
          PyObject *value;
          Py_ssize_t pos = 0;
@@ -508,7 +508,8 @@ fill(List *list, PyObject *d)
           13: `d`, which the caller passes in: another thread can change it between two calls
           14: `append` can run Python code, which may change it as well
           review: hold `d` in a critical section while it is iterated over
-          assumes that something keeps `value` alive where it is used after the section (line 14)
+          assumes that something keeps `value` alive as long as others use what is stored inside the loop (line 14)
+          assumes that something keeps `value` alive inside the loop while calls there run Python code
         @@
              PyObject *value;
              Py_ssize_t pos = 0;
@@ -810,4 +811,55 @@ fn what_is_given_to_a_container_is_held_where_the_container_dies() {
         assert!(found.contains("safe: hold"), "{other}: {found}");
         assert_eq!(patch(&found), patch(&by_format), "{other}");
     }
+}
+
+/// `"N"` takes a reference over. Where the loop has none, it can hold none: what it gives away is used
+/// inside the loop, by Python code that may remove it from the dict.
+#[test]
+fn what_is_given_away_without_a_reference_is_told_of_inside_the_loop() {
+    let calls = |taken: &str| {
+        diff(&format!(
+            r#"
+static PyObject *
+call_each(PyObject *d, PyObject *callback)
+{{
+    PyObject *key, *value, *pair, *answer;
+    Py_ssize_t pos = 0;
+
+    while (PyDict_Next(d, &pos, &key, &value)) {{
+        {taken}pair = Py_BuildValue("NO", value, key);
+        if (pair == NULL)
+            return NULL;
+        answer = PyObject_CallObject(callback, pair);
+        Py_DECREF(pair);
+        if (answer == NULL)
+            return NULL;
+        Py_DECREF(answer);
+        if (PyObject_IsTrue(value) < 0)
+            return NULL;
+    }}
+    Py_RETURN_NONE;
+}}
+"#
+        ))
+    };
+    let told = |diff: &str| {
+        let lines = diff.lines().take_while(|line| *line != "@@").skip(3);
+        lines.map(str::trim).collect::<Vec<_>>().join("\n")
+    };
+    let lent = calls("");
+    insta::assert_snapshot!(told(&lent), @"
+    review: hold `d` in a critical section while it is iterated over
+    assumes that `value` is a reference of the function's own where it is given away inside the loop (line 9), and not what `PyDict_Next` lent
+    assumes that something keeps `value` alive inside the loop while calls there run Python code
+    ");
+    assert!(!lent.contains("Py_INCREF(value);"), "{lent}");
+
+    let owned = calls("Py_INCREF(value);\n        ");
+    insta::assert_snapshot!(told(&owned), @"safe: hold `d` in a critical section while it is iterated over");
+    assert_eq!(
+        owned.matches("+        Py_INCREF(value);").count(),
+        1,
+        "{owned}"
+    );
 }

@@ -2,7 +2,7 @@
 
 use super::flow::Flow;
 use super::state::{State, part};
-use super::{KEY, MAYBE, OWNED, PART, Set, Uses, VALUE, suspends};
+use super::{KEY, MAYBE, OWNED, PART, Set, Uses, VALUE, Way, suspends};
 use crate::ast::{ExprKind, LocalId};
 use crate::calls::{self, Count};
 use crate::capi::{self, Counts, Stored};
@@ -42,12 +42,16 @@ impl Flow<'_> {
             // `static void append(List *list, PyObject *v) { list->items[list->size++] = v; }`
             // What the code has no reference to, it does not give away where it may or may not.
             let is_lost = count.may_lose() && count != Count::Unknown && !is_part;
-            if is_lost || own.keeps(name, at).is_some() {
-                uses.outlive(given, source);
+            if own.keeps(name, at).is_some() {
+                self.outlive(uses, given, (Way::Stored, source));
+            } else if is_lost {
+                self.outlive(uses, given, (Way::Given, source));
             }
         }
         if suspends(self.scope, callee, args) {
-            uses.suspended |= set;
+            if self.scope.is_inside(source, self.life) {
+                uses.suspended |= set;
+            }
             state.was_suspended = true;
         }
         for (at, arg) in args.iter().enumerate() {
@@ -61,10 +65,10 @@ impl Flow<'_> {
             match arg {
                 Operand::AddressOf(place) => match place.as_local() {
                     Some(local) => state.set_local(local, stored),
-                    None => uses.outlive(state.borrowed(stored), source),
+                    None => self.outlive(uses, state.borrowed(stored), (Way::Stored, source)),
                 },
                 Operand::Null => {}
-                _ => uses.outlive(state.borrowed(stored), source),
+                _ => self.outlive(uses, state.borrowed(stored), (Way::Stored, source)),
             }
         }
         state.set_temp(dst, self.given(state, name, args));

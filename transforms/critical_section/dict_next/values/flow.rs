@@ -9,7 +9,7 @@ use crate::dataflow::{Analysis, Direction, NodeId};
 use crate::ownership::track::is_plain_pointer;
 
 use super::state::{State, either, part};
-use super::{KEY, MAYBE, OLD, OWNED, PART, Set, Uses, VALUE};
+use super::{KEY, MAYBE, OLD, OWNED, PART, Set, Uses, VALUE, Way};
 use crate::transforms::critical_section::dict_next::scope::Scope;
 use crate::transforms::critical_section::dict_next::site::Site;
 
@@ -197,7 +197,7 @@ impl Flow<'_> {
                 );
             }
             // `self->last = value;`
-            _ => uses.outlive(state.borrowed(set), source),
+            _ => self.outlive(uses, state.borrowed(set), (Way::Stored, source)),
         }
     }
 
@@ -205,10 +205,16 @@ impl Flow<'_> {
         let values = state.borrowed(set) & (KEY | VALUE);
         let is_old = set & OLD != 0 && !self.keeps_old;
         if is_old || !self.scope.is_inside(source, self.life) {
-            uses.outlive(values, source);
+            self.outlive(uses, values, (Way::Later, source));
         } else if state.was_suspended {
             uses.suspended |= values;
         }
+    }
+
+    /// Notes that what is `set` outlives its turn, in this way if that happens in the loop.
+    pub(super) fn outlive(&self, uses: &mut Uses, set: Set, (way, source): (Way, Source)) {
+        let is_inside = self.scope.is_inside(source, self.life);
+        uses.outlive(set, if is_inside { way } else { Way::Behind }, source);
     }
 }
 
