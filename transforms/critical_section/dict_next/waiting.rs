@@ -205,38 +205,26 @@ fn reached<'s>(
     })
 }
 
-/// Functions that call a slot of their first argument, which takes the lock of a list or dict. What is
-/// turned into text is neither, as a rule.
-const BY_TYPE: [&str; 7] = [
-    "PyMapping_GetItemString",
-    "PyMapping_Items",
-    "PyMapping_Keys",
-    "PyMapping_Values",
-    "PyObject_DelItem",
-    "PyObject_GetItem",
-    "PyObject_SetItem",
-];
-
 /// Whether a call takes the lock of an object that other threads know.
 fn locks_object(scope: &Scope<'_>, (item, expr, name): Call<'_>) -> bool {
     let Some(name) = name else {
         return gets_object(scope, item, expr, true);
     };
-    let locked = match name {
-        "PyDict_Next" => Some(0),
-        // A list or dict is as good as any other object here.
-        _ if name.starts_with("PySequence_") || BY_TYPE.contains(&name) => Some(0),
-        _ => match capi::effects(name) {
-            Some(effects) => effects.locks,
-            None => {
-                let is_seen = capi::is_libc(name) || scope.cx.definitions(name).next().is_some();
-                return !is_seen && gets_object(scope, item, expr, false);
-            }
-        },
-    };
     let site = CallSite { item, expr };
     let is_shared = |arg| matches!(scope.cx.provenance(site, arg), Verdict::Shared(_));
-    locked.is_some_and(|arg| is_shared(usize::from(arg)))
+    match capi::effects(name) {
+        _ if name == "PyDict_Next" => is_shared(0),
+        // What runs code of the type of an object takes the lock of a list or dict.
+        Some(effects) if effects.runs_python && effects.counts.is_none() => {
+            let args = scope.cx.call(site).1.len();
+            (0..args).any(is_shared)
+        }
+        Some(effects) => effects.locks.is_some_and(|arg| is_shared(usize::from(arg))),
+        None => {
+            let is_seen = capi::is_libc(name) || scope.cx.definitions(name).next().is_some();
+            !is_seen && gets_object(scope, item, expr, false)
+        }
+    }
 }
 
 /// Whether a call of what is not seen gets an object, or `or_pointer` to what may hold one.

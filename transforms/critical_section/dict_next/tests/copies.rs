@@ -534,50 +534,46 @@ fn what_is_counted_behind_its_store_is_owned() {
             return -1;
     }
     return 0;";
-    insta::assert_snapshot!(copied(body), @"
-        13: `d` is iterated over without holding its lock
-          13: `d`, which the caller passes in: another thread can change it between two calls
-          16: `PyObject_CallOneArg` can run Python code, which may change it as well
-          safe: hold `d` in a critical section while it is iterated over
-        @@
-             Py_ssize_t pos = 0, i = 0, n;
-             PyObject *key, *value;
-        +    int failed = 0;
-         
-        +    Py_BEGIN_CRITICAL_SECTION(d);
-             n = PyDict_GET_SIZE(d);
-        -    if (PyObject_CallOneArg(hook, d) == NULL)
-        -        return -1;
-        -    if (grow(names, n) < 0)
-        -        return -1;
-        +    if (PyObject_CallOneArg(hook, d) == NULL) {
-        +        failed = 1;
-        +        goto end_section;
-        +    }
-        +    if (grow(names, n) < 0) {
-        +        failed = 1;
-        +        goto end_section;
-        +    }
-             while (PyDict_Next(d, &pos, &key, &value)) {
-        +        Py_INCREF(key);
-                 names[i++] = value;
-                 Py_INCREF(value);
-        -        if (PyObject_CallOneArg(hook, key) == NULL)
-        -            return -1;
-        +        if (PyObject_CallOneArg(hook, key) == NULL) {
-        +            Py_DECREF(key);
-        +            failed = 1;
-        +            break;
-        +        }
-        +        Py_DECREF(key);
-             }
-        +end_section: ;
-        +    Py_END_CRITICAL_SECTION();
-        +    if (failed)
-        +        return -1;
-             return 0;
+    insta::assert_snapshot!(copied(body), @r#"
+    13: `d` is iterated over without holding its lock
+      13: `d`, which the caller passes in: another thread can change it between two calls
+      16: `PyObject_CallOneArg` can run Python code, which may change it as well
+      review: iterate over a copy of `d`
+      assumes that `PyObject_CallOneArg` changes nothing in `d` before the last read: a copy does not show that
+      assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
+    @@
+         Py_ssize_t pos = 0, i = 0, n;
+         PyObject *key, *value;
+    +    PyObject *d_copy = PyDict_Copy(d);
+     
+    -    n = PyDict_GET_SIZE(d);
+    -    if (PyObject_CallOneArg(hook, d) == NULL)
+    +    if (d_copy == NULL)
+    +        return -1;
+    +    n = PyDict_GET_SIZE(d_copy);
+    +    if (PyObject_CallOneArg(hook, d) == NULL) {
+    +        Py_DECREF(d_copy);
+             return -1;
+    -    if (grow(names, n) < 0)
+    +    }
+    +    if (grow(names, n) < 0) {
+    +        Py_DECREF(d_copy);
+             return -1;
+    -    while (PyDict_Next(d, &pos, &key, &value)) {
+    +    }
+    +    while (PyDict_Next(d_copy, &pos, &key, &value)) {
+             names[i++] = value;
+             Py_INCREF(value);
+    -        if (PyObject_CallOneArg(hook, key) == NULL)
+    +        if (PyObject_CallOneArg(hook, key) == NULL) {
+    +            Py_DECREF(d_copy);
+                 return -1;
+    +        }
          }
-        ");
+    +    Py_DECREF(d_copy);
+         return 0;
+     }
+    "#);
 }
 
 #[test]

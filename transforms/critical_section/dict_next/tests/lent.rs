@@ -105,13 +105,13 @@ sum_of_held(PyObject *list, PyObject *d)
     return n;
 }
 "#;
-    insta::assert_snapshot!(diff(text), @r##"
+    insta::assert_snapshot!(diff(text), @r#"
     10: `d` is iterated over without holding its lock
       10: `d`, which the caller passes in: another thread can change it between two calls
       by hand: calls in the critical section around it that run Python code or wait for a lock suspend it, and then nothing keeps `k` and `v` alive: take references at the top of the loop, and release them on each way out of its body
     26: `d` is iterated over without holding its lock
-      safe as it is: the critical section around it holds `d`
-    "##);
+      safe as it is: the critical section that begins on line 25 locks the container as long as the value is in use
+    "#);
 }
 
 #[test]

@@ -169,8 +169,11 @@ fn what_works_for_each_type_waits_for_the_lock_of_a_list() {
     };
     assert!(waits("use(PySequence_Tuple(other))"));
     assert!(waits("PyObject_SetItem(other, key, key)"));
-    assert!(!waits("use(PyObject_Str(other))"));
-    assert!(!waits("PyLong_AsLong(key)"));
+    assert!(waits("use(PyObject_Str(other))"));
+    // `str()` of a list in the dict takes the lock of that.
+    assert!(waits("use(PyObject_Str(key))"));
+    assert!(waits("use(PyUnicode_FromFormat(\"%S\", key))"));
+    assert!(!waits("PyUnicode_Check(key)"));
 }
 
 #[test]
