@@ -18,7 +18,7 @@ impl Layout<'_> {
         let indentation = self.block_indentation(statement.start());
         let mut text = Vec::new();
         for line in lines {
-            text.extend([ending, &indentation, line.as_bytes()].concat());
+            text.extend([ending, &self.step().line(&indentation, line)].concat());
         }
         text.extend([ending, &indentation].concat());
         let gap = ByteSpan::new(self.blanks_before(statement.start()).0, statement.start().0);

@@ -37,8 +37,29 @@ impl IndentStep {
             return [indentation, &vec![b' '; self.columns]].concat();
         }
         let columns = width(indentation) + self.columns;
-        [vec![b'\t'; columns / TAB], vec![b' '; columns % TAB]].concat()
+        in_tabs(columns)
     }
+
+    /// A line with its indentation, and the blanks with which it begins itself.
+    pub(super) fn line(self, indentation: &[u8], line: &str) -> Vec<u8> {
+        let text = line.trim_start_matches(' ');
+        let inner = line.len() - text.len();
+        let in_blanks = indentation.len() >= TAB && !indentation.contains(&b'\t');
+        if inner == 0 || !self.tabs || in_blanks {
+            return [indentation, line.as_bytes()].concat();
+        }
+        [in_tabs(width(indentation) + inner), text.into()].concat()
+    }
+
+    /// The columns of one level.
+    #[must_use]
+    pub fn columns(self) -> usize {
+        self.columns
+    }
+}
+
+fn in_tabs(columns: usize) -> Vec<u8> {
+    [vec![b'\t'; columns / TAB], vec![b' '; columns % TAB]].concat()
 }
 
 /// The part of a control statement that stands before a body without braces.

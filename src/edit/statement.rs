@@ -130,7 +130,7 @@ impl Layout<'_> {
         let ending = self.line_ending(offset).as_bytes();
         let lines = lines
             .iter()
-            .map(|line| [ending, indentation, line.as_bytes()].concat());
+            .map(|line| [ending, &self.step().line(indentation, line)].concat());
         self.insertion(offset, lines.collect::<Vec<_>>().concat())
     }
 
@@ -169,7 +169,7 @@ impl Layout<'_> {
         let indentation = self.indentation(statement.start());
         let text = lines
             .iter()
-            .flat_map(|line| [indentation, line.as_bytes(), ending.as_bytes()]);
+            .flat_map(|line| [self.step().line(indentation, line), ending.into()]);
         self.insertion(
             self.line_start(statement.start()),
             text.collect::<Vec<_>>().concat(),
@@ -306,9 +306,10 @@ impl Layout<'_> {
         };
         let mut text = Vec::new();
         for (indentation, line) in lines {
+            let line = &*self.step().line(indentation, line);
             let parts = match next {
-                Some(_) => [indentation, line.as_bytes(), ending],
-                None => [ending, indentation, line.as_bytes()],
+                Some(_) => [line, ending],
+                None => [ending, line],
             };
             text.extend(parts.concat());
         }

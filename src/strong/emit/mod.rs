@@ -296,12 +296,15 @@ impl Draft<'_, '_> {
         self.scene.unused_name(stem, &mut self.taken)
     }
 
-    /// The blanks that one more level of nesting adds.
+    /// The blanks that one more level of nesting adds; what they make a tab with is up to the edit.
     pub(in crate::strong) fn step(&self, stmt: ByteSpan) -> String {
         let outer = self.scene.layout.indentation(stmt.start());
-        let inner = self.scene.layout.step().deeper(outer);
-        let more = inner.strip_prefix(outer).unwrap_or(b"    ");
-        String::from_utf8_lossy(more).into_owned()
+        let step = self.scene.layout.step();
+        let inner = step.deeper(outer);
+        match inner.strip_prefix(outer) {
+            Some(more) => String::from_utf8_lossy(more).into_owned(),
+            None => " ".repeat(step.columns()),
+        }
     }
 
     /// The head of a block in the style of the function, and the lines of the block.

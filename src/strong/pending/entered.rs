@@ -16,7 +16,7 @@ use crate::capi::{OldErrors, REPLACEMENTS};
 use crate::cfg::Cfg;
 use crate::program::CallSite;
 use crate::roles::Role;
-use crate::rule::{ErrorReturn, Exceptions, PackageCx};
+use crate::rule::{ErrorReturn, Exceptions, Mention, PackageCx};
 use crate::strong::scene::{Scene, graph};
 
 /// How many functions an exception is followed through.
@@ -51,6 +51,7 @@ fn entered(
         .filter(|name| meets_exception(cx, name))
         .cloned()
         .collect();
+    found.extend(entered_by_pointer(cx, names, returns));
     // Whether it was entered when it was looked at: it takes another look once it is.
     let mut looked_at = vec![None; functions.len()];
     loop {
@@ -66,6 +67,64 @@ fn entered(
             return found;
         }
     }
+}
+
+/// Those of `names` whose address is taken, and that a call by a pointer may mean which is made where a
+/// test has shown an exception: one with as many arguments.
+///
+/// ```c
+/// static const struct ops OPS = {warn};
+/// …
+/// if (number == NULL)
+///     OPS.fail(dict, "b");
+/// ```
+fn entered_by_pointer(
+    cx: &PackageCx<'_>,
+    names: &BTreeSet<Box<str>>,
+    returns: &BTreeMap<Box<str>, ErrorReturn>,
+) -> BTreeSet<Box<str>> {
+    let is_given = |name: &&Box<str>| {
+        let is_address = matches!(cx.mention(name), Some(Mention::Address(_)));
+        is_address && !has_role(cx, name, |_| true)
+    };
+    let given: Vec<(&Box<str>, usize)> = names
+        .iter()
+        .filter(is_given)
+        .flat_map(|name| {
+            cx.definitions(name)
+                .map(move |(_, it)| (name, it.params.len()))
+        })
+        .collect();
+    if given.is_empty() {
+        return BTreeSet::new();
+    }
+    let called = |function: &Function| {
+        let tree = &function.tree;
+        let calls: Vec<(ExprId, usize)> = tree
+            .expr_ids()
+            .filter_map(|expr| match &tree.expr(expr).kind {
+                ExprKind::Call { callee, args } if tree.callee_name(*callee).is_none() => {
+                    Some((expr, args.len()))
+                }
+                _ => None,
+            })
+            .filter(|&(_, count)| given.iter().any(|&(_, params)| params == count))
+            .collect();
+        if calls.is_empty() {
+            return BTreeSet::new();
+        }
+        let cfg = graph(function);
+        let pending = Pending::new(&cfg, tree, helpers(cx, tree, returns), false);
+        let shown = calls.into_iter().filter(|&(call, _)| {
+            let point = cfg.call(call);
+            point.is_some_and(|point| pending.is_shown_at(point))
+        });
+        shown.map(|(_, count)| count).collect::<BTreeSet<usize>>()
+    };
+    let functions = cx.program.functions().map(|(_, function)| function);
+    let counts: BTreeSet<usize> = functions.flat_map(called).collect();
+    let meant = given.iter().filter(|(_, params)| counts.contains(params));
+    meant.map(|&(name, _)| name.clone()).collect()
 }
 
 /// Whether the exception with which the function is called, as a destructor or by one that has seen it

@@ -283,3 +283,36 @@ static long f(PyObject *self)
 "#
     ), @"4: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
 }
+
+#[test]
+fn a_function_that_is_called_by_a_pointer_may_be_called_with_an_exception() {
+    let said = |test: &str| {
+        super::all(&format!(
+            "
+typedef void (*fail_t)(PyObject *dict, const char *what);
+struct ops {{ fail_t fail; }};
+static void warn(PyObject *dict, const char *what)
+{{
+    PyObject *v = PyDict_GetItemString(dict, what);
+    if (v != NULL)
+        use(v);
+}}
+static const struct ops OPS = {{warn}};
+PyObject *f(PyObject *dict, PyObject *key)
+{{
+    PyObject *number = PyNumber_Index(key);
+    if ({test})
+        OPS.fail(dict, \"b\");
+    return number;
+}}
+"
+        ))
+    };
+    let keeps = |test: &str| {
+        let said = said(test);
+        assert!(said.contains("PyDict_GetItemStringRef"), "{said}");
+        said.contains("PyErr_GetRaisedException()")
+    };
+    assert!(keeps("number == NULL"));
+    assert!(!keeps("number != NULL"));
+}

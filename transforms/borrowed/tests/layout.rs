@@ -776,3 +776,29 @@ TWICE(count)(PyObject *list)
          }
         ");
 }
+
+#[test]
+fn eight_columns_are_a_tab_where_the_function_has_it_so() {
+    let said = super::all(
+        "
+static PyObject *f(PyObject *self, PyObject *list)
+{
+  Py_ssize_t i;
+  if (list) {
+    for (i = 0; i < PyList_Size (list); i++) {
+      PyObject *item = PyList_GetItem (list, i);
+      if (!PyLong_Check (item)) {
+\tPyErr_SetString (PyExc_TypeError, \"no number\");
+\treturn NULL;
+      }
+    }
+  }
+  Py_RETURN_NONE;
+}
+",
+    );
+    assert!(
+        said.contains("+      if (item == NULL) {\n+\treturn NULL;\n+      }\n"),
+        "{said}"
+    );
+}
