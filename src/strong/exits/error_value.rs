@@ -2,7 +2,7 @@
 
 use super::branch::{Branch, is_failure, is_success, stmts};
 use super::handled::{has_handler, raises};
-use super::line;
+use super::{label_of, line};
 use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, Type, UnaryOp};
 use crate::capi::{self, Returns};
 use crate::cfg::Point;
@@ -308,6 +308,16 @@ fn is_capital(name: &str) -> bool {
     let name = name.strip_prefix("Py_").unwrap_or(name);
     let is_capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     name.chars().all(is_capital)
+}
+
+/// The number that the label returns to which a branch jumps: `goto failed; … failed: …; return 0;`
+pub(in crate::strong) fn returned_behind(scene: &Scene<'_>, jump: StmtId) -> Option<i64> {
+    let StmtKind::Goto(label) = &scene.tree.stmt(jump).kind else {
+        return None;
+    };
+    let (siblings, _) = scene.siblings(label_of(scene, label)?)?;
+    let last = scene.tree.unlabelled(*siblings.last()?);
+    number(scene, returned(scene, last)?)
 }
 
 /// The value of a `return`.

@@ -26,7 +26,7 @@ use crate::cfg::{
 use crate::dataflow::{self, Analysis, Direction, NodeId};
 use crate::rule::PackageCx;
 use crate::strong::exits::branch::branches;
-use crate::strong::exits::error_value::ErrorValue;
+use crate::strong::exits::error_value::{ErrorValue, returned_behind};
 use crate::strong::follow::hold::Carrier;
 use crate::strong::scene::{Scene, graph};
 use crate::strong::types::is_number;
@@ -112,10 +112,12 @@ pub(super) fn tells(
     };
     match world.known_of(value) {
         Some(Known::Number(number)) if error.is_number(number) => Tells::Yes,
-        Some(Known::Number(number)) => match raised() {
-            Some(raised) if raised.numbers.contains(&number) => Tells::Yes,
-            _ => Tells::No,
-        },
+        Some(Known::Number(number)) => {
+            let mut evident = branches(scene).into_iter().filter(|it| it.evident);
+            let is_raised = raised().is_some_and(|it| it.numbers.contains(&number))
+                || evident.any(|it| returned_behind(scene, it.jump) == Some(number));
+            if is_raised { Tells::Yes } else { Tells::No }
+        }
         Some(Known::NonZero) if error == ErrorValue::Null => Tells::No,
         _ if written.is_some_and(|value| is_made(scene, value)) => Tells::No,
         _ => Tells::Unknown,
@@ -229,6 +231,19 @@ impl<'p, 'a> Missed<'p, 'a> {
         if args.iter().enumerate().any(clears) {
             state.clear();
         }
+        // `Py_BuildValue("(O)", NULL)` is `NULL` with the exception that there is.
+        if let Some(format) = capi::effects(name).and_then(|it| it.format) {
+            let items = args.iter().skip(usize::from(format) + 1);
+            for world in state.iter_mut() {
+                let is_failed = |world: &World| items.clone().any(|it| self.is_null(world, it));
+                if is_failed(world) {
+                    let known = Some(Known::Number(NULL));
+                    let value = world.of_carrier(Carrier::Temp(self.result));
+                    world.set(Carrier::Temp(*dst), value, known);
+                }
+            }
+            return;
+        }
         let (Some(on_null), Some(arg)) = (capi::on_null(name), args.first()) else {
             return;
         };
@@ -264,7 +279,8 @@ impl<'p, 'a> Missed<'p, 'a> {
                 let takes = matches!(on_null, Some(OnNull::Raises | OnNull::Takes));
                 let copes = |at| {
                     let name = callee.name();
-                    name.is_some_and(|name| copes(self.cx, name, at).is_some())
+                    let builds = name.and_then(capi::effects).and_then(|it| it.format);
+                    builds.is_some() || name.is_some_and(|name| copes(self.cx, name, at).is_some())
                 };
                 let mut others = args.iter().enumerate().skip(usize::from(takes));
                 others.any(|(at, arg)| is_null(world, arg) && !copes(at))

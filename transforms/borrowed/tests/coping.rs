@@ -50,3 +50,24 @@ fn one_that_does_not_is_not_called() {
         assert!(!said.contains("+        Py_XDECREF("), "{said}");
     }
 }
+
+#[test]
+fn a_value_that_is_built_of_nothing_fails_itself() {
+    let built = |then: &str| {
+        all(&format!(
+            "
+PyObject *get(PyObject *self, PyObject *list)
+{{
+    PyObject *pair = Py_BuildValue(\"(Oi)\", PyList_GetItem(list, 0), 1);
+    {then}
+    return pair;
+}}
+"
+        ))
+    };
+    let gone = "return NULL;";
+    let clears = built("if (pair == NULL) { PyErr_Clear(); pair = PyTuple_New(0); }");
+    assert!(clears.contains("PyList_GetItemRef(list, 0)"), "{clears}");
+    assert!(!clears.contains(gone), "{clears}");
+    assert!(!built("").contains(gone));
+}
