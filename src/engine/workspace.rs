@@ -146,25 +146,26 @@ impl Workspace {
     }
 
     /// Runs the front end over `files`, in which those of `places` have other bytes, as far as
-    /// translation units hold one of them, parses the items that a place touches, and hands the
-    /// result to `look`.
+    /// translation units hold one of the places, parses the items that a place touches, and hands
+    /// the result to `look`.
     pub(super) fn reload(
         &self,
         files: &FileSet,
         places: Places,
         look: &mut dyn FnMut(&Program<'_>),
     ) {
-        let changed: Vec<FileId> = places.keys().copied().collect();
         let mut index = self.index.clone();
-        for &id in &changed {
+        for &id in places.keys() {
             index[id.index()] = FileIndex::new(id, files.get(id));
         }
+        let looked_at = places.iter().filter(|(_, spans)| !spans.is_empty());
+        let looked_at: Vec<FileId> = looked_at.map(|(&id, _)| id).collect();
         let mut options = self.options(Demand::Places(places), false);
         let includes = &self.includes;
         options.roots.retain(|root| {
             let mut reached = FxHashSet::default();
             includes.reach(*root, &mut reached);
-            changed.iter().any(|id| reached.contains(id))
+            looked_at.iter().any(|id| reached.contains(id))
         });
         look(&program::load(files, &index, includes, &options));
     }

@@ -210,7 +210,7 @@ fn failures_of(change: &Change<'_>, original: &Original<'_>, reload: &Reload<'_>
     }
     let mut failures = Vec::new();
     let places = places(change);
-    if !places.is_empty() {
+    if places.values().any(|spans| !spans.is_empty()) {
         reload(&changed, places, &mut |program| {
             failures = proof::failures(original, program, &results, change.author);
         });
@@ -286,9 +286,8 @@ fn places(change: &Change<'_>) -> Places {
                 spans.push(ByteSpan::new(offset(start), offset(start + length)));
             }
         }
-        if !spans.is_empty() {
-            places.insert(file, spans);
-        }
+        // None are open in some files, which have other tokens all the same.
+        places.insert(file, spans);
     }
     places
 }

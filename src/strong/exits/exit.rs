@@ -18,7 +18,7 @@ use crate::capi::{Absent, OldErrors, Replacement};
 use crate::rule::Errors;
 use crate::strong::emit::saved::loses_exception;
 use crate::strong::pending::entered::is_destructor;
-use crate::strong::pending::missed::is_left_open;
+use crate::strong::pending::missed::{Left, left_open};
 use crate::strong::pending::unasked::is_told_later;
 use crate::strong::plan::takes_result;
 use crate::strong::reason::Reason;
@@ -107,10 +107,14 @@ pub(in crate::strong) fn failure(
     match replacement.errors {
         OldErrors::Unchecked => unchecked(scene, call, replacement, shape),
         // Where the code has asked for the size, only another thread makes the checked call fail.
-        OldErrors::Raised if replacement.reads_list() && is_left_open(scene, call) => {
-            let failure = unchecked(scene, call, replacement, shape);
-            Ok(failure.unwrap_or(Failure::Untested))
-        }
+        OldErrors::Raised if replacement.reads_list() => Ok(match left_open(scene, call) {
+            Left::Settled => Failure::AsBefore,
+            Left::Unknown => Failure::Untested,
+            Left::Open => {
+                let failure = unchecked(scene, call, replacement, shape);
+                failure.unwrap_or(Failure::Untested)
+            }
+        }),
         OldErrors::Raised | OldErrors::Swallowed => Ok(Failure::AsBefore),
     }
 }

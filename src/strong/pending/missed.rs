@@ -15,43 +15,64 @@
 use std::rc::Rc;
 
 use super::asked::{Asking, asking};
-use super::raising::{Signs, takes_exception};
+use super::coping::copes;
+use super::raising::Signs;
 use super::worlds::{Known, Value, World, Worlds};
 use super::{Flow, Pending};
-use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, TypeKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Name, StmtId, StmtKind, TypeKind, UnaryOp};
 use crate::capi::{self, OnNull, Returns};
-use crate::cfg::{
-    Base, BlockId, Callee, Cfg, Instr, InstrKind, Op, Operand, Point, TempId, Terminator,
-};
+use crate::cfg::{Base, BlockId, Callee, Instr, InstrKind, Operand, Point, TempId, Terminator};
 use crate::dataflow::{self, Analysis, Direction, NodeId};
 use crate::rule::PackageCx;
 use crate::strong::exits::branch::branches;
 use crate::strong::exits::error_value::{ErrorValue, returned_behind};
 use crate::strong::follow::hold::Carrier;
-use crate::strong::scene::{Scene, graph};
+use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 
 /// What a lookup gives that finds nothing.
 const NULL: i64 = 0;
 
-/// Whether the function, where `call` gives `NULL` with an exception, reads through that or gives it
-/// to a function that may, or comes back without its error while the exception is pending.
-pub(in crate::strong) fn is_left_open(scene: &Scene<'_>, call: ExprId) -> bool {
+/// What a function does where a lookup gives `NULL` with an exception.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::strong) enum Left {
+    /// It tests for that, or does no harm.
+    Settled,
+    /// A function that is called by a pointer gets it, which may deal with it.
+    Unknown,
+    /// It reads through that or gives it to a function that may, or comes back without its error
+    /// while the exception is pending.
+    Open,
+}
+
+/// What the function does where `call` gives `NULL` with an exception.
+pub(in crate::strong) fn left_open(scene: &Scene<'_>, call: ExprId) -> Left {
     let Some(missed) = Missed::new(scene, call, NULL) else {
-        return true;
+        return Left::Open;
     };
     let Ok(solution) = dataflow::solve(scene.cfg, &missed) else {
-        return true;
+        return Left::Open;
     };
     let error = ErrorValue::of(scene, &branches(scene));
-    scene.cfg.iter().any(|(id, block)| {
+    let mut left = Left::Settled;
+    for (id, block) in scene.cfg.iter() {
         let mut state = solution.input(id.index()).clone();
-        let mut reads = false;
         missed.run(id, &mut state, |instr, state| {
-            reads |= missed.reads(instr, state);
+            if missed.reads(instr, state) {
+                left = left.max(match &instr.kind {
+                    InstrKind::Call {
+                        callee: Callee::Indirect(_),
+                        ..
+                    } => Left::Unknown,
+                    _ => Left::Open,
+                });
+            }
         });
-        reads || tells(scene, error, &block.terminator, &state) != Tells::Yes
-    })
+        if tells(scene, error, &block.terminator, &state) != Tells::Yes {
+            left = left.max(Left::Open);
+        }
+    }
+    left
 }
 
 /// Whether the function, where `call` finds nothing, reads through its `NULL` or gives it to a function
@@ -216,12 +237,13 @@ impl<'p, 'a> Missed<'p, 'a> {
 
     /// What comes of a call that gets the `NULL` and does not mind.
     fn tell(&self, instr: &Instr, state: &mut Worlds) {
-        let InstrKind::Call {
-            dst,
-            callee: Callee::Named(name),
-            args,
-        } = &instr.kind
-        else {
+        let InstrKind::Call { dst, callee, args } = &instr.kind else {
+            return;
+        };
+        let Callee::Named(name) = callee else {
+            if self.reads(instr, state) {
+                state.clear();
+            }
             return;
         };
         let clears = |(at, arg): (usize, &Operand)| {
@@ -304,56 +326,6 @@ impl<'p, 'a> Missed<'p, 'a> {
             && world.known_of(value) != Some(Known::NonZero)
             && !matches!(world.known_of(value), Some(Known::Number(number)) if number != 0)
     }
-}
-
-/// Whether a function of the package tests its parameter `at` for `NULL`, and then whether it looks
-/// after exceptions as well.
-///
-/// ```c
-/// static long as_long_or(PyObject *o, long other)
-/// {
-///     if (o == NULL) {
-///         PyErr_Clear();
-///         return other;
-///     }
-/// ```
-fn copes(cx: &PackageCx<'_>, name: &str, at: usize) -> Option<bool> {
-    let mut own = cx.definitions(name).peekable();
-    own.peek()?;
-    let each = own.map(|(_, function)| {
-        let param = *function.params.get(at)?;
-        let mut calls = function.tree.calls();
-        tests(&graph(function), param).then(|| calls.any(|(_, name)| takes_exception(name)))
-    });
-    let both = |one: Option<bool>, other: Option<bool>| Some(one? && other?);
-    each.reduce(both).flatten()
-}
-
-/// Whether a branch of a function goes by whether `local` is `NULL`.
-fn tests(cfg: &Cfg, local: LocalId) -> bool {
-    let instrs = || cfg.iter().flat_map(|(_, block)| &block.instrs);
-    let is_it = |operand: &Operand| {
-        instrs().any(|instr| match &instr.kind {
-            InstrKind::Load { dst, place } => {
-                *operand == Operand::Temp(*dst) && place.as_local() == Some(local)
-            }
-            _ => false,
-        })
-    };
-    let is_tested = |operand: &Operand, other: &Operand| other.is_zero() && is_it(operand);
-    let by_value = instrs().any(|instr| match &instr.kind {
-        InstrKind::Op { op, operands, .. } => match &operands[..] {
-            [only] => matches!(op, Op::Unary(UnaryOp::Not)) && is_it(only),
-            [one, other] => is_tested(one, other) || is_tested(other, one),
-            _ => false,
-        },
-        _ => false,
-    });
-    by_value
-        || cfg.iter().any(|(_, block)| match &block.terminator {
-            Terminator::Branch { condition, .. } => is_tested(&condition.lhs, &condition.rhs),
-            _ => false,
-        })
 }
 
 impl Analysis for Missed<'_, '_> {

@@ -11,6 +11,7 @@
 //! ```
 
 pub(super) mod asked;
+mod coping;
 mod dropped;
 pub(super) mod entered;
 pub(super) mod errno;

@@ -39,6 +39,45 @@ fn a_helper_that_clears_the_exception_gets_the_null() {
 }
 
 #[test]
+fn what_it_is_handed_on_to_may_deal_with_it() {
+    let through = |inner: &str| {
+        all(&format!(
+            "
+static long inner(PyObject *o, long other)
+{{
+    {inner}
+    return PyLong_AsLong(o);
+}}
+static long outer(PyObject *o) {{ return inner(o, 5) + 1; }}
+PyObject *get(PyObject *self, PyObject *list)
+{{
+    return PyLong_FromLong(outer(PyList_GetItem(list, 0)));
+}}
+"
+        ))
+    };
+    let said = through("if (o == NULL) { PyErr_Clear(); return other; }");
+    assert!(said.contains("PyList_GetItemRef(list, 0)"), "{said}");
+    assert!(!said.contains("return NULL;"), "{said}");
+    assert!(through("").contains("return NULL;"));
+}
+
+#[test]
+fn what_is_called_by_a_pointer_may_deal_with_it() {
+    let said = all("
+PyObject *get(PyObject *self, PyObject *list, long (*convert)(PyObject *))
+{
+    return PyLong_FromLong(convert(PyList_GetItem(list, 0)));
+}
+");
+    assert!(
+        said.contains("review: no other thread makes the list shorter"),
+        "{said}"
+    );
+    assert!(!said.contains("return NULL;"), "{said}");
+}
+
+#[test]
 fn one_that_does_not_is_not_called() {
     for body in [
         "",
