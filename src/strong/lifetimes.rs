@@ -82,7 +82,7 @@ impl Draft<'_, '_> {
 }
 
 /// Where what is written at a slot runs, or what follows it where the way there is an edge.
-fn point_of(cfg: &Cfg, slot: Slot) -> Option<Point> {
+pub(in crate::strong) fn point_of(cfg: &Cfg, slot: Slot) -> Option<Point> {
     match slot {
         Slot::Before(stmt) | Slot::Inside(stmt) => cfg.before(stmt),
         Slot::After(stmt) | Slot::Else(stmt) => cfg.after(stmt),

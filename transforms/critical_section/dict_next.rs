@@ -237,8 +237,11 @@ impl<'a> Sites<'a> {
                     _ if copied.contains_key(&site.call) => {
                         Outcome::Fix(copied[&site.call].clone())
                     }
-                    _ => {
-                        let (outcome, calls) = self.outcome(site, &mut names);
+                    outer => {
+                        let (mut outcome, calls) = self.outcome(site, &mut names);
+                        if let Some(outer) = outer {
+                            self.assume_lent(site, &outcomes[outer], &mut outcome);
+                        }
                         if let Outcome::Fix(fix) = &outcome {
                             copied.extend(calls.into_iter().map(|call| (call, fix.clone())));
                         }
@@ -307,6 +310,24 @@ impl<'a> Sites<'a> {
              loop: iterate over a copy (`PyDict_Copy`)"
                 .into(),
         )
+    }
+
+    /// Notes that the dict of `site` may be what a loop around it lends, which is not safe by then:
+    /// while the section waits for the lock, another thread may free it.
+    ///
+    /// ```c
+    /// while (PyDict_Next(d, &pos, &k, &inner))
+    ///     while (PyDict_Next(inner, &at, &key, &value))
+    /// ```
+    fn assume_lent(&self, site: &Site, around: &Outcome, outcome: &mut Outcome) {
+        let is_safe = matches!(around, Outcome::Fix(fix) if fix.confidence == Confidence::Safe);
+        if let (Outcome::Fix(fix), Some(dict)) = (outcome, self.scope.text(site.dict))
+            && !is_safe
+        {
+            fix.assume(format!(
+                "`{dict}` is alive while the section waits for its lock: the loop around it lends it"
+            ));
+        }
     }
 
     /// What becomes of a loop: a section if that is safe, else a copy, whose calls come along.

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::Draft;
-use crate::ast::{ExprId, ExprKind, StmtKind};
+use crate::ast::{ExprId, ExprKind, Name, StmtKind};
 use crate::cfg::{Point, reaches};
 use crate::source::ByteSpan;
 use crate::strong::follow::web::{Given, definitions};
+use crate::strong::lifetimes::point_of;
 use crate::strong::plan::Planned;
 use crate::strong::reason::Reason;
 
@@ -29,6 +30,7 @@ impl Draft<'_, '_> {
             self.unwrap(call, &planned.home.name)?;
         }
         for value in owned {
+            self.taken_in_time(planned, value)?;
             let no_place = || Reason::NoPlace(planned.home.name.clone());
             let counted = self.uncast(planned, value).ok_or_else(no_place)?;
             let span = self.scene.span(counted).ok_or_else(no_place)?;
@@ -39,6 +41,38 @@ impl Draft<'_, '_> {
             self.compat(function);
         }
         Ok(())
+    }
+
+    /// An error if a reference is taken to something that nobody holds, after the variable has released
+    /// what it held: a destructor may free it.
+    ///
+    /// ```c
+    /// Py_DECREF(name);
+    /// name = Py_NewRef(next);               /* borrowed from a dict */
+    /// ```
+    fn taken_in_time(&self, planned: &Planned, value: ExprId) -> Result<(), Reason> {
+        let scene = self.scene;
+        let stmt = scene.stmt_of(value);
+        let taken = stmt.and_then(|stmt| scene.cfg.before(stmt));
+        let mut releases = planned.decisions.releases.keys();
+        let is_late = releases.any(|&slot| point_of(scene.cfg, slot) == taken);
+        let value = scene.tree.without_casts(value);
+        let is_held = match scene.tree.expr(value).kind {
+            ExprKind::Name(Name::Global(_)) => true,
+            // The caller holds its arguments.
+            ExprKind::Name(Name::Local(local)) => {
+                let mut stores = scene.tree.stores();
+                scene.function.params.contains(&local) && !stores.any(|(given, _)| given == local)
+            }
+            _ => false,
+        };
+        match scene.span(value).filter(|_| is_late && !is_held) {
+            Some(span) => Err(Reason::TakenLate(
+                planned.home.name.clone(),
+                scene.text(span).to_owned(),
+            )),
+            None => Ok(()),
+        }
     }
 
     /// The part of `value` that gets the call around it, which gives a `PyObject *`: a cast to

@@ -138,6 +138,11 @@ pub(in crate::strong) enum Reason {
     )]
     NoPointer(String),
     #[error(
+        "releasing what `{0}` holds may free `{1}`, which it gets next and nobody owns: take a \
+         reference to that first"
+    )]
+    TakenLate(String, String),
+    #[error(
         "there is no statement after the last use of `{0}` at which to release it on every \
          path"
     )]

@@ -1001,3 +1001,24 @@ fn a_helper_that_looks_at_the_count() {
       safe: own the reference: `PyList_GetItemRef`
     ");
 }
+
+#[test]
+fn a_reference_that_is_taken_after_a_release_may_be_to_what_that_frees() {
+    insta::assert_snapshot!(super::object(
+        "
+    PyObject *n, *v;
+    int hops = 0;
+    n = PyDict_GetItemWithError(dict, key);
+    while (n != NULL && hops < 10) {
+        v = PyDict_GetItemWithError(dict, n);
+        if (v == NULL) break;
+        n = v;
+        hops++;
+    }
+    if (!n) return NULL;
+    return Py_BuildValue(\"iO\", hops, n);"
+    ), @r#"
+    5: releasing what `n` holds may free `v`, which it gets next and nobody owns: take a reference to that first
+    7: whether the function owns what `v` holds depends on the path: make it own the reference on all of them
+    "#);
+}

@@ -427,3 +427,41 @@ static PyObject *set(Obj *self, PyObject *to)
     assert!(held("self->dict"));
     assert!(!held("to"));
 }
+
+#[test]
+fn a_section_waits_only_for_a_dict_that_is_alive() {
+    let said = diff(
+        "
+static PyObject *
+count(PyObject *self, PyObject *d)
+{
+    PyObject *k, *v; Py_ssize_t pos = 0;
+    long n = 0;
+    while (PyDict_Next(d, &pos, &k, &v)) {
+        PyObject *k2, *v2; Py_ssize_t pos2 = 0;
+        if (!PyDict_Check(v))
+            continue;
+        while (PyDict_Next(v, &pos2, &k2, &v2)) {
+            if (v2 == Py_None)
+                goto out;
+            if (PyLong_Check(v2))
+                n += PyLong_AsLong(v2);
+        }
+    }
+out:
+    return PyLong_FromLong(n);
+}
+",
+    );
+    let inner: Vec<&str> = said
+        .lines()
+        .skip_while(|line| !line.contains("`v` is iterated over"))
+        .collect();
+    insta::assert_snapshot!(inner[..5].join("\n"), @r#"
+    11: `v` is iterated over without holding its lock
+      11: the result of `PyDict_Next()`: another thread can change it between two calls
+      15: `PyLong_AsLong` can run Python code, which may change it as well
+      review: hold `v` in a critical section while it is iterated over
+      assumes that `v` is alive while the section waits for its lock: the loop around it lends it
+    "#);
+}
