@@ -7,6 +7,7 @@ use super::branch::{Branch, branch, branches};
 use super::counted::counted_behind;
 use super::error_value::ErrorValue;
 use super::failing::REPORT;
+use super::halves::parts_halves;
 use super::handled::{is_handled, leaves_exception};
 use super::joined::joined;
 use super::kept_apart::loop_kept_apart;
@@ -194,6 +195,7 @@ fn propagated(scene: &Scene<'_>, call: ExprId, shape: Shape) -> Failure {
     // A variable of another type is left as it was before the lookup.
     let apart = local.filter(|&local| !takes_result(scene, local));
     let exit = exit.filter(|lines| apart.is_none_or(|local| leaves_alone(scene, lines, local)));
+    let exit = exit.filter(|lines| !parts_halves(scene, call, lines));
     exit.map_or(Failure::AsBefore, Failure::Exit)
 }
 

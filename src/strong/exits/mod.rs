@@ -16,6 +16,7 @@ pub(in crate::strong) mod error_value;
 pub(super) mod exit;
 pub(super) mod failing;
 mod filled;
+mod halves;
 mod handled;
 mod held;
 pub(super) mod joined;

@@ -176,7 +176,7 @@ pub(in crate::strong) fn pointed(scene: &Scene<'_>, arg: ExprId) -> ExprId {
 }
 
 /// Whether the name is that of a function which ends what another began.
-fn ends(name: &str) -> bool {
+pub(super) fn ends(name: &str) -> bool {
     const WORDS: [&str; 23] = [
         "end", "finish", "finalize", "fini", "deinit", "leave", "exit", "unlock", "rollback",
         "abort", "restore", "reset", "pop", "stop", "delete", "del", "cleanup", "dispose", "term",

@@ -391,3 +391,55 @@ fn what_the_callers_do_not_notice_is_reported() {
         "PyObject *v = next(dict, key); if (v == NULL) Py_RETURN_NONE; return v;"
     ));
 }
+
+#[test]
+fn an_exit_between_two_halves_leaves_the_first_alone() {
+    let halves = |first: &str, second: &str| {
+        run(&format!(
+            "
+static PyObject *stack;
+static int enter(PyObject *o) {{ return PyList_Append(stack, o); }}
+static int leave_it(void) {{ return PySequence_DelItem(stack, PyList_GET_SIZE(stack) - 1); }}
+PyObject *get(PyObject *self, PyObject *dict, PyObject *key)
+{{
+    PyObject *v;
+    if ({first} < 0)
+        return NULL;
+    v = PyDict_GetItem(dict, key);
+    v = PyObject_Repr(v ? v : Py_None);
+    {second}
+    return v;
+}}
+"
+        ))
+    };
+    let is_left = |first: &str, second: &str| {
+        let said = halves(first, second);
+        let reports = said.contains("+        PyErr_WriteUnraisable(NULL);\n");
+        let leaves = said.contains("< 0) {\n+        return NULL;");
+        assert_ne!(reports, leaves, "{said}");
+        leaves
+    };
+    let push = "PyList_Append(stack, key)";
+    for (first, second) in [
+        (push, "PyList_SetSlice(stack, 0, 1, NULL);"),
+        (push, "if (PySequence_DelItem(stack, 0) < 0) Py_CLEAR(v);"),
+        ("enter(key)", "if (leave_it() < 0) Py_CLEAR(v);"),
+        (
+            "PyDict_SetItemString(dict, \"busy\", Py_True)",
+            "if (PyDict_DelItemString(dict, \"busy\") < 0) PyErr_Clear();",
+        ),
+        (
+            "PyObject_SetAttrString(self, \"busy\", Py_True)",
+            "if (PyObject_SetAttrString(self, \"busy\", Py_False) < 0) Py_CLEAR(v);",
+        ),
+    ] {
+        assert!(!is_left(first, second), "{first} {second}");
+    }
+    assert!(is_left(push, ""));
+    assert!(is_left(
+        push,
+        "if (v == NULL) PyList_SetSlice(stack, 0, 1, NULL);"
+    ));
+    assert!(is_left(push, "PyList_Append(self, v);"));
+}
