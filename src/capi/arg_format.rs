@@ -74,6 +74,25 @@ pub fn overwrites<'t>(
     before(b"O&").then(|| before(b"|"))
 }
 
+/// Whether what a call of `name` stores through argument `arg` is a buffer that is lent to be read:
+/// one of `y*`, not of `w*`.
+pub fn lends_to_read<'t>(
+    name: &str,
+    arg: usize,
+    format: impl FnOnce(usize) -> Option<&'t [u8]>,
+) -> bool {
+    let Some((format_at, _)) = places(name) else {
+        return false;
+    };
+    let Some(format) = format(format_at) else {
+        return false;
+    };
+    // An object stands for one argument as well.
+    let text = String::from_utf8_lossy(format).replace("w*", "O");
+    let kind = stored(name, arg, |_| Some(text.as_bytes()));
+    kind == Stored::Known(OutKind::Buffer)
+}
+
 /// Whether `Py_BuildValue` with this format calls nothing that may run Python code: no converter
 /// (`O&`), no dict whose keys are compared (`{…}`), nothing that is released where it fails (`N`).
 #[must_use]
@@ -143,6 +162,13 @@ mod tests {
         assert_eq!(of("sO&s", 2), None, "a converter may look at what is there");
         assert_eq!(of("O!s:call|me", 2), Some(true));
         assert_eq!(overwrites("PyArg_ParseTuple", 2, |_| None), None);
+    }
+
+    #[test]
+    fn only_some_buffers_may_be_written() {
+        let is = |arg| lends_to_read("PyArg_ParseTuple", arg, |_| Some(b"y*Ow*s*"));
+        assert_eq!([is(2), is(3), is(4), is(5)], [true, false, false, true]);
+        assert!(!lends_to_read("PyObject_GetBuffer", 1, |_| None));
     }
 
     #[test]

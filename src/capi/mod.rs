@@ -13,7 +13,7 @@ mod version;
 mod words;
 mod writes;
 
-pub use arg_format::{Stored, builds_plainly, overwrites, stored};
+pub use arg_format::{Stored, builds_plainly, lends_to_read, overwrites, stored};
 pub use build_format::{Built, built};
 pub use effects::{
     Counts, Effects, OnNull, Out, OutKind, Returns, Steal, StealWhen, counts, dies_of_null,
@@ -29,7 +29,7 @@ pub use slots::slot_gives_new;
 pub use stable::{FIRST_ABI3T, OutsideAbi3t};
 pub use version::{BadVersion, PyVersion};
 pub use words::{is_un, words_of};
-pub use writes::{Gives, Writes, writes};
+pub use writes::{Gives, Writes, field, writes};
 
 /// Preprocessor definitions that stand for `<Python.h>`: only the macros that change syntax or
 /// control flow. Everything else in the C API stays a call, which [`effects`] knows.

@@ -30,31 +30,59 @@ pub enum Gives {
     Shared,
     /// Bytes that an object lends, and that are read.
     Lent,
+    /// Memory of the object that this argument is: who has it alone may write there.
+    Part(usize),
+    /// The attributes of a type, which others look up without a lock.
+    Attributes,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Written {
     first: usize,
     and_later: bool,
-    is_place: bool,
+    how: How,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// What the argument points to.
+    Behind,
+    /// The argument itself, as a macro does.
+    Place,
+    /// What the argument points to, with its lock held.
+    Locked,
 }
 
 impl Writes {
     /// Whether it writes what argument `at` points to.
     #[must_use]
     pub fn behind(&self, at: usize) -> bool {
-        self.any(at, false)
+        self.any(at, How::Behind)
+    }
+
+    /// Whether argument `at` is one that its row names, and not one of those "from there on", of
+    /// which a format says what they are.
+    #[must_use]
+    pub fn names(&self, at: usize) -> bool {
+        let mut all = self.arguments.iter();
+        all.any(|it| it.how == How::Behind && !it.and_later && it.first == at)
+    }
+
+    /// Whether it changes what argument `at` points to with the lock of that object.
+    #[must_use]
+    pub fn locked(&self, at: usize) -> bool {
+        self.any(at, How::Locked)
     }
 
     /// Whether it is a macro that sets argument `at` itself: `Py_CLEAR(self->name)`.
     #[must_use]
     pub fn place(&self, at: usize) -> bool {
-        self.any(at, true)
+        self.any(at, How::Place)
     }
 
-    fn any(&self, at: usize, is_place: bool) -> bool {
+    fn any(&self, at: usize, how: How) -> bool {
         let mut all = self.arguments.iter();
-        all.any(|it| it.is_place == is_place && (it.first == at || it.and_later && it.first < at))
+        all.any(|it| it.how == how && (it.first == at || it.and_later && it.first < at))
     }
 }
 
@@ -88,6 +116,13 @@ pub fn writes(name: &str) -> Option<&'static Writes> {
     TABLE.get(name).or_else(|| is_atomic().then_some(&ATOMIC))
 }
 
+/// What is known of a field of a struct of Python: `type->tp_dict`.
+#[must_use]
+pub fn field(name: &str) -> Option<&'static Writes> {
+    let is_of_type = name.starts_with("tp_");
+    is_of_type.then(|| writes(&format!("->{name}"))).flatten()
+}
+
 const ROWS: &str = include_str!("writes.tsv");
 
 fn parse(row: &'static str) -> Option<(&'static str, Writes)> {
@@ -112,7 +147,11 @@ fn parse(row: &'static str) -> Option<(&'static str, Writes)> {
         "fresh" => Gives::Fresh,
         "shared" => Gives::Shared,
         "lent" => Gives::Lent,
-        _ => Gives::Argument(result.strip_prefix("arg:")?.parse().ok()?),
+        "attributes" => Gives::Attributes,
+        _ => match result.strip_prefix("part:") {
+            Some(argument) => Gives::Part(argument.parse().ok()?),
+            None => Gives::Argument(result.strip_prefix("arg:")?.parse().ok()?),
+        },
     };
     let writes = Writes {
         arguments: arguments?,
@@ -124,13 +163,16 @@ fn parse(row: &'static str) -> Option<(&'static str, Writes)> {
 }
 
 fn written(text: &str) -> Option<Written> {
-    let place = text.strip_prefix('&');
-    let number = place.unwrap_or(text);
+    let (how, number) = match text.split_at_checked(1)? {
+        ("&", number) => (How::Place, number),
+        ("~", number) => (How::Locked, number),
+        _ => (How::Behind, text),
+    };
     let first = number.strip_suffix('+');
     Some(Written {
         first: first.unwrap_or(number).parse().ok()?,
         and_later: first.is_some(),
-        is_place: place.is_some(),
+        how,
     })
 }
 
@@ -138,7 +180,7 @@ fn written(text: &str) -> Option<Written> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{Gives, ROWS, parse, writes};
+    use super::{Gives, ROWS, field, parse, writes};
 
     #[test]
     fn every_row_is_read_and_has_a_source() {
@@ -161,6 +203,11 @@ mod tests {
         assert!(of("memcpy").behind(0) && !of("memcpy").behind(1));
         assert!(of("PyArg_ParseTuple").behind(7) && !of("PyArg_ParseTuple").behind(1));
         assert!(of("Py_CLEAR").place(0) && !of("Py_CLEAR").behind(0));
+        assert!(of("PyTuple_SET_ITEM").names(0) && !of("PyArg_ParseTuple").names(2));
+        assert!(of("PyDict_SetItem").locked(0) && !of("PyDict_SetItem").behind(0));
+        assert_eq!(of("PyUnicode_AsUTF8").gives, Gives::Part(0));
+        assert_eq!(field("tp_dict").unwrap().gives, Gives::Attributes);
+        assert_eq!(field("tp_name"), None);
         assert!(of("strtok").is_hidden && !of("strtok_r").is_hidden);
         assert_eq!(of("strchr").gives, Gives::Argument(0));
         assert!(!of("atomic_fetch_add_explicit").behind(0));

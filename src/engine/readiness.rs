@@ -151,6 +151,7 @@ impl Open {
                 Why::Writes => "methods reach these writes without a lock that is seen",
                 Why::Member => "Python may replace these references while they are used",
                 Why::Calls => "threads may be in these calls with the same data at one time",
+                Why::Assembly => "nobody here sees what this assembly writes",
                 Why::Unread => {
                     "no file that was read defines these, or tells all that others do to them"
                 }

@@ -1,13 +1,16 @@
 //! What the pointers of one function may point to, in one context; every path counts.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::published::Published;
+use super::shape::pointed;
 use super::value::{Kinds, Value};
 use super::walk::{Context, Walk};
 use crate::ast::{
     BinaryOp, ExprId, ExprKind, Function, Init, InitList, LocalId, Name, StmtKind, Tree, Type,
     TypeKind, UnaryOp,
 };
+use crate::capi::{Gives, field};
 use crate::rule::ItemId;
 
 /// Rounds after which everything counts as shared: a chain of locals this long is not met.
@@ -20,6 +23,8 @@ pub(super) struct Summary {
     pub(super) result: Value,
     /// What pointers that it stores in memory of its caller point to.
     pub(super) stored: Kinds,
+    /// The arguments that others may have afterwards, a bit for each.
+    pub(super) published: u32,
 }
 
 /// A place that is written: what kind of memory it lies in, and the static variable it is.
@@ -38,8 +43,10 @@ pub(super) struct Body<'w, 'c, 'a> {
     pub(super) locals: Vec<Value>,
     /// What is stored in memory that is private.
     inner: Kinds,
-    /// From which expression on others may have what a local points to.
-    pub(super) published: FxHashMap<LocalId, ExprId>,
+    /// Locals to which others point: `char **end = &text;`.
+    pointed: FxHashSet<LocalId>,
+    /// What others may have.
+    pub(super) published: Published,
     /// What calls give.
     results: FxHashMap<ExprId, Value>,
     /// What is stored in memory of the caller.
@@ -65,39 +72,36 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
             is_held: context.is_held,
             locals,
             inner: Kinds::default(),
-            published: FxHashMap::default(),
+            pointed: pointed(&function.tree),
+            published: Published::default(),
             results: FxHashMap::default(),
             stored: Kinds::default(),
         }
     }
 
     pub(super) fn run(mut self) -> Summary {
-        for _ in 0..MAX_ROUNDS {
-            let before = (
-                self.locals.clone(),
-                self.results.clone(),
-                self.inner,
-                self.stored,
-            );
+        let is_settled = (0..MAX_ROUNDS).any(|_| {
+            let before = self.state();
             self.round();
-            if before
-                == (
-                    self.locals.clone(),
-                    self.results.clone(),
-                    self.inner,
-                    self.stored,
-                )
-            {
-                break;
-            }
+            before == self.state()
+        });
+        if !is_settled {
+            self.locals.fill(Value::SHARED);
         }
         for at in self.function.tree.expr_ids() {
             self.check(at);
         }
+        self.check_assembly();
         Summary {
             result: self.returned(),
             stored: self.stored,
+            published: self.published_params(),
         }
+    }
+
+    fn state(&self) -> (Vec<Value>, FxHashMap<ExprId, Value>, Kinds, Kinds) {
+        let (locals, results) = (self.locals.clone(), self.results.clone());
+        (locals, results, self.inner, self.stored)
     }
 
     pub(super) fn tree(&self) -> &'a Tree {
@@ -106,6 +110,8 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
 
     fn round(&mut self) {
         let tree = self.tree();
+        // What is private is only known by now.
+        self.published = Published::default();
         for decl in tree.declarations() {
             let value = match &decl.init {
                 Some(Init::Expr(value)) => self.value(*value),
@@ -113,6 +119,9 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
                 None => continue,
             };
             self.store_local(decl.local, value);
+            if let Some(Init::Expr(value)) = &decl.init {
+                self.names_too(decl.local, *value);
+            }
         }
         for at in tree.expr_ids() {
             match &tree.expr(at).kind {
@@ -157,10 +166,14 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
     pub(super) fn store(&mut self, lhs: ExprId, value: Value, from: Option<ExprId>, at: ExprId) {
         if let Some(local) = self.part_of(lhs) {
             self.store_local(local, value);
+            if let Some(from) = from {
+                self.names_too(local, from);
+            }
             return;
         }
         let memory = self.place(lhs).memory.points;
         if memory.has(Kinds::PRIVATE) {
+            self.holds(lhs, from);
             self.inner = self.inner | value.all();
             self.stored = self.stored | value.all();
         }
@@ -169,19 +182,20 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         }
     }
 
-    /// Others may have what `from` points to once `at` has run.
-    pub(super) fn publish(&mut self, from: Option<ExprId>, at: ExprId) {
-        let tree = self.tree();
-        if let Some(local) = from.and_then(|from| tree.as_local(tree.without_casts(from))) {
-            let since = self.published.entry(local).or_insert(at);
-            *since = (*since).min(at);
-        }
-    }
-
     /// What a callee stored in memory that it was given.
     pub(super) fn took(&mut self, stored: Kinds) {
         self.inner = self.inner | stored;
         self.stored = self.stored | stored;
+    }
+
+    /// `pick(&text)`: what a callee stored may now be in locals of which it got the address.
+    pub(super) fn set_given(&mut self, stored: Kinds, args: &[ExprId]) {
+        for &arg in args {
+            let operand = self.addressed(self.tree().without_casts(arg));
+            if let Some(local) = operand.and_then(|operand| self.part_of(operand)) {
+                self.store_local(local, Value::of(stored, stored));
+            }
+        }
     }
 
     /// The memory in which the place `expr` lies.
@@ -282,6 +296,7 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
                 match &it.ty.kind {
                     _ if !it.is_automatic() => self.of_static(&it.ty),
                     TypeKind::Array(..) if !it.is_param => Value::of(Kinds::PRIVATE, value.all()),
+                    _ if self.pointed.contains(local) => value | Value::of(self.inner, self.inner),
                     _ => value,
                 }
             }
@@ -322,9 +337,19 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         if ty.is_some_and(|ty| self.walk.types.is_number(ty)) {
             return Value::NONE;
         }
-        // The bytes of a buffer are for who lends it to guard.
+        if let ExprKind::Member { field: name, .. } = &self.tree().expr(expr).kind
+            && field(name).is_some_and(|it| it.gives == Gives::Attributes)
+        {
+            return Value::ATTRIBUTES;
+        }
+        // The bytes of a buffer are for who lends it to guard, unless it is lent to be read: `y*`.
         if self.is_of_buffer(expr) {
-            return Value::LENT;
+            let is_to_read = self.place(expr).memory.inner.has(Kinds::BYTES);
+            return if is_to_read {
+                Value::BYTES
+            } else {
+                Value::LENT
+            };
         }
         if let Some(local) = self.part_of(expr) {
             let value = self.locals[local.0 as usize];
@@ -343,8 +368,11 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         if memory.points.has(Kinds::PRIVATE) {
             inside = inside | self.inner;
         }
-        if memory.points.has(Kinds::SHARED) {
+        if memory.points.is_open() {
             inside = inside | Kinds::SHARED;
+        }
+        if memory.points.has(Kinds::LENT) {
+            inside = inside | self.held_by_constant(ty);
         }
         // An object that a private one holds may be anybody's.
         if ty.is_some_and(|ty| self.walk.types.is_object_pointer(ty)) {
@@ -359,6 +387,18 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         Value::of(points, inside)
     }
 
+    /// What a pointer of this type points to that a constant holds: `*rows[0].counter`.
+    fn held_by_constant(&self, ty: Option<&Type>) -> Kinds {
+        let types = self.walk.types;
+        match ty.and_then(|ty| types.pointee(ty)) {
+            Some(to) if to.is_const || matches!(to.kind, TypeKind::Function(..)) => {
+                Kinds::default()
+            }
+            Some(to) if !types.is_plain(to) => Kinds::SHARED,
+            _ => Kinds::BYTES,
+        }
+    }
+
     fn cast(&self, ty: &Type, operand: ExprId) -> Value {
         let tree = self.tree();
         let value = self.value(operand);
@@ -369,6 +409,11 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
             Some(from) => is_number(from),
             None => value == Value::NONE && !is_call,
         };
+        let is_const = |ty| self.walk.types.pointee(ty).is_some_and(|to| to.is_const);
+        // `((conf *)defaults)->n`: what a static points to need not be constant.
+        if value.points.has(Kinds::LENT) && from.is_some_and(is_const) && !is_const(ty) {
+            return value | Value::BYTES;
+        }
         // A number that is an address may be any.
         if is_unknown && self.walk.types.pointee(ty).is_some() && !tree.is_null(operand) {
             return Value::SHARED;

@@ -1,12 +1,10 @@
-//! What a call does to what it is given, and which writes are left.
+//! What a call goes to, and which writes are left.
 
 use super::Why;
 use super::body::Body;
-use super::targets::DESTROYING;
 use super::value::{Kinds, Value};
 use super::walk::Context;
 use crate::ast::{ExprId, ExprKind, LocalId, Name, UnaryOp};
-use crate::capi::{Gives, Returns, effects, writes};
 use crate::rule::ItemId;
 
 /// What a call goes to.
@@ -37,12 +35,17 @@ impl<'a> Body<'_, '_, 'a> {
                         is_held,
                     });
                     self.took(summary.stored);
+                    self.set_given(summary.stored, args);
+                    self.publish_given(&summary, args, at);
                     result |= summary.result;
                 }
                 result
             }
             Callee::Slot("tp_alloc") => Value::FRESH,
-            Callee::Slot(_) | Callee::Pointer => Value::SHARED,
+            Callee::Slot(_) | Callee::Pointer => {
+                self.hand_out(at, "", args);
+                Value::SHARED
+            }
             Callee::Named(name) => {
                 self.call_back(name, args, &values);
                 self.hand_out(at, name, args);
@@ -100,100 +103,7 @@ impl<'a> Body<'_, '_, 'a> {
         (is_param || given.peek().is_some()) && given.all(is_known)
     }
 
-    /// Functions of the package that a function which was not read gets, and may call with what
-    /// else it gets.
-    fn call_back(&mut self, name: &str, args: &[ExprId], values: &[Value]) {
-        let tree = self.tree();
-        let others = values.iter().fold(Value::NONE, |all, &value| all | value);
-        for (at, &arg) in args.iter().enumerate() {
-            let arg = tree.without_casts(arg);
-            let arg = match tree.expr(arg).kind {
-                ExprKind::Unary {
-                    op: UnaryOp::AddressOf,
-                    operand,
-                } => operand,
-                _ => arg,
-            };
-            let ExprKind::Name(Name::Global(function)) = &tree.expr(arg).kind else {
-                continue;
-            };
-            let is_alone =
-                DESTROYING.contains(&name) || self.walk.targets.alone.contains(&**function);
-            for item in self
-                .walk
-                .callees(self.item, function)
-                .into_iter()
-                .filter(|_| !is_alone)
-            {
-                let count = self.walk.cx.function(item).map_or(0, |it| it.params.len());
-                let given = match others {
-                    // `O&`: an object, and where what it stands for goes.
-                    _ if name.starts_with("PyArg_") || name.starts_with("_PyArg_") => {
-                        vec![
-                            Value::SHARED,
-                            values.get(at + 1).copied().unwrap_or(Value::SHARED),
-                        ]
-                    }
-                    Value::NONE => vec![Value::SHARED; count],
-                    others => vec![others; count],
-                };
-                self.walk.visit(Context {
-                    item,
-                    params: given,
-                    is_held: false,
-                });
-            }
-        }
-    }
-
-    /// What a function that was not read stores in pointers whose addresses it gets.
-    fn hand_out(&mut self, at: ExprId, name: &str, args: &[ExprId]) {
-        // The C library stores pointers to new memory, or into what it was given.
-        if effects(name).is_none() && writes(name).is_some() {
-            return;
-        }
-        let tree = self.tree();
-        for &arg in args {
-            let Some(operand) = self.addressed(tree.without_casts(arg)) else {
-                continue;
-            };
-            let types = self.walk.types;
-            let pointee = types.of(tree, operand).and_then(|ty| types.pointee(ty));
-            let value = match pointee {
-                Some(to) if effects(name).is_some() && types.is_number(to) => Value::LENT,
-                Some(_) => Value::SHARED,
-                None => continue,
-            };
-            self.store(operand, value, None, at);
-        }
-    }
-
-    fn outside(&mut self, at: ExprId, name: &str, args: &[ExprId], values: &[Value]) -> Value {
-        if let Some(row) = writes(name) {
-            if let Some(first) = row.keeps {
-                for &arg in args.iter().skip(first) {
-                    self.publish(Some(arg), at);
-                }
-            }
-            return match row.gives {
-                Gives::Number => Value::NONE,
-                Gives::Fresh => Value::FRESH,
-                Gives::Argument(arg) => values.get(arg).copied().unwrap_or(Value::SHARED),
-                Gives::Shared => Value::SHARED,
-                Gives::Lent => Value::LENT,
-            };
-        }
-        match effects(name) {
-            Some(effects) => match effects.returns {
-                Returns::New | Returns::Borrowed => Value::SHARED,
-                Returns::Plain if effects.derived_from.is_some() => Value::LENT,
-                Returns::Plain | Returns::Null | Returns::Void => Value::NONE,
-            },
-            None => Value::SHARED,
-        }
-    }
-
-    fn is_locked(&self, at: ExprId) -> bool {
+    pub(super) fn is_locked(&self, at: ExprId) -> bool {
         self.is_held || self.walk.locks.is_held(self.item, at)
     }
 
@@ -225,12 +135,12 @@ impl<'a> Body<'_, '_, 'a> {
         }
     }
 
-    fn check_place(&mut self, place: ExprId, at: ExprId) {
+    pub(super) fn check_place(&mut self, place: ExprId, at: ExprId) {
         let tree = self.tree();
         let found = self.place(place);
         let points = found.memory.points;
         // What points nowhere is `NULL` on every path that was seen.
-        let is_left = points.has(Kinds::SHARED) || self.is_published(place, at);
+        let is_left = points.is_open() || self.is_published(place, at);
         let is_local_part = matches!(tree.expr(place).kind, ExprKind::Name(Name::Local(local)) if tree.local(local).is_automatic());
         if !is_left || is_local_part || self.is_atomic(place) {
             return;
@@ -283,33 +193,8 @@ impl<'a> Body<'_, '_, 'a> {
         }
     }
 
-    fn check_outside(&mut self, at: ExprId, name: &str, args: &[ExprId]) {
-        if let Some(row) = writes(name) {
-            if row.is_hidden {
-                self.walk.leave(self.item, at, name.to_owned(), Why::Calls);
-            }
-            for (number, &arg) in args.iter().enumerate() {
-                if row.place(number) {
-                    self.check_place(arg, at);
-                } else if row.behind(number) && !self.is_object(arg) {
-                    self.check_given(at, arg, name);
-                }
-            }
-        } else if effects(name).is_some() {
-            for &arg in args {
-                if self.is_address(arg) && !self.is_object(arg) {
-                    self.check_given(at, arg, name);
-                }
-            }
-        } else if !self.walk.cx.program.facts.is_thread_safe(name)
-            && args.iter().any(|&arg| self.is_given(arg))
-        {
-            self.walk.leave(self.item, at, name.to_owned(), Why::Calls);
-        }
-    }
-
     /// `function` writes through `arg`.
-    fn check_given(&mut self, at: ExprId, arg: ExprId, function: &str) {
+    pub(super) fn check_given(&mut self, at: ExprId, arg: ExprId, function: &str) {
         let tree = self.tree();
         let inner = tree.without_casts(arg);
         if let Some(operand) = self.addressed(inner) {
@@ -319,10 +204,8 @@ impl<'a> Body<'_, '_, 'a> {
             let place = body.place(inner);
             matches!(place.variable, Some(Name::Global(name)) if body.walk.is_accounted(name, false, (body.item, at)))
         };
-        if self.value(arg).points.has(Kinds::SHARED)
-            && !self.is_read_only(arg)
-            && !is_static(self)
-            && !self.is_reported_field(inner)
+        let is_open = self.value(arg).points.is_open() || self.is_published(arg, at);
+        if is_open && !self.is_read_only(arg) && !is_static(self) && !self.is_reported_field(inner)
         {
             let text = format!("{} by {function}", self.text(arg));
             self.walk.leave(self.item, at, text, Why::Writes);
@@ -330,16 +213,16 @@ impl<'a> Body<'_, '_, 'a> {
     }
 
     /// Whether an argument lets a function that was not read reach what threads share.
-    fn is_given(&self, arg: ExprId) -> bool {
+    pub(super) fn is_given(&self, arg: ExprId) -> bool {
         self.value(arg).all().has(Kinds::SHARED) && !self.is_read_only(arg)
     }
 
-    fn is_address(&self, arg: ExprId) -> bool {
+    pub(super) fn is_address(&self, arg: ExprId) -> bool {
         self.addressed(self.tree().without_casts(arg)).is_some()
     }
 
     /// An expression as the file has it.
-    fn text(&self, expr: ExprId) -> String {
+    pub(super) fn text(&self, expr: ExprId) -> String {
         let cx = self.walk.cx;
         let text = cx
             .span(self.item, expr)

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{Declaration, Init, InitEntry, TypeKind};
+use crate::ast::{Declaration, Init, InitEntry, Type, TypeKind};
 use crate::program::ProgramItem;
 use crate::rule::PackageCx;
 
@@ -55,5 +55,12 @@ fn replaced_by(
     let rest = words.get(at + 1..)?;
     let comma = rest.iter().position(|word| word == ",")?;
     let owner = rest.get(comma.checked_sub(1)?)?;
-    Some((owner.to_string(), rest.get(comma + 1)?.to_string()))
+    Some((tag(cx, owner), rest.get(comma + 1)?.to_string()))
+}
+
+/// `_item` of `typedef struct _item { … } Item`.
+fn tag(cx: &PackageCx<'_>, name: &str) -> String {
+    let key = cx.types().key(&Type::plain(TypeKind::Named(name.into())));
+    let key = key.unwrap_or_else(|| name.to_owned());
+    key.strip_prefix("struct ").unwrap_or(&key).to_owned()
 }

@@ -14,7 +14,7 @@
 //!     lib_advance(self->handle);         /* left: nobody here sees what it writes */
 //! ```
 //!
-//! What lies on a stack, was allocated and not published, is atomic or of one thread, or is written
+//! Inline assembly is left as well. What lies on a stack, was allocated and not published, is atomic or of one thread, or is written
 //! with a lock held is accounted for; so is what a rule reports. All else is [`Left`]: a declaration
 //! that the module runs without the GIL names it. Every path counts and no order of statements but
 //! that of publishing, so what is accounted for is so whatever happens.
@@ -22,6 +22,8 @@
 mod body;
 mod calls;
 mod members;
+mod outside;
+mod published;
 mod shape;
 mod targets;
 mod unread;
@@ -42,6 +44,8 @@ pub enum Why {
     Member,
     /// It calls what was not read with what threads share, or a function with state of its own.
     Calls,
+    /// It is assembly, of which nobody here sees what it writes.
+    Assembly,
     /// It was not read.
     Unread,
 }

@@ -1,7 +1,10 @@
 //! What an expression of a function is by its shape and type.
 
+use rustc_hash::FxHashSet;
+
+use super::Why;
 use super::body::Body;
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, TypeKind, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtKind, Tree, TypeKind, UnaryOp};
 
 impl Body<'_, '_, '_> {
     /// The local variable of this call that an expression is, or is a part of, without a pointer
@@ -53,6 +56,29 @@ impl Body<'_, '_, '_> {
         }
     }
 
+    /// Names the inline assembly of the function. One without instructions writes nothing, but keeps
+    /// the compiler from moving what does: `__asm__ volatile("" ::: "memory")`.
+    pub(super) fn check_assembly(&mut self) {
+        let cx = self.walk.cx;
+        let item = cx.item(self.item);
+        let text = |at| item.tokens.text(cx.program.files, at);
+        for stmt in &self.tree().stmts {
+            let is_asm = matches!(stmt.kind, StmtKind::Asm);
+            let (start, end) = (stmt.range.start, stmt.range.end);
+            let mut rest = (start..end).map(text).skip_while(|word| **word != *b"(");
+            let mut template = rest
+                .by_ref()
+                .skip(1)
+                .take_while(|word| word.contains(&b'"'));
+            let is_empty = template.next().is_some_and(|it| *it == *b"\"\"");
+            if is_asm && !(is_empty && template.next().is_none()) {
+                let name = String::from_utf8_lossy(text(start)).into_owned();
+                self.walk
+                    .leave_range(self.item, stmt.range, name, Why::Assembly);
+            }
+        }
+    }
+
     pub(super) fn is_of_buffer(&self, expr: ExprId) -> bool {
         let tree = self.tree();
         let ExprKind::Member { base, arrow, .. } = &tree.expr(expr).kind else {
@@ -60,23 +86,6 @@ impl Body<'_, '_, '_> {
         };
         let owner = self.walk.types.owner(tree, *base, *arrow);
         owner.is_some_and(|owner| matches!(&*owner, "Py_buffer" | "struct bufferinfo"))
-    }
-
-    /// Whether others may have what the place `place` lies in when `at` runs: a local points to it
-    /// that was handed on before.
-    pub(super) fn is_published(&self, place: ExprId, at: ExprId) -> bool {
-        let tree = self.tree();
-        let mut inner = place;
-        loop {
-            inner = match &tree.expr(inner).kind {
-                ExprKind::Name(Name::Local(local)) => {
-                    return self.published.get(local).is_some_and(|since| *since < at);
-                }
-                ExprKind::Member { base, .. } | ExprKind::Index { base, .. } => *base,
-                ExprKind::Cast { operand, .. } | ExprKind::Unary { operand, .. } => *operand,
-                _ => return false,
-            };
-        }
     }
 
     /// Whether the pointee of an argument is `const`, or it is no pointer.
@@ -112,4 +121,34 @@ impl Body<'_, '_, '_> {
         };
         is_object(arg) || is_object(inner)
     }
+}
+
+/// The locals whose address is kept, and not only an argument of a call: `char **end = &text;`.
+pub(super) fn pointed(tree: &Tree) -> FxHashSet<LocalId> {
+    let mut given = FxHashSet::default();
+    for expr in &tree.exprs {
+        if let ExprKind::Call { args, .. } = &expr.kind {
+            given.extend(args.iter().map(|&arg| tree.without_casts(arg)));
+        }
+    }
+    let kept = tree.expr_ids().filter(|at| !given.contains(at));
+    let addressed = kept.filter_map(|at| match tree.expr(at).kind {
+        ExprKind::Unary {
+            op: UnaryOp::AddressOf,
+            operand,
+        } => tree.as_local(without_fields(tree, operand)),
+        _ => None,
+    });
+    addressed.collect()
+}
+
+/// `box` of `box.text`.
+fn without_fields(tree: &Tree, mut expr: ExprId) -> ExprId {
+    while let ExprKind::Member {
+        base, arrow: false, ..
+    } = tree.expr(expr).kind
+    {
+        expr = base;
+    }
+    expr
 }

@@ -108,8 +108,11 @@ pub(super) fn parameter(role: &Role, at: usize) -> Option<Value> {
         "tp_del",
     ];
     const NEVER: [&str; 5] = ["m_free", "m_clear", "m_traverse", "tp_traverse", "tp_is_gc"];
+    // The caller's `Py_buffer`.
+    const VIEWS: [&str; 2] = ["bf_getbuffer", "bf_releasebuffer"];
     match role {
         _ if role.is_module_init() => None,
+        Role::Slot(slot) if at == 1 && VIEWS.contains(&&**slot) => Some(Value::PRIVATE),
         Role::Slot(slot) if NEVER.contains(&&**slot) => None,
         Role::Slot(slot) if at == 0 && OWN.contains(&&**slot) => Some(Value::PRIVATE),
         _ => Some(Value::SHARED),

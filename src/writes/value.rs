@@ -11,8 +11,17 @@ impl Kinds {
     pub(super) const PRIVATE: Self = Self(1);
     /// Other threads may have it.
     pub(super) const SHARED: Self = Self(2);
-    /// Bytes that an object lends to be read, elements of a buffer that the caller guards, literals.
+    /// Elements of a buffer that the caller guards, what is constant.
     pub(super) const LENT: Self = Self(4);
+    /// Bytes that an object lends to be read, which others may have.
+    pub(super) const BYTES: Self = Self(8);
+    /// The attributes of a type, which are shared.
+    pub(super) const ATTRIBUTES: Self = Self(16);
+
+    /// Whether threads may meet where this is written.
+    pub(super) const fn is_open(self) -> bool {
+        self.has(Self::SHARED) || self.has(Self::BYTES)
+    }
 
     pub(super) const fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -51,6 +60,12 @@ impl Value {
     pub(super) const FRESH: Self = Self::of(Kinds::PRIVATE, Kinds(0));
     /// See [`Kinds::LENT`].
     pub(super) const LENT: Self = Self::of(Kinds::LENT, Kinds::LENT);
+
+    /// See [`Kinds::BYTES`].
+    pub(super) const BYTES: Self = Self::of(Kinds::BYTES, Kinds::BYTES);
+    /// See [`Kinds::ATTRIBUTES`].
+    pub(super) const ATTRIBUTES: Self =
+        Self::of(Kinds::ATTRIBUTES.or(Kinds::SHARED), Kinds::SHARED);
 
     pub(super) const fn of(points: Kinds, inner: Kinds) -> Self {
         Self { points, inner }

@@ -9,7 +9,7 @@ use super::members::replaced;
 use super::targets::{Targets, functions, parameter};
 use super::value::{Kinds, Value};
 use super::{Left, Why};
-use crate::ast::{ExprId, Function, Storage, Type};
+use crate::ast::{ExprId, Function, Storage, TokenRange, Type};
 use crate::program::Types;
 use crate::rule::{ItemId, PackageCx};
 use crate::source::FileId;
@@ -265,11 +265,19 @@ impl<'c, 'a> Walk<'c, 'a> {
     }
 
     pub(super) fn leave(&mut self, item: ItemId, expr: ExprId, what: String, why: Why) {
+        if let Some(tree) = self.cx.tree(item) {
+            self.leave_range(item, tree.expr(expr).range, what, why);
+        }
+    }
+
+    pub(super) fn leave_range(&mut self, item: ItemId, range: TokenRange, what: String, why: Why) {
         use crate::preprocess::Place;
-        let place = match self.cx.place(item, expr) {
+        let of_item = self.cx.item(item);
+        let place = (range.start < range.end).then(|| of_item.tokens.place(range));
+        let place = match place {
             Some(Place::File(file, span) | Place::Argument { file, span, .. }) => (file, span),
             Some(Place::Macro { call, .. }) => call,
-            None => self.cx.item(item).place,
+            None => of_item.place,
         };
         let function = self.cx.function(item).map(|it| it.name.clone());
         let Some(&node) = self.open.last() else {
@@ -294,6 +302,7 @@ fn unknown(context: &Context) -> Summary {
     Summary {
         result: Value::SHARED,
         stored: all,
+        published: 0,
     }
 }
 

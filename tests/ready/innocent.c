@@ -329,3 +329,352 @@ static PyObject *f(PyObject *self, PyObject *arg)
     hits++;
     Py_RETURN_NONE;
 }
+
+/*** items of a new tuple */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    PyObject *t = PyTuple_New(2);
+    if (t == NULL) { return NULL; }
+    PyTuple_SET_ITEM(t, 0, Py_NewRef(o));
+    PyTuple_SetItem(t, 1, Py_NewRef(Py_None));
+    return t;
+}
+
+/*** items of a new list, in a helper */
+static void put(PyObject *l, Py_ssize_t i, PyObject *o) { PyList_SET_ITEM(l, i, Py_NewRef(o)); }
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    PyObject *l = PyList_New(1);
+    if (l == NULL) { return NULL; }
+    put(l, 0, o);
+    return l;
+}
+
+/*** a tuple made by its type */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    PyObject *t = PyTuple_Type.tp_alloc(&PyTuple_Type, 1);
+    if (t == NULL) { return NULL; }
+    PyTuple_SET_ITEM(t, 0, Py_NewRef(o));
+    return t;
+}
+
+/*** the size and type of a new object */
+typedef struct { PyObject_VAR_HEAD long n; } Item;
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item)};
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    Item *it = PyObject_New(Item, &ItemType);
+    if (it == NULL) { return NULL; }
+    Py_SET_SIZE(it, 0);
+    Py_SET_TYPE(it, &ItemType);
+    Py_SET_REFCNT(it, 1);
+    return (PyObject *)it;
+}
+
+/*** a struct sequence that is new */
+static PyTypeObject SeqType;
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    PyObject *s = PyStructSequence_New(&SeqType);
+    if (s == NULL) { return NULL; }
+    PyStructSequence_SET_ITEM(s, 0, PyLong_FromLong(3));
+    PyStructSequence_SetItem(s, 1, PyLong_FromLong(4));
+    return s;
+}
+
+/*** the type of a type at import */
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item"};
+static int start(void) { Py_SET_TYPE(&ItemType, &PyType_Type); return PyType_Ready(&ItemType); }
+static PyObject *f(PyObject *self, PyObject *o) { Py_RETURN_NONE; }
+static int more(PyObject *m) { return start(); }
+static PyModuleDef_Slot more_slots[] = {{Py_mod_exec, more}, {0, NULL}};
+
+/*** the bytes of an argument that are read */
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    char *b;
+    Py_ssize_t n, i;
+    long sum = 0;
+    if (!PyArg_ParseTuple(args, "y#", &b, &n)) { return NULL; }
+    for (i = 0; i < n; i++) { sum += b[i]; }
+    return PyLong_FromLong(sum);
+}
+
+/*** the characters of an argument that are copied */
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    char *s, copy[32];
+    if (!PyArg_ParseTuple(args, "s", &s)) { return NULL; }
+    strncpy(copy, s, sizeof copy - 1);
+    copy[31] = 0;
+    copy[0] = 'x';
+    return PyUnicode_FromString(copy);
+}
+
+/*** a buffer of an argument that is read */
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    Py_buffer v;
+    if (!PyArg_ParseTuple(args, "y*", &v)) { return NULL; }
+    const unsigned char *p = v.buf;
+    long sum = v.len ? p[0] : 0;
+    PyBuffer_Release(&v);
+    return PyLong_FromLong(sum);
+}
+
+/*** the characters of a new string */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    PyObject *s = PyUnicode_New(2, 127);
+    if (s == NULL) { return NULL; }
+    PyUnicode_WRITE(PyUnicode_1BYTE_KIND, PyUnicode_DATA(s), 0, 'x');
+    if (PyUnicode_WriteChar(s, 1, 'y') < 0) { return NULL; }
+    return s;
+}
+
+/*** the characters copied to a new string */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    PyObject *s = PyUnicode_New(2, 127);
+    if (s == NULL) { return NULL; }
+    if (PyUnicode_Fill(s, 0, 2, 'x') < 0 || PyUnicode_CopyCharacters(s, 0, o, 0, 1) < 0) { Py_DECREF(s); return NULL; }
+    return s;
+}
+
+/*** a dict of the caller by the API */
+static PyObject *f(PyObject *self, PyObject *d)
+{
+    if (PyDict_SetItemString(d, "x", self) < 0) { return NULL; }
+    Py_RETURN_NONE;
+}
+
+/*** a local copied through a struct */
+typedef struct { char *to; } box;
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    char text[8];
+    box a = {text}, b;
+    memcpy(&b, &a, sizeof b);
+    b.to[0] = 'x';
+    return PyLong_FromLong(text[0]);
+}
+
+/*** new bytes that are resized and filled */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    PyObject *b = PyBytes_FromStringAndSize(NULL, 8);
+    if (b == NULL) { return NULL; }
+    memset(PyBytes_AS_STRING(b), 'x', 8);
+    if (_PyBytes_Resize(&b, 4) < 0) { return NULL; }
+    PyBytes_AS_STRING(b)[3] = 'y';
+    return b;
+}
+
+/*** a type that is made at import with its dict */
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item"};
+static PyObject *f(PyObject *self, PyObject *o) { return PyType_GenericNew(&ItemType, NULL, NULL); }
+static int more(PyObject *m)
+{
+    if (PyType_Ready(&ItemType) < 0) { return -1; }
+    return PyDict_SetItemString(ItemType.tp_dict, "x", Py_None);
+}
+static PyModuleDef_Slot more_slots[] = {{Py_mod_exec, more}, {0, NULL}};
+
+/*** a nested container that is filled before it is given */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    PyObject *l = PyList_New(2);
+    if (l == NULL) { return NULL; }
+    for (int i = 0; i < 2; i++) {
+        PyObject *t = PyTuple_New(1);
+        if (t == NULL) { Py_DECREF(l); return NULL; }
+        PyList_SET_ITEM(l, i, t);
+        PyTuple_SET_ITEM(t, 0, Py_NewRef(o));
+    }
+    return l;
+}
+
+/*** a new object in a loop that a list gets */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item)};
+static PyObject *f(PyObject *self, PyObject *l)
+{
+    for (int i = 0; i < 3; i++) {
+        Item *it = PyObject_New(Item, &ItemType);
+        if (it == NULL) { return NULL; }
+        it->n = i;
+        if (PyList_Append(l, (PyObject *)it) < 0) { return NULL; }
+        Py_DECREF(it);
+    }
+    Py_RETURN_NONE;
+}
+
+/*** a key that is printed in a loop */
+static PyObject *f(PyObject *self, PyObject *d)
+{
+    char key[16];
+    for (int i = 0; i < 3; i++) {
+        snprintf(key, sizeof key, "k%d", i);
+        if (PyDict_SetItemString(d, key, Py_None) < 0) { return NULL; }
+    }
+    Py_RETURN_NONE;
+}
+
+/*** text that a call gets, in a loop */
+static PyObject *f(PyObject *self, PyObject *call)
+{
+    char *text = malloc(16);
+    if (text == NULL) { return PyErr_NoMemory(); }
+    for (int i = 0; i < 3; i++) {
+        snprintf(text, 16, "k%d", i);
+        Py_XDECREF(PyObject_CallFunction(call, "s", text));
+    }
+    free(text);
+    Py_RETURN_NONE;
+}
+
+/*** arguments on the stack for a call */
+static PyObject *f(PyObject *self, PyObject *call)
+{
+    PyObject *args[2];
+    args[0] = self;
+    args[1] = call;
+    Py_XDECREF(PyObject_Vectorcall(call, args, 2, NULL));
+    args[0] = call;
+    return PyObject_Vectorcall(call, args, 2, NULL);
+}
+
+/*** a name that an object keeps before others get it */
+typedef struct { PyObject_HEAD PyObject *name; long n; } Item;
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item)};
+static PyObject *f(PyObject *self, PyObject *l)
+{
+    PyObject *name = PyUnicode_FromString("x");
+    Item *it = PyObject_New(Item, &ItemType);
+    if (it == NULL || name == NULL || PyList_Append(l, name) < 0) { return NULL; }
+    it->name = name;
+    it->n = 3;
+    return (PyObject *)it;
+}
+
+/*** an encoded copy that is changed */
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    char *s = NULL;
+    if (!PyArg_ParseTuple(args, "es", "utf-8", &s)) { return NULL; }
+    for (char *p = s; *p; p++) { if (*p == '-') { *p = '_'; } }
+    PyObject *r = PyUnicode_FromString(s);
+    PyMem_Free(s);
+    return r;
+}
+
+/*** new bytes by their address */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    PyObject *b = PyBytes_FromStringAndSize(NULL, 4);
+    char *p;
+    Py_ssize_t n;
+    if (b == NULL || PyBytes_AsStringAndSize(b, &p, &n) < 0) { return NULL; }
+    memset(p, 0, n);
+    return b;
+}
+
+/*** a writable buffer that is filled */
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    Py_buffer v;
+    if (!PyArg_ParseTuple(args, "w*", &v)) { return NULL; }
+    memset(v.buf, 0, v.len);
+    PyBuffer_Release(&v);
+    Py_RETURN_NONE;
+}
+
+/*** a buffer that an object exports */
+typedef struct { PyObject_HEAD char data[8]; } Item;
+static int get(PyObject *op, Py_buffer *view, int flags)
+{
+    return PyBuffer_FillInfo(view, op, ((Item *)op)->data, 8, 1, flags);
+}
+static PyBufferProcs procs = {get, NULL};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_as_buffer = &procs};
+static PyObject *f(PyObject *self, PyObject *o) { return PyType_GenericNew(&ItemType, NULL, NULL); }
+
+/*** a buffer that is filled by hand */
+typedef struct { PyObject_HEAD char data[8]; } Item;
+static Py_ssize_t shape[1] = {8};
+static int get(PyObject *op, Py_buffer *view, int flags)
+{
+    view->buf = ((Item *)op)->data;
+    view->obj = Py_NewRef(op);
+    view->len = 8;
+    view->itemsize = 1;
+    view->readonly = 1;
+    view->ndim = 1;
+    view->format = "B";
+    view->shape = shape;
+    view->strides = NULL;
+    view->suboffsets = NULL;
+    view->internal = NULL;
+    return 0;
+}
+static PyBufferProcs procs = {get, NULL};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_as_buffer = &procs};
+static PyObject *f(PyObject *self, PyObject *o) { return PyType_GenericNew(&ItemType, NULL, NULL); }
+
+/*** a type made of a spec in a method */
+static PyType_Slot item_slots[] = {{0, NULL}};
+static PyType_Spec spec = {"m.Item", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, item_slots};
+static PyObject *f(PyObject *self, PyObject *o) { return PyType_FromSpec(&spec); }
+
+/*** a function made of its definition in a method */
+static PyObject *inner(PyObject *self, PyObject *unused) { Py_RETURN_NONE; }
+static PyMethodDef inner_def = {"inner", inner, METH_NOARGS, NULL};
+static PyObject *f(PyObject *self, PyObject *o) { return PyCFunction_New(&inner_def, o); }
+
+/*** a barrier of the compiler */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    __asm__ volatile("" ::: "memory");
+    Py_RETURN_NONE;
+}
+
+/*** a struct that was copied and is changed */
+typedef struct { long a, b; } pair;
+static pair last; /* ungil: guarded-by(the lock of the caller) */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    pair p = {1, 2};
+    last = p;
+    p.a = 3;
+    return PyLong_FromLong(p.a + p.b);
+}
+
+/*** a list that is new by its function */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    PyObject *l = PySequence_List(o);
+    if (l == NULL) { return NULL; }
+    if (PyList_SetItem(l, 0, Py_NewRef(Py_None)) < 0) { Py_DECREF(l); return NULL; }
+    return l;
+}
+
+/*** a table of names and numbers */
+static const struct { const char *name; long n; } rows[] = {{"a", 1}, {NULL, 0}};
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    for (int i = 0; rows[i].name; i++) { if (rows[i].n == 1) { return PyUnicode_FromString(rows[i].name); } }
+    Py_RETURN_NONE;
+}
+
+/*** a dealloc that clears its own */
+typedef struct { PyObject_HEAD PyObject *name; char *text; } Item;
+static void item_dealloc(PyObject *op)
+{
+    Item *it = (Item *)op;
+    Py_CLEAR(it->name);
+    if (it->text) { it->text[0] = 0; free(it->text); it->text = NULL; }
+    Py_TYPE(op)->tp_free(op);
+}
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_dealloc = item_dealloc};
+static PyObject *f(PyObject *self, PyObject *o) { return PyType_GenericNew(&ItemType, NULL, NULL); }

@@ -274,3 +274,392 @@ static PyObject *f(PyObject *self, PyObject *arg)
     *it = p;
     Py_RETURN_NONE;
 }
+
+/*** an item of a tuple of the caller: `t by PyTuple_SET_ITEM` in `f` */
+static PyObject *f(PyObject *self, PyObject *t)
+{
+    if (!PyTuple_Check(t) || PyTuple_GET_SIZE(t) == 0) { Py_RETURN_NONE; }
+    PyObject *old = PyTuple_GET_ITEM(t, 0);
+    PyTuple_SET_ITEM(t, 0, Py_NewRef(self));
+    Py_DECREF(old);
+    Py_RETURN_NONE;
+}
+
+/*** the size of a list of the caller: `l by Py_SET_SIZE` in `f` */
+static PyObject *f(PyObject *self, PyObject *l)
+{
+    Py_SET_SIZE(l, 0);
+    Py_RETURN_NONE;
+}
+
+/*** the type of an object of the caller: `o by Py_SET_TYPE` in `f` */
+static PyTypeObject Other = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Other"};
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    Py_SET_TYPE(o, &Other);
+    Py_RETURN_NONE;
+}
+
+/*** the count of an object of the caller: `o by Py_SET_REFCNT` in `f` */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    Py_SET_REFCNT(o, Py_REFCNT(o) + 1);
+    Py_RETURN_NONE;
+}
+
+/*** a field of a struct sequence of the caller: `s by PyStructSequence_SET_ITEM` in `f` */
+static PyObject *f(PyObject *self, PyObject *s)
+{
+    PyStructSequence_SET_ITEM(s, 0, PyLong_FromLong(3));
+    Py_RETURN_NONE;
+}
+
+/*** an item of a tuple in a static: `kept by PyTuple_SetItem` in `f` */
+static PyObject *kept;
+static int start(void) { kept = PyTuple_New(1); return 0; }
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    if (PyTuple_SetItem(kept, 0, Py_NewRef(o)) < 0) { return NULL; }
+    Py_RETURN_NONE;
+}
+
+/*** assembly that writes a static: `__asm__` in `f` */
+static int count;
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    __asm__ volatile("incl %0" : "+m"(count));
+    Py_RETURN_NONE;
+}
+
+/*** assembly in a helper, by a pointer: `asm` in `up` */
+static int count;
+static void up(int *p) { asm volatile("incl (%0)" : : "r"(p) : "memory"); }
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    up(&count);
+    Py_RETURN_NONE;
+}
+
+/*** assembly in a macro: `__asm__` in `f` */
+#define UP(p) __asm__ __volatile__ ("lock; incl %0" : "+m" (*(p)) : : "memory")
+static int count;
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    UP(&count);
+    Py_RETURN_NONE;
+}
+
+/*** the bytes of an argument: `b[0]` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char *b;
+    Py_ssize_t n;
+    if (!PyArg_Parse(arg, "y#", &b, &n)) { return NULL; }
+    if (n) { b[0] = 0; }
+    Py_RETURN_NONE;
+}
+
+/*** the bytes of an argument in a tuple, by memset: `b by memset` in `f` */
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    char *b;
+    Py_ssize_t n;
+    if (!PyArg_ParseTuple(args, "s#", &b, &n)) { return NULL; }
+    memset(b, 0, n);
+    Py_RETURN_NONE;
+}
+
+/*** the characters of an argument: `*s++` in `f` */
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    char *s;
+    if (!PyArg_ParseTuple(args, "s", &s)) { return NULL; }
+    while (*s) { *s++ = 'x'; }
+    Py_RETURN_NONE;
+}
+
+/*** a buffer of an argument that may be bytes: `((char *)v.buf)[0]` in `f` */
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    Py_buffer v;
+    if (!PyArg_ParseTuple(args, "y*", &v)) { return NULL; }
+    if (v.len) { ((char *)v.buf)[0] = 0; }
+    PyBuffer_Release(&v);
+    Py_RETURN_NONE;
+}
+
+/*** the bytes by their address: `p[0]` in `f` */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    char *p;
+    Py_ssize_t n;
+    if (PyBytes_AsStringAndSize(o, &p, &n) < 0) { return NULL; }
+    if (n) { p[0]++; }
+    Py_RETURN_NONE;
+}
+
+/*** the characters of a string by the function: `o by PyUnicode_WriteChar` in `f` */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    if (PyUnicode_WriteChar(o, 0, 'x') < 0) { return NULL; }
+    Py_RETURN_NONE;
+}
+
+/*** characters copied into a string: `o by PyUnicode_CopyCharacters` in `f` */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    PyObject *x = PyUnicode_FromString("x");
+    if (x == NULL || PyUnicode_CopyCharacters(o, 0, x, 0, 1) < 0) { return NULL; }
+    Py_DECREF(x);
+    Py_RETURN_NONE;
+}
+
+/*** the cached UTF-8 of a string: `p[0]` in `f` */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    char *p = (char *)PyUnicode_AsUTF8(o);
+    if (p == NULL) { return NULL; }
+    p[0] = 'x';
+    Py_RETURN_NONE;
+}
+
+/*** the dict of a type: `Item.tp_dict by PyDict_SetItemString` in `f` */
+static PyTypeObject Item = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item"};
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    if (PyDict_SetItemString(Item.tp_dict, "x", o) < 0) { return NULL; }
+    Py_RETURN_NONE;
+}
+
+/*** the dict of the type of an argument: `d by PyDict_SetItemString` in `f` */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    PyObject *d = Py_TYPE(o)->tp_dict;
+    if (PyDict_SetItemString(d, "x", o) < 0) { return NULL; }
+    Py_RETURN_NONE;
+}
+
+/*** a static copied through a struct: `b.to[0]` in `f` */
+static char text[8];
+typedef struct { char *to; } box;
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    box a = {text}, b;
+    memcpy(&b, &a, sizeof b);
+    b.to[0] = 'x';
+    Py_RETURN_NONE;
+}
+
+/*** the place of the dict of an object: `*dict` in `f` */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    PyObject **dict = _PyObject_GetDictPtr(o);
+    if (dict && *dict == NULL) { *dict = PyDict_New(); }
+    Py_RETURN_NONE;
+}
+
+/*** a new list that others have before it is filled: `l by PyList_SET_ITEM` in `f` */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    PyObject *l = PyList_New(1);
+    if (l == NULL || PyObject_SetAttrString(o, "l", l) < 0) { return NULL; }
+    PyList_SET_ITEM(l, 0, Py_NewRef(Py_None));
+    return l;
+}
+
+/*** an object that a list got by another name: `it->n` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item)};
+static PyObject *f(PyObject *self, PyObject *l)
+{
+    Item *it = PyObject_New(Item, &ItemType);
+    if (it == NULL) { return NULL; }
+    PyObject *op = (PyObject *)it;
+    if (PyList_Append(l, op) < 0) { return NULL; }
+    it->n = 3;
+    return op;
+}
+
+/*** an object that a helper hands on: `it->n` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item)};
+static int add(PyObject *l, Item *what) { return PyList_Append(l, (PyObject *)what); }
+static PyObject *f(PyObject *self, PyObject *l)
+{
+    Item *it = PyObject_New(Item, &ItemType);
+    if (it == NULL) { return NULL; }
+    if (add(l, it) < 0) { return NULL; }
+    it->n = 3;
+    return (PyObject *)it;
+}
+
+/*** an object that a loop fills again: `it->n` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item)};
+static PyObject *f(PyObject *self, PyObject *l)
+{
+    Item *it = PyObject_New(Item, &ItemType);
+    if (it == NULL) { return NULL; }
+    for (int i = 0; i < 3; i++) {
+        it->n = i;
+        if (PyList_Append(l, (PyObject *)it) < 0) { return NULL; }
+    }
+    return (PyObject *)it;
+}
+
+/*** an object that Python code gets: `it->n` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item)};
+static PyObject *f(PyObject *self, PyObject *call)
+{
+    Item *it = PyObject_New(Item, &ItemType);
+    if (it == NULL) { return NULL; }
+    PyObject *r = PyObject_CallFunctionObjArgs(call, it, NULL);
+    Py_XDECREF(r);
+    it->n = 3;
+    return (PyObject *)it;
+}
+
+/*** arguments of a call that are used again: `args by PyTuple_SET_ITEM` in `f` */
+static PyObject *f(PyObject *self, PyObject *call)
+{
+    PyObject *args = PyTuple_New(1);
+    if (args == NULL) { return NULL; }
+    PyTuple_SET_ITEM(args, 0, Py_NewRef(self));
+    Py_XDECREF(PyObject_Call(call, args, NULL));
+    PyTuple_SET_ITEM(args, 0, Py_NewRef(Py_None));
+    return args;
+}
+
+/*** what a published tuple holds: `it->n` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item)};
+static PyObject *f(PyObject *self, PyObject *l)
+{
+    Item *it = PyObject_New(Item, &ItemType);
+    PyObject *t = PyTuple_New(1);
+    if (it == NULL || t == NULL) { return NULL; }
+    PyTuple_SET_ITEM(t, 0, (PyObject *)it);
+    if (PyList_Append(l, t) < 0) { return NULL; }
+    it->n = 3;
+    return t;
+}
+
+/*** memory that a published object holds: `buf by strcpy` in `f` */
+typedef struct { PyObject_HEAD char *text; } Item;
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item)};
+static PyObject *f(PyObject *self, PyObject *l)
+{
+    Item *it = PyObject_New(Item, &ItemType);
+    char *buf = malloc(4);
+    if (it == NULL || buf == NULL) { return NULL; }
+    it->text = buf;
+    if (PyList_Append(l, (PyObject *)it) < 0) { return NULL; }
+    strcpy(buf, "abc");
+    return (PyObject *)it;
+}
+
+/*** the whole of an object: `it by memcpy` in `f` */
+typedef struct { PyObject_HEAD long n, m; } Item;
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    Item *it = (Item *)o, fresh;
+    fresh = *it;
+    memcpy(it, &fresh, sizeof fresh);
+    Py_RETURN_NONE;
+}
+
+/*** the buffer of a bytearray that is resized: `o by PyByteArray_Resize` in `f` */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    if (PyByteArray_Resize(o, 3) < 0) { return NULL; }
+    Py_RETURN_NONE;
+}
+
+/*** a buffer to read, in a helper: `p[0]` in `clear` */
+static void clear(Py_buffer *v) { char *p = v->buf; p[0] = 0; }
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    Py_buffer v;
+    if (!PyArg_ParseTuple(args, "s*", &v)) { return NULL; }
+    clear(&v);
+    PyBuffer_Release(&v);
+    Py_RETURN_NONE;
+}
+
+/*** the dict of a type by its function: `d by PyDict_DelItemString` in `f` */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    PyObject *d = PyType_GetDict(Py_TYPE(o));
+    int r = PyDict_DelItemString(d, "x");
+    Py_DECREF(d);
+    return PyLong_FromLong(r);
+}
+
+/*** the value of a cell: `o by PyCell_SET` in `f` */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    PyCell_SET(o, Py_NewRef(self));
+    Py_RETURN_NONE;
+}
+
+/*** assembly in a statement of an expression: `__asm__` in `f` */
+static long n;
+#define BUMP(p) ({ __asm__ volatile("incq %0" : "+m"(*(p))); *(p); })
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    return PyLong_FromLong(BUMP(&n));
+}
+
+/*** an alias made by a pointer to a pointer: `p[0]` in `f` */
+static char text[8];
+static void pick(char **out) { *out = text; }
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    char *p;
+    pick(&p);
+    p[0] = 'x';
+    Py_RETURN_NONE;
+}
+
+/*** a constant table of structs with pointers to what changes: `*r->to` in `f` */
+static long a;
+typedef struct { const char *name; long *to; } row;
+static const row rows[] = {{"a", &a}, {NULL, NULL}};
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    for (const row *r = rows; r->name; r++) { *r->to = 3; }
+    Py_RETURN_NONE;
+}
+
+/*** a static pointer to const that is cast: `((conf_t *)p)->n` in `f` */
+typedef struct { long n; } conf_t;
+static conf_t the_conf;
+static const conf_t *p = &the_conf;
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    ((conf_t *)p)->n = 3;
+    Py_RETURN_NONE;
+}
+
+/*** a pointer to a pointer in the function: `p[0]` in `f` */
+static char text[8];
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    char *p = NULL, **place = &p;
+    *place = text;
+    p[0] = 'x';
+    Py_RETURN_NONE;
+}
+
+/*** a member of a struct with a tag that Python may set: `it->o` in `f` */
+#include <structmember.h>
+#include <stddef.h>
+typedef struct _item { PyObject_HEAD PyObject *o; } Item;
+static PyMemberDef members[] = {{"o", T_OBJECT, offsetof(Item, o), 0, NULL}, {NULL}};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_members = members};
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    Item *it = (Item *)o;
+    return Py_NewRef(it->o);
+}

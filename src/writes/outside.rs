@@ -1,0 +1,205 @@
+//! What functions outside of the package do to what they are given.
+
+use super::Why;
+use super::body::Body;
+use super::targets::DESTROYING;
+use super::value::{Kinds, Value};
+use super::walk::Context;
+use crate::ast::{ExprId, ExprKind, Name, UnaryOp};
+use crate::capi::{
+    Copied, Effects, Gives, OutKind, Returns, Stored, copies_memory, effects, lends_to_read,
+    stored, writes,
+};
+
+impl Body<'_, '_, '_> {
+    /// Functions of the package that a function which was not read gets, and may call with what
+    /// else it gets.
+    pub(super) fn call_back(&mut self, name: &str, args: &[ExprId], values: &[Value]) {
+        let tree = self.tree();
+        let others = values.iter().fold(Value::NONE, |all, &value| all | value);
+        for (at, &arg) in args.iter().enumerate() {
+            let arg = tree.without_casts(arg);
+            let arg = match tree.expr(arg).kind {
+                ExprKind::Unary {
+                    op: UnaryOp::AddressOf,
+                    operand,
+                } => operand,
+                _ => arg,
+            };
+            let ExprKind::Name(Name::Global(function)) = &tree.expr(arg).kind else {
+                continue;
+            };
+            let is_alone =
+                DESTROYING.contains(&name) || self.walk.targets.alone.contains(&**function);
+            for item in self
+                .walk
+                .callees(self.item, function)
+                .into_iter()
+                .filter(|_| !is_alone)
+            {
+                let count = self.walk.cx.function(item).map_or(0, |it| it.params.len());
+                let given = match others {
+                    // `O&`: an object, and where what it stands for goes.
+                    _ if name.starts_with("PyArg_") || name.starts_with("_PyArg_") => {
+                        vec![
+                            Value::SHARED,
+                            values.get(at + 1).copied().unwrap_or(Value::SHARED),
+                        ]
+                    }
+                    Value::NONE => vec![Value::SHARED; count],
+                    others => vec![others; count],
+                };
+                self.walk.visit(Context {
+                    item,
+                    params: given,
+                    is_held: false,
+                });
+            }
+        }
+    }
+
+    /// What a function that was not read stores in pointers whose addresses it gets.
+    pub(super) fn hand_out(&mut self, at: ExprId, name: &str, args: &[ExprId]) {
+        // The C library stores pointers to new memory, or into what it was given.
+        if effects(name).is_none() && writes(name).is_some() {
+            return;
+        }
+        let tree = self.tree();
+        for (number, &arg) in args.iter().enumerate() {
+            let Some(operand) = self.addressed(tree.without_casts(arg)) else {
+                continue;
+            };
+            if let Some(value) = self.handed(name, args, number, operand) {
+                self.store(operand, value, None, at);
+            }
+        }
+    }
+
+    /// What a function that was not read stores in `operand`, whose address is an argument.
+    fn handed(&self, name: &str, args: &[ExprId], number: usize, operand: ExprId) -> Option<Value> {
+        let tree = self.tree();
+        let format = |at: usize| {
+            let text = tree.without_casts(*args.get(at)?);
+            tree.as_string(text)
+        };
+        let types = self.walk.types;
+        let pointee = types.of(tree, operand).and_then(|ty| types.pointee(ty));
+        match stored(name, number, format) {
+            Stored::Known(OutKind::Buffer) => {
+                lends_to_read(name, number, format).then_some(Value::BYTES)
+            }
+            Stored::Known(OutKind::Memory) => Some(Value::FRESH),
+            // `_PyBytes_Resize(&bytes, n)`
+            Stored::Known(OutKind::Inout) if effects(name)?.looks_at_count => None,
+            _ => match (effects(name), pointee?) {
+                (Some(effects), to) if types.is_number(to) => Some(self.lent_by(effects, args)),
+                _ => Some(Value::SHARED),
+            },
+        }
+    }
+
+    /// A pointer into an argument: its only owner may write there.
+    fn lent_by(&self, effects: &Effects, args: &[ExprId]) -> Value {
+        let owner = effects.derived_from.map(usize::from);
+        owner.map_or(Value::BYTES, |owner| self.part(args.get(owner)))
+    }
+
+    fn part(&self, owner: Option<&ExprId>) -> Value {
+        let owner = owner.map_or(Value::SHARED, |&owner| self.value(owner));
+        match owner.points {
+            Kinds::PRIVATE => Value::FRESH,
+            points if points == Kinds::default() => Value::NONE,
+            _ => Value::BYTES,
+        }
+    }
+
+    /// `memcpy(&to, &from, sizeof to)`: what `from` holds, `to` holds.
+    fn copy(&mut self, at: ExprId, name: &str, args: &[ExprId], values: &[Value]) {
+        let Some(Copied { to, from }) = copies_memory(name) else {
+            return;
+        };
+        let (Some(&to), Some(&from), Some(value)) =
+            (args.get(to), args.get(from), values.get(from))
+        else {
+            return;
+        };
+        let (tree, types) = (self.tree(), self.walk.types);
+        let is_text = |expr| {
+            let ty = types.of(tree, tree.without_casts(expr));
+            ty.and_then(|ty| types.pointee(ty))
+                .is_some_and(|to| types.is_plain(to))
+        };
+        if is_text(to) || is_text(from) {
+            return;
+        }
+        let held = Value::of(value.inner, value.inner);
+        match self.addressed(tree.without_casts(to)) {
+            Some(operand) => self.store(operand, held, Some(from), at),
+            None if self.value(to).points.has(Kinds::PRIVATE) => {
+                self.holds(to, Some(from));
+                self.took(value.inner);
+            }
+            None => {}
+        }
+    }
+
+    pub(super) fn outside(
+        &mut self,
+        at: ExprId,
+        name: &str,
+        args: &[ExprId],
+        values: &[Value],
+    ) -> Value {
+        self.copy(at, name, args, values);
+        if let Some(row) = writes(name) {
+            if let Some(first) = row.keeps {
+                self.keep(at, first, args);
+            }
+            return match row.gives {
+                Gives::Number => Value::NONE,
+                Gives::Fresh => Value::FRESH,
+                Gives::Argument(arg) => values.get(arg).copied().unwrap_or(Value::SHARED),
+                Gives::Shared => Value::SHARED,
+                Gives::Lent => Value::LENT,
+                Gives::Part(arg) => self.part(args.get(arg)),
+                Gives::Attributes => Value::ATTRIBUTES,
+            };
+        }
+        match effects(name) {
+            Some(effects) => match effects.returns {
+                Returns::New | Returns::Borrowed => Value::SHARED,
+                Returns::Plain if effects.derived_from.is_some() => self.lent_by(effects, args),
+                Returns::Plain | Returns::Null | Returns::Void => Value::NONE,
+            },
+            None => Value::SHARED,
+        }
+    }
+
+    pub(super) fn check_outside(&mut self, at: ExprId, name: &str, args: &[ExprId]) {
+        if let Some(row) = writes(name) {
+            if row.is_hidden {
+                self.walk.leave(self.item, at, name.to_owned(), Why::Calls);
+            }
+            for (number, &arg) in args.iter().enumerate() {
+                if row.place(number) {
+                    self.check_place(arg, at);
+                } else if row.behind(number) && (row.names(number) || !self.is_object(arg)) {
+                    self.check_given(at, arg, name);
+                } else if row.locked(number) && self.value(arg).points.has(Kinds::ATTRIBUTES) {
+                    let text = format!("{} by {name}", self.text(arg));
+                    self.walk.leave(self.item, at, text, Why::Writes);
+                }
+            }
+        } else if effects(name).is_some() {
+            for &arg in args {
+                if self.is_address(arg) && !self.is_object(arg) {
+                    self.check_given(at, arg, name);
+                }
+            }
+        } else if !self.walk.cx.program.facts.is_thread_safe(name)
+            && args.iter().any(|&arg| self.is_given(arg))
+        {
+            self.walk.leave(self.item, at, name.to_owned(), Why::Calls);
+        }
+    }
+}

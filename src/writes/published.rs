@@ -1,0 +1,241 @@
+//! From where on others may have what a local points to.
+//!
+//! ```c
+//! Item *it = PyObject_New(Item, &ItemType);
+//! PyObject *op = (PyObject *)it;              /* the same object */
+//! it->name = name;                            /* nobody has it */
+//! PyList_Append(self->items, op);
+//! it->n = 3;                                  /* others may read it now */
+//! ```
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+
+use super::body::{Body, Summary};
+use super::value::Kinds;
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, UnaryOp};
+use crate::capi::{Gives, effects, writes};
+
+/// Which locals were handed on, and which lead to which.
+#[derive(Debug, Default)]
+pub(super) struct Published {
+    /// From which expression on.
+    since: FxHashMap<LocalId, ExprId>,
+    /// What can be reached from the first can be reached from the second.
+    from: BTreeSet<(LocalId, LocalId)>,
+}
+
+impl Body<'_, '_, '_> {
+    /// Others may have what `from` points to once `at` has run.
+    pub(super) fn publish(&mut self, from: Option<ExprId>, at: ExprId) {
+        for local in self.pointers(from) {
+            let since = self.published.since.entry(local).or_insert(at);
+            *since = (*since).min(at);
+        }
+    }
+
+    /// What a function of the package handed on.
+    pub(super) fn publish_given(&mut self, summary: &Summary, args: &[ExprId], at: ExprId) {
+        for (number, &arg) in args.iter().enumerate().take(32) {
+            if summary.published & (1 << number) != 0 {
+                self.publish(Some(arg), at);
+            }
+        }
+    }
+
+    /// A call keeps its arguments from `first` on, in the first of all if that is another one.
+    pub(super) fn keep(&mut self, at: ExprId, first: usize, args: &[ExprId]) {
+        let holder = args.first().copied().filter(|_| first > 0);
+        let private = holder.filter(|&it| self.value(it).points == Kinds::PRIVATE);
+        let objects = args.iter().skip(first);
+        let objects: Vec<ExprId> = objects.copied().filter(|&it| self.is_object(it)).collect();
+        for object in objects {
+            match private {
+                Some(holder) => self.holds(holder, Some(object)),
+                None => self.publish(Some(object), at),
+            }
+        }
+    }
+
+    /// `local` points to what `value` leads to.
+    pub(super) fn names_too(&mut self, local: LocalId, value: ExprId) {
+        let same = self.pointers(Some(value));
+        let ways = same.into_iter().map(|other| (other, local));
+        self.published.from.extend(ways);
+        if !self.walk.types.is_number(&self.tree().local(local).ty) {
+            let roots = self.roots(value, true).into_iter();
+            let ways = roots.map(|other| (local, other));
+            self.published.from.extend(ways);
+        }
+    }
+
+    /// What `value` points to can be reached through `holder`.
+    pub(super) fn holds(&mut self, holder: ExprId, value: Option<ExprId>) {
+        let values = self.pointers(value);
+        for holder in self.place_roots(holder, true) {
+            let held = values.iter().map(|&value| (value, holder));
+            self.published.from.extend(held);
+        }
+    }
+
+    /// The locals that point into what `value` points to.
+    fn pointers(&self, value: Option<ExprId>) -> Vec<LocalId> {
+        let types = self.walk.types;
+        let value = value.filter(|&value| {
+            let ty = types.of(self.tree(), value);
+            ty.is_none_or(|ty| !types.is_number(ty))
+        });
+        value
+            .map(|value| self.roots(value, false))
+            .unwrap_or_default()
+    }
+
+    /// The locals that point into what `expr` points to; with `is_deep` also those that lead there
+    /// by other pointers: `it` of `it->text`.
+    fn roots(&self, expr: ExprId, is_deep: bool) -> Vec<LocalId> {
+        let tree = self.tree();
+        let roots = |expr| self.roots(expr, is_deep);
+        if let Some(operand) = self.addressed(expr) {
+            return self.place_roots(operand, is_deep);
+        }
+        match &tree.expr(expr).kind {
+            ExprKind::Name(Name::Local(local)) if tree.local(*local).is_automatic() => {
+                vec![*local]
+            }
+            ExprKind::Member { .. }
+            | ExprKind::Index { .. }
+            | ExprKind::Unary {
+                op: UnaryOp::Deref, ..
+            } => match is_deep || self.is_array(expr) {
+                true => self.place_roots(expr, is_deep),
+                false => Vec::new(),
+            },
+            ExprKind::Cast { operand, .. } | ExprKind::Unary { operand, .. } => roots(*operand),
+            ExprKind::Assign { lhs, rhs, .. }
+            | ExprKind::Binary {
+                op: BinaryOp::Plus | BinaryOp::Minus,
+                lhs,
+                rhs,
+            } => [roots(*lhs), roots(*rhs)].concat(),
+            ExprKind::Binary {
+                op: BinaryOp::Comma,
+                rhs,
+                ..
+            } => roots(*rhs),
+            ExprKind::Conditional {
+                cond,
+                then,
+                otherwise,
+            } => [roots(then.unwrap_or(*cond)), roots(*otherwise)].concat(),
+            ExprKind::Call { callee, args } => {
+                let args = self.through(*callee, args, is_deep).iter();
+                args.flat_map(|&arg| roots(arg)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The locals that the memory of a place is reached by.
+    fn place_roots(&self, place: ExprId, is_deep: bool) -> Vec<LocalId> {
+        let tree = self.tree();
+        match &tree.expr(place).kind {
+            ExprKind::Member {
+                base, arrow: false, ..
+            } => self.place_roots(*base, is_deep),
+            ExprKind::Index { base, .. } if self.is_array(*base) => {
+                self.place_roots(*base, is_deep)
+            }
+            ExprKind::Cast { operand, .. } => self.place_roots(*operand, is_deep),
+            ExprKind::Member { base, .. } | ExprKind::Index { base, .. } => {
+                self.roots(*base, is_deep)
+            }
+            ExprKind::Unary {
+                op: UnaryOp::Deref,
+                operand,
+            } => self.roots(*operand, is_deep),
+            // `Py_SIZE(self) = n`
+            ExprKind::Call { callee, args } if self.through(*callee, args, is_deep).is_empty() => {
+                args.first()
+                    .map(|&arg| self.roots(arg, is_deep))
+                    .unwrap_or_default()
+            }
+            _ => self.roots(place, is_deep),
+        }
+    }
+
+    /// The arguments of a call that what it gives is, or is a part of. What a function of the
+    /// package gives may be reached by any.
+    fn through<'t>(&self, callee: ExprId, args: &'t [ExprId], is_deep: bool) -> &'t [ExprId] {
+        let name = self.tree().callee_name(callee).unwrap_or_default();
+        let at = match (writes(name), effects(name)) {
+            (Some(row), _) => match row.gives {
+                Gives::Argument(at) | Gives::Part(at) => Some(at),
+                _ => None,
+            },
+            (None, Some(effects)) => effects.derived_from.map(usize::from),
+            (None, None) if is_deep => return args,
+            (None, None) => None,
+        };
+        at.and_then(|at| args.get(at..=at)).unwrap_or_default()
+    }
+
+    /// The parameters that others may have afterwards.
+    pub(super) fn published_params(&self) -> u32 {
+        let params = self.function.params.iter().enumerate().take(32);
+        let open = params.filter(|(_, param)| !self.since(**param).is_empty());
+        open.fold(0, |all, (at, _)| all | 1 << at)
+    }
+
+    /// Where others get what `local` points to.
+    fn since(&self, local: LocalId) -> Vec<ExprId> {
+        let mut seen = BTreeSet::from([local]);
+        let mut open = vec![local];
+        let mut found = Vec::new();
+        while let Some(local) = open.pop() {
+            found.extend(self.published.since.get(&local));
+            let ways = self
+                .published
+                .from
+                .range((local, LocalId(0))..=(local, LocalId(u32::MAX)));
+            open.extend(ways.map(|way| way.1).filter(|&holder| seen.insert(holder)));
+        }
+        found
+    }
+
+    /// Whether others may have what the place `place` lies in when `at` runs: a local points to it
+    /// that was handed on before.
+    pub(super) fn is_published(&self, place: ExprId, at: ExprId) -> bool {
+        // `pair.first = 1` where a copy of `pair` was handed on.
+        if self
+            .part_of(place)
+            .is_some_and(|local| self.is_memory(local))
+        {
+            return false;
+        }
+        let each = self.place_roots(place, true).into_iter();
+        let mut each =
+            each.flat_map(|local| self.since(local).into_iter().map(move |it| (local, it)));
+        each.any(|(local, since)| since < at || self.comes_back(local, since, at))
+    }
+
+    /// Whether the local is memory itself, not a pointer.
+    fn is_memory(&self, local: LocalId) -> bool {
+        let types = self.walk.types;
+        types.pointee(&self.tree().local(local).ty).is_none()
+    }
+
+    /// Whether a loop comes from `since` to `at` again with the same value of the local.
+    fn comes_back(&self, local: LocalId, since: ExprId, at: ExprId) -> bool {
+        let tree = self.tree();
+        let range = |expr: ExprId| tree.expr(expr).range;
+        let loops = tree.stmts.iter().filter(|stmt| stmt.kind.is_loop());
+        let mut around =
+            loops.filter(|it| it.range.contains(range(since)) && it.range.contains(range(at)));
+        let is_set = |within: crate::ast::TokenRange| {
+            let mut stores = tree.stores();
+            stores.any(|(to, value)| to == local && within.contains(range(value)))
+        };
+        around.any(|it| !is_set(it.range))
+    }
+}
