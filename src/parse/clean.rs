@@ -120,6 +120,11 @@ impl<'a> Cleaner<'a> {
         if is_thread_local {
             self.push(Kind::Storage("_Thread_local"), at, end);
         }
+        // `__attribute__((cleanup(py_decref))) PyObject *item`: a call that stands nowhere.
+        if (at..end).any(|inner| matches!(self.text(inner), b"cleanup" | b"__cleanup__")) {
+            let reason = "a function that runs where a variable ends (`cleanup`)".to_owned();
+            return Err(ParseFailure { token: at, reason });
+        }
         Ok(end)
     }
 

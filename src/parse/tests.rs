@@ -199,6 +199,7 @@ fn failures_name_the_place() {
         fails("int f(void) { int g(void) { return 1; } return g(); }"),
         fails("int f(void) { a b c d e; x = = 1; }"),
         fails("int f(void) { x = 1"),
+        fails("int f(void) { __attribute__((cleanup(g))) int x; }"),
     ];
     insta::assert_snapshot!(lines.join("\n"), @"
     10: unbalanced brackets at `}`
@@ -206,6 +207,7 @@ fn failures_name_the_place() {
     11: a function inside a function
     14: unexpected `=`
     5: unbalanced brackets at `{`
+    6: a function that runs where a variable ends (`cleanup`)
     ");
 }
 

@@ -143,7 +143,10 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
             StmtKind::Return(value) => value,
             _ => None,
         });
-        let values = returns.map(|value| self.value(value));
+        let values = returns.map(|value| match self.is_handed_on(value) {
+            true => Value::SHARED,
+            false => self.value(value),
+        });
         values.fold(Value::NONE, |all, value| all | value)
     }
 
@@ -221,9 +224,12 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
                 base, arrow: false, ..
             } => self.place(*base),
             ExprKind::Index { base, .. } if self.is_array(*base) => self.place(*base),
-            ExprKind::Member { base, .. } | ExprKind::Index { base, .. } => {
-                unnamed(self.value(*base))
+            ExprKind::Member { base, .. } => unnamed(self.value(*base)),
+            // `1[table]`
+            ExprKind::Index { base, index } if self.walk.types.is_pointer(tree, *index) => {
+                unnamed(self.value(*base) | self.value(*index))
             }
+            ExprKind::Index { base, .. } => unnamed(self.value(*base)),
             ExprKind::Unary {
                 op: UnaryOp::Deref,
                 operand,

@@ -91,9 +91,14 @@ impl Body<'_, '_, '_> {
             Stored::Known(OutKind::Memory) => Some(Value::FRESH),
             // `_PyBytes_Resize(&bytes, n)`
             Stored::Known(OutKind::Inout) if effects(name)?.looks_at_count => None,
-            _ => match (effects(name), pointee?) {
-                (Some(effects), to) if types.is_number(to) => Some(self.lent_by(effects, args)),
-                _ => Some(Value::SHARED),
+            _ => match (effects(name), pointee) {
+                (Some(effects), Some(to)) if types.is_number(to) => {
+                    Some(self.lent_by(effects, args))
+                }
+                (_, Some(_)) => Some(Value::SHARED),
+                // A struct of a library, with pointers in it: `lib_open(&handle)`.
+                (None, None) if self.part_of(operand).is_some() => Some(Value::BYTES),
+                (_, None) => None,
             },
         }
     }

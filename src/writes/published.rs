@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::body::{Body, Summary};
 use super::value::Kinds;
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, UnaryOp};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtKind, TokenRange, Tree, UnaryOp};
 use crate::capi::{Gives, effects, writes};
 
 /// Which locals were handed on, and which lead to which.
@@ -219,6 +219,12 @@ impl Body<'_, '_, '_> {
         each.any(|(local, since)| since < at || self.comes_back(local, since, at))
     }
 
+    /// Whether others may have what `value` points to when the function returns it.
+    pub(super) fn is_handed_on(&self, value: ExprId) -> bool {
+        let mut roots = self.roots(value, true).into_iter();
+        roots.any(|local| !self.since(local).is_empty())
+    }
+
     /// Whether the local is memory itself, not a pointer.
     fn is_memory(&self, local: LocalId) -> bool {
         let types = self.walk.types;
@@ -230,12 +236,29 @@ impl Body<'_, '_, '_> {
         let tree = self.tree();
         let range = |expr: ExprId| tree.expr(expr).range;
         let loops = tree.stmts.iter().filter(|stmt| stmt.kind.is_loop());
-        let mut around =
-            loops.filter(|it| it.range.contains(range(since)) && it.range.contains(range(at)));
-        let is_set = |within: crate::ast::TokenRange| {
+        let loops = loops.map(|stmt| stmt.range).chain(jumps_back(tree));
+        let mut around = loops.filter(|it| it.contains(range(since)) && it.contains(range(at)));
+        let is_set = |within: TokenRange| {
             let mut stores = tree.stores();
             stores.any(|(to, value)| to == local && within.contains(range(value)))
         };
-        around.any(|it| !is_set(it.range))
+        around.any(|it| !is_set(it))
     }
+}
+
+/// What `goto` runs again: from a label to a jump further on that goes there.
+fn jumps_back(tree: &Tree) -> impl Iterator<Item = TokenRange> {
+    let labels = tree.stmts.iter().filter_map(|stmt| match &stmt.kind {
+        StmtKind::Label { name, .. } => Some((name, stmt.range.start)),
+        _ => None,
+    });
+    labels.flat_map(|(name, start)| {
+        let jumps = tree.stmts.iter().filter(move |stmt| {
+            matches!(&stmt.kind, StmtKind::Goto(to) if to == name) && stmt.range.start > start
+        });
+        jumps.map(move |jump| TokenRange {
+            start,
+            end: jump.range.end,
+        })
+    })
 }

@@ -663,3 +663,48 @@ static PyObject *f(PyObject *self, PyObject *o)
     Item *it = (Item *)o;
     return Py_NewRef(it->o);
 }
+
+/*** an index the other way round: `1[p]` in `f` */
+static long a[4];
+static PyObject *f(PyObject *self, PyObject *o) { long *p = a; 1[p] = 3; Py_RETURN_NONE; }
+
+/*** what runs when a local goes: 1 function that was not understood */
+static long n;
+static void done(long *x) { n += *x; }
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    __attribute__((cleanup(done))) long x = 3;
+    Py_RETURN_NONE;
+}
+
+/*** an object that goto fills again: `it->n` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item)};
+static PyObject *f(PyObject *self, PyObject *l)
+{
+    int i = 0;
+    Item *it = PyObject_New(Item, &ItemType);
+    if (it == NULL) { return NULL; }
+again:
+    it->n = i;
+    if (PyList_Append(l, (PyObject *)it) < 0) { return NULL; }
+    if (i++ < 3) { goto again; }
+    return (PyObject *)it;
+}
+
+/*** an object that a helper made and handed on: `it->n` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item)};
+static Item *last; /* ungil: guarded-by(x) */
+static Item *make(void) { Item *it = PyObject_New(Item, &ItemType); last = it; return it; }
+static PyObject *f(PyObject *self, PyObject *l)
+{
+    Item *it = make();
+    it->n = 3;
+    return (PyObject *)it;
+}
+
+/*** writing through a pointer in a struct that a library set: `b.to[0]` in `f` */
+typedef struct { char *to; } box;
+int lib_buffer(box *out);
+static PyObject *f(PyObject *self, PyObject *o) { box b; if (lib_buffer(&b)) { b.to[0] = 'x'; } Py_RETURN_NONE; }
