@@ -14,8 +14,9 @@
 use std::collections::BTreeSet;
 
 use super::emit::Draft;
-use super::emit::calls::{declares_next, take_value};
+use super::emit::calls::take_value;
 use super::emit::declarations::assign_later;
+use super::emit::declarations::declares_next;
 use super::emit::names::stem;
 use super::order::is_within;
 use super::reason::{A_CONDITION, Reason};

@@ -14,6 +14,7 @@ mod fills;
 mod late;
 mod leaving;
 mod lists;
+mod nested;
 mod null;
 mod once;
 mod operand;
@@ -261,73 +262,6 @@ impl<'a> Sites<'a> {
         calls
             .filter_map(|(&call, outcome)| self.finding(call, outcome))
             .collect()
-    }
-
-    /// The outermost iteration around `site` that gets a section.
-    fn outer(&self, site: &Site) -> Option<usize> {
-        let region = site.range(self.scope);
-        self.read.iter().position(|other| {
-            other.as_ref().is_ok_and(|other| {
-                other.call != site.call && inside(region, other.range(self.scope))
-            })
-        })
-    }
-
-    /// Iterations inside of that of `site`.
-    fn inner(&self, site: &Site) -> impl Iterator<Item = &Site> {
-        let region = site.range(self.scope);
-        let sites = self.read.iter().filter_map(|site| site.as_ref().ok());
-        sites
-            .filter(move |other| other.call != site.call && inside(other.range(self.scope), region))
-    }
-
-    /// The dict that the section of `site` has to hold as well.
-    fn second(&self, site: &Site) -> Option<(&Site, Operand)> {
-        let mut others = self
-            .inner(site)
-            .filter(|other| !self.scope.is_same_text(other.dict, site.dict));
-        let other = others.next()?;
-        if others.any(|third| !self.scope.is_same_text(third.dict, other.dict)) {
-            return None;
-        }
-        let operand = Operand::read(self.scope, other, site.range(self.scope)).ok()?;
-        (!matches!(operand, Operand::Bound(_))).then_some((other, operand))
-    }
-
-    fn inner_outcome(&self, site: &Site, outer: usize, outcome: &Outcome) -> Outcome {
-        let Ok(around) = &self.read[outer] else {
-            return outcome.clone();
-        };
-        let held = self.scope.is_same_text(site.dict, around.dict)
-            || self
-                .second(around)
-                .is_some_and(|(second, _)| self.scope.is_same_text(site.dict, second.dict));
-        if held {
-            return outcome.clone();
-        }
-        Outcome::Manual(
-            "a section of its own would suspend the one around it at each turn of the outer \
-             loop: iterate over a copy (`PyDict_Copy`)"
-                .into(),
-        )
-    }
-
-    /// Notes that the dict of `site` may be what a loop around it lends, which is not safe by then:
-    /// while the section waits for the lock, another thread may free it.
-    ///
-    /// ```c
-    /// while (PyDict_Next(d, &pos, &k, &inner))
-    ///     while (PyDict_Next(inner, &at, &key, &value))
-    /// ```
-    fn assume_lent(&self, site: &Site, around: &Outcome, outcome: &mut Outcome) {
-        let is_safe = matches!(around, Outcome::Fix(fix) if fix.confidence == Confidence::Safe);
-        if let (Outcome::Fix(fix), Some(dict)) = (outcome, self.scope.text(site.dict))
-            && !is_safe
-        {
-            fix.assume(format!(
-                "`{dict}` is alive while the section waits for its lock: the loop around it lends it"
-            ));
-        }
     }
 
     /// What becomes of a loop: a section if that is safe, else a copy, whose calls come along.

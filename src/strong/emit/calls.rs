@@ -453,10 +453,3 @@ fn returned(
     }
     Ok(())
 }
-
-/// Whether `stmt` and what follows it are declarations.
-pub(in crate::strong) fn declares_next(draft: &Draft<'_, '_>, stmt: StmtId) -> bool {
-    let is_decl = |stmt: StmtId| matches!(draft.scene.tree.stmt(stmt).kind, StmtKind::Decl(_));
-    let next = draft.scene.next_sibling(stmt);
-    is_decl(stmt) && next.is_some_and(is_decl)
-}

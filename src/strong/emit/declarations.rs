@@ -11,7 +11,7 @@
 //! ```
 
 use super::Draft;
-use super::calls::{declares_next, is_idle, last_declaration, span_of, take_value};
+use super::calls::{is_idle, last_declaration, span_of, take_value};
 use crate::ast::{ExprId, ExprKind, Init, LocalDecl, LocalId, StmtId, StmtKind, Storage};
 use crate::capi;
 use crate::edit::Edit;
@@ -32,6 +32,13 @@ pub(in crate::strong) fn behind_declarations(
         true => assign_later(draft, stmt),
         false => Ok((last, Vec::new())),
     }
+}
+
+/// Whether `stmt` and what follows it are declarations.
+pub(in crate::strong) fn declares_next(draft: &Draft<'_, '_>, stmt: StmtId) -> bool {
+    let is_decl = |stmt: StmtId| matches!(draft.scene.tree.stmt(stmt).kind, StmtKind::Decl(_));
+    let next = draft.scene.next_sibling(stmt);
+    is_decl(stmt) && next.is_some_and(is_decl)
 }
 
 /// The declarations behind `first` that do more than give constants.

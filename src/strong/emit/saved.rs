@@ -33,7 +33,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Draft;
-use super::calls::declares_next;
+use super::declarations::declares_next;
 use super::names::Names;
 use crate::ast::{BinaryOp, ExprId, ExprKind, Parent, StmtId, StmtKind};
 use crate::capi::{self, Form, OldErrors, Returns};
