@@ -1,8 +1,11 @@
 //! What the pointers of one function may point to, in one context; every path counts.
 
+use std::rc::Rc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::published::Published;
+use super::settled::Settled;
 use super::shape::pointed;
 use super::value::{Kinds, Value};
 use super::walk::{Context, Walk};
@@ -25,6 +28,8 @@ pub(super) struct Summary {
     pub(super) stored: Kinds,
     /// The arguments that others may have afterwards, a bit for each.
     pub(super) published: u32,
+    /// The arguments by which what it returns can be reached, a bit for each.
+    pub(super) ways: u32,
 }
 
 /// A place that is written: what kind of memory it lies in, and the static variable it is.
@@ -45,6 +50,8 @@ pub(super) struct Body<'w, 'c, 'a> {
     inner: Kinds,
     /// Locals to which others point: `char **end = &text;`.
     pointed: FxHashSet<LocalId>,
+    /// Which calls gave locals what they hold.
+    pub(super) settled: Rc<Settled>,
     /// What others may have.
     pub(super) published: Published,
     /// What calls give.
@@ -65,8 +72,10 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
             let is_number = walk.types.is_number(&function.tree.local(param).ty);
             locals[param.0 as usize] = if is_number { Value::NONE } else { value };
         }
+        let settled = walk.settled(context.item, function);
         Self {
             walk,
+            settled,
             item: context.item,
             function,
             is_held: context.is_held,
@@ -92,8 +101,10 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
             self.check(at);
         }
         self.check_assembly();
+        let returns = self.returns();
         Summary {
-            result: self.returned(),
+            result: self.returned(&returns),
+            ways: self.ways_out(&returns),
             stored: self.stored,
             published: self.published_params(),
         }
@@ -111,7 +122,7 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
     fn round(&mut self) {
         let tree = self.tree();
         // What is private is only known by now.
-        self.published = Published::default();
+        self.published.forget();
         for decl in tree.declarations() {
             let value = match &decl.init {
                 Some(Init::Expr(value)) => self.value(*value),
@@ -138,12 +149,16 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         }
     }
 
-    fn returned(&self) -> Value {
+    fn returns(&self) -> Vec<ExprId> {
         let returns = self.tree().stmts.iter().filter_map(|stmt| match stmt.kind {
             StmtKind::Return(value) => value,
             _ => None,
         });
-        let values = returns.map(|value| match self.is_handed_on(value) {
+        returns.collect()
+    }
+
+    fn returned(&self, returns: &[ExprId]) -> Value {
+        let values = returns.iter().map(|&value| match self.is_handed_on(value) {
             true => Value::SHARED,
             false => self.value(value),
         });
@@ -176,7 +191,7 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         }
         let memory = self.place(lhs).memory.points;
         if memory.has(Kinds::PRIVATE) {
-            self.holds(lhs, from);
+            self.holds(lhs, from, at);
             self.inner = self.inner | value.all();
             self.stored = self.stored | value.all();
         }
@@ -248,7 +263,14 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
             return self.address(operand);
         }
         match &tree.expr(expr).kind {
-            ExprKind::Name(name) => self.named(name),
+            ExprKind::Name(Name::Local(local)) => {
+                let settled = self.settled.value(tree, *local, expr);
+                settled.map_or_else(|| self.local(*local), |value| self.value(value))
+            }
+            ExprKind::Name(Name::Global(name)) => {
+                let ty = self.walk.variable_type(name);
+                ty.map_or(Value::NONE, |ty| self.of_static(ty))
+            }
             ExprKind::Str(_) => Value::LENT,
             ExprKind::Call { .. } => self.results.get(&expr).copied().unwrap_or_default(),
             ExprKind::Member { .. }
@@ -293,23 +315,14 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         }
     }
 
-    fn named(&self, name: &Name) -> Value {
-        let tree = self.tree();
-        match name {
-            Name::Local(local) => {
-                let it = tree.local(*local);
-                let value = self.locals[local.0 as usize];
-                match &it.ty.kind {
-                    _ if !it.is_automatic() => self.of_static(&it.ty),
-                    TypeKind::Array(..) if !it.is_param => Value::of(Kinds::PRIVATE, value.all()),
-                    _ if self.pointed.contains(local) => value | Value::of(self.inner, self.inner),
-                    _ => value,
-                }
-            }
-            Name::Global(name) => self
-                .walk
-                .variable_type(name)
-                .map_or(Value::NONE, |ty| self.of_static(ty)),
+    fn local(&self, local: LocalId) -> Value {
+        let it = self.tree().local(local);
+        let value = self.locals[local.0 as usize];
+        match &it.ty.kind {
+            _ if !it.is_automatic() => self.of_static(&it.ty),
+            TypeKind::Array(..) if !it.is_param => Value::of(Kinds::PRIVATE, value.all()),
+            _ if self.pointed.contains(&local) => value | Value::of(self.inner, self.inner),
+            _ => value,
         }
     }
 

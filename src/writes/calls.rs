@@ -2,6 +2,7 @@
 
 use super::Why;
 use super::body::Body;
+use super::settled::replaces;
 use super::value::{Kinds, Value};
 use super::walk::Context;
 use crate::ast::{ExprId, ExprKind, LocalId, Name, UnaryOp};
@@ -37,6 +38,7 @@ impl<'a> Body<'_, '_, 'a> {
                     self.took(summary.stored);
                     self.set_given(summary.stored, args);
                     self.publish_given(&summary, args, at);
+                    *self.published.ways.entry(at).or_default() |= summary.ways;
                     result |= summary.result;
                 }
                 result
@@ -49,6 +51,9 @@ impl<'a> Body<'_, '_, 'a> {
             Callee::Named(name) => {
                 self.call_back(name, args, &values);
                 self.hand_out(at, name, args);
+                if let ([to, from, ..], true) = (args, replaces(self.tree(), callee)) {
+                    self.store(*to, values[1], Some(*from), at);
+                }
                 self.outside(at, name, args, &values)
             }
         }

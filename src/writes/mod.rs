@@ -24,6 +24,7 @@ mod calls;
 mod members;
 mod outside;
 mod published;
+mod settled;
 mod shape;
 mod targets;
 mod unread;

@@ -141,7 +141,7 @@ impl Body<'_, '_, '_> {
         match self.addressed(tree.without_casts(to)) {
             Some(operand) => self.store(operand, held, Some(from), at),
             None if self.value(to).points.has(Kinds::PRIVATE) => {
-                self.holds(to, Some(from));
+                self.holds(to, Some(from), at);
                 self.took(value.inner);
             }
             None => {}

@@ -8,7 +8,7 @@
 //! it->n = 3;                                  /* others may read it now */
 //! ```
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
@@ -22,8 +22,41 @@ use crate::capi::{Gives, effects, writes};
 pub(super) struct Published {
     /// From which expression on.
     since: FxHashMap<LocalId, ExprId>,
-    /// What can be reached from the first can be reached from the second.
-    from: BTreeSet<(LocalId, LocalId)>,
+    /// What can be reached from the first can be reached from the second, from this expression on.
+    from: BTreeMap<(LocalId, LocalId), ExprId>,
+    /// The parameters, a bit for each, by which what a call gives can be reached.
+    pub(super) ways: FxHashMap<ExprId, u32>,
+}
+
+impl Published {
+    /// Forgets all but what calls told.
+    pub(super) fn forget(&mut self) {
+        self.since.clear();
+        self.from.clear();
+    }
+
+    fn lead(&mut self, from: LocalId, to: LocalId, at: ExprId) {
+        let since = self.from.entry((from, to)).or_insert(at);
+        *since = (*since).min(at);
+    }
+
+    /// What leads to `local`, itself included, with where that begins.
+    fn ways_to(&self, local: LocalId) -> BTreeMap<LocalId, ExprId> {
+        let mut found = BTreeMap::from([(local, ExprId(0))]);
+        let mut open = vec![local];
+        while let Some(local) = open.pop() {
+            let so_far = found[&local];
+            let ways = (local, LocalId(0))..=(local, LocalId(u32::MAX));
+            for (&(_, holder), &at) in self.from.range(ways) {
+                let since = so_far.max(at);
+                if found.get(&holder).is_none_or(|known| since < *known) {
+                    found.insert(holder, since);
+                    open.push(holder);
+                }
+            }
+        }
+        found
+    }
 }
 
 impl Body<'_, '_, '_> {
@@ -52,7 +85,7 @@ impl Body<'_, '_, '_> {
         let objects: Vec<ExprId> = objects.copied().filter(|&it| self.is_object(it)).collect();
         for object in objects {
             match private {
-                Some(holder) => self.holds(holder, Some(object)),
+                Some(holder) => self.holds(holder, Some(object), at),
                 None => self.publish(Some(object), at),
             }
         }
@@ -60,22 +93,23 @@ impl Body<'_, '_, '_> {
 
     /// `local` points to what `value` leads to.
     pub(super) fn names_too(&mut self, local: LocalId, value: ExprId) {
-        let same = self.pointers(Some(value));
-        let ways = same.into_iter().map(|other| (other, local));
-        self.published.from.extend(ways);
+        for other in self.pointers(Some(value)) {
+            self.published.lead(other, local, value);
+        }
         if !self.walk.types.is_number(&self.tree().local(local).ty) {
-            let roots = self.roots(value, true).into_iter();
-            let ways = roots.map(|other| (local, other));
-            self.published.from.extend(ways);
+            for other in self.roots(value, true) {
+                self.published.lead(local, other, value);
+            }
         }
     }
 
-    /// What `value` points to can be reached through `holder`.
-    pub(super) fn holds(&mut self, holder: ExprId, value: Option<ExprId>) {
+    /// What `value` points to can be reached through `holder` once `at` has run.
+    pub(super) fn holds(&mut self, holder: ExprId, value: Option<ExprId>, at: ExprId) {
         let values = self.pointers(value);
         for holder in self.place_roots(holder, true) {
-            let held = values.iter().map(|&value| (value, holder));
-            self.published.from.extend(held);
+            for &value in &values {
+                self.published.lead(value, holder, at);
+            }
         }
     }
 
@@ -129,8 +163,8 @@ impl Body<'_, '_, '_> {
                 otherwise,
             } => [roots(then.unwrap_or(*cond)), roots(*otherwise)].concat(),
             ExprKind::Call { callee, args } => {
-                let args = self.through(*callee, args, is_deep).iter();
-                args.flat_map(|&arg| roots(arg)).collect()
+                let args = self.through(expr, *callee, args, is_deep).into_iter();
+                args.flat_map(roots).collect()
             }
             _ => Vec::new(),
         }
@@ -155,7 +189,9 @@ impl Body<'_, '_, '_> {
                 operand,
             } => self.roots(*operand, is_deep),
             // `Py_SIZE(self) = n`
-            ExprKind::Call { callee, args } if self.through(*callee, args, is_deep).is_empty() => {
+            ExprKind::Call { callee, args }
+                if self.through(place, *callee, args, is_deep).is_empty() =>
+            {
                 args.first()
                     .map(|&arg| self.roots(arg, is_deep))
                     .unwrap_or_default()
@@ -164,9 +200,14 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// The arguments of a call that what it gives is, or is a part of. What a function of the
-    /// package gives may be reached by any.
-    fn through<'t>(&self, callee: ExprId, args: &'t [ExprId], is_deep: bool) -> &'t [ExprId] {
+    /// The arguments of a call that what it gives is, or is a part of; with `is_deep` also those of a
+    /// function of the package by which it can be reached.
+    fn through(&self, at: ExprId, callee: ExprId, args: &[ExprId], is_deep: bool) -> Vec<ExprId> {
+        if let Some(ways) = self.published.ways.get(&at).filter(|_| is_deep) {
+            let args = args.iter().enumerate().take(32);
+            let led = args.filter(|(number, _)| ways & (1 << number) != 0);
+            return led.map(|(_, &arg)| arg).collect();
+        }
         let name = self.tree().callee_name(callee).unwrap_or_default();
         let at = match (writes(name), effects(name)) {
             (Some(row), _) => match row.gives {
@@ -174,10 +215,21 @@ impl Body<'_, '_, '_> {
                 _ => None,
             },
             (None, Some(effects)) => effects.derived_from.map(usize::from),
-            (None, None) if is_deep => return args,
             (None, None) => None,
         };
-        at.and_then(|at| args.get(at..=at)).unwrap_or_default()
+        at.and_then(|at| args.get(at))
+            .copied()
+            .into_iter()
+            .collect()
+    }
+
+    /// The parameters by which what the function returns can be reached.
+    pub(super) fn ways_out(&self, returned: &[ExprId]) -> u32 {
+        let roots = returned.iter().flat_map(|&value| self.roots(value, true));
+        let ways = roots.flat_map(|local| self.published.ways_to(local).into_keys());
+        let params = &self.function.params;
+        let params = ways.filter_map(|way| params.iter().take(32).position(|&it| it == way));
+        params.fold(0, |all, at| all | 1 << at)
     }
 
     /// The parameters that others may have afterwards.
@@ -189,18 +241,12 @@ impl Body<'_, '_, '_> {
 
     /// Where others get what `local` points to.
     fn since(&self, local: LocalId) -> Vec<ExprId> {
-        let mut seen = BTreeSet::from([local]);
-        let mut open = vec![local];
-        let mut found = Vec::new();
-        while let Some(local) = open.pop() {
-            found.extend(self.published.since.get(&local));
-            let ways = self
-                .published
-                .from
-                .range((local, LocalId(0))..=(local, LocalId(u32::MAX)));
-            open.extend(ways.map(|way| way.1).filter(|&holder| seen.insert(holder)));
-        }
-        found
+        let ways = self.published.ways_to(local).into_iter();
+        let since = ways.filter_map(|(holder, at)| {
+            let since = self.published.since.get(&holder)?;
+            Some(at.max(*since))
+        });
+        since.collect()
     }
 
     /// Whether others may have what the place `place` lies in when `at` runs: a local points to it
@@ -216,7 +262,11 @@ impl Body<'_, '_, '_> {
         let each = self.place_roots(place, true).into_iter();
         let mut each =
             each.flat_map(|local| self.since(local).into_iter().map(move |it| (local, it)));
-        each.any(|(local, since)| since < at || self.comes_back(local, since, at))
+        each.any(|(local, since)| {
+            let value = self.settled.value(self.tree(), local, at);
+            let is_before = since < at && value.is_none_or(|value| value < since);
+            is_before || self.comes_back(local, since, at)
+        })
     }
 
     /// Whether others may have what `value` points to when the function returns it.

@@ -1,11 +1,13 @@
 //! From the functions that Python calls to all that they reach, each in the contexts it is met in.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::body::{Body, Summary};
 use super::members::replaced;
+use super::settled::Settled;
 use super::targets::{Targets, functions, parameter};
 use super::value::{Kinds, Value};
 use super::{Left, Why};
@@ -54,6 +56,7 @@ pub(super) struct Walk<'c, 'a> {
     /// What is called from outside, with its file.
     entries: Vec<(FileId, usize)>,
     contexts: FxHashMap<ItemId, usize>,
+    settled: FxHashMap<ItemId, Rc<Settled>>,
 }
 
 /// A function in one context, once it was looked at.
@@ -107,6 +110,7 @@ impl<'c, 'a> Walk<'c, 'a> {
                 .collect(),
             known: BTreeMap::new(),
             contexts: FxHashMap::default(),
+            settled: FxHashMap::default(),
             nodes: Vec::new(),
             open: Vec::new(),
             entries: Vec::new(),
@@ -189,6 +193,11 @@ impl<'c, 'a> Walk<'c, 'a> {
         self.open.pop();
         self.known.insert(context, (node, summary));
         summary
+    }
+
+    pub(super) fn settled(&mut self, item: ItemId, function: &Function) -> Rc<Settled> {
+        let settled = self.settled.entry(item);
+        Rc::clone(settled.or_insert_with(|| Rc::new(Settled::new(function))))
     }
 
     /// Notes that what is looked at calls `node`, or that it is called from outside.
@@ -303,6 +312,7 @@ fn unknown(context: &Context) -> Summary {
         result: Value::SHARED,
         stored: all,
         published: 0,
+        ways: u32::MAX,
     }
 }
 

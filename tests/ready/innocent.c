@@ -678,3 +678,49 @@ static void item_dealloc(PyObject *op)
 }
 static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_dealloc = item_dealloc};
 static PyObject *f(PyObject *self, PyObject *o) { return PyType_GenericNew(&ItemType, NULL, NULL); }
+
+/*** an argument that is replaced by a new tuple */
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    PyObject *text = PyUnicode_FromString("x");
+    if (text == NULL) { return NULL; }
+    args = PyTuple_New(1);
+    if (args == NULL) { Py_DECREF(text); return NULL; }
+    PyTuple_SET_ITEM(args, 0, text);
+    return args;
+}
+
+/*** new arguments for each call */
+static PyObject *f(PyObject *self, PyObject *call)
+{
+    PyObject *args, *r;
+    if ((args = PyTuple_New(1)) == NULL) { return NULL; }
+    PyTuple_SET_ITEM(args, 0, Py_NewRef(self));
+    r = PyObject_Call(call, args, NULL);
+    Py_DECREF(args);
+    if (r == NULL) { return NULL; }
+    Py_DECREF(r);
+    if ((args = PyTuple_New(1)) == NULL) { return NULL; }
+    PyTuple_SET_ITEM(args, 0, Py_NewRef(Py_None));
+    r = PyObject_Call(call, args, NULL);
+    Py_DECREF(args);
+    return r;
+}
+
+/*** a helper that makes an object of one that others have */
+typedef struct item { PyObject_HEAD PyObject *name; long n; } Item;
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item)};
+static Item *make(PyObject *name)
+{
+    Item *it = PyObject_New(Item, &ItemType);
+    if (it != NULL) { it->name = Py_NewRef(name); }
+    return it;
+}
+static PyObject *f(PyObject *self, PyObject *l)
+{
+    PyObject *name = PyUnicode_FromString("x");
+    if (name == NULL || PyList_Append(l, name) < 0) { return NULL; }
+    Item *it = make(name);
+    if (it != NULL) { it->n = 3; }
+    return (PyObject *)it;
+}

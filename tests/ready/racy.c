@@ -708,3 +708,63 @@ static PyObject *f(PyObject *self, PyObject *l)
 typedef struct { char *to; } box;
 int lib_buffer(box *out);
 static PyObject *f(PyObject *self, PyObject *o) { box b; if (lib_buffer(&b)) { b.to[0] = 'x'; } Py_RETURN_NONE; }
+
+/*** a tuple of the caller that a macro puts in a local: `t by PyTuple_SET_ITEM` in `f` */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    PyObject *t = PyTuple_New(1);
+    if (t == NULL) { return NULL; }
+    Py_SETREF(t, Py_NewRef(o));
+    PyTuple_SET_ITEM(t, 0, Py_NewRef(Py_None));
+    return t;
+}
+
+/*** an argument that only one branch replaces: `args by PyTuple_SET_ITEM` in `f` */
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    if (PyTuple_GET_SIZE(args) == 0) { args = PyTuple_New(1); }
+    PyTuple_SET_ITEM(args, 0, Py_NewRef(Py_None));
+    Py_RETURN_NONE;
+}
+
+/*** an argument that is replaced at the end of a loop: `t by PyTuple_SET_ITEM` in `f` */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    PyObject *t = PyTuple_New(1);
+    for (int i = 0; i < 3; i++) {
+        PyTuple_SET_ITEM(t, 0, Py_NewRef(Py_None));
+        t = Py_NewRef(o);
+    }
+    return t;
+}
+
+/*** an argument that a jump leaves as it was: `args by PyTuple_SET_ITEM` in `f` */
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    if (PyTuple_GET_SIZE(args)) { goto fill; }
+    args = PyTuple_New(1);
+fill:
+    PyTuple_SET_ITEM(args, 0, Py_NewRef(Py_None));
+    Py_RETURN_NONE;
+}
+
+/*** an argument that one condition replaces: `args by PyTuple_SET_ITEM` in `f` */
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    if (PyTuple_GET_SIZE(args) == 0 && (args = PyTuple_New(1)) == NULL) { return NULL; }
+    PyTuple_SET_ITEM(args, 0, Py_NewRef(Py_None));
+    Py_RETURN_NONE;
+}
+
+/*** an object by the name that a helper gives it: `it->n` in `f` */
+typedef struct item { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item)};
+static Item *itself(Item *it) { return it; }
+static PyObject *f(PyObject *self, PyObject *l)
+{
+    Item *raw = PyObject_New(Item, &ItemType);
+    if (raw == NULL || PyList_Append(l, (PyObject *)raw) < 0) { return NULL; }
+    Item *it = itself(raw);
+    it->n = 3;
+    return (PyObject *)it;
+}
