@@ -707,7 +707,7 @@ fn an_object_that_is_not_whole() {
         // C code calls it as well.
         rows(
             "static PyMethodDef",
-            "void load(Rows *it) { fill(it, it->list); }\nstatic PyMethodDef",
+            "PyObject *load(Rows *it) { return fill(it, it->list); }\nstatic PyMethodDef",
         ),
     ];
     insta::assert_snapshot!(asked.join("\n"), @"

@@ -16,14 +16,16 @@ use crate::ast::{
     UnaryOp,
 };
 use crate::cfg::Comparison;
+use crate::source::FileId;
 
 /// A call of `function`, or of one that returns what it does, whose tests do not tell the number
 /// `error`, or 0 for `NULL`, from those of a success.
+/// `unit` is the translation unit of the function.
 #[must_use]
 pub fn mistaken(
     program: &Program<'_>,
     calls: &CallIndex,
-    function: &Function,
+    (function, unit): (&Function, FileId),
     error: i64,
 ) -> Option<CallSite> {
     let mut search = Search {
@@ -32,7 +34,16 @@ pub fn mistaken(
         error,
         seen: BTreeSet::new(),
     };
-    search.of(function)
+    search.of(function, unit)
+}
+
+/// Whether the call means another function of that name: a `static` one of its own translation unit,
+/// which is not `unit`.
+#[must_use]
+pub fn is_namesake(program: &Program<'_>, site: CallSite, name: &str, unit: FileId) -> bool {
+    let here = program.item(site.item).unit;
+    let mut own = program.functions_named(name);
+    here != unit && own.any(|(id, it)| it.is_static && program.item(id).unit == here)
 }
 
 struct Search<'a> {
@@ -43,12 +54,14 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn of(&mut self, function: &Function) -> Option<CallSite> {
+    fn of(&mut self, function: &Function, unit: FileId) -> Option<CallSite> {
         if !self.seen.insert(function.name.as_str().into()) {
             return None;
         }
         let successes = Successes::of(self.program, function, self.error);
-        let mut sites = self.calls.calls_to(&function.name).iter();
+        let sites = self.calls.calls_to(&function.name).iter();
+        let program = self.program;
+        let mut sites = sites.filter(|&&site| !is_namesake(program, site, &function.name, unit));
         let called = sites.find_map(|&site| self.at(function, site, &successes));
         called.or_else(|| self.converter(function))
     }
@@ -88,7 +101,8 @@ impl Search<'_> {
             return Some(site);
         }
         let hands_on = uses.is_returned && !caller.ret.is_void();
-        hands_on.then(|| self.of(caller)).flatten()
+        let unit = self.program.item(site.item).unit;
+        hands_on.then(|| self.of(caller, unit)).flatten()
     }
 
     /// The place where the function is given to `PyArg_ParseTuple`, which takes 0 for a failure and

@@ -14,7 +14,7 @@ mod with_gil;
 pub use calls::{CallIndex, CallSite, ItemId, Mention};
 pub use kept::Kept;
 pub use load::{Demand, Options, Places, load};
-pub use mistaken::mistaken;
+pub use mistaken::{is_namesake, mistaken};
 pub use types::Types;
 pub use unread::{Reading, Unread};
 pub use unread_users::{UnreadUsers, User};

@@ -427,14 +427,8 @@ impl<'s, 'a> Exits<'s, 'a> {
 /// tell of it.
 pub(super) fn mistaken_at(scene: &Scene<'_>, error: ErrorValue) -> Option<CallSite> {
     let number = error.as_number()?;
-    let find = || {
-        mistaken(
-            scene.cx.program,
-            scene.cx.call_index(),
-            scene.function,
-            number,
-        )
-    };
+    let function = (scene.function, scene.cx.item(scene.item).unit);
+    let find = || mistaken(scene.cx.program, scene.cx.call_index(), function, number);
     let sure = || Some(unheard_at(scene, error).filter(|it| it.is_sure)?.site);
     (*scene.mistaken.get_or_init(find)).or_else(sure)
 }
@@ -442,7 +436,8 @@ pub(super) fn mistaken_at(scene: &Scene<'_>, error: ErrorValue) -> Option<CallSi
 /// A call whose function does not notice `error`, as far as is known.
 pub(in crate::strong) fn unheard_at(scene: &Scene<'_>, error: ErrorValue) -> Option<Unheard> {
     let number = error.as_number()?;
-    let find = || unheard(scene.cx, scene.function, number);
+    let function = (scene.function, scene.cx.item(scene.item).unit);
+    let find = || unheard(scene.cx, function, number);
     *scene.unheard.get_or_init(find)
 }
 

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Pending;
 use super::outcomes::error_returns;
 use super::raising::{Helpers, helpers};
-use crate::ast::{ExprId, ExprKind, Function};
+use crate::ast::{ExprId, ExprKind, Function, Name};
 use crate::capi::{OldErrors, REPLACEMENTS};
 use crate::cfg::Cfg;
 use crate::program::CallSite;
@@ -242,7 +242,22 @@ pub(in crate::strong) fn is_destructor(cx: &PackageCx<'_>, name: &str) -> bool {
 
 /// Whether Python calls the function while an exception may be pending.
 fn meets_exception(cx: &PackageCx<'_>, name: &str) -> bool {
-    has_role(cx, name, Role::may_meet_exception)
+    has_role(cx, name, Role::may_meet_exception) || destroys_capsule(cx, name)
+}
+
+/// Whether the function is the destructor of a capsule: `PyCapsule_New(pointer, NULL, drop)`.
+fn destroys_capsule(cx: &PackageCx<'_>, name: &str) -> bool {
+    let is_it = |site: &CallSite| {
+        let Some(tree) = cx.tree(site.item) else {
+            return false;
+        };
+        let given = tree.call(site.expr).and_then(|(_, args)| args.get(2));
+        given.is_some_and(|&arg| {
+            let arg = tree.without_casts(arg);
+            matches!(&tree.expr(arg).kind, ExprKind::Name(Name::Global(it)) if **it == *name)
+        })
+    };
+    cx.calls_to("PyCapsule_New").iter().any(is_it)
 }
 
 fn has_role(cx: &PackageCx<'_>, name: &str, is_it: fn(&Role) -> bool) -> bool {

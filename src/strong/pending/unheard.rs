@@ -15,8 +15,9 @@ use super::missed::{Missed, Tells, tells};
 use crate::ast::Function;
 use crate::cfg::Terminator;
 use crate::dataflow;
-use crate::program::CallSite;
+use crate::program::{CallSite, is_namesake};
 use crate::rule::PackageCx;
+use crate::source::FileId;
 use crate::strong::exits::branch::branches;
 use crate::strong::exits::error_value::ErrorValue;
 use crate::strong::scene::{Scene, graph};
@@ -30,10 +31,11 @@ pub(in crate::strong) struct Unheard {
 }
 
 /// A call of `function`, or of one that tells of its failure in turn, whose function does not say so
-/// where `function` returns `error` with an exception; one of which that is sure, if there is any.
+/// where `function`, with its translation unit, returns `error` with an exception; one of which that is
+/// sure, if there is any.
 pub(in crate::strong) fn unheard(
     cx: &PackageCx<'_>,
-    function: &Function,
+    function: (&Function, FileId),
     error: i64,
 ) -> Option<Unheard> {
     let mut seen = BTreeSet::new();
@@ -42,7 +44,7 @@ pub(in crate::strong) fn unheard(
 
 fn unheard_of<'a>(
     cx: &'a PackageCx<'a>,
-    function: &'a Function,
+    (function, unit): (&'a Function, FileId),
     error: i64,
     seen: &mut BTreeSet<(&'a str, i64)>,
 ) -> Option<Unheard> {
@@ -54,9 +56,13 @@ fn unheard_of<'a>(
         let Some(caller) = cx.function(site.item) else {
             continue;
         };
+        if is_namesake(cx.program, site, &function.name, unit) {
+            continue;
+        }
         let found = match told(cx, caller, site, error) {
             Ok(told) => {
                 let mut told = told.into_iter();
+                let caller = (caller, cx.item(site.item).unit);
                 told.find_map(|error| unheard_of(cx, caller, error, seen))
             }
             Err(is_sure) => Some(Unheard { site, is_sure }),

@@ -24,7 +24,12 @@ pub(super) fn mistaken(changed: Changed<'_>, jump: StmtId) -> Option<String> {
         null()
     }?;
     let original = changed.original;
-    let site = takes_for_success(original.program, original.calls(), function, error)?;
+    let site = takes_for_success(
+        original.program,
+        original.calls(),
+        (function, changed.item.unit),
+        error,
+    )?;
     let caller = original.program.items[site.item.0 as usize].function()?;
     let told = if is_number {
         error.to_string()

@@ -316,3 +316,31 @@ PyObject *f(PyObject *dict, PyObject *key)
     assert!(keeps("number == NULL"));
     assert!(!keeps("number != NULL"));
 }
+
+#[test]
+fn the_destructor_of_a_capsule_may_be_called_with_an_exception() {
+    let said = |third: &str| {
+        super::all(&format!(
+            "
+static void drop(PyObject *capsule)
+{{
+    PyObject *v = PyDict_GetItemString(cache, \"b\");
+    if (v != NULL)
+        use(v);
+}}
+PyObject *make(PyObject *self, PyObject *dict)
+{{
+    return keep(PyCapsule_New(dict, NULL, {third}), drop);
+}}
+"
+        ))
+    };
+    let keeps = |third: &str| {
+        let said = said(third);
+        assert!(said.contains("PyDict_GetItemStringRef"), "{said}");
+        said.contains("PyErr_GetRaisedException()")
+    };
+    assert!(keeps("drop"));
+    assert!(keeps("(PyCapsule_Destructor)drop"));
+    assert!(!keeps("NULL"));
+}
