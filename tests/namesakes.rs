@@ -55,3 +55,34 @@ fn another_file_has_numbers_in_it() {
     // What the header says of it is not read for this rule.
     assert_eq!(taken("#include \"node.h\"\n", NUMBERS), "by hand");
 }
+
+/// Whether a `static` helper gets an exit where an item is gone, if another file has a helper of its
+/// name, of whose result `there` makes nothing.
+fn exits(there: &str) -> bool {
+    let code = "#include <Python.h>
+static int check(PyObject *list) {
+    PyObject *item = PyList_GET_ITEM(list, 0);
+    return PyObject_IsTrue(item);
+}
+PyObject *f(PyObject *self, PyObject *list) {
+    if (check(list) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+";
+    let tree = Tree::new(&[("m.c", code.as_bytes())]);
+    tree.write("a.c", format!("#include <Python.h>\n{there}"));
+    let rest = ["--select", "UG106", "--min-python", "3.13", "."];
+    let found = tree.ungil(&[&["diff", "--isolated"], &rest[..]].concat());
+    let patch = String::from_utf8(found.stdout).unwrap();
+    patch.contains("+    if (item == NULL) {\n+        return -1;\n")
+}
+
+#[test]
+fn callers_of_a_namesake_say_nothing() {
+    let drops = "PyObject *g(PyObject *o) { check(o); return PyLong_FromLong(1); }\n";
+    assert!(exits(&format!(
+        "static int check(PyObject *o) {{ return o != NULL; }}\n{drops}"
+    )));
+    assert!(!exits(&format!("extern int check(PyObject *o);\n{drops}")));
+}
