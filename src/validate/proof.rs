@@ -153,11 +153,12 @@ fn unreleased(changed: Changed<'_>) -> Vec<(Option<ByteSpan>, Failure)> {
     let counts = |trouble: &Trouble| {
         let seed = &seeds[trouble.seed];
         let is_old = || trouble.problem == Problem::Leak && changed.forgets_no_more(seed);
+        let is_owned = || trouble.problem == Problem::MayOutlive && acquired::owns_result(changed);
         is_new(item, function, applied, trouble)
             && !is_old()
             && !before.is_same(trouble)
             && !before.only_lends(seed, trouble)
-            && !(trouble.problem == Problem::MayOutlive && acquired::owns_result(changed))
+            && !is_owned()
     };
     let Report::Complete(troubles) = follow(function, &seeds, original.callees, &counts) else {
         let reason = "the function has too many paths to prove that each reference is released \

@@ -228,6 +228,18 @@ fn twin<'s>(cx: &PackageCx<'_>, state: &ObjectState, all: &'s [ObjectState]) -> 
     Some(&twin.type_name)
 }
 
+/// What a person has to confirm of those that use the fields as well.
+fn with_others(users: &BTreeSet<String>) -> String {
+    match users.is_empty() {
+        true => "calls of these methods on one object may wait for each other".to_owned(),
+        false => format!(
+            "{} {} these fields too, without the lock of the object",
+            listed(users.iter().map(String::as_str)),
+            if users.len() == 1 { "uses" } else { "use" }
+        ),
+    }
+}
+
 /// Splits all methods of the type that can be split.
 fn fix(
     cx: &PackageCx<'_>,
@@ -284,15 +296,7 @@ fn fix(
     let sections: BTreeSet<(FileId, &'static str)> = sections.collect();
     let section = |(file, function)| Need::Compat { file, function };
     fix.needs.extend(sections.into_iter().map(section));
-    let users = users.others(cx, state);
-    fix.assume(match users.is_empty() {
-        true => "calls of these methods on one object may wait for each other".to_owned(),
-        false => format!(
-            "{} {} these fields too, without the lock of the object",
-            listed(users.iter().map(String::as_str)),
-            if users.len() == 1 { "uses" } else { "use" }
-        ),
-    });
+    fix.assume(with_others(&users.others(cx, state)));
     for acquire in acquired {
         fix.assume(acquire.assumption());
     }

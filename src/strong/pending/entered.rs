@@ -83,12 +83,13 @@ fn entered_by_pointer(
     names: &BTreeSet<Box<str>>,
     returns: &BTreeMap<Box<str>, ErrorReturn>,
 ) -> BTreeSet<Box<str>> {
-    let is_given = |name: &&Box<str>| {
+    let is_given = |name: &&str| {
         let is_address = matches!(cx.mention(name), Some(Mention::Address(_)));
         is_address && !has_role(cx, name, |_| true)
     };
-    let given: Vec<(&Box<str>, usize)> = names
+    let given: Vec<(&str, usize)> = names
         .iter()
+        .map(|name| &**name)
         .filter(is_given)
         .flat_map(|name| {
             cx.definitions(name)
@@ -124,7 +125,7 @@ fn entered_by_pointer(
     let functions = cx.program.functions().map(|(_, function)| function);
     let counts: BTreeSet<usize> = functions.flat_map(called).collect();
     let meant = given.iter().filter(|(_, params)| counts.contains(params));
-    meant.map(|&(name, _)| name.clone()).collect()
+    meant.map(|&(name, _)| name.into()).collect()
 }
 
 /// Whether the exception with which the function is called, as a destructor or by one that has seen it
