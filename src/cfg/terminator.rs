@@ -1,6 +1,6 @@
 //! How blocks end, and what decides where flow goes on.
 
-use crate::ast::{ExprId, StmtId};
+use crate::ast::{BinaryOp, ExprId, StmtId};
 
 use super::{BlockId, Operand};
 
@@ -22,6 +22,32 @@ pub enum Comparison {
 }
 
 impl Comparison {
+    /// The one that an operator of C makes.
+    #[must_use]
+    pub fn of(op: BinaryOp) -> Option<Self> {
+        match op {
+            BinaryOp::Less => Some(Self::Less),
+            BinaryOp::Greater => Some(Self::Greater),
+            BinaryOp::LessOrEqual => Some(Self::LessOrEqual),
+            BinaryOp::GreaterOrEqual => Some(Self::GreaterOrEqual),
+            BinaryOp::Equals => Some(Self::Equal),
+            BinaryOp::NotEquals => Some(Self::NotEqual),
+            BinaryOp::Multiply
+            | BinaryOp::Divide
+            | BinaryOp::Modulo
+            | BinaryOp::Plus
+            | BinaryOp::Minus
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRight
+            | BinaryOp::BitAnd
+            | BinaryOp::BitXor
+            | BinaryOp::BitOr
+            | BinaryOp::LogicalAnd
+            | BinaryOp::LogicalOr
+            | BinaryOp::Comma => None,
+        }
+    }
+
     /// The comparison with its sides exchanged.
     #[must_use]
     pub fn mirrored(self) -> Self {

@@ -31,9 +31,7 @@ impl IndentStep {
     /// The indentation one level deeper than `indentation`.
     #[must_use]
     pub fn deeper(self, indentation: &[u8]) -> Vec<u8> {
-        // Lines in blanks among lines in tabs go on in blanks.
-        let in_blanks = indentation.len() >= TAB && !indentation.contains(&b'\t');
-        if !self.tabs || in_blanks {
+        if self.is_in_blanks(indentation) {
             return [indentation, &vec![b' '; self.columns]].concat();
         }
         let columns = width(indentation) + self.columns;
@@ -44,11 +42,15 @@ impl IndentStep {
     pub(super) fn line(self, indentation: &[u8], line: &str) -> Vec<u8> {
         let text = line.trim_start_matches(' ');
         let inner = line.len() - text.len();
-        let in_blanks = indentation.len() >= TAB && !indentation.contains(&b'\t');
-        if inner == 0 || !self.tabs || in_blanks {
+        if inner == 0 || self.is_in_blanks(indentation) {
             return [indentation, line.as_bytes()].concat();
         }
         [in_tabs(width(indentation) + inner), text.into()].concat()
+    }
+
+    /// Whether what follows `indentation` is in blanks: lines in blanks among lines in tabs go on so.
+    fn is_in_blanks(self, indentation: &[u8]) -> bool {
+        !self.tabs || indentation.len() >= TAB && !indentation.contains(&b'\t')
     }
 
     /// The columns of one level.

@@ -262,7 +262,7 @@ impl<'f> Uses<'f> {
                 };
                 let null = || self.tree.is_null(other).then_some(0);
                 let number = self.tree.as_number(other).or_else(null);
-                if let (Some(comparison), Some(number)) = (comparison(op), number) {
+                if let (Some(comparison), Some(number)) = (Comparison::of(op), number) {
                     let mirrored = comparison.mirrored();
                     let comparison = if is_left { comparison } else { mirrored };
                     self.tests.push((comparison, number));
@@ -347,17 +347,5 @@ impl<'f> Uses<'f> {
         };
         let reads: Vec<ExprId> = tree.expr_ids().filter(is_read).collect();
         reads.into_iter().for_each(|read| self.follow(read));
-    }
-}
-
-fn comparison(op: BinaryOp) -> Option<Comparison> {
-    match op {
-        BinaryOp::Equals => Some(Comparison::Equal),
-        BinaryOp::NotEquals => Some(Comparison::NotEqual),
-        BinaryOp::Less => Some(Comparison::Less),
-        BinaryOp::LessOrEqual => Some(Comparison::LessOrEqual),
-        BinaryOp::Greater => Some(Comparison::Greater),
-        BinaryOp::GreaterOrEqual => Some(Comparison::GreaterOrEqual),
-        _ => None,
     }
 }

@@ -89,18 +89,12 @@ impl Destroyed {
 
 /// The functions that Python calls on an object that dies.
 fn destructors<'a>(cx: &'a PackageCx<'a>) -> impl Iterator<Item = &'a Function> {
-    let items = (0u32..).map(crate::program::ItemId);
-    let functions = items.take(cx.program.items.len());
-    let functions = functions.filter_map(|item| Some((item, cx.function(item)?)));
-    functions
-        .filter(|&(item, function)| {
-            let mut roles = cx
-                .roles()
-                .into_iter()
-                .flat_map(|it| it.of(cx.item(item), function));
-            roles.any(|role| role.may_meet_exception())
-        })
-        .map(|(_, function)| function)
+    let functions = cx.program.functions();
+    let is_one = |item, function| {
+        let mut roles = cx.roles().into_iter().flat_map(|it| it.of(item, function));
+        roles.any(|role| role.may_meet_exception())
+    };
+    functions.filter_map(move |(item, function)| is_one(item, function).then_some(function))
 }
 
 /// The first parameter, and the variables that hold the same.

@@ -3,7 +3,7 @@
 use crate::ast::{BinaryOp, ExprId, ExprKind, UnaryOp};
 use crate::cfg::{BlockId, Comparison, Condition, Operand, Terminator};
 
-use super::{Builder, constant};
+use super::Builder;
 
 impl Builder<'_> {
     /// Goes to `then` if `expr` is true and to `otherwise` if not.
@@ -28,7 +28,7 @@ impl Builder<'_> {
                 } => {
                     return self.branch_chain(expr, *op, then, otherwise);
                 }
-                ExprKind::Binary { op, lhs, rhs } if constant::comparison(*op).is_some() => {
+                ExprKind::Binary { op, lhs, rhs } if Comparison::of(*op).is_some() => {
                     let (op, lhs, rhs) = (*op, *lhs, *rhs);
                     return self.branch_comparison(expr, op, [lhs, rhs], then, otherwise);
                 }
@@ -70,7 +70,7 @@ impl Builder<'_> {
     ) {
         let lhs = self.value(lhs);
         let rhs = self.value(rhs);
-        let Some(comparison) = constant::comparison(op) else {
+        let Some(comparison) = Comparison::of(op) else {
             return;
         };
         let condition = if lhs.is_constant() && !rhs.is_constant() {

@@ -8,31 +8,6 @@ use super::Builder;
 /// How deep an expression may nest and still count as a constant.
 const MAX_DEPTH: u32 = 32;
 
-/// The comparison that `op` makes.
-pub(super) fn comparison(op: BinaryOp) -> Option<Comparison> {
-    match op {
-        BinaryOp::Less => Some(Comparison::Less),
-        BinaryOp::Greater => Some(Comparison::Greater),
-        BinaryOp::LessOrEqual => Some(Comparison::LessOrEqual),
-        BinaryOp::GreaterOrEqual => Some(Comparison::GreaterOrEqual),
-        BinaryOp::Equals => Some(Comparison::Equal),
-        BinaryOp::NotEquals => Some(Comparison::NotEqual),
-        BinaryOp::Multiply
-        | BinaryOp::Divide
-        | BinaryOp::Modulo
-        | BinaryOp::Plus
-        | BinaryOp::Minus
-        | BinaryOp::ShiftLeft
-        | BinaryOp::ShiftRight
-        | BinaryOp::BitAnd
-        | BinaryOp::BitXor
-        | BinaryOp::BitOr
-        | BinaryOp::LogicalAnd
-        | BinaryOp::LogicalOr
-        | BinaryOp::Comma => None,
-    }
-}
-
 /// `op value`; `None` if that is no constant.
 pub(super) fn unary(op: UnaryOp, value: i64) -> Option<i64> {
     match op {
@@ -72,7 +47,7 @@ pub(super) fn binary(op: BinaryOp, lhs: i64, rhs: i64) -> Option<i64> {
         | BinaryOp::LessOrEqual
         | BinaryOp::GreaterOrEqual
         | BinaryOp::Equals
-        | BinaryOp::NotEquals => Some(i64::from(comparison(op)?.holds(lhs, rhs))),
+        | BinaryOp::NotEquals => Some(i64::from(Comparison::of(op)?.holds(lhs, rhs))),
     }
 }
 

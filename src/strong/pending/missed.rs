@@ -50,29 +50,23 @@ pub(in crate::strong) fn left_open(scene: &Scene<'_>, call: ExprId) -> Left {
     let Some(missed) = Missed::new(scene, call, NULL) else {
         return Left::Open;
     };
-    let Ok(solution) = dataflow::solve(scene.cfg, &missed) else {
-        return Left::Open;
-    };
     let error = ErrorValue::of(scene, &branches(scene));
     let mut left = Left::Settled;
-    for (id, block) in scene.cfg.iter() {
-        let mut state = solution.input(id.index()).clone();
-        missed.run(id, &mut state, |instr, state| {
-            if missed.reads(instr, state) {
-                left = left.max(match &instr.kind {
-                    InstrKind::Call {
-                        callee: Callee::Indirect(_),
-                        ..
-                    } => Left::Unknown,
-                    _ => Left::Open,
-                });
-            }
+    let solved = missed.visit(|step, state| {
+        left = left.max(match step {
+            Step::Instr(instr) if !missed.reads(instr, state) => Left::Settled,
+            Step::Instr(instr) => match &instr.kind {
+                InstrKind::Call {
+                    callee: Callee::Indirect(_),
+                    ..
+                } => Left::Unknown,
+                _ => Left::Open,
+            },
+            Step::End(end) if tells(scene, error, end, state) != Tells::Yes => Left::Open,
+            Step::End(_) => Left::Settled,
         });
-        if tells(scene, error, &block.terminator, &state) != Tells::Yes {
-            left = left.max(Left::Open);
-        }
-    }
-    left
+    });
+    solved.map_or(Left::Open, |()| left)
 }
 
 /// Whether the function, where `call` finds nothing, reads through its `NULL` or gives it to a function
@@ -81,17 +75,11 @@ pub(in crate::strong) fn reads_missing(scene: &Scene<'_>, call: ExprId) -> bool 
     let Some(missed) = Missed::new(scene, call, NULL) else {
         return true;
     };
-    let Ok(solution) = dataflow::solve(scene.cfg, &missed) else {
-        return true;
-    };
-    scene.cfg.iter().any(|(id, _)| {
-        let mut state = solution.input(id.index()).clone();
-        let mut reads = false;
-        missed.run(id, &mut state, |instr, state| {
-            reads |= missed.reads(instr, state);
-        });
-        reads
-    })
+    let mut reads = false;
+    let solved = missed.visit(|step, state| {
+        reads |= matches!(step, Step::Instr(instr) if missed.reads(instr, state));
+    });
+    solved.is_none() || reads
 }
 
 /// Whether the result of a function says that there is an exception.
@@ -170,6 +158,12 @@ fn gives_struct(scene: &Scene<'_>, stmt: StmtId) -> bool {
     local.is_some_and(|ty| !is_number(ty) && !matches!(ty.kind, TypeKind::Pointer(_)))
 }
 
+/// What a function does on such a path.
+pub(super) enum Step<'c> {
+    Instr(&'c Instr),
+    End(&'c Terminator),
+}
+
 /// The paths on which a call has failed with an exception.
 pub(super) struct Missed<'p, 'a> {
     cx: &'a PackageCx<'a>,
@@ -210,13 +204,22 @@ impl<'p, 'a> Missed<'p, 'a> {
         })
     }
 
+    /// Gives `look` each step of the function, and how each block ends, with the state before it.
+    /// `None` if no state was found.
+    pub(super) fn visit(&self, mut look: impl FnMut(Step<'_>, &Worlds)) -> Option<()> {
+        let solution = dataflow::solve(self.flow.cfg, self).ok()?;
+        for (id, block) in self.flow.cfg.iter() {
+            let mut state = solution.input(id.index()).clone();
+            self.run(id, &mut state, |instr, state| {
+                look(Step::Instr(instr), state);
+            });
+            look(Step::End(&block.terminator), &state);
+        }
+        Some(())
+    }
+
     /// Runs the steps of a block; `look` gets each with the state before it.
-    pub(super) fn run(
-        &self,
-        block: BlockId,
-        state: &mut Worlds,
-        mut look: impl FnMut(&Instr, &Worlds),
-    ) {
+    fn run(&self, block: BlockId, state: &mut Worlds, mut look: impl FnMut(&Instr, &Worlds)) {
         let instrs = self.flow.cfg.block(block).instrs.iter().enumerate();
         for (index, instr) in instrs {
             look(instr, state);

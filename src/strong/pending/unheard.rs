@@ -11,10 +11,9 @@
 
 use std::collections::BTreeSet;
 
-use super::missed::{Missed, Tells, tells};
+use super::missed::{Missed, Step, Tells, tells};
 use crate::ast::Function;
 use crate::cfg::Terminator;
-use crate::dataflow;
 use crate::program::{CallSite, is_namesake};
 use crate::rule::PackageCx;
 use crate::source::FileId;
@@ -88,27 +87,24 @@ fn told(
     let cfg = graph(caller);
     let scene = Scene::new(cx, site.item, caller, &cfg).ok_or(false)?;
     let missed = Missed::new(&scene, site.expr, error).ok_or(false)?;
-    let solution = dataflow::solve(&cfg, &missed).map_err(|_| false)?;
     let own = ErrorValue::of(&scene, &branches(&scene));
     let mut told = BTreeSet::new();
     let mut all = Tells::Yes;
-    for (id, block) in cfg.iter() {
-        let Terminator::Return(value, _) = &block.terminator else {
-            continue;
+    let solved = missed.visit(|step, state| {
+        let Step::End(end @ Terminator::Return(value, _)) = step else {
+            return;
         };
-        let mut state = solution.input(id.index()).clone();
-        missed.run(id, &mut state, |_, _| {});
         if state.shown.is_none() {
-            continue;
+            return;
         }
-        let is_same = value.as_ref().is_some_and(|it| missed.gives(&state, it));
-        if is_same {
+        if value.as_ref().is_some_and(|it| missed.gives(state, it)) {
             told.insert(error);
         } else {
-            all = all.max(tells(&scene, own, &block.terminator, &state));
+            all = all.max(tells(&scene, own, end, state));
             told.extend(own.as_number().filter(|_| !caller.ret.is_void()));
         }
-    }
+    });
+    solved.ok_or(false)?;
     match all {
         Tells::Yes => Ok(told),
         Tells::Unknown => Err(false),

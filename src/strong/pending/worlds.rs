@@ -14,7 +14,7 @@ use std::rc::Rc;
 use fixedbitset::FixedBitSet;
 
 use super::raising::Signs;
-use crate::ast::{BinaryOp, UnaryOp};
+use crate::ast::UnaryOp;
 use crate::cfg::{BlockId, CaseLabel, Comparison, Condition, Op, Operand, TempId};
 use crate::strong::follow::hold::Carrier;
 
@@ -421,23 +421,11 @@ pub(in crate::strong) fn compared(
 ) -> Option<(&Operand, Comparison, i64)> {
     let (comparison, number) = match (op, operands) {
         (Op::Unary(UnaryOp::Not), _) => (Comparison::Equal, 0),
-        (Op::Binary(op), [_, Operand::Int(number)]) => (comparison(op)?, *number),
-        (Op::Binary(op), [_, Operand::Null]) => (comparison(op)?, 0),
+        (Op::Binary(op), [_, Operand::Int(number)]) => (Comparison::of(op)?, *number),
+        (Op::Binary(op), [_, Operand::Null]) => (Comparison::of(op)?, 0),
         _ => return None,
     };
     Some((operands.first()?, comparison, number))
-}
-
-fn comparison(op: BinaryOp) -> Option<Comparison> {
-    match op {
-        BinaryOp::Equals => Some(Comparison::Equal),
-        BinaryOp::NotEquals => Some(Comparison::NotEqual),
-        BinaryOp::Less => Some(Comparison::Less),
-        BinaryOp::LessOrEqual => Some(Comparison::LessOrEqual),
-        BinaryOp::Greater => Some(Comparison::Greater),
-        BinaryOp::GreaterOrEqual => Some(Comparison::GreaterOrEqual),
-        _ => None,
-    }
 }
 
 impl Known {
