@@ -12,6 +12,8 @@ pub struct Writes {
     pub is_hidden: bool,
     /// The first argument that others may reach behind the call, as may those after it.
     pub keeps: Option<usize>,
+    /// The argument that holds the reference it gives, which Python code may replace meanwhile.
+    pub lends: Option<usize>,
     /// What it gives.
     pub gives: Gives,
 }
@@ -103,6 +105,7 @@ pub fn writes(name: &str) -> Option<&'static Writes> {
         arguments: Vec::new(),
         is_hidden: false,
         keeps: None,
+        lends: None,
         gives: Gives::Shared,
     };
     const FAMILIES: [&str; 5] = [
@@ -116,11 +119,15 @@ pub fn writes(name: &str) -> Option<&'static Writes> {
     TABLE.get(name).or_else(|| is_atomic().then_some(&ATOMIC))
 }
 
-/// What is known of a field of a struct of Python: `type->tp_dict`.
+/// What is known of a field of a struct of Python: `tp_dict` of `PyTypeObject`, which subtypes have
+/// under their own names, or `PyFunctionObject->func_code`.
 #[must_use]
-pub fn field(name: &str) -> Option<&'static Writes> {
-    let is_of_type = name.starts_with("tp_");
-    is_of_type.then(|| writes(&format!("->{name}"))).flatten()
+pub fn field(owner: Option<&str>, name: &str) -> Option<&'static Writes> {
+    if name.starts_with("tp_") {
+        return writes(&format!("->{name}"));
+    }
+    let owner = owner.filter(|owner| owner.starts_with("Py"))?;
+    writes(&format!("{owner}->{name}"))
 }
 
 const ROWS: &str = include_str!("writes.tsv");
@@ -130,14 +137,14 @@ fn parse(row: &'static str) -> Option<(&'static str, Writes)> {
     let [names, arguments, state, result, _source] = columns[..] else {
         return None;
     };
-    let (is_hidden, keeps) = match state {
-        "" => (false, None),
-        "hidden" => (true, None),
-        _ => {
-            let first = state.strip_prefix("keeps:")?.strip_suffix('+')?;
-            (false, Some(first.parse().ok()?))
-        }
-    };
+    let (mut keeps, mut lends) = (None, None);
+    match state.split_once(':') {
+        Some(("keeps", first)) => keeps = Some(first.strip_suffix('+')?.parse().ok()?),
+        Some(("lends", argument)) => lends = Some(argument.parse().ok()?),
+        Some(_) => return None,
+        None if state.is_empty() || state == "hidden" => {}
+        None => return None,
+    }
     let arguments: Option<Vec<Written>> = match arguments {
         "" => Some(Vec::new()),
         _ => arguments.split(';').map(written).collect(),
@@ -155,8 +162,9 @@ fn parse(row: &'static str) -> Option<(&'static str, Writes)> {
     };
     let writes = Writes {
         arguments: arguments?,
-        is_hidden,
+        is_hidden: state == "hidden",
         keeps,
+        lends,
         gives,
     };
     Some((names, writes))
@@ -206,8 +214,14 @@ mod tests {
         assert!(of("PyTuple_SET_ITEM").names(0) && !of("PyArg_ParseTuple").names(2));
         assert!(of("PyDict_SetItem").locked(0) && !of("PyDict_SetItem").behind(0));
         assert_eq!(of("PyUnicode_AsUTF8").gives, Gives::Part(0));
-        assert_eq!(field("tp_dict").unwrap().gives, Gives::Attributes);
-        assert_eq!(field("tp_name"), None);
+        assert_eq!(field(None, "tp_dict").unwrap().gives, Gives::Attributes);
+        assert_eq!(field(None, "tp_name"), None);
+        let code = field(Some("PyFunctionObject"), "func_code").unwrap();
+        assert_eq!(
+            (code.lends, of("PyFunction_GetCode").lends),
+            (Some(0), Some(0))
+        );
+        assert_eq!(field(Some("Item"), "func_code"), None);
         assert!(of("strtok").is_hidden && !of("strtok_r").is_hidden);
         assert_eq!(of("strchr").gives, Gives::Argument(0));
         assert!(!of("atomic_fetch_add_explicit").behind(0));

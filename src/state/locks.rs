@@ -134,6 +134,12 @@ pub fn begins_section(name: &str) -> bool {
     )
 }
 
+/// Whether a function of the C API ends a critical section.
+#[must_use]
+pub fn ends_section(name: &str) -> bool {
+    matches!(name, "PyCriticalSection_End" | "PyCriticalSection2_End")
+}
+
 /// Whether a function releases a lock by its name.
 #[must_use]
 pub fn releases_lock_by_name(name: &str) -> bool {
@@ -152,9 +158,8 @@ fn effect(name: &str) -> Option<Effect> {
     match name {
         "EnterCriticalSection" => return Some(Effect::Takes),
         _ if begins_section(name) => return Some(Effect::Takes),
-        "PyCriticalSection_End" | "PyCriticalSection2_End" | "LeaveCriticalSection" => {
-            return Some(Effect::Releases);
-        }
+        "LeaveCriticalSection" => return Some(Effect::Releases),
+        _ if ends_section(name) => return Some(Effect::Releases),
         // The GIL.
         _ if name.starts_with("PyEval_") || name.starts_with("PyGILState_") => return None,
         _ => {}

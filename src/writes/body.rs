@@ -4,6 +4,8 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::guards::{Guards, Locked, Paths};
+use super::owned::field_of;
 use super::published::Published;
 use super::settled::Settled;
 use super::shape::pointed;
@@ -44,7 +46,10 @@ pub(super) struct Body<'w, 'c, 'a> {
     pub(super) walk: &'w mut Walk<'c, 'a>,
     pub(super) item: ItemId,
     pub(super) function: &'a Function,
-    pub(super) is_held: bool,
+    /// The locks that the caller holds.
+    pub(super) held: Guards,
+    pub(super) locked: Rc<Locked>,
+    pub(super) paths: Paths<'a>,
     pub(super) locals: Vec<Value>,
     /// What is stored in memory that is private.
     inner: Kinds,
@@ -73,12 +78,15 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
             locals[param.0 as usize] = if is_number { Value::NONE } else { value };
         }
         let settled = walk.settled(context.item, function);
+        let locked = walk.locked(context.item, function);
         Self {
             walk,
             settled,
             item: context.item,
             function,
-            is_held: context.is_held,
+            held: context.held.clone(),
+            locked,
+            paths: Paths::new(function),
             locals,
             inner: Kinds::default(),
             pointed: pointed(&function.tree),
@@ -99,6 +107,12 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         }
         for at in self.function.tree.expr_ids() {
             self.check(at);
+        }
+        if !self.walk.members.numbers.is_empty() {
+            self.check_numbers();
+        }
+        if self.walk.has_locks {
+            self.note_reads();
         }
         self.check_assembly();
         let returns = self.returns();
@@ -357,7 +371,7 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
             return Value::NONE;
         }
         if let ExprKind::Member { field: name, .. } = &self.tree().expr(expr).kind
-            && field(name).is_some_and(|it| it.gives == Gives::Attributes)
+            && field(None, name).is_some_and(|it| it.gives == Gives::Attributes)
         {
             return Value::ATTRIBUTES;
         }
@@ -387,7 +401,7 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         if memory.points.has(Kinds::PRIVATE) {
             inside = inside | self.inner;
         }
-        if memory.points.is_open() {
+        if memory.points.is_open() || memory.points.is_filled() && self.is_lent(expr) {
             inside = inside | Kinds::SHARED;
         }
         if memory.points.has(Kinds::LENT) {
@@ -404,6 +418,12 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
             inside | memory.points
         };
         Value::of(points, inside)
+    }
+
+    /// Whether others may have what a field holds.
+    fn is_lent(&self, place: ExprId) -> bool {
+        let field = field_of(self.walk.types, self.tree(), place);
+        field.is_none_or(|field| self.walk.lent.has(&field))
     }
 
     /// What a pointer of this type points to that a constant holds: `*rows[0].counter`.

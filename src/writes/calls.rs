@@ -6,6 +6,7 @@ use super::settled::replaces;
 use super::value::{Kinds, Value};
 use super::walk::Context;
 use crate::ast::{ExprId, ExprKind, LocalId, Name, UnaryOp};
+use crate::capi;
 use crate::rule::ItemId;
 
 /// What a call goes to.
@@ -26,14 +27,16 @@ impl<'a> Body<'_, '_, 'a> {
         let values: Vec<Value> = args.iter().map(|&arg| self.value(arg)).collect();
         match self.callee(callee, args.len()) {
             Callee::Own(items) => {
-                let is_held = self.is_locked(at);
+                let guards = self.guards(at);
                 let mut result = Value::NONE;
                 for item in items {
-                    let params = values.clone();
+                    let function = self.walk.cx.function(item);
+                    let params = function.map_or(&[][..], |it| &it.params);
+                    let held = self.handed_on(&guards, params, args);
                     let summary = self.walk.visit(Context {
                         item,
-                        params,
-                        is_held,
+                        params: values.clone(),
+                        held,
                     });
                     self.took(summary.stored);
                     self.set_given(summary.stored, args);
@@ -108,15 +111,10 @@ impl<'a> Body<'_, '_, 'a> {
         (is_param || given.peek().is_some()) && given.all(is_known)
     }
 
-    pub(super) fn is_locked(&self, at: ExprId) -> bool {
-        self.is_held || self.walk.locks.is_held(self.item, at)
-    }
-
     /// Names what `at` writes, if nothing accounts for it.
     pub(super) fn check(&mut self, at: ExprId) {
         let tree = self.tree();
         match &tree.expr(at).kind {
-            _ if self.is_locked(at) => {}
             ExprKind::Assign { lhs, .. } => self.check_place(*lhs, at),
             ExprKind::Unary { op, operand } if op.is_step() => self.check_place(*operand, at),
             ExprKind::Call { callee, args } => self.check_call(at, *callee, args),
@@ -132,11 +130,12 @@ impl<'a> Body<'_, '_, 'a> {
     /// Names a use of a field that Python may replace meanwhile.
     fn check_member(&mut self, at: ExprId, base: ExprId, field: &str) {
         let owner = self.walk.types.owner(self.tree(), base, true);
-        if owner.is_some_and(|owner| self.walk.is_member(&owner, field))
+        let is_lent = capi::field(owner.as_deref(), field).is_some_and(|it| it.lends.is_some());
+        if (is_lent || owner.is_some_and(|owner| self.walk.members.is_object(&owner, field)))
             && self.value(base).points.has(Kinds::SHARED)
         {
             let text = self.text(at);
-            self.walk.leave(self.item, at, text, Why::Member);
+            self.leave(at, text, Why::Member);
         }
     }
 
@@ -159,12 +158,26 @@ impl<'a> Body<'_, '_, 'a> {
             None => self.is_reported_field(place),
         };
         if !is_accounted {
-            let text = self.text(place);
-            self.walk.leave(self.item, at, text, Why::Writes);
+            self.leave_write(place, at, self.text(place));
         }
     }
 
-    fn is_atomic(&self, place: ExprId) -> bool {
+    /// Names a write without a lock, or notes with which.
+    fn leave_write(&mut self, place: ExprId, at: ExprId, text: String) {
+        if self.is_locked(at) {
+            self.note_use(place, at, true);
+        }
+        self.leave(at, text, Why::Writes);
+    }
+
+    /// Names what nothing accounts for, unless a lock is held.
+    pub(super) fn leave(&mut self, at: ExprId, what: String, why: Why) {
+        if !self.is_locked(at) {
+            self.walk.leave(self.item, at, what, why);
+        }
+    }
+
+    pub(super) fn is_atomic(&self, place: ExprId) -> bool {
         let ty = self.walk.types.of(self.tree(), place);
         ty.is_some_and(|ty| {
             ty.is_atomic || ty.name().is_some_and(|name| name.starts_with("atomic_"))
@@ -191,11 +204,23 @@ impl<'a> Body<'_, '_, 'a> {
             Callee::Pointer => {
                 if args.iter().any(|&arg| self.is_given(arg)) {
                     let text = self.text(callee);
-                    self.walk.leave(self.item, at, text, Why::Calls);
+                    self.leave_call(at, args, text);
                 }
             }
             Callee::Named(name) => self.check_outside(at, name, args),
         }
+    }
+
+    /// Names a call that was not read, or notes with which lock it gets what threads share.
+    pub(super) fn leave_call(&mut self, at: ExprId, args: &[ExprId], text: String) {
+        if self.is_locked(at) {
+            for &arg in args {
+                if self.is_given(arg) {
+                    self.note_use(arg, at, true);
+                }
+            }
+        }
+        self.leave(at, text, Why::Calls);
     }
 
     /// `function` writes through `arg`.
@@ -213,7 +238,7 @@ impl<'a> Body<'_, '_, 'a> {
         if is_open && !self.is_read_only(arg) && !is_static(self) && !self.is_reported_field(inner)
         {
             let text = format!("{} by {function}", self.text(arg));
-            self.walk.leave(self.item, at, text, Why::Writes);
+            self.leave_write(inner, at, text);
         }
     }
 

@@ -14,15 +14,18 @@
 //!     lib_advance(self->handle);         /* left: nobody here sees what it writes */
 //! ```
 //!
-//! Inline assembly is left as well. What lies on a stack, was allocated and not published, is atomic or of one thread, or is written
-//! with a lock held is accounted for; so is what a rule reports. All else is [`Left`]: a declaration
-//! that the module runs without the GIL names it. Every path counts and no order of statements but
-//! that of publishing, so what is accounted for is so whatever happens.
+//! Inline assembly is left as well. What lies on a stack, was allocated and not published, is atomic
+//! or of one thread is accounted for; so is what a rule reports, and what is used with one lock
+//! wherever it is. All else is [`Left`]: a declaration that the module runs without the GIL names
+//! it. Every path counts and no order of statements but that of publishing and of locks, so what is
+//! accounted for is so whatever happens.
 
 mod body;
 mod calls;
+mod guards;
 mod members;
 mod outside;
+mod owned;
 mod published;
 mod settled;
 mod shape;
@@ -41,12 +44,14 @@ use crate::source::{ByteSpan, FileId};
 pub enum Why {
     /// It writes what threads share.
     Writes,
-    /// It uses a field that Python may replace.
+    /// It uses what Python code may set meanwhile: a member, an attribute.
     Member,
     /// It calls what was not read with what threads share, or a function with state of its own.
     Calls,
     /// It is assembly, of which nobody here sees what it writes.
     Assembly,
+    /// It uses, without a lock or with another one, what is written elsewhere with a lock held.
+    Unguarded,
     /// It was not read.
     Unread,
 }

@@ -2,6 +2,7 @@
 
 use super::Why;
 use super::body::Body;
+use super::guards::Guards;
 use super::targets::DESTROYING;
 use super::value::{Kinds, Value};
 use super::walk::Context;
@@ -52,7 +53,7 @@ impl Body<'_, '_, '_> {
                 self.walk.visit(Context {
                     item,
                     params: given,
-                    is_held: false,
+                    held: Guards::default(),
                 });
             }
         }
@@ -112,7 +113,7 @@ impl Body<'_, '_, '_> {
     fn part(&self, owner: Option<&ExprId>) -> Value {
         let owner = owner.map_or(Value::SHARED, |&owner| self.value(owner));
         match owner.points {
-            Kinds::PRIVATE => Value::FRESH,
+            points if points.is_private() => Value::FRESH,
             points if points == Kinds::default() => Value::NONE,
             _ => Value::BYTES,
         }
@@ -183,7 +184,11 @@ impl Body<'_, '_, '_> {
     pub(super) fn check_outside(&mut self, at: ExprId, name: &str, args: &[ExprId]) {
         if let Some(row) = writes(name) {
             if row.is_hidden {
-                self.walk.leave(self.item, at, name.to_owned(), Why::Calls);
+                self.leave(at, name.to_owned(), Why::Calls);
+            }
+            let holder = row.lends.and_then(|at| args.get(at));
+            if holder.is_some_and(|&it| self.value(it).points.has(Kinds::SHARED)) {
+                self.leave(at, name.to_owned(), Why::Member);
             }
             for (number, &arg) in args.iter().enumerate() {
                 if row.place(number) {
@@ -192,7 +197,7 @@ impl Body<'_, '_, '_> {
                     self.check_given(at, arg, name);
                 } else if row.locked(number) && self.value(arg).points.has(Kinds::ATTRIBUTES) {
                     let text = format!("{} by {name}", self.text(arg));
-                    self.walk.leave(self.item, at, text, Why::Writes);
+                    self.leave(at, text, Why::Writes);
                 }
             }
         } else if effects(name).is_some() {
@@ -204,7 +209,7 @@ impl Body<'_, '_, '_> {
         } else if !self.walk.cx.program.facts.is_thread_safe(name)
             && args.iter().any(|&arg| self.is_given(arg))
         {
-            self.walk.leave(self.item, at, name.to_owned(), Why::Calls);
+            self.leave_call(at, args, name.to_owned());
         }
     }
 }

@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::body::{Body, Summary};
-use super::value::Kinds;
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtKind, TokenRange, Tree, UnaryOp};
 use crate::capi::{Gives, effects, writes};
 
@@ -80,7 +79,7 @@ impl Body<'_, '_, '_> {
     /// A call keeps its arguments from `first` on, in the first of all if that is another one.
     pub(super) fn keep(&mut self, at: ExprId, first: usize, args: &[ExprId]) {
         let holder = args.first().copied().filter(|_| first > 0);
-        let private = holder.filter(|&it| self.value(it).points == Kinds::PRIVATE);
+        let private = holder.filter(|&it| self.value(it).points.is_private());
         let objects = args.iter().skip(first);
         let objects: Vec<ExprId> = objects.copied().filter(|&it| self.is_object(it)).collect();
         for object in objects {

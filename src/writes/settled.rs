@@ -63,6 +63,11 @@ impl Settled {
         settled
     }
 
+    /// Whether a place runs more than once.
+    pub(super) fn is_in_loop(&self, place: TokenRange) -> bool {
+        self.loops.iter().any(|around| around.contains(place))
+    }
+
     /// The value that `local` surely has in the expression `at`: a call, under casts.
     pub(super) fn value(&self, tree: &Tree, local: LocalId, at: ExprId) -> Option<ExprId> {
         let stores = self.stores.get(&local)?;

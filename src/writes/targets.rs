@@ -114,7 +114,7 @@ pub(super) fn parameter(role: &Role, at: usize) -> Option<Value> {
         _ if role.is_module_init() => None,
         Role::Slot(slot) if at == 1 && VIEWS.contains(&&**slot) => Some(Value::PRIVATE),
         Role::Slot(slot) if NEVER.contains(&&**slot) => None,
-        Role::Slot(slot) if at == 0 && OWN.contains(&&**slot) => Some(Value::PRIVATE),
+        Role::Slot(slot) if at == 0 && OWN.contains(&&**slot) => Some(Value::OWN),
         _ => Some(Value::SHARED),
     }
 }

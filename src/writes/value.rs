@@ -18,6 +18,20 @@ impl Kinds {
     /// The attributes of a type, which are shared.
     pub(super) const ATTRIBUTES: Self = Self(16);
 
+    /// Private, and filled by other functions: what it leads to is private only where all that is
+    /// stored in the field is.
+    const FILLED: Self = Self(32);
+
+    /// Whether nobody else has what this is, on every path.
+    pub(super) fn is_private(self) -> bool {
+        self.0 & !Self::FILLED.0 == Self::PRIVATE.0
+    }
+
+    /// Whether other functions filled it.
+    pub(super) const fn is_filled(self) -> bool {
+        self.has(Self::FILLED)
+    }
+
     /// Whether threads may meet where this is written.
     pub(super) const fn is_open(self) -> bool {
         self.has(Self::SHARED) || self.has(Self::BYTES)
@@ -56,6 +70,11 @@ impl Value {
     pub(super) const SHARED: Self = Self::of(Kinds::SHARED, Kinds::SHARED);
     /// Nobody else has it, nor what it leads to.
     pub(super) const PRIVATE: Self = Self::of(Kinds::PRIVATE, Kinds::PRIVATE);
+    /// An object that nobody else has, with what other functions stored in it.
+    pub(super) const OWN: Self = Self::of(
+        Kinds::PRIVATE.or(Kinds::FILLED),
+        Kinds::PRIVATE.or(Kinds::FILLED),
+    );
     /// New memory that holds no pointer yet.
     pub(super) const FRESH: Self = Self::of(Kinds::PRIVATE, Kinds(0));
     /// See [`Kinds::LENT`].

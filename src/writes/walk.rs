@@ -6,7 +6,9 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::body::{Body, Summary};
-use super::members::replaced;
+use super::guards::{Guards, Locked, Use, unguarded};
+use super::members::Members;
+use super::owned::Lent;
 use super::settled::Settled;
 use super::targets::{Targets, functions, parameter};
 use super::value::{Kinds, Value};
@@ -15,7 +17,7 @@ use crate::ast::{ExprId, Function, Storage, TokenRange, Type};
 use crate::program::Types;
 use crate::rule::{ItemId, PackageCx};
 use crate::source::FileId;
-use crate::state::{Locks, Variable, inventory, object_states};
+use crate::state::{Variable, begins_section, holds_lock_by_name, inventory, object_states};
 
 /// Contexts of one function after which it is looked at as if all it gets were shared.
 const MAX_CONTEXTS: usize = 24;
@@ -25,24 +27,26 @@ const MAX_CONTEXTS: usize = 24;
 pub(super) struct Context {
     pub(super) item: ItemId,
     pub(super) params: Vec<Value>,
-    /// Whether its caller holds a lock.
-    pub(super) is_held: bool,
+    /// The locks that its caller holds.
+    pub(super) held: Guards,
 }
 
 /// What is known of the whole package, and what was found so far.
 pub(super) struct Walk<'c, 'a> {
     pub(super) cx: &'c PackageCx<'a>,
     pub(super) types: &'c Types<'a>,
-    pub(super) locks: Locks<'c, 'a>,
+    /// Whether the package takes any lock.
+    pub(super) has_locks: bool,
     pub(super) targets: Targets,
+    pub(super) lent: Lent,
     /// Places that a rule reports already.
     reported: BTreeSet<(ItemId, ExprId)>,
     /// Static variables of which a comment says that a lock guards them.
     guarded: FxHashSet<String>,
     /// Fields that methods of a type change, and that a rule reports.
     fields: BTreeSet<(String, String)>,
-    /// Fields that Python may replace.
-    members: BTreeSet<(String, String)>,
+    /// Fields that Python may set.
+    pub(super) members: Members,
     /// Variables of file scope with their types.
     variables: FxHashMap<&'c str, &'c Type>,
     /// Those that the package defines.
@@ -57,12 +61,14 @@ pub(super) struct Walk<'c, 'a> {
     entries: Vec<(FileId, usize)>,
     contexts: FxHashMap<ItemId, usize>,
     settled: FxHashMap<ItemId, Rc<Settled>>,
+    locked: FxHashMap<ItemId, Rc<Locked>>,
 }
 
 /// A function in one context, once it was looked at.
 #[derive(Debug, Default)]
 struct Node {
     left: BTreeSet<Left>,
+    uses: BTreeSet<Use>,
     callees: BTreeSet<usize>,
 }
 
@@ -91,12 +97,13 @@ impl<'c, 'a> Walk<'c, 'a> {
         Self {
             cx,
             types: cx.types(),
-            locks: Locks::new(cx),
+            has_locks: takes_locks(cx),
             targets: Targets::new(cx),
+            lent: Lent::new(cx),
             reported: reported(&inventory),
             guarded: guarded.map(|variable| variable.name.clone()).collect(),
             fields: fields(cx),
-            members: replaced(cx),
+            members: Members::new(cx),
             variables,
             defined,
             inventoried: inventory
@@ -111,6 +118,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             known: BTreeMap::new(),
             contexts: FxHashMap::default(),
             settled: FxHashMap::default(),
+            locked: FxHashMap::default(),
             nodes: Vec::new(),
             open: Vec::new(),
             entries: Vec::new(),
@@ -124,7 +132,7 @@ impl<'c, 'a> Walk<'c, 'a> {
                 self.visit(Context {
                     item,
                     params,
-                    is_held: false,
+                    held: Guards::default(),
                 });
             }
         }
@@ -164,7 +172,7 @@ impl<'c, 'a> Walk<'c, 'a> {
         self.visit(Context {
             item,
             params,
-            is_held: false,
+            held: Guards::default(),
         });
     }
 
@@ -200,6 +208,11 @@ impl<'c, 'a> Walk<'c, 'a> {
         Rc::clone(settled.or_insert_with(|| Rc::new(Settled::new(function))))
     }
 
+    pub(super) fn locked(&mut self, item: ItemId, function: &Function) -> Rc<Locked> {
+        let locked = self.locked.entry(item);
+        Rc::clone(locked.or_insert_with(|| Rc::new(Locked::new(function))))
+    }
+
     /// Notes that what is looked at calls `node`, or that it is called from outside.
     fn call_of(&mut self, node: usize, file: FileId) {
         match self.open.last() {
@@ -225,6 +238,8 @@ impl<'c, 'a> Walk<'c, 'a> {
                     open.extend(&self.nodes[node].callees);
                 }
             }
+            let uses = seen.iter().flat_map(|&node| &self.nodes[node].uses);
+            left.extend(unguarded(uses));
             (file, left)
         });
         each.collect()
@@ -250,16 +265,15 @@ impl<'c, 'a> Walk<'c, 'a> {
             || is_known && !self.inventoried.contains(name)
     }
 
+    /// Whether a comment names the lock of a static variable.
+    pub(super) fn is_guarded(&self, name: &str) -> bool {
+        self.guarded.contains(name)
+    }
+
     /// Whether a rule reports that methods change the field without a lock.
     pub(super) fn is_reported_field(&self, owner: &str, field: &str) -> bool {
         let name = owner.strip_prefix("struct ").unwrap_or(owner);
         self.fields.contains(&(name.to_owned(), field.to_owned()))
-    }
-
-    /// Whether Python may replace the field.
-    pub(super) fn is_member(&self, owner: &str, field: &str) -> bool {
-        let name = owner.strip_prefix("struct ").unwrap_or(owner);
-        self.members.contains(&(name.to_owned(), field.to_owned()))
     }
 
     /// The functions of this name that code of the same translation unit calls.
@@ -274,12 +288,42 @@ impl<'c, 'a> Walk<'c, 'a> {
     }
 
     pub(super) fn leave(&mut self, item: ItemId, expr: ExprId, what: String, why: Why) {
-        if let Some(tree) = self.cx.tree(item) {
-            self.leave_range(item, tree.expr(expr).range, what, why);
+        if let Some(left) = self.place_of(item, expr, what, why) {
+            self.note(left);
         }
     }
 
     pub(super) fn leave_range(&mut self, item: ItemId, range: TokenRange, what: String, why: Why) {
+        let left = self.left_at(item, range, what, why);
+        self.note(left);
+    }
+
+    fn note(&mut self, left: Left) {
+        if let Some(&node) = self.open.last() {
+            self.nodes[node].left.insert(left);
+        }
+    }
+
+    /// Notes a use of what a lock may guard.
+    pub(super) fn note_use(&mut self, it: Use) {
+        if let Some(&node) = self.open.last() {
+            self.nodes[node].uses.insert(it);
+        }
+    }
+
+    /// What is left at an expression, with its place.
+    pub(super) fn place_of(
+        &self,
+        item: ItemId,
+        expr: ExprId,
+        what: String,
+        why: Why,
+    ) -> Option<Left> {
+        let tree = self.cx.tree(item)?;
+        Some(self.left_at(item, tree.expr(expr).range, what, why))
+    }
+
+    fn left_at(&self, item: ItemId, range: TokenRange, what: String, why: Why) -> Left {
         use crate::preprocess::Place;
         let of_item = self.cx.item(item);
         let place = (range.start < range.end).then(|| of_item.tokens.place(range));
@@ -289,16 +333,13 @@ impl<'c, 'a> Walk<'c, 'a> {
             None => of_item.place,
         };
         let function = self.cx.function(item).map(|it| it.name.clone());
-        let Some(&node) = self.open.last() else {
-            return;
-        };
-        self.nodes[node].left.insert(Left {
+        Left {
             file: place.0,
             span: place.1,
             function: function.unwrap_or_default(),
             what,
             why,
-        });
+        }
     }
 }
 
@@ -335,4 +376,9 @@ fn fields(cx: &PackageCx<'_>) -> BTreeSet<(String, String)> {
             .map(move |field| (name.clone(), field))
     });
     pairs.collect()
+}
+
+fn takes_locks(cx: &PackageCx<'_>) -> bool {
+    let mut calls = cx.program.functions().flat_map(|(_, it)| it.tree.calls());
+    calls.any(|(_, name)| begins_section(name) || holds_lock_by_name(name))
 }

@@ -724,3 +724,110 @@ static PyObject *f(PyObject *self, PyObject *l)
     if (it != NULL) { it->n = 3; }
     return (PyObject *)it;
 }
+
+/*** a getter with the lock of the setter */
+typedef struct { PyObject_HEAD PyObject *name; } Item;
+static PyObject *get(PyObject *self, PyObject *unused)
+{
+    PyObject *name;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    name = Py_XNewRef(((Item *)self)->name);
+    Py_END_CRITICAL_SECTION();
+    return name;
+}
+static PyObject *set(PyObject *self, PyObject *name)
+{
+    Item *it = (Item *)self;
+    Py_BEGIN_CRITICAL_SECTION(it);
+    Py_XSETREF(it->name, Py_NewRef(name));
+    Py_END_CRITICAL_SECTION();
+    Py_RETURN_NONE;
+}
+static PyMethodDef of_item[] = {{"get", get, METH_NOARGS, NULL}, {"set", set, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = of_item};
+static PyObject *f(PyObject *self, PyObject *arg) { return Py_NewRef((PyObject *)&ItemType); }
+
+/*** a helper that gets the object by another name */
+typedef struct { PyObject_HEAD PyMutex lock; long n; struct { long times; } used; } Item;
+static long taken(Item *from) { from->used.times++; return from->n--; }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)arg;
+    long n;
+    PyMutex_Lock(&it->lock);
+    it->n += 2;
+    n = taken(it);
+    PyMutex_Unlock(&it->lock);
+    return PyLong_FromLong(n);
+}
+
+/*** a static lock that all paths give back */
+static PyThread_type_lock lock;
+static PyObject *last;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *before;
+    PyThread_acquire_lock(lock, WAIT_LOCK);
+    if (last == arg) {
+        PyThread_release_lock(lock);
+        Py_RETURN_NONE;
+    }
+    before = last;
+    last = Py_NewRef(arg);
+    PyThread_release_lock(lock);
+    return before == NULL ? Py_NewRef(Py_None) : before;
+}
+
+/*** two objects that are locked at once */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    Item *to, *from;
+    if (!PyArg_ParseTuple(args, "OO", &to, &from)) { return NULL; }
+    Py_BEGIN_CRITICAL_SECTION2(to, from);
+    to->n += from->n;
+    Py_END_CRITICAL_SECTION2();
+    Py_RETURN_NONE;
+}
+
+/*** a destructor that writes into memory of its own object */
+typedef struct node { struct node *next; long n; } node;
+typedef struct { PyObject_HEAD node *first; char *text; } Item;
+static void dealloc(Item *it)
+{
+    node *at = it->first;
+    it->text[0] = 0;
+    free(it->text);
+    while (at != NULL) {
+        node *next = at->next;
+        at->n = 0;
+        free(at);
+        at = next;
+    }
+    Py_TYPE(it)->tp_free((PyObject *)it);
+}
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_dealloc = (destructor)dealloc};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)ItemType.tp_alloc(&ItemType, 0);
+    if (it == NULL) { return NULL; }
+    it->text = malloc(4);
+    node *first = malloc(sizeof *first);
+    first->next = it->first;
+    it->first = first;
+    return (PyObject *)it;
+}
+
+/*** a number that Python may set, looked at once */
+#include <stddef.h>
+typedef struct { PyObject_HEAD int size, fixed; } Item;
+static PyMemberDef members[] = {{"size", Py_T_INT, offsetof(Item, size), 0, NULL}, {"fixed", Py_T_INT, offsetof(Item, fixed), Py_READONLY, NULL}, {NULL}};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_members = members};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)arg;
+    long sum = 0;
+    int i = it->size;
+    while (i-- > 0) { sum += i + it->fixed; }
+    return PyLong_FromLong(sum);
+}

@@ -768,3 +768,172 @@ static PyObject *f(PyObject *self, PyObject *l)
     it->n = 3;
     return (PyObject *)it;
 }
+
+/*** a getter without the lock of the setter: `it->name` in `get` */
+typedef struct { PyObject_HEAD PyObject *name; } Item;
+static PyObject *get(PyObject *self, PyObject *unused)
+{
+    Item *it = (Item *)self;
+    return Py_XNewRef(it->name);
+}
+static PyObject *set(PyObject *self, PyObject *name)
+{
+    Item *it = (Item *)self;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    Py_XSETREF(it->name, Py_NewRef(name));
+    Py_END_CRITICAL_SECTION();
+    Py_RETURN_NONE;
+}
+static PyMethodDef of_item[] = {{"get", get, METH_NOARGS, NULL}, {"set", set, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = of_item};
+static PyObject *f(PyObject *self, PyObject *arg) { return Py_NewRef((PyObject *)&ItemType); }
+
+/*** the lock of the argument instead of the own one: `it->n` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)self;
+    Py_BEGIN_CRITICAL_SECTION(arg);
+    it->n++;
+    Py_END_CRITICAL_SECTION();
+    Py_RETURN_NONE;
+}
+
+/*** two locks for one field: `it->n` in `f` */
+typedef struct { PyObject_HEAD PyMutex lock; long n; } Item;
+static void add(Item *it) { Py_BEGIN_CRITICAL_SECTION(it); it->n++; Py_END_CRITICAL_SECTION(); }
+static void sub(Item *it) { Py_BEGIN_CRITICAL_SECTION(it); it->n--; Py_END_CRITICAL_SECTION(); }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)arg;
+    add(it);
+    sub(it);
+    PyMutex_Lock(&it->lock);
+    it->n += 2;
+    PyMutex_Unlock(&it->lock);
+    Py_RETURN_NONE;
+}
+
+/*** between two regions with the lock: `level` in `f` */
+static PyMutex guard;
+static long level;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyMutex_Lock(&guard);
+    level++;
+    PyMutex_Unlock(&guard);
+    long seen = level;
+    PyMutex_Lock(&guard);
+    level--;
+    PyMutex_Unlock(&guard);
+    return PyLong_FromLong(seen);
+}
+
+/*** a lock on one path only: `level` in `f` */
+static PyMutex guard;
+static long level;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    if (arg != Py_None) { PyMutex_Lock(&guard); }
+    level++;
+    if (arg != Py_None) { PyMutex_Unlock(&guard); }
+    Py_RETURN_NONE;
+}
+
+/*** the lock of another object in a helper: `it->n` in `add` */
+typedef struct { PyObject_HEAD PyMutex lock; long n; } Item;
+static void add(Item *it) { it->n++; }
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    Item *one, *other;
+    if (!PyArg_ParseTuple(args, "OO", &one, &other)) { return NULL; }
+    PyMutex_Lock(&one->lock);
+    add(other);
+    PyMutex_Unlock(&one->lock);
+    Py_RETURN_NONE;
+}
+
+/*** a lock of each element for another element: `ring[i].n` in `f` */
+static struct { PyMutex lock; long n; } ring[4];
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    long i = PyLong_AsLong(arg) & 3;
+    PyMutex_Lock(&ring[0].lock);
+    ring[i].n++;
+    PyMutex_Unlock(&ring[0].lock);
+    Py_RETURN_NONE;
+}
+
+/*** a handle that a library gets with a lock, read without: `((Item *)self)->handle` in `get` */
+typedef struct { PyObject_HEAD PyMutex lock; void *handle; } Item;
+extern void lib_advance(void *);
+static PyObject *get(PyObject *self, PyObject *unused)
+{
+    return PyBool_FromLong(((Item *)self)->handle != NULL);
+}
+static PyObject *step(PyObject *self, PyObject *unused)
+{
+    Item *it = (Item *)self;
+    PyMutex_Lock(&it->lock);
+    lib_advance(it->handle);
+    it->handle = NULL;
+    PyMutex_Unlock(&it->lock);
+    Py_RETURN_NONE;
+}
+static PyMethodDef of_item[] = {{"get", get, METH_NOARGS, NULL}, {"step", step, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = of_item};
+static PyObject *f(PyObject *self, PyObject *arg) { return Py_NewRef((PyObject *)&ItemType); }
+
+/*** a destructor that counts in what other objects have too: `it->pool->open` in `dealloc` */
+typedef struct { long open; } pool;
+typedef struct { PyObject_HEAD pool *pool; char *text; } Item;
+static void dealloc(Item *it)
+{
+    it->text[0] = 0;
+    free(it->text);
+    it->pool->open--;
+    Py_TYPE(it)->tp_free((PyObject *)it);
+}
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_dealloc = (destructor)dealloc};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)ItemType.tp_alloc(&ItemType, 0);
+    if (it == NULL) { return NULL; }
+    it->text = malloc(4);
+    it->pool = ((Item *)arg)->pool;
+    return (PyObject *)it;
+}
+
+/*** the defaults of a function: `PyFunction_GetDefaults` in `f` */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    if (!PyFunction_Check(o)) { Py_RETURN_NONE; }
+    PyObject *d = PyFunction_GetDefaults(o);
+    return d ? PyObject_Repr(d) : Py_NewRef(Py_None);
+}
+
+/*** the arguments of an exception: `((PyBaseExceptionObject *)o)->args` in `f` */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    return PyObject_Repr(((PyBaseExceptionObject *)o)->args);
+}
+
+/*** the dict of an instance: `_PyObject_GetDictPtr` in `f` */
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    PyObject **place = _PyObject_GetDictPtr(o);
+    return place && *place ? PyObject_Repr(*place) : Py_NewRef(Py_None);
+}
+
+/*** a size that Python may set between two looks: `it->size` in `f` */
+#include <stddef.h>
+typedef struct { PyObject_HEAD int size; } Item;
+static PyMemberDef members[] = {{"size", Py_T_INT, offsetof(Item, size), 0, NULL}, {NULL}};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_members = members};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)arg;
+    PyObject *l = PyList_New(it->size);
+    for (int i = 0; l && i < it->size; i++) { PyList_SET_ITEM(l, i, Py_NewRef((PyObject *)&ItemType)); }
+    return l;
+}

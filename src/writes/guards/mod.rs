@@ -1,0 +1,245 @@
+//! Which lock guards what: a field or variable that is written with a lock held has to be read, and
+//! written, with the same lock everywhere.
+//!
+//! ```c
+//! Py_BEGIN_CRITICAL_SECTION(self);
+//! Py_XSETREF(self->name, Py_NewRef(name));
+//! Py_END_CRITICAL_SECTION();
+//! …
+//! return Py_NewRef(self->name);            /* another method: left */
+//! ```
+//!
+//! Locks are compared by the way that leads from the object with the field to them, so that `self`
+//! here is the `item` of another function.
+
+mod held;
+mod path;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashSet;
+
+pub(super) use held::Locked;
+pub(super) use path::{Path, Paths};
+use path::{Root, Step};
+
+use super::body::Body;
+use super::{Left, Why};
+use crate::ast::{ExprId, ExprKind, LocalId, Name, TypeKind, UnaryOp};
+
+/// Locks that are held.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Guards {
+    /// Whether there is any.
+    pub(super) is_any: bool,
+    /// Those of which it is known which.
+    pub(super) paths: BTreeSet<Path>,
+}
+
+impl Guards {
+    fn and(mut self, other: &Self) -> Self {
+        self.is_any |= other.is_any;
+        self.paths.extend(other.paths.iter().cloned());
+        self
+    }
+}
+
+/// What a lock guards.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Cell {
+    /// A field of a type.
+    Field(String, Box<str>),
+    /// A variable that all calls share.
+    Static(Box<str>),
+}
+
+/// A lock, as seen from what it guards.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Relation {
+    /// One and the same for all.
+    Fixed(Path),
+    /// The way up from the object to where both are found, and down to the lock.
+    Own(Vec<Step>, Vec<Step>),
+}
+
+/// A use of what threads share.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Use {
+    cell: Cell,
+    is_write: bool,
+    guards: BTreeSet<Relation>,
+    left: Left,
+}
+
+impl Body<'_, '_, '_> {
+    /// The locks that are held at `at`, here or by the caller.
+    pub(super) fn guards(&self, at: ExprId) -> Guards {
+        self.locked.at(self.tree(), at).and(&self.held)
+    }
+
+    pub(super) fn is_locked(&self, at: ExprId) -> bool {
+        self.guards(at).is_any
+    }
+
+    /// The locks of `guards` as a callee finds them by its parameters.
+    pub(super) fn handed_on(&self, guards: &Guards, params: &[LocalId], args: &[ExprId]) -> Guards {
+        let given: Vec<(LocalId, Path)> = params
+            .iter()
+            .zip(args)
+            .filter_map(|(&param, &arg)| Some((param, self.paths.pointee(arg)?)))
+            .collect();
+        let by_param = |guard: &Path| {
+            given.iter().find_map(|(param, object)| {
+                let is_part = guard.root == object.root && guard.steps.starts_with(&object.steps);
+                let rest = is_part.then(|| &guard.steps[object.steps.len()..])?;
+                let steps = std::iter::once(Step::Deref).chain(rest.iter().cloned());
+                Some(Path {
+                    root: Root::Local(*param),
+                    steps: steps.collect(),
+                })
+            })
+        };
+        let paths = guards.paths.iter().filter_map(|guard| match guard.root {
+            Root::Local(_) => by_param(guard),
+            Root::Static(_) | Root::Of(_) => Some(guard.clone()),
+        });
+        Guards {
+            is_any: guards.is_any,
+            paths: paths.collect(),
+        }
+    }
+
+    /// Notes what is read of what threads share.
+    pub(super) fn note_reads(&mut self) {
+        let tree = self.tree();
+        let not_read = not_read(tree);
+        for at in tree.expr_ids().filter(|at| !not_read.contains(at)) {
+            if matches!(
+                tree.expr(at).kind,
+                ExprKind::Name(_) | ExprKind::Member { .. }
+            ) {
+                self.note_use(at, at, false);
+            }
+        }
+    }
+
+    /// Notes that `place` is used at `at`, if threads share it.
+    pub(super) fn note_use(&mut self, place: ExprId, at: ExprId, is_write: bool) {
+        let Some((cell, within)) = self.cell(place) else {
+            return;
+        };
+        let memory = self.place(within).memory.points;
+        if !memory.is_open() || self.is_atomic(within) {
+            return;
+        }
+        let held = self.guards(at);
+        let path = self.paths.place(within);
+        let relations = path.iter().flat_map(|path| {
+            let guards = held.paths.iter();
+            guards.filter_map(|guard| relation(path, guard))
+        });
+        let guards = relations.collect();
+        let text = self.text(place);
+        if let Some(left) = self.walk.place_of(self.item, at, text, Why::Unguarded) {
+            self.walk.note_use(Use {
+                cell,
+                is_write,
+                guards,
+                left,
+            });
+        }
+    }
+
+    /// The field or variable that a place lies in, and the expression that names it.
+    fn cell(&self, place: ExprId) -> Option<(Cell, ExprId)> {
+        let tree = self.tree();
+        match &tree.expr(place).kind {
+            ExprKind::Name(Name::Global(name)) => {
+                let ty = self.walk.variable_type(name)?;
+                let is_data = !ty.is_const && !matches!(ty.kind, TypeKind::Function(..));
+                (is_data && !self.walk.is_guarded(name))
+                    .then(|| (Cell::Static(name.clone()), place))
+            }
+            ExprKind::Name(Name::Local(local)) => {
+                let local = tree.local(*local);
+                let is_shared = !local.is_automatic() && !local.thread_local;
+                is_shared.then(|| (Cell::Static(local.name.as_str().into()), place))
+            }
+            ExprKind::Member { base, field, arrow } => {
+                match self.walk.types.owner(tree, *base, *arrow) {
+                    Some(owner) => Some((Cell::Field(owner, field.clone()), place)),
+                    None => self.cell(*base),
+                }
+            }
+            ExprKind::Index { base: of, .. }
+            | ExprKind::Unary {
+                op: UnaryOp::Deref | UnaryOp::AddressOf,
+                operand: of,
+            }
+            | ExprKind::Cast { operand: of, .. } => self.cell(*of),
+            _ => None,
+        }
+    }
+}
+
+/// Expressions that are named without being read: what is set, what only leads to a member, what
+/// has its address taken.
+fn not_read(tree: &crate::ast::Tree) -> FxHashSet<ExprId> {
+    let named = tree.exprs.iter().filter_map(|expr| match expr.kind {
+        ExprKind::Assign { lhs, op: None, .. } => Some(lhs),
+        ExprKind::Member {
+            base, arrow: false, ..
+        } => Some(base),
+        ExprKind::Unary {
+            op: UnaryOp::AddressOf,
+            operand,
+        } => Some(operand),
+        ExprKind::Call { callee, .. } => Some(callee),
+        _ => None,
+    });
+    named.collect()
+}
+
+/// How `guard` is found from the object that `place` is a part of; `None` if it is not.
+fn relation(place: &Path, guard: &Path) -> Option<Relation> {
+    match guard.root {
+        // One of many.
+        Root::Static(_) if guard.steps.contains(&Step::Element) => None,
+        Root::Static(_) | Root::Of(_) => Some(Relation::Fixed(guard.clone())),
+        Root::Local(_) if guard.root != place.root => None,
+        Root::Local(_) => {
+            let object = place.object();
+            let pairs = object.iter().zip(&guard.steps);
+            let shared = pairs.take_while(|(a, b)| a == b).count();
+            let (up, down) = (&object[shared..], &guard.steps[shared..]);
+            Some(Relation::Own(up.to_vec(), down.to_vec()))
+        }
+    }
+}
+
+/// The uses without the lock with which what they use is written elsewhere.
+pub(super) fn unguarded<'u>(uses: impl Iterator<Item = &'u Use>) -> BTreeSet<Left> {
+    let mut cells: BTreeMap<&Cell, BTreeSet<&Use>> = BTreeMap::new();
+    for it in uses {
+        cells.entry(&it.cell).or_default().insert(it);
+    }
+    cells
+        .into_values()
+        .flat_map(|uses| without_lock(&uses))
+        .collect()
+}
+
+fn without_lock(uses: &BTreeSet<&Use>) -> Vec<Left> {
+    // What is written without a lock is left already.
+    if !uses.iter().any(|it| it.is_write) {
+        return Vec::new();
+    }
+    let mut counts: BTreeMap<&Relation, usize> = BTreeMap::new();
+    for guard in uses.iter().flat_map(|it| &it.guards) {
+        *counts.entry(guard).or_default() += 1;
+    }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count);
+    let has_most = |it: &Use| most.is_some_and(|(guard, _)| it.guards.contains(guard));
+    let others = uses.iter().filter(|it| !has_most(it));
+    others.map(|it| it.left.clone()).collect()
+}
