@@ -28,8 +28,10 @@ pub struct Effects {
     pub locks: Option<u8>,
     /// It never comes back.
     pub noreturn: bool,
-    /// What it does if its first argument is `NULL`; `None` if that is not known.
-    pub on_null: Option<OnNull>,
+    /// What it does about arguments that are `NULL`, as far as that is known.
+    pub on_null: Vec<(u8, OnNull)>,
+    /// Whether it asks an object for its value as a number of C.
+    pub converts: bool,
     /// The arguments whose pointers are used after the call, without a reference to what they point
     /// into: `PyMemoryView_FromMemory(text, …)`.
     pub keeps: Vec<u8>,
@@ -70,7 +72,7 @@ impl Effects {
     }
 }
 
-/// What a callee does if its first argument is `NULL`.
+/// What a callee does if an argument is `NULL`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnNull {
     /// It reads it, and crashes.
@@ -78,8 +80,10 @@ pub enum OnNull {
     /// It raises an exception, and returns what it returns for an object that it cannot convert: so
     /// in Python 3.8 to 3.14.
     Raises,
-    /// It does nothing about it. A new reference that it gives is `NULL`, too.
+    /// It does nothing about it, and gives zero or `NULL`.
     Takes,
+    /// It gives an object for it: `PyObject_Str(NULL)`.
+    Gives,
 }
 
 /// What a macro or function that is there for counting does to its first argument.
@@ -223,16 +227,18 @@ pub fn ends_program(name: &str) -> bool {
     is_of_c || name != "PyThread_exit_thread" && never_returns()
 }
 
-/// What a call of `name` does if its first argument is `NULL`; `None` if that is not known.
+/// What a call of `name` does if argument `arg` is `NULL`; `None` if that is not known.
 #[must_use]
-pub fn on_null(name: &str) -> Option<OnNull> {
-    effects(name)?.on_null
+pub fn on_null(name: &str, arg: usize) -> Option<OnNull> {
+    let mut known = effects(name)?.on_null.iter();
+    let found = known.find(|(at, _)| usize::from(*at) == arg);
+    found.map(|&(_, on_null)| on_null)
 }
 
 /// Whether a call of `name` crashes if its first argument is `NULL`.
 #[must_use]
 pub fn reads_first(name: &str) -> bool {
-    on_null(name) == Some(OnNull::Crashes)
+    on_null(name, 0) == Some(OnNull::Crashes)
 }
 
 /// Whether the program ends at a call of `name` with `NULL` as its first argument: it reads the
@@ -243,13 +249,14 @@ pub fn dies_of_null(name: &str) -> bool {
         counts(name),
         Some(Counts::Take | Counts::Copy | Counts::Release { null: false })
     );
-    reads_first(name) || is_count && on_null(name).is_none()
+    reads_first(name) || is_count && on_null(name, 0).is_none()
 }
 
-/// Whether a call of `name` raises an exception if its first argument is `NULL`.
+/// Whether a call of `name` does nothing but ask its argument for a number, and raises an exception
+/// if it cannot have one, for `NULL` too.
 #[must_use]
-pub fn raises_for_null(name: &str) -> bool {
-    on_null(name) == Some(OnNull::Raises)
+pub fn converts(name: &str) -> bool {
+    effects(name).is_some_and(|effects| effects.converts)
 }
 
 /// Whether the function keeps the pointer that is its argument `arg` after it has returned, without
@@ -315,6 +322,7 @@ fn parse(row: &'static str) -> Option<Effects> {
         locks: notes.locks,
         noreturn: notes.noreturn,
         on_null: notes.on_null,
+        converts: notes.converts,
         looks_at_count: notes.looks,
         settles_key: notes.settles,
         counts: notes.counts,
@@ -373,12 +381,23 @@ fn parse_counts(what: &str) -> Option<Counts> {
     })
 }
 
+fn parse_null(what: &str) -> Option<OnNull> {
+    Some(match what {
+        "reads" => OnNull::Crashes,
+        "raises" => OnNull::Raises,
+        "takes" => OnNull::Takes,
+        "gives" => OnNull::Gives,
+        _ => return None,
+    })
+}
+
 #[derive(Default)]
 struct Notes {
     derived: Option<u8>,
     locks: Option<u8>,
     noreturn: bool,
-    on_null: Option<OnNull>,
+    on_null: Vec<(u8, OnNull)>,
+    converts: bool,
     keeps: Vec<u8>,
     looks: bool,
     settles: bool,
@@ -401,10 +420,9 @@ impl Notes {
                 None if note == "looks" => notes.looks = true,
                 None if note == "settles" => notes.settles = true,
                 None if note == "noreturn" => notes.noreturn = true,
-                None if note == "reads" => notes.on_null = Some(OnNull::Crashes),
-                None if note == "raises" => notes.on_null = Some(OnNull::Raises),
-                None if note == "takes" => notes.on_null = Some(OnNull::Takes),
-                _ => return None,
+                None if note == "converts" => notes.converts = true,
+                None => notes.on_null.push((0, parse_null(note)?)),
+                Some((what, arg)) => notes.on_null.push((arg.parse().ok()?, parse_null(what)?)),
             }
         }
         Some(notes)

@@ -16,9 +16,9 @@ mod writes;
 pub use arg_format::{Stored, builds_plainly, lends_to_read, overwrites, stored};
 pub use build_format::{Built, built};
 pub use effects::{
-    Counts, Effects, OnNull, Out, OutKind, Returns, Steal, StealWhen, counts, dies_of_null,
-    effects, ends_program, is_jumped_to, jumps, keeps_pointer, looks_at_count, never_returns,
-    on_null, raises_for_null, reads_first, settles_key,
+    Counts, Effects, OnNull, Out, OutKind, Returns, Steal, StealWhen, converts, counts,
+    dies_of_null, effects, ends_program, is_jumped_to, jumps, keeps_pointer, looks_at_count,
+    never_returns, on_null, reads_first, settles_key,
 };
 pub use libc::{Copied, copies_memory, gives_other_memory, is_libc, written};
 pub use lists::{LIST_SIZES, PLAIN_LIST_SIZES, UNCHECKED_ITEMS};

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::Config;
 use super::whose::files_of_modules;
-use crate::edit::Confidence;
+use crate::edit::{Confidence, EditSet, FixId};
 use crate::package::Package;
 use crate::rule::{Finding, Outcome, PackageCx, Rule, Suppression, suppressions};
 use crate::source::FileId;
@@ -163,6 +163,18 @@ impl Open {
     }
 }
 
+/// The findings whose safe fixes clash with those of others, so that this run leaves them out.
+fn left_out(findings: &[Finding]) -> BTreeSet<usize> {
+    let fixes = (0u32..).zip(findings).filter_map(|(at, finding)| {
+        let Outcome::Fix(fix) = &finding.outcome else {
+            return None;
+        };
+        (fix.confidence == Confidence::Safe).then_some((FixId(at), fix))
+    });
+    let (_, conflicts) = EditSet::merge(fixes);
+    conflicts.iter().map(|it| it.rejected.0 as usize).collect()
+}
+
 /// The first few names.
 fn shown(names: &BTreeSet<String>) -> String {
     let first: Vec<String> = names
@@ -216,12 +228,13 @@ impl<'c, 'a> Readiness<'c, 'a> {
             is_complete: self.is_complete,
             ..Open::default()
         };
-        for finding in findings {
+        let left_out = left_out(findings);
+        for (at, finding) in findings.iter().enumerate() {
             let Some(kind) = OpenKind::of(finding.rule).filter(|kind| kind.concerns(finding, own))
             else {
                 continue;
             };
-            if self.is_settled(finding) {
+            if self.is_settled(finding) && !left_out.contains(&at) {
                 continue;
             }
             *open.kinds.entry(kind).or_default() += 1;

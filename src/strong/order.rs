@@ -112,7 +112,7 @@ pub(super) fn is_quiet(scene: &Scene<'_>, name: &str) -> bool {
     };
     let leaves_alone = effects.steals.is_empty() && effects.outs.is_empty();
     let is_bound = capi::detaches(name) || capi::attaches(name);
-    leaves_alone && !is_bound && (capi::raises_for_null(name) || !may_change(scene.cx, name))
+    leaves_alone && !is_bound && (capi::converts(name) || !may_change(scene.cx, name))
 }
 
 /// Whether two expressions are parts of operands or arguments between which C knows no order.

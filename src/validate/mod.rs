@@ -132,27 +132,49 @@ impl<'a> Validator<'a> {
         }
     }
 
-    /// Proves all fixes of at least this confidence together; gives those that fail.
+    /// Proves all fixes of at least this confidence together; gives those that fail. What clashes
+    /// with others is left out when these are applied, and proven with what it does not clash with.
     fn round(&mut self, findings: &[Finding], least: Confidence) -> BTreeMap<usize, Failure> {
         let fixes = (0u32..).zip(findings).filter_map(|(at, finding)| {
             let fix = fix_of(finding).filter(|fix| fix.confidence >= least)?;
             Some((FixId(at), fix))
         });
-        let fixes: Vec<(FixId, &Fix)> = fixes.collect();
-        // What clashes is left out here as it is left out when it is applied.
-        let (edits, conflicts) = EditSet::merge(fixes.iter().copied());
-        let rejected = |id: FixId| conflicts.iter().any(|conflict| conflict.rejected == id);
-        let fixes: Vec<_> = fixes.into_iter().filter(|(id, _)| !rejected(*id)).collect();
+        let mut left: Vec<(FixId, &Fix)> = fixes.collect();
+        let mut failures = BTreeMap::new();
+        while !left.is_empty() {
+            let (edits, conflicts) = EditSet::merge(left.iter().copied());
+            let is_torn = |&(id, _): &(FixId, &Fix)| {
+                let mut own = conflicts.iter().filter(|it| it.rejected == id);
+                own.any(|it| it.kept == id)
+            };
+            let is_rejected =
+                |&(id, _): &(FixId, &Fix)| conflicts.iter().any(|it| it.rejected == id);
+            let (rejected, now): (Vec<_>, Vec<_>) = left.into_iter().partition(is_rejected);
+            let (torn, later): (Vec<_>, Vec<_>) = rejected.into_iter().partition(is_torn);
+            let wrong = || Failure::Wrong("it wants two things of the same text".to_owned());
+            failures.extend(torn.iter().map(|(id, _)| (id.0 as usize, wrong())));
+            failures.extend(self.prove_together(&now, &edits));
+            left = later;
+        }
+        failures
+    }
+
+    /// The failures of `fixes`, which make `edits`.
+    fn prove_together(
+        &mut self,
+        fixes: &[(FixId, &Fix)],
+        edits: &EditSet,
+    ) -> BTreeMap<usize, Failure> {
         let open = self.proven.open(fixes.iter().map(|(_, fix)| *fix));
         let change = Change {
             files: self.files,
-            edits: &edits,
+            edits,
             is_open: &|file, span| open.contains(file, span),
             author: Author::Rule,
         };
         let failures = failures_of(&change, &self.original, self.reload);
         self.proven.add(open, &failures);
-        guilty(&fixes, &failures)
+        guilty(fixes, &failures)
     }
 }
 

@@ -48,7 +48,7 @@ pub(in crate::strong) fn inside(
         }
         let lines = parts.statement(draft, name, span_of(draft, stmt)?);
         draft.before(stmt, lines);
-        draft.replace(whole, name);
+        draft.name_result(whole, name);
         return Ok(());
     }
     let Some((test, when)) = tested(draft, assignment) else {

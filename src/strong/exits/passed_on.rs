@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use super::bound::is_copied;
 use super::exit::Failure;
 use crate::ast::{ExprId, ExprKind, Parent};
-use crate::capi::{self, Replacement, raises_for_null};
+use crate::capi::{self, Replacement};
 use crate::strong::emit::Draft;
 use crate::strong::plan::{Lookup, Planned};
 use crate::strong::reason::Reason;
@@ -37,7 +37,7 @@ pub(in crate::strong) fn is_passed_on(
         at = next;
     }
     let outer = consumer(scene, at).and_then(|outer| scene.call(outer));
-    let takes_null = outer.is_some_and(|(name, args)| args.len() == 1 && raises_for_null(name));
+    let takes_null = outer.is_some_and(|(name, _)| capi::converts(name));
     // A sequence can be read from a copy, which is better.
     let is_list = replacement.reads_list() || !is_copied(scene, call);
     takes_null && matches!(shape, Shape::Nested(_)) && is_list

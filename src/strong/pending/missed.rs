@@ -269,20 +269,35 @@ impl<'p, 'a> Missed<'p, 'a> {
             }
             return;
         }
-        let (Some(on_null), Some(arg)) = (capi::on_null(name), args.first()) else {
-            return;
-        };
+        for (at, arg) in args.iter().enumerate() {
+            if let Some(on_null) = capi::on_null(name, at) {
+                self.take_null(state, name, on_null, arg, *dst);
+            }
+        }
+    }
+
+    /// What a function of the C API gives where it gets the `NULL` as `arg`.
+    fn take_null(
+        &self,
+        state: &mut Worlds,
+        name: &str,
+        on_null: OnNull,
+        arg: &Operand,
+        dst: TempId,
+    ) {
+        let gives_object = capi::effects(name).is_some_and(|it| it.returns == Returns::New);
         let mut raised = false;
         for world in state.iter_mut().filter(|world| self.is_null(world, arg)) {
-            let is_sure = world.known_of(arg) == Some(Known::Number(0));
+            let is_sure = world.known_of(arg) == Some(Known::Number(NULL));
             let (value, given) = match on_null {
-                // A number, which nobody reads through.
-                OnNull::Raises => (Rc::default(), -1),
-                OnNull::Takes => (world.of(arg), 0),
                 OnNull::Crashes => return,
+                OnNull::Raises if gives_object => (world.of(arg), Known::Number(NULL)),
+                // A number, which nobody reads through.
+                OnNull::Raises => (Rc::default(), Known::Number(-1)),
+                OnNull::Takes => (world.of(arg), Known::Number(NULL)),
+                OnNull::Gives => (Rc::default(), Known::NonZero),
             };
-            let known = is_sure.then_some(Known::Number(given));
-            world.set(Carrier::Temp(*dst), value, known);
+            world.set(Carrier::Temp(dst), value, is_sure.then_some(given));
             raised |= on_null == OnNull::Raises;
         }
         if raised {
@@ -300,15 +315,17 @@ impl<'p, 'a> Missed<'p, 'a> {
                 matches!(&place.base, Base::Deref(pointer) if is_null(world, pointer))
             }
             InstrKind::Call { callee, args, .. } => {
-                let on_null = callee.name().and_then(capi::on_null);
-                let takes = matches!(on_null, Some(OnNull::Raises | OnNull::Takes));
+                let name = callee.name();
+                let takes = |at| {
+                    let on_null = name.and_then(|name| capi::on_null(name, at));
+                    on_null.is_some_and(|it| it != OnNull::Crashes)
+                };
                 let copes = |at| {
-                    let name = callee.name();
                     let builds = name.and_then(capi::effects).and_then(|it| it.format);
                     builds.is_some() || name.is_some_and(|name| copes(self.cx, name, at).is_some())
                 };
-                let mut others = args.iter().enumerate().skip(usize::from(takes));
-                others.any(|(at, arg)| is_null(world, arg) && !copes(at))
+                let mut args = args.iter().enumerate();
+                args.any(|(at, arg)| is_null(world, arg) && !takes(at) && !copes(at))
             }
             _ => false,
         })

@@ -110,3 +110,51 @@ PyObject *get(PyObject *self, PyObject *list)
     assert!(!clears.contains(gone), "{clears}");
     assert!(!built("").contains(gone));
 }
+
+/// What becomes of a function of the C API that gets the item, with what comes after it.
+fn of_python(text: &str) -> String {
+    all(&format!(
+        "
+PyObject *get(PyObject *self, PyObject *list)
+{{
+    PyObject *v = NULL;
+    Py_ssize_t n = 0;
+    if (self == NULL) {{ PyErr_SetNone(PyExc_KeyError); return NULL; }}
+    {text}
+}}
+"
+    ))
+}
+
+#[test]
+fn a_function_that_raises_for_null_tells_of_it_as_before() {
+    for text in [
+        "if (!PyCallable_Check(PyList_GetItem(list, 0))) { PyErr_Clear(); n = 4; }",
+        "if (PyNumber_Check(PyList_GetItem(list, 0)) == 0) PyErr_Clear();",
+        "n = PyObject_Length(PyList_GetItem(list, 1)); if (n < 0) { PyErr_Clear(); n = 0; }",
+        "if ((n = PySequence_Size(PyList_GetItem(list, 1))) == -1) PyErr_Clear();",
+        "v = PyNumber_Float(PyList_GetItem(list, 0)); if (v == NULL) { PyErr_Clear(); }",
+        "v = PyObject_Str(PyList_GetItem(list, 0)); if (PyErr_Occurred()) { PyErr_Clear(); }",
+        "if (PyList_Append(self, PyList_GetItem(list, 0)) < 0) { PyErr_Clear(); n = 3; }",
+        "if (PyObject_RichCompareBool(list, PyList_GetItem(list, 0), Py_EQ) < 0) PyErr_Clear();",
+    ] {
+        let said = of_python(&format!("{text} return PyLong_FromSsize_t(n);"));
+        assert!(said.contains("PyList_GetItemRef(list, "), "{said}");
+        assert!(!said.contains("+        return NULL;"), "{said}");
+    }
+}
+
+#[test]
+fn what_it_gives_for_null_may_not_be_read() {
+    for text in [
+        "v = PyObject_Type(PyList_GetItem(list, 0)); use(v); return v;",
+        "v = PyObject_Type(PyList_GetItem(list, 0)); n = ((PyTypeObject *)v)->tp_basicsize; return v;",
+        "v = PyNumber_Float(PyList_GetItem(list, 0)); n = (int)PyFloat_AS_DOUBLE(v); return v;",
+        "v = PyObject_Str(PyList_GetItem(list, 0)); return v;",
+    ] {
+        let said = of_python(text);
+        assert!(said.contains("+        return NULL;"), "{said}");
+    }
+    let said = of_python("v = PyObject_Type(PyList_GetItem(list, 0)); return v;");
+    assert!(!said.contains("+        return NULL;"), "{said}");
+}

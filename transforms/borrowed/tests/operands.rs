@@ -1,6 +1,6 @@
 //! Lookups beside other operands and arguments, between which C knows no order.
 
-use super::{int, object};
+use super::{all, int, object};
 
 #[test]
 fn operands_and_arguments() {
@@ -173,4 +173,82 @@ fn an_item_in_the_lookup_of_a_declaration_of_a_list() {
              return 0;
          }
         ");
+}
+
+#[test]
+fn an_operand_whose_value_nobody_takes_goes_with_the_lookup() {
+    insta::assert_snapshot!(all("
+PyObject *one(PyObject *self, PyObject *d)
+{
+    PyObject *a;
+    if (!PyDict_Check(d))
+        return NULL;
+    return a = PyDict_GetItemString(d, \"a\"), a ? PyObject_Repr(a) : PyObject_Repr(d);
+}
+PyObject *two(PyObject *self, PyObject *d)
+{
+    PyObject *a, *b;
+    if (!PyDict_Check(d))
+        return NULL;
+    a = PyDict_GetItemString(d, \"a\") , b = d;
+    if (a)
+        b = PyObject_Repr(a);
+    return b;
+}
+PyObject *three(PyObject *self, PyObject *d)
+{
+    PyObject *a;
+    if (!PyDict_Check(d))
+        return NULL;
+    if (a = PyDict_GetItemString(d, \"a\"), a != NULL)
+        return PyObject_Repr(a);
+    return PyObject_Repr(d);
+}
+"), @r#"
+    @@
+     {
+         PyObject *a;
+    +    PyObject *result;
+         if (!PyDict_Check(d))
+             return NULL;
+    -    return a = PyDict_GetItemString(d, "a"), a ? PyObject_Repr(a) : PyObject_Repr(d);
+    +    if (PyDict_GetItemStringRef(d, "a", &a) < 0) {
+    +        PyErr_WriteUnraisable(NULL);
+    +    }
+    +    result = (a ? PyObject_Repr(a) : PyObject_Repr(d));
+    +    Py_XDECREF(a);
+    +    return result;
+     }
+     PyObject *two(PyObject *self, PyObject *d)
+    @@
+         if (!PyDict_Check(d))
+             return NULL;
+    -    a = PyDict_GetItemString(d, "a") , b = d;
+    -    if (a)
+    +    if (PyDict_GetItemStringRef(d, "a", &a) < 0) {
+    +        PyErr_WriteUnraisable(NULL);
+    +    }
+    +    b = d;
+    +    if (a) {
+             b = PyObject_Repr(a);
+    +        Py_DECREF(a);
+    +    }
+         return b;
+     }
+    @@
+         if (!PyDict_Check(d))
+             return NULL;
+    -    if (a = PyDict_GetItemString(d, "a"), a != NULL)
+    -        return PyObject_Repr(a);
+    +    if (PyDict_GetItemStringRef(d, "a", &a) < 0) {
+    +        return NULL;
+    +    }
+    +    if (a != NULL) {
+    +        PyObject *result = PyObject_Repr(a);
+    +        Py_DECREF(a);
+    +        return result;
+    +    }
+         return PyObject_Repr(d);
+     }
+    "#);
 }

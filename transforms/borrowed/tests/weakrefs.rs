@@ -1,6 +1,6 @@
 //! Weak references: a dead referent is `NULL` where it was `Py_None`.
 
-use super::{int, object};
+use super::{all, int, object};
 use crate::testing::run_triaged;
 use crate::transforms::borrowed::weakref_object::BORROWED_WEAKREF_OBJECT;
 
@@ -562,4 +562,44 @@ static PyMethodDef methods[] = {{"same", same, METH_O | METH_STATIC}, {NULL}};
              Py_RETURN_NONE;
          }
         ");
+}
+
+#[test]
+fn a_release_comes_in_the_place_of_a_count_in_a_block_on_one_line() {
+    insta::assert_snapshot!(all("
+PyObject *get(PyObject *self, PyObject *d, PyObject *o)
+{
+    PyObject *key, *ref, *obj;
+    key = PyLong_FromVoidPtr(o);
+    if (key == NULL || !PyDict_Check(d))
+        return NULL;
+    ref = PyDict_GetItem(d, key);
+    if (ref && PyWeakref_Check(ref)) {
+        obj = PyWeakref_GetObject(ref);
+        if (obj != Py_None) { Py_DECREF(key); Py_INCREF(obj); return obj; }
+        PyDict_DelItem(d, key);
+    }
+    Py_DECREF(key);
+    return Py_NewRef(o);
+}
+"), @r#"
+    @@
+         if (key == NULL || !PyDict_Check(d))
+             return NULL;
+    -    ref = PyDict_GetItem(d, key);
+    +    if (PyDict_GetItemRef(d, key, &ref) < 0) {
+    +        Py_DECREF(key);
+    +        return NULL;
+    +    }
+         if (ref && PyWeakref_Check(ref)) {
+    -        obj = PyWeakref_GetObject(ref);
+    -        if (obj != Py_None) { Py_DECREF(key); Py_INCREF(obj); return obj; }
+    +        (void)PyWeakref_GetRef(ref, &obj);
+    +        if (obj != NULL) { Py_DECREF(key); Py_DECREF(ref); return obj; }
+             PyDict_DelItem(d, key);
+         }
+    +    Py_XDECREF(ref);
+         Py_DECREF(key);
+         return Py_NewRef(o);
+    "#);
 }
