@@ -1,6 +1,7 @@
 //! Whether an argument is a dict for sure: a call that does not check it may take the place of one
 //! that does.
 
+use crate::capi::{self, Returns};
 use crate::cfg::{Base, InstrKind, Operand, Place, Point};
 use crate::program::{Body, CallSite, ItemId};
 use crate::roles::Param;
@@ -25,6 +26,55 @@ impl Cx<'_> {
         };
         let operand = flow.call(point).and_then(|(_, args)| args.get(arg));
         operand.is_some_and(|operand| self.holds_dict(flow, operand, point, MAX_DEPTH))
+    }
+
+    /// Whether argument `arg` of the call `site` may be whatever Python code hands in, as nothing
+    /// asks whether it is a dict.
+    #[must_use]
+    pub fn is_any_object(&self, site: CallSite, arg: usize) -> bool {
+        let found = self.flow(site.item).and_then(|flow| {
+            let point = flow.cfg.call(site.expr)?;
+            let (_, args) = flow.call(point)?;
+            Some((flow, args.get(arg)?, point))
+        });
+        found
+            .is_some_and(|(flow, operand, at)| self.comes_from_python(flow, operand, at, MAX_DEPTH))
+    }
+
+    fn comes_from_python(&self, flow: &Flow<'_>, operand: &Operand, at: Point, depth: u32) -> bool {
+        let is_handed_in = |origin: &Origin| match origin {
+            Origin::Out(point, arg) => {
+                let name = flow.call(*point).and_then(|(name, _)| name);
+                name.is_some_and(|name| name.starts_with("PyArg_"))
+                    && !parses_dict(flow, *point, *arg)
+            }
+            Origin::Call(made) => {
+                let name = flow.call(*made).and_then(|(name, _)| name);
+                name.is_some_and(|name| gives_any(name) && !gives_dict(name))
+            }
+            Origin::Param(index) => self.param_comes_from_python(flow, *index, depth),
+            _ => false,
+        };
+        depth > 0
+            && !self.holds_dict(flow, operand, at, depth)
+            && flow.origins(operand).iter().any(is_handed_in)
+    }
+
+    fn param_comes_from_python(&self, flow: &Flow<'_>, index: usize, depth: u32) -> bool {
+        let mut roles = self.roles.of(flow.item, flow.function);
+        let is_argument = roles.any(|role| role.param(index) == Some(Param::Argument));
+        let mut sites = self.calls.calls_to(&flow.function.name).iter();
+        is_argument
+            || sites.any(|call| {
+                let given = self.flow(call.item).and_then(|caller| {
+                    let site = caller.cfg.call(call.expr)?;
+                    let (_, args) = caller.call(site)?;
+                    Some((caller, args.get(index)?, site))
+                });
+                given.is_some_and(|(caller, arg, site)| {
+                    self.comes_from_python(caller, arg, site, depth - 1)
+                })
+            })
     }
 
     fn holds_dict(&self, flow: &Flow<'_>, operand: &Operand, at: Point, depth: u32) -> bool {
@@ -171,6 +221,19 @@ impl Cx<'_> {
             }
         }
         Some(any)
+    }
+}
+
+/// Whether a function of the C API gives an object that Python code, or another container, has to
+/// give: an attribute, an item, what a call returns.
+fn gives_any(name: &str) -> bool {
+    let Some(effects) = capi::effects(name) else {
+        return false;
+    };
+    match effects.returns {
+        Returns::New => effects.runs_python,
+        Returns::Borrowed => effects.derived_from.is_some(),
+        _ => false,
     }
 }
 

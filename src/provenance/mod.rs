@@ -62,6 +62,9 @@ pub trait Triage: std::fmt::Debug + Sync {
     /// Whether argument `arg` of the call `site` is a dict, or `NULL`, for sure.
     fn is_dict(&self, site: CallSite, arg: usize) -> bool;
 
+    /// Whether argument `arg` of the call `site` may be any object of Python code.
+    fn is_any_object(&self, site: CallSite, arg: usize) -> bool;
+
     /// What may befall the value that the borrowing call `site` hands out.
     fn exposure(&self, site: CallSite) -> Exposure;
 
@@ -86,6 +89,10 @@ impl Triage for Cx<'_> {
 
     fn is_dict(&self, site: CallSite, arg: usize) -> bool {
         Cx::is_dict(self, site, arg)
+    }
+
+    fn is_any_object(&self, site: CallSite, arg: usize) -> bool {
+        Cx::is_any_object(self, site, arg)
     }
 
     fn exposure(&self, site: CallSite) -> Exposure {

@@ -215,6 +215,13 @@ impl<'a> PackageCx<'a> {
         self.triage.is_some_and(|triage| triage.is_dict(site, arg))
     }
 
+    /// Whether argument `arg` of the call `site` may be any object that Python code hands in.
+    #[must_use]
+    pub fn is_any_object(&self, site: CallSite, arg: usize) -> bool {
+        self.triage
+            .is_some_and(|triage| triage.is_any_object(site, arg))
+    }
+
     /// What may befall the value that a borrowing call hands out, as far as is known.
     #[must_use]
     pub fn exposure(&self, site: CallSite) -> Exposure {

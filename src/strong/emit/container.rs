@@ -7,6 +7,8 @@
 //! ```
 
 use super::Draft;
+use crate::capi::{OldErrors, Replacement};
+use crate::program::CallSite;
 use crate::strong::exits::exit::Failure;
 use crate::strong::given_up::Body;
 use crate::strong::plan::Lookup;
@@ -42,6 +44,29 @@ impl Draft<'_, '_> {
             self.fix.assume(format!(
                 "something else keeps `{name}`, to which the function has no reference any more, \
                  until `{strong}` is called"
+            ));
+        }
+    }
+
+    /// Notes that the old function found nothing in what is no dict, and the new one minds.
+    ///
+    /// ```c
+    /// d = PyObject_GetAttrString(cls, "__dict__");    /* of a class: a mappingproxy */
+    /// v = PyDict_GetItemString(d, "x");
+    /// ```
+    pub(in crate::strong) fn doubt_dict(&mut self, lookup: &Lookup) {
+        let site = CallSite {
+            item: self.scene.item,
+            expr: lookup.call,
+        };
+        let Replacement {
+            borrowed, strong, ..
+        } = lookup.replacement;
+        let is_swallowed = lookup.replacement.errors == OldErrors::Swallowed;
+        if is_swallowed && self.scene.cx.is_any_object(site, 0) {
+            self.fix.assume(format!(
+                "the first argument is a dict: `{borrowed}` found nothing in other objects, and \
+                 `{strong}` raises a SystemError"
             ));
         }
     }

@@ -361,6 +361,7 @@ impl Draft<'_, '_> {
     fn needs(&mut self, lookups: &[Lookup]) {
         for lookup in lookups {
             self.doubt_container(lookup);
+            self.doubt_dict(lookup);
             if is_exact(self.scene, lookup.call) {
                 FUNCTIONS.iter().for_each(|name| self.compat(name));
                 continue;
