@@ -7,6 +7,7 @@ mod effects;
 mod libc;
 mod lists;
 mod replacements;
+mod sizes;
 mod slots;
 mod stable;
 mod version;
@@ -25,6 +26,7 @@ pub use lists::{LIST_SIZES, PLAIN_LIST_SIZES, UNCHECKED_ITEMS};
 pub use replacements::{
     Absent, Form, OldErrors, REPLACEMENTS, Replacement, reads_list, replacement, replacement_by,
 };
+pub use sizes::{asks_size, copies};
 pub use slots::slot_gives_new;
 pub use stable::{FIRST_ABI3T, OutsideAbi3t};
 pub use version::{BadVersion, PyVersion};

@@ -3,6 +3,7 @@
 mod calls;
 mod kept;
 mod load;
+mod members;
 mod mistaken;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -14,6 +15,7 @@ mod with_gil;
 pub use calls::{CallIndex, CallSite, ItemId, Mention};
 pub use kept::Kept;
 pub use load::{Demand, Options, Places, load};
+pub use members::{Member, members};
 pub use mistaken::{is_namesake, mistaken};
 pub use types::Types;
 pub use unread::{Reading, Unread};

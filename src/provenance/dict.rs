@@ -149,7 +149,7 @@ impl Cx<'_> {
         for (at, item) in (0u32..).zip(&self.program.items) {
             match &item.body {
                 Some(Body::Function(_)) if self.has_word(item, name) => {
-                    if self.has_word(item, "offsetof") {
+                    if self.has_offset(item) {
                         return false;
                     }
                     let Some(flow) = self.flow(ItemId(at)) else {

@@ -4,7 +4,7 @@
 //! good behaviour with it.
 
 use crate::cfg::{Base, InstrKind, Operand, Place, Point, Projection};
-use crate::program::{Body, ItemId, ProgramItem};
+use crate::program::{Body, ItemId, ProgramItem, members};
 use crate::roles::Role;
 
 use super::Cx;
@@ -66,14 +66,14 @@ impl Cx<'_> {
     }
 
     fn prove(&self, name: &str, contents: Contents) -> Option<String> {
-        if self.calls.is_named_unread(name) || self.is_in_union(name) {
+        if self.calls.is_named_unread(name) || self.is_in_union(name) || self.shows_by_number() {
             return None;
         }
         let mut makers = Vec::new();
         for (at, item) in (0u32..).zip(&self.program.items) {
             match &item.body {
                 Some(Body::Function(_)) if self.has_word(item, name) => {
-                    if self.has_word(item, "offsetof") {
+                    if self.has_offset(item) {
                         return None;
                     }
                     let flow = self.flow(ItemId(at))?;
@@ -126,6 +126,16 @@ impl Cx<'_> {
         let count = u32::try_from(item.tokens.tokens.len()).unwrap_or(u32::MAX);
         let files = self.program.files;
         (0..count).any(|at| item.tokens.text(files, at) == word.as_bytes())
+    }
+
+    /// Whether a function computes where a field is: `(char *)self + offsetof(Foo, table)`.
+    pub(super) fn has_offset(&self, item: &ProgramItem) -> bool {
+        self.has_word(item, "offsetof") || self.has_word(item, "__builtin_offsetof")
+    }
+
+    /// Whether a table shows Python a field by a number: `{"table", T_OBJECT, sizeof(PyObject)}`.
+    fn shows_by_number(&self) -> bool {
+        members(self.program).any(|member| member.is_object && member.field.is_none())
     }
 
     /// The function's name if it fills the field as one that builds an object may; `None` in place

@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Why;
 use super::body::Body;
 use super::value::Kinds;
-use crate::ast::{Declaration, ExprId, ExprKind, Init, InitEntry, Type, TypeKind};
-use crate::program::ProgramItem;
+use crate::ast::{ExprId, ExprKind, Type, TypeKind};
+use crate::program::members;
 use crate::rule::PackageCx;
 
 /// Structs and fields, as `offsetof` names them.
@@ -27,26 +27,22 @@ pub(super) struct Members {
 
 impl Members {
     pub(super) fn new(cx: &PackageCx<'_>) -> Self {
-        let mut members = Self::default();
-        for (item, declaration) in cx.program.declarations() {
-            for row in rows(declaration) {
-                members.extend(set_by(cx, item, row));
+        let mut found = Self::default();
+        for member in members(cx.program).filter(|it| !it.is_read_only) {
+            if let Some((owner, field)) = member.field {
+                let kind = match member.is_object {
+                    true => &mut found.objects,
+                    false => &mut found.numbers,
+                };
+                kind.insert((tag(cx, &owner), field));
             }
         }
-        members
+        found
     }
 
     /// Whether Python may replace what the field refers to.
     pub(super) fn is_object(&self, owner: &str, field: &str) -> bool {
         self.objects.contains(&key(owner, field))
-    }
-
-    fn extend(&mut self, found: Option<((String, String), bool)>) {
-        match found {
-            Some((field, true)) => self.objects.insert(field),
-            Some((field, false)) => self.numbers.insert(field),
-            None => false,
-        };
     }
 }
 
@@ -85,41 +81,6 @@ impl Body<'_, '_, '_> {
 fn key(owner: &str, field: &str) -> (String, String) {
     let owner = owner.strip_prefix("struct ").unwrap_or(owner);
     (owner.to_owned(), field.to_owned())
-}
-
-/// The rows of the tables in a declaration.
-fn rows(declaration: &Declaration) -> Vec<&InitEntry> {
-    let tables = declaration.declarators.iter().filter(
-        |it| matches!(&it.ty.kind, TypeKind::Array(row, _) if row.name() == Some("PyMemberDef")),
-    );
-    let rows = tables.flat_map(|table| match &table.init {
-        Some(Init::List(list)) => list.entries.as_slice(),
-        _ => &[],
-    });
-    rows.collect()
-}
-
-/// The field that a row lets Python set, and whether it is an object.
-fn set_by(
-    cx: &PackageCx<'_>,
-    item: &ProgramItem,
-    row: &InitEntry,
-) -> Option<((String, String), bool)> {
-    const OBJECTS: [&str; 4] = ["T_OBJECT", "T_OBJECT_EX", "Py_T_OBJECT_EX", "_Py_T_OBJECT"];
-    const READ_ONLY: [&str; 2] = ["READONLY", "Py_READONLY"];
-    let range = row.range.start..row.range.end;
-    let words = range.map(|at| String::from_utf8_lossy(item.tokens.text(cx.program.files, at)));
-    let words: Vec<_> = words.collect();
-    let is_any = |names: &[&str]| words.iter().any(|word| names.contains(&&**word));
-    if is_any(&READ_ONLY) {
-        return None;
-    }
-    let at = words.iter().position(|word| word.ends_with("offsetof"))?;
-    let rest = words.get(at + 1..)?;
-    let comma = rest.iter().position(|word| word == ",")?;
-    let owner = rest.get(comma.checked_sub(1)?)?;
-    let field = (tag(cx, owner), rest.get(comma + 1)?.to_string());
-    Some((field, is_any(&OBJECTS)))
 }
 
 /// `_item` of `typedef struct _item { … } Item`.

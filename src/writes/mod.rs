@@ -27,8 +27,10 @@ mod members;
 mod outside;
 mod owned;
 mod published;
+mod reads;
 mod settled;
 mod shape;
+mod stale;
 mod targets;
 mod unread;
 mod value;
@@ -52,6 +54,8 @@ pub enum Why {
     Assembly,
     /// It uses, without a lock or with another one, what is written elsewhere with a lock held.
     Unguarded,
+    /// It uses what was true of an object that others have, and may no longer be.
+    Stale,
     /// It was not read.
     Unread,
 }

@@ -831,3 +831,32 @@ static PyObject *f(PyObject *self, PyObject *arg)
     while (i-- > 0) { sum += i + it->fixed; }
     return PyLong_FromLong(sum);
 }
+
+/*** the size of a copy, and whether there is anything to copy */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    if (!PyList_Check(arg) || PyList_GET_SIZE(arg) == 0) { Py_RETURN_NONE; }
+    PyObject *copy = PyList_AsTuple(arg);
+    long sum = 0;
+    if (copy == NULL) { return NULL; }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(copy); i++) { sum += PyObject_IsTrue(PyTuple_GET_ITEM(copy, i)); }
+    Py_DECREF(copy);
+    return PyLong_FromLong(sum);
+}
+
+/*** a reference that is released where nothing uses it any more */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *next = PyObject_GetAttrString(arg, "next");
+    if (next == NULL) { return NULL; }
+    while (next != Py_None) {
+        PyObject *after = PyObject_GetAttrString(next, "next");
+        Py_DECREF(next);
+        if (after == NULL) { return NULL; }
+        next = after;
+        after = NULL;
+    }
+    PyObject *name = PyObject_Repr(next);
+    Py_DECREF(next);
+    return name;
+}

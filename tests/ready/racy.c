@@ -937,3 +937,65 @@ static PyObject *f(PyObject *self, PyObject *arg)
     for (int i = 0; l && i < it->size; i++) { PyList_SET_ITEM(l, i, Py_NewRef((PyObject *)&ItemType)); }
     return l;
 }
+
+/*** a size that is asked apart from the copy: `PyList_GET_SIZE(arg)` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    if (!PyList_Check(arg)) { Py_RETURN_NONE; }
+    Py_ssize_t n = PyList_GET_SIZE(arg);
+    PyObject *copy = PyList_GetSlice(arg, 0, n);
+    long sum = 0;
+    if (copy == NULL) { return NULL; }
+    for (Py_ssize_t i = 0; i < n; i++) { sum += PyObject_IsTrue(PyList_GET_ITEM(copy, i)); }
+    Py_DECREF(copy);
+    return PyLong_FromLong(sum);
+}
+
+/*** a size for memory that an iterator fills: `PyObject_Length(arg)` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Py_ssize_t n = PyObject_Length(arg), i = 0;
+    if (n < 0) { return NULL; }
+    long *all = malloc((n + 1) * sizeof(long));
+    PyObject *iterator = PyObject_GetIter(arg), *item;
+    if (all == NULL || iterator == NULL) { free(all); Py_XDECREF(iterator); return NULL; }
+    while ((item = PyIter_Next(iterator)) != NULL) { all[i++] = PyObject_IsTrue(item); Py_DECREF(item); }
+    Py_DECREF(iterator);
+    free(all);
+    return PyLong_FromSsize_t(i);
+}
+
+/*** keys and values one after the other: `PyDict_Values(arg)` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    if (!PyDict_Check(arg)) { Py_RETURN_NONE; }
+    PyObject *keys = PyDict_Keys(arg), *values = PyDict_Values(arg), *result = NULL;
+    if (keys != NULL && values != NULL) { result = PyTuple_Pack(2, keys, values); }
+    Py_XDECREF(keys);
+    Py_XDECREF(values);
+    return result;
+}
+
+/*** an attribute that is used after its release: `next` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *next = PyObject_GetAttrString(arg, "next");
+    if (next == NULL) { return NULL; }
+    Py_DECREF(next);
+    return PyObject_Repr(next);
+}
+
+/*** a helper that gives what it has released: `v` in `attr` */
+static PyObject *attr(PyObject *o) { PyObject *v = PyObject_GetAttrString(o, "x"); Py_XDECREF(v); return v; }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *v = attr(arg);
+    return v == NULL ? NULL : PyObject_Repr(v);
+}
+
+/*** the name of a module: `PyModule_GetName` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    const char *name = PyModule_GetName(self);
+    return name == NULL ? NULL : PyUnicode_FromString(name);
+}

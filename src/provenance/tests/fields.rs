@@ -69,6 +69,23 @@ fn showing_it_as_a_member_counts() {
 }
 
 #[test]
+fn showing_it_by_a_number_counts() {
+    insta::assert_snapshot!(with("static PyMemberDef members[] = {{\"t\", T_OBJECT, sizeof(PyObject), 1, NULL}, {NULL}};\n"), @"
+    get: shared, `self->table`, a field that other threads can reach
+    ");
+    insta::assert_snapshot!(with("static PyMemberDef members[] = {{\"t\", T_OBJECT, offsetof(Foo, other), 1, NULL}, {NULL}};\n"), @"
+    get: FrozenField, `self->table` is set only while `new()` builds the object, and what it holds never changes
+    ");
+}
+
+#[test]
+fn computing_where_it_is_counts() {
+    insta::assert_snapshot!(with("void m(Foo *f) { PyDict_Clear(*(PyObject **)((char *)f + offsetof(Foo, table))); }\n"), @"
+    get: shared, `self->table`, a field that other threads can reach
+    ");
+}
+
+#[test]
 fn taking_its_address_counts() {
     insta::assert_snapshot!(with("int parse(Foo *f, PyObject *a) { return PyArg_ParseTuple(a, \"O\", &f->table); }\n"), @"
     get: shared, `self->table`, a field that other threads can reach

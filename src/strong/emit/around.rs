@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::edit::{Edit, Layout};
 use crate::source::{ByteOffset, ByteSpan};
+use crate::strong::scene::Scene;
 
 /// Statements without indentation, each a line.
 #[derive(Default)]
@@ -43,4 +44,30 @@ impl Around {
         }
         edits
     }
+}
+
+/// Puts what comes after a statement in the place of that statement, where it is taken out with the
+/// blank after it: `{ Py_INCREF(v); return v; }`, in a block on one line.
+pub(super) fn folded(scene: &Scene<'_>, edits: Vec<Edit>) -> Vec<Edit> {
+    let mut folded: Vec<Edit> = Vec::new();
+    for edit in edits {
+        let taken_out = folded.last_mut().filter(|before| {
+            let (at, gone) = (edit.span.start(), before.span);
+            before.text.is_empty()
+                && edit.span.is_empty()
+                && edit.file == before.file
+                && gone.start() < at
+                && at < gone.end()
+                && !edit.text.contains(&b'\n')
+        });
+        match taken_out {
+            Some(before) => {
+                let blank = ByteSpan::new(edit.span.start().0, before.span.end().0);
+                before.text = edit.text.trim_ascii_start().to_vec();
+                before.text.extend(scene.text(blank).bytes());
+            }
+            None => folded.push(edit),
+        }
+    }
+    folded
 }

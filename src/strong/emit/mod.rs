@@ -21,13 +21,14 @@ mod other_type;
 pub(super) mod presence;
 mod removal;
 mod replace;
+mod results;
 pub(super) mod saved;
 pub(super) mod stored;
 mod title;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId};
+use crate::ast::{ExprId, LocalId, StmtId};
 use crate::capi::PyVersion;
 use crate::edit::{BraceStyle, Edit, Fix, Need};
 use crate::source::{ByteOffset, ByteSpan};
@@ -40,7 +41,7 @@ use crate::strong::scene::Scene;
 use crate::strong::shape::Shape;
 use crate::strong::snapshot::is_made_here;
 use crate::strong::weak::{Weak, adapt};
-use around::Around;
+use around::{Around, folded};
 use chain::Chains;
 use declare::declares;
 use exact::{FUNCTIONS, is_exact};
@@ -208,38 +209,6 @@ impl Draft<'_, '_> {
 
     pub(in crate::strong) fn insert(&mut self, at: ByteOffset, text: impl Into<Vec<u8>>) {
         self.fix.insert(self.scene.file, at, text);
-    }
-
-    /// Replaces a lookup by the variable that has its result.
-    pub(in crate::strong) fn name_result(&mut self, span: ByteSpan, name: &str) {
-        let (span, name) = match self.up_to_comma(span) {
-            Some(span) => (span, ""),
-            None => (span, name),
-        };
-        self.replace(span, name);
-        self.named.push((span, name.to_owned()));
-    }
-
-    /// The operand of a comma whose value nobody takes, up to the next one: `v = lookup(d, k), `. It
-    /// may be in parentheses.
-    fn up_to_comma(&self, operand: ByteSpan) -> Option<ByteSpan> {
-        let (scene, tree) = (self.scene, self.scene.tree);
-        let whole = tree.expr_ids().find(|&at| match tree.expr(at).kind {
-            ExprKind::Binary {
-                op: BinaryOp::Comma,
-                lhs,
-                ..
-            } => scene.span(lhs).is_some_and(|span| operand.contains(span)),
-            _ => false,
-        })?;
-        let rest = ByteSpan::new(operand.end().0, scene.span(whole)?.end().0);
-        let rest = scene.text(rest);
-        let next = rest
-            .trim_start_matches(' ')
-            .strip_prefix(',')?
-            .trim_start_matches(' ');
-        let gap = u32::try_from(rest.len() - next.len()).ok()?;
-        Some(ByteSpan::new(operand.start().0, operand.end().0 + gap))
     }
 
     /// The text of a span, with the names of lookups that turned into variables.
@@ -482,30 +451,4 @@ impl Draft<'_, '_> {
         }
         Ok(self.fix)
     }
-}
-
-/// Puts what comes after a statement in the place of that statement, where it is taken out with the
-/// blank after it: `{ Py_INCREF(v); return v; }`, in a block on one line.
-fn folded(scene: &Scene<'_>, edits: Vec<Edit>) -> Vec<Edit> {
-    let mut folded: Vec<Edit> = Vec::new();
-    for edit in edits {
-        let taken_out = folded.last_mut().filter(|before| {
-            let (at, gone) = (edit.span.start(), before.span);
-            before.text.is_empty()
-                && edit.span.is_empty()
-                && edit.file == before.file
-                && gone.start() < at
-                && at < gone.end()
-                && !edit.text.contains(&b'\n')
-        });
-        match taken_out {
-            Some(before) => {
-                let blank = ByteSpan::new(edit.span.start().0, before.span.end().0);
-                before.text = edit.text.trim_ascii_start().to_vec();
-                before.text.extend(scene.text(blank).bytes());
-            }
-            None => folded.push(edit),
-        }
-    }
-    folded
 }
