@@ -27,6 +27,7 @@ mod made_exit;
 mod may_set;
 mod moved;
 mod noted;
+mod opened;
 mod owned_by;
 mod parsed;
 pub(super) mod passed_on;
