@@ -332,6 +332,7 @@ fn exit(
             .map(Failure::Stop)
     };
     let with_error = exits.and_then(|exits| with_error(scene, exits));
+    // One that leaves something out is the last choice: it is for a review then.
     let (parting, with_error) = match with_error {
         Some(lines) if parts_halves(scene, call, shape.local(), &lines) => (Some(lines), None),
         with_error => (None, with_error),

@@ -9,10 +9,10 @@
 //! return result;
 //! ```
 
-use super::label_of;
 use super::opened::leaves_open;
 use super::undone::ends;
-use crate::ast::{ExprId, ExprKind, LocalId, Name, Parent, StmtKind};
+use super::way_out::{WayOut, words};
+use crate::ast::{ExprId, ExprKind, LocalId, Name};
 use crate::capi;
 use crate::cfg::{Point, reaches};
 use crate::provenance::{may_change, only_adds};
@@ -29,120 +29,24 @@ pub(super) fn parts_halves(
     let Some(at) = scene.cfg.call(lookup) else {
         return true;
     };
-    let between = Between {
+    let way_out = WayOut {
         scene,
         lookup,
         local,
         at,
         lines,
     };
-    let changes = changes(&between);
+    let changes = changes(&way_out);
     let is_before = |one: &&Change<'_>| reaches(scene.cfg, one.at.next(), at, &[]);
     let mut halves = changes.iter().filter(is_before);
     let of_place = halves.any(|first| {
         let second = changes
             .iter()
-            .filter(|one| one.takes_up(first, scene) && !between.speaks_of_result(one.call));
-        between.leaves_out(second.map(|one| one.call))
+            .filter(|one| one.takes_up(first, scene) && !way_out.speaks_of_result(one.call));
+        way_out.leaves_out(second.map(|one| one.call))
     });
     let ending = changes.iter().filter(|one| one.ends && one.at != at);
-    of_place || between.leaves_out(ending.map(|one| one.call)) || leaves_open(&between)
-}
-
-/// An exit at a lookup.
-pub(super) struct Between<'s, 'a> {
-    pub(super) scene: &'s Scene<'a>,
-    pub(super) lookup: ExprId,
-    /// Gets its result.
-    local: Option<LocalId>,
-    pub(super) at: Point,
-    lines: &'s [String],
-}
-
-impl Between<'_, '_> {
-    /// Whether the exit makes none of `calls`, of which all other ways make one, or ask whether to.
-    pub(super) fn leaves_out(&self, calls: impl Iterator<Item = ExprId>) -> bool {
-        let calls: Vec<ExprId> = calls.collect();
-        let scene = self.scene;
-        let made = calls.iter().filter_map(|&call| self.asked_at(call));
-        let made: Vec<Point> = made.collect();
-        let mut returns = scene.cfg.returns();
-        !made.is_empty()
-            && !calls.iter().any(|&call| self.makes(call))
-            && !returns.any(|end| reaches(scene.cfg, self.at.next(), end, &made))
-    }
-
-    /// Whether an expression names the variable with the result of the lookup.
-    fn speaks_of_result(&self, expr: ExprId) -> bool {
-        let tree = self.scene.tree;
-        let mut inner = tree.exprs_in(tree.expr(expr).range);
-        inner.any(|(id, _)| self.local.is_some() && tree.as_local(id) == self.local)
-    }
-
-    /// Whether the exit makes a call with the first argument of `call`, itself or at its label.
-    fn makes(&self, call: ExprId) -> bool {
-        let scene = self.scene;
-        let Some((name, args)) = scene.call(call) else {
-            return false;
-        };
-        let first = args
-            .first()
-            .map_or_else(String::new, |&arg| words(scene, arg));
-        let begin = format!("{name}({first}");
-        let makes = |line: &String| {
-            let line: String = line.split_whitespace().collect();
-            line.match_indices(&begin).any(|(at, _)| {
-                let is_name = |c: char| c.is_alphanumeric() || c == '_';
-                !line[..at].ends_with(is_name) && !line[at + begin.len()..].starts_with(is_name)
-            })
-        };
-        let label = self.lines.last().and_then(|line| {
-            let label = line.strip_prefix("goto ")?.strip_suffix(';')?;
-            scene.cfg.before(label_of(scene, label)?)
-        });
-        let is_behind = |label| {
-            let point = scene.cfg.call(call);
-            point.is_some_and(|point| reaches(scene.cfg, label, point, &[]))
-        };
-        self.lines.iter().any(makes) || label.is_some_and(is_behind)
-    }
-
-    /// Where the function comes by `call`, or asks whether to make it:
-    /// `if (old != NULL && put_back(old) < 0)`.
-    fn asked_at(&self, call: ExprId) -> Option<Point> {
-        let scene = self.scene;
-        let within = scene.tree.expr(self.lookup).range;
-        let mut point = scene.cfg.call(call)?;
-        let mut stmt = scene.stmt_of(call)?;
-        while !scene.tree.stmt(stmt).range.contains(within) {
-            match scene.tree.stmt(stmt).kind {
-                StmtKind::Block(_) => {}
-                StmtKind::If {
-                    cond,
-                    then,
-                    otherwise,
-                } => {
-                    let is_cond = scene
-                        .tree
-                        .expr(cond)
-                        .range
-                        .contains(scene.tree.expr(call).range);
-                    let leaves = |branch| scene.tree.leaves(branch);
-                    let leaves = leaves(then) || otherwise.is_some_and(leaves);
-                    if !is_cond && (leaves || self.speaks_of_result(cond)) {
-                        break;
-                    }
-                    point = scene.cfg.before(stmt)?;
-                }
-                _ => point = scene.cfg.before(stmt)?,
-            }
-            match scene.parent_of_stmt(stmt) {
-                Some(Parent::Stmt(outer)) => stmt = outer,
-                _ => break,
-            }
-        }
-        Some(point)
-    }
+    of_place || way_out.leaves_out(ending.map(|one| one.call)) || leaves_open(&way_out)
 }
 
 /// A call that changes something which the function did not make.
@@ -190,8 +94,8 @@ impl Change<'_> {
     }
 }
 
-fn changes<'s>(between: &Between<'s, '_>) -> Vec<Change<'s>> {
-    let scene = between.scene;
+fn changes<'s>(way_out: &WayOut<'s, '_>) -> Vec<Change<'s>> {
+    let scene = way_out.scene;
     let of_call = |(call, name): (ExprId, &'s str)| {
         let (_, args) = scene.call(call)?;
         let is_known = args
@@ -211,12 +115,6 @@ fn changes<'s>(between: &Between<'s, '_>) -> Vec<Change<'s>> {
         })
     };
     scene.tree.calls().filter_map(of_call).collect()
-}
-
-/// The text of an expression without blanks.
-fn words(scene: &Scene<'_>, expr: ExprId) -> String {
-    let text = scene.span(expr).map(|span| scene.text(span));
-    text.unwrap_or_default().split_whitespace().collect()
 }
 
 /// Whether a place is a variable of the file, a parameter, or a field.

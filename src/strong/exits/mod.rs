@@ -42,6 +42,7 @@ mod uncertain;
 mod undo;
 pub(super) mod undone;
 mod unfinished;
+mod way_out;
 mod without_result;
 
 use std::cell::OnceCell;

@@ -10,9 +10,9 @@
 //! ```
 
 use super::begun::{counts, is_unknown};
-use super::halves::Between;
 use super::held::frees;
 use super::undone::{ends, pointed};
+use super::way_out::WayOut;
 use crate::ast::{ExprId, LocalId};
 use crate::capi::words_of;
 use crate::cfg::{Point, reaches};
@@ -20,16 +20,16 @@ use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 
 /// Whether an exit leaves something open that a variable of the function stands for.
-pub(super) fn leaves_open(between: &Between<'_, '_>) -> bool {
-    let scene = between.scene;
+pub(super) fn leaves_open(way_out: &WayOut<'_, '_>) -> bool {
+    let scene = way_out.scene;
     let locals = (0u32..).zip(&scene.tree.locals);
     let own = locals.filter(|(_, local)| !local.is_param && local.is_automatic());
     own.map(|(at, _)| LocalId(at)).any(|local| {
         let opens = openers(scene, local);
         opens
             .iter()
-            .any(|open| reaches(scene.cfg, open.next(), between.at, &[]))
-            && between.leaves_out(closers(between, local).into_iter())
+            .any(|open| reaches(scene.cfg, open.next(), way_out.at, &[]))
+            && way_out.leaves_out(closers(way_out, local).into_iter())
     })
 }
 
@@ -54,9 +54,9 @@ fn openers(scene: &Scene<'_>, local: LocalId) -> Vec<Point> {
 
 /// The last calls that are made with a variable, if they may close what it stands for. References
 /// and memory are followed elsewhere.
-fn closers(between: &Between<'_, '_>, local: LocalId) -> Vec<ExprId> {
-    let scene = between.scene;
-    let lookup = scene.tree.expr(between.lookup).range;
+fn closers(way_out: &WayOut<'_, '_>, local: LocalId) -> Vec<ExprId> {
+    let scene = way_out.scene;
+    let lookup = scene.tree.expr(way_out.lookup).range;
     let given = |call: &ExprId| {
         scene.call(*call).is_some_and(|(name, args)| {
             !counts(name)
@@ -73,7 +73,7 @@ fn closers(between: &Between<'_, '_>, local: LocalId) -> Vec<ExprId> {
         !later.any(|&other| {
             at(call)
                 .zip(at(other))
-                .is_some_and(|(call, other)| reaches(scene.cfg, call.next(), other, &[between.at]))
+                .is_some_and(|(call, other)| reaches(scene.cfg, call.next(), other, &[way_out.at]))
         })
     };
     let closes = |&call: &ExprId| {
