@@ -38,10 +38,14 @@ pub(super) fn leaves_open(way_out: &WayOut<'_, '_>) -> bool {
 fn openers(scene: &Scene<'_>, local: LocalId) -> Vec<Point> {
     let stores = scene.tree.stores().filter(|(given, _)| *given == local);
     let values = stores.map(|(_, value)| scene.tree.without_casts(value));
+    // `mpz_t number; mpz_init(number);`: an array by its own name.
+    let is_unset = scene.tree.stores().all(|(given, _)| given != local);
     let is_filled = |call: ExprId| {
         let args = scene.call(call).map_or(&[][..], |(_, args)| args);
-        args.iter()
-            .any(|&arg| scene.tree.as_address(arg) == Some(local))
+        args.iter().any(|&arg| {
+            let by_name = is_unset && scene.as_local(arg) == Some(local);
+            by_name || scene.tree.as_address(arg) == Some(local)
+        })
     };
     let filled = scene.tree.calls().map(|(call, _)| call);
     let calls = values.chain(filled.filter(|&call| is_filled(call)));

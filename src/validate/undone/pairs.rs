@@ -10,7 +10,7 @@
 //! ```
 
 use super::View;
-use super::acts::{Act, words};
+use super::acts::{Act, is_constant, words};
 use super::telling::{ends, is_made_here, is_release};
 use super::ways::Exit;
 use crate::ast::{ExprId, ExprKind};
@@ -56,7 +56,9 @@ impl View<'_> {
             ([], []) => act.may_undo && sets(name),
             ([keys @ .., value], [before @ .., _]) => {
                 let is_one = are_same(&[*first], &[*subject]) && are_same(keys, before);
-                is_one && (sets(name) || self.is_old_value(*value, act))
+                // `PyObject_SetAttrString(self, "busy", Py_False)`
+                let is_set = || act.may_undo || is_constant(self.tree, *value);
+                is_one && (sets(name) && is_set() || self.is_old_value(*value, act))
             }
             _ => false,
         };
