@@ -33,12 +33,82 @@ fn what_the_only_way_out_ends() {
         r#"
     struct context context;
     context_init(&context);
+    print(PyList_GET_ITEM(list, i));
+    context_drop(&context);
+    return PyList_New(0);
+"#
+    ), @"review in `f`, `context_drop(&context)` (line 8) need not be done where the item is not there any more");
+}
+
+#[test]
+fn what_the_end_of_the_loop_reaches() {
+    insta::assert_snapshot!(object(
+        r#"
+    struct context context;
+    context_init(&context);
     for (i = 0; i < PyList_GET_SIZE(list); i++)
         print(PyList_GET_ITEM(list, i));
     context_drop(&context);
     return PyList_New(0);
 "#
-    ), @"review in `f`, `context_drop(&context)` (line 9) need not be done where the item is not there any more");
+    ), @"safe");
+}
+
+#[test]
+fn what_is_ended_by_a_call_that_is_asked() {
+    let said = |begin: &str, end: &str| {
+        object(&format!(
+            "PyObject *v; {begin} v = PyObject_Repr(PyList_GET_ITEM(list, 0)); {end} return v;"
+        ))
+    };
+    let parsed = "PyObject *d; if (!PyArg_ParseTuple(key, \"O\", &d)) return NULL; \
+        if (PyDict_SetItemString(d, \"busy\", Py_True) < 0) return NULL;";
+    let all = [
+        ("int fd = open_it();", "if (close(fd) < 0) Py_CLEAR(v);"),
+        (
+            "int fd = open_it();",
+            "if (fd >= 0 && close(fd) < 0) Py_CLEAR(v);",
+        ),
+        ("void *p = map_it(40);", "if (unmap_it(p, 40)) Py_CLEAR(v);"),
+        (
+            "struct part *p; if (make(&p) < 0) return NULL;",
+            "if (drop(&p) < 0) Py_CLEAR(v);",
+        ),
+        (
+            "PyObject *file = PyObject_CallMethod(self, \"open\", NULL); if (!file) return NULL;",
+            "Py_XDECREF(PyObject_CallMethod(file, \"close\", NULL)); Py_DECREF(file);",
+        ),
+        (
+            "if (PyList_Append(dict, key) < 0) return NULL;",
+            "if (PyList_SetSlice(dict, 0, 1, NULL) < 0) Py_CLEAR(v);",
+        ),
+        (
+            "if (PyObject_SetAttrString(self, \"busy\", Py_True) < 0) return NULL;",
+            "if (PyObject_SetAttrString(self, \"busy\", Py_False) < 0) Py_CLEAR(v);",
+        ),
+        (
+            parsed,
+            "if (PyDict_DelItemString(d, \"busy\") < 0) Py_CLEAR(v);",
+        ),
+        ("int n = count(self);", "Py_XSETREF(v, made_of(v, n));"),
+        (
+            "void *p = PyCapsule_GetPointer(key, NULL);",
+            "if (apply(p) < 0) Py_CLEAR(v);",
+        ),
+    ];
+    let all: Vec<String> = all.iter().map(|(begin, end)| said(begin, end)).collect();
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    review in `f`, `close(fd)` (line 4) need not be done where the item is not there any more
+    review in `f`, `close(fd)` (line 4) need not be done where the item is not there any more
+    review in `f`, `unmap_it(p, 40)` (line 4) need not be done where the item is not there any more
+    review in `f`, `drop(&p)` (line 4) need not be done where the item is not there any more
+    review in `f`, `PyObject_CallMethod(file, "close", NULL)` (line 4) need not be done where the item is not there any more
+    review in `f`, `PyList_SetSlice(dict, 0, 1, NULL)` (line 4) need not be done where the item is not there any more
+    review in `f`, `PyObject_SetAttrString(self, "busy", Py_False)` (line 4) need not be done where the item is not there any more
+    review in `f`, `PyDict_DelItemString(d, "busy")` (line 4) need not be done where the item is not there any more
+    safe
+    safe
+    "#);
 }
 
 #[test]

@@ -159,7 +159,7 @@ pub(super) fn hands_over(name: &str) -> bool {
 }
 
 /// Whether a function that changes a container leaves in it what is there.
-pub(super) fn only_adds(name: &str) -> bool {
+pub(crate) fn only_adds(name: &str) -> bool {
     matches!(
         name,
         "PyList_Append"

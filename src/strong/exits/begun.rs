@@ -110,7 +110,7 @@ pub(super) fn counts(name: &str) -> bool {
 }
 
 /// Whether nothing is known of what a function of this name does. Memory is followed.
-fn is_unknown(name: &str) -> bool {
+pub(super) fn is_unknown(name: &str) -> bool {
     capi::effects(name).is_none()
         && !capi::is_libc(name)
         && !raises(name)

@@ -195,7 +195,7 @@ fn propagated(scene: &Scene<'_>, call: ExprId, shape: Shape) -> Failure {
     // A variable of another type is left as it was before the lookup.
     let apart = local.filter(|&local| !takes_result(scene, local));
     let exit = exit.filter(|lines| apart.is_none_or(|local| leaves_alone(scene, lines, local)));
-    let exit = exit.filter(|lines| !parts_halves(scene, call, lines));
+    let exit = exit.filter(|lines| !parts_halves(scene, call, local, lines));
     exit.map_or(Failure::AsBefore, Failure::Exit)
 }
 
@@ -332,6 +332,11 @@ fn exit(
             .map(Failure::Stop)
     };
     let with_error = exits.and_then(|exits| with_error(scene, exits));
+    // One that leaves something out is the last choice: it is for a review then.
+    let (parting, with_error) = match with_error {
+        Some(lines) if parts_halves(scene, call, shape.local(), &lines) => (Some(lines), None),
+        with_error => (None, with_error),
+    };
     with_error
         .map(Failure::Exit)
         .or_else(|| joined().map(Failure::Joined))
@@ -339,6 +344,7 @@ fn exit(
         .or_else(end_of_loop)
         .or_else(stop)
         .or_else(kept_apart)
+        .or_else(|| parting.map(Failure::Exit))
 }
 
 /// The statements that leave the function with an error, if some fit.

@@ -9,60 +9,108 @@
 //! return result;
 //! ```
 
+use super::opened::leaves_open;
 use super::undone::ends;
-use crate::ast::{ExprId, ExprKind, Name};
+use super::way_out::{WayOut, words};
+use crate::ast::{ExprId, ExprKind, LocalId, Name};
+use crate::capi;
 use crate::cfg::{Point, reaches};
-use crate::provenance::may_change;
+use crate::provenance::{may_change, only_adds};
 use crate::strong::scene::Scene;
 
-/// Whether an exit at `call` that consists of `lines` leaves out the second half of something.
-pub(super) fn parts_halves(scene: &Scene<'_>, call: ExprId, lines: &[String]) -> bool {
-    let Some(at) = scene.cfg.call(call) else {
+/// Whether an exit at `lookup`, whose result `local` gets, leaves out the second half of something
+/// if it consists of `lines`.
+pub(super) fn parts_halves(
+    scene: &Scene<'_>,
+    lookup: ExprId,
+    local: Option<LocalId>,
+    lines: &[String],
+) -> bool {
+    let Some(at) = scene.cfg.call(lookup) else {
         return true;
     };
-    let changes: Vec<Change<'_>> = changes(scene);
-    let is_before = |one: &Change<'_>| reaches(scene.cfg, one.point.next(), at, &[]);
-    let is_left_out = |one: &&Change<'_>| !lines.iter().any(|line| line.contains(one.name));
-    let always = |ends: &[Point]| {
-        let mut returns = scene.cfg.returns();
-        !ends.is_empty() && !returns.any(|end| reaches(scene.cfg, at.next(), end, ends))
+    let way_out = WayOut {
+        scene,
+        lookup,
+        local,
+        at,
+        lines,
     };
-    let halves = changes
-        .iter()
-        .filter(|one| one.of.is_some() && is_before(one));
-    let of_place = halves.into_iter().any(|first| {
+    let changes = changes(&way_out);
+    let is_before = |one: &&Change<'_>| reaches(scene.cfg, one.at.next(), at, &[]);
+    let mut halves = changes.iter().filter(is_before);
+    let of_place = halves.any(|first| {
         let second = changes
             .iter()
-            .filter(|one| one.of == first.of && one.point != first.point);
-        let second: Vec<Point> = second.filter(is_left_out).map(|one| one.point).collect();
-        always(&second)
+            .filter(|one| one.takes_up(first, scene) && !way_out.speaks_of_result(one.call));
+        way_out.leaves_out(second.map(|one| one.call))
     });
-    let ending = changes.iter().filter(|one| one.ends && one.point != at);
-    let ending: Vec<Point> = ending.filter(is_left_out).map(|one| one.point).collect();
-    of_place || always(&ending)
+    let ending = changes.iter().filter(|one| one.ends && one.at != at);
+    of_place || way_out.leaves_out(ending.map(|one| one.call)) || leaves_open(&way_out)
 }
 
 /// A call that changes something which the function did not make.
 struct Change<'s> {
-    point: Point,
+    call: ExprId,
+    at: Point,
     name: &'s str,
-    /// The object, as it is written.
-    of: Option<String>,
+    /// The arguments, as they are written.
+    args: Vec<String>,
+    /// It changes its first argument.
+    of_first: bool,
     /// It ends something, as the name of this function of the package says.
     ends: bool,
 }
 
-fn changes<'s>(scene: &'s Scene<'_>) -> Vec<Change<'s>> {
+impl Change<'_> {
+    /// Whether this may undo what `first` has done. What the same function does once more is another
+    /// thing, unless it gives the same place another value: `PyObject_SetAttrString(self, "busy", v)`.
+    fn takes_up(&self, first: &Change<'_>, scene: &Scene<'_>) -> bool {
+        let is_set_anew = || match (&self.args[..], &first.args[..]) {
+            ([keys @ .., value], [before @ .., old]) => keys == before && value != old,
+            _ => false,
+        };
+        let is_same = self.name == first.name;
+        match self.of_first && first.of_first {
+            true if is_same => is_set_anew() && !only_adds(self.name),
+            true => self.args.first() == first.args.first(),
+            false => is_same && is_set_anew() && self.puts_back(first, scene),
+        }
+    }
+
+    /// Whether this gives what the function had asked for before `first`, or gets by it:
+    /// `old = umask(077); … umask(old);`.
+    fn puts_back(&self, first: &Change<'_>, scene: &Scene<'_>) -> bool {
+        let Some((_, [.., value])) = scene.call(self.call) else {
+            return false;
+        };
+        let saved = |(local, from): (LocalId, ExprId)| {
+            let call = scene.tree.without_casts(from);
+            let point = scene.cfg.call(call);
+            scene.as_local(*value) == Some(local)
+                && point.is_some_and(|point| reaches(scene.cfg, point, first.at.next(), &[]))
+        };
+        scene.tree.stores().any(saved)
+    }
+}
+
+fn changes<'s>(way_out: &WayOut<'s, '_>) -> Vec<Change<'s>> {
+    let scene = way_out.scene;
     let of_call = |(call, name): (ExprId, &'s str)| {
-        let point = scene.cfg.call(call)?;
-        let first = scene.call(call).and_then(|(_, args)| args.first().copied());
-        let of = first.filter(|&arg| may_change(name) && is_known_elsewhere(scene, arg));
-        let of = of.and_then(|arg| Some(scene.text(scene.span(arg)?).to_owned()));
+        let (_, args) = scene.call(call)?;
+        let is_known = args
+            .first()
+            .is_some_and(|&arg| is_known_elsewhere(scene, arg));
         let ends = scene.cx.definitions(name).next().is_some() && ends(name);
-        (of.is_some() || ends).then_some(Change {
-            point,
+        let is_unknown = capi::effects(name).is_none() && !capi::is_libc(name);
+        let of_first = may_change(name) && is_known;
+        let at = scene.cfg.call(call)?;
+        (of_first || ends || is_unknown).then(|| Change {
+            call,
+            at,
             name,
-            of,
+            args: args.iter().map(|&arg| words(scene, arg)).collect(),
+            of_first,
             ends,
         })
     };

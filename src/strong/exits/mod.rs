@@ -27,6 +27,7 @@ mod made_exit;
 mod may_set;
 mod moved;
 mod noted;
+mod opened;
 mod owned_by;
 mod parsed;
 pub(super) mod passed_on;
@@ -41,6 +42,7 @@ mod uncertain;
 mod undo;
 pub(super) mod undone;
 mod unfinished;
+mod way_out;
 mod without_result;
 
 use std::cell::OnceCell;

@@ -43,7 +43,7 @@ impl View<'_> {
     }
 
     /// Whether a variable only names what the caller passed in.
-    fn is_given(&self, local: LocalId) -> bool {
+    pub(super) fn is_given(&self, local: LocalId) -> bool {
         let tree = self.tree;
         let is_made = |value: ExprId| {
             matches!(
@@ -223,7 +223,7 @@ impl View<'_> {
 
     /// Whether `act` is no part of what the loop around `exit` does with each item: it stands behind
     /// the loop, or ends in it what began in it.
-    fn is_apart(&self, act: &Act, exit: &Exit) -> bool {
+    pub(super) fn is_apart(&self, act: &Act, exit: &Exit) -> bool {
         let mut partners = self.partners(act);
         !self.is_in_loop(act, exit)
             || partners
@@ -261,7 +261,7 @@ impl View<'_> {
 
     /// Whether the function names no variable of `act` behind it any more, other than to release
     /// it: `logout(session); Py_DECREF(session);`.
-    fn is_last(&self, act: &Act) -> bool {
+    pub(super) fn is_last(&self, act: &Act) -> bool {
         let mut roots = roots(self.tree, act.expr);
         roots.retain(|&root| !self.is_given(root));
         let mut calls = self
@@ -275,14 +275,19 @@ impl View<'_> {
         })
     }
 
-    /// Whether a call releases the whole of what a variable holds.
+    /// Whether a call releases the whole of what a variable holds, or what another call gives.
     fn releases_one(&self, act: &Act) -> bool {
         let ExprKind::Call { callee, args } = &self.tree.expr(act.expr).kind else {
             return false;
         };
         let name = self.tree.callee_name(*callee).unwrap_or_default();
         let releases = is_release(name) || frees(name);
-        let is_whole = |&arg: &ExprId| self.tree.as_local(self.tree.without_casts(arg)).is_some();
+        // `Py_XDECREF(PyObject_CallMethod(file, "close", NULL));`
+        let is_result = |arg: ExprId| matches!(self.tree.expr(arg).kind, ExprKind::Call { .. });
+        let is_whole = |&arg: &ExprId| {
+            let arg = self.tree.without_casts(arg);
+            self.tree.as_local(arg).is_some() || is_release(name) && is_result(arg)
+        };
         releases && args.iter().all(is_whole)
     }
 

@@ -17,6 +17,7 @@
 mod acts;
 mod answer;
 mod begun;
+mod ended;
 mod lost;
 mod memory;
 mod moved;
@@ -103,10 +104,9 @@ impl View<'_> {
                     && next.any(|other| self.does(other, act, exit))
                     && self.is_due(act, exit, true)
             };
-            let is_missed = || match act.may_undo {
-                true => self.undoes(act, exit) || self.tells_of_moved(act, exit),
-                false => self.takes_back(act, exit),
-            };
+            let ends =
+                || act.may_undo && (self.undoes(act, exit) || self.tells_of_moved(act, exit));
+            let is_missed = || ends() || self.takes_back(act, exit) || self.closes(act, exit);
             let on_all = || self.is_on_all_ways(act, exit) && is_missed();
             if in_next() || on_all() {
                 found.push(act);
@@ -187,7 +187,12 @@ impl View<'_> {
 
     fn asked_at(&self, act: &Act, exit: &Exit) -> Point {
         let inner = self.tree.stmt(exit.test).range;
-        let mut point = act.point;
+        let is_around = self.tree.stmt(act.stmt).range.contains(inner);
+        // `if (fd >= 0 && close(fd) < 0)`
+        let asks = self.cfg.before(act.stmt);
+        let mut point = asks
+            .filter(|_| act.is_looked_at && !is_around)
+            .unwrap_or(act.point);
         let mut at = self.nesting.around(act.stmt);
         while let Some(outer) = at {
             if self.tree.stmt(outer).range.contains(inner) {

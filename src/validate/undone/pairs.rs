@@ -10,7 +10,7 @@
 //! ```
 
 use super::View;
-use super::acts::{Act, words};
+use super::acts::{Act, is_constant, words};
 use super::telling::{ends, is_made_here, is_release};
 use super::ways::Exit;
 use crate::ast::{ExprId, ExprKind};
@@ -56,7 +56,9 @@ impl View<'_> {
             ([], []) => act.may_undo && sets(name),
             ([keys @ .., value], [before @ .., _]) => {
                 let is_one = are_same(&[*first], &[*subject]) && are_same(keys, before);
-                is_one && (act.may_undo && sets(name) || self.is_old_value(*value, act))
+                // `PyObject_SetAttrString(self, "busy", Py_False)`
+                let is_set = || act.may_undo || is_constant(self.tree, *value);
+                is_one && (sets(name) && is_set() || self.is_old_value(*value, act))
             }
             _ => false,
         };
@@ -65,7 +67,9 @@ impl View<'_> {
             let is_key = rest.len() >= others.len() && are_same(others, &rest[..others.len()]);
             is_key || words_of(before).any(|word| word == "append")
         };
-        let takes = takes(name) || is_release(name);
+        // `PyList_SetSlice(stack, n, n + 1, NULL)`
+        let empties = || sets(name) && others.last().is_some_and(|&it| self.tree.is_null(it));
+        let takes = takes(name) || is_release(name) || empties();
         takes && adds(before) && are_same(&[*first], &[*subject]) && (act.may_undo || is_exact())
             || name == before && is_set_anew()
             || (is_un(name, before) || is_un(before, name))

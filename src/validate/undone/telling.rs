@@ -196,10 +196,15 @@ pub(super) fn is_made_here(tree: &Tree, local: LocalId) -> bool {
     tree.local(local).is_automatic() && gets_only(tree, local, is_made)
 }
 
-/// Whether a variable, which is no parameter, gets nothing but `NULL` and values like that.
+/// Whether a variable, which is no parameter, gets values like that, and nothing else but `NULL`:
+/// `PyArg_ParseTuple(args, "O", &dict)` gives it others.
 fn gets_only(tree: &Tree, local: LocalId, is_like: impl Fn(ExprId) -> bool) -> bool {
-    let mut stores = tree.stores().filter(|(given, _)| *given == local);
-    !tree.local(local).is_param && stores.all(|(_, value)| tree.is_null(value) || is_like(value))
+    let stores = tree.stores().filter(|(given, _)| *given == local);
+    let mut values = stores
+        .map(|(_, value)| value)
+        .filter(|&value| !tree.is_null(value))
+        .peekable();
+    !tree.local(local).is_param && values.peek().is_some() && values.all(is_like)
 }
 
 /// The functions of the package with this name.
@@ -309,7 +314,7 @@ fn writes_elsewhere(original: &Original<'_>, tree: &Tree, call: ExprId, name: &s
 }
 
 /// Whether the name of a function says that it ends something.
-fn says_end(name: &str) -> bool {
+pub(super) fn says_end(name: &str) -> bool {
     const ENDS: [&str; 21] = [
         "free",
         "clear",

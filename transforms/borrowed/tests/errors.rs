@@ -443,3 +443,97 @@ PyObject *get(PyObject *self, PyObject *dict, PyObject *key)
     ));
     assert!(is_left(push, "PyList_Append(self, v);"));
 }
+
+/// What the function does about the error of a lookup between `open` and `close`.
+fn told_between(open: &str, close: &str) -> String {
+    let said = run(&format!(
+        "
+PyObject *get(PyObject *self, PyObject *dict, PyObject *key)
+{{
+    PyObject *v;
+    if (PyDict_Contains(dict, key) < 0)
+        return PyErr_NoMemory();
+    {open}
+    v = PyDict_GetItem(dict, key);
+    v = PyObject_Repr(v ? v : Py_None);
+    {close}
+    return v;
+}}
+"
+    ));
+    let start = said.find("< 0) {\n+").expect("the lookup tells of it");
+    let lines = said[start..].lines().skip(1);
+    let lines = lines.take_while(|line| *line != "+    }");
+    let lines: Vec<&str> = lines
+        .map(|line| line.trim_start_matches(['+', ' ']))
+        .collect();
+    lines.join(" ")
+}
+
+#[test]
+fn no_exit_leaves_open_what_all_others_close() {
+    let old = "PyObject *old = get_old(dict); if (!old) return NULL; \
+        if (PyDict_SetItemString(dict, \"a\", Py_None) < 0) { Py_DECREF(old); return NULL; }";
+    for (open, close) in [
+        ("int fd = open_it();", "if (close(fd) < 0) Py_CLEAR(v);"),
+        (
+            "int fd = open_it();",
+            "if (fd >= 0 && close(fd) < 0) Py_CLEAR(v);",
+        ),
+        (
+            "int fd = open_it();",
+            "if (fd >= 0) { if (close(fd) < 0) Py_CLEAR(v); }",
+        ),
+        ("void *p = map_it(40);", "if (unmap_it(p, 40)) Py_CLEAR(v);"),
+        (
+            "struct writer *w = start_writer(); if (!w) return NULL;",
+            "PyObject *s = finish(w); if (!s) Py_CLEAR(v); Py_XDECREF(s);",
+        ),
+        (
+            "struct part *p; if (make(&p) < 0) return NULL;",
+            "if (drop(&p) < 0) Py_CLEAR(v);",
+        ),
+        (
+            "PyUnicodeWriter *w = PyUnicodeWriter_Create(0); if (!w) return NULL;",
+            "PyObject *s = PyUnicodeWriter_Finish(w); if (!s) Py_CLEAR(v); Py_XDECREF(s);",
+        ),
+        (
+            "PyObject *file = PyObject_CallMethod(self, \"open\", NULL); if (!file) return NULL;",
+            "Py_XDECREF(PyObject_CallMethod(file, \"close\", NULL)); Py_DECREF(file);",
+        ),
+        (
+            "int mode = get_mode(); set_mode(3);",
+            "if (set_mode(mode)) Py_CLEAR(v);",
+        ),
+        (
+            old,
+            "if (old && PyDict_SetItemString(dict, \"a\", old) < 0) Py_CLEAR(v); Py_DECREF(old);",
+        ),
+    ] {
+        let told = told_between(open, close);
+        assert_eq!(told, "PyErr_WriteUnraisable(NULL);", "{open} {close}");
+    }
+}
+
+#[test]
+fn an_exit_that_closes_all_fits() {
+    let open = "int fd = open_it(); if (fd < 0) return NULL;";
+    let to_label = format!("{open} v = PyObject_Repr(key); if (!v) goto end; Py_DECREF(v);");
+    for (open, close, exit) in [
+        (open, "close(fd);", "close(fd); return NULL;"),
+        (
+            &to_label,
+            "end: if (close(fd) < 0) Py_CLEAR(v);",
+            "goto end;",
+        ),
+        // A number like any other.
+        (
+            "int n = count(self);",
+            "if (v) Py_XSETREF(v, made_of(v, n));",
+            "return NULL;",
+        ),
+        ("set_mode(3);", "set_mode(4);", "return NULL;"),
+    ] {
+        assert_eq!(told_between(open, close), exit, "{open} {close}");
+    }
+}
