@@ -447,18 +447,20 @@ fn told(files: &[(&str, &str)], options: &[&str]) -> (Vec<String>, String) {
 #[test]
 fn a_build_that_takes_the_files_of_the_folder_wants_a_look() {
     let c = "#include <Python.h>\n".to_owned() + &reader("first");
-    let asked = |name: &str, text: &str, how: &str| {
-        told(&[("src/m.c", &c), (name, text)], &["--compat", how])
-    };
+    let own = ("src/own.h", "extern int own;\n");
     // A header, if it is to be one; else the file gets what it uses.
-    let with = |name: &str, text: &str| {
-        let (doubts, patch) = asked(name, text, "auto");
+    let beside = |header: Option<(&str, &str)>, name: &str, text: &str| {
+        let mut files = vec![("src/m.c", &*c), (name, text)];
+        files.extend(header);
+        let asked = |how: &str| told(&files, &["--compat", how]);
+        let (doubts, patch) = asked("auto");
         assert_eq!(doubts, [""; 0]);
-        let doubts = asked(name, text, "header").0;
+        let doubts = asked("header").0;
         let has_header = patch.contains("new file mode");
         assert_eq!(has_header, doubts.is_empty(), "{patch}");
         doubts
     };
+    let with = |name: &str, text: &str| beside(None, name, text);
     let doubts = [
         with(
             "setup.py",
@@ -486,30 +488,38 @@ fn a_build_that_takes_the_files_of_the_folder_wants_a_look() {
             "pyproject.toml",
             "[tool.setuptools.package-data]\nsrc = [\"*.c\"]\n",
         ),
+        with("MANIFEST.in", "recursive-include src *.c\n"),
+        with("setup.py", "setup(sources=['src/m.c'])\n"),
+        beside(Some(own), "setup.py", "setup(depends=['src/own.h'])\n"),
     ];
     insta::assert_snapshot!(doubts.map(|doubts| doubts.join("; ")).join("\n"), @r#"
         `setup.py` lists `src/*.h`, and may take the new `src/pyapi_compat.h`
-        `setup.py` lists `src/`, and may take the new `src/pyapi_compat.h`
+        `setup.py` lists `src/`, and may take the new `src/pyapi_compat.h`; a source distribution takes what `setup.py` says, and not the new `src/pyapi_compat.h`
         `setup.py` copies or installs `*.h`, and may take the new `src/pyapi_compat.h`; `setup.py` copies or installs `src/m.c` (`*.c`), which then includes `pyapi_compat.h`
-        `setup.py` copies or installs `src/m.c` (`m.c`), which then includes `pyapi_compat.h`
+        a source distribution takes what `setup.py` says, and not the new `src/pyapi_compat.h`; `setup.py` copies or installs `src/m.c` (`m.c`), which then includes `pyapi_compat.h`
         `setup.py` copies or installs `src`, and may take the new `src/pyapi_compat.h`
         `MANIFEST.in` names each header, and must name the new `src/pyapi_compat.h`
         `src/meson.build` copies or installs `src/m.c` (`m.c`), which then includes `pyapi_compat.h`
         `pyproject.toml` copies or installs `src/m.c` (`*.c`), which then includes `pyapi_compat.h`
+        a source distribution takes what `MANIFEST.in` says, and not the new `src/pyapi_compat.h`
+        a source distribution takes what `setup.py` says, and not the new `src/pyapi_compat.h`
+        `setup.py` names each header, and must name the new `src/pyapi_compat.h`
     "#);
+    let with_own = |name: &str, text: &str| beside(Some(own), name, text);
     let none = [
-        with(
+        with_own(
             "setup.py",
             "import glob\nsetup(sources=glob.glob('src/*.c'))\n",
         ),
-        with("setup.py", "import os\nnames = os.listdir('docs')\n"),
-        with("setup.py", "setup(package_data={'src': ['*.txt']})\n"),
+        with_own("setup.py", "import os\nnames = os.listdir('docs')\n"),
+        with_own("setup.py", "setup(package_data={'src': ['*.txt']})\n"),
         with(
             "MANIFEST.in",
             "include src/a.h\nrecursive-include src *.h\n",
         ),
-        with("MANIFEST.in", "include README\n"),
+        with_own("MANIFEST.in", "include README\n"),
         with("src/meson.build", "py.install_sources('m.py')\n"),
+        with("setup.py", "setup(use_scm_version=True)\n"),
     ];
     assert_eq!(none.concat(), [""; 0]);
 }

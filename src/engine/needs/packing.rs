@@ -7,11 +7,16 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use tree_sitter::Node;
 
 use crate::build::{BuildFile, BuildKind, Content, Python, Toml};
-use crate::package::Package;
+use crate::package::{FileKind, Package};
+use crate::source::FileId;
 
 /// What build files take of the tree.
 pub(super) struct Packing {
     taken: Vec<Taken>,
+    /// The headers of the package.
+    headers: Vec<PathBuf>,
+    /// The build file that says what a source distribution packs, where nothing packs all files.
+    packer: Option<PathBuf>,
 }
 
 /// Files that a build file takes.
@@ -56,6 +61,9 @@ const COPIERS: [&str; 6] = [
     "copy_tree",
 ];
 
+/// What packs all files that a version control system knows.
+const PACKS_ALL: [&str; 4] = ["setuptools_scm", "setuptools-scm", "use_scm_version", "pbr"];
+
 /// What `setup` installs beside modules.
 const INSTALLED: [&str; 3] = ["package_data", "data_files", "headers"];
 
@@ -80,7 +88,13 @@ impl Packing {
                 (Content::Text | Content::Broken(_), _) => {}
             }
         }
-        Self { taken }
+        let is_header = |(id, _): &(FileId, _)| package.info(*id).kind == FileKind::Header;
+        let headers = package.analysed().filter(is_header);
+        Self {
+            taken,
+            headers: headers.map(|(_, file)| file.path().to_path_buf()).collect(),
+            packer: packer(package),
+        }
     }
 
     /// What a build has to know of if `file` includes the header at `path` as `operand`.
@@ -135,13 +149,49 @@ impl Packing {
             doubts.push(format!(
                 "`{by}` names each header, and must name the new `{shown}`"
             ));
+        } else if let Some(by) = self.packer.as_ref().filter(|_| self.is_left_out(header)) {
+            let by = by.display();
+            doubts.push(format!(
+                "a source distribution takes what `{by}` says, and not the new `{shown}`"
+            ));
         }
+    }
+
+    /// Whether a source distribution has all headers but the new one, or would have its first one.
+    fn is_left_out(&self, header: &Path) -> bool {
+        // What is installed beside modules is packed, too.
+        let is_packed = |path: &Path| {
+            let mut takers = [How::Packs, How::Copies].into_iter();
+            takers.any(|how| self.takers(path, how).next().is_some())
+        };
+        !is_packed(header) && self.headers.iter().all(|path| is_packed(path))
     }
 
     fn takers<'p>(&'p self, path: &'p Path, how: How) -> impl Iterator<Item = &'p Taken> {
         let takes = move |taken: &&Taken| taken.how == how && taken.takes(path);
         self.taken.iter().filter(takes)
     }
+}
+
+/// The manifest of setuptools, or else the file that calls it.
+fn packer(package: &Package) -> Option<PathBuf> {
+    let mut packer: Option<PathBuf> = None;
+    for (id, kind) in package.build_files() {
+        let file = package.files.get(id);
+        let is_caller = match kind {
+            BuildKind::SetupPy | BuildKind::Manifest => true,
+            BuildKind::PyProject => false,
+            _ => continue,
+        };
+        let text = String::from_utf8_lossy(file.bytes());
+        if PACKS_ALL.iter().any(|word| text.contains(word)) {
+            return None;
+        }
+        if is_caller && (packer.is_none() || kind == BuildKind::Manifest) {
+            packer = Some(file.path().to_path_buf());
+        }
+    }
+    packer
 }
 
 impl Taken {
@@ -202,7 +252,9 @@ fn of_setup(build: &BuildFile<'_>, python: &Python, taken: &mut Vec<Taken>) {
         // glob(os.path.join("src", "*.h"))
         let joined = || strings(value).collect::<Vec<_>>().join("/");
         let lister = LISTERS.iter().find(|lister| lister.0 == name);
-        if INSTALLED.contains(&name) && node.kind() != "call" {
+        if name == "depends" && node.kind() != "call" {
+            strings(value).for_each(|pattern| add(build, How::Packs, pattern, taken));
+        } else if INSTALLED.contains(&name) && node.kind() != "call" {
             // {"package": ["*.h"]}
             let patterns = Python::within(value).filter(|node| !is_key(*node));
             let patterns = patterns.filter_map(|node| Python::string(node, bytes));
