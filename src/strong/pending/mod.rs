@@ -10,6 +10,7 @@
 //! if (n == -1 && PyErr_Occurred())          /* and only here that shows */
 //! ```
 
+mod addresses;
 pub(super) mod asked;
 mod coping;
 mod dropped;
@@ -18,6 +19,7 @@ pub(super) mod errno;
 mod later;
 pub(super) mod missed;
 mod outcomes;
+mod pointers;
 pub(super) mod raising;
 mod same_value;
 pub(super) mod unasked;
@@ -128,6 +130,37 @@ impl<'a> Pending<'a> {
             Callee::Named(name) => Some(name),
             Callee::Indirect(_) => None,
         }
+    }
+
+    /// Whether one may be pending at `point`, whether or not anything tells of it.
+    fn is_left_at(&self, point: Point) -> bool {
+        let Some(state) = self.state(point) else {
+            return true;
+        };
+        let is_left = |world: World| {
+            !world.lost.is_empty() || world.open.iter().any(|call| self.leaves(call))
+        };
+        state.shown.is_some() || state.clean.is_some_and(is_left)
+    }
+
+    /// Whether a call, which nothing has shown to be fine, may leave one.
+    fn leaves(&self, call: TempId) -> bool {
+        match self.callee(call) {
+            Some(Callee::Named(name)) => match self.flow.helpers.get(name) {
+                Some(helper) => helper.leaves,
+                None => raising::rejects_objects(name),
+            },
+            Some(Callee::Indirect(_)) | None => true,
+        }
+    }
+
+    /// Whether one of these calls, made before `point`, may have failed.
+    fn has_failed(&self, point: Point, calls: &[TempId]) -> bool {
+        let Some(mut state) = self.state(point) else {
+            return true;
+        };
+        let mut worlds = state.iter_mut();
+        worlds.any(|world| world.open.iter().any(|call| calls.contains(&call)))
     }
 
     /// Whether a number was made of an object before `point`, and nothing has asked for its error,
@@ -345,7 +378,7 @@ impl Flow<'_> {
                 Some(helper) => helper.signs.clone(),
                 None => raising::signs(name),
             },
-            Callee::Indirect(_) => Signs::of_unknown(),
+            Callee::Indirect(_) => self.helpers.pointed.clone().unwrap_or_else(Signs::of_unknown),
         }
     }
 

@@ -17,6 +17,7 @@ use crate::ast::{Function, Type};
 use crate::cfg::{Cfg, Operand, Point, Terminator};
 use crate::ownership::summary::callees_first;
 use crate::rule::{ErrorNumbers, ErrorReturn, PackageCx};
+use crate::strong::scene::graph;
 use crate::strong::types::is_number;
 
 /// Those of the functions that functions with calls of `names` call, and of their callees.
@@ -37,6 +38,19 @@ pub(in crate::strong) fn error_returns(
     known
 }
 
+/// Whether a function may come back with an exception, whatever tells of it.
+pub(super) fn may_leave(
+    cx: &PackageCx<'_>,
+    name: &str,
+    known: &BTreeMap<Box<str>, ErrorReturn>,
+) -> bool {
+    let mut own = cx.definitions(name).filter(|(_, it)| may_raise(it));
+    own.any(|(_, function)| {
+        let returned = of_function(cx, function, &graph(function), known);
+        returned.is_none_or(|returned| returned.leaves)
+    })
+}
+
 /// What a function returns.
 #[derive(Default)]
 struct Returned {
@@ -47,6 +61,8 @@ struct Returned {
     without: BTreeSet<Option<i64>>,
     /// Whether it returns what a function that it calls gave, which told of an exception by -1.
     hands_on: bool,
+    /// Whether there may be one on some path.
+    leaves: bool,
 }
 
 impl Returned {
@@ -55,6 +71,7 @@ impl Returned {
         self.with_lost.extend(other.with_lost);
         self.without.extend(other.without);
         self.hands_on |= other.hands_on;
+        self.leaves |= other.leaves;
         self
     }
 
@@ -91,6 +108,7 @@ impl Returned {
         ErrorReturn {
             silent: self.is_silent(ret),
             always: self.is_always(ret),
+            leaves: self.leaves,
             raised: raised.chain(handed_on).collect(),
             numbers: self.numbers().filter(|_| !ret.is_void() && is_number(ret)),
         }
@@ -152,7 +170,9 @@ fn of_function(
     for (id, block) in cfg.iter() {
         if let Terminator::Return(value, _) = &block.terminator {
             let index = block.instrs.len();
-            returned.add(value.as_ref(), &pending.state(Point { block: id, index })?);
+            let end = Point { block: id, index };
+            returned.add(value.as_ref(), &pending.state(end)?);
+            returned.leaves |= pending.is_left_at(end);
         }
     }
     Some(returned)

@@ -317,8 +317,23 @@ pub(in crate::strong) fn is_status(name: &str) -> bool {
         .any(|part| name.contains(part))
 }
 
-/// Functions of the package that may raise.
-pub(in crate::strong) type Helpers = FxHashMap<Box<str>, Helper>;
+/// What a function calls of the package, as far as it may raise.
+#[derive(Debug, Default)]
+pub(in crate::strong) struct Helpers {
+    named: FxHashMap<Box<str>, Helper>,
+    /// What the results of calls by a pointer say, if that is known.
+    pub pointed: Option<Signs>,
+}
+
+impl Helpers {
+    pub(super) fn get(&self, name: &str) -> Option<&Helper> {
+        self.named.get(name)
+    }
+
+    pub(super) fn contains_key(&self, name: &str) -> bool {
+        self.named.contains_key(name)
+    }
+}
 
 /// A function of the package that may raise.
 #[derive(Debug)]
@@ -329,6 +344,8 @@ pub(in crate::strong) struct Helper {
     pub silent: bool,
     /// Whether it always comes back with one.
     pub always: bool,
+    /// Whether it may come back with one at all.
+    pub leaves: bool,
 }
 
 /// Those that `tree` calls; `known` says how some of them come back.
@@ -338,29 +355,33 @@ pub(in crate::strong) fn helpers(
     known: &BTreeMap<Box<str>, ErrorReturn>,
 ) -> Helpers {
     let mut helpers = Helpers::default();
-    for expr in &tree.exprs {
-        let ExprKind::Call { callee, .. } = expr.kind else {
-            continue;
-        };
-        let Some(name) = tree.callee_name(callee) else {
-            continue;
-        };
-        let may_raise = |(_, function): &(ItemId, &Function)| may_raise(function);
+    for (_, name) in tree.calls() {
         if !helpers.contains_key(name)
-            && let Some((_, function)) = cx.definitions(name).find(may_raise)
+            && let Some(helper) = helper(cx, name, known)
         {
-            let known = known.get(name);
-            let numbers = known.and_then(|known| known.numbers.as_ref());
-            let signs = numbers.map(signs_of_numbers);
-            let helper = Helper {
-                signs: signs.unwrap_or_else(|| signs_of(&function.ret)),
-                silent: known.is_some_and(|known| known.silent),
-                always: known.is_some_and(|known| known.always),
-            };
-            helpers.insert(name.into(), helper);
+            helpers.named.insert(name.into(), helper);
         }
     }
     helpers
+}
+
+/// What the function `name` of the package says of exceptions; `None` if it raises none.
+pub(super) fn helper(
+    cx: &PackageCx<'_>,
+    name: &str,
+    known: &BTreeMap<Box<str>, ErrorReturn>,
+) -> Option<Helper> {
+    let may_raise = |(_, function): &(ItemId, &Function)| may_raise(function);
+    let (_, function) = cx.definitions(name).find(may_raise)?;
+    let known = known.get(name);
+    let numbers = known.and_then(|known| known.numbers.as_ref());
+    let signs = numbers.map(signs_of_numbers);
+    Some(Helper {
+        signs: signs.unwrap_or_else(|| signs_of(&function.ret)),
+        silent: known.is_some_and(|known| known.silent),
+        always: known.is_some_and(|known| known.always),
+        leaves: known.is_none_or(|known| known.leaves),
+    })
 }
 
 fn signs_of_numbers(known: &ErrorNumbers) -> Signs {
