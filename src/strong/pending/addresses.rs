@@ -2,8 +2,8 @@
 
 use super::pointers::{Pointers, Way, place};
 use crate::ast::{
-    BinaryOp, Designator, ExprId, ExprKind, Function, Init, InitList, Name, Parent, Parents, StmtId,
-    StmtKind, Tree, Type, TypeKind, UnaryOp,
+    BinaryOp, Designator, ExprId, ExprKind, Function, Init, InitList, Name, Parent, Parents,
+    StmtId, StmtKind, Tree, Type, TypeKind, UnaryOp,
 };
 use crate::capi::{self, CallsBack};
 use crate::program::Types;

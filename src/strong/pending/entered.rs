@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Pending;
 use super::outcomes::{error_returns, may_leave};
 use super::pointers::{PointerCall, Pointers};
-use super::raising::{Helpers, Signs, helper, helpers};
+use super::raising::{Helpers, helper, helpers};
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{OldErrors, REPLACEMENTS};
 use crate::cfg::{Cfg, InstrKind, Point, TempId};
@@ -134,28 +134,34 @@ impl<'a> Search<'_, 'a> {
     /// ```
     fn pointed_with_exception(&mut self, function: &Function, cfg: &Cfg) -> Vec<&'a str> {
         let pointers = self.pointers;
-        let is_wanted = |name: &&str| self.watched.contains(name) && !self.by_pointer.contains(*name);
+        let is_wanted =
+            |name: &&str| self.watched.contains(name) && !self.by_pointer.contains(*name);
         let calls: Vec<(&PointerCall<'_>, Vec<&'a str>)> = pointers
             .calls_in(function)
             .map(|call| (call, pointers.meant(call).collect()))
             .collect();
-        if !calls.iter().any(|(_, meant)| meant.iter().any(|name| is_wanted(name))) {
+        if !calls
+            .iter()
+            .any(|(_, meant)| meant.iter().any(|name| is_wanted(name)))
+        {
             return Vec::new();
         }
-        let mut signs = Signs::of_unknown();
+        let mut helpers = helpers(self.cx, &function.tree, self.returns);
         let mut left = Vec::new();
         for (call, meant) in &calls {
+            let Some(result) = cfg.call(call.call).and_then(|point| result(cfg, point)) else {
+                continue;
+            };
             for name in meant {
                 if self.leaves(name)
                     && let Some(helper) = helper(self.cx, name, self.returns)
                 {
+                    left.push(result);
+                    let signs = helpers.pointed.entry(result).or_default();
                     signs.extend(&helper.signs);
-                    left.extend(cfg.call(call.call).and_then(|point| result(cfg, point)));
                 }
             }
         }
-        let mut helpers = helpers(self.cx, &function.tree, self.returns);
-        helpers.pointed = Some(signs);
         let entered = self.entered.contains(&*function.name);
         let pending = Pending::new(cfg, &function.tree, helpers, entered);
         let is_met = |call: &PointerCall<'_>| {
@@ -219,7 +225,10 @@ fn is_entered(scene: &Scene<'_>, function: &Function, depth: usize) -> bool {
         pending.is_shown_at(point) || !has_asked && pending.is_asked_at(point)
     };
     meets_exception(cx, &function.name)
-        || cx.exceptions(exceptions).by_pointer.contains(&*function.name)
+        || cx
+            .exceptions(exceptions)
+            .by_pointer
+            .contains(&*function.name)
         || depth > 0 && cx.calls_to(&function.name).iter().any(calls_so)
 }
 

@@ -30,13 +30,13 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::ast::{LocalId, Tree};
+use crate::ast::{BinaryOp, LocalId, Tree};
 use crate::capi;
-use crate::cfg::{Callee, Cfg, Instr, InstrKind, Liveness, Operand, Point, TempId, Terminator};
+use crate::cfg::{Callee, Cfg, Instr, InstrKind, Liveness, Op, Operand, Point, TempId, Terminator};
 use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
 use crate::strong::follow::hold::Carrier;
 use dropped::dropped;
-use later::Later;
+use later::{Later, asks};
 use raising::{Helpers, Signs, checks_result, raises, restores, takes_exception};
 use same_value::{forwarded, held_at_end};
 use worlds::{Known, Value, World, Worlds, compared};
@@ -196,7 +196,27 @@ impl<'a> Pending<'a> {
             }
             Carrier::Temp(_) => false,
         });
-        is_tested || later.asks && world.open.iter().any(|call| self.rejects(call))
+        is_tested
+            || self.is_kept(world) && later.tests_memory()
+            || later.asks && world.open.iter().any(|call| self.rejects(call))
+    }
+
+    /// Whether a call may have failed whose result is where nothing follows it.
+    ///
+    /// ```c
+    /// self->x = PyLong_AsLong(o);
+    /// v = PyDict_GetItem(dict, key);
+    /// if (self->x < 0)
+    /// ```
+    fn is_kept(&self, world: &World) -> bool {
+        let mut kept = world.kept.iter();
+        kept.any(|call| world.open.contains(call) && self.leaves(call))
+    }
+
+    /// Whether the result of such a call before `point` is kept there.
+    fn is_kept_at(&self, point: Point) -> bool {
+        let clean = self.state(point).and_then(|worlds| worlds.clean);
+        clean.is_some_and(|world| self.is_kept(&world))
     }
 
     /// Whether a call raises not only where memory is missing or the code is wrong.
@@ -269,7 +289,13 @@ impl Analysis for Flow<'_> {
             state.choose(value, cases, edge);
         }
         let next = self.cfg.blocks[node].successors[edge];
+        let mut others = self.cfg.blocks[node].successors.iter();
+        let is_asked = others.any(|&it| it != next && asks(&self.cfg.block(it).instrs));
         for world in state.iter_mut() {
+            // `if (self->x == -1 && PyErr_Occurred())`: here there is none.
+            if is_asked {
+                world.kept.clear();
+            }
             world.keep(|carrier| match carrier {
                 Carrier::Temp(temp) => self.crossing.contains(temp),
                 Carrier::Local(local) => self.liveness.is_live_into(*local, next),
@@ -290,6 +316,9 @@ impl Flow<'_> {
                     survive(callee, args, world);
                 }
                 self.call(*dst, callee, state);
+                for world in state.iter_mut() {
+                    self.tell_outs(*dst, callee, args, world);
+                }
             }
             kind => {
                 for world in state.iter_mut() {
@@ -321,7 +350,10 @@ impl Flow<'_> {
                 let outcome = compared(*op, operands);
                 let outcome = outcome
                     .map(|(tested, comparison, number)| world.outcome(tested, comparison, number));
-                let (value, known) = outcome.unwrap_or_default();
+                let (value, known) = outcome.unwrap_or_else(|| match op {
+                    Op::Binary(BinaryOp::BitOr) => (world.either(operands), None),
+                    _ => Default::default(),
+                });
                 world.set(Carrier::Temp(*dst), value, known);
             }
             InstrKind::Store { place, value } => {
@@ -330,6 +362,9 @@ impl Flow<'_> {
                     let known = world.known_of(value);
                     let known = known.filter(|_| !self.unsure.contains(&local));
                     world.set(Carrier::Local(local), said, known);
+                } else {
+                    let value = world.of(value);
+                    world.keep_apart(&value);
                 }
             }
             InstrKind::Declare { local } => {
@@ -351,7 +386,7 @@ impl Flow<'_> {
                 state.raise(true);
             }
         }
-        let signs = self.signs(callee);
+        let signs = self.signs(dst, callee);
         let is_open = self.may_fail(callee, &signs);
         let is_lost = self.fails_silently(dst, callee, &signs);
         let is_asked = signs.asks();
@@ -371,14 +406,33 @@ impl Flow<'_> {
         }
     }
 
+    /// What a function of the package tells by what it stores: `conv(o, &err);`.
+    fn tell_outs(&self, dst: TempId, callee: &Callee, args: &[Operand], world: &mut World) {
+        let helper = callee.name().and_then(|name| self.helpers.get(name));
+        let outs = helper.into_iter().flat_map(|helper| &helper.outs);
+        for (&at, numbers) in outs {
+            let local = match args.get(at) {
+                Some(Operand::AddressOf(place)) => place.as_local(),
+                _ => None,
+            };
+            match local {
+                Some(local) => world.tell_by(local, dst, Signs::of_numbers(numbers)),
+                None => world.kept.insert(dst),
+            }
+        }
+    }
+
     /// What the result of a call says.
-    fn signs(&self, callee: &Callee) -> Signs {
+    fn signs(&self, dst: TempId, callee: &Callee) -> Signs {
         match callee {
             Callee::Named(name) => match self.helpers.get(name) {
                 Some(helper) => helper.signs.clone(),
                 None => raising::signs(name),
             },
-            Callee::Indirect(_) => self.helpers.pointed.clone().unwrap_or_else(Signs::of_unknown),
+            Callee::Indirect(_) => {
+                let known = self.helpers.pointed.get(&dst);
+                known.cloned().unwrap_or_else(Signs::of_unknown)
+            }
         }
     }
 

@@ -10,11 +10,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashMap;
+
 use super::Pending;
 use super::raising::{helpers, may_raise};
 use super::worlds::{Known, World, Worlds};
 use crate::ast::{Function, Type};
-use crate::cfg::{Cfg, Operand, Point, Terminator};
+use crate::cfg::{Base, Callee, Cfg, InstrKind, Operand, Place, Point, TempId, Terminator};
 use crate::ownership::summary::callees_first;
 use crate::rule::{ErrorNumbers, ErrorReturn, PackageCx};
 use crate::strong::scene::graph;
@@ -63,6 +65,8 @@ struct Returned {
     hands_on: bool,
     /// Whether there may be one on some path.
     leaves: bool,
+    /// What it stores where there is one, by parameter.
+    outs: BTreeMap<usize, BTreeSet<i64>>,
 }
 
 impl Returned {
@@ -72,6 +76,9 @@ impl Returned {
         self.without.extend(other.without);
         self.hands_on |= other.hands_on;
         self.leaves |= other.leaves;
+        for (at, numbers) in other.outs {
+            self.outs.entry(at).or_default().extend(numbers);
+        }
         self
     }
 
@@ -109,6 +116,7 @@ impl Returned {
             silent: self.is_silent(ret),
             always: self.is_always(ret),
             leaves: self.leaves,
+            outs: self.outs.clone(),
             raised: raised.chain(handed_on).collect(),
             numbers: self.numbers().filter(|_| !ret.is_void() && is_number(ret)),
         }
@@ -175,5 +183,65 @@ fn of_function(
             returned.leaves |= pending.is_left_at(end);
         }
     }
+    returned.outs = outs(function, cfg, &pending, known);
     Some(returned)
+}
+
+/// The numbers that a function stores where its parameters point and an exception is pending, itself or
+/// by what it calls.
+///
+/// ```c
+/// if (value == -1 && PyErr_Occurred())
+///     *err = 1;
+/// ```
+fn outs(
+    function: &Function,
+    cfg: &Cfg,
+    pending: &Pending<'_>,
+    known: &BTreeMap<Box<str>, ErrorReturn>,
+) -> BTreeMap<usize, BTreeSet<i64>> {
+    let mut outs: BTreeMap<usize, BTreeSet<i64>> = BTreeMap::new();
+    for (id, block) in cfg.iter() {
+        let mut params: FxHashMap<TempId, usize> = FxHashMap::default();
+        for (index, instr) in block.instrs.iter().enumerate() {
+            let param = |operand: &Operand| match operand {
+                Operand::Temp(temp) => params.get(temp).copied(),
+                _ => None,
+            };
+            match &instr.kind {
+                InstrKind::Load { dst, place } => {
+                    let local = place.as_local();
+                    let at = function.params.iter().position(|it| Some(*it) == local);
+                    params.extend(at.map(|at| (*dst, at)));
+                }
+                InstrKind::Store {
+                    place: Place { base, path },
+                    value: Operand::Int(number),
+                } if path.is_empty() => {
+                    let Base::Deref(pointer) = base else {
+                        continue;
+                    };
+                    let at = Point { block: id, index };
+                    let is_raised = || pending.state(at).is_some_and(|it| it.clean.is_none());
+                    if let Some(param) = param(pointer).filter(|_| is_raised()) {
+                        outs.entry(param).or_default().insert(*number);
+                    }
+                }
+                InstrKind::Call {
+                    callee: Callee::Named(name),
+                    args,
+                    ..
+                } => {
+                    let called = known.get(name).into_iter().flat_map(|it| &it.outs);
+                    for (&at, numbers) in called {
+                        if let Some(param) = args.get(at).and_then(param) {
+                            outs.entry(param).or_default().extend(numbers);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    outs
 }

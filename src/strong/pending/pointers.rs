@@ -10,9 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::addresses::{Address, is_test, leaves};
-use crate::ast::{
-    Declaration, ExprId, ExprKind, Function, Name, Parents, StmtKind, Tree, UnaryOp,
-};
+use crate::ast::{Declaration, ExprId, ExprKind, Function, Name, Parents, StmtKind, Tree, UnaryOp};
 use crate::program::{Body, ItemId};
 use crate::roles::is_slot;
 use crate::rule::PackageCx;
@@ -160,7 +158,9 @@ impl<'a> Pointers<'a> {
         };
         let calls = |way| {
             let mut calls = self.calls_of(name);
-            calls.any(|call| matches!(call.callee, Callee::Pointer(place, _) if self.leads(way, place)))
+            calls.any(
+                |call| matches!(call.callee, Callee::Pointer(place, _) if self.leads(way, place)),
+            )
         };
         let mut ways = ways.iter();
         ways.any(|&way| match way {

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::ast::{Expr, ExprKind, Function, Tree, Type};
 use crate::capi::{self, OldErrors, Returns};
-use crate::cfg::{Comparison, Condition, Operand};
+use crate::cfg::{Comparison, Condition, Operand, TempId};
 use crate::rule::{ErrorNumbers, ErrorReturn, ItemId, PackageCx};
 use crate::strong::types::is_number;
 
@@ -62,6 +62,13 @@ impl Signs {
         if is_number { NEGATIVE } else { ZERO }.into()
     }
 
+    /// Those of a variable that gets one of these numbers where there is an exception.
+    pub(super) fn of_numbers(numbers: &BTreeSet<i64>) -> Self {
+        let ways = if numbers.contains(&0) { 0 } else { NONZERO };
+        let numbers = numbers.clone();
+        Self { ways, numbers }
+    }
+
     /// Those of a function of which nothing is known: if it gives an object, `NULL` says of one.
     pub(super) fn of_unknown() -> Self {
         ZERO_OBJECT.into()
@@ -75,6 +82,15 @@ impl Signs {
     pub(in crate::strong) fn extend(&mut self, other: &Self) {
         self.ways |= other.ways;
         self.numbers.extend(&other.numbers);
+    }
+
+    /// Makes them those of `a | b`; whether that is known: not where 0 says of an exception.
+    pub(super) fn joined(&mut self) -> bool {
+        let is_known = self.ways & !(NEGATIVE | NONZERO) == 0 && !self.numbers.contains(&0);
+        if is_known && !self.is_empty() {
+            self.ways |= NONZERO;
+        }
+        is_known
     }
 
     /// The numbers that say of an exception, if they are all that says so.
@@ -321,8 +337,8 @@ pub(in crate::strong) fn is_status(name: &str) -> bool {
 #[derive(Debug, Default)]
 pub(in crate::strong) struct Helpers {
     named: FxHashMap<Box<str>, Helper>,
-    /// What the results of calls by a pointer say, if that is known.
-    pub pointed: Option<Signs>,
+    /// What results of calls by a pointer say.
+    pub pointed: FxHashMap<TempId, Signs>,
 }
 
 impl Helpers {
@@ -346,6 +362,8 @@ pub(in crate::strong) struct Helper {
     pub always: bool,
     /// Whether it may come back with one at all.
     pub leaves: bool,
+    /// The numbers that it stores then, by the argument that says where.
+    pub outs: BTreeMap<usize, BTreeSet<i64>>,
 }
 
 /// Those that `tree` calls; `known` says how some of them come back.
@@ -381,6 +399,7 @@ pub(super) fn helper(
         silent: known.is_some_and(|known| known.silent),
         always: known.is_some_and(|known| known.always),
         leaves: known.is_none_or(|known| known.leaves),
+        outs: known.map(|known| known.outs.clone()).unwrap_or_default(),
     })
 }
 
