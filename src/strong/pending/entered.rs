@@ -140,10 +140,7 @@ impl<'a> Search<'_, 'a> {
             .calls_in(function)
             .map(|call| (call, pointers.meant(call).collect()))
             .collect();
-        if !calls
-            .iter()
-            .any(|(_, meant)| meant.iter().any(|name| is_wanted(name)))
-        {
+        if !calls.iter().any(|(_, meant)| meant.iter().any(is_wanted)) {
             return Vec::new();
         }
         let mut helpers = helpers(self.cx, &function.tree, self.returns);
