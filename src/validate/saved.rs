@@ -23,8 +23,18 @@ const SAVE: &str = "PyErr_GetRaisedException";
 const RESTORE: &str = "PyErr_SetRaisedException";
 const REPORT: &str = "PyErr_WriteUnraisable";
 
+/// What is wrong with the exceptions of before in a function.
+pub(super) fn wrong(
+    original: &Original<'_>,
+    item: &ProgramItem,
+    function: &Function,
+    applied: &Applied,
+) -> Option<String> {
+    lost(item, function, applied).or_else(|| unkept(original, item, function, applied))
+}
+
 /// What is wrong with the exceptions that the edits put away in a function.
-pub(super) fn lost(item: &ProgramItem, function: &Function, applied: &Applied) -> Option<String> {
+fn lost(item: &ProgramItem, function: &Function, applied: &Applied) -> Option<String> {
     let is_new = |instr: &Instr| match instr.source {
         Source::Expr(id) => is_inserted(item, applied, function.tree.expr(id).range.start),
         Source::Stmt(_) => false,
@@ -45,7 +55,7 @@ pub(super) fn lost(item: &ProgramItem, function: &Function, applied: &Applied) -
 /// What is wrong with a lookup of a function that Python, or a capsule, calls while an exception may be
 /// pending: it reports its own without putting that one away, and nothing ran before that could have
 /// dealt with it.
-pub(super) fn unkept(
+fn unkept(
     original: &Original<'_>,
     item: &ProgramItem,
     function: &Function,
