@@ -3,6 +3,7 @@
 
 mod arg_format;
 mod build_format;
+mod callbacks;
 mod effects;
 mod libc;
 mod lists;
@@ -16,6 +17,7 @@ mod writes;
 
 pub use arg_format::{Stored, builds_plainly, lends_to_read, overwrites, stored};
 pub use build_format::{Built, built};
+pub use callbacks::{CALLED_TO_CLEAN_UP, CallsBack, calls_back};
 pub use effects::{
     Counts, Effects, OnNull, Out, OutKind, Returns, Steal, StealWhen, converts, counts,
     dies_of_null, effects, ends_program, is_jumped_to, jumps, keeps_pointer, looks_at_count,

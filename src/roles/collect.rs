@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::layout::members;
-use super::{Convention, Role, Roles};
+use super::{Convention, Role, Roles, is_slot};
 use crate::ast::{
     Designator, ExprId, ExprKind, Function, Init, InitList, Name, Tree, Type, TypeKind, UnaryOp,
 };
@@ -90,12 +90,6 @@ fn in_function(mut tables: Tables<'_>) {
             tables.roles.add(unit, function, Role::Slot(field.clone()));
         }
     }
-}
-
-fn is_slot(field: &str) -> bool {
-    ["tp_", "nb_", "sq_", "mp_", "bf_", "am_"]
-        .iter()
-        .any(|prefix| field.starts_with(prefix))
 }
 
 struct Tables<'t> {

@@ -206,6 +206,20 @@ fn method_param(convention: Convention, index: usize) -> Option<Param> {
     }
 }
 
+/// Whether a field of this name is a slot of a type.
+#[must_use]
+pub fn is_slot(field: &str) -> bool {
+    ["tp_", "nb_", "sq_", "mp_", "bf_", "am_"]
+        .iter()
+        .any(|prefix| field.starts_with(prefix))
+}
+
+/// Whether a variable of this type is a table that Python reads.
+#[must_use]
+pub fn is_table(type_name: &str) -> bool {
+    layout::members(type_name).is_some()
+}
+
 /// The roles of all functions of a package.
 #[derive(Debug, Default)]
 pub struct Roles {

@@ -27,6 +27,8 @@ pub type Lookups = BTreeMap<ItemId, BTreeMap<ExprId, Outcome>>;
 pub struct Exceptions {
     /// Those that may be called while one is pending.
     pub entered: BTreeSet<Box<str>>,
+    /// Those of them that are called so by a pointer, or by code that nobody reads.
+    pub by_pointer: BTreeSet<Box<str>>,
     /// How those that others call come back where something fails.
     pub returns: BTreeMap<Box<str>, ErrorReturn>,
 }
@@ -42,6 +44,10 @@ pub struct ErrorReturn {
     pub silent: bool,
     /// Whether it always comes back with an exception.
     pub always: bool,
+    /// Whether it may come back with one, whatever tells of it.
+    pub leaves: bool,
+    /// The numbers that it stores where it raises, by the argument that says where: `*err = 1;`.
+    pub outs: BTreeMap<usize, BTreeSet<i64>>,
 }
 
 /// The numbers that a function returns with an exception, and no others.

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::locked::called_under_lock;
 use crate::ast::Function;
 use crate::ownership::summary::Summaries;
-use crate::program::{CallIndex, Program, ProgramItem, Types};
+use crate::program::{CallIndex, CallSite, Program, ProgramItem, Types};
 use crate::roles::{Role, Roles};
 use crate::source::{ByteSpan, FileId};
 
@@ -50,6 +50,22 @@ impl<'a> Original<'a> {
         let mut roles = self.roles().of(item, function);
         roles.any(|role| role.is_method() || *role == Role::Getter)
             && self.calls().calls_to(&function.name).is_empty()
+    }
+
+    /// Whether Python calls the function also while an exception is pending: in a slot, or as the
+    /// destructor of a capsule.
+    pub(super) fn meets_exception(&self, item: &ProgramItem, function: &Function) -> bool {
+        let mut roles = self.roles().of(item, function);
+        let is_destructor = |site: &CallSite| {
+            let tree = self.program.item(site.item).tree();
+            let given = tree.and_then(|tree| {
+                let (_, args) = tree.call(site.expr)?;
+                tree.callee_name(tree.without_casts(*args.get(2)?))
+            });
+            given == Some(&function.name)
+        };
+        let mut capsules = self.calls().calls_to("PyCapsule_New").iter();
+        roles.any(Role::may_meet_exception) || capsules.any(is_destructor)
     }
 
     /// The calls of its functions by their names.

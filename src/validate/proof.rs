@@ -119,7 +119,7 @@ fn of_function(
             undeclared::undeclared(original, result, item, function, applied)
                 .or_else(|| undeclared::declared_twice(item, function, applied))
                 .or_else(|| undeclared::unused(item, function, applied))
-                .or_else(|| saved::lost(item, function, applied)),
+                .or_else(|| saved::wrong(original, item, function, applied)),
             undone::failures(changed, result.files),
             still::failure(changed),
         ),

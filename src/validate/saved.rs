@@ -1,4 +1,5 @@
-//! Exceptions that new text puts away for a lookup come back right behind it.
+//! Exceptions that new text puts away for a lookup come back right behind it, and what is called with
+//! one puts it away.
 //!
 //! ```c
 //! exc = PyErr_GetRaisedException();
@@ -10,9 +11,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::original::Original;
 use super::proof::{graph, is_inserted};
 use crate::ast::{Function, LocalId};
-use crate::capi::{Form, REPLACEMENTS};
+use crate::capi::{self, Form, REPLACEMENTS};
 use crate::cfg::{Callee, Cfg, Instr, InstrKind, Operand, Source, TempId};
 use crate::edit::Applied;
 use crate::program::ProgramItem;
@@ -21,8 +23,18 @@ const SAVE: &str = "PyErr_GetRaisedException";
 const RESTORE: &str = "PyErr_SetRaisedException";
 const REPORT: &str = "PyErr_WriteUnraisable";
 
+/// What is wrong with the exceptions of before in a function.
+pub(super) fn wrong(
+    original: &Original<'_>,
+    item: &ProgramItem,
+    function: &Function,
+    applied: &Applied,
+) -> Option<String> {
+    lost(item, function, applied).or_else(|| unkept(original, item, function, applied))
+}
+
 /// What is wrong with the exceptions that the edits put away in a function.
-pub(super) fn lost(item: &ProgramItem, function: &Function, applied: &Applied) -> Option<String> {
+fn lost(item: &ProgramItem, function: &Function, applied: &Applied) -> Option<String> {
     let is_new = |instr: &Instr| match instr.source {
         Source::Expr(id) => is_inserted(item, applied, function.tree.expr(id).range.start),
         Source::Stmt(_) => false,
@@ -31,7 +43,7 @@ pub(super) fn lost(item: &ProgramItem, function: &Function, applied: &Applied) -
     if !calls.any(|(_, name)| matches!(name, SAVE | RESTORE)) {
         return None;
     }
-    let holds = holds(&graph(function), is_new);
+    let holds = holds(&graph(function), is_new, false);
     (!holds).then(|| {
         format!(
             "in `{}`, an exception that was put away does not come back behind the lookup",
@@ -40,10 +52,39 @@ pub(super) fn lost(item: &ProgramItem, function: &Function, applied: &Applied) -
     })
 }
 
-/// Whether on every path what was put away comes back.
-fn holds(graph: &Cfg, is_new: impl Fn(&Instr) -> bool) -> bool {
+/// What is wrong with a lookup of a function that Python, or a capsule, calls while an exception may be
+/// pending: it reports its own without putting that one away, and nothing ran before that could have
+/// dealt with it.
+fn unkept(
+    original: &Original<'_>,
+    item: &ProgramItem,
+    function: &Function,
+    applied: &Applied,
+) -> Option<String> {
+    let is_new = |instr: &Instr| match instr.source {
+        Source::Expr(id) => is_inserted(item, applied, function.tree.expr(id).range.start),
+        Source::Stmt(_) => false,
+    };
+    let mut calls = function.tree.calls();
+    let reports = calls.any(|(_, name)| name == REPORT) && original.meets_exception(item, function);
+    let is_wrong = reports && !holds(&graph(function), is_new, true);
+    is_wrong.then(|| {
+        format!(
+            "`{}` may be called with an exception, which a lookup does not keep",
+            function.name
+        )
+    })
+}
+
+/// Whether on every path what was put away comes back; if the function is `entered` with an exception,
+/// whether that one is put away.
+fn holds(graph: &Cfg, is_new: impl Fn(&Instr) -> bool, is_entered: bool) -> bool {
     let mut entered = BTreeSet::new();
-    let mut open = vec![(Cfg::ENTRY, Saved::default())];
+    let start = Saved {
+        is_met: is_entered,
+        ..Saved::default()
+    };
+    let mut open = vec![(Cfg::ENTRY, start)];
     while let Some((id, mut saved)) = open.pop() {
         let block = graph.block(id);
         let mut instrs = block.instrs.iter();
@@ -68,6 +109,8 @@ struct Saved {
     holder: Option<LocalId>,
     /// Whether the lookup was made.
     looked_up: bool,
+    /// Whether the exception that the function was called with is pending for sure.
+    is_met: bool,
     /// The temporaries of the block that hold what a variable does.
     loads: BTreeMap<TempId, LocalId>,
 }
@@ -110,10 +153,12 @@ impl Saved {
 
     fn call(&mut self, dst: TempId, name: &str, args: &[Operand], is_new: bool) -> bool {
         match (name, is_new) {
+            (REPORT, true) if !self.is_away() => !self.is_met,
             (SAVE, true) => {
                 let holds = !self.is_away();
                 *self = Self {
                     away: Some(dst),
+                    is_met: self.is_met,
                     ..Self::default()
                 };
                 holds
@@ -124,10 +169,17 @@ impl Saved {
                     _ => None,
                 };
                 let holds = self.looked_up && holder.is_some() && holder == self.holder;
-                *self = Self::default();
+                *self = Self {
+                    is_met: self.is_met,
+                    ..Self::default()
+                };
                 holds
             }
-            _ if !self.is_away() => true,
+            _ if !self.is_away() => {
+                let is_quiet = || capi::effects(name).is_some_and(|it| !it.runs_python);
+                self.is_met &= is_new || !name.starts_with("PyErr_") && is_quiet();
+                true
+            }
             _ if is_lookup(name) && is_new => !std::mem::replace(&mut self.looked_up, true),
             (REPORT, true) => self.looked_up,
             // The macros in the arguments of a lookup.

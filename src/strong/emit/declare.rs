@@ -107,15 +107,33 @@ impl Draft<'_, '_> {
 }
 
 /// The statements of the innermost block around `stmt` that is no body of a `switch`: what stands
-/// there in front of the first `case` is never reached. Nor is it one that others do not have.
+/// there in front of the first `case` is never reached. Nor is it one that others do not have, or that
+/// a macro begins:
+///
+/// ```c
+/// #define ENSURE_THREAD_STATE do { PyGILState_STATE state = PyGILState_Ensure();
+/// ```
 fn block_around<'a>(scene: &Scene<'a>, stmt: StmtId) -> &'a [StmtId] {
     let mut at = stmt;
-    while let Some(Parent::Stmt(parent)) = scene.parent_of_stmt(at) {
+    while let Some(parent) = scene.parent_of_stmt(at) {
+        let parent = match parent {
+            Parent::Stmt(parent) => parent,
+            // `({ … })`
+            Parent::Expr(expr) => match scene.stmt_of(expr) {
+                Some(outer) => {
+                    at = outer;
+                    continue;
+                }
+                None => break,
+            },
+        };
         let is_switch = matches!(scene.parent_of_stmt(parent), Some(Parent::Stmt(outer))
             if matches!(scene.tree.stmt(outer).kind, StmtKind::Switch { .. }));
         match scene.siblings(at) {
             Some((stmts, _))
-                if !is_switch && is_always_around(scene, Some(Parent::Stmt(parent)), stmt) =>
+                if !is_switch
+                    && begins_in_file(scene, stmts)
+                    && is_always_around(scene, Some(Parent::Stmt(parent)), stmt) =>
             {
                 return stmts;
             }
@@ -123,6 +141,13 @@ fn block_around<'a>(scene: &Scene<'a>, stmt: StmtId) -> &'a [StmtId] {
         }
     }
     &[]
+}
+
+/// Whether the text of the file has the place where a block of these statements declares variables.
+fn begins_in_file(scene: &Scene<'_>, stmts: &[StmtId]) -> bool {
+    let first = stmts.first().copied();
+    let first = last_declaration(scene, stmts).or(first);
+    first.is_some_and(|first| scene.stmt_span(first).is_some())
 }
 
 /// Where the brace ends that opens the block of the statements.

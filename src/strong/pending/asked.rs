@@ -11,7 +11,7 @@ use super::Pending;
 use super::entered::exceptions;
 use super::later::{Later, is_asking};
 use super::raising::{Signs, helpers};
-use crate::ast::{ExprId, ExprKind, Function, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree, UnaryOp};
 use crate::cfg::{Cfg, Instr, InstrKind, Operand, Point, Terminator, reaches};
 use crate::program::CallSite;
 use crate::rule::{Mention, PackageCx};
@@ -78,19 +78,7 @@ fn asking_at(cx: &PackageCx<'_>, function: &Function, site: &CallSite, depth: us
 /// ```
 fn asks_otherwise(cx: &PackageCx<'_>, caller: &Function, call: ExprId, later: &Later<'_>) -> bool {
     let tree = &caller.tree;
-    let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
-        return false;
-    };
-    let mut outs = args.iter().filter_map(|&arg| {
-        let ExprKind::Unary {
-            op: UnaryOp::AddressOf,
-            operand,
-        } = tree.expr(tree.without_casts(arg)).kind
-        else {
-            return None;
-        };
-        tree.as_local(operand)
-    });
+    let mut outs = outs(tree, call);
     let asks = |function: &Function| {
         let mut calls = function.tree.calls();
         !function.ret.is_void()
@@ -99,6 +87,24 @@ fn asks_otherwise(cx: &PackageCx<'_>, caller: &Function, call: ExprId, later: &L
     };
     outs.any(|out| later.tests(out, &Signs::of_output(is_number(&tree.local(out).ty))))
         || later.calls(|name| cx.definitions(name).any(|(_, function)| asks(function)))
+}
+
+/// The variables whose addresses a call gets.
+pub(super) fn outs(tree: &Tree, call: ExprId) -> impl Iterator<Item = LocalId> {
+    let args = match &tree.expr(call).kind {
+        ExprKind::Call { args, .. } => args.as_slice(),
+        _ => &[],
+    };
+    args.iter().filter_map(|&arg| {
+        let ExprKind::Unary {
+            op: UnaryOp::AddressOf,
+            operand,
+        } = tree.expr(tree.without_casts(arg)).kind
+        else {
+            return None;
+        };
+        tree.as_local(operand)
+    })
 }
 
 /// Whether all ways from `point` to a result come by a question for an exception. Those that do not

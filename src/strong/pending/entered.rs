@@ -9,14 +9,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Pending;
-use super::outcomes::error_returns;
-use super::raising::{Helpers, helpers};
-use crate::ast::{ExprId, ExprKind, Function, Name};
+use super::outcomes::{error_returns, may_leave};
+use super::pointers::{PointerCall, Pointers};
+use super::raising::{Helpers, helper, helpers};
+use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{OldErrors, REPLACEMENTS};
-use crate::cfg::Cfg;
+use crate::cfg::{Cfg, InstrKind, Point, TempId};
 use crate::program::CallSite;
 use crate::roles::Role;
-use crate::rule::{ErrorReturn, Exceptions, Mention, PackageCx};
+use crate::rule::{ErrorReturn, Exceptions, PackageCx};
 use crate::strong::scene::{Scene, graph};
 
 /// How many functions an exception is followed through.
@@ -25,107 +26,157 @@ const MAX_DEPTH: usize = 3;
 /// What is known of exceptions and the functions of the package.
 ///
 /// Of those with lookups that swallow errors, and those that call them, some may be called with an
-/// exception: a function of the package does, or it is a destructor or another slot that Python
-/// calls that way. All others are called without one.
+/// exception: a function of the package does, by name or by a pointer, or it is a destructor or another
+/// slot that Python calls that way, or nobody knows who calls it. All others are called without one.
 pub(in crate::strong) fn exceptions(cx: &PackageCx<'_>) -> Exceptions {
-    let names = callers(cx);
+    let pointers = Pointers::new(cx);
+    let watched = callers(cx, &pointers, swallowing().chain(unchecked()).collect());
+    let mut open: Vec<&str> = swallowing().collect();
+    open.extend(watched.iter().filter(|name| pointers.is_given(name)));
+    let names = callers(cx, &pointers, open);
     let mut called: Vec<&str> = swallowing().chain(unchecked()).collect();
-    called.extend(names.iter().map(|name| &**name));
+    called.extend(&names);
     let returns = error_returns(cx, &called);
-    let entered = entered(cx, &names, &returns);
-    Exceptions { entered, returns }
+    let mut search = Search {
+        cx,
+        names: &names,
+        watched: &watched,
+        pointers: &pointers,
+        returns: &returns,
+        leaving: BTreeMap::new(),
+        entered: BTreeSet::new(),
+        by_pointer: BTreeSet::new(),
+    };
+    search.run();
+    Exceptions {
+        entered: search.entered,
+        by_pointer: search.by_pointer,
+        returns,
+    }
 }
 
-fn entered(
-    cx: &PackageCx<'_>,
-    names: &BTreeSet<Box<str>>,
-    returns: &BTreeMap<Box<str>, ErrorReturn>,
-) -> BTreeSet<Box<str>> {
-    let functions: Vec<(&Function, Cfg)> = names
-        .iter()
-        .flat_map(|name| cx.definitions(name))
-        .map(|(_, function)| (function, graph(function)))
-        .collect();
-    let mut found: BTreeSet<Box<str>> = names
-        .iter()
-        .filter(|name| meets_exception(cx, name))
-        .cloned()
-        .collect();
-    found.extend(entered_by_pointer(cx, names, returns));
-    // Whether it was entered when it was looked at: it takes another look once it is.
-    let mut looked_at = vec![None; functions.len()];
-    loop {
-        let before = looked_at.clone();
-        for ((function, cfg), looked_at) in functions.iter().zip(&mut looked_at) {
-            let is_entered = found.contains(&*function.name);
-            if looked_at.replace(is_entered) != Some(is_entered) {
-                let helpers = helpers(cx, &function.tree, returns);
-                found.extend(called_with_exception(function, cfg, helpers, names, &found));
+/// The search for functions that may be called with an exception.
+struct Search<'s, 'a> {
+    cx: &'a PackageCx<'a>,
+    names: &'s BTreeSet<&'a str>,
+    /// Those that matter if a pointer leads to them.
+    watched: &'s BTreeSet<&'a str>,
+    pointers: &'s Pointers<'a>,
+    returns: &'s BTreeMap<Box<str>, ErrorReturn>,
+    /// Whether functions that pointers lead to may come back with an exception.
+    leaving: BTreeMap<&'a str, bool>,
+    entered: BTreeSet<Box<str>>,
+    by_pointer: BTreeSet<Box<str>>,
+}
+
+impl<'a> Search<'_, 'a> {
+    fn run(&mut self) {
+        let named = self
+            .names
+            .iter()
+            .filter(|name| meets_exception(self.cx, name));
+        self.entered = named.map(|&name| name.into()).collect();
+        for name in self.watched {
+            if self.is_called_unseen(name) {
+                self.add_by_pointer(name);
             }
         }
-        if looked_at == before {
-            return found;
-        }
-    }
-}
-
-/// Those of `names` whose address is taken, and that a call by a pointer may mean which is made where a
-/// test has shown an exception: one with as many arguments.
-///
-/// ```c
-/// static const struct ops OPS = {warn};
-/// …
-/// if (number == NULL)
-///     OPS.fail(dict, "b");
-/// ```
-fn entered_by_pointer(
-    cx: &PackageCx<'_>,
-    names: &BTreeSet<Box<str>>,
-    returns: &BTreeMap<Box<str>, ErrorReturn>,
-) -> BTreeSet<Box<str>> {
-    let is_given = |name: &&str| {
-        let is_address = matches!(cx.mention(name), Some(Mention::Address(_)));
-        is_address && !has_role(cx, name, |_| true)
-    };
-    let given: Vec<(&str, usize)> = names
-        .iter()
-        .map(|name| &**name)
-        .filter(is_given)
-        .flat_map(|name| {
-            cx.definitions(name)
-                .map(move |(_, it)| (name, it.params.len()))
-        })
-        .collect();
-    if given.is_empty() {
-        return BTreeSet::new();
-    }
-    let called = |function: &Function| {
-        let tree = &function.tree;
-        let calls: Vec<(ExprId, usize)> = tree
-            .expr_ids()
-            .filter_map(|expr| match &tree.expr(expr).kind {
-                ExprKind::Call { callee, args } if tree.callee_name(*callee).is_none() => {
-                    Some((expr, args.len()))
-                }
-                _ => None,
-            })
-            .filter(|&(_, count)| given.iter().any(|&(_, params)| params == count))
+        let names = self.names.iter();
+        let functions: Vec<(&Function, Cfg)> = names
+            .flat_map(|name| self.cx.definitions(name))
+            .map(|(_, function)| (function, graph(function)))
             .collect();
-        if calls.is_empty() {
-            return BTreeSet::new();
+        // Whether it was entered when it was looked at: it takes another look once it is.
+        let mut looked_at = vec![None; functions.len()];
+        loop {
+            let before = looked_at.clone();
+            for ((function, cfg), looked_at) in functions.iter().zip(&mut looked_at) {
+                let is_entered = self.entered.contains(&*function.name);
+                if looked_at.replace(is_entered) != Some(is_entered) {
+                    self.look_at(function, cfg);
+                }
+            }
+            if looked_at == before {
+                return;
+            }
         }
-        let cfg = graph(function);
-        let pending = Pending::new(&cfg, tree, helpers(cx, tree, returns), false);
-        let shown = calls.into_iter().filter(|&(call, _)| {
-            let point = cfg.call(call);
-            point.is_some_and(|point| pending.is_shown_at(point))
-        });
-        shown.map(|(_, count)| count).collect::<BTreeSet<usize>>()
-    };
-    let functions = cx.program.functions().map(|(_, function)| function);
-    let counts: BTreeSet<usize> = functions.flat_map(called).collect();
-    let meant = given.iter().filter(|(_, params)| counts.contains(params));
-    meant.map(|&(name, _)| name.into()).collect()
+    }
+
+    fn add_by_pointer(&mut self, name: &str) {
+        self.entered.insert(name.into());
+        self.by_pointer.insert(name.into());
+    }
+
+    /// Whether code that nobody reads may call the function with an exception, of its own or of an
+    /// earlier call.
+    fn is_called_unseen(&mut self, name: &str) -> bool {
+        self.cx.call_index().may_be_called_unseen(name)
+            || self.pointers.may_be_called_unseen(name)
+            || self.pointers.is_called_again(name) && may_leave(self.cx, name, self.returns)
+    }
+
+    /// Adds what the function calls with an exception.
+    fn look_at(&mut self, function: &Function, cfg: &Cfg) {
+        let helpers = helpers(self.cx, &function.tree, self.returns);
+        let named = called_with_exception(function, cfg, helpers, self.names, &self.entered);
+        self.entered.extend(named);
+        for name in self.pointed_with_exception(function, cfg) {
+            self.add_by_pointer(name);
+        }
+    }
+
+    /// What the function calls with an exception by a pointer: where one may be pending, or where an
+    /// earlier call by a pointer may have left one.
+    ///
+    /// ```c
+    /// for (i = 0; i < PyTuple_GET_SIZE(t); i++)
+    ///     r |= f(PyTuple_GET_ITEM(t, i), arg);
+    /// ```
+    fn pointed_with_exception(&mut self, function: &Function, cfg: &Cfg) -> Vec<&'a str> {
+        let pointers = self.pointers;
+        let is_wanted =
+            |name: &&str| self.watched.contains(name) && !self.by_pointer.contains(*name);
+        let calls: Vec<(&PointerCall<'_>, Vec<&'a str>)> = pointers
+            .calls_in(function)
+            .map(|call| (call, pointers.meant(call).collect()))
+            .collect();
+        if !calls.iter().any(|(_, meant)| meant.iter().any(is_wanted)) {
+            return Vec::new();
+        }
+        let mut helpers = helpers(self.cx, &function.tree, self.returns);
+        let mut left = Vec::new();
+        for (call, meant) in &calls {
+            let Some(result) = cfg.call(call.call).and_then(|point| result(cfg, point)) else {
+                continue;
+            };
+            for name in meant {
+                if self.leaves(name)
+                    && let Some(helper) = helper(self.cx, name, self.returns)
+                {
+                    left.push(result);
+                    let signs = helpers.pointed.entry(result).or_default();
+                    signs.extend(&helper.signs);
+                }
+            }
+        }
+        let entered = self.entered.contains(&*function.name);
+        let pending = Pending::new(cfg, &function.tree, helpers, entered);
+        let is_met = |call: &PointerCall<'_>| {
+            let point = cfg.call(call.call);
+            point.is_some_and(|point| pending.at(point) || pending.has_failed(point, &left))
+        };
+        let met = calls.into_iter().filter(|(call, _)| is_met(call));
+        let names = met.flat_map(|(_, meant)| meant);
+        let is_wanted = |name: &&str| self.watched.contains(name);
+        names.filter(is_wanted).collect()
+    }
+
+    /// Whether a function that a pointer leads to may come back with an exception.
+    fn leaves(&mut self, name: &'a str) -> bool {
+        let (cx, known) = (self.cx, self.returns);
+        let leaves = self.leaving.entry(name);
+        *leaves.or_insert_with(|| may_leave(cx, name, known))
+    }
 }
 
 /// Whether the exception with which the function is called, as a destructor or by one that has seen it
@@ -171,6 +222,10 @@ fn is_entered(scene: &Scene<'_>, function: &Function, depth: usize) -> bool {
         pending.is_shown_at(point) || !has_asked && pending.is_asked_at(point)
     };
     meets_exception(cx, &function.name)
+        || cx
+            .exceptions(exceptions)
+            .by_pointer
+            .contains(&*function.name)
         || depth > 0 && cx.calls_to(&function.name).iter().any(calls_so)
 }
 
@@ -188,21 +243,31 @@ fn unchecked() -> impl Iterator<Item = &'static str> {
         .map(|row| row.borrowed)
 }
 
-/// The functions with lookups that swallow errors, those that call them, and so on.
-fn callers(cx: &PackageCx<'_>) -> BTreeSet<Box<str>> {
+/// The functions that call one of these, by name or by a pointer, those that call them, and so on.
+fn callers<'a>(
+    cx: &'a PackageCx<'a>,
+    pointers: &Pointers<'a>,
+    mut open: Vec<&'a str>,
+) -> BTreeSet<&'a str> {
     let mut names = BTreeSet::new();
-    let mut open: Vec<&str> = swallowing().collect();
     while let Some(name) = open.pop() {
-        for site in cx.calls_to(name) {
-            let caller = cx.function(site.item).map(|function| &*function.name);
-            if let Some(caller) = caller
-                && names.insert(Box::from(caller))
-            {
-                open.push(caller);
+        let sites = cx.calls_to(name).iter();
+        let by_name = sites.filter_map(|site| cx.function(site.item));
+        for caller in by_name.chain(pointers.callers(name)) {
+            if names.insert(caller.name.as_str()) {
+                open.push(&caller.name);
             }
         }
     }
     names
+}
+
+/// The result of the call at `point`.
+fn result(cfg: &Cfg, point: Point) -> Option<TempId> {
+    match cfg.block(point.block).instrs.get(point.index)?.kind {
+        InstrKind::Call { dst, .. } => Some(dst),
+        _ => None,
+    }
 }
 
 /// Which of `names` the function calls with an exception, if those `found` are called with one.
@@ -210,7 +275,7 @@ fn called_with_exception(
     function: &Function,
     cfg: &Cfg,
     helpers: Helpers,
-    names: &BTreeSet<Box<str>>,
+    names: &BTreeSet<&str>,
     found: &BTreeSet<Box<str>>,
 ) -> Vec<Box<str>> {
     let tree = &function.tree;
@@ -220,7 +285,7 @@ fn called_with_exception(
         _ => None,
     });
     let mut calls = calls
-        .filter(|(_, name)| names.contains(*name) && !found.contains(*name))
+        .filter(|(_, name)| names.contains(name) && !found.contains(*name))
         .peekable();
     if calls.peek().is_none() {
         return Vec::new();
@@ -243,22 +308,7 @@ pub(in crate::strong) fn is_destructor(cx: &PackageCx<'_>, name: &str) -> bool {
 
 /// Whether Python calls the function while an exception may be pending.
 fn meets_exception(cx: &PackageCx<'_>, name: &str) -> bool {
-    has_role(cx, name, Role::may_meet_exception) || destroys_capsule(cx, name)
-}
-
-/// Whether the function is the destructor of a capsule: `PyCapsule_New(pointer, NULL, drop)`.
-fn destroys_capsule(cx: &PackageCx<'_>, name: &str) -> bool {
-    let is_it = |site: &CallSite| {
-        let Some(tree) = cx.tree(site.item) else {
-            return false;
-        };
-        let given = tree.call(site.expr).and_then(|(_, args)| args.get(2));
-        given.is_some_and(|&arg| {
-            let arg = tree.without_casts(arg);
-            matches!(&tree.expr(arg).kind, ExprKind::Name(Name::Global(it)) if **it == *name)
-        })
-    };
-    cx.calls_to("PyCapsule_New").iter().any(is_it)
+    has_role(cx, name, Role::may_meet_exception)
 }
 
 fn has_role(cx: &PackageCx<'_>, name: &str, is_it: fn(&Role) -> bool) -> bool {

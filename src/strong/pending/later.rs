@@ -13,8 +13,8 @@ use super::worlds::compared;
 use crate::ast::LocalId;
 use crate::capi::{self, Returns};
 use crate::cfg::{
-    Block, BlockId, Callee, Cfg, Comparison, Condition, Instr, InstrKind, Operand, Point, TempId,
-    Terminator,
+    Block, BlockId, Callee, Cfg, Comparison, Condition, Instr, InstrKind, Operand, Place, Point,
+    TempId, Terminator,
 };
 
 /// What is asked for behind a point.
@@ -68,6 +68,27 @@ impl<'a> Later<'a> {
                 }
             }
             match self.is_tested_by(block, local, signs) {
+                true => Found::Yes,
+                false => Found::NotYet,
+            }
+        })
+    }
+
+    /// Whether the code behind the point tests what a field, an element or a global variable holds, or
+    /// returns it.
+    pub(super) fn tests_memory(&self) -> bool {
+        self.walk(|block, instrs| {
+            let is_compared = instrs.iter().any(|instr| match &instr.kind {
+                InstrKind::Op { op, operands, .. } => compared(*op, operands)
+                    .is_some_and(|(tested, ..)| is_from_memory(block, tested)),
+                _ => false,
+            });
+            let is_told = match &block.terminator {
+                Terminator::Branch { condition, .. } => is_from_memory(block, &condition.lhs),
+                Terminator::Return(Some(value), _) => is_from_memory(block, value),
+                _ => false,
+            };
+            match is_compared || is_told {
                 true => Found::Yes,
                 false => Found::NotYet,
             }
@@ -185,7 +206,7 @@ enum Found {
     NoMore,
 }
 
-fn asks(instrs: &[Instr]) -> bool {
+pub(super) fn asks(instrs: &[Instr]) -> bool {
     calls(instrs).any(is_asking)
 }
 
@@ -233,6 +254,16 @@ fn is_error_test(comparison: Comparison, rhs: &Operand, signs: &Signs) -> bool {
 
 /// The variable that an operand of `block` was read from.
 fn local_of(block: &Block, operand: &Operand) -> Option<LocalId> {
+    read_from(block, operand)?.as_local()
+}
+
+/// Whether an operand of `block` was read from a number that is no variable of the function.
+fn is_from_memory(block: &Block, operand: &Operand) -> bool {
+    read_from(block, operand).is_some_and(|place| place.as_local().is_none())
+}
+
+/// What an operand of `block` was read from.
+fn read_from<'b>(block: &'b Block, operand: &Operand) -> Option<&'b Place> {
     let Operand::Temp(mut temp) = *operand else {
         return None;
     };
@@ -245,7 +276,7 @@ fn local_of(block: &Block, operand: &Operand) -> Option<LocalId> {
     for instr in block.instrs.iter().rev() {
         match &instr.kind {
             kind if !is_made(kind, temp) => {}
-            InstrKind::Load { place, .. } => return place.as_local(),
+            InstrKind::Load { place, .. } => return Some(place),
             InstrKind::Copy {
                 src: Operand::Temp(from),
                 ..

@@ -10,6 +10,7 @@
 //! if (n == -1 && PyErr_Occurred())          /* and only here that shows */
 //! ```
 
+mod addresses;
 pub(super) mod asked;
 mod coping;
 mod dropped;
@@ -18,6 +19,7 @@ pub(super) mod errno;
 mod later;
 pub(super) mod missed;
 mod outcomes;
+mod pointers;
 pub(super) mod raising;
 mod same_value;
 pub(super) mod unasked;
@@ -28,13 +30,13 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::ast::{LocalId, Tree};
+use crate::ast::{BinaryOp, LocalId, Tree};
 use crate::capi;
-use crate::cfg::{Callee, Cfg, Instr, InstrKind, Liveness, Operand, Point, TempId, Terminator};
+use crate::cfg::{Callee, Cfg, Instr, InstrKind, Liveness, Op, Operand, Point, TempId, Terminator};
 use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
 use crate::strong::follow::hold::Carrier;
 use dropped::dropped;
-use later::Later;
+use later::{Later, asks};
 use raising::{Helpers, Signs, checks_result, raises, restores, takes_exception};
 use same_value::{forwarded, held_at_end};
 use worlds::{Known, Value, World, Worlds, compared};
@@ -130,6 +132,37 @@ impl<'a> Pending<'a> {
         }
     }
 
+    /// Whether one may be pending at `point`, whether or not anything tells of it.
+    fn is_left_at(&self, point: Point) -> bool {
+        let Some(state) = self.state(point) else {
+            return true;
+        };
+        let is_left = |world: World| {
+            !world.lost.is_empty() || world.open.iter().any(|call| self.leaves(call))
+        };
+        state.shown.is_some() || state.clean.is_some_and(is_left)
+    }
+
+    /// Whether a call, which nothing has shown to be fine, may leave one.
+    fn leaves(&self, call: TempId) -> bool {
+        match self.callee(call) {
+            Some(Callee::Named(name)) => match self.flow.helpers.get(name) {
+                Some(helper) => helper.leaves,
+                None => raising::rejects_objects(name),
+            },
+            Some(Callee::Indirect(_)) | None => true,
+        }
+    }
+
+    /// Whether one of these calls, made before `point`, may have failed.
+    fn has_failed(&self, point: Point, calls: &[TempId]) -> bool {
+        let Some(mut state) = self.state(point) else {
+            return true;
+        };
+        let mut worlds = state.iter_mut();
+        worlds.any(|world| world.open.iter().any(|call| calls.contains(&call)))
+    }
+
     /// Whether a number was made of an object before `point`, and nothing has asked for its error,
     /// nor ever does.
     pub(in crate::strong) fn is_unasked(&self, point: Point) -> bool {
@@ -163,7 +196,27 @@ impl<'a> Pending<'a> {
             }
             Carrier::Temp(_) => false,
         });
-        is_tested || later.asks && world.open.iter().any(|call| self.rejects(call))
+        is_tested
+            || self.is_kept(world) && later.tests_memory()
+            || later.asks && world.open.iter().any(|call| self.rejects(call))
+    }
+
+    /// Whether a call may have failed whose result is where nothing follows it.
+    ///
+    /// ```c
+    /// self->x = PyLong_AsLong(o);
+    /// v = PyDict_GetItem(dict, key);
+    /// if (self->x < 0)
+    /// ```
+    fn is_kept(&self, world: &World) -> bool {
+        let mut kept = world.kept.iter();
+        kept.any(|call| world.open.contains(call) && self.leaves(call))
+    }
+
+    /// Whether the result of such a call before `point` is kept there.
+    fn is_kept_at(&self, point: Point) -> bool {
+        let clean = self.state(point).and_then(|worlds| worlds.clean);
+        clean.is_some_and(|world| self.is_kept(&world))
     }
 
     /// Whether a call raises not only where memory is missing or the code is wrong.
@@ -236,7 +289,13 @@ impl Analysis for Flow<'_> {
             state.choose(value, cases, edge);
         }
         let next = self.cfg.blocks[node].successors[edge];
+        let mut others = self.cfg.blocks[node].successors.iter();
+        let is_asked = others.any(|&it| it != next && asks(&self.cfg.block(it).instrs));
         for world in state.iter_mut() {
+            // `if (self->x == -1 && PyErr_Occurred())`: here there is none.
+            if is_asked {
+                world.kept.clear();
+            }
             world.keep(|carrier| match carrier {
                 Carrier::Temp(temp) => self.crossing.contains(temp),
                 Carrier::Local(local) => self.liveness.is_live_into(*local, next),
@@ -257,6 +316,9 @@ impl Flow<'_> {
                     survive(callee, args, world);
                 }
                 self.call(*dst, callee, state);
+                for world in state.iter_mut() {
+                    self.tell_outs(*dst, callee, args, world);
+                }
             }
             kind => {
                 for world in state.iter_mut() {
@@ -288,7 +350,10 @@ impl Flow<'_> {
                 let outcome = compared(*op, operands);
                 let outcome = outcome
                     .map(|(tested, comparison, number)| world.outcome(tested, comparison, number));
-                let (value, known) = outcome.unwrap_or_default();
+                let (value, known) = outcome.unwrap_or_else(|| match op {
+                    Op::Binary(BinaryOp::BitOr) => (world.either(operands), None),
+                    _ => Default::default(),
+                });
                 world.set(Carrier::Temp(*dst), value, known);
             }
             InstrKind::Store { place, value } => {
@@ -297,6 +362,9 @@ impl Flow<'_> {
                     let known = world.known_of(value);
                     let known = known.filter(|_| !self.unsure.contains(&local));
                     world.set(Carrier::Local(local), said, known);
+                } else {
+                    let value = world.of(value);
+                    world.keep_apart(&value);
                 }
             }
             InstrKind::Declare { local } => {
@@ -318,7 +386,7 @@ impl Flow<'_> {
                 state.raise(true);
             }
         }
-        let signs = self.signs(callee);
+        let signs = self.signs(dst, callee);
         let is_open = self.may_fail(callee, &signs);
         let is_lost = self.fails_silently(dst, callee, &signs);
         let is_asked = signs.asks();
@@ -338,14 +406,33 @@ impl Flow<'_> {
         }
     }
 
+    /// What a function of the package tells by what it stores: `conv(o, &err);`.
+    fn tell_outs(&self, dst: TempId, callee: &Callee, args: &[Operand], world: &mut World) {
+        let helper = callee.name().and_then(|name| self.helpers.get(name));
+        let outs = helper.into_iter().flat_map(|helper| &helper.outs);
+        for (&at, numbers) in outs {
+            let local = match args.get(at) {
+                Some(Operand::AddressOf(place)) => place.as_local(),
+                _ => None,
+            };
+            match local {
+                Some(local) => world.tell_by(local, dst, Signs::of_numbers(numbers)),
+                None => world.kept.insert(dst),
+            }
+        }
+    }
+
     /// What the result of a call says.
-    fn signs(&self, callee: &Callee) -> Signs {
+    fn signs(&self, dst: TempId, callee: &Callee) -> Signs {
         match callee {
             Callee::Named(name) => match self.helpers.get(name) {
                 Some(helper) => helper.signs.clone(),
                 None => raising::signs(name),
             },
-            Callee::Indirect(_) => Signs::of_unknown(),
+            Callee::Indirect(_) => {
+                let known = self.helpers.pointed.get(&dst);
+                known.cloned().unwrap_or_else(Signs::of_unknown)
+            }
         }
     }
 

@@ -10,13 +10,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashMap;
+
 use super::Pending;
 use super::raising::{helpers, may_raise};
 use super::worlds::{Known, World, Worlds};
 use crate::ast::{Function, Type};
-use crate::cfg::{Cfg, Operand, Point, Terminator};
+use crate::cfg::{Base, Callee, Cfg, InstrKind, Operand, Place, Point, TempId, Terminator};
 use crate::ownership::summary::callees_first;
 use crate::rule::{ErrorNumbers, ErrorReturn, PackageCx};
+use crate::strong::scene::graph;
 use crate::strong::types::is_number;
 
 /// Those of the functions that functions with calls of `names` call, and of their callees.
@@ -37,6 +40,19 @@ pub(in crate::strong) fn error_returns(
     known
 }
 
+/// Whether a function may come back with an exception, whatever tells of it.
+pub(super) fn may_leave(
+    cx: &PackageCx<'_>,
+    name: &str,
+    known: &BTreeMap<Box<str>, ErrorReturn>,
+) -> bool {
+    let mut own = cx.definitions(name).filter(|(_, it)| may_raise(it));
+    own.any(|(_, function)| {
+        let returned = of_function(cx, function, &graph(function), known);
+        returned.is_none_or(|returned| returned.leaves)
+    })
+}
+
 /// What a function returns.
 #[derive(Default)]
 struct Returned {
@@ -47,6 +63,10 @@ struct Returned {
     without: BTreeSet<Option<i64>>,
     /// Whether it returns what a function that it calls gave, which told of an exception by -1.
     hands_on: bool,
+    /// Whether there may be one on some path.
+    leaves: bool,
+    /// What it stores where there is one, by parameter.
+    outs: BTreeMap<usize, BTreeSet<i64>>,
 }
 
 impl Returned {
@@ -55,6 +75,10 @@ impl Returned {
         self.with_lost.extend(other.with_lost);
         self.without.extend(other.without);
         self.hands_on |= other.hands_on;
+        self.leaves |= other.leaves;
+        for (at, numbers) in other.outs {
+            self.outs.entry(at).or_default().extend(numbers);
+        }
         self
     }
 
@@ -91,6 +115,8 @@ impl Returned {
         ErrorReturn {
             silent: self.is_silent(ret),
             always: self.is_always(ret),
+            leaves: self.leaves,
+            outs: self.outs.clone(),
             raised: raised.chain(handed_on).collect(),
             numbers: self.numbers().filter(|_| !ret.is_void() && is_number(ret)),
         }
@@ -152,8 +178,70 @@ fn of_function(
     for (id, block) in cfg.iter() {
         if let Terminator::Return(value, _) = &block.terminator {
             let index = block.instrs.len();
-            returned.add(value.as_ref(), &pending.state(Point { block: id, index })?);
+            let end = Point { block: id, index };
+            returned.add(value.as_ref(), &pending.state(end)?);
+            returned.leaves |= pending.is_left_at(end);
         }
     }
+    returned.outs = outs(function, cfg, &pending, known);
     Some(returned)
+}
+
+/// The numbers that a function stores where its parameters point and an exception is pending, itself or
+/// by what it calls.
+///
+/// ```c
+/// if (value == -1 && PyErr_Occurred())
+///     *err = 1;
+/// ```
+fn outs(
+    function: &Function,
+    cfg: &Cfg,
+    pending: &Pending<'_>,
+    known: &BTreeMap<Box<str>, ErrorReturn>,
+) -> BTreeMap<usize, BTreeSet<i64>> {
+    let mut outs: BTreeMap<usize, BTreeSet<i64>> = BTreeMap::new();
+    for (id, block) in cfg.iter() {
+        let mut params: FxHashMap<TempId, usize> = FxHashMap::default();
+        for (index, instr) in block.instrs.iter().enumerate() {
+            let param = |operand: &Operand| match operand {
+                Operand::Temp(temp) => params.get(temp).copied(),
+                _ => None,
+            };
+            match &instr.kind {
+                InstrKind::Load { dst, place } => {
+                    let local = place.as_local();
+                    let at = function.params.iter().position(|it| Some(*it) == local);
+                    params.extend(at.map(|at| (*dst, at)));
+                }
+                InstrKind::Store {
+                    place: Place { base, path },
+                    value: Operand::Int(number),
+                } if path.is_empty() => {
+                    let Base::Deref(pointer) = base else {
+                        continue;
+                    };
+                    let at = Point { block: id, index };
+                    let is_raised = || pending.state(at).is_some_and(|it| it.clean.is_none());
+                    if let Some(param) = param(pointer).filter(|_| is_raised()) {
+                        outs.entry(param).or_default().insert(*number);
+                    }
+                }
+                InstrKind::Call {
+                    callee: Callee::Named(name),
+                    args,
+                    ..
+                } => {
+                    let called = known.get(name).into_iter().flat_map(|it| &it.outs);
+                    for (&at, numbers) in called {
+                        if let Some(param) = args.get(at).and_then(param) {
+                            outs.entry(param).or_default().extend(numbers);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    outs
 }

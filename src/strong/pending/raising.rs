@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::ast::{Expr, ExprKind, Function, Tree, Type};
 use crate::capi::{self, OldErrors, Returns};
-use crate::cfg::{Comparison, Condition, Operand};
+use crate::cfg::{Comparison, Condition, Operand, TempId};
 use crate::rule::{ErrorNumbers, ErrorReturn, ItemId, PackageCx};
 use crate::strong::types::is_number;
 
@@ -62,6 +62,13 @@ impl Signs {
         if is_number { NEGATIVE } else { ZERO }.into()
     }
 
+    /// Those of a variable that gets one of these numbers where there is an exception.
+    pub(super) fn of_numbers(numbers: &BTreeSet<i64>) -> Self {
+        let ways = if numbers.contains(&0) { 0 } else { NONZERO };
+        let numbers = numbers.clone();
+        Self { ways, numbers }
+    }
+
     /// Those of a function of which nothing is known: if it gives an object, `NULL` says of one.
     pub(super) fn of_unknown() -> Self {
         ZERO_OBJECT.into()
@@ -75,6 +82,15 @@ impl Signs {
     pub(in crate::strong) fn extend(&mut self, other: &Self) {
         self.ways |= other.ways;
         self.numbers.extend(&other.numbers);
+    }
+
+    /// Makes them those of `a | b`; whether that is known: not where 0 says of an exception.
+    pub(super) fn joined(&mut self) -> bool {
+        let is_known = self.ways & !(NEGATIVE | NONZERO) == 0 && !self.numbers.contains(&0);
+        if is_known && !self.is_empty() {
+            self.ways |= NONZERO;
+        }
+        is_known
     }
 
     /// The numbers that say of an exception, if they are all that says so.
@@ -317,8 +333,23 @@ pub(in crate::strong) fn is_status(name: &str) -> bool {
         .any(|part| name.contains(part))
 }
 
-/// Functions of the package that may raise.
-pub(in crate::strong) type Helpers = FxHashMap<Box<str>, Helper>;
+/// What a function calls of the package, as far as it may raise.
+#[derive(Debug, Default)]
+pub(in crate::strong) struct Helpers {
+    named: FxHashMap<Box<str>, Helper>,
+    /// What results of calls by a pointer say.
+    pub pointed: FxHashMap<TempId, Signs>,
+}
+
+impl Helpers {
+    pub(super) fn get(&self, name: &str) -> Option<&Helper> {
+        self.named.get(name)
+    }
+
+    pub(super) fn contains_key(&self, name: &str) -> bool {
+        self.named.contains_key(name)
+    }
+}
 
 /// A function of the package that may raise.
 #[derive(Debug)]
@@ -329,6 +360,10 @@ pub(in crate::strong) struct Helper {
     pub silent: bool,
     /// Whether it always comes back with one.
     pub always: bool,
+    /// Whether it may come back with one at all.
+    pub leaves: bool,
+    /// The numbers that it stores then, by the argument that says where.
+    pub outs: BTreeMap<usize, BTreeSet<i64>>,
 }
 
 /// Those that `tree` calls; `known` says how some of them come back.
@@ -338,29 +373,34 @@ pub(in crate::strong) fn helpers(
     known: &BTreeMap<Box<str>, ErrorReturn>,
 ) -> Helpers {
     let mut helpers = Helpers::default();
-    for expr in &tree.exprs {
-        let ExprKind::Call { callee, .. } = expr.kind else {
-            continue;
-        };
-        let Some(name) = tree.callee_name(callee) else {
-            continue;
-        };
-        let may_raise = |(_, function): &(ItemId, &Function)| may_raise(function);
+    for (_, name) in tree.calls() {
         if !helpers.contains_key(name)
-            && let Some((_, function)) = cx.definitions(name).find(may_raise)
+            && let Some(helper) = helper(cx, name, known)
         {
-            let known = known.get(name);
-            let numbers = known.and_then(|known| known.numbers.as_ref());
-            let signs = numbers.map(signs_of_numbers);
-            let helper = Helper {
-                signs: signs.unwrap_or_else(|| signs_of(&function.ret)),
-                silent: known.is_some_and(|known| known.silent),
-                always: known.is_some_and(|known| known.always),
-            };
-            helpers.insert(name.into(), helper);
+            helpers.named.insert(name.into(), helper);
         }
     }
     helpers
+}
+
+/// What the function `name` of the package says of exceptions; `None` if it raises none.
+pub(super) fn helper(
+    cx: &PackageCx<'_>,
+    name: &str,
+    known: &BTreeMap<Box<str>, ErrorReturn>,
+) -> Option<Helper> {
+    let may_raise = |(_, function): &(ItemId, &Function)| may_raise(function);
+    let (_, function) = cx.definitions(name).find(may_raise)?;
+    let known = known.get(name);
+    let numbers = known.and_then(|known| known.numbers.as_ref());
+    let signs = numbers.map(signs_of_numbers);
+    Some(Helper {
+        signs: signs.unwrap_or_else(|| signs_of(&function.ret)),
+        silent: known.is_some_and(|known| known.silent),
+        always: known.is_some_and(|known| known.always),
+        leaves: known.is_none_or(|known| known.leaves),
+        outs: known.map(|known| known.outs.clone()).unwrap_or_default(),
+    })
 }
 
 fn signs_of_numbers(known: &ErrorNumbers) -> Signs {

@@ -6,10 +6,14 @@
 //! return 0;                                     /* the caller asks */
 //! ```
 
+use super::Pending;
+use super::asked::outs;
+use super::entered::exceptions;
 use super::later::Later;
+use super::raising::{Signs, helpers};
 use crate::ast::{ExprId, Tree};
 use crate::roles::Role;
-use crate::strong::scene::Scene;
+use crate::strong::scene::{Scene, graph};
 
 /// Whether an exception may be pending where `call` is made, of which the function or one that
 /// calls it may ask.
@@ -41,7 +45,31 @@ pub(in crate::strong) fn drops_exception(scene: &Scene<'_>, call: ExprId) -> boo
 /// calls it asks.
 pub(in crate::strong) fn is_told_later(scene: &Scene<'_>, call: ExprId) -> bool {
     let is_unasked = |point| scene.pending().is_unasked(point) && caller_asks(scene);
-    scene.is_pending(call) || scene.cfg.call(call).is_none_or(is_unasked)
+    let is_kept = |point| scene.pending().is_kept_at(point) && caller_tests_memory(scene);
+    let is_told = |point| is_unasked(point) || is_kept(point);
+    scene.is_pending(call) || scene.cfg.call(call).is_none_or(is_told)
+}
+
+/// Whether a function that calls this one tests behind the call what is in a field, an element, or a
+/// variable that it lets the function set.
+fn caller_tests_memory(scene: &Scene<'_>) -> bool {
+    let cx = scene.cx;
+    let mut calls = cx.calls_to(&scene.function.name).iter();
+    calls.any(|site| {
+        let Some(caller) = cx.function(site.item) else {
+            return false;
+        };
+        let cfg = graph(caller);
+        let helpers = helpers(cx, &caller.tree, &cx.exceptions(exceptions).returns);
+        let pending = Pending::new(&cfg, &caller.tree, helpers, false);
+        let point = cfg.call(site.expr);
+        point.is_none_or(|point| {
+            let later = Later::new(&pending, point);
+            let told = Signs::of_numbers(&[-1].into());
+            let mut outs = outs(&caller.tree, site.expr);
+            later.tests_memory() || outs.any(|out| later.tests(out, &told))
+        })
+    })
 }
 
 /// Whether a function that calls this one asks for an exception.

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use fixedbitset::FixedBitSet;
 
 use super::raising::Signs;
-use crate::ast::UnaryOp;
+use crate::ast::{LocalId, UnaryOp};
 use crate::cfg::{BlockId, CaseLabel, Comparison, Condition, Op, Operand, TempId};
 use crate::strong::follow::hold::Carrier;
 
@@ -34,6 +34,8 @@ pub(in crate::strong) struct World {
     pub open: Calls,
     /// Calls that may have failed without that anything tells of it.
     pub lost: Calls,
+    /// Calls whose results are where nothing follows them: in a field, in an element.
+    pub kept: Calls,
     values: BTreeMap<Carrier, Rc<Value>>,
     known: BTreeMap<Carrier, Known>,
 }
@@ -183,6 +185,7 @@ fn join(into: &mut Option<World>, from: Option<&World>) -> bool {
 impl World {
     fn join(&mut self, from: &Self) -> bool {
         let mut grew = self.open.join(&from.open) | self.lost.join(&from.lost);
+        grew |= self.kept.join(&from.kept);
         for (&carrier, value) in &from.values {
             match self.values.entry(carrier) {
                 Entry::Vacant(entry) => {
@@ -288,6 +291,33 @@ impl World {
     fn settle(&mut self) {
         self.open.clear();
         self.lost.clear();
+        self.kept.clear();
+    }
+
+    /// The results of the calls that gave `value` go where nothing follows them.
+    pub(in crate::strong) fn keep_apart(&mut self, value: &Value) {
+        value.calls.iter().for_each(|&call| self.kept.insert(call));
+    }
+
+    /// What `a | b` says: whatever either does.
+    pub(in crate::strong) fn either(&self, operands: &[Operand]) -> Rc<Value> {
+        let mut value = Value::default();
+        for operand in operands {
+            value.extend(&self.of(operand));
+        }
+        match value.signs.joined() {
+            true => Rc::new(value),
+            false => Rc::default(),
+        }
+    }
+
+    /// What a variable says from now on that `call` may have set: one of these numbers, if it failed.
+    pub(in crate::strong) fn tell_by(&mut self, local: LocalId, call: TempId, signs: Signs) {
+        let carrier = Carrier::Local(local);
+        let mut value = Value::clone(&self.of_carrier(carrier));
+        let calls = [call].into();
+        value.extend(&Value { signs, calls });
+        self.set(carrier, Rc::new(value), None);
     }
 
     /// The calls that gave `value` have not failed.
@@ -386,11 +416,11 @@ impl Calls {
         }
     }
 
-    fn contains(&self, call: TempId) -> bool {
+    pub(in crate::strong) fn contains(&self, call: TempId) -> bool {
         self.0.contains(call.0 as usize)
     }
 
-    fn clear(&mut self) {
+    pub(in crate::strong) fn clear(&mut self) {
         self.0.clear();
     }
 

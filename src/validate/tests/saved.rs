@@ -89,3 +89,36 @@ static void f(PyObject *d, int n) {
         assert!(found.contains(&LOST.to_owned()), "{behind}: {found:?}");
     }
 }
+
+#[test]
+fn what_python_calls_with_an_exception_puts_it_away() {
+    let with = |begins: &str, behind: &str, lookup: &str| {
+        let text = format!(
+            "
+static void f(PyObject *o) {{
+    PyObject *v;
+    {begins}
+    v = PyDict_GetItem(cache, key);
+    use(v);
+}}
+{behind}
+"
+        );
+        let lookup = ("v = PyDict_GetItem(cache, key);", lookup);
+        let release = ("use(v);", "use(v); Py_XDECREF(v);");
+        wrong(&text, &[DECLARED, lookup, release])
+    };
+    let bare = "if (PyDict_GetItemRef(cache, key, &v) < 0) PyErr_WriteUnraisable(NULL);";
+    let kept = format!("exc = PyErr_GetRaisedException(); {bare} PyErr_SetRaisedException(exc);");
+    let unkept = ["`f` may be called with an exception, which a lookup does not keep"];
+    let slot = |name: &str| format!("static PyType_Slot slots[] = {{{{{name}, f}}, {{0, NULL}}}};");
+    let capsule =
+        "PyObject *g(void *p) { return PyCapsule_New(p, NULL, (PyCapsule_Destructor)f); }";
+    for behind in [&slot("Py_tp_dealloc"), &slot("Py_tp_finalize"), capsule] {
+        assert_eq!(with("", behind, bare), unkept, "{behind}");
+        assert_eq!(with("", behind, &kept), [""; 0], "{behind}");
+        assert_eq!(with("PyErr_Clear();", behind, bare), [""; 0], "{behind}");
+        assert_eq!(with("end(o);", behind, bare), [""; 0], "{behind}");
+    }
+    assert_eq!(with("", &slot("Py_tp_repr"), bare), [""; 0]);
+}

@@ -330,7 +330,9 @@ static void drop(PyObject *capsule)
 }}
 PyObject *make(PyObject *self, PyObject *dict)
 {{
-    return keep(PyCapsule_New(dict, NULL, {third}), drop);
+    if (callback == drop)
+        return NULL;
+    return PyCapsule_New(dict, NULL, {third});
 }}
 "
         ))
@@ -343,4 +345,161 @@ PyObject *make(PyObject *self, PyObject *dict)
     assert!(keeps("drop"));
     assert!(keeps("(PyCapsule_Destructor)drop"));
     assert!(!keeps("NULL"));
+}
+
+/// Whether the lookup of a function, of which the address is taken, keeps an exception of before.
+fn keeps(head: &str, function: &str, body: &str, behind: &str) -> bool {
+    let said = super::all(&format!(
+        "{head}
+static {function}
+{{
+    PyObject *v = PyDict_GetItemString(cache, \"b\");
+    {body}
+}}
+{behind}
+"
+    ));
+    assert!(said.contains("PyDict_GetItemStringRef"), "{said}");
+    said.contains("PyErr_GetRaisedException()")
+}
+
+#[test]
+fn a_comparator_that_fails_is_called_again() {
+    let keeps = |body: &str, before: &str, call: &str| {
+        let behind = format!(
+            "
+static PyObject *f(PyObject *self, PyObject *o)
+{{
+    PyObject *r = PyObject_CallNoArgs(o);
+    {before}
+    {call};
+    return r;
+}}"
+        );
+        keeps(
+            "static PyObject *cache;",
+            "int cmp(const void *a, const void *b)",
+            body,
+            &behind,
+        )
+    };
+    let fails = "return v ? (int)PyLong_AsLong(v) : 0;";
+    let holds = "return v != NULL && PyList_Check(v);";
+    let tested = "if (r == NULL) return NULL;";
+    let sort = "qsort(items, n, sizeof *items, cmp)";
+    assert!(keeps(fails, tested, sort));
+    assert!(keeps(
+        "return v ? PyObject_IsTrue(v) : 0;",
+        tested,
+        "items = bsearch(self, items, n, sizeof *items, cmp)"
+    ));
+    assert!(!keeps(holds, tested, sort));
+    assert!(!keeps(
+        "if (v && PyLong_AsLong(v) == -1 && PyErr_Occurred()) PyErr_Clear(); return 0;",
+        tested,
+        sort
+    ));
+    // Behind a call that has failed it begins with an exception.
+    assert!(keeps(holds, "", sort));
+    // Others may keep it, and call it whenever they like.
+    assert!(keeps(holds, tested, "library_set_compare(items, &cmp)"));
+    assert!(keeps(holds, tested, "self->ops->set(items, cmp)"));
+    assert!(!keeps(holds, tested, "Py_AtExit((void (*)(void))cmp)"));
+}
+
+#[test]
+fn a_visitor_is_called_again_after_it_has_failed() {
+    let keeps = |body: &str, call: &str| {
+        let behind = format!(
+            "
+static int each(PyObject *t, int (*f)(PyObject *, void *), void *arg)
+{{
+    Py_ssize_t i;
+    int r = 0;
+    for (i = 0; i < PyTuple_GET_SIZE(t); i++) {{
+        {call}
+    }}
+    return r;
+}}
+static PyObject *f(PyObject *self, PyObject *t)
+{{
+    int r = each(t, visit, NULL);
+    if (r < 0 || PyErr_Occurred())
+        return NULL;
+    return PyLong_FromLong(r);
+}}"
+        );
+        keeps(
+            "static PyObject *cache;",
+            "int visit(PyObject *k, void *arg)",
+            body,
+            &behind,
+        )
+    };
+    let call = "f(PyTuple_GET_ITEM(t, i), arg)";
+    let goes_on = format!("r |= {call};");
+    let stops = format!("if ({call} < 0) return -1;");
+    let fails = "return v && PyLong_AsLong(v) == 7;";
+    let tells = "return v ? PyObject_IsTrue(v) : 0;";
+    assert!(keeps(fails, &goes_on));
+    assert!(keeps(tells, &goes_on));
+    assert!(keeps(tells, &format!("{call};")));
+    assert!(!keeps(tells, &stops));
+    assert!(!keeps("return v != NULL && PyList_Check(v);", &goes_on));
+}
+
+#[test]
+fn a_pointer_in_a_field_is_called_behind_a_failed_call() {
+    let keeps = |set: &str, call: &str, test: &str| {
+        let head = "
+typedef struct node { PyObject *d; void (*drop)(struct node *); void (*other)(struct node *); } node;
+static void (*hook)(struct node *);
+static void (*hooks[2])(struct node *);
+static PyObject *cache;";
+        let behind = format!(
+            "
+static void drop_all(node *n)
+{{
+    {call};
+}}
+static PyObject *f(PyObject *self, PyObject *c)
+{{
+    node *n = calloc(1, sizeof *n);
+    PyObject *r;
+    {set}
+    r = PyObject_CallNoArgs(c);
+    {test}
+    drop_all(n);
+    return r;
+}}"
+        );
+        keeps(
+            head,
+            "void drop(node *n)",
+            "if (v == Py_None) use(v);",
+            &behind,
+        )
+    };
+    let tested = "if (r == NULL) return NULL;";
+    assert!(keeps("n->drop = drop;", "n->drop(n)", ""));
+    assert!(keeps("n->drop = drop;", "(*n->drop)(n)", ""));
+    assert!(!keeps("n->drop = drop;", "n->drop(n)", tested));
+    assert!(keeps("hook = drop;", "hook(n)", ""));
+    assert!(!keeps("hook = drop;", "hook(n)", tested));
+    assert!(keeps("hooks[1] = drop;", "hooks[1](n)", ""));
+    assert!(keeps("*n = (node){c, drop};", "n->drop(n)", ""));
+    assert!(!keeps("*n = (node){c, drop};", "n->drop(n)", tested));
+    // What is called is another field, so nobody knows who calls this one.
+    assert!(keeps("n->drop = drop;", "n->other(n)", tested));
+    // Unless it goes from the one to the other.
+    assert!(!keeps(
+        "n->drop = drop; n->other = n->drop;",
+        "n->other(n)",
+        tested
+    ));
+    assert!(keeps(
+        "n->drop = drop; n->other = n->drop;",
+        "n->other(n)",
+        ""
+    ));
 }

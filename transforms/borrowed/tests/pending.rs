@@ -251,25 +251,100 @@ static PyType_Slot slots[] = {{{{{slot}, close}}, {{0, NULL}}}};
 }
 
 #[test]
-fn a_table_alone_shows_no_exception() {
-    let is_kept = |behind: &str| {
+fn who_calls_by_a_table_is_known_of_those_of_python() {
+    let is_kept = |table: &str| {
         let text = format!(
-            "static int get_type(PyObject *dict, PyObject *key)
+            "static PyObject *get_type(PyObject *dict, PyObject *key)
 {{
     PyObject *value = PyDict_GetItem(dict, key);
     if (value != NULL)
         use(value);
-    return value != NULL;
+    return PyBool_FromLong(value != NULL);
 }}
-static const struct callbacks callbacks = {{get_type}};
-{behind}
+static {table};
 "
         );
         keeps_exception(&testing::run_triaged(&BORROWED_DICT_ITEM, &text))
     };
-    assert!(!is_kept(""));
-    let fails = "static void f(PyObject *d, PyObject *k) { if (PyErr_Occurred()) get_type(d, k); }";
-    assert!(is_kept(fails));
+    assert!(is_kept("const struct callbacks callbacks = {get_type}"));
+    assert!(!is_kept(
+        "PyMethodDef methods[] = {{\"get\", (PyCFunction)get_type, METH_O}, {NULL}}"
+    ));
+    assert!(!is_kept("PyMappingMethods mapping = {NULL, get_type}"));
+}
+
+#[test]
+fn errors_that_are_told_by_what_is_stored_are_pending() {
+    for store in ["self->n", "numbers[0]", "*out", "total"] {
+        assert!(
+            between(
+                &format!("{store} = PyLong_AsLong(key);"),
+                &format!("if ({store} < 0) return -1;")
+            ),
+            "{store}"
+        );
+        assert!(
+            !between(
+                &format!(
+                    "{store} = PyLong_AsLong(key); \
+                     if ({store} == -1 && PyErr_Occurred()) return -1;"
+                ),
+                ""
+            ),
+            "{store}"
+        );
+    }
+    assert!(between("n |= PyObject_IsTrue(key);", "if (n) return -1;"));
+    assert!(!between("n |= PyObject_IsTrue(key); if (n) return -1;", ""));
+    assert!(between(
+        "n |= PyObject_SetAttr(key, key, key) < 0; n |= PyObject_IsTrue(key) < 0;",
+        "if (n) return -1;"
+    ));
+    assert!(!between(
+        "n |= PyObject_SetAttr(key, key, key) < 0; n |= PyObject_IsTrue(key) < 0; \
+         if (n) return -1;",
+        ""
+    ));
+}
+
+#[test]
+fn errors_that_a_helper_stores_are_pending() {
+    let is_kept = |store: &str, head: &str, behind: &str| {
+        let text = format!(
+            "static long convert(PyObject *o, int *failed)
+{{
+    long n = PyLong_AsLong(o);
+    if (n == -1 && PyErr_Occurred())
+        {store};
+    return n;
+}}
+static long convert_all(PyObject *o, int *failed)
+{{
+    return convert(o, failed) + 1;
+}}
+int f(PyObject *dict, PyObject *key)
+{{
+    int failed = 0;
+    long n = {head};
+    PyObject *value = PyDict_GetItem(dict, key);
+    if (value != NULL)
+        use(value);
+    {behind}
+    use_number(n);
+    return 0;
+}}
+"
+        );
+        keeps_exception(&testing::run(&[&BORROWED_DICT_ITEM], &text))
+    };
+    let head = "convert(key, &failed)";
+    let asks = "if (failed) return -1;";
+    assert!(is_kept("*failed = 1", head, asks));
+    assert!(is_kept("*failed = -1", head, "if (failed < 0) return -1;"));
+    assert!(is_kept("*failed = 1", "convert_all(key, &failed)", asks));
+    let before = format!("{head}; {asks}");
+    assert!(!is_kept("*failed = 1", &before, ""));
+    assert!(!is_kept("PyErr_Clear()", head, asks));
 }
 
 #[test]

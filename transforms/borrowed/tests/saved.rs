@@ -44,6 +44,52 @@ fn an_assignment() {
         ");
 }
 
+/// A lookup in a block that macros begin and end, so.
+fn in_a_made_block(begin: &str, end: &str) -> String {
+    super::all(&format!(
+        "
+#define ENSURE {begin} PyGILState_STATE state = PyGILState_Ensure();
+#define RELEASE PyGILState_Release(state); {end}
+static void called(void *data)
+{{
+    PyObject *value;
+    ENSURE;
+    value = PyDict_GetItem((PyObject *)data, Py_None);
+    if (value != NULL)
+        use(value);
+    RELEASE;
+}}
+void f(void *library) {{ library_register(library, called); }}
+"
+    ))
+}
+
+#[test]
+fn a_block_that_a_macro_begins() {
+    let said = in_a_made_block("do {", "} while (0)");
+    assert_eq!(said, in_a_made_block("(void)({", "})"));
+    insta::assert_snapshot!(said, @"
+        @@
+         {
+             PyObject *value;
+        +    PyObject *exc;
+             ENSURE;
+        -    value = PyDict_GetItem((PyObject *)data, Py_None);
+        -    if (value != NULL)
+        +    exc = PyErr_GetRaisedException();
+        +    if (PyDict_GetItemRef((PyObject *)data, Py_None, &value) < 0) {
+        +        PyErr_WriteUnraisable(NULL);
+        +    }
+        +    PyErr_SetRaisedException(exc);
+        +    if (value != NULL) {
+                 use(value);
+        +        Py_DECREF(value);
+        +    }
+             RELEASE;
+         }
+        ");
+}
+
 #[test]
 fn the_body_of_an_if() {
     insta::assert_snapshot!(behind_a_lost_one("PyObject *value = NULL;", "

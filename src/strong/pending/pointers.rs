@@ -1,0 +1,345 @@
+//! Functions of the package that are called by a pointer: where their addresses go, and the calls that
+//! may mean them.
+//!
+//! ```c
+//! node->drop = drop;                  node->drop(node);
+//! each(tuple, visit, dict);           r |= f(PyTuple_GET_ITEM(t, i), arg);
+//! qsort(v, n, sizeof *v, compare);    /* nobody reads what calls that, nor what it gets then */
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::addresses::{Address, is_test, leaves};
+use crate::ast::{Declaration, ExprId, ExprKind, Function, Name, Parents, StmtKind, Tree, UnaryOp};
+use crate::program::{Body, ItemId};
+use crate::roles::is_slot;
+use crate::rule::PackageCx;
+
+/// What may call a function of which an address is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Way<'a> {
+    /// A pointer in the field or variable of this name.
+    Place(&'a str),
+    /// Any pointer.
+    Pointer,
+    /// A function that is not of the package, within the call that gets it: until it fails, or again
+    /// and again.
+    Library { again: bool },
+    /// Code that nobody reads, at any time.
+    Anything,
+}
+
+/// A call by a pointer.
+#[derive(Debug)]
+pub(super) struct PointerCall<'a> {
+    pub function: &'a Function,
+    pub call: ExprId,
+    callee: Callee<'a>,
+}
+
+/// What a call by a pointer goes by.
+#[derive(Debug)]
+enum Callee<'a> {
+    /// The field or variable that has the pointer, and how many arguments it gets.
+    Pointer(Option<&'a str>, usize),
+    /// The address itself, which the called function gets: `qsort(v, n, sizeof *v, compare)`.
+    Argument(&'a str),
+}
+
+/// The functions of a package whose addresses are taken, and the calls by pointers.
+#[derive(Debug)]
+pub(super) struct Pointers<'a> {
+    pub(super) cx: &'a PackageCx<'a>,
+    given: BTreeMap<&'a str, BTreeSet<Way<'a>>>,
+    calls: Vec<PointerCall<'a>>,
+    /// Fields and variables whose pointers go elsewhere from there: `f = node->drop;`.
+    passed_on: BTreeSet<&'a str>,
+}
+
+impl<'a> Pointers<'a> {
+    pub(super) fn new(cx: &'a PackageCx<'a>) -> Self {
+        let mut found = Self {
+            cx,
+            given: BTreeMap::new(),
+            calls: Vec::new(),
+            passed_on: BTreeSet::new(),
+        };
+        let items = (0u32..).map(ItemId).take(cx.program.items.len());
+        for item in items {
+            match &cx.item(item).body {
+                Some(Body::Function(function)) => found.add_function(function),
+                Some(Body::Declaration(declaration)) => found.add_declaration(declaration),
+                None => {}
+            }
+        }
+        found
+    }
+
+    /// Adds the functions that the initialisers of variables of file scope name.
+    fn add_declaration(&mut self, declaration: &'a Declaration) {
+        let tree = &declaration.tree;
+        for it in &declaration.declarators {
+            let Some(init) = &it.init else {
+                continue;
+            };
+            for (value, place) in leaves(self.cx.types(), init, &it.ty, Some(&it.name)) {
+                let way = place.map_or(Way::Pointer, Way::Place);
+                for (_, inner) in tree.exprs_in(tree.expr(value).range) {
+                    if let ExprKind::Name(Name::Global(name)) = &inner.kind
+                        && self.is_function(name)
+                    {
+                        self.add(name, way);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the address of the function is taken, other than for Python.
+    pub(super) fn is_given(&self, name: &str) -> bool {
+        self.given.contains_key(name)
+    }
+
+    /// The functions with a call by a pointer that may mean the function `name`.
+    pub(super) fn callers(&self, name: &str) -> impl Iterator<Item = &'a Function> {
+        self.calls_of(name).map(|call| call.function)
+    }
+
+    /// The calls by a pointer that may mean it.
+    fn calls_of(&self, name: &str) -> impl Iterator<Item = &PointerCall<'a>> {
+        self.calls.iter().filter(move |call| self.means(call, name))
+    }
+
+    /// The calls by a pointer of the function that has this body.
+    pub(super) fn calls_in(&self, function: &Function) -> impl Iterator<Item = &PointerCall<'a>> {
+        let calls = self.calls.iter();
+        calls.filter(move |call| std::ptr::eq(call.function, function))
+    }
+
+    /// The functions that the call may mean.
+    pub(super) fn meant(&self, call: &PointerCall<'a>) -> impl Iterator<Item = &'a str> {
+        let names = self.given.keys().copied();
+        names.filter(move |name| self.means(call, name))
+    }
+
+    fn means(&self, call: &PointerCall<'_>, name: &str) -> bool {
+        let (place, args) = match call.callee {
+            Callee::Argument(given) => return given == name,
+            Callee::Pointer(place, args) => (place, args),
+        };
+        let ways = self.given.get(name);
+        let fits = |(_, function): (ItemId, &Function)| {
+            let own = function.params.len();
+            own == args || function.variadic && own <= args
+        };
+        ways.is_some_and(|ways| ways.iter().any(|&way| self.leads(way, place)))
+            && self.cx.definitions(name).any(fits)
+    }
+
+    /// Whether a call by the pointer in `place` may mean a function whose address goes this way.
+    fn leads(&self, way: Way<'_>, place: Option<&str>) -> bool {
+        match way {
+            Way::Place(own) if !self.passed_on.contains(own) => place == Some(own),
+            Way::Place(_) | Way::Pointer => true,
+            Way::Library { .. } | Way::Anything => false,
+        }
+    }
+
+    /// Whether code that nobody reads may call the function at any time: it gets its address, or none
+    /// of the package's calls is one by the pointer that has it.
+    ///
+    /// ```c
+    /// static struct callbacks CALLBACKS = {on_read, on_close};
+    /// library_register(&CALLBACKS);
+    /// ```
+    pub(super) fn may_be_called_unseen(&self, name: &str) -> bool {
+        let Some(ways) = self.given.get(name) else {
+            return false;
+        };
+        let calls = |way| {
+            let mut calls = self.calls_of(name);
+            calls.any(
+                |call| matches!(call.callee, Callee::Pointer(place, _) if self.leads(way, place)),
+            )
+        };
+        let mut ways = ways.iter();
+        ways.any(|&way| match way {
+            Way::Anything => true,
+            Way::Place(_) | Way::Pointer => !calls(way),
+            Way::Library { .. } => false,
+        })
+    }
+
+    /// Whether a function that is not of the package calls it again after it has failed.
+    pub(super) fn is_called_again(&self, name: &str) -> bool {
+        let ways = self.given.get(name);
+        ways.is_some_and(|ways| ways.contains(&Way::Library { again: true }))
+    }
+
+    /// Adds a call of a function that is not of the package, which calls the function `name`.
+    pub(super) fn add_library_call(
+        &mut self,
+        name: &'a str,
+        (function, call): (&'a Function, ExprId),
+        again: bool,
+    ) {
+        self.add(name, Way::Library { again });
+        let callee = Callee::Argument(name);
+        self.calls.push(PointerCall {
+            function,
+            call,
+            callee,
+        });
+    }
+
+    pub(super) fn add(&mut self, name: &'a str, way: Way<'a>) {
+        self.given.entry(name).or_default().insert(way);
+    }
+
+    fn add_function(&mut self, function: &'a Function) {
+        let tree = &function.tree;
+        let uses = Uses::new(tree);
+        let mut parents = None;
+        for expr in tree.expr_ids() {
+            match &tree.expr(expr).kind {
+                ExprKind::Call { callee, args } => {
+                    if let Some(place) = called_by_pointer(self.cx, tree, *callee) {
+                        let callee = Callee::Pointer(place, args.len());
+                        self.calls.push(PointerCall {
+                            function,
+                            call: expr,
+                            callee,
+                        });
+                    }
+                }
+                ExprKind::Name(Name::Global(name)) if !uses.called.contains(&expr) => {
+                    if self.is_function(name) {
+                        let parents = parents.get_or_insert_with(|| Parents::new(function));
+                        Address::new(self, function, parents).follow(name, expr);
+                    } else if !uses.looked_at.contains(&expr) {
+                        self.passed_on.insert(name);
+                    }
+                }
+                ExprKind::Member { field, .. }
+                    if !uses.looked_at.contains(&expr) && !uses.called.contains(&expr) =>
+                {
+                    self.passed_on.insert(field);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn is_function(&self, name: &str) -> bool {
+        self.cx.definitions(name).next().is_some()
+    }
+
+    /// Whether Python calls the function, by a slot or a table.
+    pub(super) fn has_role(&self, name: &str) -> bool {
+        let Some(roles) = self.cx.roles() else {
+            return false;
+        };
+        let mut own = self.cx.definitions(name);
+        own.any(|(id, it)| roles.of(self.cx.item(id), it).next().is_some())
+    }
+}
+
+/// What an expression calls by: nothing for one by name, else the place that has the pointer. Calls of
+/// slots are those of Python.
+fn called_by_pointer<'a>(
+    cx: &PackageCx<'_>,
+    tree: &'a Tree,
+    callee: ExprId,
+) -> Option<Option<&'a str>> {
+    let place = place(tree, callee);
+    match tree.callee_name(callee) {
+        Some(name) => {
+            let is_variable = cx.types().is_variable(name) && cx.definitions(name).next().is_none();
+            is_variable.then_some(place)
+        }
+        None => (!place.is_some_and(is_slot)).then_some(place),
+    }
+}
+
+/// The field or variable of file scope that an expression reads or sets, or an element of it.
+pub(super) fn place(tree: &Tree, expr: ExprId) -> Option<&str> {
+    match &tree.expr(expr).kind {
+        ExprKind::Member { field, .. } => Some(field),
+        ExprKind::Name(Name::Global(name)) => Some(name),
+        ExprKind::Cast { operand, .. }
+        | ExprKind::Unary {
+            op: UnaryOp::Deref,
+            operand,
+        } => place(tree, *operand),
+        ExprKind::Index { base, .. } => place(tree, *base),
+        _ => None,
+    }
+}
+
+/// Where expressions stand in a function.
+struct Uses {
+    /// What is called.
+    called: BTreeSet<ExprId>,
+    /// What is set, or compared.
+    looked_at: BTreeSet<ExprId>,
+}
+
+impl Uses {
+    fn new(tree: &Tree) -> Self {
+        let mut uses = Self {
+            called: BTreeSet::new(),
+            looked_at: BTreeSet::new(),
+        };
+        for expr in &tree.exprs {
+            match expr.kind {
+                ExprKind::Call { callee, .. } => uses.called.extend(within(tree, callee)),
+                ExprKind::Assign { op: None, lhs, .. } => {
+                    uses.looked_at.extend(within(tree, lhs));
+                }
+                ExprKind::Binary { op, lhs, rhs } if is_test(op) => {
+                    uses.looked_at.extend([lhs, rhs]);
+                }
+                ExprKind::Unary {
+                    op: UnaryOp::Not,
+                    operand,
+                } => {
+                    uses.looked_at.insert(operand);
+                }
+                ExprKind::Conditional { cond, .. } => {
+                    uses.looked_at.insert(cond);
+                }
+                // `node->ops.drop` and `node->ops->drop` read `drop`.
+                ExprKind::Member { base, .. } => uses.looked_at.extend(within(tree, base)),
+                _ => {}
+            }
+        }
+        for stmt in &tree.stmts {
+            match stmt.kind {
+                StmtKind::If { cond, .. }
+                | StmtKind::While { cond, .. }
+                | StmtKind::DoWhile { cond, .. }
+                | StmtKind::For {
+                    cond: Some(cond), ..
+                } => {
+                    uses.looked_at.insert(cond);
+                }
+                _ => {}
+            }
+        }
+        uses
+    }
+}
+
+/// An expression that stands for a pointer, and the one that it is an element or a cast of.
+fn within(tree: &Tree, expr: ExprId) -> Vec<ExprId> {
+    let next = |&expr: &ExprId| match tree.expr(expr).kind {
+        ExprKind::Cast { operand, .. }
+        | ExprKind::Unary {
+            op: UnaryOp::Deref,
+            operand,
+        } => Some(operand),
+        ExprKind::Index { base, .. } => Some(base),
+        _ => None,
+    };
+    std::iter::successors(Some(expr), next).collect()
+}
