@@ -6,7 +6,7 @@ use super::Why;
 use super::body::Body;
 use super::guards::Path;
 use super::value::Kinds;
-use crate::ast::{ExprId, ExprKind, LocalId, Parent, Parents, Tree};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Parent, Parents, StmtKind, Tree, UnaryOp};
 use crate::capi::{self, Counts, Returns};
 use crate::cfg::{
     self, Base, Cfg, Dominators, InstrKind, Operand, Point, Source, TempId, Terminator, reaches,
@@ -84,16 +84,21 @@ impl Body<'_, '_, '_> {
     }
 }
 
-/// Whether nothing but that there is any matters of a size: `PyList_GET_SIZE(list) == 0`.
+/// Whether nothing but that there is any matters of a size: `PyList_GET_SIZE(list) == 0`,
+/// `if (PyDict_Size(d))`.
 fn is_asked_for_any(tree: &Tree, parents: &Parents, size: ExprId) -> bool {
-    let Some(Parent::Expr(outer)) = parents.of_expr(size) else {
-        return false;
+    let outer = match parents.of_expr(size) {
+        Some(Parent::Expr(outer)) => outer,
+        Some(Parent::Stmt(stmt)) => return matches!(tree.stmt(stmt).kind, StmtKind::If { .. }),
+        None => return false,
     };
     match tree.expr(outer).kind {
         ExprKind::Binary { op, lhs, rhs } => {
             let other = if lhs == size { rhs } else { lhs };
-            op.is_comparison() && tree.is_null(other)
+            let joins = matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr);
+            joins || op.is_comparison() && tree.is_null(other)
         }
+        ExprKind::Unary { op, .. } => op == UnaryOp::Not,
         _ => false,
     }
 }

@@ -844,6 +844,13 @@ static PyObject *f(PyObject *self, PyObject *arg)
     return PyLong_FromLong(sum);
 }
 
+/*** a copy if there is anything to copy */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    if (PyDict_Check(arg) && PyDict_Size(arg)) { return PyDict_Copy(arg); }
+    Py_RETURN_NONE;
+}
+
 /*** a reference that is released where nothing uses it any more */
 static PyObject *f(PyObject *self, PyObject *arg)
 {
