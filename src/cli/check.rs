@@ -243,6 +243,9 @@ fn readiness(module: &ModuleStatus) -> String {
     if !module.open.is_complete {
         return format!("Module `{name}`: not all rules about races ran");
     }
+    if let (Declared::Already, Some(left)) = (&module.declared, module.open.sentence()) {
+        return format!("Module `{name}` says that it runs without the GIL; to confirm: {left}");
+    }
     if module.open.has_left() {
         return format!(
             "Module `{name}` has no finding that is open, but methods reach writes or calls for which \

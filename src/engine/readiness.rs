@@ -133,7 +133,8 @@ impl Open {
     }
 
     /// What a person has to settle; `None` if nothing is open.
-    fn sentence(&self) -> Option<String> {
+    #[must_use]
+    pub fn sentence(&self) -> Option<String> {
         let mut parts = Vec::new();
         if !self.kinds.is_empty() {
             let mut open = format!("left to settle: {}", self.in_words());

@@ -7,7 +7,7 @@ use super::body::Body;
 use super::guards::Path;
 use super::value::Kinds;
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Parent, Parents, StmtKind, Tree, UnaryOp};
-use crate::capi::{self, Counts, Returns};
+use crate::capi::{self, Counts, OutKind, Returns};
 use crate::cfg::{
     self, Base, Cfg, Dominators, InstrKind, Operand, Point, Source, TempId, Terminator, reaches,
 };
@@ -117,19 +117,26 @@ fn is_only_owner(tree: &Tree, local: LocalId) -> bool {
         effects.is_some_and(|it| it.returns == Returns::New)
     };
     let is_it = |expr: ExprId| tree.as_local(tree.without_casts(expr)) == Some(local);
+    let is_address = |arg: ExprId| tree.as_address(tree.without_casts(arg)) == Some(local);
+    let has_out = tree.exprs.iter().any(|expr| match &expr.kind {
+        ExprKind::Call { args, .. } => args.iter().any(|&arg| is_address(arg)),
+        _ => false,
+    });
     let mut exprs = tree.exprs.iter();
     !it.is_param
         && it.is_automatic()
-        && !given.is_empty()
+        && (has_out || !given.is_empty())
         && given.iter().all(is_new)
         && !exprs.any(|expr| match &expr.kind {
             ExprKind::Assign { rhs, .. } => is_it(*rhs),
             ExprKind::Call { callee, args } => {
                 let name = tree.callee_name(*callee);
+                let effects = name.and_then(capi::effects);
+                let is_new = |at| effects.and_then(|it| it.out(at)) == Some(OutKind::New);
                 let mut args = args.iter().enumerate();
                 args.any(|(at, &arg)| {
                     is_it(arg) && name.is_none_or(|name| may_keep(name, at))
-                        || tree.as_address(arg) == Some(local)
+                        || is_address(arg) && !is_new(at)
                 })
             }
             _ => false,

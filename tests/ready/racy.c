@@ -993,6 +993,16 @@ static PyObject *f(PyObject *self, PyObject *arg)
     return v == NULL ? NULL : PyObject_Repr(v);
 }
 
+/*** an item that is used after its release: `item` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *item;
+    if (!PyDict_Check(arg) || PyDict_GetItemRef(arg, Py_None, &item) < 0) { return NULL; }
+    if (item == NULL) { Py_RETURN_NONE; }
+    Py_DECREF(item);
+    return PyObject_Repr(item);
+}
+
 /*** the name of a module: `PyModule_GetName` in `f` */
 static PyObject *f(PyObject *self, PyObject *arg)
 {
