@@ -80,6 +80,19 @@ fn a_module_whose_writes_are_accounted_for_is_declared() {
 }
 
 #[test]
+fn what_is_left_of_a_declared_module_is_named() {
+    let (_, code) = cases(include_str!("ready/racy.c")).remove(0);
+    let slot = "{Py_mod_exec, exec}, {Py_mod_gil, Py_MOD_GIL_NOT_USED},";
+    let folder = folder(&code.replace("{Py_mod_exec, exec},", slot));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ungil"));
+    let output = command.arg("check").current_dir(folder.path()).output();
+    let said = String::from_utf8(output.unwrap().stderr).unwrap();
+    let left = "Module `m` says that it runs without the GIL; to confirm: methods reach these writes \
+                without a lock that is seen: `s->n` in `f` (m.c:";
+    assert!(said.contains(left), "{said}");
+}
+
+#[test]
 fn the_modules_compile() {
     let headers = headers(&free_threaded_python());
     for text in [

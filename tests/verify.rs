@@ -96,6 +96,27 @@ fn what_ungil_wrote_holds_until_a_release_is_lost() {
 }
 
 #[test]
+fn what_a_helper_gives_that_nobody_changed_is_known() {
+    let repository = Repository::new();
+    let text = "static PyObject *\nmade(PyObject *o)\n{\n    \
+                return PyObject_GetAttrString(o, \"x\");\n}\n\n\
+                PyObject *\nsecond(PyObject *list)\n{\n    \
+                PyObject *item = PyList_GetItem(list, 1), *x, *text;\n    \
+                if (item == NULL)\n        return NULL;\n    \
+                x = made(item);\n    \
+                if (x == NULL)\n        return NULL;\n    \
+                text = PyObject_Str(x);\n    Py_DECREF(x);\n    return text;\n}\n";
+    fs::write(repository.path().join("m.c"), CODE.to_owned() + text).unwrap();
+    repository.git(&["commit", "-qam", "two"]);
+    repository.ungil(&["migrate"]);
+    let code = repository.code();
+    assert!(code.contains("x = made(item);\n    Py_DECREF(item);"), "{code}");
+    let (status, report, _) = repository.ungil(&["verify"]);
+    assert_eq!(status, 0, "{report}");
+    assert!(!report.contains("not proven"), "{report}");
+}
+
+#[test]
 fn what_a_person_wrote_is_compared_with_the_commit() {
     let repository = Repository::new();
     let (status, report, _) = repository.ungil(&["verify"]);

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::workspace::Workspace;
 use super::{Config, find};
 use crate::edit::{EditSet, Fix, FixId, difference};
+use crate::ownership::summary::Summaries;
 use crate::package::{FileKind, Package};
+use crate::program::Demand;
 use crate::rule::{Finding, Outcome, Rule, Selection, Selector, suppressions};
 use crate::source::FileId;
 use crate::transforms;
@@ -21,6 +23,10 @@ pub type Bytes = BTreeMap<FileId, Vec<u8>>;
 #[must_use]
 pub fn prove(package: &Package, config: &Config, before: &Bytes, after: &Bytes) -> Vec<Doubt> {
     let workspace = Workspace::new(package, config);
+    // A helper that no change touches tells what becomes of its arguments, too.
+    let original = with(package, before);
+    let whole = Workspace::new(&original, config);
+    let callees = Summaries::of_helpers(&whole.load(Demand::Everything, true));
     let mut files = workspace.files.clone();
     for (&id, bytes) in before {
         files.replace(id, bytes.clone());
@@ -38,7 +44,7 @@ pub fn prove(package: &Package, config: &Config, before: &Bytes, after: &Bytes) 
             .extend(difference(id, files.get(id).bytes(), new));
     }
     let (edits, _) = EditSet::merge([(FixId(0), &change)]);
-    validate::prove(&files, &edits, &|files, places, look| {
+    validate::prove(&files, &edits, &callees, &|files, places, look| {
         workspace.reload(files, places, look);
     })
 }
@@ -54,10 +60,7 @@ pub fn open_findings(
     rule: &'static Rule,
     after: &Bytes,
 ) -> Vec<Finding> {
-    let mut changed = package.clone();
-    for (&id, bytes) in after {
-        changed.files.replace(id, bytes.clone());
-    }
+    let changed = with(package, after);
     let config = Config {
         selection: Selection {
             select: vec![Selector::of(rule)],
@@ -74,4 +77,12 @@ pub fn open_findings(
             && !comments.any(|comment| comment.covers(rule, line))
     });
     findings
+}
+
+fn with(package: &Package, bytes: &Bytes) -> Package {
+    let mut changed = package.clone();
+    for (&id, bytes) in bytes {
+        changed.files.replace(id, bytes.clone());
+    }
+    changed
 }

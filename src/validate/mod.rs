@@ -253,15 +253,20 @@ pub struct Doubt {
     pub reason: String,
 }
 
-/// Proves a change of `files`, whoever made it, with the same means as the fixes of the rules. The
-/// doubts are in the order of their places.
-pub fn prove(files: &FileSet, edits: &EditSet, reload: &Reload<'_>) -> Vec<Doubt> {
+/// Proves a change of `files`, whoever made it, with the same means as the fixes of the rules.
+/// `callees` is what the functions of the package do with their arguments. The doubts are in the
+/// order of their places.
+pub fn prove(
+    files: &FileSet,
+    edits: &EditSet,
+    callees: &Summaries,
+    reload: &Reload<'_>,
+) -> Vec<Doubt> {
     let spans = |file| edits.edits(file).map(|edit| edit.span).collect();
     let touched: Places = edits.files().map(|file| (file, spans(file))).collect();
     let mut failures = Vec::new();
     reload(files, touched, &mut |original| {
-        let callees = Summaries::of_helpers(original);
-        let original = Original::new(original, &callees);
+        let original = Original::new(original, callees);
         let change = Change {
             files,
             edits,

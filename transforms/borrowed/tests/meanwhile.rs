@@ -29,7 +29,10 @@ fn a_key_that_was_there_may_be_gone() {
     assert!(gone("if (PySequence_Contains(dict, key) > 0)", plain));
     assert!(gone("PyDict_SetItem(dict, key, list);", plain));
     // As this tool writes it.
-    assert!(gone("if (PyDict_SetDefaultRef(dict, key, list, NULL) >= 0)", plain));
+    assert!(gone(
+        "if (PyDict_SetDefaultRef(dict, key, list, NULL) >= 0)",
+        plain
+    ));
     assert!(gone("if (PyDict_GetItemRef(dict, key, &other) > 0)", plain));
     assert!(gone(
         "if (PyDict_Contains(dict, key))",
