@@ -14,7 +14,7 @@ mod words;
 mod writes;
 
 pub use arg_format::{Stored, builds_plainly, lends_to_read, overwrites, stored};
-pub use build_format::{Built, built};
+pub use build_format::{Built, built, takes_null_for_value};
 pub use effects::{
     Counts, Effects, OnNull, Out, OutKind, Returns, Steal, StealWhen, counts, dies_of_null,
     effects, ends_program, is_jumped_to, jumps, keeps_pointer, looks_at_count, never_returns,

@@ -6,6 +6,7 @@ mod load;
 mod mistaken;
 #[cfg(test)]
 pub(crate) mod testing;
+mod touched;
 mod types;
 mod unread;
 mod unread_users;
@@ -15,6 +16,7 @@ pub use calls::{CallIndex, CallSite, ItemId, Mention};
 pub use kept::Kept;
 pub use load::{Demand, Options, Places, load};
 pub use mistaken::{is_namesake, mistaken};
+pub use touched::{Touch, touched};
 pub use types::Types;
 pub use unread::{Reading, Unread};
 pub use unread_users::{UnreadUsers, User};
