@@ -11,7 +11,7 @@
 
 use super::opened::leaves_open;
 use super::set_back::leaves_set;
-use super::undone::ends;
+use super::undone::{ends, pointed};
 use super::way_out::{WayOut, words};
 use crate::ast::{ExprId, ExprKind, LocalId, Name};
 use crate::capi::{self, words_of};
@@ -64,6 +64,10 @@ struct Change<'s> {
     of_first: bool,
     /// Nothing is known of what it does.
     is_unknown: bool,
+    /// Nothing is seen of what it does, either.
+    is_unseen: bool,
+    /// It gets nothing but what others have, too.
+    of_others: bool,
     /// It ends something, as the name of this function of the package says.
     ends: bool,
 }
@@ -80,8 +84,16 @@ impl Change<'_> {
         match self.of_first && first.of_first {
             true if is_same => is_set_anew() && !only_adds(self.name),
             true => self.args.first() == first.args.first(),
-            false => is_same && self.puts_back(first, way_out),
+            false if is_same => self.puts_back(first, way_out),
+            false => self.is_other_half(first),
         }
+    }
+
+    /// Whether both are functions that are not seen, which get the same: `sem_wait(&sem)` and
+    /// `sem_post(&sem)`. What the function itself holds is followed elsewhere.
+    fn is_other_half(&self, first: &Change<'_>) -> bool {
+        let is_shared = || self.of_others && self.args == first.args;
+        self.is_unseen && first.is_unseen && is_shared()
     }
 
     /// Whether this gives what the function had asked for before `first`, or gets by it, or constants
@@ -134,7 +146,8 @@ fn changes<'s>(way_out: &WayOut<'s, '_>) -> Vec<Change<'s>> {
         let is_known = args
             .first()
             .is_some_and(|&arg| is_known_elsewhere(scene, arg));
-        let ends = scene.cx.definitions(name).next().is_some() && ends(name);
+        let is_own = scene.cx.definitions(name).next().is_some();
+        let ends = is_own && ends(name);
         let is_unknown = capi::effects(name).is_none() && !capi::is_libc(name);
         let of_first = may_change(name) && is_known;
         Some(Change {
@@ -144,6 +157,8 @@ fn changes<'s>(way_out: &WayOut<'s, '_>) -> Vec<Change<'s>> {
             args: args.iter().map(|&arg| words(scene, arg)).collect(),
             of_first,
             is_unknown,
+            is_unseen: is_unknown && !is_own,
+            of_others: !args.is_empty() && args.iter().all(|&arg| is_of_others(scene, arg)),
             ends,
         })
     };
@@ -161,6 +176,12 @@ fn is_known_elsewhere(scene: &Scene<'_>, arg: ExprId) -> bool {
         ExprKind::Name(Name::Global(_)) | ExprKind::Member { .. } => true,
         _ => false,
     }
+}
+
+/// Whether an argument is nothing that the function has made.
+fn is_of_others(scene: &Scene<'_>, arg: ExprId) -> bool {
+    let arg = pointed(scene, arg);
+    is_known_elsewhere(scene, arg) || is_constant(scene, arg)
 }
 
 fn is_constant(scene: &Scene<'_>, arg: ExprId) -> bool {

@@ -10,8 +10,8 @@
 //! ```
 
 use super::View;
-use super::acts::{Act, is_constant, words};
-use super::telling::{ends, is_made_here, is_release};
+use super::acts::{Act, is_constant, roots, words};
+use super::telling::{ends, is_made_here, is_release, own};
 use super::ways::Exit;
 use crate::ast::{ExprId, ExprKind};
 use crate::capi::{self, is_un, words_of};
@@ -92,6 +92,13 @@ impl View<'_> {
             return true;
         }
         let (before, begun) = self.call(begin);
+        if act.is_looked_at && self.is_unseen(before) && self.is_unseen(Some(name)) {
+            let mut pairs = args.iter().zip(begun);
+            let is_one = args.len() == begun.len() && !args.is_empty();
+            if is_one && pairs.all(|(&one, &other)| self.words(one) == self.words(other)) {
+                return before != Some(name) && self.is_of_others(act);
+            }
+        }
         let pairs = args.iter().zip(begun);
         let others = pairs.filter(|(one, other)| self.words(**one) != self.words(**other));
         let others: Vec<ExprId> = others.map(|(&one, _)| one).collect();
@@ -111,6 +118,20 @@ impl View<'_> {
             && args.len() == begun.len()
             && !others.is_empty()
             && (is_emptied() || is_unknown() && others.iter().all(is_back) && is_told())
+    }
+
+    /// Whether nothing is known of what a function does.
+    fn is_unseen(&self, name: Option<&str>) -> bool {
+        let is_own = |name| own(self.changed.original, name).next().is_some();
+        name.is_some_and(|name| {
+            capi::effects(name).is_none() && !capi::is_libc(name) && !is_own(name)
+        })
+    }
+
+    /// Whether a call gets nothing that the function has made.
+    fn is_of_others(&self, act: &Act) -> bool {
+        let mut roots = roots(self.tree, act.expr).into_iter();
+        roots.all(|root| self.is_given(root))
     }
 
     /// Whether a value is a variable that got what a call told before `begin`, or what that gave.
