@@ -112,6 +112,96 @@ fn what_is_ended_by_a_call_that_is_asked() {
 }
 
 #[test]
+fn what_is_set_back_in_other_words() {
+    let functions = "
+static int used;
+static void table_clear(void) { while (used > 0) Py_DECREF(table[--used]); }
+static int table_put(PyObject *v) { if (used == 8) return -1; table[used++] = v; return 0; }
+";
+    let said = |begin: &str, end: &str| {
+        all(&format!(
+            "{functions}
+static PyObject *f(PyObject *self, PyObject *list, PyObject *key)
+{{ PyObject *v;
+{begin}
+v = PyObject_Repr(PyList_GET_ITEM(list, 0));
+{end}
+return v; }}
+"
+        ))
+    };
+    let all = [
+        ("struct frame f; f.outer = top; top = &f;", "top = f.outer;"),
+        ("ses.flags ^= 4;", "ses.flags ^= 4;"),
+        ("int old = errno; errno = 0;", "errno = old;"),
+        ("errno = 0;", "errno = 0;"),
+        (
+            "long old = ftell(file); fseek(file, 0, 2);",
+            "if (fseek(file, old, 0) < 0) Py_CLEAR(v);",
+        ),
+        (
+            "int old; set_state(3, &old);",
+            "if (set_state(old, NULL) < 0) Py_CLEAR(v);",
+        ),
+        (
+            "if (sqlite3_exec(db, \"BEGIN\") != 0) return NULL;",
+            "sqlite3_exec(db, \"COMMIT\");",
+        ),
+        (
+            "say(self, \"(\");",
+            "if (say(self, \")\") < 0) Py_CLEAR(v);",
+        ),
+        (
+            "PyEval_SetTrace(tracer, key);",
+            "PyEval_SetTrace(NULL, NULL);",
+        ),
+        ("if (table_put(key) < 0) return NULL;", "table_clear();"),
+    ];
+    let all: Vec<String> = all.iter().map(|(begin, end)| said(begin, end)).collect();
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    review in `f`, `top = f.outer` (line 10) need not be done where the item is not there any more
+    review in `f`, `ses.flags ^= 4` (line 10) need not be done where the item is not there any more
+    review in `f`, `errno = old` (line 10) need not be done where the item is not there any more
+    safe
+    review in `f`, `fseek(file, old, 0)` (line 10) need not be done where the item is not there any more
+    review in `f`, `set_state(old, NULL)` (line 10) need not be done where the item is not there any more
+    review in `f`, `sqlite3_exec(db, "COMMIT")` (line 10) need not be done where the item is not there any more
+    safe
+    review in `f`, `PyEval_SetTrace(NULL, NULL)` (line 10) need not be done where the item is not there any more
+    review in `f`, `table_clear()` (line 10) need not be done where the item is not there any more
+    "#);
+}
+
+/// A loop that stands in a `switch`, up to `bound`, behind `told`.
+fn counted(told: &str, bound: &str) -> String {
+    all(&format!(
+        "
+static void fill(PyObject *list, struct numbers *out, int kind)
+{{
+    int i, n = PyList_GET_SIZE(list);
+    {told}
+    for (i = 0; i < {bound}; i++) {{
+        switch (kind) {{
+        case 1: {{
+            PyObject *item = PyList_GET_ITEM(list, i);
+            out->numbers[i] = PyFloat_AS_DOUBLE(item);
+            break;
+        }}
+        }}
+    }}
+}}
+"
+    ))
+}
+
+#[test]
+fn what_counts_the_elements_of_a_loop() {
+    insta::assert_snapshot!(counted("out->count = n;", "out->count"), @"review in `fill`, nobody reads as much as `out->count = n` (line 5) tells where the item is not there any more");
+    insta::assert_snapshot!(counted("out->count = n;", "n"), @"review in `fill`, nobody reads as much as `out->count = n` (line 5) tells where the item is not there any more");
+    assert_eq!(counted("out->kind = kind;", "n"), "safe");
+}
+
+#[test]
 fn what_a_pointer_leads_to() {
     insta::assert_snapshot!(all(
         r#"
@@ -160,14 +250,11 @@ fn what_was_set_before() {
         r#"
     int before = mode;
     mode = 3;
-    for (i = 0; i < PyList_GET_SIZE(list); i++) {
-        PyObject *item = PyList_GET_ITEM(list, i);
-        print(item);
-    }
+    print(PyList_GET_ITEM(list, i));
     mode = before;
     return PyList_New(0);
 "#
-    ), @"review in `f`, `mode = before` (line 11) need not be done where the item is not there any more");
+    ), @"review in `f`, `mode = before` (line 8) need not be done where the item is not there any more");
 }
 
 const COUNTED: &str = r#"

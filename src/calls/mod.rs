@@ -230,7 +230,7 @@ pub fn counts_asked(tree: &Tree, expr: ExprId, package: &dyn Package) -> Vec<Exp
 /// many.
 fn of_unit(unit: Option<&Built>) -> Count {
     match unit {
-        Some(Built::Used) | None => Count::Unchanged,
+        Some(Built::Used | Built::Copied) | None => Count::Unchanged,
         Some(Built::Consumed) => Count::Consumed(StealWhen::Always),
         Some(Built::Converted) => Count::Unknown,
     }

@@ -5,8 +5,10 @@ use super::effects;
 /// What becomes of an argument that a format of `Py_BuildValue` stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Built {
-    /// The value that is made has a reference of its own, or a copy: `O`, `s`.
+    /// The value that is made has a reference of its own: `O`.
     Used,
+    /// The value that is made has a copy; `NULL` makes `None`: `s`, `i`.
+    Copied,
     /// The reference goes into the value: `N`.
     Consumed,
     /// A converter gets it, which may do anything: `O&`.
@@ -34,15 +36,35 @@ pub fn built(format: &[u8]) -> Option<Vec<Built>> {
             }
             _ => {
                 let row = effects(&format!("Py_BuildValue:{}", char::from(unit)))?;
-                made.push(match row.steals.is_empty() {
-                    true => Built::Used,
-                    false => Built::Consumed,
+                made.push(match unit {
+                    b'O' | b'S' => Built::Used,
+                    _ if row.steals.is_empty() => Built::Copied,
+                    _ => Built::Consumed,
                 });
-                made.extend(units.next_if_eq(&b'#').map(|_| Built::Used));
+                made.extend(units.next_if_eq(&b'#').map(|_| Built::Copied));
             }
         }
     }
     open.is_empty().then_some(made)
+}
+
+/// Whether a call of `name` makes something of its argument `at` where that is `NULL` as well:
+/// `Py_BuildValue("z", NULL)` is `None`. `text` gives the string that an argument is.
+#[must_use]
+pub fn takes_null_for_value<'t>(
+    name: &str,
+    at: usize,
+    text: impl FnOnce(usize) -> Option<&'t [u8]>,
+) -> bool {
+    let format = effects(name).and_then(|it| it.format).map(usize::from);
+    format.is_some_and(|format| {
+        let built = text(format).and_then(built);
+        let unit = at.checked_sub(format + 1);
+        let one = built
+            .zip(unit)
+            .and_then(|(built, unit)| built.get(unit).copied());
+        one == Some(Built::Copied)
+    })
 }
 
 #[cfg(test)]
@@ -51,13 +73,14 @@ mod tests {
 
     #[test]
     fn units_say_what_is_consumed() {
-        use Built::{Consumed, Converted, Used};
+        use Built::{Consumed, Converted, Copied, Used};
         let of = |format: &str| built(format.as_bytes());
         assert_eq!(
             of("(Ns#O&N)"),
-            Some(vec![Consumed, Used, Used, Used, Converted, Consumed])
+            Some(vec![Consumed, Copied, Copied, Used, Converted, Consumed])
         );
-        assert_eq!(of("{s:O, s:[ii]}"), Some(vec![Used; 5]));
+        let copies = [Copied, Used, Copied, Copied, Copied];
+        assert_eq!(of("{s:O, s:[ii]}"), Some(copies.to_vec()));
         assert_eq!(of("N&"), Some(vec![Used, Converted]));
         assert_eq!(of(""), Some(Vec::new()));
     }

@@ -16,7 +16,7 @@ mod words;
 mod writes;
 
 pub use arg_format::{Stored, builds_plainly, lends_to_read, overwrites, stored};
-pub use build_format::{Built, built};
+pub use build_format::{Built, built, takes_null_for_value};
 pub use callbacks::{CALLED_TO_CLEAN_UP, CallsBack, calls_back};
 pub use effects::{
     Counts, Effects, OnNull, Out, OutKind, Returns, Steal, StealWhen, converts, counts,

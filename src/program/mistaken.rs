@@ -15,6 +15,7 @@ use crate::ast::{
     BinaryOp, ExprId, ExprKind, Function, Init, LocalId, Parent, Parents, StmtId, StmtKind, Tree,
     UnaryOp,
 };
+use crate::capi::takes_null_for_value;
 use crate::cfg::Comparison;
 use crate::source::FileId;
 
@@ -215,7 +216,7 @@ struct Uses<'f> {
     parents: Parents,
     tests: Vec<(Comparison, i64)>,
     is_returned: bool,
-    /// Nothing looks at it where the call stands.
+    /// Nothing looks at it where the call stands, or `NULL` is as good as another value there.
     is_dropped: bool,
 }
 
@@ -275,6 +276,12 @@ impl<'f> Uses<'f> {
                 if let Some(local) = self.tree.as_local(lhs) {
                     self.follow_local(local, value);
                 }
+            }
+            ExprKind::Call { ref args, .. } => {
+                let name = self.tree.called(outer).unwrap_or_default();
+                let text = |at| args.get(at).and_then(|&arg| self.tree.as_string(arg));
+                let at = args.iter().position(|&arg| arg == value);
+                self.is_dropped |= at.is_some_and(|at| takes_null_for_value(name, at, text));
             }
             _ => {}
         }

@@ -7,6 +7,7 @@ mod members;
 mod mistaken;
 #[cfg(test)]
 pub(crate) mod testing;
+mod touched;
 mod types;
 mod unread;
 mod unread_users;
@@ -17,6 +18,7 @@ pub use kept::Kept;
 pub use load::{Demand, Options, Places, load};
 pub use members::{Member, members};
 pub use mistaken::{is_namesake, mistaken};
+pub use touched::{Touch, touched};
 pub use types::Types;
 pub use unread::{Reading, Unread};
 pub use unread_users::{UnreadUsers, User};

@@ -140,6 +140,10 @@ pub(super) fn argument_use(name: &str, arg: usize) -> Use {
             | "PyDict_Pop"
             | "PyDict_PopString"
             | "_PyDict_SetItem_KnownHash"
+            | "PySet_Add"
+            | "PySet_Clear"
+            | "PySet_Discard"
+            | "PySet_Pop"
             | "PyTuple_SetItem"
             | "PyTuple_SET_ITEM"
             | "PyTuple_SetSlice",
@@ -169,6 +173,7 @@ pub(crate) fn only_adds(name: &str) -> bool {
             | "PyList_Reverse"
             | "PyDict_SetDefault"
             | "PyDict_SetDefaultRef"
+            | "PySet_Add"
     )
 }
 

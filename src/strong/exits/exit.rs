@@ -13,6 +13,7 @@ use super::joined::joined;
 use super::kept_apart::loop_kept_apart;
 use super::passed_on::is_passed_on;
 use super::reported::reports;
+use super::told_before::told_before;
 use super::{Exits, text};
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Parent, StmtId, StmtKind, UnaryOp};
 use crate::capi::{Absent, OldErrors, Replacement};
@@ -172,6 +173,9 @@ fn unchecked(
     }
     let passed_on = || is_passed_on(scene, call, shape, replacement).then_some(Failure::PassedOn);
     found.or_else(passed_on).ok_or_else(|| {
+        if let Some(stmt) = told_before(scene, call).filter(|_| scene.function.ret.is_void()) {
+            return at_stmt(scene, stmt, replacement, Reason::ToldBefore);
+        }
         if let Some(filled) = exits.as_ref().and_then(Exits::filled) {
             return Reason::Filled(replacement.strong, filled.to_owned());
         }
@@ -322,8 +326,10 @@ fn exit(
         Some(Failure::Break(left, lines.to_vec()))
     };
     // void thing_dealloc(Thing *self) { …; Py_TYPE(self)->tp_free(self); }
-    let may_stop =
-        is_list && scene.function.ret.is_void() && !is_destructor(scene.cx, &scene.function.name);
+    let may_stop = is_list
+        && scene.function.ret.is_void()
+        && !is_destructor(scene.cx, &scene.function.name)
+        && told_before(scene, call).is_none();
     let stop = || {
         exits?
             .unlocked()?

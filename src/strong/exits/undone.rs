@@ -128,7 +128,7 @@ fn resets(scene: &Scene<'_>, expr: ExprId) -> bool {
 }
 
 /// Whether a place lies outside of the function's variables.
-fn is_outside(scene: &Scene<'_>, place: ExprId) -> bool {
+pub(super) fn is_outside(scene: &Scene<'_>, place: ExprId) -> bool {
     match scene.tree.expr(place).kind {
         ExprKind::Name(Name::Local(_)) => false,
         ExprKind::Name(Name::Global(ref name)) => is_variable(name),

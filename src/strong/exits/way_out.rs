@@ -35,16 +35,17 @@ impl WayOut<'_, '_> {
         inner.any(|(id, _)| self.local.is_some() && tree.as_local(id) == self.local)
     }
 
-    /// Whether the exit makes a call with the first argument of `call`, itself or at its label.
+    /// Whether the exit makes a call with the first argument of `call`, itself or at its label, or
+    /// sets a place to the same.
     fn makes(&self, call: ExprId) -> bool {
         let scene = self.scene;
-        let Some((name, args)) = scene.call(call) else {
-            return false;
-        };
-        let first = args
-            .first()
-            .map_or_else(String::new, |&arg| words(scene, arg));
-        let begin = format!("{name}({first}");
+        let begin = scene.call(call).map_or_else(
+            || words(scene, call),
+            |(name, args)| {
+                let first = args.first().map(|&arg| words(scene, arg));
+                format!("{name}({}", first.unwrap_or_default())
+            },
+        );
         let makes = |line: &String| {
             let line: String = line.split_whitespace().collect();
             line.match_indices(&begin).any(|(at, _)| {
@@ -57,10 +58,15 @@ impl WayOut<'_, '_> {
             scene.cfg.before(label_of(scene, label)?)
         });
         let is_behind = |label| {
-            let point = scene.cfg.call(call);
+            let point = self.point_of(call);
             point.is_some_and(|point| reaches(scene.cfg, label, point, &[]))
         };
         self.lines.iter().any(makes) || label.is_some_and(is_behind)
+    }
+
+    fn point_of(&self, expr: ExprId) -> Option<Point> {
+        let cfg = self.scene.cfg;
+        cfg.call(expr).or_else(|| cfg.store(expr))
     }
 
     /// Where the function comes by `call`, or asks whether to make it:
@@ -68,7 +74,7 @@ impl WayOut<'_, '_> {
     fn asked_at(&self, call: ExprId) -> Option<Point> {
         let scene = self.scene;
         let within = scene.tree.expr(self.lookup).range;
-        let mut point = scene.cfg.call(call)?;
+        let mut point = self.point_of(call)?;
         let mut stmt = scene.stmt_of(call)?;
         while !scene.tree.stmt(stmt).range.contains(within) {
             match scene.tree.stmt(stmt).kind {

@@ -19,7 +19,7 @@ use super::coping::copes;
 use super::raising::Signs;
 use super::worlds::{Known, Value, World, Worlds};
 use super::{Flow, Pending};
-use crate::ast::{ExprId, ExprKind, Name, StmtId, StmtKind, TypeKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Name, StmtId, StmtKind, Tree, TypeKind, UnaryOp};
 use crate::capi::{self, OnNull, Returns};
 use crate::cfg::{Base, BlockId, Callee, Instr, InstrKind, Operand, Point, TempId, Terminator};
 use crate::dataflow::{self, Analysis, Direction, NodeId};
@@ -167,6 +167,7 @@ pub(super) enum Step<'c> {
 /// The paths on which a call has failed with an exception.
 pub(super) struct Missed<'p, 'a> {
     cx: &'a PackageCx<'a>,
+    tree: &'a Tree,
     flow: &'p Flow<'a>,
     call: Point,
     result: TempId,
@@ -196,6 +197,7 @@ impl<'p, 'a> Missed<'p, 'a> {
         seed.set(Carrier::Temp(dst), Rc::new(value), failed);
         Some(Self {
             cx: scene.cx,
+            tree: scene.tree,
             flow: &pending.flow,
             call,
             result: dst,
@@ -256,18 +258,8 @@ impl<'p, 'a> Missed<'p, 'a> {
         if args.iter().enumerate().any(clears) {
             state.clear();
         }
-        // `Py_BuildValue("(O)", NULL)` is `NULL` with the exception that there is.
-        if let Some(format) = capi::effects(name).and_then(|it| it.format) {
-            let items = args.iter().skip(usize::from(format) + 1);
-            for world in state.iter_mut() {
-                let is_failed = |world: &World| items.clone().any(|it| self.is_null(world, it));
-                if is_failed(world) {
-                    let known = Some(Known::Number(NULL));
-                    let value = world.of_carrier(Carrier::Temp(self.result));
-                    world.set(Carrier::Temp(*dst), value, known);
-                }
-            }
-            return;
+        if capi::effects(name).is_some_and(|it| it.format.is_some()) {
+            return self.build(instr, state);
         }
         for (at, arg) in args.iter().enumerate() {
             if let Some(on_null) = capi::on_null(name, at) {
@@ -302,6 +294,33 @@ impl<'p, 'a> Missed<'p, 'a> {
         }
         if raised {
             state.raise(false);
+        }
+    }
+
+    /// What comes of a call with a format that gets the `NULL`: `Py_BuildValue("(O)", NULL)` is `NULL`
+    /// with the exception that there is, and `Py_BuildValue("z", NULL)` is `None`.
+    fn build(&self, instr: &Instr, state: &mut Worlds) {
+        let InstrKind::Call { dst, callee, args } = &instr.kind else {
+            return;
+        };
+        let name = callee.name().unwrap_or_default();
+        let text = |at: usize| match args.get(at) {
+            Some(&Operand::Str(text)) => self.tree.as_string(text),
+            _ => None,
+        };
+        for world in state.iter_mut() {
+            let missing = (0..).zip(args).filter(|(_, arg)| self.is_null(world, arg));
+            let missing: Vec<usize> = missing.map(|(at, _)| at).collect();
+            let is_copied = |&at: &usize| capi::takes_null_for_value(name, at, text);
+            let (value, known) = match missing.iter().all(is_copied) {
+                _ if missing.is_empty() => continue,
+                true => (Rc::default(), Known::NonZero),
+                false => (
+                    world.of_carrier(Carrier::Temp(self.result)),
+                    Known::Number(NULL),
+                ),
+            };
+            world.set(Carrier::Temp(*dst), value, Some(known));
         }
     }
 

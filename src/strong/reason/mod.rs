@@ -179,6 +179,12 @@ pub(in crate::strong) enum Reason {
     )]
     CountedBehind(&'static str, String, u32),
     #[error(
+        "{why}, and `{1}` on line {2} has told others how much the loop sets: \
+         use `{0}`, and on `NULL` tell them how much that is",
+        why = CAN_FAIL
+    )]
+    ToldBefore(&'static str, String, u32),
+    #[error(
         "{why}, and `{1}` holds references by then: \
          use `{0}`, and on `NULL` release those that are stored in `{1}`",
         why = CAN_FAIL

@@ -44,7 +44,9 @@ pub(super) fn acts(
     let words = |expr: ExprId| words(changed, files, expr);
     let act = |expr: ExprId| {
         let stmt = nesting.stmt_of(expr)?;
-        let place = tree.changed(expr).filter(|&place| is_outside(tree, place));
+        let place = tree
+            .changed(expr)
+            .filter(|&place| is_outside(tree, place) || is_errno(tree, place));
         if let Some(place) = place {
             return Some(Act {
                 expr,
@@ -53,7 +55,9 @@ pub(super) fn acts(
                 key: format!("= {}", words(place)),
                 text: words(expr),
                 writes: true,
-                may_undo: !is_own_memory(tree, place) && !is_of_own_object(tree, place),
+                may_undo: !(is_own_memory(tree, place)
+                    || is_of_own_object(tree, place)
+                    || clears_errno(tree, expr)),
                 is_looked_at: false,
             });
         }
@@ -197,7 +201,7 @@ fn stores(cfg: &Cfg) -> BTreeMap<ExprId, Point> {
 pub(super) fn is_outside(tree: &Tree, place: ExprId) -> bool {
     match &tree.expr(place).kind {
         ExprKind::Name(Name::Local(local)) => !tree.local(*local).is_automatic(),
-        ExprKind::Name(Name::Global(name)) => &**name != "errno",
+        ExprKind::Name(Name::Global(_)) => !is_errno(tree, place),
         ExprKind::Index { base, .. } => {
             let local = tree.as_local(*base);
             !local.is_some_and(|it| is_array(tree, it)) || is_outside(tree, *base)
@@ -207,6 +211,17 @@ pub(super) fn is_outside(tree: &Tree, place: ExprId) -> bool {
         ExprKind::Cast { operand, .. } => is_outside(tree, *operand),
         _ => false,
     }
+}
+
+/// Most functions may change it.
+fn is_errno(tree: &Tree, place: ExprId) -> bool {
+    matches!(&tree.expr(place).kind, ExprKind::Name(Name::Global(name)) if &**name == "errno")
+}
+
+/// `errno = 0`
+fn clears_errno(tree: &Tree, expr: ExprId) -> bool {
+    matches!(tree.expr(expr).kind, ExprKind::Assign { lhs, rhs, .. }
+        if is_errno(tree, lhs) && is_constant(tree, rhs))
 }
 
 /// Whether a variable is an array; a parameter that looks like one is a pointer.

@@ -100,7 +100,10 @@ impl View<'_> {
     fn partners<'s>(&'s self, act: &'s Act) -> impl Iterator<Item = &'s Act> {
         let args = self.arguments(act);
         self.acts.iter().filter(move |other| match act.writes {
-            true if other.writes => other.key == act.key && other.text != act.text,
+            true if other.writes => {
+                let is_other = || other.text != act.text || self.toggles(act);
+                other.key == act.key && other.expr != act.expr && is_other()
+            }
             true => self.fills(other, act),
             false if other.writes => self.sets_one_of(other, &args),
             false => other.key != act.key && self.shares(other, &args),
@@ -249,7 +252,7 @@ impl View<'_> {
     }
 
     /// The innermost loop around a statement.
-    fn loop_around(&self, mut stmt: StmtId) -> Option<StmtId> {
+    pub(super) fn loop_around(&self, mut stmt: StmtId) -> Option<StmtId> {
         loop {
             stmt = self.nesting.around(stmt)?;
             let is_loop = self.tree.stmt(stmt).kind.is_loop();
@@ -294,15 +297,18 @@ impl View<'_> {
     /// Whether a write sets a place to a constant, counts it down, takes bits out of it, or gives it what it held before.
     fn sets_back(&self, act: &Act, exit: &Exit) -> bool {
         let tree = self.tree;
+        let words = |expr: ExprId| words(self.changed, self.files, expr);
+        // `frame.outer = top; top = &frame; … top = frame.outer;`
         let is_saved = |value: ExprId| {
-            let local = tree.as_local(tree.without_casts(value));
-            let place = tree
-                .changed(act.expr)
-                .map(|it| words(self.changed, self.files, it));
+            let value = tree.without_casts(value);
+            let place = tree.changed(act.expr).map(words);
+            let is_it = |held: ExprId| Some(words(held)) == place;
             let mut stores = tree.stores();
-            local.is_some()
-                && stores.any(|(given, held)| {
-                    Some(given) == local && Some(words(self.changed, self.files, held)) == place
+            let mut exprs = tree.expr_ids();
+            stores.any(|(given, held)| tree.as_local(value) == Some(given) && is_it(held))
+                || exprs.any(|expr| {
+                    matches!(tree.expr(expr).kind, ExprKind::Assign { op: None, lhs, rhs }
+                        if is_it(rhs) && words(lhs) == words(value))
                 })
         };
         match tree.expr(act.expr).kind {
@@ -311,13 +317,19 @@ impl View<'_> {
                 tree.is_null(rhs) || self.is_false(rhs) || is_saved(rhs) || is_end()
             }
             ExprKind::Assign { op, .. } => {
-                matches!(op, Some(BinaryOp::Minus | BinaryOp::BitAnd))
+                matches!(op, Some(BinaryOp::Minus | BinaryOp::BitAnd)) || self.toggles(act)
             }
             ExprKind::Unary { op, .. } => {
                 matches!(op, UnaryOp::PreDecrement | UnaryOp::PostDecrement)
             }
             _ => false,
         }
+    }
+
+    /// Whether a write takes back what the same write does: `flags ^= BUSY`.
+    fn toggles(&self, act: &Act) -> bool {
+        matches!(self.tree.expr(act.expr).kind,
+            ExprKind::Assign { op, .. } if op == Some(BinaryOp::BitXor))
     }
 
     /// Whether nothing else sets the place before the lookup is made again, or the function ends.

@@ -17,6 +17,7 @@
 mod acts;
 mod answer;
 mod begun;
+mod counted;
 mod ended;
 mod lost;
 mod memory;
@@ -259,8 +260,14 @@ impl View<'_> {
                 "in `{name}`, what {act} takes out of its place need not be released or put back where the item is not there any more"
             )
         });
+        let told = self.told_count(exit).map(|act| {
+            let act = self.told(act.expr);
+            format!(
+                "in `{name}`, nobody reads as much as {act} tells where the item is not there any more"
+            )
+        });
         let stored = handed.into_iter().chain(uncounted).chain(unset);
-        let stored = stored.chain(lost).chain(taken_out);
+        let stored = stored.chain(lost).chain(taken_out).chain(told);
         left_out.chain(stored).chain(mistaken).collect()
     }
 

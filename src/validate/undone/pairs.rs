@@ -10,11 +10,13 @@
 //! ```
 
 use super::View;
-use super::acts::{Act, is_constant, words};
-use super::telling::{ends, is_made_here, is_release};
+use super::acts::{Act, is_constant, roots, words};
+use super::telling::{ends, is_made_here, is_release, own};
 use super::ways::Exit;
 use crate::ast::{ExprId, ExprKind};
 use crate::capi::{self, is_un, words_of};
+use crate::cfg::reaches;
+use crate::program::touched;
 
 impl View<'_> {
     /// Whether a call of a function of Python takes back what had been done where `exit` leaves.
@@ -22,7 +24,7 @@ impl View<'_> {
         let is_inside = self.is_in_loop(act, exit);
         let mut others = self.acts.iter().filter(|other| other.key != act.key);
         others.any(|other| {
-            self.is_opposite(other, act)
+            (self.is_opposite(other, act) || self.is_set_back(other, act, exit))
                 && (!is_inside || self.is_in_loop(other, exit))
                 && self.has_begun(other, exit, act)
         })
@@ -74,6 +76,78 @@ impl View<'_> {
             || name == before && is_set_anew()
             || (is_un(name, before) || is_un(before, name))
                 && self.arguments(begin) == self.arguments(act)
+    }
+
+    /// Whether `act` sets a place back that `begin` sets, both of them by what functions of the package
+    /// do, or in other words of the same function: `fseek(file, 0, SEEK_END)` and `fseek(file, old,
+    /// SEEK_SET)`.
+    fn is_set_back(&self, begin: &Act, act: &Act, exit: &Exit) -> bool {
+        let (Some(name), args) = self.call(act) else {
+            return false;
+        };
+        let touched = |it: &Act| touched(self.changed.original.program, self.tree, it.expr);
+        let begun = || touched(begin);
+        let mut back = touched(act).into_iter().filter(|it| it.sets_back);
+        if back.any(|it| begun().iter().any(|other| other.place == it.place)) {
+            return true;
+        }
+        let (before, begun) = self.call(begin);
+        if act.is_looked_at && self.is_unseen(before) && self.is_unseen(Some(name)) {
+            let mut pairs = args.iter().zip(begun);
+            let is_one = args.len() == begun.len() && !args.is_empty();
+            if is_one && pairs.all(|(&one, &other)| self.words(one) == self.words(other)) {
+                return before != Some(name) && self.is_of_others(act);
+            }
+        }
+        let pairs = args.iter().zip(begun);
+        let others = pairs.filter(|(one, other)| self.words(**one) != self.words(**other));
+        let others: Vec<ExprId> = others.map(|(&one, _)| one).collect();
+        let is_saved = |&arg: &ExprId| self.is_saved_before(arg, begin);
+        let is_back = |arg: &ExprId| is_saved(arg) || is_constant(self.tree, *arg);
+        let is_told = || {
+            let is_one_handle = others.len() < args.len() && act.may_undo && !writes_on(name);
+            others.iter().any(is_saved) || is_one_handle
+        };
+        let is_emptied = || args.iter().all(|&arg| self.tree.is_null(arg));
+        let is_unknown = || capi::effects(name).is_none() && !capi::is_libc(name);
+        // What another pass has done is no beginning.
+        let start = self.tree.stmt(exit.test).range.start;
+        let is_before = self.tree.expr(begin.expr).range.start < start;
+        before == Some(name)
+            && is_before
+            && args.len() == begun.len()
+            && !others.is_empty()
+            && (is_emptied() || is_unknown() && others.iter().all(is_back) && is_told())
+    }
+
+    /// Whether nothing is known of what a function does.
+    fn is_unseen(&self, name: Option<&str>) -> bool {
+        let is_own = |name| own(self.changed.original, name).next().is_some();
+        name.is_some_and(|name| {
+            capi::effects(name).is_none() && !capi::is_libc(name) && !is_own(name)
+        })
+    }
+
+    /// Whether a call gets nothing that the function has made.
+    fn is_of_others(&self, act: &Act) -> bool {
+        let mut roots = roots(self.tree, act.expr).into_iter();
+        roots.all(|root| self.is_given(root))
+    }
+
+    /// Whether a value is a variable that got what a call told before `begin`, or what that gave.
+    fn is_saved_before(&self, value: ExprId, begin: &Act) -> bool {
+        let tree = self.tree;
+        let local = tree.as_local(tree.without_casts(value));
+        let is_before = |value: ExprId| {
+            let point = self.cfg.call(tree.without_casts(value));
+            point.is_some_and(|point| reaches(self.cfg, point, begin.point.next(), &[]))
+        };
+        let mut stores = tree.stores();
+        let (_, begun) = self.call(begin);
+        // `pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old)`
+        let is_filled = |&arg: &ExprId| local.is_some() && tree.as_address(arg) == local;
+        begun.iter().any(is_filled)
+            || stores.any(|(given, value)| Some(given) == local && is_before(value))
     }
 
     /// Whether the names of two functions, or of the methods that they call, say that one ends what
@@ -205,6 +279,12 @@ fn adds(name: &str) -> bool {
         "xsetref",
     ];
     words_of(name).any(|word| WORDS.contains(&&*word))
+}
+
+/// Whether the name of a function says that it puts one thing behind another: `write_text(out, "(")`.
+fn writes_on(name: &str) -> bool {
+    const WORDS: [&str; 6] = ["emit", "log", "print", "push", "send", "write"];
+    adds(name) && !sets(name) || words_of(name).any(|word| WORDS.contains(&&*word))
 }
 
 fn takes(name: &str) -> bool {

@@ -374,6 +374,15 @@ fn what_the_callers_do_not_notice_is_reported() {
     ] {
         assert!(!object(silent), "{silent}");
     }
+    // `NULL` is `None` there.
+    let text = |body: &str| leaves("const char *", "NULL", &caller(body));
+    assert!(!text("return Py_BuildValue(\"z\", lookup(dict, key));"));
+    assert!(!text(
+        "return Py_BuildValue(\"(is#)\", 1, lookup(dict, key), 2);"
+    ));
+    assert!(object(
+        "return Py_BuildValue(\"(iO)\", 1, lookup(dict, key));"
+    ));
     // Nor where the next caller does not.
     let twice = |body: &str| {
         let next = "static PyObject *next(PyObject *dict, PyObject *key)
@@ -446,8 +455,13 @@ PyObject *get(PyObject *self, PyObject *dict, PyObject *key)
 
 /// What the function does about the error of a lookup between `open` and `close`.
 fn told_between(open: &str, close: &str) -> String {
+    told_with("", open, close)
+}
+
+/// The same in a file with this text before it.
+fn told_with(before: &str, open: &str, close: &str) -> String {
     let said = run(&format!(
-        "
+        "{before}
 PyObject *get(PyObject *self, PyObject *dict, PyObject *key)
 {{
     PyObject *v;
@@ -516,6 +530,75 @@ fn no_exit_leaves_open_what_all_others_close() {
 }
 
 #[test]
+fn no_exit_leaves_set_what_all_others_set_back() {
+    for (open, close) in [
+        ("struct frame f; f.outer = top; top = &f;", "top = f.outer;"),
+        ("sem_wait(&sem);", "if (sem_post(&sem) < 0) Py_CLEAR(v);"),
+        ("ses.flags ^= 4;", "ses.flags ^= 4;"),
+        ("int old = errno; errno = 0;", "errno = old;"),
+        ("int old = dup(1); dup2(2, 1);", "dup2(old, 1); close(old);"),
+        (
+            "long old = ftell(file); fseek(file, 0, 2);",
+            "fseek(file, old, 0);",
+        ),
+        (
+            "int old; set_state(3, &old);",
+            "if (set_state(old, NULL) < 0) Py_CLEAR(v);",
+        ),
+        (
+            "if (sqlite3_exec(db, \"BEGIN\") != 0) return NULL;",
+            "sqlite3_exec(db, \"COMMIT\");",
+        ),
+        (
+            "PyEval_SetTrace(tracer, key);",
+            "PyEval_SetTrace(NULL, NULL);",
+        ),
+        (
+            "if (PySet_Add(seen, key) < 0) return NULL;",
+            "if (PySet_Discard(seen, key) < 0) Py_CLEAR(v);",
+        ),
+    ] {
+        let told = told_between(open, close);
+        assert_eq!(told, "PyErr_WriteUnraisable(NULL);", "{open} {close}");
+    }
+}
+
+#[test]
+fn an_exit_does_what_own_functions_set_back() {
+    let functions = "
+static PyObject *table[8];
+static int used;
+static void table_clear(void) { while (used > 0) Py_DECREF(table[--used]); }
+static int table_put(PyObject *v) { if (used == 8) return -1; table[used++] = v; return 0; }
+static void table_sort(void) { used = sorted(table); }
+static void mark(Node *node) { node->depth = 1; }
+static int unmark(Node *node) { node->depth = 0; return 0; }
+";
+    let told = |open: &str, close: &str| told_with(functions, open, close);
+    for (open, close) in [
+        ("if (table_put(dict) < 0) return NULL;", "table_clear();"),
+        (
+            "if (table_put(dict) < 0) return NULL;",
+            "if (v) table_clear(); else table_clear();",
+        ),
+        ("used = 3;", "table_clear();"),
+        ("mark(&root);", "if (unmark(&root) < 0) Py_CLEAR(v);"),
+        ("mark(&root);", "root.depth = 0;"),
+    ] {
+        let told = told(open, close);
+        assert_eq!(told, "PyErr_WriteUnraisable(NULL);", "{open} {close}");
+    }
+    // Other places, and what sets nothing back.
+    for (open, close) in [
+        ("mark(&root);", "if (unmark(&other) < 0) Py_CLEAR(v);"),
+        ("mark(&root);", "table_clear();"),
+        ("if (table_put(dict) < 0) return NULL;", "table_sort();"),
+    ] {
+        assert_eq!(told(open, close), "return NULL;", "{open} {close}");
+    }
+}
+
+#[test]
 fn an_exit_that_closes_all_fits() {
     let open = "int fd = open_it(); if (fd < 0) return NULL;";
     let to_label = format!("{open} v = PyObject_Repr(key); if (!v) goto end; Py_DECREF(v);");
@@ -533,6 +616,11 @@ fn an_exit_that_closes_all_fits() {
             "return NULL;",
         ),
         ("set_mode(3);", "set_mode(4);", "return NULL;"),
+        (
+            "write_text(file, \"(\");",
+            "write_text(file, \")\");",
+            "return NULL;",
+        ),
     ] {
         assert_eq!(told_between(open, close), exit, "{open} {close}");
     }

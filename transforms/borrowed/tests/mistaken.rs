@@ -194,3 +194,56 @@ PyObject *g(PyObject *dict, PyObject *list)
      PyObject *g(PyObject *dict, PyObject *list)
     ");
 }
+
+#[test]
+fn null_may_be_a_value_for_what_gets_it() {
+    let said = |caller: &str| {
+        all(&format!(
+            "static const char *f(PyObject *list, PyObject *key)
+{{
+    PyObject *item;
+    if (PyObject_Hash(key) == -1)
+        return NULL;
+    item = PyList_GET_ITEM(list, 0);
+    return PyUnicode_Check(item) ? \"text\" : \"other\";
+}}
+PyObject *g(PyObject *list, PyObject *key)
+{{
+    {caller}
+}}
+"
+        ))
+    };
+    let is_mistaken = |caller: &str| said(caller).contains("does not notice the `NULL`");
+    assert!(is_mistaken("return Py_BuildValue(\"z\", f(list, key));"));
+    assert!(is_mistaken(
+        "return Py_BuildValue(\"(is#)\", 1, f(list, key), 2);"
+    ));
+    let asks = "const char *s = f(list, key); if (s == NULL) return NULL;";
+    assert!(!is_mistaken(&format!(
+        "{asks} return Py_BuildValue(\"z\", s);"
+    )));
+}
+
+#[test]
+fn others_know_how_much_a_loop_sets() {
+    let said = |told: &str, bound: &str| {
+        all(&format!(
+            "void f(PyObject *list, struct numbers *out)
+{{
+    int i, n = count(list);
+    {told}
+    for (i = 0; i < {bound}; i++)
+        out->numbers[i] = PyFloat_AS_DOUBLE(PyList_GET_ITEM(list, i));
+}}
+"
+        ))
+    };
+    let reason = "has told others how much the loop sets";
+    assert!(said("out->count = n;", "out->count").contains(reason));
+    assert!(said("out->count = n;", "n").contains(reason));
+    let stops = "+            PyErr_WriteUnraisable(NULL);\n+            return;";
+    for other in ["out->kind = 3;", "last = i;"] {
+        assert!(said(other, "n").contains(stops), "{other}");
+    }
+}

@@ -1,0 +1,63 @@
+//! Loops whose end the function has told its caller before: one that leaves early must not keep that
+//! to itself.
+//!
+//! ```c
+//! out->count = PyList_GET_SIZE(list);
+//! for (i = 0; i < out->count; i++)
+//!     out->numbers[i] = PyFloat_AsDouble(PyList_GET_ITEM(list, i));
+//! ```
+
+use super::bound::{inside, loop_around};
+use super::branch::is_same;
+use super::undone::is_outside;
+use crate::ast::{Expr, ExprId, ExprKind, StmtId, UnaryOp};
+use crate::strong::scene::Scene;
+
+/// What tells others up to which number the loop around `call` sets elements that they have.
+pub(super) fn told_before(scene: &Scene<'_>, call: ExprId) -> Option<StmtId> {
+    let (outer, cond, body) = loop_around(scene, call)?;
+    let within = scene.tree.stmt(outer).range;
+    let asked = |value: ExprId| {
+        let mut parts = inside(scene, scene.tree.expr(cond).range);
+        let is_plain = matches!(scene.tree.expr(value).kind, ExprKind::Int(_));
+        let is_it = |place| is_same(scene, place, value);
+        let mut changed = inside(scene, within).filter_map(|(it, _)| scene.tree.changed(it));
+        !is_plain && parts.any(|(part, _)| is_it(part)) && !changed.any(is_it)
+    };
+    let tells = |&expr: &ExprId| {
+        let ExprKind::Assign { op: None, lhs, rhs } = scene.tree.expr(expr).kind else {
+            return false;
+        };
+        scene.tree.expr(expr).range.end <= within.start
+            && is_outside(scene, lhs)
+            && (asked(lhs) || asked(scene.tree.without_casts(rhs)))
+    };
+    let sets_element = |(expr, _): &(ExprId, &Expr)| {
+        let place = scene.tree.changed(*expr);
+        place.is_some_and(|place| is_element(scene, place) && !is_own(scene, place))
+    };
+    inside(scene, scene.tree.stmt(body).range).find(sets_element)?;
+    scene.stmt_of(scene.tree.expr_ids().find(tells)?)
+}
+
+fn is_element(scene: &Scene<'_>, place: ExprId) -> bool {
+    matches!(
+        scene.tree.expr(place).kind,
+        ExprKind::Index { .. }
+            | ExprKind::Unary {
+                op: UnaryOp::Deref,
+                ..
+            }
+    )
+}
+
+/// Whether a place is an element of an array of the function.
+fn is_own(scene: &Scene<'_>, place: ExprId) -> bool {
+    match scene.tree.expr(place).kind {
+        ExprKind::Index { base, .. } => scene.as_local(base).is_some_and(|local| {
+            let variable = scene.tree.local(local);
+            !variable.is_param && variable.ty.pointee().is_none()
+        }),
+        _ => false,
+    }
+}
