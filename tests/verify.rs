@@ -110,7 +110,10 @@ fn what_a_helper_gives_that_nobody_changed_is_known() {
     repository.git(&["commit", "-qam", "two"]);
     repository.ungil(&["migrate"]);
     let code = repository.code();
-    assert!(code.contains("x = made(item);\n    Py_DECREF(item);"), "{code}");
+    assert!(
+        code.contains("x = made(item);\n    Py_DECREF(item);"),
+        "{code}"
+    );
     let (status, report, _) = repository.ungil(&["verify"]);
     assert_eq!(status, 0, "{report}");
     assert!(!report.contains("not proven"), "{report}");
