@@ -78,18 +78,29 @@ impl<'a> Pointers<'a> {
     /// Adds the functions that the initialisers of variables of file scope name.
     fn add_declaration(&mut self, declaration: &'a Declaration) {
         let tree = &declaration.tree;
+        let names = tree.exprs.iter().filter_map(|expr| match &expr.kind {
+            ExprKind::Name(Name::Global(name)) if self.is_function(name) => {
+                Some((expr.range.start, &**name))
+            }
+            _ => None,
+        });
+        let mut names: Vec<(u32, &'a str)> = names.collect();
+        // A table of numbers may have any length.
+        if names.is_empty() {
+            return;
+        }
+        names.sort_unstable();
         for it in &declaration.declarators {
             let Some(init) = &it.init else {
                 continue;
             };
             for (value, place) in leaves(self.cx.types(), init, &it.ty, Some(&it.name)) {
                 let way = place.map_or(Way::Pointer, Way::Place);
-                for (_, inner) in tree.exprs_in(tree.expr(value).range) {
-                    if let ExprKind::Name(Name::Global(name)) = &inner.kind
-                        && self.is_function(name)
-                    {
-                        self.add(name, way);
-                    }
+                let range = tree.expr(value).range;
+                let first = names.partition_point(|(at, _)| *at < range.start);
+                let inner = names[first..].iter().take_while(|(at, _)| *at < range.end);
+                for (_, name) in inner {
+                    self.add(name, way);
                 }
             }
         }
