@@ -18,19 +18,24 @@ use crate::strong::follow::hold::Carrier;
 pub(in crate::strong) fn dropped(cfg: &Cfg) -> FxHashSet<TempId> {
     let values = Values::new(cfg);
     let wanted = values.closure(&values.looked_at);
-    let calls = cfg.iter().flat_map(|(_, block)| &block.instrs);
-    let calls = calls.filter_map(|instr| match &instr.kind {
-        InstrKind::Call { dst, callee, args } => Some((*dst, callee, args)),
-        _ => None,
-    });
-    calls
-        .filter(|(dst, ..)| !wanted.contains(&Carrier::Temp(*dst)))
-        .filter(|(_, callee, args)| match callee {
-            Callee::Named(name) => !values.is_sure(name, args),
-            Callee::Indirect(_) => true,
-        })
+    let sure = values.sure(cfg);
+    calls(cfg)
         .map(|(dst, ..)| dst)
+        .filter(|dst| !wanted.contains(&Carrier::Temp(*dst)) && !sure.contains(dst))
         .collect()
+}
+
+/// The results of calls that fail for nothing but missing memory.
+pub(in crate::strong) fn sure(cfg: &Cfg) -> FxHashSet<TempId> {
+    Values::new(cfg).sure(cfg)
+}
+
+fn calls(cfg: &Cfg) -> impl Iterator<Item = (TempId, &Callee, &[Operand])> {
+    let instrs = cfg.iter().flat_map(|(_, block)| &block.instrs);
+    instrs.filter_map(|instr| match &instr.kind {
+        InstrKind::Call { dst, callee, args } => Some((*dst, callee, &args[..])),
+        _ => None,
+    })
 }
 
 /// What values are made from.
@@ -123,6 +128,15 @@ impl<'a> Values<'a> {
             }
         }
         found
+    }
+
+    fn sure(&self, cfg: &Cfg) -> FxHashSet<TempId> {
+        let is_sure = |callee: &Callee, args: &[Operand]| match callee {
+            Callee::Named(name) => self.is_sure(name, args),
+            Callee::Indirect(_) => false,
+        };
+        let sure = calls(cfg).filter(|(_, callee, args)| is_sure(callee, args));
+        sure.map(|(dst, ..)| dst).collect()
     }
 
     /// Whether the call of `name` fails for nothing but missing memory.

@@ -37,6 +37,8 @@ pub(in crate::strong) struct World {
     /// Calls whose results are where nothing follows them: in a field, in an element.
     pub kept: Calls,
     values: BTreeMap<Carrier, Rc<Value>>,
+    /// What variables are where calls have failed that may have: other numbers say nothing of them.
+    flags: BTreeMap<Carrier, Rc<Value>>,
     known: BTreeMap<Carrier, Known>,
 }
 
@@ -57,6 +59,7 @@ pub(in crate::strong) enum Known {
     /// `NULL` is 0.
     Number(i64),
     NonZero,
+    Negative,
 }
 
 /// What a branch says of a world.
@@ -113,9 +116,26 @@ impl Worlds {
         carriers: &[Carrier],
         holds: bool,
     ) {
+        let number = match condition.rhs {
+            Operand::Null => 0,
+            Operand::Int(number) => number,
+            _ => return,
+        };
+        let test = (condition.comparison, number);
+        self.follow_number(&condition.lhs, test, carriers, holds);
+    }
+
+    /// The same for a comparison of `tested` with a number.
+    fn follow_number(
+        &mut self,
+        tested: &Operand,
+        test: (Comparison, i64),
+        carriers: &[Carrier],
+        holds: bool,
+    ) {
         if let Some(world) = &mut self.shown
             && matches!(
-                world.follow(condition, carriers, holds),
+                world.follow(tested, test, carriers, holds),
                 Followed::Impossible
             )
         {
@@ -124,12 +144,12 @@ impl Worlds {
         let Some(mut world) = self.clean.take() else {
             return;
         };
-        match world.follow(condition, carriers, holds) {
+        match world.follow(tested, test, carriers, holds) {
             Followed::Impossible => {}
             Followed::Possible => self.clean = Some(world),
             Followed::Shown => {
                 join(&mut self.shown, Some(&world));
-                let tested = world.of(&condition.lhs);
+                let tested = world.of(tested);
                 world.fine(&tested);
                 self.clean = Some(world);
             }
@@ -150,10 +170,23 @@ impl Worlds {
             Some(Known::Number(number)) => {
                 chosen(cases, number).is_none_or(|chosen| chosen == edge)
             }
-            Some(Known::NonZero) | None => true,
+            Some(Known::NonZero | Known::Negative) | None => true,
         };
         self.clean = self.clean.take().filter(goes);
         self.shown = self.shown.take().filter(goes);
+        let carriers: Vec<Carrier> = match value {
+            Operand::Temp(temp) => vec![Carrier::Temp(*temp)],
+            _ => return,
+        };
+        let is_default = edge == cases.len();
+        for (at, (label, _)) in cases.iter().enumerate() {
+            if let CaseLabel::Int(number) = *label
+                && (at == edge || is_default)
+            {
+                let test = (Comparison::Equal, number);
+                self.follow_number(value, test, &carriers, at == edge);
+            }
+        }
     }
 }
 
@@ -182,23 +215,43 @@ fn join(into: &mut Option<World>, from: Option<&World>) -> bool {
     }
 }
 
+/// Adds what carriers say; whether any of that is new.
+fn extend(
+    values: &mut BTreeMap<Carrier, Rc<Value>>,
+    with: impl Iterator<Item = (Carrier, Rc<Value>)>,
+) -> bool {
+    let mut grew = false;
+    for (carrier, value) in with {
+        match values.entry(carrier) {
+            Entry::Vacant(entry) => {
+                entry.insert(value);
+                grew = true;
+            }
+            Entry::Occupied(mut entry) if !entry.get().holds(&value) => {
+                Rc::make_mut(entry.get_mut()).extend(&value);
+                grew = true;
+            }
+            Entry::Occupied(_) => {}
+        }
+    }
+    grew
+}
+
 impl World {
     fn join(&mut self, from: &Self) -> bool {
-        let mut grew = self.open.join(&from.open) | self.lost.join(&from.lost);
+        let flags = [self.flags_apart(from), from.flags_apart(self)].concat();
+        let values = |it: &BTreeMap<Carrier, Rc<Value>>| it.clone().into_iter();
+        let one_sided = [
+            self.said_elsewhere(&from.values, &from.open),
+            from.said_elsewhere(&self.values, &self.open),
+        ];
+        let mut grew = extend(
+            &mut self.values,
+            values(&from.values).chain(one_sided.into_iter().flatten()),
+        );
+        grew |= extend(&mut self.flags, values(&from.flags).chain(flags));
+        grew |= self.open.join(&from.open) | self.lost.join(&from.lost);
         grew |= self.kept.join(&from.kept);
-        for (&carrier, value) in &from.values {
-            match self.values.entry(carrier) {
-                Entry::Vacant(entry) => {
-                    entry.insert(Rc::clone(value));
-                    grew = true;
-                }
-                Entry::Occupied(mut entry) if !entry.get().holds(value) => {
-                    Rc::make_mut(entry.get_mut()).extend(value);
-                    grew = true;
-                }
-                Entry::Occupied(_) => {}
-            }
-        }
         self.known.retain(|carrier, known| {
             let both = from.known.get(carrier).and_then(|&it| known.join(it));
             grew |= both != Some(*known);
@@ -207,14 +260,66 @@ impl World {
         grew
     }
 
-    /// What is known where a test of `carriers`, all of which hold its left side, turns out so.
-    fn follow(&mut self, condition: &Condition, carriers: &[Carrier], holds: bool) -> Followed {
-        let number = match condition.rhs {
-            Operand::Null => 0,
-            Operand::Int(number) => number,
-            _ => return Followed::Possible,
+    /// What variables are here if calls have failed that may not have failed in `other`, where the
+    /// variables are something else, or for which only `other` has flags.
+    ///
+    /// ```c
+    /// rc = (a != NULL && b != NULL);                /* 0 where `b` was not tested */
+    /// ```
+    fn flags_apart(&self, other: &Self) -> Vec<(Carrier, Rc<Value>)> {
+        let mut flags = self.said_elsewhere(&other.flags, &other.open);
+        for call in self.open.iter().filter(|&call| !other.open.contains(call)) {
+            for (&carrier, &known) in &self.known {
+                if let Known::Number(number) = known
+                    && other.known.get(&carrier) != Some(&known)
+                {
+                    flags.push((carrier, Value::of_call(call, &[number].into())));
+                }
+            }
+        }
+        flags
+    }
+
+    /// What variables are here if calls have failed of which `values`, of other paths with the calls
+    /// `open`, say something, and not those here.
+    ///
+    /// ```c
+    /// n = PyObject_IsTrue(o); if (i) n = 5;         /* 5 may be an error as well */
+    /// ```
+    fn said_elsewhere(
+        &self,
+        values: &BTreeMap<Carrier, Rc<Value>>,
+        open: &Calls,
+    ) -> Vec<(Carrier, Rc<Value>)> {
+        let says = |of: &BTreeMap<Carrier, Rc<Value>>, carrier, call| {
+            of.get(carrier)
+                .is_some_and(|it: &Rc<Value>| it.calls.contains(call))
         };
-        let comparison = condition.comparison;
+        let mut said = Vec::new();
+        for (carrier, value) in values {
+            for call in &value.calls {
+                let is_silent =
+                    !says(&self.values, carrier, call) && !says(&self.flags, carrier, call);
+                if is_silent && self.open.contains(*call) && open.contains(*call) {
+                    let numbers = match self.known.get(carrier) {
+                        Some(Known::Number(number)) => [*number].into(),
+                        _ => [-1, 0, 1].into(),
+                    };
+                    said.push((*carrier, Value::of_call(*call, &numbers)));
+                }
+            }
+        }
+        said
+    }
+
+    /// What is known where a test of `carriers`, all of which hold its left side, turns out so.
+    fn follow(
+        &mut self,
+        tested: &Operand,
+        (comparison, number): (Comparison, i64),
+        carriers: &[Carrier],
+        holds: bool,
+    ) -> Followed {
         let mut known = carriers.iter().filter_map(|it| self.known.get(it));
         if known.any(|known| known.holds(comparison, number) == Some(!holds)) {
             return Followed::Impossible;
@@ -223,13 +328,21 @@ impl World {
         let learnt = match comparison {
             Comparison::Equal | Comparison::NotEqual if is_equal => Some(Known::Number(number)),
             Comparison::Equal | Comparison::NotEqual => (number == 0).then_some(Known::NonZero),
-            _ => (comparison.holds(0, number) != holds).then_some(Known::NonZero),
+            _ if comparison.holds(0, number) == holds => None,
+            Comparison::Less | Comparison::LessOrEqual if holds => Some(Known::Negative),
+            Comparison::Greater | Comparison::GreaterOrEqual if !holds => Some(Known::Negative),
+            _ => Some(Known::NonZero),
         };
         if let Some(learnt) = learnt {
             self.known
                 .extend(carriers.iter().map(|&carrier| (carrier, learnt)));
         }
-        self.tell(&condition.lhs, comparison, number, holds)
+        for carrier in carriers {
+            if let Some(flag) = self.flags.get(carrier).cloned() {
+                self.refute(&flag, comparison, number, holds);
+            }
+        }
+        self.tell(tested, comparison, number, holds)
     }
 
     /// What such a test of `tested` says of exceptions.
@@ -253,13 +366,18 @@ impl World {
         if !self.is_open(&value) {
             return Followed::Possible;
         }
-        let mut errors = value.signs.errors();
-        if errors.all(|error| comparison.holds(error, number) != holds) {
-            self.fine(&value);
-        }
+        self.refute(&value, comparison, number, holds);
         match value.signs.shown_by(comparison, number, holds) {
             true => Followed::Shown,
             false => Followed::Possible,
+        }
+    }
+
+    /// The calls that gave `value` have not failed if that is no error where a test turns out so.
+    fn refute(&mut self, value: &Value, comparison: Comparison, number: i64, holds: bool) {
+        let mut errors = value.signs.errors();
+        if errors.all(|error| comparison.holds(error, number) != holds) {
+            self.fine(value);
         }
     }
 
@@ -299,6 +417,12 @@ impl World {
         value.calls.iter().for_each(|&call| self.kept.insert(call));
     }
 
+    /// Calls whose results are where nothing follows them have not failed, as far as the code asks.
+    pub(in crate::strong) fn answer_kept(&mut self) {
+        self.open.remove_all(&self.kept);
+        self.kept.clear();
+    }
+
     /// What `a | b` says: whatever either does.
     pub(in crate::strong) fn either(&self, operands: &[Operand]) -> Rc<Value> {
         let mut value = Value::default();
@@ -328,7 +452,24 @@ impl World {
     /// Forgets all variables and temporaries but these.
     pub(in crate::strong) fn keep(&mut self, stays: impl Fn(&Carrier) -> bool) {
         self.values.retain(|carrier, _| stays(carrier));
+        self.flags.retain(|carrier, _| stays(carrier));
         self.known.retain(|carrier, _| stays(carrier));
+    }
+
+    /// `to` gets the value of `from`.
+    pub(in crate::strong) fn copy_flag(&mut self, from: Carrier, to: Carrier) {
+        if let Some(flag) = self.flags.get(&from).cloned() {
+            self.flags.insert(to, flag);
+        }
+    }
+
+    /// `call` is made again: flags tell of the time before.
+    pub(in crate::strong) fn call_again(&mut self, call: TempId) {
+        for flag in self.flags.values_mut() {
+            if flag.calls.contains(&call) {
+                Rc::make_mut(flag).calls.remove(&call);
+            }
+        }
     }
 
     /// The variables and temporaries that say something.
@@ -370,6 +511,7 @@ impl World {
         value: Rc<Value>,
         known: Option<Known>,
     ) {
+        self.flags.remove(&carrier);
         if value.signs.is_empty() {
             self.values.remove(&carrier);
         } else {
@@ -383,6 +525,13 @@ impl World {
 }
 
 impl Value {
+    /// What a value says that is one of these numbers where `call` has failed.
+    fn of_call(call: TempId, numbers: &BTreeSet<i64>) -> Rc<Self> {
+        let signs = Signs::of_these(numbers);
+        let calls = [call].into();
+        Rc::new(Self { signs, calls })
+    }
+
     /// What a variable says that gets the value.
     pub(in crate::strong) fn stored(self: Rc<Self>, in_object: bool) -> Rc<Self> {
         let signs = self.signs.clone().stored(in_object);
@@ -414,6 +563,10 @@ impl Calls {
         if self.contains(call) {
             self.0.remove(call.0 as usize);
         }
+    }
+
+    fn remove_all(&mut self, calls: &Self) {
+        self.0.difference_with(&calls.0);
     }
 
     pub(in crate::strong) fn contains(&self, call: TempId) -> bool {
@@ -464,6 +617,11 @@ impl Known {
         match (self, other) {
             _ if self == other => Some(self),
             _ if is_zero(self) || is_zero(other) => None,
+            (Self::Negative, Self::Number(number)) | (Self::Number(number), Self::Negative)
+                if number < 0 =>
+            {
+                Some(Self::Negative)
+            }
             _ => Some(Self::NonZero),
         }
     }
@@ -474,6 +632,8 @@ impl Known {
             (Self::Number(own), _) => Some(comparison.holds(own, number)),
             (Self::NonZero, Comparison::Equal) if number == 0 => Some(false),
             (Self::NonZero, Comparison::NotEqual) if number == 0 => Some(true),
+            // All negative numbers compare with 0 and above as -1 does.
+            (Self::Negative, _) if number >= 0 => Some(comparison.holds(-1, number)),
             _ => None,
         }
     }
