@@ -8,6 +8,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::raising::{Helpers, rejects_objects};
 use crate::ast::LocalId;
 use crate::cfg::{Base, Callee, Cfg, Instr, InstrKind, Operand, Place, TempId};
 use crate::strong::follow::hold::Carrier;
@@ -25,9 +26,22 @@ pub(in crate::strong) fn dropped(cfg: &Cfg) -> FxHashSet<TempId> {
         .collect()
 }
 
-/// The results of calls that fail for nothing but missing memory.
-pub(in crate::strong) fn sure(cfg: &Cfg) -> FxHashSet<TempId> {
-    Values::new(cfg).sure(cfg)
+/// The results of calls that may leave an exception, not for missing memory alone.
+pub(in crate::strong) fn leaving(cfg: &Cfg, helpers: &Helpers) -> FxHashSet<TempId> {
+    let sure = Values::new(cfg).sure(cfg);
+    let leaves = |dst: &TempId, callee: &Callee| match callee {
+        Callee::Named(name) => match helpers.get(name) {
+            Some(helper) => helper.leaves,
+            None => rejects_objects(name),
+        },
+        Callee::Indirect(_) => !helpers.quiet.contains(dst),
+    };
+    let instrs = cfg.iter().flat_map(|(_, block)| &block.instrs);
+    let calls = instrs.filter_map(|instr| match &instr.kind {
+        InstrKind::Call { dst, callee, .. } if leaves(dst, callee) => Some(*dst),
+        _ => None,
+    });
+    calls.filter(|call| !sure.contains(call)).collect()
 }
 
 fn calls(cfg: &Cfg) -> impl Iterator<Item = (TempId, &Callee, &[Operand])> {

@@ -12,10 +12,12 @@
 
 mod addresses;
 pub(super) mod asked;
+mod calls;
 mod coping;
 mod dropped;
 pub(super) mod entered;
 pub(super) mod errno;
+mod joins;
 mod later;
 pub(super) mod missed;
 mod outcomes;
@@ -37,7 +39,7 @@ use crate::cfg::{
 };
 use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
 use crate::strong::follow::hold::Carrier;
-use dropped::{dropped, sure};
+use dropped::{dropped, leaving};
 use later::{Later, asks, is_from_memory};
 use raising::{Helpers, Signs, checks_result, raises, restores, takes_exception};
 use same_value::{forwarded, held_at_end};
@@ -450,24 +452,6 @@ fn answered(block: &Block, world: &mut World) {
         let value = world.of(&condition.lhs);
         world.fine(&value);
     }
-}
-
-/// The results of calls that may leave an exception, not for missing memory alone.
-fn leaving(cfg: &Cfg, helpers: &Helpers) -> FxHashSet<TempId> {
-    let sure = sure(cfg);
-    let leaves = |dst: &TempId, callee: &Callee| match callee {
-        Callee::Named(name) => match helpers.get(name) {
-            Some(helper) => helper.leaves,
-            None => raising::rejects_objects(name),
-        },
-        Callee::Indirect(_) => !helpers.quiet.contains(dst),
-    };
-    let instrs = cfg.iter().flat_map(|(_, block)| &block.instrs);
-    let calls = instrs.filter_map(|instr| match &instr.kind {
-        InstrKind::Call { dst, callee, .. } if leaves(dst, callee) => Some(*dst),
-        _ => None,
-    });
-    calls.filter(|call| !sure.contains(call)).collect()
 }
 
 /// Takes into account that a call comes back: one that looks into `NULL` does not.

@@ -7,12 +7,10 @@
 //! if (ok && lookup(dict, key) …                  /* never in the world with the exception */
 //! ```
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use fixedbitset::FixedBitSet;
-
+use super::calls::Calls;
 use super::raising::Signs;
 use crate::ast::{LocalId, UnaryOp};
 use crate::cfg::{BlockId, CaseLabel, Comparison, Condition, Op, Operand, TempId};
@@ -36,10 +34,10 @@ pub(in crate::strong) struct World {
     pub lost: Calls,
     /// Calls whose results are where nothing follows them: in a field, in an element.
     pub kept: Calls,
-    values: BTreeMap<Carrier, Rc<Value>>,
+    pub(super) values: BTreeMap<Carrier, Rc<Value>>,
     /// What variables are where calls have failed that may have: other numbers say nothing of them.
-    flags: BTreeMap<Carrier, Rc<Value>>,
-    known: BTreeMap<Carrier, Known>,
+    pub(super) flags: BTreeMap<Carrier, Rc<Value>>,
+    pub(super) known: BTreeMap<Carrier, Known>,
 }
 
 /// What a variable or temporary says of the calls that gave it.
@@ -48,10 +46,6 @@ pub(in crate::strong) struct Value {
     pub signs: Signs,
     pub calls: BTreeSet<TempId>,
 }
-
-/// Calls, named by their results.
-#[derive(Debug, Clone, Default)]
-pub(in crate::strong) struct Calls(FixedBitSet);
 
 /// What a variable or temporary is on all paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -215,103 +209,7 @@ fn join(into: &mut Option<World>, from: Option<&World>) -> bool {
     }
 }
 
-/// Adds what carriers say; whether any of that is new.
-fn extend(
-    values: &mut BTreeMap<Carrier, Rc<Value>>,
-    with: impl Iterator<Item = (Carrier, Rc<Value>)>,
-) -> bool {
-    let mut grew = false;
-    for (carrier, value) in with {
-        match values.entry(carrier) {
-            Entry::Vacant(entry) => {
-                entry.insert(value);
-                grew = true;
-            }
-            Entry::Occupied(mut entry) if !entry.get().holds(&value) => {
-                Rc::make_mut(entry.get_mut()).extend(&value);
-                grew = true;
-            }
-            Entry::Occupied(_) => {}
-        }
-    }
-    grew
-}
-
 impl World {
-    fn join(&mut self, from: &Self) -> bool {
-        let flags = [self.flags_apart(from), from.flags_apart(self)].concat();
-        let values = |it: &BTreeMap<Carrier, Rc<Value>>| it.clone().into_iter();
-        let one_sided = [
-            self.said_elsewhere(&from.values, &from.open),
-            from.said_elsewhere(&self.values, &self.open),
-        ];
-        let mut grew = extend(
-            &mut self.values,
-            values(&from.values).chain(one_sided.into_iter().flatten()),
-        );
-        grew |= extend(&mut self.flags, values(&from.flags).chain(flags));
-        grew |= self.open.join(&from.open) | self.lost.join(&from.lost);
-        grew |= self.kept.join(&from.kept);
-        self.known.retain(|carrier, known| {
-            let both = from.known.get(carrier).and_then(|&it| known.join(it));
-            grew |= both != Some(*known);
-            both.inspect(|&both| *known = both).is_some()
-        });
-        grew
-    }
-
-    /// What variables are here if calls have failed that may not have failed in `other`, where the
-    /// variables are something else, or for which only `other` has flags.
-    ///
-    /// ```c
-    /// rc = (a != NULL && b != NULL);                /* 0 where `b` was not tested */
-    /// ```
-    fn flags_apart(&self, other: &Self) -> Vec<(Carrier, Rc<Value>)> {
-        let mut flags = self.said_elsewhere(&other.flags, &other.open);
-        for call in self.open.iter().filter(|&call| !other.open.contains(call)) {
-            for (&carrier, &known) in &self.known {
-                if let Known::Number(number) = known
-                    && other.known.get(&carrier) != Some(&known)
-                {
-                    flags.push((carrier, Value::of_call(call, &[number].into())));
-                }
-            }
-        }
-        flags
-    }
-
-    /// What variables are here if calls have failed of which `values`, of other paths with the calls
-    /// `open`, say something, and not those here.
-    ///
-    /// ```c
-    /// n = PyObject_IsTrue(o); if (i) n = 5;         /* 5 may be an error as well */
-    /// ```
-    fn said_elsewhere(
-        &self,
-        values: &BTreeMap<Carrier, Rc<Value>>,
-        open: &Calls,
-    ) -> Vec<(Carrier, Rc<Value>)> {
-        let says = |of: &BTreeMap<Carrier, Rc<Value>>, carrier, call| {
-            of.get(carrier)
-                .is_some_and(|it: &Rc<Value>| it.calls.contains(call))
-        };
-        let mut said = Vec::new();
-        for (carrier, value) in values {
-            for call in &value.calls {
-                let is_silent =
-                    !says(&self.values, carrier, call) && !says(&self.flags, carrier, call);
-                if is_silent && self.open.contains(*call) && open.contains(*call) {
-                    let numbers = match self.known.get(carrier) {
-                        Some(Known::Number(number)) => [*number].into(),
-                        _ => [-1, 0, 1].into(),
-                    };
-                    said.push((*carrier, Value::of_call(*call, &numbers)));
-                }
-            }
-        }
-        said
-    }
-
     /// What is known where a test of `carriers`, all of which hold its left side, turns out so.
     fn follow(
         &mut self,
@@ -456,22 +354,6 @@ impl World {
         self.known.retain(|carrier, _| stays(carrier));
     }
 
-    /// `to` gets the value of `from`.
-    pub(in crate::strong) fn copy_flag(&mut self, from: Carrier, to: Carrier) {
-        if let Some(flag) = self.flags.get(&from).cloned() {
-            self.flags.insert(to, flag);
-        }
-    }
-
-    /// `call` is made again: flags tell of the time before.
-    pub(in crate::strong) fn call_again(&mut self, call: TempId) {
-        for flag in self.flags.values_mut() {
-            if flag.calls.contains(&call) {
-                Rc::make_mut(flag).calls.remove(&call);
-            }
-        }
-    }
-
     /// The variables and temporaries that say something.
     pub(in crate::strong) fn values(&self) -> impl Iterator<Item = (Carrier, &Value)> {
         let values = self.values.iter();
@@ -525,13 +407,6 @@ impl World {
 }
 
 impl Value {
-    /// What a value says that is one of these numbers where `call` has failed.
-    fn of_call(call: TempId, numbers: &BTreeSet<i64>) -> Rc<Self> {
-        let signs = Signs::of_these(numbers);
-        let calls = [call].into();
-        Rc::new(Self { signs, calls })
-    }
-
     /// What a variable says that gets the value.
     pub(in crate::strong) fn stored(self: Rc<Self>, in_object: bool) -> Rc<Self> {
         let signs = self.signs.clone().stored(in_object);
@@ -543,57 +418,14 @@ impl Value {
     }
 
     /// Whether it says all that `other` does.
-    fn holds(&self, other: &Rc<Self>) -> bool {
+    pub(super) fn holds(&self, other: &Rc<Self>) -> bool {
         std::ptr::eq(self, &**other)
             || self.signs.holds(&other.signs) && self.calls.is_superset(&other.calls)
     }
 
-    fn extend(&mut self, other: &Self) {
+    pub(super) fn extend(&mut self, other: &Self) {
         self.signs.extend(&other.signs);
         self.calls.extend(&other.calls);
-    }
-}
-
-impl Calls {
-    pub(in crate::strong) fn insert(&mut self, call: TempId) {
-        self.0.grow_and_insert(call.0 as usize);
-    }
-
-    fn remove(&mut self, call: TempId) {
-        if self.contains(call) {
-            self.0.remove(call.0 as usize);
-        }
-    }
-
-    fn remove_all(&mut self, calls: &Self) {
-        self.0.difference_with(&calls.0);
-    }
-
-    pub(in crate::strong) fn contains(&self, call: TempId) -> bool {
-        self.0.contains(call.0 as usize)
-    }
-
-    pub(in crate::strong) fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    /// Adds those of `from`; whether any is new.
-    fn join(&mut self, from: &Self) -> bool {
-        let grows = !from.0.is_subset(&self.0);
-        if grows {
-            self.0.union_with(&from.0);
-        }
-        grows
-    }
-
-    pub(in crate::strong) fn is_empty(&self) -> bool {
-        self.0.is_clear()
-    }
-
-    /// The calls, in the order of the function's text.
-    pub(in crate::strong) fn iter(&self) -> impl Iterator<Item = TempId> {
-        let name = |call| TempId(u32::try_from(call).expect("temporaries are u32"));
-        self.0.ones().map(name)
     }
 }
 
@@ -612,7 +444,7 @@ pub(in crate::strong) fn compared(
 }
 
 impl Known {
-    fn join(self, other: Self) -> Option<Self> {
+    pub(super) fn join(self, other: Self) -> Option<Self> {
         let is_zero = |known| known == Self::Number(0);
         match (self, other) {
             _ if self == other => Some(self),

@@ -594,7 +594,7 @@ fn a_flag_keeps_a_lookup_from_running_with_an_exception() {
     assert!(!behind(&format!("{two} rc = (a != 0 && b != 0); if (rc)")));
     assert!(behind(&format!("{two} rc = (a != 0 && b != 0); if (!rc)")));
     assert!(!behind(&format!(
-        "{two} rc = a != 0 && b != 0; rc = rc && !helper(a); if (rc)"
+        "{two} rc = a != 0 && b != 0; if (rc) rc = 1; if (rc)"
     )));
 }
 
