@@ -41,7 +41,7 @@ use crate::strong::exits::exit::Failure;
 use crate::strong::order::runs_first;
 use crate::strong::pending::entered::keeps_entered;
 use crate::strong::pending::raising::leaves_errors_alone;
-use crate::strong::pending::unasked::{drops_exception, is_told_later};
+use crate::strong::pending::unasked::{drops_exception, meets_exception};
 use crate::strong::plan::{Lookup, Planned};
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
@@ -196,7 +196,7 @@ fn saving<'g>(
 pub(in crate::strong) fn clears(scene: &Scene<'_>, lookup: &Lookup) -> bool {
     lookup.replacement.errors == OldErrors::Swallowed
         && !matches!(lookup.failure, Failure::Exit(_))
-        && is_told_later(scene, lookup.call)
+        && meets_exception(scene, lookup.call)
 }
 
 /// Whether a function without a result is left where the item is gone, and another exception, which
@@ -212,9 +212,11 @@ pub(in crate::strong) fn stops_with_another(scene: &Scene<'_>, lookup: &Lookup) 
     let start = scene.cfg.before(scene.function.body);
     let is_entered = start.is_some_and(|start| scene.pending().is_shown_at(start));
     let is_own = || !is_entered || scene.lost_before(lookup.call).is_some();
+    let call = scene.cfg.call(lookup.call);
+    let is_known = || call.is_none_or(|point| scene.pending().is_known_at(point));
     matches!(lookup.failure, Failure::Stop(_))
         && is_own()
-        && (lookup.failure.drops_exception() || scene.is_pending(lookup.call))
+        && (lookup.failure.drops_exception() || is_known())
         && drops_exception(scene, lookup.call)
 }
 

@@ -21,7 +21,7 @@ use crate::rule::Errors;
 use crate::strong::emit::saved::loses_exception;
 use crate::strong::pending::entered::is_destructor;
 use crate::strong::pending::missed::{Left, left_open};
-use crate::strong::pending::unasked::is_told_later;
+use crate::strong::pending::unasked::meets_exception;
 use crate::strong::plan::takes_result;
 use crate::strong::reason::Reason;
 use crate::strong::scene::Scene;
@@ -97,7 +97,7 @@ pub(in crate::strong) fn failure(
 ) -> Result<Failure, Reason> {
     if replacement.errors == OldErrors::Swallowed {
         // An exception that is pending already is the one to be told.
-        let is_told = scene.cx.errors == Errors::Propagate && !is_told_later(scene, call);
+        let is_told = scene.cx.errors == Errors::Propagate && !meets_exception(scene, call);
         return Ok(match is_told {
             true => propagated(scene, call, shape),
             false => Failure::AsBefore,

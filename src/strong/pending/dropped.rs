@@ -8,6 +8,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::raising::{Helpers, rejects_objects};
 use crate::ast::LocalId;
 use crate::cfg::{Base, Callee, Cfg, Instr, InstrKind, Operand, Place, TempId};
 use crate::strong::follow::hold::Carrier;
@@ -18,19 +19,37 @@ use crate::strong::follow::hold::Carrier;
 pub(in crate::strong) fn dropped(cfg: &Cfg) -> FxHashSet<TempId> {
     let values = Values::new(cfg);
     let wanted = values.closure(&values.looked_at);
-    let calls = cfg.iter().flat_map(|(_, block)| &block.instrs);
-    let calls = calls.filter_map(|instr| match &instr.kind {
-        InstrKind::Call { dst, callee, args } => Some((*dst, callee, args)),
+    let sure = values.sure(cfg);
+    calls(cfg)
+        .map(|(dst, ..)| dst)
+        .filter(|dst| !wanted.contains(&Carrier::Temp(*dst)) && !sure.contains(dst))
+        .collect()
+}
+
+/// The results of calls that may leave an exception, not for missing memory alone.
+pub(in crate::strong) fn leaving(cfg: &Cfg, helpers: &Helpers) -> FxHashSet<TempId> {
+    let sure = Values::new(cfg).sure(cfg);
+    let leaves = |dst: &TempId, callee: &Callee| match callee {
+        Callee::Named(name) => match helpers.get(name) {
+            Some(helper) => helper.leaves,
+            None => rejects_objects(name),
+        },
+        Callee::Indirect(_) => !helpers.quiet.contains(dst),
+    };
+    let instrs = cfg.iter().flat_map(|(_, block)| &block.instrs);
+    let calls = instrs.filter_map(|instr| match &instr.kind {
+        InstrKind::Call { dst, callee, .. } if leaves(dst, callee) => Some(*dst),
         _ => None,
     });
-    calls
-        .filter(|(dst, ..)| !wanted.contains(&Carrier::Temp(*dst)))
-        .filter(|(_, callee, args)| match callee {
-            Callee::Named(name) => !values.is_sure(name, args),
-            Callee::Indirect(_) => true,
-        })
-        .map(|(dst, ..)| dst)
-        .collect()
+    calls.filter(|call| !sure.contains(call)).collect()
+}
+
+fn calls(cfg: &Cfg) -> impl Iterator<Item = (TempId, &Callee, &[Operand])> {
+    let instrs = cfg.iter().flat_map(|(_, block)| &block.instrs);
+    instrs.filter_map(|instr| match &instr.kind {
+        InstrKind::Call { dst, callee, args } => Some((*dst, callee, &args[..])),
+        _ => None,
+    })
 }
 
 /// What values are made from.
@@ -123,6 +142,15 @@ impl<'a> Values<'a> {
             }
         }
         found
+    }
+
+    fn sure(&self, cfg: &Cfg) -> FxHashSet<TempId> {
+        let is_sure = |callee: &Callee, args: &[Operand]| match callee {
+            Callee::Named(name) => self.is_sure(name, args),
+            Callee::Indirect(_) => false,
+        };
+        let sure = calls(cfg).filter(|(_, callee, args)| is_sure(callee, args));
+        sure.map(|(dst, ..)| dst).collect()
     }
 
     /// Whether the call of `name` fails for nothing but missing memory.

@@ -144,26 +144,26 @@ impl<'a> Search<'_, 'a> {
             return Vec::new();
         }
         let mut helpers = helpers(self.cx, &function.tree, self.returns);
-        let mut left = Vec::new();
         for (call, meant) in &calls {
             let Some(result) = cfg.call(call.call).and_then(|point| result(cfg, point)) else {
                 continue;
             };
-            for name in meant {
-                if self.leaves(name)
-                    && let Some(helper) = helper(self.cx, name, self.returns)
-                {
-                    left.push(result);
-                    let signs = helpers.pointed.entry(result).or_default();
-                    signs.extend(&helper.signs);
-                }
+            let leaving: Vec<&'a str> =
+                meant.iter().copied().filter(|it| self.leaves(it)).collect();
+            if leaving.is_empty() && !meant.is_empty() {
+                helpers.quiet.insert(result);
+            }
+            let leaving = leaving.iter();
+            for helper in leaving.filter_map(|name| helper(self.cx, name, self.returns)) {
+                let signs = helpers.pointed.entry(result).or_default();
+                signs.extend(&helper.signs);
             }
         }
         let entered = self.entered.contains(&*function.name);
         let pending = Pending::new(cfg, &function.tree, helpers, entered);
         let is_met = |call: &PointerCall<'_>| {
             let point = cfg.call(call.call);
-            point.is_some_and(|point| pending.at(point) || pending.has_failed(point, &left))
+            point.is_some_and(|point| pending.at(point))
         };
         let met = calls.into_iter().filter(|(call, _)| is_met(call));
         let names = met.flat_map(|(_, meant)| meant);

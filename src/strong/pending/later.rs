@@ -74,27 +74,6 @@ impl<'a> Later<'a> {
         })
     }
 
-    /// Whether the code behind the point tests what a field, an element or a global variable holds, or
-    /// returns it.
-    pub(super) fn tests_memory(&self) -> bool {
-        self.walk(|block, instrs| {
-            let is_compared = instrs.iter().any(|instr| match &instr.kind {
-                InstrKind::Op { op, operands, .. } => compared(*op, operands)
-                    .is_some_and(|(tested, ..)| is_from_memory(block, tested)),
-                _ => false,
-            });
-            let is_told = match &block.terminator {
-                Terminator::Branch { condition, .. } => is_from_memory(block, &condition.lhs),
-                Terminator::Return(Some(value), _) => is_from_memory(block, value),
-                _ => false,
-            };
-            match is_compared || is_told {
-                true => Found::Yes,
-                false => Found::NotYet,
-            }
-        })
-    }
-
     /// Whether a function is called behind the point whose name `is_wanted`.
     pub(super) fn calls(&self, is_wanted: impl Fn(&str) -> bool) -> bool {
         self.walk(|_, instrs| {
@@ -258,7 +237,7 @@ fn local_of(block: &Block, operand: &Operand) -> Option<LocalId> {
 }
 
 /// Whether an operand of `block` was read from a number that is no variable of the function.
-fn is_from_memory(block: &Block, operand: &Operand) -> bool {
+pub(super) fn is_from_memory(block: &Block, operand: &Operand) -> bool {
     read_from(block, operand).is_some_and(|place| place.as_local().is_none())
 }
 

@@ -12,10 +12,12 @@
 
 mod addresses;
 pub(super) mod asked;
+mod calls;
 mod coping;
 mod dropped;
 pub(super) mod entered;
 pub(super) mod errno;
+mod joins;
 mod later;
 pub(super) mod missed;
 mod outcomes;
@@ -32,11 +34,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ast::{BinaryOp, LocalId, Tree};
 use crate::capi;
-use crate::cfg::{Callee, Cfg, Instr, InstrKind, Liveness, Op, Operand, Point, TempId, Terminator};
+use crate::cfg::{
+    Block, Callee, Cfg, Instr, InstrKind, Liveness, Op, Operand, Point, TempId, Terminator,
+};
 use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
 use crate::strong::follow::hold::Carrier;
-use dropped::dropped;
-use later::{Later, asks};
+use dropped::{dropped, leaving};
+use later::{Later, asks, is_from_memory};
 use raising::{Helpers, Signs, checks_result, raises, restores, takes_exception};
 use same_value::{forwarded, held_at_end};
 use worlds::{Known, Value, World, Worlds, compared};
@@ -64,6 +68,7 @@ impl<'a> Pending<'a> {
             objects: locals
                 .map(|local| local.ty.is_py_object_pointer())
                 .collect(),
+            leaving: leaving(cfg, &helpers),
             helpers,
             entered,
             forwarded: forwarded(cfg),
@@ -78,7 +83,7 @@ impl<'a> Pending<'a> {
     }
 
     /// Whether an exception may be pending right before the step at `point`: one that a test has
-    /// shown, or that the code behind the point still asks for, or of which nothing tells.
+    /// shown, or of a call that no test has shown to be fine.
     pub(in crate::strong) fn at(&self, point: Point) -> bool {
         let Some(mut state) = self.state(point) else {
             return true;
@@ -91,12 +96,10 @@ impl<'a> Pending<'a> {
                 .iter_mut()
                 .for_each(|world| survive(callee, args, world));
         }
-        match &state.clean {
-            _ if state.shown.is_some() => true,
-            Some(world) if !world.lost.is_empty() => true,
-            Some(world) if !world.open.is_empty() => self.is_asked_for(world, point),
-            _ => false,
-        }
+        self.is_left(&state)
+            || state
+                .clean
+                .is_some_and(|world| self.is_asked_for(&world, point))
     }
 
     /// Whether a test has shown that one may be pending right before the step at `point`.
@@ -123,6 +126,12 @@ impl<'a> Pending<'a> {
         })
     }
 
+    /// Whether there may be one that a test has shown, or that the code behind `point` asks for, or of
+    /// which nothing tells.
+    pub(in crate::strong) fn is_known_at(&self, point: Point) -> bool {
+        self.is_shown_at(point) || self.is_asked_at(point) || self.lost_at(point).is_some()
+    }
+
     /// A call before `point` that may have left an exception of which nothing tells.
     pub(in crate::strong) fn lost_at(&self, point: Point) -> Option<&str> {
         let clean = self.state(point)?.clean?;
@@ -132,48 +141,28 @@ impl<'a> Pending<'a> {
         }
     }
 
-    /// Whether one may be pending at `point`, whether or not anything tells of it.
+    /// Whether one may be pending at `point`, not for missing memory alone.
     fn is_left_at(&self, point: Point) -> bool {
-        let Some(state) = self.state(point) else {
-            return true;
-        };
-        let is_left = |world: World| {
-            !world.lost.is_empty() || world.open.iter().any(|call| self.leaves(call))
-        };
-        state.shown.is_some() || state.clean.is_some_and(is_left)
+        self.state(point).is_none_or(|state| self.is_left(&state))
     }
 
-    /// Whether a call, which nothing has shown to be fine, may leave one.
-    fn leaves(&self, call: TempId) -> bool {
-        match self.callee(call) {
-            Some(Callee::Named(name)) => match self.flow.helpers.get(name) {
-                Some(helper) => helper.leaves,
-                None => raising::rejects_objects(name),
-            },
-            Some(Callee::Indirect(_)) | None => true,
-        }
-    }
-
-    /// Whether one of these calls, made before `point`, may have failed.
-    fn has_failed(&self, point: Point, calls: &[TempId]) -> bool {
-        let Some(mut state) = self.state(point) else {
-            return true;
+    fn is_left(&self, state: &Worlds) -> bool {
+        let is_left = |world: &World| {
+            !world.lost.is_empty() || self.has_left_besides(world, &Value::default())
         };
-        let mut worlds = state.iter_mut();
-        worlds.any(|world| world.open.iter().any(|call| calls.contains(&call)))
+        state.shown.is_some() || state.clean.as_ref().is_some_and(is_left)
     }
 
-    /// Whether a number was made of an object before `point`, and nothing has asked for its error,
-    /// nor ever does.
-    pub(in crate::strong) fn is_unasked(&self, point: Point) -> bool {
-        let clean = self.state(point).and_then(|worlds| worlds.clean);
-        clean.is_some_and(|world| {
-            let mut open = world.open.iter();
-            open.any(|call| match self.callee(call) {
-                Some(Callee::Named(name)) => raising::converts(name),
-                _ => false,
-            })
-        })
+    /// Whether another call than those that gave `value` may have left one that no test has shown to
+    /// be fine.
+    ///
+    /// ```c
+    /// total += PyLong_AsLong(o);
+    /// return 0;
+    /// ```
+    fn has_left_besides(&self, world: &World, value: &Value) -> bool {
+        let mut open = world.open.iter();
+        open.any(|call| self.flow.leaving.contains(&call) && !value.calls.contains(&call))
     }
 
     /// What the call with the result `call` calls.
@@ -185,7 +174,8 @@ impl<'a> Pending<'a> {
         })
     }
 
-    /// Whether the code behind `point` asks for errors of the calls before it.
+    /// Whether the code behind `point` asks for errors of the calls before it, be it only that memory
+    /// was missing.
     fn is_asked_for(&self, world: &World, point: Point) -> bool {
         let later = Later::new(self, point);
         let is_tested = world.values().any(|(carrier, value)| match carrier {
@@ -196,38 +186,7 @@ impl<'a> Pending<'a> {
             }
             Carrier::Temp(_) => false,
         });
-        is_tested
-            || self.is_kept(world) && later.tests_memory()
-            || later.asks && world.open.iter().any(|call| self.rejects(call))
-    }
-
-    /// Whether a call may have failed whose result is where nothing follows it.
-    ///
-    /// ```c
-    /// self->x = PyLong_AsLong(o);
-    /// v = PyDict_GetItem(dict, key);
-    /// if (self->x < 0)
-    /// ```
-    fn is_kept(&self, world: &World) -> bool {
-        let mut kept = world.kept.iter();
-        kept.any(|call| world.open.contains(call) && self.leaves(call))
-    }
-
-    /// Whether the result of such a call before `point` is kept there.
-    fn is_kept_at(&self, point: Point) -> bool {
-        let clean = self.state(point).and_then(|worlds| worlds.clean);
-        clean.is_some_and(|world| self.is_kept(&world))
-    }
-
-    /// Whether a call raises not only where memory is missing or the code is wrong.
-    fn rejects(&self, call: TempId) -> bool {
-        match self.callee(call) {
-            Some(Callee::Named(name)) => {
-                raising::rejects_objects(name) || self.flow.helpers.contains_key(name)
-            }
-            Some(Callee::Indirect(_)) => true,
-            None => false,
-        }
+        is_tested || later.asks && self.has_left_besides(world, &Value::default())
     }
 
     /// What is known right before the step at `point`; `None` if nothing is.
@@ -261,6 +220,8 @@ struct Flow<'a> {
     liveness: Liveness<'a>,
     /// Results that nothing looks at.
     dropped: FxHashSet<TempId>,
+    /// Results of calls that may leave an exception, not for missing memory alone.
+    leaving: FxHashSet<TempId>,
 }
 
 impl Analysis for Flow<'_> {
@@ -292,9 +253,8 @@ impl Analysis for Flow<'_> {
         let mut others = self.cfg.blocks[node].successors.iter();
         let is_asked = others.any(|&it| it != next && asks(&self.cfg.block(it).instrs));
         for world in state.iter_mut() {
-            // `if (self->x == -1 && PyErr_Occurred())`: here there is none.
             if is_asked {
-                world.kept.clear();
+                answered(&self.cfg.blocks[node], world);
             }
             world.keep(|carrier| match carrier {
                 Carrier::Temp(temp) => self.crossing.contains(temp),
@@ -341,10 +301,16 @@ impl Flow<'_> {
                     (None, None) => Default::default(),
                 };
                 world.set(Carrier::Temp(*dst), value, known);
+                if let Some(local) = place.as_local() {
+                    world.copy_flag(Carrier::Local(local), Carrier::Temp(*dst));
+                }
             }
             InstrKind::Copy { dst, src } | InstrKind::Cast { dst, src, .. } => {
                 let (value, known) = (world.of(src), world.known_of(src));
                 world.set(Carrier::Temp(*dst), value, known);
+                if let Operand::Temp(src) = src {
+                    world.copy_flag(Carrier::Temp(*src), Carrier::Temp(*dst));
+                }
             }
             InstrKind::Op { dst, op, operands } => {
                 let outcome = compared(*op, operands);
@@ -362,6 +328,11 @@ impl Flow<'_> {
                     let known = world.known_of(value);
                     let known = known.filter(|_| !self.unsure.contains(&local));
                     world.set(Carrier::Local(local), said, known);
+                    if let Operand::Temp(value) = value
+                        && !self.unsure.contains(&local)
+                    {
+                        world.copy_flag(Carrier::Temp(*value), Carrier::Local(local));
+                    }
                 } else {
                     let value = world.of(value);
                     world.keep_apart(&value);
@@ -393,6 +364,7 @@ impl Flow<'_> {
         let calls = [dst].into();
         let value = Rc::new(Value { signs, calls });
         for world in state.iter_mut() {
+            world.call_again(dst);
             if is_open {
                 world.open.insert(dst);
             }
@@ -463,6 +435,25 @@ impl Flow<'_> {
     }
 }
 
+/// Takes into account that the code only asks for an exception where the test at the end of `block`
+/// turns out otherwise.
+///
+/// ```c
+/// if (self->x == -1 && PyErr_Occurred())
+/// if (x == -1.0 && PyErr_Occurred())
+/// ```
+fn answered(block: &Block, world: &mut World) {
+    let Terminator::Branch { condition, .. } = &block.terminator else {
+        return;
+    };
+    if is_from_memory(block, &condition.lhs) {
+        world.answer_kept();
+    } else if !matches!(condition.rhs, Operand::Int(_) | Operand::Null) {
+        let value = world.of(&condition.lhs);
+        world.fine(&value);
+    }
+}
+
 /// Takes into account that a call comes back: one that looks into `NULL` does not.
 ///
 /// ```c
@@ -476,7 +467,10 @@ fn survive(callee: &Callee, args: &[Operand], world: &mut World) {
     let looked_into = match &**name {
         "PyDict_SetItem" | "PyDict_SetItemString" => args,
         "PyModule_GetDict" => &args[..1.min(args.len())],
-        name if name.starts_with("PyDict_") || name.starts_with("PyList_") => {
+        name if name.starts_with("PyDict_")
+            || name.starts_with("PyList_")
+            || capi::dies_of_null(name) =>
+        {
             &args[..1.min(args.len())]
         }
         _ => return,

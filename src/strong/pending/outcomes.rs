@@ -83,7 +83,7 @@ impl Returned {
     }
 
     /// Adds what is returned as `value`.
-    fn add(&mut self, value: Option<&Operand>, worlds: &Worlds) {
+    fn add(&mut self, value: Option<&Operand>, worlds: &Worlds, pending: &Pending<'_>) {
         let number = |world: &World| match world.known_of(value?) {
             Some(Known::Number(number)) => Some(number),
             _ => None,
@@ -103,7 +103,7 @@ impl Returned {
                 None => vec![None],
             });
         }
-        if !world.lost.is_empty() {
+        if !world.lost.is_empty() || pending.has_left_besides(world, &said) {
             self.with_lost.insert(number(world));
         }
         self.without.insert(number(world));
@@ -179,7 +179,7 @@ fn of_function(
         if let Terminator::Return(value, _) = &block.terminator {
             let index = block.instrs.len();
             let end = Point { block: id, index };
-            returned.add(value.as_ref(), &pending.state(end)?);
+            returned.add(value.as_ref(), &pending.state(end)?, &pending);
             returned.leaves |= pending.is_left_at(end);
         }
     }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::ast::{Expr, ExprKind, Function, Tree, Type};
+use crate::ast::{Expr, ExprKind, Function, Tree, Type, TypeKind};
 use crate::capi::{self, OldErrors, Returns};
 use crate::cfg::{Comparison, Condition, Operand, TempId};
 use crate::rule::{ErrorNumbers, ErrorReturn, ItemId, PackageCx};
@@ -67,6 +67,12 @@ impl Signs {
         let ways = if numbers.contains(&0) { 0 } else { NONZERO };
         let numbers = numbers.clone();
         Self { ways, numbers }
+    }
+
+    /// Those of a value that is one of these numbers where there is an exception.
+    pub(super) fn of_these(numbers: &BTreeSet<i64>) -> Self {
+        let numbers = numbers.clone();
+        Self { ways: 0, numbers }
     }
 
     /// Those of a function of which nothing is known: if it gives an object, `NULL` says of one.
@@ -319,13 +325,6 @@ pub(in crate::strong) fn rejects_objects(name: &str) -> bool {
         )
 }
 
-/// Whether the function `name` makes a number of an object, which may run Python code.
-pub(in crate::strong) fn converts(name: &str) -> bool {
-    let runs_python = capi::effects(name).is_some_and(|effects| effects.runs_python);
-    let is_size = ["_Size", "_Length"].iter().any(|part| name.contains(part));
-    runs_python && !is_size && signs(name).ways & NEGATIVE != 0
-}
-
 /// Whether the function `name` gives 0, or -1 with an exception.
 pub(in crate::strong) fn is_status(name: &str) -> bool {
     ["_Set", "_Append", "_Insert", "_Del", "_Ready", "_GetBuffer"]
@@ -339,6 +338,8 @@ pub(in crate::strong) struct Helpers {
     named: FxHashMap<Box<str>, Helper>,
     /// What results of calls by a pointer say.
     pub pointed: FxHashMap<TempId, Signs>,
+    /// Results of those that lead to functions of the package none of which leaves an exception.
+    pub quiet: FxHashSet<TempId>,
 }
 
 impl Helpers {
@@ -413,7 +414,7 @@ fn signs_of_numbers(known: &ErrorNumbers) -> Signs {
 /// What the result of a function of the package says.
 fn signs_of(ret: &Type) -> Signs {
     let ways = match ret {
-        ret if ret.is_py_object_pointer() => ZERO,
+        ret if ret.is_py_object_pointer() || matches!(ret.kind, TypeKind::Pointer(_)) => ZERO,
         ret if ret.is_void() || !is_number(ret) => 0,
         _ => NEGATIVE,
     };

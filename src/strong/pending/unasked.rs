@@ -6,23 +6,30 @@
 //! return 0;                                     /* the caller asks */
 //! ```
 
-use super::Pending;
-use super::asked::outs;
-use super::entered::exceptions;
 use super::later::Later;
-use super::raising::{Signs, helpers};
+use super::raising::takes_exception;
 use crate::ast::{ExprId, Tree};
 use crate::roles::Role;
-use crate::strong::scene::{Scene, graph};
+use crate::strong::scene::Scene;
 
-/// Whether an exception may be pending where `call` is made, of which the function or one that
-/// calls it may ask.
+/// Whether an exception may be pending where `call` is made that anybody may see.
 pub(in crate::strong) fn meets_exception(scene: &Scene<'_>, call: ExprId) -> bool {
-    let Some(point) = scene.cfg.call(call) else {
-        return true;
+    scene.is_pending(call) && !is_never_asked(scene, call)
+}
+
+/// Whether Python itself stops at an exception that is pending where `call` is made: nothing behind
+/// that asks for it or clears it, and Python gets an object with the exception.
+fn is_never_asked(scene: &Scene<'_>, call: ExprId) -> bool {
+    let pending = scene.pending();
+    let Some(point) = scene.cfg.call(call).filter(|_| is_method(scene)) else {
+        return false;
     };
-    let never_asked = || is_method(scene) && Later::new(scene.pending(), point).returns_object();
-    scene.is_pending(call) || scene.pending().is_unasked(point) && !never_asked()
+    let later = Later::new(pending, point);
+    !pending.is_shown_at(point)
+        && pending.lost_at(point).is_none()
+        && !later.asks
+        && !later.calls(|name| takes_exception(name) || scene.cx.definitions(name).next().is_some())
+        && later.returns_object()
 }
 
 /// Whether clearing the exception of `call` may drop another one, which the function knows of, or it
@@ -31,45 +38,8 @@ pub(in crate::strong) fn drops_exception(scene: &Scene<'_>, call: ExprId) -> boo
     let Some(point) = scene.cfg.call(call) else {
         return true;
     };
-    let pending = scene.pending();
-    let is_known = || {
-        let state = pending.state(point);
-        state.is_none_or(|worlds| worlds.shown.is_some())
-    };
-    let is_pending = scene.is_pending(call);
-    is_pending && (asks(scene.tree) || is_known())
-        || (is_pending || pending.is_unasked(point)) && caller_asks(scene)
-}
-
-/// Whether an exception may be pending where `call` is made, of which the function tells, or one that
-/// calls it asks.
-pub(in crate::strong) fn is_told_later(scene: &Scene<'_>, call: ExprId) -> bool {
-    let is_unasked = |point| scene.pending().is_unasked(point) && caller_asks(scene);
-    let is_kept = |point| scene.pending().is_kept_at(point) && caller_tests_memory(scene);
-    let is_told = |point| is_unasked(point) || is_kept(point);
-    scene.is_pending(call) || scene.cfg.call(call).is_none_or(is_told)
-}
-
-/// Whether a function that calls this one tests behind the call what is in a field, an element, or a
-/// variable that it lets the function set.
-fn caller_tests_memory(scene: &Scene<'_>) -> bool {
-    let cx = scene.cx;
-    let mut calls = cx.calls_to(&scene.function.name).iter();
-    calls.any(|site| {
-        let Some(caller) = cx.function(site.item) else {
-            return false;
-        };
-        let cfg = graph(caller);
-        let helpers = helpers(cx, &caller.tree, &cx.exceptions(exceptions).returns);
-        let pending = Pending::new(&cfg, &caller.tree, helpers, false);
-        let point = cfg.call(site.expr);
-        point.is_none_or(|point| {
-            let later = Later::new(&pending, point);
-            let told = Signs::of_numbers(&[-1].into());
-            let mut outs = outs(&caller.tree, site.expr);
-            later.tests_memory() || outs.any(|out| later.tests(out, &told))
-        })
-    })
+    let is_known = || scene.pending().is_shown_at(point);
+    scene.is_pending(call) && (asks(scene.tree) || is_known() || caller_asks(scene))
 }
 
 /// Whether a function that calls this one asks for an exception.

@@ -7,12 +7,10 @@
 //! if (ok && lookup(dict, key) …                  /* never in the world with the exception */
 //! ```
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use fixedbitset::FixedBitSet;
-
+use super::calls::Calls;
 use super::raising::Signs;
 use crate::ast::{LocalId, UnaryOp};
 use crate::cfg::{BlockId, CaseLabel, Comparison, Condition, Op, Operand, TempId};
@@ -36,8 +34,10 @@ pub(in crate::strong) struct World {
     pub lost: Calls,
     /// Calls whose results are where nothing follows them: in a field, in an element.
     pub kept: Calls,
-    values: BTreeMap<Carrier, Rc<Value>>,
-    known: BTreeMap<Carrier, Known>,
+    pub(super) values: BTreeMap<Carrier, Rc<Value>>,
+    /// What variables are where calls have failed that may have: other numbers say nothing of them.
+    pub(super) flags: BTreeMap<Carrier, Rc<Value>>,
+    pub(super) known: BTreeMap<Carrier, Known>,
 }
 
 /// What a variable or temporary says of the calls that gave it.
@@ -47,16 +47,13 @@ pub(in crate::strong) struct Value {
     pub calls: BTreeSet<TempId>,
 }
 
-/// Calls, named by their results.
-#[derive(Debug, Clone, Default)]
-pub(in crate::strong) struct Calls(FixedBitSet);
-
 /// What a variable or temporary is on all paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::strong) enum Known {
     /// `NULL` is 0.
     Number(i64),
     NonZero,
+    Negative,
 }
 
 /// What a branch says of a world.
@@ -113,9 +110,26 @@ impl Worlds {
         carriers: &[Carrier],
         holds: bool,
     ) {
+        let number = match condition.rhs {
+            Operand::Null => 0,
+            Operand::Int(number) => number,
+            _ => return,
+        };
+        let test = (condition.comparison, number);
+        self.follow_number(&condition.lhs, test, carriers, holds);
+    }
+
+    /// The same for a comparison of `tested` with a number.
+    fn follow_number(
+        &mut self,
+        tested: &Operand,
+        test: (Comparison, i64),
+        carriers: &[Carrier],
+        holds: bool,
+    ) {
         if let Some(world) = &mut self.shown
             && matches!(
-                world.follow(condition, carriers, holds),
+                world.follow(tested, test, carriers, holds),
                 Followed::Impossible
             )
         {
@@ -124,12 +138,12 @@ impl Worlds {
         let Some(mut world) = self.clean.take() else {
             return;
         };
-        match world.follow(condition, carriers, holds) {
+        match world.follow(tested, test, carriers, holds) {
             Followed::Impossible => {}
             Followed::Possible => self.clean = Some(world),
             Followed::Shown => {
                 join(&mut self.shown, Some(&world));
-                let tested = world.of(&condition.lhs);
+                let tested = world.of(tested);
                 world.fine(&tested);
                 self.clean = Some(world);
             }
@@ -150,10 +164,23 @@ impl Worlds {
             Some(Known::Number(number)) => {
                 chosen(cases, number).is_none_or(|chosen| chosen == edge)
             }
-            Some(Known::NonZero) | None => true,
+            Some(Known::NonZero | Known::Negative) | None => true,
         };
         self.clean = self.clean.take().filter(goes);
         self.shown = self.shown.take().filter(goes);
+        let carriers: Vec<Carrier> = match value {
+            Operand::Temp(temp) => vec![Carrier::Temp(*temp)],
+            _ => return,
+        };
+        let is_default = edge == cases.len();
+        for (at, (label, _)) in cases.iter().enumerate() {
+            if let CaseLabel::Int(number) = *label
+                && (at == edge || is_default)
+            {
+                let test = (Comparison::Equal, number);
+                self.follow_number(value, test, &carriers, at == edge);
+            }
+        }
     }
 }
 
@@ -183,38 +210,14 @@ fn join(into: &mut Option<World>, from: Option<&World>) -> bool {
 }
 
 impl World {
-    fn join(&mut self, from: &Self) -> bool {
-        let mut grew = self.open.join(&from.open) | self.lost.join(&from.lost);
-        grew |= self.kept.join(&from.kept);
-        for (&carrier, value) in &from.values {
-            match self.values.entry(carrier) {
-                Entry::Vacant(entry) => {
-                    entry.insert(Rc::clone(value));
-                    grew = true;
-                }
-                Entry::Occupied(mut entry) if !entry.get().holds(value) => {
-                    Rc::make_mut(entry.get_mut()).extend(value);
-                    grew = true;
-                }
-                Entry::Occupied(_) => {}
-            }
-        }
-        self.known.retain(|carrier, known| {
-            let both = from.known.get(carrier).and_then(|&it| known.join(it));
-            grew |= both != Some(*known);
-            both.inspect(|&both| *known = both).is_some()
-        });
-        grew
-    }
-
     /// What is known where a test of `carriers`, all of which hold its left side, turns out so.
-    fn follow(&mut self, condition: &Condition, carriers: &[Carrier], holds: bool) -> Followed {
-        let number = match condition.rhs {
-            Operand::Null => 0,
-            Operand::Int(number) => number,
-            _ => return Followed::Possible,
-        };
-        let comparison = condition.comparison;
+    fn follow(
+        &mut self,
+        tested: &Operand,
+        (comparison, number): (Comparison, i64),
+        carriers: &[Carrier],
+        holds: bool,
+    ) -> Followed {
         let mut known = carriers.iter().filter_map(|it| self.known.get(it));
         if known.any(|known| known.holds(comparison, number) == Some(!holds)) {
             return Followed::Impossible;
@@ -223,13 +226,21 @@ impl World {
         let learnt = match comparison {
             Comparison::Equal | Comparison::NotEqual if is_equal => Some(Known::Number(number)),
             Comparison::Equal | Comparison::NotEqual => (number == 0).then_some(Known::NonZero),
-            _ => (comparison.holds(0, number) != holds).then_some(Known::NonZero),
+            _ if comparison.holds(0, number) == holds => None,
+            Comparison::Less | Comparison::LessOrEqual if holds => Some(Known::Negative),
+            Comparison::Greater | Comparison::GreaterOrEqual if !holds => Some(Known::Negative),
+            _ => Some(Known::NonZero),
         };
         if let Some(learnt) = learnt {
             self.known
                 .extend(carriers.iter().map(|&carrier| (carrier, learnt)));
         }
-        self.tell(&condition.lhs, comparison, number, holds)
+        for carrier in carriers {
+            if let Some(flag) = self.flags.get(carrier).cloned() {
+                self.refute(&flag, comparison, number, holds);
+            }
+        }
+        self.tell(tested, comparison, number, holds)
     }
 
     /// What such a test of `tested` says of exceptions.
@@ -253,13 +264,18 @@ impl World {
         if !self.is_open(&value) {
             return Followed::Possible;
         }
-        let mut errors = value.signs.errors();
-        if errors.all(|error| comparison.holds(error, number) != holds) {
-            self.fine(&value);
-        }
+        self.refute(&value, comparison, number, holds);
         match value.signs.shown_by(comparison, number, holds) {
             true => Followed::Shown,
             false => Followed::Possible,
+        }
+    }
+
+    /// The calls that gave `value` have not failed if that is no error where a test turns out so.
+    fn refute(&mut self, value: &Value, comparison: Comparison, number: i64, holds: bool) {
+        let mut errors = value.signs.errors();
+        if errors.all(|error| comparison.holds(error, number) != holds) {
+            self.fine(value);
         }
     }
 
@@ -299,6 +315,12 @@ impl World {
         value.calls.iter().for_each(|&call| self.kept.insert(call));
     }
 
+    /// Calls whose results are where nothing follows them have not failed, as far as the code asks.
+    pub(in crate::strong) fn answer_kept(&mut self) {
+        self.open.remove_all(&self.kept);
+        self.kept.clear();
+    }
+
     /// What `a | b` says: whatever either does.
     pub(in crate::strong) fn either(&self, operands: &[Operand]) -> Rc<Value> {
         let mut value = Value::default();
@@ -328,6 +350,7 @@ impl World {
     /// Forgets all variables and temporaries but these.
     pub(in crate::strong) fn keep(&mut self, stays: impl Fn(&Carrier) -> bool) {
         self.values.retain(|carrier, _| stays(carrier));
+        self.flags.retain(|carrier, _| stays(carrier));
         self.known.retain(|carrier, _| stays(carrier));
     }
 
@@ -370,6 +393,7 @@ impl World {
         value: Rc<Value>,
         known: Option<Known>,
     ) {
+        self.flags.remove(&carrier);
         if value.signs.is_empty() {
             self.values.remove(&carrier);
         } else {
@@ -394,53 +418,14 @@ impl Value {
     }
 
     /// Whether it says all that `other` does.
-    fn holds(&self, other: &Rc<Self>) -> bool {
+    pub(super) fn holds(&self, other: &Rc<Self>) -> bool {
         std::ptr::eq(self, &**other)
             || self.signs.holds(&other.signs) && self.calls.is_superset(&other.calls)
     }
 
-    fn extend(&mut self, other: &Self) {
+    pub(super) fn extend(&mut self, other: &Self) {
         self.signs.extend(&other.signs);
         self.calls.extend(&other.calls);
-    }
-}
-
-impl Calls {
-    pub(in crate::strong) fn insert(&mut self, call: TempId) {
-        self.0.grow_and_insert(call.0 as usize);
-    }
-
-    fn remove(&mut self, call: TempId) {
-        if self.contains(call) {
-            self.0.remove(call.0 as usize);
-        }
-    }
-
-    pub(in crate::strong) fn contains(&self, call: TempId) -> bool {
-        self.0.contains(call.0 as usize)
-    }
-
-    pub(in crate::strong) fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    /// Adds those of `from`; whether any is new.
-    fn join(&mut self, from: &Self) -> bool {
-        let grows = !from.0.is_subset(&self.0);
-        if grows {
-            self.0.union_with(&from.0);
-        }
-        grows
-    }
-
-    pub(in crate::strong) fn is_empty(&self) -> bool {
-        self.0.is_clear()
-    }
-
-    /// The calls, in the order of the function's text.
-    pub(in crate::strong) fn iter(&self) -> impl Iterator<Item = TempId> {
-        let name = |call| TempId(u32::try_from(call).expect("temporaries are u32"));
-        self.0.ones().map(name)
     }
 }
 
@@ -459,11 +444,16 @@ pub(in crate::strong) fn compared(
 }
 
 impl Known {
-    fn join(self, other: Self) -> Option<Self> {
+    pub(super) fn join(self, other: Self) -> Option<Self> {
         let is_zero = |known| known == Self::Number(0);
         match (self, other) {
             _ if self == other => Some(self),
             _ if is_zero(self) || is_zero(other) => None,
+            (Self::Negative, Self::Number(number)) | (Self::Number(number), Self::Negative)
+                if number < 0 =>
+            {
+                Some(Self::Negative)
+            }
             _ => Some(Self::NonZero),
         }
     }
@@ -474,6 +464,8 @@ impl Known {
             (Self::Number(own), _) => Some(comparison.holds(own, number)),
             (Self::NonZero, Comparison::Equal) if number == 0 => Some(false),
             (Self::NonZero, Comparison::NotEqual) if number == 0 => Some(true),
+            // All negative numbers compare with 0 and above as -1 does.
+            (Self::Negative, _) if number >= 0 => Some(comparison.holds(-1, number)),
             _ => None,
         }
     }

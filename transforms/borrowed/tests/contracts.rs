@@ -264,12 +264,16 @@ lookup(LB* self, PyObject* provided, PyObject* name)
 fn a_value_that_is_made_where_there_is_none() {
     insta::assert_snapshot!(run(CACHES), @"
         @@
+         {
              PyObject* sub;
+        +    PyObject* exc;
          
         -    sub = PyDict_GetItem(cache, key);
+        +    exc = PyErr_GetRaisedException();
         +    if (PyDict_GetItemRef(cache, key, &sub) < 0) {
-        +        return NULL;
+        +        PyErr_WriteUnraisable(NULL);
         +    }
+        +    PyErr_SetRaisedException(exc);
              if (sub == NULL) {
                  int status;
         @@

@@ -20,6 +20,7 @@ fn operands_and_arguments() {
     -    if (d < 0)
     -        return Py_BuildValue("(NO)", PyLong_FromSsize_t(i), PyList_GET_ITEM(list, i));
     -    return Py_BuildValue("(NO)", PyLong_FromSsize_t(i), PyDict_GetItemString(dict, "a"));
+    +    PyObject *exc;
     +    PyObject *value;
     +    PyObject *result;
     +    if (d < 0) {
@@ -32,9 +33,11 @@ fn operands_and_arguments() {
     +        Py_DECREF(item3);
     +        return result;
     +    }
+    +    exc = PyErr_GetRaisedException();
     +    if (PyDict_GetItemStringRef(dict, "a", &value) < 0) {
-    +        return NULL;
+    +        PyErr_WriteUnraisable(NULL);
     +    }
+    +    PyErr_SetRaisedException(exc);
     +    result = Py_BuildValue("(NO)", PyLong_FromSsize_t(i), value);
     +    Py_XDECREF(value);
     +    return result;

@@ -392,7 +392,7 @@ fn in_a_loop() {
                 return -1;
             }
         }
-        if (PyObject_IsTrue(v))
+        if (PyList_Check(v))
             continue;
         n++;
     }
@@ -411,8 +411,8 @@ fn in_a_loop() {
         @@
                      }
                  }
-        -        if (PyObject_IsTrue(v))
-        +        if (PyObject_IsTrue(v)) {
+        -        if (PyList_Check(v))
+        +        if (PyList_Check(v)) {
         +            Py_DECREF(v);
                      continue;
         +        }
@@ -616,6 +616,7 @@ fn a_pointer_into_the_object_before_is_used() {
         -    PyObject *v = PyDict_GetItem(dict, key);
         +    PyObject *v;
         +    PyObject *v_ref = NULL;
+        +    PyObject *exc;
         +    int result;
         +    if (PyDict_GetItemRef(dict, key, &v_ref) < 0) {
         +        PyErr_WriteUnraisable(NULL);
@@ -626,9 +627,11 @@ fn a_pointer_into_the_object_before_is_used() {
              text = PyUnicode_AsUTF8(v);
         -    v = PyDict_GetItem(self, v);
         -    if (!v)
+        +    exc = PyErr_GetRaisedException();
         +    if (PyDict_GetItemRef(self, v, &v) < 0) {
         +        PyErr_WriteUnraisable(NULL);
         +    }
+        +    PyErr_SetRaisedException(exc);
         +    if (!v) {
         +        Py_DECREF(v_ref);
                  return -1;
