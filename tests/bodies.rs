@@ -55,7 +55,7 @@ fn backslashes_stay_in_their_column() {
         PyObject *found = PyDict_GetItem(dict, what); \
         if (!found)                                   \
             goto missing;                             \
-        into += PyObject_Size(found);                 \
+        into += PyTuple_GET_SIZE(found);              \
     } while (0)
 Py_ssize_t sizes(PyObject *dict, PyObject *a, PyObject *b)
 {
@@ -81,7 +81,7 @@ missing:
         +        }                                             \
                  if (!found)                                   \
                      goto missing;                             \
-                 into += PyObject_Size(found);                 \
+                 into += PyTuple_GET_SIZE(found);              \
         +        Py_DECREF(found);                             \
              } while (0)
          Py_ssize_t sizes(PyObject *dict, PyObject *a, PyObject *b)
@@ -423,7 +423,7 @@ fn a_macro_that_gets_the_name_of_the_function() {
      #endif
     --- a/use.c
     +++ b/use.c
-    @@ -1,9 +1,7 @@
+    @@ -1,15 +1,18 @@
      #include "faults.h"
      static PyObject *keep(PyObject *list, Py_ssize_t i)
      {
@@ -434,6 +434,18 @@ fn a_macro_that_gets_the_name_of_the_function() {
          return item;
      }
      static Py_ssize_t size(PyObject *list, Py_ssize_t i)
+     {
+    +    PyObject *item;
+    +    Py_ssize_t result;
+         if (i >= F(PyList_Size)(list))
+             return 0;
+    -    return PyObject_Size(F(PyList_GetItem)(list, i));
+    +    item = F(PyList_GetItemRef)(list, i);
+    +    result = PyObject_Size(item);
+    +    Py_XDECREF(item);
+    +    return result;
+     }
+     PyObject *first(PyObject *self, PyObject *list) { return size(list, 0) ? keep(list, 0) : NULL; }
     "#);
 }
 

@@ -306,20 +306,17 @@ fn old_and_new_stand_beside_each_other() {
         view.lines().all(|line| line.chars().count() <= 80),
         "{view}"
     );
-    insta::assert_snapshot!(view, @"
+    insta::assert_snapshot!(view, @r#"
     m.c
     5 | 5
     {                                        {
             PyObject *item = PyList_GetIt… |         PyObject *item = PyList_GetIt…
             return PyObject_Size(item);    |         Py_ssize_t result;
-                                           |         if (item == NULL) {
-                                           |                 return -1;
-                                           |         }
                                            |         result = PyObject_Size(item);
-                                           |         Py_DECREF(item);
+                                           |         Py_XDECREF(item);
                                            |         return result;
     }                                        }
-    ");
+    "#);
 }
 
 /// What `ungil` with `arguments` shows at a terminal.

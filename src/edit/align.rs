@@ -113,7 +113,11 @@ impl Layout<'_> {
             .fold(line_start, ByteOffset::min);
         at = self.line_start(at);
         let mut text = Vec::new();
+        // One that contradicts those before it is turned down later.
         for edit in near {
+            if edit.span.start() < at {
+                continue;
+            }
             text.extend(self.text_of(ByteSpan::new(at.0, edit.span.start().0)));
             text.extend(&edit.text);
             at = edit.span.end();

@@ -97,6 +97,7 @@ fn adopted(scene: &Scene<'_>, stored: Stored, replacement: &'static Replacement)
         return None;
     }
     let taken = taken_behind(scene, stored)?;
+    let is_read = matches!(scene.call(taken.call), Some(("Py_INCREF", _)));
     let title = format!("own the reference: `{}`", replacement.strong);
     let mut draft = Draft::new(scene, title);
     let place = scene.text(scene.span(stored.place)?);
@@ -114,7 +115,16 @@ fn adopted(scene: &Scene<'_>, stored: Stored, replacement: &'static Replacement)
         draft.insert(span.end(), ")");
         draft.compat("Py_NewRef");
     }
-    draft.finish().ok()
+    let mut fix = draft.finish().ok()?;
+    if is_read && !taken.is_tested {
+        // The count read the object, and nothing does so any more.
+        fix.assume(format!(
+            "no other thread takes it out first: nothing tests `{place}`, which is `NULL` where \
+             `{}` finds nothing",
+            replacement.strong
+        ));
+    }
+    Some(fix)
 }
 
 /// Where the code takes a reference to what a place holds.
@@ -124,6 +134,8 @@ struct Taken {
     call: ExprId,
     /// What the place gets instead where the lookup found nothing, which is counted as well.
     other: Option<ExprId>,
+    /// Whether the code asks first whether there is anything.
+    is_tested: bool,
 }
 
 /// Where the code takes a reference behind the store, with at most a test in between of whether the
@@ -132,9 +144,13 @@ fn taken_behind(scene: &Scene<'_>, stored: Stored) -> Option<Taken> {
     let takes = |&stmt: &StmtId| takes(scene, stmt, stored.place);
     let (siblings, at) = scene.siblings(stored.stmt)?;
     let next = siblings.get(at + 1)?;
-    let taken = |call| Taken { call, other: None };
+    let taken = |call, is_tested| Taken {
+        call,
+        other: None,
+        is_tested,
+    };
     if let Some(call) = takes(next) {
-        return Some(taken(call));
+        return Some(taken(call, false));
     }
     let StmtKind::If {
         cond,
@@ -151,12 +167,16 @@ fn taken_behind(scene: &Scene<'_>, stored: Stored) -> Option<Taken> {
     };
     if let Some(with_object) = with_object {
         let first = stmts_of(scene, with_object).first();
-        return first.and_then(takes).map(taken);
+        return first.and_then(takes).map(|call| taken(call, true));
     }
     let inner = stmts_of(scene, then);
     let call = siblings.get(at + 2).and_then(takes)?;
     let other = other(scene, inner, stored.place);
-    (other.is_some() || leaves(scene, inner)).then_some(Taken { call, other })
+    (other.is_some() || leaves(scene, inner)).then_some(Taken {
+        call,
+        other,
+        is_tested: true,
+    })
 }
 
 /// The statements of a branch, with braces or without.

@@ -704,3 +704,20 @@ fn a_field_gets_its_reference_while_the_variable_is_used_further_on() {
     insta::assert_snapshot!(stored("box->value = v;\n    run();\n    Py_INCREF(v);"), @"4: the borrowed reference is stored in memory: decide who owns it, and take a reference with it");
     insta::assert_snapshot!(stored("box->value = v;"), @"4: the borrowed reference is stored in memory: decide who owns it, and take a reference with it");
 }
+
+#[test]
+fn a_field_that_is_not_tested_is_read_no_more() {
+    let text = "struct box { PyObject *first; };
+int f(struct box *box, PyObject *dict, PyObject *key)
+{
+    box->first = PyDict_GetItemWithError(dict, key);
+    Py_INCREF(box->first);
+    return 0;
+}
+";
+    insta::assert_snapshot!(testing::report(&BORROWED_DICT_ITEM, text), @r#"
+    4: `PyDict_GetItemWithError` gives a borrowed reference out of `dict`, which the caller passes in: another thread can free it
+      review: own the reference: `PyDict_GetItemRef`
+      assumes that no other thread takes it out first: nothing tests `box->first`, which is `NULL` where `PyDict_GetItemRef` finds nothing
+    "#);
+}

@@ -23,6 +23,8 @@ pub(super) struct Plan {
     pub(super) happens_anyway: bool,
     /// Whether every way through the region comes to an exit, and all do the same.
     pub(super) is_certain: bool,
+    /// Whether every way through the region comes to an exit, of which some do different things.
+    pub(super) never_ends: bool,
 }
 
 /// One exit.
@@ -85,7 +87,13 @@ impl Plan {
         plan.happens_anyway = plan.happens_anyway(scope, site);
         let never_ends = scope.cfg.after(site.region.last).is_none();
         plan.is_certain = never_ends && plan.actions.len() == 1;
+        plan.never_ends = never_ends && plan.actions.len() > 1;
         Ok(plan)
+    }
+
+    /// Whether an action is what is left to do where none of the others is: no flag tells of it.
+    pub(super) fn is_left(&self, action: usize) -> bool {
+        self.never_ends && action + 1 == self.actions.len()
     }
 
     /// Whether all exits do what the next statement does: `return 0;` in front of `return 0;`,

@@ -296,7 +296,7 @@ impl<'a> Rewrite<'a> {
             false => Vec::new(),
         };
         match self.section.plan.actions.len() {
-            _ if self.names.flag.is_none() => {}
+            _ if self.names.flag.is_none() || self.section.plan.is_left(departure.action) => {}
             1 => record.push(format!("{flag} = 1;")),
             _ => record.push(format!("{flag} = {};", departure.action + 1)),
         }
@@ -305,7 +305,8 @@ impl<'a> Rewrite<'a> {
             (Reach::Jump, Some(label)) => format!("goto {label};"),
             (Reach::Break | Reach::Jump, _) => "break;".to_owned(),
         });
-        if departure.exit.reach == Reach::End && record.len() > 1 {
+        // What stood there is gone, or the value is kept in its place.
+        if departure.exit.reach == Reach::End && (record.len() > 1 || departure.has_value) {
             record.pop();
         }
         if !departure.has_value {

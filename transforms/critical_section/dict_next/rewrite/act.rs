@@ -17,16 +17,20 @@ impl Rewrite<'_> {
         };
         let only = actions.len() == 1;
         let numbered = actions.iter().zip(1..);
-        let condition = |n: i32| match only {
+        let condition = |n: usize| match only {
             true => flag.clone(),
             false => format!("{flag} == {n}"),
         };
-        numbered
-            .map(|(action, n)| {
-                let lines = self.with_result(action);
-                self.draft.branch(&condition(n), &lines, region)
-            })
-            .collect()
+        let mut acts = Vec::new();
+        for (action, n) in numbered {
+            let lines = self.with_result(action);
+            // The compiler is to see that the function ends there.
+            match plan.is_left(n - 1) {
+                true => acts.extend(lines),
+                false => acts.push(self.draft.branch(&condition(n), &lines, region)),
+            }
+        }
+        acts
     }
 
     /// With the name of the result variable.

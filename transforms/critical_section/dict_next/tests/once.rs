@@ -259,3 +259,67 @@ fn what_comes_behind_another_way_may_have_none() {
     );
     assert!(other.contains(by_hand), "{other}");
 }
+
+#[test]
+fn the_last_of_several_ways_out_is_taken_without_a_test() {
+    insta::assert_snapshot!(diff(
+        "
+PyObject *
+first(PyObject *self, PyObject *d)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    if (!PyDict_Next(d, &pos, &key, &value))
+        Py_RETURN_NONE;
+    return Py_BuildValue(\"OO\", key, value);
+}
+"
+    ), @r#"
+    8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
+      safe: hold `d` in a critical section while it is iterated over
+    @@
+         PyObject *key, *value;
+         Py_ssize_t pos = 0;
+    +    int outcome = 0;
+    +    PyObject *result = NULL;
+     
+    -    if (!PyDict_Next(d, &pos, &key, &value))
+    +    Py_BEGIN_CRITICAL_SECTION(d);
+    +    if (!PyDict_Next(d, &pos, &key, &value)) {
+    +        outcome = 1;
+    +        goto end_section;
+    +    }
+    +    result = Py_BuildValue("OO", key, value);
+    +end_section: ;
+    +    Py_END_CRITICAL_SECTION();
+    +    if (outcome == 1)
+             Py_RETURN_NONE;
+    -    return Py_BuildValue("OO", key, value);
+    +    return result;
+     }
+    "#);
+}
+
+#[test]
+fn a_return_on_the_line_of_its_condition_holds_the_value() {
+    insta::assert_snapshot!(diff(
+        "
+int
+first(PyObject *d)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    if (PyDict_Next(d, &pos, &key, &value)) return PyObject_IsTrue(value);
+    else return 0;
+}
+"
+    ), @r#"
+    8: `d` is iterated over without holding its lock
+      8: `d`, which the caller passes in: another thread can change it between two calls
+      8: `PyObject_IsTrue` can run Python code, which may change it as well
+      by hand: the rewrite that was tried does not hold: it wants two things of the same text; change this function by hand
+    "#);
+}
