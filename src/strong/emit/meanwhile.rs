@@ -21,7 +21,7 @@ use crate::strong::exits::branch::branches;
 use crate::strong::exits::error_value::ErrorValue;
 use crate::strong::exits::exit::Failure;
 use crate::strong::exits::unheard_at;
-use crate::strong::pending::missed::reads_missing;
+use crate::strong::pending::missed::{counts_missing, reads_missing};
 use crate::strong::plan::Lookup;
 use crate::strong::scene::Scene;
 
@@ -34,13 +34,21 @@ impl Draft<'_, '_> {
         if lookup.replacement.absent == Absent::Error {
             return;
         }
-        if let Some(name) = settled(self.scene, lookup.call)
-            && reads_missing(self.scene, lookup.call)
+        let strong = lookup.replacement.strong;
+        if let Some(name) = settled(self.scene, lookup.call) {
+            if reads_missing(self.scene, lookup.call) {
+                self.fix.assume(format!(
+                    "no other thread takes the key out behind `{name}`: nothing tests whether \
+                     `{strong}` finds it"
+                ));
+            }
+        } else if lookup.replacement.absent == Absent::Null
+            && counts_missing(self.scene, lookup.call)
         {
-            let strong = lookup.replacement.strong;
+            // v = PyDict_GetItem(d, k); Py_INCREF(v); return v;
             self.fix.assume(format!(
-                "no other thread takes the key out behind `{name}`: nothing tests whether \
-                 `{strong}` finds it"
+                "what `{strong}` looks for is there: nothing tests whether it is, and nothing reads \
+                 it here any more"
             ));
         }
     }
@@ -48,13 +56,26 @@ impl Draft<'_, '_> {
     /// Notes that a caller may not notice that the function fails now where the lookup does.
     pub(in crate::strong) fn doubt_heard(&mut self, lookup: &Lookup) {
         let scene = self.scene;
-        let fails = matches!(lookup.failure, Failure::Exit(_) | Failure::Joined(_));
+        // Where the code handed on what could not be `NULL`, it hands on `NULL` now.
+        let fails = matches!(
+            lookup.failure,
+            Failure::Exit(_) | Failure::Joined(_) | Failure::Tested
+        );
         let unheard = || unheard_at(scene, ErrorValue::of(scene, &branches(scene)));
         let caller = fails.then(unheard).flatten();
         if let Some(caller) = caller.and_then(|it| scene.cx.function(it.site.item)) {
             self.fix.assume(format!(
                 "`{}` fails where `{}` fails, which it calls",
                 caller.name, scene.function.name
+            ));
+        }
+        let stops = matches!(lookup.failure, Failure::Stop(_));
+        // Else its callers ask whether there is an exception.
+        if stops && lookup.failure.drops_exception() && sets_for_others(scene) {
+            self.fix.assume(format!(
+                "nobody needs what `{}` would have set in its arguments: it leaves early now, and \
+                 its callers are not told",
+                scene.function.name
             ));
         }
     }
@@ -72,6 +93,44 @@ impl Draft<'_, '_> {
                  `{strong}` raises `TypeError` there"
             ));
         }
+    }
+}
+
+/// Whether a function that the package calls sets something in what it gets.
+///
+/// ```c
+/// static void put(PyObject *tuple, int i, PyObject *list)
+/// {
+///     PyObject *item = PyList_GetItem(list, i);
+///     Py_INCREF(item);
+///     PyTuple_SET_ITEM(tuple, i, item);
+/// }
+/// ```
+fn sets_for_others(scene: &Scene<'_>) -> bool {
+    let function = scene.function;
+    let is_param = |expr: ExprId| {
+        let local = root(scene.tree, expr);
+        local.is_some_and(|local| function.params.contains(&local))
+    };
+    let sets = |expr: ExprId| match &scene.tree.expr(expr).kind {
+        ExprKind::Assign { lhs, .. } => scene.as_local(*lhs).is_none() && is_param(*lhs),
+        ExprKind::Call { callee, args } => {
+            let row = scene.tree.callee_name(*callee).and_then(capi::writes);
+            let mut args = args.iter().enumerate();
+            row.is_some_and(|row| args.any(|(at, &arg)| row.names(at) && is_param(arg)))
+        }
+        _ => false,
+    };
+    !scene.cx.calls_to(&function.name).is_empty() && scene.tree.expr_ids().any(sets)
+}
+
+/// `out` of `*out`, `out->text`, `out[i]`.
+fn root(tree: &Tree, expr: ExprId) -> Option<LocalId> {
+    match &tree.expr(tree.without_casts(expr)).kind {
+        ExprKind::Name(Name::Local(local)) => Some(*local),
+        ExprKind::Member { base, .. } | ExprKind::Index { base, .. } => root(tree, *base),
+        ExprKind::Unary { operand, .. } => root(tree, *operand),
+        _ => None,
     }
 }
 

@@ -31,7 +31,7 @@ use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
 
 /// What a lookup gives that finds nothing.
-const NULL: i64 = 0;
+pub(super) const NULL: i64 = 0;
 
 /// What a function does where a lookup gives `NULL` with an exception.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,6 +80,23 @@ pub(in crate::strong) fn reads_missing(scene: &Scene<'_>, call: ExprId) -> bool 
         reads |= matches!(step, Step::Instr(instr) if missed.reads(instr, state));
     });
     solved.is_none() || reads
+}
+
+/// Whether the function, where `call` finds nothing, counts a reference to that without a test.
+pub(in crate::strong) fn counts_missing(scene: &Scene<'_>, call: ExprId) -> bool {
+    let Some(missed) = Missed::new(scene, call, NULL) else {
+        return true;
+    };
+    let mut counts = false;
+    let solved = missed.visit(|step, state| {
+        let Step::Instr(instr) = step else { return };
+        let InstrKind::Call { callee, args, .. } = &instr.kind else {
+            return;
+        };
+        let is_count = callee.name() == Some("Py_INCREF");
+        counts |= is_count && args.iter().any(|arg| missed.gives(state, arg));
+    });
+    solved.is_none() || counts
 }
 
 /// Whether the result of a function says that there is an exception.
@@ -326,7 +343,7 @@ impl<'p, 'a> Missed<'p, 'a> {
 
     /// Whether a step reads through the `NULL`, or gives it to a function that is not known to take
     /// one.
-    fn reads(&self, instr: &Instr, state: &Worlds) -> bool {
+    pub(super) fn reads(&self, instr: &Instr, state: &Worlds) -> bool {
         let mut worlds = [&state.clean, &state.shown].into_iter().flatten();
         let is_null = |world: &World, value: &Operand| self.is_null(world, value);
         worlds.any(|world| match &instr.kind {

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use super::missed::{Missed, Step, Tells, tells};
+use super::missed::{Missed, NULL, Step, Tells, tells};
 use crate::ast::Function;
 use crate::cfg::Terminator;
 use crate::program::{CallSite, is_namesake};
@@ -91,8 +91,14 @@ fn told(
     let mut told = BTreeSet::new();
     let mut all = Tells::Yes;
     let solved = missed.visit(|step, state| {
-        let Step::End(end @ Terminator::Return(value, _)) = step else {
-            return;
+        let (end, value) = match step {
+            Step::End(end @ Terminator::Return(value, _)) => (end, value),
+            // It reads through the `NULL`, without a test.
+            Step::Instr(instr) if error == NULL && missed.reads(instr, state) => {
+                all = all.max(Tells::Unknown);
+                return;
+            }
+            Step::Instr(_) | Step::End(_) => return,
         };
         if state.shown.is_none() {
             return;

@@ -115,3 +115,40 @@ static int f(struct parser *p, PyObject *list)
         "expect(p, 1);"
     ));
 }
+
+#[test]
+fn a_count_without_a_test_read_what_is_not_there() {
+    let doubted = |body: &str| {
+        let text = all(&format!(
+            "PyObject *get(PyObject *self, PyObject *dict)\n{{\n    \
+             PyObject *v = PyDict_GetItemString(dict, \"a\");\n    {body}\n    return v;\n}}\n"
+        ));
+        is_doubted(
+            &text,
+            "nothing tests whether it is, and nothing reads it here any more",
+        )
+    };
+    assert!(doubted("Py_INCREF(v);"));
+    assert!(!doubted("if (v == NULL) return NULL; Py_INCREF(v);"));
+    assert!(!doubted("Py_XINCREF(v);"));
+}
+
+#[test]
+fn a_function_that_returns_nothing_tells_nobody_that_it_left_early() {
+    let doubted = |set: &str| {
+        let text = all(&format!(
+            "static void put(PyObject *tuple, int i, PyObject *list, double *out)\n{{\n    \
+             PyObject *item = PyList_GetItem(list, i);\n    Py_INCREF(item);\n    {set}\n    \
+             Py_DECREF(item);\n}}\n\
+             PyObject *all(PyObject *tuple, PyObject *list, double *out)\n{{\n    \
+             put(tuple, 0, list, out);\n    return tuple;\n}}\n"
+        ));
+        is_doubted(
+            &text,
+            "nobody needs what `put` would have set in its arguments",
+        )
+    };
+    assert!(doubted("PyTuple_SET_ITEM(tuple, i, Py_NewRef(item));"));
+    assert!(doubted("*out = PyFloat_AS_DOUBLE(item);"));
+    assert!(!doubted("use(item);"));
+}

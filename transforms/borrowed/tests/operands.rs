@@ -188,16 +188,6 @@ PyObject *one(PyObject *self, PyObject *d)
         return NULL;
     return a = PyDict_GetItemString(d, \"a\"), a ? PyObject_Repr(a) : PyObject_Repr(d);
 }
-PyObject *two(PyObject *self, PyObject *d)
-{
-    PyObject *a, *b;
-    if (!PyDict_Check(d))
-        return NULL;
-    a = PyDict_GetItemString(d, \"a\") , b = d;
-    if (a)
-        b = PyObject_Repr(a);
-    return b;
-}
 PyObject *three(PyObject *self, PyObject *d)
 {
     PyObject *a;
@@ -222,22 +212,7 @@ PyObject *three(PyObject *self, PyObject *d)
     +    Py_XDECREF(a);
     +    return result;
      }
-     PyObject *two(PyObject *self, PyObject *d)
-    @@
-         if (!PyDict_Check(d))
-             return NULL;
-    -    a = PyDict_GetItemString(d, "a") , b = d;
-    -    if (a)
-    +    if (PyDict_GetItemStringRef(d, "a", &a) < 0) {
-    +        PyErr_WriteUnraisable(NULL);
-    +    }
-    +    b = d;
-    +    if (a) {
-             b = PyObject_Repr(a);
-    +        Py_DECREF(a);
-    +    }
-         return b;
-     }
+     PyObject *three(PyObject *self, PyObject *d)
     @@
          if (!PyDict_Check(d))
              return NULL;
