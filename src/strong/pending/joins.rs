@@ -18,16 +18,18 @@ use crate::strong::follow::hold::Carrier;
 impl World {
     pub(super) fn join(&mut self, from: &Self) -> bool {
         let flags = [self.flags_apart(from), from.flags_apart(self)].concat();
-        let values = |it: &BTreeMap<Carrier, Rc<Value>>| it.clone().into_iter();
         let one_sided = [
             self.said_elsewhere(&from.values, &from.open),
             from.said_elsewhere(&self.values, &self.open),
-        ];
-        let mut grew = extend(
+        ]
+        .concat();
+        let mut grew = extend(&mut self.values, from.values.iter());
+        grew |= extend(
             &mut self.values,
-            values(&from.values).chain(one_sided.into_iter().flatten()),
+            one_sided.iter().map(|(it, value)| (it, value)),
         );
-        grew |= extend(&mut self.flags, values(&from.flags).chain(flags));
+        grew |= extend(&mut self.flags, from.flags.iter());
+        grew |= extend(&mut self.flags, flags.iter().map(|(it, value)| (it, value)));
         grew |= self.open.join(&from.open) | self.lost.join(&from.lost);
         grew |= self.kept.join(&from.kept);
         self.known.retain(|carrier, known| {
@@ -46,14 +48,27 @@ impl World {
     /// ```
     fn flags_apart(&self, other: &Self) -> Vec<(Carrier, Rc<Value>)> {
         let mut flags = self.said_elsewhere(&other.flags, &other.open);
-        for call in self.open.iter().filter(|&call| !other.open.contains(call)) {
-            for (&carrier, &known) in &self.known {
-                if let Known::Number(number) = known
-                    && other.known.get(&carrier).is_some_and(|&it| it != known)
-                {
-                    flags.push((carrier, Value::of_call(call, &[number].into())));
+        let failed = self.open.iter().filter(|&call| !other.open.contains(call));
+        let mut failed = failed.peekable();
+        if failed.peek().is_none() {
+            return flags;
+        }
+        let apart = self
+            .known
+            .iter()
+            .filter_map(|(&carrier, &known)| match known {
+                Known::Number(number) => {
+                    let is_apart = other.known.get(&carrier).is_some_and(|&it| it != known);
+                    is_apart.then_some((carrier, number))
                 }
-            }
+                Known::NonZero | Known::Negative => None,
+            });
+        let apart: Vec<(Carrier, i64)> = apart.collect();
+        for call in failed {
+            let flag = |&(carrier, number): &(Carrier, i64)| {
+                (carrier, Value::of_call(call, &[number].into()))
+            };
+            flags.extend(apart.iter().map(flag));
         }
         flags
     }
@@ -108,19 +123,19 @@ impl World {
 }
 
 /// Adds what carriers say; whether any of that is new.
-fn extend(
+fn extend<'v>(
     values: &mut BTreeMap<Carrier, Rc<Value>>,
-    with: impl Iterator<Item = (Carrier, Rc<Value>)>,
+    with: impl Iterator<Item = (&'v Carrier, &'v Rc<Value>)>,
 ) -> bool {
     let mut grew = false;
-    for (carrier, value) in with {
+    for (&carrier, value) in with {
         match values.entry(carrier) {
             Entry::Vacant(entry) => {
-                entry.insert(value);
+                entry.insert(Rc::clone(value));
                 grew = true;
             }
-            Entry::Occupied(mut entry) if !entry.get().holds(&value) => {
-                Rc::make_mut(entry.get_mut()).extend(&value);
+            Entry::Occupied(mut entry) if !entry.get().holds(value) => {
+                Rc::make_mut(entry.get_mut()).extend(value);
                 grew = true;
             }
             Entry::Occupied(_) => {}
