@@ -35,6 +35,12 @@ pub use version::{BadVersion, PyVersion};
 pub use words::{is_un, words_of};
 pub use writes::{Gives, Writes, field, writes};
 
+/// Whether nothing is known of what a function of this name does: neither the C API has it, nor C.
+#[must_use]
+pub fn is_unknown(name: &str) -> bool {
+    effects(name).is_none() && !is_libc(name)
+}
+
 /// Preprocessor definitions that stand for `<Python.h>`: only the macros that change syntax or
 /// control flow. Everything else in the C API stays a call, which [`effects`] knows.
 pub const MODEL_H: &str = include_str!("model.h");

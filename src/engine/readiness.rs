@@ -203,6 +203,8 @@ pub(super) struct Readiness<'c, 'a> {
     comments: BTreeMap<FileId, Vec<Suppression>>,
     /// The files of the modules, by the file of their `PyInit_` function.
     files: BTreeMap<FileId, FxHashSet<FileId>>,
+    /// See [`left_out`]; looked for once a module is asked for.
+    left_out: OnceCell<BTreeSet<usize>>,
     /// What [`Open::left`] lists, looked for once a module is asked for.
     left: OnceCell<BTreeMap<FileId, BTreeSet<Left>>>,
 }
@@ -221,11 +223,13 @@ impl<'c, 'a> Readiness<'c, 'a> {
             is_complete,
             comments: comments.collect(),
             files: files_of_modules(cx, package),
+            left_out: OnceCell::new(),
             left: OnceCell::new(),
         }
     }
 
-    /// What is open for the module whose `PyInit_` function stands in `file`.
+    /// What is open for the module whose `PyInit_` function stands in `file`, with the findings of the
+    /// run, which are the same each time but for what they assume.
     pub(super) fn open(&self, findings: &[Finding], file: FileId) -> Open {
         let none = FxHashSet::default();
         let own = self.files.get(&file).unwrap_or(&none);
@@ -233,7 +237,7 @@ impl<'c, 'a> Readiness<'c, 'a> {
             is_complete: self.is_complete,
             ..Open::default()
         };
-        let left_out = left_out(findings);
+        let left_out = self.left_out.get_or_init(|| left_out(findings));
         for (at, finding) in findings.iter().enumerate() {
             let Some(kind) = OpenKind::of(finding.rule).filter(|kind| kind.concerns(finding, own))
             else {

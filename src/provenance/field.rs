@@ -135,7 +135,9 @@ impl Cx<'_> {
 
     /// Whether a table shows Python a field by a number: `{"table", T_OBJECT, sizeof(PyObject)}`.
     fn shows_by_number(&self) -> bool {
-        members(self.program).any(|member| member.is_object && member.field.is_none())
+        let find =
+            || members(self.program).any(|member| member.is_object && member.field.is_none());
+        *self.shows_by_number.get_or_init(find)
     }
 
     /// The function's name if it fills the field as one that builds an object may; `None` in place

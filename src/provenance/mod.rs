@@ -138,6 +138,7 @@ pub struct Cx<'a> {
     flows: Vec<OnceLock<Flow<'a>>>,
     fields: Mutex<KnownFields>,
     overwrites: OnceLock<Overwrites>,
+    shows_by_number: OnceLock<bool>,
     /// Whether the package calls something with a dict of keywords that others may have.
     passes_keywords: OnceLock<bool>,
 }
@@ -170,6 +171,7 @@ impl<'a> Cx<'a> {
             flows: program.items.iter().map(|_| OnceLock::new()).collect(),
             fields: Mutex::default(),
             overwrites: OnceLock::new(),
+            shows_by_number: OnceLock::new(),
             passes_keywords: OnceLock::new(),
         }
     }

@@ -2,12 +2,11 @@
 
 use std::rc::Rc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use super::guards::{Guards, Locked, Paths};
+use super::guards::Guards;
 use super::published::Published;
-use super::settled::Settled;
-use super::shape::pointed;
+use super::text::Text;
 use super::value::{Kinds, Value};
 use super::walk::{Context, Walk};
 use crate::ast::{
@@ -46,15 +45,11 @@ pub(super) struct Body<'w, 'c, 'a> {
     pub(super) function: &'a Function,
     /// The locks that the caller holds.
     pub(super) held: Guards,
-    pub(super) locked: Rc<Locked>,
-    pub(super) paths: Paths<'a>,
+    /// What is the same in all contexts.
+    pub(super) known: Rc<Text<'a>>,
     pub(super) locals: Vec<Value>,
     /// What is stored in memory that is private.
     pub(super) inner: Kinds,
-    /// Locals to which others point: `char **end = &text;`.
-    pointed: FxHashSet<LocalId>,
-    /// Which calls gave locals what they hold.
-    pub(super) settled: Rc<Settled>,
     /// What others may have.
     pub(super) published: Published,
     /// What calls give.
@@ -75,19 +70,15 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
             let is_number = walk.types.is_number(&function.tree.local(param).ty);
             locals[param.0 as usize] = if is_number { Value::NONE } else { value };
         }
-        let settled = walk.settled(context.item, function);
-        let locked = walk.locked(context.item, function);
+        let known = walk.text_of(context.item, function);
         Self {
             walk,
-            settled,
+            known,
             item: context.item,
             function,
             held: context.held.clone(),
-            locked,
-            paths: Paths::new(function),
             locals,
             inner: Kinds::default(),
-            pointed: pointed(&function.tree),
             published: Published::default(),
             results: FxHashMap::default(),
             stored: Kinds::default(),
@@ -278,7 +269,7 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         }
         match &tree.expr(expr).kind {
             ExprKind::Name(Name::Local(local)) => {
-                let settled = self.settled.value(tree, *local, expr);
+                let settled = self.known.settled.value(tree, *local, expr);
                 settled.map_or_else(|| self.local(*local), |value| self.value(value))
             }
             ExprKind::Name(Name::Global(name)) => {
@@ -335,7 +326,7 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         match &it.ty.kind {
             _ if !it.is_automatic() => self.of_static(&it.ty),
             TypeKind::Array(..) if !it.is_param => Value::of(Kinds::PRIVATE, value.all()),
-            _ if self.pointed.contains(&local) => value | Value::of(self.inner, self.inner),
+            _ if self.known.pointed.contains(&local) => value | Value::of(self.inner, self.inner),
             _ => value,
         }
     }

@@ -7,6 +7,7 @@ use super::value::{Kinds, Value};
 use super::walk::Context;
 use crate::ast::{ExprId, ExprKind, LocalId, Name, UnaryOp};
 use crate::capi;
+use crate::roles::is_slot;
 use crate::rule::ItemId;
 
 /// What a call goes to.
@@ -266,10 +267,4 @@ impl<'a> Body<'_, '_, 'a> {
             },
         }
     }
-}
-
-/// Whether a field is a slot of a type of Python.
-fn is_slot(field: &str) -> bool {
-    const SLOTS: [&str; 6] = ["tp_", "nb_", "sq_", "mp_", "am_", "bf_"];
-    SLOTS.iter().any(|start| field.starts_with(start))
 }

@@ -68,7 +68,7 @@ impl Body<'_, '_, '_> {
             }
         }
         for looks in looks.into_values() {
-            let again = |&at: &ExprId| self.settled.is_in_loop(tree.expr(at).range);
+            let again = |&at: &ExprId| self.known.settled.is_in_loop(tree.expr(at).range);
             if looks.len() > 1 || looks.iter().any(again) {
                 for at in looks {
                     self.leave(at, self.text(at), Why::Member);

@@ -32,6 +32,7 @@ mod settled;
 mod shape;
 mod stale;
 mod targets;
+mod text;
 mod unread;
 mod value;
 mod walk;

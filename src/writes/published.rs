@@ -262,7 +262,7 @@ impl Body<'_, '_, '_> {
         let mut each =
             each.flat_map(|local| self.since(local).into_iter().map(move |it| (local, it)));
         each.any(|(local, since)| {
-            let value = self.settled.value(self.tree(), local, at);
+            let value = self.known.settled.value(self.tree(), local, at);
             let is_before = since < at && value.is_none_or(|value| value < since);
             is_before || self.comes_back(local, since, at)
         })

@@ -1,12 +1,15 @@
 //! What was true of an object that others have, and may no longer be when it is used.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::Why;
 use super::body::Body;
 use super::guards::Path;
 use super::value::Kinds;
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Parent, Parents, StmtKind, Tree, UnaryOp};
+use crate::ast::{
+    BinaryOp, ExprId, ExprKind, Function, LocalId, Parent, Parents, StmtKind, Tree, UnaryOp,
+};
 use crate::capi::{self, Counts, OutKind, Returns};
 use crate::cfg::{
     self, Base, Cfg, Dominators, InstrKind, Operand, Point, Source, TempId, Terminator, reaches,
@@ -23,7 +26,7 @@ impl Body<'_, '_, '_> {
     /// ```
     pub(super) fn check_sizes(&mut self) {
         let tree = self.tree();
-        let parents = Parents::new(self.function);
+        let known = Rc::clone(&self.known);
         let mut looks: BTreeMap<Path, (Vec<ExprId>, Vec<ExprId>)> = BTreeMap::new();
         for (call, name) in tree.calls() {
             let (is_size, is_copy) = (capi::asks_size(name), capi::copies(name));
@@ -35,7 +38,7 @@ impl Body<'_, '_, '_> {
             let (sizes, copies) = looks.entry(path).or_default();
             match is_copy {
                 true => copies.push(call),
-                false if is_asked_for_any(tree, &parents, call) => {}
+                false if is_asked_for_any(tree, known.parents(), call) => {}
                 false => sizes.push(call),
             }
         }
@@ -49,7 +52,9 @@ impl Body<'_, '_, '_> {
 
     fn shared_path(&self, container: ExprId) -> Option<Path> {
         let is_shared = self.value(container).points.has(Kinds::SHARED);
-        is_shared.then(|| self.paths.pointee(container)).flatten()
+        is_shared
+            .then(|| self.known.paths.pointee(container))
+            .flatten()
     }
 
     /// Names uses of an object by a variable whose own reference has been released.
@@ -60,28 +65,33 @@ impl Body<'_, '_, '_> {
     /// return PyObject_Repr(next);
     /// ```
     pub(super) fn check_released(&mut self) {
-        let tree = self.tree();
-        let releases = tree.calls().filter_map(|(call, name)| {
-            let is_release = matches!(capi::counts(name), Some(Counts::Release { .. }));
-            let arg = tree.call(call)?.1.first().copied()?;
-            let local = tree.as_local(tree.without_casts(arg))?;
-            (is_release && is_only_owner(tree, local)).then_some((call, local))
-        });
-        let releases: Vec<_> = releases.collect();
-        if releases.is_empty() {
-            return;
-        }
-        let cfg = cfg::build(self.function, &capi::never_returns);
-        let dominators = Dominators::new(&cfg);
-        for (call, local) in releases {
-            let Some(release) = cfg.call(call) else {
-                continue;
-            };
-            for at in uses_after(&cfg, &dominators, release, local) {
-                self.leave(at, self.text(at), Why::Stale);
-            }
+        let known = Rc::clone(&self.known);
+        for &at in known.released() {
+            self.leave(at, self.text(at), Why::Stale);
         }
     }
+}
+
+/// Uses of objects of which the function has released the only reference that it had.
+pub(super) fn released(function: &Function) -> Vec<ExprId> {
+    let tree = &function.tree;
+    let releases = tree.calls().filter_map(|(call, name)| {
+        let is_release = matches!(capi::counts(name), Some(Counts::Release { .. }));
+        let arg = tree.call(call)?.1.first().copied()?;
+        let local = tree.as_local(tree.without_casts(arg))?;
+        (is_release && is_only_owner(tree, local)).then_some((call, local))
+    });
+    let releases: Vec<_> = releases.collect();
+    if releases.is_empty() {
+        return Vec::new();
+    }
+    let cfg = cfg::build(function, &capi::never_returns);
+    let dominators = Dominators::new(&cfg);
+    let uses = releases.into_iter().filter_map(|(call, local)| {
+        let release = cfg.call(call)?;
+        Some(uses_after(&cfg, &dominators, release, local))
+    });
+    uses.flatten().collect()
 }
 
 /// Whether nothing but that there is any matters of a size: `PyList_GET_SIZE(list) == 0`,

@@ -6,11 +6,11 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::body::{Body, Summary};
-use super::guards::{Guards, Locked, Use, unguarded};
+use super::guards::{Guards, Use, unguarded};
 use super::members::Members;
 use super::owned::Lent;
-use super::settled::Settled;
 use super::targets::{Targets, functions, parameter};
+use super::text::Text;
 use super::value::{Kinds, Value};
 use super::{Left, Why};
 use crate::ast::{ExprId, Function, Storage, TokenRange, Type};
@@ -60,8 +60,7 @@ pub(super) struct Walk<'c, 'a> {
     /// What is called from outside, with its file.
     entries: Vec<(FileId, usize)>,
     contexts: FxHashMap<ItemId, usize>,
-    settled: FxHashMap<ItemId, Rc<Settled>>,
-    locked: FxHashMap<ItemId, Rc<Locked>>,
+    texts: FxHashMap<ItemId, Rc<Text<'a>>>,
 }
 
 /// A function in one context, once it was looked at.
@@ -117,8 +116,7 @@ impl<'c, 'a> Walk<'c, 'a> {
                 .collect(),
             known: BTreeMap::new(),
             contexts: FxHashMap::default(),
-            settled: FxHashMap::default(),
-            locked: FxHashMap::default(),
+            texts: FxHashMap::default(),
             nodes: Vec::new(),
             open: Vec::new(),
             entries: Vec::new(),
@@ -203,14 +201,10 @@ impl<'c, 'a> Walk<'c, 'a> {
         summary
     }
 
-    pub(super) fn settled(&mut self, item: ItemId, function: &Function) -> Rc<Settled> {
-        let settled = self.settled.entry(item);
-        Rc::clone(settled.or_insert_with(|| Rc::new(Settled::new(function))))
-    }
-
-    pub(super) fn locked(&mut self, item: ItemId, function: &Function) -> Rc<Locked> {
-        let locked = self.locked.entry(item);
-        Rc::clone(locked.or_insert_with(|| Rc::new(Locked::new(function))))
+    /// What the text of a function says, whoever calls it.
+    pub(super) fn text_of(&mut self, item: ItemId, function: &'a Function) -> Rc<Text<'a>> {
+        let text = self.texts.entry(item);
+        Rc::clone(text.or_insert_with(|| Rc::new(Text::new(function))))
     }
 
     /// Notes that what is looked at calls `node`, or that it is called from outside.

@@ -111,10 +111,7 @@ pub(super) fn counts(name: &str) -> bool {
 
 /// Whether nothing is known of what a function of this name does. Memory is followed.
 pub(super) fn is_unknown(name: &str) -> bool {
-    capi::effects(name).is_none()
-        && !capi::is_libc(name)
-        && !raises(name)
-        && !name.to_ascii_lowercase().contains("lloc")
+    capi::is_unknown(name) && !raises(name) && !name.to_ascii_lowercase().contains("lloc")
 }
 
 /// Whether two calls get something of the same variable, by any name, or both get nothing.

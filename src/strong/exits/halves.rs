@@ -148,7 +148,7 @@ fn changes<'s>(way_out: &WayOut<'s, '_>) -> Vec<Change<'s>> {
             .is_some_and(|&arg| is_known_elsewhere(scene, arg));
         let is_own = scene.cx.definitions(name).next().is_some();
         let ends = is_own && ends(name);
-        let is_unknown = capi::effects(name).is_none() && !capi::is_libc(name);
+        let is_unknown = capi::is_unknown(name);
         let of_first = may_change(name) && is_known;
         Some(Change {
             call,

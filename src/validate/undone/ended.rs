@@ -13,7 +13,7 @@ use super::acts::{Act, roots};
 use super::telling::{frees, says_end};
 use super::ways::Exit;
 use crate::ast::{ExprId, ExprKind, LocalId};
-use crate::capi::{self, words_of};
+use crate::capi::{is_unknown, words_of};
 
 impl View<'_> {
     /// Whether `act`, which the function does on all of its ways out, is the last that it does with
@@ -66,9 +66,4 @@ impl View<'_> {
         given.any(|value| self.tree.called(value).is_some_and(opens))
             || calls.any(|(call, name)| is_unknown(name) && is_filled(call))
     }
-}
-
-/// Whether nothing is known of what a function does with its arguments.
-fn is_unknown(name: &str) -> bool {
-    capi::effects(name).is_none() && !capi::is_libc(name)
 }

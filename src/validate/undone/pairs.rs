@@ -109,7 +109,6 @@ impl View<'_> {
             others.iter().any(is_saved) || is_one_handle
         };
         let is_emptied = || args.iter().all(|&arg| self.tree.is_null(arg));
-        let is_unknown = || capi::effects(name).is_none() && !capi::is_libc(name);
         // What another pass has done is no beginning.
         let start = self.tree.stmt(exit.test).range.start;
         let is_before = self.tree.expr(begin.expr).range.start < start;
@@ -117,15 +116,13 @@ impl View<'_> {
             && is_before
             && args.len() == begun.len()
             && !others.is_empty()
-            && (is_emptied() || is_unknown() && others.iter().all(is_back) && is_told())
+            && (is_emptied() || capi::is_unknown(name) && others.iter().all(is_back) && is_told())
     }
 
     /// Whether nothing is known of what a function does.
     fn is_unseen(&self, name: Option<&str>) -> bool {
         let is_own = |name| own(self.changed.original, name).next().is_some();
-        name.is_some_and(|name| {
-            capi::effects(name).is_none() && !capi::is_libc(name) && !is_own(name)
-        })
+        name.is_some_and(|name| capi::is_unknown(name) && !is_own(name))
     }
 
     /// Whether a call gets nothing that the function has made.

@@ -76,6 +76,12 @@ impl Locked {
         }
     }
 
+    /// Whether any lock is held there.
+    pub(in crate::writes) fn is_any(&self, tree: &Tree, expr: ExprId) -> bool {
+        let held = self.around(tree, expr);
+        held.is_some_and(|held| !held.is_empty())
+    }
+
     fn around(&self, tree: &Tree, expr: ExprId) -> Option<&Held> {
         if self.at.is_empty() {
             return None;

@@ -16,6 +16,7 @@ mod held;
 mod path;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
 
@@ -25,7 +26,7 @@ use path::{Root, Step};
 
 use super::body::Body;
 use super::{Left, Why};
-use crate::ast::{ExprId, ExprKind, LocalId, Name, TypeKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, LocalId, Name, Tree, TypeKind, UnaryOp};
 
 /// Locks that are held.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,11 +75,11 @@ pub(super) struct Use {
 impl Body<'_, '_, '_> {
     /// The locks that are held at `at`, here or by the caller.
     pub(super) fn guards(&self, at: ExprId) -> Guards {
-        self.locked.at(self.tree(), at).and(&self.held)
+        self.known.locked.at(self.tree(), at).and(&self.held)
     }
 
     pub(super) fn is_locked(&self, at: ExprId) -> bool {
-        self.guards(at).is_any
+        self.held.is_any || self.known.locked.is_any(self.tree(), at)
     }
 
     /// The locks of `guards` as a callee finds them by its parameters.
@@ -86,7 +87,7 @@ impl Body<'_, '_, '_> {
         let given: Vec<(LocalId, Path)> = params
             .iter()
             .zip(args)
-            .filter_map(|(&param, &arg)| Some((param, self.paths.pointee(arg)?)))
+            .filter_map(|(&param, &arg)| Some((param, self.known.paths.pointee(arg)?)))
             .collect();
         let by_param = |guard: &Path| {
             given.iter().find_map(|(param, object)| {
@@ -111,8 +112,8 @@ impl Body<'_, '_, '_> {
 
     /// Notes what is read of what threads share.
     pub(super) fn note_reads(&mut self) {
-        let tree = self.tree();
-        let not_read = not_read(tree);
+        let (tree, known) = (self.tree(), Rc::clone(&self.known));
+        let not_read = known.not_read();
         for at in tree.expr_ids().filter(|at| !not_read.contains(at)) {
             if matches!(
                 tree.expr(at).kind,
@@ -133,7 +134,7 @@ impl Body<'_, '_, '_> {
             return;
         }
         let held = self.guards(at);
-        let path = self.paths.place(within);
+        let path = self.known.paths.place(within);
         let relations = path.iter().flat_map(|path| {
             let guards = held.paths.iter();
             guards.filter_map(|guard| relation(path, guard))
@@ -184,7 +185,7 @@ impl Body<'_, '_, '_> {
 
 /// Expressions that are named without being read: what is set, what only leads to a member, what
 /// has its address taken.
-fn not_read(tree: &crate::ast::Tree) -> FxHashSet<ExprId> {
+pub(super) fn not_read(tree: &Tree) -> FxHashSet<ExprId> {
     let named = tree.exprs.iter().filter_map(|expr| match expr.kind {
         ExprKind::Assign { lhs, op: None, .. } => Some(lhs),
         ExprKind::Member {

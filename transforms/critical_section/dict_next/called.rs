@@ -52,7 +52,7 @@ pub(super) fn may_set(scope: &Scope<'_>, site: &Site, names: &BTreeSet<&str>) ->
             if calls_on_purpose(tree, call, name) {
                 return true;
             }
-        } else if capi::effects(name).is_none() && !capi::is_libc(name) && seen.insert(name) {
+        } else if capi::is_unknown(name) && seen.insert(name) {
             let mut functions = scope.cx.definitions(name).peekable();
             if functions.peek().is_none() {
                 return true;
