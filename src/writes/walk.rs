@@ -17,7 +17,7 @@ use crate::ast::{ExprId, Function, Storage, TokenRange, Type};
 use crate::program::Types;
 use crate::rule::{ItemId, PackageCx};
 use crate::source::FileId;
-use crate::state::{Variable, begins_section, holds_lock_by_name, inventory, object_states};
+use crate::state::{Variable, inventory, object_states, takes_lock_by_name};
 
 /// Contexts of one function after which it is looked at as if all it gets were shared.
 const MAX_CONTEXTS: usize = 24;
@@ -374,5 +374,5 @@ fn fields(cx: &PackageCx<'_>) -> BTreeSet<(String, String)> {
 
 fn takes_locks(cx: &PackageCx<'_>) -> bool {
     let mut calls = cx.program.functions().flat_map(|(_, it)| it.tree.calls());
-    calls.any(|(_, name)| begins_section(name) || holds_lock_by_name(name))
+    calls.any(|(_, name)| takes_lock_by_name(name))
 }

@@ -1009,3 +1009,15 @@ static PyObject *f(PyObject *self, PyObject *arg)
     const char *name = PyModule_GetName(self);
     return name == NULL ? NULL : PyUnicode_FromString(name);
 }
+
+/*** a lock that may not have been had: `level` in `f` */
+#include <pthread.h>
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static long level;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    int failed = pthread_mutex_trylock(&guard);
+    level++;
+    if (!failed) { pthread_mutex_unlock(&guard); }
+    Py_RETURN_NONE;
+}

@@ -10,7 +10,7 @@ use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree};
 use crate::capi;
 use crate::cfg::{self, Cfg, Instr, InstrKind, Source};
 use crate::dataflow::{self, Analysis, Direction, NodeId};
-use crate::state::{begins_section, ends_section, holds_lock_by_name, releases_lock_by_name};
+use crate::state::{begins_section, ends_section, releases_lock_by_name, takes_lock_by_name};
 
 /// What is held at one point; the path is `None` if it cannot be told which lock it is.
 type Held = BTreeSet<Lock>;
@@ -32,8 +32,7 @@ pub(in crate::writes) struct Locked {
 impl Locked {
     pub(in crate::writes) fn new(function: &Function) -> Self {
         let tree = &function.tree;
-        let takes = |(_, name): (ExprId, &str)| begins_section(name) || holds_lock_by_name(name);
-        if !tree.calls().any(takes) {
+        if !tree.calls().any(|(_, name)| takes_lock_by_name(name)) {
             return Self::default();
         }
         let cfg = cfg::build(function, &capi::never_returns);
@@ -127,7 +126,8 @@ impl Problem<'_> {
         } else if ends_section(name) {
             let record = record();
             held.retain(|lock| lock.record.is_some() && lock.record != record);
-        } else if holds_lock_by_name(name) {
+        } else if takes_lock_by_name(name) {
+            // One that may come back without it does not count: `pthread_mutex_trylock`.
             held.insert(self.lock(name, args));
         } else if releases_lock_by_name(name) {
             let given_back = self.lock(name, args);
