@@ -21,10 +21,8 @@ pub(super) struct Plan {
     pub(super) result: Option<ResultType>,
     /// Whether what stands behind the region does the one action anyway.
     pub(super) happens_anyway: bool,
-    /// Whether every way through the region comes to an exit, and all do the same.
-    pub(super) is_certain: bool,
-    /// Whether every way through the region comes to an exit, of which some do different things.
-    pub(super) never_ends: bool,
+    /// Whether every way through the region comes to an exit.
+    never_ends: bool,
 }
 
 /// One exit.
@@ -85,10 +83,13 @@ impl Plan {
         }
         releases_in_order(scope, site, &plan)?;
         plan.happens_anyway = plan.happens_anyway(scope, site);
-        let never_ends = scope.cfg.after(site.region.last).is_none();
-        plan.is_certain = never_ends && plan.actions.len() == 1;
-        plan.never_ends = never_ends && plan.actions.len() > 1;
+        plan.never_ends = scope.cfg.after(site.region.last).is_none();
         Ok(plan)
+    }
+
+    /// Whether every way through the region comes to an exit, and all do the same.
+    pub(super) fn is_certain(&self) -> bool {
+        self.never_ends && self.actions.len() == 1
     }
 
     /// Whether an action is what is left to do where none of the others is: no flag tells of it.

@@ -159,7 +159,7 @@ impl Section<'_> {
             ..NewNames::default()
         };
         let plan = self.plan;
-        if plan.happens_anyway || plan.is_certain {
+        if plan.happens_anyway || plan.is_certain() {
             // It is done whatever the path.
         } else if let [action] = &plan.actions[..] {
             let text = action.last().map_or("", String::as_str);

@@ -12,7 +12,7 @@ impl Rewrite<'_> {
         let Some(flag) = &self.names.flag else {
             let certain = actions
                 .iter()
-                .filter(|_| plan.is_certain && !plan.happens_anyway);
+                .filter(|_| plan.is_certain() && !plan.happens_anyway);
             return certain.flat_map(|it| self.with_result(it)).collect();
         };
         let only = actions.len() == 1;
