@@ -1,6 +1,6 @@
 //! One function with the answers that the rule asks for again and again.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ast::{
     Expr, ExprId, ExprKind, Function, LocalId, Name, Nesting, StmtId, StmtKind, TokenRange, Tree,
@@ -18,6 +18,8 @@ pub(super) struct Scope<'a> {
     pub(super) function: &'a Function,
     pub(super) cfg: Cfg,
     nesting: Nesting,
+    /// Where each variable is named.
+    named: FxHashMap<LocalId, Vec<TokenRange>>,
 }
 
 impl<'a> Scope<'a> {
@@ -28,6 +30,7 @@ impl<'a> Scope<'a> {
             function,
             cfg: cfg::build(function, &capi::never_returns),
             nesting: Nesting::new(function),
+            named: named(&function.tree),
         }
     }
 
@@ -139,8 +142,8 @@ impl<'a> Scope<'a> {
         local: LocalId,
         except: TokenRange,
     ) -> bool {
-        let mut exprs = self.tree().exprs_in(range);
-        exprs.any(|(id, expr)| self.local(id) == Some(local) && !except.contains(expr.range))
+        let mut places = self.named.get(&local).into_iter().flatten();
+        places.any(|&place| range.contains(place) && !except.contains(place))
     }
 
     /// Whether a call stands in `stmt`.
@@ -263,6 +266,16 @@ impl<'a> Scope<'a> {
         };
         words(a).eq(words(b))
     }
+}
+
+fn named(tree: &Tree) -> FxHashMap<LocalId, Vec<TokenRange>> {
+    let mut named: FxHashMap<LocalId, Vec<TokenRange>> = FxHashMap::default();
+    for expr in &tree.exprs {
+        if let ExprKind::Name(Name::Local(local)) = expr.kind {
+            named.entry(local).or_default().push(expr.range);
+        }
+    }
+    named
 }
 
 fn declares_anywhere(tree: &Tree) -> bool {
