@@ -62,7 +62,7 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk, interrupt: &Interrupt) -> anyho
     if session.settings.strict && session.has_coverage_gap() {
         return Ok(Status::CoverageGap);
     }
-    let all_read = unread.is_empty();
+    let all_read = unread.is_empty() && session.analysis.coverage.stopped.is_empty();
     let clean = args.write_baseline || all_read && open.iter().all(|named| is_safe(named.finding));
     Ok(if clean {
         Status::Clean

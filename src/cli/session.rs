@@ -15,7 +15,7 @@ use super::stats::Stats;
 use super::talk::Talk;
 use crate::edit::{Confidence, Fix};
 use crate::engine::{
-    Abi3t, Analysis, Bytes, Whereabouts, abi3t, analyze, open_findings, prove, whereabouts,
+    Abi3t, Analysis, Bytes, Stopped, Whereabouts, abi3t, analyze, open_findings, prove, whereabouts,
 };
 use crate::package::{
     Package, Request, Roots, SkipReason, find_roots, load, not_analysed, unread_callers,
@@ -84,6 +84,7 @@ impl Session {
             .retain(|finding| self.package.info(finding.file).selected);
         self.silenced = silence(&self.package, &self.settings, &mut analysis, talk);
         self.analysis = analysis;
+        self.report_stopped(talk);
         Ok(self)
     }
 
@@ -185,6 +186,7 @@ impl Session {
     pub(super) fn has_coverage_gap(&self) -> bool {
         let unread = |reason: &SkipReason| !matches!(reason, SkipReason::Binary);
         !self.analysis.coverage.not_understood.is_empty()
+            || !self.analysis.coverage.stopped.is_empty()
             || unread_callers(&self.package).next().is_some()
             || self
                 .package
@@ -236,6 +238,15 @@ impl Session {
         }
         for line in not_analysed(&self.package) {
             talk.info(&format!("Not analysed: {line}"));
+        }
+    }
+
+    fn report_stopped(&self, talk: &Talk) {
+        for Stopped { rule, reason } in &self.analysis.coverage.stopped {
+            talk.warning(&format!(
+                "`{rule}` says nothing here: a defect of this program ended it ({reason}); please \
+                 report it with the C that it looked at"
+            ));
         }
     }
 

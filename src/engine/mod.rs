@@ -14,6 +14,7 @@ mod outside;
 mod polyfills;
 mod prove;
 mod readiness;
+mod run;
 mod starts;
 mod whereabouts;
 mod whose;
@@ -26,7 +27,6 @@ pub use prove::{Bytes, open_findings, prove};
 pub use readiness::{Counted, Open, OpenKind};
 pub use whereabouts::{FunctionLines, LineKind, Whereabouts, lines_of, whereabouts};
 
-use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use crate::build::BuildFile;
@@ -42,6 +42,8 @@ use crate::transforms;
 use crate::validate::{Reload, Validation, Validator};
 use outside::Others;
 use readiness::Readiness;
+pub use run::Stopped;
+use run::{rules, run};
 use workspace::Workspace;
 
 /// What a run found.
@@ -75,6 +77,8 @@ pub struct Coverage {
     pub build_files_not_read: Vec<(FileId, String)>,
     /// Names of quoted headers that are in no folder of the run, sorted.
     pub headers_not_found: Vec<String>,
+    /// Rules that a defect of this program ended: nothing that they would say is known.
+    pub stopped: Vec<Stopped>,
 }
 
 /// One function that was not understood.
@@ -134,7 +138,7 @@ pub struct ModuleStatus {
 pub fn analyze(package: &Package, config: &Config) -> Analysis {
     let workspace = Workspace::new(package, config);
     examine(config, &workspace, |cx, rules| {
-        let mut findings = run(rules, cx, package, config);
+        let (mut findings, stopped) = run(rules, cx, package, config);
         bodies::indexed::solve(package, config, cx, &mut findings);
         converge::join(package, config, cx.program, &mut findings);
         bodies::chosen::solve(package, config, cx, &mut findings);
@@ -147,7 +151,7 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         }
         let (new_files, origins) = needs::serve(package, config, &workspace, &mut findings);
         let validation = prove_all(&workspace, cx, &mut findings);
-        let readiness = Readiness::new(cx, package, config);
+        let readiness = Readiness::new(cx, package, config, &stopped);
         readiness.tell(&mut findings);
         let modules = modules::statuses(cx, package, &readiness, &findings);
         let build_files = build::files(package);
@@ -161,7 +165,10 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
             validation,
             new_files,
             origins,
-            coverage: coverage(package, cx.program, &build_files),
+            coverage: Coverage {
+                stopped,
+                ..coverage(package, cx.program, &build_files)
+            },
             modules,
             findings,
         }
@@ -172,7 +179,7 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
 /// they need beside.
 fn find(package: &Package, config: &Config, workspace: &Workspace) -> Vec<Finding> {
     examine(config, workspace, |cx, rules| {
-        run(rules, cx, package, config)
+        run(rules, cx, package, config).0
     })
 }
 
@@ -185,7 +192,7 @@ fn prove_alone(
     is_wanted: &dyn Fn(&Finding) -> bool,
 ) -> Vec<Finding> {
     examine(config, workspace, |cx, rules| {
-        let mut findings = run(rules, cx, package, config);
+        let (mut findings, _) = run(rules, cx, package, config);
         findings.retain(is_wanted);
         let reload: &Reload<'_> = &|files, places, look| workspace.reload(files, places, look);
         Validator::new(&workspace.files, cx.program, cx.summaries(), reload).fixes(&mut findings);
@@ -220,31 +227,6 @@ fn prove_all(workspace: &Workspace, cx: &PackageCx<'_>, findings: &mut [Finding]
     let validation = validator.fixes(findings);
     validator.alternatives(findings);
     validation
-}
-
-fn rules(config: &Config) -> Vec<&'static Rule> {
-    let all = transforms::ALL.iter().copied();
-    all.filter(|rule| config.selection.includes(rule)).collect()
-}
-
-fn run(
-    rules: &[&'static Rule],
-    cx: &PackageCx<'_>,
-    package: &Package,
-    config: &Config,
-) -> Vec<Finding> {
-    let found: Vec<Vec<Finding>> = rules
-        .par_iter()
-        .map(|rule| {
-            let mut findings = Vec::new();
-            rule.check.code(cx, &mut findings);
-            findings
-        })
-        .collect();
-    let mut findings: Vec<Finding> = found.into_iter().flatten().collect();
-    findings.retain(|finding| is_wanted(package, config, finding));
-    polyfills::leave_alone(&mut findings);
-    findings
 }
 
 /// What is parsed, and whether headers without code are.
@@ -334,5 +316,6 @@ fn coverage(package: &Package, program: &Program<'_>, build_files: &[BuildFile<'
         not_understood,
         build_files_not_read: build::not_read(build_files),
         headers_not_found: headers,
+        stopped: Vec::new(),
     }
 }

@@ -7,8 +7,8 @@ use std::fmt;
 
 use rustc_hash::FxHashSet;
 
-use super::Config;
 use super::whose::files_of_modules;
+use super::{Config, Stopped};
 use crate::edit::{Confidence, EditSet, FixId};
 use crate::package::Package;
 use crate::rule::{Finding, Outcome, PackageCx, Rule, Suppression, suppressions};
@@ -210,12 +210,19 @@ pub(super) struct Readiness<'c, 'a> {
 }
 
 impl<'c, 'a> Readiness<'c, 'a> {
-    pub(super) fn new(cx: &'c PackageCx<'a>, package: &Package, config: &Config) -> Self {
+    pub(super) fn new(
+        cx: &'c PackageCx<'a>,
+        package: &Package,
+        config: &Config,
+        stopped: &[Stopped],
+    ) -> Self {
+        let ran = |rule: &Rule| {
+            config.selection.includes(rule) && stopped.iter().all(|it| it.rule != rule.code)
+        };
         let mut races = transforms::ALL
             .iter()
             .filter(|rule| OpenKind::of(rule).is_some());
-        let is_complete =
-            races.all(|rule| config.selection.includes(rule)) && config.functions.is_empty();
+        let is_complete = races.all(|rule| ran(rule)) && config.functions.is_empty();
         let analysed = package.analysed();
         let comments = analysed.map(|(id, file)| (id, suppressions(file, transforms::ALL)));
         Self {

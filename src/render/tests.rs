@@ -66,6 +66,7 @@ fn one_gap() -> Coverage {
             reason: "syntax error".into(),
         }],
         headers_not_found: vec!["own.h".into()],
+        stopped: Vec::new(),
     }
 }
 

@@ -109,7 +109,7 @@ impl<'e> Edited<'e> {
             if !is_worth(cx.program) {
                 return Vec::new();
             }
-            let mut findings = run(rules, cx, package, config);
+            let (mut findings, _) = run(rules, cx, package, config);
             findings.retain(|found| super::is_open(cx.program, found));
             super::solve(package, config, &workspace, cx.program, &mut findings);
             findings
