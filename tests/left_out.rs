@@ -166,7 +166,7 @@ return v; }}
     review in `f`, `fseek(file, old, 0)` (line 10) need not be done where the item is not there any more
     review in `f`, `set_state(old, NULL)` (line 10) need not be done where the item is not there any more
     review in `f`, `sqlite3_exec(db, "COMMIT")` (line 10) need not be done where the item is not there any more
-    safe
+    review in `f`, `say(self, ")")` (line 10) need not be done where the item is not there any more
     review in `f`, `PyEval_SetTrace(NULL, NULL)` (line 10) need not be done where the item is not there any more
     review in `f`, `table_clear()` (line 10) need not be done where the item is not there any more
     "#);
@@ -223,7 +223,7 @@ f(struct calls **env, PyObject *list)
     return (*env)->pop_frame(env, env);
 }
 "#
-    ), @"review in `f`, `(*env)->pop_frame(env, NULL)` (line 15) need not be done where the item is not there any more");
+    ), @"review in `f`, `(*env)->pop_frame(env, NULL)` (line 15) need not be done where the item is not there any more; in `f`, `(*env)->pop_frame(env, env)` (line 17) need not be done where the item is not there any more");
 }
 
 #[test]
@@ -756,7 +756,7 @@ fn memory_that_moved() {
     review in `fill`, `set_data(self->stream, self->data)` (line 13) need not be done where the item is not there any more
     review in `fill`, `set_size(self->stream, self->size)` (line 13) need not be done where the item is not there any more
     review in `fill`, `self->used = self->size` (line 13) need not be done where the item is not there any more
-    safe
+    review in `fill`, `self->used = self->size` (line 13) need not be done where the item is not there any more
     safe
     ");
 }
@@ -798,8 +798,8 @@ fn memory_that_is_gone() {
     review in `f`, `self->data = fresh` (line 9) need not be done where the item is not there any more
     review in `f`, `table = fresh` (line 9) need not be done where the item is not there any more
     review in `f`, `self->seen = Py_NewRef(made)` (line 9) need not be done where the item is not there any more
-    safe
-    safe
+    review in `f`, `self->data = realloc(self->data, n / 2)` (line 9) need not be done where the item is not there any more
+    review in `f`, `self->seen = Py_NewRef(made)` (line 9) need not be done where the item is not there any more
     ");
 }
 
@@ -869,7 +869,7 @@ fn an_object_that_is_not_whole() {
     ];
     insta::assert_snapshot!(asked.join("\n"), @"
     review in `fill`, `self->size = self->count` (line 21) need not be done where the item is not there any more; in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
-    review in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
+    review in `fill`, `settle(self)` (line 21) need not be done where the item is not there any more; in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
     review in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
     review in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
     review in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 16) gives the caller is released where the function fails
@@ -894,7 +894,7 @@ fn taken_out(made: &str, end: &str) -> String {
 #[test]
 fn what_is_taken_out_of_its_place() {
     insta::assert_snapshot!(taken_out("NULL", "Py_XDECREF(old);"), @"review in `f`, what `current = NULL` (line 7) takes out of its place need not be released or put back where the item is not there any more");
-    insta::assert_snapshot!(taken_out("Py_NewRef(list)", "Py_SETREF(current, old);"), @"review in `f`, what `current = Py_NewRef(list)` (line 7) takes out of its place need not be released or put back where the item is not there any more");
+    insta::assert_snapshot!(taken_out("Py_NewRef(list)", "Py_SETREF(current, old);"), @"review in `f`, `Py_SETREF(current, old)` (line 9) need not be done where the item is not there any more; in `f`, what `current = Py_NewRef(list)` (line 7) takes out of its place need not be released or put back where the item is not there any more");
     insta::assert_snapshot!(taken_out("NULL", "if (number < 0) return old; Py_DECREF(old);"), @"review in `f`, what `current = NULL` (line 7) takes out of its place need not be released or put back where the item is not there any more");
 }
 
@@ -999,4 +999,56 @@ static void thing_dealloc(PyObject *self) {
 static PyTypeObject Thing_Type = { .tp_dealloc = thing_dealloc };
 "#
     ), @"review no item is gone where `add_up` is called with an exception: that one would be dropped, too");
+}
+
+/// Nothing says that the second call takes back what the first does, nor that it does not.
+#[test]
+fn what_may_belong_to_what_has_begun() {
+    let said = |begin: &str, end: &str| {
+        object(&format!(
+            "PyObject *v; {begin} v = PyObject_Repr(PyList_GET_ITEM(list, 0)); {end} return v;"
+        ))
+    };
+    let all = [
+        // By pointers.
+        (
+            "if (ops.lock(&shelf) < 0) return NULL;",
+            "if (ops.unlock(&shelf) < 0) Py_CLEAR(v);",
+        ),
+        (
+            "if (mkdir(((Box *)self)->path, 0700) < 0) return NULL;",
+            "if (rmdir(((Box *)self)->path) < 0) Py_CLEAR(v);",
+        ),
+        ("mix(self);", "blend(self);"),
+        // By another name.
+        (
+            "struct queue *queue = ((Box *)self)->queue; enter(queue);",
+            "leave(((Box *)self)->queue);",
+        ),
+        // What the call before asked for is not there where it failed.
+        (
+            "mix(self); if (PyObject_IsTrue(dict) < 0) return NULL;",
+            "blend(self);",
+        ),
+        // Others.
+        ("mix(self);", "blend(dict);"),
+        ("mix(self);", "v = PyLong_FromLong(PyObject_Size(self));"),
+        (
+            "if (PyList_Append(dict, key) < 0) return NULL;",
+            "if (PyList_Append(dict, list) < 0) Py_CLEAR(v);",
+        ),
+        ("((Box *)self)->n = 1;", "((Box *)self)->m = 2;"),
+    ];
+    let all: Vec<String> = all.iter().map(|(begin, end)| said(begin, end)).collect();
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    review in `f`, `ops.unlock(&shelf)` (line 4) need not be done where the item is not there any more
+    review in `f`, `rmdir(((Box *)self)->path)` (line 4) need not be done where the item is not there any more
+    review in `f`, `blend(self)` (line 4) need not be done where the item is not there any more
+    by hand
+    safe
+    safe
+    safe
+    safe
+    safe
+    "#);
 }

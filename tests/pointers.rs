@@ -229,7 +229,7 @@ fn declared(names: &str) -> String {
         if (put(sink, *{name}) < 0)
             return -1;\n"
         ),
-        false => format!("    {name} = rows(sink);\n    sort({name});\n"),
+        false => format!("    {name} = sink->rows;\n    sort({name});\n"),
     };
     let uses: String = "abc".chars().map(used).collect();
     let declared = "    PyObject **a = NULL, **b, **c;\n    Py_ssize_t n;\n";

@@ -60,6 +60,7 @@ pub static FOLLOWED: &[&[&str]] = &[
     thread_state::unattached_thread::TRIGGERS,
     thread_state::blocking::BLOCKING,
     unsafe_access::size_again::SIZES,
+    &["PySequence_Fast_ITEMS"],
     // Lookups after a port; the borrowed ones are followed in any case.
     &[
         "PyList_GetItemRef",

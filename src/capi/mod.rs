@@ -1,6 +1,7 @@
 //! What the CPython C API does to references, which strong function stands for which borrowed one,
 //! and since which Python it exists.
 
+mod acts;
 mod arg_format;
 mod build_format;
 mod callbacks;
@@ -15,6 +16,7 @@ mod version;
 mod words;
 mod writes;
 
+pub use acts::{Acts, acts};
 pub use arg_format::{Stored, builds_plainly, lends_to_read, overwrites, stored};
 pub use build_format::{Built, built, takes_null_for_value};
 pub use callbacks::{CALLED_TO_CLEAN_UP, CallsBack, calls_back};

@@ -2,6 +2,7 @@
 
 mod calls;
 mod kept;
+mod lasting;
 mod load;
 mod members;
 mod mistaken;
@@ -15,6 +16,7 @@ mod with_gil;
 
 pub use calls::{CallIndex, CallSite, ItemId, Mention};
 pub use kept::Kept;
+pub use lasting::{Lasting, lasting};
 pub use load::{Demand, Options, Places, load};
 pub use members::{Member, members};
 pub use mistaken::{is_namesake, mistaken};

@@ -18,12 +18,11 @@ mod acts;
 mod answer;
 mod begun;
 mod counted;
-mod ended;
 mod lost;
 mod memory;
 mod moved;
+mod obligations;
 mod outputs;
-mod pairs;
 mod stored;
 mod taken_out;
 mod telling;
@@ -105,11 +104,14 @@ impl View<'_> {
                     && next.any(|other| self.does(other, act, exit))
                     && self.is_due(act, exit, true)
             };
-            let ends =
-                || act.may_undo && (self.undoes(act, exit) || self.tells_of_moved(act, exit));
-            let is_missed = || ends() || self.takes_back(act, exit) || self.closes(act, exit);
-            let on_all = || self.is_on_all_ways(act, exit) && is_missed();
+            let is_told = || act.may_undo && self.tells_of_moved(act, exit);
+            let on_all = || self.is_on_all_ways(act, exit) && is_told();
             if in_next() || on_all() {
+                found.push(act);
+            }
+        }
+        for act in self.obligations(exit) {
+            if found.iter().all(|it| it.key != act.key) {
                 found.push(act);
             }
         }

@@ -491,7 +491,6 @@ finally:
     return NULL;
 "#
     ), @r#"
-    13: review: in `f`, `window->state = READY` (line 15) need not be done where the item is not there any more
     @@
              goto finally;
          if (PyList_Check(made)) {

@@ -192,7 +192,6 @@ fn memory_that_is_lent_first_is_not_freed() {
     return result;
 "#
     ), @r#"
-    5: review: in `f`, `free(text)` (line 9) need not be done where the item is not there any more
     @@
          PyObject *result;
          char *text = ((struct node *)self)->name ? ((struct node *)self)->name : "none";

@@ -327,7 +327,6 @@ fn what_the_function_leaves_as_it_is() {
     }
 "#
     ), @"
-    6: review: in `f`, `all->busy[i] = 0` (line 7) need not be done where the item is not there any more
     @@
          Py_ssize_t k;
          for (k = 0; k < all->count; k++) {

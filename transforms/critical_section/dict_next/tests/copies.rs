@@ -367,6 +367,8 @@ done:
       review: iterate over a copy of `d`
       assumes that `PyObject_CallOneArg` changes nothing in `d` before the last read: a copy does not show that
       assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
+      assumes that in `fill`, `PyObject_CallOneArg(hook, key)` (line 15) need not be done where the item is not there any more
+      assumes that in `fill`, `PyObject_CallOneArg(hook, value)` (line 17) need not be done where the item is not there any more
       assumes that in `fill`, `leave(names)` (line 24) need not be done where the item is not there any more
     @@
      
@@ -534,7 +536,7 @@ fn what_is_counted_behind_its_store_is_owned() {
             return -1;
     }
     return 0;";
-    insta::assert_snapshot!(copied(body), @r#"
+    insta::assert_snapshot!(copied(body), @"
     13: `d` is iterated over without holding its lock
       13: `d`, which the caller passes in: another thread can change it between two calls
       16: `PyObject_CallOneArg` can run Python code, which may change it as well
@@ -573,7 +575,7 @@ fn what_is_counted_behind_its_store_is_owned() {
     +    Py_DECREF(d_copy);
          return 0;
      }
-    "#);
+    ");
 }
 
 #[test]

@@ -1,0 +1,261 @@
+//! What the function has begun where a new exit leaves, and goes on with on all of its other ways out.
+//!
+//! ```c
+//! queue_enter(self->queue);
+//! item = PyList_GetItemRef(list, i);            /* an exit here leaves `self->queue` entered */
+//! …
+//! queue_leave(self->queue);
+//! return result;
+//! ```
+//!
+//! Nothing says that `queue_leave` undoes what `queue_enter` does, and nothing says that it does not.
+//! An exit that the function had shows what is to be done there, if nothing is changed between the two.
+
+use super::View;
+use super::acts::{Act, is_output, roots};
+use super::ways::Exit;
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtKind, UnaryOp};
+use crate::capi;
+use crate::cfg::{Point, reaches};
+use crate::program::{Lasting, lasting};
+
+/// An act with what it changes.
+struct Change<'a> {
+    act: &'a Act,
+    lasting: Vec<Lasting>,
+}
+
+impl View<'_> {
+    /// What the function does on all other ways, and may belong to what had begun where `exit`
+    /// leaves.
+    pub(super) fn obligations(&self, exit: &Exit) -> Vec<&Act> {
+        let changes = self.changes();
+        let is_before = |it: &&Change<'_>| reaches(self.cfg, it.act.point.next(), exit.from, &[]);
+        let begun: Vec<&Change<'_>> = changes.iter().filter(is_before).collect();
+        let points: Vec<Point> = changes.iter().map(|it| it.act.point).collect();
+        let rest = changes.iter().filter(|it| self.is_left_out(it, exit));
+        let owed = rest.filter(|rest| {
+            let mut begun = begun.iter();
+            begun.any(|it| {
+                self.belongs_to(it, rest)
+                    && self.is_open(it, rest, exit)
+                    && !self.has_precedent(it, exit, &points)
+            })
+        });
+        owed.map(|it| it.act).collect()
+    }
+
+    fn changes(&self) -> Vec<Change<'_>> {
+        let program = self.changed.original.program;
+        let all = self.acts.iter().map(|act| Change {
+            act,
+            lasting: lasting(program, self.tree, act.expr),
+        });
+        all.filter(|it| !it.lasting.is_empty()).collect()
+    }
+
+    /// Whether the function had exits where `begun` had begun as well: nothing is changed at
+    /// `points` between them and `exit`, and they do not ask whether `begun` failed.
+    fn has_precedent(&self, begun: &Change<'_>, exit: &Exit, points: &[Point]) -> bool {
+        let others = || self.old.iter().filter(|old| !self.asks_for(begun, old));
+        if others().any(|old| reaches(self.cfg, exit.from, old.start, points)) {
+            return true;
+        }
+        let ahead = others().filter(|old| reaches(self.cfg, old.from, exit.from, points));
+        let ahead: Vec<Point> = ahead.map(|old| old.from).collect();
+        let passed = [points, &ahead].concat();
+        let is_last = |point: &Point| reaches(self.cfg, point.next(), exit.from, &passed);
+        !ahead.is_empty() && !points.iter().any(is_last)
+    }
+
+    /// Whether the test of an exit is about what `begun` gave, or wrote: `if (fd < 0)`, `if (!*out)`.
+    fn asks_for(&self, begun: &Change<'_>, old: &Exit) -> bool {
+        let tree = self.tree;
+        let StmtKind::If { cond, .. } = tree.stmt(old.test).kind else {
+            return true;
+        };
+        let within = tree.expr(cond).range;
+        let expr = begun.act.expr;
+        let is_stored = |value: ExprId| tree.expr(value).range.contains(tree.expr(expr).range);
+        let given = tree.stores().filter(|&(_, value)| is_stored(value));
+        let given: Vec<LocalId> = given.map(|(local, _)| local).collect();
+        let place = tree.changed(expr).map(|place| self.words(place));
+        let is_about = |part: ExprId| {
+            tree.as_local(part)
+                .is_some_and(|local| given.contains(&local))
+                || place
+                    .as_ref()
+                    .is_some_and(|place| *place == self.words(part))
+        };
+        within.contains(tree.expr(expr).range)
+            || tree.exprs_in(within).any(|(part, _)| is_about(part))
+    }
+
+    /// Whether the function does something on all of its ways out but `exit`.
+    fn is_left_out(&self, it: &Change<'_>, exit: &Exit) -> bool {
+        let act = it.act;
+        it.lasting.iter().any(|it| !it.only_adds)
+            && (!act.writes || act.may_undo && !self.is_element_or_output(act, exit))
+            && reaches(self.cfg, exit.from, act.point, &self.starts())
+            && !self.speaks_of_result(act, exit)
+            && !(act.writes && self.is_computed_from_result(act, exit))
+            && !self.is_done_there(act, exit)
+            && self.is_on_all_ways(act, exit)
+    }
+
+    /// Whether `rest` may undo what `begun` does: they are about one thing, and it is not the same
+    /// once more.
+    fn belongs_to(&self, begun: &Change<'_>, rest: &Change<'_>) -> bool {
+        let is_one = begun.act.text == rest.act.text;
+        let is_again = is_one && !self.toggles_bits(rest.act.expr)
+            || self.is_about_another(begun.act, rest.act);
+        let mut undone = rest.lasting.iter().filter(|it| !it.only_adds);
+        !is_again
+            && !self.sets_another_key(begun.act, rest.act)
+            && undone.any(|it| begun.lasting.iter().any(|begun| begun.meets(it)))
+    }
+
+    /// Whether the function may come from `begun` to `exit` without `rest`: each pass of a loop may
+    /// begin and end it.
+    fn is_open(&self, begun: &Change<'_>, rest: &Change<'_>, exit: &Exit) -> bool {
+        let mut ends = self.ends(rest.act, exit);
+        ends.extend(self.turn_of(rest.act, exit));
+        reaches(self.cfg, begun.act.point.next(), exit.from, &ends)
+    }
+
+    /// Where a turn begins of the innermost loop around `exit` and `act`, if that may end before each
+    /// turn: what the loop does with each item is no end of what had begun before.
+    fn turn_of(&self, act: &Act, exit: &Exit) -> Option<Point> {
+        let tree = self.tree;
+        let act = tree.expr(act.expr).range;
+        let mut at = self.loop_around(exit.test);
+        while let Some(around) = at.filter(|&at| !tree.stmt(at).range.contains(act)) {
+            at = self.loop_around(around);
+        }
+        let (StmtKind::For {
+            cond: Some(cond),
+            body,
+            ..
+        }
+        | StmtKind::While { cond, body }) = tree.stmt(at?).kind
+        else {
+            return None;
+        };
+        let is_endless = matches!(tree.expr(cond).kind, ExprKind::Int(_));
+        self.cfg.before(body).filter(|_| !is_endless)
+    }
+
+    /// Whether `exit` makes a call of the same function with the same first argument.
+    fn is_done_there(&self, act: &Act, exit: &Exit) -> bool {
+        let begins = |act: &Act| match &self.tree.expr(act.expr).kind {
+            ExprKind::Call { args, .. } => {
+                let name = self.tree.called(act.expr);
+                name.map(|name| (name.to_owned(), args.first().map(|&arg| self.words(arg))))
+            }
+            _ => None,
+        };
+        let call = begins(act);
+        let mut done = self.acts.iter();
+        done.any(|it| {
+            (it.key == act.key || call.is_some() && begins(it) == call)
+                && reaches(self.cfg, exit.start, it.point, &[exit.from])
+        })
+    }
+
+    /// Whether two calls of one function are about different things: `put(sink, items[i])` and
+    /// `put(sink, items[0])`. A constant or a variable may be what was there before.
+    fn is_about_another(&self, one: &Act, other: &Act) -> bool {
+        let tree = self.tree;
+        let (ExprKind::Call { args: ones, .. }, ExprKind::Call { args: others, .. }) =
+            (&tree.expr(one.expr).kind, &tree.expr(other.expr).kind)
+        else {
+            return false;
+        };
+        let is_part = |arg: ExprId| match tree.expr(tree.without_casts(arg)).kind {
+            // It was `items[0]`.
+            ExprKind::Name(Name::Local(local)) => self.is_added(local),
+            ExprKind::Index { .. } => true,
+            ExprKind::Unary { op, .. } => op == UnaryOp::Deref,
+            _ => false,
+        };
+        let pairs = ones.iter().zip(others);
+        let mut differing = pairs.filter(|(one, other)| self.words(**one) != self.words(**other));
+        tree.called(one.expr).is_some()
+            && tree.called(one.expr) == tree.called(other.expr)
+            && ones.len() == others.len()
+            && differing.all(|(_, other)| is_part(*other))
+    }
+
+    /// `PyDict_SetItemString(d, "a", v)` and `PyDict_SetItemString(d, "b", w)`.
+    fn sets_another_key(&self, one: &Act, other: &Act) -> bool {
+        let tree = self.tree;
+        let (
+            ExprKind::Call { args: one_args, .. },
+            ExprKind::Call {
+                args: other_args, ..
+            },
+        ) = (&tree.expr(one.expr).kind, &tree.expr(other.expr).kind)
+        else {
+            return false;
+        };
+        let name = tree.called(one.expr);
+        let is_known = name.is_some_and(|name| {
+            let runs_code = capi::acts(name).is_some_and(|acts| acts.runs_code());
+            capi::effects(name).is_some() && !runs_code
+        });
+        let keys = |args: &[ExprId]| args.get(1).map(|&key| self.words(key));
+        is_known
+            && name == tree.called(other.expr)
+            && one_args.len() > 2
+            && keys(one_args) != keys(other_args)
+    }
+
+    /// `flags ^= BUSY`: what is done twice is undone.
+    fn toggles_bits(&self, expr: ExprId) -> bool {
+        matches!(self.tree.expr(expr).kind, ExprKind::Assign { op, .. } if op == Some(BinaryOp::BitXor))
+    }
+
+    /// Whether a write sets one of many elements in turn, or what a pointer of the caller's points at, which nobody
+    /// reads after an error.
+    fn is_element_or_output(&self, act: &Act, exit: &Exit) -> bool {
+        let place = self.tree.changed(act.expr);
+        place.is_some_and(|place| {
+            let is_element = match self.tree.expr(place).kind {
+                ExprKind::Index { index, .. } => self.tree.as_local(index).is_some(),
+                // `*end++`
+                ExprKind::Unary { operand, .. } => self.tree.changed(operand).is_some(),
+                _ => false,
+            };
+            is_element && self.is_in_loop(act, exit) || is_output(self.tree, place)
+        })
+    }
+
+    /// Whether a write needs what the lookup gave: `n = PyLong_AsLong(item); self->n = n;`.
+    fn is_computed_from_result(&self, act: &Act, exit: &Exit) -> bool {
+        let mut known: Vec<LocalId> = exit.tested(self.tree);
+        loop {
+            let names_known = |value: ExprId| {
+                let mut inner = self.tree.exprs_in(self.tree.expr(value).range);
+                inner.any(|(id, _)| self.tree.as_local(id).is_some_and(|it| known.contains(&it)))
+            };
+            let stores = self.tree.stores();
+            let more =
+                stores.filter(|&(local, value)| !known.contains(&local) && names_known(value));
+            let more: Vec<LocalId> = more.map(|(local, _)| local).collect();
+            if more.is_empty() {
+                break;
+            }
+            known.extend(more);
+        }
+        let ExprKind::Assign { rhs, .. } = self.tree.expr(act.expr).kind else {
+            return false;
+        };
+        roots(self.tree, rhs)
+            .iter()
+            .any(|root| known.contains(root))
+    }
+
+    pub(super) fn words(&self, expr: ExprId) -> String {
+        super::acts::words(self.changed, self.files, expr)
+    }
+}
