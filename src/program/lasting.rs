@@ -194,7 +194,17 @@ impl Look<'_> {
         };
         let places: Vec<Place> = args.iter().enumerate().flat_map(of).collect();
         let is_unknown = acts == Acts::UNKNOWN;
-        let is_elsewhere = acts.elsewhere && (!is_unknown || places.is_empty());
+        // A number may stand for something that the process has.
+        let is_number = |place: &Place| match place.root {
+            Name::Local(local) => self.tree.local(local).ty.is_number(),
+            Name::Global(_) => false,
+        };
+        // `dup2(2, 1)`
+        let is_constant = |(at, arg): (usize, &ExprId)| {
+            acts.changes(at) && matches!(self.tree.expr(*arg).kind, ExprKind::Int(_))
+        };
+        let is_elsewhere = acts.elsewhere && (!is_unknown || places.iter().all(is_number))
+            || !is_unknown && !acts.runs_code() && args.iter().enumerate().any(is_constant);
         let changed = places.into_iter().map(|place| Lasting {
             place: Some(place),
             is_deep: is_unknown,

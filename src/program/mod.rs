@@ -8,7 +8,6 @@ mod members;
 mod mistaken;
 #[cfg(test)]
 pub(crate) mod testing;
-mod touched;
 mod types;
 mod unread;
 mod unread_users;
@@ -20,7 +19,6 @@ pub use lasting::{Lasting, lasting};
 pub use load::{Demand, Options, Places, load};
 pub use members::{Member, members};
 pub use mistaken::{is_namesake, mistaken};
-pub use touched::{Touch, touched};
 pub use types::Types;
 pub use unread::{Reading, Unread};
 pub use unread_users::{UnreadUsers, User};

@@ -2,8 +2,6 @@
 //!
 //! Everything not listed here counts as sharing: a missing name costs a proof, never makes one.
 
-use crate::capi;
-
 /// What a call gives that is a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gives {
@@ -175,14 +173,6 @@ pub(crate) fn only_adds(name: &str) -> bool {
             | "PyDict_SetDefaultRef"
             | "PySet_Add"
     )
-}
-
-/// Whether a function changes the container or object that is its first argument, and does not only
-/// count it.
-pub(crate) fn may_change(name: &str) -> bool {
-    let sets_attribute =
-        name.starts_with("PyObject_SetAttr") || name.starts_with("PyObject_DelAttr");
-    sets_attribute || argument_use(name, 0) == Use::Change && capi::counts(name).is_none()
 }
 
 /// Whether a function may take an item out of the container that is its first argument.

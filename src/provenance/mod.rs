@@ -36,7 +36,7 @@ mod stack;
 mod thread;
 mod verdict;
 
-pub(crate) use api::{makes_container, may_change, may_remove, only_adds};
+pub(crate) use api::{makes_container, may_remove};
 pub use exposure::Exposure;
 pub use verdict::{Proof, SafeReason, SharedKind, Verdict};
 

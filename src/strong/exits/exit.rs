@@ -7,10 +7,10 @@ use super::branch::{Branch, branch, branches};
 use super::counted::counted_behind;
 use super::error_value::ErrorValue;
 use super::failing::REPORT;
-use super::halves::parts_halves;
 use super::handled::{is_handled, leaves_exception};
 use super::joined::joined;
 use super::kept_apart::loop_kept_apart;
+use super::owed::leaves_owed;
 use super::passed_on::is_passed_on;
 use super::reported::reports;
 use super::told_before::told_before;
@@ -199,7 +199,7 @@ fn propagated(scene: &Scene<'_>, call: ExprId, shape: Shape) -> Failure {
     // A variable of another type is left as it was before the lookup.
     let apart = local.filter(|&local| !takes_result(scene, local));
     let exit = exit.filter(|lines| apart.is_none_or(|local| leaves_alone(scene, lines, local)));
-    let exit = exit.filter(|lines| !parts_halves(scene, call, local, lines));
+    let exit = exit.filter(|lines| !leaves_owed(scene, call, local, lines));
     exit.map_or(Failure::AsBefore, Failure::Exit)
 }
 
@@ -340,7 +340,7 @@ fn exit(
     let with_error = exits.and_then(|exits| with_error(scene, exits));
     // One that leaves something out is the last choice: it is for a review then.
     let (parting, with_error) = match with_error {
-        Some(lines) if parts_halves(scene, call, shape.local(), &lines) => (Some(lines), None),
+        Some(lines) if leaves_owed(scene, call, shape.local(), &lines) => (Some(lines), None),
         with_error => (None, with_error),
     };
     with_error

@@ -1,0 +1,89 @@
+//! Exits that leave out what all other ways out do about something that had begun by then.
+//!
+//! ```c
+//! PyList_Append(stack, key);
+//! value = PyDict_GetItem(dict, key);            /* an exit here leaves `key` on the stack */
+//! …
+//! PyList_SetSlice(stack, n, n + 1, NULL);
+//! return result;
+//! ```
+
+use super::bound::loop_around;
+use super::way_out::{WayOut, words};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId};
+use crate::cfg::{Point, reaches};
+use crate::program::{Lasting, lasting};
+use crate::strong::scene::Scene;
+
+/// Whether an exit at `lookup`, whose result `local` gets, leaves out the rest of something that has
+/// begun if it consists of `lines`.
+pub(super) fn leaves_owed(
+    scene: &Scene<'_>,
+    lookup: ExprId,
+    local: Option<LocalId>,
+    lines: &[String],
+) -> bool {
+    let Some(at) = scene.cfg.call(lookup) else {
+        return true;
+    };
+    let way_out = WayOut {
+        scene,
+        lookup,
+        local,
+        at,
+        lines,
+    };
+    let around = loop_around(scene, lookup).map(|(around, ..)| scene.tree.stmt(around).range);
+    let is_inside = |it: &Change| {
+        let range = scene.tree.expr(it.expr).range;
+        around.is_some_and(|around| around.contains(range))
+    };
+    let changes = changes(scene);
+    changes.iter().any(|begun| {
+        // What the loop does with each item is no end of what had begun before.
+        let rest = changes.iter().filter(|rest| {
+            begun.is_taken_up_by(rest, scene)
+                && !way_out.speaks_of_result(rest.expr)
+                && (!is_inside(rest) || is_inside(begun))
+        });
+        let rest: Vec<&Change> = rest.collect();
+        let ends: Vec<Point> = rest.iter().map(|rest| rest.point).collect();
+        reaches(scene.cfg, begun.point.next(), at, &ends)
+            && way_out.leaves_out(rest.iter().map(|rest| rest.expr))
+    })
+}
+
+/// A call or a write, with what it leaves behind.
+struct Change {
+    expr: ExprId,
+    point: Point,
+    lasting: Vec<Lasting>,
+}
+
+impl Change {
+    fn is_taken_up_by(&self, rest: &Self, scene: &Scene<'_>) -> bool {
+        let mut undone = rest.lasting.iter().filter(|it| !it.only_adds);
+        undone.any(|it| self.lasting.iter().any(|begun| begun.meets(it)))
+            && (self.expr != rest.expr && toggles(scene, rest.expr)
+                || words(scene, self.expr) != words(scene, rest.expr))
+    }
+}
+
+fn changes(scene: &Scene<'_>) -> Vec<Change> {
+    let change = |expr: ExprId| {
+        let lasting = lasting(scene.cx.program, scene.tree, expr);
+        let point = scene.cfg.call(expr).or_else(|| scene.cfg.store(expr));
+        point.filter(|_| !lasting.is_empty()).map(|point| Change {
+            expr,
+            point,
+            lasting,
+        })
+    };
+    scene.tree.expr_ids().filter_map(change).collect()
+}
+
+/// `flags ^= BUSY`: what is done twice is undone.
+fn toggles(scene: &Scene<'_>, expr: ExprId) -> bool {
+    matches!(scene.tree.expr(expr).kind,
+        ExprKind::Assign { op, .. } if op == Some(BinaryOp::BitXor))
+}
