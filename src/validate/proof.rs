@@ -9,8 +9,9 @@ use super::before::Before;
 use super::changed::Changed;
 use super::original::Original;
 use super::{
-    Failure, acquired, apart, braces, continued, contract, domains, kept, left, loans, locked,
-    made, saved, statics, still, structure, twice, undeclared, undone, variants, wrapper,
+    Failure, acquired, apart, borrowed, braces, cleared, continued, contract, domains, kept, left,
+    loans, locked, made, saved, statics, still, structure, twice, undeclared, undone, variants,
+    wrapper,
 };
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, Absent, Form, REPLACEMENTS};
@@ -114,7 +115,7 @@ fn of_function(
         applied,
         ..
     } = changed;
-    let (misplaced, undone, still) = match author {
+    let (misplaced, undone, still, cleared) = match author {
         Author::Rule => (
             undeclared::undeclared(original, result, item, function, applied)
                 .or_else(|| undeclared::declared_twice(item, function, applied))
@@ -122,16 +123,18 @@ fn of_function(
                 .or_else(|| saved::wrong(original, item, function, applied)),
             undone::failures(changed, result.files),
             still::failure(changed),
+            cleared::failure(changed),
         ),
         // Sections of a person may be for something else.
-        Author::Person => (None, Vec::new(), None),
+        Author::Person => (None, Vec::new(), None, None),
     };
     let wrong = misplaced.or_else(|| unbalanced(item, function, applied));
     let wrong = wrong.map(|reason| (None, Failure::Wrong(reason)));
     let found = wrong.into_iter().chain(unreleased(changed));
     let found = found.chain(made::failure(changed));
-    let found = found.chain(still);
+    let found = found.chain(still).chain(cleared);
     let found = found.chain(locked::failure(changed));
+    let found = found.chain(borrowed::failure(changed));
     found.chain(left::failure(changed)).chain(undone).collect()
 }
 
