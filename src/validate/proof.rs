@@ -131,9 +131,8 @@ fn of_function(
     let wrong = misplaced.or_else(|| unbalanced(item, function, applied));
     let wrong = wrong.map(|reason| (None, Failure::Wrong(reason)));
     let found = wrong.into_iter().chain(unreleased(changed));
-    let found = found.chain(made::failure(changed));
-    let found = found.chain(still).chain(cleared);
-    let found = found.chain(locked::failure(changed));
+    let found = found.chain(made::failure(changed)).chain(still);
+    let found = found.chain(cleared).chain(locked::failure(changed));
     let found = found.chain(borrowed::failure(changed));
     found.chain(left::failure(changed)).chain(undone).collect()
 }
@@ -346,12 +345,8 @@ fn gives(name: &str) -> Option<Gives> {
 
 /// Whether the token stands in text that an edit brought in, in whole or by its end.
 pub(super) fn is_inserted(item: &ProgramItem, applied: &Applied, token: u32) -> bool {
-    match item
-        .tokens
-        .tokens
-        .get(token as usize)
-        .map(|token| token.spelling)
-    {
+    let token = item.tokens.tokens.get(token as usize);
+    match token.map(|token| token.spelling) {
         Some(Spelling::File(file, span)) if file == item.place.0 => {
             let last = ByteOffset(span.end().0 - 1);
             [span.start(), last]
