@@ -4,7 +4,7 @@
 
 mod support;
 
-use support::decided::{all, object};
+use support::decided::{all, findings, object};
 
 #[test]
 fn what_the_next_exit_ends() {
@@ -978,7 +978,7 @@ static PyObject *f(PyObject *list) {
     return name;
 }
 "#
-    ), @"review no item is gone where `add_up` is called with an exception: that one would be dropped, too");
+    ), @"review no item is gone while an exception is pending: that one would be dropped; no item is gone where `add_up` is called with an exception: that one would be dropped, too");
     insta::assert_snapshot!(summed(
         r#"
 static PyObject *f(PyObject *list) {
@@ -986,7 +986,7 @@ static PyObject *f(PyObject *list) {
     return PyObject_GetAttrString(list, "name");
 }
 "#
-    ), @"safe");
+    ), @"review no item is gone while an exception is pending: that one would be dropped");
     insta::assert_snapshot!(summed(
         r#"
 static void thing_dealloc(PyObject *self) {
@@ -995,7 +995,47 @@ static void thing_dealloc(PyObject *self) {
 }
 static PyTypeObject Thing_Type = { .tp_dealloc = thing_dealloc };
 "#
-    ), @"review no item is gone where `add_up` is called with an exception: that one would be dropped, too");
+    ), @"review no item is gone while an exception is pending: that one would be dropped; no item is gone where `add_up` is called with an exception: that one would be dropped, too");
+}
+
+/// Whether the exception of a vanished item is cleared, in a loop that sets a field to the number of the
+/// item without a test.
+fn clears(head: &str, behind: &str) -> bool {
+    let text = format!(
+        "#include <Python.h>
+struct set {{ long value; }};
+{head} {{
+    Py_ssize_t n = PyList_GET_SIZE(list);
+    for (Py_ssize_t i = 0; i < n; i++) {{
+        PyObject *item = PyList_GET_ITEM(list, i);
+        set->value = PyLong_AsLong(item);
+        send(set);
+    }}
+    {behind}
+}}
+static void g(PyObject *list) {{ add_up(list, &shared); PyErr_Clear(); }}
+"
+    );
+    let findings = findings(&text, "UG106");
+    let [finding] = &findings[..] else {
+        panic!("{findings:?}");
+    };
+    assert_eq!(finding["outcome"]["confidence"], "safe");
+    let edits = finding["outcome"]["edits"].as_array().unwrap();
+    let mut texts = edits.iter().map(|edit| edit["text"].as_str().unwrap());
+    texts.any(|text| text.contains("PyErr_Clear();"))
+}
+
+#[test]
+fn an_exception_of_the_pass_before() {
+    let callback = "void f(PyObject *list, struct set *set)";
+    assert!(!clears(callback, ""));
+    assert!(clears(callback, "PyErr_Clear();"));
+    // Its only caller clears what it leaves.
+    assert!(clears(
+        "static void add_up(PyObject *list, struct set *set)",
+        ""
+    ));
 }
 
 /// Nothing says that the second call takes back what the first does, nor that it does not.

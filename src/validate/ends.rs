@@ -23,8 +23,9 @@ pub(super) struct Ends {
     pub(super) counts: BTreeSet<i8>,
 }
 
+/// What an exit returns.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+pub(super) enum Kind {
     Null,
     Int(i64),
     Other,
@@ -136,7 +137,7 @@ fn releases(tree: &Tree, trouble: &Trouble, name: &str) -> bool {
         })
 }
 
-fn kind(exit: &Exit) -> Kind {
+pub(super) fn kind(exit: &Exit) -> Kind {
     match exit.value {
         Handed::Null | Handed::Int(0) => Kind::Null,
         Handed::Int(number) => Kind::Int(number),
@@ -146,7 +147,7 @@ fn kind(exit: &Exit) -> Kind {
 
 /// References that are taken and not released, where not 0: negative where more are released, or
 /// handed to the caller, than were taken.
-fn counts(exit: &Exit, first: usize) -> Vec<i8> {
+pub(super) fn counts(exit: &Exit, first: usize) -> Vec<i8> {
     let of_seeds = exit.counts.iter().filter(|(seed, _)| *seed >= first);
     let mut counts: Vec<i8> = of_seeds.map(|(_, count)| *count).collect();
     if let Handed::Instance { seed, count } = exit.value

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use super::Failure;
 use super::changed::Changed;
-use super::proof::{describe, follow, is_inserted, seeds, span_of};
+use super::proof::{describe, follow, seeds, span_of};
 use crate::ast::{Function, StmtKind};
 use crate::capi::{self, Returns};
 use crate::ownership::track::{Gives, Origin, Problem, Report, Seed, Trouble};
@@ -27,14 +27,7 @@ pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure
         applied,
         handing,
     } = changed;
-    let leaves = |kind: &StmtKind| {
-        matches!(
-            kind,
-            StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::Break
-        )
-    };
-    let mut stmts = function.tree.stmts.iter();
-    if !stmts.any(|stmt| leaves(&stmt.kind) && is_inserted(item, applied, stmt.range.start)) {
+    if !leaves(changed) {
         return None;
     }
     let lookups = seeds(item, function, applied, handing);
@@ -53,6 +46,17 @@ pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure
             let reason = describe(function, &[seed], wrong);
             Some((Some(call), Failure::Wrong(reason)))
         })
+}
+
+/// Whether a function got a new way out.
+pub(super) fn leaves(changed: Changed<'_>) -> bool {
+    let mut stmts = changed.function.tree.stmts.iter();
+    stmts.any(|stmt| {
+        matches!(
+            stmt.kind,
+            StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::Break
+        ) && changed.is_inserted(stmt.range.start)
+    })
 }
 
 /// Whether a problem is one of the exit that was taken.

@@ -9,8 +9,9 @@ use super::before::Before;
 use super::changed::Changed;
 use super::original::Original;
 use super::{
-    Failure, acquired, apart, braces, continued, contract, domains, kept, left, loans, locked,
-    made, saved, statics, still, structure, twice, undeclared, undone, variants, wrapper,
+    Failure, acquired, apart, borrowed, braces, cleared, continued, contract, domains, kept, left,
+    loans, locked, made, saved, statics, still, structure, twice, undeclared, undone, variants,
+    wrapper,
 };
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, Absent, Form, REPLACEMENTS};
@@ -114,7 +115,7 @@ fn of_function(
         applied,
         ..
     } = changed;
-    let (misplaced, undone, still) = match author {
+    let (misplaced, undone, still, cleared) = match author {
         Author::Rule => (
             undeclared::undeclared(original, result, item, function, applied)
                 .or_else(|| undeclared::declared_twice(item, function, applied))
@@ -122,16 +123,17 @@ fn of_function(
                 .or_else(|| saved::wrong(original, item, function, applied)),
             undone::failures(changed, result.files),
             still::failure(changed),
+            cleared::failure(changed),
         ),
         // Sections of a person may be for something else.
-        Author::Person => (None, Vec::new(), None),
+        Author::Person => (None, Vec::new(), None, None),
     };
     let wrong = misplaced.or_else(|| unbalanced(item, function, applied));
     let wrong = wrong.map(|reason| (None, Failure::Wrong(reason)));
     let found = wrong.into_iter().chain(unreleased(changed));
-    let found = found.chain(made::failure(changed));
-    let found = found.chain(still);
-    let found = found.chain(locked::failure(changed));
+    let found = found.chain(made::failure(changed)).chain(still);
+    let found = found.chain(cleared).chain(locked::failure(changed));
+    let found = found.chain(borrowed::failure(changed));
     found.chain(left::failure(changed)).chain(undone).collect()
 }
 
@@ -343,12 +345,8 @@ fn gives(name: &str) -> Option<Gives> {
 
 /// Whether the token stands in text that an edit brought in, in whole or by its end.
 pub(super) fn is_inserted(item: &ProgramItem, applied: &Applied, token: u32) -> bool {
-    match item
-        .tokens
-        .tokens
-        .get(token as usize)
-        .map(|token| token.spelling)
-    {
+    let token = item.tokens.tokens.get(token as usize);
+    match token.map(|token| token.spelling) {
         Some(Spelling::File(file, span)) if file == item.place.0 => {
             let last = ByteOffset(span.end().0 - 1);
             [span.start(), last]

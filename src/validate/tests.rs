@@ -175,6 +175,7 @@ fn a_release_in_text_of_other_configurations_is_found() {
     assert_eq!(
         wrong(BRANCHES, &[STRONG, TWICE]),
         [
+            "in `f`, `d` is released where the function does not own what it holds",
             "in `f`, `v` is not counted as before where the branch at line 4 is not compiled",
             "in `f`, `v` is not counted as before where the branch at line 6 is compiled"
         ]
@@ -529,6 +530,8 @@ static int f(PyObject *l, int n) {
 mod acquired;
 mod answers;
 mod apart;
+mod borrowed;
+mod cleared;
 mod continued;
 mod crowded;
 mod forgotten;

@@ -314,8 +314,8 @@ fn exit(
         let (left, lines) = exits?.noted().filter(|_| is_list)?;
         Some(Failure::Break(left, lines))
     };
-    let end_of_loop = || {
-        let exits = exits.filter(|_| !reports(scene, call))?;
+    let end_of_loop = |is_told: bool| {
+        let exits = exits.filter(|_| !reports(scene, call) && !is_told)?;
         let (left, lines) = exits.end_of_loop()?;
         Some(Failure::Break(left, lines))
     };
@@ -343,11 +343,13 @@ fn exit(
         Some(lines) if leaves_owed(scene, call, shape.local(), &lines) => (Some(lines), None),
         with_error => (None, with_error),
     };
+    // An exception that an earlier pass has left is for the caller, whom an exit tells.
+    let is_told = parting.is_some() && scene.is_pending(call);
     with_error
         .map(Failure::Exit)
         .or_else(|| joined().map(Failure::Joined))
         .or_else(noted)
-        .or_else(end_of_loop)
+        .or_else(|| end_of_loop(is_told))
         .or_else(stop)
         .or_else(kept_apart)
         .or_else(|| parting.map(Failure::Exit))

@@ -9,9 +9,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::consumed::on_entry;
 use super::error_value::{ErrorValue, is_minus_one};
 use super::filled::allocates;
-use super::made_exit::consumption;
 use super::parsed::parsed;
 use super::state::{Contents, ERROR, GIVEN, GONE, NULL, OTHER, OWNED, State, UNSET};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
@@ -34,11 +34,9 @@ pub(in crate::strong) struct Held<'s, 'a> {
 impl<'s, 'a> Held<'s, 'a> {
     pub(in crate::strong) fn new(scene: &'s Scene<'a>) -> Self {
         let locals = (0u32..).zip(&scene.tree.locals);
-        let contents = locals.map(|(at, local)| match consumption(scene, LocalId(at)) {
-            _ if !local.is_param => UNSET,
-            None => OTHER,
-            Some("Py_XDECREF") => OWNED | NULL,
-            Some(_) => OWNED,
+        let contents = locals.map(|(at, local)| match local.is_param {
+            true => on_entry(scene, LocalId(at)),
+            false => UNSET,
         });
         let start = State::new(contents.collect());
         let entry = scene.cfg.reverse_post_order().first().copied();
@@ -313,6 +311,7 @@ fn argument(
     if let Operand::AddressOf(place) = arg
         && let Some(local) = place.as_local()
     {
+        state.broken |= name == "Py_CLEAR" && state.is_lent(local);
         let parsed = parsed(scene, source, at, local, state.of(local));
         let contents = parsed.unwrap_or_else(|| filled(scene, name, at, local, state.of(local)));
         if frees(name) || name == "Py_CLEAR" {
@@ -329,9 +328,11 @@ fn argument(
         Effect::Take => state.set(local, OWNED),
         Effect::Release => {
             state.broken |= name == "Py_DECREF" && state.of(local) & NULL != 0;
+            state.broken |= state.is_lent(local);
             state.give_up(local, GONE);
         }
         Effect::Clear => {
+            state.broken |= state.is_lent(local);
             state.give_up(local, GONE);
             state.set(local, NULL);
         }
@@ -339,6 +340,7 @@ fn argument(
         Effect::Replace => {
             let given = args.get(1).and_then(|given| state.local(given));
             let contents = given.map_or(OWNED | NULL, |given| state.of(given));
+            state.broken |= state.is_lent(local);
             state.give_up(local, GONE);
             state.set(local, contents & (GIVEN | NULL) | OWNED);
         }

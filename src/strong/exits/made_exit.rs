@@ -9,13 +9,13 @@
 //! }
 //! ```
 
+use super::consumed::is_always_consumed;
 use super::held::frees;
 use super::owned_by::{counted_release, gives_new};
 use super::parsed::is_parsed;
 use super::state::Owned;
 use crate::ast::{ExprId, ExprKind, LocalId, Parent, StmtKind, TypeKind, UnaryOp};
 use crate::capi::{self, Returns};
-use crate::cfg::{Point, reaches};
 use crate::ownership::summary::Param;
 use crate::strong::scene::Scene;
 use crate::strong::types::is_number;
@@ -64,39 +64,6 @@ fn own_release<'s>(scene: &'s Scene<'_>, owned: Owned) -> Option<&'s str> {
         // Whether other functions take `NULL` is not known.
         name => (!owned.null || !is_tested(scene, owned.local)).then_some(name),
     }
-}
-
-/// The function that releases a parameter which the caller gave away: there is no call that took
-/// a reference for it.
-pub(in crate::strong) fn consumption<'s>(scene: &'s Scene<'_>, param: LocalId) -> Option<&'s str> {
-    let takes = |name| {
-        matches!(
-            name,
-            "Py_INCREF" | "Py_XINCREF" | "Py_NewRef" | "Py_XNewRef"
-        )
-    };
-    if calls_with(scene, param).any(takes) {
-        return None;
-    }
-    calls_with(scene, param).find(|name| frees(name))
-}
-
-/// Whether each path through the function releases what the caller gave away with a parameter: some
-/// functions take it over only where they succeed.
-fn is_always_consumed(scene: &Scene<'_>, param: LocalId) -> bool {
-    let exprs = scene.tree.expr_ids();
-    let releases = exprs.filter(|&expr| match scene.call(expr) {
-        Some((name, [arg])) => {
-            frees(name) && scene.as_local(scene.tree.without_casts(*arg)) == Some(param)
-        }
-        _ => false,
-    });
-    let releases: Vec<Point> = releases.filter_map(|call| scene.cfg.call(call)).collect();
-    let Some(start) = scene.cfg.before(scene.function.body) else {
-        return false;
-    };
-    let mut ends = scene.cfg.returns();
-    scene.tree.local(param).is_param && !ends.any(|end| reaches(scene.cfg, start, end, &releases))
 }
 
 /// The functions that are called with the variable as their only argument.

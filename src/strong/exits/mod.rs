@@ -10,6 +10,7 @@ mod between;
 mod block;
 mod bound;
 pub(super) mod branch;
+mod consumed;
 mod counted;
 mod earlier;
 pub(in crate::strong) mod error_value;

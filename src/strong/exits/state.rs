@@ -26,6 +26,8 @@ pub(in crate::strong) const OTHER: Contents = 16;
 pub(in crate::strong) const GONE: Contents = 32;
 /// With [`OWNED`]: a function of which it is not known gave it, and it may as well be lent.
 pub(in crate::strong) const GIVEN: Contents = 64;
+/// With [`OTHER`]: the function does not own it, for sure. It is the caller's.
+pub(in crate::strong) const LENT: Contents = 128;
 
 /// Contents of all variables at a point.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +56,13 @@ impl State {
     pub(in crate::strong) fn is_surely_unset(&self, local: LocalId) -> bool {
         let contents = self.of(local);
         contents != 0 && contents & !(UNSET | GONE) == 0
+    }
+
+    /// Whether `local` holds what the function must not release, on all paths that it holds
+    /// anything on.
+    pub(in crate::strong) fn is_lent(&self, local: LocalId) -> bool {
+        let contents = self.of(local);
+        contents & LENT != 0 && contents & OWNED == 0
     }
 
     /// Takes note that `local` holds this, and nothing that another variable holds.
@@ -155,7 +164,7 @@ impl State {
     pub(in crate::strong) fn may_own_all(&mut self, locals: &[LocalId]) {
         for &local in locals {
             let contents = self.of(local);
-            if contents & OTHER != 0 {
+            if contents & OTHER != 0 && !self.is_lent(local) {
                 self.refine(local, contents | OWNED);
             }
         }

@@ -6,11 +6,14 @@
 //! return 0;                                     /* the caller asks */
 //! ```
 
+use std::collections::BTreeSet;
+
 use super::later::Later;
 use super::raising::takes_exception;
-use crate::ast::{ExprId, Tree};
+use crate::ast::{ExprId, Function, Tree};
+use crate::cfg::{Cfg, Point, reaches};
 use crate::roles::Role;
-use crate::strong::scene::Scene;
+use crate::strong::scene::{Scene, graph};
 
 /// Whether an exception may be pending where `call` is made that anybody may see.
 pub(in crate::strong) fn meets_exception(scene: &Scene<'_>, call: ExprId) -> bool {
@@ -33,13 +36,67 @@ fn is_never_asked(scene: &Scene<'_>, call: ExprId) -> bool {
 }
 
 /// Whether clearing the exception of `call` may drop another one, which the function knows of, or it
-/// or one that calls it asks for later. What nobody ever asks for is lost as it is.
+/// or one that calls it asks for later, or which is left to Python.
 pub(in crate::strong) fn drops_exception(scene: &Scene<'_>, call: ExprId) -> bool {
     let Some(point) = scene.cfg.call(call) else {
         return true;
     };
     let is_known = || scene.pending().is_shown_at(point);
-    scene.is_pending(call) && (asks(scene.tree) || is_known() || caller_asks(scene))
+    let is_left = || {
+        is_left(
+            scene,
+            scene.function,
+            scene.cfg,
+            point,
+            &mut BTreeSet::new(),
+        )
+    };
+    scene.is_pending(call) && (asks(scene.tree) || is_known() || caller_asks(scene) || is_left())
+}
+
+/// Whether an exception that is pending at `point` may stay so until Python sees it, or code that is not
+/// known: no call on the way takes it, there or in a function that calls this one.
+///
+/// ```c
+/// for (i = 0; i < n; i++) {
+///     item = PyList_GetItemRef(list, i);
+///     if (item == NULL) {
+///         PyErr_Clear();
+///         break;
+///     }
+///     setup.value = PyLong_AsLong(item);       /* the next pass would clear its exception */
+/// }
+/// Py_RETURN_NONE;                              /* a `SystemError`, and rightly so */
+/// ```
+fn is_left<'a>(
+    scene: &Scene<'a>,
+    function: &'a Function,
+    cfg: &Cfg,
+    point: Point,
+    seen: &mut BTreeSet<&'a str>,
+) -> bool {
+    let calls = function.tree.calls();
+    let taking = calls.filter(|(_, name)| takes_exception(name));
+    let taking: Vec<Point> = taking.filter_map(|(call, _)| cfg.call(call)).collect();
+    let comes_back = cfg.returns().any(|end| reaches(cfg, point, end, &taking));
+    if !comes_back || !seen.insert(&function.name) {
+        return false;
+    }
+    let sites = scene.cx.calls_to(&function.name);
+    sites.is_empty()
+        || sites.iter().any(|site| {
+            scene.cx.function(site.item).is_none_or(|caller| {
+                let cfg = graph(caller);
+                let call = cfg.call(site.expr);
+                call.is_none_or(|call| is_left(scene, caller, &cfg, behind(call), seen))
+            })
+        })
+}
+
+/// The point behind a step.
+fn behind(step: Point) -> Point {
+    let index = step.index + 1;
+    Point { index, ..step }
 }
 
 /// Whether a function that calls this one asks for an exception.

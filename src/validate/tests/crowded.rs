@@ -45,7 +45,9 @@ fn what_the_code_does_to_null_is_not_the_doing_of_the_change() {
 
 #[test]
 fn what_the_change_does_to_null_is() {
-    let text = crowded(&format!("if (ask()) w = l; {USE} if (w) {{ show(w); }}"));
+    let text = crowded(&format!(
+        "if (ask()) w = spare; {USE} if (w) {{ show(w); }}"
+    ));
     let late = ("show(w); }", "show(w); } Py_DECREF(w);");
     assert_eq!(wrong(&text, &[STRONG, RELEASE, late]), [TOO_MANY]);
     let inside = ("show(w); }", "show(w); Py_DECREF(w); }");
