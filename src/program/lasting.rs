@@ -299,7 +299,7 @@ impl Look<'_> {
         let is_pointer = variable.is_param || variable.ty.pointee().is_some();
         let is_by_value = variable.is_automatic() && !is_pointer;
         let is_own = is_by_value || self.gets_only(*local, is_memory);
-        !(it.is_plain && is_own) && !self.gets_only(*local, is_object)
+        !(it.is_plain && is_own || self.gets_only(*local, is_object))
     }
 
     /// Whether a variable gets nothing but what calls of such functions give, which nobody else

@@ -519,6 +519,8 @@ fn no_exit_leaves_open_what_all_others_close() {
             "int mode = get_mode(); set_mode(3);",
             "if (set_mode(mode)) Py_CLEAR(v);",
         ),
+        ("set_mode(3);", "set_mode(4);"),
+        ("write_text(file, \"(\");", "write_text(file, \")\");"),
         (
             old,
             "if (old && PyDict_SetItemString(dict, \"a\", old) < 0) Py_CLEAR(v); Py_DECREF(old);",
@@ -614,12 +616,6 @@ fn an_exit_that_closes_all_fits() {
         (
             "int n = count(self);",
             "if (v) Py_XSETREF(v, made_of(v, n));",
-            "return NULL;",
-        ),
-        ("set_mode(3);", "set_mode(4);", "return NULL;"),
-        (
-            "write_text(file, \"(\");",
-            "write_text(file, \")\");",
             "return NULL;",
         ),
     ] {
