@@ -19,6 +19,8 @@ mod answer;
 mod begun;
 mod counted;
 mod ended;
+mod given;
+mod handed;
 mod lost;
 mod memory;
 mod moved;
@@ -64,7 +66,7 @@ pub(super) fn failures(changed: Changed<'_>, files: &FileSet) -> Vec<(Option<Byt
     let new = view.new.iter();
     let claims = new.flat_map(|exit| {
         let lookup = exit.lookup(changed);
-        let call = lookup.and_then(|lookup| changed.call_of(&lookup));
+        let call = lookup.and_then(|lookup| changed.place_of(lookup));
         let claims = view.claims(exit).into_iter();
         claims.map(move |claim| (call, Failure::Unknown(claim)))
     });
@@ -236,8 +238,8 @@ impl View<'_> {
             let act = self.told(act.expr);
             format!("in `{name}`, {act} need not be done where the item is not there any more")
         });
-        let handed = self.handed_out(exit).map(|act| {
-            let act = self.told(act.expr);
+        let handed = self.handed_out(exit).map(|by| {
+            let act = self.told(by);
             format!("in `{name}`, what {act} gives the caller is released where the function fails")
         });
         let uncounted = self.uncounted(exit).map(|store| {
