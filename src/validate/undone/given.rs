@@ -221,7 +221,12 @@ impl<'a> Giving<'a> {
     /// Whether a call gives what has to be released, as far as is known.
     fn makes(self, call: ExprId, place: ExprId) -> bool {
         let tree = &self.function.tree;
-        if !matches!(tree.expr(call).kind, ExprKind::Call { .. }) {
+        let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
+            return false;
+        };
+        // `out->text = realloc(out->text, size)`
+        let is_other = |&arg: &ExprId| !is_same(tree, tree.without_casts(arg), place);
+        if !args.iter().all(is_other) {
             return false;
         }
         let ty = self.original.types.of(tree, place);

@@ -83,7 +83,7 @@ impl View<'_> {
     }
 
     /// Whether the name of what is called says that it ends something.
-    fn ends_it(&self, act: &Act) -> bool {
+    pub(super) fn ends_it(&self, act: &Act) -> bool {
         let name = self.tree.called(act.expr);
         name.is_some_and(|name| match capi::effects(name) {
             Some(_) => is_release(name) || ends(name) || frees(name),

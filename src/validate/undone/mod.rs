@@ -15,6 +15,7 @@
 //! come next do, and what all ways out do, of what had begun by then.
 
 mod acts;
+mod aliased;
 mod answer;
 mod begun;
 mod counted;
@@ -234,7 +235,9 @@ impl View<'_> {
     fn claims(&self, exit: &Exit) -> Vec<String> {
         let name = &self.changed.function.name;
         let mistaken = answer::mistaken(self.changed, exit.jump);
-        let left_out = self.left_out(exit).into_iter().map(|act| {
+        let by_another_name = self.released_by_another_name(exit);
+        let left_out = self.left_out(exit).into_iter().chain(by_another_name);
+        let left_out = left_out.map(|act| {
             let act = self.told(act.expr);
             format!("in `{name}`, {act} need not be done where the item is not there any more")
         });

@@ -42,11 +42,17 @@ pub(super) fn exits(changed: Changed<'_>, cfg: &Cfg) -> (Vec<Exit>, Vec<Exit>) {
         })
     });
     let is_new = |exit: &Exit| changed.is_inserted(tree.stmt(exit.jump).range.start);
-    let (mut new, old): (Vec<Exit>, Vec<Exit>) = exits.partition(is_new);
+    let (new, old): (Vec<Exit>, Vec<Exit>) = exits.partition(is_new);
     // Others lead from behind a section to where the code went before, or just end a loop.
-    new.retain(|exit| !exit.ends_loop(tree) && exit.lookup(changed).is_some());
+    let (new, others): (Vec<Exit>, Vec<Exit>) = new
+        .into_iter()
+        .partition(|exit| !exit.ends_loop(tree) && exit.lookup(changed).is_some());
+    // `if (failed) return -1;` is `if (failed) { Py_DECREF(item); return -1; }` by now.
+    let was_there = |exit: &Exit| {
+        !exit.ends_loop(tree) && !changed.is_inserted(tree.stmt(exit.test).range.start)
+    };
     let function = changed.function;
-    let old = old.into_iter();
+    let old = old.into_iter().chain(others.into_iter().filter(was_there));
     let old = old.filter(|exit| fails(function, exit) && may_fail(function, cfg, exit));
     (new, old.collect())
 }
