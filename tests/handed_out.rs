@@ -114,8 +114,12 @@ fn what_an_exit_shows() {
     let releases = format!(
         "{made} if (!(out->text = malloc(3))) {{ Py_DECREF(out->map); PyErr_NoMemory(); return -1; }}"
     );
-    let asked = behind(&releases);
-    assert_eq!(asked, asks("`out->map = PyDict_New()`"));
+    // The new exit releases the map as well, and nobody the text.
+    assert_eq!(behind(&releases), asks("`out->text = malloc(3)`"));
+    let checked = format!(
+        "{made} if (!PyUnicode_Check(key)) {{ Py_CLEAR(out->map); PyErr_NoMemory(); return -1; }}"
+    );
+    assert_eq!(behind(&checked), "safe");
 }
 
 #[test]
