@@ -43,6 +43,13 @@ impl<'a> Changed<'a> {
         Some(changed_span(self.applied, span))
     }
 
+    /// The call in the original in whose place another one stands.
+    pub(super) fn place_of(&self, call: ExprId) -> Option<ByteSpan> {
+        let range = self.function.tree.expr(call).range;
+        let (_, span) = self.item.tokens.file_span(range)?;
+        Some(changed_span(self.applied, span))
+    }
+
     /// Where the macro that makes a call was written by the edits; `None` if it was there before.
     pub(super) fn new_macro(self, call: ExprId) -> Option<ByteOffset> {
         let first = self.function.tree.expr(call).range.start as usize;

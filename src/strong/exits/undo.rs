@@ -18,6 +18,7 @@ use super::branch::{Branch, branches, is_same, releases_all, stmts};
 use super::error_value::ErrorValue;
 use super::filled::{Filled, filled};
 use super::moved::untold;
+use super::read_behind::root;
 use super::undone::{Undone, element_of, pointed, undone};
 use crate::ast::{ExprId, ExprKind, LocalId, Parent, StmtId, StmtKind, UnaryOp};
 use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Point, Source, reaches};
@@ -201,6 +202,8 @@ struct Facts {
     in_exit: bool,
     /// The function may go on from there and end without undoing it.
     stays: bool,
+    /// It is in a struct of the caller's, or behind a pointer of the caller's.
+    of_caller: bool,
 }
 
 impl Facts {
@@ -237,10 +240,17 @@ impl Facts {
                 let ends: Vec<Point> = ends.filter_map(|stmt| cfg.before(stmt)).collect();
                 cfg.returns().any(|end| reaches(cfg, point, end, &ends))
             },
+            of_caller: one.places.iter().any(|&place| is_of_caller(scene, place)),
         }
     }
 
     fn verdict(&self, scene: &Scene<'_>, one: &Undone) -> Verdict {
+        let is_clear = self.begins && self.surely && !self.after && !self.undone && !self.asks;
+        // An exit in front of the call shows what the caller does not release where this fails.
+        let is_shown = one.frees && self.in_exit && self.of_caller && self.before && is_clear;
+        if !self.follows && is_shown {
+            return Verdict::Due;
+        }
         if !self.follows || self.begins && !self.before {
             return Verdict::Not;
         }
@@ -255,13 +265,22 @@ impl Facts {
                 Verdict::Not
             };
         }
-        let is_clear = self.begins && self.surely && !self.after && !self.undone && !self.asks;
         if is_clear {
             Verdict::Due
         } else {
             Verdict::Unsure
         }
     }
+}
+
+/// Whether a place is reached by a parameter that is no object: an object releases what it holds.
+fn is_of_caller(scene: &Scene<'_>, place: ExprId) -> bool {
+    let root = root(scene, place).and_then(|root| scene.as_local(root));
+    root.is_some_and(|local| {
+        let variable = scene.tree.local(local);
+        let types = scene.cx.types();
+        variable.is_param && !types.is_object_pointer(&variable.ty)
+    })
 }
 
 /// The loop in which `stmt` undoes as much as there is, unless `point` is in it; else the statement.

@@ -15,9 +15,12 @@
 //! come next do, and what all ways out do, of what had begun by then.
 
 mod acts;
+mod aliased;
 mod answer;
 mod begun;
 mod counted;
+mod given;
+mod handed;
 mod lost;
 mod memory;
 mod moved;
@@ -63,7 +66,7 @@ pub(super) fn failures(changed: Changed<'_>, files: &FileSet) -> Vec<(Option<Byt
     let new = view.new.iter();
     let claims = new.flat_map(|exit| {
         let lookup = exit.lookup(changed);
-        let call = lookup.and_then(|lookup| changed.call_of(&lookup));
+        let call = lookup.and_then(|lookup| changed.place_of(lookup));
         let claims = view.claims(exit).into_iter();
         claims.map(move |claim| (call, Failure::Unknown(claim)))
     });
@@ -234,12 +237,14 @@ impl View<'_> {
     fn claims(&self, exit: &Exit) -> Vec<String> {
         let name = &self.changed.function.name;
         let mistaken = answer::mistaken(self.changed, exit.jump);
-        let left_out = self.left_out(exit).into_iter().map(|act| {
+        let by_another_name = self.released_by_another_name(exit);
+        let left_out = self.left_out(exit).into_iter().chain(by_another_name);
+        let left_out = left_out.map(|act| {
             let act = self.told(act.expr);
             format!("in `{name}`, {act} need not be done where the item is not there any more")
         });
-        let handed = self.handed_out(exit).map(|act| {
-            let act = self.told(act.expr);
+        let handed = self.handed_out(exit).map(|by| {
+            let act = self.told(by);
             format!("in `{name}`, what {act} gives the caller is released where the function fails")
         });
         let uncounted = self.uncounted(exit).map(|store| {

@@ -29,7 +29,7 @@ impl View<'_> {
     /// What the function does on all other ways, and may belong to what had begun where `exit`
     /// leaves.
     pub(super) fn obligations(&self, exit: &Exit) -> Vec<&Act> {
-        let changes = self.changes();
+        let changes = self.all_changes();
         let is_before = |it: &&Change<'_>| reaches(self.cfg, it.act.point.next(), exit.from, &[]);
         let begun: Vec<&Change<'_>> = changes.iter().filter(is_before).collect();
         let points: Vec<Point> = changes.iter().map(|it| it.act.point).collect();
@@ -45,7 +45,7 @@ impl View<'_> {
         owed.map(|it| it.act).collect()
     }
 
-    fn changes(&self) -> Vec<Change<'_>> {
+    fn all_changes(&self) -> Vec<Change<'_>> {
         let program = self.changed.original.program;
         let all = self.acts.iter().map(|act| Change {
             act,

@@ -87,7 +87,7 @@ impl<'a> Outputs<'a> {
     }
 
     /// The part of an argument that a place is.
-    fn output(self, place: ExprId) -> Option<Output> {
+    pub(super) fn output(self, place: ExprId) -> Option<Output> {
         match self.function.tree.expr(place).kind {
             ExprKind::Unary {
                 op: UnaryOp::Deref,
@@ -107,7 +107,7 @@ impl<'a> Outputs<'a> {
     }
 
     /// What a pointer points at, where it is a parameter or a variable that names one.
-    fn pointed(self, pointer: ExprId) -> Option<Output> {
+    pub(super) fn pointed(self, pointer: ExprId) -> Option<Output> {
         let tree = &self.function.tree;
         let pointer = tree.without_casts(pointer);
         match tree.expr(pointer).kind {

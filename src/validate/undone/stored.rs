@@ -10,60 +10,13 @@
 //! ```
 
 use super::View;
-use super::acts::{Act, is_outside, roots};
+use super::acts::roots;
 use super::ways::Exit;
-use crate::ast::{ExprId, ExprKind, LocalId, TypeKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, LocalId, TypeKind};
 use crate::capi::{self, Returns};
 use crate::cfg::{InstrKind, Point, reaches};
 
 impl View<'_> {
-    /// What the function has stored for its caller where `exit` leaves, if it could not fail from
-    /// there on: no other exit shows who releases that.
-    pub(super) fn handed_out(&self, exit: &Exit) -> Option<&Act> {
-        if self.behind(exit).next().is_some() {
-            return None;
-        }
-        let done = self.done_from(exit.start, exit.from);
-        let has_exit = |store: Point| {
-            let mut old = self.old.iter();
-            old.any(|other| reaches(self.cfg, store, other.from, &[exit.from]))
-        };
-        let mut stores = self.acts.iter().filter(|act| act.writes);
-        stores.find(|act| {
-            self.is_handed(act)
-                && !done.contains(&&*act.key)
-                && reaches(self.cfg, act.point.next(), exit.from, &[])
-                && !has_exit(act.point.next())
-                && !self.is_object_whole(act, exit)
-        })
-    }
-
-    /// Whether a pointer that the function owns goes where its caller gets it: `*result = v`,
-    /// `names[i] = v`, `self->items[i] = v`.
-    fn is_handed(&self, act: &Act) -> bool {
-        let tree = self.tree;
-        let ExprKind::Assign { op: None, lhs, rhs } = tree.expr(act.expr).kind else {
-            return false;
-        };
-        let is_param = |place: ExprId| {
-            let local = tree.as_local(tree.without_casts(place));
-            local.is_some_and(|local| {
-                let variable = tree.local(local);
-                let inner = variable.ty.pointee().map(|inner| &inner.kind);
-                variable.is_param && matches!(inner, Some(TypeKind::Pointer(_)))
-            })
-        };
-        let is_place = match tree.expr(lhs).kind {
-            ExprKind::Unary {
-                op: UnaryOp::Deref,
-                operand,
-            } => is_param(operand),
-            ExprKind::Index { base, .. } => is_param(base) || is_outside(tree, base),
-            _ => false,
-        };
-        is_place && self.is_owned(rhs)
-    }
-
     /// Whether a value is a pointer that a call made, or a variable that got one.
     fn is_owned(&self, value: ExprId) -> bool {
         let tree = self.tree;
@@ -127,7 +80,7 @@ impl View<'_> {
     }
 
     /// The steps that give a variable another value.
-    fn steps_of(&self, local: LocalId) -> Vec<Point> {
+    pub(super) fn steps_of(&self, local: LocalId) -> Vec<Point> {
         let steps = self.cfg.iter().flat_map(|(block, content)| {
             let steps = (0..).zip(&content.instrs);
             steps.filter_map(move |(index, instr)| match &instr.kind {

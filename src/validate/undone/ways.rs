@@ -5,9 +5,9 @@ use super::super::proof::seeds;
 use crate::ast::{
     BinaryOp, ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Tree, UnaryOp,
 };
-use crate::capi;
+use crate::capi::{self, Returns};
 use crate::cfg::{Cfg, Point, Terminator, reaches};
-use crate::ownership::track::{Origin, Seed};
+use crate::ownership::track::Origin;
 
 /// `if (failed) { …; jump; }`
 pub(super) struct Exit {
@@ -42,11 +42,17 @@ pub(super) fn exits(changed: Changed<'_>, cfg: &Cfg) -> (Vec<Exit>, Vec<Exit>) {
         })
     });
     let is_new = |exit: &Exit| changed.is_inserted(tree.stmt(exit.jump).range.start);
-    let (mut new, old): (Vec<Exit>, Vec<Exit>) = exits.partition(is_new);
+    let (new, old): (Vec<Exit>, Vec<Exit>) = exits.partition(is_new);
     // Others lead from behind a section to where the code went before, or just end a loop.
-    new.retain(|exit| !exit.ends_loop(tree) && exit.lookup(changed).is_some());
+    let (new, others): (Vec<Exit>, Vec<Exit>) = new
+        .into_iter()
+        .partition(|exit| !exit.ends_loop(tree) && exit.lookup(changed).is_some());
+    // `if (failed) return -1;` is `if (failed) { Py_DECREF(item); return -1; }` by now.
+    let was_there = |exit: &Exit| {
+        !exit.ends_loop(tree) && !changed.is_inserted(tree.stmt(exit.test).range.start)
+    };
     let function = changed.function;
-    let old = old.into_iter();
+    let old = old.into_iter().chain(others.into_iter().filter(was_there));
     let old = old.filter(|exit| fails(function, exit) && may_fail(function, cfg, exit));
     (new, old.collect())
 }
@@ -170,8 +176,9 @@ impl Exit {
         matches!(tree.stmt(self.jump).kind, StmtKind::Break)
     }
 
-    /// The lookup that came in, and whose failure the test asks for.
-    pub(super) fn lookup(&self, changed: Changed<'_>) -> Option<Seed> {
+    /// The lookup that came in, and whose failure the test asks for: one that gives a reference, or
+    /// one that just tells whether there is anything, as in `if (PyDict_ContainsString(d, "x") < 0)`.
+    pub(super) fn lookup(&self, changed: Changed<'_>) -> Option<ExprId> {
         let Changed {
             item,
             function,
@@ -185,27 +192,35 @@ impl Exit {
         };
         let (end, cond) = (tree.stmt(self.then).range.start, tree.expr(cond).range);
         let tested = self.tested(tree);
-        let call = |seed: &Seed| match seed.origin {
+        let is_asked = |&call: &ExprId| {
+            let range = tree.expr(call).range;
+            let mut stores = tree.stores();
+            let args = tree.call(call).map_or(&[][..], |(_, args)| args);
+            let mut outs = args.iter().filter_map(|&arg| tree.as_address(arg));
+            let within = |value| tree.expr(value).range.contains(range);
+            range.start < end
+                && (cond.contains(range)
+                    || outs.any(|out| tested.contains(&out))
+                    || stores.any(|(local, value)| tested.contains(&local) && within(value)))
+        };
+        let start = |call: &ExprId| tree.expr(*call).range.start;
+        let seeds = seeds(item, function, applied, handing).into_iter();
+        let lookups = seeds.filter_map(|seed| match seed.origin {
             Origin::Call(call) => Some(call),
             Origin::Param(_) | Origin::Local(_) => None,
-        };
-        let is_asked = |call: ExprId| {
-            let mut stores = tree.stores();
-            let args = match &tree.expr(call).kind {
-                ExprKind::Call { args, .. } => &args[..],
-                _ => &[],
-            };
-            let mut outs = args.iter().filter_map(|&arg| tree.as_address(arg));
-            let within = |value| tree.expr(value).range.contains(tree.expr(call).range);
-            cond.contains(tree.expr(call).range)
-                || outs.any(|out| tested.contains(&out))
-                || stores.any(|(local, value)| tested.contains(&local) && within(value))
-        };
-        let seeds = seeds(item, function, applied, handing).into_iter();
-        let asked = seeds.filter(|seed| {
-            call(seed).is_some_and(|call| tree.expr(call).range.start < end && is_asked(call))
         });
-        asked.max_by_key(|seed| call(seed).map(|call| tree.expr(call).range.start))
+        let tells = |(call, name): (ExprId, &str)| {
+            let is_known = capi::effects(name).is_some_and(|it| it.returns == Returns::Plain);
+            let is_new = changed.is_inserted(start(&call));
+            (is_known && is_new && !name.starts_with("PyErr_")).then_some(call)
+        };
+        let lookup = lookups.filter(is_asked).max_by_key(start);
+        lookup.or_else(|| {
+            tree.calls()
+                .filter_map(tells)
+                .filter(is_asked)
+                .max_by_key(start)
+        })
     }
 
     /// The variables that the test names.

@@ -19,13 +19,13 @@ use crate::cfg::reaches;
 use crate::program::Types;
 
 impl View<'_> {
-    /// Whether what `act` stores is one of the elements of a field of the object that the method is
+    /// Whether what is stored is one of the elements of a field of the object that the method is
     /// called on, which has all of them where `exit` leaves, and gets nothing but numbers behind it.
-    pub(super) fn is_object_whole(&self, act: &Act, exit: &Exit) -> bool {
+    pub(super) fn is_object_whole(&self, store: ExprId, exit: &Exit) -> bool {
         let Some(object) = self.object() else {
             return false;
         };
-        let field = match self.tree.expr(act.expr).kind {
+        let field = match self.tree.expr(store).kind {
             ExprKind::Assign { lhs, .. } => element_of(self.tree, lhs),
             _ => None,
         };
@@ -36,7 +36,8 @@ impl View<'_> {
         let is_behind = |other: &&Act| reaches(self.cfg, exit.from, other.point, &[exit.start]);
         let types = &self.changed.original.types;
         let mut behind = self.acts.iter().filter(is_behind);
-        !reaches(self.cfg, exit.from, act.point, &[])
+        let is_again = self.cfg.store(store);
+        !is_again.is_some_and(|point| reaches(self.cfg, exit.from, point, &[]))
             && behind.all(|other| match other.writes {
                 true => self.sets_number(other, object, types),
                 false => !self.gets_object(other, object),
