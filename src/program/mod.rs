@@ -16,7 +16,7 @@ mod with_gil;
 pub use calls::{CallIndex, CallSite, ItemId, Mention};
 pub use kept::Kept;
 pub use load::{Demand, Options, Places, load};
-pub use members::{Member, members};
+pub use members::{Member, dict_fields, members};
 pub use mistaken::{is_namesake, mistaken};
 pub use touched::{Touch, touched};
 pub use types::Types;
