@@ -28,7 +28,7 @@ pub use lists::{LIST_SIZES, PLAIN_LIST_SIZES, UNCHECKED_ITEMS};
 pub use replacements::{
     Absent, Form, OldErrors, REPLACEMENTS, Replacement, reads_list, replacement, replacement_by,
 };
-pub use sizes::{FINDERS, asks_size, copies, finds_attributes, measures};
+pub use sizes::{FINDERS, asks_size, copies, finds_attributes, measures, tells_of_items};
 pub use slots::slot_gives_new;
 pub use stable::{FIRST_ABI3T, OutsideAbi3t};
 pub use version::{BadVersion, PyVersion};

@@ -49,6 +49,13 @@ pub fn measures(name: &str) -> bool {
     asks_size(name) || matches!(name, "PyTuple_GET_SIZE" | "PyTuple_Size")
 }
 
+/// Whether the answer of a function, or what it gives, says that there is something in its first
+/// argument.
+#[must_use]
+pub fn tells_of_items(name: &str) -> bool {
+    asks_size(name) || copies(name) || matches!(name, "PyObject_IsTrue" | "PyObject_Not")
+}
+
 /// Functions that give a new reference to what they find in their first argument, or `NULL`.
 pub const FINDERS: [&str; 8] = [
     "PyIter_Next",

@@ -54,7 +54,7 @@ impl Asked {
             let is_same_key = || asked.get(1).and_then(text) == key;
             let is_asked = match capi::settles_key(name) {
                 true => is_same_key(),
-                false => !is_of_attributes && (capi::asks_size(name) || capi::copies(name)),
+                false => !is_of_attributes && capi::tells_of_items(name),
             };
             is_asked && other != looks && asked.first().and_then(text).as_ref() == Some(&wanted)
         };

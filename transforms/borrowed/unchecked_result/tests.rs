@@ -157,6 +157,8 @@ fn lookups_that_fail_alike_with_the_gil() {
         "rc = PySequence_Size(l);\n    l = k;\n    v = PySequence_GetItem(l, 0);\n    Py_DECREF(v);\n",
         "rc = PySequence_Size(l);\n    v = PySequence_GetItem(l, 0);\n    if (v == NULL)\n        return NULL;\n    Py_DECREF(v);\n",
         "rc = PySequence_Size(l);\n    v = PySequence_GetItem(l, 0);\n    Py_XDECREF(v);\n",
+        "if (!PyObject_HasAttrString(d, \"a\"))\n        return NULL;\n    v = PyObject_GetAttrString(d, \"a\");\n    \
+         if (!PyCallable_Check(v))\n        return NULL;\n    k = PyObject_CallObject(v, NULL);\n    Py_DECREF(v);\n    return k;\n",
         "rc = PySequence_Size(l);\n    v = PyList_New(rc);\n    PyList_SET_ITEM(v, 0, PySequence_GetItem(l, 0));\n    \
          if (PyErr_Occurred())\n        return NULL;\n    return v;\n",
         "rc = PySequence_Size(args);\n    v = PySequence_GetItem(args, 0);\n    Py_DECREF(v);\n",

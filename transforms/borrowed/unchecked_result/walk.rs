@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::{ExprId, LocalId, Tree};
-use crate::capi::{self, Form, OnNull, StealWhen};
+use crate::capi::{self, Form, OnNull, Returns, StealWhen};
 use crate::cfg::{
     Base, BlockId, Callee, CaseLabel, Cfg, Comparison, Condition, Instr, InstrKind, Operand, Point,
     Source, TempId, Terminator, addressed_local,
@@ -84,6 +84,9 @@ enum Value {
     Status,
     /// What `PyErr_Occurred` gave after the call.
     Exception,
+    /// What a call gave for the object, which is this number if there is none:
+    /// `PyCallable_Check(v)`.
+    Told(i64),
     /// Something was computed from one of them: what a test of it means is not known.
     Made,
 }
@@ -232,10 +235,27 @@ fn called(state: &mut State, dst: TempId, callee: &Callee, args: &[Operand]) -> 
         return Step::On;
     }
     let gets_it = args.iter().any(|it| state.value(it).is_some());
+    let told = args.iter().enumerate().find_map(|(at, arg)| {
+        let is_object = state.value(arg) == Some(Value::Object);
+        is_object.then(|| given_for_null(name, at)).flatten()
+    });
+    if let Some(number) = told {
+        state.temps.insert(dst, Value::Told(number));
+    }
     // A function of the package, `assert`, or a macro may test it and not come back.
     match gets_it && capi::effects(name).is_none() {
         true => Step::Done,
         false => Step::On,
+    }
+}
+
+/// What a call gives that gets `NULL` as argument `at`, if that is zero or an error.
+fn given_for_null(name: &str, at: usize) -> Option<i64> {
+    let gives_object = || capi::effects(name).is_some_and(|it| it.returns == Returns::New);
+    match capi::on_null(name, at)? {
+        OnNull::Takes => Some(0),
+        OnNull::Raises => Some(if gives_object() { 0 } else { -1 }),
+        OnNull::Crashes | OnNull::Gives => None,
     }
 }
 
@@ -276,12 +296,17 @@ impl State {
             Value::Status => each.status(),
             Value::Object => i64::from(each == Outcomes::THERE),
             Value::Exception => i64::from(each == Outcomes::ERROR),
+            Value::Told(number) => number,
             Value::Made => 0,
         };
         if value == Value::Made {
             return None;
         }
-        let outcomes = self.outcomes.retain(|each| holds(number(each)));
+        // Of an object that is there a call may say anything.
+        let is_any = |each| each == Outcomes::THERE && matches!(value, Value::Told(_));
+        let outcomes = self
+            .outcomes
+            .retain(|each| is_any(each) || holds(number(each)));
         (outcomes.may_lack()).then(|| Self {
             outcomes,
             ..self.clone()
