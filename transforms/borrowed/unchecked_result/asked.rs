@@ -89,7 +89,8 @@ impl Asked {
             let asked = cfg.call(asked);
             asked.is_some_and(|asked| reaches(cfg, asked.next(), at, &sets))
         };
-        self.questions.iter().find(is_before).copied()
+        let before = self.questions.iter().filter(is_before);
+        before.copied().max_by_key(|&it| (it < lookup, it))
     }
 }
 
