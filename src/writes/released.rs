@@ -128,7 +128,7 @@ fn uses_of_loan(
         // self->name = PyUnicode_AsUTF8(v);
         // if (self->name == NULL) { Py_DECREF(v); return NULL; }      /* lives on else */
         let is_kept = cfg.returns().any(|end| reaches(cfg, from, end, releases));
-        let stored = cfg.instr(loan.from).and_then(|it| expr(it));
+        let stored = cfg.instr(loan.from).and_then(expr);
         return stored
             .filter(|_| !is_kept && !released.is_empty())
             .into_iter()
