@@ -124,6 +124,15 @@ fn uses_of_loan(
     let barriers: Vec<Point> = ends.iter().chain(others).copied().collect();
     let is_reached = |&&release: &&Point| reaches(cfg, from, release, &barriers);
     let released: Vec<Point> = releases.iter().filter(is_reached).copied().collect();
+    // *out = PyTuple_GetItem(pair, 0); Py_INCREF(*out); Py_DECREF(pair);
+    let takes = |&(at, instr): &(Point, &Instr)| {
+        let is_take = matches!(&instr.kind, InstrKind::Load { dst, place }
+            if place.as_local().is_none() && is_taken(cfg, *dst));
+        is_take && reaches(cfg, from, at, releases)
+    };
+    if !matches!(loan.keeper, Keeper::Local(_)) && steps.all().any(|it| takes(&it)) {
+        return Vec::new();
+    }
     if loan.keeper == Keeper::Outside {
         // self->name = PyUnicode_AsUTF8(v);
         // if (self->name == NULL) { Py_DECREF(v); return NULL; }      /* lives on else */

@@ -1018,3 +1018,20 @@ static PyTypeObject ItemType = {
     .tp_dictoffset = offsetof(Item, dict),
 };
 static PyObject *f(PyObject *self, PyObject *arg) { return PyObject_CallNoArgs((PyObject *)&ItemType); }
+
+/*** an item of a tuple that the caller gets with a reference of its own */
+static int first(PyObject *o, PyObject **out)
+{
+    PyObject *t = PyObject_GetAttrString(o, "args");
+    if (t == NULL) { return -1; }
+    *out = PyTuple_GetItem(t, 0);
+    if (*out == NULL) { Py_DECREF(t); return -1; }
+    Py_INCREF(*out);
+    Py_DECREF(t);
+    return 0;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *item;
+    return first(arg, &item) < 0 ? NULL : item;
+}
