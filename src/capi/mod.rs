@@ -30,12 +30,12 @@ pub use lists::{LIST_SIZES, PLAIN_LIST_SIZES, UNCHECKED_ITEMS};
 pub use replacements::{
     Absent, Form, OldErrors, REPLACEMENTS, Replacement, reads_list, replacement, replacement_by,
 };
-pub use sizes::{asks_size, copies};
+pub use sizes::{FINDERS, asks_size, copies, finds_attributes, measures, tells_of_items};
 pub use slots::slot_gives_new;
 pub use stable::{FIRST_ABI3T, OutsideAbi3t};
 pub use version::{BadVersion, PyVersion};
 pub use words::{is_un, words_of};
-pub use writes::{Gives, Writes, field, writes};
+pub use writes::{Gives, Writes, field, lives_in, releases_buffer, writes};
 
 /// Whether nothing is known of what a function of this name does: neither the C API has it, nor C.
 #[must_use]

@@ -1,4 +1,5 @@
-//! What tells how much is in a container, and what makes a copy of it.
+//! What tells how much is in a container, what makes a copy of it, and what looks something up in
+//! an object.
 
 use super::LIST_SIZES;
 
@@ -34,9 +35,41 @@ pub fn copies(name: &str) -> bool {
             | "PyMapping_Keys"
             | "PyMapping_Values"
             | "PyObject_GetIter"
+            | "PySequence_Fast"
             | "PySequence_GetSlice"
             | "PySequence_List"
             | "PySequence_Tuple"
             | "PySet_New"
     )
+}
+
+/// Whether a function gives the size of what does not change as well: `PyTuple_GET_SIZE`.
+#[must_use]
+pub fn measures(name: &str) -> bool {
+    asks_size(name) || matches!(name, "PyTuple_GET_SIZE" | "PyTuple_Size")
+}
+
+/// Whether the answer of a function, or what it gives, says that there is something in its first
+/// argument.
+#[must_use]
+pub fn tells_of_items(name: &str) -> bool {
+    asks_size(name) || copies(name) || matches!(name, "PyObject_IsTrue" | "PyObject_Not")
+}
+
+/// Functions that give a new reference to what they find in their first argument, or `NULL`.
+pub const FINDERS: [&str; 8] = [
+    "PyIter_Next",
+    "PyMapping_GetItemString",
+    "PyObject_GetAttr",
+    "PyObject_GetAttrString",
+    "PyObject_GetItem",
+    "PySequence_GetItem",
+    "PySequence_ITEM",
+    "PySet_Pop",
+];
+
+/// Whether one of [`FINDERS`] finds attributes: the size of an object says nothing of them.
+#[must_use]
+pub fn finds_attributes(name: &str) -> bool {
+    name.starts_with("PyObject_GetAttr")
 }

@@ -4,6 +4,9 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
+use super::effects::{Counts, Returns, counts, effects};
+use super::replacements::replacement;
+
 /// What a call of one function writes. Argument indexes count from 0.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Writes {
@@ -128,6 +131,28 @@ pub fn field(owner: Option<&str>, name: &str) -> Option<&'static Writes> {
     }
     let owner = owner.filter(|owner| owner.starts_with("Py"))?;
     writes(&format!("{owner}->{name}"))
+}
+
+/// The argument of which a function gives the memory, or an item that no other thread can take out:
+/// what it gives is good as long as that argument lives.
+#[must_use]
+pub fn lives_in(name: &str) -> Option<usize> {
+    let row = writes(name).filter(|_| !counts(name).is_some_and(Counts::takes))?;
+    let from = effects(name).and_then(|effects| effects.derived_from);
+    match (row.gives, from) {
+        (Gives::Argument(at) | Gives::Part(at), _) => Some(at),
+        (Gives::Shared, Some(at)) if row.lends.is_none() && replacement(name).is_none() => {
+            let is_item = effects(name).is_some_and(|it| it.returns == Returns::Borrowed);
+            is_item.then_some(usize::from(at))
+        }
+        _ => None,
+    }
+}
+
+/// Whether the function gives a `Py_buffer` back, the bytes of which may move then.
+#[must_use]
+pub fn releases_buffer(name: &str) -> bool {
+    name == "PyBuffer_Release"
 }
 
 const ROWS: &str = include_str!("writes.tsv");

@@ -156,7 +156,8 @@ impl Open {
                 Why::Unguarded => "a lock guards these elsewhere, and it is not held here",
                 Why::Stale => {
                     "another thread may have changed the container, or released the object, since: \
-                     sizes that go with a copy made apart, objects whose reference was given up"
+                     sizes that go with a copy made apart, objects whose reference was given up, \
+                     and what these had lent"
                 }
                 Why::Unread => {
                     "no file that was read defines these, or tells all that others do to them"

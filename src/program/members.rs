@@ -6,6 +6,8 @@
 //!     {"size", T_INT, offsetof(Item, size), READONLY, NULL},
 //! ```
 
+use std::borrow::Cow;
+
 use super::{Program, ProgramItem};
 use crate::ast::{Declaration, Init, InitEntry, TypeKind};
 
@@ -29,10 +31,50 @@ pub fn members<'p>(program: &'p Program<'_>) -> impl Iterator<Item = Member> + '
     })
 }
 
+/// The fields for the `__dict__` of objects, if Python code may set it: types and fields, as
+/// `offsetof` names them.
+///
+/// ```c
+/// {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict}
+/// .tp_dictoffset = offsetof(Item, dict),
+/// {"__dictoffset__", T_PYSSIZET, offsetof(Item, dict), READONLY}
+/// ```
+pub fn dict_fields(program: &Program<'_>) -> Vec<(String, String)> {
+    const OTHERS: [&str; 2] = ["tp_weaklistoffset", "tp_vectorcall_offset"];
+    let is_settable = program.declarations().any(|(item, declaration)| {
+        let mut rows = entries(declaration, "PyGetSetDef").into_iter();
+        rows.any(|row| words(program, item, row).any(|word| word == "PyObject_GenericSetDict"))
+    });
+    if !is_settable {
+        return Vec::new();
+    }
+    let fields = program.declarations().flat_map(|(item, declaration)| {
+        let types = entries(declaration, "PyTypeObject").into_iter();
+        let rows = entries(declaration, "PyMemberDef").into_iter();
+        let named = rows.filter(move |row| {
+            words(program, item, row).any(|word| word.contains("__dictoffset__"))
+        });
+        let all = types.chain(named).filter_map(move |entry| {
+            let words: Vec<_> = words(program, item, entry).collect();
+            let is_other = words.iter().any(|word| OTHERS.contains(&&**word));
+            field(&words).filter(|_| !is_other)
+        });
+        all.collect::<Vec<_>>()
+    });
+    fields.collect()
+}
+
 fn rows(declaration: &Declaration) -> Vec<&InitEntry> {
-    let tables = declaration.declarators.iter().filter(
-        |it| matches!(&it.ty.kind, TypeKind::Array(row, _) if row.name() == Some("PyMemberDef")),
-    );
+    entries(declaration, "PyMemberDef")
+}
+
+/// The entries of what is declared of a type, or as an array of it.
+fn entries<'d>(declaration: &'d Declaration, of: &str) -> Vec<&'d InitEntry> {
+    let all = declaration.declarators.iter();
+    let tables = all.filter(|it| match &it.ty.kind {
+        TypeKind::Array(row, _) => row.name() == Some(of),
+        _ => it.ty.name() == Some(of),
+    });
     let rows = tables.flat_map(|table| match &table.init {
         Some(Init::List(list)) => list.entries.as_slice(),
         _ => &[],
@@ -40,12 +82,19 @@ fn rows(declaration: &Declaration) -> Vec<&InitEntry> {
     rows.collect()
 }
 
+fn words<'p>(
+    program: &'p Program<'_>,
+    item: &'p ProgramItem,
+    row: &InitEntry,
+) -> impl Iterator<Item = Cow<'p, str>> {
+    let range = row.range.start..row.range.end;
+    range.map(|at| String::from_utf8_lossy(item.tokens.text(program.files, at)))
+}
+
 fn member(program: &Program<'_>, item: &ProgramItem, row: &InitEntry) -> Option<Member> {
     const OBJECTS: [&str; 4] = ["T_OBJECT", "T_OBJECT_EX", "Py_T_OBJECT_EX", "_Py_T_OBJECT"];
     const READ_ONLY: [&str; 2] = ["READONLY", "Py_READONLY"];
-    let range = row.range.start..row.range.end;
-    let words = range.map(|at| String::from_utf8_lossy(item.tokens.text(program.files, at)));
-    let words: Vec<_> = words.collect();
+    let words: Vec<_> = words(program, item, row).collect();
     let is_any = |names: &[&str]| words.iter().any(|word| names.contains(&&**word));
     let is_end = words
         .iter()
@@ -57,7 +106,7 @@ fn member(program: &Program<'_>, item: &ProgramItem, row: &InitEntry) -> Option<
     })
 }
 
-fn field(words: &[std::borrow::Cow<'_, str>]) -> Option<(String, String)> {
+fn field(words: &[Cow<'_, str>]) -> Option<(String, String)> {
     let at = words.iter().position(|word| word.ends_with("offsetof"))?;
     let rest = words.get(at + 1..)?;
     let comma = rest.iter().position(|word| word == ",")?;

@@ -17,7 +17,7 @@ pub use calls::{CallIndex, CallSite, ItemId, Mention};
 pub use kept::Kept;
 pub use lasting::{Lasting, lasting};
 pub use load::{Demand, Options, Places, load};
-pub use members::{Member, members};
+pub use members::{Member, dict_fields, members};
 pub use mistaken::{is_namesake, mistaken};
 pub use types::Types;
 pub use unread::{Reading, Unread};

@@ -1,4 +1,4 @@
-//! Fields that Python may set: the members in tables that are not read-only.
+//! Fields that Python may set: the members in tables that are not read-only, and `__dict__`.
 //!
 //! ```c
 //! static PyMemberDef members[] = {
@@ -15,7 +15,7 @@ use super::Why;
 use super::body::Body;
 use super::value::Kinds;
 use crate::ast::{ExprId, ExprKind, Type, TypeKind};
-use crate::program::members;
+use crate::program::{dict_fields, members};
 use crate::rule::PackageCx;
 
 /// Structs and fields, as `offsetof` names them.
@@ -36,6 +36,9 @@ impl Members {
                 };
                 kind.insert((tag(cx, &owner), field));
             }
+        }
+        for (owner, field) in dict_fields(cx.program) {
+            found.objects.insert((tag(cx, &owner), field));
         }
         found
     }

@@ -23,11 +23,13 @@
 mod body;
 mod calls;
 mod guards;
+mod loans;
 mod members;
 mod outside;
 mod owned;
 mod published;
 mod reads;
+mod released;
 mod settled;
 mod shape;
 mod stale;

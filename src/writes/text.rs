@@ -5,9 +5,9 @@ use std::cell::OnceCell;
 use rustc_hash::FxHashSet;
 
 use super::guards::{Locked, Paths, not_read};
+use super::released::released;
 use super::settled::Settled;
 use super::shape::pointed;
-use super::stale::released;
 use crate::ast::{ExprId, Function, LocalId, Parents};
 
 /// Facts about one function, found once for all its contexts.

@@ -867,3 +867,171 @@ static PyObject *f(PyObject *self, PyObject *arg)
     Py_DECREF(next);
     return name;
 }
+
+/*** lookups that are tested, and those that fail alike with the GIL */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *v, *iterator, *result = NULL;
+    if (!PyObject_HasAttrString(arg, "a")) { Py_RETURN_NONE; }
+    v = PyObject_GetAttrString(arg, "a");
+    if (v == NULL) { return NULL; }
+    Py_ssize_t n = PySequence_Size(v);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PySequence_GetItem(v, i);
+        if (!item) { Py_DECREF(v); return NULL; }
+        Py_DECREF(item);
+    }
+    iterator = PyObject_GetIter(v);
+    Py_DECREF(v);
+    if (iterator == NULL) { return NULL; }
+    while ((v = PyIter_Next(iterator)) != NULL) { Py_XSETREF(result, v); }
+    Py_DECREF(iterator);
+    v = PyObject_GetAttrString(arg, "b");
+    Py_DECREF(v);
+    return result;
+}
+
+/*** a copy that is measured, or tested */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *keys, *key = NULL;
+    if (!PyDict_Check(arg) || PyDict_Size(arg) == 0) { Py_RETURN_NONE; }
+    keys = PyDict_Keys(arg);
+    if (keys == NULL) { return NULL; }
+    if (PyList_GET_SIZE(keys) > 0) { key = Py_NewRef(PyList_GET_ITEM(keys, 0)); }
+    Py_DECREF(keys);
+    return key != NULL ? key : Py_NewRef(Py_None);
+}
+
+/*** text that is used before the release of its object */
+#include <string.h>
+typedef struct { const char *name; } conf;
+static int is_long(conf *c) { return strlen(c->name) > 3; }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    conf c;
+    long n = 0;
+    for (int i = 0; i < 3; i++) {
+        PyObject *v = PyObject_GetAttrString(arg, "name");
+        const char *s;
+        if (v == NULL) { return NULL; }
+        s = PyUnicode_AsUTF8(v);
+        if (s == NULL) { Py_DECREF(v); return NULL; }
+        c.name = s;
+        n += (long)strlen(s) + is_long(&c);
+        Py_DECREF(v);
+        s = "none";
+        n += (long)strlen(s);
+    }
+    return PyLong_FromLong(n);
+}
+
+/*** a copy of text, and a reference of its own to an item */
+#include <string.h>
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *t = PyObject_GetAttrString(arg, "args"), *a, *b, *c;
+    char text[20];
+    if (t == NULL) { return NULL; }
+    if (!PyArg_ParseTuple(t, "OOU", &a, &b, &c)) { Py_DECREF(t); return NULL; }
+    const char *s = PyUnicode_AsUTF8(c);
+    if (s == NULL) { Py_DECREF(t); return NULL; }
+    strncpy(text, s, 19);
+    text[19] = 0;
+    Py_INCREF(a);
+    PyObject *kept = Py_NewRef(b);
+    Py_DECREF(t);
+    PyObject *r = Py_BuildValue("(NNs)", a, kept, text);
+    return r;
+}
+
+/*** text in a struct whose object lives on */
+typedef struct { const char *name; PyObject *object; } conf;
+static int fill(conf *c, PyObject *o)
+{
+    PyObject *v = PyObject_GetAttrString(o, "name");
+    if (v == NULL) { return -1; }
+    c->name = PyUnicode_AsUTF8(v);
+    if (c->name == NULL) { Py_DECREF(v); return -1; }
+    c->object = v;
+    return 0;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    conf c;
+    if (fill(&c, arg) < 0) { return NULL; }
+    PyObject *result = PyUnicode_FromString(c.name);
+    Py_DECREF(c.object);
+    return result;
+}
+
+/*** the bytes of a buffer until it is given back, and its length behind that */
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    Py_buffer v;
+    long n = 0;
+    if (!PyArg_ParseTuple(args, "y*", &v)) { return NULL; }
+    const char *text = v.buf;
+    for (int round = 0; round < 2; round++) {
+        for (Py_ssize_t i = 0; i < v.len; i++) { n += text[i]; }
+    }
+    PyBuffer_Release(&v);
+    return PyLong_FromSsize_t(n + v.len);
+}
+
+/*** the bytes of a bytearray that is made here */
+#include <string.h>
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *made = PyByteArray_FromStringAndSize(NULL, 8);
+    if (made == NULL) { return NULL; }
+    char *p = PyByteArray_AS_STRING(made);
+    memset(p, 0, 8);
+    p[0] = p[7] + 1;
+    return made;
+}
+
+/*** the size of a tuple of arguments, asked twice */
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    Py_ssize_t n = PySequence_Size(args), i;
+    long *b = malloc((n + 1) * sizeof *b), t = 0;
+    if (b == NULL) { return PyErr_NoMemory(); }
+    for (i = 0; i < PySequence_Size(args); i++) {
+        PyObject *x = PySequence_GetItem(args, i);
+        b[i] = PyLong_Check(x);
+        t += b[i];
+        Py_DECREF(x);
+    }
+    free(b);
+    return PyLong_FromLong(t);
+}
+
+/*** a dict of objects that Python code does not replace */
+#include <stddef.h>
+typedef struct { PyObject_HEAD PyObject *dict; } Item;
+static PyObject *get(Item *it, PyObject *name) { return it->dict == NULL ? NULL : PyObject_GetItem(it->dict, name); }
+static PyMethodDef item_methods[] = {{"get", (PyCFunction)get, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item),
+    .tp_flags = Py_TPFLAGS_DEFAULT, .tp_new = PyType_GenericNew, .tp_methods = item_methods,
+    .tp_dictoffset = offsetof(Item, dict),
+};
+static PyObject *f(PyObject *self, PyObject *arg) { return PyObject_CallNoArgs((PyObject *)&ItemType); }
+
+/*** an item of a tuple that the caller gets with a reference of its own */
+static int first(PyObject *o, PyObject **out)
+{
+    PyObject *t = PyObject_GetAttrString(o, "args");
+    if (t == NULL) { return -1; }
+    *out = PyTuple_GetItem(t, 0);
+    if (*out == NULL) { Py_DECREF(t); return -1; }
+    Py_INCREF(*out);
+    Py_DECREF(t);
+    return 0;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *item;
+    return first(arg, &item) < 0 ? NULL : item;
+}

@@ -1021,3 +1021,295 @@ static PyObject *f(PyObject *self, PyObject *arg)
     if (!failed) { pthread_mutex_unlock(&guard); }
     Py_RETURN_NONE;
 }
+
+/*** an attribute that was there when asked: PyObject_GetAttrString */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *v, *r;
+    if (!PyObject_HasAttrString(arg, "a")) { Py_RETURN_NONE; }
+    v = PyObject_GetAttrString(arg, "a");
+    r = PyUnicode_FromString(Py_TYPE(v)->tp_name);
+    Py_DECREF(v);
+    return r;
+}
+
+/*** a key that was there when asked: PyObject_GetItem */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *keys = PyMapping_Keys(arg);
+    long n = 0;
+    if (keys == NULL) { return NULL; }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys); i++) {
+        PyObject *v = PyObject_GetItem(arg, PyList_GET_ITEM(keys, i));
+        n += PyLong_Check(v);
+        Py_DECREF(v);
+    }
+    Py_DECREF(keys);
+    return PyLong_FromLong(n);
+}
+
+/*** an item below a size: PySequence_GetItem */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Py_ssize_t n = PySequence_Size(arg);
+    PyObject *r = PyTuple_New(n < 0 ? 0 : n);
+    if (r == NULL) { return NULL; }
+    for (Py_ssize_t i = 0; i < n; i++) { PyTuple_SET_ITEM(r, i, PySequence_GetItem(arg, i)); }
+    return r;
+}
+
+/*** a set that is not empty: PySet_Pop */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    long n = 0;
+    while (PySet_Size(arg) > 0) {
+        PyObject *x = PySet_Pop(arg);
+        n += PyLong_AsLong(x);
+        Py_DECREF(x);
+    }
+    return PyLong_FromLong(n);
+}
+
+/*** the first of what is not empty: PyIter_Next */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *it, *x;
+    if (!PyAnySet_Check(arg) || PySet_GET_SIZE(arg) == 0) { Py_RETURN_NONE; }
+    it = PyObject_GetIter(arg);
+    if (it == NULL) { return NULL; }
+    x = PyIter_Next(it);
+    Py_DECREF(it);
+    if (PyLong_Check(x)) { return x; }
+    Py_DECREF(x);
+    Py_RETURN_NONE;
+}
+
+/*** the first key of a dict that is not empty: `PyDict_Size(arg)` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *keys, *key;
+    if (!PyDict_Check(arg) || PyDict_Size(arg) == 0) { Py_RETURN_NONE; }
+    keys = PyDict_Keys(arg);
+    if (keys == NULL) { return NULL; }
+    key = Py_NewRef(PyList_GET_ITEM(keys, 0));
+    Py_DECREF(keys);
+    return key;
+}
+
+/*** text of an attribute behind its release: `s` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    const char *s;
+    PyObject *v = PyObject_GetAttrString(arg, "name");
+    if (v == NULL) { return NULL; }
+    s = PyUnicode_AsUTF8(v);
+    Py_DECREF(v);
+    return s == NULL ? NULL : PyUnicode_FromString(s);
+}
+
+/*** a helper that gives text of what it has released: `s` in `attr` */
+static const char *attr(PyObject *o, const char *name)
+{
+    PyObject *v = PyObject_GetAttrString(o, name);
+    const char *s;
+    if (v == NULL) { return NULL; }
+    s = PyUnicode_AsUTF8(v);
+    Py_DECREF(v);
+    return s;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    const char *s = attr(arg, "name");
+    return s == NULL ? NULL : PyUnicode_FromString(s);
+}
+
+/*** bytes of an item behind its release: `end` in `f` */
+#include <string.h>
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *v = PySequence_GetItem(arg, 0);
+    if (v == NULL) { return NULL; }
+    if (!PyBytes_Check(v)) { Py_DECREF(v); Py_RETURN_NONE; }
+    char *end = strrchr(PyBytes_AS_STRING(v), '.');
+    Py_CLEAR(v);
+    return end == NULL ? PyLong_FromLong(0) : PyUnicode_FromString(end + 1);
+}
+
+/*** an item of a tuple behind its release: `a` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *t = PyObject_GetAttrString(arg, "args"), *a;
+    if (t == NULL) { return NULL; }
+    if (!PyTuple_Check(t) || PyTuple_GET_SIZE(t) < 1) { Py_DECREF(t); Py_RETURN_NONE; }
+    a = PyTuple_GET_ITEM(t, 0);
+    Py_DECREF(t);
+    return PyObject_Repr(a);
+}
+
+/*** an item of a tuple that is counted too late: `a` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *t = PyObject_GetAttrString(arg, "args"), *a;
+    if (t == NULL) { return NULL; }
+    if (!PyArg_ParseTuple(t, "O", &a)) { Py_DECREF(t); return NULL; }
+    Py_DECREF(t);
+    Py_INCREF(a);
+    return a;
+}
+
+/*** text in an array behind the release of its objects: `s[n - 1]` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Py_ssize_t i, n = PySequence_Size(arg);
+    PyObject *r;
+    if (n < 1) { return NULL; }
+    const char **s = calloc(n + 1, sizeof *s);
+    if (s == NULL) { return PyErr_NoMemory(); }
+    for (i = 0; i < n; i++) {
+        PyObject *x = PySequence_GetItem(arg, i);
+        if (x == NULL) { free(s); return NULL; }
+        s[i] = PyUnicode_AsUTF8(x);
+        Py_DECREF(x);
+        if (s[i] == NULL) { free(s); return NULL; }
+    }
+    r = PyUnicode_FromString(s[n - 1]);
+    free(s);
+    return r;
+}
+
+/*** text of items behind the release of their tuple: `s[0]` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    const char *s[4] = {0};
+    PyObject *t = PySequence_Tuple(arg);
+    if (t == NULL) { return NULL; }
+    for (Py_ssize_t i = 0; i < 4 && i < PyTuple_GET_SIZE(t); i++) {
+        s[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(t, i));
+        if (s[i] == NULL) { Py_DECREF(t); return NULL; }
+    }
+    Py_DECREF(t);
+    return s[0] == NULL ? NULL : PyUnicode_FromString(s[0]);
+}
+
+/*** text in a struct of the caller: `c->name = PyUnicode_AsUTF8(v)` in `fill` */
+typedef struct { const char *name; } conf;
+static int fill(conf *c, PyObject *o)
+{
+    PyObject *v = PyObject_GetAttrString(o, "name");
+    if (v == NULL) { return -1; }
+    c->name = PyUnicode_AsUTF8(v);
+    Py_DECREF(v);
+    return c->name == NULL ? -1 : 0;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    conf c;
+    return fill(&c, arg) < 0 ? NULL : PyUnicode_FromString(c.name);
+}
+
+/*** the bytes of a buffer that was given back: `v.buf` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Py_buffer v;
+    long n = 0;
+    if (PyObject_GetBuffer(arg, &v, PyBUF_SIMPLE) < 0) { return NULL; }
+    PyBuffer_Release(&v);
+    for (Py_ssize_t i = 0; i < v.len; i++) { n += ((char *)v.buf)[i]; }
+    return PyLong_FromLong(n);
+}
+
+/*** a pointer into a buffer that was given back: `text` in `f` */
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    Py_buffer v;
+    if (!PyArg_ParseTuple(args, "y*", &v)) { return NULL; }
+    const char *text = (const char *)v.buf + 1;
+    PyBuffer_Release(&v);
+    return v.len > 1 ? PyLong_FromLong(*text) : NULL;
+}
+
+/*** the bytes of a bytearray of the caller: `PyByteArray_AsString` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    if (!PyByteArray_Check(arg)) { Py_RETURN_NONE; }
+    const char *p = PyByteArray_AsString(arg);
+    long n = 0;
+    for (Py_ssize_t i = 0; i < PyByteArray_Size(arg); i++) { n += p[i]; }
+    return PyLong_FromLong(n);
+}
+
+/*** a copy of the bytes of a bytearray: `PyByteArray_AS_STRING` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    if (!PyByteArray_Check(arg)) { Py_RETURN_NONE; }
+    return PyBytes_FromStringAndSize(PyByteArray_AS_STRING(arg), PyByteArray_GET_SIZE(arg));
+}
+
+/*** memory for one size of a sequence, filled by the next: UG704 */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Py_ssize_t n = PySequence_Size(arg), i;
+    long *b = malloc((n + 1) * sizeof *b), t = 0;
+    if (b == NULL) { return PyErr_NoMemory(); }
+    for (i = 0; i < PySequence_Size(arg); i++) {
+        PyObject *x = PySequence_GetItem(arg, i);
+        if (x == NULL) { free(b); return NULL; }
+        b[i] = PyLong_Check(x);
+        t += b[i];
+        Py_DECREF(x);
+    }
+    free(b);
+    return PyLong_FromLong(t);
+}
+
+/*** memory for a sequence that is copied later: `PyObject_Length(arg)` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Py_ssize_t i, n = PyObject_Length(arg);
+    if (n < 0) { return NULL; }
+    double *b = calloc(n + 1, sizeof *b);
+    if (b == NULL) { return PyErr_NoMemory(); }
+    PyObject *all = PySequence_Tuple(arg);
+    if (all == NULL) { free(b); return NULL; }
+    for (i = 0; i < PyTuple_GET_SIZE(all); i++) { b[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(all, i)); }
+    Py_DECREF(all);
+    free(b);
+    return PyErr_Occurred() ? NULL : PyLong_FromSsize_t(i);
+}
+
+/*** memory for a sequence that is made a list later: `PyObject_Size(arg)` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Py_ssize_t i, n = PyObject_Size(arg);
+    if (n < 0) { return NULL; }
+    char *b = calloc(n + 1, 1);
+    if (b == NULL) { return PyErr_NoMemory(); }
+    PyObject *all = PySequence_Fast(arg, "");
+    if (all == NULL) { free(b); return NULL; }
+    for (i = 0; i < PySequence_Fast_GET_SIZE(all); i++) { b[i] = 1; }
+    Py_DECREF(all);
+    free(b);
+    return PyLong_FromSsize_t(i);
+}
+
+/*** the name of a class: `((PyHeapTypeObject *)arg)->ht_name` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return PyObject_Repr(((PyHeapTypeObject *)arg)->ht_name);
+}
+
+/*** a dict that Python code replaces: `it->dict` in `get` */
+#include <stddef.h>
+typedef struct { PyObject_HEAD PyObject *dict; } Item;
+static PyObject *get(Item *it, PyObject *name) { return it->dict == NULL ? NULL : PyObject_GetItem(it->dict, name); }
+static PyMethodDef item_methods[] = {{"get", (PyCFunction)get, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+static PyGetSetDef attributes[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item),
+    .tp_flags = Py_TPFLAGS_DEFAULT, .tp_new = PyType_GenericNew, .tp_methods = item_methods,
+    .tp_getset = attributes, .tp_dictoffset = offsetof(Item, dict),
+};
+static PyObject *f(PyObject *self, PyObject *arg) { return PyObject_CallNoArgs((PyObject *)&ItemType); }

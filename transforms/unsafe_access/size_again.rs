@@ -15,6 +15,10 @@ pub const SIZES: &[&str] = &[
     "PySequence_Fast_GET_SIZE",
     "PyDict_Size",
     "PyDict_GET_SIZE",
+    "PyObject_Length",
+    "PyObject_Size",
+    "PySequence_Length",
+    "PySequence_Size",
 ];
 
 /// What a loop goes by: the size, or the dict itself.
@@ -23,6 +27,10 @@ const BOUNDS: &[&str] = &[
     "PyList_Size",
     "PySequence_Fast_GET_SIZE",
     "PyDict_Next",
+    "PyObject_Length",
+    "PyObject_Size",
+    "PySequence_Length",
+    "PySequence_Size",
 ];
 
 /// Stores that do not look at the index; the first argument is what they fill.
@@ -30,8 +38,8 @@ const STORES: &[&str] = &["PyList_SET_ITEM", "PyTuple_SET_ITEM"];
 
 declare_rule! {
     /// ## What it does
-    /// Finds memory that is made for the items of a list or dict (`malloc`, `PyMem_New`,
-    /// `PyTuple_New`, …) and filled in a loop that goes by the container again: by
+    /// Finds memory that is made for the items of a list, a dict or any sequence (`malloc`,
+    /// `PyMem_New`, `PyTuple_New`, …) and filled in a loop that goes by the container again: by
     /// `i < PyList_GET_SIZE(list)`, or by `PyDict_Next`.
     ///
     /// ## Why is this bad?

@@ -1,20 +1,32 @@
 //! UG109: the result of a call that gives a strong reference is used although there may be none.
 
+mod asked;
 mod walk;
 
-use crate::ast::{ExprId, Function};
+use crate::ast::ExprId;
 use crate::capi::{self, Form, Replacement};
 use crate::cfg;
 use crate::declare_rule;
 use crate::provenance::Verdict;
 use crate::rule::{CallSite, Finding, Note, Outcome, PackageCx};
 
+use asked::Asked;
+use walk::Mind;
+
 /// The strong functions of `capi::REPLACEMENTS` that give nothing once another thread has changed
-/// what they look into.
+/// what they look into, and `capi::FINDERS`.
 const TRIGGERS: &[&str] = &[
     "PyDict_GetItemRef",
     "PyDict_GetItemStringRef",
+    "PyIter_Next",
     "PyList_GetItemRef",
+    "PyMapping_GetItemString",
+    "PyObject_GetAttr",
+    "PyObject_GetAttrString",
+    "PyObject_GetItem",
+    "PySequence_GetItem",
+    "PySequence_ITEM",
+    "PySet_Pop",
     "PyWeakref_GetRef",
 ];
 
@@ -22,7 +34,10 @@ declare_rule! {
     /// ## What it does
     /// Finds results of `PyList_GetItemRef`, `PyDict_GetItemRef`, `PyDict_GetItemStringRef` and
     /// `PyWeakref_GetRef` that are used, on some path, although neither the result nor the status
-    /// was tested.
+    /// was tested. Results of `PySequence_GetItem`, `PyObject_GetItem`, `PyObject_GetAttr`,
+    /// `PySet_Pop`, `PyIter_Next` and the like are told of where the function has asked before
+    /// whether there is something to find: for the size (`PySequence_Size(o)`), the key
+    /// (`PyMapping_HasKeyString(o, "a")`) or the attribute (`PyObject_HasAttrString(o, "a")`).
     ///
     /// ## Why is this bad?
     /// These calls give `NULL` where the list got shorter, the key is gone or the referent is dead.
@@ -51,7 +66,8 @@ declare_rule! {
     ///
     /// ## Declines
     /// A container that no other thread can reach is not reported, nor code that runs while a
-    /// module is initialised.
+    /// module is initialised. A lookup that may fail for want of a test in front of it as well,
+    /// with or without the GIL, is not either.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/list.html#c.PyList_GetItemRef>
@@ -70,12 +86,9 @@ declare_rule! {
 
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let mut found = Vec::new();
-    for name in TRIGGERS {
-        let Some(row) = capi::replacement_by(name) else {
-            continue;
-        };
+    for &name in TRIGGERS {
         let sites = cx.calls_to(name).iter();
-        found.extend(sites.filter_map(|&site| finding(cx, row, site)));
+        found.extend(sites.filter_map(|&site| finding(cx, name, site)));
     }
     // Variants of a function for other configurations say the same again.
     found.sort_by_key(|finding| (finding.file, finding.span));
@@ -83,48 +96,59 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     findings.append(&mut found);
 }
 
-fn finding(cx: &PackageCx<'_>, row: &'static Replacement, site: CallSite) -> Option<Finding> {
+fn finding(cx: &PackageCx<'_>, name: &'static str, site: CallSite) -> Option<Finding> {
     let function = cx.function(site.item)?;
     if cx.runs_at_init_only(&function.name) {
         return None;
     }
-    let used = first_use(function, row, site.expr)?;
+    let is_finder = capi::FINDERS.contains(&name);
+    let row = capi::replacement_by(name).filter(|_| !is_finder);
+    let asked = match row {
+        Some(_) => Asked::nothing(site),
+        None => Asked::before(cx, site)?,
+    };
+    let graph = cfg::build(function, &capi::never_returns);
+    let question = asked.question(&graph, site.expr);
+    if row.is_none() && question.is_none() {
+        return None;
+    }
+    let (form, mind) = match row {
+        Some(row) => (row.form, Mind::Crashes),
+        None => (Form::Return, Mind::Unknown),
+    };
+    let used = walk::first_use(&graph, &function.tree, form, mind, site.expr)?;
     // Nobody else can change a private container; a dead referent needs no other thread.
-    let is_container = row.absent != capi::Absent::None;
-    if is_container && matches!(cx.provenance(site, 0), Verdict::Safe(_)) {
+    let is_container = row.is_none_or(|row| row.absent != capi::Absent::None);
+    if is_container && matches!(cx.provenance(asked.container, 0), Verdict::Safe(_)) {
         return None;
     }
     let (file, span) = cx.place(site.item, site.expr)?.written_at();
-    let note = cx.place(site.item, used).map(|place| place.written_at());
-    let note = note.map(|(file, span)| Note {
-        file,
-        span,
-        text: "it is read here".to_owned(),
-    });
+    let told = |at: ExprId, text: &str| {
+        let (file, span) = cx.place(site.item, at)?.written_at();
+        let text = text.to_owned();
+        Some(Note { file, span, text })
+    };
+    let question = question.and_then(|at| told(at, "this may no longer be true then"));
+    let notes = question.into_iter().chain(told(used, "it is read here"));
     Some(Finding {
         rule: &UNCHECKED_RESULT,
         file,
         span,
         function: Some(function.name.clone()),
-        api: Some(row.strong),
-        message: format!(
-            "`{}` may give `NULL`; the result is used without a test",
-            row.strong
-        ),
-        notes: note.into_iter().collect(),
+        api: Some(name),
+        message: format!("`{name}` may give `NULL`; the result is used without a test"),
+        notes: notes.collect(),
         outcome: Outcome::Manual(advice(row).to_owned()),
     })
 }
 
-fn first_use(function: &Function, row: &Replacement, call: ExprId) -> Option<ExprId> {
-    let graph = cfg::build(function, &capi::never_returns);
-    walk::first_use(&graph, &function.tree, row.form, call)
-}
-
-fn advice(row: &Replacement) -> &'static str {
-    match row.form {
-        Form::Return => "test the result for `NULL`, and leave with the exception that is set then",
-        Form::Out { .. } => {
+fn advice(row: Option<&Replacement>) -> &'static str {
+    match row.map(|row| row.form) {
+        None => "test the result for `NULL`, and leave there",
+        Some(Form::Return) => {
+            "test the result for `NULL`, and leave with the exception that is set then"
+        }
+        Some(Form::Out { .. }) => {
             "test the result of the call: 1 means that there is an object, 0 that there is none, \
              and -1 that an exception is set"
         }

@@ -119,6 +119,56 @@ fn a_list_that_nobody_else_has() {
 }
 
 #[test]
+fn what_was_there_when_the_function_asked() {
+    insta::assert_snapshot!(said("
+    if (PySequence_Size(l) < 1)
+        return NULL;
+    v = PySequence_GetItem(l, 0);
+    if (PyFloat_Check(v))
+        return v;
+    Py_DECREF(v);
+"), @"
+    10: `PySequence_GetItem` may give `NULL`; the result is used without a test
+      8: this may no longer be true then
+      11: it is read here
+      by hand: test the result for `NULL`, and leave there
+    ");
+    insta::assert_snapshot!(said("
+    if (PySet_GET_SIZE(l) == 0)
+        return NULL;
+    k = PyObject_GetIter(l);
+    v = PyIter_Next(k);
+    Py_DECREF(v);
+"), @"
+    11: `PyIter_Next` may give `NULL`; the result is used without a test
+      8: this may no longer be true then
+      12: it is read here
+      by hand: test the result for `NULL`, and leave there
+    ");
+}
+
+#[test]
+fn lookups_that_fail_alike_with_the_gil() {
+    for body in [
+        "v = PyObject_GetAttrString(d, \"a\");\n    Py_DECREF(v);\n",
+        "rc = PyObject_HasAttrString(d, \"b\");\n    v = PyObject_GetAttrString(d, \"a\");\n    Py_DECREF(v);\n",
+        "if (PyDict_Size(d) > 3)\n        return NULL;\n    v = PyObject_GetAttrString(d, \"a\");\n    Py_DECREF(v);\n",
+        "v = PySequence_GetItem(l, 0);\n    Py_DECREF(v);\n    rc = PySequence_Size(l);\n",
+        "rc = PySequence_Size(l);\n    l = k;\n    v = PySequence_GetItem(l, 0);\n    Py_DECREF(v);\n",
+        "rc = PySequence_Size(l);\n    v = PySequence_GetItem(l, 0);\n    if (v == NULL)\n        return NULL;\n    Py_DECREF(v);\n",
+        "rc = PySequence_Size(l);\n    v = PySequence_GetItem(l, 0);\n    Py_XDECREF(v);\n",
+        "if (!PyObject_HasAttrString(d, \"a\"))\n        return NULL;\n    v = PyObject_GetAttrString(d, \"a\");\n    \
+         if (!PyCallable_Check(v))\n        return NULL;\n    k = PyObject_CallObject(v, NULL);\n    Py_DECREF(v);\n    return k;\n",
+        "rc = PySequence_Size(l);\n    v = PyList_New(rc);\n    PyList_SET_ITEM(v, 0, PySequence_GetItem(l, 0));\n    \
+         if (PyErr_Occurred())\n        return NULL;\n    return v;\n",
+        "rc = PySequence_Size(args);\n    v = PySequence_GetItem(args, 0);\n    Py_DECREF(v);\n",
+        "rc = PySequence_Size(l);\n    v = Py_BuildValue(\"N\", PySequence_GetItem(l, 0));\n    return v;\n",
+    ] {
+        assert_eq!(said(&format!("    {body}")), "", "{body}");
+    }
+}
+
+#[test]
 fn all_strong_forms_of_what_other_threads_change_are_looked_at() {
     let changeable = |row: &&capi::Replacement| {
         let container = row.strong.split('_').next().unwrap();
@@ -130,5 +180,7 @@ fn all_strong_forms_of_what_other_threads_change_are_looked_at() {
     names.dedup();
     // It puts the key in where it is missing.
     names.retain(|name| *name != "PyDict_SetDefaultRef");
+    names.extend(capi::FINDERS);
+    names.sort_unstable();
     assert_eq!(names, TRIGGERS);
 }

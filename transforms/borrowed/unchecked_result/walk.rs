@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::{ExprId, LocalId, Tree};
-use crate::capi::{self, Form};
+use crate::capi::{self, Form, OnNull, Returns, StealWhen};
 use crate::cfg::{
     Base, BlockId, Callee, CaseLabel, Cfg, Comparison, Condition, Instr, InstrKind, Operand, Point,
     Source, TempId, Terminator, addressed_local,
@@ -11,6 +11,35 @@ use crate::cfg::{
 
 /// Most states that are followed; functions with more paths are left alone.
 const MAX_STATES: usize = 4096;
+
+/// Which calls are uses of what may be nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mind {
+    /// Those that crash.
+    Crashes,
+    /// Those of which it is not known that they take `NULL`, or that keep it, as well.
+    Unknown,
+}
+
+impl Mind {
+    /// Whether `NULL` as argument `at` of a call is such a use.
+    fn minds(self, name: &str, at: usize) -> bool {
+        if at == 0 && capi::dies_of_null(name) {
+            return true;
+        }
+        let Some(effects) = capi::effects(name).filter(|_| self == Self::Unknown) else {
+            return false;
+        };
+        // The functions for `NULL` (`Py_XDECREF`), and those that pass its exception on.
+        let takes = effects.counts.is_some() || effects.format.is_some();
+        let keeps = || {
+            let keeps = capi::writes(name).and_then(|row| row.keeps);
+            keeps.is_some_and(|first| first <= at) && effects.steals(at) == Some(StealWhen::Always)
+        };
+        let minds = capi::on_null(name, at).is_none_or(|it| it == OnNull::Crashes);
+        !takes && (minds || keeps())
+    }
+}
 
 /// How the call may have ended, each outcome a bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +84,9 @@ enum Value {
     Status,
     /// What `PyErr_Occurred` gave after the call.
     Exception,
+    /// What a call gave for the object, which is this number if there is none:
+    /// `PyCallable_Check(v)`.
+    Told(i64),
     /// Something was computed from one of them: what a test of it means is not known.
     Made,
 }
@@ -76,7 +108,17 @@ enum Step {
 }
 
 /// The first use of what `call` gave that some path reaches without a test.
-pub(super) fn first_use(cfg: &Cfg, tree: &Tree, form: Form, call: ExprId) -> Option<ExprId> {
+pub(super) fn first_use(
+    cfg: &Cfg,
+    tree: &Tree,
+    form: Form,
+    mind: Mind,
+    call: ExprId,
+) -> Option<ExprId> {
+    // for (…) PyTuple_SET_ITEM(result, i, PySequence_GetItem(o, i));
+    // if (PyErr_Occurred()) goto error;
+    let asks_later = tree.calls().any(|(_, name)| name == "PyErr_Occurred");
+    let mind = if asks_later { Mind::Crashes } else { mind };
     let start = cfg.call(call)?;
     let state = begun(cfg.instr(start)?, form)?;
     let mut waiting = vec![(start.next(), state)];
@@ -92,7 +134,7 @@ pub(super) fn first_use(cfg: &Cfg, tree: &Tree, form: Form, call: ExprId) -> Opt
         let steps = block.instrs.iter().skip(point.index);
         let mut ended = false;
         for instr in steps {
-            match step(tree, &mut state, instr) {
+            match step(tree, mind, &mut state, instr) {
                 Step::On => {}
                 Step::Done => {
                     ended = true;
@@ -132,9 +174,9 @@ fn begun(instr: &Instr, form: Form) -> Option<State> {
     Some(state)
 }
 
-fn step(tree: &Tree, state: &mut State, instr: &Instr) -> Step {
+fn step(tree: &Tree, mind: Mind, state: &mut State, instr: &Instr) -> Step {
     if let Source::Expr(expr) = instr.source
-        && is_read(state, instr)
+        && is_read(state, mind, instr)
         && !tree.is_asserted(expr)
     {
         return Step::Used(expr);
@@ -193,6 +235,13 @@ fn called(state: &mut State, dst: TempId, callee: &Callee, args: &[Operand]) -> 
         return Step::On;
     }
     let gets_it = args.iter().any(|it| state.value(it).is_some());
+    let told = args.iter().enumerate().find_map(|(at, arg)| {
+        let is_object = state.value(arg) == Some(Value::Object);
+        is_object.then(|| given_for_null(name, at)).flatten()
+    });
+    if let Some(number) = told {
+        state.temps.insert(dst, Value::Told(number));
+    }
     // A function of the package, `assert`, or a macro may test it and not come back.
     match gets_it && capi::effects(name).is_none() {
         true => Step::Done,
@@ -200,21 +249,35 @@ fn called(state: &mut State, dst: TempId, callee: &Callee, args: &[Operand]) -> 
     }
 }
 
+/// What a call gives that gets `NULL` as argument `at`, if that is zero or an error.
+fn given_for_null(name: &str, at: usize) -> Option<i64> {
+    let gives_object = || capi::effects(name).is_some_and(|it| it.returns == Returns::New);
+    match capi::on_null(name, at)? {
+        OnNull::Takes => Some(0),
+        OnNull::Raises => Some(if gives_object() { 0 } else { -1 }),
+        OnNull::Crashes | OnNull::Gives => None,
+    }
+}
+
 /// Whether the step reads the object, and there may be none.
-fn is_read(state: &State, instr: &Instr) -> bool {
+fn is_read(state: &State, mind: Mind, instr: &Instr) -> bool {
+    let is_object = |it: &Operand| state.value(it) == Some(Value::Object);
     let read = match &instr.kind {
         InstrKind::Call {
             callee: Callee::Named(name),
             args,
             ..
-        } => args.first().filter(|_| capi::dies_of_null(name)),
+        } => args
+            .iter()
+            .enumerate()
+            .find(|(at, arg)| mind.minds(name, *at) && is_object(arg))
+            .map(|(_, arg)| arg),
         InstrKind::Load { place, .. } | InstrKind::Store { place, .. } => match &place.base {
             Base::Deref(pointer) => Some(pointer),
             _ => None,
         },
         _ => None,
     };
-    let is_object = |it| state.value(it) == Some(Value::Object);
     state.outcomes.may_lack() && read.is_some_and(is_object)
 }
 
@@ -233,12 +296,17 @@ impl State {
             Value::Status => each.status(),
             Value::Object => i64::from(each == Outcomes::THERE),
             Value::Exception => i64::from(each == Outcomes::ERROR),
+            Value::Told(number) => number,
             Value::Made => 0,
         };
         if value == Value::Made {
             return None;
         }
-        let outcomes = self.outcomes.retain(|each| holds(number(each)));
+        // Of an object that is there a call may say anything.
+        let is_any = |each| each == Outcomes::THERE && matches!(value, Value::Told(_));
+        let outcomes = self
+            .outcomes
+            .retain(|each| is_any(each) || holds(number(each)));
         (outcomes.may_lack()).then(|| Self {
             outcomes,
             ..self.clone()
