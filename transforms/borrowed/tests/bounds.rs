@@ -47,21 +47,22 @@ fn a_field_tells_how_many_there_are() {
     }
 "#
     ), @"
-        @@
-         
-             for (i = 0; i < all->count; i++) {
-        -        pair = PyList_GET_ITEM(list, i);
-        +        pair = PyList_GetItemRef(list, i);
-        +        if (pair == NULL) {
-        +            PyErr_Clear();
-        +            all->count = i;
-        +            break;
-        +        }
-                 all->values[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(pair, 0));
-        +        Py_DECREF(pair);
-             }
+    @@
+     
+         for (i = 0; i < all->count; i++) {
+    -        pair = PyList_GET_ITEM(list, i);
+    +        PyObject *exc = PyErr_GetRaisedException();
+    +        pair = PyList_GetItemRef(list, i);
+    +        PyErr_SetRaisedException(exc);
+    +        if (pair == NULL) {
+    +            all->count = i;
+    +            break;
+    +        }
+             all->values[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(pair, 0));
+    +        Py_DECREF(pair);
          }
-        ");
+     }
+    ");
 }
 
 #[test]
@@ -76,24 +77,25 @@ fn a_variable_is_read_behind_the_loop() {
     use_all(values, n);
 "#
     ), @"
-        @@
-             Py_ssize_t k, n = PyList_Size(list);
-             double values[n];
-        -    for (k = 0; k < n; k++)
-        -        values[k] = PyFloat_AsDouble(PyList_GET_ITEM(list, k));
-        +    for (k = 0; k < n; k++) {
-        +        PyObject *item = PyList_GetItemRef(list, k);
-        +        if (item == NULL) {
-        +            PyErr_Clear();
-        +            n = k;
-        +            break;
-        +        }
-        +        values[k] = PyFloat_AsDouble(item);
-        +        Py_DECREF(item);
-        +    }
-             use_all(values, n);
-         }
-        ");
+    @@
+         Py_ssize_t k, n = PyList_Size(list);
+         double values[n];
+    -    for (k = 0; k < n; k++)
+    -        values[k] = PyFloat_AsDouble(PyList_GET_ITEM(list, k));
+    +    for (k = 0; k < n; k++) {
+    +        PyObject *exc = PyErr_GetRaisedException();
+    +        PyObject *item = PyList_GetItemRef(list, k);
+    +        PyErr_SetRaisedException(exc);
+    +        if (item == NULL) {
+    +            n = k;
+    +            break;
+    +        }
+    +        values[k] = PyFloat_AsDouble(item);
+    +        Py_DECREF(item);
+    +    }
+         use_all(values, n);
+     }
+    ");
 }
 
 /// What stands before the loop, in its body before the lookup, and behind it.
@@ -220,20 +222,21 @@ fn the_list_is_emptied() {
     return 0;
 "#
     ), @"
-        @@
-             struct queue *queue = (struct queue *)self;
-             while (queue->waiting && PyList_GET_SIZE(queue->waiting)) {
-        -        PyObject *done = NULL, *first = PyList_GET_ITEM(queue->waiting, 0);
-        +        PyObject *done = NULL, *first = PyList_GetItemRef(queue->waiting, 0);
-        +        if (first == NULL) {
-        +            PyErr_Clear();
-        +            break;
-        +        }
-                 done = PyObject_CallNoArgs(first);
-        +        Py_DECREF(first);
-                 Py_XDECREF(done);
-                 PyList_SetSlice(queue->waiting, 0, 1, NULL);
-        ");
+    @@
+         struct queue *queue = (struct queue *)self;
+         while (queue->waiting && PyList_GET_SIZE(queue->waiting)) {
+    -        PyObject *done = NULL, *first = PyList_GET_ITEM(queue->waiting, 0);
+    +        PyObject *exc = PyErr_GetRaisedException();
+    +        PyObject *done = NULL, *first = PyList_GetItemRef(queue->waiting, 0);
+    +        PyErr_SetRaisedException(exc);
+    +        if (first == NULL) {
+    +            break;
+    +        }
+             done = PyObject_CallNoArgs(first);
+    +        Py_DECREF(first);
+             Py_XDECREF(done);
+             PyList_SetSlice(queue->waiting, 0, 1, NULL);
+    ");
 }
 
 /// The pass has done something already, or the size says nothing of the first item.
@@ -292,25 +295,27 @@ fn what_the_pass_made_is_released() {
     Py_RETURN_NONE;
 "#
     ), @"
-        @@
-             Py_ssize_t k, n = PyList_Size(list);
-             for (i = 0; i < n; i++) {
-        +        PyObject *item;
-                 row = PyList_New(2);
-                 for (k = 0; k < 2; k++)
-                     PyList_SET_ITEM(row, k, PyLong_FromLong(0));
-        -        PyDict_SetItem(dict, PyList_GET_ITEM(list, i), row);
-        +        item = PyList_GetItemRef(list, i);
-        +        if (item == NULL) {
-        +            Py_XDECREF(row);
-        +            PyErr_Clear();
-        +            break;
-        +        }
-        +        PyDict_SetItem(dict, item, row);
-        +        Py_DECREF(item);
-                 Py_DECREF(row);
-             }
-        ");
+    @@
+         Py_ssize_t k, n = PyList_Size(list);
+         for (i = 0; i < n; i++) {
+    +        PyObject *exc;
+    +        PyObject *item;
+             row = PyList_New(2);
+             for (k = 0; k < 2; k++)
+                 PyList_SET_ITEM(row, k, PyLong_FromLong(0));
+    -        PyDict_SetItem(dict, PyList_GET_ITEM(list, i), row);
+    +        exc = PyErr_GetRaisedException();
+    +        item = PyList_GetItemRef(list, i);
+    +        PyErr_SetRaisedException(exc);
+    +        if (item == NULL) {
+    +            Py_XDECREF(row);
+    +            break;
+    +        }
+    +        PyDict_SetItem(dict, item, row);
+    +        Py_DECREF(item);
+             Py_DECREF(row);
+         }
+    ");
 }
 
 /// Others have seen it, or it is read behind the loop.
@@ -377,38 +382,40 @@ fn the_other_branch_does_not_run_before() {
     tell(found);
 "#
     ), @"
-        @@
-             for (i = 0; i < n; i++) {
-                 if (self == NULL) {
-        -            if (matches(PyList_GET_ITEM(list, i))) {
-        +            PyObject *item = PyList_GetItemRef(list, i);
-        +            if (item == NULL) {
-        +                PyErr_Clear();
-        +                break;
-        +            }
-        +            if (matches(item)) {
-        +                Py_DECREF(item);
-                         found = 1;
-                         break;
-                     }
-        +            Py_DECREF(item);
+    @@
+         for (i = 0; i < n; i++) {
+             if (self == NULL) {
+    -            if (matches(PyList_GET_ITEM(list, i))) {
+    +            PyObject *exc = PyErr_GetRaisedException();
+    +            PyObject *item = PyList_GetItemRef(list, i);
+    +            PyErr_SetRaisedException(exc);
+    +            if (item == NULL) {
+    +                break;
+    +            }
+    +            if (matches(item)) {
+    +                Py_DECREF(item);
+                     found = 1;
+                     break;
                  }
-                 else {
-        -            if (matches(PyUnicode_AsUTF8(PyList_GET_ITEM(list, i)))) {
-        +            PyObject *item = PyList_GetItemRef(list, i);
-        +            if (item == NULL) {
-        +                PyErr_Clear();
-        +                break;
-        +            }
-        +            if (matches(PyUnicode_AsUTF8(item))) {
-        +                Py_DECREF(item);
-                         found = 1;
-                         break;
-                     }
-        +            Py_DECREF(item);
-                 }
+    +            Py_DECREF(item);
              }
-        ");
+             else {
+    -            if (matches(PyUnicode_AsUTF8(PyList_GET_ITEM(list, i)))) {
+    +            PyObject *exc = PyErr_GetRaisedException();
+    +            PyObject *item = PyList_GetItemRef(list, i);
+    +            PyErr_SetRaisedException(exc);
+    +            if (item == NULL) {
+    +                break;
+    +            }
+    +            if (matches(PyUnicode_AsUTF8(item))) {
+    +                Py_DECREF(item);
+                     found = 1;
+                     break;
+                 }
+    +            Py_DECREF(item);
+             }
+         }
+    ");
 }
 
 #[test]

@@ -101,24 +101,25 @@ fn the_end_of_the_loop() {
     }
 "#
     ), @"
-        @@
-             Py_ssize_t at = 0;
-             while (at < PyList_GET_SIZE(list)) {
-        -        PyObject *item = PyList_GET_ITEM(list, at);
-        +        PyObject *item = PyList_GetItemRef(list, at);
-        +        if (item == NULL) {
-        +            PyErr_Clear();
-        +            break;
-        +        }
-                 if (item == key) {
-        +            Py_DECREF(item);
-                     PyList_SetSlice(list, at, at + 1, NULL);
-                     continue;
-                 }
-        +        Py_DECREF(item);
-                 at++;
+    @@
+         Py_ssize_t at = 0;
+         while (at < PyList_GET_SIZE(list)) {
+    -        PyObject *item = PyList_GET_ITEM(list, at);
+    +        PyObject *exc = PyErr_GetRaisedException();
+    +        PyObject *item = PyList_GetItemRef(list, at);
+    +        PyErr_SetRaisedException(exc);
+    +        if (item == NULL) {
+    +            break;
+    +        }
+             if (item == key) {
+    +            Py_DECREF(item);
+                 PyList_SetSlice(list, at, at + 1, NULL);
+                 continue;
              }
-        ");
+    +        Py_DECREF(item);
+             at++;
+         }
+    ");
 }
 
 #[test]
@@ -208,23 +209,24 @@ fn a_size_that_was_asked_for_before() {
     PyMem_RawFree(values);
 "#
     ), @"
-        @@
-             Py_ssize_t at, n = PyList_Size(list);
-             double *values = PyMem_RawMalloc(n * sizeof(double));
-        -    for (at = 0; at < n; at++)
-        -        values[at] = PyFloat_AsDouble(PyList_GET_ITEM(list, at));
-        +    for (at = 0; at < n; at++) {
-        +        PyObject *item = PyList_GetItemRef(list, at);
-        +        if (item == NULL) {
-        +            PyErr_Clear();
-        +            break;
-        +        }
-        +        values[at] = PyFloat_AsDouble(item);
-        +        Py_DECREF(item);
-        +    }
-             play(values);
-             PyMem_RawFree(values);
-        ");
+    @@
+         Py_ssize_t at, n = PyList_Size(list);
+         double *values = PyMem_RawMalloc(n * sizeof(double));
+    -    for (at = 0; at < n; at++)
+    -        values[at] = PyFloat_AsDouble(PyList_GET_ITEM(list, at));
+    +    for (at = 0; at < n; at++) {
+    +        PyObject *exc = PyErr_GetRaisedException();
+    +        PyObject *item = PyList_GetItemRef(list, at);
+    +        PyErr_SetRaisedException(exc);
+    +        if (item == NULL) {
+    +            break;
+    +        }
+    +        values[at] = PyFloat_AsDouble(item);
+    +        Py_DECREF(item);
+    +    }
+         play(values);
+         PyMem_RawFree(values);
+    ");
 }
 
 #[test]

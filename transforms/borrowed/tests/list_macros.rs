@@ -573,25 +573,26 @@ fn values_of_earlier_variables_stay_in_their_declarations() {
     return 0;
 "#
     ), @"
-        @@
-         {
-             for (i = 0; i < PyList_GET_SIZE(list); i++) {
-        -        int n = (int)PyLong_AsLong(PyList_GET_ITEM(list, i));
-        +        PyObject *item = PyList_GetItemRef(list, i);
-        +        int n;
-                 long bit = 1l << i;
-        -        long twice = n + bit;
-        +        long twice;
-        +        if (item == NULL) {
-        +            PyErr_Clear();
-        +            break;
-        +        }
-        +        n = (int)PyLong_AsLong(item);
-        +        twice = n + bit;
-        +        Py_DECREF(item);
-                 use(n, bit, twice);
-             }
-        ");
+    @@
+     {
+         for (i = 0; i < PyList_GET_SIZE(list); i++) {
+    -        int n = (int)PyLong_AsLong(PyList_GET_ITEM(list, i));
+    +        PyObject *exc = PyErr_GetRaisedException();
+    +        PyObject *item = PyList_GetItemRef(list, i);
+    +        int n;
+             long bit = 1l << i;
+    -        long twice = n + bit;
+    +        long twice;
+    +        PyErr_SetRaisedException(exc);
+    +        if (item == NULL) {
+    +            break;
+    +        }
+    +        n = (int)PyLong_AsLong(item);
+    +        twice = n + bit;
+    +        Py_DECREF(item);
+             use(n, bit, twice);
+         }
+    ");
 }
 
 /// The caller would take the part for the whole.

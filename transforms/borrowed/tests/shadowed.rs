@@ -149,20 +149,21 @@ void f(Sums *self, PyObject *list)
     };
     assert!(of("sum").contains("+            n = i;\n+            break;"));
     insta::assert_snapshot!(of("n"), @"
-        @@
-             Py_ssize_t i, n = PyList_GET_SIZE(list);
-             for (i = 0; i < n; i++) {
-        -        PyObject *item = PyList_GET_ITEM(list, i);
-        -        long n = PyObject_IsTrue(item);
-        +        PyObject *item = PyList_GetItemRef(list, i);
-        +        long n;
-        +        if (item == NULL) {
-        +            PyErr_WriteUnraisable(NULL);
-        +            return;
-        +        }
-        +        n = PyObject_IsTrue(item);
-        +        Py_DECREF(item);
-                 self->sum += n;
-             }
-        ");
+    5: review: no item is gone while an exception is pending: that one would be dropped
+    @@
+         Py_ssize_t i, n = PyList_GET_SIZE(list);
+         for (i = 0; i < n; i++) {
+    -        PyObject *item = PyList_GET_ITEM(list, i);
+    -        long n = PyObject_IsTrue(item);
+    +        PyObject *item = PyList_GetItemRef(list, i);
+    +        long n;
+    +        if (item == NULL) {
+    +            PyErr_WriteUnraisable(NULL);
+    +            return;
+    +        }
+    +        n = PyObject_IsTrue(item);
+    +        Py_DECREF(item);
+             self->sum += n;
+         }
+    ");
 }

@@ -650,7 +650,8 @@ fn a_copy_has_a_size_of_its_own() {
         let found = WORDS.iter().find(|(words, _)| result.contains(words));
         found.map_or_else(|| panic!("{result}"), |(_, word)| *word)
     };
-    let room = "n = PySequence_Size(list); found = malloc(n * sizeof(*found));";
+    let room =
+        "n = PySequence_Size(list); if (n < 0) return 0; found = malloc(n * sizeof(*found));";
     let compared = "if (PyObject_Length(list) != 3) return 0;";
     let empty = "if (PySequence_Size(list) == 0) return 0;";
     for read in [POINTER, MACRO] {
