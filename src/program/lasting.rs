@@ -8,7 +8,9 @@
 //! fd = open_it();                               /* `fd`, which is to be closed */
 //! ```
 
-use super::Program;
+use std::sync::Arc;
+
+use super::{ItemId, Program};
 use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Tree, UnaryOp};
 use crate::capi::{self, Acts, Gives, Returns};
 
@@ -130,29 +132,45 @@ impl Look<'_> {
         let Some(depth) = depth.checked_sub(1) else {
             return self.acts(Acts::UNKNOWN, args, 0);
         };
-        let inner = own.flat_map(|(_, function)| {
-            let look = Look {
-                program: self.program,
-                tree: &function.tree,
-            };
-            let exprs = function.tree.expr_ids();
-            let all = exprs.flat_map(move |inner| look.at(inner, depth));
-            all.flat_map(|it| self.seen(it, function, args, depth))
-                .collect::<Vec<Lasting>>()
+        let inner = own.flat_map(|(id, function)| {
+            let inside = self.inside(id, function, depth);
+            let seen = inside
+                .iter()
+                .flat_map(|it| self.seen(it, function, args, depth));
+            seen.collect::<Vec<Lasting>>()
         });
-        let mut found: Vec<Lasting> = Vec::new();
-        for it in inner {
-            if !found.contains(&it) {
-                found.push(it);
-            }
+        distinct(inner)
+    }
+
+    /// What a function of the package changes, as it sees it; looked for once.
+    fn inside(&self, id: ItemId, function: &Function, depth: usize) -> Arc<[Lasting]> {
+        let known = &self.program.left_behind;
+        if let Some(inside) = known.lock().expect("no panic holds it").get(&(id, depth)) {
+            return Arc::clone(inside);
         }
-        found
+        let look = Look {
+            program: self.program,
+            tree: &function.tree,
+        };
+        let exprs = function.tree.expr_ids();
+        let all = exprs.flat_map(|inner| look.at(inner, depth));
+        let is_seen = |it: &Lasting| match &it.place {
+            Some(Place {
+                root: Name::Local(local),
+                ..
+            }) => function.params.contains(local),
+            _ => true,
+        };
+        let inside: Arc<[Lasting]> = distinct(all.filter(is_seen)).into();
+        let mut known = known.lock().expect("no panic holds it");
+        known.insert((id, depth), Arc::clone(&inside));
+        inside
     }
 
     /// What the caller of `function`, who gives it `args`, sees of a change in there.
     fn seen(
         &self,
-        it: Lasting,
+        it: &Lasting,
         function: &Function,
         args: &[ExprId],
         depth: usize,
@@ -163,7 +181,7 @@ impl Look<'_> {
             is_copied: _,
         }) = &it.place
         else {
-            return vec![it];
+            return vec![it.clone()];
         };
         let at = function.params.iter().position(|param| param == local);
         let Some(arg) = at.and_then(|at| args.get(at)) else {
@@ -187,7 +205,8 @@ impl Look<'_> {
                     .tree
                     .as_local(*arg)
                     .is_some_and(|local| self.tree.local(local).ty.is_number());
-            match acts.changes(at) && !is_number {
+            let moves = acts.is_plain && self.moves(*arg);
+            match acts.changes(at) && !is_number && !moves {
                 true => self.places(*arg, depth),
                 false => Vec::new(),
             }
@@ -219,6 +238,19 @@ impl Look<'_> {
             ..Lasting::ELSEWHERE
         });
         changed.chain(elsewhere).chain(opens).collect()
+    }
+
+    /// Whether an argument is a pointer that walks: `end += sprintf(end, "%d", n);` writes another
+    /// place each time.
+    fn moves(&self, arg: ExprId) -> bool {
+        let tree = self.tree;
+        let local = tree.as_local(tree.without_casts(arg));
+        let steps = |expr: ExprId| match tree.expr(expr).kind {
+            ExprKind::Assign { op, lhs, .. } => op.is_some() && tree.as_local(lhs) == local,
+            ExprKind::Unary { op, operand } => op.is_step() && tree.as_local(operand) == local,
+            _ => false,
+        };
+        local.is_some() && tree.expr_ids().any(steps)
     }
 
     /// The places that an expression is, or points at.
@@ -329,6 +361,16 @@ fn is_object(name: &str) -> bool {
 fn is_memory(name: &str) -> bool {
     let is_fresh = capi::writes(name).is_some_and(|it| it.gives == Gives::Fresh);
     is_fresh && !capi::acts(name).is_some_and(|acts| acts.opens)
+}
+
+fn distinct(all: impl Iterator<Item = Lasting>) -> Vec<Lasting> {
+    let mut found: Vec<Lasting> = Vec::new();
+    for it in all {
+        if !found.contains(&it) {
+            found.push(it);
+        }
+    }
+    found
 }
 
 impl Place {

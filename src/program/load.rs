@@ -1,7 +1,7 @@
 //! Files to items: preprocess every translation unit, keep each item once, parse what is asked for.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -79,6 +79,7 @@ pub fn load<'a>(
         functions_total: 0,
         functions_understood: 0,
         named: OnceLock::new(),
+        left_behind: Mutex::default(),
     };
     let is_whole = matches!(options.demand, Demand::Everything);
     let ground = Ground {

@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use super::addressed::liveness_with_outs;
 use super::elsewhere::{Anywhere, anywhere};
 use super::emit::exact::differs;
+use super::exits::owed::Change;
 use super::loans::Fields;
 use super::pending::Pending;
 use super::pending::entered::exceptions;
@@ -45,6 +46,8 @@ pub(super) struct Scene<'a> {
     pub(super) repeats: OnceCell<BTreeMap<ExprId, ExprId>>,
     pending: OnceCell<Pending<'a>>,
     pub(super) errno: OnceCell<Errno<'a>>,
+    /// What the function leaves behind.
+    pub(super) changes: OnceCell<Vec<Change>>,
     pointed_at: OnceCell<BTreeSet<LocalId>>,
     unit_types: OnceCell<Types<'a>>,
     /// The texts of all tokens.
@@ -89,6 +92,7 @@ impl<'a> Scene<'a> {
             repeats: OnceCell::new(),
             pending: OnceCell::new(),
             errno: OnceCell::new(),
+            changes: OnceCell::new(),
             pointed_at: OnceCell::new(),
             unit_types: OnceCell::new(),
             words: OnceCell::new(),

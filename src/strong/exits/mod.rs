@@ -27,7 +27,7 @@ mod made_exit;
 mod may_set;
 mod moved;
 mod noted;
-mod owed;
+pub(super) mod owed;
 mod owned_by;
 mod parsed;
 pub(super) mod passed_on;

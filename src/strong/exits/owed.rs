@@ -38,7 +38,7 @@ pub(super) fn leaves_owed(
         let range = scene.tree.expr(it.expr).range;
         around.is_some_and(|around| around.contains(range))
     };
-    let changes = changes(scene);
+    let changes = scene.changes.get_or_init(|| changes(scene));
     changes.iter().any(|begun| {
         // What the loop does with each item is no end of what had begun before.
         let rest = changes.iter().filter(|rest| {
@@ -54,7 +54,8 @@ pub(super) fn leaves_owed(
 }
 
 /// A call or a write, with what it leaves behind.
-struct Change {
+#[derive(Debug)]
+pub(in crate::strong) struct Change {
     expr: ExprId,
     point: Point,
     lasting: Vec<Lasting>,
