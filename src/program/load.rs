@@ -1,13 +1,13 @@
 //! Files to items: preprocess every translation unit, keep each item once, parse what is asked for.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::kept::{Entry, Ground, Kept, KeptItem, KeptUnit, Known};
-use super::{Body, Gap, Program, ProgramItem, Unread, WithGil};
+use super::{Body, Gap, Program, ProgramItem, Unread, WithGil, lasting};
 use crate::ast::Item;
 use crate::capi::REPLACEMENTS;
 use crate::facts::{Functions, declared};
@@ -62,25 +62,7 @@ pub fn load<'a>(
     includes: &'a Includes,
     options: &Options,
 ) -> Program<'a> {
-    let mut facts = declared(files, index);
-    facts.amend_all(&options.facts);
-    let mut program = Program {
-        files,
-        index,
-        includes,
-        types: type_names(index),
-        facts,
-        items: Vec::new(),
-        gaps: Vec::new(),
-        unread: Arc::clone(&options.unread),
-        with_gil: WithGil::default(),
-        twice: Vec::new(),
-        kept: None,
-        functions_total: 0,
-        functions_understood: 0,
-        named: OnceLock::new(),
-        left_behind: Mutex::default(),
-    };
+    let mut program = empty(files, index, includes, options);
     let is_whole = matches!(options.demand, Demand::Everything);
     let ground = Ground {
         types: program.types.clone(),
@@ -123,6 +105,34 @@ pub fn load<'a>(
     }
     collect(&mut program, parsed);
     program
+}
+
+/// The program before its items are known.
+fn empty<'a>(
+    files: &'a FileSet,
+    index: &'a [FileIndex],
+    includes: &'a Includes,
+    options: &Options,
+) -> Program<'a> {
+    let mut facts = declared(files, index);
+    facts.amend_all(&options.facts);
+    Program {
+        files,
+        index,
+        includes,
+        types: type_names(index),
+        facts,
+        items: Vec::new(),
+        gaps: Vec::new(),
+        unread: Arc::clone(&options.unread),
+        with_gil: WithGil::default(),
+        twice: Vec::new(),
+        kept: None,
+        functions_total: 0,
+        functions_understood: 0,
+        named: OnceLock::new(),
+        left_behind: lasting::Known::default(),
+    }
 }
 
 fn add_unit(program: &mut Program<'_>, unit: &KeptUnit) {

@@ -24,7 +24,7 @@ pub use unread::{Reading, Unread};
 pub use unread_users::{UnreadUsers, User};
 pub use with_gil::WithGil;
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
@@ -66,7 +66,7 @@ pub struct Program<'a> {
     /// The functions by their names, when first asked for.
     named: OnceLock<FxHashMap<Box<str>, Vec<ItemId>>>,
     /// What functions leave behind, by how deep it was looked for.
-    left_behind: Mutex<FxHashMap<(ItemId, usize), Arc<[Lasting]>>>,
+    left_behind: lasting::Known,
 }
 
 /// One item of one translation unit in the configurations that share its tokens.

@@ -32,7 +32,10 @@ impl View<'_> {
         let changes = self.all_changes();
         let is_before = |it: &&Change<'_>| reaches(self.cfg, it.act.point.next(), exit.from, &[]);
         let begun: Vec<&Change<'_>> = changes.iter().filter(is_before).collect();
-        let points: Vec<Point> = changes.iter().map(|it| it.act.point).collect();
+        let seen = changes
+            .iter()
+            .filter(|it| it.lasting.iter().any(Lasting::is_seen));
+        let points: Vec<Point> = seen.map(|it| it.act.point).collect();
         let rest = changes.iter().filter(|it| self.is_left_out(it, exit));
         let owed = rest.filter(|rest| {
             let mut begun = begun.iter();

@@ -1,126 +1,130 @@
-//! What an expression leaves behind, references and memory apart: what an exit behind it would leave
-//! half done if something later belongs to it.
-//!
-//! ```c
-//! queue_lock(self->queue);                      /* `self->queue`, and all that is behind it */
-//! self->depth++;                                /* `self->depth` */
-//! old = umask(077);                             /* the process */
-//! fd = open_it();                               /* `fd`, which is to be closed */
-//! ```
+//! What one expression changes, and the functions of the package that it calls.
 
 use std::sync::Arc;
 
-use super::{ItemId, Program};
-use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Tree, UnaryOp};
+use super::{Count, Lasting, Place};
+use crate::ast::{
+    BinaryOp, ExprId, ExprKind, Function, Init, LocalDecl, LocalId, Name, Tree, UnaryOp,
+};
 use crate::capi::{self, Acts, Gives, Returns};
+use crate::program::{ItemId, Program};
 
-/// How deep functions of the package are looked into, and variables that stand for others.
-const MAX_DEPTH: usize = 4;
-
-/// A place: a variable, or a field of it or of what it points at. Elements are their array.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
-    root: Name,
-    fields: Vec<Box<str>>,
-    /// Whether it is what a copy of the pointer in it points at, which may hold another by then.
-    is_copied: bool,
-}
-
-/// Something that is changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lasting {
-    /// `None` for the thread, the interpreter or the process.
-    place: Option<Place>,
-    /// Whether what lies behind the place may be changed, too.
-    is_deep: bool,
-    /// Whether nothing is taken away there, or overwritten.
-    pub only_adds: bool,
-    /// Whether it is what an assignment does: nothing has to be closed that was not there before.
-    is_plain: bool,
-    /// Whether it is the code of others that may do so.
-    is_code: bool,
-    /// Whether it is an object that is given, and not changed; without a place: whether the value of
-    /// the expression is to be closed.
-    opens: bool,
-}
-
-impl Lasting {
-    const ELSEWHERE: Self = Self {
-        place: None,
-        is_deep: false,
-        only_adds: false,
-        is_plain: false,
-        is_code: false,
-        opens: false,
-    };
-
-    /// Whether both may be about one thing.
-    #[must_use]
-    pub fn meets(&self, other: &Self) -> bool {
-        let (Some(one), Some(two)) = (&self.place, &other.place) else {
-            return self.place == other.place;
-        };
-        let is_set = self.is_plain && two.is_copied || other.is_plain && one.is_copied;
-        let is_equal = one.fields == two.fields;
-        let is_part = |of: &Place, part: &Place| part.fields.starts_with(&of.fields);
-        let is_within = || self.is_deep && is_part(one, two) || other.is_deep && is_part(two, one);
-        // An object that was made is released: only what the code of others began needs an end.
-        let is_made = self.opens && !other.is_code || other.opens && !self.is_code;
-        one.root == two.root && !is_made && !(is_set && is_equal) && (is_equal || is_within())
-    }
-}
-
-/// What `expr`, an assignment or a call, changes that is there after it.
-#[must_use]
-pub fn lasting(program: &Program<'_>, tree: &Tree, expr: ExprId) -> Vec<Lasting> {
-    let found = Look { program, tree }.at(expr, MAX_DEPTH);
-    let opens = found.iter().any(|it| it.opens);
-    let opened = opens.then(|| {
-        tree.stores()
-            .find(|(_, value)| tree.without_casts(*value) == expr)
-    });
-    let opened = opened.flatten().map(|(local, _)| Lasting {
-        place: Some(Place::of(Name::Local(local))),
-        opens: tree.local(local).ty.is_py_object_pointer(),
-        ..Lasting::ELSEWHERE
-    });
-    let changed = found.into_iter().filter(|it| !it.opens);
-    changed.chain(opened).collect()
-}
-
-struct Look<'a> {
-    program: &'a Program<'a>,
-    tree: &'a Tree,
+pub(super) struct Look<'a> {
+    pub(super) program: &'a Program<'a>,
+    pub(super) tree: &'a Tree,
 }
 
 impl Look<'_> {
-    fn at(&self, expr: ExprId, depth: usize) -> Vec<Lasting> {
+    pub(super) fn at(&self, expr: ExprId, depth: usize) -> Vec<Lasting> {
         let tree = self.tree;
         if let Some(place) = tree.changed(expr) {
-            let is_own = tree
-                .as_local(place)
-                .is_some_and(|it| tree.local(it).is_automatic());
-            let places = match is_own {
-                true => Vec::new(),
-                false => self.places(place, depth),
-            };
-            let written = places.into_iter().map(|place| Lasting {
-                place: Some(place),
-                is_plain: true,
-                ..Lasting::ELSEWHERE
-            });
-            return written.filter(|it| self.outlives(it)).collect();
+            return self.written(expr, place, depth);
         }
         let ExprKind::Call { callee, args } = &tree.expr(expr).kind else {
             return Vec::new();
         };
-        let mut found = match tree.callee_name(*callee) {
+        let found = match tree.callee_name(*callee) {
+            Some(name) if is_plain_count(name) => self.counted(args, depth),
             Some(name) => self.call(name, args, depth),
-            None => self.acts(Acts::UNKNOWN, &[&[*callee][..], args].concat(), depth),
+            // `table[2].begin()` may be about all that there is.
+            None => self.acts(Acts::UNKNOWN, args, depth),
         };
-        found.retain(|it| self.outlives(it));
-        found.dedup();
-        found
+        distinct(found.into_iter().filter_map(|it| self.outliving(it)))
+    }
+
+    /// What an assignment or a step sets.
+    fn written(&self, expr: ExprId, place: ExprId, depth: usize) -> Vec<Lasting> {
+        let tree = self.tree;
+        let is_own = |local: LocalId| tree.local(local).is_automatic();
+        if tree.as_local(place).is_some_and(is_own) {
+            return Vec::new();
+        }
+        let (op, value) = match tree.expr(expr).kind {
+            ExprKind::Assign { op, rhs, .. } => (op, Some(tree.without_casts(rhs))),
+            _ => (None, None),
+        };
+        let places = self.places(place, depth).into_iter();
+        let written = places.map(|place| Lasting {
+            place: Some(place),
+            is_plain: true,
+            // `flags |= DONE`
+            only_adds: op == Some(BinaryOp::BitOr),
+            holds: value.is_some_and(|value| self.is_held(value)),
+            ..Lasting::ELSEWHERE
+        });
+        written.filter_map(|it| self.outliving(it)).collect()
+    }
+
+    /// Whether a value is an object, or something of a call that is to be closed.
+    fn is_held(&self, value: ExprId) -> bool {
+        let local = self.tree.as_local(value);
+        let is_object = |local| self.tree.local(local).ty.is_py_object_pointer();
+        let opens = |name: &str| {
+            let is_own = self.program.functions_named(name).next().is_some();
+            !is_own && capi::acts(name).is_some_and(|acts| acts.opens)
+        };
+        let gives =
+            |value: ExprId| self.gives_object(value) || self.tree.called(value).is_some_and(opens);
+        let mut stores = self.tree.stores();
+        local.is_some_and(is_object)
+            || gives(value)
+            || stores
+                .any(|(given, value)| Some(given) == local && gives(self.tree.without_casts(value)))
+    }
+
+    /// Whether a call gives a reference.
+    pub(super) fn gives_object(&self, call: ExprId) -> bool {
+        self.tree.called(call).is_some_and(|name| {
+            let is_new = capi::effects(name).is_some_and(|it| it.returns == Returns::New);
+            let mut own = self.program.functions_named(name);
+            is_new || own.any(|(_, function)| function.ret.is_py_object_pointer())
+        })
+    }
+
+    /// What gets the value of `call`: a variable, or a part of one that it begins with.
+    pub(super) fn opened(&self, call: ExprId) -> Option<Lasting> {
+        let tree = self.tree;
+        let mut stores = tree.stores();
+        let stored = stores.find(|(_, value)| tree.without_casts(*value) == call);
+        if let Some((local, _)) = stored {
+            let is_object = tree.local(local).ty.is_py_object_pointer();
+            let is_followed = is_object && self.gives_object(call) && !self.is_of_code(call);
+            return (!is_followed).then(|| Lasting {
+                place: Some(Place::of(Name::Local(local))),
+                opens: is_object,
+                ..Lasting::ELSEWHERE
+            });
+        }
+        let range = tree.expr(call).range;
+        let begins = |decl: &&LocalDecl| match &decl.init {
+            Some(Init::List(list)) => list.range.contains(range),
+            _ => false,
+        };
+        let decl = tree.declarations().find(begins)?;
+        Some(Lasting {
+            place: Some(Place::of(Name::Local(decl.local))),
+            is_deep: true,
+            is_plain: true,
+            holds: true,
+            is_own: true,
+            ..Lasting::ELSEWHERE
+        })
+    }
+
+    /// Whether the code of others makes what a call gives.
+    fn is_of_code(&self, call: ExprId) -> bool {
+        let acts = self.tree.called(call).and_then(capi::acts);
+        acts.is_some_and(|acts| acts.runs_code())
+    }
+
+    fn counted(&self, args: &[ExprId], depth: usize) -> Vec<Lasting> {
+        let places = args.first().map(|&arg| self.places(arg, depth));
+        let counted = places.into_iter().flatten().map(|place| Lasting {
+            place: Some(place),
+            counts: Count::Here,
+            ..Lasting::ELSEWHERE
+        });
+        counted.collect()
     }
 
     fn call(&self, name: &str, args: &[ExprId], depth: usize) -> Vec<Lasting> {
@@ -161,7 +165,14 @@ impl Look<'_> {
             }) => function.params.contains(local),
             _ => true,
         };
-        let inside: Arc<[Lasting]> = distinct(all.filter(is_seen)).into();
+        let inner = |it: Lasting| Lasting {
+            counts: match it.counts {
+                Count::No => Count::No,
+                Count::Here | Count::Inside => Count::Inside,
+            },
+            ..it
+        };
+        let inside: Arc<[Lasting]> = distinct(all.filter(is_seen).map(inner)).into();
         let mut known = known.lock().expect("no panic holds it");
         known.insert((id, depth), Arc::clone(&inside));
         inside
@@ -230,7 +241,7 @@ impl Look<'_> {
             only_adds: acts.only_adds,
             is_plain: acts.is_plain,
             is_code: acts.runs_code(),
-            opens: false,
+            ..Lasting::ELSEWHERE
         });
         let elsewhere = is_elsewhere.then_some(Lasting::ELSEWHERE);
         let opens = acts.opens.then_some(Lasting {
@@ -318,20 +329,25 @@ impl Look<'_> {
         std::iter::once(own).chain(others).collect()
     }
 
-    /// Whether a change is there once the function has returned.
-    fn outlives(&self, it: &Lasting) -> bool {
+    /// A change if it is there once the function has returned, or what it holds is lost with a
+    /// variable of the function.
+    fn outliving(&self, it: Lasting) -> Option<Lasting> {
         let Some(Place {
             root: Name::Local(local),
             ..
-        }) = &it.place
+        }) = it.place
         else {
-            return true;
+            return Some(it);
         };
-        let variable = self.tree.local(*local);
+        let variable = self.tree.local(local);
         let is_pointer = variable.is_param || variable.ty.pointee().is_some();
         let is_by_value = variable.is_automatic() && !is_pointer;
-        let is_own = is_by_value || self.gets_only(*local, is_memory);
-        !(it.is_plain && is_own || self.gets_only(*local, is_object))
+        let is_own = is_by_value || self.gets_only(local, is_memory);
+        if self.gets_only(local, is_object) || it.is_plain && is_own && !(it.holds && is_by_value) {
+            return None;
+        }
+        let is_own = it.is_plain && is_own;
+        Some(Lasting { is_own, ..it })
     }
 
     /// Whether a variable gets nothing but what calls of such functions give, which nobody else
@@ -358,6 +374,12 @@ fn is_object(name: &str) -> bool {
     name == "tp_alloc" || is_new && is_memory(name)
 }
 
+/// Whether a function only counts its argument, and sets no variable.
+fn is_plain_count(name: &str) -> bool {
+    use capi::Counts::{Copy, Release, Take};
+    matches!(capi::counts(name), Some(Take | Copy | Release { .. }))
+}
+
 fn is_memory(name: &str) -> bool {
     let is_fresh = capi::writes(name).is_some_and(|it| it.gives == Gives::Fresh);
     is_fresh && !capi::acts(name).is_some_and(|acts| acts.opens)
@@ -371,14 +393,4 @@ fn distinct(all: impl Iterator<Item = Lasting>) -> Vec<Lasting> {
         }
     }
     found
-}
-
-impl Place {
-    fn of(root: Name) -> Self {
-        Self {
-            root,
-            fields: Vec::new(),
-            is_copied: false,
-        }
-    }
 }
