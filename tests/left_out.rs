@@ -948,7 +948,7 @@ fn what_only_the_end_frees_in_an_array() {
     PyMem_Free(views);
     return PyList_New(0);
 "#
-    ), @"safe");
+    ), @"review in `f`, `PyBuffer_Release(&views[i])` (line 15) need not be done where the item is not there any more");
 }
 
 /// The exit of a function that has nobody to tell, and is called so.
@@ -978,7 +978,7 @@ static PyObject *f(PyObject *list) {
     return name;
 }
 "#
-    ), @"safe");
+    ), @"review no item is gone while an exception is pending: that one would be dropped; no item is gone where `add_up` is called with an exception: that one would be dropped, too");
     insta::assert_snapshot!(summed(
         r#"
 static PyObject *f(PyObject *list) {
@@ -1087,5 +1087,112 @@ fn what_may_belong_to_what_has_begun() {
     safe
     safe
     safe
+    ");
+}
+
+/// What a lookup in the middle of `begin` and `end` becomes, for which the exit is seen: a list item, in
+/// a function that returns an object.
+fn between_halves(helpers: &str, begin: &str, end: &str) -> String {
+    all(&format!(
+        "
+typedef struct {{ PyObject *items[4]; int fd[4]; int n; }} Bag;
+struct method {{ void (*on)(void); void (*off)(void); }};
+extern struct method methods[2];
+{helpers}
+static PyObject *f(PyObject *self, PyObject *list) {{
+    PyObject *v;
+    {begin}
+    v = PyObject_Repr(PyList_GET_ITEM(list, 0));
+    {end}
+    return v;
+}}
+"
+    ))
+}
+
+#[test]
+fn what_a_local_struct_holds_or_a_pointer_began() {
+    let all = [
+        between_halves(
+            "static void put(Bag *b, PyObject *v) { Py_INCREF(v); b->items[b->n++] = v; }",
+            "Bag b = {{0}}; put(&b, self);",
+            "while (b.n > 0) Py_DECREF(b.items[--b.n]);",
+        ),
+        between_halves(
+            "static void add(Bag *b) { int fd = open_it(); b->fd[b->n++] = fd; }",
+            "Bag b; b.n = 0; add(&b);",
+            "close(b.fd[0]);",
+        ),
+        between_halves(
+            "",
+            "PyObject *all[2] = {PyList_New(0), NULL};",
+            "Py_XDECREF(all[0]);",
+        ),
+        between_halves(
+            "static void hold(PyObject *o) { Py_INCREF(o); }",
+            "hold(self);",
+            "Py_DECREF(self);",
+        ),
+        between_halves("", "methods[1].on();", "methods[1].off();"),
+        // Numbers die with the function, and what is counted here is followed.
+        between_halves("", "Bag b; b.n = 3;", "count(&b);"),
+        between_halves("", "Py_INCREF(self);", "Py_DECREF(self);"),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @"
+    review in `f`, `Py_DECREF(b.items[--b.n])` (line 10) need not be done where the item is not there any more
+    review in `f`, `close(b.fd[0])` (line 10) need not be done where the item is not there any more
+    review in `f`, `Py_XDECREF(all[0])` (line 10) need not be done where the item is not there any more
+    safe
+    review in `f`, `methods[1].off()` (line 10) need not be done where the item is not there any more
+    safe
+    by hand
+    ");
+}
+
+/// Where a label returns an object in any case, it is no exit for an error.
+#[test]
+fn a_label_that_returns_an_object() {
+    let labelled = |end: &str| {
+        let text = format!(
+            "#include <Python.h>
+static PyObject *f(PyObject *self, PyObject *args)
+{{
+    PyObject *dict, *value, *made, *result = NULL;
+    int found = 0;
+    if (!PyArg_ParseTuple(args, \"O!\", &PyDict_Type, &dict))
+        return NULL;
+    made = PyList_New(0);
+    if (!made)
+        return NULL;
+    value = PyDict_GetItemString(dict, \"x\");
+    if (!value)
+        goto end;
+    found = 1;
+{end}
+}}
+static PyMethodDef methods[] = {{{{\"f\", f, METH_VARARGS, 0}}, {{0}}}};
+"
+        );
+        let findings = findings(&text, "UG102");
+        findings[0]["outcome"]["assumptions"][0]
+            .as_str()
+            .unwrap_or("nothing to confirm")
+            .to_owned()
+    };
+    let all = [
+        labelled("end:\n    Py_DECREF(made);\n    return PyBool_FromLong(found);"),
+        labelled("end:\n    Py_DECREF(made);\n    return result ? result : Py_NewRef(self);"),
+        // The function has an exit that comes there with an exception.
+        labelled(
+            "    if (!PyDict_Check(self)) {\n        PyErr_SetNone(PyExc_TypeError);\n        goto end;\n    }\n\
+             end:\n    Py_DECREF(made);\n    return answer(self, found);",
+        ),
+        labelled("end:\n    Py_DECREF(made);\n    return result;"),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @"
+    `f` may return an object with an exception set
+    `f` may return an object with an exception set
+    nothing to confirm
+    nothing to confirm
     ");
 }

@@ -1,7 +1,10 @@
 //! What a new exit returns tells the callers of a failure.
 
-use super::Changed;
+use super::ways::{Exit, raises};
+use super::{Changed, View};
 use crate::ast::{ExprId, ExprKind, StmtId, StmtKind, Tree};
+use crate::capi::{self, Returns};
+use crate::cfg::{Point, Terminator, reaches};
 use crate::program::mistaken as takes_for_success;
 
 /// What has to hold for what the new exit `jump` returns to be an error.
@@ -40,6 +43,101 @@ pub(super) fn mistaken(changed: Changed<'_>, jump: StmtId) -> Option<String> {
         "`{}` takes the {told} that `{name}` returns there for a failure",
         caller.name
     ))
+}
+
+impl View<'_> {
+    /// What has to hold for the exception to reach the caller where `exit` jumps somewhere else.
+    ///
+    /// ```c
+    /// if (PyDict_GetItemRef(d, k, &v) < 0)
+    ///     goto end;
+    /// …
+    /// end: Py_DECREF(t); return PyLong_FromLong(n);
+    /// ```
+    pub(super) fn hidden(&self, exit: &Exit) -> Option<String> {
+        let tree = self.tree;
+        let name = &self.changed.function.name;
+        if matches!(tree.stmt(exit.jump).kind, StmtKind::Return(_)) || self.drops_error(exit) {
+            return None;
+        }
+        if reaches(self.cfg, exit.start, exit.from, &[]) {
+            return Some(format!("`{name}` may go on with an exception set"));
+        }
+        let mut ends = self.ends_of(exit).peekable();
+        let is_object = self.changed.function.ret.is_py_object_pointer();
+        let succeeds = is_object
+            && ends.peek().is_some()
+            && ends.all(|(value, end)| {
+                let shown = self.old.iter().any(|old| self.raises(old, exit, end));
+                is_made(tree, value) && !shown
+            });
+        succeeds.then(|| format!("`{name}` may return an object with an exception set"))
+    }
+
+    /// The values that the function may return behind `exit`.
+    fn ends_of(&self, exit: &Exit) -> impl Iterator<Item = (ExprId, Point)> {
+        self.cfg.iter().filter_map(move |(block, content)| {
+            let Terminator::Return(_, stmt) = content.terminator else {
+                return None;
+            };
+            let StmtKind::Return(Some(value)) = self.tree.stmt(stmt).kind else {
+                return None;
+            };
+            let index = content.instrs.len();
+            let end = Point { block, index };
+            reaches(self.cfg, exit.start, end, &[]).then_some((value, end))
+        })
+    }
+
+    /// Whether an exit that the function had comes to `end` with an exception that is seen: it
+    /// raises it, or asks for the result of a call that does.
+    fn raises(&self, old: &Exit, exit: &Exit, end: Point) -> bool {
+        let tree = self.tree;
+        let tested = old.tested(tree);
+        let asked = exit.tested(tree);
+        let gives_new = |value: ExprId| {
+            let effects = tree
+                .called(tree.without_casts(value))
+                .and_then(capi::effects);
+            effects.is_some_and(|it| it.returns == Returns::New)
+        };
+        let mut stores = tree.stores();
+        let StmtKind::If { cond, .. } = tree.stmt(old.test).kind else {
+            return false;
+        };
+        let mut inner = tree.exprs_in(tree.expr(cond).range);
+        let asks = inner.any(|(part, _)| tree.called(part) == Some("PyErr_Occurred"));
+        let is_shown = asks
+            || raises(tree, old.then)
+            || stores.any(|(local, value)| {
+                tested.contains(&local) && !asked.contains(&local) && gives_new(value)
+            });
+        is_shown && reaches(self.cfg, old.start, end, &[])
+    }
+}
+
+/// Whether a value is an object, and not `NULL`, as long as memory lasts: `Py_None`,
+/// `PyLong_FromLong(n)`, `v ? v : Py_None`.
+fn is_made(tree: &Tree, value: ExprId) -> bool {
+    let value = tree.without_casts(value);
+    match tree.expr(value).kind {
+        ExprKind::Call { .. } => {
+            let effects = tree.called(value).and_then(capi::effects);
+            effects.is_none_or(|it| it.returns != Returns::Null)
+        }
+        ExprKind::Conditional {
+            cond,
+            then,
+            otherwise,
+        } => {
+            let is_cond = |then| {
+                tree.as_local(then)
+                    .is_some_and(|it| tree.as_local(cond) == Some(it))
+            };
+            then.is_none_or(|then| is_cond(then) || is_made(tree, then)) && is_made(tree, otherwise)
+        }
+        _ => !tree.is_null(value) && tree.as_local(value).is_none(),
+    }
 }
 
 /// Whether a value is `NULL`, or what a call gives.

@@ -237,6 +237,7 @@ impl View<'_> {
     fn claims(&self, exit: &Exit) -> Vec<String> {
         let name = &self.changed.function.name;
         let mistaken = answer::mistaken(self.changed, exit.jump);
+        let mistaken = mistaken.or_else(|| self.hidden(exit));
         let by_another_name = self.released_by_another_name(exit);
         let left_out = self.left_out(exit).into_iter().chain(by_another_name);
         let left_out = left_out.map(|act| {

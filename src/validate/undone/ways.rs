@@ -160,7 +160,8 @@ fn is_error(tree: &Tree, value: ExprId) -> bool {
     }
 }
 
-fn raises(tree: &Tree, then: StmtId) -> bool {
+/// Whether a branch raises an exception itself.
+pub(super) fn raises(tree: &Tree, then: StmtId) -> bool {
     let range = tree.stmt(then).range;
     let mut calls = tree.calls();
     calls.any(|(call, name)| range.contains(tree.expr(call).range) && is_raising(name))
