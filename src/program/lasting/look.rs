@@ -6,7 +6,7 @@ use super::{Count, Lasting, Place};
 use crate::ast::{
     BinaryOp, ExprId, ExprKind, Function, Init, LocalDecl, LocalId, Name, Tree, UnaryOp,
 };
-use crate::capi::{self, Acts, Gives, Returns};
+use crate::capi::{self, Acts, Gives, OutKind, Returns, Stored};
 use crate::program::{ItemId, Program};
 
 pub(super) struct Look<'a> {
@@ -131,7 +131,9 @@ impl Look<'_> {
         let mut own = self.program.functions_named(name).peekable();
         if own.peek().is_none() {
             let acts = capi::acts(name);
-            return acts.map_or_else(Vec::new, |acts| self.acts(acts, args, depth));
+            let mut found = acts.map_or_else(Vec::new, |acts| self.acts(acts, args, depth));
+            found.extend(self.given(name, args, depth));
+            return found;
         }
         let Some(depth) = depth.checked_sub(1) else {
             return self.acts(Acts::UNKNOWN, args, 0);
@@ -144,6 +146,30 @@ impl Look<'_> {
             seen.collect::<Vec<Lasting>>()
         });
         distinct(inner)
+    }
+
+    /// What a function of Python gives by a pointer, for its caller to release:
+    /// `PyArg_ParseTuple(args, "y*", &request.body)`. Variables of the function are followed
+    /// elsewhere, path by path.
+    fn given(&self, name: &str, args: &[ExprId], depth: usize) -> Vec<Lasting> {
+        let format = |at: usize| self.tree.as_string(*args.get(at)?);
+        let given = args.iter().enumerate().flat_map(|(at, &arg)| {
+            let is_object = match capi::stored(name, at, format) {
+                Stored::Known(OutKind::New) => true,
+                Stored::Known(OutKind::Buffer | OutKind::Memory) => false,
+                _ => return Vec::new(),
+            };
+            let is_followed = self.tree.as_address(arg).is_some();
+            let places = self.places(arg, depth).into_iter();
+            let given = places.filter(|_| !is_followed).map(|place| Lasting {
+                place: Some(place),
+                is_plain: is_object,
+                holds: is_object,
+                ..Lasting::ELSEWHERE
+            });
+            given.collect()
+        });
+        given.collect()
     }
 
     /// What a function of the package changes, as it sees it; looked for once.
