@@ -218,8 +218,8 @@ impl View<'_> {
         matches!(self.tree.expr(expr).kind, ExprKind::Assign { op, .. } if op == Some(BinaryOp::BitXor))
     }
 
-    /// Whether a write sets one of many elements in turn, or what a pointer of the caller's points at, which nobody
-    /// reads after an error.
+    /// Whether a write sets one of many elements in turn, or what a pointer of the caller's points
+    /// at, which nobody reads after an error.
     fn is_element_or_output(&self, act: &Act, exit: &Exit) -> bool {
         let place = self.tree.changed(act.expr);
         place.is_some_and(|place| {
