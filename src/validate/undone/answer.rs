@@ -1,10 +1,11 @@
 //! What a new exit returns tells the callers of a failure.
 
+use super::flags::Numbers;
 use super::ways::{Exit, raises};
 use super::{Changed, View};
 use crate::ast::{ExprId, ExprKind, StmtId, StmtKind, Tree};
 use crate::capi::{self, Returns};
-use crate::cfg::{Point, Terminator, reaches};
+use crate::cfg::{Point, reaches};
 use crate::program::mistaken as takes_for_success;
 
 /// What has to hold for what the new exit `jump` returns to be an error.
@@ -63,30 +64,16 @@ impl View<'_> {
         if reaches(self.cfg, exit.start, exit.from, &[]) {
             return Some(format!("`{name}` may go on with an exception set"));
         }
-        let mut ends = self.ends_of(exit).peekable();
+        let numbers = self.numbers_at(exit);
+        let mut ends = self.ends_of(exit, &numbers).into_iter().peekable();
         let is_object = self.changed.function.ret.is_py_object_pointer();
         let succeeds = is_object
             && ends.peek().is_some()
             && ends.all(|(value, end)| {
                 let shown = self.old.iter().any(|old| self.raises(old, exit, end));
-                is_made(tree, value) && !shown
+                self.is_made(value, &numbers) && !shown
             });
         succeeds.then(|| format!("`{name}` may return an object with an exception set"))
-    }
-
-    /// The values that the function may return behind `exit`.
-    fn ends_of(&self, exit: &Exit) -> impl Iterator<Item = (ExprId, Point)> {
-        self.cfg.iter().filter_map(move |(block, content)| {
-            let Terminator::Return(_, stmt) = content.terminator else {
-                return None;
-            };
-            let StmtKind::Return(Some(value)) = self.tree.stmt(stmt).kind else {
-                return None;
-            };
-            let index = content.instrs.len();
-            let end = Point { block, index };
-            reaches(self.cfg, exit.start, end, &[]).then_some((value, end))
-        })
     }
 
     /// Whether an exit that the function had comes to `end` with an exception that is seen: it
@@ -114,29 +101,35 @@ impl View<'_> {
             });
         is_shown && reaches(self.cfg, old.start, end, &[])
     }
-}
 
-/// Whether a value is an object, and not `NULL`, as long as memory lasts: `Py_None`,
-/// `PyLong_FromLong(n)`, `v ? v : Py_None`.
-fn is_made(tree: &Tree, value: ExprId) -> bool {
-    let value = tree.without_casts(value);
-    match tree.expr(value).kind {
-        ExprKind::Call { .. } => {
-            let effects = tree.called(value).and_then(capi::effects);
-            effects.is_none_or(|it| it.returns != Returns::Null)
+    /// Whether a value is an object, and not `NULL`, as long as memory lasts: `Py_None`,
+    /// `PyLong_FromLong(n)`, `v ? v : Py_None`.
+    fn is_made(&self, value: ExprId, numbers: &Numbers) -> bool {
+        let tree = self.tree;
+        let value = tree.without_casts(value);
+        match tree.expr(value).kind {
+            ExprKind::Call { .. } => {
+                let effects = tree.called(value).and_then(capi::effects);
+                effects.is_none_or(|it| it.returns != Returns::Null)
+            }
+            ExprKind::Conditional {
+                cond,
+                then,
+                otherwise,
+            } => {
+                let is_cond = |then| {
+                    tree.as_local(then)
+                        .is_some_and(|it| tree.as_local(cond) == Some(it))
+                };
+                let then = || then.is_none_or(|it| is_cond(it) || self.is_made(it, numbers));
+                match self.holds(cond, numbers) {
+                    Some(true) => then(),
+                    Some(false) => self.is_made(otherwise, numbers),
+                    None => then() && self.is_made(otherwise, numbers),
+                }
+            }
+            _ => !tree.is_null(value) && tree.as_local(value).is_none(),
         }
-        ExprKind::Conditional {
-            cond,
-            then,
-            otherwise,
-        } => {
-            let is_cond = |then| {
-                tree.as_local(then)
-                    .is_some_and(|it| tree.as_local(cond) == Some(it))
-            };
-            then.is_none_or(|then| is_cond(then) || is_made(tree, then)) && is_made(tree, otherwise)
-        }
-        _ => !tree.is_null(value) && tree.as_local(value).is_none(),
     }
 }
 

@@ -19,6 +19,7 @@ mod aliased;
 mod answer;
 mod begun;
 mod counted;
+mod flags;
 mod given;
 mod handed;
 mod lost;
