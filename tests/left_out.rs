@@ -1133,6 +1133,11 @@ fn what_a_local_struct_holds_or_a_pointer_began() {
             "hold(self);",
             "Py_DECREF(self);",
         ),
+        between_halves(
+            "static Bag bag_of(PyObject *v) { Bag b; b.items[0] = Py_NewRef(v); return b; }",
+            "Bag b = bag_of(self);",
+            "Py_DECREF(b.items[0]);",
+        ),
         between_halves("", "methods[1].on();", "methods[1].off();"),
         // Numbers die with the function, and what is counted here is followed.
         between_halves("", "Bag b; b.n = 3;", "count(&b);"),
@@ -1143,6 +1148,7 @@ fn what_a_local_struct_holds_or_a_pointer_began() {
     review in `f`, `close(b.fd[0])` (line 10) need not be done where the item is not there any more
     review in `f`, `Py_XDECREF(all[0])` (line 10) need not be done where the item is not there any more
     safe
+    review in `f`, `Py_DECREF(b.items[0])` (line 10) need not be done where the item is not there any more
     review in `f`, `methods[1].off()` (line 10) need not be done where the item is not there any more
     safe
     by hand
@@ -1187,10 +1193,17 @@ static PyMethodDef methods[] = {{{{\"f\", f, METH_VARARGS, 0}}, {{0}}}};
             "    if (!PyDict_Check(self)) {\n        PyErr_SetNone(PyExc_TypeError);\n        goto end;\n    }\n\
              end:\n    Py_DECREF(made);\n    return answer(self, found);",
         ),
+        // The number that decides is known there.
+        labelled(
+            "end:\n    Py_DECREF(made);\n    if (found < 0)\n        return NULL;\n    Py_RETURN_NONE;",
+        ),
+        labelled("end:\n    Py_DECREF(made);\n    return found == 0 ? NULL : Py_NewRef(self);"),
         labelled("end:\n    Py_DECREF(made);\n    return result;"),
     ];
     insta::assert_snapshot!(all.join("\n"), @"
     `f` may return an object with an exception set
+    `f` may return an object with an exception set
+    nothing to confirm
     `f` may return an object with an exception set
     nothing to confirm
     nothing to confirm

@@ -49,14 +49,15 @@ impl Look<'_> {
             is_plain: true,
             // `flags |= DONE`
             only_adds: op == Some(BinaryOp::BitOr),
-            holds: value.is_some_and(|value| self.is_held(value)),
+            is_deep: depth > 0 && value.is_some_and(|value| self.gives_filled(value)),
+            holds: value.is_some_and(|value| self.is_held(value, depth)),
             ..Lasting::ELSEWHERE
         });
         written.filter_map(|it| self.outliving(it)).collect()
     }
 
     /// Whether a value is an object, or something of a call that is to be closed.
-    fn is_held(&self, value: ExprId) -> bool {
+    fn is_held(&self, value: ExprId, depth: usize) -> bool {
         let local = self.tree.as_local(value);
         let is_object = |local| self.tree.local(local).ty.is_py_object_pointer();
         let opens = |name: &str| {
@@ -68,6 +69,7 @@ impl Look<'_> {
         let mut stores = self.tree.stores();
         local.is_some_and(is_object)
             || gives(value)
+            || depth > 0 && self.gives_filled(value)
             || stores
                 .any(|(given, value)| Some(given) == local && gives(self.tree.without_casts(value)))
     }
@@ -86,7 +88,18 @@ impl Look<'_> {
         let tree = self.tree;
         let mut stores = tree.stores();
         let stored = stores.find(|(_, value)| tree.without_casts(*value) == call);
+        let begun = |local: LocalId| Lasting {
+            place: Some(Place::of(Name::Local(local))),
+            is_deep: true,
+            is_plain: true,
+            holds: true,
+            is_own: true,
+            ..Lasting::ELSEWHERE
+        };
         if let Some((local, _)) = stored {
+            if self.gives_filled(call) {
+                return Some(begun(local));
+            }
             let is_object = tree.local(local).ty.is_py_object_pointer();
             let is_followed = is_object && self.gives_object(call) && !self.is_of_code(call);
             return (!is_followed).then(|| Lasting {
@@ -101,14 +114,34 @@ impl Look<'_> {
             _ => false,
         };
         let decl = tree.declarations().find(begins)?;
-        Some(Lasting {
-            place: Some(Place::of(Name::Local(decl.local))),
-            is_deep: true,
-            is_plain: true,
-            holds: true,
-            is_own: true,
-            ..Lasting::ELSEWHERE
+        Some(begun(decl.local))
+    }
+
+    /// Whether a call gives a struct in which a function of the package has put an object or a handle:
+    /// `Pair pair = pair_of(d);`.
+    pub(super) fn gives_filled(&self, call: ExprId) -> bool {
+        let fills = |function: &Function| {
+            let ret = &function.ret;
+            let is_struct = !ret.is_number() && ret.pointee().is_none();
+            let look = Look {
+                program: self.program,
+                tree: &function.tree,
+            };
+            let mut exprs = function.tree.expr_ids();
+            is_struct && exprs.any(|expr| look.fills_own(expr))
+        };
+        self.tree.called(call).is_some_and(|name| {
+            let mut own = self.program.functions_named(name);
+            own.any(|(_, function)| fills(function))
         })
+    }
+
+    /// Whether an assignment puts an object or a handle into a variable of the function.
+    fn fills_own(&self, expr: ExprId) -> bool {
+        let place = self.tree.changed(expr);
+        let written = place.map(|place| self.written(expr, place, 0));
+        let mut written = written.into_iter().flatten();
+        written.any(|it| it.holds && it.is_own)
     }
 
     /// Whether the code of others makes what a call gives.

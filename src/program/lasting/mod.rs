@@ -125,7 +125,8 @@ pub(super) type Known = Mutex<FxHashMap<(ItemId, usize), Arc<[Lasting]>>>;
 pub fn lasting(program: &Program<'_>, tree: &Tree, expr: ExprId) -> Vec<Lasting> {
     let look = Look { program, tree };
     let found = look.at(expr, MAX_DEPTH);
-    let opens = found.iter().any(|it| it.opens) || look.gives_object(expr);
+    let opens = found.iter().any(|it| it.opens);
+    let opens = opens || look.gives_object(expr) || look.gives_filled(expr);
     let changed = found.into_iter().filter(|it| !it.opens);
     changed.chain(look.opened(expr).filter(|_| opens)).collect()
 }
