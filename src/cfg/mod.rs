@@ -216,6 +216,14 @@ impl Cfg {
             .map(|(index, block)| (BlockId::new(index), block))
     }
 
+    /// All instructions with their places, block by block.
+    pub fn steps(&self) -> impl Iterator<Item = (Point, &Instr)> {
+        self.iter().flat_map(|(block, content)| {
+            let instrs = content.instrs.iter().enumerate();
+            instrs.map(move |(index, instr)| (Point { block, index }, instr))
+        })
+    }
+
     /// Whether some path from the entry leads to the block.
     #[must_use]
     pub fn is_reachable(&self, block: BlockId) -> bool {
@@ -238,12 +246,11 @@ impl Cfg {
     /// Where the assignment `expr` stores; `None` as for [`Self::call`].
     #[must_use]
     pub fn store(&self, expr: ExprId) -> Option<Point> {
-        self.iter().find_map(|(block, content)| {
-            let index = content.instrs.iter().position(|instr| {
-                matches!(instr.kind, InstrKind::Store { .. }) && instr.source == Source::Expr(expr)
-            })?;
-            Some(Point { block, index })
-        })
+        let mut steps = self.steps();
+        let stores = |instr: &Instr| {
+            matches!(instr.kind, InstrKind::Store { .. }) && instr.source == Source::Expr(expr)
+        };
+        steps.find_map(|(point, instr)| stores(instr).then_some(point))
     }
 
     /// The point before the first step of `stmt`; of a loop, before its first iteration. `None`

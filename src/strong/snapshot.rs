@@ -138,12 +138,9 @@ fn changer(scene: &Scene<'_>, local: LocalId, made: &[ExprId]) -> Option<String>
         let is_read = reads.iter().any(leads) || pointers.iter().any(is_live);
         !made.contains(&at) && made.iter().any(follows) && is_read
     };
-    cfg.iter().find_map(|(block, content)| {
-        let steps = content.instrs.iter().enumerate();
-        let mut steps = steps.map(|(index, instr)| (Point { block, index }, instr));
-        steps.find_map(|(at, instr)| {
-            unchanged::changer(scene, instr, reads_it).filter(|_| is_between(at))
-        })
+    let mut steps = cfg.steps();
+    steps.find_map(|(at, instr)| {
+        unchanged::changer(scene, instr, reads_it).filter(|_| is_between(at))
     })
 }
 

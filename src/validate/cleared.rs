@@ -53,30 +53,24 @@ pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure
 
 /// The calls that may raise and give something that tells of it.
 fn raising(graph: &Cfg) -> impl Iterator<Item = (Start, &str)> {
-    graph.iter().flat_map(|(block, content)| {
-        let calls = content.instrs.iter().enumerate();
-        calls.filter_map(move |(at, instr)| {
-            let InstrKind::Call {
-                dst,
-                callee: Callee::Named(name),
-                ..
-            } = &instr.kind
-            else {
-                return None;
-            };
-            let effects = capi::effects(name)?;
-            let is_object = effects.returns == Returns::New;
-            let may_raise = effects.converts || is_object && effects.runs_python;
-            let start = Start {
-                behind: Point {
-                    block,
-                    index: at + 1,
-                },
-                result: *dst,
-                is_object,
-            };
-            may_raise.then_some((start, &**name))
-        })
+    graph.steps().filter_map(|(point, instr)| {
+        let InstrKind::Call {
+            dst,
+            callee: Callee::Named(name),
+            ..
+        } = &instr.kind
+        else {
+            return None;
+        };
+        let effects = capi::effects(name)?;
+        let is_object = effects.returns == Returns::New;
+        let may_raise = effects.converts || is_object && effects.runs_python;
+        let start = Start {
+            behind: point.next(),
+            result: *dst,
+            is_object,
+        };
+        may_raise.then_some((start, &**name))
     })
 }
 
@@ -118,7 +112,7 @@ impl Start {
             let end = steps.find_map(|(index, instr)| {
                 let step = self.step(instr, clears, &mut holders);
                 let here = Point { index, ..at };
-                (!matches!(step, Step::Goes)).then_some((step, behind(here)))
+                (!matches!(step, Step::Goes)).then_some((step, here.next()))
             });
             match end {
                 Some((Step::Clears, clear)) if is_left(clear) => return true,
@@ -221,15 +215,9 @@ fn is_left<'a>(
         };
         let graph = proof::graph(caller);
         let call = graph.call(site.expr);
-        call.is_none_or(|call| is_left(original, caller, &graph, behind(call), seen))
+        call.is_none_or(|call| is_left(original, caller, &graph, call.next(), seen))
     };
     sites.is_empty() || sites.iter().any(is_left_by)
-}
-
-/// The point behind a step.
-fn behind(step: Point) -> Point {
-    let index = step.index + 1;
-    Point { index, ..step }
 }
 
 fn is_held(holders: &BTreeSet<Holder>, operand: &Operand) -> bool {

@@ -81,11 +81,7 @@ impl<'c> Steps<'c> {
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = (Point, &'c Instr)> {
-        let cfg = self.cfg;
-        cfg.iter().flat_map(|(block, body)| {
-            let instrs = body.instrs.iter().enumerate();
-            instrs.map(move |(index, instr)| (Point { block, index }, instr))
-        })
+        self.cfg.steps()
     }
 
     /// The variable by which a place is reached.

@@ -257,31 +257,25 @@ fn may_keep(name: &str, arg: usize) -> bool {
 
 /// The expressions that use what `local` held at its `release`, on every path to which that runs.
 fn uses_after(cfg: &Cfg, dominators: &Dominators, release: Point, local: LocalId) -> Vec<ExprId> {
-    let points = || {
-        cfg.iter().flat_map(|(block, body)| {
-            let instrs = body.instrs.iter().enumerate();
-            instrs.map(move |(index, instr)| (Point { block, index }, instr))
-        })
-    };
-    let sets = points().filter(|(_, instr)| match &instr.kind {
+    let sets = cfg.steps().filter(|(_, instr)| match &instr.kind {
         InstrKind::Store { place, .. } => place.as_local() == Some(local),
         InstrKind::Declare { local: declared } => *declared == local,
         _ => false,
     });
     let sets: Vec<Point> = sets.map(|(at, _)| at).collect();
-    let loads = points().filter_map(|(at, instr)| match (&instr.kind, instr.source) {
-        (InstrKind::Load { dst, place }, Source::Expr(expr)) if place.as_local() == Some(local) => {
-            Some((at, *dst, expr))
-        }
-        _ => None,
-    });
-    let after = Point {
-        index: release.index + 1,
-        ..release
-    };
+    let loads = cfg
+        .steps()
+        .filter_map(|(at, instr)| match (&instr.kind, instr.source) {
+            (InstrKind::Load { dst, place }, Source::Expr(expr))
+                if place.as_local() == Some(local) =>
+            {
+                Some((at, *dst, expr))
+            }
+            _ => None,
+        });
     let stale = loads.filter(|(at, temp, _)| {
         dominators.dominates_point(release, *at)
-            && reaches(cfg, after, *at, &sets)
+            && reaches(cfg, release.next(), *at, &sets)
             && is_used(cfg, *temp)
     });
     stale.map(|(_, _, expr)| expr).collect()

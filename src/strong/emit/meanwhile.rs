@@ -184,12 +184,9 @@ fn given(scene: &Scene<'_>, args: &[ExprId]) -> Vec<Point> {
             .any(|arg| matches!(arg, Operand::AddressOf(place) if is_read(place))),
         _ => false,
     };
-    let blocks = scene.cfg.iter();
-    let points = blocks.flat_map(|(block, content)| {
-        let instrs = content.instrs.iter().enumerate();
-        instrs.map(move |(index, instr)| (Point { block, index }, instr))
-    });
-    points
+    scene
+        .cfg
+        .steps()
         .filter(|(_, instr)| gives(instr))
         .map(|(point, _)| point)
         .collect()

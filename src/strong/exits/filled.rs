@@ -271,10 +271,8 @@ fn stored_at(scene: &Scene<'_>, store: ExprId) -> Option<Point> {
 
 /// All steps of the function, each with the point behind it.
 fn points<'s>(scene: &'s Scene<'_>) -> impl Iterator<Item = (Point, &'s InstrKind, Source)> + 's {
-    scene.cfg.iter().flat_map(|(block, content)| {
-        let steps = (1..).zip(&content.instrs);
-        steps.map(move |(index, instr)| (Point { block, index }, &instr.kind, instr.source))
-    })
+    let steps = scene.cfg.steps();
+    steps.map(|(point, instr)| (point.next(), &instr.kind, instr.source))
 }
 
 fn exprs<'s>(scene: &'s Scene<'_>) -> impl Iterator<Item = ExprId> + 's {

@@ -311,11 +311,7 @@ impl<'s, 'a> Way<'s, 'a> {
 
     /// Whether one of the paths has no step that is like that.
     pub(super) fn is_free_of(&self, is_like: impl Fn(&Instr) -> bool) -> bool {
-        let steps = self.scene.cfg.iter().flat_map(|(block, content)| {
-            let steps = (0..).zip(&content.instrs);
-            steps.map(move |(index, instr)| (Point { block, index }, instr))
-        });
-        let barriers = steps.filter(|(_, instr)| is_like(instr));
+        let barriers = self.scene.cfg.steps().filter(|(_, instr)| is_like(instr));
         let barriers: Vec<Point> = barriers.map(|(at, _)| at).collect();
         reaches(self.scene.cfg, self.from.next(), self.to, &barriers)
     }

@@ -187,14 +187,13 @@ fn may_end(tree: &Tree, value: ExprId) -> bool {
 }
 
 fn stores(cfg: &Cfg) -> BTreeMap<ExprId, Point> {
-    let steps = cfg.iter().flat_map(|(block, content)| {
-        let steps = (0..).zip(&content.instrs);
-        steps.filter_map(move |(index, instr)| match (&instr.kind, instr.source) {
-            (InstrKind::Store { .. }, Source::Expr(expr)) => Some((expr, Point { block, index })),
+    let stores = cfg
+        .steps()
+        .filter_map(|(point, instr)| match (&instr.kind, instr.source) {
+            (InstrKind::Store { .. }, Source::Expr(expr)) => Some((expr, point)),
             _ => None,
-        })
-    });
-    steps.collect()
+        });
+    stores.collect()
 }
 
 /// Whether a place outlives the function, or is reached through a pointer.

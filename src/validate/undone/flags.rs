@@ -69,16 +69,16 @@ impl View<'_> {
     }
 
     fn stores_of_numbers(&self) -> Vec<(LocalId, Point, Option<i64>)> {
-        let blocks = self.cfg.iter();
-        let steps = blocks.flat_map(|(block, content)| {
-            let steps = (0..).zip(&content.instrs);
-            steps.map(move |(index, instr)| (Point { block, index }, instr))
-        });
-        let store = |(point, instr): (Point, &crate::cfg::Instr)| match &instr.kind {
-            InstrKind::Store { place, value } => Some((place.as_local()?, point, as_number(value))),
-            _ => None,
-        };
-        steps.filter_map(store).collect()
+        let stores = self
+            .cfg
+            .steps()
+            .filter_map(|(point, instr)| match &instr.kind {
+                InstrKind::Store { place, value } => {
+                    Some((place.as_local()?, point, as_number(value)))
+                }
+                _ => None,
+            });
+        stores.collect()
     }
 
     /// Whether a condition holds, where numbers decide that.

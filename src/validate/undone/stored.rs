@@ -81,16 +81,14 @@ impl View<'_> {
 
     /// The steps that give a variable another value.
     pub(super) fn steps_of(&self, local: LocalId) -> Vec<Point> {
-        let steps = self.cfg.iter().flat_map(|(block, content)| {
-            let steps = (0..).zip(&content.instrs);
-            steps.filter_map(move |(index, instr)| match &instr.kind {
-                InstrKind::Store { place, .. } if place.as_local() == Some(local) => {
-                    Some(Point { block, index })
-                }
+        let stores = self
+            .cfg
+            .steps()
+            .filter_map(|(point, instr)| match &instr.kind {
+                InstrKind::Store { place, .. } if place.as_local() == Some(local) => Some(point),
                 _ => None,
-            })
-        });
-        steps.collect()
+            });
+        stores.collect()
     }
 
     /// Whether the code from `start` on calls something with an element of `array`.

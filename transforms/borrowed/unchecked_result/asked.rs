@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use crate::ast::{ExprId, LocalId, Tree};
 use crate::capi;
-use crate::cfg::{Cfg, InstrKind, Point, reaches};
+use crate::cfg::{Cfg, Instr, InstrKind, Point, reaches};
 use crate::rule::{CallSite, PackageCx};
 
 /// The questions that go with one lookup.
@@ -73,18 +73,14 @@ impl Asked {
     /// A question that is asked before `lookup` and about the same object.
     pub(super) fn question(&self, cfg: &Cfg, lookup: ExprId) -> Option<ExprId> {
         let at = cfg.call(lookup)?;
-        let sets = |(_, kind): &(Point, &InstrKind)| match kind {
+        let sets = |(_, instr): &(Point, &Instr)| match &instr.kind {
             InstrKind::Store { place, .. } => {
                 self.local.is_some() && place.as_local() == self.local
             }
             InstrKind::Declare { local } => Some(*local) == self.local,
             _ => false,
         };
-        let steps = cfg.iter().flat_map(|(block, body)| {
-            let instrs = body.instrs.iter().enumerate();
-            instrs.map(move |(index, instr)| (Point { block, index }, &instr.kind))
-        });
-        let sets: Vec<Point> = steps.filter(sets).map(|(point, _)| point).collect();
+        let sets: Vec<Point> = cfg.steps().filter(sets).map(|(point, _)| point).collect();
         let is_before = |&&asked: &&ExprId| {
             let asked = cfg.call(asked);
             asked.is_some_and(|asked| reaches(cfg, asked.next(), at, &sets))
