@@ -233,6 +233,12 @@ impl Tree {
         }
     }
 
+    /// Whether an assignment takes back what the same one has done: `flags ^= BUSY`.
+    #[must_use]
+    pub fn toggles(&self, expr: ExprId) -> bool {
+        matches!(self.expr(expr).kind, ExprKind::Assign { op, .. } if op == Some(BinaryOp::BitXor))
+    }
+
     /// Name of the function that the call `callee(…)` names directly, through parentheses but
     /// not through a pointer; `None` for locals.
     #[must_use]

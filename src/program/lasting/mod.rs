@@ -127,8 +127,9 @@ pub fn lasting(program: &Program<'_>, tree: &Tree, expr: ExprId) -> Vec<Lasting>
     let found = look.at(expr, MAX_DEPTH);
     let opens = found.iter().any(|it| it.opens);
     let opens = opens || look.gives_object(expr) || look.gives_filled(expr);
+    let opened = opens.then(|| look.opened(expr)).flatten();
     let changed = found.into_iter().filter(|it| !it.opens);
-    changed.chain(look.opened(expr).filter(|_| opens)).collect()
+    changed.chain(opened).collect()
 }
 
 impl Place {

@@ -10,7 +10,7 @@
 
 use super::bound::loop_around;
 use super::way_out::{WayOut, words};
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId};
+use crate::ast::{ExprId, LocalId};
 use crate::cfg::{Point, reaches};
 use crate::program::{Lasting, lasting};
 use crate::strong::scene::Scene;
@@ -65,7 +65,7 @@ impl Change {
     fn is_taken_up_by(&self, rest: &Self, scene: &Scene<'_>) -> bool {
         let mut undone = rest.lasting.iter().filter(|it| !it.only_adds);
         undone.any(|it| self.lasting.iter().any(|begun| begun.meets(it)))
-            && (self.expr != rest.expr && toggles(scene, rest.expr)
+            && (self.expr != rest.expr && scene.tree.toggles(rest.expr)
                 || words(scene, self.expr) != words(scene, rest.expr))
     }
 }
@@ -73,18 +73,15 @@ impl Change {
 fn changes(scene: &Scene<'_>) -> Vec<Change> {
     let change = |expr: ExprId| {
         let lasting = lasting(scene.cx.program, scene.tree, expr);
-        let point = scene.cfg.call(expr).or_else(|| scene.cfg.store(expr));
-        point.filter(|_| !lasting.is_empty()).map(|point| Change {
+        if lasting.is_empty() {
+            return None;
+        }
+        let point = scene.cfg.call(expr).or_else(|| scene.cfg.store(expr))?;
+        Some(Change {
             expr,
             point,
             lasting,
         })
     };
     scene.tree.expr_ids().filter_map(change).collect()
-}
-
-/// `flags ^= BUSY`: what is done twice is undone.
-fn toggles(scene: &Scene<'_>, expr: ExprId) -> bool {
-    matches!(scene.tree.expr(expr).kind,
-        ExprKind::Assign { op, .. } if op == Some(BinaryOp::BitXor))
 }

@@ -3,13 +3,13 @@
 use super::View;
 use super::acts::{Act, is_array, roots, words};
 use super::ways::Exit;
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
 use crate::cfg::{Base, InstrKind, Operand, Place, Point, Source, reaches};
 
 impl View<'_> {
     /// Whether what `act` undoes has begun where `exit` leaves, and was not undone since. Where
-    /// nothing shows what begins it, that is so if it `may` have begun out of sight.
-    pub(super) fn is_due(&self, act: &Act, exit: &Exit, may: bool) -> bool {
+    /// nothing shows what begins it, it may have begun out of sight.
+    pub(super) fn is_due(&self, act: &Act, exit: &Exit) -> bool {
         let ends = self.ends(act, exit);
         let has_begun = |begin: Point| reaches(self.cfg, begin.next(), exit.from, &ends);
         let mut roots = roots(self.tree, act.expr);
@@ -25,7 +25,7 @@ impl View<'_> {
                 && reaches(self.cfg, partner.point.next(), act.point, &[exit.from])
         };
         let before = partners.iter().any(|partner| has_begun(partner.point));
-        before || may && !partners.iter().any(is_between)
+        before || !partners.iter().any(is_between)
     }
 
     /// Whether what a variable holds at `exit` may be read by what else the function does.
@@ -85,11 +85,10 @@ impl View<'_> {
             }
             _ => false,
         };
-        let steps = self.cfg.iter().flat_map(|(block, content)| {
-            let steps = (0..).zip(&content.instrs);
-            steps.map(move |(index, instr)| (Point { block, index }, instr))
-        });
-        let made = steps.filter(|(_, instr)| makes(instr) && !same(instr.source));
+        let made = self
+            .cfg
+            .steps()
+            .filter(|(_, instr)| makes(instr) && !same(instr.source));
         made.map(|(point, _)| point).collect()
     }
 
@@ -99,7 +98,7 @@ impl View<'_> {
         let args = self.arguments(act);
         self.acts.iter().filter(move |other| match act.writes {
             true if other.writes => {
-                let is_other = || other.text != act.text || self.toggles(act);
+                let is_other = || other.text != act.text || self.tree.toggles(act.expr);
                 other.key == act.key && other.expr != act.expr && is_other()
             }
             true => false,
@@ -200,11 +199,5 @@ impl View<'_> {
                 return Some(stmt);
             }
         }
-    }
-
-    /// Whether a write takes back what the same write does: `flags ^= BUSY`.
-    fn toggles(&self, act: &Act) -> bool {
-        matches!(self.tree.expr(act.expr).kind,
-            ExprKind::Assign { op, .. } if op == Some(BinaryOp::BitXor))
     }
 }

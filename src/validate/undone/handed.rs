@@ -21,18 +21,18 @@ use crate::cfg::{Point, Source, reaches};
 
 impl View<'_> {
     /// What gives the caller something that it has where `exit` leaves, and that nobody releases as
-    /// far as the other exits show.
-    pub(super) fn handed_out(&self, exit: &Exit) -> Option<ExprId> {
+    /// far as the other exits show, nor by what `exit` leaves out besides.
+    pub(super) fn handed_out(&self, exit: &Exit, left_out: &[&Act]) -> Option<ExprId> {
         let function = self.changed.function;
         let giving = Giving::new(self.changed.original, function);
         let given = self.tree.expr_ids().flat_map(|expr| giving.given(expr));
         // Who is told of no failure goes on.
         let mut given = given.filter(|_| !function.ret.is_void());
-        let found = given.find(|given| self.is_forgotten(given, exit));
+        let found = given.find(|given| self.is_forgotten(given, exit, left_out));
         found.map(|given| given.by)
     }
 
-    fn is_forgotten(&self, given: &Given, exit: &Exit) -> bool {
+    fn is_forgotten(&self, given: &Given, exit: &Exit, left_out: &[&Act]) -> bool {
         let (cfg, by) = (self.cfg, given.by);
         let Some(point) = cfg.store(by).or_else(|| cfg.call(by)) else {
             return false;
@@ -47,11 +47,7 @@ impl View<'_> {
         let mut shown = self.old.iter().filter(|other| has_it(other)).peekable();
         let is_known =
             shown.peek().is_some() && !shown.any(|other| self.gives_back(other, given, point));
-        let is_told = || {
-            self.left_out(exit)
-                .iter()
-                .any(|act| self.gets(act, given, point))
-        };
+        let is_told = || left_out.iter().any(|act| self.gets(act, given, point));
         !is_known && !self.is_object_whole(by, exit) && !is_told()
     }
 

@@ -34,11 +34,14 @@ mod unset;
 mod ways;
 mod whole;
 
+use std::cell::OnceCell;
+
 use super::Failure;
 use super::changed::Changed;
 use super::proof::graph;
 use crate::ast::{ExprId, Nesting, StmtId, StmtKind, Tree};
 use crate::cfg::{Cfg, Liveness, Point, reaches};
+use crate::program::Lasting;
 use crate::source::{ByteSpan, FileSet};
 use acts::{Act, acts};
 
@@ -60,6 +63,7 @@ pub(super) fn failures(changed: Changed<'_>, files: &FileSet) -> Vec<(Option<Byt
         cfg: &graph,
         liveness: Liveness::new(&graph, function.tree.locals.len()),
         acts: acts(changed, files, &graph, &nesting),
+        lasting: OnceCell::new(),
         nesting,
         new,
         old,
@@ -83,6 +87,8 @@ struct View<'a> {
     liveness: Liveness<'a>,
     nesting: Nesting,
     acts: Vec<Act>,
+    /// What each of them leaves behind.
+    lasting: OnceCell<Vec<Vec<Lasting>>>,
     new: Vec<Exit>,
     old: Vec<Exit>,
 }
@@ -106,7 +112,7 @@ impl View<'_> {
                 let mut next = next.iter();
                 act.may_undo
                     && next.any(|other| self.does(other, act, exit))
-                    && self.is_due(act, exit, true)
+                    && self.is_due(act, exit)
             };
             let is_told = || act.may_undo && self.tells_of_moved(act, exit);
             let on_all = || self.is_on_all_ways(act, exit) && is_told();
@@ -240,12 +246,14 @@ impl View<'_> {
         let mistaken = answer::mistaken(self.changed, exit.jump);
         let mistaken = mistaken.or_else(|| self.hidden(exit));
         let by_another_name = self.released_by_another_name(exit);
-        let left_out = self.left_out(exit).into_iter().chain(by_another_name);
+        let left_out = self.left_out(exit);
+        let handed_out = self.handed_out(exit, &left_out);
+        let left_out = left_out.into_iter().chain(by_another_name);
         let left_out = left_out.map(|act| {
             let act = self.told(act.expr);
             format!("in `{name}`, {act} need not be done where the item is not there any more")
         });
-        let handed = self.handed_out(exit).map(|by| {
+        let handed = handed_out.map(|by| {
             let act = self.told(by);
             format!("in `{name}`, what {act} gives the caller is released where the function fails")
         });

@@ -14,7 +14,7 @@
 use super::View;
 use super::acts::{Act, is_output, roots};
 use super::ways::Exit;
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtKind, UnaryOp};
 use crate::capi;
 use crate::cfg::{Point, reaches};
 use crate::program::{Lasting, lasting};
@@ -22,7 +22,7 @@ use crate::program::{Lasting, lasting};
 /// An act with what it changes.
 struct Change<'a> {
     act: &'a Act,
-    lasting: Vec<Lasting>,
+    lasting: &'a [Lasting],
 }
 
 impl View<'_> {
@@ -49,12 +49,15 @@ impl View<'_> {
     }
 
     fn all_changes(&self) -> Vec<Change<'_>> {
-        let program = self.changed.original.program;
-        let all = self.acts.iter().map(|act| Change {
-            act,
-            lasting: lasting(program, self.tree, act.expr),
+        let lasting = self.lasting.get_or_init(|| {
+            let program = self.changed.original.program;
+            let all = self.acts.iter();
+            all.map(|act| lasting(program, self.tree, act.expr))
+                .collect()
         });
-        all.filter(|it| !it.lasting.is_empty()).collect()
+        let all = self.acts.iter().zip(lasting);
+        let all = all.filter(|(_, lasting)| !lasting.is_empty());
+        all.map(|(act, lasting)| Change { act, lasting }).collect()
     }
 
     /// Whether the function had exits where `begun` had begun as well: nothing is changed at
@@ -82,13 +85,13 @@ impl View<'_> {
         let is_stored = |value: ExprId| tree.expr(value).range.contains(tree.expr(expr).range);
         let given = tree.stores().filter(|&(_, value)| is_stored(value));
         let given: Vec<LocalId> = given.map(|(local, _)| local).collect();
-        let place = tree.changed(expr).map(|place| self.words(place));
+        let place = tree.changed(expr).map(|place| self.words_of(place));
         let is_about = |part: ExprId| {
             tree.as_local(part)
                 .is_some_and(|local| given.contains(&local))
                 || place
                     .as_ref()
-                    .is_some_and(|place| *place == self.words(part))
+                    .is_some_and(|place| *place == self.words_of(part))
         };
         within.contains(tree.expr(expr).range)
             || tree.exprs_in(within).any(|(part, _)| is_about(part))
@@ -110,7 +113,7 @@ impl View<'_> {
     /// once more.
     fn belongs_to(&self, begun: &Change<'_>, rest: &Change<'_>) -> bool {
         let is_one = begun.act.text == rest.act.text;
-        let is_again = is_one && !self.toggles_bits(rest.act.expr)
+        let is_again = is_one && !self.tree.toggles(rest.act.expr)
             || self.is_about_another(begun.act, rest.act);
         let mut undone = rest.lasting.iter().filter(|it| !it.only_adds);
         !is_again
@@ -150,12 +153,9 @@ impl View<'_> {
 
     /// Whether `exit` makes a call of the same function with the same first argument.
     fn is_done_there(&self, act: &Act, exit: &Exit) -> bool {
-        let begins = |act: &Act| match &self.tree.expr(act.expr).kind {
-            ExprKind::Call { args, .. } => {
-                let name = self.tree.called(act.expr);
-                name.map(|name| (name.to_owned(), args.first().map(|&arg| self.words(arg))))
-            }
-            _ => None,
+        let begins = |act: &Act| {
+            let (name, args) = self.tree.call(act.expr)?;
+            Some((name, args.first().map(|&arg| self.words_of(arg))))
         };
         let call = begins(act);
         let mut done = self.acts.iter();
@@ -169,9 +169,8 @@ impl View<'_> {
     /// `put(sink, items[0])`. A constant or a variable may be what was there before.
     fn is_about_another(&self, one: &Act, other: &Act) -> bool {
         let tree = self.tree;
-        let (ExprKind::Call { args: ones, .. }, ExprKind::Call { args: others, .. }) =
-            (&tree.expr(one.expr).kind, &tree.expr(other.expr).kind)
-        else {
+        let calls = tree.call(one.expr).zip(tree.call(other.expr));
+        let Some(((name, ones), (other_name, others))) = calls else {
             return false;
         };
         let is_part = |arg: ExprId| match tree.expr(tree.without_casts(arg)).kind {
@@ -182,40 +181,26 @@ impl View<'_> {
             _ => false,
         };
         let pairs = ones.iter().zip(others);
-        let mut differing = pairs.filter(|(one, other)| self.words(**one) != self.words(**other));
-        tree.called(one.expr).is_some()
-            && tree.called(one.expr) == tree.called(other.expr)
+        let mut differing =
+            pairs.filter(|(one, other)| self.words_of(**one) != self.words_of(**other));
+        name == other_name
             && ones.len() == others.len()
             && differing.all(|(_, other)| is_part(*other))
     }
 
     /// `PyDict_SetItemString(d, "a", v)` and `PyDict_SetItemString(d, "b", w)`.
     fn sets_another_key(&self, one: &Act, other: &Act) -> bool {
-        let tree = self.tree;
-        let (
-            ExprKind::Call { args: one_args, .. },
-            ExprKind::Call {
-                args: other_args, ..
-            },
-        ) = (&tree.expr(one.expr).kind, &tree.expr(other.expr).kind)
-        else {
+        let calls = self.tree.call(one.expr).zip(self.tree.call(other.expr));
+        let Some(((name, ones), (other_name, others))) = calls else {
             return false;
         };
-        let name = tree.called(one.expr);
-        let is_known = name.is_some_and(|name| {
-            let runs_code = capi::acts(name).is_some_and(|acts| acts.runs_code());
-            capi::effects(name).is_some() && !runs_code
-        });
-        let keys = |args: &[ExprId]| args.get(1).map(|&key| self.words(key));
-        is_known
-            && name == tree.called(other.expr)
-            && one_args.len() > 2
-            && keys(one_args) != keys(other_args)
-    }
-
-    /// `flags ^= BUSY`: what is done twice is undone.
-    fn toggles_bits(&self, expr: ExprId) -> bool {
-        matches!(self.tree.expr(expr).kind, ExprKind::Assign { op, .. } if op == Some(BinaryOp::BitXor))
+        let runs_code = || capi::acts(name).is_some_and(|acts| acts.runs_code());
+        let key = |args: &[ExprId]| args.get(1).map(|&key| self.words_of(key));
+        name == other_name
+            && ones.len() > 2
+            && key(ones) != key(others)
+            && capi::effects(name).is_some()
+            && !runs_code()
     }
 
     /// Whether a write sets one of many elements in turn, or what a pointer of the caller's points
@@ -256,9 +241,5 @@ impl View<'_> {
         roots(self.tree, rhs)
             .iter()
             .any(|root| known.contains(root))
-    }
-
-    pub(super) fn words(&self, expr: ExprId) -> String {
-        super::acts::words(self.changed, self.files, expr)
     }
 }
