@@ -6,6 +6,7 @@ mod arg_format;
 mod build_format;
 mod callbacks;
 mod effects;
+mod exceptions;
 mod libc;
 mod lists;
 mod replacements;
@@ -25,6 +26,7 @@ pub use effects::{
     dies_of_null, effects, ends_program, is_jumped_to, jumps, keeps_pointer, looks_at_count,
     never_returns, on_null, reads_first, settles_key,
 };
+pub use exceptions::{raises_exception, restores_exception, takes_exception};
 pub use libc::{Copied, copies_memory, gives_other_memory, is_libc, written};
 pub use lists::{LIST_SIZES, PLAIN_LIST_SIZES, UNCHECKED_ITEMS};
 pub use replacements::{

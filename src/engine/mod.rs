@@ -146,6 +146,7 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         bodies::named::solve(package, config, cx, &mut findings);
         bodies::solve(package, config, &workspace, cx.program, &mut findings);
         bodies::enclosed::solve(package, config, cx, &mut findings);
+        bodies::settled::solve(package, config, cx.program, &mut findings);
         if !config.alternatives {
             forget_alternatives(&mut findings);
         }

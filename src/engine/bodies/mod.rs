@@ -20,6 +20,7 @@ pub(super) mod indexed;
 pub(super) mod named;
 pub(super) mod opened;
 mod same;
+pub(super) mod settled;
 mod uses;
 mod written_out;
 

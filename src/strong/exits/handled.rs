@@ -2,9 +2,8 @@
 
 use super::branch::{is_failure, stmts};
 use crate::ast::{ExprId, StmtId, StmtKind, Tree};
-use crate::capi::words_of;
+use crate::capi::{raises_exception, takes_exception, words_of};
 use crate::cfg::{Point, reaches};
-use crate::strong::pending::raising;
 use crate::strong::scene::Scene;
 
 /// Whether a call of this name clears the exception: the function of Python, or one of the package
@@ -40,22 +39,11 @@ pub(super) fn raises(name: &str) -> bool {
         || name.to_ascii_lowercase().contains("raise")
 }
 
-/// Functions behind which an exception is dealt with.
-const HANDLES: [&str; 7] = [
-    "PyErr_WriteUnraisable",
-    "PyErr_FormatUnraisable",
-    "PyErr_Print",
-    "PyErr_PrintEx",
-    "PyErr_Clear",
-    "PyErr_Fetch",
-    "PyErr_GetRaisedException",
-];
-
 /// Whether the function calls one of the package that deals with exceptions: `log_exception()`.
 pub(super) fn has_handler(scene: &Scene<'_>) -> bool {
     let handles = |tree: &Tree| {
         let has = |is_wanted: fn(&str) -> bool| tree.calls().any(|(_, name)| is_wanted(name));
-        has(|name| HANDLES.contains(&name)) && !has(raising::raises)
+        has(|name| takes_exception(name)) && !has(raises_exception)
     };
     let mut names = scene.tree.calls().map(|(_, name)| name);
     names.any(|name| {
@@ -73,7 +61,7 @@ fn points(scene: &Scene<'_>, is_wanted: fn(&str) -> bool) -> Vec<Point> {
 
 /// Whether all that a branch leads to deals with the exception: `error: PyErr_Print(); return;`.
 pub(in crate::strong) fn is_handled(scene: &Scene<'_>, branch: StmtId) -> bool {
-    let handled = points(scene, |name| HANDLES.contains(&name));
+    let handled = points(scene, |name| takes_exception(name));
     let start = scene.cfg.before(branch);
     let mut ends = scene.cfg.returns();
     start.is_some_and(|start| !ends.any(|end| reaches(scene.cfg, start, end, &handled)))
@@ -82,7 +70,7 @@ pub(in crate::strong) fn is_handled(scene: &Scene<'_>, branch: StmtId) -> bool {
 /// Whether the function ends on some path with an exception that it raised itself, or that it has
 /// asked for.
 pub(in crate::strong) fn leaves_exception(scene: &Scene<'_>) -> bool {
-    let handled = points(scene, |name| HANDLES.contains(&name));
+    let handled = points(scene, |name| takes_exception(name));
     let raised = points(scene, |name| name.starts_with("PyErr_") && raises(name));
     let mut ends = scene.cfg.returns();
     ends.any(|end| {

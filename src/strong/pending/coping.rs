@@ -1,7 +1,7 @@
 //! Functions of the package that deal with an object which is not there.
 
-use super::raising::takes_exception;
 use crate::ast::{ExprId, Function, LocalId, UnaryOp};
+use crate::capi::takes_exception;
 use crate::cfg::{Cfg, InstrKind, Op, Operand, Terminator};
 use crate::rule::PackageCx;
 use crate::strong::scene::graph;

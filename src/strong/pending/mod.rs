@@ -33,7 +33,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ast::{BinaryOp, LocalId, Tree};
-use crate::capi;
+use crate::capi::{self, raises_exception, restores_exception, takes_exception};
 use crate::cfg::{
     Block, Callee, Cfg, Instr, InstrKind, Liveness, Op, Operand, Point, TempId, Terminator,
 };
@@ -41,7 +41,7 @@ use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
 use crate::strong::follow::hold::Carrier;
 use dropped::{dropped, leaving};
 use later::{Later, asks, is_from_memory};
-use raising::{Helpers, Signs, checks_result, raises, restores, takes_exception};
+use raising::{Helpers, Signs, checks_result};
 use same_value::{forwarded, held_at_end};
 use worlds::{Known, Value, World, Worlds, compared};
 
@@ -350,8 +350,8 @@ impl Flow<'_> {
             if takes_exception(name) || checks_result(name) {
                 state.clear();
             }
-            if raises(name) {
-                state.raise(!restores(name));
+            if raises_exception(name) {
+                state.raise(!restores_exception(name));
             }
             if self.helpers.get(name).is_some_and(|helper| helper.always) {
                 state.raise(true);

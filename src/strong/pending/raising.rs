@@ -198,45 +198,6 @@ impl Signs {
     }
 }
 
-/// Whether the call of `name` leaves an exception set.
-pub(in crate::strong) fn raises(name: &str) -> bool {
-    [
-        "PyErr_Set",
-        "PyErr_Format",
-        "PyErr_NoMemory",
-        "PyErr_Bad",
-        "PyErr_Restore",
-    ]
-    .iter()
-    .any(|start| name.starts_with(start))
-        && !takes_exception(name)
-}
-
-/// Whether the call of `name` leaves one set only if its argument is one: it was saved before.
-pub(in crate::strong) fn restores(name: &str) -> bool {
-    matches!(name, "PyErr_Restore" | "PyErr_SetRaisedException")
-}
-
-/// Whether no exception is pending after the call of `name`.
-pub(in crate::strong) fn takes_exception(name: &str) -> bool {
-    [
-        "PyErr_Clear",
-        "PyErr_Fetch",
-        "PyErr_GetRaised",
-        "PyErr_Print",
-        "PyErr_WriteUnraisable",
-    ]
-    .iter()
-    .any(|start| name.starts_with(start))
-        || matches!(
-            name,
-            "PyErr_FormatUnraisable"
-                | "PyErr_SetInterrupt"
-                | "PyErr_SetExcInfo"
-                | "PyErr_SetHandledException"
-        )
-}
-
 /// Whether the result of `name` alone says whether an exception is pending behind the call: to give
 /// an object with an exception set is a `SystemError` (`_Py_CheckFunctionResult`).
 pub(in crate::strong) fn checks_result(name: &str) -> bool {
@@ -428,7 +389,8 @@ pub(in crate::strong) fn may_raise(function: &Function) -> bool {
     let has_object = params.any(|&param| tree.local(param).ty.is_py_object_pointer());
     let calls = |expr: &Expr| match expr.kind {
         ExprKind::Call { callee, .. } => tree.callee_name(callee).is_some_and(|name| {
-            raises(name) || capi::effects(name).is_some_and(|effects| effects.runs_python)
+            capi::raises_exception(name)
+                || capi::effects(name).is_some_and(|effects| effects.runs_python)
         }),
         _ => false,
     };

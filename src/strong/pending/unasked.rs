@@ -9,8 +9,8 @@
 use std::collections::BTreeSet;
 
 use super::later::Later;
-use super::raising::takes_exception;
 use crate::ast::{ExprId, Function, Tree};
+use crate::capi::takes_exception;
 use crate::cfg::{Cfg, Point, reaches};
 use crate::roles::Role;
 use crate::strong::scene::{Scene, graph};

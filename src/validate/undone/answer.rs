@@ -1,6 +1,6 @@
 //! What a new exit returns tells the callers of a failure.
 
-use super::flags::Numbers;
+use super::values::{End, Value};
 use super::ways::{Exit, raises};
 use super::{Changed, View};
 use crate::ast::{ExprId, ExprKind, StmtId, StmtKind, Tree};
@@ -27,6 +27,13 @@ pub(super) fn mistaken(changed: Changed<'_>, jump: StmtId) -> Option<String> {
     } else {
         null()
     }?;
+    taken_for_success(changed, error)
+}
+
+/// What has to hold for a number, or `NULL`, that the function returns to be an error.
+fn taken_for_success(changed: Changed<'_>, error: i64) -> Option<String> {
+    let function = changed.function;
+    let name = &function.name;
     let original = changed.original;
     let site = takes_for_success(
         original.program,
@@ -35,7 +42,7 @@ pub(super) fn mistaken(changed: Changed<'_>, jump: StmtId) -> Option<String> {
         error,
     )?;
     let caller = original.program.items[site.item.0 as usize].function()?;
-    let told = if is_number {
+    let told = if function.ret.is_number() {
         error.to_string()
     } else {
         "`NULL`".to_owned()
@@ -64,16 +71,23 @@ impl View<'_> {
         if reaches(self.cfg, exit.start, exit.from, &[]) {
             return Some(format!("`{name}` may go on with an exception set"));
         }
-        let numbers = self.numbers_at(exit);
-        let mut ends = self.ends_of(exit, &numbers).into_iter().peekable();
-        let is_object = self.changed.function.ret.is_py_object_pointer();
-        let succeeds = is_object
-            && ends.peek().is_some()
-            && ends.all(|(value, end)| {
-                let shown = self.old.iter().any(|old| self.raises(old, exit, end));
-                self.is_made(value, &numbers) && !shown
+        let ends = self.ends_of(exit);
+        let is_shown = |end: &End| self.old.iter().any(|old| self.raises(old, exit, end.at));
+        if self.changed.function.ret.is_number() {
+            let mut ends = ends.iter().filter(|end| !is_shown(end));
+            return ends.find_map(|end| match end.value {
+                Some(Value::Number(number)) => taken_for_success(self.changed, number),
+                _ => None,
             });
-        succeeds.then(|| format!("`{name}` may return an object with an exception set"))
+        }
+        let is_object = |end: &End| matches!(end.value, Some(Value::Made | Value::NotZero));
+        let succeeds = self.changed.function.ret.is_py_object_pointer()
+            && !ends.is_empty()
+            && ends.iter().all(|end| is_object(end) && !is_shown(end));
+        succeeds.then(|| match ends.iter().any(|end| end.is_raised) {
+            true => format!("`{name}` may return an object with an exception set"),
+            false => format!("`{name}` need not tell its caller where the lookup fails"),
+        })
     }
 
     /// Whether an exit that the function had comes to `end` with an exception that is seen: it
@@ -100,36 +114,6 @@ impl View<'_> {
                 tested.contains(&local) && !asked.contains(&local) && gives_new(value)
             });
         is_shown && reaches(self.cfg, old.start, end, &[])
-    }
-
-    /// Whether a value is an object, and not `NULL`, as long as memory lasts: `Py_None`,
-    /// `PyLong_FromLong(n)`, `v ? v : Py_None`.
-    fn is_made(&self, value: ExprId, numbers: &Numbers) -> bool {
-        let tree = self.tree;
-        let value = tree.without_casts(value);
-        match tree.expr(value).kind {
-            ExprKind::Call { .. } => {
-                let effects = tree.called(value).and_then(capi::effects);
-                effects.is_none_or(|it| it.returns != Returns::Null)
-            }
-            ExprKind::Conditional {
-                cond,
-                then,
-                otherwise,
-            } => {
-                let is_cond = |then| {
-                    tree.as_local(then)
-                        .is_some_and(|it| tree.as_local(cond) == Some(it))
-                };
-                let then = || then.is_none_or(|it| is_cond(it) || self.is_made(it, numbers));
-                match self.holds(cond, numbers) {
-                    Some(true) => then(),
-                    Some(false) => self.is_made(otherwise, numbers),
-                    None => then() && self.is_made(otherwise, numbers),
-                }
-            }
-            _ => !tree.is_null(value) && tree.as_local(value).is_none(),
-        }
     }
 }
 

@@ -19,7 +19,6 @@ mod aliased;
 mod answer;
 mod begun;
 mod counted;
-mod flags;
 mod given;
 mod handed;
 mod lost;
@@ -31,6 +30,7 @@ mod stored;
 mod taken_out;
 mod telling;
 mod unset;
+mod values;
 mod ways;
 mod whole;
 
