@@ -1209,3 +1209,82 @@ static PyMethodDef methods[] = {{{{\"f\", f, METH_VARARGS, 0}}, {{0}}}};
     nothing to confirm
     ");
 }
+
+#[test]
+fn what_a_break_still_ends() {
+    let said = |begin: &str, end: &str| {
+        all(&format!(
+            "
+#include <fcntl.h>
+#include <unistd.h>
+#include <sys/mman.h>
+typedef struct {{ int fd; char *name; }} Rec;
+typedef struct {{ PyObject_HEAD int busy; }} Foo;
+static int depth, opens;
+int lib_set(int, int);
+#define BEGIN(s) ((s)->busy = 1)
+#define END(s) ((s)->busy = 0)
+static PyObject *f(Foo *self, PyObject *list) {{
+    Py_ssize_t i; long v, n = 0;
+    {begin}
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {{
+        v = PyLong_AsLong(PyList_GET_ITEM(list, i));
+        if (v == -1 && PyErr_Occurred())
+            break;
+        n += v;
+    }}
+    {end}
+    if (PyErr_Occurred())
+        return NULL;
+    return PyLong_FromLong(n);
+}}
+"
+        ))
+    };
+    let all = [
+        ("depth++, opens++;", "depth--, opens--;"),
+        ("BEGIN(self);", "END(self);"),
+        (
+            "char *p = mmap(NULL, 96, 1, 2, -1, 0); if (p == MAP_FAILED) return NULL;",
+            "munmap(p, 96);",
+        ),
+        (
+            "int p[2]; if (pipe(p) < 0) return NULL;",
+            "close(p[0]); close(p[1]);",
+        ),
+        ("int old = lib_set(1, 0);", "lib_set(1, old);"),
+        (
+            "Rec r; r.fd = open(\"x\", 0); if (r.fd < 0) return NULL;",
+            "close(r.fd);",
+        ),
+    ];
+    for (begin, end) in all {
+        let said = said(begin, end);
+        assert!(said.starts_with("review in `f`, `"), "{begin} {said}");
+    }
+    insta::assert_snapshot!(said("depth = 3;", "n++;"), @"safe");
+}
+
+/// A function of the package that frees what it gets, whatever its name is.
+#[test]
+fn memory_that_a_function_frees() {
+    let said = |drop: &str| {
+        all(&format!(
+            "
+static void forget(long *s) {{ {drop} }}
+static PyObject *f(PyObject *self, PyObject *list) {{
+    Py_ssize_t i;
+    PyObject *v;
+    long *s = calloc(10, sizeof *s);
+    if (s == NULL)
+        return PyErr_NoMemory();
+    v = PyObject_Repr(PyList_GET_ITEM(list, 0));
+    forget(s);
+    return v;
+}}
+"
+        ))
+    };
+    insta::assert_snapshot!(said("free(s);"), @"review in `f`, `forget(s)` (line 10) need not be done where the item is not there any more");
+    insta::assert_snapshot!(said("printf(\"%ld\", *s);"), @"safe");
+}

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::{effects, is_libc, writes};
 
-/// What is there after a call, references and memory apart. Argument indexes count from 0.
+/// What is there after a call, references apart. Argument indexes count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Acts {
     /// The argument that is changed, and whether those after it are as well.
@@ -17,8 +17,10 @@ pub struct Acts {
     pub is_plain: bool,
     /// Whether it changes the thread, the interpreter or the process.
     pub elsewhere: bool,
-    /// Whether it gives something that is to be closed.
+    /// Whether it gives something that is to be closed, or freed.
     pub opens: bool,
+    /// Whether that is memory which nobody else knows.
+    pub gives_memory: bool,
 }
 
 impl Acts {
@@ -35,6 +37,7 @@ impl Acts {
         is_plain: false,
         elsewhere: true,
         opens: true,
+        gives_memory: false,
     };
 
     /// Whether it changes what argument `at` is, or points to.
@@ -76,6 +79,7 @@ fn parse(row: &'static str) -> Option<(&'static str, Acts)> {
         match change {
             "*" => acts.elsewhere = true,
             "result" => acts.opens = true,
+            "memory" => (acts.opens, acts.gives_memory) = (true, true),
             _ => {
                 acts.only_adds = change.starts_with('+');
                 acts.is_plain = change.starts_with('=');

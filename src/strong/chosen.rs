@@ -158,6 +158,11 @@ impl<'s, 'a> Choice<'s, 'a> {
     ) -> Result<(), Reason> {
         let scene = self.scene;
         self.check_type(&scene.tree.local(local).ty)?;
+        // `v = v ? v : lookup();`: compilers warn of `v = v;`.
+        let is_same = |arm: &ExprId| scene.as_local(*arm) == Some(local);
+        if [self.then, self.otherwise].iter().any(is_same) {
+            return Err(other());
+        }
         let head = format!("{} = ", scene.name(local));
         let lines = self.lines(draft, stmt, &head)?;
         if matches!(scene.tree.stmt(stmt).kind, StmtKind::Expr(it) if it == assignment) {

@@ -335,7 +335,7 @@ impl Look<'_> {
                 vec![Place::of(Name::Global(name.clone()))]
             }
             ExprKind::Member { base, field, .. } => {
-                let mut places = self.places(*base, depth);
+                let mut places = self.whole(*base, depth);
                 for place in &mut places {
                     place.fields.push(field.clone());
                     place.is_copied = false;
@@ -346,8 +346,8 @@ impl Look<'_> {
                 op: UnaryOp::Deref | UnaryOp::AddressOf,
                 operand: inner,
             }
-            | ExprKind::Cast { operand: inner, .. }
-            | ExprKind::Index { base: inner, .. } => self.places(*inner, depth),
+            | ExprKind::Index { base: inner, .. } => self.whole(*inner, depth),
+            ExprKind::Cast { operand: inner, .. } => self.places(*inner, depth),
             // `PyModule_GetState(module)`
             ExprKind::Call { callee, args } => {
                 let name = tree.callee_name(*callee).unwrap_or_default();
@@ -365,6 +365,14 @@ impl Look<'_> {
                 places
             }
             _ => Vec::new(),
+        }
+    }
+
+    /// The places of what has a part or an address: no enumerator.
+    fn whole(&self, expr: ExprId, depth: usize) -> Vec<Place> {
+        match &self.tree.expr(expr).kind {
+            ExprKind::Name(Name::Global(name)) => vec![Place::of(Name::Global(name.clone()))],
+            _ => self.places(expr, depth),
         }
     }
 
@@ -387,61 +395,12 @@ impl Look<'_> {
         });
         std::iter::once(own).chain(others).collect()
     }
-
-    /// A change if it is there once the function has returned, or what it holds is lost with a
-    /// variable of the function.
-    fn outliving(&self, it: Lasting) -> Option<Lasting> {
-        let Some(Place {
-            root: Name::Local(local),
-            ..
-        }) = it.place
-        else {
-            return Some(it);
-        };
-        let variable = self.tree.local(local);
-        let is_pointer = variable.is_param || variable.ty.pointee().is_some();
-        let is_by_value = variable.is_automatic() && !is_pointer;
-        let is_own = is_by_value || self.gets_only(local, is_memory);
-        if self.gets_only(local, is_object) || it.is_plain && is_own && !(it.holds && is_by_value) {
-            return None;
-        }
-        let is_own = it.is_plain && is_own;
-        Some(Lasting { is_own, ..it })
-    }
-
-    /// Whether a variable gets nothing but what calls of such functions give, which nobody else
-    /// knows.
-    fn gets_only(&self, local: LocalId, is_one: impl Fn(&str) -> bool) -> bool {
-        let tree = self.tree;
-        let stores = tree.stores().filter(|(given, _)| *given == local);
-        let values = stores.map(|(_, value)| tree.without_casts(value));
-        let mut values = values.filter(|&value| !tree.is_null(value)).peekable();
-        let is_new = |value: ExprId| match &tree.expr(value).kind {
-            ExprKind::Call { callee, .. } => match &tree.expr(*callee).kind {
-                ExprKind::Member { field, .. } => is_one(field),
-                _ => tree.callee_name(*callee).is_some_and(&is_one),
-            },
-            _ => false,
-        };
-        !tree.local(local).is_param && values.peek().is_some() && values.all(is_new)
-    }
-}
-
-/// `PyObject_New`, `type->tp_alloc(type, 0)`: what is done to the object ends with it.
-fn is_object(name: &str) -> bool {
-    let is_new = capi::effects(name).is_some_and(|it| it.returns == Returns::New);
-    name == "tp_alloc" || is_new && is_memory(name)
 }
 
 /// Whether a function only counts its argument, and sets no variable.
 fn is_plain_count(name: &str) -> bool {
     use capi::Counts::{Copy, Release, Take};
     matches!(capi::counts(name), Some(Take | Copy | Release { .. }))
-}
-
-fn is_memory(name: &str) -> bool {
-    let is_fresh = capi::writes(name).is_some_and(|it| it.gives == Gives::Fresh);
-    is_fresh && !capi::acts(name).is_some_and(|acts| acts.opens)
 }
 
 fn distinct(all: impl Iterator<Item = Lasting>) -> Vec<Lasting> {

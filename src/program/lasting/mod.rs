@@ -1,4 +1,4 @@
-//! What an expression leaves behind, references and memory apart: what an exit behind it would leave
+//! What an expression leaves behind, references apart: what an exit behind it would leave
 //! half done if something later belongs to it.
 //!
 //! ```c
@@ -9,6 +9,7 @@
 //! ```
 
 mod look;
+mod own;
 
 use std::sync::{Arc, Mutex};
 

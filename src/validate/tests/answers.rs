@@ -76,3 +76,59 @@ fn an_object_is_no_error() {
     assert_eq!(with("PyObject *", caller, "Py_NewRef(Py_None)"), doubted);
     assert_eq!(with("PyObject *", caller, "Py_True"), doubted);
 }
+
+/// What the variable holds that a label returns, and whether the exception is still there.
+#[test]
+fn what_a_label_returns() {
+    let doubted = |ret: &str, made: &str, end: &str| {
+        let code = format!(
+            "
+static {ret}f(PyObject *d, PyObject *l) {{
+    int failed = 0, status = 0;
+    {made}
+    PyObject *v = PyList_GetItem(l, 0);
+    if (v == NULL) goto out;
+    failed = PyObject_IsTrue(v);
+out:
+    {end}
+}}
+static PyObject *g(PyObject *d, PyObject *l) {{ if (f(d, l) < 0) return NULL; Py_RETURN_NONE; }}
+"
+        );
+        let strong = [
+            ("PyList_GetItem", "PyList_GetItemRef"),
+            (
+                "failed = PyObject_IsTrue(v);",
+                "failed = PyObject_IsTrue(v); Py_DECREF(v);",
+            ),
+            ("if (v == NULL) goto out;", "if (v == NULL) { goto out; }"),
+        ];
+        wrong(&code, &strong).join(" ")
+    };
+    let object = |end: &str| {
+        let made = "PyObject *r = PyList_New(0); if (r == NULL) return NULL;";
+        doubted("PyObject *", made, end)
+    };
+    let all = [
+        object("return r;"),
+        object("if (failed) Py_CLEAR(r); return r;"),
+        object("if (PyErr_Occurred()) Py_CLEAR(r); return r;"),
+        object("PyErr_Clear(); return r;"),
+        object("return failed ? r : NULL;"),
+        doubted("int ", "", "return status;"),
+        doubted("int ", "", "return failed - 1;"),
+        doubted(
+            "int ",
+            "",
+            "if (PyErr_Occurred()) return -1; return status;",
+        ),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @"
+    unknown: `f` may return an object with an exception set
+    unknown: `f` may return an object with an exception set
+
+    unknown: `f` need not tell its caller where the lookup fails
+
+    unknown: the 0 that `f` may return is one for a failure
+    ");
+}

@@ -46,7 +46,7 @@ pub(super) fn acts(
         let stmt = nesting.stmt_of(expr)?;
         let place = tree
             .changed(expr)
-            .filter(|&place| is_outside(tree, place) || is_errno(tree, place));
+            .filter(|&place| is_kept(tree, place) || is_errno(tree, place));
         if let Some(place) = place {
             return Some(Act {
                 expr,
@@ -55,7 +55,8 @@ pub(super) fn acts(
                 key: format!("= {}", words(place)),
                 text: words(expr),
                 writes: true,
-                may_undo: !(is_own_memory(tree, place)
+                may_undo: !(!is_outside(tree, place) && !is_errno(tree, place)
+                    || is_own_memory(tree, place)
                     || is_of_own_object(tree, place)
                     || clears_errno(tree, expr)),
                 is_looked_at: false,
@@ -194,6 +195,11 @@ fn stores(cfg: &Cfg) -> BTreeMap<ExprId, Point> {
             _ => None,
         });
     stores.collect()
+}
+
+/// Whether a place may hold what is to be closed or released: `session.fd`, but no variable.
+fn is_kept(tree: &Tree, place: ExprId) -> bool {
+    matches!(tree.expr(place).kind, ExprKind::Member { .. }) || is_outside(tree, place)
 }
 
 /// Whether a place outlives the function, or is reached through a pointer.

@@ -76,7 +76,9 @@ impl View<'_> {
         if self.changed.function.ret.is_number() {
             let mut ends = ends.iter().filter(|end| !is_shown(end));
             return ends.find_map(|end| match end.value {
-                Some(Value::Number(number)) => taken_for_success(self.changed, number),
+                Some(Value::Number(number)) => {
+                    taken_for_success(self.changed, number).or_else(|| self.taken_for_none(number))
+                }
                 _ => None,
             });
         }
@@ -88,6 +90,17 @@ impl View<'_> {
             true => format!("`{name}` may return an object with an exception set"),
             false => format!("`{name}` need not tell its caller where the lookup fails"),
         })
+    }
+
+    /// What has to hold for a number to be an error with which no exit that the function had leaves.
+    fn taken_for_none(&self, number: i64) -> Option<String> {
+        let returns = |exit: &Exit| match self.tree.stmt(exit.jump).kind {
+            StmtKind::Return(Some(value)) => self.tree.as_number(value) == Some(number),
+            _ => false,
+        };
+        let is_known = number < 0 || self.old.iter().any(returns);
+        let name = &self.changed.function.name;
+        (!is_known).then(|| format!("the {number} that `{name}` may return is one for a failure"))
     }
 
     /// Whether an exit that the function had comes to `end` with an exception that is seen: it

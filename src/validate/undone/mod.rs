@@ -11,7 +11,7 @@
 //! }
 //! ```
 //!
-//! References and memory are followed elsewhere, path by path. This asks what else the exits that
+//! References are followed elsewhere, path by path. This asks what else the exits that
 //! come next do, and what all ways out do, of what had begun by then.
 
 mod acts;

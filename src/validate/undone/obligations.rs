@@ -42,7 +42,7 @@ impl View<'_> {
             begun.any(|it| {
                 self.belongs_to(it, rest)
                     && self.is_open(it, rest, exit)
-                    && !self.has_precedent(it, exit, &points)
+                    && !self.has_precedent((it, rest), exit, &points)
             })
         });
         owed.map(|it| it.act).collect()
@@ -60,10 +60,18 @@ impl View<'_> {
         all.map(|(act, lasting)| Change { act, lasting }).collect()
     }
 
-    /// Whether the function had exits where `begun` had begun as well: nothing is changed at
-    /// `points` between them and `exit`, and they do not ask whether `begun` failed.
-    fn has_precedent(&self, begun: &Change<'_>, exit: &Exit, points: &[Point]) -> bool {
-        let others = || self.old.iter().filter(|old| !self.asks_for(begun, old));
+    /// Whether the function had exits without `rest` where `begun` had begun as well: nothing is
+    /// changed at `points` between them and `exit`, and they do not ask whether `begun` failed.
+    fn has_precedent(
+        &self,
+        (begun, rest): (&Change<'_>, &Change<'_>),
+        exit: &Exit,
+        points: &[Point],
+    ) -> bool {
+        let others = || {
+            let old = self.old.iter().filter(|old| !self.asks_for(begun, old));
+            old.filter(|old| self.leaves_without(old, rest.act))
+        };
         if others().any(|old| reaches(self.cfg, exit.from, old.start, points)) {
             return true;
         }
@@ -72,6 +80,14 @@ impl View<'_> {
         let passed = [points, &ahead].concat();
         let is_last = |point: &Point| reaches(self.cfg, point.next(), exit.from, &passed);
         !ahead.is_empty() && !points.iter().any(is_last)
+    }
+
+    /// Whether the function may return after `old` without `act`: a `break` may lead there.
+    fn leaves_without(&self, old: &Exit, act: &Act) -> bool {
+        let same = self.acts.iter().filter(|other| other.key == act.key);
+        let points: Vec<Point> = same.map(|other| other.point).collect();
+        let mut returns = self.cfg.returns();
+        returns.any(|end| reaches(self.cfg, old.start, end, &points))
     }
 
     /// Whether the test of an exit is about what `begun` gave, or wrote: `if (fd < 0)`, `if (!*out)`.
