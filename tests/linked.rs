@@ -168,6 +168,13 @@ fn code_that_runs_by_itself_is_of_each_module() {
 }
 
 #[test]
+fn a_file_that_makes_one_module_of_all_is_another() {
+    let all = ("all.c", "#include \"a.c\"\n#include \"state.c\"\n");
+    assert!(is_declared("", "1", &[("setup.py", SETUP), all]));
+    assert!(!is_declared("", "1", &[all]));
+}
+
+#[test]
 fn a_source_that_is_named_belongs() {
     // Nothing names what is in it, but it is compiled in.
     let setup = SETUP.replace("['a.c']", "['a.c', 'state.c']");

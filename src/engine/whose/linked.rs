@@ -61,14 +61,15 @@ impl<'a> Linker<'a> {
         self.close(own, &self.given_by([file], false), true)
     }
 
-    /// What the sources of a module are linked with.
+    /// What the sources of a module are linked with. Other files that include them as well are no
+    /// part of it, such as one that makes a single module of all: `static.c`.
     pub(super) fn of_sources(
         &self,
         file: FileId,
-        mut own: FxHashSet<FileId>,
         sources: BTreeSet<FileId>,
         extent: Extent,
     ) -> FxHashSet<FileId> {
+        let mut own = FxHashSet::default();
         for &source in &sources {
             self.cx.program.includes.reach(source, &mut own);
         }

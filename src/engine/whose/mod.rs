@@ -37,7 +37,7 @@ pub(super) fn files_of_modules(
     let of_modules: FxHashSet<FileId> = units.values().flatten().copied().collect();
     let files = units.into_iter().map(|(file, own)| {
         let own = match build.of_module(file, &names) {
-            Built::Of(sources, extent) => linker.of_sources(file, own, sources, extent),
+            Built::Of(sources, extent) => linker.of_sources(file, sources, extent),
             Built::Unsaid => linker.of_unit(file, own),
             // The name of a macro, or of another module: any file may be linked into it.
             Built::Strange => {
