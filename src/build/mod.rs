@@ -1,12 +1,14 @@
 //! Build files: what says how extension modules are compiled, packed and published.
 
 mod python;
+mod targets;
 mod toml;
 mod words;
 
 use std::path::Path;
 
 pub use python::Python;
+pub use targets::{Extent, Target, is_match, targets};
 pub use toml::Toml;
 pub use words::{Word, comment, words};
 
@@ -27,6 +29,8 @@ pub enum BuildKind {
     CMake,
     /// `MANIFEST.in`.
     Manifest,
+    /// `Setup`, `Setup.local`: modules and their sources, as CPython lists them.
+    Setup,
     /// A workflow of GitHub Actions.
     Workflow,
 }
@@ -42,6 +46,7 @@ impl BuildKind {
             "meson.build" => Some(Self::Meson),
             "CMakeLists.txt" => Some(Self::CMake),
             "MANIFEST.in" => Some(Self::Manifest),
+            name if name == "Setup" || name.starts_with("Setup.") => Some(Self::Setup),
             name if name.ends_with(".yml") || name.ends_with(".yaml") => {
                 let folder = path.parent()?;
                 folder
@@ -90,6 +95,7 @@ impl<'a> BuildFile<'a> {
             | BuildKind::Meson
             | BuildKind::CMake
             | BuildKind::Manifest
+            | BuildKind::Setup
             | BuildKind::Workflow => Ok(Content::Text),
         };
         Self {

@@ -25,6 +25,8 @@ pub struct Includes {
     /// Whether each file names `Python.h`, by [`FileId`].
     python: Vec<bool>,
     missing: Vec<MissingHeader>,
+    /// Whether some operand is a macro.
+    has_computed: bool,
 }
 
 /// One `#include`, seen from one of its two files.
@@ -72,6 +74,7 @@ impl Includes {
                 };
                 let operand = &index.tokens[range.start as usize..range.end as usize];
                 let Some((name, quoted)) = operand_name(file.bytes(), operand) else {
+                    includes.has_computed = true;
                     continue;
                 };
                 includes.python[id.index()] |= name == "Python.h" || name.ends_with("/Python.h");
@@ -129,6 +132,12 @@ impl Includes {
                 waiting.extend(self.targets(file).iter().map(|target| target.file));
             }
         }
+    }
+
+    /// Whether some `#include` leads where a macro says, so that it is not seen.
+    #[must_use]
+    pub fn has_computed(&self) -> bool {
+        self.has_computed
     }
 
     /// Quoted headers that were not found, in the order of the files.

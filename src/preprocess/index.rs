@@ -115,6 +115,25 @@ impl FileIndex {
         })
     }
 
+    /// The names that are defined in any branch, each with the words that stand for it, parameters
+    /// left out.
+    pub fn replaced<'a>(
+        &'a self,
+        file: &'a SourceFile,
+    ) -> impl Iterator<Item = (&'a [u8], Vec<&'a [u8]>)> {
+        self.segments.iter().filter_map(|segment| match segment {
+            Segment::Define(def) => {
+                let words = def
+                    .body
+                    .iter()
+                    .filter(|body| body.param.is_none() && body.token.kind == TokenKind::Ident);
+                let words = words.map(|body| file.slice(body.token.span));
+                Some((file.slice(def.name), words.collect()))
+            }
+            _ => None,
+        })
+    }
+
     /// The `#define`s of `name` in any branch.
     #[must_use]
     pub fn defines(&self, file: &SourceFile, name: &[u8]) -> Vec<Define> {

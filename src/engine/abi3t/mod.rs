@@ -93,7 +93,7 @@ pub struct ModuleAbi {
     pub name: String,
     /// The file with its `PyInit_` function.
     pub file: FileId,
-    /// By kind and name; files that belong to no module's unit count for each module.
+    /// By kind and name, in the files that may be linked into the module.
     pub obstacles: Vec<Obstacle>,
 }
 
@@ -153,8 +153,7 @@ fn as_target(package: &Package, config: &Config) -> (Package, Config) {
 /// The modules with their files, as the package is compiled today.
 fn modules(package: &Package, config: &Config) -> Vec<(Module, FxHashSet<FileId>)> {
     let workspace = Workspace::new(package, config);
-    let words = crate::modules::TRIGGERS.iter().map(ToString::to_string);
-    let program = workspace.load(Demand::Words(words.collect()), false);
+    let program = workspace.load(Demand::Everything, true);
     let cx = PackageCx::new(&program, workspace.range);
     let mut files = files_of_modules(&cx, package);
     let modules = find_modules(&cx).into_iter();
