@@ -65,6 +65,11 @@ pub(super) fn acts(
         let ExprKind::Call { .. } = tree.expr(expr).kind else {
             return None;
         };
+        // What a lookup puts away comes back right after it: `saved` proves that.
+        let is_new = changed.is_inserted(tree.expr(expr).range.start);
+        if is_new && tree.called(expr).is_some_and(moves_exception) {
+            return None;
+        }
         let acts = !only_tells(changed.original, tree, expr, 0) && !is_count(tree, expr);
         Some(Act {
             expr,
@@ -81,6 +86,11 @@ pub(super) fn acts(
         })
     };
     tree.expr_ids().filter_map(act).collect()
+}
+
+/// Whether a function takes the exception that is pending, or puts one back.
+fn moves_exception(name: &str) -> bool {
+    capi::takes_exception(name) || capi::restores_exception(name)
 }
 
 /// The words of an expression, with blanks between them.

@@ -3,7 +3,7 @@
 use super::values::{End, Value};
 use super::ways::{Exit, raises};
 use super::{Changed, View};
-use crate::ast::{ExprId, ExprKind, StmtId, StmtKind, Tree};
+use crate::ast::{ExprId, ExprKind, Stmt, StmtId, StmtKind, Tree};
 use crate::capi::{self, Returns};
 use crate::cfg::{Point, reaches};
 use crate::program::mistaken as takes_for_success;
@@ -92,13 +92,14 @@ impl View<'_> {
         })
     }
 
-    /// What has to hold for a number to be an error with which no exit that the function had leaves.
+    /// What has to hold for a number to be an error in a function that returns no other constant.
     fn taken_for_none(&self, number: i64) -> Option<String> {
-        let returns = |exit: &Exit| match self.tree.stmt(exit.jump).kind {
-            StmtKind::Return(Some(value)) => self.tree.as_number(value) == Some(number),
+        let tree = self.tree;
+        let is_other = |stmt: &Stmt| match stmt.kind {
+            StmtKind::Return(Some(value)) => tree.as_number(value).is_some_and(|it| it != number),
             _ => false,
         };
-        let is_known = number < 0 || self.old.iter().any(returns);
+        let is_known = number < 0 || tree.stmts.iter().any(is_other);
         let name = &self.changed.function.name;
         (!is_known).then(|| format!("the {number} that `{name}` may return is one for a failure"))
     }
