@@ -1221,7 +1221,10 @@ fn what_a_break_still_ends() {
 typedef struct {{ int fd; char *name; }} Rec;
 typedef struct {{ PyObject_HEAD int busy; }} Foo;
 static int depth, opens;
-int lib_set(int, int);
+int lib_set(int, int); void lib_push(void (*)(int)); void lib_pop(void);
+void lib_current(Foo *); void lib_option(int, int *);
+static void handler(int code) {{ opens = code; }}
+static struct options {{ int indent, width; }} options;
 #define BEGIN(s) ((s)->busy = 1)
 #define END(s) ((s)->busy = 0)
 static PyObject *f(Foo *self, PyObject *list) {{
@@ -1253,6 +1256,33 @@ static PyObject *f(Foo *self, PyObject *list) {{
             "close(p[0]); close(p[1]);",
         ),
         ("int old = lib_set(1, 0);", "lib_set(1, old);"),
+        // Where it is asked first whether there is anything to end.
+        ("int was = PyGC_Disable();", "if (was) PyGC_Enable();"),
+        ("if (opens) depth++;", "if (opens) depth--;"),
+        ("if (opens) depth++;", "opens && depth--;"),
+        ("if (opens) depth++;", "opens ? depth-- : 0;"),
+        (
+            "if (opens) depth++;",
+            "switch (opens) { case 1: depth--; break; default: break; }",
+        ),
+        (
+            "__atomic_fetch_add(&depth, 1, 0);",
+            "__atomic_fetch_sub(&depth, 1, 0);",
+        ),
+        ("lib_push(handler);", "lib_pop();"),
+        ("lib_current(self);", "lib_current(NULL);"),
+        (
+            "int on = 1; lib_option(3, &on);",
+            "on = 0; lib_option(3, &on);",
+        ),
+        (
+            "struct options saved = options; options.indent = 4;",
+            "options = saved;",
+        ),
+        (
+            "struct options saved; memcpy(&saved, &options, 8); options.indent = 4;",
+            "memcpy(&options, &saved, 8);",
+        ),
         (
             "Rec r; r.fd = open(\"x\", 0); if (r.fd < 0) return NULL;",
             "close(r.fd);",
@@ -1287,4 +1317,37 @@ static PyObject *f(PyObject *self, PyObject *list) {{
     };
     insta::assert_snapshot!(said("free(s);"), @"review in `f`, `forget(s)` (line 10) need not be done where the item is not there any more");
     insta::assert_snapshot!(said("printf(\"%ld\", *s);"), @"safe");
+}
+
+/// What is undone under a condition, or in some builds only, is not undone without it.
+#[test]
+fn what_is_undone_under_a_condition() {
+    let said = |end: &str| {
+        all(&format!(
+            "
+static int busy, count;
+static PyObject *f(PyObject *self, PyObject *list) {{
+    Py_ssize_t i;
+    int nested = busy;
+    busy = 1;
+    count++;
+    for (i = 0; i < PyList_GET_SIZE(list); i++) {{
+        if (PyObject_IsTrue(PyList_GET_ITEM(list, i)) < 0) {{
+            {end}
+            return NULL;
+        }}
+    }}
+    {end}
+    Py_RETURN_NONE;
+}}
+"
+        ))
+    };
+    let all = [
+        said("count--; busy = 0;"),
+        said("count--; if (!nested) busy = 0;"),
+        said("busy = 0;\n#ifdef COUNTS\n    count--;\n#endif\n"),
+        said("count--; if (nested) return NULL; busy = 0;"),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @"");
 }

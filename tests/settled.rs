@@ -63,7 +63,13 @@ static double sum(PyObject *list, Py_ssize_t i)
 fn migrate(folder: &Path) -> String {
     let mut ungil = Command::new(env!("CARGO_BIN_EXE_ungil"));
     let output = ungil
-        .args(["migrate", "--isolated", "--allow-no-vcs", "--min-python", "3.13"])
+        .args([
+            "migrate",
+            "--isolated",
+            "--allow-no-vcs",
+            "--min-python",
+            "3.13",
+        ])
         .arg(".")
         .current_dir(folder)
         .output()

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
+use super::writes::is_atomic;
 use super::{effects, is_libc, writes};
 
 /// What is there after a call, references apart. Argument indexes count from 0.
@@ -15,6 +16,8 @@ pub struct Acts {
     pub only_adds: bool,
     /// Whether it just writes bytes there, as an assignment does.
     pub is_plain: bool,
+    /// Whether it frees the memory there.
+    pub frees: bool,
     /// Whether it changes the thread, the interpreter or the process.
     pub elsewhere: bool,
     /// Whether it gives something that is to be closed, or freed.
@@ -35,8 +38,20 @@ impl Acts {
         argument: Some((0, true)),
         only_adds: false,
         is_plain: false,
+        frees: false,
         elsewhere: true,
         opens: true,
+        gives_memory: false,
+    };
+
+    /// What changes its first argument.
+    const OF_FIRST: Self = Self {
+        argument: Some((0, false)),
+        only_adds: false,
+        is_plain: false,
+        frees: false,
+        elsewhere: false,
+        opens: false,
         gives_memory: false,
     };
 
@@ -60,7 +75,10 @@ pub fn acts(name: &str) -> Option<Acts> {
             .collect()
     });
     let known = TABLE.get(name).copied();
-    known.or_else(|| (!is_named(name)).then_some(Acts::UNKNOWN))
+    let sets = is_atomic(name) && !name.contains("load");
+    let atomic = || sets.then_some(Acts::OF_FIRST);
+    let unknown = || (!is_named(name)).then_some(Acts::UNKNOWN);
+    known.or_else(atomic).or_else(unknown)
 }
 
 /// Whether another table says what a function does.
@@ -83,7 +101,8 @@ fn parse(row: &'static str) -> Option<(&'static str, Acts)> {
             _ => {
                 acts.only_adds = change.starts_with('+');
                 acts.is_plain = change.starts_with('=');
-                let argument = change.trim_start_matches(['+', '=']);
+                acts.frees = change.starts_with('-');
+                let argument = change.trim_start_matches(['+', '=', '-']);
                 let first = argument.strip_suffix('+');
                 let number = first.unwrap_or(argument).parse().ok()?;
                 acts.argument = Some((number, first.is_some()));

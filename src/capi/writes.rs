@@ -111,6 +111,13 @@ pub fn writes(name: &str) -> Option<&'static Writes> {
         lends: None,
         gives: Gives::Shared,
     };
+    TABLE
+        .get(name)
+        .or_else(|| is_atomic(name).then_some(&ATOMIC))
+}
+
+/// Whether a name is one of a family of atomic operations.
+pub(super) fn is_atomic(name: &str) -> bool {
     const FAMILIES: [&str; 5] = [
         "atomic_",
         "__atomic_",
@@ -118,8 +125,7 @@ pub fn writes(name: &str) -> Option<&'static Writes> {
         "_Py_atomic_",
         "Interlocked",
     ];
-    let is_atomic = || FAMILIES.iter().any(|family| name.starts_with(family));
-    TABLE.get(name).or_else(|| is_atomic().then_some(&ATOMIC))
+    FAMILIES.iter().any(|family| name.starts_with(family))
 }
 
 /// What is known of a field of a struct of Python: `tp_dict` of `PyTypeObject`, which subtypes have

@@ -6,6 +6,7 @@
 
 mod acquired;
 mod alternatives;
+mod answered;
 mod apart;
 mod before;
 mod borrowed;
@@ -18,6 +19,7 @@ mod contract;
 mod domains;
 mod ends;
 mod forgotten;
+mod freed;
 mod kept;
 mod left;
 mod lent;

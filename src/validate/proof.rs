@@ -9,9 +9,9 @@ use super::before::Before;
 use super::changed::Changed;
 use super::original::Original;
 use super::{
-    Failure, acquired, apart, borrowed, braces, cleared, continued, contract, domains, kept, left,
-    loans, locked, made, saved, statics, still, structure, twice, undeclared, undone, variants,
-    wrapper,
+    Failure, acquired, answered, apart, borrowed, braces, cleared, continued, contract, domains,
+    freed, kept, left, loans, locked, made, saved, statics, still, structure, twice, undeclared,
+    undone, variants, wrapper,
 };
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, Absent, Form, REPLACEMENTS};
@@ -132,6 +132,10 @@ fn of_function(
     let wrong = wrong.map(|reason| (None, Failure::Wrong(reason)));
     let found = wrong.into_iter().chain(unreleased(changed));
     let found = found.chain(made::failure(changed)).chain(still);
+    let by_rule = matches!(author, Author::Rule).then(|| answered::failure(changed));
+    let found = found
+        .chain(by_rule.flatten())
+        .chain(freed::failure(changed));
     let found = found.chain(cleared).chain(locked::failure(changed));
     let found = found.chain(borrowed::failure(changed));
     found.chain(left::failure(changed)).chain(undone).collect()

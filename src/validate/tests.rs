@@ -528,6 +528,7 @@ static int f(PyObject *l, int n) {
 }
 
 mod acquired;
+mod answered;
 mod answers;
 mod apart;
 mod borrowed;

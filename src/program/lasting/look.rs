@@ -49,11 +49,20 @@ impl Look<'_> {
             is_plain: true,
             // `flags |= DONE`
             only_adds: op == Some(BinaryOp::BitOr),
-            is_deep: depth > 0 && value.is_some_and(|value| self.gives_filled(value)),
+            is_deep: value
+                .is_some_and(|value| self.is_whole(value) || depth > 0 && self.gives_filled(value)),
             holds: value.is_some_and(|value| self.is_held(value, depth)),
             ..Lasting::ELSEWHERE
         });
         written.filter_map(|it| self.outliving(it)).collect()
+    }
+
+    /// Whether a value is a struct that a variable of the function holds: `options = saved;`.
+    fn is_whole(&self, value: ExprId) -> bool {
+        self.tree.as_local(value).is_some_and(|local| {
+            let ty = &self.tree.local(local).ty;
+            !ty.is_number() && ty.pointee().is_none()
+        })
     }
 
     /// Whether a value is an object, or something of a call that is to be closed.
@@ -283,10 +292,10 @@ impl Look<'_> {
         };
         let places: Vec<Place> = args.iter().enumerate().flat_map(of).collect();
         let is_unknown = acts == Acts::UNKNOWN;
-        // A number may stand for something that the process has.
+        // A number may stand for something that the process has, and a name for a function.
         let is_number = |place: &Place| match place.root {
             Name::Local(local) => self.tree.local(local).ty.is_number(),
-            Name::Global(_) => false,
+            Name::Global(_) => place.fields.is_empty(),
         };
         // `dup2(2, 1)`
         let is_constant = |(at, arg): (usize, &ExprId)| {
@@ -296,7 +305,8 @@ impl Look<'_> {
             || !is_unknown && !acts.runs_code() && args.iter().enumerate().any(is_constant);
         let changed = places.into_iter().map(|place| Lasting {
             place: Some(place),
-            is_deep: is_unknown,
+            // `memcpy(&options, &saved, sizeof options);`
+            is_deep: is_unknown || acts.is_plain,
             only_adds: acts.only_adds,
             is_plain: acts.is_plain,
             is_code: acts.runs_code(),
@@ -328,9 +338,10 @@ impl Look<'_> {
         let tree = self.tree;
         match &tree.expr(expr).kind {
             ExprKind::Name(Name::Local(local)) => self.local_places(*local, depth),
-            // An enumerator or a macro is no place.
+            // An enumerator, a macro or a function is no place.
             ExprKind::Name(Name::Global(name))
-                if name.bytes().any(|it| it.is_ascii_lowercase()) =>
+                if name.bytes().any(|it| it.is_ascii_lowercase())
+                    && self.program.functions_named(name).next().is_none() =>
             {
                 vec![Place::of(Name::Global(name.clone()))]
             }
@@ -351,6 +362,10 @@ impl Look<'_> {
             // `PyModule_GetState(module)`
             ExprKind::Call { callee, args } => {
                 let name = tree.callee_name(*callee).unwrap_or_default();
+                let effects = capi::effects(name);
+                if args.is_empty() && effects.is_some_and(|it| it.returns == Returns::Borrowed) {
+                    return vec![Place::of(Name::Global(name.into()))];
+                }
                 let mut places = match (capi::writes(name).map(|it| it.gives), &args[..]) {
                     (Some(Gives::Shared), [first, ..]) => self.places(*first, depth),
                     (Some(Gives::Argument(at) | Gives::Part(at)), _) => args

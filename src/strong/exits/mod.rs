@@ -17,6 +17,7 @@ pub(in crate::strong) mod error_value;
 pub(super) mod exit;
 pub(super) mod failing;
 mod filled;
+mod guarded;
 mod handled;
 mod held;
 pub(super) mod joined;

@@ -17,6 +17,7 @@
 use super::branch::{Branch, branches, is_same, releases_all, stmts};
 use super::error_value::ErrorValue;
 use super::filled::{Filled, filled};
+use super::guarded::is_guarded;
 use super::moved::untold;
 use super::read_behind::root;
 use super::undone::{Undone, element_of, pointed, undone};
@@ -63,6 +64,7 @@ impl Undo {
             let is_spared = || !facts.begins && is_spared(scene, point, &same, &branches);
             match facts.verdict(scene, one) {
                 Verdict::Unsure if is_spared() => {}
+                Verdict::Due if is_guarded(scene, point, &same) => undo.unsure.push(one.stmt),
                 Verdict::Due if ends_otherwise(scene, one, &all) => undo.unsure.push(one.stmt),
                 // What a macro makes can be left to the label it stands behind.
                 Verdict::Due if scene.stmt_span(one.stmt).is_none() && is_spared() => {}

@@ -39,7 +39,7 @@ use std::cell::OnceCell;
 use super::Failure;
 use super::changed::Changed;
 use super::proof::graph;
-use crate::ast::{ExprId, Nesting, StmtId, StmtKind, Tree};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Nesting, StmtId, StmtKind, Tree};
 use crate::cfg::{Cfg, Liveness, Point, reaches};
 use crate::program::Lasting;
 use crate::source::{ByteSpan, FileSet};
@@ -203,9 +203,9 @@ impl View<'_> {
         let is_around = self.tree.stmt(act.stmt).range.contains(inner);
         // `if (fd >= 0 && close(fd) < 0)`
         let asks = self.cfg.before(act.stmt);
-        let mut point = asks
-            .filter(|_| act.is_looked_at && !is_around)
-            .unwrap_or(act.point);
+        // `tracing && depth--;`
+        let is_asked = act.is_looked_at || self.is_part_of_choice(act);
+        let mut point = asks.filter(|_| is_asked && !is_around).unwrap_or(act.point);
         let mut at = self.nesting.around(act.stmt);
         while let Some(outer) = at {
             if self.tree.stmt(outer).range.contains(inner) {
@@ -218,14 +218,29 @@ impl View<'_> {
                 } if !self.leaves(then) && !otherwise.is_some_and(|it| self.leaves(it)) => {
                     point = self.cfg.before(outer).unwrap_or(point);
                 }
-                StmtKind::For { .. } | StmtKind::While { .. } => {
+                StmtKind::For { .. } | StmtKind::While { .. } | StmtKind::Switch { .. } => {
                     point = self.cfg.before(outer).unwrap_or(point);
                 }
+                StmtKind::Case { .. } | StmtKind::Default { .. } => {}
                 _ => break,
             }
             at = self.nesting.around(outer);
         }
         point
+    }
+
+    /// Whether a statement is a choice whether to do `act`: `old ? put_back(old) : 0;`.
+    fn is_part_of_choice(&self, act: &Act) -> bool {
+        let StmtKind::Expr(whole) = self.tree.stmt(act.stmt).kind else {
+            return false;
+        };
+        match self.tree.expr(self.tree.without_casts(whole)).kind {
+            ExprKind::Conditional { .. } => true,
+            ExprKind::Binary { op, .. } => {
+                matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr)
+            }
+            _ => false,
+        }
     }
 
     /// Whether a branch ends in a jump.

@@ -16,7 +16,7 @@ use super::acts::{Act, is_output, roots};
 use super::ways::Exit;
 use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtKind, UnaryOp};
 use crate::capi;
-use crate::cfg::{Point, reaches};
+use crate::cfg::{Base, InstrKind, Point, reaches};
 use crate::program::{Lasting, lasting};
 
 /// An act with what it changes.
@@ -68,9 +68,11 @@ impl View<'_> {
         exit: &Exit,
         points: &[Point],
     ) -> bool {
+        let points = [points, &self.ends(rest.act, exit)].concat();
+        let points = &points[..];
         let others = || {
             let old = self.old.iter().filter(|old| !self.asks_for(begun, old));
-            old.filter(|old| self.leaves_without(old, rest.act))
+            old.filter(|old| self.leaves_without(old, rest.act, exit))
         };
         if others().any(|old| reaches(self.cfg, exit.from, old.start, points)) {
             return true;
@@ -82,12 +84,12 @@ impl View<'_> {
         !ahead.is_empty() && !points.iter().any(is_last)
     }
 
-    /// Whether the function may return after `old` without `act`: a `break` may lead there.
-    fn leaves_without(&self, old: &Exit, act: &Act) -> bool {
-        let same = self.acts.iter().filter(|other| other.key == act.key);
-        let points: Vec<Point> = same.map(|other| other.point).collect();
+    /// Whether the function may return after `old` without `act`, or without asking whether to do it:
+    /// a `break` may lead there.
+    fn leaves_without(&self, old: &Exit, act: &Act, exit: &Exit) -> bool {
+        let ends = self.ends(act, exit);
         let mut returns = self.cfg.returns();
-        returns.any(|end| reaches(self.cfg, old.start, end, &points))
+        returns.any(|end| reaches(self.cfg, old.start, end, &ends))
     }
 
     /// Whether the test of an exit is about what `begun` gave, or wrote: `if (fd < 0)`, `if (!*out)`.
@@ -128,13 +130,35 @@ impl View<'_> {
     /// Whether `rest` may undo what `begun` does: they are about one thing, and it is not the same
     /// once more.
     fn belongs_to(&self, begun: &Change<'_>, rest: &Change<'_>) -> bool {
-        let is_one = begun.act.text == rest.act.text;
+        let is_one = begun.act.text == rest.act.text && !self.is_given_another(begun.act, rest.act);
         let is_again = is_one && !self.tree.toggles(rest.act.expr)
             || self.is_about_another(begun.act, rest.act);
         let mut undone = rest.lasting.iter().filter(|it| !it.only_adds);
         !is_again
             && !self.sets_another_key(begun.act, rest.act)
-            && undone.any(|it| begun.lasting.iter().any(|begun| begun.meets(it)))
+            && undone.any(|it| {
+                begun.lasting.iter().any(|begun| begun.meets(it))
+                    || self.is_called_again(begun, rest)
+            })
+    }
+
+    /// Whether a variable that both are about is set between them: `on = 1; set(fd, &on); …; on = 0;
+    /// set(fd, &on);`.
+    fn is_given_another(&self, begun: &Act, rest: &Act) -> bool {
+        let about = roots(self.tree, rest.expr);
+        let sets = self.cfg.steps().filter(|(_, instr)| {
+            let place = match &instr.kind {
+                InstrKind::Store { place, .. } => place,
+                _ => return false,
+            };
+            matches!(place.base, Base::Local(local) if about.contains(&local))
+        });
+        let mut sets = sets.map(|(point, _)| point);
+        !begun.writes
+            && sets.any(|set| {
+                reaches(self.cfg, begun.point.next(), set, &[])
+                    && reaches(self.cfg, set, rest.point, &[])
+            })
     }
 
     /// Whether the function may come from `begun` to `exit` without `rest`: each pass of a loop may
@@ -197,11 +221,19 @@ impl View<'_> {
             _ => false,
         };
         let pairs = ones.iter().zip(others);
-        let mut differing =
-            pairs.filter(|(one, other)| self.words_of(**one) != self.words_of(**other));
+        let differing = pairs.filter(|(one, other)| self.words_of(**one) != self.words_of(**other));
+        let mut differing = differing.peekable();
         name == other_name
+            && differing.peek().is_some()
             && ones.len() == others.len()
             && differing.all(|(_, other)| is_part(*other))
+    }
+
+    /// `make_current(context)` and `make_current(NULL)`: one function may set and take back.
+    fn is_called_again(&self, begun: &Change<'_>, rest: &Change<'_>) -> bool {
+        let called = |it: &Change<'_>| self.tree.called(it.act.expr);
+        let name = called(rest);
+        name.is_some_and(capi::is_unknown) && called(begun) == name
     }
 
     /// `PyDict_SetItemString(d, "a", v)` and `PyDict_SetItemString(d, "b", w)`.

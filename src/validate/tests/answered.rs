@@ -1,0 +1,66 @@
+//! Answers that the function has for what a new exit asks, and memory that is freed by hand.
+
+use super::wrong;
+
+#[test]
+fn an_answer_of_the_function_stays() {
+    let code = "
+static int f(PyObject *l) {
+    PyObject *v = PyList_GetItem(l, 0);
+    if (!v) return fail(l, \"none\");
+    use(v);
+    return 0;
+}
+";
+    let with = |exit: &str| {
+        let lookup = format!("PyList_GetItemRef(l, 0); {exit}");
+        let changes = [
+            ("PyList_GetItem(l, 0);", &*lookup),
+            ("use(v);", "use(v); Py_DECREF(v);"),
+        ];
+        wrong(code, &changes)
+    };
+    assert_eq!(with(""), [""; 0]);
+    let doubted = [
+        "unknown: what `f` does where `v` is `NULL` need not be done where the item is not there any more",
+    ];
+    assert_eq!(with("if (v == NULL) return -1;"), doubted);
+}
+
+#[test]
+fn what_is_freed_by_hand_is_not_released() {
+    let with = |free: &str, frees: &str| {
+        let code = format!(
+            "
+static void host_free(PyObject *o) {{ Host *h = (Host *)o; {free} }}
+static int f(PyObject *d, PyObject *k) {{
+    PyObject *v = PyDict_GetItemWithError(d, k);
+    if (!v) return -1;
+    {frees}
+    return 0;
+}}
+"
+        );
+        let end = format!("{frees} Py_DECREF(v);");
+        let changes = [
+            (
+                "PyObject *v = PyDict_GetItemWithError(d, k);",
+                "PyObject *v; (void)PyDict_GetItemRef(d, k, &v);",
+            ),
+            (frees, &*end),
+        ];
+        wrong(&code, &changes)
+    };
+    let doubted = |name: &str| {
+        [format!(
+            "unknown: in `f`, `{name}` does not free the memory of `v` itself"
+        )]
+    };
+    assert_eq!(
+        with("PyObject_Del(h);", "host_free(v);"),
+        doubted("host_free")
+    );
+    assert_eq!(with("", "PyObject_Free(v);"), doubted("PyObject_Free"));
+    assert_eq!(with("", "Py_TYPE(v)->tp_free(v);"), doubted("a slot"));
+    assert_eq!(with("h->n = 0;", "host_free(v);"), [""; 0]);
+}
