@@ -4,11 +4,12 @@ use std::cell::OnceCell;
 
 use rustc_hash::FxHashSet;
 
-use super::guards::{Locked, Paths, not_read};
+use super::guards::{Helpers, Locked, Paths, not_read};
 use super::released::released;
 use super::settled::Settled;
 use super::shape::pointed;
 use crate::ast::{ExprId, Function, LocalId, Parents};
+use crate::rule::ItemId;
 
 /// Facts about one function, found once for all its contexts.
 pub(super) struct Text<'a> {
@@ -26,11 +27,11 @@ pub(super) struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    pub(super) fn new(function: &'a Function) -> Self {
+    pub(super) fn new(helpers: &Helpers<'_, '_>, item: ItemId, function: &'a Function) -> Self {
         Self {
             function,
             settled: Settled::new(function),
-            locked: Locked::new(function),
+            locked: Locked::new(helpers, item, function),
             paths: Paths::new(function),
             pointed: pointed(&function.tree),
             parents: OnceCell::new(),

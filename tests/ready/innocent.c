@@ -1035,3 +1035,114 @@ static PyObject *f(PyObject *self, PyObject *arg)
     PyObject *item;
     return first(arg, &item) < 0 ? NULL : item;
 }
+
+/*** readers that share a lock, and a writer alone */
+#include <pthread.h>
+static pthread_rwlock_t guard = PTHREAD_RWLOCK_INITIALIZER;
+static long level;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    long n = PyLong_AsLong(arg);
+    pthread_rwlock_rdlock(&guard);
+    long before = level;
+    pthread_rwlock_unlock(&guard);
+    pthread_rwlock_wrlock(&guard);
+    level = n;
+    pthread_rwlock_unlock(&guard);
+    return PyLong_FromLong(before);
+}
+
+/*** a lock that was had at once, or is waited for */
+static PyThread_type_lock guard;
+static long level;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    if (!PyThread_acquire_lock(guard, 0)) {
+        Py_BEGIN_ALLOW_THREADS
+        PyThread_acquire_lock(guard, 1);
+        Py_END_ALLOW_THREADS
+    }
+    level++;
+    PyThread_release_lock(guard);
+    Py_RETURN_NONE;
+}
+
+/*** a lock of which the result was looked at */
+#include <pthread.h>
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static PyThread_type_lock other;
+static long level, times;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    int failed = pthread_mutex_trylock(&guard);
+    if (failed) { return PyErr_NoMemory(); }
+    level++;
+    pthread_mutex_unlock(&guard);
+    if (PyThread_acquire_lock_timed(other, 1000, 0) == PY_LOCK_ACQUIRED) {
+        times++;
+        PyThread_release_lock(other);
+    }
+    Py_RETURN_NONE;
+}
+
+/*** helpers that lock what they get, or may */
+#include <pthread.h>
+typedef struct { pthread_mutex_t mutex; long n; } Pool;
+static Pool pool = {PTHREAD_MUTEX_INITIALIZER};
+static void pool_lock(Pool *it) { pthread_mutex_lock(&it->mutex); }
+static void pool_unlock(Pool *it) { pthread_mutex_unlock(&it->mutex); }
+static int pool_trylock(Pool *it)
+{
+    if (pthread_mutex_trylock(&it->mutex) == 0) { return 1; }
+    return 0;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    pool_lock(&pool);
+    pool.n++;
+    pool_unlock(&pool);
+    if (pool_trylock(&pool)) {
+        pool.n++;
+        pool_unlock(&pool);
+    }
+    Py_RETURN_NONE;
+}
+
+/*** lock functions of each system */
+#ifdef _WIN32
+#include <windows.h>
+static CRITICAL_SECTION section;
+static void pool_lock(void) { EnterCriticalSection(&section); }
+static void pool_unlock(void) { LeaveCriticalSection(&section); }
+#else
+#include <pthread.h>
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static void pool_lock(void) { pthread_mutex_lock(&guard); }
+static void pool_unlock(void) { pthread_mutex_unlock(&guard); }
+#endif
+static long level;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    pool_lock();
+    level++;
+    pool_unlock();
+    Py_RETURN_NONE;
+}
+
+/*** a helper that takes the lock of its caller again */
+static PyMutex guard;
+static long level;
+static void rest(void)
+{
+    PyMutex_Unlock(&guard);
+    PyMutex_Lock(&guard);
+    level++;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyMutex_Lock(&guard);
+    rest();
+    level++;
+    PyMutex_Unlock(&guard);
+    Py_RETURN_NONE;
+}

@@ -1313,3 +1313,178 @@ static PyTypeObject ItemType = {
     .tp_getset = attributes, .tp_dictoffset = offsetof(Item, dict),
 };
 static PyObject *f(PyObject *self, PyObject *arg) { return PyObject_CallNoArgs((PyObject *)&ItemType); }
+
+/*** a lock that readers share: `looks` */
+#include <pthread.h>
+static pthread_rwlock_t guard = PTHREAD_RWLOCK_INITIALIZER;
+static long looks;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    pthread_rwlock_rdlock(&guard);
+    long n = ++looks;
+    pthread_rwlock_unlock(&guard);
+    return PyLong_FromLong(n);
+}
+
+/*** a lock that readers share, taken by a helper: `looks` */
+#include <pthread.h>
+static pthread_rwlock_t guard = PTHREAD_RWLOCK_INITIALIZER;
+static long looks;
+static void enter(pthread_rwlock_t *it) { pthread_rwlock_rdlock(it); }
+static void leave(pthread_rwlock_t *it) { pthread_rwlock_unlock(it); }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    enter(&guard);
+    looks++;
+    leave(&guard);
+    Py_RETURN_NONE;
+}
+
+/*** a lock that is not waited for: `level` */
+static PyThread_type_lock guard;
+static long level;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    int had = PyThread_acquire_lock(guard, NOWAIT_LOCK);
+    level++;
+    if (had) { PyThread_release_lock(guard); }
+    Py_RETURN_NONE;
+}
+
+/*** a lock that is waited for in vain: `level` */
+static PyThread_type_lock guard;
+static long level;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyLockStatus had = PyThread_acquire_lock_timed(guard, 1000, 0);
+    level++;
+    if (had == PY_LOCK_ACQUIRED) { PyThread_release_lock(guard); }
+    Py_RETURN_NONE;
+}
+
+/*** a lock that was had if the answer is the other one: `level` */
+#include <pthread.h>
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static long level;
+static int pool_lock(void) { return pthread_mutex_trylock(&guard) == 0; }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    if (pool_lock() == 0) { level++; Py_RETURN_NONE; }
+    pthread_mutex_unlock(&guard);
+    Py_RETURN_NONE;
+}
+
+/*** a helper that only tries to lock: `level` */
+#include <pthread.h>
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static long level;
+static int pool_lock(void) { return pthread_mutex_trylock(&guard) == 0; }
+static void pool_unlock(void) { pthread_mutex_unlock(&guard); }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    pool_lock();
+    level++;
+    pool_unlock();
+    Py_RETURN_NONE;
+}
+
+/*** lock functions that do nothing: `level` */
+static long level;
+static void pool_lock(void) {}
+static void pool_unlock(void) {}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    pool_lock();
+    level++;
+    pool_unlock();
+    Py_RETURN_NONE;
+}
+
+/*** lock functions that do nothing in some builds: `level` */
+static long level;
+#ifdef POOL_THREADS
+#include <pthread.h>
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static void pool_lock(void) { pthread_mutex_lock(&guard); }
+static void pool_unlock(void) { pthread_mutex_unlock(&guard); }
+#else
+static void pool_lock(void) {}
+static void pool_unlock(void) {}
+#endif
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    pool_lock();
+    level++;
+    pool_unlock();
+    Py_RETURN_NONE;
+}
+
+/*** a body that is left out in some builds: `level` */
+#ifdef POOL_THREADS
+#include <pthread.h>
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+#endif
+static long level;
+static void enter(void)
+{
+#ifdef POOL_THREADS
+    pthread_mutex_lock(&guard);
+#endif
+}
+static void leave(void)
+{
+#ifdef POOL_THREADS
+    pthread_mutex_unlock(&guard);
+#endif
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    enter();
+    level++;
+    leave();
+    Py_RETURN_NONE;
+}
+
+/*** a helper that locks if it is asked to: `level` */
+#include <pthread.h>
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static int many;
+static long level;
+static void pool_lock(void) { if (many) { pthread_mutex_lock(&guard); } }
+static void pool_unlock(void) { if (many) { pthread_mutex_unlock(&guard); } }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    pool_lock();
+    level++;
+    pool_unlock();
+    Py_RETURN_NONE;
+}
+
+/*** a helper that gives the lock of its caller back: `level` */
+static PyMutex guard;
+static long level;
+static void settle(void) { PyMutex_Unlock(&guard); }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyMutex_Lock(&guard);
+    settle();
+    level++;
+    Py_RETURN_NONE;
+}
+
+/*** a helper that works between two locks: `level` */
+static PyMutex guard;
+static long level;
+static void rest(PyMutex *it)
+{
+    PyMutex_Unlock(it);
+    level++;
+    PyMutex_Lock(it);
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyMutex_Lock(&guard);
+    rest(&guard);
+    PyMutex_Unlock(&guard);
+    Py_RETURN_NONE;
+}

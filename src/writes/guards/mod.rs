@@ -12,17 +12,21 @@
 //! Locks are compared by the way that leads from the object with the field to them, so that `self`
 //! here is the `item` of another function.
 
+mod effect;
 mod held;
 mod path;
+mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
 
+pub(super) use effect::Helpers;
 pub(super) use held::Locked;
 pub(super) use path::{Path, Paths};
 use path::{Root, Step};
+use state::{Lock, State};
 
 use super::body::Body;
 use super::{Left, Why};
@@ -31,16 +35,35 @@ use crate::ast::{ExprId, ExprKind, LocalId, Name, Tree, TypeKind, UnaryOp};
 /// Locks that are held.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Guards {
-    /// Whether there is any.
+    /// Whether there is any that nobody else may have.
     pub(super) is_any: bool,
-    /// Those of which it is known which.
+    /// Those of them of which it is known which.
     pub(super) paths: BTreeSet<Path>,
+    /// Those that others may have as well: they keep what is read as it is.
+    shared: BTreeSet<Path>,
 }
 
 impl Guards {
-    fn and(mut self, other: &Self) -> Self {
-        self.is_any |= other.is_any;
-        self.paths.extend(other.paths.iter().cloned());
+    /// With what a function does to locks itself that is called with these held.
+    fn with(mut self, own: &State) -> Self {
+        let is_held = |path: &Option<Path>| {
+            let mut paths = self.paths.iter().chain(&self.shared);
+            path.as_ref().is_some_and(|path| paths.any(|it| it == path))
+        };
+        if own.gave.iter().all(is_held) {
+            let before = self.paths.len() + self.shared.len();
+            let is_kept = |path: &Path| !own.gave.contains(&Some(path.clone()));
+            self.paths.retain(is_kept);
+            self.shared.retain(is_kept);
+            self.is_any &= self.paths.len() + self.shared.len() == before;
+        } else {
+            self = Self::default();
+        }
+        let (shared, alone): (Vec<&Lock>, Vec<&Lock>) =
+            own.held.iter().partition(|lock| lock.is_shared);
+        self.is_any |= !alone.is_empty() || !self.paths.is_empty();
+        self.paths.extend(alone.iter().filter_map(|it| it.path.clone()));
+        self.shared.extend(shared.iter().filter_map(|it| it.path.clone()));
         self
     }
 }
@@ -75,11 +98,16 @@ pub(super) struct Use {
 impl Body<'_, '_, '_> {
     /// The locks that are held at `at`, here or by the caller.
     pub(super) fn guards(&self, at: ExprId) -> Guards {
-        self.known.locked.at(self.tree(), at).and(&self.held)
+        let held = self.held.clone();
+        match self.known.locked.around(self.tree(), at) {
+            Some(own) => held.with(own),
+            None => held,
+        }
     }
 
+    /// Whether a lock is held that nobody else may have.
     pub(super) fn is_locked(&self, at: ExprId) -> bool {
-        self.held.is_any || self.known.locked.is_any(self.tree(), at)
+        self.guards(at).is_any
     }
 
     /// The locks of `guards` as a callee finds them by its parameters.
@@ -100,13 +128,14 @@ impl Body<'_, '_, '_> {
                 })
             })
         };
-        let paths = guards.paths.iter().filter_map(|guard| match guard.root {
+        let handed_on = |guard: &Path| match guard.root {
             Root::Local(_) => by_param(guard),
             Root::Static(_) | Root::Of(_) => Some(guard.clone()),
-        });
+        };
         Guards {
             is_any: guards.is_any,
-            paths: paths.collect(),
+            paths: guards.paths.iter().filter_map(handed_on).collect(),
+            shared: guards.shared.iter().filter_map(handed_on).collect(),
         }
     }
 
@@ -136,7 +165,8 @@ impl Body<'_, '_, '_> {
         let held = self.guards(at);
         let path = self.known.paths.place(within);
         let relations = path.iter().flat_map(|path| {
-            let guards = held.paths.iter();
+            let shared = held.shared.iter().filter(|_| !is_write);
+            let guards = held.paths.iter().chain(shared);
             guards.filter_map(|guard| relation(path, guard))
         });
         let guards = relations.collect();
