@@ -19,5 +19,5 @@ pub use locks::{
 pub use own::Own;
 pub use phase::{alone, reachable};
 pub use roots::{Path, root};
-pub use variables::{Variable, Write, inventory};
+pub use variables::{Variable, Write, inventory, is_lock};
 pub use writes::How;

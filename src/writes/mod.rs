@@ -23,6 +23,7 @@
 mod body;
 mod calls;
 mod guards;
+mod handles;
 mod loans;
 mod members;
 mod outside;

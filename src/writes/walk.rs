@@ -29,6 +29,8 @@ pub(super) struct Context {
     pub(super) params: Vec<Value>,
     /// The locks that its caller holds.
     pub(super) held: Guards,
+    /// The parameters that are handles which others have, a bit for each.
+    pub(super) handles: u32,
 }
 
 /// What is known of the whole package, and what was found so far.
@@ -135,6 +137,7 @@ impl<'c, 'a> Walk<'c, 'a> {
                     item,
                     params,
                     held: Guards::default(),
+                    handles: 0,
                 });
             }
         }
@@ -175,6 +178,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             item,
             params,
             held: Guards::default(),
+            handles: u32::MAX,
         });
     }
 
@@ -185,6 +189,7 @@ impl<'c, 'a> Walk<'c, 'a> {
         let met = self.contexts.entry(context.item).or_default();
         if *met >= MAX_CONTEXTS {
             context.params.fill(Value::SHARED);
+            context.handles = u32::MAX;
         }
         let entry = self.cx.item(context.item).place.0;
         if let Some(&(node, summary)) = self.known.get(&context) {

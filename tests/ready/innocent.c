@@ -1146,3 +1146,70 @@ static PyObject *f(PyObject *self, PyObject *arg)
     PyMutex_Unlock(&guard);
     Py_RETURN_NONE;
 }
+
+/*** a lock that is made with its object */
+typedef struct { PyObject_HEAD PyThread_type_lock lock; long n; } Item;
+static int init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    ((Item *)self)->lock = PyThread_allocate_lock();
+    return 0;
+}
+static void dealloc(PyObject *self)
+{
+    PyThread_free_lock(((Item *)self)->lock);
+    PyObject_Free(self);
+}
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_init = init, .tp_dealloc = dealloc};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)arg;
+    PyThread_acquire_lock(it->lock, 1);
+    it->n++;
+    PyThread_release_lock(it->lock);
+    Py_RETURN_NONE;
+}
+
+/*** what the process is asked for */
+#include <unistd.h>
+#include <termios.h>
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char here[512];
+    struct termios it;
+    tcgetattr(0, &it);
+    return getcwd(here, sizeof here) == NULL ? NULL : PyUnicode_FromString(here);
+}
+
+/*** a file of the call */
+#include <stdio.h>
+static long size(FILE *file) { fseek(file, 0, SEEK_END); return ftell(file); }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char record[16];
+    FILE *file = fopen("/dev/null", "rb");
+    if (file == NULL) { return NULL; }
+    long length = size(file);
+    rewind(file);
+    fread(record, 1, 16, file);
+    fclose(file);
+    return PyLong_FromLong(length);
+}
+
+/*** one step with a file of the object, and more with its lock */
+#include <stdio.h>
+#include <unistd.h>
+typedef struct { PyObject_HEAD PyMutex lock; int fd, out; } Book;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Book *book = (Book *)self;
+    char record[16];
+    PyMutex_Lock(&book->lock);
+    lseek(book->fd, 16, SEEK_SET);
+    read(book->fd, record, 16);
+    PyMutex_Unlock(&book->lock);
+    write(book->out, record, 16);
+    pread(book->fd, record, 16, 0);
+    fprintf(stderr, "%d\n", book->fd);
+    fprintf(stderr, "read\n");
+    Py_RETURN_NONE;
+}

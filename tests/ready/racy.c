@@ -1488,3 +1488,124 @@ static PyObject *f(PyObject *self, PyObject *arg)
     PyMutex_Unlock(&guard);
     Py_RETURN_NONE;
 }
+
+/*** a lock that is made on first use: `guard` */
+static PyThread_type_lock guard;
+static long level;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    if (guard == NULL) { guard = PyThread_allocate_lock(); }
+    PyThread_acquire_lock(guard, WAIT_LOCK);
+    level++;
+    PyThread_release_lock(guard);
+    Py_RETURN_NONE;
+}
+
+/*** a lock that is made where it is asked for: `guard` in `the_lock` */
+static PyThread_type_lock guard;
+static long level;
+static PyThread_type_lock the_lock(void)
+{
+    if (guard == NULL) { guard = PyThread_allocate_lock(); }
+    return guard;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyThread_acquire_lock(the_lock(), 1);
+    level++;
+    PyThread_release_lock(the_lock());
+    Py_RETURN_NONE;
+}
+
+/*** a lock that a method ends: `guard` in `f` */
+#include <pthread.h>
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    pthread_mutex_destroy(&guard);
+    pthread_mutex_init(&guard, NULL);
+    Py_RETURN_NONE;
+}
+
+/*** the folder of the process: `chdir` in `f` */
+#include <unistd.h>
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char before[512];
+    if (getcwd(before, sizeof before) == NULL || chdir("/tmp") < 0) { return NULL; }
+    return PyLong_FromLong(chdir(before));
+}
+
+/*** what new files may be: `umask` in `f` */
+#include <sys/stat.h>
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    mode_t before = umask(077);
+    umask(before);
+    Py_RETURN_NONE;
+}
+
+/*** the settings of a terminal: `tcsetattr` in `f` */
+#include <termios.h>
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    struct termios it;
+    tcgetattr(0, &it);
+    it.c_lflag &= ~ECHO;
+    tcsetattr(0, TCSANOW, &it);
+    Py_RETURN_NONE;
+}
+
+/*** where a stream stands: `((Book *)self)->file by fseek` in `f` */
+#include <stdio.h>
+typedef struct { PyObject_HEAD FILE *file; } Book;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char record[16];
+    fseek(((Book *)self)->file, 16, SEEK_SET);
+    fread(record, 1, 16, ((Book *)self)->file);
+    return PyBytes_FromStringAndSize(record, 16);
+}
+
+/*** where a file stands that a helper moves: `fd by lseek` in `to` */
+#include <unistd.h>
+typedef struct { PyObject_HEAD int fd; } Book;
+static void to(int fd, off_t at) { lseek(fd, at, SEEK_SET); }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Book *book = (Book *)self;
+    char record[16];
+    to(book->fd, 16);
+    return PyLong_FromSsize_t(read(book->fd, record, 16));
+}
+
+/*** where a file stands that a static variable has: `log_fd by lseek` in `f` */
+#include <unistd.h>
+static int log_fd = 2;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    lseek(log_fd, 0, SEEK_END);
+    write(log_fd, "x", 1);
+    Py_RETURN_NONE;
+}
+
+/*** a file that is read with a lock, and moved without: `book->fd` in `rewound` */
+#include <unistd.h>
+typedef struct { PyObject_HEAD PyMutex lock; int fd; } Book;
+static PyObject *rewound(PyObject *self, PyObject *unused)
+{
+    Book *book = (Book *)self;
+    return PyLong_FromLong(lseek(book->fd, 0, SEEK_SET));
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Book *book = (Book *)self;
+    char record[16];
+    PyMutex_Lock(&book->lock);
+    lseek(book->fd, 16, SEEK_SET);
+    read(book->fd, record, 16);
+    PyMutex_Unlock(&book->lock);
+    return PyBytes_FromStringAndSize(record, 16);
+}
+static PyMethodDef of_book[] = {{"rewound", rewound, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject BookType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Book", .tp_basicsize = sizeof(Book), .tp_methods = of_book};

@@ -75,6 +75,8 @@ pub(super) enum Cell {
     Field(String, Box<str>),
     /// A variable that all calls share.
     Static(Box<str>),
+    /// The file behind a number or a stream that is kept there.
+    Behind(Box<Cell>),
 }
 
 /// A lock, as seen from what it guards.
@@ -159,9 +161,25 @@ impl Body<'_, '_, '_> {
             return;
         };
         let memory = self.place(within).memory.points;
-        if !memory.is_open() || self.is_atomic(within) {
-            return;
+        if memory.is_open() && !self.is_atomic(within) {
+            self.note_cell(cell, (place, within), at, is_write);
         }
+    }
+
+    /// Notes that what is behind the handle in `place` is used at `at`.
+    pub(super) fn note_handle(&mut self, place: ExprId, at: ExprId, is_write: bool) {
+        if let Some((cell, within)) = self.cell(place) {
+            self.note_cell(Cell::Behind(Box::new(cell)), (place, within), at, is_write);
+        }
+    }
+
+    fn note_cell(
+        &mut self,
+        cell: Cell,
+        (place, within): (ExprId, ExprId),
+        at: ExprId,
+        is_write: bool,
+    ) {
         let held = self.guards(at);
         let path = self.known.paths.place(within);
         let relations = path.iter().flat_map(|path| {
