@@ -108,6 +108,7 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         self.check_released();
         if self.walk.has_locks {
             self.note_reads();
+            self.check_late();
         }
         self.check_assembly();
         let returns = self.returns();

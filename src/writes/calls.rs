@@ -214,6 +214,7 @@ impl<'a> Body<'_, '_, 'a> {
         match self.callee(callee, args.len()) {
             Callee::Own(_) | Callee::Slot(_) => {}
             Callee::Pointer => {
+                self.note_let_go("", args);
                 if args.iter().any(|&arg| self.is_given(arg)) {
                     let text = self.text(callee);
                     self.leave_call(at, args, text);

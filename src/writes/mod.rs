@@ -24,6 +24,8 @@ mod body;
 mod calls;
 mod guards;
 mod handles;
+mod lapsed;
+mod late;
 mod loans;
 mod members;
 mod outside;

@@ -193,6 +193,7 @@ impl Body<'_, '_, '_> {
 
     pub(super) fn check_outside(&mut self, at: ExprId, name: &str, args: &[ExprId]) {
         self.check_lock(at, name, args);
+        self.note_let_go(name, args);
         if let Some(row) = writes(name) {
             if row.is_hidden {
                 self.leave(at, name.to_owned(), Why::Calls);

@@ -6,7 +6,8 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::body::{Body, Summary};
-use super::guards::{Guards, Helpers, Use, unguarded};
+use super::guards::{Found, Guards, Helpers, Use, unguarded};
+use super::late::LetGo;
 use super::members::Members;
 use super::owned::Lent;
 use super::targets::{Targets, functions, parameter};
@@ -43,6 +44,9 @@ pub(super) struct Walk<'c, 'a> {
     pub(super) has_locks: bool,
     pub(super) targets: Targets,
     pub(super) lent: Lent,
+    /// What functions return of what they found.
+    pub(super) found: FxHashMap<ItemId, BTreeSet<Found>>,
+    pub(super) let_go: LetGo,
     /// Places that a rule reports already.
     reported: BTreeSet<(ItemId, ExprId)>,
     /// Static variables of which a comment says that a lock guards them.
@@ -105,6 +109,8 @@ impl<'c, 'a> Walk<'c, 'a> {
             helpers,
             targets: Targets::new(cx),
             lent: Lent::new(cx),
+            found: FxHashMap::default(),
+            let_go: LetGo::default(),
             reported: reported(&inventory),
             guarded: guarded.map(|variable| variable.name.clone()).collect(),
             fields: fields(cx),
@@ -243,7 +249,7 @@ impl<'c, 'a> Walk<'c, 'a> {
                 }
             }
             let uses = seen.iter().flat_map(|&node| &self.nodes[node].uses);
-            left.extend(unguarded(uses));
+            left.extend(unguarded(uses.filter(|it| !it.is_late_for_nothing(&self.let_go))));
             (file, left)
         });
         each.collect()

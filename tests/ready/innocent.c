@@ -1213,3 +1213,105 @@ static PyObject *f(PyObject *self, PyObject *arg)
     fprintf(stderr, "read\n");
     Py_RETURN_NONE;
 }
+
+/*** a text that is copied with the lock it is read with */
+static PyMutex guard;
+static char *name;
+static PyObject *get(PyObject *self, PyObject *unused)
+{
+    PyMutex_Lock(&guard);
+    PyObject *text = PyUnicode_FromString(name);
+    char *copy = strdup(name);
+    PyMutex_Unlock(&guard);
+    Py_XSETREF(text, PyUnicode_FromString(copy));
+    free(copy);
+    return text;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char *copy = strdup("x");
+    PyMutex_Lock(&guard);
+    char *before = name;
+    name = copy;
+    PyMutex_Unlock(&guard);
+    free(before);
+    Py_RETURN_NONE;
+}
+static PyMethodDef others[] = {{"get", get, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+
+/*** objects that are counted with the lock they are read with */
+typedef struct { PyObject_HEAD PyObject *name, *hook; } Item;
+static PyObject *get(PyObject *self, PyObject *unused)
+{
+    Item *it = (Item *)self;
+    PyObject *name, *hook;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    name = it->name;
+    Py_XINCREF(name);
+    hook = it->hook;
+    if (hook != NULL) { Py_INCREF(hook); }
+    Py_END_CRITICAL_SECTION();
+    if (hook == NULL) { return name; }
+    Py_XSETREF(name, PyObject_CallOneArg(hook, name));
+    Py_DECREF(hook);
+    return name;
+}
+static PyObject *set(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)self;
+    PyObject *before;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    before = it->name;
+    it->name = Py_NewRef(arg);
+    Py_XSETREF(it->hook, Py_NewRef(arg));
+    Py_END_CRITICAL_SECTION();
+    Py_XDECREF(before);
+    Py_RETURN_NONE;
+}
+static PyMethodDef of_item[] = {{"get", get, METH_NOARGS, NULL}, {"set", set, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = of_item};
+static PyObject *f(PyObject *self, PyObject *arg) { return Py_NewRef((PyObject *)&ItemType); }
+
+/*** records that are taken out, and such as nobody takes out */
+typedef struct rec { struct rec *next; long key; char text[16]; } rec;
+typedef struct job { struct job *next; long key; } job;
+static rec *recs;
+static job *jobs;
+static PyMutex guard;
+static rec *find(long key)
+{
+    rec *r;
+    PyMutex_Lock(&guard);
+    for (r = recs; r != NULL && r->key != key; r = r->next) {}
+    PyMutex_Unlock(&guard);
+    return r;
+}
+static job *pop(void)
+{
+    PyMutex_Lock(&guard);
+    job *j = jobs;
+    if (j != NULL) { jobs = j->next; }
+    PyMutex_Unlock(&guard);
+    return j;
+}
+static PyObject *add(PyObject *self, PyObject *arg)
+{
+    rec *r = calloc(1, sizeof(rec));
+    job *j = calloc(1, sizeof(job));
+    if (r == NULL || j == NULL) { return PyErr_NoMemory(); }
+    PyMutex_Lock(&guard);
+    r->next = recs;
+    recs = r;
+    j->next = jobs;
+    jobs = j;
+    PyMutex_Unlock(&guard);
+    Py_RETURN_NONE;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    rec *r = find(PyLong_AsLong(arg));
+    job *j = pop();
+    free(j);
+    return r == NULL ? Py_NewRef(Py_None) : PyUnicode_FromString(r->text);
+}
+static PyMethodDef others[] = {{"add", add, METH_O, NULL}, {NULL, NULL, 0, NULL}};

@@ -1609,3 +1609,152 @@ static PyObject *f(PyObject *self, PyObject *arg)
 }
 static PyMethodDef of_book[] = {{"rewound", rewound, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
 static PyTypeObject BookType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Book", .tp_basicsize = sizeof(Book), .tp_methods = of_book};
+
+/*** a text that is used after the lock it was read with: `name` in `get` */
+static PyMutex guard;
+static char *name;
+static PyObject *get(PyObject *self, PyObject *unused)
+{
+    PyMutex_Lock(&guard);
+    const char *text = name;
+    PyMutex_Unlock(&guard);
+    return PyUnicode_FromString(text ? text : "");
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    const char *text = PyUnicode_AsUTF8(arg);
+    char *copy = text == NULL ? NULL : strdup(text);
+    PyMutex_Lock(&guard);
+    free(name);
+    name = copy;
+    PyMutex_Unlock(&guard);
+    Py_RETURN_NONE;
+}
+static PyMethodDef others[] = {{"get", get, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+
+/*** a text that a helper has read with the lock: `current()` in `get` */
+#include <pthread.h>
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static char *name;
+static const char *current(void)
+{
+    pthread_mutex_lock(&guard);
+    const char *text = name;
+    pthread_mutex_unlock(&guard);
+    return text;
+}
+static PyObject *get(PyObject *self, PyObject *unused) { return Py_BuildValue("z", current()); }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char *copy = strdup("x");
+    pthread_mutex_lock(&guard);
+    free(name);
+    name = copy;
+    pthread_mutex_unlock(&guard);
+    Py_RETURN_NONE;
+}
+static PyMethodDef others[] = {{"get", get, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+
+/*** an object that is counted after the lock: `last` in `get` */
+static PyMutex guard;
+static PyObject *last;
+static PyObject *get(PyObject *self, PyObject *unused)
+{
+    PyMutex_Lock(&guard);
+    PyObject *o = last;
+    PyMutex_Unlock(&guard);
+    if (o == NULL) { Py_RETURN_NONE; }
+    Py_INCREF(o);
+    return o;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyMutex_Lock(&guard);
+    PyObject *before = last;
+    last = Py_NewRef(arg);
+    PyMutex_Unlock(&guard);
+    Py_XDECREF(before);
+    Py_RETURN_NONE;
+}
+static PyMethodDef others[] = {{"get", get, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+
+/*** the text of an object after its section: `it->text` in `get` */
+typedef struct { PyObject_HEAD char *text; } Item;
+static PyObject *get(PyObject *self, PyObject *unused)
+{
+    Item *it = (Item *)self;
+    const char *text;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    text = it->text;
+    Py_END_CRITICAL_SECTION();
+    return PyUnicode_FromString(text);
+}
+static PyObject *set(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)self;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    free(it->text);
+    it->text = strdup("x");
+    Py_END_CRITICAL_SECTION();
+    Py_RETURN_NONE;
+}
+static PyMethodDef of_item[] = {{"get", get, METH_NOARGS, NULL}, {"set", set, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = of_item};
+static PyObject *f(PyObject *self, PyObject *arg) { return Py_NewRef((PyObject *)&ItemType); }
+
+/*** numbers that are added up after the lock: `it->all` in `sum` */
+typedef struct { PyObject_HEAD PyMutex lock; double *all; Py_ssize_t n; } Item;
+static PyObject *sum(PyObject *self, PyObject *unused)
+{
+    Item *it = (Item *)self;
+    double s = 0;
+    PyMutex_Lock(&it->lock);
+    double *all = it->all;
+    Py_ssize_t n = it->n;
+    PyMutex_Unlock(&it->lock);
+    for (Py_ssize_t i = 0; i < n; i++) { s += all[i]; }
+    return PyFloat_FromDouble(s);
+}
+static PyObject *grow(PyObject *self, PyObject *unused)
+{
+    Item *it = (Item *)self;
+    PyMutex_Lock(&it->lock);
+    double *all = realloc(it->all, (it->n + 1) * sizeof(double));
+    if (all != NULL) {
+        it->all = all;
+        it->all[it->n++] = 0;
+    }
+    PyMutex_Unlock(&it->lock);
+    Py_RETURN_NONE;
+}
+static PyMethodDef of_item[] = {{"sum", sum, METH_NOARGS, NULL}, {"grow", grow, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = of_item};
+static PyObject *f(PyObject *self, PyObject *arg) { return Py_NewRef((PyObject *)&ItemType); }
+
+/*** a record that was found with the lock: `find(PyLong_AsLong(arg))` in `f` */
+typedef struct rec { struct rec *next; long key; char text[16]; } rec;
+static rec *recs;
+static PyMutex guard;
+static rec *find(long key)
+{
+    rec *r;
+    PyMutex_Lock(&guard);
+    for (r = recs; r != NULL && r->key != key; r = r->next) {}
+    PyMutex_Unlock(&guard);
+    return r;
+}
+static PyObject *pop(PyObject *self, PyObject *unused)
+{
+    PyMutex_Lock(&guard);
+    rec *r = recs;
+    if (r != NULL) { recs = r->next; }
+    PyMutex_Unlock(&guard);
+    free(r);
+    Py_RETURN_NONE;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    rec *r = find(PyLong_AsLong(arg));
+    return r == NULL ? Py_NewRef(Py_None) : PyUnicode_FromString(r->text);
+}
+static PyMethodDef others[] = {{"pop", pop, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};

@@ -29,6 +29,7 @@ use path::{Root, Step};
 use state::{Lock, State};
 
 use super::body::Body;
+use super::late::{LetGo, Pointee};
 use super::{Left, Why};
 use crate::ast::{ExprId, ExprKind, LocalId, Name, Tree, TypeKind, UnaryOp};
 
@@ -95,6 +96,35 @@ pub(super) struct Use {
     is_write: bool,
     guards: BTreeSet<Relation>,
     left: Left,
+    /// What the pointer that was found there before points to.
+    late: Option<Pointee>,
+}
+
+impl Use {
+    /// Whether it is of memory that no method lets go, and so is there whatever is set meanwhile.
+    pub(super) fn is_late_for_nothing(&self, let_go: &LetGo) -> bool {
+        self.late.as_ref().is_some_and(|it| !let_go.has(it))
+    }
+}
+
+/// What a pointer was read from that leads to memory which threads share.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Found {
+    cell: Cell,
+    path: Option<Path>,
+    pointee: Pointee,
+    /// Whether a lock was given back since.
+    pub(super) is_lapsed: bool,
+}
+
+impl Found {
+    /// The same where a function of the package has returned it.
+    pub(super) fn by_caller(&self) -> Self {
+        Self {
+            path: None,
+            ..self.clone()
+        }
+    }
 }
 
 impl Body<'_, '_, '_> {
@@ -180,14 +210,8 @@ impl Body<'_, '_, '_> {
         at: ExprId,
         is_write: bool,
     ) {
-        let held = self.guards(at);
         let path = self.known.paths.place(within);
-        let relations = path.iter().flat_map(|path| {
-            let shared = held.shared.iter().filter(|_| !is_write);
-            let guards = held.paths.iter().chain(shared);
-            guards.filter_map(|guard| relation(path, guard))
-        });
-        let guards = relations.collect();
+        let guards = self.relations(path.as_ref(), at, is_write);
         let text = self.text(place);
         if let Some(left) = self.walk.place_of(self.item, at, text, Why::Unguarded) {
             self.walk.note_use(Use {
@@ -195,6 +219,42 @@ impl Body<'_, '_, '_> {
                 is_write,
                 guards,
                 left,
+                late: None,
+            });
+        }
+    }
+
+    /// The locks that are held at `at`, as seen from a place.
+    fn relations(&self, path: Option<&Path>, at: ExprId, is_write: bool) -> BTreeSet<Relation> {
+        let held = self.guards(at);
+        let shared = held.shared.iter().filter(|_| !is_write);
+        let guards = held.paths.iter().chain(shared);
+        guards.filter_map(|guard| relation(path, guard)).collect()
+    }
+
+    /// What the pointer in `place` leads to, if threads share it.
+    pub(super) fn found_at(&self, place: ExprId, pointee: Pointee) -> Option<Found> {
+        let (cell, within) = self.cell(place)?;
+        let is_open = self.place(within).memory.points.is_open();
+        (is_open && !self.is_atomic(within)).then(|| Found {
+            cell,
+            path: self.known.paths.place(within),
+            pointee,
+            is_lapsed: false,
+        })
+    }
+
+    /// Notes that what was found in `source` is used at `at`, after the lock was given back.
+    pub(super) fn note_late(&mut self, found: &Found, source: ExprId, at: ExprId) {
+        let guards = self.relations(found.path.as_ref(), at, false);
+        let text = self.text(source);
+        if let Some(left) = self.walk.place_of(self.item, at, text, Why::Unguarded) {
+            self.walk.note_use(Use {
+                cell: found.cell.clone(),
+                is_write: false,
+                guards,
+                left,
+                late: Some(found.pointee.clone()),
             });
         }
     }
@@ -250,13 +310,13 @@ pub(super) fn not_read(tree: &Tree) -> FxHashSet<ExprId> {
 }
 
 /// How `guard` is found from the object that `place` is a part of; `None` if it is not.
-fn relation(place: &Path, guard: &Path) -> Option<Relation> {
+fn relation(place: Option<&Path>, guard: &Path) -> Option<Relation> {
     match guard.root {
         // One of many.
         Root::Static(_) if guard.steps.contains(&Step::Element) => None,
         Root::Static(_) | Root::Of(_) => Some(Relation::Fixed(guard.clone())),
-        Root::Local(_) if guard.root != place.root => None,
         Root::Local(_) => {
+            let place = place.filter(|place| place.root == guard.root)?;
             let object = place.object();
             let pairs = object.iter().zip(&guard.steps);
             let shared = pairs.take_while(|(a, b)| a == b).count();
