@@ -24,7 +24,7 @@ use crate::dataflow::{self, Analysis, Direction, NodeId};
 
 /// Where a value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct From {
+pub(super) struct Origin {
     /// The place that was read, or the call of a function of the package.
     pub(super) source: ExprId,
     /// Whether a lock was given back since.
@@ -35,9 +35,9 @@ pub(super) struct From {
 #[derive(Debug, Default)]
 pub(super) struct Lapses {
     /// The expressions that use something, with where it comes from.
-    pub(super) uses: BTreeSet<(ExprId, From)>,
+    pub(super) uses: BTreeSet<(ExprId, Origin)>,
     /// What is returned.
-    pub(super) returned: BTreeSet<From>,
+    pub(super) returned: BTreeSet<Origin>,
 }
 
 impl Lapses {
@@ -89,16 +89,20 @@ enum Value {
     Temp(TempId),
 }
 
-/// Where values may come from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct State(BTreeMap<Value, BTreeSet<From>>);
+struct State {
+    /// Where values may come from.
+    from: BTreeMap<Value, BTreeSet<Origin>>,
+    /// The names of places that hold what was counted: `Py_XINCREF(self->name);`
+    counted: BTreeSet<Box<str>>,
+}
 
 impl State {
-    fn of(&self, value: Value) -> BTreeSet<From> {
-        self.0.get(&value).cloned().unwrap_or_default()
+    fn of(&self, value: Value) -> BTreeSet<Origin> {
+        self.from.get(&value).cloned().unwrap_or_default()
     }
 
-    fn of_operand(&self, operand: &Operand) -> BTreeSet<From> {
+    fn of_operand(&self, operand: &Operand) -> BTreeSet<Origin> {
         match operand {
             Operand::Temp(temp) => self.of(Value::Temp(*temp)),
             Operand::AddressOf(place) => self.of_place(place),
@@ -107,28 +111,29 @@ impl State {
     }
 
     /// Where what leads to a place comes from; a place of a variable is no other thing than it.
-    fn of_place(&self, place: &Place) -> BTreeSet<From> {
+    fn of_place(&self, place: &Place) -> BTreeSet<Origin> {
         match &place.base {
             Base::Deref(pointer) => self.of_operand(pointer),
             Base::Local(_) | Base::Global(_) | Base::Unnamed(_) => BTreeSet::new(),
         }
     }
 
-    fn set(&mut self, value: Value, from: BTreeSet<From>) {
+    fn set(&mut self, value: Value, from: BTreeSet<Origin>) {
         match from.is_empty() {
-            true => self.0.remove(&value),
-            false => self.0.insert(value, from),
+            true => self.from.remove(&value),
+            false => self.from.insert(value, from),
         };
     }
 
     fn lapse(&mut self) {
-        for from in self.0.values_mut() {
-            let lapsed = from.iter().map(|it| From {
+        for from in self.from.values_mut() {
+            let lapsed = from.iter().map(|it| Origin {
                 is_lapsed: true,
                 ..*it
             });
             *from = lapsed.collect();
         }
+        self.counted.clear();
     }
 }
 
@@ -205,13 +210,15 @@ impl<'a> Problem<'a> {
         }
     }
 
-    fn read(&self, state: &State, place: &Place, source: Source) -> BTreeSet<From> {
+    fn read(&self, state: &State, place: &Place, source: Source) -> BTreeSet<Origin> {
         if let Some(local) = self.variable(place) {
             return state.of(Value::Local(local));
         }
         let mut from = state.of_place(place);
-        if let Source::Expr(source) = source {
-            from.insert(From {
+        let name = self.name(place);
+        let is_counted = name.is_some_and(|name| state.counted.contains(&name));
+        if let (Source::Expr(source), false) = (source, is_counted) {
+            from.insert(Origin {
                 source,
                 is_lapsed: false,
             });
@@ -248,22 +255,25 @@ impl<'a> Problem<'a> {
     /// ```
     fn take_out(&self, state: &mut State, place: &Place) {
         let set = self.name(place);
+        state
+            .counted
+            .retain(|counted| set.as_ref().is_some_and(|set| set != counted));
         let own = match &place.base {
             Base::Deref(pointer) => self.local(pointer),
             _ => None,
         };
-        let is_left = |from: &From| {
+        let is_left = |from: &Origin| {
             let read = self.names.get(&from.source);
             from.is_lapsed || set.is_some() && read != set.as_ref()
         };
-        for (value, from) in &mut state.0 {
+        for (value, from) in &mut state.from {
             let is_own = own.is_some_and(|own| *value == Value::Local(own));
             // What leads there by several places is found by the first.
             if !is_own && !from.iter().all(is_left) {
                 from.retain(|it| it.is_lapsed);
             }
         }
-        state.0.retain(|_, from| !from.is_empty());
+        state.from.retain(|_, from| !from.is_empty());
     }
 
     fn result(
@@ -272,14 +282,14 @@ impl<'a> Problem<'a> {
         name: &str,
         args: &[Operand],
         source: Source,
-    ) -> BTreeSet<From> {
+    ) -> BTreeSet<Origin> {
         let whole = capi::lives_in(name).and_then(|at| args.get(at));
         match (whole, source) {
             (Some(whole), _) => state.of_operand(whole),
             // Which it is, its name does not tell here.
             (None, Source::Expr(source)) if capi::writes(name).is_none() => {
                 let is_known = capi::effects(name).is_some();
-                let from = From {
+                let from = Origin {
                     source,
                     is_lapsed: false,
                 };
@@ -291,10 +301,17 @@ impl<'a> Problem<'a> {
 
     fn call(&self, state: &mut State, name: &str, args: &[Operand], source: Source) {
         let takes = capi::counts(name).is_some_and(Counts::takes);
-        if let Some(local) = args.first().filter(|_| takes).and_then(|it| self.local(it)) {
-            let mut from = state.of(Value::Local(local));
-            from.retain(|it| it.is_lapsed);
-            state.set(Value::Local(local), from);
+        if let Some(arg) = args.first().filter(|_| takes) {
+            let from = state.of_operand(arg);
+            let (lapsed, held): (BTreeSet<Origin>, BTreeSet<Origin>) =
+                from.into_iter().partition(|it| it.is_lapsed);
+            match self.local(arg) {
+                Some(local) => state.set(Value::Local(local), lapsed),
+                None => {
+                    let names = held.iter().filter_map(|it| self.names.get(&it.source));
+                    state.counted.extend(names.cloned());
+                }
+            }
         }
         if matches!(source, Source::Expr(call) if self.gives_back.contains(&call)) {
             state.lapse();
@@ -356,9 +373,9 @@ impl Analysis for Problem<'_> {
 
     fn edge(&self, node: NodeId, edge: usize, state: &mut Self::Domain) {
         if let (Some(state), Some((local, temp))) = (state, self.null(node, edge)) {
-            state.0.remove(&Value::Temp(temp));
+            state.from.remove(&Value::Temp(temp));
             if let Some(local) = local {
-                state.0.remove(&Value::Local(local));
+                state.from.remove(&Value::Local(local));
             }
         }
     }
@@ -371,9 +388,11 @@ impl Analysis for Problem<'_> {
             *into = Some(from.clone());
             return true;
         };
-        let mut grew = false;
-        for (value, from) in &from.0 {
-            let known = into.0.entry(*value).or_default();
+        let before = into.counted.len();
+        into.counted.retain(|name| from.counted.contains(name));
+        let mut grew = into.counted.len() < before;
+        for (value, from) in &from.from {
+            let known = into.from.entry(*value).or_default();
             let before = known.len();
             known.extend(from);
             grew |= known.len() > before;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::body::Body;
 use super::guards::Found;
-use super::lapsed::From;
+use super::lapsed::Origin;
 use crate::ast::{ExprId, ExprKind, Type, TypeKind};
 use crate::capi::{Counts, counts, effects, writes};
 use crate::memory::lets_go;
@@ -45,11 +45,15 @@ impl Body<'_, '_, '_> {
         }
         let returned = lapses.returned.iter().flat_map(|&from| self.found(from));
         let returned: Vec<Found> = returned.collect();
-        self.walk.found.entry(self.item).or_default().extend(returned);
+        self.walk
+            .found
+            .entry(self.item)
+            .or_default()
+            .extend(returned);
     }
 
     /// What a place holds that was read, or a function of the package gave.
-    fn found(&self, from: From) -> Vec<Found> {
+    fn found(&self, from: Origin) -> Vec<Found> {
         let (tree, types) = (self.tree(), self.walk.types);
         if let ExprKind::Call { callee, .. } = &tree.expr(from.source).kind {
             let name = tree.callee_name(*callee).unwrap_or_default();

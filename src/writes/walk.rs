@@ -249,7 +249,9 @@ impl<'c, 'a> Walk<'c, 'a> {
                 }
             }
             let uses = seen.iter().flat_map(|&node| &self.nodes[node].uses);
-            left.extend(unguarded(uses.filter(|it| !it.is_late_for_nothing(&self.let_go))));
+            left.extend(unguarded(
+                uses.filter(|it| !it.is_late_for_nothing(&self.let_go)),
+            ));
             (file, left)
         });
         each.collect()

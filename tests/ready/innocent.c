@@ -1246,8 +1246,8 @@ static PyObject *get(PyObject *self, PyObject *unused)
     Item *it = (Item *)self;
     PyObject *name, *hook;
     Py_BEGIN_CRITICAL_SECTION(self);
+    Py_XINCREF(it->name);
     name = it->name;
-    Py_XINCREF(name);
     hook = it->hook;
     if (hook != NULL) { Py_INCREF(hook); }
     Py_END_CRITICAL_SECTION();

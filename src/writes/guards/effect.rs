@@ -181,7 +181,11 @@ impl<'c, 'a> Helpers<'c, 'a> {
 
     /// Whether a function of the package takes any lock.
     pub(in crate::writes) fn take_any(&self) -> bool {
-        let mut calls = self.cx.program.functions().flat_map(|(_, it)| it.tree.calls());
+        let mut calls = self
+            .cx
+            .program
+            .functions()
+            .flat_map(|(_, it)| it.tree.calls());
         calls.any(|(_, name)| begins_section(name) || self.act(name).is_some())
     }
 
@@ -255,7 +259,9 @@ impl<'c, 'a> Helpers<'c, 'a> {
         let function = self.cx.function(item);
         let effect = function.map(|function| exits(self, item, function));
         let effect = Rc::new(effect.unwrap_or_default());
-        self.known.borrow_mut().insert(item, Some(Rc::clone(&effect)));
+        self.known
+            .borrow_mut()
+            .insert(item, Some(Rc::clone(&effect)));
         effect
     }
 }

@@ -1,5 +1,6 @@
 //! Which locks a function holds, at each of its expressions, on every path there.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -42,7 +43,7 @@ impl Locked {
             };
             for instr in &body.instrs {
                 if let Source::Expr(expr) = instr.source {
-                    locked.note(expr, &state);
+                    locked.note(expr, state.locks());
                 }
                 problem.step(&mut state, instr);
             }
@@ -50,13 +51,13 @@ impl Locked {
         locked
     }
 
-    fn note(&mut self, expr: ExprId, state: &State) {
-        match self.at.get_mut(&expr) {
-            Some(known) => {
-                known.meet(state);
+    fn note(&mut self, expr: ExprId, state: State) {
+        match self.at.entry(expr) {
+            Entry::Occupied(mut known) => {
+                known.get_mut().meet(&state);
             }
-            None => {
-                self.at.insert(expr, state.clone());
+            Entry::Vacant(place) => {
+                place.insert(state);
             }
         }
     }
@@ -157,7 +158,10 @@ impl Solved {
 
     /// The calls that may give a lock back.
     fn gives_back(&self, tree: &Tree) -> FxHashSet<ExprId> {
-        let gave = self.effects.iter().filter(|(_, effect)| !effect.gave.is_empty());
+        let gave = self
+            .effects
+            .iter()
+            .filter(|(_, effect)| !effect.gave.is_empty());
         let ended = tree.calls().filter(|(_, name)| ends_section(name));
         gave.map(|(&call, _)| call)
             .chain(ended.map(|(call, _)| call))

@@ -63,8 +63,10 @@ impl Guards {
         let (shared, alone): (Vec<&Lock>, Vec<&Lock>) =
             own.held.iter().partition(|lock| lock.is_shared);
         self.is_any |= !alone.is_empty() || !self.paths.is_empty();
-        self.paths.extend(alone.iter().filter_map(|it| it.path.clone()));
-        self.shared.extend(shared.iter().filter_map(|it| it.path.clone()));
+        self.paths
+            .extend(alone.iter().filter_map(|it| it.path.clone()));
+        self.shared
+            .extend(shared.iter().filter_map(|it| it.path.clone()));
         self
     }
 }

@@ -38,6 +38,15 @@ pub(super) struct State {
 }
 
 impl State {
+    /// What is known of locks, whatever values are.
+    pub(super) fn locks(&self) -> Self {
+        Self {
+            held: self.held.clone(),
+            gave: self.gave.clone(),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn forget(&mut self, value: Value) {
         self.tried.retain(|(of, _, _)| *of != value);
         self.zero.remove(&value);
@@ -45,7 +54,9 @@ impl State {
 
     pub(super) fn copy(&mut self, to: Value, from: Value) {
         let tried = self.tried.iter().filter(|(of, _, _)| *of == from);
-        let tried: Vec<_> = tried.map(|(_, had, lock)| (to, *had, lock.clone())).collect();
+        let tried: Vec<_> = tried
+            .map(|(_, had, lock)| (to, *had, lock.clone()))
+            .collect();
         let zero = self.zero.get(&from).copied();
         self.forget(to);
         self.tried.extend(tried);
@@ -114,7 +125,9 @@ impl State {
     pub(super) fn meet(&mut self, other: &Self) -> bool {
         let before = self.clone();
         let known = self.tried_by(other).into_iter().chain(other.tried_by(self));
-        let known: BTreeSet<_> = known.filter(|it| self.implies(it) && other.implies(it)).collect();
+        let known: BTreeSet<_> = known
+            .filter(|it| self.implies(it) && other.implies(it))
+            .collect();
         self.held.retain(|lock| other.held.contains(lock));
         self.tried = known;
         self.tried.retain(|(_, _, lock)| !self.held.contains(lock));
