@@ -9,6 +9,7 @@ mod effects;
 mod exceptions;
 mod libc;
 mod lists;
+mod locks;
 mod replacements;
 mod sizes;
 mod slots;
@@ -29,6 +30,7 @@ pub use effects::{
 pub use exceptions::{raises_exception, restores_exception, takes_exception};
 pub use libc::{Copied, copies_memory, gives_other_memory, is_libc, written};
 pub use lists::{LIST_SIZES, PLAIN_LIST_SIZES, UNCHECKED_ITEMS};
+pub use locks::{Had, LockAct, LockCall, lock_call};
 pub use replacements::{
     Absent, Form, OldErrors, REPLACEMENTS, Replacement, reads_list, replacement, replacement_by,
 };

@@ -90,6 +90,11 @@ pub(super) fn allocator(name: &str) -> Option<&'static Allocator> {
     ALLOCATORS.iter().find(|allocator| allocator.name == name)
 }
 
+/// Whether a function takes the memory of its first argument.
+pub fn lets_go(name: &str) -> bool {
+    allocator(name).is_some_and(|it| it.act != Act::Allocate)
+}
+
 /// The function of the `PyMem_` family that does what `name` does in the object domain.
 pub fn in_mem_domain(name: &str) -> Option<&'static str> {
     Some(match name {

@@ -6,6 +6,8 @@ mod flow;
 mod graph;
 mod known;
 
-pub use domain::{Act, Allocator, Domain, OBJECT_ALLOCATORS, PYTHON_ALLOCATORS, in_mem_domain};
+pub use domain::{
+    Act, Allocator, Domain, OBJECT_ALLOCATORS, PYTHON_ALLOCATORS, in_mem_domain, lets_go,
+};
 pub use families::{Family, Member, families};
 pub use known::INITIALISERS;

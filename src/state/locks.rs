@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use crate::ast::{ExprId, ExprKind, Tree};
+use crate::capi::{LockAct, words_of};
 use crate::program::{Body, ItemId};
 use crate::rule::PackageCx;
 
@@ -113,6 +114,23 @@ fn lock_calls(tree: &Tree) -> LockCalls {
 #[must_use]
 pub fn takes_lock_by_name(name: &str) -> bool {
     effect(name) == Some(Effect::Takes) && !name.to_ascii_lowercase().contains("try")
+}
+
+/// What a function that was not read does to a lock, by its name: one that may come back without
+/// the lock takes none.
+#[must_use]
+pub fn lock_act_by_name(name: &str) -> Option<LockAct> {
+    const SHARED: [&str; 7] = [
+        "read", "reader", "readlock", "rd", "rdlock", "rlock", "shared",
+    ];
+    match effect(name)? {
+        Effect::Releases => Some(LockAct::Gives),
+        Effect::Takes if !takes_lock_by_name(name) => None,
+        Effect::Takes if words_of(name).any(|word| SHARED.contains(&&*word)) => {
+            Some(LockAct::Shares)
+        }
+        Effect::Takes => Some(LockAct::Takes),
+    }
 }
 
 /// Whether a function takes a lock by its name, maybe without waiting, which stays taken until it is

@@ -13,11 +13,11 @@ mod writes;
 pub use fields::{Method, ObjectState, is_shared, object_states};
 pub use kind::{Kind, Lazy};
 pub use locks::{
-    Locks, begins_section, ends_section, holds_lock_by_name, releases_lock_by_name,
-    takes_lock_by_name,
+    Locks, begins_section, ends_section, holds_lock_by_name, lock_act_by_name,
+    releases_lock_by_name, takes_lock_by_name,
 };
 pub use own::Own;
 pub use phase::{alone, reachable};
 pub use roots::{Path, root};
-pub use variables::{Variable, Write, inventory};
+pub use variables::{Variable, Write, inventory, is_lock};
 pub use writes::How;

@@ -332,16 +332,7 @@ fn place_of(item: &ProgramItem, range: TokenRange) -> Option<(FileId, ByteSpan)>
 
 /// Whether a variable of this type is data that code may write, and no lock or atomic.
 fn is_mutable(ty: &Type) -> bool {
-    const LOCKS: &[&str] = &[
-        "PyMutex",
-        "PyThread_type_lock",
-        "once_flag",
-        "_PyOnceFlag",
-        "Py_tss_t",
-        "CRITICAL_SECTION",
-        "sig_atomic_t",
-        "mtx_t",
-    ];
+    const ATOMIC: &[&str] = &["once_flag", "_PyOnceFlag", "Py_tss_t", "sig_atomic_t"];
     if ty.is_const {
         return false;
     }
@@ -349,7 +340,16 @@ fn is_mutable(ty: &Type) -> bool {
         TypeKind::Array(element, _) => is_mutable(element),
         TypeKind::Function(..) => false,
         _ => ty.name().is_none_or(|name| {
-            !LOCKS.contains(&name) && !name.starts_with("atomic_") && !name.starts_with("pthread_")
+            !is_lock(ty) && !ATOMIC.contains(&name) && !name.starts_with("atomic_")
         }),
     }
+}
+
+/// Whether a variable of this type is a lock, or something else that is there for threads: what is
+/// done with it needs no lock, but for making it.
+#[must_use]
+pub fn is_lock(ty: &Type) -> bool {
+    const LOCKS: &[&str] = &["PyMutex", "PyThread_type_lock", "CRITICAL_SECTION", "mtx_t"];
+    ty.name()
+        .is_some_and(|name| LOCKS.contains(&name) || name.starts_with("pthread_"))
 }

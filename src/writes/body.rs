@@ -45,6 +45,8 @@ pub(super) struct Body<'w, 'c, 'a> {
     pub(super) function: &'a Function,
     /// The locks that the caller holds.
     pub(super) held: Guards,
+    /// The parameters that are handles which others have, a bit for each.
+    pub(super) handles: u32,
     /// What is the same in all contexts.
     pub(super) known: Rc<Text<'a>>,
     pub(super) locals: Vec<Value>,
@@ -77,6 +79,7 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
             item: context.item,
             function,
             held: context.held.clone(),
+            handles: context.handles,
             locals,
             inner: Kinds::default(),
             published: Published::default(),
@@ -100,10 +103,12 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         if !self.walk.members.numbers.is_empty() {
             self.check_numbers();
         }
+        self.check_handles();
         self.check_sizes();
         self.check_released();
         if self.walk.has_locks {
             self.note_reads();
+            self.check_late();
         }
         self.check_assembly();
         let returns = self.returns();

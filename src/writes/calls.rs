@@ -9,6 +9,7 @@ use crate::ast::{ExprId, ExprKind, LocalId, Name, UnaryOp};
 use crate::capi;
 use crate::roles::is_slot;
 use crate::rule::ItemId;
+use crate::state::is_lock;
 
 /// What a call goes to.
 enum Callee<'t> {
@@ -29,6 +30,7 @@ impl<'a> Body<'_, '_, 'a> {
         match self.callee(callee, args.len()) {
             Callee::Own(items) => {
                 let guards = self.guards(at);
+                let handles = self.handles_given(args);
                 let mut result = Value::NONE;
                 for item in items {
                     let function = self.walk.cx.function(item);
@@ -38,6 +40,7 @@ impl<'a> Body<'_, '_, 'a> {
                         item,
                         params: values.clone(),
                         held,
+                        handles,
                     });
                     self.took(summary.stored);
                     self.set_given(summary.stored, args);
@@ -151,6 +154,8 @@ impl<'a> Body<'_, '_, 'a> {
             return;
         }
         let is_accounted = match found.variable {
+            // lock = PyThread_allocate_lock();     /* on first use: each thread its own */
+            _ if self.is_lock(place) => false,
             Some(Name::Global(name)) => self.walk.is_accounted(name, false, (self.item, at)),
             Some(Name::Local(local)) => {
                 let name = &tree.local(*local).name;
@@ -185,6 +190,12 @@ impl<'a> Body<'_, '_, 'a> {
         })
     }
 
+    /// Whether the place is a lock.
+    fn is_lock(&self, place: ExprId) -> bool {
+        let ty = self.walk.types.of(self.tree(), place);
+        ty.is_some_and(is_lock)
+    }
+
     /// Whether the place is a field that a rule reports.
     fn is_reported_field(&self, place: ExprId) -> bool {
         let tree = self.tree();
@@ -203,6 +214,7 @@ impl<'a> Body<'_, '_, 'a> {
         match self.callee(callee, args.len()) {
             Callee::Own(_) | Callee::Slot(_) => {}
             Callee::Pointer => {
+                self.note_let_go("", args);
                 if args.iter().any(|&arg| self.is_given(arg)) {
                     let text = self.text(callee);
                     self.leave_call(at, args, text);

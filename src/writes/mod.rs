@@ -23,6 +23,9 @@
 mod body;
 mod calls;
 mod guards;
+mod handles;
+mod lapsed;
+mod late;
 mod loans;
 mod members;
 mod outside;

@@ -8,8 +8,8 @@ use super::value::{Kinds, Value};
 use super::walk::Context;
 use crate::ast::{ExprId, ExprKind, Name, UnaryOp};
 use crate::capi::{
-    Copied, Effects, Gives, OutKind, Returns, Stored, copies_memory, effects, lends_to_read,
-    stored, writes,
+    Copied, Effects, Gives, LockAct, OutKind, Returns, Stored, copies_memory, effects,
+    lends_to_read, lock_call, stored, writes,
 };
 
 impl Body<'_, '_, '_> {
@@ -54,6 +54,7 @@ impl Body<'_, '_, '_> {
                     item,
                     params: given,
                     held: Guards::default(),
+                    handles: u32::MAX,
                 });
             }
         }
@@ -181,7 +182,18 @@ impl Body<'_, '_, '_> {
         }
     }
 
+    /// A lock that is made, or ends, while others may wait for it.
+    fn check_lock(&mut self, at: ExprId, name: &str, args: &[ExprId]) {
+        let made = lock_call(name).filter(|call| call.act == LockAct::Makes);
+        if let Some(&lock) = made.and_then(|call| args.get(call.lock)) {
+            let lock = self.tree().without_casts(lock);
+            self.check_place(self.addressed(lock).unwrap_or(lock), at);
+        }
+    }
+
     pub(super) fn check_outside(&mut self, at: ExprId, name: &str, args: &[ExprId]) {
+        self.check_lock(at, name, args);
+        self.note_let_go(name, args);
         if let Some(row) = writes(name) {
             if row.is_hidden {
                 self.leave(at, name.to_owned(), Why::Calls);

@@ -4,11 +4,13 @@ use std::cell::OnceCell;
 
 use rustc_hash::FxHashSet;
 
-use super::guards::{Locked, Paths, not_read};
+use super::guards::{Helpers, Locked, Paths, not_read};
+use super::lapsed::Lapses;
 use super::released::released;
 use super::settled::Settled;
 use super::shape::pointed;
 use crate::ast::{ExprId, Function, LocalId, Parents};
+use crate::rule::ItemId;
 
 /// Facts about one function, found once for all its contexts.
 pub(super) struct Text<'a> {
@@ -23,19 +25,21 @@ pub(super) struct Text<'a> {
     parents: OnceCell<Parents>,
     released: OnceCell<Vec<ExprId>>,
     not_read: OnceCell<FxHashSet<ExprId>>,
+    lapses: OnceCell<Lapses>,
 }
 
 impl<'a> Text<'a> {
-    pub(super) fn new(function: &'a Function) -> Self {
+    pub(super) fn new(helpers: &Helpers<'_, '_>, item: ItemId, function: &'a Function) -> Self {
         Self {
             function,
             settled: Settled::new(function),
-            locked: Locked::new(function),
+            locked: Locked::new(helpers, item, function),
             paths: Paths::new(function),
             pointed: pointed(&function.tree),
             parents: OnceCell::new(),
             released: OnceCell::new(),
             not_read: OnceCell::new(),
+            lapses: OnceCell::new(),
         }
     }
 
@@ -51,5 +55,11 @@ impl<'a> Text<'a> {
     /// See [`not_read`].
     pub(super) fn not_read(&self) -> &FxHashSet<ExprId> {
         self.not_read.get_or_init(|| not_read(&self.function.tree))
+    }
+
+    /// See [`Lapses`].
+    pub(super) fn lapses(&self) -> &Lapses {
+        let new = || Lapses::new(self.function, self.locked.gives_back());
+        self.lapses.get_or_init(new)
     }
 }

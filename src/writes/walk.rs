@@ -6,7 +6,8 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::body::{Body, Summary};
-use super::guards::{Guards, Use, unguarded};
+use super::guards::{Found, Guards, Helpers, Use, unguarded};
+use super::late::LetGo;
 use super::members::Members;
 use super::owned::Lent;
 use super::targets::{Targets, functions, parameter};
@@ -17,7 +18,7 @@ use crate::ast::{ExprId, Function, Storage, TokenRange, Type};
 use crate::program::Types;
 use crate::rule::{ItemId, PackageCx};
 use crate::source::FileId;
-use crate::state::{Variable, inventory, object_states, takes_lock_by_name};
+use crate::state::{Variable, inventory, object_states};
 
 /// Contexts of one function after which it is looked at as if all it gets were shared.
 const MAX_CONTEXTS: usize = 24;
@@ -29,16 +30,23 @@ pub(super) struct Context {
     pub(super) params: Vec<Value>,
     /// The locks that its caller holds.
     pub(super) held: Guards,
+    /// The parameters that are handles which others have, a bit for each.
+    pub(super) handles: u32,
 }
 
 /// What is known of the whole package, and what was found so far.
 pub(super) struct Walk<'c, 'a> {
     pub(super) cx: &'c PackageCx<'a>,
     pub(super) types: &'c Types<'a>,
+    /// What its functions do to locks.
+    helpers: Helpers<'c, 'a>,
     /// Whether the package takes any lock.
     pub(super) has_locks: bool,
     pub(super) targets: Targets,
     pub(super) lent: Lent,
+    /// What functions return of what they found.
+    pub(super) found: FxHashMap<ItemId, BTreeSet<Found>>,
+    pub(super) let_go: LetGo,
     /// Places that a rule reports already.
     reported: BTreeSet<(ItemId, ExprId)>,
     /// Static variables of which a comment says that a lock guards them.
@@ -74,6 +82,7 @@ struct Node {
 impl<'c, 'a> Walk<'c, 'a> {
     pub(super) fn new(cx: &'c PackageCx<'a>) -> Self {
         let inventory = inventory(cx);
+        let helpers = Helpers::new(cx);
         let mut variables = FxHashMap::default();
         let mut defined = FxHashSet::default();
         for (_, declaration) in cx.program.declarations() {
@@ -96,9 +105,12 @@ impl<'c, 'a> Walk<'c, 'a> {
         Self {
             cx,
             types: cx.types(),
-            has_locks: takes_locks(cx),
+            has_locks: helpers.take_any(),
+            helpers,
             targets: Targets::new(cx),
             lent: Lent::new(cx),
+            found: FxHashMap::default(),
+            let_go: LetGo::default(),
             reported: reported(&inventory),
             guarded: guarded.map(|variable| variable.name.clone()).collect(),
             fields: fields(cx),
@@ -131,6 +143,7 @@ impl<'c, 'a> Walk<'c, 'a> {
                     item,
                     params,
                     held: Guards::default(),
+                    handles: 0,
                 });
             }
         }
@@ -171,6 +184,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             item,
             params,
             held: Guards::default(),
+            handles: u32::MAX,
         });
     }
 
@@ -181,6 +195,7 @@ impl<'c, 'a> Walk<'c, 'a> {
         let met = self.contexts.entry(context.item).or_default();
         if *met >= MAX_CONTEXTS {
             context.params.fill(Value::SHARED);
+            context.handles = u32::MAX;
         }
         let entry = self.cx.item(context.item).place.0;
         if let Some(&(node, summary)) = self.known.get(&context) {
@@ -204,7 +219,8 @@ impl<'c, 'a> Walk<'c, 'a> {
     /// What the text of a function says, whoever calls it.
     pub(super) fn text_of(&mut self, item: ItemId, function: &'a Function) -> Rc<Text<'a>> {
         let text = self.texts.entry(item);
-        Rc::clone(text.or_insert_with(|| Rc::new(Text::new(function))))
+        let new = || Rc::new(Text::new(&self.helpers, item, function));
+        Rc::clone(text.or_insert_with(new))
     }
 
     /// Notes that what is looked at calls `node`, or that it is called from outside.
@@ -233,7 +249,9 @@ impl<'c, 'a> Walk<'c, 'a> {
                 }
             }
             let uses = seen.iter().flat_map(|&node| &self.nodes[node].uses);
-            left.extend(unguarded(uses));
+            left.extend(unguarded(
+                uses.filter(|it| !it.is_late_for_nothing(&self.let_go)),
+            ));
             (file, left)
         });
         each.collect()
@@ -272,13 +290,7 @@ impl<'c, 'a> Walk<'c, 'a> {
 
     /// The functions of this name that code of the same translation unit calls.
     pub(super) fn callees(&self, item: ItemId, name: &str) -> Vec<ItemId> {
-        let unit = self.cx.item(item).unit;
-        let all = self.cx.definitions(name);
-        let seen = all.filter(|(id, it)| {
-            let other = self.cx.item(*id);
-            !other.needs_gil && (!it.is_static || other.unit == unit)
-        });
-        seen.map(|(id, _)| id).collect()
+        self.helpers.callees(item, name)
     }
 
     pub(super) fn leave(&mut self, item: ItemId, expr: ExprId, what: String, why: Why) {
@@ -370,9 +382,4 @@ fn fields(cx: &PackageCx<'_>) -> BTreeSet<(String, String)> {
             .map(move |field| (name.clone(), field))
     });
     pairs.collect()
-}
-
-fn takes_locks(cx: &PackageCx<'_>) -> bool {
-    let mut calls = cx.program.functions().flat_map(|(_, it)| it.tree.calls());
-    calls.any(|(_, name)| takes_lock_by_name(name))
 }

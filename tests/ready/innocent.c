@@ -1035,3 +1035,283 @@ static PyObject *f(PyObject *self, PyObject *arg)
     PyObject *item;
     return first(arg, &item) < 0 ? NULL : item;
 }
+
+/*** readers that share a lock, and a writer alone */
+#include <pthread.h>
+static pthread_rwlock_t guard = PTHREAD_RWLOCK_INITIALIZER;
+static long level;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    long n = PyLong_AsLong(arg);
+    pthread_rwlock_rdlock(&guard);
+    long before = level;
+    pthread_rwlock_unlock(&guard);
+    pthread_rwlock_wrlock(&guard);
+    level = n;
+    pthread_rwlock_unlock(&guard);
+    return PyLong_FromLong(before);
+}
+
+/*** a lock that was had at once, or is waited for */
+static PyThread_type_lock guard;
+static long level;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    if (!PyThread_acquire_lock(guard, 0)) {
+        Py_BEGIN_ALLOW_THREADS
+        PyThread_acquire_lock(guard, 1);
+        Py_END_ALLOW_THREADS
+    }
+    level++;
+    PyThread_release_lock(guard);
+    Py_RETURN_NONE;
+}
+
+/*** a lock of which the result was looked at */
+#include <pthread.h>
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static PyThread_type_lock other;
+static long level, times;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    int failed = pthread_mutex_trylock(&guard);
+    if (failed) { return PyErr_NoMemory(); }
+    level++;
+    pthread_mutex_unlock(&guard);
+    if (PyThread_acquire_lock_timed(other, 1000, 0) == PY_LOCK_ACQUIRED) {
+        times++;
+        PyThread_release_lock(other);
+    }
+    Py_RETURN_NONE;
+}
+
+/*** helpers that lock what they get, or may */
+#include <pthread.h>
+typedef struct { pthread_mutex_t mutex; long n; } Pool;
+static Pool pool = {PTHREAD_MUTEX_INITIALIZER};
+static void pool_lock(Pool *it) { pthread_mutex_lock(&it->mutex); }
+static void pool_unlock(Pool *it) { pthread_mutex_unlock(&it->mutex); }
+static int pool_trylock(Pool *it)
+{
+    if (pthread_mutex_trylock(&it->mutex) == 0) { return 1; }
+    return 0;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    pool_lock(&pool);
+    pool.n++;
+    pool_unlock(&pool);
+    if (pool_trylock(&pool)) {
+        pool.n++;
+        pool_unlock(&pool);
+    }
+    Py_RETURN_NONE;
+}
+
+/*** lock functions of each system */
+#ifdef _WIN32
+#include <windows.h>
+static CRITICAL_SECTION section;
+static void pool_lock(void) { EnterCriticalSection(&section); }
+static void pool_unlock(void) { LeaveCriticalSection(&section); }
+#else
+#include <pthread.h>
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static void pool_lock(void) { pthread_mutex_lock(&guard); }
+static void pool_unlock(void) { pthread_mutex_unlock(&guard); }
+#endif
+static long level;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    pool_lock();
+    level++;
+    pool_unlock();
+    Py_RETURN_NONE;
+}
+
+/*** a helper that takes the lock of its caller again */
+static PyMutex guard;
+static long level;
+static void rest(void)
+{
+    PyMutex_Unlock(&guard);
+    PyMutex_Lock(&guard);
+    level++;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyMutex_Lock(&guard);
+    rest();
+    level++;
+    PyMutex_Unlock(&guard);
+    Py_RETURN_NONE;
+}
+
+/*** a lock that is made with its object */
+typedef struct { PyObject_HEAD PyThread_type_lock lock; long n; } Item;
+static int init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    ((Item *)self)->lock = PyThread_allocate_lock();
+    return 0;
+}
+static void dealloc(PyObject *self)
+{
+    PyThread_free_lock(((Item *)self)->lock);
+    PyObject_Free(self);
+}
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_init = init, .tp_dealloc = dealloc};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)arg;
+    PyThread_acquire_lock(it->lock, 1);
+    it->n++;
+    PyThread_release_lock(it->lock);
+    Py_RETURN_NONE;
+}
+
+/*** what the process is asked for */
+#include <unistd.h>
+#include <termios.h>
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char here[512];
+    struct termios it;
+    tcgetattr(0, &it);
+    return getcwd(here, sizeof here) == NULL ? NULL : PyUnicode_FromString(here);
+}
+
+/*** a file of the call */
+#include <stdio.h>
+static long size(FILE *file) { fseek(file, 0, SEEK_END); return ftell(file); }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char record[16];
+    FILE *file = fopen("/dev/null", "rb");
+    if (file == NULL) { return NULL; }
+    long length = size(file);
+    rewind(file);
+    fread(record, 1, 16, file);
+    fclose(file);
+    return PyLong_FromLong(length);
+}
+
+/*** one step with a file of the object, and more with its lock */
+#include <stdio.h>
+#include <unistd.h>
+typedef struct { PyObject_HEAD PyMutex lock; int fd, out; } Book;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Book *book = (Book *)self;
+    char record[16];
+    PyMutex_Lock(&book->lock);
+    lseek(book->fd, 16, SEEK_SET);
+    read(book->fd, record, 16);
+    PyMutex_Unlock(&book->lock);
+    write(book->out, record, 16);
+    pread(book->fd, record, 16, 0);
+    fprintf(stderr, "%d\n", book->fd);
+    fprintf(stderr, "read\n");
+    Py_RETURN_NONE;
+}
+
+/*** a text that is copied with the lock it is read with */
+static PyMutex guard;
+static char *name;
+static PyObject *get(PyObject *self, PyObject *unused)
+{
+    PyMutex_Lock(&guard);
+    PyObject *text = PyUnicode_FromString(name);
+    char *copy = strdup(name);
+    PyMutex_Unlock(&guard);
+    Py_XSETREF(text, PyUnicode_FromString(copy));
+    free(copy);
+    return text;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char *copy = strdup("x");
+    PyMutex_Lock(&guard);
+    char *before = name;
+    name = copy;
+    PyMutex_Unlock(&guard);
+    free(before);
+    Py_RETURN_NONE;
+}
+static PyMethodDef others[] = {{"get", get, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+
+/*** objects that are counted with the lock they are read with */
+typedef struct { PyObject_HEAD PyObject *name, *hook; } Item;
+static PyObject *get(PyObject *self, PyObject *unused)
+{
+    Item *it = (Item *)self;
+    PyObject *name, *hook;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    Py_XINCREF(it->name);
+    name = it->name;
+    hook = it->hook;
+    if (hook != NULL) { Py_INCREF(hook); }
+    Py_END_CRITICAL_SECTION();
+    if (hook == NULL) { return name; }
+    Py_XSETREF(name, PyObject_CallOneArg(hook, name));
+    Py_DECREF(hook);
+    return name;
+}
+static PyObject *set(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)self;
+    PyObject *before;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    before = it->name;
+    it->name = Py_NewRef(arg);
+    Py_XSETREF(it->hook, Py_NewRef(arg));
+    Py_END_CRITICAL_SECTION();
+    Py_XDECREF(before);
+    Py_RETURN_NONE;
+}
+static PyMethodDef of_item[] = {{"get", get, METH_NOARGS, NULL}, {"set", set, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = of_item};
+static PyObject *f(PyObject *self, PyObject *arg) { return Py_NewRef((PyObject *)&ItemType); }
+
+/*** records that are taken out, and such as nobody takes out */
+typedef struct rec { struct rec *next; long key; char text[16]; } rec;
+typedef struct job { struct job *next; long key; } job;
+static rec *recs;
+static job *jobs;
+static PyMutex guard;
+static rec *find(long key)
+{
+    rec *r;
+    PyMutex_Lock(&guard);
+    for (r = recs; r != NULL && r->key != key; r = r->next) {}
+    PyMutex_Unlock(&guard);
+    return r;
+}
+static job *pop(void)
+{
+    PyMutex_Lock(&guard);
+    job *j = jobs;
+    if (j != NULL) { jobs = j->next; }
+    PyMutex_Unlock(&guard);
+    return j;
+}
+static PyObject *add(PyObject *self, PyObject *arg)
+{
+    rec *r = calloc(1, sizeof(rec));
+    job *j = calloc(1, sizeof(job));
+    if (r == NULL || j == NULL) { return PyErr_NoMemory(); }
+    PyMutex_Lock(&guard);
+    r->next = recs;
+    recs = r;
+    j->next = jobs;
+    jobs = j;
+    PyMutex_Unlock(&guard);
+    Py_RETURN_NONE;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    rec *r = find(PyLong_AsLong(arg));
+    job *j = pop();
+    free(j);
+    return r == NULL ? Py_NewRef(Py_None) : PyUnicode_FromString(r->text);
+}
+static PyMethodDef others[] = {{"add", add, METH_O, NULL}, {NULL, NULL, 0, NULL}};

@@ -1313,3 +1313,448 @@ static PyTypeObject ItemType = {
     .tp_getset = attributes, .tp_dictoffset = offsetof(Item, dict),
 };
 static PyObject *f(PyObject *self, PyObject *arg) { return PyObject_CallNoArgs((PyObject *)&ItemType); }
+
+/*** a lock that readers share: `looks` */
+#include <pthread.h>
+static pthread_rwlock_t guard = PTHREAD_RWLOCK_INITIALIZER;
+static long looks;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    pthread_rwlock_rdlock(&guard);
+    long n = ++looks;
+    pthread_rwlock_unlock(&guard);
+    return PyLong_FromLong(n);
+}
+
+/*** a lock that readers share, taken by a helper: `looks` */
+#include <pthread.h>
+static pthread_rwlock_t guard = PTHREAD_RWLOCK_INITIALIZER;
+static long looks;
+static void enter(pthread_rwlock_t *it) { pthread_rwlock_rdlock(it); }
+static void leave(pthread_rwlock_t *it) { pthread_rwlock_unlock(it); }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    enter(&guard);
+    looks++;
+    leave(&guard);
+    Py_RETURN_NONE;
+}
+
+/*** a lock that is not waited for: `level` */
+static PyThread_type_lock guard;
+static long level;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    int had = PyThread_acquire_lock(guard, NOWAIT_LOCK);
+    level++;
+    if (had) { PyThread_release_lock(guard); }
+    Py_RETURN_NONE;
+}
+
+/*** a lock that is waited for in vain: `level` */
+static PyThread_type_lock guard;
+static long level;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyLockStatus had = PyThread_acquire_lock_timed(guard, 1000, 0);
+    level++;
+    if (had == PY_LOCK_ACQUIRED) { PyThread_release_lock(guard); }
+    Py_RETURN_NONE;
+}
+
+/*** a lock that was had if the answer is the other one: `level` */
+#include <pthread.h>
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static long level;
+static int pool_lock(void) { return pthread_mutex_trylock(&guard) == 0; }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    if (pool_lock() == 0) { level++; Py_RETURN_NONE; }
+    pthread_mutex_unlock(&guard);
+    Py_RETURN_NONE;
+}
+
+/*** a helper that only tries to lock: `level` */
+#include <pthread.h>
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static long level;
+static int pool_lock(void) { return pthread_mutex_trylock(&guard) == 0; }
+static void pool_unlock(void) { pthread_mutex_unlock(&guard); }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    pool_lock();
+    level++;
+    pool_unlock();
+    Py_RETURN_NONE;
+}
+
+/*** lock functions that do nothing: `level` */
+static long level;
+static void pool_lock(void) {}
+static void pool_unlock(void) {}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    pool_lock();
+    level++;
+    pool_unlock();
+    Py_RETURN_NONE;
+}
+
+/*** lock functions that do nothing in some builds: `level` */
+static long level;
+#ifdef POOL_THREADS
+#include <pthread.h>
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static void pool_lock(void) { pthread_mutex_lock(&guard); }
+static void pool_unlock(void) { pthread_mutex_unlock(&guard); }
+#else
+static void pool_lock(void) {}
+static void pool_unlock(void) {}
+#endif
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    pool_lock();
+    level++;
+    pool_unlock();
+    Py_RETURN_NONE;
+}
+
+/*** a body that is left out in some builds: `level` */
+#ifdef POOL_THREADS
+#include <pthread.h>
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+#endif
+static long level;
+static void enter(void)
+{
+#ifdef POOL_THREADS
+    pthread_mutex_lock(&guard);
+#endif
+}
+static void leave(void)
+{
+#ifdef POOL_THREADS
+    pthread_mutex_unlock(&guard);
+#endif
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    enter();
+    level++;
+    leave();
+    Py_RETURN_NONE;
+}
+
+/*** a helper that locks if it is asked to: `level` */
+#include <pthread.h>
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static int many;
+static long level;
+static void pool_lock(void) { if (many) { pthread_mutex_lock(&guard); } }
+static void pool_unlock(void) { if (many) { pthread_mutex_unlock(&guard); } }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    pool_lock();
+    level++;
+    pool_unlock();
+    Py_RETURN_NONE;
+}
+
+/*** a helper that gives the lock of its caller back: `level` */
+static PyMutex guard;
+static long level;
+static void settle(void) { PyMutex_Unlock(&guard); }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyMutex_Lock(&guard);
+    settle();
+    level++;
+    Py_RETURN_NONE;
+}
+
+/*** a helper that works between two locks: `level` */
+static PyMutex guard;
+static long level;
+static void rest(PyMutex *it)
+{
+    PyMutex_Unlock(it);
+    level++;
+    PyMutex_Lock(it);
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyMutex_Lock(&guard);
+    rest(&guard);
+    PyMutex_Unlock(&guard);
+    Py_RETURN_NONE;
+}
+
+/*** a lock that is made on first use: `guard` */
+static PyThread_type_lock guard;
+static long level;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    if (guard == NULL) { guard = PyThread_allocate_lock(); }
+    PyThread_acquire_lock(guard, WAIT_LOCK);
+    level++;
+    PyThread_release_lock(guard);
+    Py_RETURN_NONE;
+}
+
+/*** a lock that is made where it is asked for: `guard` in `the_lock` */
+static PyThread_type_lock guard;
+static long level;
+static PyThread_type_lock the_lock(void)
+{
+    if (guard == NULL) { guard = PyThread_allocate_lock(); }
+    return guard;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyThread_acquire_lock(the_lock(), 1);
+    level++;
+    PyThread_release_lock(the_lock());
+    Py_RETURN_NONE;
+}
+
+/*** a lock that a method ends: `guard` in `f` */
+#include <pthread.h>
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    pthread_mutex_destroy(&guard);
+    pthread_mutex_init(&guard, NULL);
+    Py_RETURN_NONE;
+}
+
+/*** the folder of the process: `chdir` in `f` */
+#include <unistd.h>
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char before[512];
+    if (getcwd(before, sizeof before) == NULL || chdir("/tmp") < 0) { return NULL; }
+    return PyLong_FromLong(chdir(before));
+}
+
+/*** what new files may be: `umask` in `f` */
+#include <sys/stat.h>
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    mode_t before = umask(077);
+    umask(before);
+    Py_RETURN_NONE;
+}
+
+/*** the settings of a terminal: `tcsetattr` in `f` */
+#include <termios.h>
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    struct termios it;
+    tcgetattr(0, &it);
+    it.c_lflag &= ~ECHO;
+    tcsetattr(0, TCSANOW, &it);
+    Py_RETURN_NONE;
+}
+
+/*** where a stream stands: `((Book *)self)->file by fseek` in `f` */
+#include <stdio.h>
+typedef struct { PyObject_HEAD FILE *file; } Book;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char record[16];
+    fseek(((Book *)self)->file, 16, SEEK_SET);
+    fread(record, 1, 16, ((Book *)self)->file);
+    return PyBytes_FromStringAndSize(record, 16);
+}
+
+/*** where a file stands that a helper moves: `fd by lseek` in `to` */
+#include <unistd.h>
+typedef struct { PyObject_HEAD int fd; } Book;
+static void to(int fd, off_t at) { lseek(fd, at, SEEK_SET); }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Book *book = (Book *)self;
+    char record[16];
+    to(book->fd, 16);
+    return PyLong_FromSsize_t(read(book->fd, record, 16));
+}
+
+/*** where a file stands that a static variable has: `log_fd by lseek` in `f` */
+#include <unistd.h>
+static int log_fd = 2;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    lseek(log_fd, 0, SEEK_END);
+    write(log_fd, "x", 1);
+    Py_RETURN_NONE;
+}
+
+/*** a file that is read with a lock, and moved without: `book->fd` in `rewound` */
+#include <unistd.h>
+typedef struct { PyObject_HEAD PyMutex lock; int fd; } Book;
+static PyObject *rewound(PyObject *self, PyObject *unused)
+{
+    Book *book = (Book *)self;
+    return PyLong_FromLong(lseek(book->fd, 0, SEEK_SET));
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Book *book = (Book *)self;
+    char record[16];
+    PyMutex_Lock(&book->lock);
+    lseek(book->fd, 16, SEEK_SET);
+    read(book->fd, record, 16);
+    PyMutex_Unlock(&book->lock);
+    return PyBytes_FromStringAndSize(record, 16);
+}
+static PyMethodDef of_book[] = {{"rewound", rewound, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject BookType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Book", .tp_basicsize = sizeof(Book), .tp_methods = of_book};
+
+/*** a text that is used after the lock it was read with: `name` in `get` */
+static PyMutex guard;
+static char *name;
+static PyObject *get(PyObject *self, PyObject *unused)
+{
+    PyMutex_Lock(&guard);
+    const char *text = name;
+    PyMutex_Unlock(&guard);
+    return PyUnicode_FromString(text ? text : "");
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    const char *text = PyUnicode_AsUTF8(arg);
+    char *copy = text == NULL ? NULL : strdup(text);
+    PyMutex_Lock(&guard);
+    free(name);
+    name = copy;
+    PyMutex_Unlock(&guard);
+    Py_RETURN_NONE;
+}
+static PyMethodDef others[] = {{"get", get, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+
+/*** a text that a helper has read with the lock: `current()` in `get` */
+#include <pthread.h>
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static char *name;
+static const char *current(void)
+{
+    pthread_mutex_lock(&guard);
+    const char *text = name;
+    pthread_mutex_unlock(&guard);
+    return text;
+}
+static PyObject *get(PyObject *self, PyObject *unused) { return Py_BuildValue("z", current()); }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char *copy = strdup("x");
+    pthread_mutex_lock(&guard);
+    free(name);
+    name = copy;
+    pthread_mutex_unlock(&guard);
+    Py_RETURN_NONE;
+}
+static PyMethodDef others[] = {{"get", get, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+
+/*** an object that is counted after the lock: `last` in `get` */
+static PyMutex guard;
+static PyObject *last;
+static PyObject *get(PyObject *self, PyObject *unused)
+{
+    PyMutex_Lock(&guard);
+    PyObject *o = last;
+    PyMutex_Unlock(&guard);
+    if (o == NULL) { Py_RETURN_NONE; }
+    Py_INCREF(o);
+    return o;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyMutex_Lock(&guard);
+    PyObject *before = last;
+    last = Py_NewRef(arg);
+    PyMutex_Unlock(&guard);
+    Py_XDECREF(before);
+    Py_RETURN_NONE;
+}
+static PyMethodDef others[] = {{"get", get, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+
+/*** the text of an object after its section: `it->text` in `get` */
+typedef struct { PyObject_HEAD char *text; } Item;
+static PyObject *get(PyObject *self, PyObject *unused)
+{
+    Item *it = (Item *)self;
+    const char *text;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    text = it->text;
+    Py_END_CRITICAL_SECTION();
+    return PyUnicode_FromString(text);
+}
+static PyObject *set(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)self;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    free(it->text);
+    it->text = strdup("x");
+    Py_END_CRITICAL_SECTION();
+    Py_RETURN_NONE;
+}
+static PyMethodDef of_item[] = {{"get", get, METH_NOARGS, NULL}, {"set", set, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = of_item};
+static PyObject *f(PyObject *self, PyObject *arg) { return Py_NewRef((PyObject *)&ItemType); }
+
+/*** numbers that are added up after the lock: `it->all` in `sum` */
+typedef struct { PyObject_HEAD PyMutex lock; double *all; Py_ssize_t n; } Item;
+static PyObject *sum(PyObject *self, PyObject *unused)
+{
+    Item *it = (Item *)self;
+    double s = 0;
+    PyMutex_Lock(&it->lock);
+    double *all = it->all;
+    Py_ssize_t n = it->n;
+    PyMutex_Unlock(&it->lock);
+    for (Py_ssize_t i = 0; i < n; i++) { s += all[i]; }
+    return PyFloat_FromDouble(s);
+}
+static PyObject *grow(PyObject *self, PyObject *unused)
+{
+    Item *it = (Item *)self;
+    PyMutex_Lock(&it->lock);
+    double *all = realloc(it->all, (it->n + 1) * sizeof(double));
+    if (all != NULL) {
+        it->all = all;
+        it->all[it->n++] = 0;
+    }
+    PyMutex_Unlock(&it->lock);
+    Py_RETURN_NONE;
+}
+static PyMethodDef of_item[] = {{"sum", sum, METH_NOARGS, NULL}, {"grow", grow, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = of_item};
+static PyObject *f(PyObject *self, PyObject *arg) { return Py_NewRef((PyObject *)&ItemType); }
+
+/*** a record that was found with the lock: `find(PyLong_AsLong(arg))` in `f` */
+typedef struct rec { struct rec *next; long key; char text[16]; } rec;
+static rec *recs;
+static PyMutex guard;
+static rec *find(long key)
+{
+    rec *r;
+    PyMutex_Lock(&guard);
+    for (r = recs; r != NULL && r->key != key; r = r->next) {}
+    PyMutex_Unlock(&guard);
+    return r;
+}
+static PyObject *pop(PyObject *self, PyObject *unused)
+{
+    PyMutex_Lock(&guard);
+    rec *r = recs;
+    if (r != NULL) { recs = r->next; }
+    PyMutex_Unlock(&guard);
+    free(r);
+    Py_RETURN_NONE;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    rec *r = find(PyLong_AsLong(arg));
+    return r == NULL ? Py_NewRef(Py_None) : PyUnicode_FromString(r->text);
+}
+static PyMethodDef others[] = {{"pop", pop, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};

@@ -1,57 +1,49 @@
 //! Which locks a function holds, at each of its expressions, on every path there.
 
-use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Guards;
-use super::path::{Path, Paths, Root};
-use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree};
-use crate::capi;
-use crate::cfg::{self, Cfg, Instr, InstrKind, Source};
-use crate::dataflow::{self, Analysis, Direction, NodeId};
-use crate::state::{begins_section, ends_section, releases_lock_by_name, takes_lock_by_name};
-
-/// What is held at one point; the path is `None` if it cannot be told which lock it is.
-type Held = BTreeSet<Lock>;
-
-/// A lock that was taken.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Lock {
-    /// The record of a critical section.
-    record: Option<LocalId>,
-    path: Option<Path>,
-}
+use super::effect::{Effect, Helpers, Taken, Way};
+use super::path::Paths;
+use super::state::{Lock, State, Value};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Function, Tree, UnaryOp};
+use crate::capi::{self, Had};
+use crate::cfg::{
+    self, Base, Cfg, Comparison, Instr, InstrKind, Op, Operand, Source, TempId, Terminator,
+};
+use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
+use crate::rule::ItemId;
+use crate::state::{begins_section, ends_section};
 
 /// The locks of one function.
 #[derive(Debug, Default)]
 pub(in crate::writes) struct Locked {
-    at: FxHashMap<ExprId, Held>,
+    at: FxHashMap<ExprId, State>,
+    gives_back: FxHashSet<ExprId>,
 }
 
 impl Locked {
-    pub(in crate::writes) fn new(function: &Function) -> Self {
-        let tree = &function.tree;
-        if !tree.calls().any(|(_, name)| takes_lock_by_name(name)) {
-            return Self::default();
-        }
-        let cfg = cfg::build(function, &capi::never_returns);
-        let problem = Problem {
-            cfg: &cfg,
-            tree,
-            paths: Paths::new(function),
-        };
+    pub(in crate::writes) fn new(
+        helpers: &Helpers<'_, '_>,
+        item: ItemId,
+        function: &Function,
+    ) -> Self {
         let mut locked = Self::default();
-        let Ok(solution) = dataflow::solve(&cfg, &problem) else {
+        let Some(solved) = Solved::new(helpers, item, function) else {
             return locked;
         };
-        for (block, body) in cfg.iter() {
-            let Some(mut state) = solution.input(block.index()).clone() else {
+        locked.gives_back = solved.gives_back(&function.tree);
+        let problem = solved.problem(function);
+        for (block, body) in solved.cfg.iter() {
+            let Some(mut state) = solved.solution.input(block.index()).clone() else {
                 continue;
             };
             for instr in &body.instrs {
                 if let Source::Expr(expr) = instr.source {
-                    locked.note(expr, &state);
+                    locked.note(expr, state.locks());
                 }
                 problem.step(&mut state, instr);
             }
@@ -59,29 +51,24 @@ impl Locked {
         locked
     }
 
-    fn note(&mut self, expr: ExprId, state: &Held) {
-        let known = self.at.entry(expr).or_insert_with(|| state.clone());
-        known.retain(|lock| state.contains(lock));
-    }
-
-    /// The locks that are held where `expr` is evaluated.
-    pub(in crate::writes) fn at(&self, tree: &Tree, expr: ExprId) -> Guards {
-        let Some(held) = self.around(tree, expr) else {
-            return Guards::default();
-        };
-        Guards {
-            is_any: !held.is_empty(),
-            paths: held.iter().filter_map(|lock| lock.path.clone()).collect(),
+    fn note(&mut self, expr: ExprId, state: State) {
+        match self.at.entry(expr) {
+            Entry::Occupied(mut known) => {
+                known.get_mut().meet(&state);
+            }
+            Entry::Vacant(place) => {
+                place.insert(state);
+            }
         }
     }
 
-    /// Whether any lock is held there.
-    pub(in crate::writes) fn is_any(&self, tree: &Tree, expr: ExprId) -> bool {
-        let held = self.around(tree, expr);
-        held.is_some_and(|held| !held.is_empty())
+    /// The calls that may give a lock back.
+    pub(in crate::writes) fn gives_back(&self) -> &FxHashSet<ExprId> {
+        &self.gives_back
     }
 
-    fn around(&self, tree: &Tree, expr: ExprId) -> Option<&Held> {
+    /// What is known of locks where `expr` is evaluated; `None` if the function takes none.
+    pub(super) fn around(&self, tree: &Tree, expr: ExprId) -> Option<&State> {
         if self.at.is_empty() {
             return None;
         }
@@ -99,69 +86,254 @@ impl Locked {
     }
 }
 
+/// What a function does to locks, as its callers see it.
+pub(super) fn exits(helpers: &Helpers<'_, '_>, item: ItemId, function: &Function) -> Effect {
+    let Some(solved) = Solved::new(helpers, item, function) else {
+        return Effect::nothing();
+    };
+    let problem = solved.problem(function);
+    let mut effect = Effect::default();
+    for (block, body) in solved.cfg.iter() {
+        let (Terminator::Return(value, _), Some(mut state)) = (
+            &body.terminator,
+            solved.solution.input(block.index()).clone(),
+        ) else {
+            continue;
+        };
+        for instr in &body.instrs {
+            problem.step(&mut state, instr);
+        }
+        for (had, is) in effect.had.iter_mut().zip([Had::Zero, Had::NotZero]) {
+            let Some(locks) = state.held_if(value.as_ref(), is) else {
+                continue;
+            };
+            let locks = locks.iter().map(|lock| Taken {
+                way: lock.path.as_ref().and_then(|it| Way::new(function, it)),
+                is_shared: lock.is_shared,
+            });
+            let locks: BTreeSet<Taken> = locks.collect();
+            *had = Some(match had.take() {
+                Some(had) => &had & &locks,
+                None => locks,
+            });
+        }
+        let gave = state.gave.iter();
+        let gave = gave.map(|path| path.as_ref().and_then(|it| Way::new(function, it)));
+        effect.gave.extend(gave);
+    }
+    effect
+}
+
+/// The flow graph of a function that takes locks, with what is held at its blocks.
+struct Solved {
+    cfg: Cfg,
+    effects: FxHashMap<ExprId, Rc<Effect>>,
+    solution: Solution<Option<State>>,
+}
+
+impl Solved {
+    /// `None` if the function does nothing to locks.
+    fn new(helpers: &Helpers<'_, '_>, item: ItemId, function: &Function) -> Option<Self> {
+        let tree = &function.tree;
+        let mut has_section = false;
+        let mut effects = FxHashMap::default();
+        for (call, name) in tree.calls() {
+            has_section |= begins_section(name);
+            let effect = helpers.of(item, tree, call);
+            if !effect.is_none() {
+                effects.insert(call, effect);
+            }
+        }
+        if effects.is_empty() && !has_section {
+            return None;
+        }
+        let cfg = cfg::build(function, &capi::never_returns);
+        let solution = dataflow::solve(&cfg, &Problem::new(&cfg, function, &effects)).ok()?;
+        Some(Self {
+            cfg,
+            effects,
+            solution,
+        })
+    }
+
+    /// The calls that may give a lock back.
+    fn gives_back(&self, tree: &Tree) -> FxHashSet<ExprId> {
+        let gave = self
+            .effects
+            .iter()
+            .filter(|(_, effect)| !effect.gave.is_empty());
+        let ended = tree.calls().filter(|(_, name)| ends_section(name));
+        gave.map(|(&call, _)| call)
+            .chain(ended.map(|(call, _)| call))
+            .collect()
+    }
+
+    fn problem<'a>(&'a self, function: &'a Function) -> Problem<'a> {
+        Problem::new(&self.cfg, function, &self.effects)
+    }
+}
+
 struct Problem<'a> {
     cfg: &'a Cfg,
     tree: &'a Tree,
     paths: Paths<'a>,
+    effects: &'a FxHashMap<ExprId, Rc<Effect>>,
+    /// The names that are read: `PY_LOCK_ACQUIRED`.
+    names: BTreeMap<TempId, &'a str>,
 }
 
-impl Problem<'_> {
-    fn step(&self, held: &mut Held, instr: &Instr) {
-        let (InstrKind::Call { .. }, Source::Expr(call)) = (&instr.kind, instr.source) else {
-            return;
-        };
-        let ExprKind::Call { callee, args } = &self.tree.expr(call).kind else {
-            return;
-        };
-        let Some(name) = self.tree.callee_name(*callee) else {
-            return;
-        };
-        let record = || self.tree.as_address(*args.first()?);
-        if begins_section(name) {
-            let objects = args.iter().skip(1);
-            held.extend(objects.map(|&object| Lock {
-                record: record(),
-                path: self.paths.pointee(object),
-            }));
-        } else if ends_section(name) {
-            let record = record();
-            held.retain(|lock| lock.record.is_some() && lock.record != record);
-        } else if takes_lock_by_name(name) {
-            // One that may come back without it does not count: `pthread_mutex_trylock`.
-            held.insert(self.lock(name, args));
-        } else if releases_lock_by_name(name) {
-            let given_back = self.lock(name, args);
-            let is_known = held.remove(&given_back);
-            // It may be any of those that are held.
-            held.retain(|lock| is_known || lock.record.is_some());
+impl<'a> Problem<'a> {
+    fn new(
+        cfg: &'a Cfg,
+        function: &'a Function,
+        effects: &'a FxHashMap<ExprId, Rc<Effect>>,
+    ) -> Self {
+        let names = cfg.steps().filter_map(|(_, instr)| match &instr.kind {
+            InstrKind::Load { dst, place } => match &place.base {
+                Base::Global(name) if place.path.is_empty() => Some((*dst, &**name)),
+                _ => None,
+            },
+            _ => None,
+        });
+        Self {
+            cfg,
+            tree: &function.tree,
+            paths: Paths::new(function),
+            effects,
+            names: names.collect(),
         }
     }
 
-    fn lock(&self, name: &str, args: &[ExprId]) -> Lock {
-        let path = match args.first() {
-            Some(&lock) => self.paths.pointee(lock),
-            None => Some(Path {
-                root: Root::Of(family(name)),
-                steps: Vec::new(),
-            }),
-        };
-        Lock { record: None, path }
+    fn step(&self, state: &mut State, instr: &Instr) {
+        match (&instr.kind, instr.source) {
+            (InstrKind::Call { dst, .. }, Source::Expr(call)) => {
+                state.forget(Value::Temp(*dst));
+                self.call(state, *dst, call);
+            }
+            (InstrKind::Load { dst, place }, _) => match place.as_local() {
+                Some(local) => state.copy(Value::Temp(*dst), Value::Local(local)),
+                None => state.forget(Value::Temp(*dst)),
+            },
+            (InstrKind::Store { place, value }, _) => {
+                if let Some(local) = place.as_local() {
+                    state.set(Value::Local(local), value);
+                }
+            }
+            (InstrKind::Copy { dst, src } | InstrKind::Cast { dst, src, .. }, _) => {
+                state.set(Value::Temp(*dst), src);
+            }
+            (InstrKind::Op { dst, op, operands }, _) => {
+                state.forget(Value::Temp(*dst));
+                self.computed(state, *dst, *op, operands);
+            }
+            _ => {}
+        }
     }
-}
 
-/// What the names of the two functions share that take a lock and give it back: `lock_all`,
-/// `unlock_all`.
-fn family(name: &str) -> Box<str> {
-    let mut name = name.to_ascii_lowercase();
-    for word in ["unlock", "lock", "acquire", "release"] {
-        name = name.replace(word, "");
+    fn call(&self, state: &mut State, dst: TempId, call: ExprId) {
+        let ExprKind::Call { args, .. } = &self.tree.expr(call).kind else {
+            return;
+        };
+        let name = self.tree.called(call).unwrap_or_default();
+        let record = || self.tree.as_address(*args.first()?);
+        if begins_section(name) {
+            let objects = args.iter().skip(1);
+            state.held.extend(objects.map(|&object| Lock {
+                record: record(),
+                path: self.paths.pointee(object),
+                is_shared: false,
+            }));
+        } else if ends_section(name) {
+            let record = record();
+            state
+                .held
+                .retain(|lock| lock.record.is_none() || lock.record != record);
+        } else if let Some(effect) = self.effects.get(&call) {
+            self.apply(state, dst, effect, args);
+        }
     }
-    name.into()
+
+    fn apply(&self, state: &mut State, dst: TempId, effect: &Effect, args: &[ExprId]) {
+        let path = |way: &Option<Way>| way.as_ref()?.path(&self.paths, args);
+        let lock = |taken: &Taken| Lock {
+            record: None,
+            path: path(&taken.way),
+            is_shared: taken.is_shared,
+        };
+        for way in &effect.gave {
+            state.give_back(path(way));
+        }
+        state.held.extend(effect.always().iter().map(lock));
+        for (had, is) in effect.had.iter().zip([Had::Zero, Had::NotZero]) {
+            let tried = had.iter().flatten().map(lock);
+            let tried = tried.map(|lock| (Value::Temp(dst), is, lock));
+            state.tried.extend(tried);
+        }
+        let named = effect.named.iter();
+        let named = named.map(|(name, taken)| (Value::Temp(dst), Had::Named(name), lock(taken)));
+        state.tried.extend(named);
+    }
+
+    /// A value that tells what another one is: `ok = pthread_mutex_trylock(&mutex) == 0`.
+    fn computed(&self, state: &mut State, dst: TempId, op: Op, operands: &[Operand]) {
+        let (asks, [it, rest @ ..]) = (op, operands) else {
+            return;
+        };
+        let comparison = match asks {
+            Op::Unary(UnaryOp::Not) => Comparison::Equal,
+            Op::Binary(BinaryOp::Equals) => Comparison::Equal,
+            Op::Binary(BinaryOp::NotEquals) => Comparison::NotEqual,
+            _ => return,
+        };
+        let with = rest.first().unwrap_or(&Operand::Int(0));
+        for (holds, is) in [(true, Had::NotZero), (false, Had::Zero)] {
+            let known = self.known(state, it, comparison, with, holds);
+            let known = known.into_iter().map(|lock| (Value::Temp(dst), is, lock));
+            state.tried.extend(known);
+        }
+    }
+
+    /// The locks that are held if a comparison holds, or if it does not.
+    fn known(
+        &self,
+        state: &State,
+        lhs: &Operand,
+        comparison: Comparison,
+        rhs: &Operand,
+        holds: bool,
+    ) -> BTreeSet<Lock> {
+        let is_equal = match comparison {
+            Comparison::Equal => holds,
+            Comparison::NotEqual => !holds,
+            _ => return BTreeSet::new(),
+        };
+        let name = |operand: &Operand| match operand {
+            Operand::Temp(temp) => self.names.get(temp).copied(),
+            _ => None,
+        };
+        let (it, with) = match name(lhs) {
+            Some(_) => (rhs, lhs),
+            None => (lhs, rhs),
+        };
+        let Operand::Temp(temp) = it else {
+            return BTreeSet::new();
+        };
+        let is = |had: Had| match (had, with) {
+            (Had::Zero, _) => is_equal && with.is_zero(),
+            (Had::NotZero, Operand::Int(0) | Operand::Null) => !is_equal,
+            (Had::NotZero, Operand::Int(_)) => is_equal,
+            (Had::Named(had), _) => is_equal && name(with) == Some(had),
+            _ => false,
+        };
+        let tried = state.tried.iter();
+        let tried = tried.filter(|(value, had, _)| *value == Value::Temp(*temp) && is(*had));
+        tried.map(|(_, _, lock)| lock.clone()).collect()
+    }
 }
 
 impl Analysis for Problem<'_> {
     /// `None` where no path leads.
-    type Domain = Option<Held>;
+    type Domain = Option<State>;
     const DIRECTION: Direction = Direction::Forward;
 
     fn bottom(&self) -> Self::Domain {
@@ -169,29 +341,35 @@ impl Analysis for Problem<'_> {
     }
 
     fn boundary(&self) -> Self::Domain {
-        Some(Held::new())
+        Some(State::default())
     }
 
     fn transfer(&self, node: NodeId, state: &mut Self::Domain) {
-        if let Some(held) = state {
+        if let Some(state) = state {
             for instr in &self.cfg.blocks[node].instrs {
-                self.step(held, instr);
+                self.step(state, instr);
             }
+        }
+    }
+
+    fn edge(&self, node: NodeId, edge: usize, state: &mut Self::Domain) {
+        let Terminator::Branch { condition: it, .. } = &self.cfg.blocks[node].terminator else {
+            return;
+        };
+        if let Some(state) = state {
+            let known = self.known(state, &it.lhs, it.comparison, &it.rhs, edge == 0);
+            state.held.extend(known);
         }
     }
 
     fn join(&self, into: &mut Self::Domain, from: &Self::Domain) -> bool {
         match (into.as_mut(), from) {
             (_, None) => false,
-            (None, Some(held)) => {
-                *into = Some(held.clone());
+            (None, Some(from)) => {
+                *into = Some(from.clone());
                 true
             }
-            (Some(both), Some(held)) => {
-                let before = both.len();
-                both.retain(|lock| held.contains(lock));
-                both.len() < before
-            }
+            (Some(into), Some(from)) => into.meet(from),
         }
     }
 }

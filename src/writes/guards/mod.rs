@@ -12,35 +12,61 @@
 //! Locks are compared by the way that leads from the object with the field to them, so that `self`
 //! here is the `item` of another function.
 
+mod effect;
 mod held;
 mod path;
+mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
 
+pub(super) use effect::Helpers;
 pub(super) use held::Locked;
 pub(super) use path::{Path, Paths};
 use path::{Root, Step};
+use state::{Lock, State};
 
 use super::body::Body;
+use super::late::{LetGo, Pointee};
 use super::{Left, Why};
 use crate::ast::{ExprId, ExprKind, LocalId, Name, Tree, TypeKind, UnaryOp};
 
 /// Locks that are held.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Guards {
-    /// Whether there is any.
+    /// Whether there is any that nobody else may have.
     pub(super) is_any: bool,
-    /// Those of which it is known which.
+    /// Those of them of which it is known which.
     pub(super) paths: BTreeSet<Path>,
+    /// Those that others may have as well: they keep what is read as it is.
+    shared: BTreeSet<Path>,
 }
 
 impl Guards {
-    fn and(mut self, other: &Self) -> Self {
-        self.is_any |= other.is_any;
-        self.paths.extend(other.paths.iter().cloned());
+    /// With what a function does to locks itself that is called with these held.
+    fn with(mut self, own: &State) -> Self {
+        let is_held = |path: &Option<Path>| {
+            let mut paths = self.paths.iter().chain(&self.shared);
+            path.as_ref().is_some_and(|path| paths.any(|it| it == path))
+        };
+        if own.gave.iter().all(is_held) {
+            let before = self.paths.len() + self.shared.len();
+            let is_kept = |path: &Path| !own.gave.contains(&Some(path.clone()));
+            self.paths.retain(is_kept);
+            self.shared.retain(is_kept);
+            self.is_any &= self.paths.len() + self.shared.len() == before;
+        } else {
+            self = Self::default();
+        }
+        let (shared, alone): (Vec<&Lock>, Vec<&Lock>) =
+            own.held.iter().partition(|lock| lock.is_shared);
+        self.is_any |= !alone.is_empty() || !self.paths.is_empty();
+        self.paths
+            .extend(alone.iter().filter_map(|it| it.path.clone()));
+        self.shared
+            .extend(shared.iter().filter_map(|it| it.path.clone()));
         self
     }
 }
@@ -52,6 +78,8 @@ pub(super) enum Cell {
     Field(String, Box<str>),
     /// A variable that all calls share.
     Static(Box<str>),
+    /// The file behind a number or a stream that is kept there.
+    Behind(Box<Cell>),
 }
 
 /// A lock, as seen from what it guards.
@@ -70,16 +98,50 @@ pub(super) struct Use {
     is_write: bool,
     guards: BTreeSet<Relation>,
     left: Left,
+    /// What the pointer that was found there before points to.
+    late: Option<Pointee>,
+}
+
+impl Use {
+    /// Whether it is of memory that no method lets go, and so is there whatever is set meanwhile.
+    pub(super) fn is_late_for_nothing(&self, let_go: &LetGo) -> bool {
+        self.late.as_ref().is_some_and(|it| !let_go.has(it))
+    }
+}
+
+/// What a pointer was read from that leads to memory which threads share.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Found {
+    cell: Cell,
+    path: Option<Path>,
+    pointee: Pointee,
+    /// Whether a lock was given back since.
+    pub(super) is_lapsed: bool,
+}
+
+impl Found {
+    /// The same where a function of the package has returned it.
+    pub(super) fn by_caller(&self) -> Self {
+        Self {
+            path: None,
+            ..self.clone()
+        }
+    }
 }
 
 impl Body<'_, '_, '_> {
     /// The locks that are held at `at`, here or by the caller.
     pub(super) fn guards(&self, at: ExprId) -> Guards {
-        self.known.locked.at(self.tree(), at).and(&self.held)
+        let held = self.held.clone();
+        match self.known.locked.around(self.tree(), at) {
+            Some(own) => held.with(own),
+            None => held,
+        }
     }
 
+    /// Whether a lock is held that nobody else may have.
     pub(super) fn is_locked(&self, at: ExprId) -> bool {
-        self.held.is_any || self.known.locked.is_any(self.tree(), at)
+        self.guards(at).is_any
     }
 
     /// The locks of `guards` as a callee finds them by its parameters.
@@ -100,13 +162,14 @@ impl Body<'_, '_, '_> {
                 })
             })
         };
-        let paths = guards.paths.iter().filter_map(|guard| match guard.root {
+        let handed_on = |guard: &Path| match guard.root {
             Root::Local(_) => by_param(guard),
             Root::Static(_) | Root::Of(_) => Some(guard.clone()),
-        });
+        };
         Guards {
             is_any: guards.is_any,
-            paths: paths.collect(),
+            paths: guards.paths.iter().filter_map(handed_on).collect(),
+            shared: guards.shared.iter().filter_map(handed_on).collect(),
         }
     }
 
@@ -130,16 +193,27 @@ impl Body<'_, '_, '_> {
             return;
         };
         let memory = self.place(within).memory.points;
-        if !memory.is_open() || self.is_atomic(within) {
-            return;
+        if memory.is_open() && !self.is_atomic(within) {
+            self.note_cell(cell, (place, within), at, is_write);
         }
-        let held = self.guards(at);
+    }
+
+    /// Notes that what is behind the handle in `place` is used at `at`.
+    pub(super) fn note_handle(&mut self, place: ExprId, at: ExprId, is_write: bool) {
+        if let Some((cell, within)) = self.cell(place) {
+            self.note_cell(Cell::Behind(Box::new(cell)), (place, within), at, is_write);
+        }
+    }
+
+    fn note_cell(
+        &mut self,
+        cell: Cell,
+        (place, within): (ExprId, ExprId),
+        at: ExprId,
+        is_write: bool,
+    ) {
         let path = self.known.paths.place(within);
-        let relations = path.iter().flat_map(|path| {
-            let guards = held.paths.iter();
-            guards.filter_map(|guard| relation(path, guard))
-        });
-        let guards = relations.collect();
+        let guards = self.relations(path.as_ref(), at, is_write);
         let text = self.text(place);
         if let Some(left) = self.walk.place_of(self.item, at, text, Why::Unguarded) {
             self.walk.note_use(Use {
@@ -147,6 +221,42 @@ impl Body<'_, '_, '_> {
                 is_write,
                 guards,
                 left,
+                late: None,
+            });
+        }
+    }
+
+    /// The locks that are held at `at`, as seen from a place.
+    fn relations(&self, path: Option<&Path>, at: ExprId, is_write: bool) -> BTreeSet<Relation> {
+        let held = self.guards(at);
+        let shared = held.shared.iter().filter(|_| !is_write);
+        let guards = held.paths.iter().chain(shared);
+        guards.filter_map(|guard| relation(path, guard)).collect()
+    }
+
+    /// What the pointer in `place` leads to, if threads share it.
+    pub(super) fn found_at(&self, place: ExprId, pointee: Pointee) -> Option<Found> {
+        let (cell, within) = self.cell(place)?;
+        let is_open = self.place(within).memory.points.is_open();
+        (is_open && !self.is_atomic(within)).then(|| Found {
+            cell,
+            path: self.known.paths.place(within),
+            pointee,
+            is_lapsed: false,
+        })
+    }
+
+    /// Notes that what was found in `source` is used at `at`, after the lock was given back.
+    pub(super) fn note_late(&mut self, found: &Found, source: ExprId, at: ExprId) {
+        let guards = self.relations(found.path.as_ref(), at, false);
+        let text = self.text(source);
+        if let Some(left) = self.walk.place_of(self.item, at, text, Why::Unguarded) {
+            self.walk.note_use(Use {
+                cell: found.cell.clone(),
+                is_write: false,
+                guards,
+                left,
+                late: Some(found.pointee.clone()),
             });
         }
     }
@@ -202,13 +312,13 @@ pub(super) fn not_read(tree: &Tree) -> FxHashSet<ExprId> {
 }
 
 /// How `guard` is found from the object that `place` is a part of; `None` if it is not.
-fn relation(place: &Path, guard: &Path) -> Option<Relation> {
+fn relation(place: Option<&Path>, guard: &Path) -> Option<Relation> {
     match guard.root {
         // One of many.
         Root::Static(_) if guard.steps.contains(&Step::Element) => None,
         Root::Static(_) | Root::Of(_) => Some(Relation::Fixed(guard.clone())),
-        Root::Local(_) if guard.root != place.root => None,
         Root::Local(_) => {
+            let place = place.filter(|place| place.root == guard.root)?;
             let object = place.object();
             let pairs = object.iter().zip(&guard.steps);
             let shared = pairs.take_while(|(a, b)| a == b).count();

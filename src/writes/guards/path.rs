@@ -102,6 +102,19 @@ impl<'a> Paths<'a> {
         self.pointee_in(pointer, MAX_ALIASES)
     }
 
+    /// Where a value comes from: `self->fd`, where `fd` is set once to that.
+    pub(in crate::writes) fn origin(&self, value: ExprId) -> ExprId {
+        let mut value = self.tree.without_casts(value);
+        for _ in 0..MAX_ALIASES {
+            let local = self.tree.as_local(value);
+            match local.and_then(|local| self.values.get(&local)) {
+                Some(&from) => value = self.tree.without_casts(from),
+                None => break,
+            }
+        }
+        value
+    }
+
     fn place_in(&self, expr: ExprId, depth: u32) -> Option<Path> {
         let tree = self.tree;
         match &tree.expr(expr).kind {
