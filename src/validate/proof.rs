@@ -115,7 +115,7 @@ fn of_function(
         applied,
         ..
     } = changed;
-    let (misplaced, undone, still, cleared) = match author {
+    let (misplaced, undone, still, cleared, answered) = match author {
         Author::Rule => (
             undeclared::undeclared(original, result, item, function, applied)
                 .or_else(|| undeclared::declared_twice(item, function, applied))
@@ -124,21 +124,19 @@ fn of_function(
             undone::failures(changed, result.files),
             still::failure(changed),
             cleared::failure(changed),
+            answered::failure(changed),
         ),
         // Sections of a person may be for something else.
-        Author::Person => (None, Vec::new(), None, None),
+        Author::Person => (None, Vec::new(), None, None, None),
     };
     let wrong = misplaced.or_else(|| unbalanced(item, function, applied));
     let wrong = wrong.map(|reason| (None, Failure::Wrong(reason)));
     let found = wrong.into_iter().chain(unreleased(changed));
     let found = found.chain(made::failure(changed)).chain(still);
-    let by_rule = matches!(author, Author::Rule).then(|| answered::failure(changed));
-    let found = found
-        .chain(by_rule.flatten())
-        .chain(freed::failure(changed));
     let found = found.chain(cleared).chain(locked::failure(changed));
-    let found = found.chain(borrowed::failure(changed));
-    found.chain(left::failure(changed)).chain(undone).collect()
+    let found = found.chain(borrowed::failure(changed)).chain(undone);
+    let found = found.chain(freed::failure(changed)).chain(answered);
+    found.chain(left::failure(changed)).collect()
 }
 
 /// What is wrong with the references that the edits brought into a function, with the call in the

@@ -43,7 +43,7 @@ pub(super) fn raises(name: &str) -> bool {
 pub(super) fn has_handler(scene: &Scene<'_>) -> bool {
     let handles = |tree: &Tree| {
         let has = |is_wanted: fn(&str) -> bool| tree.calls().any(|(_, name)| is_wanted(name));
-        has(|name| takes_exception(name)) && !has(raises_exception)
+        has(takes_exception) && !has(raises_exception)
     };
     let mut names = scene.tree.calls().map(|(_, name)| name);
     names.any(|name| {
@@ -61,7 +61,7 @@ fn points(scene: &Scene<'_>, is_wanted: fn(&str) -> bool) -> Vec<Point> {
 
 /// Whether all that a branch leads to deals with the exception: `error: PyErr_Print(); return;`.
 pub(in crate::strong) fn is_handled(scene: &Scene<'_>, branch: StmtId) -> bool {
-    let handled = points(scene, |name| takes_exception(name));
+    let handled = points(scene, takes_exception);
     let start = scene.cfg.before(branch);
     let mut ends = scene.cfg.returns();
     start.is_some_and(|start| !ends.any(|end| reaches(scene.cfg, start, end, &handled)))
@@ -70,7 +70,7 @@ pub(in crate::strong) fn is_handled(scene: &Scene<'_>, branch: StmtId) -> bool {
 /// Whether the function ends on some path with an exception that it raised itself, or that it has
 /// asked for.
 pub(in crate::strong) fn leaves_exception(scene: &Scene<'_>) -> bool {
-    let handled = points(scene, |name| takes_exception(name));
+    let handled = points(scene, takes_exception);
     let raised = points(scene, |name| name.starts_with("PyErr_") && raises(name));
     let mut ends = scene.cfg.returns();
     ends.any(|end| {
