@@ -105,6 +105,11 @@ impl Fix {
         let fresh = other.edits.iter().filter(|edit| !known.contains(edit));
         self.edits.extend(fresh.cloned());
         self.edits.sort_by_key(|edit| (edit.file, edit.span));
+        self.rest_on(other);
+    }
+
+    /// Takes over what another fix, which is a part of it now, needs and assumes.
+    pub fn rest_on(&mut self, other: &Self) {
         for need in &other.needs {
             if !self.needs.contains(need) {
                 self.needs.push(need.clone());

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::facts::Functions;
-use crate::rule::{Errors, Selection};
+use crate::rule::{Errors, Rule, Selection, Selector};
 
 /// How older Pythons get the functions that fixes use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
@@ -56,4 +56,20 @@ pub struct Config {
     pub full_coverage: bool,
     /// Whether fixes keep their alternatives, which are proven as the fixes are.
     pub alternatives: bool,
+}
+
+impl Config {
+    /// The same for some rules alone, of which there is at least one.
+    pub(super) fn only(&self, rules: impl Iterator<Item = &'static Rule>) -> Self {
+        let mut rules: Vec<_> = rules.collect();
+        rules.sort_by_key(|rule| rule.code);
+        rules.dedup_by_key(|rule| rule.code);
+        Self {
+            selection: Selection {
+                select: rules.into_iter().map(Selector::of).collect(),
+                ignore: Vec::new(),
+            },
+            ..self.clone()
+        }
+    }
 }

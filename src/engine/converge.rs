@@ -16,7 +16,7 @@ use super::{Config, find};
 use crate::edit::{Applied, Edit, EditSet, Fix, FixId, apply, compose};
 use crate::package::Package;
 use crate::program::Program;
-use crate::rule::{Finding, Outcome, Selection, Selector};
+use crate::rule::{Finding, Outcome};
 use crate::source::{ByteOffset, ByteSpan, FileId};
 use crate::transforms::critical_section::dict_next;
 
@@ -162,7 +162,8 @@ fn round(
     if !conflicts.is_empty() {
         return false;
     }
-    let asked = only_asked(config, findings, pairs);
+    let rejected = pairs.iter().flat_map(|&(_, at)| sharing(findings, at));
+    let asked = config.only(rejected.map(|finding| finding.rule));
     let again = find(
         &changed,
         &asked,
@@ -189,21 +190,6 @@ fn round(
         }
     }
     any
-}
-
-/// `config` with the rules alone whose fixes are made anew.
-fn only_asked(config: &Config, findings: &[Finding], pairs: &[(usize, usize)]) -> Config {
-    let rejected = pairs.iter().flat_map(|&(_, at)| sharing(findings, at));
-    let mut rules: Vec<_> = rejected.map(|finding| finding.rule).collect();
-    rules.sort_by_key(|rule| rule.code);
-    rules.dedup_by_key(|rule| rule.code);
-    Config {
-        selection: Selection {
-            select: rules.into_iter().map(Selector::of).collect(),
-            ignore: Vec::new(),
-        },
-        ..config.clone()
-    }
 }
 
 /// Whether the fix of the finding at `at` is one for a section and a lookup.

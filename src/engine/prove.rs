@@ -8,7 +8,7 @@ use crate::edit::{EditSet, Fix, FixId, difference};
 use crate::ownership::summary::Summaries;
 use crate::package::{FileKind, Package};
 use crate::program::Demand;
-use crate::rule::{Finding, Outcome, Rule, Selection, Selector, suppressions};
+use crate::rule::{Finding, Outcome, Rule, suppressions};
 use crate::source::FileId;
 use crate::transforms;
 use crate::validate::{self, Doubt};
@@ -61,13 +61,7 @@ pub fn open_findings(
     after: &Bytes,
 ) -> Vec<Finding> {
     let changed = with(package, after);
-    let config = Config {
-        selection: Selection {
-            select: vec![Selector::of(rule)],
-            ignore: Vec::new(),
-        },
-        ..config.clone()
-    };
+    let config = config.only(std::iter::once(rule));
     let mut findings = find(&changed, &config, &Workspace::new(&changed, &config));
     findings.retain(|finding| {
         let file = changed.files.get(finding.file);

@@ -10,8 +10,8 @@
 use super::Failure;
 use super::changed::Changed;
 use super::proof::graph;
-use crate::ast::{ExprId, ExprKind, LocalId, Tree};
-use crate::capi;
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree};
+use crate::capi::{self, Counts};
 use crate::cfg::{InstrKind, Point, reaches};
 use crate::program::Program;
 use crate::source::ByteSpan;
@@ -23,94 +23,74 @@ const MAX_DEPTH: usize = 4;
 pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure)> {
     let tree = &changed.function.tree;
     let program = changed.original.program;
-    let freed: Vec<(ExprId, LocalId)> = tree
-        .expr_ids()
-        .flat_map(|call| freed_by(program, tree, call, MAX_DEPTH))
-        .collect();
-    if freed.is_empty() {
-        return None;
-    }
-    let cfg = graph(changed.function);
-    let is_released = |&(call, local): &(ExprId, LocalId)| {
-        let Some(from) = cfg.call(call) else {
-            return false;
-        };
-        let sets = cfg.steps().filter_map(|(point, instr)| match &instr.kind {
-            InstrKind::Store { place, .. } if place.as_local() == Some(local) => Some(point),
-            _ => None,
-        });
-        let sets: Vec<Point> = sets.collect();
-        tree.calls().any(|(release, name)| {
-            let args = tree.call(release).map_or(&[][..], |(_, args)| args);
-            capi::counts(name).is_some_and(|it| matches!(it, capi::Counts::Release { .. }))
-                && changed.is_inserted(tree.expr(release).range.start)
-                && args.first().and_then(|&arg| tree.as_local(arg)) == Some(local)
-                && cfg
-                    .call(release)
-                    .is_some_and(|to| reaches(&cfg, from.next(), to, &sets))
-        })
-    };
-    let (call, local) = freed.into_iter().find(is_released)?;
+    let released = tree.calls().filter_map(|(release, name)| {
+        let releases = matches!(capi::counts(name), Some(Counts::Release { .. }));
+        let is_new = changed.is_inserted(tree.expr(release).range.start);
+        let (_, args) = tree.call(release).filter(|_| releases && is_new)?;
+        Some((release, tree.as_local(*args.first()?)?))
+    });
+    let mut freed = released.flat_map(|(release, local)| {
+        let calls = tree.expr_ids();
+        let freeing = calls.filter(move |&call| frees(program, tree, call, local, MAX_DEPTH));
+        freeing.map(move |free| (free, local, release))
+    });
+    let (free, local, _) = freed.find(|&it| is_before(changed.function, it))?;
     let function = &changed.function.name;
-    let (variable, name) = (
-        &tree.local(local).name,
-        tree.called(call).unwrap_or("a slot"),
-    );
+    let variable = &tree.local(local).name;
+    let name = tree.called(free).unwrap_or("a slot");
     let claim =
         format!("in `{function}`, `{name}` does not free the memory of `{variable}` itself");
     Some((None, Failure::Unknown(claim)))
 }
 
-/// The variables whose objects a call frees without asking for their counts.
-fn freed_by(
-    program: &Program<'_>,
-    tree: &Tree,
-    call: ExprId,
-    depth: usize,
-) -> Vec<(ExprId, LocalId)> {
-    let ExprKind::Call { callee, args } = &tree.expr(call).kind else {
-        return Vec::new();
-    };
-    let local = |arg: ExprId| tree.as_local(tree.without_casts(arg));
-    let first = || args.first().and_then(|&arg| local(arg));
-    if let ExprKind::Member { field, .. } = &tree.expr(*callee).kind {
-        let frees = matches!(&**field, "tp_free" | "tp_dealloc");
-        return first()
-            .filter(|_| frees)
-            .map(|it| (call, it))
-            .into_iter()
-            .collect();
-    }
-    let Some(name) = tree.callee_name(*callee) else {
-        return Vec::new();
-    };
-    let mut own = program.functions_named(name).peekable();
-    if own.peek().is_none() {
-        let frees = capi::acts(name).is_some_and(|acts| acts.frees);
-        return first()
-            .filter(|_| frees)
-            .map(|it| (call, it))
-            .into_iter()
-            .collect();
-    }
-    let Some(depth) = depth.checked_sub(1) else {
-        return Vec::new();
-    };
-    let params = own.flat_map(|(_, function)| {
-        let tree = &function.tree;
-        let inner = tree.expr_ids();
-        let freed = inner.flat_map(|inner| freed_by(program, tree, inner, depth));
-        let freed = freed.flat_map(|(_, local)| stands_for(tree, local));
-        let at = freed.filter_map(|local| function.params.iter().position(|it| *it == local));
-        at.collect::<Vec<usize>>()
+/// Whether the function comes from one call to another, and `local` holds the same.
+fn is_before(function: &Function, (free, local, release): (ExprId, LocalId, ExprId)) -> bool {
+    let cfg = graph(function);
+    let sets = cfg.steps().filter_map(|(point, instr)| match &instr.kind {
+        InstrKind::Store { place, .. } if place.as_local() == Some(local) => Some(point),
+        _ => None,
     });
-    let freed = params.filter_map(|at| Some((call, local(*args.get(at)?)?)));
-    freed.collect()
+    let sets: Vec<Point> = sets.collect();
+    let ways = cfg.call(free).zip(cfg.call(release));
+    ways.is_some_and(|(from, to)| reaches(&cfg, from.next(), to, &sets))
 }
 
-/// A variable, and those that it was set to: `Host *host = (Host *)self;`.
-fn stands_for(tree: &Tree, local: LocalId) -> Vec<LocalId> {
-    let stores = tree.stores().filter(|(given, _)| *given == local);
-    let values = stores.filter_map(|(_, value)| tree.as_local(tree.without_casts(value)));
-    std::iter::once(local).chain(values).collect()
+/// Whether a call frees the object that a variable holds without asking for its count.
+fn frees(program: &Program<'_>, tree: &Tree, call: ExprId, local: LocalId, depth: usize) -> bool {
+    let ExprKind::Call { callee, args } = &tree.expr(call).kind else {
+        return false;
+    };
+    let gets = |arg: &ExprId| tree.as_local(tree.without_casts(*arg)) == Some(local);
+    let is_first = || args.first().is_some_and(gets);
+    if let ExprKind::Member { field, .. } = &tree.expr(*callee).kind {
+        return is_first() && matches!(&**field, "tp_free" | "tp_dealloc");
+    }
+    let Some(name) = tree.callee_name(*callee) else {
+        return false;
+    };
+    let Some(at) = args.iter().position(gets) else {
+        return false;
+    };
+    let mut own = program.functions_named(name).peekable();
+    match (own.peek(), depth.checked_sub(1)) {
+        (None, _) => is_first() && capi::acts(name).is_some_and(|acts| acts.frees),
+        (Some(_), None) => false,
+        (Some(_), Some(depth)) => own.any(|(_, function)| {
+            let param = function.params.get(at);
+            param.is_some_and(|&param| frees_inside(program, &function.tree, param, depth))
+        }),
+    }
+}
+
+/// Whether a function frees what a parameter, or a variable that is set to it, holds:
+/// `Host *host = (Host *)self;`.
+fn frees_inside(program: &Program<'_>, tree: &Tree, param: LocalId, depth: usize) -> bool {
+    let same = tree.stores().filter_map(|(local, value)| {
+        (tree.as_local(tree.without_casts(value)) == Some(param)).then_some(local)
+    });
+    let mut same = std::iter::once(param).chain(same);
+    same.any(|local| {
+        let mut calls = tree.expr_ids();
+        calls.any(|call| frees(program, tree, call, local, depth))
+    })
 }

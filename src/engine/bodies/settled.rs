@@ -16,7 +16,7 @@ use crate::edit::{Confidence, Edit, EditSet, Fix, FixId};
 use crate::engine::Config;
 use crate::package::Package;
 use crate::program::Program;
-use crate::rule::{Finding, Outcome, Selection, Selector};
+use crate::rule::{Finding, Outcome};
 use crate::source::FileId;
 
 /// Most fixes that follow one from the other.
@@ -54,49 +54,11 @@ fn round(
     }
     let files = edits.files();
     let written: Vec<Edit> = files.flat_map(|file| edits.edits(file)).cloned().collect();
-    let is_near = |it: &Finding| function(it).is_some_and(|it| functions.contains_key(&it));
-    let near = findings.iter().enumerate();
-    let near: Vec<(usize, &Finding)> = near.filter(|(_, it)| is_open(it) && is_near(it)).collect();
     let copy = Edited::new(package, program, &written);
-    let found = copy.found_in(&only(config, &near), &is_near);
-    let mut joined: BTreeMap<Function, (Fix, Vec<usize>)> = BTreeMap::new();
-    for found in &found {
-        let (Some(next), Some(number)) = (safe_fix(found), copy.number(&near, found)) else {
-            continue;
-        };
-        let Some(of) = function(found) else { continue };
-        let entry = joined
-            .entry(of)
-            .or_insert_with(|| (Fix::safe(""), Vec::new()));
-        entry.0.include(next);
-        entry.0.title = next.title.clone();
-        entry.1.push(number);
-    }
-    let outcomes = joined.into_iter().map(|(of, (next, numbers))| {
-        let first = &functions[&of];
-        let own = first.iter().flat_map(|fix| &fix.edits);
-        let own: Vec<&Edit> = written
-            .iter()
-            .filter(|it| own.clone().any(|own| own == *it))
-            .collect();
-        let title = format!("{}; {}", first[0].title, next.title);
-        let mut fix = copy.completed(package, next, &own);
-        for first in first {
-            fix.needs.extend(
-                first
-                    .needs
-                    .iter()
-                    .filter(|it| !fix.needs.contains(it))
-                    .cloned()
-                    .collect::<Vec<_>>(),
-            );
-            fix.propagates |= first.propagates;
-        }
-        fix.title = title;
-        (first.clone(), numbers, fix)
-    });
-    let outcomes: Vec<_> = outcomes.collect();
-    for (first, numbers, fix) in &outcomes {
+    let all = next(config, findings, &copy, &functions);
+    for (of, (next, numbers)) in &all {
+        let first = &functions[of];
+        let fix = joined(package, &copy, &written, first, next);
         for (number, finding) in findings.iter_mut().enumerate() {
             let is_first = safe_fix(finding).is_some_and(|it| first.contains(it));
             if is_first || numbers.contains(&number) {
@@ -104,7 +66,49 @@ fn round(
             }
         }
     }
-    !outcomes.is_empty()
+    !all.is_empty()
+}
+
+/// The safe fixes that the copy has for what is open in `functions`, as one fix each, with the numbers
+/// of their findings.
+fn next(
+    config: &Config,
+    findings: &[Finding],
+    copy: &Edited<'_>,
+    functions: &BTreeMap<Function, Vec<Fix>>,
+) -> BTreeMap<Function, (Fix, Vec<usize>)> {
+    let is_near = |it: &Finding| function(it).is_some_and(|it| functions.contains_key(&it));
+    let near = findings.iter().enumerate();
+    let near: Vec<(usize, &Finding)> = near.filter(|(_, it)| is_open(it) && is_near(it)).collect();
+    let asked = config.only(near.iter().map(|(_, it)| it.rule));
+    let mut all: BTreeMap<Function, (Fix, Vec<usize>)> = BTreeMap::new();
+    for found in copy.found_in(&asked, &is_near) {
+        let (Some(fix), Some(number)) = (safe_fix(&found), copy.number(&near, &found)) else {
+            continue;
+        };
+        let Some(of) = function(&found) else { continue };
+        let (all, numbers) = all.entry(of).or_insert_with(|| (Fix::safe(""), Vec::new()));
+        all.include(fix);
+        all.title.clone_from(&fix.title);
+        numbers.push(number);
+    }
+    all
+}
+
+/// The fixes `first` of a function, and `next`, which the copy has after them, as one.
+fn joined(
+    package: &Package,
+    copy: &Edited<'_>,
+    written: &[Edit],
+    first: &[Fix],
+    next: &Fix,
+) -> Fix {
+    let is_own = |edit: &&Edit| first.iter().any(|fix| fix.edits.contains(edit));
+    let own: Vec<&Edit> = written.iter().filter(is_own).collect();
+    let mut fix = copy.completed(package, next.clone(), &own);
+    first.iter().for_each(|first| fix.rest_on(first));
+    fix.title = format!("{}; {}", first[0].title, next.title);
+    fix
 }
 
 /// The safe fixes of functions in which something else is open.
@@ -139,18 +143,4 @@ fn safe_fix(finding: &Finding) -> Option<&Fix> {
 
 fn function(finding: &Finding) -> Option<Function> {
     Some((finding.file, finding.function.clone()?))
-}
-
-/// `config` with the rules of some findings alone.
-fn only(config: &Config, near: &[(usize, &Finding)]) -> Config {
-    let mut rules: Vec<_> = near.iter().map(|(_, it)| it.rule).collect();
-    rules.sort_by_key(|rule| rule.code);
-    rules.dedup_by_key(|rule| rule.code);
-    Config {
-        selection: Selection {
-            select: rules.into_iter().map(Selector::of).collect(),
-            ignore: Vec::new(),
-        },
-        ..config.clone()
-    }
 }

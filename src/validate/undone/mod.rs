@@ -44,6 +44,7 @@ use crate::cfg::{Cfg, Liveness, Point, reaches};
 use crate::program::Lasting;
 use crate::source::{ByteSpan, FileSet};
 use acts::{Act, acts};
+use values::Values;
 
 use ways::{Exit, exits};
 
@@ -64,6 +65,7 @@ pub(super) fn failures(changed: Changed<'_>, files: &FileSet) -> Vec<(Option<Byt
         liveness: Liveness::new(&graph, function.tree.locals.len()),
         acts: acts(changed, files, &graph, &nesting),
         lasting: OnceCell::new(),
+        values: OnceCell::new(),
         nesting,
         new,
         old,
@@ -89,6 +91,7 @@ struct View<'a> {
     acts: Vec<Act>,
     /// What each of them leaves behind.
     lasting: OnceCell<Vec<Vec<Lasting>>>,
+    values: OnceCell<Values<'a>>,
     new: Vec<Exit>,
     old: Vec<Exit>,
 }

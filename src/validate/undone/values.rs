@@ -24,7 +24,7 @@ use crate::cfg::{
     BlockId, Callee, CaseLabel, Cfg, Comparison, Instr, InstrKind, Op, Operand, Point, TempId,
     Terminator,
 };
-use crate::dataflow::{self, Analysis, Direction, Graph, NodeId};
+use crate::dataflow::{self, Analysis, Direction, Graph, NodeId, Solution};
 
 /// What is known of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,21 +70,12 @@ pub(super) struct End {
 impl View<'_> {
     /// Where the function may return after `exit`, and what.
     pub(super) fn ends_of(&self, exit: &Exit) -> Vec<End> {
-        let values = Values::new(self.cfg);
-        let entry = Entered {
-            cfg: self.cfg,
-            block: Cfg::ENTRY,
-            state: State::default(),
-        };
-        let Some(mut state) = values.state_at(&entry, exit.start) else {
+        let values = self.values.get_or_init(|| Values::new(self.cfg));
+        let Some(mut state) = values.state_at(exit.start) else {
             return Vec::new();
         };
         state.is_raised = Some(true);
-        values.ends(&Entered {
-            cfg: self.cfg,
-            block: exit.start.block,
-            state,
-        })
+        values.ends(exit.start.block, state)
     }
 }
 
@@ -124,7 +115,6 @@ impl State {
 struct Entered<'a> {
     cfg: &'a Cfg,
     block: BlockId,
-    state: State,
 }
 
 impl Graph for Entered<'_> {
@@ -145,52 +135,71 @@ impl Graph for Entered<'_> {
     }
 }
 
-struct Values<'a> {
+/// The variables of a function.
+pub(super) struct Values<'a> {
     cfg: &'a Cfg,
     /// Variables that may change through a pointer.
     addressed: &'a [LocalId],
     /// Temporaries that are read in another block than the one that makes them.
     crossing: FxHashSet<TempId>,
+    /// The variables that a temporary was read from, or is stored in: `(r = f()) == NULL`.
+    variables: FxHashMap<TempId, Vec<LocalId>>,
+    /// What is known where each block begins; `None` without an answer.
+    known: Option<Solution<Option<State>>>,
 }
 
 impl<'a> Values<'a> {
     fn new(cfg: &'a Cfg) -> Self {
-        Self {
+        let mut variables: FxHashMap<TempId, Vec<LocalId>> = FxHashMap::default();
+        for (_, instr) in cfg.steps() {
+            let (temp, place) = match &instr.kind {
+                InstrKind::Load { dst, place } => (*dst, place),
+                InstrKind::Store {
+                    place,
+                    value: Operand::Temp(temp),
+                } => (*temp, place),
+                _ => continue,
+            };
+            variables.entry(temp).or_default().extend(place.as_local());
+        }
+        let mut values = Self {
             cfg,
             addressed: cfg.address_taken(),
-            crossing: cfg.crossing_temps().into_iter().collect(),
-        }
+            crossing: cfg.crossing_temps(),
+            variables,
+            known: None,
+        };
+        values.known = values.solved(Cfg::ENTRY, State::default());
+        values
+    }
+
+    /// What is known where each block begins if the function is entered at `block`.
+    fn solved(&self, block: BlockId, state: State) -> Option<Solution<Option<State>>> {
+        let cfg = self.cfg;
+        let solved = Solved {
+            values: self,
+            state,
+        };
+        dataflow::solve(&Entered { cfg, block }, &solved).ok()
     }
 
     /// What is known at `point`; `None` if nothing leads there.
-    fn state_at(&self, entered: &Entered<'_>, point: Point) -> Option<State> {
-        let solution = dataflow::solve(
-            entered,
-            &Solved {
-                values: self,
-                entered,
-            },
-        )
-        .ok()?;
-        let mut state = solution.input(point.block.index()).clone()?;
+    fn state_at(&self, point: Point) -> Option<State> {
+        let known = self.known.as_ref()?;
+        let mut state = known.input(point.block.index()).clone()?;
         for instr in &self.cfg.block(point.block).instrs[..point.index] {
             self.step(instr, &mut state);
         }
         Some(state)
     }
 
-    fn ends(&self, entered: &Entered<'_>) -> Vec<End> {
-        let Ok(solution) = dataflow::solve(
-            entered,
-            &Solved {
-                values: self,
-                entered,
-            },
-        ) else {
+    /// The ways out from the beginning of `block`, where `state` is known.
+    fn ends(&self, block: BlockId, state: State) -> Vec<End> {
+        let Some(known) = self.solved(block, state) else {
             return Vec::new();
         };
         let end = |block: BlockId| {
-            let mut state = solution.input(block.index()).clone()?;
+            let mut state = known.input(block.index()).clone()?;
             let content = self.cfg.block(block);
             let Terminator::Return(value, _) = &content.terminator else {
                 return None;
@@ -207,10 +216,8 @@ impl<'a> Values<'a> {
                 is_raised: state.is_raised != Some(false),
             })
         };
-        self.cfg
-            .iter()
-            .filter_map(|(block, _)| end(block))
-            .collect()
+        let blocks = self.cfg.iter();
+        blocks.filter_map(|(block, _)| end(block)).collect()
     }
 
     fn step(&self, instr: &Instr, state: &mut State) {
@@ -272,23 +279,17 @@ impl<'a> Values<'a> {
             Some(Counts::Replace) => args.get(1).and_then(|value| state.of(value)),
             _ => return,
         };
-        for local in args.first().into_iter().flat_map(|arg| self.variables(arg)) {
-            state.set(Carrier::Local(local), changed);
+        for local in args.first().map_or(&[][..], |arg| self.variables(arg)) {
+            state.set(Carrier::Local(*local), changed);
         }
     }
 
-    /// The variables that an operand was read from, or has been stored in since: `(r = f()) == NULL`.
-    fn variables(&self, operand: &Operand) -> Vec<LocalId> {
-        let Operand::Temp(temp) = operand else {
-            return Vec::new();
-        };
-        let local = |instr: &Instr| match &instr.kind {
-            InstrKind::Load { dst, place } if dst == temp => place.as_local(),
-            InstrKind::Store { place, value } if value == operand => place.as_local(),
-            _ => None,
-        };
-        let steps = self.cfg.steps();
-        steps.filter_map(|(_, instr)| local(instr)).collect()
+    /// The variables that hold what an operand is.
+    fn variables(&self, operand: &Operand) -> &[LocalId] {
+        match operand {
+            Operand::Temp(temp) => self.variables.get(temp).map_or(&[], Vec::as_slice),
+            _ => &[],
+        }
     }
 
     /// What is known if a value compares so with a number; `None` if it cannot.
@@ -316,8 +317,8 @@ impl<'a> Values<'a> {
             state.set(Carrier::Temp(*temp), Some(known));
         }
         for local in self.variables(tested) {
-            if !self.addressed.contains(&local) {
-                state.set(Carrier::Local(local), Some(known));
+            if !self.addressed.contains(local) {
+                state.set(Carrier::Local(*local), Some(known));
             }
         }
         Some(())
@@ -355,7 +356,8 @@ impl<'a> Values<'a> {
 /// The variables of a function that is entered at a block.
 struct Solved<'a> {
     values: &'a Values<'a>,
-    entered: &'a Entered<'a>,
+    /// Where it is entered.
+    state: State,
 }
 
 impl Analysis for Solved<'_> {
@@ -368,7 +370,7 @@ impl Analysis for Solved<'_> {
     }
 
     fn boundary(&self) -> Option<State> {
-        Some(self.entered.state.clone())
+        Some(self.state.clone())
     }
 
     fn transfer(&self, node: NodeId, state: &mut Option<State>) {
